@@ -1,0 +1,619 @@
+/*
+ * nczchunk: hyperslabs of chunked n-dimensional arrays.
+ *
+ * An array of n dimensions is stored as chunks: files, objects, entries of a database. A hyperslab is what netCDF calls
+ * (start, count, stride): along each dimension, count elements from start on, stride apart. This library finds the chunks
+ * that a hyperslab touches, asks you for each of them once, and puts the selected elements where they belong in memory.
+ *
+ *     size_t dimlens[2] = {90, 180}, chunklens[2] = {40, 50};              the array, and a chunk of it
+ *     nczchunk_var_new(2, dimlens, chunklens, sizeof(float), &var, NULL);
+ *     nczchunk_store_filling(&callbacks, &store);                          your function that reads a chunk
+ *
+ *     size_t start[2] = {10, 0}, count[2] = {20, 60};
+ *     ptrdiff_t stride[2] = {1, 3};                                        every third column
+ *     nczchunk_read_vars(var, store, start, count, stride, data, NULL);    20 * 60 floats
+ *
+ * examples/first_read.c is that as a whole program. The sections below follow the same way: version, status, what went
+ * wrong; then the variable, the store, the read; then what a read is made of, for those who want to look inside or build
+ * something else from it: projections, plans, odometers; last, conventions of neighbouring systems.
+ *
+ * In all of it:
+ * - lengths, indices and positions are in elements unless bytes are named; arrays with one entry per dimension have the
+ *   slowest dimension first;
+ * - a pointer that may be NULL says so; every other must point to what its description says, and a NULL in its place gives
+ *   NCZCHUNK_EINVAL. On an error, what would have been the result is untouched unless its description says otherwise;
+ * - what a function named _new or nczchunk_store_ makes is yours to free, with its _free function; whatever you pass in
+ *   stays yours;
+ * - there is no global state. Different objects may be used by different threads at the same time; what is said of each
+ *   type tells whether one object may be;
+ * - nothing prints, aborts or raises signals; memory that cannot be had gives NCZCHUNK_ENOMEM and leaves everything usable.
+ *
+ * This file is generated from the library's source. If a function does not appear in it, it is not part of the interface.
+ */
+#ifndef NCZCHUNK_H
+#define NCZCHUNK_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * VERSION
+ *
+ * The macros are the version a program is compiled against; the functions tell the one it runs with.
+ */
+
+#define NCZCHUNK_VERSION_MAJOR 0
+#define NCZCHUNK_VERSION_MINOR 1
+#define NCZCHUNK_VERSION_PATCH 0
+#define NCZCHUNK_VERSION "0.1.0"
+#define NCZCHUNK_VERSION_NUMBER \
+    (NCZCHUNK_VERSION_MAJOR * 1000000 + NCZCHUNK_VERSION_MINOR * 1000 + NCZCHUNK_VERSION_PATCH)
+
+/**
+ * The version of the library in use as text, for example "0.1.0". Static; never NULL.
+ */
+const char *nczchunk_version(void);
+
+/**
+ * The version of the library in use as a number to compare with NCZCHUNK_VERSION_NUMBER:
+ * major * 1000000 + minor * 1000 + patch.
+ */
+int nczchunk_version_number(void);
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * STATUS
+ *
+ * Functions that can fail return an int: 0, one of netCDF's numbers below or, passed on from a callback of yours,
+ * whatever it returned. Positive numbers are errno values.
+ */
+
+#define NCZCHUNK_NOERR        0      /**< Success. */
+#define NCZCHUNK_EINVAL       (-36)  /**< An impossible argument: a NULL handle, an element of 0 bytes. */
+#define NCZCHUNK_EPERM        (-37)  /**< Writing to what may only be read. */
+#define NCZCHUNK_EINVALCOORDS (-40)  /**< A start beyond its dimension, or an index beyond its list. */
+#define NCZCHUNK_EMAXDIMS     (-41)  /**< A rank above 1024. */
+#define NCZCHUNK_EBADTYPE     (-45)  /**< Elements that have no byte order. */
+#define NCZCHUNK_EBADDIM      (-46)  /**< A dimension the variable does not have. */
+#define NCZCHUNK_ECHAR        (-56)  /**< Text where numbers are meant. */
+#define NCZCHUNK_EEDGE        (-57)  /**< The last selected element lies beyond its dimension. */
+#define NCZCHUNK_ESTRIDE      (-58)  /**< A stride below 1. */
+#define NCZCHUNK_ERANGE       (-60)  /**< More than there is room for. */
+#define NCZCHUNK_ENOMEM       (-61)  /**< Out of memory. */
+#define NCZCHUNK_EVARSIZE     (-62)  /**< A variable larger than its format allows. */
+#define NCZCHUNK_EDIMSIZE     (-63)  /**< A dimension length out of range. */
+#define NCZCHUNK_EIO          (-68)  /**< Reading or writing failed. */
+#define NCZCHUNK_EINTERNAL    (-92)  /**< A fault in this library. */
+#define NCZCHUNK_EBADCHUNK    (-127) /**< A chunk whose size is not what the variable says. */
+#define NCZCHUNK_ECANTEXTEND  (-130) /**< A dimension that cannot grow here. */
+#define NCZCHUNK_EFILTER      (-132) /**< A compressed chunk that does not decode. */
+#define NCZCHUNK_ENOFILTER    (-136) /**< A decoder that is not there. */
+#define NCZCHUNK_ENCZARR      (-137) /**< NCZarr's own catch-all. */
+#define NCZCHUNK_EEMPTY       (-139) /**< From a callback: the chunk is absent. */
+#define NCZCHUNK_EOBJECT      (-140) /**< From a callback: an object is there that should not be. */
+#define NCZCHUNK_ENOOBJECT    (-141) /**< From a callback: the chunk is absent. */
+
+/**
+ * The words for a status: netCDF's for netCDF's numbers, strerror's for positive ones, "Unknown Error" for others.
+ * Not to be freed.
+ */
+const char *nczchunk_strerror(int status);
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * CONTEXT: WHAT WENT WRONG, AND WHERE
+ *
+ * A status says what kind of error there was. Where a function takes a context, pass one instead of NULL and ask it
+ * afterwards for the words, the dimension and the chunk.
+ *
+ *     nczchunk_context *context;
+ *     nczchunk_context_new(&context);
+ *     if (nczchunk_read_vars(var, store, start, count, stride, data, context))
+ *         fprintf(stderr, "%s\n", nczchunk_context_message(context));
+ *         // "chunk (1, 0, 3): the stored chunk has 40 bytes where 4000 are due"
+ *     nczchunk_context_free(context);
+ */
+
+/**
+ * What is known of the last call it was passed to. One context serves one call at a time; use one per thread.
+ */
+typedef struct nczchunk_context nczchunk_context;
+
+/**
+ * A new context. Free it with nczchunk_context_free.
+ *
+ * Errors: NCZCHUNK_EINVAL (context is NULL), NCZCHUNK_ENOMEM.
+ */
+int nczchunk_context_new(nczchunk_context **context);
+
+/**
+ * Frees a context. NULL is allowed.
+ */
+void nczchunk_context_free(nczchunk_context *context);
+
+/**
+ * The status of the last call; NCZCHUNK_NOERR for NULL.
+ */
+int nczchunk_context_status(const nczchunk_context *context);
+
+/**
+ * What went wrong in the last call, in a sentence of at most 511 bytes; empty if nothing did, and for NULL. It belongs to
+ * the context and is valid until the next call with it.
+ */
+const char *nczchunk_context_message(const nczchunk_context *context);
+
+/**
+ * The dimension in which the last call went wrong, counted from 0; -1 if it is not a matter of one.
+ */
+int nczchunk_context_dimension(const nczchunk_context *context);
+
+/**
+ * The indices of the chunk at which the last call went wrong, and in rank (NULL: not wanted) their number; NULL if it is
+ * not a matter of one. They belong to the context and are valid until the next call with it.
+ */
+const ptrdiff_t *nczchunk_context_chunk(const nczchunk_context *context,
+                                        size_t *rank);
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * VARIABLE: WHAT IS STORED
+ *
+ * A variable says how an n-dimensional array is cut into chunks and what its elements are. It holds no data. Dimensions
+ * are given slowest first, as in netCDF; a chunk is stored row-major and at full size, also where it reaches beyond the
+ * end of a dimension.
+ */
+
+/**
+ * The largest rank: netCDF's NC_MAX_VAR_DIMS.
+ */
+#define NCZCHUNK_MAX_RANK 1024
+
+/**
+ * Stored words have this machine's byte order; netCDF's NC_ENDIAN_NATIVE.
+ */
+#define NCZCHUNK_ENDIAN_NATIVE 0
+
+/**
+ * Stored words have the least significant byte first; netCDF's NC_ENDIAN_LITTLE.
+ */
+#define NCZCHUNK_ENDIAN_LITTLE 1
+
+/**
+ * Stored words have the most significant byte first; netCDF's NC_ENDIAN_BIG.
+ */
+#define NCZCHUNK_ENDIAN_BIG 2
+
+/**
+ * A variable. Any number of threads may read with one at the same time, as long as none changes it.
+ */
+typedef struct nczchunk_var nczchunk_var;
+
+/**
+ * A new variable of rank dimensions, with elements of typesize bytes in native byte order and a fill value of zeros.
+ * dimlens and chunklens have rank entries, in elements, and are copied. Rank 0 is a scalar: one element, in one chunk;
+ * then both may be NULL. A dimension may have length 0; an unlimited one is given at its current length. A chunk may be
+ * longer than its dimension. Free it with nczchunk_var_free.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; typesize 0; a chunk length of 0; a chunk larger than PTRDIFF_MAX bytes),
+ * NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK), NCZCHUNK_EDIMSIZE (a dimension longer than PTRDIFF_MAX + 1),
+ * NCZCHUNK_ENOMEM.
+ */
+int nczchunk_var_new(size_t rank,
+                     const size_t *dimlens,
+                     const size_t *chunklens,
+                     size_t typesize,
+                     nczchunk_var **var,
+                     nczchunk_context *context);
+
+/**
+ * Frees a variable. NULL is allowed.
+ */
+void nczchunk_var_free(nczchunk_var *var);
+
+/**
+ * Sets what absent chunks read as: one element, typesize bytes, which are copied. It is in native byte order whatever
+ * the variable's, and is never swapped. NULL stands for zeros.
+ *
+ * Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_ENOMEM.
+ */
+int nczchunk_var_set_fill_value(nczchunk_var *var, const void *fill_value);
+
+/**
+ * Sets the byte order of the stored words: one of the NCZCHUNK_ENDIAN_ constants. Words are swapped between chunk and
+ * memory as needed; memory is always in native order.
+ *
+ * Errors: NCZCHUNK_EINVAL (var is NULL; no such constant), NCZCHUNK_EBADTYPE (elements that have no words: see
+ * nczchunk_var_set_word_size).
+ */
+int nczchunk_var_set_endian(nczchunk_var *var, int endian);
+
+/**
+ * Sets the size in bytes of the words that elements are made of: 1, 2, 4 or 8, and a divisor of typesize. Unset, an
+ * element of 1, 2, 4 or 8 bytes is one word and one of 16 bytes is two, as a complex number is; an element of any other
+ * size has no words and no byte order. Set it to 4 for complex numbers of 8 bytes, to 1 for text of fixed length.
+ *
+ * Errors: NCZCHUNK_EINVAL (var is NULL; no such word size).
+ */
+int nczchunk_var_set_word_size(nczchunk_var *var, size_t word_size);
+
+/**
+ * Changes the current length of a dimension, counted from 0, as when an unlimited dimension has grown.
+ *
+ * Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (dimlen above
+ * PTRDIFF_MAX + 1).
+ */
+int nczchunk_var_set_dimlen(nczchunk_var *var, size_t dimension, size_t dimlen);
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * STORE: WHERE CHUNKS COME FROM
+ *
+ * A store asks callbacks of yours for chunks, one at a time, and only for chunks of which at least one element is
+ * selected. A callback is told the chunk by its indices: along each dimension, chunk i holds the elements from
+ * i * chunklen on. There are two ways to give a chunk:
+ *
+ * - lend it: return a pointer to a chunk that is in memory already;
+ * - fill it in: write it into a buffer of the library's. Whenever the chunk lands in the caller's memory in one piece,
+ *   that buffer is the caller's memory, and nothing is copied.
+ *
+ * A callback returns 0, or NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT for a chunk that is absent and reads as the fill value.
+ * Any other status ends the call, which returns it. A callback must not throw C++ exceptions or longjmp through the
+ * library; it may call the library.
+ *
+ * Structures of callbacks begin with their own size, so that they can grow: set struct_size to sizeof the structure and
+ * everything you do not use to 0.
+ */
+
+/**
+ * A store. It keeps at most a chunk-sized buffer and a decoder between calls, and may be used by several threads at the
+ * same time if its callbacks may.
+ */
+typedef struct nczchunk_store nczchunk_store;
+
+/**
+ * Callbacks that lend chunks.
+ */
+typedef struct nczchunk_lending_callbacks {
+    /**
+     * sizeof(nczchunk_lending_callbacks).
+     */
+    size_t struct_size;
+    /**
+     * Passed to every callback.
+     */
+    void *user;
+    /**
+     * Lends the chunk with these rank indices: sets data to its first byte and nbytes to its length, which is the
+     * stored length and must be that of a full chunk (or, in a store that decodes, of the compressed chunk). The chunk
+     * must stay valid and unchanged until release is called for it or, without release, until the next call of lend.
+     *
+     * With NCZCHUNK_EEMPTY, data may be set too: then it is a chunk of fill values in native byte order to be used
+     * instead of the variable's fill value.
+     */
+    int (*lend)(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void **data, size_t *nbytes);
+    /**
+     * Takes back a chunk; may be NULL. Called once for every pointer that lend set while returning 0 or NCZCHUNK_EEMPTY,
+     * before lend is called again.
+     */
+    void (*release)(void *user, const void *data);
+    /**
+     * Called once when the store is freed; may be NULL.
+     */
+    void (*destroy)(void *user);
+} nczchunk_lending_callbacks;
+
+/**
+ * Callbacks that fill in chunks.
+ */
+typedef struct nczchunk_filling_callbacks {
+    /**
+     * sizeof(nczchunk_filling_callbacks).
+     */
+    size_t struct_size;
+    /**
+     * Passed to every callback.
+     */
+    void *user;
+    /**
+     * Fetches the chunk with these rank indices into buffer, which has room for size bytes, and sets nbytes to the length
+     * of the stored chunk. A chunk longer than size need not be written: it is an error or, in a store that decodes,
+     * asked for again with more room.
+     */
+    int (*fill)(void *user, size_t rank, const ptrdiff_t *chunk_indices, void *buffer, size_t size, size_t *nbytes);
+    /**
+     * Called once when the store is freed; may be NULL.
+     */
+    void (*destroy)(void *user);
+} nczchunk_filling_callbacks;
+
+/**
+ * A new store whose chunks are lent. The callbacks are copied. Free it with nczchunk_store_free.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; lend is NULL; a struct_size of 0, or of a newer structure whose additions are
+ * in use), NCZCHUNK_ENOMEM; then destroy is not called.
+ */
+int nczchunk_store_lending(const nczchunk_lending_callbacks *callbacks,
+                           nczchunk_store **store);
+
+/**
+ * A new store whose chunks are filled in. The callbacks are copied. Free it with nczchunk_store_free.
+ *
+ * Errors: as for nczchunk_store_lending.
+ */
+int nczchunk_store_filling(const nczchunk_filling_callbacks *callbacks, nczchunk_store **store);
+
+/**
+ * Wraps whatever the store reads from in a zstd decoder: from now on, its callbacks give compressed chunks. A chunk is
+ * decoded straight into the caller's memory where it lands there in one piece. The decoder trusts no size that the
+ * compressed data claims: it decodes into a buffer of a chunk's size, and data that do not fill it exactly fail with
+ * NCZCHUNK_EBADCHUNK, data that do not decode with NCZCHUNK_EFILTER.
+ *
+ * Errors: NCZCHUNK_EINVAL (store is NULL), NCZCHUNK_ENOMEM; then the store is as it was.
+ */
+int nczchunk_store_wrap_zstd(nczchunk_store *store);
+
+/**
+ * Frees a store and calls destroy. NULL is allowed.
+ */
+void nczchunk_store_free(nczchunk_store *store);
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * READING A HYPERSLAB
+ */
+
+/**
+ * Reads a hyperslab, as nc_get_vars does: along each dimension, count elements from start on, stride apart, into data.
+ *
+ * start, count and stride have one entry per dimension. count NULL is the length of each dimension, whatever the start;
+ * stride NULL is 1 everywhere. For a scalar all three are ignored. data has room for the product of the counts, in
+ * elements of typesize bytes, row-major and without gaps, and comes out in native byte order; it must not overlap what
+ * callbacks lend.
+ *
+ * Every touched chunk is asked for once, in row-major order of chunk indices, and no other chunk is. If any count is 0
+ * nothing is read and no callback runs.
+ *
+ * Errors, found before any callback runs and with data untouched, in this order:
+ * NCZCHUNK_EINVAL (var or store is NULL), NCZCHUNK_EINVALCOORDS (start is NULL), NCZCHUNK_ESTRIDE (a stride below 1, in any
+ * dimension), then dimension by dimension NCZCHUNK_EINVALCOORDS (start beyond the dimension, or at its end with count above
+ * 0) and NCZCHUNK_EEDGE (the last element, start + (count - 1) * stride, beyond the dimension); NCZCHUNK_EINVAL (data NULL
+ * though something is selected; more than PTRDIFF_MAX bytes).
+ *
+ * Errors of a chunk, of which the first in order is returned and after which the contents of data are unspecified:
+ * what a callback returned, NCZCHUNK_EBADCHUNK (a chunk of the wrong length), NCZCHUNK_EFILTER (one that does not decode),
+ * NCZCHUNK_ENOMEM.
+ */
+int nczchunk_read_vars(const nczchunk_var *var,
+                       const nczchunk_store *store,
+                       const size_t *start,
+                       const size_t *count,
+                       const ptrdiff_t *stride,
+                       void *data,
+                       nczchunk_context *context);
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * PROJECTIONS: ONE DIMENSION
+ *
+ * The arithmetic under it all: which chunks does start, count, stride touch along one dimension, and which elements of
+ * each? Only touched chunks are listed, each is found in constant time, and nothing is allocated, so a dimension of 2^62
+ * chunks with two elements selected costs two projections.
+ */
+
+/**
+ * What a slice selects of one chunk, along one dimension. All lengths and positions are in elements.
+ */
+typedef struct nczchunk_projection {
+    /**
+     * Which chunk, counted along the dimension. Signed, because a dimension that grew at its front has chunks below 0.
+     */
+    ptrdiff_t chunk_index;
+    /**
+     * Where the chunk begins along the dimension: chunk_index * chunklen.
+     */
+    ptrdiff_t offset;
+    /**
+     * The first selected element, counted from the beginning of the chunk.
+     */
+    size_t first;
+    /**
+     * The last selected element, counted from the beginning of the chunk.
+     */
+    size_t last;
+    /**
+     * How much of the chunk lies inside the dimension: chunklen, or less in the last chunk.
+     */
+    size_t limit;
+    /**
+     * Where the first selected element goes in memory, along this dimension.
+     */
+    size_t iopos;
+    /**
+     * How many elements are selected: first, first + stride, ... last.
+     */
+    size_t iocount;
+} nczchunk_projection;
+
+/**
+ * Lists the projections of a slice (start, count, stride) of a dimension of dimlen elements onto its chunks of chunklen.
+ *
+ * needed receives their number. They are written to projections, in ascending order of chunks, if there is room: capacity
+ * is at least needed. With projections NULL, or capacity 0, only needed is set.
+ *
+ * Errors: NCZCHUNK_EINVAL (needed is NULL; chunklen 0), NCZCHUNK_EDIMSIZE (dimlen above PTRDIFF_MAX + 1), NCZCHUNK_ESTRIDE,
+ * NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for nczchunk_read_vars; NCZCHUNK_ERANGE (capacity above 0 but below needed:
+ * needed is set, nothing is written).
+ */
+int nczchunk_projections(size_t dimlen,
+                         size_t chunklen,
+                         size_t start,
+                         size_t count,
+                         ptrdiff_t stride,
+                         nczchunk_projection *projections,
+                         size_t capacity,
+                         size_t *needed);
+
+/**
+ * The p-th of these projections, counted from 0, in constant time.
+ *
+ * Errors: NCZCHUNK_EINVAL (projection is NULL; chunklen 0), NCZCHUNK_EINVALCOORDS also for p beyond the last; otherwise
+ * as for nczchunk_projections.
+ */
+int nczchunk_projection_at(size_t dimlen,
+                           size_t chunklen,
+                           size_t start,
+                           size_t count,
+                           ptrdiff_t stride,
+                           size_t p,
+                           nczchunk_projection *projection);
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * PLAN: A READ BEFORE IT IS DONE
+ *
+ * A plan tells what a read will do without doing it: how many chunks it touches, which, how much of each, how many bytes
+ * it will fetch for how many it delivers. It takes memory for the rank, not for the chunks, and finds any chunk at once.
+ */
+
+/**
+ * A plan. It does not refer to the variable it was made from, and any number of threads may use it at the same time.
+ */
+typedef struct nczchunk_plan nczchunk_plan;
+
+/**
+ * What a plan adds up to.
+ */
+typedef struct nczchunk_plan_totals {
+    /**
+     * Chunks touched.
+     */
+    size_t chunks;
+    /**
+     * Elements selected.
+     */
+    size_t elements;
+    /**
+     * Bytes selected: what a read delivers.
+     */
+    size_t selected_bytes;
+    /**
+     * Bytes of the touched chunks at full size, before compression; SIZE_MAX if they are more than that.
+     */
+    size_t chunk_bytes;
+} nczchunk_plan_totals;
+
+/**
+ * A plan to read a hyperslab, with the arguments of nczchunk_read_vars. Free it with nczchunk_plan_free.
+ *
+ * Errors: those which nczchunk_read_vars finds before any callback runs, data aside; NCZCHUNK_EINVAL (plan is NULL),
+ * NCZCHUNK_ENOMEM.
+ */
+int nczchunk_plan_new(const nczchunk_var *var,
+                      const size_t *start,
+                      const size_t *count,
+                      const ptrdiff_t *stride,
+                      nczchunk_plan **plan,
+                      nczchunk_context *context);
+
+/**
+ * Frees a plan. NULL is allowed.
+ */
+void nczchunk_plan_free(nczchunk_plan *plan);
+
+/**
+ * What the plan adds up to.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument).
+ */
+int nczchunk_plan_get_totals(const nczchunk_plan *plan, nczchunk_plan_totals *totals);
+
+/**
+ * The i-th chunk of the plan, counted from 0 in row-major order of chunk indices, which is the order of reading.
+ *
+ * projections has room for one entry per dimension and receives, for each, the chunk's index, the elements selected in
+ * the chunk (first, last, iocount: a box, stride apart) and the place they take in memory (iopos, iocount: a box without
+ * gaps). covered (NULL: not wanted) receives 1 if every element of the chunk that lies inside the dimensions is selected,
+ * else 0.
+ *
+ * Errors: NCZCHUNK_EINVAL (plan is NULL; projections is NULL and the rank is not 0), NCZCHUNK_EINVALCOORDS (i is beyond
+ * the last chunk).
+ */
+int nczchunk_plan_chunk(const nczchunk_plan *plan,
+                        size_t i,
+                        nczchunk_projection *projections,
+                        int *covered);
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * ODOMETER: WALKING A BOX
+ *
+ * netCDF-C's odometer (nczodom_*): it steps through an n-dimensional box in row-major order, with a stride.
+ *
+ *     for (; nczchunk_odometer_more(odometer); nczchunk_odometer_next(odometer))
+ *         use(nczchunk_odometer_indices(odometer), nczchunk_odometer_offset(odometer));
+ *
+ * Unlike netCDF-C's it has no positions if any dimension is empty, the first or another, and one position at rank 0.
+ */
+
+/**
+ * An odometer. One thread at a time may use it.
+ */
+typedef struct nczchunk_odometer nczchunk_odometer;
+
+/**
+ * A new odometer at its first position. Along dimension d it runs through start[d], start[d] + stride[d], ... below
+ * stop[d], the last dimension fastest; len[d] is the extent of the array that nczchunk_odometer_offset counts in. All four
+ * have rank entries and are copied. Free it with nczchunk_odometer_free.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK), NCZCHUNK_ESTRIDE (a stride
+ * of 0), NCZCHUNK_EINVALCOORDS (start above stop), NCZCHUNK_EEDGE (a last index of len or more), NCZCHUNK_ENOMEM.
+ */
+int nczchunk_odometer_new(size_t rank,
+                          const size_t *start,
+                          const size_t *stop,
+                          const size_t *stride,
+                          const size_t *len,
+                          nczchunk_odometer **odometer);
+
+/**
+ * 1 while there is a current position, 0 once the last one is passed; 0 for NULL.
+ */
+int nczchunk_odometer_more(const nczchunk_odometer *odometer);
+
+/**
+ * Moves to the next position. Past the last one it does nothing.
+ */
+void nczchunk_odometer_next(nczchunk_odometer *odometer);
+
+/**
+ * The current position: one index per dimension. It belongs to the odometer and changes with it. NULL for NULL.
+ */
+const size_t *nczchunk_odometer_indices(const nczchunk_odometer *odometer);
+
+/**
+ * The current position's row-major place in an array of the extents len, in elements; SIZE_MAX if it is larger than that.
+ * 0 for NULL.
+ */
+size_t nczchunk_odometer_offset(const nczchunk_odometer *odometer);
+
+/**
+ * How far a row reaches: stop - start of the last dimension, wherever the odometer is. With a stride of 1 that is the
+ * number of positions in a row. 1 at rank 0; 0 for NULL.
+ */
+size_t nczchunk_odometer_avail(const nczchunk_odometer *odometer);
+
+/**
+ * Skips what is left of the current row: the next nczchunk_odometer_next moves to the beginning of the following row.
+ */
+void nczchunk_odometer_skipavail(nczchunk_odometer *odometer);
+
+/**
+ * Back to the first position.
+ */
+void nczchunk_odometer_reset(nczchunk_odometer *odometer);
+
+/**
+ * Frees an odometer. NULL is allowed.
+ */
+void nczchunk_odometer_free(nczchunk_odometer *odometer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NCZCHUNK_H */

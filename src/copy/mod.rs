@@ -1,0 +1,205 @@
+//! Moving an n-dimensional box of elements between two strided layouts.
+//!
+//! A [`StridedCopy`] is prepared once and run for any number of boxes of the same shape. Preparing drops axes of length 1
+//! and merges axes that are contiguous on both sides, so that what remains is `unit` bytes moved as one and the few axes
+//! along which units are strided; running checks the box against both buffers and hands the rows to one kernel. A whole
+//! chunk, a row and a scattered element are the same thing with ever shorter units.
+//!
+//! Filling is a copy from one element with strides of 0.
+#![allow(unsafe_code)]
+
+mod kernel;
+
+use std::mem::MaybeUninit;
+
+use smallvec::SmallVec;
+
+use crate::dims::Dims;
+use crate::error::{ErrorKind, Result};
+use kernel::Kernel;
+
+/// One axis of a box: how many, and the distance in bytes between neighbours on either side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Axis {
+    /// Length, at least 1.
+    pub count: usize,
+    /// Distance in bytes in the source.
+    pub source: isize,
+    /// Distance in bytes in the destination.
+    pub destination: isize,
+}
+
+/// The bytes a box reaches on one side, relative to its first element: from `low` (at most 0) up to, not including, `high`.
+#[derive(Debug, Clone, Copy)]
+struct Extent {
+    low: isize,
+    high: isize,
+}
+
+impl Extent {
+    fn add_axis(&mut self, count: usize, stride: isize) {
+        let steps = isize::try_from(count - 1).unwrap_or(isize::MAX);
+        let reach = stride.saturating_mul(steps);
+        let side = if reach < 0 { &mut self.low } else { &mut self.high };
+        *side = side.saturating_add(reach);
+    }
+
+    /// Whether the box lies within `len` bytes when its first element is at `offset`.
+    fn fits(&self, offset: usize, len: usize) -> bool {
+        offset.checked_add_signed(self.low).is_some()
+            && offset.checked_add_signed(self.high).is_some_and(|end| end <= len)
+    }
+}
+
+/// A prepared copy.
+pub struct StridedCopy {
+    unit: usize,
+    /// Innermost first.
+    axes: SmallVec<[Axis; 9]>,
+    kernel: Kernel,
+    source: Extent,
+    destination: Extent,
+}
+
+impl StridedCopy {
+    /// Prepares the copy of a box of elements of `element_size` bytes; `axes` come innermost first. With `swap`, the bytes
+    /// of every word of that size are reversed on the way; an element is a whole number of words.
+    pub fn new(element_size: usize, swap: Option<usize>, axes: impl Iterator<Item = Axis>) -> Result<Self> {
+        let mut copy = StridedCopy {
+            unit: swap.unwrap_or(element_size),
+            axes: SmallVec::new(),
+            kernel: kernel::copy,
+            source: Extent { low: 0, high: 0 },
+            destination: Extent { low: 0, high: 0 },
+        };
+        if let Some(word) = swap {
+            let stride = word as isize;
+            copy.push(Axis { count: element_size / word, source: stride, destination: stride }, false)?;
+        }
+        for axis in axes {
+            copy.push(axis, swap.is_none())?;
+        }
+        copy.kernel = kernel::choose(copy.unit, swap.is_some());
+        for extent in [&mut copy.source, &mut copy.destination] {
+            extent.high = extent.high.saturating_add_unsigned(copy.unit);
+        }
+        Ok(copy)
+    }
+
+    /// Adds an axis outside those that are there: into the unit or the outermost axis if it continues them.
+    fn push(&mut self, axis: Axis, grow_unit: bool) -> Result<()> {
+        match axis.count {
+            0 => return Err(ErrorKind::Internal.into()),
+            1 => return Ok(()),
+            _ => {}
+        }
+        let continues = |length: isize, other: isize| axis.source == length && axis.destination == other;
+        match self.axes.last_mut() {
+            None if grow_unit && continues(self.unit as isize, self.unit as isize) => {
+                self.unit = self.unit.saturating_mul(axis.count);
+                return Ok(());
+            }
+            Some(last)
+                if last.count.checked_mul(axis.count).is_some()
+                    && continues(times(last.source, last.count), times(last.destination, last.count)) =>
+            {
+                self.source.add_axis(axis.count, axis.source);
+                self.destination.add_axis(axis.count, axis.destination);
+                last.count *= axis.count;
+                return Ok(());
+            }
+            _ => {}
+        }
+        self.source.add_axis(axis.count, axis.source);
+        self.destination.add_axis(axis.count, axis.destination);
+        self.axes.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+        self.axes.push(axis);
+        Ok(())
+    }
+
+    /// Whether the box is one piece of exactly `bytes` bytes on both sides.
+    pub fn is_one_piece(&self, bytes: usize) -> bool {
+        match self.axes.as_slice() {
+            [] => self.unit == bytes,
+            &[axis] => {
+                let unit = self.unit as isize;
+                axis.source == unit && axis.destination == unit && self.unit.checked_mul(axis.count) == Some(bytes)
+            }
+            _ => false,
+        }
+    }
+
+    /// Copies one box; its first element is at `source_offset` and `destination_offset`, in bytes.
+    ///
+    /// # Errors
+    /// `Internal` if the box does not lie within both buffers; nothing is copied then.
+    pub fn run(
+        &self,
+        source: &[u8],
+        source_offset: usize,
+        destination: &mut [MaybeUninit<u8>],
+        destination_offset: usize,
+    ) -> Result<()> {
+        if !self.source.fits(source_offset, source.len())
+            || !self.destination.fits(destination_offset, destination.len())
+        {
+            return Err(ErrorKind::Internal.into());
+        }
+        // SAFETY: every byte the box reaches lies within the buffer it is in: `source` and `destination` are the sums
+        // over all axes of the steps taken below, and both were just checked. The buffers do not overlap, because one
+        // of them is borrowed mutably.
+        unsafe {
+            let source = source.as_ptr().add(source_offset);
+            let destination = destination.as_mut_ptr().cast::<u8>().add(destination_offset);
+            self.rows(source, destination)
+        }
+    }
+
+    /// Walks all axes but the innermost, which is the kernel's.
+    ///
+    /// # Safety
+    /// The box lies within the buffers behind both pointers, which do not overlap.
+    unsafe fn rows(&self, mut source: *const u8, mut destination: *mut u8) -> Result<()> {
+        let one = Axis { count: 1, source: 0, destination: 0 };
+        let (row, outer) = self.axes.split_first().unwrap_or((&one, &[]));
+        let mut indices: Dims<usize> = crate::dims::filled(outer.len(), 0)?;
+        loop {
+            // SAFETY: the pointers are at an element of the box, and the row lies within it.
+            unsafe { (self.kernel)(source, destination, self.unit, *row) };
+            let mut turned = false;
+            for (index, axis) in indices.iter_mut().zip(outer) {
+                *index += 1;
+                if *index < axis.count {
+                    source = source.wrapping_offset(axis.source);
+                    destination = destination.wrapping_offset(axis.destination);
+                    turned = true;
+                    break;
+                }
+                *index = 0;
+                let back = 1 - axis.count as isize;
+                source = source.wrapping_offset(axis.source.wrapping_mul(back));
+                destination = destination.wrapping_offset(axis.destination.wrapping_mul(back));
+            }
+            if !turned {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Reverses the bytes of every word of a buffer that was filled in one piece.
+pub fn swap_in_place(bytes: &mut [u8], word: usize) {
+    match word {
+        2 => bytes.as_chunks_mut::<2>().0.iter_mut().for_each(|word| word.reverse()),
+        4 => bytes.as_chunks_mut::<4>().0.iter_mut().for_each(|word| word.reverse()),
+        8 => bytes.as_chunks_mut::<8>().0.iter_mut().for_each(|word| word.reverse()),
+        _ => bytes.chunks_exact_mut(word).for_each(<[u8]>::reverse),
+    }
+}
+
+fn times(stride: isize, count: usize) -> isize {
+    stride.saturating_mul(isize::try_from(count).unwrap_or(isize::MAX))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! # Context: what went wrong, and where
+//!
+//! A status says what kind of error there was. Where a function takes a context, pass one instead of NULL and ask it
+//! afterwards for the words, the dimension and the chunk.
+//!
+//!     nczchunk_context *context;
+//!     nczchunk_context_new(&context);
+//!     if (nczchunk_read_vars(var, store, start, count, stride, data, context))
+//!         fprintf(stderr, "%s\n", nczchunk_context_message(context));
+//!         // "chunk (1, 0, 3): the stored chunk has 40 bytes where 4000 are due"
+//!     nczchunk_context_free(context);
+
+use std::ffi::{c_char, c_int};
+use std::fmt::Write;
+
+use super::{guard, hand_over, status, take_back};
+use crate::error::{Error, Result};
+
+/// What is known of the last call it was passed to. One context serves one call at a time; use one per thread.
+pub struct nczchunk_context {
+    error: Option<Error>,
+    message: Message,
+}
+
+/// A new context. Free it with nczchunk_context_free.
+///
+/// Errors: NCZCHUNK_EINVAL (context is NULL), NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_context_new(context: *mut *mut nczchunk_context) -> c_int {
+    // SAFETY: the header's general promise.
+    status(|| unsafe { hand_over(context, || Ok(nczchunk_context { error: None, message: Message::EMPTY })) })
+}
+
+/// Frees a context. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_context_free(context: *mut nczchunk_context) {
+    // SAFETY: the header's general promise.
+    unsafe { take_back(context) }
+}
+
+/// The status of the last call; NCZCHUNK_NOERR for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_context_status(context: *const nczchunk_context) -> c_int {
+    // SAFETY: the header's general promise.
+    unsafe { error_of(context) }.map_or(crate::status::NOERR, Error::status)
+}
+
+/// What went wrong in the last call, in a sentence of at most 511 bytes; empty if nothing did, and for NULL. It belongs to
+/// the context and is valid until the next call with it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_context_message(context: *const nczchunk_context) -> *const c_char {
+    // SAFETY: the header's general promise.
+    let message = unsafe { context.as_ref() }.map_or(&Message::EMPTY, |context| &context.message);
+    message.bytes.as_ptr().cast()
+}
+
+/// The dimension in which the last call went wrong, counted from 0; -1 if it is not a matter of one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_context_dimension(context: *const nczchunk_context) -> c_int {
+    // SAFETY: the header's general promise.
+    let dimension = unsafe { error_of(context) }.and_then(Error::dimension);
+    dimension.and_then(|dimension| c_int::try_from(dimension).ok()).unwrap_or(-1)
+}
+
+/// The indices of the chunk at which the last call went wrong, and in rank (NULL: not wanted) their number; NULL if it is
+/// not a matter of one. They belong to the context and are valid until the next call with it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_context_chunk(context: *const nczchunk_context, rank: *mut usize) -> *const isize {
+    // SAFETY: the header's general promise.
+    let Some(chunk) = (unsafe { error_of(context) }).and_then(Error::chunk) else {
+        return std::ptr::null();
+    };
+    // SAFETY: NULL, or a place for a number, by the header's general promise.
+    if let Some(rank) = unsafe { rank.as_mut() } {
+        *rank = chunk.len();
+    }
+    chunk.as_ptr()
+}
+
+/// # Safety
+/// The pointer is NULL or points to a context.
+unsafe fn error_of<'a>(context: *const nczchunk_context) -> Option<&'a Error> {
+    // SAFETY: the caller's promise.
+    unsafe { context.as_ref() }?.error.as_ref()
+}
+
+/// Runs the body of a C function that returns a status and takes a context.
+///
+/// # Safety
+/// The pointer is NULL or points to a context that nobody else uses meanwhile.
+pub(super) unsafe fn report(context: *mut nczchunk_context, body: impl FnOnce() -> Result<()>) -> c_int {
+    let result = guard(body);
+    // Looked at only now: the body may have run a callback that uses the same context.
+    // SAFETY: the caller's promise.
+    if let Some(context) = unsafe { context.as_mut() } {
+        context.message = Message::EMPTY;
+        if let Err(error) = &result {
+            // It never fails: what has no room is left out.
+            let _ = write!(context.message, "{error}");
+        }
+        context.error = result.as_ref().err().cloned();
+    }
+    result.map_or_else(|error| error.status(), |()| crate::status::NOERR)
+}
+
+/// A text that ends with a NUL and leaves out what it has no room for.
+struct Message {
+    bytes: [u8; 512],
+    len: usize,
+}
+
+impl Message {
+    const EMPTY: Message = Message { bytes: [0; 512], len: 0 };
+}
+
+impl Write for Message {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let room = self.bytes.len() - 1 - self.len;
+        let text = &text.as_bytes()[..text.len().min(room)];
+        self.bytes[self.len..][..text.len()].copy_from_slice(text);
+        self.len += text.len();
+        Ok(())
+    }
+}

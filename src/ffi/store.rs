@@ -1,0 +1,281 @@
+//! # Store: where chunks come from
+//!
+//! A store asks callbacks of yours for chunks, one at a time, and only for chunks of which at least one element is
+//! selected. A callback is told the chunk by its indices: along each dimension, chunk i holds the elements from
+//! i * chunklen on. There are two ways to give a chunk:
+//!
+//! - lend it: return a pointer to a chunk that is in memory already;
+//! - fill it in: write it into a buffer of the library's. Whenever the chunk lands in the caller's memory in one piece,
+//!   that buffer is the caller's memory, and nothing is copied.
+//!
+//! A callback returns 0, or NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT for a chunk that is absent and reads as the fill value.
+//! Any other status ends the call, which returns it. A callback must not throw C++ exceptions or longjmp through the
+//! library; it may call the library.
+//!
+//! Structures of callbacks begin with their own size, so that they can grow: set struct_size to sizeof the structure and
+//! everything you do not use to 0.
+
+use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
+
+use super::{handle_mut, status, take_back};
+use crate::error::{ErrorKind, Result};
+use crate::memory::Slot;
+use crate::status::{EEMPTY, ENOOBJECT, NOERR};
+use crate::store::{Buffer, Fill, Filled, Lend, Lent, Reader, Store};
+
+/// Callbacks that lend chunks.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_lending_callbacks {
+    /// sizeof(nczchunk_lending_callbacks).
+    pub struct_size: usize,
+    /// Passed to every callback.
+    pub user: *mut c_void,
+    /// Lends the chunk with these rank indices: sets data to its first byte and nbytes to its length, which is the
+    /// stored length and must be that of a full chunk (or, in a store that decodes, of the compressed chunk). The chunk
+    /// must stay valid and unchanged until release is called for it or, without release, until the next call of lend.
+    ///
+    /// With NCZCHUNK_EEMPTY, data may be set too: then it is a chunk of fill values in native byte order to be used
+    /// instead of the variable's fill value.
+    pub lend: Option<
+        unsafe extern "C" fn(
+            user: *mut c_void,
+            rank: usize,
+            chunk_indices: *const isize,
+            data: *mut *const c_void,
+            nbytes: *mut usize,
+        ) -> c_int,
+    >,
+    /// Takes back a chunk; may be NULL. Called once for every pointer that lend set while returning 0 or NCZCHUNK_EEMPTY,
+    /// before lend is called again.
+    pub release: Option<unsafe extern "C" fn(user: *mut c_void, data: *const c_void)>,
+    /// Called once when the store is freed; may be NULL.
+    pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
+}
+
+/// Callbacks that fill in chunks.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_filling_callbacks {
+    /// sizeof(nczchunk_filling_callbacks).
+    pub struct_size: usize,
+    /// Passed to every callback.
+    pub user: *mut c_void,
+    /// Fetches the chunk with these rank indices into buffer, which has room for size bytes, and sets nbytes to the length
+    /// of the stored chunk. A chunk longer than size need not be written: it is an error or, in a store that decodes,
+    /// asked for again with more room.
+    pub fill: Option<
+        unsafe extern "C" fn(
+            user: *mut c_void,
+            rank: usize,
+            chunk_indices: *const isize,
+            buffer: *mut c_void,
+            size: usize,
+            nbytes: *mut usize,
+        ) -> c_int,
+    >,
+    /// Called once when the store is freed; may be NULL.
+    pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
+}
+
+/// A store. It keeps at most a chunk-sized buffer and a decoder between calls, and may be used by several threads at the
+/// same time if its callbacks may.
+pub struct nczchunk_store(pub(super) Store<'static>);
+
+/// A new store whose chunks are lent. The callbacks are copied. Free it with nczchunk_store_free.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; lend is NULL; a struct_size of 0, or of a newer structure whose additions are
+/// in use), NCZCHUNK_ENOMEM; then destroy is not called.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_store_lending(
+    callbacks: *const nczchunk_lending_callbacks,
+    store: *mut *mut nczchunk_store,
+) -> c_int {
+    status(|| {
+        // SAFETY: the header's general promise. A structure of zeros is a structure without callbacks.
+        let callbacks = unsafe { read_growing(callbacks) }?;
+        let lend = callbacks.lend.ok_or(ErrorKind::Argument("the lend callback is NULL"))?;
+        let slot = Slot::new()?;
+        // SAFETY: the header's general promise.
+        unsafe { hand_over(store, || Reader::Lending(slot.fill(Lending { callbacks, lend }))) }
+    })
+}
+
+/// A new store whose chunks are filled in. The callbacks are copied. Free it with nczchunk_store_free.
+///
+/// Errors: as for nczchunk_store_lending.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_store_filling(
+    callbacks: *const nczchunk_filling_callbacks,
+    store: *mut *mut nczchunk_store,
+) -> c_int {
+    status(|| {
+        // SAFETY: the header's general promise. A structure of zeros is a structure without callbacks.
+        let callbacks = unsafe { read_growing(callbacks) }?;
+        let fill = callbacks.fill.ok_or(ErrorKind::Argument("the fill callback is NULL"))?;
+        let slot = Slot::new()?;
+        // SAFETY: the header's general promise.
+        unsafe { hand_over(store, || Reader::Filling(slot.fill(Filling { callbacks, fill }))) }
+    })
+}
+
+/// Wraps whatever the store reads from in a zstd decoder: from now on, its callbacks give compressed chunks. A chunk is
+/// decoded straight into the caller's memory where it lands there in one piece. The decoder trusts no size that the
+/// compressed data claims: it decodes into a buffer of a chunk's size, and data that do not fill it exactly fail with
+/// NCZCHUNK_EBADCHUNK, data that do not decode with NCZCHUNK_EFILTER.
+///
+/// Errors: NCZCHUNK_EINVAL (store is NULL), NCZCHUNK_ENOMEM; then the store is as it was.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_store_wrap_zstd(store: *mut nczchunk_store) -> c_int {
+    // SAFETY: the header's general promise.
+    status(|| unsafe { handle_mut(store, "store is NULL") }?.0.wrap_zstd())
+}
+
+/// Frees a store and calls destroy. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_store_free(store: *mut nczchunk_store) {
+    // SAFETY: the header's general promise.
+    unsafe { take_back(store) }
+}
+
+/// Hands a store over. The reader, which runs `destroy` when dropped, is made only once nothing can fail any more.
+///
+/// # Safety
+/// `out` is NULL or points to a place for a pointer.
+unsafe fn hand_over(out: *mut *mut nczchunk_store, make: impl FnOnce() -> Reader<'static>) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let out = unsafe { handle_mut(out, "store is NULL") }?;
+    let slot = Slot::new()?;
+    *out = Box::into_raw(slot.fill(nczchunk_store(Store::of(make()))));
+    Ok(())
+}
+
+/// A structure that begins with its own size, as large as this library knows it: what the caller's lacks is zero, and
+/// what it has beyond must be zero.
+///
+/// # Safety
+/// The pointer is NULL or points to a `usize` that says how many readable bytes there are from it on, itself included. All
+/// zeros are a valid `T`.
+unsafe fn read_growing<T: Copy>(pointer: *const T) -> Result<T> {
+    if pointer.is_null() {
+        return Err(ErrorKind::Argument("the callbacks are NULL").into());
+    }
+    // SAFETY: the caller's promise. The structure need not be aligned for these accesses.
+    let size = unsafe { pointer.cast::<usize>().read_unaligned() };
+    // No structure of callbacks will ever be longer: a size that was never set is found out, not followed.
+    if !(size_of::<usize>()..=4096).contains(&size) {
+        return Err(ErrorKind::Argument("struct_size is not set").into());
+    }
+    // SAFETY: the caller's promise covers `size` bytes.
+    let bytes = unsafe { std::slice::from_raw_parts(pointer.cast::<MaybeUninit<u8>>(), size) };
+    let (known, beyond) = bytes.split_at(size.min(size_of::<T>()));
+    // SAFETY: what lies beyond the known structure are the fields of a newer one, which its user has set.
+    if beyond.iter().any(|byte| unsafe { byte.assume_init() } != 0) {
+        return Err(ErrorKind::Argument("the structure asks for something newer than this library").into());
+    }
+    let mut value = MaybeUninit::<T>::zeroed();
+    // SAFETY: `known` is no longer than a `T`, and does not overlap the new value; all zeros are a valid `T`, and so is
+    // what the caller has set of one.
+    unsafe {
+        value.as_mut_ptr().cast::<MaybeUninit<u8>>().copy_from_nonoverlapping(known.as_ptr(), known.len());
+        Ok(value.assume_init())
+    }
+}
+
+type LendCallback = unsafe extern "C" fn(*mut c_void, usize, *const isize, *mut *const c_void, *mut usize) -> c_int;
+type FillCallback = unsafe extern "C" fn(*mut c_void, usize, *const isize, *mut c_void, usize, *mut usize) -> c_int;
+
+struct Lending {
+    callbacks: nczchunk_lending_callbacks,
+    lend: LendCallback,
+}
+
+// SAFETY: the callbacks and their user pointer are used from several threads only if the caller does so, who is told that
+// the callbacks must then allow it.
+unsafe impl Send for Lending {}
+// SAFETY: as above.
+unsafe impl Sync for Lending {}
+
+impl Lend for Lending {
+    fn lend(&self, chunk: &[isize]) -> Result<Lent<'_>> {
+        let (mut data, mut nbytes) = (std::ptr::null(), 0);
+        // SAFETY: the arguments are what the callback is documented to get.
+        let status =
+            unsafe { (self.lend)(self.callbacks.user, chunk.len(), chunk.as_ptr(), &raw mut data, &raw mut nbytes) };
+        match status {
+            NOERR if data.is_null() => return Err(ErrorKind::NoData.into()),
+            EEMPTY if data.is_null() => return Ok(Lent::Absent),
+            NOERR | EEMPTY => {}
+            ENOOBJECT => return Ok(Lent::Absent),
+            status => return Err(ErrorKind::Reader(status).into()),
+        }
+        if isize::try_from(nbytes).is_err() {
+            self.give_back(data);
+            return Err(ErrorKind::LentLength(nbytes).into());
+        }
+        // SAFETY: by its documentation the callback has lent `nbytes` bytes, which stay valid until they are released or
+        // the next chunk is asked for; the library releases each chunk before it asks for the next.
+        let bytes = unsafe { std::slice::from_raw_parts(data.cast(), nbytes) };
+        Ok(if status == EEMPTY { Lent::Fill(bytes) } else { Lent::Chunk(bytes) })
+    }
+
+    fn release(&self, bytes: &[u8]) {
+        self.give_back(bytes.as_ptr().cast());
+    }
+}
+
+impl Lending {
+    fn give_back(&self, data: *const c_void) {
+        if let Some(release) = self.callbacks.release {
+            // SAFETY: the pointer is one that the callback has lent and not been given back.
+            unsafe { release(self.callbacks.user, data) };
+        }
+    }
+}
+
+impl Drop for Lending {
+    fn drop(&mut self) {
+        if let Some(destroy) = self.callbacks.destroy {
+            // SAFETY: the store is being freed, which happens once.
+            unsafe { destroy(self.callbacks.user) };
+        }
+    }
+}
+
+struct Filling {
+    callbacks: nczchunk_filling_callbacks,
+    fill: FillCallback,
+}
+
+// SAFETY: as for `Lending`.
+unsafe impl Send for Filling {}
+// SAFETY: as for `Lending`.
+unsafe impl Sync for Filling {}
+
+impl Fill for Filling {
+    fn fill(&self, chunk: &[isize], buffer: &mut Buffer<'_>) -> Result<Filled> {
+        let (size, mut nbytes) = (buffer.len(), 0);
+        let (user, rank, indices) = (self.callbacks.user, chunk.len(), chunk.as_ptr());
+        // SAFETY: the arguments are what the callback is documented to get; the buffer has room for `size` bytes.
+        match unsafe { (self.fill)(user, rank, indices, buffer.as_mut_ptr().cast(), size, &raw mut nbytes) } {
+            NOERR => {}
+            EEMPTY | ENOOBJECT => return Ok(Filled::Absent),
+            status => return Err(ErrorKind::Reader(status).into()),
+        }
+        if nbytes <= size {
+            // SAFETY: by its documentation the callback has written the chunk, which has `nbytes` bytes.
+            unsafe { buffer.set_filled(nbytes) };
+        }
+        Ok(Filled::Stored(nbytes))
+    }
+}
+
+impl Drop for Filling {
+    fn drop(&mut self) {
+        if let Some(destroy) = self.callbacks.destroy {
+            // SAFETY: the store is being freed, which happens once.
+            unsafe { destroy(self.callbacks.user) };
+        }
+    }
+}

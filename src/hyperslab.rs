@@ -1,0 +1,160 @@
+//! The request: `(start, count, stride)`, checked against the dimensions once, here and nowhere else.
+//!
+//! Element `k` along a dimension is `start + k*stride`, for `k` in `0..count`. The last one is `start + (count-1)*stride`;
+//! `start + count*stride` bounds nothing and is never computed.
+//!
+//! The checks and their order are netCDF's: every stride first, then start and end, dimension by dimension.
+
+use crate::dims::{self, Dims};
+use crate::error::{ErrorKind, Result};
+
+/// What a hyperslab is for. netCDF checks writes a little less than reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Reading.
+    Read,
+    /// Writing: when any count is 0, the far end of no dimension is checked.
+    Write,
+}
+
+/// One dimension of a hyperslab, known to fit its dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slice {
+    start: usize,
+    count: usize,
+    stride: usize,
+}
+
+impl Slice {
+    /// A slice to read from a dimension of `dimlen` elements.
+    pub fn read(dimlen: usize, start: usize, count: usize, stride: isize) -> Result<Self> {
+        check_stride(stride)?;
+        Slice::check(dimlen, start, count, stride, true)
+    }
+
+    /// Start and end against the dimension; the stride is positive.
+    fn check(dimlen: usize, start: usize, count: usize, stride: isize, check_edge: bool) -> Result<Self> {
+        if start > dimlen || (start == dimlen && count > 0) {
+            return Err(ErrorKind::Start { start, dimlen }.into());
+        }
+        let slice = Slice { start, count, stride: stride.unsigned_abs() };
+        if check_edge && count > 0 {
+            let last = (count - 1).checked_mul(slice.stride).and_then(|reach| reach.checked_add(start));
+            if last.is_none_or(|last| last >= dimlen) {
+                return Err(ErrorKind::Edge { start, count, stride, dimlen }.into());
+            }
+        }
+        Ok(slice)
+    }
+
+    /// The first element, if any is selected.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    /// How many elements are selected.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The distance between selected elements, at least 1.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// The last selected element, or `None` if none is.
+    pub fn last(&self) -> Option<usize> {
+        Some(self.start + self.count.checked_sub(1)? * self.stride)
+    }
+}
+
+fn check_stride(stride: isize) -> Result<()> {
+    if stride > 0 { Ok(()) } else { Err(ErrorKind::Stride(stride).into()) }
+}
+
+/// A checked hyperslab: one slice per dimension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hyperslab {
+    slices: Dims<Slice>,
+}
+
+impl Hyperslab {
+    /// Checks a request against the dimension lengths, as `nc_get_vars` and `nc_put_vars` do.
+    ///
+    /// `start`, `count` and `stride`, where given, have one entry per dimension. A count left out is the whole dimension,
+    /// whatever the start; a stride left out is 1 everywhere. A scalar (no dimensions) is always selected.
+    ///
+    /// # Errors
+    /// `NoStart`, `Stride`, `Start` and `Edge`, the latter three with their dimension.
+    pub fn new(
+        dimlens: impl ExactSizeIterator<Item = usize> + Clone,
+        start: Option<&[usize]>,
+        count: Option<&[usize]>,
+        stride: Option<&[isize]>,
+        access: Access,
+    ) -> Result<Self> {
+        let rank = dimlens.len();
+        if rank == 0 {
+            return Ok(Hyperslab { slices: Dims::new() });
+        }
+        let start = start.ok_or(ErrorKind::NoStart)?;
+        for given in [start.len(), count.map_or(rank, <[_]>::len), stride.map_or(rank, <[_]>::len)] {
+            if given != rank {
+                return Err(ErrorKind::Argument("start, count and stride need one entry per dimension").into());
+            }
+        }
+        for (d, &stride) in stride.unwrap_or_default().iter().enumerate() {
+            check_stride(stride).map_err(|e| e.in_dimension(d))?;
+        }
+        let counts = |d: usize, dimlen: usize| count.map_or(dimlen, |count| count[d]);
+        let empty = dimlens.clone().enumerate().any(|(d, dimlen)| counts(d, dimlen) == 0);
+        let check_edge = access == Access::Read || !empty;
+        let slices = dimlens.enumerate().map(|(d, dimlen)| {
+            let stride = stride.map_or(1, |stride| stride[d]);
+            Slice::check(dimlen, start[d], counts(d, dimlen), stride, check_edge).map_err(|e| e.in_dimension(d))
+        });
+        Ok(Hyperslab { slices: dims::try_collect(rank, slices)? })
+    }
+
+    /// One slice per dimension.
+    pub fn slices(&self) -> &[Slice] {
+        &self.slices
+    }
+
+    /// Whether nothing is selected.
+    pub fn is_empty(&self) -> bool {
+        self.slices.iter().any(|slice| slice.count == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::status::*;
+
+    fn read(dimlen: usize, start: usize, count: usize, stride: isize) -> i32 {
+        Slice::read(dimlen, start, count, stride).map_or_else(|e| e.status(), |_| NOERR)
+    }
+
+    #[test]
+    fn the_last_element_is_the_bound() {
+        assert_eq!(read(10, 0, 4, 3), NOERR);
+        assert_eq!(read(10, 0, 4, 4), EEDGE);
+        assert_eq!(read(10, 9, 1, isize::MAX), NOERR);
+        assert_eq!(read(10, 0, 5, 1 << 62), EEDGE);
+        assert_eq!(read(10, 0, (1 << 63) + 1, 2), EEDGE);
+        assert_eq!(read(10, 10, 0, 1), NOERR);
+        assert_eq!(read(10, 10, 1, 1), EINVALCOORDS);
+        assert_eq!(read(10, 11, 1, 0), ESTRIDE);
+    }
+
+    #[test]
+    fn writes_skip_the_far_end_when_nothing_is_selected() {
+        let check = |access| {
+            let slab = Hyperslab::new([10, 10].into_iter(), Some(&[0, 5]), Some(&[0, 9]), None, access);
+            slab.map_or_else(|e| (e.status(), e.dimension()), |_| (NOERR, None))
+        };
+        assert_eq!(check(Access::Read), (EEDGE, Some(1)));
+        assert_eq!(check(Access::Write), (NOERR, None));
+    }
+}

@@ -1,0 +1,107 @@
+//! netCDF's status numbers and their words.
+//!
+//! The numbers are those of `netcdf.h`, so that a caller inside netCDF returns them unchanged; the words are those of
+//! `nc_strerror`. This is the only place where either is written down.
+
+use std::ffi::{CStr, c_char, c_int};
+
+/// One row of the table: the constant's name in the header, its value, its words.
+pub struct Status {
+    /// The name without its prefix, as netCDF spells it: `EINVAL` for `NC_EINVAL`.
+    pub name: &'static str,
+    /// netCDF's number.
+    pub value: c_int,
+    /// netCDF's words.
+    pub words: &'static CStr,
+    /// When this library returns it.
+    pub meaning: &'static str,
+}
+
+macro_rules! statuses {
+    ($($name:ident = $value:literal, $words:literal, $meaning:literal;)*) => {
+        $(#[doc = $meaning] pub const $name: c_int = $value;)*
+        /// Every status this library may return of its own, or that its callers commonly return through it.
+        pub const TABLE: &[Status] = &[$(Status {
+            name: stringify!($name),
+            value: $value,
+            words: $words,
+            meaning: $meaning,
+        }),*];
+    };
+}
+
+statuses! {
+    NOERR = 0, c"No error",
+        "Success.";
+    EINVAL = -36, c"NetCDF: Invalid argument",
+        "An impossible argument: a NULL handle, an element of 0 bytes.";
+    EPERM = -37, c"NetCDF: Write to read only",
+        "Writing to what may only be read.";
+    EINVALCOORDS = -40, c"NetCDF: Index exceeds dimension bound",
+        "A start beyond its dimension, or an index beyond its list.";
+    EMAXDIMS = -41, c"NetCDF: NC_MAX_DIMS exceeded",
+        "A rank above 1024.";
+    EBADTYPE = -45, c"NetCDF: Not a valid data type or _FillValue type mismatch",
+        "Elements that have no byte order.";
+    EBADDIM = -46, c"NetCDF: Invalid dimension ID or name",
+        "A dimension the variable does not have.";
+    ECHAR = -56, c"NetCDF: Attempt to convert between text & numbers",
+        "Text where numbers are meant.";
+    EEDGE = -57, c"NetCDF: Start+count exceeds dimension bound",
+        "The last selected element lies beyond its dimension.";
+    ESTRIDE = -58, c"NetCDF: Illegal stride",
+        "A stride below 1.";
+    ERANGE = -60, c"NetCDF: Numeric conversion not representable",
+        "More than there is room for.";
+    ENOMEM = -61, c"NetCDF: Memory allocation (malloc) failure",
+        "Out of memory.";
+    EVARSIZE = -62, c"NetCDF: One or more variable sizes violate format constraints",
+        "A variable larger than its format allows.";
+    EDIMSIZE = -63, c"NetCDF: Invalid dimension size",
+        "A dimension length out of range.";
+    EIO = -68, c"NetCDF: I/O failure",
+        "Reading or writing failed.";
+    EINTERNAL = -92, c"NetCDF: internal library error; Please contact Unidata support",
+        "A fault in this library.";
+    EBADCHUNK = -127, c"NetCDF: Bad chunk sizes.",
+        "A chunk whose size is not what the variable says.";
+    ECANTEXTEND = -130, c"NetCDF: Attempt to extend dataset during NC_INDEPENDENT I/O operation. Use nc_var_par_access to set mode NC_COLLECTIVE before extending variable.",
+        "A dimension that cannot grow here.";
+    EFILTER = -132, c"NetCDF: Filter error: bad id or parameters or duplicate filter",
+        "A compressed chunk that does not decode.";
+    ENOFILTER = -136, c"NetCDF: Filter error: undefined filter encountered",
+        "A decoder that is not there.";
+    ENCZARR = -137, c"NetCDF: NCZarr error",
+        "NCZarr's own catch-all.";
+    EEMPTY = -139, c"NetCDF: Attempt to read empty NCZarr map key",
+        "From a callback: the chunk is absent.";
+    EOBJECT = -140, c"NetCDF: Some object exists when it should not",
+        "From a callback: an object is there that should not be.";
+    ENOOBJECT = -141, c"NetCDF: Some object not found",
+        "From a callback: the chunk is absent.";
+}
+
+/// The words for a status: netCDF's for netCDF's numbers, the system's for positive ones (errno).
+///
+/// The text is static for numbers of the table; for an errno it is the C library's own, valid as `strerror` says.
+#[allow(unsafe_code)]
+pub fn strerror(status: c_int) -> *const c_char {
+    if status > 0 {
+        // SAFETY: strerror takes any number and returns a NUL-terminated text that the caller does not own.
+        return unsafe { libc::strerror(status) };
+    }
+    TABLE.iter().find(|row| row.value == status).map_or(c"Unknown Error", |row| row.words).as_ptr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_found_by_its_own_number() {
+        for row in TABLE {
+            assert_eq!(strerror(row.value), row.words.as_ptr(), "{}", row.name);
+        }
+        assert_eq!(strerror(-1), c"Unknown Error".as_ptr());
+    }
+}

@@ -1,0 +1,140 @@
+//! Where chunks come from: readers that lend a chunk or fill a buffer, and decoders wrapped round them.
+//!
+//! A [`Store`] holds one reader of either kind. Whatever the kind, a reader is asked for one chunk at a time, by its
+//! indices, and may answer that the chunk is absent.
+
+mod buffer;
+mod pool;
+pub(crate) mod zstd;
+
+pub use buffer::Buffer;
+
+use crate::error::{ErrorKind, Result};
+use crate::memory::{Scratch, Slot};
+use pool::Pool;
+
+/// A chunk that a lending reader gives.
+#[derive(Debug, Clone, Copy)]
+pub enum Lent<'r> {
+    /// There is none: it reads as the fill value.
+    Absent,
+    /// A stored chunk.
+    Chunk(&'r [u8]),
+    /// There is none, and these are fill values in native byte order to use in its place.
+    Fill(&'r [u8]),
+}
+
+/// What a filling reader did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Filled {
+    /// There is no such chunk: it reads as the fill value.
+    Absent,
+    /// The stored chunk has this many bytes. They are in the buffer, unless they are more than it has room for.
+    Stored(usize),
+}
+
+/// A reader that keeps chunks in memory and lends them.
+///
+/// The library gives each lent chunk back before it asks for another.
+pub trait Lend: Send + Sync {
+    /// Lends a chunk.
+    fn lend(&self, chunk: &[isize]) -> Result<Lent<'_>>;
+
+    /// Takes back what `lend` gave as `Chunk` or `Fill`; called once for each.
+    fn release(&self, bytes: &[u8]) {
+        let _ = bytes;
+    }
+}
+
+/// A reader that fetches chunks into a buffer it is given.
+///
+/// The buffer is the destination itself whenever the chunk lands there in one piece.
+pub trait Fill: Send + Sync {
+    /// Fetches a chunk into the buffer.
+    fn fill(&self, chunk: &[isize], buffer: &mut Buffer<'_>) -> Result<Filled>;
+}
+
+/// Either kind of reader.
+pub(crate) enum Reader<'r> {
+    Lending(Box<dyn Lend + 'r>),
+    Filling(Box<dyn Fill + 'r>),
+}
+
+/// A source of chunks, with the memory it needs between calls.
+///
+/// Calls from several threads may use one store at a time.
+pub struct Store<'r> {
+    pub(crate) reader: Reader<'r>,
+    /// Chunk-sized buffers for chunks that do not land in the destination in one piece.
+    pub(crate) scratch: Pool<Scratch>,
+}
+
+impl<'r> Store<'r> {
+    /// A store whose chunks are lent.
+    pub fn lending(reader: impl Lend + 'r) -> Result<Self> {
+        Ok(Store::of(Reader::Lending(Slot::new()?.fill(reader))))
+    }
+
+    /// A store whose chunks are fetched into buffers.
+    pub fn filling(reader: impl Fill + 'r) -> Result<Self> {
+        Ok(Store::of(Reader::Filling(Slot::new()?.fill(reader))))
+    }
+
+    pub(crate) fn of(reader: Reader<'r>) -> Self {
+        Store { reader, scratch: Pool::new() }
+    }
+
+    /// Wraps the store's reader in a zstd decoder: from now on, what the reader gives is a compressed chunk.
+    ///
+    /// The decoder takes the chunk's size from the variable, never from the compressed data, and refuses data that does
+    /// not fill a chunk exactly. On an error the store is as it was.
+    pub fn wrap_zstd(&mut self) -> Result<()> {
+        let slot = Slot::new()?;
+        let inner = std::mem::replace(&mut self.reader, Reader::Filling(Box::new(Nothing)));
+        self.reader = Reader::Filling(slot.fill(zstd::Decoding::new(inner)));
+        Ok(())
+    }
+}
+
+/// A reader without chunks, in a store's place of one while it is being wrapped.
+struct Nothing;
+
+impl Fill for Nothing {
+    fn fill(&self, _: &[isize], _: &mut Buffer<'_>) -> Result<Filled> {
+        Ok(Filled::Absent)
+    }
+}
+
+/// A chunk on loan, given back when dropped.
+pub(crate) struct Loan<'r> {
+    lender: &'r dyn Lend,
+    pub(crate) lent: Lent<'r>,
+}
+
+impl<'r> Loan<'r> {
+    pub(crate) fn take(lender: &'r dyn Lend, chunk: &[isize]) -> Result<Self> {
+        Ok(Loan { lender, lent: lender.lend(chunk)? })
+    }
+}
+
+impl Drop for Loan<'_> {
+    fn drop(&mut self) {
+        if let Lent::Chunk(bytes) | Lent::Fill(bytes) = self.lent {
+            self.lender.release(bytes);
+        }
+    }
+}
+
+/// Fetches a chunk that fills the whole buffer; `false` stands for an absent chunk.
+pub(crate) fn fetch(filler: &dyn Fill, chunk: &[isize], buffer: &mut Buffer<'_>) -> Result<bool> {
+    let Filled::Stored(stored) = filler.fill(chunk, buffer)? else {
+        return Ok(false);
+    };
+    let (filled, expected) = (buffer.filled().len(), buffer.len());
+    if stored == expected && filled == expected {
+        return Ok(true);
+    }
+    // A reader that did not put there what it says is stored has given only what it put there.
+    let found = if stored == expected { filled } else { stored };
+    Err(ErrorKind::ChunkLength { found, expected }.into())
+}
