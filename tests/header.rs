@@ -58,13 +58,18 @@ fn header(src: &Path) -> String {
     template.replace("@SECTIONS@", sections.trim_end())
 }
 
-/// A section's opening: its title in a frame of its own, then its prose.
+/// A section's opening: its title, then its prose; code is indented instead of fenced.
 fn comment(prose: &[&str]) -> String {
-    let mut text = String::from("/* ");
-    text += &"-".repeat(117);
+    let mut text = format!("/* {}", "-".repeat(117));
+    let mut indent = "";
     for line in prose {
-        let line = line.strip_prefix(" # ").map_or(line.to_string(), |title| format!(" {}", title.to_uppercase()));
-        write!(text, "\n *{}", line.trim_end()).unwrap();
+        if let Some(title) = line.strip_prefix(" # ") {
+            write!(text, "\n * {}", title.to_uppercase()).unwrap();
+        } else if line.starts_with(" ```") {
+            indent = if indent.is_empty() { "    " } else { "" };
+        } else {
+            write!(text, "\n *{}", format!("{indent}{line}").trim_end()).unwrap();
+        }
     }
     text + "\n */\n"
 }

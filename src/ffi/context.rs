@@ -3,12 +3,14 @@
 //! A status says what kind of error there was. Where a function takes a context, pass one instead of NULL and ask it
 //! afterwards for the words, the dimension and the chunk.
 //!
-//!     nczchunk_context *context;
-//!     nczchunk_context_new(&context);
-//!     if (nczchunk_read_vars(var, store, start, count, stride, data, context))
-//!         fprintf(stderr, "%s\n", nczchunk_context_message(context));
-//!         // "chunk (1, 0, 3): the stored chunk has 40 bytes where 4000 are due"
-//!     nczchunk_context_free(context);
+//! ```c
+//! nczchunk_context *context;
+//! nczchunk_context_new(&context);
+//! if (nczchunk_read_vars(var, store, start, count, stride, data, context))
+//!     fprintf(stderr, "%s\n", nczchunk_context_message(context));
+//!     // "chunk (1, 0, 3): the stored chunk has 40 bytes where 4000 are due"
+//! nczchunk_context_free(context);
+//! ```
 
 use std::ffi::{c_char, c_int};
 use std::fmt::Write;

@@ -2,8 +2,10 @@
 //!
 //! netCDF-C's odometer (nczodom_*): it steps through an n-dimensional box in row-major order, with a stride.
 //!
-//!     for (; nczchunk_odometer_more(odometer); nczchunk_odometer_next(odometer))
-//!         use(nczchunk_odometer_indices(odometer), nczchunk_odometer_offset(odometer));
+//! ```c
+//! for (; nczchunk_odometer_more(odometer); nczchunk_odometer_next(odometer))
+//!     use(nczchunk_odometer_indices(odometer), nczchunk_odometer_offset(odometer));
+//! ```
 //!
 //! Unlike netCDF-C's it has no positions if any dimension is empty, the first or another, and one position at rank 0.
 

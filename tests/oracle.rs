@@ -1,0 +1,118 @@
+//! The library against one oracle: a loop over every element that knows nothing of projections, plans or copies.
+//!
+//! Everything goes through the C interface, as a user's calls do. Small shapes are tried exhaustively, larger ones at
+//! random; a random failure prints its seed, and `NCZCHUNK_SEED=n` repeats it.
+
+// The oracle and the tests are C callers in Rust.
+#![allow(unsafe_code)]
+
+#[path = "oracle/cases.rs"]
+mod cases;
+#[path = "oracle/naive.rs"]
+mod naive;
+#[path = "oracle/subject.rs"]
+mod subject;
+
+use cases::{Dim, slices};
+
+/// Every valid slice of every dimension up to 32 long, in chunks of every length up to one more than that.
+#[test]
+fn every_case_of_one_dimension() {
+    let mut tried = 0;
+    for len in 0..=32 {
+        for chunklen in 1..=len + 1 {
+            for dim in slices(len, chunklen) {
+                subject::check(&[dim], tried);
+                tried += 1;
+            }
+        }
+    }
+    println!("{tried} cases of one dimension");
+}
+
+#[test]
+fn every_case_of_two_dimensions() {
+    let dims = all_up_to(8);
+    let mut tried = 0;
+    for &first in &dims {
+        for &second in &dims {
+            subject::check(&[first, second], tried);
+            tried += 1;
+        }
+    }
+    println!("{tried} cases of two dimensions");
+}
+
+#[test]
+fn every_case_of_three_dimensions() {
+    let dims = all_up_to(4);
+    let mut tried = 0;
+    for &first in &dims {
+        for &second in &dims {
+            for &third in &dims {
+                subject::check(&[first, second, third], tried);
+                tried += 1;
+            }
+        }
+    }
+    println!("{tried} cases of three dimensions");
+}
+
+fn all_up_to(longest: usize) -> Vec<Dim> {
+    (0..=longest).flat_map(|len| (1..=len + 1).flat_map(move |chunklen| slices(len, chunklen))).collect()
+}
+
+/// Ranks up to 6, each dimension up to 40 long.
+#[test]
+fn random_cases_of_up_to_six_dimensions() {
+    seeded(|rng| {
+        for variant in 0..20_000 {
+            let rank = rng.usize(0..=6);
+            let longest = [0, 40, 40, 20, 10, 6, 5][rank];
+            let dims: Vec<Dim> = (0..rank).map(|_| random_dim(rng, longest)).collect();
+            subject::check(&dims, variant);
+        }
+    });
+}
+
+/// One dimension of up to 2^63 elements with few of them selected: projections only, since nobody can store it.
+#[test]
+fn random_cases_of_enormous_dimensions() {
+    seeded(|rng| {
+        for _ in 0..200_000 {
+            let dim = random_enormous_dim(rng);
+            subject::check_projections(dim, &naive::projections(dim));
+        }
+    });
+}
+
+/// Runs a test with a seed that is new each time, and printed.
+fn seeded(test: impl FnOnce(&mut fastrand::Rng)) {
+    let seed = match std::env::var("NCZCHUNK_SEED") {
+        Ok(seed) => seed.parse().expect("NCZCHUNK_SEED is a number"),
+        Err(_) => fastrand::u64(..),
+    };
+    println!("NCZCHUNK_SEED={seed}");
+    test(&mut fastrand::Rng::with_seed(seed));
+}
+
+fn random_dim(rng: &mut fastrand::Rng, longest: usize) -> Dim {
+    let len = rng.usize(1..=longest);
+    let start = rng.usize(0..len);
+    let stride = rng.usize(1..=len);
+    let count = rng.usize(1..=(len - 1 - start) / stride + 1);
+    Dim { len, chunklen: rng.usize(1..=len + 1), start, count, stride }
+}
+
+/// A number whose magnitude, too, is random.
+fn random_magnitude(rng: &mut fastrand::Rng, max: usize) -> usize {
+    (rng.usize(..) >> rng.u32(0..64)) % max + 1
+}
+
+fn random_enormous_dim(rng: &mut fastrand::Rng) -> Dim {
+    let len = random_magnitude(rng, 1 << 63);
+    let start = random_magnitude(rng, len) - 1;
+    let stride = random_magnitude(rng, isize::MAX as usize);
+    let count = random_magnitude(rng, ((len - 1 - start) / stride + 1).min(50));
+    Dim { len, chunklen: random_magnitude(rng, usize::MAX - 1), start, count, stride }
+}
