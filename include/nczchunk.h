@@ -7,7 +7,9 @@
  *
  *     size_t dimlens[2] = {90, 180}, chunklens[2] = {40, 50};              the array, and a chunk of it
  *     nczchunk_var_new(2, dimlens, chunklens, sizeof(float), &var, NULL);
- *     nczchunk_store_filling(&callbacks, &store);                          your function that reads a chunk
+ *
+ *     nczchunk_filling_callbacks callbacks = {sizeof callbacks, NULL, read_chunk, NULL};
+ *     nczchunk_store_filling(&callbacks, &store);                          read_chunk is yours
  *
  *     size_t start[2] = {10, 0}, count[2] = {20, 60};
  *     ptrdiff_t stride[2] = {1, 3};                                        every third column
@@ -105,9 +107,10 @@ const char *nczchunk_strerror(int status);
  * CONTEXT: WHAT WENT WRONG, AND WHERE
  *
  * A status says what kind of error there was. Where a function takes a context, pass one instead of NULL and ask it
- * afterwards for the words, the dimension and the chunk.
+ * afterwards for the words, the dimension and the chunk. A context that could not be made is NULL, which serves too: it
+ * knows nothing.
  *
- *     nczchunk_context *context;
+ *     nczchunk_context *context = NULL;
  *     nczchunk_context_new(&context);
  *     if (nczchunk_read_vars(var, store, start, count, stride, data, context))
  *         fprintf(stderr, "%s\n", nczchunk_context_message(context));
@@ -315,8 +318,11 @@ typedef struct nczchunk_filling_callbacks {
     void *user;
     /**
      * Fetches the chunk with these rank indices into buffer, which has room for size bytes, and sets nbytes to the length
-     * of the stored chunk. A chunk longer than size need not be written: it is an error or, in a store that decodes,
-     * asked for again with more room.
+     * of the stored chunk. size is the length of a full chunk; in a store that decodes, the most that such a chunk takes
+     * compressed in one go.
+     *
+     * A longer chunk is not written beyond size, and nbytes is still its length. It is an error or, in a store that
+     * decodes, where a chunk compressed in many small pieces can be longer, asked for once more with that much room.
      */
     int (*fill)(void *user, size_t rank, const ptrdiff_t *chunk_indices, void *buffer, size_t size, size_t *nbytes);
     /**
@@ -368,7 +374,8 @@ void nczchunk_store_free(nczchunk_store *store);
  * elements of typesize bytes, row-major and without gaps, and comes out in native byte order; it must not overlap what
  * callbacks lend.
  *
- * Every touched chunk is asked for once, in row-major order of chunk indices, and no other chunk is. If any count is 0
+ * Every touched chunk is asked for once (for the one exception see nczchunk_filling_callbacks), in row-major order of chunk
+ * indices, and no other chunk is. If any count is 0
  * nothing is read and no callback runs.
  *
  * Errors, found before any callback runs and with data untouched, in this order:
@@ -468,7 +475,8 @@ int nczchunk_projection_at(size_t dimlen,
  * PLAN: A READ BEFORE IT IS DONE
  *
  * A plan tells what a read will do without doing it: how many chunks it touches, which, how much of each, how many bytes
- * it will fetch for how many it delivers. It takes memory for the rank, not for the chunks, and finds any chunk at once.
+ * it delivers and how many it asks for at most. It takes memory for the rank, not for the chunks, and finds any chunk at
+ * once.
  */
 
 /**
@@ -493,9 +501,13 @@ typedef struct nczchunk_plan_totals {
      */
     size_t selected_bytes;
     /**
-     * Bytes of the touched chunks at full size, before compression; SIZE_MAX if they are more than that.
+     * Bytes of the touched chunks at full size: before compression, and as if none were absent. SIZE_MAX if they are more.
      */
     size_t chunk_bytes;
+    /**
+     * Chunks that the whole variable has, touched or not, stored or absent. SIZE_MAX if they are more.
+     */
+    size_t grid_chunks;
 } nczchunk_plan_totals;
 
 /**

@@ -77,7 +77,7 @@ pub enum ErrorKind {
     #[error("the chunk does not decode: {0}")]
     Decode(&'static str),
     /// What a caller's reader returned, passed on as it is.
-    #[error("the reader failed with status {0}")]
+    #[error("the reader failed with status {0}: {words}", words = words(*.0))]
     Reader(c_int),
     /// A panic was caught at the C boundary.
     #[error("internal error")]
@@ -108,6 +108,13 @@ impl ErrorKind {
             ErrorKind::Internal => status::EINTERNAL,
         }
     }
+}
+
+/// The words for a status, for messages.
+#[allow(unsafe_code)]
+fn words(code: c_int) -> std::borrow::Cow<'static, str> {
+    // SAFETY: what strerror returns is a text that stays valid at least until this thread asks again.
+    unsafe { std::ffi::CStr::from_ptr(status::strerror(code)) }.to_string_lossy()
 }
 
 /// An error: what happened, and where.

@@ -74,6 +74,13 @@ impl Plan {
         self.num_chunks.saturating_mul(self.chunk_bytes)
     }
 
+    /// How many chunks the whole variable has, stored or absent; `usize::MAX` where that is more than a `usize` holds.
+    pub fn grid_chunks(&self) -> usize {
+        let lens = self.dimensions.iter().map(|dimension| dimension.dimension().num_chunks());
+        // A dimension without chunks leaves none, however many the others have.
+        lens.clone().min().map_or(1, |least| if least == 0 { 0 } else { lens.fold(1, usize::saturating_mul) })
+    }
+
     /// The projections of each dimension.
     pub fn dimensions(&self) -> &[Projections] {
         &self.dimensions
@@ -177,6 +184,7 @@ mod tests {
     fn the_walk_and_random_access_agree() {
         let plan = plan(&[10, 9], &[4, 2], &[1, 0], &[3, 5], &[3, 2]).unwrap();
         assert_eq!((plan.num_chunks(), plan.selected_bytes(), plan.chunk_bytes()), (10, 60, 10 * 32));
+        assert_eq!(plan.grid_chunks(), 15);
         let mut walk = plan.walk().unwrap();
         let mut projections = [Projection::default(); 2];
         for i in 0..plan.num_chunks() {
@@ -191,7 +199,7 @@ mod tests {
     #[test]
     fn a_scalar_is_one_covered_chunk() {
         let plan = plan(&[], &[], &[], &[], &[]).unwrap();
-        assert_eq!((plan.num_chunks(), plan.selected_bytes()), (1, 4));
+        assert_eq!((plan.num_chunks(), plan.selected_bytes(), plan.grid_chunks()), (1, 4, 1));
         assert!(plan.chunk(0, &mut []).is_ok() && is_covered(&[]));
     }
 

@@ -71,6 +71,11 @@ impl Projections {
         self.len
     }
 
+    /// The dimension these are projections onto the chunks of.
+    pub fn dimension(&self) -> Dimension {
+        self.dimension
+    }
+
     /// The slice these are the projections of.
     pub fn slice(&self) -> Slice {
         self.slice

@@ -43,6 +43,11 @@ impl Dimension {
     pub fn chunklen(&self) -> usize {
         self.chunklen
     }
+
+    /// How many chunks the dimension has.
+    pub fn num_chunks(&self) -> usize {
+        self.len.div_ceil(self.chunklen)
+    }
 }
 
 /// The order of bytes in a stored word.

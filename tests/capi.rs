@@ -165,7 +165,7 @@ fn errors_come_with_words_and_places() {
         let mut rank = 0;
         let chunk = nczchunk_context_chunk(context, &raw mut rank);
         assert_eq!(std::slice::from_raw_parts(chunk, rank), [1, 1]);
-        assert_eq!(message(), "chunk (1, 1): the reader failed with status 5");
+        assert_eq!(message(), "chunk (1, 1): the reader failed with status 5: Input/output error");
         assert_eq!(((*log).lent, (*log).released), (2, 1));
 
         (*log).fail_at = None;

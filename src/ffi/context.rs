@@ -1,10 +1,11 @@
 //! # Context: what went wrong, and where
 //!
 //! A status says what kind of error there was. Where a function takes a context, pass one instead of NULL and ask it
-//! afterwards for the words, the dimension and the chunk.
+//! afterwards for the words, the dimension and the chunk. A context that could not be made is NULL, which serves too: it
+//! knows nothing.
 //!
 //! ```c
-//! nczchunk_context *context;
+//! nczchunk_context *context = NULL;
 //! nczchunk_context_new(&context);
 //! if (nczchunk_read_vars(var, store, start, count, stride, data, context))
 //!     fprintf(stderr, "%s\n", nczchunk_context_message(context));

@@ -1,7 +1,8 @@
 //! # Plan: a read before it is done
 //!
 //! A plan tells what a read will do without doing it: how many chunks it touches, which, how much of each, how many bytes
-//! it will fetch for how many it delivers. It takes memory for the rank, not for the chunks, and finds any chunk at once.
+//! it delivers and how many it asks for at most. It takes memory for the rank, not for the chunks, and finds any chunk at
+//! once.
 
 use std::ffi::c_int;
 
@@ -27,8 +28,10 @@ pub struct nczchunk_plan_totals {
     pub elements: usize,
     /// Bytes selected: what a read delivers.
     pub selected_bytes: usize,
-    /// Bytes of the touched chunks at full size, before compression; SIZE_MAX if they are more than that.
+    /// Bytes of the touched chunks at full size: before compression, and as if none were absent. SIZE_MAX if they are more.
     pub chunk_bytes: usize,
+    /// Chunks that the whole variable has, touched or not, stored or absent. SIZE_MAX if they are more.
+    pub grid_chunks: usize,
 }
 
 /// A plan to read a hyperslab, with the arguments of nczchunk_read_vars. Free it with nczchunk_plan_free.
@@ -77,6 +80,7 @@ pub unsafe extern "C" fn nczchunk_plan_get_totals(
             elements: plan.0.num_elements(),
             selected_bytes: plan.0.selected_bytes(),
             chunk_bytes: plan.0.chunk_bytes(),
+            grid_chunks: plan.0.grid_chunks(),
         };
         Ok(())
     })

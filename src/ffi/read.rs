@@ -19,7 +19,8 @@ use crate::transfer;
 /// elements of typesize bytes, row-major and without gaps, and comes out in native byte order; it must not overlap what
 /// callbacks lend.
 ///
-/// Every touched chunk is asked for once, in row-major order of chunk indices, and no other chunk is. If any count is 0
+/// Every touched chunk is asked for once (for the one exception see nczchunk_filling_callbacks), in row-major order of chunk
+/// indices, and no other chunk is. If any count is 0
 /// nothing is read and no callback runs.
 ///
 /// Errors, found before any callback runs and with data untouched, in this order:

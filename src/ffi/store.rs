@@ -63,8 +63,11 @@ pub struct nczchunk_filling_callbacks {
     /// Passed to every callback.
     pub user: *mut c_void,
     /// Fetches the chunk with these rank indices into buffer, which has room for size bytes, and sets nbytes to the length
-    /// of the stored chunk. A chunk longer than size need not be written: it is an error or, in a store that decodes,
-    /// asked for again with more room.
+    /// of the stored chunk. size is the length of a full chunk; in a store that decodes, the most that such a chunk takes
+    /// compressed in one go.
+    ///
+    /// A longer chunk is not written beyond size, and nbytes is still its length. It is an error or, in a store that
+    /// decodes, where a chunk compressed in many small pieces can be longer, asked for once more with that much room.
     pub fill: Option<
         unsafe extern "C" fn(
             user: *mut c_void,

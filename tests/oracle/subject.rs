@@ -77,7 +77,8 @@ fn check_plan(source: &Source<'_>, chunks: &[Vec<Touched>]) {
         nczchunk_plan_new(source.var, start.as_ptr(), count.as_ptr(), stride.as_ptr(), &raw mut plan, ptr::null_mut())
     };
     assert_eq!(status, 0, "{dims:?}");
-    let mut totals = nczchunk_plan_totals { chunks: 0, elements: 0, selected_bytes: 0, chunk_bytes: 0 };
+    let (chunk_bytes, grid_chunks) = (0, 0);
+    let mut totals = nczchunk_plan_totals { chunks: 0, elements: 0, selected_bytes: 0, chunk_bytes, grid_chunks };
     // SAFETY: the plan is alive and there is room for the totals.
     assert_eq!(unsafe { nczchunk_plan_get_totals(plan, &raw mut totals) }, 0);
     let elements: usize = count.iter().product();
@@ -85,6 +86,8 @@ fn check_plan(source: &Source<'_>, chunks: &[Vec<Touched>]) {
     assert_eq!(totals.elements, elements, "{dims:?}");
     assert_eq!(totals.selected_bytes, elements * source.element_size, "{dims:?}");
     assert_eq!(totals.chunk_bytes, chunks.len() * source.chunk_bytes(), "{dims:?}");
+    let grid_chunks: usize = dims.iter().map(|dim| (0..dim.len).step_by(dim.chunklen).count()).product();
+    assert_eq!(totals.grid_chunks, grid_chunks, "{dims:?}");
 
     let mut times_written = vec![0; elements];
     let mut projections = vec![Projection::default(); dims.len()];
