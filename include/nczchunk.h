@@ -36,6 +36,7 @@
 #define NCZCHUNK_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -623,6 +624,154 @@ void nczchunk_odometer_reset(nczchunk_odometer *odometer);
  * Frees an odometer. NULL is allowed.
  */
 void nczchunk_odometer_free(nczchunk_odometer *odometer);
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * CHUNK KEYS: WHAT A STORE CALLS A CHUNK
+ *
+ * `0.1` in Zarr v2, `c/0/1` in Zarr v3, `sst!0.90` in cfdb. A key is written as text with a NUL at its end. Each
+ * function also tells its length, so that a first call without a buffer finds out how much room is needed.
+ */
+
+/**
+ * Writes the key of a chunk in Zarr v2, and in Zarr v3 with the "v2" chunk key encoding: "2.1" or "2/1"; "0" for a
+ * scalar. chunk_indices has rank entries, none negative; separator is '.' or '/'.
+ *
+ * length receives the key's length in bytes, the NUL not counted; it may be NULL. The key and a NUL are written to key
+ * if there is room for them: capacity, in bytes, is above the length. With key NULL, or capacity 0, only length is
+ * set.
+ *
+ * Errors: NCZCHUNK_EINVAL (chunk_indices is NULL, unless rank is 0; another separator; a negative index),
+ * NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK), NCZCHUNK_ERANGE (capacity above 0 but too small: length is set,
+ * nothing is written).
+ */
+int nczchunk_key_zarr_v2(size_t rank,
+                         const ptrdiff_t *chunk_indices,
+                         char separator,
+                         char *key,
+                         size_t capacity,
+                         size_t *length);
+
+/**
+ * Writes the key of a chunk in Zarr v3 with the "default" chunk key encoding: "c/2/1" or "c.2.1"; "c" for a scalar.
+ *
+ * Arguments and errors: as for nczchunk_key_zarr_v2.
+ */
+int nczchunk_key_zarr_v3(size_t rank,
+                         const ptrdiff_t *chunk_indices,
+                         char separator,
+                         char *key,
+                         size_t capacity,
+                         size_t *length);
+
+/**
+ * Writes the key of a chunk in cfdb: the variable's name, '!', and where the chunk starts in each dimension, in
+ * elements, with dots between: "sst!180.90" for chunk (2, 1) with chunk lengths (90, 90).
+ *
+ * var is the variable's name in UTF-8. chunklens and chunk_indices have rank entries. An index is negative before the
+ * origin: element i lies in chunk floor((i + origin) / chunklen). For the rest see nczchunk_key_zarr_v2.
+ *
+ * Errors: NCZCHUNK_EINVAL (var, chunklens or chunk_indices is NULL, the latter two unless rank is 0; var is not UTF-8;
+ * a chunk length of 0), NCZCHUNK_EMAXDIMS and NCZCHUNK_ERANGE as for nczchunk_key_zarr_v2.
+ */
+int nczchunk_key_cfdb(const char *var,
+                      size_t rank,
+                      const size_t *chunklens,
+                      const ptrdiff_t *chunk_indices,
+                      char *key,
+                      size_t capacity,
+                      size_t *length);
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * CHUNK SHAPES: WHAT OTHERS CHOOSE BY DEFAULT
+ *
+ * The chunk lengths that netCDF-C and rechunkit choose when nobody says how a variable is to be cut into chunks.
+ */
+
+/**
+ * The chunk lengths netCDF-C gives a netCDF-4 variable, as nc_inq_var_chunking reports them: all fixed dimensions
+ * shortened by the same factor, unlimited ones to 1.
+ *
+ * dimlens has rank entries; 0 is an unlimited dimension. typesize is the size of an element in bytes, target_bytes the
+ * size a chunk should come near to, 0 for netCDF-C's own: 16 MiB. chunklens receives rank lengths; it may not overlap
+ * dimlens.
+ *
+ * Errors: NCZCHUNK_EINVAL (dimlens or chunklens is NULL, unless rank is 0; typesize 0 or above 4 GiB - 1),
+ * NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK).
+ */
+int nczchunk_chunkshape_netcdf(size_t rank,
+                               const size_t *dimlens,
+                               size_t typesize,
+                               size_t target_bytes,
+                               size_t *chunklens);
+
+/**
+ * The chunk lengths rechunkit guesses, which are cfdb's default: dimensions shortened in turn to numbers with many
+ * divisors, until the chunk takes at most one and a half times the target.
+ *
+ * dimlens has rank entries, none 0. typesize is the size of an element in bytes, target_bytes the size a chunk should
+ * come near to, 0 for rechunkit's own: 2 MiB. chunklens receives rank lengths; it may not overlap dimlens.
+ *
+ * Errors: NCZCHUNK_EINVAL (dimlens or chunklens is NULL, unless rank is 0; typesize 0), NCZCHUNK_EDIMSIZE (a length of
+ * 0), NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK).
+ */
+int nczchunk_chunkshape_rechunkit(size_t rank,
+                                  const size_t *dimlens,
+                                  size_t typesize,
+                                  size_t target_bytes,
+                                  size_t *chunklens);
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * CLASSIC FILES: WHERE A VALUE LIES
+ *
+ * In a netCDF classic file (CDF-1, CDF-2, CDF-5) the place of a value follows from its variable's shape and two
+ * numbers of the header: the variable's begin, and the size of a record. Sizes and offsets are in bytes. Only the
+ * first length may be 0: then the dimension is the file's record dimension.
+ */
+
+/**
+ * The size of a variable, or of one record of it if it is a record variable.
+ *
+ * dimlens has rank entries; typesize is the size of an element: 1, 2, 4 or 8. size receives the bytes that the values
+ * take, padded the same rounded up to a multiple of 4; each may be NULL. The header's vsize should be the padded size,
+ * but is not in every file: rely on the shape.
+ *
+ * Errors: NCZCHUNK_EINVAL (dimlens is NULL, unless rank is 0; another typesize), NCZCHUNK_EMAXDIMS (rank above
+ * NCZCHUNK_MAX_RANK), NCZCHUNK_EDIMSIZE (a length of 0 that is not the first), NCZCHUNK_EVARSIZE (more than 2^63 - 1
+ * bytes).
+ */
+int nczchunk_classic_varsize(size_t rank, const size_t *dimlens, size_t typesize, uint64_t *size, uint64_t *padded);
+
+/**
+ * The size of one record of a file: how far a value lies from the same one in the next record.
+ *
+ * sizes has nvars entries, one for each record variable of the file: the size, not the padded one, that
+ * nczchunk_classic_varsize tells. The sum is made of padded sizes unless there is exactly one, which is not padded.
+ * recsize receives the sum; 0 if nvars is 0.
+ *
+ * Errors: NCZCHUNK_EINVAL (recsize is NULL; sizes is NULL, unless nvars is 0), NCZCHUNK_EVARSIZE (more than 2^63 - 1
+ * bytes).
+ */
+int nczchunk_classic_recsize(size_t nvars, const uint64_t *sizes, uint64_t *recsize);
+
+/**
+ * The byte offset of a value from the beginning of the file.
+ *
+ * dimlens and typesize are as for nczchunk_classic_varsize. begin is the variable's, from the header; recsize is what
+ * nczchunk_classic_recsize tells, not looked at unless this is a record variable. indices has rank entries: the
+ * value's position. That of a record variable starts with the number of the record, for which there is no upper bound
+ * here.
+ *
+ * Errors: NCZCHUNK_EINVALCOORDS (an index beyond its dimension), NCZCHUNK_EINVAL (offset is NULL; indices is NULL,
+ * unless rank is 0; recsize below the variable's own size), NCZCHUNK_EVARSIZE (an offset above 2^63 - 1), and those of
+ * nczchunk_classic_varsize.
+ */
+int nczchunk_classic_offset(size_t rank,
+                            const size_t *dimlens,
+                            size_t typesize,
+                            uint64_t begin,
+                            uint64_t recsize,
+                            const size_t *indices,
+                            uint64_t *offset);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use crate::MAX_RANK;
 use crate::error::{ErrorKind, Result};
 
 /// Ranks up to this one need no heap.
@@ -9,6 +10,11 @@ pub const INLINE_RANK: usize = 8;
 
 /// One value per dimension.
 pub type Dims<T> = SmallVec<[T; INLINE_RANK]>;
+
+/// Refuses a rank that no variable has, and no array of a caller's can be trusted to have.
+pub(crate) fn check_rank(rank: usize) -> Result<()> {
+    if rank > MAX_RANK { Err(ErrorKind::Rank(rank).into()) } else { Ok(()) }
+}
 
 /// Collects one value per dimension, or stops at the first error.
 pub(crate) fn try_collect<T>(rank: usize, values: impl Iterator<Item = Result<T>>) -> Result<Dims<T>> {

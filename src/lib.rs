@@ -47,11 +47,14 @@
 //! # Ok::<(), nczchunk::error::Error>(())
 //! ```
 
+pub mod chunkshape;
+pub mod classic;
 pub mod copy;
 pub mod dims;
 pub mod error;
 pub mod ffi;
 pub mod hyperslab;
+pub mod key;
 mod memory;
 pub mod odometer;
 pub mod plan;

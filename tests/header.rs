@@ -20,6 +20,9 @@ const SECTIONS: &[&[&str]] = &[
     &["ffi/projection", "projection"],
     &["ffi/plan"],
     &["ffi/odometer"],
+    &["ffi/key"],
+    &["ffi/chunkshape"],
+    &["ffi/classic"],
 ];
 
 #[test]

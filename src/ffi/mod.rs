@@ -9,7 +9,10 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 #![allow(unsafe_code, non_camel_case_types, clippy::missing_safety_doc)]
 
+pub mod chunkshape;
+pub mod classic;
 pub mod context;
+pub mod key;
 pub mod odometer;
 pub mod plan;
 pub mod projection;
@@ -22,7 +25,7 @@ pub mod version;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::MAX_RANK;
+use crate::dims::check_rank;
 use crate::error::{ErrorKind, Result};
 use crate::memory;
 
@@ -57,6 +60,21 @@ unsafe fn required<'a, T>(pointer: *const T, len: usize, message: &'static str) 
     unsafe { optional(pointer, len) }.ok_or(ErrorKind::Argument(message).into())
 }
 
+/// The slice to write to behind a pointer that may be NULL only if the length is 0.
+///
+/// # Safety
+/// A pointer that is not NULL points to `len` writable elements that nobody else uses while the slice is used.
+unsafe fn required_mut<'a, T>(pointer: *mut T, len: usize, message: &'static str) -> Result<&'a mut [T]> {
+    if len == 0 {
+        return Ok(&mut []);
+    }
+    if pointer.is_null() {
+        return Err(ErrorKind::Argument(message).into());
+    }
+    // SAFETY: that it is not NULL is checked; the rest is the caller's promise.
+    Ok(unsafe { std::slice::from_raw_parts_mut(pointer, len) })
+}
+
 /// What a pointer points to, unless it is NULL.
 ///
 /// # Safety
@@ -73,11 +91,6 @@ unsafe fn handle<'a, T>(pointer: *const T, message: &'static str) -> Result<&'a 
 unsafe fn handle_mut<'a, T>(pointer: *mut T, message: &'static str) -> Result<&'a mut T> {
     // SAFETY: the caller's promise.
     unsafe { pointer.as_mut() }.ok_or(ErrorKind::Argument(message).into())
-}
-
-/// Refuses a rank that no array of the caller's can be trusted to have.
-fn check_rank(rank: usize) -> Result<()> {
-    if rank > MAX_RANK { Err(ErrorKind::Rank(rank).into()) } else { Ok(()) }
 }
 
 /// Hands a new object over to the caller.

@@ -1,0 +1,26 @@
+//! Default chunk shapes: what two libraries choose when nobody says how a variable is to be cut.
+//!
+//! Both take the dimension lengths, the size of an element and a number of bytes that a chunk should come near to, and
+//! both answer one chunk length per dimension. [`netcdf`] keeps the proportions of the variable; [`rechunkit`] keeps to
+//! lengths with many divisors, which makes a later change of chunk shape cheap.
+
+mod netcdf;
+mod rechunkit;
+
+pub use netcdf::{NETCDF_TARGET_BYTES, netcdf};
+pub use rechunkit::{RECHUNKIT_TARGET_BYTES, rechunkit};
+
+use crate::dims::check_rank;
+use crate::error::{ErrorKind, Result};
+
+/// What both rules ask of their arguments.
+fn check(dimlens: &[usize], typesize: usize, chunklens: &[usize]) -> Result<()> {
+    check_rank(dimlens.len())?;
+    if typesize == 0 {
+        return Err(ErrorKind::Argument("the element size is 0").into());
+    }
+    if chunklens.len() != dimlens.len() {
+        return Err(ErrorKind::Argument("there is not one chunk length per dimension").into());
+    }
+    Ok(())
+}

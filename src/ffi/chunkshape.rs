@@ -1,0 +1,74 @@
+//! # Chunk shapes: what others choose by default
+//!
+//! The chunk lengths that netCDF-C and rechunkit choose when nobody says how a variable is to be cut into chunks.
+
+use std::ffi::c_int;
+
+use super::{check_rank, required, required_mut, status};
+use crate::chunkshape::{self, NETCDF_TARGET_BYTES, RECHUNKIT_TARGET_BYTES};
+use crate::error::Result;
+
+/// The chunk lengths netCDF-C gives a netCDF-4 variable, as nc_inq_var_chunking reports them: all fixed dimensions
+/// shortened by the same factor, unlimited ones to 1.
+///
+/// dimlens has rank entries; 0 is an unlimited dimension. typesize is the size of an element in bytes, target_bytes the
+/// size a chunk should come near to, 0 for netCDF-C's own: 16 MiB. chunklens receives rank lengths; it may not overlap
+/// dimlens.
+///
+/// Errors: NCZCHUNK_EINVAL (dimlens or chunklens is NULL, unless rank is 0; typesize 0 or above 4 GiB - 1),
+/// NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_chunkshape_netcdf(
+    rank: usize,
+    dimlens: *const usize,
+    typesize: usize,
+    target_bytes: usize,
+    chunklens: *mut usize,
+) -> c_int {
+    status(|| {
+        // SAFETY: the header's general promise, and the two do not overlap, as documented.
+        let (dimlens, chunklens) = unsafe { lengths(rank, dimlens, chunklens) }?;
+        chunkshape::netcdf(dimlens, typesize, or_default(target_bytes, NETCDF_TARGET_BYTES), chunklens)
+    })
+}
+
+/// The chunk lengths rechunkit guesses, which are cfdb's default: dimensions shortened in turn to numbers with many
+/// divisors, until the chunk takes at most one and a half times the target.
+///
+/// dimlens has rank entries, none 0. typesize is the size of an element in bytes, target_bytes the size a chunk should
+/// come near to, 0 for rechunkit's own: 2 MiB. chunklens receives rank lengths; it may not overlap dimlens.
+///
+/// Errors: NCZCHUNK_EINVAL (dimlens or chunklens is NULL, unless rank is 0; typesize 0), NCZCHUNK_EDIMSIZE (a length of
+/// 0), NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_chunkshape_rechunkit(
+    rank: usize,
+    dimlens: *const usize,
+    typesize: usize,
+    target_bytes: usize,
+    chunklens: *mut usize,
+) -> c_int {
+    status(|| {
+        // SAFETY: the header's general promise, and the two do not overlap, as documented.
+        let (dimlens, chunklens) = unsafe { lengths(rank, dimlens, chunklens) }?;
+        chunkshape::rechunkit(dimlens, typesize, or_default(target_bytes, RECHUNKIT_TARGET_BYTES), chunklens)
+    })
+}
+
+/// The lengths to read and those to write, after the rank.
+///
+/// # Safety
+/// Each is NULL or points to `rank` lengths; those of `chunklens` are writable and used by nobody else.
+unsafe fn lengths<'a>(
+    rank: usize,
+    dimlens: *const usize,
+    chunklens: *mut usize,
+) -> Result<(&'a [usize], &'a mut [usize])> {
+    check_rank(rank)?;
+    // SAFETY: the caller's promise.
+    unsafe { Ok((required(dimlens, rank, "dimlens is NULL")?, required_mut(chunklens, rank, "chunklens is NULL")?)) }
+}
+
+fn or_default(target_bytes: usize, default: usize) -> usize {
+    if target_bytes == 0 { default } else { target_bytes }
+}

@@ -1,0 +1,182 @@
+//! # Chunk keys: what a store calls a chunk
+//!
+//! `0.1` in Zarr v2, `c/0/1` in Zarr v3, `sst!0.90` in cfdb. A key is written as text with a NUL at its end. Each
+//! function also tells its length, so that a first call without a buffer finds out how much room is needed.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::io::Write;
+
+use super::{check_rank, handle, required, required_mut, status};
+use crate::error::{ErrorKind, Result};
+use crate::key::{Key, KeyStyle, Separator};
+
+/// Writes the key of a chunk in Zarr v2, and in Zarr v3 with the "v2" chunk key encoding: "2.1" or "2/1"; "0" for a
+/// scalar. chunk_indices has rank entries, none negative; separator is '.' or '/'.
+///
+/// length receives the key's length in bytes, the NUL not counted; it may be NULL. The key and a NUL are written to key
+/// if there is room for them: capacity, in bytes, is above the length. With key NULL, or capacity 0, only length is
+/// set.
+///
+/// Errors: NCZCHUNK_EINVAL (chunk_indices is NULL, unless rank is 0; another separator; a negative index),
+/// NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK), NCZCHUNK_ERANGE (capacity above 0 but too small: length is set,
+/// nothing is written).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_key_zarr_v2(
+    rank: usize,
+    chunk_indices: *const isize,
+    separator: c_char,
+    key: *mut c_char,
+    capacity: usize,
+    length: *mut usize,
+) -> c_int {
+    status(|| {
+        // SAFETY: the header's general promise.
+        let chunk = unsafe { chunk(rank, chunk_indices) }?;
+        let found = KeyStyle::ZarrV2(self::separator(separator)?).key(chunk)?;
+        // SAFETY: the header's general promise.
+        unsafe { write_key(found, key, capacity, length) }
+    })
+}
+
+/// Writes the key of a chunk in Zarr v3 with the "default" chunk key encoding: "c/2/1" or "c.2.1"; "c" for a scalar.
+///
+/// Arguments and errors: as for nczchunk_key_zarr_v2.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_key_zarr_v3(
+    rank: usize,
+    chunk_indices: *const isize,
+    separator: c_char,
+    key: *mut c_char,
+    capacity: usize,
+    length: *mut usize,
+) -> c_int {
+    status(|| {
+        // SAFETY: the header's general promise.
+        let chunk = unsafe { chunk(rank, chunk_indices) }?;
+        let found = KeyStyle::ZarrV3(self::separator(separator)?).key(chunk)?;
+        // SAFETY: the header's general promise.
+        unsafe { write_key(found, key, capacity, length) }
+    })
+}
+
+/// Writes the key of a chunk in cfdb: the variable's name, '!', and where the chunk starts in each dimension, in
+/// elements, with dots between: "sst!180.90" for chunk (2, 1) with chunk lengths (90, 90).
+///
+/// var is the variable's name in UTF-8. chunklens and chunk_indices have rank entries. An index is negative before the
+/// origin: element i lies in chunk floor((i + origin) / chunklen). For the rest see nczchunk_key_zarr_v2.
+///
+/// Errors: NCZCHUNK_EINVAL (var, chunklens or chunk_indices is NULL, the latter two unless rank is 0; var is not UTF-8;
+/// a chunk length of 0), NCZCHUNK_EMAXDIMS and NCZCHUNK_ERANGE as for nczchunk_key_zarr_v2.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_key_cfdb(
+    var: *const c_char,
+    rank: usize,
+    chunklens: *const usize,
+    chunk_indices: *const isize,
+    key: *mut c_char,
+    capacity: usize,
+    length: *mut usize,
+) -> c_int {
+    status(|| {
+        // SAFETY: the header's general promise.
+        let var = unsafe { text(var, "var is NULL") }?;
+        // SAFETY: the header's general promise; the rank is checked before the chunk lengths are looked at.
+        let (chunk, chunklens) =
+            unsafe { (chunk(rank, chunk_indices)?, required(chunklens, rank, "chunklens is NULL")?) };
+        let found = KeyStyle::Cfdb { var, chunklens }.key(chunk)?;
+        // SAFETY: the header's general promise.
+        unsafe { write_key(found, key, capacity, length) }
+    })
+}
+
+/// The chunk indices, after the rank.
+///
+/// # Safety
+/// `chunk_indices` is NULL or points to `rank` readable indices.
+unsafe fn chunk<'a>(rank: usize, chunk_indices: *const isize) -> Result<&'a [isize]> {
+    check_rank(rank)?;
+    // SAFETY: the caller's promise.
+    unsafe { required(chunk_indices, rank, "chunk_indices is NULL") }
+}
+
+fn separator(character: c_char) -> Result<Separator> {
+    Separator::try_from(char::from(character as u8))
+}
+
+/// A text of the caller's.
+///
+/// # Safety
+/// The pointer is NULL or points to a text that ends with a NUL.
+unsafe fn text<'a>(pointer: *const c_char, message: &'static str) -> Result<&'a str> {
+    // SAFETY: the caller's promise: not NULL, it points to one character at least.
+    unsafe { handle(pointer, message) }?;
+    // SAFETY: not NULL, and the rest is the caller's promise.
+    let text = unsafe { CStr::from_ptr(pointer) };
+    text.to_str().map_err(|_| ErrorKind::Argument("a name is not UTF-8").into())
+}
+
+/// Writes a key and its length where the caller wants them.
+///
+/// # Safety
+/// `key` is NULL or points to `capacity` writable bytes; `length` is NULL or points to a place for a length.
+unsafe fn write_key(found: Key<'_>, key: *mut c_char, capacity: usize, length: *mut usize) -> Result<()> {
+    let needed = found.byte_len() + 1;
+    // SAFETY: the caller's promise.
+    if let Some(length) = unsafe { length.as_mut() } {
+        *length = needed - 1;
+    }
+    if key.is_null() || capacity == 0 {
+        return Ok(());
+    }
+    if capacity < needed {
+        return Err(ErrorKind::Capacity { needed, capacity }.into());
+    }
+    // SAFETY: the caller's promise; no more than capacity bytes are needed.
+    let mut buffer = unsafe { required_mut(key.cast::<u8>(), needed, "key is NULL") }?;
+    write!(buffer, "{found}\0").map_err(|_| ErrorKind::Internal.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr::{null, null_mut};
+
+    use super::*;
+    use crate::status::{EINVAL, EMAXDIMS, ERANGE, NOERR};
+
+    const DOT: c_char = b'.' as c_char;
+
+    fn v2(chunk: &[isize], key: &mut [c_char]) -> (c_int, usize) {
+        let mut length = 99;
+        // SAFETY: the slices have their lengths.
+        let status =
+            unsafe { nczchunk_key_zarr_v2(chunk.len(), chunk.as_ptr(), DOT, key.as_mut_ptr(), key.len(), &mut length) };
+        (status, length)
+    }
+
+    #[test]
+    fn a_key_that_does_not_fit_leaves_the_buffer_alone() {
+        let mut key = [b'x' as c_char; 6];
+        assert_eq!(v2(&[2, 10], &mut []), (NOERR, 4));
+        assert_eq!(v2(&[2, 10], &mut key[..4]), (ERANGE, 4));
+        assert_eq!(key, [b'x' as c_char; 6]);
+        assert_eq!(v2(&[2, 10], &mut key[..5]), (NOERR, 4));
+        assert_eq!(key, b"2.10\0x".map(|byte| byte as c_char));
+    }
+
+    #[test]
+    fn wrong_arguments_leave_the_length_alone() {
+        let mut key = [0; 8];
+        assert_eq!(v2(&[-1], &mut key), (EINVAL, 99));
+        assert_eq!(v2(&[0; 1025], &mut key), (EMAXDIMS, 99));
+        // SAFETY: NULL is looked for, and so is the rank before anything is read.
+        unsafe {
+            assert_eq!(nczchunk_key_zarr_v3(1, null(), DOT, null_mut(), 0, null_mut()), EINVAL);
+            assert_eq!(nczchunk_key_zarr_v3(usize::MAX, &0, DOT, null_mut(), 0, null_mut()), EMAXDIMS);
+            assert_eq!(nczchunk_key_zarr_v3(1, &0, b',' as c_char, null_mut(), 0, null_mut()), EINVAL);
+            assert_eq!(nczchunk_key_cfdb(null(), 0, null(), null(), null_mut(), 0, null_mut()), EINVAL);
+            assert_eq!(nczchunk_key_cfdb(c"v".as_ptr(), 1, null(), &0, null_mut(), 0, null_mut()), EINVAL);
+            assert_eq!(nczchunk_key_cfdb(c"\xff".as_ptr(), 1, &4, &0, null_mut(), 0, null_mut()), EINVAL);
+            assert_eq!(nczchunk_key_cfdb(c"v".as_ptr(), 1, &4, &0, null_mut(), 0, null_mut()), NOERR);
+        }
+    }
+}
