@@ -85,7 +85,7 @@ static int read_slab(demo *d, const char *title, const size_t start[SST_RANK], c
     /* A plan tells what the read will do before any file is opened. */
     nczchunk_plan *plan = NULL;
     nczchunk_plan_totals totals;
-    int status = nczchunk_plan_new(d->var, start, count, stride, &plan, d->context);
+    int status = nczchunk_plan_new(d->var, start, count, stride, NCZCHUNK_READ, &plan, d->context);
     if (status != NCZCHUNK_NOERR) return failed(d, "cannot plan", status);
     nczchunk_plan_get_totals(plan, &totals);
     nczchunk_plan_free(plan);

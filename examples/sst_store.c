@@ -81,7 +81,7 @@ int sst_store_new(sst_files *files, nczchunk_store **store)
 
     int status = nczchunk_store_filling(&callbacks, &made);
     /* The files are compressed. From here on the library decodes what the callback reads. */
-    if (status == NCZCHUNK_NOERR) status = nczchunk_store_wrap_zstd(made);
+    if (status == NCZCHUNK_NOERR) status = nczchunk_store_wrap_zstd(made, NULL);
 
     if (status == NCZCHUNK_NOERR) *store = made;
     else nczchunk_store_free(made);

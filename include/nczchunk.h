@@ -8,7 +8,7 @@
  *     size_t dimlens[2] = {90, 180}, chunklens[2] = {40, 50};              the array, and a chunk of it
  *     nczchunk_var_new(2, dimlens, chunklens, sizeof(float), &var, NULL);
  *
- *     nczchunk_filling_callbacks callbacks = {sizeof callbacks, NULL, read_chunk, NULL};
+ *     nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks, .fill = read_chunk};
  *     nczchunk_store_filling(&callbacks, &store);                          read_chunk is yours
  *
  *     size_t start[2] = {10, 0}, count[2] = {20, 60};
@@ -159,6 +159,12 @@ int nczchunk_context_dimension(const nczchunk_context *context);
 const ptrdiff_t *nczchunk_context_chunk(const nczchunk_context *context,
                                         size_t *rank);
 
+/**
+ * How many chunks the last call has read or written. They are the first of the plan, in its order; where the call failed at
+ * a chunk, it is the one after them, and those after that were not tried. 0 for NULL.
+ */
+size_t nczchunk_context_chunks_done(const nczchunk_context *context);
+
 /* ---------------------------------------------------------------------------------------------------------------------
  * VARIABLE: WHAT IS STORED
  *
@@ -186,6 +192,8 @@ const ptrdiff_t *nczchunk_context_chunk(const nczchunk_context *context,
  * Stored words have the most significant byte first; netCDF's NC_ENDIAN_BIG.
  */
 #define NCZCHUNK_ENDIAN_BIG 2
+
+typedef struct Option_nczchunk_copier Option_nczchunk_copier;
 
 /**
  * A variable. Any number of threads may read with one at the same time, as long as none changes it.
@@ -241,6 +249,17 @@ int nczchunk_var_set_endian(nczchunk_var *var, int endian);
 int nczchunk_var_set_word_size(nczchunk_var *var, size_t word_size);
 
 /**
+ * Sets how elements are copied that are more than their bytes: pointers to text that are to be duplicated, for example.
+ * copier is called with user instead of copying bytes; NULL stands for bytes. Nothing is swapped then, and chunks must be
+ * lent. Absent chunks read as copies of the fill value or, without one, as zero bytes, which are not passed to the copier.
+ *
+ * Errors: NCZCHUNK_EINVAL (var is NULL).
+ */
+int nczchunk_var_set_copier(nczchunk_var *var,
+                            struct Option_nczchunk_copier copier,
+                            void *user);
+
+/**
  * Changes the current length of a dimension, counted from 0, as when an unlimited dimension has grown.
  *
  * Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (dimlen above
@@ -248,20 +267,35 @@ int nczchunk_var_set_word_size(nczchunk_var *var, size_t word_size);
  */
 int nczchunk_var_set_dimlen(nczchunk_var *var, size_t dimension, size_t dimlen);
 
+/**
+ * Changes the origin of a dimension, counted from 0, as cfdb does when elements are prepended: the chunks are aligned to
+ * multiples of their length in an index space in which the dimension's first element has the index origin, at first 0.
+ * To prepend n elements, subtract n from the origin and add n to the length. With a negative origin there are chunks with
+ * negative indices, and the first one may hold elements only in its upper part.
+ *
+ * Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (an origin that leaves no
+ * room for the dimension, or the chunk that holds its first element, among the values of ptrdiff_t).
+ */
+int nczchunk_var_set_origin(nczchunk_var *var,
+                            size_t dimension,
+                            ptrdiff_t origin);
+
 /* ---------------------------------------------------------------------------------------------------------------------
- * STORE: WHERE CHUNKS COME FROM
+ * STORE: WHERE CHUNKS COME FROM AND GO TO
  *
  * A store asks callbacks of yours for chunks, one at a time, and only for chunks of which at least one element is
  * selected. A callback is told the chunk by its indices: along each dimension, chunk i holds the elements from
  * i * chunklen on. There are two ways to give a chunk:
  *
- * - lend it: return a pointer to a chunk that is in memory already;
- * - fill it in: write it into a buffer of the library's. Whenever the chunk lands in the caller's memory in one piece,
- *   that buffer is the caller's memory, and nothing is copied.
+ * - lend it: return a pointer to a chunk that is in memory already; for writing, one to change;
+ * - fill it in: write it into a buffer of the library's; for writing, take it from one. Whenever the chunk lies in the
+ *   caller's memory in one piece, that buffer is the caller's memory, and nothing is copied.
  *
  * A callback returns 0, or NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT for a chunk that is absent and reads as the fill value.
  * Any other status ends the call, which returns it. A callback must not throw C++ exceptions or longjmp through the
  * library; it may call the library.
+ *
+ * A store whose callbacks for writing are NULL is read-only.
  *
  * Structures of callbacks begin with their own size, so that they can grow: set struct_size to sizeof the structure and
  * everything you do not use to 0.
@@ -291,18 +325,34 @@ typedef struct nczchunk_lending_callbacks {
      * must stay valid and unchanged until release is called for it or, without release, until the next call of lend.
      *
      * With NCZCHUNK_EEMPTY, data may be set too: then it is a chunk of fill values in native byte order to be used
-     * instead of the variable's fill value.
+     * instead of the variable's fill value. (A store that decodes does not use it.)
      */
     int (*lend)(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void **data, size_t *nbytes);
     /**
-     * Takes back a chunk; may be NULL. Called once for every pointer that lend set while returning 0 or NCZCHUNK_EEMPTY,
-     * before lend is called again.
+     * Takes back a chunk; may be NULL. Called once for every pointer that lend or lend_to_write set while returning 0 or
+     * NCZCHUNK_EEMPTY, before either is called again.
      */
     void (*release)(void *user, const void *data);
     /**
      * Called once when the store is freed; may be NULL.
      */
     void (*destroy)(void *user);
+    /**
+     * For writing; may be NULL. Lends the chunk with these rank indices to be changed, as lend does. covered is 1 if
+     * every element of it that lies inside the dimensions will be replaced: then it need not be read first, and what it
+     * holds does not matter. With NCZCHUNK_EEMPTY it is a new chunk, and what it holds does not matter either: it reads as
+     * the fill value where it is not written to. (Elements with a copier are the exception: what they hold is freed.)
+     */
+    int (*lend_to_write)(void *user,
+                         size_t rank,
+                         const ptrdiff_t *chunk_indices,
+                         int covered,
+                         void **data,
+                         size_t *nbytes);
+    /**
+     * Told that the chunk was changed, before it is released; may be NULL. It is not told of a chunk whose change failed.
+     */
+    int (*changed)(void *user, size_t rank, const ptrdiff_t *chunk_indices);
 } nczchunk_lending_callbacks;
 
 /**
@@ -330,7 +380,31 @@ typedef struct nczchunk_filling_callbacks {
      * Called once when the store is freed; may be NULL.
      */
     void (*destroy)(void *user);
+    /**
+     * For writing; may be NULL. Stores the chunk with these rank indices, the nbytes bytes of data. Whether a reader may
+     * see half of it is up to the callback: one that puts a chunk in its place at once (by renaming a file) gives the old
+     * one or the new one.
+     */
+    int (*store)(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void *data, size_t nbytes);
 } nczchunk_filling_callbacks;
+
+/**
+ * How a store compresses what is written.
+ */
+typedef struct nczchunk_zstd_options {
+    /**
+     * sizeof(nczchunk_zstd_options).
+     */
+    size_t struct_size;
+    /**
+     * The compression level; 0 is zstd's default, which is 3. What zstd does not know is taken for the nearest it does.
+     */
+    int level;
+    /**
+     * 1 to leave out the checksum that follows the data.
+     */
+    int without_checksum;
+} nczchunk_zstd_options;
 
 /**
  * A new store whose chunks are lent. The callbacks are copied. Free it with nczchunk_store_free.
@@ -349,14 +423,19 @@ int nczchunk_store_lending(const nczchunk_lending_callbacks *callbacks,
 int nczchunk_store_filling(const nczchunk_filling_callbacks *callbacks, nczchunk_store **store);
 
 /**
- * Wraps whatever the store reads from in a zstd decoder: from now on, its callbacks give compressed chunks. A chunk is
- * decoded straight into the caller's memory where it lands there in one piece. The decoder trusts no size that the
- * compressed data claims: it decodes into a buffer of a chunk's size, and data that do not fill it exactly fail with
- * NCZCHUNK_EBADCHUNK, data that do not decode with NCZCHUNK_EFILTER.
+ * Wraps whatever the store reads from and writes to in zstd: from now on, its callbacks give and take compressed chunks.
+ * A chunk is decoded straight into the caller's memory where it lands there in one piece. options is for writing; NULL
+ * stands for zeros.
  *
- * Errors: NCZCHUNK_EINVAL (store is NULL), NCZCHUNK_ENOMEM; then the store is as it was.
+ * The decoder trusts no size that the compressed data claims: it decodes into a buffer of a chunk's size, and data that do
+ * not fill it exactly fail with NCZCHUNK_EBADCHUNK, data that do not decode with NCZCHUNK_EFILTER. To be written to, the
+ * store must be one that fills in chunks.
+ *
+ * Errors: NCZCHUNK_EINVAL (store is NULL; a struct_size of 0, or of a newer structure whose additions are in use),
+ * NCZCHUNK_ENOMEM; then the store is as it was.
  */
-int nczchunk_store_wrap_zstd(nczchunk_store *store);
+int nczchunk_store_wrap_zstd(nczchunk_store *store,
+                             const nczchunk_zstd_options *options);
 
 /**
  * Frees a store and calls destroy. NULL is allowed.
@@ -398,6 +477,117 @@ int nczchunk_read_vars(const nczchunk_var *var,
                        nczchunk_context *context);
 
 /* ---------------------------------------------------------------------------------------------------------------------
+ * WRITING A HYPERSLAB
+ */
+
+/**
+ * Writes a hyperslab, as nc_put_vars does: along each dimension, count elements from start on, stride apart, from data.
+ *
+ * The arguments are those of nczchunk_read_vars. data is only read: it stays as it is whatever the variable's byte order.
+ *
+ * A chunk that the write covers, which is one of which every element inside the dimensions is replaced, is stored without
+ * being read; a chunk clipped by the end of a dimension, and a chunk of one element under any stride, can be covered too. Any
+ * other is fetched, or filled with the fill value if it is absent, changed, and stored. Each is stored once, in row-major
+ * order of chunk indices. What lies in a chunk outside the dimensions is fill value where a chunk is made anew.
+ *
+ * Errors found before any callback runs are those of nczchunk_read_vars, in the same order; but if any count is 0, no
+ * NCZCHUNK_EEDGE: then nothing is written. Errors of a chunk are those of reading it, NCZCHUNK_EPERM (the store cannot be
+ * written to) and what a callback for writing returned. The chunks before it have been written, it has not (unless its
+ * callback did), those after it were not tried: nczchunk_context_chunks_done tells how many. The same call again, once the
+ * fault is gone, writes all of it.
+ *
+ * Several threads may write to different chunks of one store at the same time, if its callbacks may be called so; see
+ * nczchunk_plan_shares_chunks. Of two that write to the same chunk, one may undo what the other did to it.
+ */
+int nczchunk_write_vars(const nczchunk_var *var,
+                        const nczchunk_store *store,
+                        const size_t *start,
+                        const size_t *count,
+                        const ptrdiff_t *stride,
+                        const void *data,
+                        nczchunk_context *context);
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * OTHER LAYOUTS OF MEMORY
+ *
+ * The functions above take memory that is row-major and without gaps. These take any memory in which the step from an
+ * element to the next is the same all along a dimension: Fortran order, a transpose, a part of a larger array, an array
+ * that is to be flipped. No copy is made.
+ *
+ * Where elements overlap in memory (a step of 0), a write takes the same values again and again; what a read leaves there
+ * is one of the values.
+ */
+
+/**
+ * Reads a hyperslab as nc_get_varm does: as nczchunk_read_vars, but along dimension d the elements are imap[d] elements
+ * apart in data, which points to the first one; imap may be negative. imap NULL is row-major without gaps. What data points
+ * to is trusted to be large enough: nczchunk_read_strided checks.
+ *
+ * Errors: those of nczchunk_read_vars; NCZCHUNK_EINVAL also for steps that reach beyond the address space.
+ */
+int nczchunk_read_varm(const nczchunk_var *var,
+                       const nczchunk_store *store,
+                       const size_t *start,
+                       const size_t *count,
+                       const ptrdiff_t *stride,
+                       const ptrdiff_t *imap,
+                       void *data,
+                       nczchunk_context *context);
+
+/**
+ * Writes a hyperslab as nc_put_varm does: as nczchunk_write_vars, with imap as for nczchunk_read_varm.
+ *
+ * Errors: those of nczchunk_write_vars; NCZCHUNK_EINVAL also for steps that reach beyond the address space.
+ */
+int nczchunk_write_varm(const nczchunk_var *var,
+                        const nczchunk_store *store,
+                        const size_t *start,
+                        const size_t *count,
+                        const ptrdiff_t *stride,
+                        const ptrdiff_t *imap,
+                        const void *data,
+                        nczchunk_context *context);
+
+/**
+ * Reads a hyperslab into a part of a block of memory, forwards or backwards.
+ *
+ * Along dimension d of the variable the elements are start[d] + k * step[d], for k from 0 to count[d] - 1. step may be
+ * negative: then start is the last of them in the variable. step NULL is 1 everywhere; count is not NULL unless the rank
+ * is 0. In memory, element k along dimension d is memory_strides[d] * k bytes from the first one, which is memory_offset
+ * bytes into memory. memory has memory_size bytes, and nothing outside of it is touched.
+ *
+ * Errors: those of nczchunk_read_vars, with NCZCHUNK_ESTRIDE for a step of 0 only, NCZCHUNK_EINVALCOORDS for a start beyond
+ * the dimension and NCZCHUNK_EEDGE for a last element beyond either of its ends; NCZCHUNK_EINVAL if an element does not lie
+ * within memory, or if memory_strides is NULL.
+ */
+int nczchunk_read_strided(const nczchunk_var *var,
+                          const nczchunk_store *store,
+                          const size_t *start,
+                          const size_t *count,
+                          const ptrdiff_t *step,
+                          void *memory,
+                          size_t memory_size,
+                          size_t memory_offset,
+                          const ptrdiff_t *memory_strides,
+                          nczchunk_context *context);
+
+/**
+ * Writes a hyperslab from a part of a block of memory, forwards or backwards, with the arguments of nczchunk_read_strided.
+ *
+ * Errors: those of nczchunk_write_vars and nczchunk_read_strided.
+ */
+int nczchunk_write_strided(const nczchunk_var *var,
+                           const nczchunk_store *store,
+                           const size_t *start,
+                           const size_t *count,
+                           const ptrdiff_t *step,
+                           const void *memory,
+                           size_t memory_size,
+                           size_t memory_offset,
+                           const ptrdiff_t *memory_strides,
+                           nczchunk_context *context);
+
+/* ---------------------------------------------------------------------------------------------------------------------
  * PROJECTIONS: ONE DIMENSION
  *
  * The arithmetic under it all: which chunks does start, count, stride touch along one dimension, and which elements of
@@ -414,7 +604,7 @@ typedef struct nczchunk_projection {
      */
     ptrdiff_t chunk_index;
     /**
-     * Where the chunk begins along the dimension: chunk_index * chunklen.
+     * Where the chunk begins, in the index space that the origin refers to: chunk_index * chunklen.
      */
     ptrdiff_t offset;
     /**
@@ -426,7 +616,7 @@ typedef struct nczchunk_projection {
      */
     size_t last;
     /**
-     * How much of the chunk lies inside the dimension: chunklen, or less in the last chunk.
+     * Where the dimension ends, counted from the beginning of the chunk: chunklen, or less in the last chunk.
      */
     size_t limit;
     /**
@@ -473,12 +663,22 @@ int nczchunk_projection_at(size_t dimlen,
                            nczchunk_projection *projection);
 
 /* ---------------------------------------------------------------------------------------------------------------------
- * PLAN: A READ BEFORE IT IS DONE
+ * PLAN: A TRANSFER BEFORE IT IS DONE
  *
- * A plan tells what a read will do without doing it: how many chunks it touches, which, how much of each, how many bytes
+ * A plan tells what a read or a write will do without doing it: how many chunks it touches, which, how much of each, how many bytes
  * it delivers and how many it asks for at most. It takes memory for the rank, not for the chunks, and finds any chunk at
  * once.
  */
+
+/**
+ * For a plan to read.
+ */
+#define NCZCHUNK_READ 0
+
+/**
+ * For a plan to write. The one difference: if any count is 0, the far end of no dimension is checked.
+ */
+#define NCZCHUNK_WRITE 1
 
 /**
  * A plan. It does not refer to the variable it was made from, and any number of threads may use it at the same time.
@@ -493,6 +693,10 @@ typedef struct nczchunk_plan_totals {
      * Chunks touched.
      */
     size_t chunks;
+    /**
+     * Chunks of those that are covered: a write replaces every element inside the dimensions and needs no read.
+     */
+    size_t covered_chunks;
     /**
      * Elements selected.
      */
@@ -512,15 +716,17 @@ typedef struct nczchunk_plan_totals {
 } nczchunk_plan_totals;
 
 /**
- * A plan to read a hyperslab, with the arguments of nczchunk_read_vars. Free it with nczchunk_plan_free.
+ * A plan for a hyperslab, with the arguments of nczchunk_read_vars and nczchunk_write_vars; access is NCZCHUNK_READ or
+ * NCZCHUNK_WRITE. Free it with nczchunk_plan_free.
  *
- * Errors: those which nczchunk_read_vars finds before any callback runs, data aside; NCZCHUNK_EINVAL (plan is NULL),
- * NCZCHUNK_ENOMEM.
+ * Errors: those which these functions find before any callback runs, data aside; NCZCHUNK_EINVAL (plan is NULL; no such
+ * access), NCZCHUNK_ENOMEM.
  */
 int nczchunk_plan_new(const nczchunk_var *var,
                       const size_t *start,
                       const size_t *count,
                       const ptrdiff_t *stride,
+                      int access,
                       nczchunk_plan **plan,
                       nczchunk_context *context);
 
@@ -551,6 +757,15 @@ int nczchunk_plan_chunk(const nczchunk_plan *plan,
                         size_t i,
                         nczchunk_projection *projections,
                         int *covered);
+
+/**
+ * Whether two plans, made for the same variable, touch a chunk in common: shared receives 1 if so, else 0. Writes whose
+ * plans do not may be done at the same time. Takes as long as the smaller number of chunks that the two touch along a
+ * dimension.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; plans for different dimensions or chunk lengths).
+ */
+int nczchunk_plan_shares_chunks(const nczchunk_plan *plan, const nczchunk_plan *other, int *shared);
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * ODOMETER: WALKING A BOX

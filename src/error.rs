@@ -42,6 +42,10 @@ pub enum ErrorKind {
     /// A dimension the variable does not have.
     #[error("there is no dimension {0}")]
     NoDimension(usize),
+    /// An origin that puts elements, or the beginnings of their chunks, where no index reaches.
+    #[error("with origin {origin} the dimension, whose length is {dimlen}, has no place among the indices")]
+    #[allow(missing_docs)]
+    Origin { origin: isize, dimlen: usize },
     /// An index beyond its list.
     #[error("index {index} is beyond the last of {len}")]
     #[allow(missing_docs)]
@@ -53,6 +57,13 @@ pub enum ErrorKind {
     /// A byte order for elements that have none.
     #[error("elements of {0} bytes have no byte order; set a word size first")]
     ByteOrder(usize),
+    /// Elements that do not lie in the memory they were said to lie in.
+    #[error("the selection does not fit the {len} bytes of memory")]
+    #[allow(missing_docs)]
+    Memory { len: usize },
+    /// A write to a store that cannot be written to.
+    #[error("the store has no way to write")]
+    ReadOnly,
     /// A variable that its file format cannot hold.
     #[error("{0}")]
     VariableSize(&'static str),
@@ -73,12 +84,12 @@ pub enum ErrorKind {
     /// A reader lent a chunk without saying where it is.
     #[error("the reader succeeded but lent no data")]
     NoData,
-    /// A compressed chunk that does not decode.
-    #[error("the chunk does not decode: {0}")]
-    Decode(&'static str),
-    /// What a caller's reader returned, passed on as it is.
-    #[error("the reader failed with status {0}: {words}", words = words(*.0))]
-    Reader(c_int),
+    /// A chunk that does not decode, or encode.
+    #[error("zstd failed: {0}")]
+    Zstd(&'static str),
+    /// What a caller's callback returned, passed on as it is.
+    #[error("the callback failed with status {0}: {words}", words = words(*.0))]
+    Callback(c_int),
     /// A panic was caught at the C boundary.
     #[error("internal error")]
     Internal,
@@ -88,12 +99,13 @@ impl ErrorKind {
     /// netCDF's number for this kind of error.
     pub fn status(self) -> c_int {
         match self {
-            ErrorKind::Argument(_) => status::EINVAL,
+            ErrorKind::Argument(_) | ErrorKind::Memory { .. } => status::EINVAL,
+            ErrorKind::ReadOnly => status::EPERM,
             ErrorKind::Rank(_) => status::EMAXDIMS,
             ErrorKind::NoStart | ErrorKind::Start { .. } | ErrorKind::Index { .. } => status::EINVALCOORDS,
             ErrorKind::Edge { .. } => status::EEDGE,
             ErrorKind::Stride(_) => status::ESTRIDE,
-            ErrorKind::DimensionLength(_) => status::EDIMSIZE,
+            ErrorKind::DimensionLength(_) | ErrorKind::Origin { .. } => status::EDIMSIZE,
             ErrorKind::NoDimension(_) => status::EBADDIM,
             ErrorKind::Capacity { .. } => status::ERANGE,
             ErrorKind::ByteOrder(_) => status::EBADTYPE,
@@ -103,8 +115,8 @@ impl ErrorKind {
             | ErrorKind::DecodedLength { .. }
             | ErrorKind::LentLength(_)
             | ErrorKind::NoData => status::EBADCHUNK,
-            ErrorKind::Decode(_) => status::EFILTER,
-            ErrorKind::Reader(code) => code,
+            ErrorKind::Zstd(_) => status::EFILTER,
+            ErrorKind::Callback(code) => code,
             ErrorKind::Internal => status::EINTERNAL,
         }
     }
@@ -174,11 +186,13 @@ impl std::error::Error for Error {}
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(chunk) = self.chunk() {
+            // A rank beyond all measure should not hide what comes after.
+            const SHOWN: usize = 16;
             f.write_str("chunk (")?;
-            for (d, index) in chunk.iter().enumerate() {
+            for (d, index) in chunk.iter().take(SHOWN).enumerate() {
                 write!(f, "{}{index}", if d == 0 { "" } else { ", " })?;
             }
-            f.write_str("): ")?;
+            f.write_str(if chunk.len() > SHOWN { ", ...): " } else { "): " })?;
         }
         if let Some(dimension) = self.dimension {
             write!(f, "dimension {dimension}: ")?;

@@ -6,7 +6,7 @@
 //! The checks and their order are netCDF's: every stride first, then start and end, dimension by dimension.
 
 use crate::dims::{self, Dims};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What a hyperslab is for. netCDF checks writes a little less than reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +45,19 @@ impl Slice {
             }
         }
         Ok(slice)
+    }
+
+    /// The slice of the elements start, start - stride, ... in ascending order, if they do not go below 0.
+    fn reversed(self, dimlen: usize, check_edge: bool) -> Result<Self> {
+        let Slice { start, count, stride } = self;
+        if count == 0 || !check_edge {
+            return Ok(self);
+        }
+        let reach = (count - 1).checked_mul(stride);
+        match reach.and_then(|reach| start.checked_sub(reach)) {
+            Some(start) => Ok(Slice { start, count, stride }),
+            None => Err(ErrorKind::Edge { start, count, stride: -(stride as isize), dimlen }.into()),
+        }
     }
 
     /// The first element, if any is selected.
@@ -114,6 +127,44 @@ impl Hyperslab {
             Slice::check(dimlen, start[d], counts(d, dimlen), stride, check_edge).map_err(|e| e.in_dimension(d))
         });
         Ok(Hyperslab { slices: dims::try_collect(rank, slices)? })
+    }
+
+    /// Checks a request whose steps may be negative: along a dimension the elements are `start + k*step`. The hyperslab has
+    /// the same elements in ascending order; with it comes, per dimension, whether the request has them in descending order.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new): `Stride` for a step of 0 only, `Edge` for a last element beyond either end.
+    pub fn with_steps(
+        dimlens: impl ExactSizeIterator<Item = usize> + Clone,
+        start: Option<&[usize]>,
+        count: &[usize],
+        step: Option<&[isize]>,
+        access: Access,
+    ) -> Result<(Self, Dims<bool>)> {
+        let rank = dimlens.len();
+        let start = match start {
+            None if rank > 0 => return Err(ErrorKind::NoStart.into()),
+            start => start.unwrap_or_default(),
+        };
+        if [start.len(), count.len(), step.map_or(rank, <[_]>::len)] != [rank; 3] {
+            return Err(ErrorKind::Argument("start, count and step need one entry per dimension").into());
+        }
+        let step = |d: usize| step.map_or(1, |step| step[d]);
+        for d in 0..rank {
+            if step(d) == 0 || step(d) == isize::MIN {
+                return Err(Error::from(ErrorKind::Stride(step(d))).in_dimension(d));
+            }
+        }
+        let check_edge = access == Access::Read || !count.contains(&0);
+        let slices = dimlens.enumerate().map(|(d, dimlen)| {
+            let (start, count, step) = (start[d], count[d], step(d));
+            let slice = Slice::check(dimlen, start, count, step, check_edge && step > 0);
+            let slice = slice.and_then(|slice| if step < 0 { slice.reversed(dimlen, check_edge) } else { Ok(slice) });
+            slice.map_err(|e| e.in_dimension(d))
+        });
+        let slices = dims::try_collect(rank, slices)?;
+        let descends = dims::try_collect(rank, (0..rank).map(|d| Ok(step(d) < 0)))?;
+        Ok((Hyperslab { slices }, descends))
     }
 
     /// One slice per dimension.

@@ -54,6 +54,11 @@ impl Plan {
         self.dimensions.len()
     }
 
+    /// Bytes in an element.
+    pub fn element_size(&self) -> usize {
+        self.element_size
+    }
+
     /// How many chunks are touched.
     pub fn num_chunks(&self) -> usize {
         self.num_chunks
@@ -105,6 +110,32 @@ impl Plan {
         Ok(())
     }
 
+    /// Whether the chunk with these projections is covered: every element of it that lies inside the dimensions is selected.
+    /// A clipped chunk at the edge, and one of length 1 under any stride, are covered too.
+    pub fn covers(&self, projections: &[Projection]) -> bool {
+        self.dimensions.iter().zip(projections).all(|(dimension, projection)| dimension.covers(projection))
+    }
+
+    /// How many chunks are covered: a write needs no read of them.
+    pub fn num_covered(&self) -> usize {
+        if self.num_chunks == 0 { 0 } else { self.dimensions.iter().map(Projections::num_covered).product() }
+    }
+
+    /// Whether this plan and another for the same variable touch a chunk in common. They do if they share a chunk index in
+    /// every dimension, because each touches all combinations of its indices.
+    ///
+    /// # Errors
+    /// `Argument` if the plans are for different grids of chunks.
+    pub fn shares_chunks(&self, other: &Plan) -> Result<bool> {
+        let pairs = || self.dimensions.iter().zip(&other.dimensions);
+        let grid = |dimension: &Projections| (dimension.dimension().chunklen(), dimension.dimension().origin());
+        if self.rank() != other.rank() || pairs().any(|(mine, others)| grid(mine) != grid(others)) {
+            return Err(ErrorKind::Argument("the plans are for different variables").into());
+        }
+        let is_empty = self.num_chunks == 0 || other.num_chunks == 0;
+        Ok(!is_empty && pairs().all(|(mine, others)| mine.shares_chunk(others)))
+    }
+
     /// A walk over all chunks, in row-major order of chunk indices.
     pub(crate) fn walk(&self) -> Result<Walk<'_>> {
         let odometer = Odometer::over(self.dimensions.iter().map(Projections::len))?;
@@ -116,12 +147,6 @@ impl Plan {
         }
         Ok(walk)
     }
-}
-
-/// Whether a chunk with these projections is covered: every element of it that lies inside the dimensions is selected.
-/// A clipped chunk at the edge, and one of length 1 under any stride, are covered too.
-pub fn is_covered(projections: &[Projection]) -> bool {
-    projections.iter().all(Projection::is_covered)
 }
 
 /// A position in the list of touched chunks.
@@ -200,7 +225,7 @@ mod tests {
     fn a_scalar_is_one_covered_chunk() {
         let plan = plan(&[], &[], &[], &[], &[]).unwrap();
         assert_eq!((plan.num_chunks(), plan.selected_bytes(), plan.grid_chunks()), (1, 4, 1));
-        assert!(plan.chunk(0, &mut []).is_ok() && is_covered(&[]));
+        assert!(plan.chunk(0, &mut []).is_ok() && plan.covers(&[]) && plan.num_covered() == 1);
     }
 
     #[test]

@@ -12,6 +12,10 @@
 //! - `t > C`: no two elements share a chunk, so there are `n` projections and the p-th holds the one element `s + p*t`.
 //!
 //! Either way the p-th projection is found at once, and chunks that are not touched cost nothing.
+//!
+//! In a dimension with an origin, element `i` lies at `lead + i`, counted from the beginning of the first chunk, where
+//! `lead` is how much of that chunk lies before the dimension. All of the above holds with `lead + s` for `s`, and the
+//! chunks so counted are the dimension's first chunk and those after it.
 
 use crate::hyperslab::Slice;
 use crate::variable::Dimension;
@@ -22,13 +26,13 @@ use crate::variable::Dimension;
 pub struct Projection {
     /// Which chunk, counted along the dimension. Signed, because a dimension that grew at its front has chunks below 0.
     pub chunk_index: isize,
-    /// Where the chunk begins along the dimension: chunk_index * chunklen.
+    /// Where the chunk begins, in the index space that the origin refers to: chunk_index * chunklen.
     pub offset: isize,
     /// The first selected element, counted from the beginning of the chunk.
     pub first: usize,
     /// The last selected element, counted from the beginning of the chunk.
     pub last: usize,
-    /// How much of the chunk lies inside the dimension: chunklen, or less in the last chunk.
+    /// Where the dimension ends, counted from the beginning of the chunk: chunklen, or less in the last chunk.
     pub limit: usize,
     /// Where the first selected element goes in memory, along this dimension.
     pub iopos: usize,
@@ -36,18 +40,15 @@ pub struct Projection {
     pub iocount: usize,
 }
 
-impl Projection {
-    /// Whether every element of the chunk that lies inside the dimension is selected.
-    pub fn is_covered(&self) -> bool {
-        self.iocount == self.limit
-    }
-}
-
 /// The projections of one slice onto the chunks it touches, in ascending order: a list that is computed, not stored.
 #[derive(Debug, Clone, Copy)]
 pub struct Projections {
     dimension: Dimension,
     slice: Slice,
+    /// The slice's start and the dimension's end, counted from the beginning of the dimension's first chunk.
+    start: usize,
+    end: usize,
+    /// The first touched chunk, counted from the dimension's first.
     first_chunk: usize,
     len: usize,
 }
@@ -55,14 +56,15 @@ pub struct Projections {
 impl Projections {
     /// The projections of a slice that was checked against the dimension.
     pub fn new(dimension: Dimension, slice: Slice) -> Self {
-        let chunklen = dimension.chunklen();
-        let first_chunk = slice.start() / chunklen;
+        let (lead, chunklen) = (dimension.lead(), dimension.chunklen());
+        let start = lead + slice.start();
+        let first_chunk = start / chunklen;
         let len = match slice.last() {
             None => 0,
-            Some(last) if slice.stride() <= chunklen => last / chunklen - first_chunk + 1,
+            Some(last) if slice.stride() <= chunklen => (lead + last) / chunklen - first_chunk + 1,
             Some(_) => slice.count(),
         };
-        Projections { dimension, slice, first_chunk, len }
+        Projections { dimension, slice, start, end: lead + dimension.len(), first_chunk, len }
     }
 
     /// How many chunks are touched.
@@ -87,15 +89,14 @@ impl Projections {
         if p >= self.len {
             return None;
         }
-        let (start, stride) = (self.slice.start(), self.slice.stride());
-        let (len, chunklen) = (self.dimension.len(), self.dimension.chunklen());
+        let (start, stride, chunklen) = (self.start, self.slice.stride(), self.dimension.chunklen());
         let (chunk, k0, k1);
         if stride <= chunklen {
             chunk = self.first_chunk + p;
             let base = chunk * chunklen;
             k0 = if base <= start { 0 } else { div_ceil(base - start, stride) };
-            let end = base.saturating_add(chunklen - 1);
-            k1 = (self.slice.count() - 1).min(div(end - start, stride));
+            let last = base.saturating_add(chunklen - 1);
+            k1 = (self.slice.count() - 1).min(div(last - start, stride));
         } else {
             chunk = (start + p * stride) / chunklen;
             k0 = p;
@@ -103,15 +104,60 @@ impl Projections {
         }
         let base = chunk * chunklen;
         let first = start + k0 * stride - base;
+        let chunk_index = self.dimension.first_chunk().wrapping_add_unsigned(chunk);
         Some(Projection {
-            chunk_index: chunk as isize,
-            offset: base as isize,
+            chunk_index,
+            offset: chunk_index.wrapping_mul(chunklen as isize),
             first,
             last: first + (k1 - k0) * stride,
-            limit: chunklen.min(len - base),
+            limit: chunklen.min(self.end - base),
             iopos: k0,
             iocount: k1 - k0 + 1,
         })
+    }
+
+    /// Whether a projection of these covers its chunk: every element of the chunk that lies inside the dimension is
+    /// selected.
+    pub fn covers(&self, projection: &Projection) -> bool {
+        let is_first = projection.chunk_index == self.dimension.first_chunk();
+        let inside = projection.limit - if is_first { self.dimension.lead() } else { 0 };
+        projection.iocount == inside
+    }
+
+    /// How many of the chunks are covered.
+    ///
+    /// Between the first touched chunk and the last, a chunk lies inside the dimension as a whole, so it is covered if
+    /// every element is selected: the stride is 1, or a chunk has one element.
+    pub fn num_covered(&self) -> usize {
+        let covers = |p| self.get(p).is_some_and(|projection| self.covers(&projection));
+        let between =
+            if self.slice.stride() == 1 || self.dimension.chunklen() == 1 { self.len.saturating_sub(2) } else { 0 };
+        between + usize::from(covers(0)) + usize::from(self.len > 1 && covers(self.len - 1))
+    }
+
+    /// Whether the chunk with this index is among the touched ones.
+    fn touches(&self, chunk_index: isize) -> bool {
+        let Some(chunk) = chunk_index.checked_sub(self.dimension.first_chunk()).and_then(|c| usize::try_from(c).ok())
+        else {
+            return false;
+        };
+        let (stride, chunklen) = (self.slice.stride(), self.dimension.chunklen());
+        if stride <= chunklen {
+            return (self.first_chunk..self.first_chunk + self.len).contains(&chunk);
+        }
+        // The first selected element at or after the chunk's beginning: is it there, and in the chunk?
+        let base = chunk.saturating_mul(chunklen);
+        let k = base.saturating_sub(self.start).div_ceil(stride);
+        k < self.len && (self.start + k * stride) / chunklen == chunk
+    }
+
+    /// Whether these and others of the same dimension touch a chunk in common. Goes through the shorter list.
+    pub fn shares_chunk(&self, others: &Projections) -> bool {
+        let (short, long) = if self.len <= others.len { (self, others) } else { (others, self) };
+        if short.slice.stride() <= short.dimension.chunklen() && long.slice.stride() <= long.dimension.chunklen() {
+            return short.first_chunk < long.first_chunk + long.len && long.first_chunk < short.first_chunk + short.len;
+        }
+        short.iter().any(|projection| long.touches(projection.chunk_index))
     }
 
     /// All projections, in order.
@@ -164,6 +210,16 @@ mod tests {
         assert_eq!(projections(len, 1, len - 1, 1, 1).get(0).unwrap().chunk_index, isize::MAX);
         let two = projections(len, 3, 0, 2, isize::MAX);
         assert_eq!(two.get(1).unwrap().offset, isize::MAX - isize::MAX % 3);
+    }
+
+    #[test]
+    fn a_prepended_dimension_has_chunks_below_zero() {
+        let dimension = Dimension::new(12, 4).unwrap().with_origin(-5).unwrap();
+        let all = Projections::new(dimension, Slice::read(12, 0, 12, 1).unwrap());
+        let seen: Vec<_> = all.iter().map(|p| (p.chunk_index, p.offset, p.first, p.last, p.limit, p.iopos)).collect();
+        assert_eq!(seen, [(-2, -8, 3, 3, 4, 0), (-1, -4, 0, 3, 4, 1), (0, 0, 0, 3, 4, 5), (1, 4, 0, 2, 3, 9)]);
+        assert!(all.iter().all(|projection| all.covers(&projection)));
+        assert_eq!(all.num_covered(), 4);
     }
 
     #[test]

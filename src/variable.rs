@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::MAX_RANK;
+use crate::copy::Copier;
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
 
@@ -10,10 +11,17 @@ use crate::error::{ErrorKind, Result};
 const MAX_DIMLEN: usize = 1 << (usize::BITS - 1);
 
 /// One dimension and its chunks. Lengths are in elements.
+///
+/// The chunks are aligned to multiples of their length in the dimension's global index space, in which the first element
+/// has the index `origin`. That is 0 until elements are prepended; then it is negative, and so are chunk indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dimension {
     len: usize,
     chunklen: usize,
+    /// The chunk that holds the first element: floor(origin / chunklen).
+    first_chunk: isize,
+    /// How far into that chunk it lies: origin - first_chunk * chunklen.
+    lead: usize,
 }
 
 impl Dimension {
@@ -26,7 +34,31 @@ impl Dimension {
         if len > MAX_DIMLEN {
             return Err(ErrorKind::DimensionLength(len).into());
         }
-        Ok(Dimension { len, chunklen })
+        Ok(Dimension { len, chunklen, first_chunk: 0, lead: 0 })
+    }
+
+    /// The same dimension with its first element at the global index `origin`.
+    ///
+    /// # Errors
+    /// `Origin` if a global index of an element, or of the beginning of its chunk, does not fit an `isize`.
+    pub fn with_origin(self, origin: isize) -> Result<Self> {
+        let refused = ErrorKind::Origin { origin, dimlen: self.len };
+        let Ok(chunklen) = isize::try_from(self.chunklen) else {
+            return if origin == 0 { Dimension::new(self.len, self.chunklen) } else { Err(refused.into()) };
+        };
+        let first_chunk = origin.div_euclid(chunklen);
+        let begin = first_chunk.checked_mul(chunklen).ok_or(refused)?;
+        let last = self.len.saturating_sub(1);
+        if origin.checked_add_unsigned(last).is_none() {
+            return Err(refused.into());
+        }
+        Ok(Dimension { first_chunk, lead: origin.abs_diff(begin), ..self })
+    }
+
+    /// The same dimension and origin with another length.
+    fn with_len(self, len: usize) -> Result<Self> {
+        let origin = self.origin();
+        Dimension::new(len, self.chunklen)?.with_origin(origin)
     }
 
     /// The dimension's length; that of an unlimited dimension is its current one.
@@ -44,9 +76,25 @@ impl Dimension {
         self.chunklen
     }
 
+    /// The global index of the first element.
+    pub fn origin(&self) -> isize {
+        // Exact modulo 2^64, and known to fit.
+        self.first_chunk.wrapping_mul(self.chunklen as isize).wrapping_add_unsigned(self.lead)
+    }
+
     /// How many chunks the dimension has.
     pub fn num_chunks(&self) -> usize {
-        self.len.div_ceil(self.chunklen)
+        if self.len == 0 { 0 } else { (self.lead + (self.len - 1)) / self.chunklen + 1 }
+    }
+
+    /// The index of the chunk that holds the first element.
+    pub(crate) fn first_chunk(&self) -> isize {
+        self.first_chunk
+    }
+
+    /// The position of the first element in its chunk.
+    pub(crate) fn lead(&self) -> usize {
+        self.lead
     }
 }
 
@@ -85,6 +133,7 @@ pub struct Variable {
     byte_order: ByteOrder,
     /// Empty as long as none is set: then it is zeros.
     fill_value: SmallVec<[u8; 16]>,
+    copier: Option<Copier>,
 }
 
 impl Variable {
@@ -116,8 +165,8 @@ impl Variable {
             .filter(|&bytes| isize::try_from(bytes).is_ok())
             .ok_or(ErrorKind::Argument("a chunk is larger than memory can hold"))?;
         let word_size = default_word_size(element_size);
-        let (byte_order, fill_value) = Default::default();
-        Ok(Variable { dimensions, element_size, chunk_bytes, word_size, byte_order, fill_value })
+        let (byte_order, fill_value, copier) = Default::default();
+        Ok(Variable { dimensions, element_size, chunk_bytes, word_size, byte_order, fill_value, copier })
     }
 
     /// Sets what absent chunks read as: the bytes of one element, in native byte order. `None` stands for zeros.
@@ -157,10 +206,22 @@ impl Variable {
         Ok(())
     }
 
+    /// Sets how elements are copied that are more than their bytes, such as pointers to text. `None` stands for bytes.
+    pub fn set_copier(&mut self, copier: Option<Copier>) {
+        self.copier = copier;
+    }
+
     /// Changes a dimension's current length, as when an unlimited dimension has grown.
     pub fn set_dimlen(&mut self, dimension: usize, len: usize) -> Result<()> {
         let entry = self.dimensions.get_mut(dimension).ok_or(ErrorKind::NoDimension(dimension))?;
-        *entry = Dimension::new(len, entry.chunklen).map_err(|e| e.in_dimension(dimension))?;
+        *entry = entry.with_len(len).map_err(|e| e.in_dimension(dimension))?;
+        Ok(())
+    }
+
+    /// Changes the global index of a dimension's first element, as when elements have been prepended: see [`Dimension`].
+    pub fn set_origin(&mut self, dimension: usize, origin: isize) -> Result<()> {
+        let entry = self.dimensions.get_mut(dimension).ok_or(ErrorKind::NoDimension(dimension))?;
+        *entry = entry.with_origin(origin).map_err(|e| e.in_dimension(dimension))?;
         Ok(())
     }
 
@@ -194,9 +255,14 @@ impl Variable {
         (!self.fill_value.is_empty()).then_some(&self.fill_value)
     }
 
+    /// How elements are copied that are more than their bytes.
+    pub fn copier(&self) -> Option<&Copier> {
+        self.copier.as_ref()
+    }
+
     /// The size of the words to swap on the way between chunk and memory, or `None` if nothing is.
     pub fn swapped_word(&self) -> Option<usize> {
-        (self.byte_order.is_foreign() && self.word_size > 1).then_some(self.word_size)
+        (self.copier.is_none() && self.byte_order.is_foreign() && self.word_size > 1).then_some(self.word_size)
     }
 }
 
@@ -226,6 +292,23 @@ mod tests {
         assert_eq!(status(Variable::new(&[usize::MAX], &[4], 4)), EDIMSIZE);
         assert_eq!(status(Variable::new(&[1; MAX_RANK + 1], &[1; MAX_RANK + 1], 4)), EMAXDIMS);
         assert_eq!(status(Variable::new(&[1; MAX_RANK], &[1; MAX_RANK], 4)), NOERR);
+    }
+
+    #[test]
+    fn an_origin_moves_the_chunks() {
+        let dimension = |origin| Dimension::new(9, 4).unwrap().with_origin(origin).unwrap();
+        let seen = [0, -1, -4, -5, 3, 4].map(|origin| {
+            let d = dimension(origin);
+            assert_eq!(d.origin(), origin);
+            (d.first_chunk(), d.lead(), d.num_chunks())
+        });
+        assert_eq!(seen, [(0, 0, 3), (-1, 3, 3), (-1, 0, 3), (-2, 3, 3), (0, 3, 3), (1, 0, 3)]);
+        let longest = Dimension::new(1 << 63, 1).unwrap();
+        assert_eq!(status(longest.with_origin(1)), EDIMSIZE);
+        assert_eq!(status(longest.with_origin(isize::MIN)), NOERR);
+        assert_eq!(status(Dimension::new(9, 5).unwrap().with_origin(isize::MIN)), EDIMSIZE);
+        assert_eq!(status(Dimension::new(9, usize::MAX).unwrap().with_origin(-1)), EDIMSIZE);
+        assert_eq!(status(Dimension::new(9, usize::MAX).unwrap().with_origin(0)), NOERR);
     }
 
     #[test]

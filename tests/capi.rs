@@ -92,6 +92,8 @@ fn lending(log: *mut Log) -> *mut nczchunk_store {
         lend: Some(lend),
         release: Some(release),
         destroy: Some(destroy),
+        lend_to_write: None,
+        changed: None,
     };
     let mut store = null_mut();
     // SAFETY: the callbacks are what the store documents.
@@ -105,6 +107,7 @@ fn filling(log: *mut Log) -> *mut nczchunk_store {
         user: log.cast(),
         fill: Some(fill),
         destroy: Some(destroy),
+        store: None,
     };
     let mut store = null_mut();
     // SAFETY: the callbacks are what the store documents.
@@ -165,7 +168,7 @@ fn errors_come_with_words_and_places() {
         let mut rank = 0;
         let chunk = nczchunk_context_chunk(context, &raw mut rank);
         assert_eq!(std::slice::from_raw_parts(chunk, rank), [1, 1]);
-        assert_eq!(message(), "chunk (1, 1): the reader failed with status 5: Input/output error");
+        assert_eq!(message(), "chunk (1, 1): the callback failed with status 5: Input/output error");
         assert_eq!(((*log).lent, (*log).released), (2, 1));
 
         (*log).fail_at = None;
@@ -237,7 +240,7 @@ fn null_is_an_error_or_nothing() {
         assert_eq!(nczchunk_store_lending(&raw const callbacks, &raw mut store_out), EINVAL);
         callbacks.lend = Some(lend);
         assert_eq!(nczchunk_store_lending(&raw const callbacks, null_mut()), EINVAL);
-        assert_eq!(nczchunk_store_wrap_zstd(null_mut()), EINVAL);
+        assert_eq!(nczchunk_store_wrap_zstd(null_mut(), null()), EINVAL);
 
         let zero = [0_usize; 2];
         let output: *mut c_void = data.as_mut_ptr().cast();
@@ -248,9 +251,18 @@ fn null_is_an_error_or_nothing() {
         assert_eq!(nczchunk_read_vars(var, store, zero.as_ptr(), null(), null(), output, null_mut()), NOERR);
         assert_eq!(nczchunk_read_vars(var, store, zero.as_ptr(), zero.as_ptr(), null(), null_mut(), null_mut()), NOERR);
 
-        assert_eq!(nczchunk_plan_new(null(), zero.as_ptr(), null(), null(), &raw mut plan_out, null_mut()), EINVAL);
-        assert_eq!(nczchunk_plan_new(var, zero.as_ptr(), null(), null(), null_mut(), null_mut()), EINVAL);
-        assert_eq!(nczchunk_plan_new(var, zero.as_ptr(), null(), null(), &raw mut plan_out, null_mut()), NOERR);
+        assert_eq!(
+            nczchunk_plan_new(null(), zero.as_ptr(), null(), null(), NCZCHUNK_READ, &raw mut plan_out, null_mut()),
+            EINVAL
+        );
+        assert_eq!(
+            nczchunk_plan_new(var, zero.as_ptr(), null(), null(), NCZCHUNK_READ, null_mut(), null_mut()),
+            EINVAL
+        );
+        assert_eq!(
+            nczchunk_plan_new(var, zero.as_ptr(), null(), null(), NCZCHUNK_READ, &raw mut plan_out, null_mut()),
+            NOERR
+        );
         assert_eq!(nczchunk_plan_get_totals(plan_out, null_mut()), EINVAL);
         assert_eq!(nczchunk_plan_chunk(plan_out, 0, null_mut(), null_mut()), EINVAL);
         assert_eq!(nczchunk_plan_chunk(null(), 0, null_mut(), null_mut()), EINVAL);
@@ -329,6 +341,8 @@ fn a_scalar_and_the_highest_rank_are_read() {
                 lend: Some(lend_one),
                 release: None,
                 destroy: None,
+                lend_to_write: None,
+                changed: None,
             };
             assert_eq!(nczchunk_store_lending(&raw const callbacks, &raw mut store), NOERR);
             let output = (&raw mut value).cast();
@@ -361,6 +375,7 @@ fn structures_may_be_older_or_newer_than_the_library() {
         user: log.cast(),
         fill: Some(fill),
         destroy: Some(destroy),
+        store: None,
     };
     let mut newer = Newer { known, addition: 0 };
     let mut store = null_mut();
@@ -371,8 +386,8 @@ fn structures_may_be_older_or_newer_than_the_library() {
         nczchunk_store_free(store);
         newer.addition = 1;
         assert_eq!(create(&raw const newer, &raw mut store), EINVAL);
-        // An older structure, without destroy.
-        newer.known.struct_size = size_of::<nczchunk_filling_callbacks>() - size_of::<usize>();
+        // An older structure, without destroy and store.
+        newer.known.struct_size = std::mem::offset_of!(nczchunk_filling_callbacks, destroy);
         assert_eq!(create(&raw const newer, &raw mut store), NOERR);
         nczchunk_store_free(store);
         for absurd in [0, 7, 4097, usize::MAX] {

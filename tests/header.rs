@@ -17,6 +17,8 @@ const SECTIONS: &[&[&str]] = &[
     &["ffi/var"],
     &["ffi/store"],
     &["ffi/read"],
+    &["ffi/write"],
+    &["ffi/memory"],
     &["ffi/projection", "projection"],
     &["ffi/plan"],
     &["ffi/odometer"],

@@ -8,15 +8,18 @@
 //! Filling is a copy from one element with strides of 0.
 #![allow(unsafe_code)]
 
+mod copier;
 mod kernel;
-
-use std::mem::MaybeUninit;
+mod region;
 
 use smallvec::SmallVec;
 
 use crate::dims::Dims;
 use crate::error::{ErrorKind, Result};
 use kernel::Kernel;
+
+pub use copier::Copier;
+pub use region::{Destination, Source};
 
 /// One axis of a box: how many, and the distance in bytes between neighbours on either side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +56,7 @@ impl Extent {
 
 /// A prepared copy.
 pub struct StridedCopy {
+    element_size: usize,
     unit: usize,
     /// Innermost first.
     axes: SmallVec<[Axis; 9]>,
@@ -66,6 +70,7 @@ impl StridedCopy {
     /// of every word of that size are reversed on the way; an element is a whole number of words.
     pub fn new(element_size: usize, swap: Option<usize>, axes: impl Iterator<Item = Axis>) -> Result<Self> {
         let mut copy = StridedCopy {
+            element_size,
             unit: swap.unwrap_or(element_size),
             axes: SmallVec::new(),
             kernel: kernel::copy,
@@ -132,40 +137,65 @@ impl StridedCopy {
     /// Copies one box; its first element is at `source_offset` and `destination_offset`, in bytes.
     ///
     /// # Errors
-    /// `Internal` if the box does not lie within both buffers; nothing is copied then.
+    /// `Internal` if the box does not lie within both regions; nothing is copied then.
     pub fn run(
         &self,
-        source: &[u8],
+        source: Source<'_>,
         source_offset: usize,
-        destination: &mut [MaybeUninit<u8>],
+        destination: &mut Destination<'_>,
         destination_offset: usize,
     ) -> Result<()> {
+        self.rows(source, source_offset, destination, destination_offset, |source, destination, row| {
+            // SAFETY: `rows` gives pointers to the beginning of a row that lies within both regions, which do not overlap,
+            // because the destination is exclusive; the kernel was chosen for the unit.
+            unsafe { (self.kernel)(source, destination, self.unit, row) };
+            Ok(())
+        })
+    }
+
+    /// Copies one box as [`run`](Self::run) does, but leaves the elements to a copier of the caller's: it is given the
+    /// number of elements, which are contiguous on both sides, and where they are. The copy was prepared without a swap.
+    pub fn run_with(
+        &self,
+        source: Source<'_>,
+        source_offset: usize,
+        destination: &mut Destination<'_>,
+        destination_offset: usize,
+        copier: &mut dyn FnMut(usize, *const u8, *mut u8) -> Result<()>,
+    ) -> Result<()> {
+        let elements = self.unit / self.element_size;
+        self.rows(source, source_offset, destination, destination_offset, |source, destination, row| {
+            for i in 0..row.count as isize {
+                let from = source.wrapping_offset(i.wrapping_mul(row.source));
+                copier(elements, from, destination.wrapping_offset(i.wrapping_mul(row.destination)))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Checks the box and walks all of its axes but the innermost, which is the row's.
+    fn rows(
+        &self,
+        source: Source<'_>,
+        source_offset: usize,
+        destination: &mut Destination<'_>,
+        destination_offset: usize,
+        mut row: impl FnMut(*const u8, *mut u8, Axis) -> Result<()>,
+    ) -> Result<()> {
+        // Every byte the box reaches lies within the region it is in, because the extents are the sums over all axes of the
+        // steps taken below.
         if !self.source.fits(source_offset, source.len())
             || !self.destination.fits(destination_offset, destination.len())
         {
             return Err(ErrorKind::Internal.into());
         }
-        // SAFETY: every byte the box reaches lies within the buffer it is in: `source` and `destination` are the sums
-        // over all axes of the steps taken below, and both were just checked. The buffers do not overlap, because one
-        // of them is borrowed mutably.
-        unsafe {
-            let source = source.as_ptr().add(source_offset);
-            let destination = destination.as_mut_ptr().cast::<u8>().add(destination_offset);
-            self.rows(source, destination)
-        }
-    }
-
-    /// Walks all axes but the innermost, which is the kernel's.
-    ///
-    /// # Safety
-    /// The box lies within the buffers behind both pointers, which do not overlap.
-    unsafe fn rows(&self, mut source: *const u8, mut destination: *mut u8) -> Result<()> {
+        let mut source = source.pointer().wrapping_add(source_offset);
+        let mut destination = destination.pointer().wrapping_add(destination_offset);
         let one = Axis { count: 1, source: 0, destination: 0 };
-        let (row, outer) = self.axes.split_first().unwrap_or((&one, &[]));
+        let (inner, outer) = self.axes.split_first().unwrap_or((&one, &[]));
         let mut indices: Dims<usize> = crate::dims::filled(outer.len(), 0)?;
         loop {
-            // SAFETY: the pointers are at an element of the box, and the row lies within it.
-            unsafe { (self.kernel)(source, destination, self.unit, *row) };
+            row(source, destination, *inner)?;
             let mut turned = false;
             for (index, axis) in indices.iter_mut().zip(outer) {
                 *index += 1;

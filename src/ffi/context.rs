@@ -23,6 +23,7 @@ use crate::error::{Error, Result};
 pub struct nczchunk_context {
     error: Option<Error>,
     message: Message,
+    chunks_done: usize,
 }
 
 /// A new context. Free it with nczchunk_context_free.
@@ -31,7 +32,9 @@ pub struct nczchunk_context {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_new(context: *mut *mut nczchunk_context) -> c_int {
     // SAFETY: the header's general promise.
-    status(|| unsafe { hand_over(context, || Ok(nczchunk_context { error: None, message: Message::EMPTY })) })
+    status(|| unsafe {
+        hand_over(context, || Ok(nczchunk_context { error: None, message: Message::EMPTY, chunks_done: 0 }))
+    })
 }
 
 /// Frees a context. NULL is allowed.
@@ -80,6 +83,14 @@ pub unsafe extern "C" fn nczchunk_context_chunk(context: *const nczchunk_context
     chunk.as_ptr()
 }
 
+/// How many chunks the last call has read or written. They are the first of the plan, in its order; where the call failed at
+/// a chunk, it is the one after them, and those after that were not tried. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_context_chunks_done(context: *const nczchunk_context) -> usize {
+    // SAFETY: the header's general promise.
+    unsafe { context.as_ref() }.map_or(0, |context| context.chunks_done)
+}
+
 /// # Safety
 /// The pointer is NULL or points to a context.
 unsafe fn error_of<'a>(context: *const nczchunk_context) -> Option<&'a Error> {
@@ -92,18 +103,34 @@ unsafe fn error_of<'a>(context: *const nczchunk_context) -> Option<&'a Error> {
 /// # Safety
 /// The pointer is NULL or points to a context that nobody else uses meanwhile.
 pub(super) unsafe fn report(context: *mut nczchunk_context, body: impl FnOnce() -> Result<()>) -> c_int {
-    let result = guard(body);
+    // SAFETY: the caller's promise.
+    unsafe { report_chunks(context, |_| body()) }
+}
+
+/// [`report`] for a body that counts the chunks it has done.
+///
+/// # Safety
+/// As for [`report`].
+pub(super) unsafe fn report_chunks(
+    context: *mut nczchunk_context,
+    body: impl FnOnce(&mut usize) -> Result<()>,
+) -> c_int {
+    let mut chunks_done = 0;
+    let error = guard(|| body(&mut chunks_done)).err();
+    let status = error.as_ref().map_or(crate::status::NOERR, Error::status);
     // Looked at only now: the body may have run a callback that uses the same context.
     // SAFETY: the caller's promise.
     if let Some(context) = unsafe { context.as_mut() } {
         context.message = Message::EMPTY;
-        if let Err(error) = &result {
+        if let Some(error) = &error {
             // It never fails: what has no room is left out.
             let _ = write!(context.message, "{error}");
         }
-        context.error = result.as_ref().err().cloned();
+        // Moved, not cloned: above rank 8 a clone would allocate, and abort where it cannot.
+        context.error = error;
+        context.chunks_done = chunks_done;
     }
-    result.map_or_else(|error| error.status(), |()| crate::status::NOERR)
+    status
 }
 
 /// A text that ends with a NUL and leaves out what it has no room for.

@@ -13,6 +13,7 @@ pub mod chunkshape;
 pub mod classic;
 pub mod context;
 pub mod key;
+pub mod memory;
 pub mod odometer;
 pub mod plan;
 pub mod projection;
@@ -21,13 +22,14 @@ pub mod status;
 pub mod store;
 pub mod var;
 pub mod version;
+pub mod write;
 
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::dims::check_rank;
 use crate::error::{ErrorKind, Result};
-use crate::memory;
+use crate::memory::try_box;
 
 /// Runs the body of a C function, with a panic as an error.
 fn guard<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -101,7 +103,7 @@ unsafe fn hand_over<T>(out: *mut *mut T, make: impl FnOnce() -> Result<T>) -> Re
     if out.is_null() {
         return Err(ErrorKind::Argument("there is no place for the new object").into());
     }
-    let object = Box::into_raw(memory::try_box(make()?)?);
+    let object = Box::into_raw(try_box(make()?)?);
     // SAFETY: not NULL, and the rest is the caller's promise.
     unsafe { out.write(object) };
     Ok(())

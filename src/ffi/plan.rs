@@ -1,6 +1,6 @@
-//! # Plan: a read before it is done
+//! # Plan: a transfer before it is done
 //!
-//! A plan tells what a read will do without doing it: how many chunks it touches, which, how much of each, how many bytes
+//! A plan tells what a read or a write will do without doing it: how many chunks it touches, which, how much of each, how many bytes
 //! it delivers and how many it asks for at most. It takes memory for the rank, not for the chunks, and finds any chunk at
 //! once.
 
@@ -11,9 +11,14 @@ use super::var::nczchunk_var;
 use super::{hand_over, handle, handle_mut, optional, status, take_back};
 use crate::error::{ErrorKind, Result};
 use crate::hyperslab::{Access, Hyperslab};
-use crate::plan::{self, Plan};
+use crate::plan::Plan;
 use crate::projection::Projection;
 use crate::variable::Variable;
+
+/// For a plan to read.
+pub const NCZCHUNK_READ: c_int = 0;
+/// For a plan to write. The one difference: if any count is 0, the far end of no dimension is checked.
+pub const NCZCHUNK_WRITE: c_int = 1;
 
 /// A plan. It does not refer to the variable it was made from, and any number of threads may use it at the same time.
 pub struct nczchunk_plan(Plan);
@@ -24,6 +29,8 @@ pub struct nczchunk_plan(Plan);
 pub struct nczchunk_plan_totals {
     /// Chunks touched.
     pub chunks: usize,
+    /// Chunks of those that are covered: a write replaces every element inside the dimensions and needs no read.
+    pub covered_chunks: usize,
     /// Elements selected.
     pub elements: usize,
     /// Bytes selected: what a read delivers.
@@ -34,24 +41,31 @@ pub struct nczchunk_plan_totals {
     pub grid_chunks: usize,
 }
 
-/// A plan to read a hyperslab, with the arguments of nczchunk_read_vars. Free it with nczchunk_plan_free.
+/// A plan for a hyperslab, with the arguments of nczchunk_read_vars and nczchunk_write_vars; access is NCZCHUNK_READ or
+/// NCZCHUNK_WRITE. Free it with nczchunk_plan_free.
 ///
-/// Errors: those which nczchunk_read_vars finds before any callback runs, data aside; NCZCHUNK_EINVAL (plan is NULL),
-/// NCZCHUNK_ENOMEM.
+/// Errors: those which these functions find before any callback runs, data aside; NCZCHUNK_EINVAL (plan is NULL; no such
+/// access), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_plan_new(
     var: *const nczchunk_var,
     start: *const usize,
     count: *const usize,
     stride: *const isize,
+    access: c_int,
     plan: *mut *mut nczchunk_plan,
     context: *mut nczchunk_context,
 ) -> c_int {
     let make = || {
         // SAFETY: the header's general promise.
         let var = unsafe { handle(var, "var is NULL") }?;
+        let access = match access {
+            NCZCHUNK_READ => Access::Read,
+            NCZCHUNK_WRITE => Access::Write,
+            _ => return Err(ErrorKind::Argument("access is neither NCZCHUNK_READ nor NCZCHUNK_WRITE").into()),
+        };
         // SAFETY: the three are NULL or have an entry per dimension, as documented.
-        Ok(nczchunk_plan(unsafe { checked_plan(&var.0, start, count, stride, Access::Read) }?))
+        Ok(nczchunk_plan(unsafe { checked_plan(&var.0, start, count, stride, access) }?))
     };
     // SAFETY: the header's general promise.
     unsafe { report(context, || hand_over(plan, make)) }
@@ -77,6 +91,7 @@ pub unsafe extern "C" fn nczchunk_plan_get_totals(
         let (plan, totals) = unsafe { (handle(plan, "plan is NULL")?, handle_mut(totals, "totals is NULL")?) };
         *totals = nczchunk_plan_totals {
             chunks: plan.0.num_chunks(),
+            covered_chunks: plan.0.num_covered(),
             elements: plan.0.num_elements(),
             selected_bytes: plan.0.selected_bytes(),
             chunk_bytes: plan.0.chunk_bytes(),
@@ -115,8 +130,28 @@ pub unsafe extern "C" fn nczchunk_plan_chunk(
         plan.0.chunk(i, projections)?;
         // SAFETY: NULL, or a place for a number, by the header's general promise.
         if let Some(covered) = unsafe { covered.as_mut() } {
-            *covered = plan::is_covered(projections).into();
+            *covered = plan.0.covers(projections).into();
         }
+        Ok(())
+    })
+}
+
+/// Whether two plans, made for the same variable, touch a chunk in common: shared receives 1 if so, else 0. Writes whose
+/// plans do not may be done at the same time. Takes as long as the smaller number of chunks that the two touch along a
+/// dimension.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; plans for different dimensions or chunk lengths).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_shares_chunks(
+    plan: *const nczchunk_plan,
+    other: *const nczchunk_plan,
+    shared: *mut c_int,
+) -> c_int {
+    status(|| {
+        // SAFETY: the header's general promise.
+        let (plan, other) = unsafe { (handle(plan, "plan is NULL")?, handle(other, "other is NULL")?) };
+        // SAFETY: the header's general promise.
+        *unsafe { handle_mut(shared, "shared is NULL") }? = plan.0.shares_chunks(&other.0)?.into();
         Ok(())
     })
 }

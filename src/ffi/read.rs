@@ -1,16 +1,16 @@
 //! # Reading a hyperslab
 
 use std::ffi::{c_int, c_void};
-use std::mem::MaybeUninit;
 
-use super::context::{nczchunk_context, report};
+use super::context::{nczchunk_context, report_chunks};
 use super::handle;
 use super::plan::checked_plan;
 use super::store::nczchunk_store;
 use super::var::nczchunk_var;
+use crate::copy::Destination;
 use crate::error::{ErrorKind, Result};
 use crate::hyperslab::Access;
-use crate::transfer;
+use crate::transfer::{self, Layout};
 
 /// Reads a hyperslab, as nc_get_vars does: along each dimension, count elements from start on, stride apart, into data.
 ///
@@ -42,28 +42,27 @@ pub unsafe extern "C" fn nczchunk_read_vars(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let read = || {
+    let read = |done: &mut usize| {
         // SAFETY: the header's general promise.
         let (var, store) = unsafe { (handle(var, "var is NULL")?, handle(store, "store is NULL")?) };
         // SAFETY: the three are NULL or have an entry per dimension, as documented.
         let plan = unsafe { checked_plan(&var.0, start, count, stride, Access::Read) }?;
         // SAFETY: data is NULL or has room for what is selected, as documented, and nobody else uses it meanwhile.
-        let out = unsafe { output(data, plan.selected_bytes()) }?;
-        transfer::read_uninit(&var.0, &plan, &store.0, out)
+        let mut out = unsafe { destination(data.cast(), plan.selected_bytes()) }?;
+        transfer::read_to(&var.0, &plan, &Layout::dense(&plan)?, &store.0, &mut out, done)
     };
     // SAFETY: the header's general promise.
-    unsafe { report(context, read) }
+    unsafe { report_chunks(context, read) }
 }
 
+/// The caller's memory, to be read into.
+///
 /// # Safety
-/// A pointer that is not NULL points to `len` bytes that nobody else uses meanwhile.
-unsafe fn output<'a>(data: *mut c_void, len: usize) -> Result<&'a mut [MaybeUninit<u8>]> {
-    if len == 0 {
-        return Ok(&mut []);
-    }
-    if data.is_null() {
+/// A pointer that is not NULL points to `len` bytes, of which nobody else uses those that are selected meanwhile.
+pub(super) unsafe fn destination<'a>(data: *mut u8, len: usize) -> Result<Destination<'a>> {
+    if data.is_null() && len > 0 {
         return Err(ErrorKind::Argument("data is NULL").into());
     }
-    // SAFETY: not NULL, at most isize::MAX bytes because a plan selects no more, and the rest is the caller's promise.
-    Ok(unsafe { std::slice::from_raw_parts_mut(data.cast(), len) })
+    // SAFETY: the caller's promise.
+    Ok(unsafe { Destination::from_raw(data, len) })
 }

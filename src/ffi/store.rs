@@ -1,16 +1,18 @@
-//! # Store: where chunks come from
+//! # Store: where chunks come from and go to
 //!
 //! A store asks callbacks of yours for chunks, one at a time, and only for chunks of which at least one element is
 //! selected. A callback is told the chunk by its indices: along each dimension, chunk i holds the elements from
 //! i * chunklen on. There are two ways to give a chunk:
 //!
-//! - lend it: return a pointer to a chunk that is in memory already;
-//! - fill it in: write it into a buffer of the library's. Whenever the chunk lands in the caller's memory in one piece,
-//!   that buffer is the caller's memory, and nothing is copied.
+//! - lend it: return a pointer to a chunk that is in memory already; for writing, one to change;
+//! - fill it in: write it into a buffer of the library's; for writing, take it from one. Whenever the chunk lies in the
+//!   caller's memory in one piece, that buffer is the caller's memory, and nothing is copied.
 //!
 //! A callback returns 0, or NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT for a chunk that is absent and reads as the fill value.
 //! Any other status ends the call, which returns it. A callback must not throw C++ exceptions or longjmp through the
 //! library; it may call the library.
+//!
+//! A store whose callbacks for writing are NULL is read-only.
 //!
 //! Structures of callbacks begin with their own size, so that they can grow: set struct_size to sizeof the structure and
 //! everything you do not use to 0.
@@ -22,7 +24,7 @@ use super::{handle_mut, status, take_back};
 use crate::error::{ErrorKind, Result};
 use crate::memory::Slot;
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
-use crate::store::{Buffer, Fill, Filled, Lend, Lent, Reader, Store};
+use crate::store::{Borrowed, Buffer, Compression, Fill, Filled, Lend, Lent, Reader, Store};
 
 /// Callbacks that lend chunks.
 #[repr(C)]
@@ -37,7 +39,7 @@ pub struct nczchunk_lending_callbacks {
     /// must stay valid and unchanged until release is called for it or, without release, until the next call of lend.
     ///
     /// With NCZCHUNK_EEMPTY, data may be set too: then it is a chunk of fill values in native byte order to be used
-    /// instead of the variable's fill value.
+    /// instead of the variable's fill value. (A store that decodes does not use it.)
     pub lend: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -47,11 +49,27 @@ pub struct nczchunk_lending_callbacks {
             nbytes: *mut usize,
         ) -> c_int,
     >,
-    /// Takes back a chunk; may be NULL. Called once for every pointer that lend set while returning 0 or NCZCHUNK_EEMPTY,
-    /// before lend is called again.
+    /// Takes back a chunk; may be NULL. Called once for every pointer that lend or lend_to_write set while returning 0 or
+    /// NCZCHUNK_EEMPTY, before either is called again.
     pub release: Option<unsafe extern "C" fn(user: *mut c_void, data: *const c_void)>,
     /// Called once when the store is freed; may be NULL.
     pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
+    /// For writing; may be NULL. Lends the chunk with these rank indices to be changed, as lend does. covered is 1 if
+    /// every element of it that lies inside the dimensions will be replaced: then it need not be read first, and what it
+    /// holds does not matter. With NCZCHUNK_EEMPTY it is a new chunk, and what it holds does not matter either: it reads as
+    /// the fill value where it is not written to. (Elements with a copier are the exception: what they hold is freed.)
+    pub lend_to_write: Option<
+        unsafe extern "C" fn(
+            user: *mut c_void,
+            rank: usize,
+            chunk_indices: *const isize,
+            covered: c_int,
+            data: *mut *mut c_void,
+            nbytes: *mut usize,
+        ) -> c_int,
+    >,
+    /// Told that the chunk was changed, before it is released; may be NULL. It is not told of a chunk whose change failed.
+    pub changed: Option<unsafe extern "C" fn(user: *mut c_void, rank: usize, chunk_indices: *const isize) -> c_int>,
 }
 
 /// Callbacks that fill in chunks.
@@ -80,6 +98,18 @@ pub struct nczchunk_filling_callbacks {
     >,
     /// Called once when the store is freed; may be NULL.
     pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
+    /// For writing; may be NULL. Stores the chunk with these rank indices, the nbytes bytes of data. Whether a reader may
+    /// see half of it is up to the callback: one that puts a chunk in its place at once (by renaming a file) gives the old
+    /// one or the new one.
+    pub store: Option<
+        unsafe extern "C" fn(
+            user: *mut c_void,
+            rank: usize,
+            chunk_indices: *const isize,
+            data: *const c_void,
+            nbytes: usize,
+        ) -> c_int,
+    >,
 }
 
 /// A store. It keeps at most a chunk-sized buffer and a decoder between calls, and may be used by several threads at the
@@ -123,16 +153,44 @@ pub unsafe extern "C" fn nczchunk_store_filling(
     })
 }
 
-/// Wraps whatever the store reads from in a zstd decoder: from now on, its callbacks give compressed chunks. A chunk is
-/// decoded straight into the caller's memory where it lands there in one piece. The decoder trusts no size that the
-/// compressed data claims: it decodes into a buffer of a chunk's size, and data that do not fill it exactly fail with
-/// NCZCHUNK_EBADCHUNK, data that do not decode with NCZCHUNK_EFILTER.
+/// How a store compresses what is written.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_zstd_options {
+    /// sizeof(nczchunk_zstd_options).
+    pub struct_size: usize,
+    /// The compression level; 0 is zstd's default, which is 3. What zstd does not know is taken for the nearest it does.
+    pub level: c_int,
+    /// 1 to leave out the checksum that follows the data.
+    pub without_checksum: c_int,
+}
+
+/// Wraps whatever the store reads from and writes to in zstd: from now on, its callbacks give and take compressed chunks.
+/// A chunk is decoded straight into the caller's memory where it lands there in one piece. options is for writing; NULL
+/// stands for zeros.
 ///
-/// Errors: NCZCHUNK_EINVAL (store is NULL), NCZCHUNK_ENOMEM; then the store is as it was.
+/// The decoder trusts no size that the compressed data claims: it decodes into a buffer of a chunk's size, and data that do
+/// not fill it exactly fail with NCZCHUNK_EBADCHUNK, data that do not decode with NCZCHUNK_EFILTER. To be written to, the
+/// store must be one that fills in chunks.
+///
+/// Errors: NCZCHUNK_EINVAL (store is NULL; a struct_size of 0, or of a newer structure whose additions are in use),
+/// NCZCHUNK_ENOMEM; then the store is as it was.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_store_wrap_zstd(store: *mut nczchunk_store) -> c_int {
-    // SAFETY: the header's general promise.
-    status(|| unsafe { handle_mut(store, "store is NULL") }?.0.wrap_zstd())
+pub unsafe extern "C" fn nczchunk_store_wrap_zstd(
+    store: *mut nczchunk_store,
+    options: *const nczchunk_zstd_options,
+) -> c_int {
+    status(|| {
+        // SAFETY: the header's general promise.
+        let store = unsafe { handle_mut(store, "store is NULL") }?;
+        let mut compression = Compression::default();
+        if !options.is_null() {
+            // SAFETY: the header's general promise. A structure of zeros is one.
+            let options = unsafe { read_growing(options) }?;
+            compression = Compression { level: options.level, checksum: options.without_checksum == 0 };
+        }
+        store.0.wrap_zstd(compression)
+    })
 }
 
 /// Frees a store and calls destroy. NULL is allowed.
@@ -162,12 +220,13 @@ unsafe fn hand_over(out: *mut *mut nczchunk_store, make: impl FnOnce() -> Reader
 /// zeros are a valid `T`.
 unsafe fn read_growing<T: Copy>(pointer: *const T) -> Result<T> {
     if pointer.is_null() {
-        return Err(ErrorKind::Argument("the callbacks are NULL").into());
+        return Err(ErrorKind::Argument("the structure is NULL").into());
     }
     // SAFETY: the caller's promise. The structure need not be aligned for these accesses.
     let size = unsafe { pointer.cast::<usize>().read_unaligned() };
-    // No structure of callbacks will ever be longer: a size that was never set is found out, not followed.
-    if !(size_of::<usize>()..=4096).contains(&size) {
+    // No structure will ever be longer, and none ends in the middle of a field: a size that was never set is found out, not
+    // followed.
+    if !(size_of::<usize>()..=4096).contains(&size) || !size.is_multiple_of(align_of::<usize>()) {
         return Err(ErrorKind::Argument("struct_size is not set").into());
     }
     // SAFETY: the caller's promise covers `size` bytes.
@@ -211,7 +270,7 @@ impl Lend for Lending {
             EEMPTY if data.is_null() => return Ok(Lent::Absent),
             NOERR | EEMPTY => {}
             ENOOBJECT => return Ok(Lent::Absent),
-            status => return Err(ErrorKind::Reader(status).into()),
+            status => return Err(ErrorKind::Callback(status).into()),
         }
         if isize::try_from(nbytes).is_err() {
             self.give_back(data);
@@ -225,6 +284,37 @@ impl Lend for Lending {
 
     fn release(&self, bytes: &[u8]) {
         self.give_back(bytes.as_ptr().cast());
+    }
+
+    fn change(&self, chunk: &[isize], covered: bool, change: &mut dyn FnMut(Borrowed<'_>) -> Result<()>) -> Result<()> {
+        let lend = self.callbacks.lend_to_write.ok_or(ErrorKind::ReadOnly)?;
+        let (user, rank, indices) = (self.callbacks.user, chunk.len(), chunk.as_ptr());
+        let (mut data, mut nbytes) = (std::ptr::null_mut(), 0);
+        // SAFETY: the arguments are what the callback is documented to get.
+        let status = unsafe { lend(user, rank, indices, covered.into(), &raw mut data, &raw mut nbytes) };
+        match status {
+            NOERR | EEMPTY if data.is_null() => return Err(ErrorKind::NoData.into()),
+            NOERR | EEMPTY => {}
+            status => return Err(ErrorKind::Callback(status).into()),
+        }
+        let result = if isize::try_from(nbytes).is_err() {
+            Err(ErrorKind::LentLength(nbytes).into())
+        } else {
+            // SAFETY: by its documentation the callback has lent `nbytes` bytes to be changed, which stay valid until they are
+            // released, which is below.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(data.cast(), nbytes) };
+            change(if status == EEMPTY { Borrowed::New(bytes) } else { Borrowed::Chunk(bytes) })
+        };
+        let result = result.and_then(|()| match self.callbacks.changed {
+            // SAFETY: the arguments are what the callback is documented to get.
+            Some(changed) => match unsafe { changed(user, rank, indices) } {
+                NOERR => Ok(()),
+                status => Err(ErrorKind::Callback(status).into()),
+            },
+            None => Ok(()),
+        });
+        self.give_back(data);
+        result
     }
 }
 
@@ -264,13 +354,23 @@ impl Fill for Filling {
         match unsafe { (self.fill)(user, rank, indices, buffer.as_mut_ptr().cast(), size, &raw mut nbytes) } {
             NOERR => {}
             EEMPTY | ENOOBJECT => return Ok(Filled::Absent),
-            status => return Err(ErrorKind::Reader(status).into()),
+            status => return Err(ErrorKind::Callback(status).into()),
         }
         if nbytes <= size {
             // SAFETY: by its documentation the callback has written the chunk, which has `nbytes` bytes.
             unsafe { buffer.set_filled(nbytes) };
         }
         Ok(Filled::Stored(nbytes))
+    }
+
+    fn store(&self, chunk: &[isize], bytes: &[u8]) -> Result<()> {
+        let store = self.callbacks.store.ok_or(ErrorKind::ReadOnly)?;
+        let (user, rank, indices) = (self.callbacks.user, chunk.len(), chunk.as_ptr());
+        // SAFETY: the arguments are what the callback is documented to get.
+        match unsafe { store(user, rank, indices, bytes.as_ptr().cast(), bytes.len()) } {
+            NOERR => Ok(()),
+            status => Err(ErrorKind::Callback(status).into()),
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::ffi::{c_int, c_void};
 
 use super::context::{nczchunk_context, report};
 use super::{check_rank, hand_over, handle_mut, required, status, take_back};
+use crate::copy::Copier;
 use crate::error::ErrorKind;
 use crate::variable::{ByteOrder, Variable};
 
@@ -108,6 +109,37 @@ pub unsafe extern "C" fn nczchunk_var_set_word_size(var: *mut nczchunk_var, word
     status(|| unsafe { handle_mut(var, "var is NULL") }?.0.set_word_size(word_size))
 }
 
+/// Copies count elements, which are contiguous on both sides: from memory to a chunk if writing is 1, from a chunk to memory
+/// if it is 0. What the destination held before is to be freed when writing, and is nothing when reading. Returns 0 or a
+/// status, which ends the call.
+pub type nczchunk_copier = unsafe extern "C" fn(
+    user: *mut c_void,
+    writing: c_int,
+    count: usize,
+    source: *const c_void,
+    destination: *mut c_void,
+) -> c_int;
+
+/// Sets how elements are copied that are more than their bytes: pointers to text that are to be duplicated, for example.
+/// copier is called with user instead of copying bytes; NULL stands for bytes. Nothing is swapped then, and chunks must be
+/// lent. Absent chunks read as copies of the fill value or, without one, as zero bytes, which are not passed to the copier.
+///
+/// Errors: NCZCHUNK_EINVAL (var is NULL).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_set_copier(
+    var: *mut nczchunk_var,
+    copier: Option<nczchunk_copier>,
+    user: *mut c_void,
+) -> c_int {
+    status(|| {
+        // SAFETY: the header's general promise.
+        let var = unsafe { handle_mut(var, "var is NULL") }?;
+        // SAFETY: the function is what is documented, and the caller answers for the threads that use the variable.
+        var.0.set_copier(copier.map(|copier| unsafe { Copier::new(copier, user) }));
+        Ok(())
+    })
+}
+
 /// Changes the current length of a dimension, counted from 0, as when an unlimited dimension has grown.
 ///
 /// Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (dimlen above
@@ -116,4 +148,17 @@ pub unsafe extern "C" fn nczchunk_var_set_word_size(var: *mut nczchunk_var, word
 pub unsafe extern "C" fn nczchunk_var_set_dimlen(var: *mut nczchunk_var, dimension: usize, dimlen: usize) -> c_int {
     // SAFETY: the header's general promise.
     status(|| unsafe { handle_mut(var, "var is NULL") }?.0.set_dimlen(dimension, dimlen))
+}
+
+/// Changes the origin of a dimension, counted from 0, as cfdb does when elements are prepended: the chunks are aligned to
+/// multiples of their length in an index space in which the dimension's first element has the index origin, at first 0.
+/// To prepend n elements, subtract n from the origin and add n to the length. With a negative origin there are chunks with
+/// negative indices, and the first one may hold elements only in its upper part.
+///
+/// Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (an origin that leaves no
+/// room for the dimension, or the chunk that holds its first element, among the values of ptrdiff_t).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_set_origin(var: *mut nczchunk_var, dimension: usize, origin: isize) -> c_int {
+    // SAFETY: the header's general promise.
+    status(|| unsafe { handle_mut(var, "var is NULL") }?.0.set_origin(dimension, origin))
 }

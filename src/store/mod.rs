@@ -8,6 +8,7 @@ mod pool;
 pub(crate) mod zstd;
 
 pub use buffer::Buffer;
+pub use zstd::Compression;
 
 use crate::error::{ErrorKind, Result};
 use crate::memory::{Scratch, Slot};
@@ -33,6 +34,15 @@ pub enum Filled {
     Stored(usize),
 }
 
+/// A chunk that is lent to be changed.
+#[derive(Debug)]
+pub enum Borrowed<'r> {
+    /// A stored chunk. What it holds does not matter if the write covers the chunk.
+    Chunk(&'r mut [u8]),
+    /// A chunk that was absent. Whatever it holds, it reads as the fill value where it is not written to.
+    New(&'r mut [u8]),
+}
+
 /// A reader that keeps chunks in memory and lends them.
 ///
 /// The library gives each lent chunk back before it asks for another.
@@ -44,6 +54,13 @@ pub trait Lend: Send + Sync {
     fn release(&self, bytes: &[u8]) {
         let _ = bytes;
     }
+
+    /// Has a chunk changed: gives it to `change`, once, and keeps what that made of it. If `covered`, every element of it
+    /// that lies inside the dimensions will be replaced, so it need not be read. Where `change` fails, its error is passed on.
+    fn change(&self, chunk: &[isize], covered: bool, change: &mut dyn FnMut(Borrowed<'_>) -> Result<()>) -> Result<()> {
+        let _ = (chunk, covered, change);
+        Err(ErrorKind::ReadOnly.into())
+    }
 }
 
 /// A reader that fetches chunks into a buffer it is given.
@@ -52,6 +69,12 @@ pub trait Lend: Send + Sync {
 pub trait Fill: Send + Sync {
     /// Fetches a chunk into the buffer.
     fn fill(&self, chunk: &[isize], buffer: &mut Buffer<'_>) -> Result<Filled>;
+
+    /// Stores a whole chunk.
+    fn store(&self, chunk: &[isize], bytes: &[u8]) -> Result<()> {
+        let _ = (chunk, bytes);
+        Err(ErrorKind::ReadOnly.into())
+    }
 }
 
 /// Either kind of reader.
@@ -66,7 +89,7 @@ pub(crate) enum Reader<'r> {
 pub struct Store<'r> {
     pub(crate) reader: Reader<'r>,
     /// Chunk-sized buffers for chunks that do not land in the destination in one piece.
-    pub(crate) scratch: Pool<Scratch>,
+    scratch: Pool<Scratch>,
 }
 
 impl<'r> Store<'r> {
@@ -84,14 +107,24 @@ impl<'r> Store<'r> {
         Store { reader, scratch: Pool::new() }
     }
 
-    /// Wraps the store's reader in a zstd decoder: from now on, what the reader gives is a compressed chunk.
+    /// Runs `body` with scratch memory, which is kept for the next call.
+    pub(crate) fn with_scratch<T>(&self, body: impl FnOnce(&mut Scratch) -> T) -> T {
+        let mut scratch = self.scratch.take().unwrap_or_default();
+        let result = body(&mut scratch);
+        if scratch.capacity() > 0 {
+            self.scratch.put(scratch);
+        }
+        result
+    }
+
+    /// Wraps the store's reader in zstd: from now on, what the reader gives and takes is a compressed chunk.
     ///
     /// The decoder takes the chunk's size from the variable, never from the compressed data, and refuses data that does
     /// not fill a chunk exactly. On an error the store is as it was.
-    pub fn wrap_zstd(&mut self) -> Result<()> {
+    pub fn wrap_zstd(&mut self, compression: Compression) -> Result<()> {
         let slot = Slot::new()?;
         let inner = std::mem::replace(&mut self.reader, Reader::Filling(Box::new(Nothing)));
-        self.reader = Reader::Filling(slot.fill(zstd::Decoding::new(inner)));
+        self.reader = Reader::Filling(slot.fill(zstd::Zstd::new(inner, compression)));
         Ok(())
     }
 }

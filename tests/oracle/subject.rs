@@ -74,11 +74,20 @@ fn check_plan(source: &Source<'_>, chunks: &[Vec<Touched>]) {
     let (start, count, stride) = source.request();
     // SAFETY: the arrays have an entry per dimension.
     let status = unsafe {
-        nczchunk_plan_new(source.var, start.as_ptr(), count.as_ptr(), stride.as_ptr(), &raw mut plan, ptr::null_mut())
+        nczchunk_plan_new(
+            source.var,
+            start.as_ptr(),
+            count.as_ptr(),
+            stride.as_ptr(),
+            NCZCHUNK_READ,
+            &raw mut plan,
+            ptr::null_mut(),
+        )
     };
     assert_eq!(status, 0, "{dims:?}");
     let (chunk_bytes, grid_chunks) = (0, 0);
-    let mut totals = nczchunk_plan_totals { chunks: 0, elements: 0, selected_bytes: 0, chunk_bytes, grid_chunks };
+    let mut totals =
+        nczchunk_plan_totals { chunks: 0, covered_chunks: 0, elements: 0, selected_bytes: 0, chunk_bytes, grid_chunks };
     // SAFETY: the plan is alive and there is room for the totals.
     assert_eq!(unsafe { nczchunk_plan_get_totals(plan, &raw mut totals) }, 0);
     let elements: usize = count.iter().product();
@@ -220,12 +229,19 @@ impl<'a> Source<'a> {
         let status = unsafe {
             if lending {
                 let struct_size = size_of::<nczchunk_lending_callbacks>();
-                let callbacks =
-                    nczchunk_lending_callbacks { struct_size, user, lend: Some(lend), release: None, destroy: None };
+                let callbacks = nczchunk_lending_callbacks {
+                    struct_size,
+                    user,
+                    lend: Some(lend),
+                    release: None,
+                    destroy: None,
+                    ..std::mem::zeroed()
+                };
                 nczchunk_store_lending(&raw const callbacks, &raw mut store)
             } else {
                 let struct_size = size_of::<nczchunk_filling_callbacks>();
-                let callbacks = nczchunk_filling_callbacks { struct_size, user, fill: Some(fill_in), destroy: None };
+                let callbacks =
+                    nczchunk_filling_callbacks { struct_size, user, fill: Some(fill_in), ..std::mem::zeroed() };
                 nczchunk_store_filling(&raw const callbacks, &raw mut store)
             }
         };

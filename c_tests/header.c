@@ -1,0 +1,2 @@
+#include "nczchunk.h"
+#include "nczchunk.h"

@@ -1,0 +1,146 @@
+/*
+ * Which hyperslabs fit, and what is said of those that do not: one row per case, one table for two tests.
+ *
+ * test_status_table.c runs it against this library; test_status_netcdf.c runs it against libnetcdf, for what is said
+ * here is what nc_get_vars says. Rows where netCDF answers otherwise are marked, with the reason.
+ */
+#ifndef STATUS_TABLE_H
+#define STATUS_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nczchunk.h"
+
+enum { STATUS_MAX_RANK = 2, STATUS_MAX_ELEMENTS = 100 };
+
+/* Arguments that are passed as NULL. */
+enum { NO_START = 1, NO_COUNT = 2, NO_STRIDE = 4 };
+
+/* netCDF's number for an error inside HDF5, which this library has no use for. */
+#define STATUS_EHDFERR (-101)
+
+typedef struct status_case {
+    size_t rank, dimlens[STATUS_MAX_RANK], chunklens[STATUS_MAX_RANK];
+    size_t start[STATUS_MAX_RANK], count[STATUS_MAX_RANK];
+    ptrdiff_t stride[STATUS_MAX_RANK];
+    int left_out;
+    /* What this library answers, and what libnetcdf does for a file of HDF5's and for one of NCZarr's. */
+    int status, hdf5, nczarr;
+} status_case;
+
+#define LINE 1, {10}, {4}
+#define SQUARE 2, {10, 10}, {4, 3}
+#define SCALAR 0, {0}, {0}
+#define ALL(status) status, status, status
+
+static const status_case status_cases[] = {
+    /* All of it, the last of it, none of it. */
+    {LINE, {0}, {10}, {1}, 0, ALL(NCZCHUNK_NOERR)},
+    {LINE, {9}, {1}, {1}, 0, ALL(NCZCHUNK_NOERR)},
+    {LINE, {0}, {0}, {1}, 0, ALL(NCZCHUNK_NOERR)},
+    {SQUARE, {0, 0}, {10, 10}, {1, 1}, 0, ALL(NCZCHUNK_NOERR)},
+    {SQUARE, {1, 2}, {3, 4}, {4, 2}, 0, ALL(NCZCHUNK_NOERR)},
+    {SQUARE, {1, 2}, {0, 4}, {1, 1}, 0, ALL(NCZCHUNK_NOERR)},
+    {SQUARE, {1, 2}, {4, 0}, {1, 1}, 0, ALL(NCZCHUNK_NOERR)},
+
+    /* Nothing may be selected from the very end on, and no further. */
+    {LINE, {10}, {0}, {1}, 0, ALL(NCZCHUNK_NOERR)},
+    {LINE, {11}, {0}, {1}, 0, ALL(NCZCHUNK_EINVALCOORDS)},
+    {LINE, {SIZE_MAX}, {0}, {1}, 0, ALL(NCZCHUNK_EINVALCOORDS)},
+
+    /* A start that is not there. */
+    {LINE, {10}, {1}, {1}, 0, ALL(NCZCHUNK_EINVALCOORDS)},
+    {LINE, {11}, {1}, {1}, 0, ALL(NCZCHUNK_EINVALCOORDS)},
+    {LINE, {SIZE_MAX}, {1}, {1}, 0, ALL(NCZCHUNK_EINVALCOORDS)},
+
+    /* Too many. */
+    {LINE, {0}, {11}, {1}, 0, ALL(NCZCHUNK_EEDGE)},
+    {LINE, {5}, {6}, {1}, 0, ALL(NCZCHUNK_EEDGE)},
+    {LINE, {0}, {SIZE_MAX}, {1}, 0, ALL(NCZCHUNK_EEDGE)},
+
+    /* The last element is what counts, not the place after it, a stride further. */
+    {LINE, {0}, {4}, {3}, 0, ALL(NCZCHUNK_NOERR)},
+    {LINE, {9}, {1}, {100}, 0, ALL(NCZCHUNK_NOERR)},
+    {LINE, {9}, {1}, {PTRDIFF_MAX}, 0, ALL(NCZCHUNK_NOERR)},
+    {LINE, {10}, {0}, {PTRDIFF_MAX}, 0, ALL(NCZCHUNK_NOERR)},
+    {LINE, {0}, {4}, {4}, 0, ALL(NCZCHUNK_EEDGE)},
+    {LINE, {1}, {4}, {3}, 0, ALL(NCZCHUNK_EEDGE)},
+
+    /* Nor may it wrap around. In netCDF-C it does where count * stride is a multiple of 2^64 and a little: HDF5 then
+     * refuses the selection with an error of its own, NCZarr delivers one element and says that all is well. */
+    {LINE, {0}, {2}, {PTRDIFF_MAX}, 0, ALL(NCZCHUNK_EEDGE)},
+    {LINE, {0}, {5}, {(ptrdiff_t)1 << 62}, 0, NCZCHUNK_EEDGE, STATUS_EHDFERR, NCZCHUNK_NOERR},
+    {LINE, {0}, {((size_t)1 << 63) + 1}, {2}, 0, NCZCHUNK_EEDGE, STATUS_EHDFERR, NCZCHUNK_NOERR},
+
+    /* Strides are positive, whatever else is wrong, and even if nothing is selected. */
+    {LINE, {0}, {1}, {0}, 0, ALL(NCZCHUNK_ESTRIDE)},
+    {LINE, {0}, {1}, {-1}, 0, ALL(NCZCHUNK_ESTRIDE)},
+    {LINE, {0}, {1}, {PTRDIFF_MIN}, 0, ALL(NCZCHUNK_ESTRIDE)},
+    {LINE, {0}, {0}, {0}, 0, ALL(NCZCHUNK_ESTRIDE)},
+    {LINE, {0}, {0}, {-1}, 0, ALL(NCZCHUNK_ESTRIDE)},
+    {LINE, {11}, {1}, {0}, 0, ALL(NCZCHUNK_ESTRIDE)},
+    {LINE, {0}, {11}, {0}, 0, ALL(NCZCHUNK_ESTRIDE)},
+    {SQUARE, {11, 0}, {1, 1}, {1, 0}, 0, ALL(NCZCHUNK_ESTRIDE)},
+    {SQUARE, {0, 0}, {11, 1}, {1, -1}, 0, ALL(NCZCHUNK_ESTRIDE)},
+
+    /* Then it is the first dimension that does not fit, with its start before its end. */
+    {SQUARE, {0, 11}, {11, 1}, {1, 1}, 0, ALL(NCZCHUNK_EEDGE)},
+    {SQUARE, {11, 0}, {1, 11}, {1, 1}, 0, ALL(NCZCHUNK_EINVALCOORDS)},
+    {SQUARE, {11, 0}, {11, 1}, {1, 1}, 0, ALL(NCZCHUNK_EINVALCOORDS)},
+    {SQUARE, {0, 10}, {1, 1}, {1, 1}, 0, ALL(NCZCHUNK_EINVALCOORDS)},
+
+    /* A count of 0 in one dimension excuses nothing in another. */
+    {SQUARE, {0, 0}, {0, 11}, {1, 1}, 0, ALL(NCZCHUNK_EEDGE)},
+    {SQUARE, {0, 0}, {11, 0}, {1, 1}, 0, ALL(NCZCHUNK_EEDGE)},
+    {SQUARE, {0, 11}, {0, 1}, {1, 1}, 0, ALL(NCZCHUNK_EINVALCOORDS)},
+
+    /* What is left out: a count is the whole dimension, whatever the start; a stride is 1; a start is needed. */
+    {SQUARE, {0, 0}, {0, 0}, {1, 1}, NO_COUNT, ALL(NCZCHUNK_NOERR)},
+    {SQUARE, {0, 0}, {0, 0}, {0, 0}, NO_COUNT | NO_STRIDE, ALL(NCZCHUNK_NOERR)},
+    {SQUARE, {0, 1}, {0, 0}, {1, 1}, NO_COUNT, ALL(NCZCHUNK_EEDGE)},
+    {SQUARE, {0, 10}, {0, 0}, {1, 1}, NO_COUNT, ALL(NCZCHUNK_EINVALCOORDS)},
+    {SQUARE, {0, 0}, {0, 0}, {2, 1}, NO_COUNT, ALL(NCZCHUNK_EEDGE)},
+    {SQUARE, {1, 2}, {3, 4}, {0, 0}, NO_STRIDE, ALL(NCZCHUNK_NOERR)},
+    {LINE, {0}, {1}, {1}, NO_START, ALL(NCZCHUNK_EINVALCOORDS)},
+    {LINE, {0}, {1}, {0}, NO_START, ALL(NCZCHUNK_EINVALCOORDS)},
+
+    /* A scalar has no use for any of them. */
+    {SCALAR, {0}, {0}, {0}, NO_START | NO_COUNT | NO_STRIDE, ALL(NCZCHUNK_NOERR)},
+    {SCALAR, {99}, {99}, {0}, 0, ALL(NCZCHUNK_NOERR)},
+};
+
+#undef LINE
+#undef SQUARE
+#undef SCALAR
+#undef ALL
+
+enum { NUM_STATUS_CASES = sizeof status_cases / sizeof *status_cases };
+
+/* The arguments of a case, NULL where they are left out. */
+static inline const size_t *status_start(const status_case *c)
+{
+    return c->left_out & NO_START ? NULL : c->start;
+}
+
+static inline const size_t *status_count(const status_case *c)
+{
+    return c->left_out & NO_COUNT ? NULL : c->count;
+}
+
+static inline const ptrdiff_t *status_stride(const status_case *c)
+{
+    return c->left_out & NO_STRIDE ? NULL : c->stride;
+}
+
+/* How many elements a case that fits selects. */
+static inline size_t status_elements(const status_case *c)
+{
+    size_t elements = 1;
+
+    for (size_t d = 0; d < c->rank; d++)
+        elements *= c->left_out & NO_COUNT ? c->dimlens[d] : c->count[d];
+    return elements;
+}
+
+#endif

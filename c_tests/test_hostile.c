@@ -1,0 +1,376 @@
+/*
+ * Arguments that no one should pass: NULL in every place, structures of the wrong size, shapes that no memory holds.
+ * Each gives a status, before any callback runs and with everything untouched.
+ */
+#include <stdint.h>
+
+#include "memory_array.h"
+
+/* AddressSanitizer, if the program is built with it, must let malloc fail as it does elsewhere. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
+static const size_t longest = (size_t)PTRDIFF_MAX + 1;
+static const size_t dimlens[2] = {5, 4}, chunklens[2] = {2, 3}, zeros[2] = {0, 0};
+
+typedef struct fixture {
+    memory_array array;
+    nczchunk_var *var;
+    nczchunk_store *store;
+    int data[20];
+} fixture;
+
+static void open_fixture(fixture *f)
+{
+    memory_array_init(&f->array, 2, dimlens, chunklens, sizeof(int));
+    f->var = memory_array_var(&f->array);
+    f->store = memory_array_store(&f->array, FILLING);
+    for (size_t i = 0; i < 20; i++)
+        f->data[i] = -1;
+}
+
+static void close_fixture(fixture *f)
+{
+    nczchunk_store_free(f->store);
+    nczchunk_var_free(f->var);
+    memory_array_clear(&f->array);
+}
+
+/* --- NULL. The odometer's and the projections' are in their own tests. */
+
+static void null_in_place_of_a_variable(void)
+{
+    nczchunk_var *var = NULL;
+    nczchunk_plan *plan = NULL;
+    fixture f;
+
+    open_fixture(&f);
+    CHECK_EQ(nczchunk_var_new(2, NULL, chunklens, 4, &var, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_new(2, dimlens, NULL, 4, &var, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_new(2, dimlens, chunklens, 4, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK(var == NULL);
+    CHECK_EQ(nczchunk_var_set_fill_value(NULL, f.data), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_set_endian(NULL, NCZCHUNK_ENDIAN_BIG), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_set_word_size(NULL, 4), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_set_dimlen(NULL, 0, 4), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_read_vars(NULL, f.store, zeros, NULL, NULL, f.data, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_plan_new(NULL, zeros, NULL, NULL, NCZCHUNK_READ, &plan, NULL), NCZCHUNK_EINVAL);
+    CHECK(plan == NULL);
+    CHECK_EQ(f.data[0], -1);
+    nczchunk_var_free(NULL);
+    close_fixture(&f);
+}
+
+static void null_in_place_of_a_store(void)
+{
+    nczchunk_store *store = NULL;
+    fixture f;
+    nczchunk_lending_callbacks lending;
+    nczchunk_filling_callbacks filling;
+
+    open_fixture(&f);
+    lending = memory_array_lending(&f.array);
+    filling = memory_array_filling(&f.array);
+    CHECK_EQ(nczchunk_store_lending(NULL, &store), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_store_filling(NULL, &store), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_store_lending(&lending, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_store_filling(&filling, NULL), NCZCHUNK_EINVAL);
+    lending.lend = NULL;
+    filling.fill = NULL;
+    CHECK_EQ(nczchunk_store_lending(&lending, &store), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_store_filling(&filling, &store), NCZCHUNK_EINVAL);
+    CHECK(store == NULL);
+    /* What could not be made is not destroyed. */
+    CHECK_EQ(f.array.destroyed, 0);
+    CHECK_EQ(nczchunk_store_wrap_zstd(NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_read_vars(f.var, NULL, zeros, NULL, NULL, f.data, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(f.data[0], -1);
+    nczchunk_store_free(NULL);
+    close_fixture(&f);
+}
+
+static void null_in_place_of_data(void)
+{
+    fixture f;
+
+    open_fixture(&f);
+    CHECK_EQ(nczchunk_read_vars(f.var, f.store, zeros, NULL, NULL, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(f.array.asked, 0);
+    close_fixture(&f);
+}
+
+static void null_in_place_of_a_plan(void)
+{
+    nczchunk_plan_totals totals = {.chunks = 7};
+    nczchunk_projection box[2] = {{7, 7, 7, 7, 7, 7, 7}};
+    nczchunk_plan *plan;
+    int covered = 7;
+    fixture f;
+
+    open_fixture(&f);
+    CHECK_EQ(nczchunk_plan_new(f.var, zeros, NULL, NULL, NCZCHUNK_READ, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_OK(nczchunk_plan_new(f.var, zeros, NULL, NULL, NCZCHUNK_READ, &plan, NULL));
+    CHECK_EQ(nczchunk_plan_get_totals(NULL, &totals), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_plan_get_totals(plan, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_plan_chunk(NULL, 0, box, &covered), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_plan_chunk(plan, 0, NULL, &covered), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_plan_chunk(plan, SIZE_MAX, box, &covered), NCZCHUNK_EINVALCOORDS);
+    CHECK_EQ(totals.chunks, 7);
+    CHECK_EQ(box[0].iocount, 7);
+    CHECK_EQ(covered, 7);
+    nczchunk_plan_free(plan);
+    nczchunk_plan_free(NULL);
+    close_fixture(&f);
+}
+
+static void null_in_place_of_a_context(void)
+{
+    CHECK_EQ(nczchunk_context_new(NULL), NCZCHUNK_EINVAL);
+    nczchunk_context_free(NULL);
+}
+
+/* --- Structures of callbacks, which may grow: programs and libraries of different ages meet. */
+
+/* The structure as a later version might have it. */
+typedef struct newer_callbacks {
+    nczchunk_lending_callbacks known;
+    void (*added)(void *user);
+    size_t option;
+} newer_callbacks;
+
+/* Makes a store of callbacks of this size, and reads with it if it is made. */
+static int store_of_size(fixture *f, newer_callbacks *callbacks, size_t struct_size)
+{
+    nczchunk_store *store = NULL;
+    int status;
+
+    callbacks->known.struct_size = struct_size;
+    status = nczchunk_store_lending(&callbacks->known, &store);
+    CHECK((store == NULL) == (status != 0));
+    if (store != NULL) {
+        CHECK_OK(nczchunk_read_vars(f->var, store, zeros, NULL, NULL, f->data, NULL));
+        memory_array_expect(&f->array, zeros, NULL, NULL, NULL, f->data);
+        nczchunk_store_free(store);
+    }
+    return status;
+}
+
+static void callbacks_of_a_newer_program(void)
+{
+    newer_callbacks callbacks;
+    fixture f;
+
+    open_fixture(&f);
+    memset(&callbacks, 0, sizeof callbacks);
+    callbacks.known = memory_array_lending(&f.array);
+
+    /* What this library does not know, it can ignore only if it is not used. */
+    CHECK_OK(store_of_size(&f, &callbacks, sizeof callbacks));
+    CHECK_EQ(f.array.destroyed, 1);
+    callbacks.option = 1;
+    CHECK_EQ(store_of_size(&f, &callbacks, sizeof callbacks), NCZCHUNK_EINVAL);
+    callbacks.option = 0;
+    callbacks.added = memory_array_destroy;
+    CHECK_EQ(store_of_size(&f, &callbacks, sizeof callbacks), NCZCHUNK_EINVAL);
+    CHECK_EQ(f.array.destroyed, 1);
+    close_fixture(&f);
+}
+
+/* What an older program did not know is not there, whatever follows its structure in memory. */
+static void callbacks_of_an_older_program(void)
+{
+    newer_callbacks callbacks;
+    fixture f;
+
+    open_fixture(&f);
+    memset(&callbacks, 0xFF, sizeof callbacks);
+    callbacks.known = memory_array_lending(&f.array);
+    CHECK_OK(store_of_size(&f, &callbacks, offsetof(nczchunk_lending_callbacks, destroy)));
+    CHECK_EQ(f.array.released, 6);
+    CHECK_EQ(f.array.destroyed, 0);
+    CHECK_OK(store_of_size(&f, &callbacks, offsetof(nczchunk_lending_callbacks, release)));
+    CHECK_EQ(f.array.released, 6);
+    /* Without lend there is no store. */
+    CHECK_EQ(store_of_size(&f, &callbacks, offsetof(nczchunk_lending_callbacks, lend)), NCZCHUNK_EINVAL);
+    CHECK_EQ(store_of_size(&f, &callbacks, sizeof(size_t)), NCZCHUNK_EINVAL);
+    close_fixture(&f);
+}
+
+/* A size that was never set, is not a size at all, or ends in the middle of a field. */
+static void sizes_that_are_none(void)
+{
+    const size_t sizes[] = {0, 1, sizeof(size_t) - 1, sizeof(nczchunk_lending_callbacks) - 1,
+                            offsetof(nczchunk_lending_callbacks, lend) + 3, 1 << 20, SIZE_MAX};
+    fixture f;
+
+    open_fixture(&f);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        newer_callbacks callbacks;
+        nczchunk_filling_callbacks filling = memory_array_filling(&f.array);
+        nczchunk_store *store = NULL;
+
+        memset(&callbacks, 0, sizeof callbacks);
+        callbacks.known = memory_array_lending(&f.array);
+        CHECK_EQ(store_of_size(&f, &callbacks, sizes[i]), NCZCHUNK_EINVAL);
+        filling.struct_size = sizes[i];
+        CHECK_EQ(nczchunk_store_filling(&filling, &store), NCZCHUNK_EINVAL);
+        CHECK(store == NULL);
+    }
+    close_fixture(&f);
+}
+
+/* --- Shapes. */
+
+static void check_no_variable(size_t rank, const size_t *dims, const size_t *chunks, size_t typesize, int status)
+{
+    nczchunk_var *var = NULL;
+
+    CHECK_EQ(nczchunk_var_new(rank, dims, chunks, typesize, &var, NULL), status);
+    CHECK(var == NULL);
+}
+
+static void shapes_that_no_variable_has(void)
+{
+    const size_t one = 1, zero = 0, half = PTRDIFF_MAX / 2 + 1, too_long = longest + 1;
+    const size_t large[2] = {(size_t)1 << 32, (size_t)1 << 32};
+
+    check_no_variable(0, NULL, NULL, 0, NCZCHUNK_EINVAL);
+    check_no_variable(1, &one, &zero, 4, NCZCHUNK_EINVAL);
+    check_no_variable(1, &one, &one, 0, NCZCHUNK_EINVAL);
+    check_no_variable(1, &too_long, &one, 4, NCZCHUNK_EDIMSIZE);
+    /* Chunks of more than PTRDIFF_MAX bytes, with and without overflow. */
+    check_no_variable(0, NULL, NULL, longest, NCZCHUNK_EINVAL);
+    check_no_variable(0, NULL, NULL, SIZE_MAX, NCZCHUNK_EINVAL);
+    check_no_variable(1, &one, &half, 2, NCZCHUNK_EINVAL);
+    check_no_variable(1, &one, &half, 4, NCZCHUNK_EINVAL);
+    check_no_variable(2, large, large, 1, NCZCHUNK_EINVAL);
+    /* A rank above the maximum is refused without looking at the arrays. */
+    check_no_variable(NCZCHUNK_MAX_RANK + 1, &one, &one, 4, NCZCHUNK_EMAXDIMS);
+    check_no_variable(SIZE_MAX, &one, &one, 4, NCZCHUNK_EMAXDIMS);
+}
+
+/* A store of chunks of one byte, whatever their indices, which remembers the last. */
+typedef struct far_store {
+    int asked;
+    ptrdiff_t last[2];
+} far_store;
+
+static int far_fill(void *user, size_t rank, const ptrdiff_t *chunk_indices, void *buffer, size_t size, size_t *nbytes)
+{
+    far_store *s = user;
+
+    s->asked++;
+    memcpy(s->last, chunk_indices, rank * sizeof *chunk_indices);
+    if (size >= 1)
+        memset(buffer, 42, 1);
+    *nbytes = 1;
+    return 0;
+}
+
+static nczchunk_store *open_far_store(far_store *s)
+{
+    nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks, .user = s, .fill = far_fill};
+    nczchunk_store *store;
+
+    memset(s, 0, sizeof *s);
+    CHECK_OK(nczchunk_store_filling(&callbacks, &store));
+    return store;
+}
+
+/* The far corner of the largest array there can be is as near as any other. */
+static void the_largest_array(void)
+{
+    const size_t dims[2] = {longest, longest}, ones[2] = {1, 1}, last[2] = {PTRDIFF_MAX, PTRDIFF_MAX};
+    unsigned char data[4] = {0};
+    far_store s;
+    nczchunk_store *store = open_far_store(&s);
+    nczchunk_var *var;
+
+    CHECK_OK(nczchunk_var_new(2, dims, ones, 1, &var, NULL));
+    CHECK_OK(nczchunk_read_vars(var, store, last, ones, NULL, data, NULL));
+    CHECK_EQ(s.last[0], PTRDIFF_MAX);
+    CHECK_EQ(s.last[1], PTRDIFF_MAX);
+    CHECK_EQ(data[0], 42);
+
+    /* Four elements, as far apart as can be. */
+    CHECK_OK(nczchunk_read_vars(var, store, zeros, (const size_t[2]){2, 2},
+                                (const ptrdiff_t[2]){PTRDIFF_MAX, PTRDIFF_MAX}, data, NULL));
+    CHECK_EQ(s.asked, 1 + 4);
+    CHECK_EQ(data[3], 42);
+    nczchunk_store_free(store);
+    nczchunk_var_free(var);
+}
+
+/* A selection of more bytes than memory can have is refused, also where their number overflows. */
+static void selections_that_no_memory_holds(void)
+{
+    const size_t dims[2] = {longest, longest}, ones[2] = {1, 1};
+    const struct { size_t count[2]; int status; } selections[] = {
+        {{longest, 1}, NCZCHUNK_EINVAL},
+        {{longest, 2}, NCZCHUNK_EINVAL},
+        {{longest, longest}, NCZCHUNK_EINVAL},
+        {{(size_t)1 << 32, (size_t)1 << 32}, NCZCHUNK_EINVAL},
+        {{longest, 0}, NCZCHUNK_NOERR},
+        {{longest, SIZE_MAX}, NCZCHUNK_EEDGE},
+    };
+    far_store s;
+    nczchunk_store *store = open_far_store(&s);
+    nczchunk_var *var;
+
+    CHECK_OK(nczchunk_var_new(2, dims, ones, 1, &var, NULL));
+    for (size_t i = 0; i < sizeof selections / sizeof *selections; i++) {
+        unsigned char data = 7;
+        nczchunk_plan *plan = NULL;
+
+        CHECK_EQ(nczchunk_read_vars(var, store, zeros, selections[i].count, NULL, &data, NULL), selections[i].status);
+        CHECK_EQ(nczchunk_plan_new(var, zeros, selections[i].count, NULL, NCZCHUNK_READ, &plan, NULL), selections[i].status);
+        CHECK((plan == NULL) == (selections[i].status != 0));
+        CHECK_EQ(data, 7);
+        nczchunk_plan_free(plan);
+    }
+    CHECK_EQ(s.asked, 0);
+    nczchunk_store_free(store);
+    nczchunk_var_free(var);
+}
+
+/* A chunk may be as large as PTRDIFF_MAX bytes; a buffer for it cannot be had, and then no callback runs. */
+static void a_chunk_that_no_memory_holds(void)
+{
+    const size_t large = PTRDIFF_MAX, zero = 0, one = 1;
+
+    for (int compressed = 0; compressed < 2; compressed++) {
+        unsigned char data = 7;
+        far_store s;
+        nczchunk_store *store = open_far_store(&s);
+        nczchunk_var *var;
+
+        if (compressed)
+            CHECK_OK(nczchunk_store_wrap_zstd(store, NULL));
+        CHECK_OK(nczchunk_var_new(1, &large, &large, 1, &var, NULL));
+        CHECK_EQ(nczchunk_read_vars(var, store, &zero, &one, NULL, &data, NULL), NCZCHUNK_ENOMEM);
+        CHECK_EQ(s.asked, 0);
+        CHECK_EQ(data, 7);
+        nczchunk_store_free(store);
+        nczchunk_var_free(var);
+    }
+}
+
+int main(void)
+{
+    null_in_place_of_a_variable();
+    null_in_place_of_a_store();
+    null_in_place_of_data();
+    null_in_place_of_a_plan();
+    null_in_place_of_a_context();
+    callbacks_of_a_newer_program();
+    callbacks_of_an_older_program();
+    sizes_that_are_none();
+    shapes_that_no_variable_has();
+    the_largest_array();
+    selections_that_no_memory_holds();
+    a_chunk_that_no_memory_holds();
+    return 0;
+}

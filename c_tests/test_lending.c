@@ -1,0 +1,266 @@
+/*
+ * What a lending callback may rely on: every chunk is given back, once, before the next is asked for.
+ *
+ * That is what netCDF-C's NCZarr layer needs. Its reader returns a pointer into a cache, which is valid until the next
+ * call of the reader; the few lines of lend_from_ncz_reader make it a lending callback.
+ */
+#include "memory_array.h"
+
+/* netCDF-C's type, from its internal zchunking.h. */
+typedef int (*NCZ_reader)(void *source, unsigned long long *chunkindices, void **chunkdata);
+
+/* --- From here to the next line is all that netCDF-C needs. */
+
+#define MAX_RANK 4
+
+typedef struct ncz_shim {
+    NCZ_reader reader;
+    void *source;
+    size_t chunk_bytes;
+} ncz_shim;
+
+static int lend_from_ncz_reader(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void **data,
+                                size_t *nbytes)
+{
+    const ncz_shim *shim = user;
+    unsigned long long indices[MAX_RANK];
+    void *chunk = NULL;
+    int status;
+
+    for (size_t d = 0; d < rank; d++)
+        indices[d] = (unsigned long long)chunk_indices[d];
+    status = shim->reader(shim->source, indices, &chunk);
+    *data = chunk;
+    *nbytes = shim->chunk_bytes;
+    return status;
+}
+
+/* --- */
+
+/* The strictest cache there can be: it holds one chunk, and the next call destroys it. Whoever still uses a chunk then
+ * reads poison, or memory that is no longer there. */
+typedef struct one_chunk_cache {
+    memory_array *array;
+    const void *fill_value; /* absent chunks are made of it, unless NULL */
+    unsigned char *chunk;
+} one_chunk_cache;
+
+static void cache_drop(one_chunk_cache *cache)
+{
+    if (cache->chunk != NULL)
+        memset(cache->chunk, 0xDD, cache->array->chunk_bytes);
+    free(cache->chunk);
+    cache->chunk = NULL;
+}
+
+static int cache_read(void *source, unsigned long long *chunkindices, void **chunkdata)
+{
+    one_chunk_cache *cache = source;
+    memory_array *array = cache->array;
+    ptrdiff_t indices[MAX_RANK];
+    const memory_chunk *chunk;
+
+    for (size_t d = 0; d < array->rank; d++)
+        indices[d] = (ptrdiff_t)chunkindices[d];
+    chunk = memory_array_ask(array, array->rank, indices);
+    cache_drop(cache);
+    if (chunk->bytes == NULL && cache->fill_value == NULL)
+        return chunk->status;
+    cache->chunk = malloc(array->chunk_bytes);
+    CHECK(cache->chunk != NULL);
+    for (size_t b = 0; b < array->chunk_bytes; b += array->typesize)
+        memcpy(cache->chunk + b, chunk->bytes ? chunk->bytes + b : cache->fill_value, array->typesize);
+    *chunkdata = cache->chunk;
+    return chunk->status;
+}
+
+static const size_t dimlens[2] = {5, 4}, chunklens[2] = {2, 3}, zeros[2] = {0, 0};
+
+/* Reads the whole array through the shim, and checks it. */
+static void check_read_through_shim(memory_array *array, nczchunk_var *var, const void *cache_fill,
+                                    const void *expected_fill)
+{
+    one_chunk_cache cache = {array, cache_fill, NULL};
+    ncz_shim shim = {cache_read, &cache, array->chunk_bytes};
+    nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks, .user = &shim, .lend = lend_from_ncz_reader};
+    nczchunk_store *store;
+    int data[20];
+
+    CHECK_OK(nczchunk_store_lending(&callbacks, &store));
+    array->asked = 0;
+    CHECK_OK(nczchunk_read_vars(var, store, zeros, NULL, NULL, data, NULL));
+    memory_array_expect(array, zeros, NULL, NULL, expected_fill, data);
+    CHECK_EQ(array->asked, 6);
+    nczchunk_store_free(store);
+    cache_drop(&cache);
+}
+
+/* The library holds at most one chunk: by the time it asks for the next it has done with the last. */
+static void ncz_reader_fits(void)
+{
+    memory_array array;
+    nczchunk_var *var;
+
+    memory_array_init(&array, 2, dimlens, chunklens, sizeof(int));
+    var = memory_array_var(&array);
+    check_read_through_shim(&array, var, NULL, NULL);
+    nczchunk_var_free(var);
+    memory_array_clear(&array);
+}
+
+/* NCZarr's cache answers NC_EEMPTY and lends a chunk of fill values all the same: that chunk is used. It is in native
+ * order, also if the variable is not: netCDF-C swaps it, and reads a fill value of 7 as 117440512. */
+static void a_chunk_of_fill_values_is_used_and_not_swapped(void)
+{
+    const int of_cache = 7, of_variable = -1;
+    memory_array array;
+    nczchunk_var *var;
+
+    memory_array_init(&array, 2, dimlens, chunklens, sizeof(int));
+    memory_array_swap(&array, sizeof(int));
+    memory_chunk_remove(&array.chunks[1], NCZCHUNK_EEMPTY);
+    memory_chunk_remove(&array.chunks[2], NCZCHUNK_EEMPTY);
+    var = memory_array_var(&array);
+    CHECK_OK(nczchunk_var_set_endian(var, foreign_endian()));
+    CHECK_OK(nczchunk_var_set_fill_value(var, &of_variable));
+
+    check_read_through_shim(&array, var, &of_cache, &of_cache);
+    /* A reader that lends nothing leaves it to the variable. */
+    check_read_through_shim(&array, var, NULL, &of_variable);
+    nczchunk_var_free(var);
+    memory_array_clear(&array);
+}
+
+/* Lends copies and checks the bookkeeping: what is out, and that nothing else is. */
+typedef struct lender {
+    memory_array *array;
+    void *out;
+    int lent, returned, destroyed;
+    size_t claim; /* the length it says, unless 0 */
+} lender;
+
+static int lender_lend(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void **data, size_t *nbytes)
+{
+    lender *l = user;
+    const memory_chunk *chunk = memory_array_ask(l->array, rank, chunk_indices);
+
+    CHECK(l->out == NULL);
+    if (chunk->bytes == NULL)
+        return chunk->status;
+    l->out = malloc(chunk->nbytes);
+    CHECK(l->out != NULL);
+    memcpy(l->out, chunk->bytes, chunk->nbytes);
+    l->lent++;
+    *data = l->out;
+    *nbytes = l->claim != 0 ? l->claim : chunk->nbytes;
+    return chunk->status;
+}
+
+static void lender_release(void *user, const void *data)
+{
+    lender *l = user;
+
+    CHECK(data != NULL && data == l->out);
+    free(l->out);
+    l->out = NULL;
+    l->returned++;
+}
+
+static void lender_destroy(void *user)
+{
+    lender *l = user;
+
+    CHECK(l->out == NULL);
+    l->destroyed++;
+}
+
+static int read_from_lender(lender *l)
+{
+    nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks, .user = l, .lend = lender_lend,
+                                            .release = lender_release, .destroy = lender_destroy};
+    nczchunk_var *var = memory_array_var(l->array);
+    nczchunk_store *store;
+    int data[20], status;
+
+    CHECK_OK(nczchunk_store_lending(&callbacks, &store));
+    status = nczchunk_read_vars(var, store, zeros, NULL, NULL, data, NULL);
+    if (status == 0)
+        memory_array_expect(l->array, zeros, NULL, NULL, NULL, data);
+    CHECK(l->out == NULL);
+    CHECK_EQ(l->destroyed, 0);
+    nczchunk_store_free(store);
+    CHECK_EQ(l->destroyed, 1);
+    CHECK_EQ(l->returned, l->lent);
+    nczchunk_var_free(var);
+    return status;
+}
+
+static void every_chunk_is_given_back_once(void)
+{
+    memory_array array;
+    lender l = {&array, NULL, 0, 0, 0, 0};
+
+    memory_array_init(&array, 2, dimlens, chunklens, sizeof(int));
+    memory_chunk_remove(&array.chunks[0], NCZCHUNK_EEMPTY);
+    CHECK_OK(read_from_lender(&l));
+    CHECK_EQ(l.lent, 5);
+    memory_array_clear(&array);
+}
+
+/* A chunk of fill values is on loan like any other. */
+static void chunks_of_fill_values_are_given_back_too(void)
+{
+    memory_array array;
+    lender l = {&array, NULL, 0, 0, 0, 0};
+
+    memory_array_init(&array, 2, dimlens, chunklens, sizeof(int));
+    array.chunks[3].status = NCZCHUNK_EEMPTY;
+    CHECK_OK(read_from_lender(&l));
+    CHECK_EQ(l.lent, 6);
+    memory_array_clear(&array);
+}
+
+/* So is one that turns out to be of the wrong length, however absurd. */
+static void chunks_of_the_wrong_length_are_given_back_too(void)
+{
+    const size_t lengths[] = {1, 23, 25, PTRDIFF_MAX, (size_t)PTRDIFF_MAX + 1, SIZE_MAX};
+
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        memory_array array;
+        lender l = {&array, NULL, 0, 0, 0, lengths[i]};
+
+        memory_array_init(&array, 2, dimlens, chunklens, sizeof(int));
+        CHECK_EQ(read_from_lender(&l), NCZCHUNK_EBADCHUNK);
+        CHECK_EQ(l.lent, 1);
+        memory_array_clear(&array);
+    }
+}
+
+/* destroy belongs to the store's end, whatever became of the store before. */
+static void destroy_is_called_once(void)
+{
+    memory_array array;
+    nczchunk_store *store;
+
+    memory_array_init(&array, 2, dimlens, chunklens, sizeof(int));
+    for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
+        array.destroyed = 0;
+        store = memory_array_store(&array, store_kinds[kind]);
+        CHECK_OK(nczchunk_store_wrap_zstd(store, NULL));
+        CHECK_EQ(array.destroyed, 0);
+        nczchunk_store_free(store);
+        CHECK_EQ(array.destroyed, 1);
+    }
+    memory_array_clear(&array);
+}
+
+int main(void)
+{
+    ncz_reader_fits();
+    a_chunk_of_fill_values_is_used_and_not_swapped();
+    every_chunk_is_given_back_once();
+    chunks_of_fill_values_are_given_back_too();
+    chunks_of_the_wrong_length_are_given_back_too();
+    destroy_is_called_once();
+    return 0;
+}

@@ -1,0 +1,319 @@
+/*
+ * What a small call costs besides its work: no memory from the heap, and little of the stack.
+ *
+ * Up to rank 8, reading allocates nothing, but for what a store keeps from its first call for all others: a buffer for
+ * chunks that do not land in one piece, and a decoder. At any rank a call takes less than 16 KiB of stack, so that it
+ * can be made from threads with small ones. The program prints how much it is.
+ *
+ *     test_small_calls [directory of the data]
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "coads.h"
+#include "zstd_frame.h"
+
+#include "counted_malloc.h"
+
+enum { INLINE_RANK = 8, STACK_LIMIT = 16 * 1024 };
+
+/* --- The heap. */
+
+typedef struct fixture {
+    memory_array array;
+    nczchunk_var *var;
+    nczchunk_store *store;
+    nczchunk_context *context;
+    int data[6561];
+} fixture;
+
+static size_t threes[INLINE_RANK] = {3, 3, 3, 3, 3, 3, 3, 3}, twos[INLINE_RANK] = {2, 2, 2, 2, 2, 2, 2, 2};
+static size_t four_and_twos[INLINE_RANK] = {4, 2, 2, 2, 2, 2, 2, 2};
+static const size_t zeros[INLINE_RANK];
+
+static void open_fixture(fixture *f, size_t rank, const size_t *dimlens, store_kind kind, int compressed)
+{
+    memory_array_init(&f->array, rank, dimlens, twos, sizeof(int));
+    if (compressed)
+        memory_array_compress(&f->array);
+    f->var = memory_array_var(&f->array);
+    f->store = memory_array_store(&f->array, kind);
+    if (compressed)
+        CHECK_OK(nczchunk_store_wrap_zstd(f->store, NULL));
+    CHECK_OK(nczchunk_context_new(&f->context));
+}
+
+static void close_fixture(fixture *f)
+{
+    nczchunk_context_free(f->context);
+    nczchunk_store_free(f->store);
+    nczchunk_var_free(f->var);
+    memory_array_clear(&f->array);
+}
+
+/* Reads everything and returns how often memory was allocated meanwhile. */
+static long allocations_of_a_read(fixture *f)
+{
+    long before = allocations, after;
+
+    CHECK_OK(nczchunk_read_vars(f->var, f->store, zeros, NULL, NULL, f->data, f->context));
+    after = allocations;
+    memory_array_expect(&f->array, zeros, NULL, NULL, NULL, f->data);
+    return after - before;
+}
+
+static fixture f;
+
+/* The arrays of 3 in chunks of 2 are clipped in every dimension; one chunk is absent. */
+static void lending_reads_allocate_nothing(size_t rank)
+{
+    open_fixture(&f, rank, threes, LENDING, 0);
+    CHECK_EQ(allocations_of_a_read(&f), 0);
+    memory_chunk_remove(&f.array.chunks[f.array.num_chunks - 1], NCZCHUNK_EEMPTY);
+    CHECK_EQ(allocations_of_a_read(&f), 0);
+    close_fixture(&f);
+}
+
+/* The chunks of four_and_twos land in one piece each. */
+static void filling_reads_in_one_piece_allocate_nothing(size_t rank)
+{
+    open_fixture(&f, rank, four_and_twos, FILLING, 0);
+    CHECK_EQ(allocations_of_a_read(&f), 0);
+    close_fixture(&f);
+}
+
+static void other_filling_reads_allocate_once(size_t rank)
+{
+    open_fixture(&f, rank, threes, FILLING, 0);
+    CHECK(allocations_of_a_read(&f) <= 1);
+    CHECK_EQ(allocations_of_a_read(&f), 0);
+    CHECK_EQ(allocations_of_a_read(&f), 0);
+    close_fixture(&f);
+}
+
+static void zstd_reads_allocate_in_the_first_call(size_t rank)
+{
+    for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
+        open_fixture(&f, rank, threes, store_kinds[kind], 1);
+        allocations_of_a_read(&f);
+        CHECK_EQ(allocations_of_a_read(&f), 0);
+        CHECK_EQ(allocations_of_a_read(&f), 0);
+        close_fixture(&f);
+    }
+}
+
+/* Nor does it cost memory to tell of an error, be it of an argument or of a chunk. */
+static void errors_allocate_nothing(size_t rank)
+{
+    const size_t beyond[INLINE_RANK] = {9, 9, 9, 9, 9, 9, 9, 9};
+    long before;
+
+    open_fixture(&f, rank, threes, LENDING, 0);
+    before = allocations;
+    if (rank > 0)
+        CHECK_EQ(nczchunk_read_vars(f.var, f.store, beyond, NULL, NULL, f.data, f.context), NCZCHUNK_EINVALCOORDS);
+    f.array.chunks[f.array.num_chunks - 1].nbytes--;
+    CHECK_EQ(nczchunk_read_vars(f.var, f.store, zeros, NULL, NULL, f.data, f.context), NCZCHUNK_EBADCHUNK);
+    CHECK_EQ(allocations - before, 0);
+    CHECK(nczchunk_context_chunk(f.context, NULL) != NULL);
+    close_fixture(&f);
+}
+
+static void projections_allocate_nothing(void)
+{
+    nczchunk_projection projections[3];
+    size_t needed;
+    long before = allocations;
+
+    CHECK_OK(nczchunk_projections(10, 4, 0, 10, 1, projections, 3, &needed));
+    CHECK_OK(nczchunk_projection_at(10, 4, 0, 10, 1, 2, projections));
+    CHECK_EQ(nczchunk_projections(10, 4, 0, 11, 1, projections, 3, &needed), NCZCHUNK_EEDGE);
+    CHECK_EQ(allocations - before, 0);
+}
+
+/* --- The stack: calls are made on a thread whose stack was painted; how much of the paint is gone afterwards? */
+
+enum { STACK_SIZE = 1024 * 1024, PAINT = 0xA5 };
+
+typedef struct painted_call {
+    void (*call)(void *argument);
+    void *argument;
+    const unsigned char *stack;
+    size_t used;
+} painted_call;
+
+static void *run_painted(void *argument)
+{
+    painted_call *p = argument;
+    unsigned char here = 0;
+    const unsigned char *end = p->stack;
+
+    p->call(p->argument);
+    while (end < &here && *end == PAINT)
+        end++;
+    p->used = (size_t)(&here - end);
+    return NULL;
+}
+
+/* How much of the stack a call uses, in bytes. */
+static size_t stack_of(void (*call)(void *argument), void *argument)
+{
+    void *stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    painted_call p = {call, argument, stack, 0};
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    CHECK(stack != MAP_FAILED);
+    memset(stack, PAINT, STACK_SIZE);
+    CHECK_OK(pthread_attr_init(&attributes));
+    CHECK_OK(pthread_attr_setstack(&attributes, stack, STACK_SIZE));
+    CHECK_OK(pthread_create(&thread, &attributes, run_painted, &p));
+    CHECK_OK(pthread_join(thread, NULL));
+    CHECK_OK(pthread_attr_destroy(&attributes));
+    CHECK_OK(munmap(stack, STACK_SIZE));
+    return p.used;
+}
+
+/* What is read: one compressed chunk of real data, seen as an array of any rank of which only the last dimension is
+ * longer than 1. Every other element is wanted, so that the chunk does not land in one piece. */
+enum { CHUNK_BYTES = 5 * 40 * 50 * 4 };
+
+static unsigned char selected[CHUNK_BYTES / 2];
+
+typedef struct stack_case {
+    size_t lens[NCZCHUNK_MAX_RANK], start[NCZCHUNK_MAX_RANK], count[NCZCHUNK_MAX_RANK], steps[NCZCHUNK_MAX_RANK];
+    ptrdiff_t stride[NCZCHUNK_MAX_RANK];
+    memory_array array;
+    nczchunk_var *var;
+    nczchunk_store *store;
+    nczchunk_context *context;
+} stack_case;
+
+static void open_stack_case(stack_case *c, size_t rank, store_kind kind, int compressed, const memory_chunk *chunk)
+{
+    for (size_t d = 0; d < rank; d++) {
+        c->lens[d] = c->count[d] = c->steps[d] = 1;
+        c->stride[d] = 1;
+        c->start[d] = 0;
+    }
+    c->lens[rank - 1] = CHUNK_BYTES;
+    c->count[rank - 1] = CHUNK_BYTES / 2;
+    c->stride[rank - 1] = 2;
+    memory_array_init_absent(&c->array, rank, c->lens, c->lens, 1);
+    memory_chunk_set(&c->array.chunks[0], chunk->bytes, chunk->nbytes);
+    c->array.chunks[0].status = NCZCHUNK_NOERR;
+    c->var = memory_array_var(&c->array);
+    c->store = memory_array_store(&c->array, kind);
+    if (compressed)
+        CHECK_OK(nczchunk_store_wrap_zstd(c->store, NULL));
+    CHECK_OK(nczchunk_context_new(&c->context));
+}
+
+static void close_stack_case(stack_case *c)
+{
+    nczchunk_context_free(c->context);
+    nczchunk_store_free(c->store);
+    nczchunk_var_free(c->var);
+    memory_array_clear(&c->array);
+}
+
+static void call_nothing(void *argument)
+{
+    (void)argument;
+}
+
+static void call_read(void *argument)
+{
+    stack_case *c = argument;
+    CHECK_OK(nczchunk_read_vars(c->var, c->store, c->start, c->count, c->stride, selected, c->context));
+}
+
+/* The chunk's length is wrong, so there is something to tell. */
+static void call_read_that_fails(void *argument)
+{
+    stack_case *c = argument;
+
+    c->array.chunks[0].nbytes--;
+    CHECK(nczchunk_read_vars(c->var, c->store, c->start, c->count, c->stride, selected, c->context) != 0);
+    c->array.chunks[0].nbytes++;
+}
+
+static void call_everything_else(void *argument)
+{
+    stack_case *c = argument;
+    nczchunk_var *var;
+    nczchunk_plan *plan;
+    nczchunk_odometer *odometer;
+    nczchunk_context *context;
+    nczchunk_store *store = memory_array_store(&c->array, LENDING);
+
+    CHECK_OK(nczchunk_store_wrap_zstd(store, NULL));
+    nczchunk_store_free(store);
+    CHECK_OK(nczchunk_context_new(&context));
+    nczchunk_context_free(context);
+    CHECK_OK(nczchunk_var_new(c->array.rank, c->lens, c->lens, 1, &var, c->context));
+    CHECK_OK(nczchunk_plan_new(var, c->start, c->count, c->stride, NCZCHUNK_READ, &plan, c->context));
+    nczchunk_plan_free(plan);
+    nczchunk_var_free(var);
+    CHECK_OK(nczchunk_odometer_new(c->array.rank, c->start, c->count, c->steps, c->lens, &odometer));
+    nczchunk_odometer_next(odometer);
+    nczchunk_odometer_free(odometer);
+}
+
+/* Makes a call once where its stack does not count, for the linker may take some to find functions used for the first
+ * time; then with objects that have not been used, on a painted stack. */
+static void check_stack(const char *name, size_t rank, void (*call)(void *argument), store_kind kind, int compressed,
+                        const memory_chunk *chunk)
+{
+    static stack_case c;
+    size_t used;
+
+    open_stack_case(&c, rank, kind, compressed, chunk);
+    call(&c);
+    close_stack_case(&c);
+    open_stack_case(&c, rank, kind, compressed, chunk);
+    used = stack_of(call, &c);
+    close_stack_case(&c);
+    printf("%-20s rank %4zu: %5zu bytes of stack\n", name, rank, used);
+    CHECK(used < STACK_LIMIT);
+}
+
+static void calls_take_little_stack(const char *directory)
+{
+    const size_t ranks[] = {1, 8, NCZCHUNK_MAX_RANK};
+    static const unsigned char decoded[CHUNK_BYTES];
+    memory_chunk plain = {NULL, 0, 0};
+    memory_array coads;
+    const memory_chunk *compressed;
+
+    memory_chunk_set(&plain, decoded, CHUNK_BYTES);
+    coads_load(&coads, directory);
+    compressed = &coads.chunks[0];
+    printf("%-20s %11zu bytes of stack\n", "nothing", stack_of(call_nothing, NULL));
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+        check_stack("lending", ranks[i], call_read, LENDING, 0, &plain);
+        check_stack("filling", ranks[i], call_read, FILLING, 0, &plain);
+        check_stack("zstd, lending", ranks[i], call_read, LENDING, 1, compressed);
+        check_stack("zstd, filling", ranks[i], call_read, FILLING, 1, compressed);
+        check_stack("failing", ranks[i], call_read_that_fails, LENDING, 0, &plain);
+        check_stack("zstd, failing", ranks[i], call_read_that_fails, LENDING, 1, compressed);
+        check_stack("everything else", ranks[i], call_everything_else, LENDING, 0, &plain);
+    }
+    memory_array_clear(&coads);
+    free(plain.bytes);
+}
+
+int main(int argc, char **argv)
+{
+    for (size_t rank = 0; rank <= INLINE_RANK; rank++) {
+        lending_reads_allocate_nothing(rank);
+        filling_reads_in_one_piece_allocate_nothing(rank);
+        other_filling_reads_allocate_once(rank);
+        zstd_reads_allocate_in_the_first_call(rank);
+        errors_allocate_nothing(rank);
+    }
+    projections_allocate_nothing();
+    calls_take_little_stack(argc > 1 ? argv[1] : "data");
+    return 0;
+}

@@ -1,0 +1,160 @@
+/*
+ * The table of status_table.h against libnetcdf itself: what nczchunk_read_vars answers is what nc_get_vars_int answers
+ * for a variable of the same shape, both in a file of HDF5's and in one of NCZarr's. Where it is not, the table says
+ * so.
+ */
+#define _XOPEN_SOURCE 700
+#include <ftw.h>
+#include <netcdf.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "status_table.h"
+
+/* Makes the variable of a case in an open file, with the elements 0, 1, 2, ... */
+static int define_case(int ncid, size_t number)
+{
+    const status_case *c = &status_cases[number];
+    int dimids[STATUS_MAX_RANK], varid;
+    char name[32];
+
+    for (size_t d = 0; d < c->rank; d++) {
+        snprintf(name, sizeof name, "d%zu_%zu", number, d);
+        CHECK_OK(nc_def_dim(ncid, name, c->dimlens[d], &dimids[d]));
+    }
+    snprintf(name, sizeof name, "v%zu", number);
+    CHECK_OK(nc_def_var(ncid, name, NC_INT, (int)c->rank, dimids, &varid));
+    if (c->rank > 0)
+        CHECK_OK(nc_def_var_chunking(ncid, varid, NC_CHUNKED, c->chunklens));
+    return varid;
+}
+
+static void write_case(int ncid, int varid)
+{
+    int data[STATUS_MAX_ELEMENTS];
+
+    for (int i = 0; i < STATUS_MAX_ELEMENTS; i++)
+        data[i] = i;
+    CHECK_OK(nc_put_var_int(ncid, varid, data));
+}
+
+/* The two kinds of file. */
+typedef enum file_kind { HDF5, NCZARR } file_kind;
+
+static void check_case(int ncid, int varid, size_t number, file_kind kind)
+{
+    const status_case *c = &status_cases[number];
+    int expected = kind == HDF5 ? c->hdf5 : c->nczarr;
+    int guarded[STATUS_MAX_ELEMENTS + 2], *data = guarded + 1, status;
+
+    for (size_t i = 0; i < STATUS_MAX_ELEMENTS + 2; i++)
+        guarded[i] = -1;
+    status = nc_get_vars_int(ncid, varid, status_start(c), status_count(c), status_stride(c), data);
+    if (status != expected)
+        CHECK_FAILED("case %zu, %s: netCDF's status is %d, not %d", number, kind == HDF5 ? "HDF5" : "NCZarr",
+                     status, expected);
+    /* Where netCDF is wrong it may write what it likes. */
+    if (expected != c->status)
+        return;
+    for (size_t i = 0; i < STATUS_MAX_ELEMENTS; i++)
+        CHECK_EQ(data[i] != -1, status == NC_NOERR && i < status_elements(c));
+}
+
+static void check_table(const char *path, int mode, file_kind kind)
+{
+    int ncid, varids[NUM_STATUS_CASES];
+
+    CHECK_OK(nc_create(path, mode, &ncid));
+    for (size_t number = 0; number < NUM_STATUS_CASES; number++)
+        varids[number] = define_case(ncid, number);
+    CHECK_OK(nc_enddef(ncid));
+    for (size_t number = 0; number < NUM_STATUS_CASES; number++) {
+        write_case(ncid, varids[number]);
+        check_case(ncid, varids[number], number, kind);
+    }
+    CHECK_OK(nc_close(ncid));
+}
+
+/* HDF5's file is kept in memory. */
+static void hdf5_agrees(void)
+{
+    check_table("status_netcdf.nc", NC_NETCDF4 | NC_DISKLESS, HDF5);
+}
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+    (void)status, (void)type, (void)walk;
+    return remove(path);
+}
+
+/* NCZarr's is a directory, made in the current one and removed afterwards. */
+static char directory[] = "status_netcdf_XXXXXX";
+
+static void remove_directory(void)
+{
+    nftw(directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void nczarr_agrees(void)
+{
+    char current[4096], path[5000];
+
+    CHECK(getcwd(current, sizeof current) != NULL);
+    CHECK(mkdtemp(directory) != NULL);
+    atexit(remove_directory);
+    snprintf(path, sizeof path, "file://%s/%s/table.zarr#mode=nczarr,file", current, directory);
+    check_table(path, NC_NETCDF4, NCZARR);
+}
+
+/* The numbers are netCDF's, and so are the words for them. */
+static void the_words_agree(void)
+{
+    const struct { int ours, netcdfs; } numbers[] = {
+        {NCZCHUNK_NOERR, NC_NOERR},
+        {NCZCHUNK_EINVAL, NC_EINVAL},
+        {NCZCHUNK_EPERM, NC_EPERM},
+        {NCZCHUNK_EINVALCOORDS, NC_EINVALCOORDS},
+        {NCZCHUNK_EMAXDIMS, NC_EMAXDIMS},
+        {NCZCHUNK_EBADTYPE, NC_EBADTYPE},
+        {NCZCHUNK_EBADDIM, NC_EBADDIM},
+        {NCZCHUNK_ECHAR, NC_ECHAR},
+        {NCZCHUNK_EEDGE, NC_EEDGE},
+        {NCZCHUNK_ESTRIDE, NC_ESTRIDE},
+        {NCZCHUNK_ERANGE, NC_ERANGE},
+        {NCZCHUNK_ENOMEM, NC_ENOMEM},
+        {NCZCHUNK_EVARSIZE, NC_EVARSIZE},
+        {NCZCHUNK_EDIMSIZE, NC_EDIMSIZE},
+        {NCZCHUNK_EIO, NC_EIO},
+        {NCZCHUNK_EINTERNAL, NC_EINTERNAL},
+        {NCZCHUNK_EBADCHUNK, NC_EBADCHUNK},
+        {NCZCHUNK_ECANTEXTEND, NC_ECANTEXTEND},
+        {NCZCHUNK_EFILTER, NC_EFILTER},
+        {NCZCHUNK_ENOFILTER, NC_ENOFILTER},
+        {NCZCHUNK_ENCZARR, NC_ENCZARR},
+        {NCZCHUNK_EEMPTY, NC_EEMPTY},
+        {NCZCHUNK_EOBJECT, NC_EOBJECT},
+        {NCZCHUNK_ENOOBJECT, NC_ENOOBJECT},
+        {2, 2},       /* an errno value */
+        {-1, -1},     /* nobody's */
+    };
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char words[512];
+
+        CHECK_EQ(numbers[i].ours, numbers[i].netcdfs);
+        snprintf(words, sizeof words, "%s", nc_strerror(numbers[i].netcdfs));
+        CHECK_STR(nczchunk_strerror(numbers[i].ours), words);
+    }
+    CHECK_EQ(NCZCHUNK_ENDIAN_NATIVE, NC_ENDIAN_NATIVE);
+    CHECK_EQ(NCZCHUNK_ENDIAN_LITTLE, NC_ENDIAN_LITTLE);
+    CHECK_EQ(NCZCHUNK_ENDIAN_BIG, NC_ENDIAN_BIG);
+    CHECK_EQ(NCZCHUNK_MAX_RANK, NC_MAX_VAR_DIMS);
+}
+
+int main(void)
+{
+    hdf5_agrees();
+    nczarr_agrees();
+    the_words_agree();
+    return 0;
+}

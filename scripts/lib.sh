@@ -1,0 +1,85 @@
+# What the scripts share: where things are, and how a missing tool is fetched. Sourced, not run.
+# shellcheck shell=bash
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root" || exit
+build=$root/build
+tools=$build/tools # programs from PyPI, where the system's packages cannot be had
+setup_log=$build/setup.log
+mkdir -p "$build"
+: >"$setup_log"
+PATH=$tools/bin:$PATH
+CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(nproc)}
+export PATH CTEST_PARALLEL_LEVEL
+
+say() { printf '%s\n' "-- $*"; }
+
+die() {
+    printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+    exit 1
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# The words that run a command as root: none for root itself. Fails where that takes a password.
+as_root() { ((EUID == 0)) || { sudo -n true 2>/dev/null && echo sudo -n; }; }
+
+apt_get() {
+    # The answer is a list of words, to be split.
+    # shellcheck disable=SC2046
+    $(as_root) env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" >>"$setup_log" 2>&1
+}
+
+# Installs Debian packages. A fresh machine knows no packages until it is told to update.
+apt_install() {
+    if ! have apt-get || ! as_root >/dev/null; then
+        say "Missing, and apt-get cannot be used here: $*"
+        return 1
+    fi
+    say "Installing with apt-get: $*"
+    apt_get install -y --no-install-recommends "$@" && return
+    apt_get update && apt_get install -y --no-install-recommends "$@" && return
+    say "apt-get could not install them (see ${setup_log#"$root"/})"
+    return 1
+}
+
+# Installs programs from PyPI below build/, without touching the system's Python.
+pip_install() {
+    have python3 || return 1
+    say "Installing from PyPI into ${tools#"$root"/}: $*"
+    if { python3 -m venv "$tools" && "$tools/bin/python" -m pip install "$@"; } >>"$setup_log" 2>&1; then
+        hash -r # forget an older program of the same name
+        return
+    fi
+    say "pip could not install them (see ${setup_log#"$root"/})"
+    return 1
+}
+
+need_cargo() {
+    have cargo || die "cargo is missing; install Rust from https://rustup.rs"
+    local wanted found
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    found=$(cargo --version | cut -d ' ' -f 2)
+    [[ $(printf '%s\n' "$wanted" "$found" | sort -V | head -n 1) == "$wanted" ]] ||
+        die "cargo $found is too old, $wanted is needed; run: rustup update stable"
+}
+
+# Whether cmake is there and new enough for CMakeLists.txt.
+have_cmake() {
+    local wanted found
+    have cmake || return 1
+    wanted=$(sed -n 's/^cmake_minimum_required(VERSION \(.*\))/\1/p' CMakeLists.txt)
+    found=$(cmake --version | sed -n 's/^cmake version //p')
+    [[ $(printf '%s\n' "$wanted" "$found" | sort -V | head -n 1) == "$wanted" ]]
+}
+
+# What every build needs: cargo, a C compiler, cmake, ninja.
+need_build_tools() {
+    need_cargo
+    have cc || apt_install gcc libc6-dev || die "a C compiler is missing; install gcc"
+    if ! have_cmake || ! have ninja; then
+        apt_install cmake ninja-build || true
+    fi
+    have_cmake || pip_install cmake || die "cmake is missing or too old; install the package cmake or python3-venv"
+    have ninja || pip_install ninja || die "ninja is missing; install the package ninja-build or python3-venv"
+}
