@@ -12,6 +12,8 @@ mod cases;
 mod naive;
 #[path = "oracle/subject.rs"]
 mod subject;
+#[path = "oracle/written.rs"]
+mod written;
 
 use cases::{Dim, slices};
 

@@ -65,7 +65,7 @@ pub fn write(variable: &Variable, plan: &Plan, store: &Store<'_>, data: &[u8]) -
     write_from(variable, plan, &Layout::dense(plan)?, store, data.into(), &mut 0)
 }
 
-/// [`write`], from memory of any layout. `done` receives the number of chunks that were written, in the plan's order; the
+/// [`write()`], from memory of any layout. `done` receives the number of chunks that were written, in the plan's order; the
 /// one after them failed, and those after that were not tried.
 pub fn write_from(
     variable: &Variable,

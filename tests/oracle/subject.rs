@@ -1,4 +1,4 @@
-//! The library, through its C interface, held against the oracle.
+//! The library, through its C interface, held against the oracle: projections, plans and reads.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -8,12 +8,13 @@ use nczchunk::projection::Projection;
 
 use super::cases::Dim;
 use super::naive::{self, Touched};
+use super::written;
 
 /// What surrounds the output, and what no read may change.
 const GUARD: usize = 16;
 const UNTOUCHED: u8 = 0xA7;
 
-/// Checks projections, plan and read of one case; the variant chooses element size, byte order, kind of store and whether
+/// Checks projections, plan, read and write of one case; the variant chooses element size, byte order, kind of store and whether
 /// chunks are absent.
 pub fn check(dims: &[Dim], variant: usize) {
     let expected: Vec<Vec<Touched>> = dims.iter().map(|&dim| naive::projections(dim)).collect();
@@ -24,6 +25,7 @@ pub fn check(dims: &[Dim], variant: usize) {
     let mut source = Source::new(dims, variant);
     check_plan(&source, &chunks);
     check_read(&mut source, &chunks, variant.is_multiple_of(2));
+    written::check(dims, &chunks, variant);
 }
 
 pub fn check_projections(dim: Dim, expected: &[Touched]) {
@@ -92,6 +94,8 @@ fn check_plan(source: &Source<'_>, chunks: &[Vec<Touched>]) {
     assert_eq!(unsafe { nczchunk_plan_get_totals(plan, &raw mut totals) }, 0);
     let elements: usize = count.iter().product();
     assert_eq!(totals.chunks, chunks.len(), "{dims:?}");
+    let covered = chunks.iter().filter(|chunk| chunk.iter().all(|touched| touched.iocount == touched.limit)).count();
+    assert_eq!(totals.covered_chunks, covered, "{dims:?}");
     assert_eq!(totals.elements, elements, "{dims:?}");
     assert_eq!(totals.selected_bytes, elements * source.element_size, "{dims:?}");
     assert_eq!(totals.chunk_bytes, chunks.len() * source.chunk_bytes(), "{dims:?}");
