@@ -16,19 +16,21 @@ pub(crate) fn check_rank(rank: usize) -> Result<()> {
     if rank > MAX_RANK { Err(ErrorKind::Rank(rank).into()) } else { Ok(()) }
 }
 
+/// Makes room for one value per dimension in a list that is to be filled anew. Lists are filled where they are, because
+/// moving them costs more than a small read does.
+pub(crate) fn reserve<T>(dims: &mut Dims<T>, rank: usize) -> Result<()> {
+    dims.clear();
+    Ok(dims.try_reserve_exact(rank).map_err(|_| ErrorKind::OutOfMemory)?)
+}
+
 /// Collects one value per dimension, or stops at the first error.
 pub(crate) fn try_collect<T>(rank: usize, values: impl Iterator<Item = Result<T>>) -> Result<Dims<T>> {
     let mut dims = Dims::new();
-    dims.try_reserve_exact(rank).map_err(|_| ErrorKind::OutOfMemory)?;
+    reserve(&mut dims, rank)?;
     for value in values.take(rank) {
         dims.push(value?);
     }
     Ok(dims)
-}
-
-/// A list of `rank` equal values.
-pub(crate) fn filled<T: Copy>(rank: usize, value: T) -> Result<Dims<T>> {
-    try_collect(rank, std::iter::repeat_n(value, rank).map(Ok))
 }
 
 /// A copy of a slice.

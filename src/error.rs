@@ -122,11 +122,12 @@ impl ErrorKind {
     }
 }
 
-/// The words for a status, for messages.
+/// The words for a status, for messages. Nothing is allocated.
 #[allow(unsafe_code)]
-fn words(code: c_int) -> std::borrow::Cow<'static, str> {
-    // SAFETY: what strerror returns is a text that stays valid at least until this thread asks again.
-    unsafe { std::ffi::CStr::from_ptr(status::strerror(code)) }.to_string_lossy()
+fn words(code: c_int) -> &'static str {
+    // SAFETY: what strerror returns is a text that stays valid at least until this thread asks again, which is after the
+    // message is written.
+    unsafe { std::ffi::CStr::from_ptr(status::strerror(code)) }.to_str().unwrap_or("(no words)")
 }
 
 /// An error: what happened, and where.

@@ -86,7 +86,7 @@ fn check_stride(stride: isize) -> Result<()> {
 }
 
 /// A checked hyperslab: one slice per dimension.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hyperslab {
     slices: Dims<Slice>,
 }
@@ -106,27 +106,42 @@ impl Hyperslab {
         stride: Option<&[isize]>,
         access: Access,
     ) -> Result<Self> {
+        let mut slab = Hyperslab::default();
+        slab.check(dimlens, start, count, stride, access)?;
+        Ok(slab)
+    }
+
+    /// [`new`](Self::new), in place of what the hyperslab was.
+    #[inline]
+    pub(crate) fn check(
+        &mut self,
+        dimlens: impl ExactSizeIterator<Item = usize> + Clone,
+        start: Option<&[usize]>,
+        count: Option<&[usize]>,
+        stride: Option<&[isize]>,
+        access: Access,
+    ) -> Result<()> {
         let rank = dimlens.len();
+        dims::reserve(&mut self.slices, rank)?;
         if rank == 0 {
-            return Ok(Hyperslab { slices: Dims::new() });
+            return Ok(());
         }
         let start = start.ok_or(ErrorKind::NoStart)?;
-        for given in [start.len(), count.map_or(rank, <[_]>::len), stride.map_or(rank, <[_]>::len)] {
-            if given != rank {
-                return Err(ErrorKind::Argument("start, count and stride need one entry per dimension").into());
-            }
+        if [start.len(), count.map_or(rank, <[_]>::len), stride.map_or(rank, <[_]>::len)] != [rank; 3] {
+            return Err(ErrorKind::Argument("start, count and stride need one entry per dimension").into());
         }
         for (d, &stride) in stride.unwrap_or_default().iter().enumerate() {
             check_stride(stride).map_err(|e| e.in_dimension(d))?;
         }
         let counts = |d: usize, dimlen: usize| count.map_or(dimlen, |count| count[d]);
-        let empty = dimlens.clone().enumerate().any(|(d, dimlen)| counts(d, dimlen) == 0);
-        let check_edge = access == Access::Read || !empty;
-        let slices = dimlens.enumerate().map(|(d, dimlen)| {
+        let check_edge =
+            access == Access::Read || !dimlens.clone().enumerate().any(|(d, dimlen)| counts(d, dimlen) == 0);
+        for (d, dimlen) in dimlens.enumerate() {
             let stride = stride.map_or(1, |stride| stride[d]);
-            Slice::check(dimlen, start[d], counts(d, dimlen), stride, check_edge).map_err(|e| e.in_dimension(d))
-        });
-        Ok(Hyperslab { slices: dims::try_collect(rank, slices)? })
+            let slice = Slice::check(dimlen, start[d], counts(d, dimlen), stride, check_edge);
+            self.slices.push(slice.map_err(|e| e.in_dimension(d))?);
+        }
+        Ok(())
     }
 
     /// Checks a request whose steps may be negative: along a dimension the elements are `start + k*step`. The hyperslab has

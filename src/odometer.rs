@@ -43,17 +43,8 @@ impl Odometer {
         Odometer::from_wheels(dims::try_collect(rank, wheels)?)
     }
 
-    /// An odometer over the positions `0..counts[d]`.
-    pub fn over(counts: impl ExactSizeIterator<Item = usize>) -> Result<Self> {
-        let wheels = dims::try_collect(
-            counts.len(),
-            counts.map(|count| Ok(Wheel { start: 0, stop: count, stride: 1, len: count })),
-        )?;
-        Odometer::from_wheels(wheels)
-    }
-
     fn from_wheels(wheels: Dims<Wheel>) -> Result<Self> {
-        let indices = dims::filled(wheels.len(), 0)?;
+        let indices = dims::try_collect(wheels.len(), wheels.iter().map(|_| Ok(0)))?;
         let mut odometer = Odometer { wheels, indices, more: false };
         odometer.reset();
         Ok(odometer)
@@ -72,17 +63,16 @@ impl Odometer {
         self.more
     }
 
-    /// Moves to the next position and returns the outermost wheel that turned, or `None` at the end. Past the end it does
-    /// nothing.
-    pub fn advance(&mut self) -> Option<usize> {
+    /// Moves to the next position. Past the end it does nothing.
+    pub fn advance(&mut self) {
         if !self.more {
-            return None;
+            return;
         }
         for (d, wheel) in self.wheels.iter().enumerate().rev() {
             let index = &mut self.indices[d];
             *index = index.saturating_add(wheel.stride);
             if *index < wheel.stop {
-                return Some(d);
+                return;
             }
             // The first wheel stays beyond its stop, as netCDF-C leaves it.
             if d > 0 {
@@ -90,7 +80,6 @@ impl Odometer {
             }
         }
         self.more = false;
-        None
     }
 
     /// The current position, one index per wheel.
@@ -145,6 +134,11 @@ impl Wheel {
 mod tests {
     use super::*;
 
+    /// An odometer over the positions `0..counts[d]`.
+    fn over<const N: usize>(counts: [usize; N]) -> Odometer {
+        Odometer::new(&[0; N], &counts, &[1; N], &counts).unwrap()
+    }
+
     fn positions(mut odometer: Odometer) -> Vec<(Vec<usize>, usize)> {
         let mut seen = Vec::new();
         while odometer.more() {
@@ -166,20 +160,21 @@ mod tests {
         for empty in 0..3 {
             let mut counts = [2; 3];
             counts[empty] = 0;
-            assert_eq!(positions(Odometer::over(counts.into_iter()).unwrap()), []);
+            assert_eq!(positions(over(counts)), []);
         }
         assert_eq!(positions(Odometer::new(&[], &[], &[], &[]).unwrap()), [(vec![], 0)]);
     }
 
     #[test]
     fn a_row_can_be_skipped() {
-        let mut odometer = Odometer::over([2, 3].into_iter()).unwrap();
+        let mut odometer = over([2, 3]);
         assert_eq!(odometer.avail(), 3);
         odometer.skip_avail();
-        assert_eq!(odometer.advance(), Some(0));
+        odometer.advance();
         assert_eq!(odometer.indices(), [1, 0]);
         odometer.skip_avail();
-        assert_eq!((odometer.advance(), odometer.more()), (None, false));
+        odometer.advance();
+        assert!(!odometer.more());
         odometer.reset();
         assert_eq!((odometer.indices(), odometer.more()), ([0, 0].as_slice(), true));
     }
@@ -188,8 +183,10 @@ mod tests {
     fn the_largest_numbers_do_not_overflow() {
         let max = usize::MAX;
         let mut odometer = Odometer::new(&[max - 1], &[max], &[max], &[max]).unwrap();
-        assert_eq!((odometer.more(), odometer.advance(), odometer.more()), (true, None, false));
-        let odometer = Odometer::over([max, max].into_iter()).unwrap();
+        assert!(odometer.more());
+        odometer.advance();
+        assert!(!odometer.more());
+        let odometer = over([max, max]);
         assert!(odometer.more());
     }
 }

@@ -7,12 +7,11 @@
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
 use crate::hyperslab::Hyperslab;
-use crate::odometer::Odometer;
 use crate::projection::{Projection, Projections};
 use crate::variable::Variable;
 
 /// A hyperslab laid over a variable's chunks.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Plan {
     dimensions: Dims<Projections>,
     num_chunks: usize,
@@ -27,26 +26,37 @@ impl Plan {
     /// # Errors
     /// `Argument` if the selection has more than `isize::MAX` bytes.
     pub fn new(variable: &Variable, hyperslab: &Hyperslab) -> Result<Self> {
+        let mut plan = Plan::default();
+        plan.lay(variable, hyperslab)?;
+        Ok(plan)
+    }
+
+    /// [`new`](Self::new), in place of what the plan was.
+    #[inline]
+    pub(crate) fn lay(&mut self, variable: &Variable, hyperslab: &Hyperslab) -> Result<()> {
         let slices = hyperslab.slices();
-        let dimensions = dims::try_collect(
-            slices.len(),
-            variable.dimensions().iter().zip(slices).map(|(&dimension, &slice)| Ok(Projections::new(dimension, slice))),
-        )?;
-        let element_size = variable.element_size();
-        let num_elements = if hyperslab.is_empty() {
-            0
-        } else {
-            slices
-                .iter()
-                .try_fold(1usize, |elements, slice| elements.checked_mul(slice.count()))
-                .filter(|elements| {
-                    elements.checked_mul(element_size).is_some_and(|bytes| isize::try_from(bytes).is_ok())
-                })
-                .ok_or(ErrorKind::Argument("the selection is larger than memory can hold"))?
-        };
+        dims::reserve(&mut self.dimensions, slices.len())?;
+        // Nothing is selected as soon as one count is 0, however large the others are.
+        let is_empty = hyperslab.is_empty();
+        let (mut num_elements, mut num_chunks) = (usize::from(!is_empty), usize::from(!is_empty));
+        for (&dimension, &slice) in variable.dimensions().iter().zip(slices) {
+            let projections = Projections::new(dimension, slice);
+            if !is_empty {
+                num_elements = num_elements.saturating_mul(slice.count());
+                num_chunks = num_chunks.saturating_mul(projections.len());
+            }
+            self.dimensions.push(projections);
+        }
+        let selected_bytes = num_elements.checked_mul(variable.element_size());
+        if selected_bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+            return Err(ErrorKind::Argument("the selection is larger than memory can hold").into());
+        }
         // Every touched chunk holds a selected element, so there are no more chunks than elements.
-        let num_chunks = if num_elements == 0 { 0 } else { dimensions.iter().map(Projections::len).product() };
-        Ok(Plan { dimensions, num_chunks, num_elements, element_size, chunk_bytes: variable.chunk_bytes() })
+        self.num_elements = num_elements;
+        self.num_chunks = num_chunks;
+        self.element_size = variable.element_size();
+        self.chunk_bytes = variable.chunk_bytes();
+        Ok(())
     }
 
     /// The number of dimensions.
@@ -135,36 +145,69 @@ impl Plan {
         let is_empty = self.num_chunks == 0 || other.num_chunks == 0;
         Ok(!is_empty && pairs().all(|(mine, others)| mine.shares_chunk(others)))
     }
-
-    /// A walk over all chunks, in row-major order of chunk indices.
-    pub(crate) fn walk(&self) -> Result<Walk<'_>> {
-        let odometer = Odometer::over(self.dimensions.iter().map(Projections::len))?;
-        let projections = dims::filled(self.rank(), Projection::default())?;
-        let chunk_indices = dims::filled(self.rank(), 0)?;
-        let mut walk = Walk { plan: self, odometer, projections, chunk_indices };
-        if walk.more() {
-            walk.project(0);
-        }
-        Ok(walk)
-    }
 }
 
-/// A position in the list of touched chunks.
+/// A position in the list of touched chunks, in row-major order of chunk indices.
 pub(crate) struct Walk<'p> {
     plan: &'p Plan,
-    odometer: Odometer,
+    more: bool,
+    /// The number of the current projection in each dimension.
+    positions: Dims<usize>,
     projections: Dims<Projection>,
     chunk_indices: Dims<isize>,
 }
 
-impl Walk<'_> {
-    pub(crate) fn more(&self) -> bool {
-        self.odometer.more()
+impl<'p> Walk<'p> {
+    /// A walk that has not begun.
+    #[inline]
+    pub(crate) fn new(plan: &'p Plan) -> Self {
+        let (positions, projections, chunk_indices) = (Dims::new(), Dims::new(), Dims::new());
+        Walk { plan, more: false, positions, projections, chunk_indices }
     }
 
+    /// Goes to the first chunk.
+    #[inline]
+    pub(crate) fn begin(&mut self) -> Result<()> {
+        let rank = self.plan.rank();
+        dims::reserve(&mut self.positions, rank)?;
+        dims::reserve(&mut self.projections, rank)?;
+        dims::reserve(&mut self.chunk_indices, rank)?;
+        self.more = self.plan.num_chunks > 0;
+        if self.more {
+            for dimension in &self.plan.dimensions {
+                let projection = dimension.get(0).unwrap_or_default();
+                self.positions.push(0);
+                self.projections.push(projection);
+                self.chunk_indices.push(projection.chunk_index);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is a current chunk; false once the last one is passed.
+    pub(crate) fn more(&self) -> bool {
+        self.more
+    }
+
+    /// Goes to the next chunk. Only dimensions that move are projected anew.
+    #[inline]
     pub(crate) fn advance(&mut self) {
-        if let Some(outermost) = self.odometer.advance() {
-            self.project(outermost);
+        let dimensions = self.plan.dimensions.as_slice();
+        let positions = self.positions.as_mut_slice();
+        let mut places = positions.iter().zip(dimensions);
+        let Some(outermost) = places.rposition(|(position, dimension)| position + 1 < dimension.len()) else {
+            self.more = false;
+            return;
+        };
+        let (projections, chunk_indices) = (self.projections.as_mut_slice(), self.chunk_indices.as_mut_slice());
+        for d in outermost..dimensions.len() {
+            let position = if d == outermost { positions[d] + 1 } else { 0 };
+            if position != positions[d] {
+                let projection = dimensions[d].get(position).unwrap_or_default();
+                positions[d] = position;
+                projections[d] = projection;
+                chunk_indices[d] = projection.chunk_index;
+            }
         }
     }
 
@@ -176,15 +219,6 @@ impl Walk<'_> {
     /// The current chunk's indices.
     pub(crate) fn chunk_indices(&self) -> &[isize] {
         &self.chunk_indices
-    }
-
-    /// Projects the dimensions from `outermost` on; those before it have not moved.
-    fn project(&mut self, outermost: usize) {
-        for d in outermost..self.plan.rank() {
-            let projection = self.plan.dimensions[d].get(self.odometer.indices()[d]).unwrap_or_default();
-            self.projections[d] = projection;
-            self.chunk_indices[d] = projection.chunk_index;
-        }
     }
 }
 
@@ -210,7 +244,8 @@ mod tests {
         let plan = plan(&[10, 9], &[4, 2], &[1, 0], &[3, 5], &[3, 2]).unwrap();
         assert_eq!((plan.num_chunks(), plan.selected_bytes(), plan.chunk_bytes()), (10, 60, 10 * 32));
         assert_eq!(plan.grid_chunks(), 15);
-        let mut walk = plan.walk().unwrap();
+        let mut walk = Walk::new(&plan);
+        walk.begin().unwrap();
         let mut projections = [Projection::default(); 2];
         for i in 0..plan.num_chunks() {
             plan.chunk(i, &mut projections).unwrap();

@@ -1,16 +1,22 @@
-//! The innermost loop of a copy: one row of units, by their size.
+//! The innermost loops of a copy: rows of units, by the size of the unit.
 
-use super::Axis;
+use super::{Axis, Rows};
 
-/// Copies `row.count` units of `unit` bytes.
+/// Copies rows of units of `unit` bytes.
 ///
 /// # Safety
-/// All units of the row lie within the buffers behind the pointers, and the buffers do not overlap. `unit` is the size the
-/// kernel was chosen for.
-pub(super) type Kernel = unsafe fn(source: *const u8, destination: *mut u8, unit: usize, row: Axis);
+/// All units lie within the buffers behind the pointers, and the buffers do not overlap. `unit` is the size the kernel was
+/// chosen for.
+pub(super) type Kernel = unsafe fn(source: *const u8, destination: *mut u8, unit: usize, rows: Rows);
 
-/// The kernel for units of this size.
-pub(super) fn choose(unit: usize, swap: bool) -> Kernel {
+/// The kernel for units of this size in rows of this kind. With `stream`, what is written is not read again soon.
+#[inline]
+pub(super) fn choose(unit: usize, swap: bool, row: &Axis, stream: bool) -> Kernel {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(kernel) = super::simd::choose(unit, swap, row, stream) {
+        return kernel;
+    }
+    let _ = (row, stream);
     match (unit, swap) {
         (1, _) => words::<u8, false>,
         (2, false) => words::<u16, false>,
@@ -20,7 +26,29 @@ pub(super) fn choose(unit: usize, swap: bool) -> Kernel {
         (2, true) => words::<u16, true>,
         (4, true) => words::<u32, true>,
         (8, true) => words::<u64, true>,
+        (17..=256, _) => short,
         _ => copy,
+    }
+}
+
+/// Calls `one` with the beginning of each unit.
+#[inline(always)]
+pub(super) fn for_each_unit(
+    source: *const u8,
+    destination: *mut u8,
+    rows: Rows,
+    mut one: impl FnMut(*const u8, *mut u8),
+) {
+    let (mut row_source, mut row_destination) = (source, destination);
+    for _ in 0..rows.along.count {
+        let (mut source, mut destination) = (row_source, row_destination);
+        for _ in 0..rows.row.count {
+            one(source, destination);
+            source = source.wrapping_offset(rows.row.source);
+            destination = destination.wrapping_offset(rows.row.destination);
+        }
+        row_source = row_source.wrapping_offset(rows.along.source);
+        row_destination = row_destination.wrapping_offset(rows.along.destination);
     }
 }
 
@@ -28,23 +56,45 @@ pub(super) fn choose(unit: usize, swap: bool) -> Kernel {
 ///
 /// # Safety
 /// See [`Kernel`].
-pub(super) unsafe fn copy(mut source: *const u8, mut destination: *mut u8, unit: usize, row: Axis) {
-    for _ in 0..row.count {
-        // SAFETY: the caller's promise; the steps taken are those of the row.
-        unsafe { destination.copy_from_nonoverlapping(source, unit) };
-        source = source.wrapping_offset(row.source);
-        destination = destination.wrapping_offset(row.destination);
-    }
+pub(super) unsafe fn copy(source: *const u8, destination: *mut u8, unit: usize, rows: Rows) {
+    // SAFETY: the caller's promise.
+    for_each_unit(source, destination, rows, |source, destination| unsafe {
+        destination.copy_from_nonoverlapping(source, unit);
+    });
+}
+
+/// Units of 17 to 256 bytes, for which a call of memcpy costs more than the copy: 16 bytes at a time, the last of them
+/// overlapping those before.
+///
+/// # Safety
+/// See [`Kernel`].
+unsafe fn short(source: *const u8, destination: *mut u8, unit: usize, rows: Rows) {
+    type Piece = [u8; 16];
+    let last = unit - size_of::<Piece>();
+    // SAFETY: the caller's promise; all pieces lie within the unit.
+    for_each_unit(source, destination, rows, |source, destination| unsafe {
+        let piece = |at: usize| {
+            let bytes = source.add(at).cast::<Piece>().read_unaligned();
+            destination.add(at).cast::<Piece>().write_unaligned(bytes);
+        };
+        let mut at = 0;
+        while at < last {
+            piece(at);
+            at += size_of::<Piece>();
+        }
+        piece(last);
+    });
 }
 
 /// An unsigned integer as a carrier of bytes.
-trait Word: Copy {
+pub(super) trait Word: Copy {
     fn swapped(self) -> Self;
 }
 
 macro_rules! words {
     ($($word:ty),*) => {
         $(impl Word for $word {
+            #[inline(always)]
             fn swapped(self) -> Self {
                 self.swap_bytes()
             }
@@ -58,20 +108,41 @@ words!(u8, u16, u32, u64, u128);
 ///
 /// # Safety
 /// See [`Kernel`].
-unsafe fn words<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, _: usize, row: Axis) {
-    let size = size_of::<W>() as isize;
-    // SAFETY: the caller's promise; `i * stride` stays within the row, and unaligned access is asked for.
-    let step = |i: isize, source_stride: isize, destination_stride: isize| unsafe {
-        let word = source.wrapping_offset(i * source_stride).cast::<W>().read_unaligned();
-        let word = if SWAP { word.swapped() } else { word };
-        destination.wrapping_offset(i * destination_stride).cast::<W>().write_unaligned(word);
+pub(super) unsafe fn words<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, _: usize, rows: Rows) {
+    let (mut source, mut destination) = (source, destination);
+    for _ in 0..rows.along.count {
+        // SAFETY: the caller's promise, for each row.
+        unsafe { word_row::<W, SWAP>(source, destination, rows) };
+        source = source.wrapping_offset(rows.along.source);
+        destination = destination.wrapping_offset(rows.along.destination);
+    }
+}
+
+/// One row of words.
+///
+/// # Safety
+/// As for [`Kernel`], of one row.
+#[inline(always)]
+unsafe fn word_row<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, rows: Rows) {
+    let (row, size) = (rows.row, size_of::<W>() as isize);
+    let load = |i: isize, stride: isize| {
+        // SAFETY: `i * stride` stays within the row, and unaligned access is asked for.
+        let word = unsafe { source.wrapping_offset(i * stride).cast::<W>().read_unaligned() };
+        if SWAP { word.swapped() } else { word }
+    };
+    // SAFETY: as above.
+    let store = |i: isize, stride: isize, word: W| unsafe {
+        destination.wrapping_offset(i * stride).cast::<W>().write_unaligned(word);
     };
     let count = row.count as isize;
     match (row.source == size, row.destination == size) {
-        (true, true) => (0..count).for_each(|i| step(i, size, size)),
-        (false, true) if row.source == 0 => (0..count).for_each(|i| step(i, 0, size)),
-        (false, true) => (0..count).for_each(|i| step(i, row.source, size)),
-        (true, false) => (0..count).for_each(|i| step(i, size, row.destination)),
-        (false, false) => (0..count).for_each(|i| step(i, row.source, row.destination)),
+        (true, true) => (0..count).for_each(|i| store(i, size, load(i, size))),
+        (false, true) if row.source == 0 => {
+            let word = load(0, 0);
+            (0..count).for_each(|i| store(i, size, word));
+        }
+        (false, true) => (0..count).for_each(|i| store(i, size, load(i, row.source))),
+        (true, false) => (0..count).for_each(|i| store(i, row.destination, load(i, size))),
+        (false, false) => (0..count).for_each(|i| store(i, row.destination, load(i, row.source))),
     }
 }

@@ -11,6 +11,8 @@
 mod copier;
 mod kernel;
 mod region;
+#[cfg(target_arch = "x86_64")]
+mod simd;
 
 use smallvec::SmallVec;
 
@@ -61,37 +63,74 @@ pub struct StridedCopy {
     /// Innermost first.
     axes: SmallVec<[Axis; 9]>,
     kernel: Kernel,
+    stream: bool,
     source: Extent,
     destination: Extent,
+}
+
+impl Default for StridedCopy {
+    /// A copy that is yet to be prepared.
+    fn default() -> Self {
+        let nowhere = Extent { low: 0, high: isize::MAX };
+        StridedCopy {
+            element_size: 1,
+            unit: 0,
+            axes: SmallVec::new(),
+            kernel: kernel::copy,
+            stream: false,
+            source: nowhere,
+            destination: nowhere,
+        }
+    }
 }
 
 impl StridedCopy {
     /// Prepares the copy of a box of elements of `element_size` bytes; `axes` come innermost first. With `swap`, the bytes
     /// of every word of that size are reversed on the way; an element is a whole number of words.
     pub fn new(element_size: usize, swap: Option<usize>, axes: impl Iterator<Item = Axis>) -> Result<Self> {
-        let mut copy = StridedCopy {
-            element_size,
-            unit: swap.unwrap_or(element_size),
-            axes: SmallVec::new(),
-            kernel: kernel::copy,
-            source: Extent { low: 0, high: 0 },
-            destination: Extent { low: 0, high: 0 },
-        };
-        if let Some(word) = swap {
-            let stride = word as isize;
-            copy.push(Axis { count: element_size / word, source: stride, destination: stride }, false)?;
-        }
-        for axis in axes {
-            copy.push(axis, swap.is_none())?;
-        }
-        copy.kernel = kernel::choose(copy.unit, swap.is_some());
-        for extent in [&mut copy.source, &mut copy.destination] {
-            extent.high = extent.high.saturating_add_unsigned(copy.unit);
-        }
+        let mut copy = StridedCopy::default();
+        copy.prepare(element_size, swap, axes)?;
         Ok(copy)
     }
 
+    /// Says whether what is written is too much to stay in the cache, so that it should not pass through it. To be said
+    /// before preparing.
+    pub(crate) fn set_streaming(&mut self, stream: bool) {
+        self.stream = stream;
+    }
+
+    /// [`new`](Self::new), in place of what the copy was.
+    #[inline]
+    pub(crate) fn prepare(
+        &mut self,
+        element_size: usize,
+        swap: Option<usize>,
+        axes: impl Iterator<Item = Axis>,
+    ) -> Result<()> {
+        self.element_size = element_size;
+        self.unit = swap.unwrap_or(element_size);
+        self.axes.clear();
+        self.source = Extent { low: 0, high: 0 };
+        self.destination = self.source;
+        if let Some(word) = swap {
+            let stride = word as isize;
+            self.push(Axis { count: element_size / word, source: stride, destination: stride }, false)?;
+        }
+        for axis in axes {
+            if axis.count != 1 {
+                self.push(axis, swap.is_none())?;
+            }
+        }
+        let row = self.axes.first().copied().unwrap_or(Axis { count: 1, source: 0, destination: 0 });
+        self.kernel = kernel::choose(self.unit, swap.is_some(), &row, self.stream);
+        for extent in [&mut self.source, &mut self.destination] {
+            extent.high = extent.high.saturating_add_unsigned(self.unit);
+        }
+        Ok(())
+    }
+
     /// Adds an axis outside those that are there: into the unit or the outermost axis if it continues them.
+    #[inline]
     fn push(&mut self, axis: Axis, grow_unit: bool) -> Result<()> {
         match axis.count {
             0 => return Err(ErrorKind::Internal.into()),
@@ -145,10 +184,10 @@ impl StridedCopy {
         destination: &mut Destination<'_>,
         destination_offset: usize,
     ) -> Result<()> {
-        self.rows(source, source_offset, destination, destination_offset, |source, destination, row| {
-            // SAFETY: `rows` gives pointers to the beginning of a row that lies within both regions, which do not overlap,
-            // because the destination is exclusive; the kernel was chosen for the unit.
-            unsafe { (self.kernel)(source, destination, self.unit, row) };
+        self.for_each_rows(source, source_offset, destination, destination_offset, |source, destination, rows| {
+            // SAFETY: `for_each_rows` gives pointers to the beginning of rows that lie within both regions, which do not
+            // overlap, because the destination is exclusive; the kernel was chosen for the unit.
+            unsafe { (self.kernel)(source, destination, self.unit, rows) };
             Ok(())
         })
     }
@@ -164,23 +203,26 @@ impl StridedCopy {
         copier: &mut dyn FnMut(usize, *const u8, *mut u8) -> Result<()>,
     ) -> Result<()> {
         let elements = self.unit / self.element_size;
-        self.rows(source, source_offset, destination, destination_offset, |source, destination, row| {
-            for i in 0..row.count as isize {
-                let from = source.wrapping_offset(i.wrapping_mul(row.source));
-                copier(elements, from, destination.wrapping_offset(i.wrapping_mul(row.destination)))?;
-            }
-            Ok(())
+        self.for_each_rows(source, source_offset, destination, destination_offset, |source, destination, rows| {
+            rows.for_each(source, destination, |source, destination, row| {
+                for i in 0..row.count as isize {
+                    let from = source.wrapping_offset(i.wrapping_mul(row.source));
+                    copier(elements, from, destination.wrapping_offset(i.wrapping_mul(row.destination)))?;
+                }
+                Ok(())
+            })
         })
     }
 
-    /// Checks the box and walks all of its axes but the innermost, which is the row's.
-    fn rows(
+    /// Checks the box and walks all of its axes but the two innermost, which are the rows'.
+    #[inline]
+    fn for_each_rows(
         &self,
         source: Source<'_>,
         source_offset: usize,
         destination: &mut Destination<'_>,
         destination_offset: usize,
-        mut row: impl FnMut(*const u8, *mut u8, Axis) -> Result<()>,
+        mut one: impl FnMut(*const u8, *mut u8, Rows) -> Result<()>,
     ) -> Result<()> {
         // Every byte the box reaches lies within the region it is in, because the extents are the sums over all axes of the
         // steps taken below.
@@ -191,11 +233,16 @@ impl StridedCopy {
         }
         let mut source = source.pointer().wrapping_add(source_offset);
         let mut destination = destination.pointer().wrapping_add(destination_offset);
-        let one = Axis { count: 1, source: 0, destination: 0 };
-        let (inner, outer) = self.axes.split_first().unwrap_or((&one, &[]));
-        let mut indices: Dims<usize> = crate::dims::filled(outer.len(), 0)?;
+        let once = Axis { count: 1, source: 0, destination: 0 };
+        let axis = |i: usize| self.axes.get(i).copied().unwrap_or(once);
+        let rows = Rows { row: axis(0), along: axis(1) };
+        let outer = self.axes.get(2..).unwrap_or_default();
+        if outer.is_empty() {
+            return one(source, destination, rows);
+        }
+        let mut indices: Dims<usize> = crate::dims::try_collect(outer.len(), outer.iter().map(|_| Ok(0)))?;
         loop {
-            row(source, destination, *inner)?;
+            one(source, destination, rows)?;
             let mut turned = false;
             for (index, axis) in indices.iter_mut().zip(outer) {
                 *index += 1;
@@ -214,6 +261,31 @@ impl StridedCopy {
                 return Ok(());
             }
         }
+    }
+}
+
+/// The two innermost axes of a box: a row of units, and rows along another axis.
+#[derive(Clone, Copy)]
+struct Rows {
+    row: Axis,
+    along: Axis,
+}
+
+impl Rows {
+    /// Calls `one` with the beginning of each row.
+    #[inline(always)]
+    fn for_each(
+        self,
+        mut source: *const u8,
+        mut destination: *mut u8,
+        mut one: impl FnMut(*const u8, *mut u8, Axis) -> Result<()>,
+    ) -> Result<()> {
+        for _ in 0..self.along.count {
+            one(source, destination, self.row)?;
+            source = source.wrapping_offset(self.along.source);
+            destination = destination.wrapping_offset(self.along.destination);
+        }
+        Ok(())
     }
 }
 

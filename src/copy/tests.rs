@@ -73,6 +73,42 @@ fn all_shapes_strides_sizes_and_directions() {
     }
 }
 
+/// Rows long enough for whatever instructions this processor has, at every distance that has a kernel and one beyond.
+#[test]
+fn long_gathers() {
+    for (element_size, swap) in [(1, None), (2, None), (4, None), (8, None), (2, Some(2)), (4, Some(4)), (8, Some(8))] {
+        let size = element_size as isize;
+        for stride in 1..=17 {
+            for count in [8, 31, 32, 33, 100] {
+                check(element_size, swap, &[(count, stride * size, size), (3, 1000 * 17 * size, 200 * size)]);
+            }
+        }
+    }
+}
+
+#[test]
+fn long_units_past_the_cache() {
+    for (unit, gap, offset) in [(512, 0, 0), (700, 3, 1), (4096, 64, 63), (5000, 1, 17)] {
+        let mut copy = StridedCopy::default();
+        copy.set_streaming(true);
+        let (source_row, row) = (unit + gap + 8, unit + gap);
+        let axes = [
+            Axis { count: unit, source: 1, destination: 1 },
+            Axis { count: 3, source: source_row as isize, destination: row as isize },
+        ];
+        copy.prepare(1, None, axes.into_iter()).unwrap();
+        let source: Vec<u8> = (0..offset + 3 * source_row).map(|i| (i * 31 + i / 256) as u8).collect();
+        let mut destination = vec![MaybeUninit::new(0xEE_u8); offset + 3 * row];
+        run(&copy, &source, offset, &mut destination, offset).unwrap();
+        for (i, byte) in destination.iter().enumerate() {
+            let (number, at) = (i.wrapping_sub(offset) / row, i.wrapping_sub(offset) % row);
+            let expected = if i < offset || at >= unit { 0xEE } else { source[offset + number * source_row + at] };
+            // SAFETY: every byte was initialised when the vector was made.
+            assert_eq!(unsafe { byte.assume_init() }, expected, "unit {unit}, byte {i}");
+        }
+    }
+}
+
 #[test]
 fn contiguous_boxes_are_one_piece() {
     let axis = |count, source, destination| Axis { count, source, destination };

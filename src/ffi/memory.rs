@@ -162,8 +162,9 @@ unsafe fn mapped(
     imap: *const isize,
     access: Access,
 ) -> Result<(Plan, Layout)> {
+    let mut plan = Plan::default();
     // SAFETY: the caller's promise.
-    let plan = unsafe { checked_plan(variable, start, count, stride, access) }?;
+    unsafe { checked_plan(&mut plan, variable, start, count, stride, access) }?;
     // SAFETY: the caller's promise.
     let Some(imap) = (unsafe { optional(imap, variable.rank()) }) else {
         let layout = Layout::dense(&plan)?;

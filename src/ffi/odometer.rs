@@ -53,7 +53,7 @@ pub unsafe extern "C" fn nczchunk_odometer_more(odometer: *const nczchunk_odomet
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_odometer_next(odometer: *mut nczchunk_odometer) {
     // SAFETY: the header's general promise.
-    let _ = guard(|| Ok(unsafe { odometer.as_mut() }.and_then(|odometer| odometer.0.advance())));
+    let _ = guard(|| Ok(unsafe { odometer.as_mut() }.map(|odometer| odometer.0.advance())));
 }
 
 /// The current position: one index per dimension. It belongs to the odometer and changes with it. NULL for NULL.

@@ -64,8 +64,10 @@ pub unsafe extern "C" fn nczchunk_plan_new(
             NCZCHUNK_WRITE => Access::Write,
             _ => return Err(ErrorKind::Argument("access is neither NCZCHUNK_READ nor NCZCHUNK_WRITE").into()),
         };
+        let mut plan = Plan::default();
         // SAFETY: the three are NULL or have an entry per dimension, as documented.
-        Ok(nczchunk_plan(unsafe { checked_plan(&var.0, start, count, stride, access) }?))
+        unsafe { checked_plan(&mut plan, &var.0, start, count, stride, access) }?;
+        Ok(nczchunk_plan(plan))
     };
     // SAFETY: the header's general promise.
     unsafe { report(context, || hand_over(plan, make)) }
@@ -156,19 +158,23 @@ pub unsafe extern "C" fn nczchunk_plan_shares_chunks(
     })
 }
 
-/// The plan for a request from C.
+/// The plan for a request from C, in place of what the plan was.
 ///
 /// # Safety
 /// `start`, `count` and `stride` are NULL or have one entry per dimension.
+#[inline]
 pub(super) unsafe fn checked_plan(
+    plan: &mut Plan,
     variable: &Variable,
     start: *const usize,
     count: *const usize,
     stride: *const isize,
     access: Access,
-) -> Result<Plan> {
+) -> Result<()> {
     let rank = variable.rank();
     // SAFETY: the caller's promise.
     let (start, count, stride) = unsafe { (optional(start, rank), optional(count, rank), optional(stride, rank)) };
-    Plan::new(variable, &Hyperslab::new(variable.dimlens(), start, count, stride, access)?)
+    let mut slab = Hyperslab::default();
+    slab.check(variable.dimlens(), start, count, stride, access)?;
+    plan.lay(variable, &slab)
 }

@@ -10,6 +10,7 @@ use super::var::nczchunk_var;
 use crate::copy::Destination;
 use crate::error::{ErrorKind, Result};
 use crate::hyperslab::Access;
+use crate::plan::Plan;
 use crate::transfer::{self, Layout};
 
 /// Reads a hyperslab, as nc_get_vars does: along each dimension, count elements from start on, stride apart, into data.
@@ -45,11 +46,14 @@ pub unsafe extern "C" fn nczchunk_read_vars(
     let read = |done: &mut usize| {
         // SAFETY: the header's general promise.
         let (var, store) = unsafe { (handle(var, "var is NULL")?, handle(store, "store is NULL")?) };
+        let mut plan = Plan::default();
         // SAFETY: the three are NULL or have an entry per dimension, as documented.
-        let plan = unsafe { checked_plan(&var.0, start, count, stride, Access::Read) }?;
+        unsafe { checked_plan(&mut plan, &var.0, start, count, stride, Access::Read) }?;
         // SAFETY: data is NULL or has room for what is selected, as documented, and nobody else uses it meanwhile.
         let mut out = unsafe { destination(data.cast(), plan.selected_bytes()) }?;
-        transfer::read_to(&var.0, &plan, &Layout::dense(&plan)?, &store.0, &mut out, done)
+        let mut layout = Layout::default();
+        layout.make_dense(&plan)?;
+        transfer::read_to(&var.0, &plan, &layout, &store.0, &mut out, done)
     };
     // SAFETY: the header's general promise.
     unsafe { report_chunks(context, read) }

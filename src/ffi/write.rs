@@ -10,6 +10,7 @@ use super::var::nczchunk_var;
 use crate::copy::Source;
 use crate::error::{ErrorKind, Result};
 use crate::hyperslab::Access;
+use crate::plan::Plan;
 use crate::transfer::{self, Layout};
 
 /// Writes a hyperslab, as nc_put_vars does: along each dimension, count elements from start on, stride apart, from data.
@@ -42,11 +43,14 @@ pub unsafe extern "C" fn nczchunk_write_vars(
     let write = |done: &mut usize| {
         // SAFETY: the header's general promise.
         let (var, store) = unsafe { (handle(var, "var is NULL")?, handle(store, "store is NULL")?) };
+        let mut plan = Plan::default();
         // SAFETY: the three are NULL or have an entry per dimension, as documented.
-        let plan = unsafe { checked_plan(&var.0, start, count, stride, Access::Write) }?;
+        unsafe { checked_plan(&mut plan, &var.0, start, count, stride, Access::Write) }?;
         // SAFETY: data is NULL or holds what is selected, as documented, and nobody changes it meanwhile.
         let data = unsafe { source(data.cast(), plan.selected_bytes()) }?;
-        transfer::write_from(&var.0, &plan, &Layout::dense(&plan)?, &store.0, data, done)
+        let mut layout = Layout::default();
+        layout.make_dense(&plan)?;
+        transfer::write_from(&var.0, &plan, &layout, &store.0, data, done)
     };
     // SAFETY: the header's general promise.
     unsafe { report_chunks(context, write) }

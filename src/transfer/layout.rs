@@ -5,7 +5,7 @@ use crate::error::{ErrorKind, Result};
 use crate::plan::Plan;
 
 /// A layout: the distance in bytes, of either sign, from an element to the next along each dimension.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Layout {
     strides: Dims<isize>,
     /// The first element's place in the memory, in bytes.
@@ -17,9 +17,19 @@ pub struct Layout {
 impl Layout {
     /// Row-major, without gaps.
     pub fn dense(plan: &Plan) -> Result<Self> {
+        let mut layout = Layout::default();
+        layout.make_dense(plan)?;
+        Ok(layout)
+    }
+
+    /// [`dense`](Self::dense), in place of what the layout was.
+    #[inline]
+    pub(crate) fn make_dense(&mut self, plan: &Plan) -> Result<()> {
         let counts = plan.dimensions().iter().map(|dimension| dimension.slice().count());
-        let strides = row_major(plan.element_size(), counts)?;
-        Ok(Layout { strides, first: 0, len: plan.selected_bytes() })
+        row_major(&mut self.strides, plan.element_size(), counts)?;
+        self.first = 0;
+        self.len = plan.selected_bytes();
+        Ok(())
     }
 
     /// Any strides, in memory of `len` bytes with the first element at `first`.
@@ -93,15 +103,18 @@ fn reach(plan: &Plan, strides: &[isize]) -> Result<(usize, usize)> {
 }
 
 /// The strides in bytes of a row-major array that is known to fit in memory.
+#[inline]
 pub(super) fn row_major(
+    strides: &mut Dims<isize>,
     element_size: usize,
     lens: impl DoubleEndedIterator<Item = usize> + ExactSizeIterator,
-) -> Result<Dims<isize>> {
-    let mut strides = dims::filled(lens.len(), 0)?;
+) -> Result<()> {
+    dims::reserve(strides, lens.len())?;
     let mut stride = element_size;
-    for (entry, len) in strides.iter_mut().rev().zip(lens.rev()) {
-        *entry = stride as isize;
+    for len in lens.rev() {
+        strides.push(stride as isize);
         stride = stride.wrapping_mul(len);
     }
-    Ok(strides)
+    strides.reverse();
+    Ok(())
 }

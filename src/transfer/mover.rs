@@ -8,6 +8,9 @@ use crate::hyperslab::Access;
 use crate::plan::{Plan, Walk};
 use crate::variable::Variable;
 
+/// A read of this many bytes does not pass through the cache: what it would push out is worth more than what it leaves.
+const STREAM_BYTES: usize = 16 << 20;
+
 /// What is known of a box: its shape, where its first element is on either side, and the copies prepared for its shape.
 pub(super) struct Mover<'a> {
     variable: &'a Variable,
@@ -26,22 +29,37 @@ pub(super) struct Mover<'a> {
 }
 
 impl<'a> Mover<'a> {
-    pub(super) fn new(variable: &'a Variable, plan: &'a Plan, layout: &'a Layout, access: Access) -> Result<Self> {
-        let size = variable.element_size();
-        Ok(Mover {
+    #[inline]
+    pub(super) fn new(variable: &'a Variable, plan: &'a Plan, layout: &'a Layout, access: Access) -> Self {
+        Mover {
             variable,
             plan,
             layout,
             access,
-            chunk_strides: row_major(size, variable.dimensions().iter().map(|dimension| dimension.chunklen()))?,
-            // No box has this shape, but that of a scalar, for which the copy is prepared.
-            shape: dims::filled(variable.rank(), 0)?,
+            chunk_strides: Dims::new(),
+            shape: Dims::new(),
             chunk_offset: 0,
             memory_offset: layout.first(),
             is_covered: false,
-            copy: StridedCopy::new(size, variable.swapped_word(), std::iter::empty())?,
+            copy: StridedCopy::default(),
             fill: None,
-        })
+        }
+    }
+
+    /// Gets ready for the first chunk.
+    #[inline]
+    fn begin(&mut self) -> Result<()> {
+        let dimensions = self.variable.dimensions();
+        let chunklens = dimensions.iter().map(|dimension| dimension.chunklen());
+        row_major(&mut self.chunk_strides, self.variable.element_size(), chunklens)?;
+        self.copy.set_streaming(self.access == Access::Read && self.layout.len() >= STREAM_BYTES);
+        // No box has this shape, but that of a scalar, for which the copy is prepared.
+        dims::reserve(&mut self.shape, dimensions.len())?;
+        self.shape.resize(dimensions.len(), 0);
+        if dimensions.is_empty() {
+            self.prepare()?;
+        }
+        Ok(())
     }
 
     /// Does `one` for each chunk, in order, with the mover pointing at its box and the chunk's indices. Counts those done.
@@ -50,7 +68,11 @@ impl<'a> Mover<'a> {
         done: &mut usize,
         mut one: impl FnMut(&mut Self, &[isize]) -> Result<()>,
     ) -> Result<()> {
-        let mut walk = self.plan.walk()?;
+        let mut walk = Walk::new(self.plan);
+        walk.begin()?;
+        if walk.more() {
+            self.begin()?;
+        }
         while walk.more() {
             let result = self.aim(&walk).and_then(|()| one(&mut self, walk.chunk_indices()));
             result.map_err(|error| error.in_chunk(walk.chunk_indices()))?;
@@ -66,20 +88,21 @@ impl<'a> Mover<'a> {
 
     /// Points at the box of the walk's current chunk. Boxes of the same shape share their prepared copies.
     fn aim(&mut self, walk: &Walk<'_>) -> Result<()> {
-        (self.chunk_offset, self.memory_offset) = (0, self.layout.first());
-        let mut same_shape = true;
-        for (d, projection) in walk.projections().iter().enumerate() {
-            // Both stay within what was checked to fit, though a part of the sum may not.
-            let in_chunk = (projection.first as isize).wrapping_mul(self.chunk_strides[d]);
-            let in_memory = (projection.iopos as isize).wrapping_mul(self.layout.strides()[d]);
-            self.chunk_offset = self.chunk_offset.wrapping_add_signed(in_chunk);
-            self.memory_offset = self.memory_offset.wrapping_add_signed(in_memory);
-            same_shape &= self.shape[d] == projection.iocount;
-            self.shape[d] = projection.iocount;
+        let (mut chunk_offset, mut memory_offset) = (0usize, self.layout.first());
+        let (mut same_shape, mut is_covered) = (true, true);
+        let strides = self.chunk_strides.iter().zip(self.layout.strides());
+        let dimensions = self.plan.dimensions().iter().zip(walk.projections());
+        for (((dimension, projection), (chunk, memory)), count) in dimensions.zip(strides).zip(self.shape.iter_mut()) {
+            // Both sums stay within what was checked to fit, though a part of one may not.
+            chunk_offset = chunk_offset.wrapping_add_signed((projection.first as isize).wrapping_mul(*chunk));
+            memory_offset = memory_offset.wrapping_add_signed((projection.iopos as isize).wrapping_mul(*memory));
+            is_covered &= dimension.covers(projection);
+            same_shape &= *count == projection.iocount;
+            *count = projection.iocount;
         }
-        self.is_covered = self.plan.covers(walk.projections());
+        (self.chunk_offset, self.memory_offset, self.is_covered) = (chunk_offset, memory_offset, is_covered);
         if !same_shape {
-            self.copy = self.prepare(self.variable.swapped_word())?;
+            self.prepare()?;
             self.fill = None;
         }
         Ok(())
@@ -110,7 +133,8 @@ impl<'a> Mover<'a> {
     /// Copies the box from a chunk of fill values, which are in native byte order, to memory.
     pub(super) fn read_fill_chunk(&self, chunk: &[u8], memory: &mut Destination<'_>) -> Result<()> {
         self.check_length(chunk.len())?;
-        self.run(&self.prepare(None)?, chunk.into(), self.chunk_offset, memory, self.memory_offset)
+        let copy = StridedCopy::new(self.variable.element_size(), None, self.chunk_axes())?;
+        self.run(&copy, chunk.into(), self.chunk_offset, memory, self.memory_offset)
     }
 
     /// Copies the box from memory to a chunk that is to be stored.
@@ -123,7 +147,7 @@ impl<'a> Mover<'a> {
     pub(super) fn read_fill_value(&mut self, memory: &mut Destination<'_>) -> Result<()> {
         let fill = match self.fill.take() {
             Some(fill) => fill,
-            None => self.prepare_fill(None, self.axes(|_| 0))?,
+            None => self.prepare_fill(None, self.fill_axes())?,
         };
         match self.variable.fill_value() {
             Some(value) => self.run(&fill, value.into(), 0, memory, self.memory_offset)?,
@@ -161,18 +185,28 @@ impl<'a> Mover<'a> {
         }
     }
 
-    /// The copy between a chunk and memory, in the direction of the access.
-    fn prepare(&self, swap: Option<usize>) -> Result<StridedCopy> {
-        let axes = self.axes(|d| {
+    /// Prepares the copy between a stored chunk and memory.
+    #[inline]
+    fn prepare(&mut self) -> Result<()> {
+        let mut copy = std::mem::take(&mut self.copy);
+        let swap = self.variable.swapped_word();
+        let result = copy.prepare(self.variable.element_size(), swap, self.chunk_axes());
+        self.copy = copy;
+        result
+    }
+
+    /// The axes of the current box between a chunk and memory, in the direction of the access, innermost first.
+    #[inline]
+    fn chunk_axes(&self) -> impl Iterator<Item = Axis> {
+        let is_read = self.access == Access::Read;
+        let chunk = self.chunk_strides.iter().zip(self.plan.dimensions());
+        let sides = chunk.zip(self.layout.strides()).zip(self.shape.iter());
+        sides.rev().map(move |(((stride, dimension), &memory), &count)| {
             // Where the product overflows, the box has one element along this dimension and the axis is dropped.
-            let stride = isize::try_from(self.plan.dimensions()[d].slice().stride()).unwrap_or(0);
-            self.chunk_strides[d].checked_mul(stride).unwrap_or(0)
-        });
-        let axes = axes.map(|axis| match self.access {
-            Access::Read => axis,
-            Access::Write => Axis { source: axis.destination, destination: axis.source, ..axis },
-        });
-        StridedCopy::new(self.variable.element_size(), swap, axes)
+            let chunk = stride.wrapping_mul(dimension.slice().stride() as isize);
+            let (source, destination) = if is_read { (chunk, memory) } else { (memory, chunk) };
+            Axis { count, source, destination }
+        })
     }
 
     /// The same one element for all axes or, without a fill value, the same byte of 0 for all bytes of every element.
@@ -187,13 +221,10 @@ impl<'a> Mover<'a> {
         }
     }
 
-    /// The axes of the current box, innermost first: from the given strides to the memory's.
-    fn axes(&self, source: impl Fn(usize) -> isize) -> impl Iterator<Item = Axis> {
-        (0..self.shape.len()).rev().map(move |d| Axis {
-            count: self.shape[d],
-            source: source(d),
-            destination: self.layout.strides()[d],
-        })
+    /// The axes of the current box from one element to memory, innermost first.
+    fn fill_axes(&self) -> impl Iterator<Item = Axis> {
+        let sides = self.layout.strides().iter().zip(self.shape.iter());
+        sides.rev().map(|(&destination, &count)| Axis { count, source: 0, destination })
     }
 
     fn check_length(&self, found: usize) -> Result<()> {

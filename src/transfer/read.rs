@@ -19,7 +19,7 @@ pub(super) fn chunks(
     out: &mut Destination<'_>,
     done: &mut usize,
 ) -> Result<()> {
-    let mover = Mover::new(variable, plan, layout, Access::Read)?;
+    let mover = Mover::new(variable, plan, layout, Access::Read);
     match &store.reader {
         Reader::Lending(lender) => {
             mover.for_each_chunk(done, |mover, chunk| read_lent(mover, lender.as_ref(), chunk, out))

@@ -19,7 +19,7 @@ pub(super) fn chunks(
     data: Source<'_>,
     done: &mut usize,
 ) -> Result<()> {
-    let mover = Mover::new(variable, plan, layout, Access::Write)?;
+    let mover = Mover::new(variable, plan, layout, Access::Write);
     match &store.reader {
         Reader::Lending(lender) => {
             mover.for_each_chunk(done, |mover, chunk| write_lent(mover, lender.as_ref(), chunk, data))
