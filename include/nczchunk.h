@@ -16,8 +16,9 @@
  *     nczchunk_read_vars(var, store, start, count, stride, data, NULL);    20 * 60 floats
  *
  * examples/first_read.c is that as a whole program. The sections below follow the same way: version, status, what went
- * wrong; then the variable, the store, the read; then what a read is made of, for those who want to look inside or build
- * something else from it: projections, plans, odometers; last, conventions of neighbouring systems.
+ * wrong; then the variable, the store, the read and the write, and other layouts of memory; then what these are made of, for
+ * those who want to look inside or build something else from it: projections, plans, odometers; last, conventions of
+ * neighbouring systems.
  *
  * In all of it:
  * - lengths, indices and positions are in elements unless bytes are named; arrays with one entry per dimension have the

@@ -1,4 +1,4 @@
-//! Hyperslabs of chunked n-dimensional arrays: the engine under netCDF-style `(start, count, stride)` reads.
+//! Hyperslabs of chunked n-dimensional arrays: the engine under netCDF-style `(start, count, stride)` reads and writes.
 //!
 //! ```text
 //!            (start, count, stride)          variable: dimension and chunk lengths, element size, byte order, fill value
@@ -9,11 +9,11 @@
 //!                           |
 //!                         plan      the product: chunk i -> its indices, its box, its place in memory. No I/O
 //!                           |
-//!                       transfer    for each chunk of the plan: fetch it, move its box
+//!                       transfer    for each chunk of the plan: fetch it, move its box, store it if it was written to
 //!                        /     \
 //!                    store     copy
 //!     lends chunks or fills    a strided n-dimensional copy: drop axes of length 1, merge contiguous ones,
-//!     them in; decoders wrap   then one loop per element size, byte swap included
+//!     them in; zstd wraps it   then one loop per element size, byte swap included
 //! ```
 //!
 //! Nothing calls upward. The C interface ([`ffi`], `include/nczchunk.h`) is a thin layer over this crate.
