@@ -1,0 +1,207 @@
+//! Writing, other layouts of memory, and copiers.
+
+use std::ffi::{c_int, c_void};
+use std::ptr::{null, null_mut};
+
+use nczchunk::ffi::{memory::*, read::*, store::*, var::*, write::*};
+use nczchunk::status::*;
+
+use super::var;
+
+/// The chunks of `var()` as they are kept: what writing changes.
+#[derive(Default)]
+struct Kept([Option<[i16; 4]>; 6]);
+
+impl Kept {
+    /// # Safety
+    /// `user` is a `Kept` and there are two indices.
+    unsafe fn find<'a>(user: *mut c_void, indices: *const isize) -> &'a mut Option<[i16; 4]> {
+        // SAFETY: the caller's promise.
+        unsafe { &mut (*user.cast::<Kept>()).0[(*indices * 3 + *indices.add(1)) as usize] }
+    }
+
+    unsafe extern "C" fn fill(
+        user: *mut c_void,
+        _: usize,
+        indices: *const isize,
+        buffer: *mut c_void,
+        size: usize,
+        nbytes: *mut usize,
+    ) -> c_int {
+        // SAFETY: the store passes what it documents, and `user` is a `Kept`.
+        unsafe {
+            let Some(chunk) = Kept::find(user, indices) else { return EEMPTY };
+            buffer.cast::<u8>().copy_from_nonoverlapping(chunk.as_ptr().cast(), size);
+            *nbytes = 8;
+        }
+        NOERR
+    }
+
+    unsafe extern "C" fn store(
+        user: *mut c_void,
+        _: usize,
+        indices: *const isize,
+        data: *const c_void,
+        nbytes: usize,
+    ) -> c_int {
+        // SAFETY: as above; a chunk is stored whole.
+        unsafe {
+            assert_eq!(nbytes, 8);
+            *Kept::find(user, indices) = Some(data.cast::<[i16; 4]>().read_unaligned());
+        }
+        NOERR
+    }
+
+    unsafe extern "C" fn lend(
+        user: *mut c_void,
+        _: usize,
+        indices: *const isize,
+        data: *mut *const c_void,
+        nbytes: *mut usize,
+    ) -> c_int {
+        // SAFETY: as above.
+        unsafe {
+            let Some(chunk) = Kept::find(user, indices) else { return ENOOBJECT };
+            (*data, *nbytes) = (chunk.as_ptr().cast(), 8);
+        }
+        NOERR
+    }
+
+    unsafe extern "C" fn lend_to_write(
+        user: *mut c_void,
+        _: usize,
+        indices: *const isize,
+        _: c_int,
+        data: *mut *mut c_void,
+        nbytes: *mut usize,
+    ) -> c_int {
+        // SAFETY: as above.
+        unsafe {
+            let chunk = Kept::find(user, indices);
+            let status = if chunk.is_some() { NOERR } else { EEMPTY };
+            (*data, *nbytes) = (chunk.get_or_insert([-9; 4]).as_mut_ptr().cast(), 8);
+            status
+        }
+    }
+
+    fn stores(&mut self) -> [*mut nczchunk_store; 2] {
+        let user = std::ptr::from_mut(self).cast();
+        let lending = nczchunk_lending_callbacks {
+            struct_size: size_of::<nczchunk_lending_callbacks>(),
+            user,
+            lend: Some(Kept::lend),
+            release: None,
+            destroy: None,
+            lend_to_write: Some(Kept::lend_to_write),
+            changed: None,
+        };
+        let filling = nczchunk_filling_callbacks {
+            struct_size: size_of::<nczchunk_filling_callbacks>(),
+            user,
+            fill: Some(Kept::fill),
+            destroy: None,
+            store: Some(Kept::store),
+        };
+        let mut stores = [null_mut(); 2];
+        // SAFETY: the callbacks are what the stores document.
+        unsafe {
+            assert_eq!(nczchunk_store_lending(&raw const lending, &raw mut stores[0]), NOERR);
+            assert_eq!(nczchunk_store_filling(&raw const filling, &raw mut stores[1]), NOERR);
+        }
+        stores
+    }
+}
+
+#[test]
+fn what_is_written_is_read_in_every_layout() {
+    let var = var();
+    for kind in 0..2 {
+        let kept: *mut Kept = Box::into_raw(Box::default());
+        // SAFETY: the objects are alive, the lists have two entries, and all elements lie within the memory.
+        unsafe {
+            let stores = (*kept).stores();
+            let store = stores[kind];
+            // Columns 0, 2 and 4 of rows 3 and 1, from a transposed array: memory[column][row].
+            let memory = [31_i16, 11, 33, 13, 35, 15];
+            let (start, count, step, strides) = ([3, 0], [2, 3], [-2, 2], [2, 4]);
+            let (request, source) = ((start.as_ptr(), count.as_ptr(), step.as_ptr()), memory.as_ptr().cast());
+            let (start, count, step) = request;
+            let strided = nczchunk_write_strided;
+            assert_eq!(strided(var, store, start, count, step, source, 12, 0, strides.as_ptr(), null_mut()), NOERR);
+            assert_eq!(strided(var, store, start, count, step, source, 11, 0, strides.as_ptr(), null_mut()), EINVAL);
+            assert_eq!(strided(var, store, start, count, step, source, 12, 0, null(), null_mut()), EINVAL);
+            assert_eq!(strided(var, store, start, count, step, null(), 12, 0, strides.as_ptr(), null_mut()), EINVAL);
+
+            // Row 1, backwards in memory through a map of -1.
+            let mut row = [0_i16; 5];
+            let (start, count, imap) = ([1, 0], [1, 5], [5, -1]);
+            let last = row.as_mut_ptr().add(4).cast();
+            let read = nczchunk_read_varm;
+            let (start, count) = (start.as_ptr(), count.as_ptr());
+            assert_eq!(read(var, store, start, count, null(), imap.as_ptr(), last, null_mut()), NOERR);
+            assert_eq!(row, [15, 0, 13, 0, 11]);
+            let imap = [isize::MAX, 1];
+            assert_eq!(read(var, store, start, count, null(), imap.as_ptr(), last, null_mut()), EINVAL);
+
+            // All of it, plainly, after one more element through a map that is NULL.
+            let one = [-1_i16];
+            let (start, count) = ([0, 4], [1, 1]);
+            let (start, count) = (start.as_ptr(), count.as_ptr());
+            let status = nczchunk_write_varm(var, store, start, count, null(), null(), one.as_ptr().cast(), null_mut());
+            assert_eq!(status, NOERR);
+            let mut all = [0_i16; 20];
+            let output = all.as_mut_ptr().cast();
+            let status = nczchunk_read_vars(var, store, [0, 0].as_ptr(), null(), null(), output, null_mut());
+            assert_eq!(status, NOERR);
+            assert_eq!(all[..10], [0, 0, 0, 0, -1, 11, 0, 13, 0, 15]);
+            assert_eq!(all[10..], [0, 0, 0, 0, 0, 31, 0, 33, 0, 35]);
+            stores.into_iter().for_each(|store| nczchunk_store_free(store));
+            drop(Box::from_raw(kept));
+        }
+    }
+    // SAFETY: it is freed once.
+    unsafe { nczchunk_var_free(var) };
+}
+
+#[test]
+fn a_copier_copies_instead_of_the_library() {
+    unsafe extern "C" fn negate(
+        user: *mut c_void,
+        writing: c_int,
+        count: usize,
+        source: *const c_void,
+        destination: *mut c_void,
+    ) -> c_int {
+        // SAFETY: both sides hold as many elements, and `user` is a counter.
+        unsafe {
+            *user.cast::<usize>() += count;
+            for i in 0..count {
+                let value = source.cast::<i16>().add(i).read_unaligned();
+                destination.cast::<i16>().add(i).write_unaligned(-value - writing as i16);
+            }
+        }
+        NOERR
+    }
+    let (var, kept, mut copied) = (var(), Box::into_raw(Box::<Kept>::default()), 0_usize);
+    let (data, mut all) = ([1_i16, 2, 3, 4], [0_i16; 20]);
+    // SAFETY: the objects are alive, the lists have two entries, and there is room for what is selected.
+    unsafe {
+        assert_eq!(nczchunk_var_set_copier(null_mut(), None, null_mut()), EINVAL);
+        assert_eq!(nczchunk_var_set_copier(var, Some(negate), (&raw mut copied).cast()), NOERR);
+        let [lending, filling] = (*kept).stores();
+        let (start, count) = ([0, 0], [2, 2]);
+        let write = |store| {
+            let (start, count) = (start.as_ptr(), count.as_ptr());
+            nczchunk_write_vars(var, store, start, count, null(), data.as_ptr().cast(), null_mut())
+        };
+        assert_eq!((write(filling), write(lending)), (EINVAL, NOERR));
+        assert_eq!((*kept).0[0], Some([-2, -3, -4, -5]));
+        let output = all.as_mut_ptr().cast();
+        let status = nczchunk_read_vars(var, lending, start.as_ptr(), null(), null(), output, null_mut());
+        assert_eq!((status, all[0], all[6], copied), (NOERR, 2, 5, 8));
+        nczchunk_store_free(lending);
+        nczchunk_store_free(filling);
+        nczchunk_var_free(var);
+        drop(Box::from_raw(kept));
+    }
+}
