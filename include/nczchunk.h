@@ -24,9 +24,8 @@
  * - lengths, indices and positions are in elements unless bytes are named; arrays with one entry per dimension have the
  *   slowest dimension first;
  * - a pointer that may be NULL says so; every other must point to what its description says, and a NULL in its place gives
- *   NCZCHUNK_EINVAL. On an error, what would have been the result is untouched unless its description says otherwise;
- * - what a function named _new or nczchunk_store_ makes is yours to free, with its _free function; whatever you pass in
- *   stays yours;
+ *   NCZCHUNK_EINVAL (NULL for start gives NCZCHUNK_EINVALCOORDS, as in netCDF). On an error, what would have been the result is untouched unless its description says otherwise;
+ * - an object that a function makes is yours to free, with the _free function of its kind; whatever you pass in stays yours;
  * - there is no global state. Different objects may be used by different threads at the same time; what is said of each
  *   type tells whether one object may be;
  * - nothing prints, aborts or raises signals; memory that cannot be had gives NCZCHUNK_ENOMEM and leaves everything usable.
@@ -194,10 +193,8 @@ size_t nczchunk_context_chunks_done(const nczchunk_context *context);
  */
 #define NCZCHUNK_ENDIAN_BIG 2
 
-typedef struct Option_nczchunk_copier Option_nczchunk_copier;
-
 /**
- * A variable. Any number of threads may read with one at the same time, as long as none changes it.
+ * A variable. Any number of threads may use one at the same time, as long as none changes it.
  */
 typedef struct nczchunk_var nczchunk_var;
 
@@ -251,22 +248,31 @@ int nczchunk_var_set_word_size(nczchunk_var *var, size_t word_size);
 
 /**
  * Sets how elements are copied that are more than their bytes: pointers to text that are to be duplicated, for example.
- * copier is called with user instead of copying bytes; NULL stands for bytes. Nothing is swapped then, and chunks must be
- * lent. Absent chunks read as copies of the fill value or, without one, as zero bytes, which are not passed to the copier.
+ * copier is called instead of copying bytes; NULL stands for bytes. It copies count elements, which are contiguous on both
+ * sides: from memory to a chunk if writing is 1, from a chunk to memory if it is 0. What the destination held before it
+ * frees when writing; when reading that is nothing. It returns 0 or a status, which ends the call. Several threads that use
+ * the variable may call it at the same time.
+ *
+ * Nothing is swapped then, and chunks must be lent: with a store that fills in chunks reads and writes give NCZCHUNK_EINVAL.
+ * Absent chunks read as copies of the fill value or, without one, as zero bytes, which are not passed to the copier. After
+ * an error some elements of a read are copied and some are not: zero the memory first, to know which.
  *
  * Errors: NCZCHUNK_EINVAL (var is NULL).
  */
 int nczchunk_var_set_copier(nczchunk_var *var,
-                            struct Option_nczchunk_copier copier,
+                            int (*copier)(void *user, int writing, size_t count, const void *source, void *destination),
                             void *user);
 
 /**
- * Changes the current length of a dimension, counted from 0, as when an unlimited dimension has grown.
+ * Changes the current length of a dimension, counted from 0, as when an unlimited dimension has grown. A write needs the
+ * length to be current: it takes what lies beyond for nothing, and may replace it by the fill value.
  *
  * Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (dimlen above
  * PTRDIFF_MAX + 1).
  */
-int nczchunk_var_set_dimlen(nczchunk_var *var, size_t dimension, size_t dimlen);
+int nczchunk_var_set_dimlen(nczchunk_var *var,
+                            size_t dimension,
+                            size_t dimlen);
 
 /**
  * Changes the origin of a dimension, counted from 0, as cfdb does when elements are prepended: the chunks are aligned to
@@ -286,15 +292,15 @@ int nczchunk_var_set_origin(nczchunk_var *var,
  *
  * A store asks callbacks of yours for chunks, one at a time, and only for chunks of which at least one element is
  * selected. A callback is told the chunk by its indices: along each dimension, chunk i holds the elements from
- * i * chunklen on. There are two ways to give a chunk:
+ * i * chunklen on (less the origin, in a dimension that has one). There are two ways to give a chunk:
  *
  * - lend it: return a pointer to a chunk that is in memory already; for writing, one to change;
  * - fill it in: write it into a buffer of the library's; for writing, take it from one. Whenever the chunk lies in the
  *   caller's memory in one piece, that buffer is the caller's memory, and nothing is copied.
  *
- * A callback returns 0, or NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT for a chunk that is absent and reads as the fill value.
- * Any other status ends the call, which returns it. A callback must not throw C++ exceptions or longjmp through the
- * library; it may call the library.
+ * A callback returns 0. One that gives a chunk may return NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT instead: the chunk is absent
+ * and reads as the fill value. Any other status ends the call, which returns it. A callback must not throw C++ exceptions or
+ * longjmp through the library. It may call the library, but must not change, wrap or free what the running call uses.
  *
  * A store whose callbacks for writing are NULL is read-only.
  *
@@ -303,8 +309,8 @@ int nczchunk_var_set_origin(nczchunk_var *var,
  */
 
 /**
- * A store. It keeps at most a chunk-sized buffer and a decoder between calls, and may be used by several threads at the
- * same time if its callbacks may.
+ * A store. Between calls it keeps the memory it needed: a chunk, and with zstd a compressed chunk and zstd's contexts. It may
+ * be used by several threads at the same time if its callbacks may.
  */
 typedef struct nczchunk_store nczchunk_store;
 
@@ -323,15 +329,18 @@ typedef struct nczchunk_lending_callbacks {
     /**
      * Lends the chunk with these rank indices: sets data to its first byte and nbytes to its length, which is the
      * stored length and must be that of a full chunk (or, in a store that decodes, of the compressed chunk). The chunk
-     * must stay valid and unchanged until release is called for it or, without release, until the next call of lend.
+     * must stay valid and unchanged until release is called for it or, without release, until lend or lend_to_write is
+     * called again, by whichever thread.
      *
      * With NCZCHUNK_EEMPTY, data may be set too: then it is a chunk of fill values in native byte order to be used
-     * instead of the variable's fill value. (A store that decodes does not use it.)
+     * instead of the variable's fill value. (A store that decodes does not use it.) A cache that keeps such a chunk
+     * returns NCZCHUNK_EEMPTY for it every time until it is told that it was changed: then it is in stored byte order.
      */
     int (*lend)(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void **data, size_t *nbytes);
     /**
-     * Takes back a chunk; may be NULL. Called once for every pointer that lend or lend_to_write set while returning 0 or
-     * NCZCHUNK_EEMPTY, before either is called again.
+     * Takes back a chunk; may be NULL. Called once for every pointer that lend set while returning 0 or NCZCHUNK_EEMPTY, or
+     * lend_to_write while returning 0, NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT, before that call of the library asks for
+     * another chunk.
      */
     void (*release)(void *user, const void *data);
     /**
@@ -341,8 +350,11 @@ typedef struct nczchunk_lending_callbacks {
     /**
      * For writing; may be NULL. Lends the chunk with these rank indices to be changed, as lend does. covered is 1 if
      * every element of it that lies inside the dimensions will be replaced: then it need not be read first, and what it
-     * holds does not matter. With NCZCHUNK_EEMPTY it is a new chunk, and what it holds does not matter either: it reads as
-     * the fill value where it is not written to. (Elements with a copier are the exception: what they hold is freed.)
+     * holds does not matter. With NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT it is a new chunk, and what it holds does not
+     * matter either: the library fills it with the fill value where it is not written to.
+     *
+     * Elements with a copier are the exception, for what they hold is freed: a chunk with status 0 holds elements, one
+     * that is new holds zero bytes, covered or not.
      */
     int (*lend_to_write)(void *user,
                          size_t rank,
@@ -483,16 +495,16 @@ int nczchunk_read_vars(const nczchunk_var *var,
 /**
  * Writes a hyperslab, as nc_put_vars does: along each dimension, count elements from start on, stride apart, from data.
  *
- * The arguments are those of nczchunk_read_vars. data is only read: it stays as it is whatever the variable's byte order.
+ * The arguments are those of nczchunk_read_vars. data is only read: it stays as it is whatever the variable's byte order. It
+ * must not overlap what callbacks lend.
  *
  * A chunk that the write covers, which is one of which every element inside the dimensions is replaced, is stored without
  * being read; a chunk clipped by the end of a dimension, and a chunk of one element under any stride, can be covered too. Any
  * other is fetched, or filled with the fill value if it is absent, changed, and stored. Each is stored once, in row-major
- * order of chunk indices. What lies in a chunk outside the dimensions is fill value where a chunk is made anew.
+ * order of chunk indices. What lies outside the dimensions, in a chunk that is covered or was absent, becomes fill value.
  *
  * Errors found before any callback runs are those of nczchunk_read_vars, in the same order; but if any count is 0, no
- * NCZCHUNK_EEDGE: then nothing is written. Errors of a chunk are those of reading it, NCZCHUNK_EPERM (the store cannot be
- * written to) and what a callback for writing returned. The chunks before it have been written, it has not (unless its
+ * NCZCHUNK_EEDGE: then nothing is written. Then NCZCHUNK_EPERM (the store cannot be written to). Errors of a chunk are those of reading it and what a callback for writing returned. The chunks before it have been written, it has not (unless its
  * callback did), those after it were not tried: nczchunk_context_chunks_done tells how many. The same call again, once the
  * fault is gone, writes all of it.
  *
@@ -556,7 +568,7 @@ int nczchunk_write_varm(const nczchunk_var *var,
  * is 0. In memory, element k along dimension d is memory_strides[d] * k bytes from the first one, which is memory_offset
  * bytes into memory. memory has memory_size bytes, and nothing outside of it is touched.
  *
- * Errors: those of nczchunk_read_vars, with NCZCHUNK_ESTRIDE for a step of 0 only, NCZCHUNK_EINVALCOORDS for a start beyond
+ * Errors: those of nczchunk_read_vars, with NCZCHUNK_ESTRIDE for a step of 0 (or PTRDIFF_MIN) only, NCZCHUNK_EINVALCOORDS for a start beyond
  * the dimension and NCZCHUNK_EEDGE for a last element beyond either of its ends; NCZCHUNK_EINVAL if an element does not lie
  * within memory, or if memory_strides is NULL.
  */
@@ -763,7 +775,7 @@ int nczchunk_plan_chunk(const nczchunk_plan *plan,
  * plans do not may be done at the same time. Takes as long as the smaller number of chunks that the two touch along a
  * dimension.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; plans for different dimensions or chunk lengths).
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; plans for different ranks, chunk lengths or origins).
  */
 int nczchunk_plan_shares_chunks(const nczchunk_plan *plan, const nczchunk_plan *other, int *shared);
 

@@ -37,8 +37,10 @@ impl Slice {
         if start > dimlen || (start == dimlen && count > 0) {
             return Err(ErrorKind::Start { start, dimlen }.into());
         }
+        // Where the edge is not checked another count is 0: nothing is selected, here or elsewhere.
+        let count = if check_edge { count } else { 0 };
         let slice = Slice { start, count, stride: stride.unsigned_abs() };
-        if check_edge && count > 0 {
+        if count > 0 {
             let last = (count - 1).checked_mul(slice.stride).and_then(|reach| reach.checked_add(start));
             if last.is_none_or(|last| last >= dimlen) {
                 return Err(ErrorKind::Edge { start, count, stride, dimlen }.into());
@@ -47,16 +49,15 @@ impl Slice {
         Ok(slice)
     }
 
-    /// The slice of the elements start, start - stride, ... in ascending order, if they do not go below 0.
-    fn reversed(self, dimlen: usize, check_edge: bool) -> Result<Self> {
-        let Slice { start, count, stride } = self;
-        if count == 0 || !check_edge {
-            return Ok(self);
-        }
-        let reach = (count - 1).checked_mul(stride);
+    /// The slice of the elements start, start + step, ... for a negative step, in ascending order.
+    fn check_backwards(dimlen: usize, start: usize, count: usize, step: isize, check_edge: bool) -> Result<Self> {
+        // That start lies inside the dimension is checked as for one element.
+        Slice::check(dimlen, start, count.min(1), 1, check_edge)?;
+        let (count, stride) = (if check_edge { count } else { 0 }, step.unsigned_abs());
+        let reach = count.saturating_sub(1).checked_mul(stride);
         match reach.and_then(|reach| start.checked_sub(reach)) {
             Some(start) => Ok(Slice { start, count, stride }),
-            None => Err(ErrorKind::Edge { start, count, stride: -(stride as isize), dimlen }.into()),
+            None => Err(ErrorKind::Edge { start, count, stride: step, dimlen }.into()),
         }
     }
 
@@ -173,8 +174,11 @@ impl Hyperslab {
         let check_edge = access == Access::Read || !count.contains(&0);
         let slices = dimlens.enumerate().map(|(d, dimlen)| {
             let (start, count, step) = (start[d], count[d], step(d));
-            let slice = Slice::check(dimlen, start, count, step, check_edge && step > 0);
-            let slice = slice.and_then(|slice| if step < 0 { slice.reversed(dimlen, check_edge) } else { Ok(slice) });
+            let slice = if step > 0 {
+                Slice::check(dimlen, start, count, step, check_edge)
+            } else {
+                Slice::check_backwards(dimlen, start, count, step, check_edge)
+            };
             slice.map_err(|e| e.in_dimension(d))
         });
         let slices = dims::try_collect(rank, slices)?;
@@ -222,5 +226,8 @@ mod tests {
         };
         assert_eq!(check(Access::Read), (EEDGE, Some(1)));
         assert_eq!(check(Access::Write), (NOERR, None));
+        let huge =
+            Hyperslab::new([9, 9].into_iter(), Some(&[0, 0]), Some(&[0, usize::MAX]), Some(&[1, 2]), Access::Write);
+        assert!(huge.is_ok_and(|slab| slab.slices()[1].count() == 0));
     }
 }

@@ -47,6 +47,7 @@
 //! # Ok::<(), nczchunk::error::Error>(())
 //! ```
 
+mod alloc;
 pub mod chunkshape;
 pub mod classic;
 pub mod copy;
@@ -55,7 +56,6 @@ pub mod error;
 pub mod ffi;
 pub mod hyperslab;
 pub mod key;
-mod memory;
 pub mod odometer;
 pub mod plan;
 pub mod projection;

@@ -2,7 +2,6 @@
 
 use smallvec::SmallVec;
 
-use crate::MAX_RANK;
 use crate::copy::Copier;
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
@@ -148,12 +147,8 @@ impl Variable {
         if chunklens.len() != rank {
             return Err(ErrorKind::Argument("dimension and chunk lengths differ in number").into());
         }
-        if element_size == 0 {
-            return Err(ErrorKind::Argument("the element size is 0").into());
-        }
-        if rank > MAX_RANK {
-            return Err(ErrorKind::Rank(rank).into());
-        }
+        check_element_size(element_size)?;
+        dims::check_rank(rank)?;
         let dimensions = dimlens.iter().zip(chunklens).enumerate();
         let dimensions = dims::try_collect(
             rank,
@@ -266,6 +261,10 @@ impl Variable {
     }
 }
 
+pub(crate) fn check_element_size(element_size: usize) -> Result<()> {
+    if element_size == 0 { Err(ErrorKind::Argument("the element size is 0").into()) } else { Ok(()) }
+}
+
 /// See [`Variable::set_word_size`]; 0 stands for none.
 fn default_word_size(element_size: usize) -> usize {
     match element_size {
@@ -278,6 +277,7 @@ fn default_word_size(element_size: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MAX_RANK;
     use crate::status::*;
 
     fn status<T>(result: Result<T>) -> i32 {

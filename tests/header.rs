@@ -18,7 +18,7 @@ const SECTIONS: &[&[&str]] = &[
     &["ffi/store"],
     &["ffi/read"],
     &["ffi/write"],
-    &["ffi/memory"],
+    &["ffi/layout"],
     &["ffi/projection", "projection"],
     &["ffi/plan"],
     &["ffi/odometer"],

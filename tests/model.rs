@@ -11,7 +11,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use fastrand::Rng;
-use nczchunk::ffi::{memory::*, store::*, var::*};
+use nczchunk::ffi::{layout::*, store::*, var::*};
 
 static FILL: i32 = -7;
 

@@ -23,9 +23,9 @@ pub struct Copier {
     user: *mut c_void,
 }
 
-// SAFETY: `new` asks for it.
+// SAFETY: `new` is promised that every thread may call the function.
 unsafe impl Send for Copier {}
-// SAFETY: `new` asks for it.
+// SAFETY: as above.
 unsafe impl Sync for Copier {}
 
 impl Copier {

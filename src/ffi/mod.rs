@@ -13,7 +13,7 @@ pub mod chunkshape;
 pub mod classic;
 pub mod context;
 pub mod key;
-pub mod memory;
+pub mod layout;
 pub mod odometer;
 pub mod plan;
 pub mod projection;
@@ -27,9 +27,9 @@ pub mod write;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::alloc::try_box;
 use crate::dims::check_rank;
 use crate::error::{ErrorKind, Result};
-use crate::memory::try_box;
 
 /// Runs the body of a C function, with a panic as an error.
 fn guard<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {

@@ -142,7 +142,7 @@ pub unsafe extern "C" fn nczchunk_plan_chunk(
 /// plans do not may be done at the same time. Takes as long as the smaller number of chunks that the two touch along a
 /// dimension.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; plans for different dimensions or chunk lengths).
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; plans for different ranks, chunk lengths or origins).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_plan_shares_chunks(
     plan: *const nczchunk_plan,

@@ -2,15 +2,15 @@
 //!
 //! A store asks callbacks of yours for chunks, one at a time, and only for chunks of which at least one element is
 //! selected. A callback is told the chunk by its indices: along each dimension, chunk i holds the elements from
-//! i * chunklen on. There are two ways to give a chunk:
+//! i * chunklen on (less the origin, in a dimension that has one). There are two ways to give a chunk:
 //!
 //! - lend it: return a pointer to a chunk that is in memory already; for writing, one to change;
 //! - fill it in: write it into a buffer of the library's; for writing, take it from one. Whenever the chunk lies in the
 //!   caller's memory in one piece, that buffer is the caller's memory, and nothing is copied.
 //!
-//! A callback returns 0, or NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT for a chunk that is absent and reads as the fill value.
-//! Any other status ends the call, which returns it. A callback must not throw C++ exceptions or longjmp through the
-//! library; it may call the library.
+//! A callback returns 0. One that gives a chunk may return NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT instead: the chunk is absent
+//! and reads as the fill value. Any other status ends the call, which returns it. A callback must not throw C++ exceptions or
+//! longjmp through the library. It may call the library, but must not change, wrap or free what the running call uses.
 //!
 //! A store whose callbacks for writing are NULL is read-only.
 //!
@@ -21,8 +21,8 @@ use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 
 use super::{handle_mut, status, take_back};
+use crate::alloc::Slot;
 use crate::error::{ErrorKind, Result};
-use crate::memory::Slot;
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 use crate::store::{Borrowed, Buffer, Compression, Fill, Filled, Lend, Lent, Reader, Store};
 
@@ -36,10 +36,12 @@ pub struct nczchunk_lending_callbacks {
     pub user: *mut c_void,
     /// Lends the chunk with these rank indices: sets data to its first byte and nbytes to its length, which is the
     /// stored length and must be that of a full chunk (or, in a store that decodes, of the compressed chunk). The chunk
-    /// must stay valid and unchanged until release is called for it or, without release, until the next call of lend.
+    /// must stay valid and unchanged until release is called for it or, without release, until lend or lend_to_write is
+    /// called again, by whichever thread.
     ///
     /// With NCZCHUNK_EEMPTY, data may be set too: then it is a chunk of fill values in native byte order to be used
-    /// instead of the variable's fill value. (A store that decodes does not use it.)
+    /// instead of the variable's fill value. (A store that decodes does not use it.) A cache that keeps such a chunk
+    /// returns NCZCHUNK_EEMPTY for it every time until it is told that it was changed: then it is in stored byte order.
     pub lend: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -49,15 +51,19 @@ pub struct nczchunk_lending_callbacks {
             nbytes: *mut usize,
         ) -> c_int,
     >,
-    /// Takes back a chunk; may be NULL. Called once for every pointer that lend or lend_to_write set while returning 0 or
-    /// NCZCHUNK_EEMPTY, before either is called again.
+    /// Takes back a chunk; may be NULL. Called once for every pointer that lend set while returning 0 or NCZCHUNK_EEMPTY, or
+    /// lend_to_write while returning 0, NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT, before that call of the library asks for
+    /// another chunk.
     pub release: Option<unsafe extern "C" fn(user: *mut c_void, data: *const c_void)>,
     /// Called once when the store is freed; may be NULL.
     pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
     /// For writing; may be NULL. Lends the chunk with these rank indices to be changed, as lend does. covered is 1 if
     /// every element of it that lies inside the dimensions will be replaced: then it need not be read first, and what it
-    /// holds does not matter. With NCZCHUNK_EEMPTY it is a new chunk, and what it holds does not matter either: it reads as
-    /// the fill value where it is not written to. (Elements with a copier are the exception: what they hold is freed.)
+    /// holds does not matter. With NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT it is a new chunk, and what it holds does not
+    /// matter either: the library fills it with the fill value where it is not written to.
+    ///
+    /// Elements with a copier are the exception, for what they hold is freed: a chunk with status 0 holds elements, one
+    /// that is new holds zero bytes, covered or not.
     pub lend_to_write: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -112,8 +118,8 @@ pub struct nczchunk_filling_callbacks {
     >,
 }
 
-/// A store. It keeps at most a chunk-sized buffer and a decoder between calls, and may be used by several threads at the
-/// same time if its callbacks may.
+/// A store. Between calls it keeps the memory it needed: a chunk, and with zstd a compressed chunk and zstd's contexts. It may
+/// be used by several threads at the same time if its callbacks may.
 pub struct nczchunk_store(pub(super) Store<'static>);
 
 /// A new store whose chunks are lent. The callbacks are copied. Free it with nczchunk_store_free.
@@ -279,11 +285,15 @@ impl Lend for Lending {
         // SAFETY: by its documentation the callback has lent `nbytes` bytes, which stay valid until they are released or
         // the next chunk is asked for; the library releases each chunk before it asks for the next.
         let bytes = unsafe { std::slice::from_raw_parts(data.cast(), nbytes) };
-        Ok(if status == EEMPTY { Lent::Fill(bytes) } else { Lent::Chunk(bytes) })
+        Ok(if status == EEMPTY { Lent::FillValues(bytes) } else { Lent::Chunk(bytes) })
     }
 
     fn release(&self, bytes: &[u8]) {
         self.give_back(bytes.as_ptr().cast());
+    }
+
+    fn is_writable(&self) -> bool {
+        self.callbacks.lend_to_write.is_some()
     }
 
     fn change(&self, chunk: &[isize], covered: bool, change: &mut dyn FnMut(Borrowed<'_>) -> Result<()>) -> Result<()> {
@@ -293,8 +303,8 @@ impl Lend for Lending {
         // SAFETY: the arguments are what the callback is documented to get.
         let status = unsafe { lend(user, rank, indices, covered.into(), &raw mut data, &raw mut nbytes) };
         match status {
-            NOERR | EEMPTY if data.is_null() => return Err(ErrorKind::NoData.into()),
-            NOERR | EEMPTY => {}
+            NOERR | EEMPTY | ENOOBJECT if data.is_null() => return Err(ErrorKind::NoData.into()),
+            NOERR | EEMPTY | ENOOBJECT => {}
             status => return Err(ErrorKind::Callback(status).into()),
         }
         let result = if isize::try_from(nbytes).is_err() {
@@ -303,7 +313,7 @@ impl Lend for Lending {
             // SAFETY: by its documentation the callback has lent `nbytes` bytes to be changed, which stay valid until they are
             // released, which is below.
             let bytes = unsafe { std::slice::from_raw_parts_mut(data.cast(), nbytes) };
-            change(if status == EEMPTY { Borrowed::New(bytes) } else { Borrowed::Chunk(bytes) })
+            change(if status == NOERR { Borrowed::Chunk(bytes) } else { Borrowed::New(bytes) })
         };
         let result = result.and_then(|()| match self.callbacks.changed {
             // SAFETY: the arguments are what the callback is documented to get.
@@ -361,6 +371,10 @@ impl Fill for Filling {
             unsafe { buffer.set_filled(nbytes) };
         }
         Ok(Filled::Stored(nbytes))
+    }
+
+    fn is_writable(&self) -> bool {
+        self.callbacks.store.is_some()
     }
 
     fn store(&self, chunk: &[isize], bytes: &[u8]) -> Result<()> {

@@ -10,7 +10,7 @@ use super::context::{nczchunk_context, report};
 use super::{check_rank, hand_over, handle_mut, required, status, take_back};
 use crate::copy::Copier;
 use crate::error::ErrorKind;
-use crate::variable::{ByteOrder, Variable};
+use crate::variable::{ByteOrder, Variable, check_element_size};
 
 /// The largest rank: netCDF's NC_MAX_VAR_DIMS.
 pub const NCZCHUNK_MAX_RANK: usize = 1024;
@@ -22,7 +22,7 @@ pub const NCZCHUNK_ENDIAN_LITTLE: c_int = 1;
 /// Stored words have the most significant byte first; netCDF's NC_ENDIAN_BIG.
 pub const NCZCHUNK_ENDIAN_BIG: c_int = 2;
 
-/// A variable. Any number of threads may read with one at the same time, as long as none changes it.
+/// A variable. Any number of threads may use one at the same time, as long as none changes it.
 pub struct nczchunk_var(pub(super) Variable);
 
 /// A new variable of rank dimensions, with elements of typesize bytes in native byte order and a fill value of zeros.
@@ -46,11 +46,11 @@ pub unsafe extern "C" fn nczchunk_var_new(
         if rank > 0 && (dimlens.is_null() || chunklens.is_null()) {
             return Err(ErrorKind::Argument("dimlens or chunklens is NULL").into());
         }
-        let known_rank = if typesize == 0 { 0 } else { rank };
-        check_rank(known_rank)?;
+        check_element_size(typesize)?;
+        check_rank(rank)?;
         // SAFETY: neither is NULL, and by the header's general promise both have rank entries.
         let (dimlens, chunklens) =
-            unsafe { (required(dimlens, known_rank, "dimlens")?, required(chunklens, known_rank, "chunklens")?) };
+            unsafe { (required(dimlens, rank, "dimlens")?, required(chunklens, rank, "chunklens")?) };
         Ok(nczchunk_var(Variable::new(dimlens, chunklens, typesize)?))
     };
     // SAFETY: the header's general promise.
@@ -109,26 +109,29 @@ pub unsafe extern "C" fn nczchunk_var_set_word_size(var: *mut nczchunk_var, word
     status(|| unsafe { handle_mut(var, "var is NULL") }?.0.set_word_size(word_size))
 }
 
-/// Copies count elements, which are contiguous on both sides: from memory to a chunk if writing is 1, from a chunk to memory
-/// if it is 0. What the destination held before is to be freed when writing, and is nothing when reading. Returns 0 or a
-/// status, which ends the call.
-pub type nczchunk_copier = unsafe extern "C" fn(
-    user: *mut c_void,
-    writing: c_int,
-    count: usize,
-    source: *const c_void,
-    destination: *mut c_void,
-) -> c_int;
-
 /// Sets how elements are copied that are more than their bytes: pointers to text that are to be duplicated, for example.
-/// copier is called with user instead of copying bytes; NULL stands for bytes. Nothing is swapped then, and chunks must be
-/// lent. Absent chunks read as copies of the fill value or, without one, as zero bytes, which are not passed to the copier.
+/// copier is called instead of copying bytes; NULL stands for bytes. It copies count elements, which are contiguous on both
+/// sides: from memory to a chunk if writing is 1, from a chunk to memory if it is 0. What the destination held before it
+/// frees when writing; when reading that is nothing. It returns 0 or a status, which ends the call. Several threads that use
+/// the variable may call it at the same time.
+///
+/// Nothing is swapped then, and chunks must be lent: with a store that fills in chunks reads and writes give NCZCHUNK_EINVAL.
+/// Absent chunks read as copies of the fill value or, without one, as zero bytes, which are not passed to the copier. After
+/// an error some elements of a read are copied and some are not: zero the memory first, to know which.
 ///
 /// Errors: NCZCHUNK_EINVAL (var is NULL).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_set_copier(
     var: *mut nczchunk_var,
-    copier: Option<nczchunk_copier>,
+    copier: Option<
+        unsafe extern "C" fn(
+            user: *mut c_void,
+            writing: c_int,
+            count: usize,
+            source: *const c_void,
+            destination: *mut c_void,
+        ) -> c_int,
+    >,
     user: *mut c_void,
 ) -> c_int {
     status(|| {
@@ -140,7 +143,8 @@ pub unsafe extern "C" fn nczchunk_var_set_copier(
     })
 }
 
-/// Changes the current length of a dimension, counted from 0, as when an unlimited dimension has grown.
+/// Changes the current length of a dimension, counted from 0, as when an unlimited dimension has grown. A write needs the
+/// length to be current: it takes what lies beyond for nothing, and may replace it by the fill value.
 ///
 /// Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (dimlen above
 /// PTRDIFF_MAX + 1).

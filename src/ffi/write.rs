@@ -15,16 +15,16 @@ use crate::transfer::{self, Layout};
 
 /// Writes a hyperslab, as nc_put_vars does: along each dimension, count elements from start on, stride apart, from data.
 ///
-/// The arguments are those of nczchunk_read_vars. data is only read: it stays as it is whatever the variable's byte order.
+/// The arguments are those of nczchunk_read_vars. data is only read: it stays as it is whatever the variable's byte order. It
+/// must not overlap what callbacks lend.
 ///
 /// A chunk that the write covers, which is one of which every element inside the dimensions is replaced, is stored without
 /// being read; a chunk clipped by the end of a dimension, and a chunk of one element under any stride, can be covered too. Any
 /// other is fetched, or filled with the fill value if it is absent, changed, and stored. Each is stored once, in row-major
-/// order of chunk indices. What lies in a chunk outside the dimensions is fill value where a chunk is made anew.
+/// order of chunk indices. What lies outside the dimensions, in a chunk that is covered or was absent, becomes fill value.
 ///
 /// Errors found before any callback runs are those of nczchunk_read_vars, in the same order; but if any count is 0, no
-/// NCZCHUNK_EEDGE: then nothing is written. Errors of a chunk are those of reading it, NCZCHUNK_EPERM (the store cannot be
-/// written to) and what a callback for writing returned. The chunks before it have been written, it has not (unless its
+/// NCZCHUNK_EEDGE: then nothing is written. Then NCZCHUNK_EPERM (the store cannot be written to). Errors of a chunk are those of reading it and what a callback for writing returned. The chunks before it have been written, it has not (unless its
 /// callback did), those after it were not tried: nczchunk_context_chunks_done tells how many. The same call again, once the
 /// fault is gone, writes all of it.
 ///

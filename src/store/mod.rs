@@ -10,8 +10,8 @@ pub(crate) mod zstd;
 pub use buffer::Buffer;
 pub use zstd::Compression;
 
+use crate::alloc::{Scratch, Slot};
 use crate::error::{ErrorKind, Result};
-use crate::memory::{Scratch, Slot};
 use pool::Pool;
 
 /// A chunk that a lending reader gives.
@@ -22,7 +22,7 @@ pub enum Lent<'r> {
     /// A stored chunk.
     Chunk(&'r [u8]),
     /// There is none, and these are fill values in native byte order to use in its place.
-    Fill(&'r [u8]),
+    FillValues(&'r [u8]),
 }
 
 /// What a filling reader did.
@@ -39,7 +39,8 @@ pub enum Filled {
 pub enum Borrowed<'r> {
     /// A stored chunk. What it holds does not matter if the write covers the chunk.
     Chunk(&'r mut [u8]),
-    /// A chunk that was absent. Whatever it holds, it reads as the fill value where it is not written to.
+    /// A chunk that was absent: it is filled with the fill value where it is not written to. It may hold anything, but zeros
+    /// if the variable has a copier.
     New(&'r mut [u8]),
 }
 
@@ -50,9 +51,14 @@ pub trait Lend: Send + Sync {
     /// Lends a chunk.
     fn lend(&self, chunk: &[isize]) -> Result<Lent<'_>>;
 
-    /// Takes back what `lend` gave as `Chunk` or `Fill`; called once for each.
+    /// Takes back what `lend` gave as `Chunk` or `FillValues`; called once for each.
     fn release(&self, bytes: &[u8]) {
         let _ = bytes;
+    }
+
+    /// Whether chunks can be changed. A reader that can be written to says so and has `change`.
+    fn is_writable(&self) -> bool {
+        false
     }
 
     /// Has a chunk changed: gives it to `change`, once, and keeps what that made of it. If `covered`, every element of it
@@ -70,6 +76,11 @@ pub trait Fill: Send + Sync {
     /// Fetches a chunk into the buffer.
     fn fill(&self, chunk: &[isize], buffer: &mut Buffer<'_>) -> Result<Filled>;
 
+    /// Whether chunks can be stored. A reader that can be written to says so and has `store`.
+    fn is_writable(&self) -> bool {
+        false
+    }
+
     /// Stores a whole chunk.
     fn store(&self, chunk: &[isize], bytes: &[u8]) -> Result<()> {
         let _ = (chunk, bytes);
@@ -81,6 +92,15 @@ pub trait Fill: Send + Sync {
 pub(crate) enum Reader<'r> {
     Lending(Box<dyn Lend + 'r>),
     Filling(Box<dyn Fill + 'r>),
+}
+
+impl Reader<'_> {
+    pub(crate) fn is_writable(&self) -> bool {
+        match self {
+            Reader::Lending(lender) => lender.is_writable(),
+            Reader::Filling(filler) => filler.is_writable(),
+        }
+    }
 }
 
 /// A source of chunks, with the memory it needs between calls.
@@ -152,7 +172,7 @@ impl<'r> Loan<'r> {
 
 impl Drop for Loan<'_> {
     fn drop(&mut self) {
-        if let Lent::Chunk(bytes) | Lent::Fill(bytes) = self.lent {
+        if let Lent::Chunk(bytes) | Lent::FillValues(bytes) = self.lent {
             self.lender.release(bytes);
         }
     }

@@ -10,8 +10,8 @@ use zstd_sys as sys;
 
 use super::pool::Pool;
 use super::{Buffer, Fill, Filled, Lent, Loan, Reader};
+use crate::alloc::{self, Scratch};
 use crate::error::{ErrorKind, Result};
-use crate::memory::{self, Scratch};
 
 /// How chunks are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,10 +54,14 @@ impl Fill for Zstd<'_> {
         self.with_workspace(|workspace| workspace.fetch(&self.inner, chunk, buffer))
     }
 
+    fn is_writable(&self) -> bool {
+        matches!(&self.inner, Reader::Filling(inner) if inner.is_writable())
+    }
+
     fn store(&self, chunk: &[isize], bytes: &[u8]) -> Result<()> {
         let Reader::Filling(inner) = &self.inner else { return Err(ErrorKind::ReadOnly.into()) };
         self.with_workspace(|workspace| {
-            let room = memory::room(&mut workspace.compressed, compress_bound(bytes.len()))?;
+            let room = alloc::room(&mut workspace.compressed, compress_bound(bytes.len()))?;
             let mut frame = Buffer::new(room);
             lazily(&mut workspace.encoder, Encoder::new)?.encode(bytes, self.compression, &mut frame)?;
             inner.store(chunk, frame.filled())
@@ -87,14 +91,14 @@ impl Workspace {
         match inner {
             Reader::Lending(lender) => match Loan::take(lender.as_ref(), chunk)?.lent {
                 Lent::Chunk(frames) => decoder.decode(frames, buffer),
-                Lent::Absent | Lent::Fill(_) => Ok(Filled::Absent),
+                Lent::Absent | Lent::FillValues(_) => Ok(Filled::Absent),
             },
             Reader::Filling(filler) => {
                 // Room for any chunk that was compressed in one go. One in many small frames can need more: then the
                 // reader says so, and is asked once more.
                 let mut room = compress_bound(buffer.len());
                 for _ in 0..2 {
-                    let mut compressed = Buffer::new(memory::room(&mut self.compressed, room)?);
+                    let mut compressed = Buffer::new(alloc::room(&mut self.compressed, room)?);
                     let Filled::Stored(stored) = filler.fill(chunk, &mut compressed)? else {
                         return Ok(Filled::Absent);
                     };

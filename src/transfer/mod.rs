@@ -13,9 +13,9 @@ use std::mem::MaybeUninit;
 
 pub use layout::Layout;
 
+use crate::alloc;
 use crate::copy::{Destination, Source};
 use crate::error::{ErrorKind, Result};
-use crate::memory;
 use crate::plan::Plan;
 use crate::store::{Reader, Store};
 use crate::variable::Variable;
@@ -32,7 +32,7 @@ use crate::variable::Variable;
 pub fn read(variable: &Variable, plan: &Plan, store: &Store<'_>, out: &mut [u8]) -> Result<()> {
     // SAFETY: reading writes the bytes of chunks and fill values, which are initialised.
     #[allow(unsafe_code)]
-    let out: &mut [MaybeUninit<u8>] = unsafe { memory::as_uninit(out) };
+    let out: &mut [MaybeUninit<u8>] = unsafe { alloc::as_uninit(out) };
     read_to(variable, plan, &Layout::dense(plan)?, store, &mut out.into(), &mut 0)
 }
 
@@ -78,6 +78,9 @@ pub fn write_from(
     *done = 0;
     layout.check_len(data.len())?;
     check_copier(variable, store)?;
+    if plan.num_chunks() > 0 && !store.reader.is_writable() {
+        return Err(ErrorKind::ReadOnly.into());
+    }
     write::chunks(variable, plan, layout, store, data, done)
 }
 

@@ -149,12 +149,17 @@ impl<'a> Mover<'a> {
             Some(fill) => fill,
             None => self.prepare_fill(None, self.fill_axes())?,
         };
-        match self.variable.fill_value() {
-            Some(value) => self.run(&fill, value.into(), 0, memory, self.memory_offset)?,
-            None => fill.run([0].as_slice().into(), 0, memory, self.memory_offset)?,
-        }
+        self.run_fill(&fill, memory, self.memory_offset)?;
         self.fill = Some(fill);
         Ok(())
+    }
+
+    /// Runs a copy that was prepared by `prepare_fill`. Zeros stand for no fill value and are not for a copier.
+    fn run_fill(&self, fill: &StridedCopy, destination: &mut Destination<'_>, offset: usize) -> Result<()> {
+        match self.variable.fill_value() {
+            Some(value) => self.run(fill, value.into(), 0, destination, offset),
+            None => fill.run([0].as_slice().into(), 0, destination, offset),
+        }
     }
 
     /// Fills a whole chunk that is to be stored with the fill value.
@@ -163,7 +168,7 @@ impl<'a> Mover<'a> {
         let size = self.variable.element_size();
         let axis = Axis { count: chunk.len() / size, source: 0, destination: size as isize };
         let fill = self.prepare_fill(self.variable.swapped_word(), std::iter::once(axis))?;
-        fill.run(self.variable.fill_value().unwrap_or(&[0]).into(), 0, chunk, 0)
+        self.run_fill(&fill, chunk, 0)
     }
 
     /// Runs a copy with the variable's copier, if it has one.

@@ -3,10 +3,10 @@
 
 use super::layout::Layout;
 use super::mover::Mover;
+use crate::alloc::{self, Scratch};
 use crate::copy::{self, Destination};
 use crate::error::Result;
 use crate::hyperslab::Access;
-use crate::memory::{self, Scratch};
 use crate::plan::Plan;
 use crate::store::{self, Buffer, Fill, Lend, Lent, Loan, Reader, Store};
 use crate::variable::Variable;
@@ -22,23 +22,23 @@ pub(super) fn chunks(
     let mover = Mover::new(variable, plan, layout, Access::Read);
     match &store.reader {
         Reader::Lending(lender) => {
-            mover.for_each_chunk(done, |mover, chunk| read_lent(mover, lender.as_ref(), chunk, out))
+            mover.for_each_chunk(done, |mover, chunk| from_lender(mover, lender.as_ref(), chunk, out))
         }
         Reader::Filling(filler) => store.with_scratch(|scratch| {
-            mover.for_each_chunk(done, |mover, chunk| read_filled(mover, filler.as_ref(), chunk, scratch, out))
+            mover.for_each_chunk(done, |mover, chunk| from_filler(mover, filler.as_ref(), chunk, scratch, out))
         }),
     }
 }
 
-fn read_lent(mover: &mut Mover<'_>, lender: &dyn Lend, chunk: &[isize], out: &mut Destination<'_>) -> Result<()> {
+fn from_lender(mover: &mut Mover<'_>, lender: &dyn Lend, chunk: &[isize], out: &mut Destination<'_>) -> Result<()> {
     match Loan::take(lender, chunk)?.lent {
         Lent::Chunk(bytes) => mover.read_chunk(bytes, out),
-        Lent::Fill(bytes) => mover.read_fill_chunk(bytes, out),
+        Lent::FillValues(bytes) => mover.read_fill_chunk(bytes, out),
         Lent::Absent => mover.read_fill_value(out),
     }
 }
 
-fn read_filled(
+fn from_filler(
     mover: &mut Mover<'_>,
     filler: &dyn Fill,
     chunk: &[isize],
@@ -57,7 +57,7 @@ fn read_filled(
             return Ok(());
         }
     } else {
-        let mut buffer = Buffer::new(memory::room(scratch, chunk_bytes)?);
+        let mut buffer = Buffer::new(alloc::room(scratch, chunk_bytes)?);
         if store::fetch(filler, chunk, &mut buffer)? {
             return mover.read_chunk(buffer.filled(), out);
         }

@@ -3,10 +3,10 @@
 
 use super::layout::Layout;
 use super::mover::Mover;
+use crate::alloc::{self, Scratch};
 use crate::copy::{Destination, Source};
 use crate::error::Result;
 use crate::hyperslab::Access;
-use crate::memory::{self, Scratch};
 use crate::plan::Plan;
 use crate::store::{self, Borrowed, Buffer, Fill, Lend, Reader, Store};
 use crate::variable::Variable;
@@ -22,32 +22,33 @@ pub(super) fn chunks(
     let mover = Mover::new(variable, plan, layout, Access::Write);
     match &store.reader {
         Reader::Lending(lender) => {
-            mover.for_each_chunk(done, |mover, chunk| write_lent(mover, lender.as_ref(), chunk, data))
+            mover.for_each_chunk(done, |mover, chunk| to_lender(mover, lender.as_ref(), chunk, data))
         }
         Reader::Filling(filler) => store.with_scratch(|scratch| {
-            mover.for_each_chunk(done, |mover, chunk| write_filled(mover, filler.as_ref(), chunk, scratch, data))
+            mover.for_each_chunk(done, |mover, chunk| to_filler(mover, filler.as_ref(), chunk, scratch, data))
         }),
     }
 }
 
-fn write_lent(mover: &mut Mover<'_>, lender: &dyn Lend, chunk: &[isize], data: Source<'_>) -> Result<()> {
+fn to_lender(mover: &mut Mover<'_>, lender: &dyn Lend, chunk: &[isize], data: Source<'_>) -> Result<()> {
     let covered = mover.is_covered();
     lender.change(chunk, covered, &mut |borrowed| {
+        let has_copier = mover.variable().copier().is_some();
         let (bytes, is_blank) = match borrowed {
-            Borrowed::Chunk(bytes) => (bytes, covered),
+            // Elements with a copier hold something that is to be freed, and what lies outside the dimensions is left alone.
+            Borrowed::Chunk(bytes) => (bytes, covered && !has_copier),
             Borrowed::New(bytes) => (bytes, true),
         };
         let mut bytes = Destination::from(bytes);
-        // What the box leaves of a chunk without contents of its own is fill value. Elements with a copier are left as they
-        // were lent: what they point to is the lender's.
-        if is_blank && !mover.is_whole() && mover.variable().copier().is_none() {
+        // What the box leaves of a chunk without contents of its own is fill value.
+        if is_blank && !mover.is_whole() {
             mover.fill_chunk(&mut bytes)?;
         }
         mover.write_chunk(data, &mut bytes)
     })
 }
 
-fn write_filled(
+fn to_filler(
     mover: &mut Mover<'_>,
     filler: &dyn Fill,
     chunk: &[isize],
@@ -61,7 +62,7 @@ fn write_filled(
             return filler.store(chunk, bytes);
         }
     }
-    let room = memory::room(scratch, chunk_bytes)?;
+    let room = alloc::room(scratch, chunk_bytes)?;
     let must_fetch = !mover.is_covered();
     let is_filled = must_fetch && store::fetch(filler, chunk, &mut Buffer::new(room))?;
     let mut bytes = Destination::from(&mut *room);

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::{null, null_mut};
 
-use nczchunk::ffi::{memory::*, read::*, store::*, var::*, write::*};
+use nczchunk::ffi::{layout::*, read::*, store::*, var::*, write::*};
 use nczchunk::status::*;
 
 use super::var;
@@ -140,7 +140,7 @@ fn what_is_written_is_read_in_every_layout() {
             let (start, count) = (start.as_ptr(), count.as_ptr());
             assert_eq!(read(var, store, start, count, null(), imap.as_ptr(), last, null_mut()), NOERR);
             assert_eq!(row, [15, 0, 13, 0, 11]);
-            let imap = [isize::MAX, 1];
+            let imap = [1, isize::MAX];
             assert_eq!(read(var, store, start, count, null(), imap.as_ptr(), last, null_mut()), EINVAL);
 
             // All of it, plainly, after one more element through a map that is NULL.
