@@ -167,7 +167,7 @@ impl Hyperslab {
         }
         let step = |d: usize| step.map_or(1, |step| step[d]);
         for d in 0..rank {
-            if step(d) == 0 || step(d) == isize::MIN {
+            if step(d) == 0 {
                 return Err(Error::from(ErrorKind::Stride(step(d))).in_dimension(d));
             }
         }
