@@ -1,9 +1,12 @@
 /*
- * An array in memory, cut into chunks, with callbacks that lend its chunks or fill them in: what the tests read from.
+ * An array in memory, cut into chunks, with callbacks that lend its chunks or fill them in: what the tests read from and
+ * write to.
  *
  * Every element is made from its number, its row-major position in the array: elements of 1, 2, 4 and 8 bytes are that
  * number. So what a read delivers is known without reading anything: memory_array_expect checks it. The part of an edge
  * chunk that lies outside the array is junk, which must never be delivered.
+ *
+ * What a write must make of an array is done, element by element, by memory_array_put to a copy of it.
  *
  *     size_t dimlens[2] = {5, 4}, chunklens[2] = {2, 3};
  *     memory_array array;
@@ -27,7 +30,10 @@
 typedef struct memory_chunk {
     unsigned char *bytes; /* NULL: none is given, whatever the status */
     size_t nbytes;
-    int status; /* what the callbacks return for it */
+    int status;           /* what the callbacks return for it when it is read, or lent to be changed */
+    int write_status;     /* what they return for it when it is stored, or was changed */
+    unsigned char *draft; /* what is lent to be changed: kept, so that the next time it need not be allocated */
+    size_t draft_nbytes;
 } memory_chunk;
 
 typedef struct memory_array {
@@ -35,15 +41,20 @@ typedef struct memory_array {
     const size_t *dimlens, *chunklens;
     size_t num_chunks, chunk_bytes;
     memory_chunk *chunks; /* in row-major order of chunk indices */
+    /* The indices of the first of them, one per dimension; NULL: zeros. */
+    const ptrdiff_t *first_chunk;
 
-    /* What the callbacks have seen. Counted atomically, for several threads may read at once. */
+    /* What the callbacks have seen. Counted atomically, for several threads may be at work. A chunk that is lent to be
+     * changed counts as asked for unless the write covers it, for then nobody looks at what it holds. */
     long asked, released, destroyed;
-    /* Where the reader wants its data, if the test says so: direct counts the calls of fill that got a place in it. */
+    /* Calls of store and changed. */
+    long written;
+    /* Where the caller's data are, if the test says so: direct counts the calls of fill and store that got a place in it. */
     const unsigned char *data;
     size_t data_size;
     long direct;
-    /* Where the indices of the chunks asked for are written down one after another, unless NULL. */
-    ptrdiff_t *log;
+    /* Where the indices of the chunks asked for, and of those written, are put down one after another, unless NULL. */
+    ptrdiff_t *log, *write_log;
 } memory_array;
 
 /* The two ways of giving chunks. Most of what a store does must not depend on it. */
@@ -59,16 +70,16 @@ static inline void memory_array_element(const memory_array *array, size_t number
     uint16_t two = (uint16_t)number;
     uint32_t four = (uint32_t)number;
     uint64_t eight = (uint64_t)number;
+    const void *word = NULL;
 
     switch (array->typesize) {
-    case 1: memcpy(element, &one, 1); break;
-    case 2: memcpy(element, &two, 2); break;
-    case 4: memcpy(element, &four, 4); break;
-    case 8: memcpy(element, &eight, 8); break;
-    default:
-        for (size_t i = 0; i < array->typesize; i++)
-            element[i] = (unsigned char)(number + 5 * i);
+    case 1: word = &one; break;
+    case 2: word = &two; break;
+    case 4: word = &four; break;
+    case 8: word = &eight; break;
     }
+    for (size_t i = 0; i < array->typesize; i++)
+        element[i] = word ? ((const unsigned char *)word)[i] : (unsigned char)(number + 5 * i);
 }
 
 /* How many chunks there are along a dimension. */
@@ -82,24 +93,28 @@ static inline memory_chunk *memory_array_chunk(const memory_array *array, const 
 {
     size_t number = 0;
 
-    for (size_t d = 0; d < array->rank; d++)
-        number = number * memory_array_grid(array, d) + (size_t)chunk_indices[d];
-    CHECK(number < array->num_chunks);
+    for (size_t d = 0; d < array->rank; d++) {
+        ptrdiff_t first = array->first_chunk ? array->first_chunk[d] : 0;
+        size_t index = (size_t)(chunk_indices[d] - first);
+
+        CHECK(index < memory_array_grid(array, d));
+        number = number * memory_array_grid(array, d) + index;
+    }
     return &array->chunks[number];
 }
 
 /* Puts bytes in the place of a chunk. */
 static inline void memory_chunk_set(memory_chunk *chunk, const void *bytes, size_t nbytes)
 {
-    /* Exactly as long, so that memory checkers notice who reads beyond it. */
-    unsigned char *copy = malloc(nbytes > 0 ? nbytes : 1);
-
-    CHECK(copy != NULL);
+    if (chunk->bytes == NULL || chunk->nbytes != nbytes) {
+        /* Exactly as long, so that memory checkers notice who reads beyond it. */
+        free(chunk->bytes);
+        chunk->bytes = malloc(nbytes > 0 ? nbytes : 1);
+        CHECK(chunk->bytes != NULL);
+        chunk->nbytes = nbytes;
+    }
     if (nbytes > 0)
-        memcpy(copy, bytes, nbytes);
-    free(chunk->bytes);
-    chunk->bytes = copy;
-    chunk->nbytes = nbytes;
+        memcpy(chunk->bytes, bytes, nbytes);
 }
 
 /* Takes a chunk away: the callbacks answer with this status, NCZCHUNK_EEMPTY for one that is absent. */
@@ -169,8 +184,10 @@ static inline void memory_array_init(memory_array *array, size_t rank, const siz
 
 static inline void memory_array_clear(memory_array *array)
 {
-    for (size_t c = 0; c < array->num_chunks; c++)
+    for (size_t c = 0; c < array->num_chunks; c++) {
         free(array->chunks[c].bytes);
+        free(array->chunks[c].draft);
+    }
     free(array->chunks);
     array->chunks = NULL;
 }
@@ -198,8 +215,8 @@ static inline int foreign_endian(void)
     return *(const unsigned char *)&one == 1 ? NCZCHUNK_ENDIAN_BIG : NCZCHUNK_ENDIAN_LITTLE;
 }
 
-/* Common to all callbacks: counts the call, writes it down, finds the chunk. */
-static inline const memory_chunk *memory_array_ask(memory_array *array, size_t rank, const ptrdiff_t *chunk_indices)
+/* Common to the callbacks for reading: counts the call, writes it down, finds the chunk. */
+static inline memory_chunk *memory_array_ask(memory_array *array, size_t rank, const ptrdiff_t *chunk_indices)
 {
     long call = __atomic_fetch_add(&array->asked, 1, __ATOMIC_RELAXED);
 
@@ -227,21 +244,90 @@ static inline void memory_array_release(void *user, const void *data)
     __atomic_fetch_add(&array->released, 1, __ATOMIC_RELAXED);
 }
 
+/* Whether nbytes from place on are a part of the caller's data. */
+static inline int memory_array_is_direct(const memory_array *array, const void *place, size_t nbytes)
+{
+    uintptr_t from = (uintptr_t)place, data = (uintptr_t)array->data;
+
+    if (array->data == NULL || from < data || from - data >= array->data_size)
+        return 0;
+    CHECK(nbytes <= array->data_size - (from - data));
+    return 1;
+}
+
 static inline int memory_array_fill(void *user, size_t rank, const ptrdiff_t *chunk_indices, void *buffer, size_t size,
                                     size_t *nbytes)
 {
     memory_array *array = user;
     const memory_chunk *chunk = memory_array_ask(array, rank, chunk_indices);
-    uintptr_t place = (uintptr_t)buffer, data = (uintptr_t)array->data;
 
-    if (array->data != NULL && place >= data && place - data < array->data_size) {
-        CHECK(size <= array->data_size - (place - data));
+    if (memory_array_is_direct(array, buffer, size))
         __atomic_fetch_add(&array->direct, 1, __ATOMIC_RELAXED);
-    }
     if (chunk->bytes != NULL && chunk->nbytes <= size)
         memcpy(buffer, chunk->bytes, chunk->nbytes);
     *nbytes = chunk->nbytes;
     return chunk->status;
+}
+
+/* Lends a draft of the chunk. A chunk that was absent, or is covered, is poison: what it holds does not matter. */
+static inline int memory_array_lend_to_write(void *user, size_t rank, const ptrdiff_t *chunk_indices, int covered,
+                                             void **data, size_t *nbytes)
+{
+    memory_array *array = user;
+    memory_chunk *chunk = covered ? memory_array_chunk(array, chunk_indices) : memory_array_ask(array, rank, chunk_indices);
+    int is_absent = chunk->status == NCZCHUNK_EEMPTY || chunk->status == NCZCHUNK_ENOOBJECT;
+    int is_new = covered || is_absent;
+
+    CHECK(rank == array->rank);
+    CHECK(covered == 0 || covered == 1);
+    if (chunk->status != NCZCHUNK_NOERR && !is_new)
+        return chunk->status;
+    *nbytes = is_new ? array->chunk_bytes : chunk->nbytes;
+    if (chunk->draft == NULL || chunk->draft_nbytes != *nbytes) {
+        free(chunk->draft);
+        chunk->draft = malloc(*nbytes > 0 ? *nbytes : 1);
+        CHECK(chunk->draft != NULL);
+        chunk->draft_nbytes = *nbytes;
+    }
+    if (is_new)
+        memset(chunk->draft, 0xDD, *nbytes);
+    else
+        memcpy(chunk->draft, chunk->bytes, *nbytes);
+    *data = chunk->draft;
+    return is_absent ? NCZCHUNK_EEMPTY : NCZCHUNK_NOERR;
+}
+
+/* Common to the callbacks for writing: counts the call, writes it down, puts the bytes in the chunk's place. */
+static inline int memory_array_write(memory_array *array, size_t rank, const ptrdiff_t *chunk_indices, const void *bytes,
+                                     size_t nbytes)
+{
+    memory_chunk *chunk = memory_array_chunk(array, chunk_indices);
+    long call = __atomic_fetch_add(&array->written, 1, __ATOMIC_RELAXED);
+
+    CHECK(rank == array->rank);
+    if (array->write_log != NULL && rank > 0)
+        memcpy(array->write_log + (size_t)call * rank, chunk_indices, rank * sizeof *chunk_indices);
+    if (chunk->write_status == NCZCHUNK_NOERR) {
+        memory_chunk_set(chunk, bytes, nbytes);
+        chunk->status = NCZCHUNK_NOERR;
+    }
+    return chunk->write_status;
+}
+
+static inline int memory_array_changed(void *user, size_t rank, const ptrdiff_t *chunk_indices)
+{
+    const memory_chunk *chunk = memory_array_chunk(user, chunk_indices);
+    return memory_array_write(user, rank, chunk_indices, chunk->draft, chunk->draft_nbytes);
+}
+
+static inline int memory_array_save(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void *data,
+                                    size_t nbytes)
+{
+    memory_array *array = user;
+
+    if (memory_array_is_direct(array, data, nbytes))
+        __atomic_fetch_add(&array->direct, 1, __ATOMIC_RELAXED);
+    return memory_array_write(array, rank, chunk_indices, data, nbytes);
 }
 
 static inline void memory_array_destroy(void *user)
@@ -253,19 +339,27 @@ static inline void memory_array_destroy(void *user)
 /* The callbacks of this array, in the two structures that the library takes. */
 static inline nczchunk_lending_callbacks memory_array_lending(memory_array *array)
 {
-    nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks, .user = array, .lend = memory_array_lend, .release = memory_array_release,
-                                            memory_array_destroy};
+    nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks,
+                                            .user = array,
+                                            .lend = memory_array_lend,
+                                            .release = memory_array_release,
+                                            .destroy = memory_array_destroy,
+                                            .lend_to_write = memory_array_lend_to_write,
+                                            .changed = memory_array_changed};
     return callbacks;
 }
 
 static inline nczchunk_filling_callbacks memory_array_filling(memory_array *array)
 {
-    nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks, .user = array, .fill = memory_array_fill,
-                                            .destroy = memory_array_destroy};
+    nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks,
+                                            .user = array,
+                                            .fill = memory_array_fill,
+                                            .destroy = memory_array_destroy,
+                                            .store = memory_array_save};
     return callbacks;
 }
 
-/* A store that reads from the array. */
+/* A store that reads from the array and writes to it. */
 static inline nczchunk_store *memory_array_store(memory_array *array, store_kind kind)
 {
     nczchunk_lending_callbacks lending = memory_array_lending(array);
@@ -320,6 +414,119 @@ static inline void memory_array_expect(const memory_array *array, const size_t *
         if (memcmp((const unsigned char *)data + e * array->typesize, expected, array->typesize) != 0)
             CHECK_FAILED("element %zu of what was read is not element %zu of the array", e, number);
     }
+}
+
+/* --- What a write must make of the array. */
+
+/* A copy of an array with all its chunks. */
+static inline memory_array memory_array_copy(const memory_array *array)
+{
+    memory_array copy;
+
+    memory_array_init_absent(&copy, array->rank, array->dimlens, array->chunklens, array->typesize);
+    copy.first_chunk = array->first_chunk;
+    for (size_t c = 0; c < array->num_chunks; c++) {
+        copy.chunks[c].status = array->chunks[c].status;
+        if (array->chunks[c].bytes != NULL)
+            memory_chunk_set(&copy.chunks[c], array->chunks[c].bytes, array->chunks[c].nbytes);
+    }
+    return copy;
+}
+
+/* Where element number e of a hyperslab is: in which chunk, and which element of it. */
+static inline size_t memory_array_find(const memory_array *array, const size_t *start, const size_t *count,
+                                       const ptrdiff_t *stride, size_t e, size_t *element)
+{
+    size_t chunk = 0, chunk_weight = 1, element_weight = 1;
+
+    *element = 0;
+    for (size_t d = array->rank; d-- > 0;) {
+        size_t n = count ? count[d] : array->dimlens[d];
+        size_t index = (start ? start[d] : 0) + e % n * (stride ? (size_t)stride[d] : 1);
+
+        e /= n;
+        chunk += index / array->chunklens[d] * chunk_weight;
+        *element += index % array->chunklens[d] * element_weight;
+        chunk_weight *= memory_array_grid(array, d);
+        element_weight *= array->chunklens[d];
+    }
+    return chunk;
+}
+
+/* How many elements a hyperslab has in each chunk, in memory to be freed. */
+static inline size_t *memory_array_elements(const memory_array *array, const size_t *start, const size_t *count,
+                                            const ptrdiff_t *stride)
+{
+    size_t *elements = calloc(array->num_chunks + 1, sizeof *elements), total = 1, element;
+
+    CHECK(elements != NULL);
+    for (size_t d = 0; d < array->rank; d++)
+        total *= count ? count[d] : array->dimlens[d];
+    for (size_t e = 0; e < total; e++)
+        elements[memory_array_find(array, start, count, stride, e, &element)]++;
+    return elements;
+}
+
+/* Writes data to a hyperslab of the array, as the library must. A chunk that was absent, or of which every element inside
+ * the array is written, is made anew: the fill value is all it has besides. Returns how many were not, and so must be read;
+ * in written, unless it is NULL, how many chunks are written. */
+static inline size_t memory_array_put(memory_array *array, const size_t *start, const size_t *count,
+                                      const ptrdiff_t *stride, const void *fill_value, const void *data, size_t *written)
+{
+    static const unsigned char zeros[64];
+    size_t *selected = memory_array_elements(array, start, count, stride);
+    size_t *inside = memory_array_elements(array, NULL, NULL, NULL);
+    size_t total = 0, read = 0, chunks = 0, size = array->typesize;
+    unsigned char *fresh = malloc(array->chunk_bytes);
+
+    CHECK(fresh != NULL && size <= sizeof zeros);
+    for (size_t b = 0; b < array->chunk_bytes; b += size)
+        memcpy(fresh + b, fill_value ? fill_value : zeros, size);
+    for (size_t c = 0; c < array->num_chunks; c++) {
+        memory_chunk *chunk = &array->chunks[c];
+
+        total += selected[c];
+        if (selected[c] == 0)
+            continue;
+        chunks++;
+        read += selected[c] < inside[c];
+        if (selected[c] == inside[c] || chunk->bytes == NULL)
+            memory_chunk_set(chunk, fresh, array->chunk_bytes);
+        chunk->status = NCZCHUNK_NOERR;
+    }
+    for (size_t e = 0; e < total; e++) {
+        size_t element, c = memory_array_find(array, start, count, stride, e, &element);
+        memcpy(array->chunks[c].bytes + element * size, (const unsigned char *)data + e * size, size);
+    }
+    if (written != NULL)
+        *written = chunks;
+    free(fresh);
+    free(inside);
+    free(selected);
+    return read;
+}
+
+/* Checks that two arrays have the same chunks, to the last byte. */
+static inline void memory_array_check_same(const memory_array *array, const memory_array *expected)
+{
+    CHECK_EQ(array->num_chunks, expected->num_chunks);
+    for (size_t c = 0; c < array->num_chunks; c++) {
+        const memory_chunk *chunk = &array->chunks[c], *other = &expected->chunks[c];
+
+        if (chunk->status != other->status || (chunk->bytes == NULL) != (other->bytes == NULL))
+            CHECK_FAILED("chunk %zu has the status %d, not %d", c, chunk->status, other->status);
+        CHECK_EQ(chunk->nbytes, other->nbytes);
+        for (size_t b = 0; chunk->bytes != NULL && b < chunk->nbytes; b++)
+            if (chunk->bytes[b] != other->bytes[b])
+                CHECK_FAILED("byte %zu of chunk %zu is %d, not %d", b, c, chunk->bytes[b], other->bytes[b]);
+    }
+}
+
+/* Makes data to write: elements with numbers from 1000 on, which no test array has. */
+static inline void memory_array_make_data(const memory_array *array, size_t elements, void *data)
+{
+    for (size_t e = 0; e < elements; e++)
+        memory_array_element(array, 1000 + e, (unsigned char *)data + e * array->typesize);
 }
 
 #endif

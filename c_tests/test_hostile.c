@@ -57,6 +57,8 @@ static void null_in_place_of_a_variable(void)
     CHECK_EQ(nczchunk_var_set_word_size(NULL, 4), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_var_set_dimlen(NULL, 0, 4), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_read_vars(NULL, f.store, zeros, NULL, NULL, f.data, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_set_copier(NULL, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_set_origin(NULL, 0, 0), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_plan_new(NULL, zeros, NULL, NULL, NCZCHUNK_READ, &plan, NULL), NCZCHUNK_EINVAL);
     CHECK(plan == NULL);
     CHECK_EQ(f.data[0], -1);
@@ -102,6 +104,54 @@ static void null_in_place_of_data(void)
     close_fixture(&f);
 }
 
+/* The functions for writing and for other layouts of memory, with a NULL in each of their places. */
+static void null_in_place_of_what_is_written(void)
+{
+    const ptrdiff_t imap[2] = {4, 1}, strides[2] = {16, 4};
+    memory_array before;
+    fixture f;
+
+    open_fixture(&f);
+    before = memory_array_copy(&f.array);
+    CHECK_EQ(nczchunk_write_vars(NULL, f.store, zeros, NULL, NULL, f.data, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_write_vars(f.var, NULL, zeros, NULL, NULL, f.data, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_write_vars(f.var, f.store, NULL, NULL, NULL, f.data, NULL), NCZCHUNK_EINVALCOORDS);
+    CHECK_EQ(nczchunk_write_vars(f.var, f.store, zeros, NULL, NULL, NULL, NULL), NCZCHUNK_EINVAL);
+
+    CHECK_EQ(nczchunk_read_varm(NULL, f.store, zeros, NULL, NULL, imap, f.data, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_read_varm(f.var, NULL, zeros, NULL, NULL, imap, f.data, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_read_varm(f.var, f.store, NULL, NULL, NULL, imap, f.data, NULL), NCZCHUNK_EINVALCOORDS);
+    CHECK_EQ(nczchunk_read_varm(f.var, f.store, zeros, NULL, NULL, imap, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_read_varm(f.var, f.store, zeros, NULL, NULL, NULL, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_write_varm(NULL, f.store, zeros, NULL, NULL, imap, f.data, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_write_varm(f.var, NULL, zeros, NULL, NULL, imap, f.data, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_write_varm(f.var, f.store, NULL, NULL, NULL, imap, f.data, NULL), NCZCHUNK_EINVALCOORDS);
+    CHECK_EQ(nczchunk_write_varm(f.var, f.store, zeros, NULL, NULL, imap, NULL, NULL), NCZCHUNK_EINVAL);
+
+    CHECK_EQ(nczchunk_read_strided(NULL, f.store, zeros, dimlens, NULL, f.data, 80, 0, strides, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_read_strided(f.var, NULL, zeros, dimlens, NULL, f.data, 80, 0, strides, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_read_strided(f.var, f.store, NULL, dimlens, NULL, f.data, 80, 0, strides, NULL),
+             NCZCHUNK_EINVALCOORDS);
+    CHECK_EQ(nczchunk_read_strided(f.var, f.store, zeros, NULL, NULL, f.data, 80, 0, strides, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_read_strided(f.var, f.store, zeros, dimlens, NULL, NULL, 80, 0, strides, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_read_strided(f.var, f.store, zeros, dimlens, NULL, f.data, 80, 0, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_write_strided(NULL, f.store, zeros, dimlens, NULL, f.data, 80, 0, strides, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_write_strided(f.var, NULL, zeros, dimlens, NULL, f.data, 80, 0, strides, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_write_strided(f.var, f.store, NULL, dimlens, NULL, f.data, 80, 0, strides, NULL),
+             NCZCHUNK_EINVALCOORDS);
+    CHECK_EQ(nczchunk_write_strided(f.var, f.store, zeros, NULL, NULL, f.data, 80, 0, strides, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_write_strided(f.var, f.store, zeros, dimlens, NULL, NULL, 80, 0, strides, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_write_strided(f.var, f.store, zeros, dimlens, NULL, f.data, 80, 0, NULL, NULL), NCZCHUNK_EINVAL);
+
+    for (size_t i = 0; i < 20; i++)
+        CHECK_EQ(f.data[i], -1);
+    CHECK_EQ(f.array.asked + f.array.written, 0);
+    memory_array_check_same(&f.array, &before);
+    CHECK_EQ(nczchunk_context_chunks_done(NULL), 0);
+    memory_array_clear(&before);
+    close_fixture(&f);
+}
+
 static void null_in_place_of_a_plan(void)
 {
     nczchunk_plan_totals totals = {.chunks = 7};
@@ -118,6 +168,9 @@ static void null_in_place_of_a_plan(void)
     CHECK_EQ(nczchunk_plan_chunk(NULL, 0, box, &covered), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_plan_chunk(plan, 0, NULL, &covered), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_plan_chunk(plan, SIZE_MAX, box, &covered), NCZCHUNK_EINVALCOORDS);
+    CHECK_EQ(nczchunk_plan_shares_chunks(NULL, plan, &covered), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_plan_shares_chunks(plan, NULL, &covered), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_plan_shares_chunks(plan, plan, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(totals.chunks, 7);
     CHECK_EQ(box[0].iocount, 7);
     CHECK_EQ(covered, 7);
@@ -193,6 +246,18 @@ static void callbacks_of_an_older_program(void)
     CHECK_EQ(f.array.destroyed, 0);
     CHECK_OK(store_of_size(&f, &callbacks, offsetof(nczchunk_lending_callbacks, release)));
     CHECK_EQ(f.array.released, 6);
+    /* Before there was writing, a store could be read only. */
+    {
+        const size_t one[2] = {1, 1};
+        nczchunk_store *store;
+
+        callbacks.known.struct_size = offsetof(nczchunk_lending_callbacks, lend_to_write);
+        CHECK_OK(nczchunk_store_lending(&callbacks.known, &store));
+        CHECK_EQ(nczchunk_write_vars(f.var, store, zeros, one, NULL, f.data, NULL), NCZCHUNK_EPERM);
+        CHECK_EQ(f.array.written, 0);
+        nczchunk_store_free(store);
+        f.array.destroyed = 0;
+    }
     /* Without lend there is no store. */
     CHECK_EQ(store_of_size(&f, &callbacks, offsetof(nczchunk_lending_callbacks, lend)), NCZCHUNK_EINVAL);
     CHECK_EQ(store_of_size(&f, &callbacks, sizeof(size_t)), NCZCHUNK_EINVAL);
@@ -258,6 +323,17 @@ typedef struct far_store {
     ptrdiff_t last[2];
 } far_store;
 
+static int far_save(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void *data, size_t nbytes)
+{
+    far_store *s = user;
+
+    CHECK_EQ(nbytes, 1);
+    CHECK_EQ(*(const unsigned char *)data, 43);
+    s->asked++;
+    memcpy(s->last, chunk_indices, rank * sizeof *chunk_indices);
+    return 0;
+}
+
 static int far_fill(void *user, size_t rank, const ptrdiff_t *chunk_indices, void *buffer, size_t size, size_t *nbytes)
 {
     far_store *s = user;
@@ -272,7 +348,7 @@ static int far_fill(void *user, size_t rank, const ptrdiff_t *chunk_indices, voi
 
 static nczchunk_store *open_far_store(far_store *s)
 {
-    nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks, .user = s, .fill = far_fill};
+    nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks, .user = s, .fill = far_fill, .store = far_save};
     nczchunk_store *store;
 
     memset(s, 0, sizeof *s);
@@ -300,6 +376,23 @@ static void the_largest_array(void)
                                 (const ptrdiff_t[2]){PTRDIFF_MAX, PTRDIFF_MAX}, data, NULL));
     CHECK_EQ(s.asked, 1 + 4);
     CHECK_EQ(data[3], 42);
+
+    /* Written, it is no farther; nor are two elements that lie as far apart as can be, the second below the first. */
+    {
+        const ptrdiff_t back[2] = {-PTRDIFF_MAX, PTRDIFF_MIN}, strides[2] = {2, 1};
+        const size_t near_end[2] = {PTRDIFF_MAX, 5}, two_by_one[2] = {2, 1};
+
+        memset(data, 43, sizeof data);
+        CHECK_OK(nczchunk_write_vars(var, store, last, ones, NULL, data, NULL));
+        CHECK_EQ(s.last[0], PTRDIFF_MAX);
+        CHECK_OK(nczchunk_write_vars(var, store, zeros, (const size_t[2]){2, 2},
+                                     (const ptrdiff_t[2]){PTRDIFF_MAX, PTRDIFF_MAX}, data, NULL));
+        CHECK_EQ(s.asked, 5 + 1 + 4);
+        CHECK_OK(nczchunk_write_strided(var, store, near_end, two_by_one, back, data, sizeof data, 0, strides, NULL));
+        CHECK_EQ(s.asked, 10 + 2);
+        CHECK_EQ(s.last[0], PTRDIFF_MAX);
+        CHECK_EQ(s.last[1], 5);
+    }
     nczchunk_store_free(store);
     nczchunk_var_free(var);
 }
@@ -328,6 +421,8 @@ static void selections_that_no_memory_holds(void)
         CHECK_EQ(nczchunk_read_vars(var, store, zeros, selections[i].count, NULL, &data, NULL), selections[i].status);
         CHECK_EQ(nczchunk_plan_new(var, zeros, selections[i].count, NULL, NCZCHUNK_READ, &plan, NULL), selections[i].status);
         CHECK((plan == NULL) == (selections[i].status != 0));
+        CHECK_EQ(nczchunk_write_vars(var, store, zeros, selections[i].count, NULL, &data, NULL),
+                 selections[i].count[1] == 0 ? NCZCHUNK_NOERR : selections[i].status);
         CHECK_EQ(data, 7);
         nczchunk_plan_free(plan);
     }
@@ -351,6 +446,7 @@ static void a_chunk_that_no_memory_holds(void)
             CHECK_OK(nczchunk_store_wrap_zstd(store, NULL));
         CHECK_OK(nczchunk_var_new(1, &large, &large, 1, &var, NULL));
         CHECK_EQ(nczchunk_read_vars(var, store, &zero, &one, NULL, &data, NULL), NCZCHUNK_ENOMEM);
+        CHECK_EQ(nczchunk_write_vars(var, store, &zero, &one, NULL, &data, NULL), NCZCHUNK_ENOMEM);
         CHECK_EQ(s.asked, 0);
         CHECK_EQ(data, 7);
         nczchunk_store_free(store);
@@ -363,6 +459,7 @@ int main(void)
     null_in_place_of_a_variable();
     null_in_place_of_a_store();
     null_in_place_of_data();
+    null_in_place_of_what_is_written();
     null_in_place_of_a_plan();
     null_in_place_of_a_context();
     callbacks_of_a_newer_program();

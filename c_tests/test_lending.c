@@ -2,12 +2,13 @@
  * What a lending callback may rely on: every chunk is given back, once, before the next is asked for.
  *
  * That is what netCDF-C's NCZarr layer needs. Its reader returns a pointer into a cache, which is valid until the next
- * call of the reader; the few lines of lend_from_ncz_reader make it a lending callback.
+ * call of the reader, and whoever writes there tells the cache. A few lines make them callbacks for reading and writing.
  */
 #include "memory_array.h"
 
-/* netCDF-C's type, from its internal zchunking.h. */
+/* netCDF-C's reader, from its internal zchunking.h, and the like for what tells its cache that a chunk has changed. */
 typedef int (*NCZ_reader)(void *source, unsigned long long *chunkindices, void **chunkdata);
+typedef int (*NCZ_modifier)(void *source, const unsigned long long *chunkindices);
 
 /* --- From here to the next line is all that netCDF-C needs. */
 
@@ -15,9 +16,18 @@ typedef int (*NCZ_reader)(void *source, unsigned long long *chunkindices, void *
 
 typedef struct ncz_shim {
     NCZ_reader reader;
+    NCZ_modifier modifier;
     void *source;
     size_t chunk_bytes;
 } ncz_shim;
+
+/* A scalar is one-dimensional to netCDF-C: its chunk has the index 0. */
+static void to_ncz_indices(unsigned long long indices[MAX_RANK], size_t rank, const ptrdiff_t *chunk_indices)
+{
+    indices[0] = 0;
+    for (size_t d = 0; d < rank; d++)
+        indices[d] = (unsigned long long)chunk_indices[d];
+}
 
 static int lend_from_ncz_reader(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void **data,
                                 size_t *nbytes)
@@ -27,30 +37,79 @@ static int lend_from_ncz_reader(void *user, size_t rank, const ptrdiff_t *chunk_
     void *chunk = NULL;
     int status;
 
-    for (size_t d = 0; d < rank; d++)
-        indices[d] = (unsigned long long)chunk_indices[d];
+    to_ncz_indices(indices, rank, chunk_indices);
     status = shim->reader(shim->source, indices, &chunk);
     *data = chunk;
     *nbytes = shim->chunk_bytes;
     return status;
 }
 
+/* The cache lends chunks to be changed in the same way. It has no use for covered. */
+static int lend_from_ncz_reader_to_write(void *user, size_t rank, const ptrdiff_t *chunk_indices, int covered, void **data,
+                                         size_t *nbytes)
+{
+    const void *chunk = NULL;
+    int status = lend_from_ncz_reader(user, rank, chunk_indices, &chunk, nbytes);
+
+    (void)covered;
+    *data = (void *)chunk;
+    return status;
+}
+
+static int tell_ncz_modifier(void *user, size_t rank, const ptrdiff_t *chunk_indices)
+{
+    const ncz_shim *shim = user;
+    unsigned long long indices[MAX_RANK];
+
+    to_ncz_indices(indices, rank, chunk_indices);
+    return shim->modifier(shim->source, indices);
+}
+
+static nczchunk_store *open_ncz_store(ncz_shim *shim)
+{
+    const nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks,
+                                                  .user = shim,
+                                                  .lend = lend_from_ncz_reader,
+                                                  .lend_to_write = lend_from_ncz_reader_to_write,
+                                                  .changed = tell_ncz_modifier};
+    nczchunk_store *store;
+
+    CHECK_OK(nczchunk_store_lending(&callbacks, &store));
+    return store;
+}
+
 /* --- */
 
 /* The strictest cache there can be: it holds one chunk, and the next call destroys it. Whoever still uses a chunk then
- * reads poison, or memory that is no longer there. */
+ * reads poison, or memory that is no longer there. A chunk that was changed is stored before; a chunk that nobody said
+ * was changed is not. */
 typedef struct one_chunk_cache {
     memory_array *array;
     const void *fill_value; /* absent chunks are made of it, unless NULL */
     unsigned char *chunk;
+    memory_chunk *place; /* where the chunk belongs */
+    int is_modified;
 } one_chunk_cache;
 
 static void cache_drop(one_chunk_cache *cache)
 {
+    if (cache->is_modified) {
+        memory_chunk_set(cache->place, cache->chunk, cache->array->chunk_bytes);
+        cache->place->status = NCZCHUNK_NOERR;
+    }
     if (cache->chunk != NULL)
         memset(cache->chunk, 0xDD, cache->array->chunk_bytes);
     free(cache->chunk);
     cache->chunk = NULL;
+    cache->is_modified = 0;
+}
+
+static void from_ncz_indices(ptrdiff_t indices[MAX_RANK], size_t rank, const unsigned long long *chunkindices)
+{
+    for (size_t d = 0; d < rank; d++)
+        indices[d] = (ptrdiff_t)chunkindices[d];
+    if (rank == 0)
+        CHECK_EQ(chunkindices[0], 0);
 }
 
 static int cache_read(void *source, unsigned long long *chunkindices, void **chunkdata)
@@ -58,14 +117,14 @@ static int cache_read(void *source, unsigned long long *chunkindices, void **chu
     one_chunk_cache *cache = source;
     memory_array *array = cache->array;
     ptrdiff_t indices[MAX_RANK];
-    const memory_chunk *chunk;
+    memory_chunk *chunk;
 
-    for (size_t d = 0; d < array->rank; d++)
-        indices[d] = (ptrdiff_t)chunkindices[d];
+    from_ncz_indices(indices, array->rank, chunkindices);
     chunk = memory_array_ask(array, array->rank, indices);
     cache_drop(cache);
     if (chunk->bytes == NULL && cache->fill_value == NULL)
         return chunk->status;
+    cache->place = chunk;
     cache->chunk = malloc(array->chunk_bytes);
     CHECK(cache->chunk != NULL);
     for (size_t b = 0; b < array->chunk_bytes; b += array->typesize)
@@ -74,19 +133,32 @@ static int cache_read(void *source, unsigned long long *chunkindices, void **chu
     return chunk->status;
 }
 
+/* Only the chunk that was asked for last can be said to have changed, and only once. */
+static int cache_modify(void *source, const unsigned long long *chunkindices)
+{
+    one_chunk_cache *cache = source;
+    ptrdiff_t indices[MAX_RANK];
+
+    from_ncz_indices(indices, cache->array->rank, chunkindices);
+    CHECK(cache->chunk != NULL);
+    CHECK(cache->place == memory_array_chunk(cache->array, indices));
+    CHECK(!cache->is_modified);
+    cache->is_modified = 1;
+    cache->array->written++;
+    return NCZCHUNK_NOERR;
+}
+
 static const size_t dimlens[2] = {5, 4}, chunklens[2] = {2, 3}, zeros[2] = {0, 0};
 
 /* Reads the whole array through the shim, and checks it. */
 static void check_read_through_shim(memory_array *array, nczchunk_var *var, const void *cache_fill,
                                     const void *expected_fill)
 {
-    one_chunk_cache cache = {array, cache_fill, NULL};
-    ncz_shim shim = {cache_read, &cache, array->chunk_bytes};
-    nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks, .user = &shim, .lend = lend_from_ncz_reader};
-    nczchunk_store *store;
+    one_chunk_cache cache = {.array = array, .fill_value = cache_fill};
+    ncz_shim shim = {cache_read, cache_modify, &cache, array->chunk_bytes};
+    nczchunk_store *store = open_ncz_store(&shim);
     int data[20];
 
-    CHECK_OK(nczchunk_store_lending(&callbacks, &store));
     array->asked = 0;
     CHECK_OK(nczchunk_read_vars(var, store, zeros, NULL, NULL, data, NULL));
     memory_array_expect(array, zeros, NULL, NULL, expected_fill, data);
@@ -127,6 +199,88 @@ static void a_chunk_of_fill_values_is_used_and_not_swapped(void)
     check_read_through_shim(&array, var, &of_cache, &of_cache);
     /* A reader that lends nothing leaves it to the variable. */
     check_read_through_shim(&array, var, NULL, &of_variable);
+    nczchunk_var_free(var);
+    memory_array_clear(&array);
+}
+
+/* Writes a hyperslab through the shim to an array of which two chunks are absent. Each of the chunks touched is asked for
+ * once, and said to have changed once, while it is the one on loan. */
+static void check_write_through_shim(const size_t *start, const size_t *count, const ptrdiff_t *stride, size_t chunks,
+                                     int is_foreign)
+{
+    const int of_cache = 7, of_variable = -1;
+    one_chunk_cache cache = {.fill_value = &of_cache};
+    ncz_shim shim = {cache_read, cache_modify, &cache, 0};
+    nczchunk_store *store = open_ncz_store(&shim);
+    memory_array array, expected;
+    nczchunk_var *var;
+    int data[20];
+
+    memory_array_init(&array, 2, dimlens, chunklens, sizeof(int));
+    memory_chunk_remove(&array.chunks[1], NCZCHUNK_EEMPTY);
+    memory_chunk_remove(&array.chunks[2], NCZCHUNK_EEMPTY);
+    memory_array_make_data(&array, 20, data);
+    expected = memory_array_copy(&array);
+    memory_array_put(&expected, start, count, stride, &of_variable, data, NULL);
+    var = memory_array_var(&array);
+    CHECK_OK(nczchunk_var_set_fill_value(var, &of_variable));
+    if (is_foreign) {
+        memory_array_swap(&array, sizeof(int));
+        memory_array_swap(&expected, sizeof(int));
+        CHECK_OK(nczchunk_var_set_endian(var, foreign_endian()));
+    }
+    cache.array = &array;
+    shim.chunk_bytes = array.chunk_bytes;
+
+    CHECK_OK(nczchunk_write_vars(var, store, start, count, stride, data, NULL));
+    CHECK_EQ(array.asked, chunks);
+    CHECK_EQ(array.written, chunks);
+    cache_drop(&cache);
+    memory_array_check_same(&array, &expected);
+
+    nczchunk_store_free(store);
+    nczchunk_var_free(var);
+    memory_array_clear(&expected);
+    memory_array_clear(&array);
+}
+
+static void ncz_cache_can_be_written_to(void)
+{
+    const size_t start[2] = {1, 0}, count[2] = {2, 2};
+    const ptrdiff_t stride[2] = {2, 2};
+
+    for (int is_foreign = 0; is_foreign < 2; is_foreign++) {
+        check_write_through_shim(zeros, NULL, NULL, 6, is_foreign);
+        check_write_through_shim(start, count, NULL, 2, is_foreign);
+        check_write_through_shim(start, count, stride, 2, is_foreign);
+        check_write_through_shim(start, (const size_t[2]){0, 2}, NULL, 0, is_foreign);
+    }
+}
+
+/* A scalar's chunk is said to have changed like any other: otherwise the second number would never be stored. */
+static void a_scalar_in_ncz_cache_changes_each_time(void)
+{
+    memory_array array;
+    one_chunk_cache cache = {.array = &array};
+    ncz_shim shim = {cache_read, cache_modify, &cache, sizeof(int)};
+    nczchunk_store *store = open_ncz_store(&shim);
+    const int fill_value = 7, numbers[2] = {17, 42};
+    nczchunk_var *var;
+
+    memory_array_init_absent(&array, 0, NULL, NULL, sizeof(int));
+    cache.fill_value = &fill_value;
+    var = memory_array_var(&array);
+    for (long i = 0; i < 2; i++) {
+        int value = -1;
+
+        CHECK_OK(nczchunk_write_vars(var, store, NULL, NULL, NULL, &numbers[i], NULL));
+        CHECK_EQ(array.written, i + 1);
+        cache_drop(&cache);
+        CHECK_OK(nczchunk_read_vars(var, store, NULL, NULL, NULL, &value, NULL));
+        CHECK_EQ(value, numbers[i]);
+    }
+    cache_drop(&cache);
+    nczchunk_store_free(store);
     nczchunk_var_free(var);
     memory_array_clear(&array);
 }
@@ -258,6 +412,8 @@ int main(void)
 {
     ncz_reader_fits();
     a_chunk_of_fill_values_is_used_and_not_swapped();
+    ncz_cache_can_be_written_to();
+    a_scalar_in_ncz_cache_changes_each_time();
     every_chunk_is_given_back_once();
     chunks_of_fill_values_are_given_back_too();
     chunks_of_the_wrong_length_are_given_back_too();

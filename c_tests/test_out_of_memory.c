@@ -247,6 +247,116 @@ static int large_zstd_read(long n)
     return read_scene(LARGE, FILLING, 1, n);
 }
 
+/* --- Writing. */
+
+/* The ways to write a whole array, or its first element alone. */
+typedef enum write_kind { DENSE, MAPPED, STRIDED, ONE_ELEMENT } write_kind;
+
+static int write_as(write_kind how, const nczchunk_var *var, const nczchunk_store *store, size_t rank, const int *data)
+{
+    ptrdiff_t imap[LARGE], strides[LARGE], step = 1;
+
+    for (size_t d = rank; d-- > 0; step *= (ptrdiff_t)dimlens[d]) {
+        imap[d] = step;
+        strides[d] = step * (ptrdiff_t)sizeof(int);
+    }
+    switch (how) {
+    case MAPPED: return nczchunk_write_varm(var, store, zeros, NULL, NULL, imap, data, NULL);
+    case STRIDED:
+        return nczchunk_write_strided(var, store, zeros, dimlens, NULL, data, 36 * sizeof(int), 0, strides, NULL);
+    case ONE_ELEMENT: return nczchunk_write_vars(var, store, zeros, ones, NULL, data, NULL);
+    default: return nczchunk_write_vars(var, store, zeros, NULL, NULL, data, NULL);
+    }
+}
+
+/* Writes to an array of this rank, first with the n-th allocation failing and then, if it did, once more. What the
+ * fixture allocates for its chunks counts as well: so the chunks are written once before, and have their places. */
+static int write_scene(size_t rank, store_kind kind, write_kind how, int compressed, long n)
+{
+    int data[36], after[36], status, failed;
+    memory_array array, expected;
+    nczchunk_var *var;
+    nczchunk_store *store;
+
+    memory_array_init(&array, rank, dimlens, chunklens, sizeof(int));
+    var = memory_array_var(&array);
+    store = memory_array_store(&array, kind);
+    CHECK_OK(nczchunk_read_vars(var, store, zeros, NULL, NULL, data, NULL));
+    if (compressed)
+        CHECK_OK(nczchunk_store_wrap_zstd(store, NULL));
+    CHECK_OK(write_as(DENSE, var, store, rank, data));
+    CHECK_OK(write_as(ONE_ELEMENT, var, store, rank, data));
+    nczchunk_store_free(store);
+    array.destroyed = 0;
+    store = memory_array_store(&array, kind);
+    if (compressed)
+        CHECK_OK(nczchunk_store_wrap_zstd(store, NULL));
+    /* The same numbers are written, so that compressed chunks do not change their lengths. */
+    expected = memory_array_copy(&array);
+    array.asked = array.released = array.written = 0;
+
+    fail_at(n);
+    status = write_as(how, var, store, rank, data);
+    failed = has_failed();
+    check_status(status, failed);
+    if (kind == LENDING)
+        CHECK_EQ(array.released, array.written);
+    if (failed)
+        CHECK_OK(write_as(how, var, store, rank, data));
+    memory_array_check_same(&array, &expected);
+    CHECK_OK(nczchunk_read_vars(var, store, zeros, NULL, NULL, after, NULL));
+    memory_array_expect(&array, zeros, NULL, NULL, NULL, after);
+
+    nczchunk_store_free(store);
+    CHECK_EQ(array.destroyed, 1);
+    nczchunk_var_free(var);
+    memory_array_clear(&expected);
+    memory_array_clear(&array);
+    return failed;
+}
+
+static int large_lending_write(long n)
+{
+    return write_scene(LARGE, LENDING, DENSE, 0, n);
+}
+
+static int large_mapped_write(long n)
+{
+    return write_scene(LARGE, LENDING, MAPPED, 0, n);
+}
+
+static int large_strided_write(long n)
+{
+    return write_scene(LARGE, LENDING, STRIDED, 0, n);
+}
+
+static int small_filling_write(long n)
+{
+    return write_scene(SMALL, FILLING, DENSE, 0, n);
+}
+
+static int large_filling_write(long n)
+{
+    return write_scene(LARGE, FILLING, ONE_ELEMENT, 0, n);
+}
+
+/* Encoding alone, for all chunks are covered. */
+static int small_zstd_write(long n)
+{
+    return write_scene(SMALL, FILLING, DENSE, 1, n);
+}
+
+/* Decoding, then encoding. */
+static int small_zstd_rewrite(long n)
+{
+    return write_scene(SMALL, FILLING, ONE_ELEMENT, 1, n);
+}
+
+static int large_zstd_write(long n)
+{
+    return write_scene(LARGE, FILLING, DENSE, 1, n);
+}
+
 /* If there is no memory for a decoder, the store is as it was: its chunks are not decoded. */
 static int wrap_zstd(long n)
 {
@@ -309,10 +419,14 @@ static int telling_of_an_error(long n)
     return failed;
 }
 
-/* Whatever is said about allocating, a small lending read does without. */
-static void a_small_lending_read_needs_none(void)
+/* Whatever is said about allocating, a small lending read or write does without. */
+static void small_lending_calls_need_none(void)
 {
     CHECK(!read_scene(SMALL, LENDING, 0, 1));
+    CHECK(!write_scene(SMALL, LENDING, DENSE, 0, 1));
+    CHECK(!write_scene(SMALL, LENDING, MAPPED, 0, 1));
+    CHECK(!write_scene(SMALL, LENDING, STRIDED, 0, 1));
+    CHECK(!write_scene(SMALL, LENDING, ONE_ELEMENT, 0, 1));
 }
 
 int main(void)
@@ -325,13 +439,21 @@ int main(void)
     play("fill value", fill_value);
     play("lending store", lending_store);
     play("filling store", filling_store);
-    a_small_lending_read_needs_none();
+    small_lending_calls_need_none();
     play("large lending read", large_lending_read);
     play("small filling read", small_filling_read);
     play("large filling read", large_filling_read);
     play("small zstd read", small_zstd_read);
     play("small zstd lending read", small_zstd_lending_read);
     play("large zstd read", large_zstd_read);
+    play("large lending write", large_lending_write);
+    play("large mapped write", large_mapped_write);
+    play("large strided write", large_strided_write);
+    play("small filling write", small_filling_write);
+    play("large filling write", large_filling_write);
+    play("small zstd write", small_zstd_write);
+    play("small zstd rewrite", small_zstd_rewrite);
+    play("large zstd write", large_zstd_write);
     play("wrap zstd", wrap_zstd);
     play("telling of an error", telling_of_an_error);
     return 0;

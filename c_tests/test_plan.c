@@ -1,5 +1,5 @@
 /*
- * A plan tells what a read will do without doing it: how many chunks it touches, which, and how much of each.
+ * A plan tells what a read or a write will do without doing it: how many chunks it touches, which, and how much of each.
  */
 #include "memory_array.h"
 
@@ -203,6 +203,256 @@ static void a_hyperslab_that_does_not_fit_has_no_plan(void)
     nczchunk_var_free(var);
 }
 
+/* For a write the totals say how many chunks it needs to read: those that are not covered. */
+static void totals_say_what_a_write_must_read(void)
+{
+    static const struct {
+        size_t start[2], count[2];
+        ptrdiff_t stride[2];
+        size_t chunks, covered;
+    } slabs[] = {
+        {{0, 0}, {5, 4}, {1, 1}, 6, 6},
+        {{1, 0}, {4, 4}, {1, 1}, 6, 4}, /* of the first two chunks a row is missing */
+        {{0, 1}, {5, 3}, {1, 1}, 6, 3}, /* of the three to the left a column is */
+        {{1, 1}, {3, 3}, {1, 1}, 4, 1}, /* rows 2 and 3 of column 3 are all of a chunk */
+        {{0, 0}, {3, 4}, {2, 1}, 6, 2}, /* only the last row of chunks has but one row */
+        {{0, 3}, {5, 1}, {1, 1}, 3, 3},
+        {{4, 0}, {1, 2}, {1, 3}, 2, 1},
+        {{0, 0}, {0, 4}, {1, 1}, 0, 0},
+        {{0, 0}, {9, 0}, {1, 1}, 0, 0}, /* for a write it does not matter how far, if nothing is selected */
+    };
+    nczchunk_var *var;
+
+    CHECK_OK(nczchunk_var_new(2, dimlens, chunklens, 4, &var, NULL));
+    for (size_t i = 0; i < sizeof slabs / sizeof *slabs; i++) {
+        nczchunk_plan_totals totals;
+        nczchunk_plan *plan;
+        size_t covered_chunks = 0;
+
+        CHECK_OK(nczchunk_plan_new(var, slabs[i].start, slabs[i].count, slabs[i].stride, NCZCHUNK_WRITE, &plan, NULL));
+        CHECK_OK(nczchunk_plan_get_totals(plan, &totals));
+        CHECK_EQ(totals.chunks, slabs[i].chunks);
+        CHECK_EQ(totals.covered_chunks, slabs[i].covered);
+        CHECK_EQ(totals.grid_chunks, 6);
+        for (size_t c = 0; c < totals.chunks; c++) {
+            nczchunk_projection box[2];
+            int covered = -1;
+
+            CHECK_OK(nczchunk_plan_chunk(plan, c, box, &covered));
+            covered_chunks += covered == 1;
+        }
+        CHECK_EQ(covered_chunks, totals.covered_chunks);
+        nczchunk_plan_free(plan);
+    }
+    nczchunk_var_free(var);
+}
+
+/* What the plan says is what a write then does. */
+static void a_write_does_what_the_plan_says(void)
+{
+    const size_t start[2] = {0, 1}, count[2] = {3, 3};
+    const ptrdiff_t stride[2] = {2, 1};
+
+    for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
+        const int data[9] = {0};
+        nczchunk_plan_totals totals;
+        nczchunk_plan *plan;
+        nczchunk_store *store;
+        memory_array array;
+        nczchunk_var *var;
+        ptrdiff_t log[6][2];
+
+        memory_array_init(&array, 2, dimlens, chunklens, sizeof(int));
+        array.write_log = log[0];
+        var = memory_array_var(&array);
+        store = memory_array_store(&array, store_kinds[kind]);
+        CHECK_OK(nczchunk_plan_new(var, start, count, stride, NCZCHUNK_WRITE, &plan, NULL));
+        CHECK_OK(nczchunk_plan_get_totals(plan, &totals));
+        CHECK_OK(nczchunk_write_vars(var, store, start, count, stride, data, NULL));
+        CHECK_EQ(array.written, totals.chunks);
+        CHECK_EQ(array.asked, totals.chunks - totals.covered_chunks);
+        for (size_t i = 0; i < totals.chunks; i++) {
+            nczchunk_projection box[2];
+
+            CHECK_OK(nczchunk_plan_chunk(plan, i, box, NULL));
+            CHECK_EQ(log[i][0], box[0].chunk_index);
+            CHECK_EQ(log[i][1], box[1].chunk_index);
+        }
+        nczchunk_plan_free(plan);
+        nczchunk_store_free(store);
+        nczchunk_var_free(var);
+        memory_array_clear(&array);
+    }
+}
+
+/* The numbers of chunks that do not fit are SIZE_MAX. */
+static void a_grid_of_more_chunks_than_can_be_counted(void)
+{
+    const size_t dims[3] = {(size_t)1 << 40, (size_t)1 << 40, 0}, ones[3] = {1, 1, 1}, zeros[3] = {0, 0, 0};
+
+    for (size_t rank = 2; rank <= 3; rank++) {
+        nczchunk_plan_totals totals;
+        nczchunk_plan *plan;
+        nczchunk_var *var;
+
+        CHECK_OK(nczchunk_var_new(rank, dims, ones, 4, &var, NULL));
+        CHECK_OK(nczchunk_plan_new(var, zeros, zeros, NULL, NCZCHUNK_WRITE, &plan, NULL));
+        CHECK_OK(nczchunk_plan_get_totals(plan, &totals));
+        CHECK_EQ(totals.grid_chunks, rank == 2 ? SIZE_MAX : 0);
+        CHECK_EQ(totals.chunks, 0);
+        nczchunk_plan_free(plan);
+        nczchunk_var_free(var);
+    }
+}
+
+/* There are two kinds of access. */
+static void other_accesses_are_refused(void)
+{
+    const int accesses[] = {-1, 2, 1000};
+    const size_t zeros[2] = {0, 0};
+    nczchunk_var *var;
+
+    CHECK_OK(nczchunk_var_new(2, dimlens, chunklens, 4, &var, NULL));
+    for (size_t i = 0; i < sizeof accesses / sizeof *accesses; i++) {
+        nczchunk_plan *plan = NULL;
+
+        CHECK_EQ(nczchunk_plan_new(var, zeros, NULL, NULL, accesses[i], &plan, NULL), NCZCHUNK_EINVAL);
+        CHECK(plan == NULL);
+    }
+    nczchunk_var_free(var);
+}
+
+/* One slice of a line of 24 elements in chunks of 4. */
+typedef struct slice { size_t start, count; ptrdiff_t stride; } slice;
+
+static const size_t line = 24, quarter = 4;
+
+static nczchunk_plan *plan_of_slice(slice s, size_t dimlen, size_t chunklen, ptrdiff_t origin)
+{
+    nczchunk_plan *plan;
+    nczchunk_var *var;
+
+    CHECK_OK(nczchunk_var_new(1, &dimlen, &chunklen, 4, &var, NULL));
+    CHECK_OK(nczchunk_var_set_origin(var, 0, origin));
+    CHECK_OK(nczchunk_plan_new(var, &s.start, &s.count, &s.stride, NCZCHUNK_WRITE, &plan, NULL));
+    nczchunk_var_free(var);
+    return plan;
+}
+
+/* What two plans say of each other, which is the same either way. */
+static int shares(const nczchunk_plan *plan, const nczchunk_plan *other)
+{
+    int shared = -1, converse = -1;
+
+    CHECK_OK(nczchunk_plan_shares_chunks(plan, other, &shared));
+    CHECK_OK(nczchunk_plan_shares_chunks(other, plan, &converse));
+    CHECK_EQ(shared, converse);
+    return shared;
+}
+
+/* Two writes whose plans share no chunk may be done at the same time. */
+static void plans_that_share_a_chunk(void)
+{
+    static const struct { slice one, other; int shared; } pairs[] = {
+        /* Dense and dense: 0 to 7 and 8 to 15; 0 to 8 and 8 to 15; 0 to 8 and 9 to 15, which share chunk 2. */
+        {{0, 8, 1}, {8, 8, 1}, 0},
+        {{0, 9, 1}, {8, 8, 1}, 1},
+        {{0, 9, 1}, {9, 7, 1}, 1},
+        /* Even and odd elements are in the same chunks. */
+        {{0, 12, 2}, {1, 12, 2}, 1},
+        /* Sparse and sparse: every second chunk, from the first or the second on; 0, 12 and 6, 18; 0, 5, 10 and 8, 15. */
+        {{0, 3, 8}, {4, 3, 8}, 0},
+        {{0, 3, 8}, {1, 3, 8}, 1},
+        {{0, 2, 12}, {6, 2, 12}, 0},
+        {{0, 3, 5}, {8, 2, 7}, 1},
+        /* Sparse and dense: 0 and 20 leave out what is between; 0, 10, 20 do not. */
+        {{0, 2, 20}, {4, 16, 1}, 0},
+        {{0, 3, 10}, {4, 16, 1}, 1},
+        {{0, 2, 20}, {4, 17, 1}, 1},
+        /* Nothing shares nothing. */
+        {{0, 0, 1}, {0, 24, 1}, 0},
+        {{0, 0, 1}, {0, 0, 1}, 0},
+    };
+
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        nczchunk_plan *one = plan_of_slice(pairs[i].one, line, quarter, 0);
+        nczchunk_plan *other = plan_of_slice(pairs[i].other, line, quarter, 0);
+
+        CHECK_EQ(shares(one, other), pairs[i].shared);
+        CHECK_EQ(shares(one, one), pairs[i].one.count > 0);
+        nczchunk_plan_free(one);
+        nczchunk_plan_free(other);
+    }
+}
+
+/* Whether any chunk of one is a chunk of the other, found by looking at all of them. */
+static int shares_by_looking(const nczchunk_plan *plan, const nczchunk_plan *other)
+{
+    nczchunk_projection one, two;
+
+    for (size_t i = 0; nczchunk_plan_chunk(plan, i, &one, NULL) == 0; i++)
+        for (size_t j = 0; nczchunk_plan_chunk(other, j, &two, NULL) == 0; j++)
+            if (one.chunk_index == two.chunk_index)
+                return 1;
+    return 0;
+}
+
+/* Every two slices of a short dimension. */
+static void every_two_slices(void)
+{
+    enum { LENGTH = 7, MAX_SLICES = 200 };
+    nczchunk_plan *plans[MAX_SLICES];
+    size_t num_plans = 0;
+
+    for (size_t start = 0; start < LENGTH; start++)
+        for (ptrdiff_t stride = 1; stride < 5; stride++)
+            for (size_t count = 1; start + (count - 1) * (size_t)stride < LENGTH; count++) {
+                CHECK(num_plans < MAX_SLICES);
+                plans[num_plans++] = plan_of_slice((slice){start, count, stride}, LENGTH, 2, -3);
+            }
+    for (size_t i = 0; i < num_plans; i++)
+        for (size_t j = 0; j < num_plans; j++)
+            CHECK_EQ(shares(plans[i], plans[j]), shares_by_looking(plans[i], plans[j]));
+    for (size_t i = 0; i < num_plans; i++)
+        nczchunk_plan_free(plans[i]);
+}
+
+/* In several dimensions, plans share a chunk only if they do so in each. */
+static void plans_that_share_in_one_dimension_only(void)
+{
+    const size_t left[2] = {0, 0}, right[2] = {0, 3}, tall[2] = {5, 3}, narrow[2] = {5, 1}, below[2] = {4, 2};
+    nczchunk_plan *one = plan_of(left, tall, NULL), *other = plan_of(right, narrow, NULL);
+    nczchunk_plan *across = plan_of(below, (const size_t[2]){1, 2}, NULL);
+
+    CHECK_EQ(shares(one, other), 0);
+    CHECK_EQ(shares(one, across), 1);
+    CHECK_EQ(shares(other, across), 1);
+    nczchunk_plan_free(one);
+    nczchunk_plan_free(other);
+    nczchunk_plan_free(across);
+}
+
+/* Plans for other chunks cannot be compared. For the same ones they can, also if the dimension has grown meanwhile. */
+static void plans_for_different_variables(void)
+{
+    const slice all = {0, 24, 1};
+    const size_t zeros[2] = {0, 0};
+    nczchunk_plan *plan = plan_of_slice(all, line, quarter, 0), *longer = plan_of_slice(all, line + 1, quarter, 0);
+    nczchunk_plan *others[3] = {plan_of_slice(all, line, 5, 0), plan_of_slice(all, line, quarter, -1),
+                                plan_of(zeros, NULL, NULL)};
+    int shared = 7;
+
+    CHECK_EQ(shares(plan, longer), 1);
+    for (size_t i = 0; i < 3; i++) {
+        CHECK_EQ(nczchunk_plan_shares_chunks(plan, others[i], &shared), NCZCHUNK_EINVAL);
+        CHECK_EQ(nczchunk_plan_shares_chunks(others[i], plan, &shared), NCZCHUNK_EINVAL);
+        CHECK_EQ(shared, 7);
+        nczchunk_plan_free(others[i]);
+    }
+    nczchunk_plan_free(plan);
+    nczchunk_plan_free(longer);
+}
+
 int main(void)
 {
     totals_say_what_a_read_costs();
@@ -214,5 +464,13 @@ int main(void)
     a_read_does_what_the_plan_says();
     a_plan_may_have_very_many_chunks();
     a_hyperslab_that_does_not_fit_has_no_plan();
+    totals_say_what_a_write_must_read();
+    a_write_does_what_the_plan_says();
+    a_grid_of_more_chunks_than_can_be_counted();
+    other_accesses_are_refused();
+    plans_that_share_a_chunk();
+    every_two_slices();
+    plans_that_share_in_one_dimension_only();
+    plans_for_different_variables();
     return 0;
 }

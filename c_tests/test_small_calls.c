@@ -1,8 +1,8 @@
 /*
  * What a small call costs besides its work: no memory from the heap, and little of the stack.
  *
- * Up to rank 8, reading allocates nothing, but for what a store keeps from its first call for all others: a buffer for
- * chunks that do not land in one piece, and a decoder. At any rank a call takes less than 16 KiB of stack, so that it
+ * Up to rank 8, reading and writing allocate nothing, but for what a store keeps from its first call for all others: a
+ * buffer for chunks that do not lie in one piece, a decoder and an encoder. At any rank a call takes less than 16 KiB of stack, so that it
  * can be made from threads with small ones. The program prints how much it is.
  *
  *     test_small_calls [directory of the data]
@@ -30,7 +30,7 @@ typedef struct fixture {
 
 static size_t threes[INLINE_RANK] = {3, 3, 3, 3, 3, 3, 3, 3}, twos[INLINE_RANK] = {2, 2, 2, 2, 2, 2, 2, 2};
 static size_t four_and_twos[INLINE_RANK] = {4, 2, 2, 2, 2, 2, 2, 2};
-static const size_t zeros[INLINE_RANK];
+static const size_t zeros[INLINE_RANK], ones[INLINE_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
 
 static void open_fixture(fixture *f, size_t rank, const size_t *dimlens, store_kind kind, int compressed)
 {
@@ -120,6 +120,104 @@ static void errors_allocate_nothing(size_t rank)
     close_fixture(&f);
 }
 
+/* Writes everything, as reading everything delivered it, and returns how often memory was allocated meanwhile. What the
+ * callbacks of the fixture allocate they do in the first write, so that is done by another store. */
+static long allocations_of_a_write(fixture *f, const size_t *start, const size_t *count)
+{
+    long before, after;
+
+    before = allocations;
+    CHECK_OK(nczchunk_write_vars(f->var, f->store, start, count, NULL, f->data, f->context));
+    after = allocations;
+    return after - before;
+}
+
+static void open_to_write(fixture *f, size_t rank, const size_t *dimlens, store_kind kind, int compressed)
+{
+    nczchunk_store *other;
+
+    open_fixture(f, rank, dimlens, kind, compressed);
+    CHECK_OK(nczchunk_read_vars(f->var, f->store, zeros, NULL, NULL, f->data, NULL));
+    other = memory_array_store(&f->array, kind);
+    if (compressed)
+        CHECK_OK(nczchunk_store_wrap_zstd(other, NULL));
+    CHECK_OK(nczchunk_write_vars(f->var, other, zeros, NULL, NULL, f->data, NULL));
+    nczchunk_store_free(other);
+    nczchunk_store_free(f->store);
+    f->store = memory_array_store(&f->array, kind);
+    if (compressed)
+        CHECK_OK(nczchunk_store_wrap_zstd(f->store, NULL));
+}
+
+static void check_written(fixture *f)
+{
+    CHECK_OK(nczchunk_read_vars(f->var, f->store, zeros, NULL, NULL, f->data, f->context));
+    memory_array_expect(&f->array, zeros, NULL, NULL, NULL, f->data);
+}
+
+/* All of the array, so that every chunk is covered; then one element, so that its chunk is not. */
+static void lending_writes_allocate_nothing(size_t rank)
+{
+    open_to_write(&f, rank, threes, LENDING, 0);
+    CHECK_EQ(allocations_of_a_write(&f, zeros, NULL), 0);
+    CHECK_EQ(allocations_of_a_write(&f, zeros, ones), 0);
+    check_written(&f);
+    close_fixture(&f);
+}
+
+static void filling_writes_in_one_piece_allocate_nothing(size_t rank)
+{
+    open_to_write(&f, rank, four_and_twos, FILLING, 0);
+    CHECK_EQ(allocations_of_a_write(&f, zeros, NULL), 0);
+    check_written(&f);
+    close_fixture(&f);
+}
+
+static void other_filling_writes_allocate_once(size_t rank)
+{
+    open_to_write(&f, rank, threes, FILLING, 0);
+    CHECK(allocations_of_a_write(&f, zeros, ones) <= 1);
+    CHECK_EQ(allocations_of_a_write(&f, zeros, ones), 0);
+    CHECK_EQ(allocations_of_a_write(&f, zeros, NULL), 0);
+    check_written(&f);
+    close_fixture(&f);
+}
+
+static void zstd_writes_allocate_in_the_first_call(size_t rank)
+{
+    open_to_write(&f, rank, threes, FILLING, 1);
+    allocations_of_a_write(&f, zeros, ones);
+    CHECK_EQ(allocations_of_a_write(&f, zeros, ones), 0);
+    CHECK_EQ(allocations_of_a_write(&f, zeros, NULL), 0);
+    check_written(&f);
+    close_fixture(&f);
+}
+
+/* The same goes for other layouts of memory: here everything is read and written back to front. */
+static void other_layouts_allocate_nothing(size_t rank)
+{
+    ptrdiff_t imap[INLINE_RANK], strides[INLINE_RANK], step = -1;
+    size_t last = 1;
+    long before;
+
+    open_to_write(&f, rank, threes, LENDING, 0);
+    for (size_t d = rank; d-- > 0; step *= 3, last *= 3) {
+        imap[d] = step;
+        strides[d] = step * (ptrdiff_t)sizeof(int);
+    }
+    last--;
+    before = allocations;
+    CHECK_OK(nczchunk_read_varm(f.var, f.store, zeros, NULL, NULL, imap, f.data + last, f.context));
+    CHECK_OK(nczchunk_write_varm(f.var, f.store, zeros, NULL, NULL, imap, f.data + last, f.context));
+    CHECK_OK(nczchunk_read_strided(f.var, f.store, zeros, threes, NULL, f.data, sizeof f.data, last * sizeof(int), strides,
+                                   f.context));
+    CHECK_OK(nczchunk_write_strided(f.var, f.store, zeros, threes, NULL, f.data, sizeof f.data, last * sizeof(int), strides,
+                                    f.context));
+    CHECK_EQ(allocations - before, 0);
+    check_written(&f);
+    close_fixture(&f);
+}
+
 static void projections_allocate_nothing(void)
 {
     nczchunk_projection projections[3];
@@ -175,7 +273,7 @@ static size_t stack_of(void (*call)(void *argument), void *argument)
     return p.used;
 }
 
-/* What is read: one compressed chunk of real data, seen as an array of any rank of which only the last dimension is
+/* What is read and written: one compressed chunk of real data, seen as an array of any rank of which only the last dimension is
  * longer than 1. Every other element is wanted, so that the chunk does not land in one piece. */
 enum { CHUNK_BYTES = 5 * 40 * 50 * 4 };
 
@@ -183,12 +281,15 @@ static unsigned char selected[CHUNK_BYTES / 2];
 
 typedef struct stack_case {
     size_t lens[NCZCHUNK_MAX_RANK], start[NCZCHUNK_MAX_RANK], count[NCZCHUNK_MAX_RANK], steps[NCZCHUNK_MAX_RANK];
-    ptrdiff_t stride[NCZCHUNK_MAX_RANK];
+    ptrdiff_t stride[NCZCHUNK_MAX_RANK], imap[NCZCHUNK_MAX_RANK];
     memory_array array;
     nczchunk_var *var;
     nczchunk_store *store;
     nczchunk_context *context;
 } stack_case;
+
+/* How the chunks are compressed that are written. */
+static nczchunk_zstd_options zstd_options = {.struct_size = sizeof zstd_options};
 
 static void open_stack_case(stack_case *c, size_t rank, store_kind kind, int compressed, const memory_chunk *chunk)
 {
@@ -200,13 +301,14 @@ static void open_stack_case(stack_case *c, size_t rank, store_kind kind, int com
     c->lens[rank - 1] = CHUNK_BYTES;
     c->count[rank - 1] = CHUNK_BYTES / 2;
     c->stride[rank - 1] = 2;
+    c->imap[rank - 1] = -1;
     memory_array_init_absent(&c->array, rank, c->lens, c->lens, 1);
     memory_chunk_set(&c->array.chunks[0], chunk->bytes, chunk->nbytes);
     c->array.chunks[0].status = NCZCHUNK_NOERR;
     c->var = memory_array_var(&c->array);
     c->store = memory_array_store(&c->array, kind);
     if (compressed)
-        CHECK_OK(nczchunk_store_wrap_zstd(c->store, NULL));
+        CHECK_OK(nczchunk_store_wrap_zstd(c->store, &zstd_options));
     CHECK_OK(nczchunk_context_new(&c->context));
 }
 
@@ -229,6 +331,35 @@ static void call_read(void *argument)
     CHECK_OK(nczchunk_read_vars(c->var, c->store, c->start, c->count, c->stride, selected, c->context));
 }
 
+static void call_write(void *argument)
+{
+    stack_case *c = argument;
+    CHECK_OK(nczchunk_write_vars(c->var, c->store, c->start, c->count, c->stride, selected, c->context));
+}
+
+/* Backwards, by all functions for other layouts of memory. With a step of bytes, imap and strides are the same. */
+static void call_other_layouts(void *argument)
+{
+    stack_case *c = argument;
+    const size_t size = sizeof selected, last = size - 1;
+
+    CHECK_OK(nczchunk_read_varm(c->var, c->store, c->start, c->count, c->stride, c->imap, selected + last, c->context));
+    CHECK_OK(nczchunk_write_varm(c->var, c->store, c->start, c->count, c->stride, c->imap, selected + last, c->context));
+    CHECK_OK(nczchunk_read_strided(c->var, c->store, c->start, c->count, c->stride, selected, size, last, c->imap,
+                                   c->context));
+    CHECK_OK(nczchunk_write_strided(c->var, c->store, c->start, c->count, c->stride, selected, size, last, c->imap,
+                                    c->context));
+}
+
+static void call_write_that_fails(void *argument)
+{
+    stack_case *c = argument;
+
+    c->array.chunks[0].write_status = NCZCHUNK_EIO;
+    CHECK(nczchunk_write_vars(c->var, c->store, c->start, c->count, c->stride, selected, c->context) != 0);
+    c->array.chunks[0].write_status = NCZCHUNK_NOERR;
+}
+
 /* The chunk's length is wrong, so there is something to tell. */
 static void call_read_that_fails(void *argument)
 {
@@ -247,6 +378,7 @@ static void call_everything_else(void *argument)
     nczchunk_odometer *odometer;
     nczchunk_context *context;
     nczchunk_store *store = memory_array_store(&c->array, LENDING);
+    int shared;
 
     CHECK_OK(nczchunk_store_wrap_zstd(store, NULL));
     nczchunk_store_free(store);
@@ -254,7 +386,9 @@ static void call_everything_else(void *argument)
     nczchunk_context_free(context);
     CHECK_OK(nczchunk_var_new(c->array.rank, c->lens, c->lens, 1, &var, c->context));
     CHECK_OK(nczchunk_plan_new(var, c->start, c->count, c->stride, NCZCHUNK_READ, &plan, c->context));
+    CHECK_OK(nczchunk_plan_shares_chunks(plan, plan, &shared));
     nczchunk_plan_free(plan);
+    CHECK_OK(nczchunk_var_set_origin(var, 0, -1));
     nczchunk_var_free(var);
     CHECK_OK(nczchunk_odometer_new(c->array.rank, c->start, c->count, c->steps, c->lens, &odometer));
     nczchunk_odometer_next(odometer);
@@ -276,14 +410,16 @@ static void check_stack(const char *name, size_t rank, void (*call)(void *argume
     used = stack_of(call, &c);
     close_stack_case(&c);
     printf("%-20s rank %4zu: %5zu bytes of stack\n", name, rank, used);
+    fflush(stdout);
     CHECK(used < STACK_LIMIT);
 }
 
 static void calls_take_little_stack(const char *directory)
 {
     const size_t ranks[] = {1, 8, NCZCHUNK_MAX_RANK};
+    const int levels[] = {-5, 1, 2, 3, 5, 6, 8, 13, 16, 18, 19, 22};
     static const unsigned char decoded[CHUNK_BYTES];
-    memory_chunk plain = {NULL, 0, 0};
+    memory_chunk plain = {0};
     memory_array coads;
     const memory_chunk *compressed;
 
@@ -298,6 +434,20 @@ static void calls_take_little_stack(const char *directory)
         check_stack("zstd, filling", ranks[i], call_read, FILLING, 1, compressed);
         check_stack("failing", ranks[i], call_read_that_fails, LENDING, 0, &plain);
         check_stack("zstd, failing", ranks[i], call_read_that_fails, LENDING, 1, compressed);
+        check_stack("write, lending", ranks[i], call_write, LENDING, 0, &plain);
+        check_stack("write, filling", ranks[i], call_write, FILLING, 0, &plain);
+        check_stack("write, failing", ranks[i], call_write_that_fails, LENDING, 0, &plain);
+        /* Every one of zstd's strategies. */
+        for (size_t l = 0; l < sizeof levels / sizeof *levels; l++) {
+            char name[32];
+
+            zstd_options.level = levels[l];
+            snprintf(name, sizeof name, "write, zstd %d", zstd_options.level);
+            check_stack(name, ranks[i], call_write, FILLING, 1, compressed);
+        }
+        zstd_options.level = 0;
+        check_stack("other layouts", ranks[i], call_other_layouts, LENDING, 0, &plain);
+        check_stack("other layouts, zstd", ranks[i], call_other_layouts, FILLING, 1, compressed);
         check_stack("everything else", ranks[i], call_everything_else, LENDING, 0, &plain);
     }
     memory_array_clear(&coads);
@@ -312,6 +462,11 @@ int main(int argc, char **argv)
         other_filling_reads_allocate_once(rank);
         zstd_reads_allocate_in_the_first_call(rank);
         errors_allocate_nothing(rank);
+        lending_writes_allocate_nothing(rank);
+        filling_writes_in_one_piece_allocate_nothing(rank);
+        other_filling_writes_allocate_once(rank);
+        zstd_writes_allocate_in_the_first_call(rank);
+        other_layouts_allocate_nothing(rank);
     }
     projections_allocate_nothing();
     calls_take_little_stack(argc > 1 ? argv[1] : "data");

@@ -1,11 +1,11 @@
 /*
  * The table of status_table.h: which hyperslabs fit, and what is said of those that do not. What does not fit is found
- * out before any callback runs, and writes nothing.
+ * out before any callback runs, and changes neither memory nor chunks.
  */
 #include "memory_array.h"
 #include "status_table.h"
 
-static void check_case(size_t number, store_kind kind)
+static void check_get(size_t number, store_kind kind)
 {
     const status_case *c = &status_cases[number];
     const size_t *start = status_start(c), *count = status_count(c);
@@ -38,8 +38,41 @@ static void check_case(size_t number, store_kind kind)
     memory_array_clear(&array);
 }
 
-/* A plan is refused for the same reasons as a read. */
-static void check_plan(size_t number)
+static void check_put(size_t number, store_kind kind)
+{
+    const status_case *c = &status_cases[number];
+    const size_t *start = status_start(c), *count = status_count(c);
+    const ptrdiff_t *stride = status_stride(c);
+    int data[STATUS_MAX_ELEMENTS], status;
+    memory_array array, expected;
+    size_t written = 0;
+    nczchunk_var *var;
+    nczchunk_store *store;
+
+    memory_array_init(&array, c->rank, c->dimlens, c->chunklens, sizeof(int));
+    expected = memory_array_copy(&array);
+    memory_array_make_data(&array, STATUS_MAX_ELEMENTS, data);
+    if (c->status == NCZCHUNK_NOERR)
+        memory_array_put(&expected, start, count, stride, NULL, data, &written);
+    var = memory_array_var(&array);
+    store = memory_array_store(&array, kind);
+
+    status = nczchunk_write_vars(var, store, start, count, stride, data, NULL);
+    if (status != c->status)
+        CHECK_FAILED("case %zu: the status of a write is %d, not %d", number, status, c->status);
+    CHECK_EQ(array.written, written);
+    if (written == 0)
+        CHECK_EQ(array.asked, 0);
+    memory_array_check_same(&array, &expected);
+
+    nczchunk_store_free(store);
+    nczchunk_var_free(var);
+    memory_array_clear(&expected);
+    memory_array_clear(&array);
+}
+
+/* A plan is refused for the same reasons as a read or a write. */
+static void check_plan(size_t number, int access)
 {
     const status_case *c = &status_cases[number];
     nczchunk_var *var;
@@ -47,7 +80,7 @@ static void check_plan(size_t number)
     int status;
 
     CHECK_OK(nczchunk_var_new(c->rank, c->dimlens, c->chunklens, sizeof(int), &var, NULL));
-    status = nczchunk_plan_new(var, status_start(c), status_count(c), status_stride(c), NCZCHUNK_READ, &plan, NULL);
+    status = nczchunk_plan_new(var, status_start(c), status_count(c), status_stride(c), access, &plan, NULL);
     if (status != c->status)
         CHECK_FAILED("case %zu: a plan's status is %d, not %d", number, status, c->status);
     CHECK((plan == NULL) == (status != 0));
@@ -61,7 +94,7 @@ static void check_projections(size_t number)
     const status_case *c = &status_cases[number];
     size_t needed = 99;
 
-    if (c->rank != 1 || c->left_out)
+    if (c->rank != 1 || c->left_out || !(c->access & GET))
         return;
     CHECK_EQ(nczchunk_projections(c->dimlens[0], c->chunklens[0], c->start[0], c->count[0], c->stride[0], NULL, 0,
                                   &needed),
@@ -71,9 +104,18 @@ static void check_projections(size_t number)
 int main(void)
 {
     for (size_t number = 0; number < NUM_STATUS_CASES; number++) {
-        for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++)
-            check_case(number, store_kinds[kind]);
-        check_plan(number);
+        int access = status_cases[number].access;
+
+        for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
+            if (access & GET)
+                check_get(number, store_kinds[kind]);
+            if (access & PUT)
+                check_put(number, store_kinds[kind]);
+        }
+        if (access & GET)
+            check_plan(number, NCZCHUNK_READ);
+        if (access & PUT)
+            check_plan(number, NCZCHUNK_WRITE);
         check_projections(number);
     }
     return 0;

@@ -1,6 +1,6 @@
 /*
- * Threads may read through one variable and one store at the same time, if the store's callbacks allow it. A context
- * serves one call at a time, so every thread has its own.
+ * Threads may read through one variable and one store at the same time, if the store's callbacks allow it, and write as
+ * long as no two of them write to the same chunk. A context serves one call at a time, so every thread has its own.
  */
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
@@ -92,11 +92,109 @@ static void threads_read_at_the_same_time(store_kind kind, int compressed)
     memory_array_clear(&s.array);
 }
 
+/* --- Writing: the array's first dimension has three rows of chunks, and each thread has its own. */
+
+enum { NUM_WRITERS = 3, WRITES = 100 };
+
+static const size_t row_start[NUM_WRITERS] = {0, 5, 10}, row_length[NUM_WRITERS] = {5, 5, 2};
+
+typedef struct writer {
+    const shared *shared;
+    size_t row;
+    pthread_t thread;
+} writer;
+
+/* Writes parts of its row of chunks, then all of it, and reads back what it wrote. */
+static void *write_many(void *argument)
+{
+    writer *w = argument;
+    const shared *s = w->shared;
+    const size_t all_start[RANK] = {row_start[w->row], 0, 0}, all_count[RANK] = {row_length[w->row], 10, 8};
+    unsigned seed = 100 + (unsigned)w->row;
+    int data[5 * 10 * 8], after[5 * 10 * 8];
+    nczchunk_context *context;
+
+    CHECK_OK(nczchunk_context_new(&context));
+    for (int call = 0; call < WRITES; call++) {
+        size_t start[RANK], count[RANK], elements = 1;
+        ptrdiff_t stride[RANK];
+
+        for (size_t d = 0; d < RANK; d++) {
+            size_t first = any_below(&seed, all_count[d]);
+
+            start[d] = all_start[d] + first;
+            stride[d] = 1 + (ptrdiff_t)any_below(&seed, 4);
+            count[d] = 1 + any_below(&seed, 1 + (all_count[d] - 1 - first) / (size_t)stride[d]);
+            elements *= count[d];
+        }
+        for (size_t e = 0; e < elements; e++)
+            data[e] = (int)any_below(&seed, 30000);
+        CHECK_OK(nczchunk_write_vars(s->var, s->store, start, count, stride, data, context));
+        CHECK_OK(nczchunk_read_vars(s->var, s->store, start, count, stride, after, context));
+        CHECK(memcmp(data, after, elements * sizeof(int)) == 0);
+    }
+    /* In the end the array has its own numbers again. */
+    for (size_t e = 0; e < row_length[w->row] * 80; e++)
+        data[e] = (int)(row_start[w->row] * 80 + e);
+    CHECK_OK(nczchunk_write_vars(s->var, s->store, all_start, all_count, NULL, data, context));
+    nczchunk_context_free(context);
+    return NULL;
+}
+
+/* The plans of two writers share no chunk: that is why they may. */
+static void check_plans_of_writers(const nczchunk_var *var)
+{
+    nczchunk_plan *plans[NUM_WRITERS];
+
+    for (size_t i = 0; i < NUM_WRITERS; i++) {
+        const size_t start[RANK] = {row_start[i], 0, 0}, count[RANK] = {row_length[i], 10, 8};
+        CHECK_OK(nczchunk_plan_new(var, start, count, NULL, NCZCHUNK_WRITE, &plans[i], NULL));
+    }
+    for (size_t i = 0; i < NUM_WRITERS; i++)
+        for (size_t j = 0; j < NUM_WRITERS; j++) {
+            int shared = -1;
+
+            CHECK_OK(nczchunk_plan_shares_chunks(plans[i], plans[j], &shared));
+            CHECK_EQ(shared, i == j);
+        }
+    for (size_t i = 0; i < NUM_WRITERS; i++)
+        nczchunk_plan_free(plans[i]);
+}
+
+static void threads_write_different_chunks_at_the_same_time(store_kind kind, int compressed)
+{
+    const size_t zeros[RANK] = {0, 0, 0};
+    writer writers[NUM_WRITERS];
+    int all[12 * 10 * 8];
+    shared s;
+
+    memory_array_init_absent(&s.array, RANK, dimlens, chunklens, sizeof(int));
+    s.var = memory_array_var(&s.array);
+    s.store = memory_array_store(&s.array, kind);
+    if (compressed)
+        CHECK_OK(nczchunk_store_wrap_zstd(s.store, NULL));
+    check_plans_of_writers(s.var);
+    for (size_t i = 0; i < NUM_WRITERS; i++) {
+        writers[i].shared = &s;
+        writers[i].row = i;
+        CHECK_OK(pthread_create(&writers[i].thread, NULL, write_many, &writers[i]));
+    }
+    for (size_t i = 0; i < NUM_WRITERS; i++)
+        CHECK_OK(pthread_join(writers[i].thread, NULL));
+    CHECK_OK(nczchunk_read_vars(s.var, s.store, zeros, NULL, NULL, all, NULL));
+    memory_array_expect(&s.array, zeros, NULL, NULL, NULL, all);
+    nczchunk_store_free(s.store);
+    nczchunk_var_free(s.var);
+    memory_array_clear(&s.array);
+}
+
 int main(void)
 {
     for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
         threads_read_at_the_same_time(store_kinds[kind], 0);
         threads_read_at_the_same_time(store_kinds[kind], 1);
+        threads_write_different_chunks_at_the_same_time(store_kinds[kind], 0);
     }
+    threads_write_different_chunks_at_the_same_time(FILLING, 1);
     return 0;
 }

@@ -568,7 +568,7 @@ int nczchunk_write_varm(const nczchunk_var *var,
  * is 0. In memory, element k along dimension d is memory_strides[d] * k bytes from the first one, which is memory_offset
  * bytes into memory. memory has memory_size bytes, and nothing outside of it is touched.
  *
- * Errors: those of nczchunk_read_vars, with NCZCHUNK_ESTRIDE for a step of 0 (or PTRDIFF_MIN) only, NCZCHUNK_EINVALCOORDS for a start beyond
+ * Errors: those of nczchunk_read_vars, with NCZCHUNK_ESTRIDE for a step of 0 only, NCZCHUNK_EINVALCOORDS for a start beyond
  * the dimension and NCZCHUNK_EEDGE for a last element beyond either of its ends; NCZCHUNK_EINVAL if an element does not lie
  * within memory, or if memory_strides is NULL.
  */
