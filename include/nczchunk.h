@@ -255,7 +255,8 @@ int nczchunk_var_set_word_size(nczchunk_var *var, size_t word_size);
  *
  * Nothing is swapped then, and chunks must be lent: with a store that fills in chunks reads and writes give NCZCHUNK_EINVAL.
  * Absent chunks read as copies of the fill value or, without one, as zero bytes, which are not passed to the copier. After
- * an error some elements of a read are copied and some are not: zero the memory first, to know which.
+ * an error some elements are copied and some are not, in memory or in the chunk at which it happened: zero the memory before
+ * a read, to know which.
  *
  * Errors: NCZCHUNK_EINVAL (var is NULL).
  */

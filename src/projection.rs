@@ -151,7 +151,8 @@ impl Projections {
         k < self.len && (self.start + k * stride) / chunklen == chunk
     }
 
-    /// Whether these and others of the same dimension touch a chunk in common. Goes through the shorter list.
+    /// Whether these and others of the same dimension, neither of them empty, touch a chunk in common. Goes through the
+    /// shorter list.
     pub fn shares_chunk(&self, others: &Projections) -> bool {
         let (short, long) = if self.len <= others.len { (self, others) } else { (others, self) };
         if short.slice.stride() <= short.dimension.chunklen() && long.slice.stride() <= long.dimension.chunklen() {
@@ -220,6 +221,26 @@ mod tests {
         assert_eq!(seen, [(-2, -8, 3, 3, 4, 0), (-1, -4, 0, 3, 4, 1), (0, 0, 0, 3, 4, 5), (1, 4, 0, 2, 3, 9)]);
         assert!(all.iter().all(|projection| all.covers(&projection)));
         assert_eq!(all.num_covered(), 4);
+    }
+
+    #[test]
+    fn what_two_slices_share_is_what_their_lists_share() {
+        let all = |chunklen: usize, origin: isize| -> Vec<Projections> {
+            let dimension = Dimension::new(9, chunklen).unwrap().with_origin(origin).unwrap();
+            let requests = (0..9).flat_map(|start| (0..5).flat_map(move |n| (1..7).map(move |t| (start, n, t))));
+            requests
+                .filter_map(|(start, count, stride)| Slice::read(9, start, count, stride).ok())
+                .map(|slice| Projections::new(dimension, slice))
+                .collect()
+        };
+        for (chunklen, origin) in [(1, 0), (2, 0), (3, -4), (4, 1)] {
+            let all = all(chunklen, origin);
+            for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (one, other))) {
+                let expected = one.iter().any(|mine| other.iter().any(|theirs| mine.chunk_index == theirs.chunk_index));
+                let shared = one.len() > 0 && other.len() > 0 && one.shares_chunk(other);
+                assert_eq!(shared, expected, "{one:?} and {other:?}");
+            }
+        }
     }
 
     #[test]
