@@ -234,7 +234,8 @@ mod tests {
                 .collect()
         };
         for (chunklen, origin) in [(1, 0), (2, 0), (3, -4), (4, 1)] {
-            let all = all(chunklen, origin);
+            let step = if cfg!(miri) { 17 } else { 1 }; // Miri has little patience
+            let all: Vec<Projections> = all(chunklen, origin).into_iter().step_by(step).collect();
             for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (one, other))) {
                 let expected = one.iter().any(|mine| other.iter().any(|theirs| mine.chunk_index == theirs.chunk_index));
                 let shared = one.len() > 0 && other.len() > 0 && one.shares_chunk(other);

@@ -78,9 +78,10 @@ fn all_shapes_strides_sizes_and_directions() {
 fn long_gathers() {
     for (element_size, swap) in [(1, None), (2, None), (4, None), (8, None), (2, Some(2)), (4, Some(4)), (8, Some(8))] {
         let size = element_size as isize;
-        for stride in 1..=17 {
-            for count in [8, 31, 32, 33, 100] {
-                check(element_size, swap, &[(count, stride * size, size), (3, 1000 * 17 * size, 200 * size)]);
+        // Miri has no such instructions, and little patience.
+        for stride in if cfg!(miri) { 2..=3 } else { 1..=17 } {
+            for count in if cfg!(miri) { 33..=33 } else { 8..=100 } {
+                check(element_size, swap, &[(count, stride * size, size), (3, 100 * 17 * size, 100 * size)]);
             }
         }
     }
