@@ -290,7 +290,7 @@ static void fill_values_are_duplicated(void)
 }
 
 /* A new chunk's elements are freed like any other's when they are replaced, so it is lent with NULL in all of them. Those
- * that are not replaced stay so: what they point to is the lender's. */
+ * that are not replaced stay so if there is no fill value. */
 static void a_new_chunk(void)
 {
     const size_t start[2] = {0, 1}, count[2] = {1, 2};
@@ -308,7 +308,29 @@ static void a_new_chunk(void)
     close_fixture(&f);
 }
 
-/* So is a covered one: here one that reaches beyond the array, where NULL is kept. */
+/* With a fill value they become duplicates of it, each its own: what was absent reads as before. */
+static void a_new_chunk_of_fill_values(void)
+{
+    const char *fill_value = "none";
+    const size_t start[2] = {0, 1}, count[2] = {1, 2}, all[2] = {2, 3};
+    char *texts[2] = {(char[]){"a"}, (char[]){"b"}}, *data[6] = {0};
+    fixture f;
+
+    open_fixture(&f);
+    CHECK_OK(nczchunk_var_set_fill_value(f.var, &fill_value));
+    remove_chunk(&f, 0);
+    CHECK_OK(nczchunk_write_vars(f.var, f.store, start, count, NULL, texts, NULL));
+    CHECK_OK(nczchunk_read_vars(f.var, f.store, zeros, all, NULL, data, NULL));
+    CHECK_STR(data[0], "none");
+    CHECK_STR(data[1], "a");
+    CHECK_STR(data[2], "b");
+    CHECK_STR(data[5], "none");
+    CHECK(f.texts.chunks[0][0] != fill_value && f.texts.chunks[0][0] != f.texts.chunks[0][3]);
+    free_texts(data, 6);
+    close_fixture(&f);
+}
+
+/* A covered chunk is not filled: here one that reaches beyond the array, where NULL is kept. */
 static void a_covered_chunk(void)
 {
     const size_t start[2] = {4, 3}, count[2] = {1, 1};
@@ -411,6 +433,7 @@ int main(void)
     runs_are_copied_in_one_call();
     fill_values_are_duplicated();
     a_new_chunk();
+    a_new_chunk_of_fill_values();
     a_covered_chunk();
     a_copier_that_fails();
     stores_that_fill_are_refused();
