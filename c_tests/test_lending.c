@@ -18,7 +18,7 @@ typedef struct ncz_shim {
     NCZ_reader reader;
     NCZ_modifier modifier;
     void *source;
-    size_t chunk_bytes;
+    size_t chunk_bytes; /* The reader tells no length. Inside netCDF-C take the entry's, so that a short chunk is noticed. */
 } ncz_shim;
 
 /* A scalar is one-dimensional to netCDF-C: its chunk has the index 0. */
