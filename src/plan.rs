@@ -142,8 +142,8 @@ impl Plan {
         if self.rank() != other.rank() || pairs().any(|(mine, others)| grid(mine) != grid(others)) {
             return Err(ErrorKind::Argument("the plans are for different variables").into());
         }
-        let is_empty = self.num_chunks == 0 || other.num_chunks == 0;
-        Ok(!is_empty && pairs().all(|(mine, others)| mine.shares_chunk(others)))
+        // A scalar has no dimension to tell: both touch its one chunk.
+        Ok(pairs().all(|(mine, others)| mine.shares_chunk(others)))
     }
 }
 

@@ -68,9 +68,13 @@ impl Projections {
     }
 
     /// How many chunks are touched.
-    #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     /// The dimension these are projections onto the chunks of.
@@ -151,10 +155,12 @@ impl Projections {
         k < self.len && (self.start + k * stride) / chunklen == chunk
     }
 
-    /// Whether these and others of the same dimension, neither of them empty, touch a chunk in common. Goes through the
-    /// shorter list.
+    /// Whether these and others of the same dimension touch a chunk in common. Goes through the shorter list.
     pub fn shares_chunk(&self, others: &Projections) -> bool {
         let (short, long) = if self.len <= others.len { (self, others) } else { (others, self) };
+        if short.is_empty() {
+            return false;
+        }
         if short.slice.stride() <= short.dimension.chunklen() && long.slice.stride() <= long.dimension.chunklen() {
             return short.first_chunk < long.first_chunk + long.len && long.first_chunk < short.first_chunk + short.len;
         }
@@ -238,8 +244,7 @@ mod tests {
             let all: Vec<Projections> = all(chunklen, origin).into_iter().step_by(step).collect();
             for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (one, other))) {
                 let expected = one.iter().any(|mine| other.iter().any(|theirs| mine.chunk_index == theirs.chunk_index));
-                let shared = one.len() > 0 && other.len() > 0 && one.shares_chunk(other);
-                assert_eq!(shared, expected, "{one:?} and {other:?}");
+                assert_eq!(one.shares_chunk(other), expected, "{one:?} and {other:?}");
             }
         }
     }

@@ -33,8 +33,7 @@ impl<'a> Source<'a> {
     }
 
     /// Length in bytes, gaps included.
-    #[allow(clippy::len_without_is_empty)]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
@@ -69,8 +68,7 @@ impl<'a> Destination<'a> {
     }
 
     /// Length in bytes, gaps included.
-    #[allow(clippy::len_without_is_empty)]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 

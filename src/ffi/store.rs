@@ -358,7 +358,7 @@ unsafe impl Sync for Filling {}
 
 impl Fill for Filling {
     fn fill(&self, chunk: &[isize], buffer: &mut Buffer<'_>) -> Result<Filled> {
-        let (size, mut nbytes) = (buffer.len(), 0);
+        let (size, mut nbytes) = (buffer.capacity(), 0);
         let (user, rank, indices) = (self.callbacks.user, chunk.len(), chunk.as_ptr());
         // SAFETY: the arguments are what the callback is documented to get; the buffer has room for `size` bytes.
         match unsafe { (self.fill)(user, rank, indices, buffer.as_mut_ptr().cast(), size, &raw mut nbytes) } {

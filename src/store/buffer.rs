@@ -16,8 +16,7 @@ impl<'b> Buffer<'b> {
     }
 
     /// Its size in bytes, filled or not.
-    #[allow(clippy::len_without_is_empty)]
-    pub fn len(&self) -> usize {
+    pub fn capacity(&self) -> usize {
         self.bytes.len()
     }
 
@@ -62,7 +61,7 @@ impl<'b> Buffer<'b> {
     /// Says that the first `filled` bytes have been written through [`as_mut_ptr`](Self::as_mut_ptr).
     ///
     /// # Safety
-    /// They have, and they are no more than [`len`](Self::len).
+    /// They have, and they are no more than [`capacity`](Self::capacity).
     pub unsafe fn set_filled(&mut self, filled: usize) {
         self.filled = filled;
     }

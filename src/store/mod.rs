@@ -183,7 +183,7 @@ pub(crate) fn fetch(filler: &dyn Fill, chunk: &[isize], buffer: &mut Buffer<'_>)
     let Filled::Stored(stored) = filler.fill(chunk, buffer)? else {
         return Ok(false);
     };
-    let (filled, expected) = (buffer.filled().len(), buffer.len());
+    let (filled, expected) = (buffer.filled().len(), buffer.capacity());
     if stored == expected && filled == expected {
         return Ok(true);
     }

@@ -96,7 +96,7 @@ impl Workspace {
             Reader::Filling(filler) => {
                 // Room for any chunk that was compressed in one go. One in many small frames can need more: then the
                 // reader says so, and is asked once more.
-                let mut room = compress_bound(buffer.len());
+                let mut room = compress_bound(buffer.capacity());
                 for _ in 0..2 {
                     let mut compressed = Buffer::new(alloc::room(&mut self.compressed, room)?);
                     let Filled::Stored(stored) = filler.fill(chunk, &mut compressed)? else {
@@ -132,7 +132,7 @@ impl Decoder {
 
     /// Decodes all frames into the buffer. That they fill it is for the caller of `fill` to check.
     fn decode(&mut self, frames: &[u8], buffer: &mut Buffer<'_>) -> Result<Filled> {
-        let capacity = buffer.len();
+        let capacity = buffer.capacity();
         // SAFETY: the context is alive; the destination has room for `capacity` bytes and the source holds `frames.len()`.
         // zstd writes only to the destination, whatever the frames claim, and does not read it before it has.
         let decoded = unsafe {
@@ -203,9 +203,9 @@ impl Encoder {
             check(sys::ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, compression.checksum.into()))
                 .map_err(error)?;
         }
-        // SAFETY: the destination has room for `buffer.len()` bytes and the source holds `chunk.len()`.
+        // SAFETY: the destination has room for `buffer.capacity()` bytes and the source holds `chunk.len()`.
         let encoded = unsafe {
-            let (destination, room) = (buffer.as_mut_ptr().cast(), buffer.len());
+            let (destination, room) = (buffer.as_mut_ptr().cast(), buffer.capacity());
             sys::ZSTD_compress2(context, destination, room, chunk.as_ptr().cast(), chunk.len())
         };
         let encoded = check(encoded).map_err(error)?;

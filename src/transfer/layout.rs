@@ -78,8 +78,7 @@ impl Layout {
     }
 
     /// How much memory there is, in bytes.
-    #[allow(clippy::len_without_is_empty)]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
