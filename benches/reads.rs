@@ -45,8 +45,8 @@ fn array(dimlens: &[usize], chunklens: &[usize]) -> (Variable, Store<'static>) {
 
 fn read(variable: &Variable, store: &Store<'_>, request: (&[usize], &[usize], &[isize]), out: &mut [u8]) {
     let (start, count, stride) = request;
-    let slab = Hyperslab::new(variable.dimlens(), Some(start), Some(count), Some(stride), Access::Read).unwrap();
-    let plan = Plan::new(variable, &slab).unwrap();
+    let slab = Hyperslab { start: Some(start), count: Some(count), stride: Some(stride), both_ways: false };
+    let plan = Plan::new(variable, &slab, Access::Read).unwrap();
     transfer::read(variable, &plan, store, out).unwrap();
 }
 

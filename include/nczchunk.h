@@ -105,7 +105,7 @@ int nczchunk_version_number(void);
 const char *nczchunk_strerror(int status);
 
 /* ---------------------------------------------------------------------------------------------------------------------
- * CONTEXT: WHAT WENT WRONG, AND WHERE
+ * CONTEXT: WHAT WENT WRONG, AND WHERE; AND HOW MANY THREADS
  *
  * A status says what kind of error there was. Where a function takes a context, pass one instead of NULL and ask it
  * afterwards for the words, the dimension and the chunk. A context that could not be made is NULL, which serves too: it
@@ -137,6 +137,17 @@ int nczchunk_context_new(nczchunk_context **context);
 void nczchunk_context_free(nczchunk_context *context);
 
 /**
+ * Lets calls with this context use up to so many threads at the same time, the caller's included; 1 at first. A call begins
+ * its own and ends them before it returns. More than one work only where the store's callbacks allow it (see concurrent),
+ * the variable has no copier, there are several chunks, and what is read does not overlap in memory; where the system
+ * refuses a thread, fewer do. Results and status are the same with any number. New threads have all signals blocked.
+ *
+ * Errors: NCZCHUNK_EINVAL (context is NULL; threads is 0).
+ */
+int nczchunk_context_set_threads(nczchunk_context *context,
+                                 size_t threads);
+
+/**
  * The status of the last call; NCZCHUNK_NOERR for NULL.
  */
 int nczchunk_context_status(const nczchunk_context *context);
@@ -161,7 +172,8 @@ const ptrdiff_t *nczchunk_context_chunk(const nczchunk_context *context,
 
 /**
  * How many chunks the last call has read or written. They are the first of the plan, in its order; where the call failed at
- * a chunk, it is the one after them, and those after that were not tried. 0 for NULL.
+ * a chunk, it is the one after them. Those after that were not tried or, with several threads, some were and some not.
+ * 0 for NULL.
  */
 size_t nczchunk_context_chunks_done(const nczchunk_context *context);
 
@@ -310,8 +322,8 @@ int nczchunk_var_set_origin(nczchunk_var *var,
  */
 
 /**
- * A store. Between calls it keeps the memory it needed: a chunk, and with zstd a compressed chunk and zstd's contexts. It may
- * be used by several threads at the same time if its callbacks may.
+ * A store. Between calls it keeps the memory it needed: a chunk, and with zstd a compressed chunk and zstd's contexts, for
+ * each thread that used it at the same time. It may be used by several threads at the same time if its callbacks may.
  */
 typedef struct nczchunk_store nczchunk_store;
 
@@ -367,6 +379,11 @@ typedef struct nczchunk_lending_callbacks {
      * Told that the chunk was changed, before it is released; may be NULL. It is not told of a chunk whose change failed.
      */
     int (*changed)(void *user, size_t rank, const ptrdiff_t *chunk_indices);
+    /**
+     * 1 if the callbacks may run in several threads at the same time, and a chunk that was lent stays valid until it is
+     * released or, without release, until the call of the library ends, whatever else is lent meanwhile.
+     */
+    int concurrent;
 } nczchunk_lending_callbacks;
 
 /**
@@ -400,6 +417,10 @@ typedef struct nczchunk_filling_callbacks {
      * one or the new one.
      */
     int (*store)(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void *data, size_t nbytes);
+    /**
+     * 1 if the callbacks may run in several threads at the same time.
+     */
+    int concurrent;
 } nczchunk_filling_callbacks;
 
 /**

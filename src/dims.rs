@@ -1,4 +1,5 @@
 //! A list with one value per dimension: held in place up to rank 8, on the heap above, never aborting for want of memory.
+#![allow(unsafe_code)]
 
 use smallvec::SmallVec;
 
@@ -33,7 +34,21 @@ pub(crate) fn try_collect<T>(rank: usize, values: impl Iterator<Item = Result<T>
     Ok(dims)
 }
 
-/// A copy of a slice.
-pub(crate) fn copied<T: Copy>(values: &[T]) -> Result<Dims<T>> {
-    try_collect(values.len(), values.iter().copied().map(Ok))
+/// Fills a list anew with the same value for each dimension.
+#[inline]
+pub(crate) fn fill<T: Copy>(dims: &mut Dims<T>, rank: usize, value: T) -> Result<()> {
+    reserve(dims, rank)?;
+    let values = dims.as_mut_ptr();
+    for d in 0..rank {
+        // SAFETY: there is room for `rank` values.
+        unsafe { values.add(d).write(value) };
+    }
+    // SAFETY: they have been written.
+    unsafe { dims.set_len(rank) };
+    Ok(())
+}
+
+/// The same for values that are there.
+pub(crate) fn copied<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Dims<T>> {
+    try_collect(values.len(), values.map(Ok))
 }

@@ -168,7 +168,7 @@ impl Error {
 
     /// The same error, in this chunk. Where memory for the indices cannot be had they are left out.
     pub fn in_chunk(mut self, chunk: &[isize]) -> Self {
-        if let Ok(chunk) = crate::dims::copied(chunk) {
+        if let Ok(chunk) = crate::dims::copied(chunk.iter().copied()) {
             self.chunk = chunk;
             self.is_in_chunk = true;
         }

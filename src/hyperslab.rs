@@ -5,8 +5,8 @@
 //!
 //! The checks and their order are netCDF's: every stride first, then start and end, dimension by dimension.
 
-use crate::dims::{self, Dims};
 use crate::error::{Error, ErrorKind, Result};
+use crate::variable::Dimension;
 
 /// What a hyperslab is for. netCDF checks writes a little less than reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,48 +17,50 @@ pub enum Access {
     Write,
 }
 
-/// One dimension of a hyperslab, known to fit its dimension.
+/// One dimension of a hyperslab, known to fit its dimension: elements in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slice {
     start: usize,
     count: usize,
     stride: usize,
+    descends: bool,
 }
 
 impl Slice {
     /// A slice to read from a dimension of `dimlen` elements.
     pub fn read(dimlen: usize, start: usize, count: usize, stride: isize) -> Result<Self> {
-        check_stride(stride)?;
-        Slice::check(dimlen, start, count, stride, true)
+        if stride < 1 {
+            return Err(ErrorKind::Stride(stride).into());
+        }
+        Slice::check(dimlen, start, count, stride, true)?;
+        Ok(Slice::fitting(start, count, stride))
     }
 
-    /// Start and end against the dimension; the stride is positive.
-    fn check(dimlen: usize, start: usize, count: usize, stride: isize, check_edge: bool) -> Result<Self> {
+    /// Start and, if asked for, end against the dimension; the stride is not 0.
+    #[inline]
+    fn check(dimlen: usize, start: usize, count: usize, stride: isize, check_edge: bool) -> Result<()> {
         if start > dimlen || (start == dimlen && count > 0) {
             return Err(ErrorKind::Start { start, dimlen }.into());
         }
-        // Where the edge is not checked another count is 0: nothing is selected, here or elsewhere.
-        let count = if check_edge { count } else { 0 };
-        let slice = Slice { start, count, stride: stride.unsigned_abs() };
-        if count > 0 {
-            let last = (count - 1).checked_mul(slice.stride).and_then(|reach| reach.checked_add(start));
-            if last.is_none_or(|last| last >= dimlen) {
+        if check_edge && count > 1 {
+            let other_end = match (count - 1).checked_mul(stride.unsigned_abs()) {
+                None => None,
+                Some(reach) if stride < 0 => start.checked_sub(reach),
+                Some(reach) => start.checked_add(reach).filter(|&last| last < dimlen),
+            };
+            if other_end.is_none() {
                 return Err(ErrorKind::Edge { start, count, stride, dimlen }.into());
             }
         }
-        Ok(slice)
+        Ok(())
     }
 
-    /// The slice of the elements start, start + step, ... for a negative step, in ascending order.
-    fn check_backwards(dimlen: usize, start: usize, count: usize, step: isize, check_edge: bool) -> Result<Self> {
-        // That start lies inside the dimension is checked as for one element.
-        Slice::check(dimlen, start, count.min(1), 1, check_edge)?;
-        let (count, stride) = (if check_edge { count } else { 0 }, step.unsigned_abs());
-        let reach = count.saturating_sub(1).checked_mul(stride);
-        match reach.and_then(|reach| start.checked_sub(reach)) {
-            Some(start) => Ok(Slice { start, count, stride }),
-            None => Err(ErrorKind::Edge { start, count, stride: step, dimlen }.into()),
-        }
+    /// A slice that is known to fit.
+    #[inline]
+    fn fitting(start: usize, count: usize, stride: isize) -> Self {
+        let (step, descends) = (stride.unsigned_abs(), stride < 0);
+        let start = if descends { start - count.saturating_sub(1) * step } else { start };
+        Slice { start, count, stride: step, descends }
     }
 
     /// The first element, if any is selected.
@@ -76,124 +78,96 @@ impl Slice {
         self.stride
     }
 
+    /// Whether the request has these elements in descending order.
+    pub fn descends(&self) -> bool {
+        self.descends
+    }
+
     /// The last selected element, or `None` if none is.
     pub fn last(&self) -> Option<usize> {
         Some(self.start + self.count.checked_sub(1)? * self.stride)
     }
 }
 
-fn check_stride(stride: isize) -> Result<()> {
-    if stride > 0 { Ok(()) } else { Err(ErrorKind::Stride(stride).into()) }
+/// A request as it is made, not checked yet: each part, where given, has one entry per dimension. A scalar (no dimensions)
+/// needs none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Hyperslab<'a> {
+    /// The first element along each dimension. Only a scalar has none.
+    pub start: Option<&'a [usize]>,
+    /// How many elements. Left out, it is the whole dimension, whatever the start.
+    pub count: Option<&'a [usize]>,
+    /// The step from one element to the next. Left out, it is 1 everywhere.
+    pub stride: Option<&'a [isize]>,
+    /// Whether strides may be negative, for elements in descending order.
+    pub both_ways: bool,
 }
 
-/// A checked hyperslab: one slice per dimension.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Hyperslab {
-    slices: Dims<Slice>,
-}
-
-impl Hyperslab {
-    /// Checks a request against the dimension lengths, as `nc_get_vars` and `nc_put_vars` do.
-    ///
-    /// `start`, `count` and `stride`, where given, have one entry per dimension. A count left out is the whole dimension,
-    /// whatever the start; a stride left out is 1 everywhere. A scalar (no dimensions) is always selected.
+impl<'a> Hyperslab<'a> {
+    /// Checks the request as `nc_get_vars` and `nc_put_vars` do.
     ///
     /// # Errors
-    /// `NoStart`, `Stride`, `Start` and `Edge`, the latter three with their dimension.
-    pub fn new(
-        dimlens: impl ExactSizeIterator<Item = usize> + Clone,
-        start: Option<&[usize]>,
-        count: Option<&[usize]>,
-        stride: Option<&[isize]>,
-        access: Access,
-    ) -> Result<Self> {
-        let mut slab = Hyperslab::default();
-        slab.check(dimlens, start, count, stride, access)?;
-        Ok(slab)
-    }
-
-    /// [`new`](Self::new), in place of what the hyperslab was.
+    /// `NoStart`; with their dimension `Stride`, for 0 and, unless both ways are allowed, below; `Start` and `Edge`.
     #[inline]
-    pub(crate) fn check(
-        &mut self,
-        dimlens: impl ExactSizeIterator<Item = usize> + Clone,
-        start: Option<&[usize]>,
-        count: Option<&[usize]>,
-        stride: Option<&[isize]>,
-        access: Access,
-    ) -> Result<()> {
-        let rank = dimlens.len();
-        dims::reserve(&mut self.slices, rank)?;
-        if rank == 0 {
-            return Ok(());
-        }
-        let start = start.ok_or(ErrorKind::NoStart)?;
-        if [start.len(), count.map_or(rank, <[_]>::len), stride.map_or(rank, <[_]>::len)] != [rank; 3] {
-            return Err(ErrorKind::Argument("start, count and stride need one entry per dimension").into());
-        }
-        for (d, &stride) in stride.unwrap_or_default().iter().enumerate() {
-            check_stride(stride).map_err(|e| e.in_dimension(d))?;
-        }
-        let counts = |d: usize, dimlen: usize| count.map_or(dimlen, |count| count[d]);
-        let check_edge =
-            access == Access::Read || !dimlens.clone().enumerate().any(|(d, dimlen)| counts(d, dimlen) == 0);
-        for (d, dimlen) in dimlens.enumerate() {
-            let stride = stride.map_or(1, |stride| stride[d]);
-            let slice = Slice::check(dimlen, start[d], counts(d, dimlen), stride, check_edge);
-            self.slices.push(slice.map_err(|e| e.in_dimension(d))?);
-        }
-        Ok(())
-    }
-
-    /// Checks a request whose steps may be negative: along a dimension the elements are `start + k*step`. The hyperslab has
-    /// the same elements in ascending order; with it comes, per dimension, whether the request has them in descending order.
-    ///
-    /// # Errors
-    /// Those of [`new`](Self::new): `Stride` for a step of 0 only, `Edge` for a last element beyond either end.
-    pub fn with_steps(
-        dimlens: impl ExactSizeIterator<Item = usize> + Clone,
-        start: Option<&[usize]>,
-        count: &[usize],
-        step: Option<&[isize]>,
-        access: Access,
-    ) -> Result<(Self, Dims<bool>)> {
-        let rank = dimlens.len();
-        let start = match start {
+    pub(crate) fn check(&self, dimensions: &'a [Dimension], access: Access) -> Result<Selection<'a>> {
+        let rank = dimensions.len();
+        let start = match self.start {
             None if rank > 0 => return Err(ErrorKind::NoStart.into()),
             start => start.unwrap_or_default(),
         };
-        if [start.len(), count.len(), step.map_or(rank, <[_]>::len)] != [rank; 3] {
-            return Err(ErrorKind::Argument("start, count and step need one entry per dimension").into());
+        if rank > 0
+            && [start.len(), self.count.map_or(rank, <[_]>::len), self.stride.map_or(rank, <[_]>::len)] != [rank; 3]
+        {
+            return Err(ErrorKind::Argument("start, count and stride need one entry per dimension").into());
         }
-        let step = |d: usize| step.map_or(1, |step| step[d]);
-        for d in 0..rank {
-            if step(d) == 0 {
-                return Err(Error::from(ErrorKind::Stride(step(d))).in_dimension(d));
+        let mut selection = Selection { dimensions, start, count: self.count, stride: self.stride, is_nothing: false };
+        for (d, &stride) in self.stride.unwrap_or_default().iter().enumerate() {
+            if stride == 0 || (stride < 0 && !self.both_ways) {
+                return Err(Error::from(ErrorKind::Stride(stride)).in_dimension(d));
             }
         }
-        let check_edge = access == Access::Read || !count.contains(&0);
-        let slices = dimlens.enumerate().map(|(d, dimlen)| {
-            let (start, count, step) = (start[d], count[d], step(d));
-            let slice = if step > 0 {
-                Slice::check(dimlen, start, count, step, check_edge)
-            } else {
-                Slice::check_backwards(dimlen, start, count, step, check_edge)
-            };
-            slice.map_err(|e| e.in_dimension(d))
-        });
-        let slices = dims::try_collect(rank, slices)?;
-        let descends = dims::try_collect(rank, (0..rank).map(|d| Ok(step(d) < 0)))?;
-        Ok((Hyperslab { slices }, descends))
+        if access == Access::Write {
+            selection.is_nothing = (0..rank).any(|d| selection.count(d) == 0);
+        }
+        for d in 0..rank {
+            let (count, stride, check_edge) = (selection.count(d), selection.stride(d), !selection.is_nothing);
+            if let Err(error) = Slice::check(dimensions[d].len(), start[d], count, stride, check_edge) {
+                return Err(error.in_dimension(d));
+            }
+        }
+        Ok(selection)
+    }
+}
+
+/// A hyperslab that was checked against these dimensions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Selection<'a> {
+    dimensions: &'a [Dimension],
+    start: &'a [usize],
+    count: Option<&'a [usize]>,
+    stride: Option<&'a [isize]>,
+    /// Whether a count is 0 and edges were not checked.
+    is_nothing: bool,
+}
+
+impl<'a> Selection<'a> {
+    #[inline]
+    fn count(&self, d: usize) -> usize {
+        self.count.map_or(self.dimensions[d].len(), |count| count[d])
     }
 
-    /// One slice per dimension.
-    pub fn slices(&self) -> &[Slice] {
-        &self.slices
+    #[inline]
+    fn stride(&self, d: usize) -> isize {
+        self.stride.map_or(1, |stride| stride[d])
     }
 
-    /// Whether nothing is selected.
-    pub fn is_empty(&self) -> bool {
-        self.slices.iter().any(|slice| slice.count == 0)
+    /// Each dimension and the slice of it.
+    #[inline]
+    pub(crate) fn slices(self) -> impl ExactSizeIterator<Item = (&'a Dimension, Slice)> {
+        self.dimensions.iter().enumerate().map(move |(d, dimension)| {
+            let count = if self.is_nothing { 0 } else { self.count(d) };
+            (dimension, Slice::fitting(self.start[d], count, self.stride(d)))
+        })
     }
 }
 
@@ -221,13 +195,31 @@ mod tests {
     #[test]
     fn writes_skip_the_far_end_when_nothing_is_selected() {
         let check = |access| {
-            let slab = Hyperslab::new([10, 10].into_iter(), Some(&[0, 5]), Some(&[0, 9]), None, access);
-            slab.map_or_else(|e| (e.status(), e.dimension()), |_| (NOERR, None))
+            let dimensions = [Dimension::new(10, 1).unwrap(); 2];
+            let slab = Hyperslab { start: Some(&[0, 5]), count: Some(&[0, 9]), ..Default::default() };
+            let selection = slab.check(&dimensions, access);
+            selection.map_or_else(
+                |e| (e.status(), e.dimension()),
+                |selection| (selection.slices().map(|(_, slice)| slice.count() as i32).sum(), None),
+            )
         };
         assert_eq!(check(Access::Read), (EEDGE, Some(1)));
-        assert_eq!(check(Access::Write), (NOERR, None));
-        let huge =
-            Hyperslab::new([9, 9].into_iter(), Some(&[0, 0]), Some(&[0, usize::MAX]), Some(&[1, 2]), Access::Write);
-        assert!(huge.is_ok_and(|slab| slab.slices()[1].count() == 0));
+        assert_eq!(check(Access::Write), (0, None));
+    }
+
+    #[test]
+    fn a_descending_request_is_an_ascending_slice() {
+        let dimensions = [Dimension::new(10, 1).unwrap()];
+        let check = |start, count, stride, both_ways| -> Result<_> {
+            let slab = Hyperslab { start: Some(&[start]), count: Some(&[count]), stride: Some(&[stride]), both_ways };
+            let selection = slab.check(&dimensions, Access::Read)?;
+            let (_, slice) = selection.slices().next().unwrap();
+            Ok((slice.start(), slice.stride(), slice.descends()))
+        };
+        assert_eq!(check(9, 4, -3, true), Ok((0, 3, true)));
+        assert_eq!(check(8, 4, -3, true).unwrap_err().status(), EEDGE);
+        assert_eq!(check(9, 4, -3, false).unwrap_err().status(), ESTRIDE);
+        assert_eq!(check(9, 4, 0, true).unwrap_err().status(), ESTRIDE);
+        assert_eq!(check(9, 2, isize::MIN, true).unwrap_err().status(), EEDGE);
     }
 }

@@ -39,8 +39,8 @@
 //! let chunks = Chunks([[0, 1, 2, 10, 11, 12, 20, 21, 22, 30, 31, 32], [3, 4, 5, 13, 14, 15, 23, 24, 25, 33, 34, 35]]);
 //! let store = Store::lending(chunks)?;
 //! let variable = Variable::new(&[4, 6], &[4, 3], 1)?;
-//! let slab = Hyperslab::new(variable.dimlens(), Some(&[1, 0]), Some(&[2, 3]), Some(&[2, 2]), Access::Read)?;
-//! let plan = Plan::new(&variable, &slab)?;
+//! let slab = Hyperslab { start: Some(&[1, 0]), count: Some(&[2, 3]), stride: Some(&[2, 2]), both_ways: false };
+//! let plan = Plan::new(&variable, &slab, Access::Read)?;
 //! let mut out = vec![0; plan.selected_bytes()];
 //! transfer::read(&variable, &plan, &store, &mut out)?;
 //! assert_eq!(out, [10, 12, 14, 30, 32, 34]);

@@ -6,57 +6,45 @@
 
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
-use crate::hyperslab::Hyperslab;
+use crate::hyperslab::{Access, Hyperslab};
 use crate::projection::{Projection, Projections};
 use crate::variable::Variable;
 
 /// A hyperslab laid over a variable's chunks.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Plan {
     dimensions: Dims<Projections>,
     num_chunks: usize,
     num_elements: usize,
+    descends: bool,
     element_size: usize,
     chunk_bytes: usize,
 }
 
 impl Plan {
-    /// The plan for a hyperslab that was checked against this variable.
+    /// The plan for a request, which is checked against the variable: see [`Hyperslab`].
     ///
     /// # Errors
-    /// `Argument` if the selection has more than `isize::MAX` bytes.
-    pub fn new(variable: &Variable, hyperslab: &Hyperslab) -> Result<Self> {
-        let mut plan = Plan::default();
-        plan.lay(variable, hyperslab)?;
-        Ok(plan)
-    }
-
-    /// [`new`](Self::new), in place of what the plan was.
-    #[inline]
-    pub(crate) fn lay(&mut self, variable: &Variable, hyperslab: &Hyperslab) -> Result<()> {
-        let slices = hyperslab.slices();
-        dims::reserve(&mut self.dimensions, slices.len())?;
-        // Nothing is selected as soon as one count is 0, however large the others are.
-        let is_empty = hyperslab.is_empty();
-        let (mut num_elements, mut num_chunks) = (usize::from(!is_empty), usize::from(!is_empty));
-        for (&dimension, &slice) in variable.dimensions().iter().zip(slices) {
+    /// `NoStart`, `Stride`, `Start`, `Edge`; `Argument` if the selection has more than `isize::MAX` bytes.
+    pub fn new(variable: &Variable, hyperslab: &Hyperslab<'_>, access: Access) -> Result<Self> {
+        let mut dimensions = Dims::new();
+        dims::reserve(&mut dimensions, variable.rank())?;
+        // A count of 0 leaves nothing, however large the others are.
+        let (mut num_elements, mut num_chunks, mut descends) = (1usize, 1usize, false);
+        for (&dimension, slice) in hyperslab.check(variable.dimensions(), access)?.slices() {
             let projections = Projections::new(dimension, slice);
-            if !is_empty {
-                num_elements = num_elements.saturating_mul(slice.count());
-                num_chunks = num_chunks.saturating_mul(projections.len());
-            }
-            self.dimensions.push(projections);
+            num_elements = num_elements.saturating_mul(slice.count());
+            num_chunks = num_chunks.saturating_mul(projections.len());
+            descends |= slice.descends();
+            dimensions.push(projections);
         }
-        let selected_bytes = num_elements.checked_mul(variable.element_size());
+        let element_size = variable.element_size();
+        let selected_bytes = num_elements.checked_mul(element_size);
         if selected_bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
             return Err(ErrorKind::Argument("the selection is larger than memory can hold").into());
         }
         // Every touched chunk holds a selected element, so there are no more chunks than elements.
-        self.num_elements = num_elements;
-        self.num_chunks = num_chunks;
-        self.element_size = variable.element_size();
-        self.chunk_bytes = variable.chunk_bytes();
-        Ok(())
+        Ok(Plan { dimensions, num_chunks, num_elements, descends, element_size, chunk_bytes: variable.chunk_bytes() })
     }
 
     /// The number of dimensions.
@@ -77,6 +65,11 @@ impl Plan {
     /// How many elements are selected.
     pub fn num_elements(&self) -> usize {
         self.num_elements
+    }
+
+    /// Whether the request has the elements of a dimension in descending order.
+    pub fn descends(&self) -> bool {
+        self.descends
     }
 
     /// How many bytes are asked for: those of the selected elements.
@@ -147,85 +140,9 @@ impl Plan {
     }
 }
 
-/// A position in the list of touched chunks, in row-major order of chunk indices.
-pub(crate) struct Walk<'p> {
-    plan: &'p Plan,
-    more: bool,
-    /// The number of the current projection in each dimension.
-    positions: Dims<usize>,
-    projections: Dims<Projection>,
-    chunk_indices: Dims<isize>,
-}
-
-impl<'p> Walk<'p> {
-    /// A walk that has not begun.
-    #[inline]
-    pub(crate) fn new(plan: &'p Plan) -> Self {
-        let (positions, projections, chunk_indices) = (Dims::new(), Dims::new(), Dims::new());
-        Walk { plan, more: false, positions, projections, chunk_indices }
-    }
-
-    /// Goes to the first chunk.
-    #[inline]
-    pub(crate) fn begin(&mut self) -> Result<()> {
-        let rank = self.plan.rank();
-        dims::reserve(&mut self.positions, rank)?;
-        dims::reserve(&mut self.projections, rank)?;
-        dims::reserve(&mut self.chunk_indices, rank)?;
-        self.more = self.plan.num_chunks > 0;
-        if self.more {
-            for dimension in &self.plan.dimensions {
-                let projection = dimension.get(0).unwrap_or_default();
-                self.positions.push(0);
-                self.projections.push(projection);
-                self.chunk_indices.push(projection.chunk_index);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether there is a current chunk; false once the last one is passed.
-    pub(crate) fn more(&self) -> bool {
-        self.more
-    }
-
-    /// Goes to the next chunk. Only dimensions that move are projected anew.
-    #[inline]
-    pub(crate) fn advance(&mut self) {
-        let dimensions = self.plan.dimensions.as_slice();
-        let positions = self.positions.as_mut_slice();
-        let mut places = positions.iter().zip(dimensions);
-        let Some(outermost) = places.rposition(|(position, dimension)| position + 1 < dimension.len()) else {
-            self.more = false;
-            return;
-        };
-        let (projections, chunk_indices) = (self.projections.as_mut_slice(), self.chunk_indices.as_mut_slice());
-        for d in outermost..dimensions.len() {
-            let position = if d == outermost { positions[d] + 1 } else { 0 };
-            if position != positions[d] {
-                let projection = dimensions[d].get(position).unwrap_or_default();
-                positions[d] = position;
-                projections[d] = projection;
-                chunk_indices[d] = projection.chunk_index;
-            }
-        }
-    }
-
-    /// The current chunk's projections, one per dimension.
-    pub(crate) fn projections(&self) -> &[Projection] {
-        &self.projections
-    }
-
-    /// The current chunk's indices.
-    pub(crate) fn chunk_indices(&self) -> &[isize] {
-        &self.chunk_indices
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hyperslab::Access;
 
     fn plan(
         dimlens: &[usize],
@@ -235,25 +152,19 @@ mod tests {
         stride: &[isize],
     ) -> Result<Plan> {
         let variable = Variable::new(dimlens, chunklens, 4)?;
-        let slab = Hyperslab::new(variable.dimlens(), Some(start), Some(count), Some(stride), Access::Read)?;
-        Plan::new(&variable, &slab)
+        let slab = Hyperslab { start: Some(start), count: Some(count), stride: Some(stride), both_ways: false };
+        Plan::new(&variable, &slab, Access::Read)
     }
 
     #[test]
-    fn the_walk_and_random_access_agree() {
+    fn chunks_come_in_row_major_order() {
         let plan = plan(&[10, 9], &[4, 2], &[1, 0], &[3, 5], &[3, 2]).unwrap();
         assert_eq!((plan.num_chunks(), plan.selected_bytes(), plan.chunk_bytes()), (10, 60, 10 * 32));
         assert_eq!(plan.grid_chunks(), 15);
-        let mut walk = Walk::new(&plan);
-        walk.begin().unwrap();
         let mut projections = [Projection::default(); 2];
-        for i in 0..plan.num_chunks() {
-            plan.chunk(i, &mut projections).unwrap();
-            assert_eq!(walk.projections(), projections);
-            walk.advance();
-        }
-        assert!(!walk.more());
-        assert!(plan.chunk(10, &mut projections).is_err());
+        let mut indices = |i| plan.chunk(i, &mut projections).map(|()| projections.map(|p| p.chunk_index));
+        assert_eq!([0, 1, 4, 5, 9].map(|i| indices(i).unwrap()), [[0, 0], [0, 1], [0, 4], [1, 0], [1, 4]]);
+        assert!(indices(10).is_err());
     }
 
     #[test]

@@ -45,9 +45,8 @@ pub struct Projection {
 pub struct Projections {
     dimension: Dimension,
     slice: Slice,
-    /// The slice's start and the dimension's end, counted from the beginning of the dimension's first chunk.
+    /// The slice's start, counted from the beginning of the dimension's first chunk.
     start: usize,
-    end: usize,
     /// The first touched chunk, counted from the dimension's first.
     first_chunk: usize,
     len: usize,
@@ -64,7 +63,7 @@ impl Projections {
             Some(last) if slice.stride() <= chunklen => (lead + last) / chunklen - first_chunk + 1,
             Some(_) => slice.count(),
         };
-        Projections { dimension, slice, start, end: lead + dimension.len(), first_chunk, len }
+        Projections { dimension, slice, start, first_chunk, len }
     }
 
     /// How many chunks are touched.
@@ -114,18 +113,51 @@ impl Projections {
             offset: chunk_index.wrapping_mul(chunklen as isize),
             first,
             last: first + (k1 - k0) * stride,
-            limit: chunklen.min(self.end - base),
+            limit: self.limit(base),
             iopos: k0,
             iocount: k1 - k0 + 1,
         })
     }
 
+    /// The projection after this one, which is one of these and not the last.
+    #[inline]
+    pub(crate) fn after(&self, previous: &Projection) -> Projection {
+        let (stride, chunklen) = (self.slice.stride(), self.dimension.chunklen());
+        let iopos = previous.iopos + previous.iocount;
+        // The next element, counted from the beginning of the next chunk.
+        let beyond = previous.last + stride - chunklen;
+        let (chunks, first, iocount);
+        if stride <= chunklen {
+            chunks = 1;
+            first = beyond;
+            iocount = (self.slice.count() - iopos).min(div(chunklen - 1 - first, stride) + 1);
+        } else {
+            chunks = 1 + beyond / chunklen;
+            first = beyond % chunklen;
+            iocount = 1;
+        }
+        let chunk_index = previous.chunk_index.wrapping_add_unsigned(chunks);
+        Projection {
+            chunk_index,
+            offset: chunk_index.wrapping_mul(chunklen as isize),
+            first,
+            last: first + (iocount - 1) * stride,
+            limit: self.limit(self.start + iopos * stride - first),
+            iopos,
+            iocount,
+        }
+    }
+
+    /// Where the dimension ends, counted from the beginning of a chunk of it, which is counted as `start` is.
+    #[inline]
+    fn limit(&self, base: usize) -> usize {
+        self.dimension.chunklen().min(self.dimension.lead() + self.dimension.len() - base)
+    }
+
     /// Whether a projection of these covers its chunk: every element of the chunk that lies inside the dimension is
     /// selected.
     pub fn covers(&self, projection: &Projection) -> bool {
-        let is_first = projection.chunk_index == self.dimension.first_chunk();
-        let inside = projection.limit - if is_first { self.dimension.lead() } else { 0 };
-        projection.iocount == inside
+        projection.iocount == self.dimension.inside(projection.chunk_index)
     }
 
     /// How many of the chunks are covered.
@@ -217,6 +249,7 @@ mod tests {
         assert_eq!(projections(len, 1, len - 1, 1, 1).get(0).unwrap().chunk_index, isize::MAX);
         let two = projections(len, 3, 0, 2, isize::MAX);
         assert_eq!(two.get(1).unwrap().offset, isize::MAX - isize::MAX % 3);
+        assert_eq!(two.after(&two.get(0).unwrap()), two.get(1).unwrap());
     }
 
     #[test]
@@ -230,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_slices_share_is_what_their_lists_share() {
+    fn lists_in_order_and_what_two_of_them_share() {
         let all = |chunklen: usize, origin: isize| -> Vec<Projections> {
             let dimension = Dimension::new(9, chunklen).unwrap().with_origin(origin).unwrap();
             let requests = (0..9).flat_map(|start| (0..5).flat_map(move |n| (1..7).map(move |t| (start, n, t))));
@@ -242,6 +275,10 @@ mod tests {
         for (chunklen, origin) in [(1, 0), (2, 0), (3, -4), (4, 1)] {
             let step = if cfg!(miri) { 17 } else { 1 }; // Miri has little patience
             let all: Vec<Projections> = all(chunklen, origin).into_iter().step_by(step).collect();
+            for one in &all {
+                let each = (1..one.len()).map(|p| (one.get(p - 1).unwrap(), one.get(p).unwrap()));
+                each.for_each(|(previous, next)| assert_eq!(one.after(&previous), next, "{one:?}"));
+            }
             for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (one, other))) {
                 let expected = one.iter().any(|mine| other.iter().any(|theirs| mine.chunk_index == theirs.chunk_index));
                 assert_eq!(one.shares_chunk(other), expected, "{one:?} and {other:?}");

@@ -91,6 +91,13 @@ impl Dimension {
         self.first_chunk
     }
 
+    /// How many elements of the dimension the chunk with this index, which is one of the dimension's, has.
+    pub(crate) fn inside(&self, chunk: isize) -> usize {
+        let base = (chunk.wrapping_sub(self.first_chunk) as usize).wrapping_mul(self.chunklen);
+        let end = self.chunklen.min(self.lead + self.len - base);
+        end - if base == 0 { self.lead } else { 0 }
+    }
+
     /// The position of the first element in its chunk.
     pub(crate) fn lead(&self) -> usize {
         self.lead
@@ -126,6 +133,7 @@ impl ByteOrder {
 #[derive(Debug, Clone)]
 pub struct Variable {
     dimensions: Dims<Dimension>,
+    chunk_strides: Dims<isize>,
     element_size: usize,
     chunk_bytes: usize,
     word_size: usize,
@@ -159,9 +167,15 @@ impl Variable {
             .try_fold(element_size, |bytes, &chunklen| bytes.checked_mul(chunklen))
             .filter(|&bytes| isize::try_from(bytes).is_ok())
             .ok_or(ErrorKind::Argument("a chunk is larger than memory can hold"))?;
+        // Each length is at most the whole chunk's.
+        let mut chunk_strides = dims::copied(chunklens.iter().map(|&chunklen| chunklen as isize))?;
+        let mut stride = element_size as isize;
+        for place in chunk_strides.iter_mut().rev() {
+            stride *= std::mem::replace(place, stride);
+        }
         let word_size = default_word_size(element_size);
         let (byte_order, fill_value, copier) = Default::default();
-        Ok(Variable { dimensions, element_size, chunk_bytes, word_size, byte_order, fill_value, copier })
+        Ok(Variable { dimensions, chunk_strides, element_size, chunk_bytes, word_size, byte_order, fill_value, copier })
     }
 
     /// Sets what absent chunks read as: the bytes of one element, in native byte order. `None` stands for zeros.
@@ -230,9 +244,9 @@ impl Variable {
         &self.dimensions
     }
 
-    /// The dimensions' lengths.
-    pub fn dimlens(&self) -> impl ExactSizeIterator<Item = usize> + Clone + '_ {
-        self.dimensions.iter().map(Dimension::len)
+    /// Bytes from an element of a stored chunk to the next, along each dimension.
+    pub(crate) fn chunk_strides(&self) -> &[isize] {
+        &self.chunk_strides
     }
 
     /// Bytes in an element.

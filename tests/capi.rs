@@ -96,6 +96,7 @@ fn lending(log: *mut Log) -> *mut nczchunk_store {
         destroy: Some(destroy),
         lend_to_write: None,
         changed: None,
+        concurrent: 0,
     };
     let mut store = null_mut();
     // SAFETY: the callbacks are what the store documents.
@@ -110,6 +111,7 @@ fn filling(log: *mut Log) -> *mut nczchunk_store {
         fill: Some(fill),
         destroy: Some(destroy),
         store: None,
+        concurrent: 0,
     };
     let mut store = null_mut();
     // SAFETY: the callbacks are what the store documents.
@@ -345,6 +347,7 @@ fn a_scalar_and_the_highest_rank_are_read() {
                 destroy: None,
                 lend_to_write: None,
                 changed: None,
+                concurrent: 0,
             };
             assert_eq!(nczchunk_store_lending(&raw const callbacks, &raw mut store), NOERR);
             let output = (&raw mut value).cast();
@@ -378,6 +381,7 @@ fn structures_may_be_older_or_newer_than_the_library() {
         fill: Some(fill),
         destroy: Some(destroy),
         store: None,
+        concurrent: 0,
     };
     let mut newer = Newer { known, addition: 0 };
     let mut store = null_mut();

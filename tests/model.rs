@@ -96,13 +96,15 @@ impl Array {
                     destroy: None,
                     lend_to_write: Some(lend_to_write),
                     changed: None,
+                    concurrent: 0,
                 };
                 assert_eq!(nczchunk_store_lending(&raw const callbacks, &raw mut store), 0);
                 (*chunks).bytes.insert(Vec::new(), (chunklens.iter().product::<usize>() * 4).to_ne_bytes().to_vec());
             } else {
                 let struct_size = size_of::<nczchunk_filling_callbacks>();
                 let (fill, keep) = (Some(fill as _), Some(keep as _));
-                let callbacks = nczchunk_filling_callbacks { struct_size, user, fill, destroy: None, store: keep };
+                let callbacks =
+                    nczchunk_filling_callbacks { struct_size, user, fill, destroy: None, store: keep, concurrent: 0 };
                 assert_eq!(nczchunk_store_filling(&raw const callbacks, &raw mut store), 0);
                 if kind % 3 == 2 {
                     assert_eq!(nczchunk_store_wrap_zstd(store, ptr::null()), 0);

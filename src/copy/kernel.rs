@@ -9,26 +9,32 @@ use super::{Axis, Rows};
 /// chosen for.
 pub(super) type Kernel = unsafe fn(source: *const u8, destination: *mut u8, unit: usize, rows: Rows);
 
-/// The kernel for units of this size in rows of this kind. With `stream`, what is written is not read again soon.
+/// The kernel for units of this size in rows of this kind; without a row there is one unit in all. With `stream`, what is
+/// written is not read again soon.
 #[inline]
-pub(super) fn choose(unit: usize, swap: bool, row: &Axis, stream: bool) -> Kernel {
+pub(super) fn choose(unit: usize, swap: bool, row: Option<&Axis>, stream: bool) -> Kernel {
+    macro_rules! of_words {
+        ($kernel:ident) => {
+            match (unit, swap) {
+                (1, _) => $kernel::<u8, false>,
+                (2, false) => $kernel::<u16, false>,
+                (4, false) => $kernel::<u32, false>,
+                (8, false) => $kernel::<u64, false>,
+                (16, false) => $kernel::<u128, false>,
+                (2, true) => $kernel::<u16, true>,
+                (4, true) => $kernel::<u32, true>,
+                (8, true) => $kernel::<u64, true>,
+                (17..=256, _) => short,
+                _ => copy,
+            }
+        };
+    }
     #[cfg(target_arch = "x86_64")]
     if let Some(kernel) = super::simd::choose(unit, swap, row, stream) {
         return kernel;
     }
-    let _ = (row, stream);
-    match (unit, swap) {
-        (1, _) => words::<u8, false>,
-        (2, false) => words::<u16, false>,
-        (4, false) => words::<u32, false>,
-        (8, false) => words::<u64, false>,
-        (16, false) => words::<u128, false>,
-        (2, true) => words::<u16, true>,
-        (4, true) => words::<u32, true>,
-        (8, true) => words::<u64, true>,
-        (17..=256, _) => short,
-        _ => copy,
-    }
+    let _ = stream;
+    if row.is_none() { of_words!(word) } else { of_words!(words) }
 }
 
 /// Calls `one` with the beginning of each unit.
@@ -103,6 +109,18 @@ macro_rules! words {
 }
 
 words!(u8, u16, u32, u64, u128);
+
+/// A single word, swapped or not.
+///
+/// # Safety
+/// See [`Kernel`].
+unsafe fn word<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, _: usize, _: Rows) {
+    // SAFETY: the caller's promise, and unaligned access is asked for.
+    unsafe {
+        let word = source.cast::<W>().read_unaligned();
+        destination.cast::<W>().write_unaligned(if SWAP { word.swapped() } else { word });
+    }
+}
 
 /// Units that are words, swapped or not. Contiguous sides get a loop of their own, for the compiler to vectorise.
 ///

@@ -16,7 +16,7 @@ mod simd;
 
 use smallvec::SmallVec;
 
-use crate::dims::Dims;
+use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
 use kernel::Kernel;
 
@@ -32,6 +32,14 @@ pub struct Axis {
     pub source: isize,
     /// Distance in bytes in the destination.
     pub destination: isize,
+}
+
+impl Axis {
+    /// The same axis in the opposite direction.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Axis { count: self.count, source: self.destination, destination: self.source }
+    }
 }
 
 /// The bytes a box reaches on one side, relative to its first element: from `low` (at most 0) up to, not including, `high`.
@@ -121,8 +129,7 @@ impl StridedCopy {
                 self.push(axis, swap.is_none())?;
             }
         }
-        let row = self.axes.first().copied().unwrap_or(Axis { count: 1, source: 0, destination: 0 });
-        self.kernel = kernel::choose(self.unit, swap.is_some(), &row, self.stream);
+        self.kernel = kernel::choose(self.unit, swap.is_some(), self.axes.first(), self.stream);
         for extent in [&mut self.source, &mut self.destination] {
             extent.high = extent.high.saturating_add_unsigned(self.unit);
         }
@@ -240,7 +247,8 @@ impl StridedCopy {
         if outer.is_empty() {
             return one(source, destination, rows);
         }
-        let mut indices: Dims<usize> = crate::dims::try_collect(outer.len(), outer.iter().map(|_| Ok(0)))?;
+        let mut indices: Dims<usize> = Dims::new();
+        dims::fill(&mut indices, outer.len(), 0)?;
         loop {
             one(source, destination, rows)?;
             let mut turned = false;

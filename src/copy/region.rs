@@ -12,12 +12,22 @@ pub struct Source<'a> {
     memory: PhantomData<&'a [u8]>,
 }
 
+// SAFETY: as a shared slice, which it stands for.
+unsafe impl Send for Source<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Source<'_> {}
+
 /// Bytes to copy to. They need not be initialised.
 pub struct Destination<'a> {
     pointer: *mut u8,
     len: usize,
     memory: PhantomData<&'a mut [MaybeUninit<u8>]>,
 }
+
+// SAFETY: as an exclusive slice, which it stands for.
+unsafe impl Send for Destination<'_> {}
+// SAFETY: as above; through a shared reference there is no access to the bytes.
+unsafe impl Sync for Destination<'_> {}
 
 impl<'a> Source<'a> {
     /// The region from `pointer` on, `len` bytes.
@@ -61,6 +71,14 @@ impl<'a> Destination<'a> {
     /// The bytes of it that are copied to are writable, and nobody else uses them, for the lifetime.
     pub unsafe fn from_raw(pointer: *mut u8, len: usize) -> Self {
         Destination { pointer, len, memory: PhantomData }
+    }
+
+    /// The same region once more, for another thread or another part of the work.
+    ///
+    /// # Safety
+    /// No byte is used through two of them at the same time.
+    pub(crate) unsafe fn alias(&self) -> Self {
+        Destination { pointer: self.pointer, len: self.len, memory: PhantomData }
     }
 
     pub(super) fn pointer(&self) -> *mut u8 {

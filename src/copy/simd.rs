@@ -7,12 +7,12 @@ use super::{Axis, Rows};
 
 /// The kernel for such rows, if there is one better than the portable ones.
 #[inline]
-pub(super) fn choose(unit: usize, swap: bool, row: &Axis, stream: bool) -> Option<Kernel> {
+pub(super) fn choose(unit: usize, swap: bool, row: Option<&Axis>, stream: bool) -> Option<Kernel> {
     // Miri does not know such stores.
     if stream && unit >= STREAM_UNIT && !cfg!(miri) {
         return Some(copy_past_cache);
     }
-    let size = unit as isize;
+    let (size, row) = (unit as isize, row?);
     // Up to this distance the permutation was measured to be faster than loading word by word, by 1.4 to 2.5 times.
     let is_gather = row.destination == size && row.source > size && row.source <= 8 && row.source % size == 0;
     if !is_gather || row.count < 64 / unit.max(1) {

@@ -1,4 +1,4 @@
-//! # Context: what went wrong, and where
+//! # Context: what went wrong, and where; and how many threads
 //!
 //! A status says what kind of error there was. Where a function takes a context, pass one instead of NULL and ask it
 //! afterwards for the words, the dimension and the chunk. A context that could not be made is NULL, which serves too: it
@@ -16,11 +16,12 @@
 use std::ffi::{c_char, c_int};
 use std::fmt::Write;
 
-use super::{guard, hand_over, status, take_back};
-use crate::error::{Error, Result};
+use super::{guard, hand_over, handle_mut, status, take_back};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What is known of the last call it was passed to. One context serves one call at a time; use one per thread.
 pub struct nczchunk_context {
+    threads: usize,
     error: Option<Error>,
     message: Message,
     chunks_done: usize,
@@ -33,7 +34,7 @@ pub struct nczchunk_context {
 pub unsafe extern "C" fn nczchunk_context_new(context: *mut *mut nczchunk_context) -> c_int {
     // SAFETY: the header's general promise.
     status(|| unsafe {
-        hand_over(context, || Ok(nczchunk_context { error: None, message: Message::EMPTY, chunks_done: 0 }))
+        hand_over(context, || Ok(nczchunk_context { threads: 1, error: None, message: Message::EMPTY, chunks_done: 0 }))
     })
 }
 
@@ -42,6 +43,25 @@ pub unsafe extern "C" fn nczchunk_context_new(context: *mut *mut nczchunk_contex
 pub unsafe extern "C" fn nczchunk_context_free(context: *mut nczchunk_context) {
     // SAFETY: the header's general promise.
     unsafe { take_back(context) }
+}
+
+/// Lets calls with this context use up to so many threads at the same time, the caller's included; 1 at first. A call begins
+/// its own and ends them before it returns. More than one work only where the store's callbacks allow it (see concurrent),
+/// the variable has no copier, there are several chunks, and what is read does not overlap in memory; where the system
+/// refuses a thread, fewer do. Results and status are the same with any number. New threads have all signals blocked.
+///
+/// Errors: NCZCHUNK_EINVAL (context is NULL; threads is 0).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_context_set_threads(context: *mut nczchunk_context, threads: usize) -> c_int {
+    status(|| {
+        // SAFETY: the header's general promise.
+        let context = unsafe { handle_mut(context, "context is NULL") }?;
+        if threads == 0 {
+            return Err(ErrorKind::Argument("the number of threads is 0").into());
+        }
+        context.threads = threads;
+        Ok(())
+    })
 }
 
 /// The status of the last call; NCZCHUNK_NOERR for NULL.
@@ -84,7 +104,8 @@ pub unsafe extern "C" fn nczchunk_context_chunk(context: *const nczchunk_context
 }
 
 /// How many chunks the last call has read or written. They are the first of the plan, in its order; where the call failed at
-/// a chunk, it is the one after them, and those after that were not tried. 0 for NULL.
+/// a chunk, it is the one after them. Those after that were not tried or, with several threads, some were and some not.
+/// 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_chunks_done(context: *const nczchunk_context) -> usize {
     // SAFETY: the header's general promise.
@@ -104,19 +125,21 @@ unsafe fn error_of<'a>(context: *const nczchunk_context) -> Option<&'a Error> {
 /// The pointer is NULL or points to a context that nobody else uses meanwhile.
 pub(super) unsafe fn report(context: *mut nczchunk_context, body: impl FnOnce() -> Result<()>) -> c_int {
     // SAFETY: the caller's promise.
-    unsafe { report_chunks(context, |_| body()) }
+    unsafe { report_chunks(context, |_, _| body()) }
 }
 
-/// [`report`] for a body that counts the chunks it has done.
+/// [`report`] for a body that is told how many threads it may use, and counts the chunks it has done.
 ///
 /// # Safety
 /// As for [`report`].
 pub(super) unsafe fn report_chunks(
     context: *mut nczchunk_context,
-    body: impl FnOnce(&mut usize) -> Result<()>,
+    body: impl FnOnce(usize, &mut usize) -> Result<()>,
 ) -> c_int {
+    // SAFETY: the caller's promise.
+    let threads = unsafe { context.as_ref() }.map_or(1, |context| context.threads);
     let mut chunks_done = 0;
-    let error = guard(|| body(&mut chunks_done)).err();
+    let error = guard(|| body(threads, &mut chunks_done)).err();
     let status = error.as_ref().map_or(crate::status::NOERR, Error::status);
     // Looked at only now: the body may have run a callback that uses the same context.
     // SAFETY: the caller's promise.

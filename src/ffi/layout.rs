@@ -10,7 +10,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::context::{nczchunk_context, report_chunks};
-use super::plan::checked_plan;
+use super::plan::hyperslab;
 use super::read::destination;
 use super::store::nczchunk_store;
 use super::var::nczchunk_var;
@@ -20,7 +20,7 @@ use crate::dims;
 use crate::error::{ErrorKind, Result};
 use crate::hyperslab::{Access, Hyperslab};
 use crate::plan::Plan;
-use crate::transfer::{self, Layout};
+use crate::transfer::{Layout, Transfer};
 use crate::variable::Variable;
 
 /// Reads a hyperslab as nc_get_varm does: as nczchunk_read_vars, but along dimension d the elements are imap[d] elements
@@ -39,15 +39,15 @@ pub unsafe extern "C" fn nczchunk_read_varm(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let read = |done: &mut usize| {
+    let read = |threads, done: &mut usize| {
         // SAFETY: the header's general promise.
         let (var, store) = unsafe { (handle(var, "var is NULL")?, handle(store, "store is NULL")?) };
         // SAFETY: the four are NULL or have an entry per dimension, as documented.
         let (plan, layout) = unsafe { mapped(&var.0, start, count, stride, imap, Access::Read) }?;
         let memory = data.cast::<u8>();
         // SAFETY: data is NULL or the map leads to room for what is selected, as documented.
-        let mut out = unsafe { destination(beginning(memory, &layout), layout.len()) }?;
-        transfer::read_to(&var.0, &plan, &layout, &store.0, &mut out, done)
+        let out = unsafe { destination(beginning(memory, &layout), layout.len()) }?;
+        Transfer { variable: &var.0, plan: &plan, layout: &layout, store: &store.0, threads }.read(out, done)
     };
     // SAFETY: the header's general promise.
     unsafe { report_chunks(context, read) }
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn nczchunk_write_varm(
     data: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let write = |done: &mut usize| {
+    let write = |threads, done: &mut usize| {
         // SAFETY: the header's general promise.
         let (var, store) = unsafe { (handle(var, "var is NULL")?, handle(store, "store is NULL")?) };
         // SAFETY: the four are NULL or have an entry per dimension, as documented.
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn nczchunk_write_varm(
         let memory = data.cast::<u8>().cast_mut();
         // SAFETY: data is NULL or the map leads to what is selected, as documented.
         let data = unsafe { source(beginning(memory, &layout), layout.len()) }?;
-        transfer::write_from(&var.0, &plan, &layout, &store.0, data, done)
+        Transfer { variable: &var.0, plan: &plan, layout: &layout, store: &store.0, threads }.write(data, done)
     };
     // SAFETY: the header's general promise.
     unsafe { report_chunks(context, write) }
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn nczchunk_read_strided(
     memory_strides: *const isize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let read = |done: &mut usize| {
+    let read = |threads, done: &mut usize| {
         // SAFETY: the header's general promise.
         let (var, store) = unsafe { (handle(var, "var is NULL")?, handle(store, "store is NULL")?) };
         // SAFETY: the lists are NULL or have an entry per dimension, as documented.
@@ -112,8 +112,8 @@ pub unsafe extern "C" fn nczchunk_read_strided(
         let (plan, layout) = request.plan(&var.0, memory_size, memory_offset, Access::Read)?;
         let memory = if plan.num_elements() > 0 { memory.cast() } else { std::ptr::dangling_mut() };
         // SAFETY: memory is NULL or has memory_size bytes, as documented.
-        let mut out = unsafe { destination(memory, layout.len()) }?;
-        transfer::read_to(&var.0, &plan, &layout, &store.0, &mut out, done)
+        let out = unsafe { destination(memory, layout.len()) }?;
+        Transfer { variable: &var.0, plan: &plan, layout: &layout, store: &store.0, threads }.read(out, done)
     };
     // SAFETY: the header's general promise.
     unsafe { report_chunks(context, read) }
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn nczchunk_write_strided(
     memory_strides: *const isize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let write = |done: &mut usize| {
+    let write = |threads, done: &mut usize| {
         // SAFETY: the header's general promise.
         let (var, store) = unsafe { (handle(var, "var is NULL")?, handle(store, "store is NULL")?) };
         // SAFETY: the lists are NULL or have an entry per dimension, as documented.
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn nczchunk_write_strided(
         let memory = if plan.num_elements() > 0 { memory.cast() } else { std::ptr::dangling() };
         // SAFETY: memory is NULL or has memory_size bytes, as documented.
         let data = unsafe { source(memory, layout.len()) }?;
-        transfer::write_from(&var.0, &plan, &layout, &store.0, data, done)
+        Transfer { variable: &var.0, plan: &plan, layout: &layout, store: &store.0, threads }.write(data, done)
     };
     // SAFETY: the header's general promise.
     unsafe { report_chunks(context, write) }
@@ -162,9 +162,8 @@ unsafe fn mapped(
     imap: *const isize,
     access: Access,
 ) -> Result<(Plan, Layout)> {
-    let mut plan = Plan::default();
     // SAFETY: the caller's promise.
-    unsafe { checked_plan(&mut plan, variable, start, count, stride, access) }?;
+    let plan = Plan::new(variable, &unsafe { hyperslab(variable, start, count, stride) }, access)?;
     // SAFETY: the caller's promise.
     let Some(imap) = (unsafe { optional(imap, variable.rank()) }) else {
         let layout = Layout::dense(&plan)?;
@@ -216,14 +215,11 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The plan for the same elements in ascending order, and a layout that puts them where they are asked for.
+    /// The plan, and the layout of its elements in memory.
     fn plan(&self, variable: &Variable, size: usize, offset: usize, access: Access) -> Result<(Plan, Layout)> {
-        let (slab, descends) = Hyperslab::with_steps(variable.dimlens(), self.start, self.count, self.step, access)?;
-        let plan = Plan::new(variable, &slab)?;
-        let mut layout = Layout::strided(&plan, self.memory_strides, offset, size)?;
-        for (dimension, _) in descends.iter().enumerate().filter(|(_, descends)| **descends) {
-            layout.flip(&plan, dimension);
-        }
+        let slab = Hyperslab { start: self.start, count: Some(self.count), stride: self.step, both_ways: true };
+        let plan = Plan::new(variable, &slab, access)?;
+        let layout = Layout::strided(&plan, self.memory_strides, offset, size)?;
         Ok((plan, layout))
     }
 }

@@ -9,7 +9,7 @@ use std::ffi::c_int;
 use super::context::{nczchunk_context, report};
 use super::var::nczchunk_var;
 use super::{hand_over, handle, handle_mut, optional, status, take_back};
-use crate::error::{ErrorKind, Result};
+use crate::error::ErrorKind;
 use crate::hyperslab::{Access, Hyperslab};
 use crate::plan::Plan;
 use crate::projection::Projection;
@@ -64,10 +64,9 @@ pub unsafe extern "C" fn nczchunk_plan_new(
             NCZCHUNK_WRITE => Access::Write,
             _ => return Err(ErrorKind::Argument("access is neither NCZCHUNK_READ nor NCZCHUNK_WRITE").into()),
         };
-        let mut plan = Plan::default();
         // SAFETY: the three are NULL or have an entry per dimension, as documented.
-        unsafe { checked_plan(&mut plan, &var.0, start, count, stride, access) }?;
-        Ok(nczchunk_plan(plan))
+        let slab = unsafe { hyperslab(&var.0, start, count, stride) };
+        Ok(nczchunk_plan(Plan::new(&var.0, &slab, access)?))
     };
     // SAFETY: the header's general promise.
     unsafe { report(context, || hand_over(plan, make)) }
@@ -158,23 +157,19 @@ pub unsafe extern "C" fn nczchunk_plan_shares_chunks(
     })
 }
 
-/// The plan for a request from C, in place of what the plan was.
+/// The request from C.
 ///
 /// # Safety
-/// `start`, `count` and `stride` are NULL or have one entry per dimension.
+/// `start`, `count` and `stride` are NULL or have one entry per dimension, which nobody changes meanwhile.
 #[inline]
-pub(super) unsafe fn checked_plan(
-    plan: &mut Plan,
+pub(super) unsafe fn hyperslab<'a>(
     variable: &Variable,
     start: *const usize,
     count: *const usize,
     stride: *const isize,
-    access: Access,
-) -> Result<()> {
+) -> Hyperslab<'a> {
     let rank = variable.rank();
     // SAFETY: the caller's promise.
     let (start, count, stride) = unsafe { (optional(start, rank), optional(count, rank), optional(stride, rank)) };
-    let mut slab = Hyperslab::default();
-    slab.check(variable.dimlens(), start, count, stride, access)?;
-    plan.lay(variable, &slab)
+    Hyperslab { start, count, stride, both_ways: false }
 }

@@ -4,14 +4,14 @@ use std::ffi::{c_int, c_void};
 
 use super::context::{nczchunk_context, report_chunks};
 use super::handle;
-use super::plan::checked_plan;
+use super::plan::hyperslab;
 use super::store::nczchunk_store;
 use super::var::nczchunk_var;
 use crate::copy::Destination;
 use crate::error::{ErrorKind, Result};
 use crate::hyperslab::Access;
 use crate::plan::Plan;
-use crate::transfer::{self, Layout};
+use crate::transfer::{Layout, Piece, Transfer};
 
 /// Reads a hyperslab, as nc_get_vars does: along each dimension, count elements from start on, stride apart, into data.
 ///
@@ -42,17 +42,21 @@ pub unsafe extern "C" fn nczchunk_read_vars(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let read = |done: &mut usize| {
+    let read = |threads, done: &mut usize| {
         // SAFETY: the header's general promise.
         let (var, store) = unsafe { (handle(var, "var is NULL")?, handle(store, "store is NULL")?) };
-        let mut plan = Plan::default();
         // SAFETY: the three are NULL or have an entry per dimension, as documented.
-        unsafe { checked_plan(&mut plan, &var.0, start, count, stride, Access::Read) }?;
+        let slab = unsafe { hyperslab(&var.0, start, count, stride) };
         // SAFETY: data is NULL or has room for what is selected, as documented, and nobody else uses it meanwhile.
-        let mut out = unsafe { destination(data.cast(), plan.selected_bytes()) }?;
-        let mut layout = Layout::default();
-        layout.make_dense(&plan)?;
-        transfer::read_to(&var.0, &plan, &layout, &store.0, &mut out, done)
+        let out = |len| unsafe { destination(data.cast(), len) };
+        let mut piece = Piece::new(&var.0);
+        if piece.find(&slab, Access::Read)? {
+            return piece.read(&store.0, out(piece.selected_bytes())?, done);
+        }
+        let plan = Plan::new(&var.0, &slab, Access::Read)?;
+        let out = out(plan.selected_bytes())?;
+        let layout = Layout::dense(&plan)?;
+        Transfer { variable: &var.0, plan: &plan, layout: &layout, store: &store.0, threads }.read(out, done)
     };
     // SAFETY: the header's general promise.
     unsafe { report_chunks(context, read) }

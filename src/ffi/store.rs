@@ -76,6 +76,9 @@ pub struct nczchunk_lending_callbacks {
     >,
     /// Told that the chunk was changed, before it is released; may be NULL. It is not told of a chunk whose change failed.
     pub changed: Option<unsafe extern "C" fn(user: *mut c_void, rank: usize, chunk_indices: *const isize) -> c_int>,
+    /// 1 if the callbacks may run in several threads at the same time, and a chunk that was lent stays valid until it is
+    /// released or, without release, until the call of the library ends, whatever else is lent meanwhile.
+    pub concurrent: c_int,
 }
 
 /// Callbacks that fill in chunks.
@@ -116,10 +119,12 @@ pub struct nczchunk_filling_callbacks {
             nbytes: usize,
         ) -> c_int,
     >,
+    /// 1 if the callbacks may run in several threads at the same time.
+    pub concurrent: c_int,
 }
 
-/// A store. Between calls it keeps the memory it needed: a chunk, and with zstd a compressed chunk and zstd's contexts. It may
-/// be used by several threads at the same time if its callbacks may.
+/// A store. Between calls it keeps the memory it needed: a chunk, and with zstd a compressed chunk and zstd's contexts, for
+/// each thread that used it at the same time. It may be used by several threads at the same time if its callbacks may.
 pub struct nczchunk_store(pub(super) Store<'static>);
 
 /// A new store whose chunks are lent. The callbacks are copied. Free it with nczchunk_store_free.
@@ -292,6 +297,10 @@ impl Lend for Lending {
         self.give_back(bytes.as_ptr().cast());
     }
 
+    fn is_concurrent(&self) -> bool {
+        self.callbacks.concurrent != 0
+    }
+
     fn is_writable(&self) -> bool {
         self.callbacks.lend_to_write.is_some()
     }
@@ -371,6 +380,10 @@ impl Fill for Filling {
             unsafe { buffer.set_filled(nbytes) };
         }
         Ok(Filled::Stored(nbytes))
+    }
+
+    fn is_concurrent(&self) -> bool {
+        self.callbacks.concurrent != 0
     }
 
     fn is_writable(&self) -> bool {

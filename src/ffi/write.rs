@@ -4,14 +4,14 @@ use std::ffi::{c_int, c_void};
 
 use super::context::{nczchunk_context, report_chunks};
 use super::handle;
-use super::plan::checked_plan;
+use super::plan::hyperslab;
 use super::store::nczchunk_store;
 use super::var::nczchunk_var;
 use crate::copy::Source;
 use crate::error::{ErrorKind, Result};
 use crate::hyperslab::Access;
 use crate::plan::Plan;
-use crate::transfer::{self, Layout};
+use crate::transfer::{Layout, Piece, Transfer};
 
 /// Writes a hyperslab, as nc_put_vars does: along each dimension, count elements from start on, stride apart, from data.
 ///
@@ -40,17 +40,21 @@ pub unsafe extern "C" fn nczchunk_write_vars(
     data: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let write = |done: &mut usize| {
+    let write = |threads, done: &mut usize| {
         // SAFETY: the header's general promise.
         let (var, store) = unsafe { (handle(var, "var is NULL")?, handle(store, "store is NULL")?) };
-        let mut plan = Plan::default();
         // SAFETY: the three are NULL or have an entry per dimension, as documented.
-        unsafe { checked_plan(&mut plan, &var.0, start, count, stride, Access::Write) }?;
+        let slab = unsafe { hyperslab(&var.0, start, count, stride) };
         // SAFETY: data is NULL or holds what is selected, as documented, and nobody changes it meanwhile.
-        let data = unsafe { source(data.cast(), plan.selected_bytes()) }?;
-        let mut layout = Layout::default();
-        layout.make_dense(&plan)?;
-        transfer::write_from(&var.0, &plan, &layout, &store.0, data, done)
+        let data = |len| unsafe { source(data.cast(), len) };
+        let mut piece = Piece::new(&var.0);
+        if piece.find(&slab, Access::Write)? {
+            return piece.write(&store.0, data(piece.selected_bytes())?, done);
+        }
+        let plan = Plan::new(&var.0, &slab, Access::Write)?;
+        let data = data(plan.selected_bytes())?;
+        let layout = Layout::dense(&plan)?;
+        Transfer { variable: &var.0, plan: &plan, layout: &layout, store: &store.0, threads }.write(data, done)
     };
     // SAFETY: the header's general promise.
     unsafe { report_chunks(context, write) }

@@ -45,8 +45,6 @@ pub enum Borrowed<'r> {
 }
 
 /// A reader that keeps chunks in memory and lends them.
-///
-/// The library gives each lent chunk back before it asks for another.
 pub trait Lend: Send + Sync {
     /// Lends a chunk.
     fn lend(&self, chunk: &[isize]) -> Result<Lent<'_>>;
@@ -54,6 +52,12 @@ pub trait Lend: Send + Sync {
     /// Takes back what `lend` gave as `Chunk` or `FillValues`; called once for each.
     fn release(&self, bytes: &[u8]) {
         let _ = bytes;
+    }
+
+    /// Whether the reader allows threads to use it at the same time and more than one chunk to be on loan. If not, each
+    /// chunk is given back before another is asked for.
+    fn is_concurrent(&self) -> bool {
+        true
     }
 
     /// Whether chunks can be changed. A reader that can be written to says so and has `change`.
@@ -75,6 +79,11 @@ pub trait Lend: Send + Sync {
 pub trait Fill: Send + Sync {
     /// Fetches a chunk into the buffer.
     fn fill(&self, chunk: &[isize], buffer: &mut Buffer<'_>) -> Result<Filled>;
+
+    /// Whether the reader allows threads to use it at the same time.
+    fn is_concurrent(&self) -> bool {
+        true
+    }
 
     /// Whether chunks can be stored. A reader that can be written to says so and has `store`.
     fn is_writable(&self) -> bool {
@@ -101,11 +110,16 @@ impl Reader<'_> {
             Reader::Filling(filler) => filler.is_writable(),
         }
     }
+
+    pub(crate) fn is_concurrent(&self) -> bool {
+        match self {
+            Reader::Lending(lender) => lender.is_concurrent(),
+            Reader::Filling(filler) => filler.is_concurrent(),
+        }
+    }
 }
 
 /// A source of chunks, with the memory it needs between calls.
-///
-/// Calls from several threads may use one store at a time.
 pub struct Store<'r> {
     pub(crate) reader: Reader<'r>,
     /// Chunk-sized buffers for chunks that do not land in the destination in one piece.
@@ -121,6 +135,11 @@ impl<'r> Store<'r> {
     /// A store whose chunks are fetched into buffers.
     pub fn filling(reader: impl Fill + 'r) -> Result<Self> {
         Ok(Store::of(Reader::Filling(Slot::new()?.fill(reader))))
+    }
+
+    /// Whether one call may use the store from several threads.
+    pub fn is_concurrent(&self) -> bool {
+        self.reader.is_concurrent()
     }
 
     pub(crate) fn of(reader: Reader<'r>) -> Self {

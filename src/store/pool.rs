@@ -1,25 +1,33 @@
-//! Things that are dear to make and can be used again: taken for a call, put back after it.
+//! Things that are dear to make and can be used again: taken for a while, put back after it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A place for one thing not in use. Concurrent calls that find it empty make their own.
+use smallvec::SmallVec;
+
+/// What is not in use. Whoever finds it empty makes a thing, so there come to be as many as were ever in use at a time.
 pub(crate) struct Pool<T> {
-    idle: Mutex<Option<T>>,
+    idle: Mutex<SmallVec<[T; 2]>>,
 }
 
 impl<T> Pool<T> {
-    pub(crate) const fn new() -> Self {
-        Pool { idle: Mutex::new(None) }
+    pub(crate) fn new() -> Self {
+        Pool { idle: Mutex::new(SmallVec::new()) }
     }
 
-    /// What is idle, if anything is.
+    /// What was put back last, if anything is idle.
     pub(crate) fn take(&self) -> Option<T> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.lock().pop()
     }
 
-    /// Keeps a thing for the next call.
+    /// Keeps a thing for the next to take, if there is memory for that.
     pub(crate) fn put(&self, thing: T) {
-        let replaced = self.idle.lock().unwrap_or_else(PoisonError::into_inner).replace(thing);
-        drop(replaced);
+        let mut idle = self.lock();
+        if idle.try_reserve(1).is_ok() {
+            idle.push(thing);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, SmallVec<[T; 2]>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

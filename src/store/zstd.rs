@@ -54,6 +54,10 @@ impl Fill for Zstd<'_> {
         self.with_workspace(|workspace| workspace.fetch(&self.inner, chunk, buffer))
     }
 
+    fn is_concurrent(&self) -> bool {
+        self.inner.is_concurrent()
+    }
+
     fn is_writable(&self) -> bool {
         matches!(&self.inner, Reader::Filling(inner) if inner.is_writable())
     }

@@ -5,48 +5,62 @@ use crate::error::{ErrorKind, Result};
 use crate::plan::Plan;
 
 /// A layout: the distance in bytes, of either sign, from an element to the next along each dimension.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Layout {
-    strides: Dims<isize>,
-    /// The first element's place in the memory, in bytes.
+    /// `None` stands for row-major without gaps.
+    strides: Option<Dims<isize>>,
+    /// The place of the first element, in ascending order, in bytes.
     first: usize,
     /// How much memory there is, in bytes.
     len: usize,
+    /// Whether no two elements share a byte.
+    is_disjoint: bool,
 }
 
 impl Layout {
     /// Row-major, without gaps.
-    pub fn dense(plan: &Plan) -> Result<Self> {
-        let mut layout = Layout::default();
-        layout.make_dense(plan)?;
-        Ok(layout)
-    }
-
-    /// [`dense`](Self::dense), in place of what the layout was.
     #[inline]
-    pub(crate) fn make_dense(&mut self, plan: &Plan) -> Result<()> {
-        let counts = plan.dimensions().iter().map(|dimension| dimension.slice().count());
-        row_major(&mut self.strides, plan.element_size(), counts)?;
-        self.first = 0;
-        self.len = plan.selected_bytes();
-        Ok(())
+    pub fn dense(plan: &Plan) -> Result<Self> {
+        let len = plan.selected_bytes();
+        if plan.descends() {
+            let mut strides =
+                dims::copied(plan.dimensions().iter().map(|dimension| dimension.slice().count() as isize))?;
+            let mut next = plan.element_size() as isize;
+            for stride in strides.iter_mut().rev() {
+                next = next.wrapping_mul(std::mem::replace(stride, next));
+            }
+            return Layout::strided(plan, &strides, 0, len);
+        }
+        Ok(Layout { strides: None, first: 0, len, is_disjoint: true })
     }
 
-    /// Any strides, in memory of `len` bytes with the first element at `first`.
+    /// Any strides, in memory of `len` bytes with the request's first element at `first`.
     ///
     /// # Errors
     /// `Argument` if there is not one stride per dimension; `Memory` if an element lies outside of the memory.
     pub fn strided(plan: &Plan, strides: &[isize], first: usize, len: usize) -> Result<Self> {
+        let mut layout = Layout { strides: None, first, len, is_disjoint: true };
+        let mut strides = dims::copied(strides.iter().copied())?;
         if plan.num_elements() > 0 {
-            let (low, high) = reach(plan, strides)?;
+            let (low, high) = reach(plan, &strides)?;
             let is_inside = first.checked_sub(low).is_some()
                 && first.checked_add(high).is_some_and(|end| end <= len)
                 && isize::try_from(len).is_ok();
             if !is_inside {
                 return Err(ErrorKind::Memory { len }.into());
             }
+            layout.is_disjoint = are_disjoint(plan, &strides);
+            for (stride, dimension) in strides.iter_mut().zip(plan.dimensions()) {
+                if dimension.slice().descends() {
+                    let steps = dimension.slice().count() - 1;
+                    // Within the memory, as all elements are.
+                    layout.first = layout.first.wrapping_add_signed(stride.wrapping_mul(steps as isize));
+                    *stride = stride.wrapping_neg();
+                }
+            }
         }
-        Ok(Layout { strides: dims::copied(strides)?, first, len })
+        layout.strides = Some(strides);
+        Ok(layout)
     }
 
     /// Any strides, in just as much memory as they reach; the first element's place in it is [`first`](Self::first).
@@ -58,21 +72,12 @@ impl Layout {
         Layout::strided(plan, strides, low, low.saturating_add(high))
     }
 
-    /// The same memory with a dimension's elements in the opposite order.
-    pub(crate) fn flip(&mut self, plan: &Plan, dimension: usize) {
-        let stride = self.strides[dimension];
-        let steps = plan.dimensions()[dimension].slice().count().saturating_sub(1);
-        // Within the memory, as the layout's elements are.
-        self.first = self.first.wrapping_add_signed(stride.wrapping_mul(steps as isize));
-        self.strides[dimension] = stride.wrapping_neg();
+    /// Strides in bytes, one per dimension and in the order of the slices; `None` stands for row-major without gaps.
+    pub(super) fn strides(&self) -> Option<&[isize]> {
+        self.strides.as_deref()
     }
 
-    /// Strides in bytes, one per dimension.
-    pub fn strides(&self) -> &[isize] {
-        &self.strides
-    }
-
-    /// The first element's place in the memory, in bytes.
+    /// The place of the first element, in ascending order, in bytes.
     pub fn first(&self) -> usize {
         self.first
     }
@@ -80,6 +85,11 @@ impl Layout {
     /// How much memory there is, in bytes.
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Whether no two elements share a byte, so that they can be read at the same time. It may say no where it cannot tell.
+    pub(super) fn is_disjoint(&self) -> bool {
+        self.is_disjoint
     }
 
     pub(super) fn check_len(&self, len: usize) -> Result<()> {
@@ -101,19 +111,39 @@ fn reach(plan: &Plan, strides: &[isize]) -> Result<(usize, usize)> {
     Ok((low, high))
 }
 
-/// The strides in bytes of a row-major array that is known to fit in memory.
-#[inline]
-pub(super) fn row_major(
-    strides: &mut Dims<isize>,
-    element_size: usize,
-    lens: impl DoubleEndedIterator<Item = usize> + ExactSizeIterator,
-) -> Result<()> {
-    dims::reserve(strides, lens.len())?;
-    let mut stride = element_size;
-    for len in lens.rev() {
-        strides.push(stride as isize);
-        stride = stride.wrapping_mul(len);
+/// Whether each stride steps over all that the smaller ones reach. Takes the dimensions by ascending stride.
+fn are_disjoint(plan: &Plan, strides: &[isize]) -> bool {
+    let axes = || {
+        let counts = plan.dimensions().iter().map(|dimension| dimension.slice().count());
+        strides.iter().map(|stride| stride.unsigned_abs()).zip(counts).enumerate().filter(|(_, (_, count))| *count > 1)
+    };
+    let (mut end, mut done) = (plan.element_size(), None);
+    loop {
+        // The next one: by stride, and by dimension where strides are equal.
+        let next =
+            axes().map(|(d, (stride, count))| (stride, d, count)).filter(|axis| Some((axis.0, axis.1)) > done).min();
+        let Some((stride, d, count)) = next else { return true };
+        if stride < end {
+            return false;
+        }
+        end = end.saturating_add(stride.saturating_mul(count - 1));
+        done = Some((stride, d));
     }
-    strides.reverse();
-    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hyperslab::{Access, Hyperslab};
+    use crate::variable::Variable;
+
+    #[test]
+    fn elements_that_may_share_bytes_are_found() {
+        let variable = Variable::new(&[4, 3, 1], &[2, 2, 1], 4).unwrap();
+        let slab = Hyperslab { start: Some(&[0; 3]), ..Default::default() };
+        let plan = Plan::new(&variable, &slab, Access::Read).unwrap();
+        let disjoint = |strides: [isize; 3]| Layout::reaching(&plan, &strides).unwrap().is_disjoint();
+        assert!(disjoint([12, 4, 0]) && disjoint([4, 16, 0]) && disjoint([-100, 8, 1]));
+        assert!(!disjoint([8, 4, 0]) && !disjoint([0, 4, 4]) && !disjoint([4, 4, 0]) && !disjoint([12, 3, 0]));
+    }
 }

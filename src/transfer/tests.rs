@@ -39,8 +39,8 @@ impl Lend for Lending {
 
 fn read_i16(store: &Store<'_>, start: [usize; 2], count: [usize; 2], stride: [isize; 2]) -> Result<Vec<i16>> {
     let variable = variable();
-    let slab = Hyperslab::new(variable.dimlens(), Some(&start), Some(&count), Some(&stride), Access::Read)?;
-    let plan = Plan::new(&variable, &slab)?;
+    let slab = Hyperslab { start: Some(&start), count: Some(&count), stride: Some(&stride), both_ways: false };
+    let plan = Plan::new(&variable, &slab, Access::Read)?;
     let mut out = vec![0; plan.selected_bytes()];
     read(&variable, &plan, store, &mut out)?;
     Ok(out.as_chunks().0.iter().map(|&bytes| i16::from_ne_bytes(bytes)).collect())

@@ -94,6 +94,7 @@ impl Kept {
             destroy: None,
             lend_to_write: Some(Kept::lend_to_write),
             changed: None,
+            concurrent: 0,
         };
         let filling = nczchunk_filling_callbacks {
             struct_size: size_of::<nczchunk_filling_callbacks>(),
@@ -101,6 +102,7 @@ impl Kept {
             fill: Some(Kept::fill),
             destroy: None,
             store: Some(Kept::store),
+            concurrent: 0,
         };
         let mut stores = [null_mut(); 2];
         // SAFETY: the callbacks are what the stores document.

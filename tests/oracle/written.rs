@@ -190,12 +190,19 @@ fn write(shape: &Shape<'_>, stored: &mut Stored, lending: bool, data: &[u8]) {
                 destroy: None,
                 lend_to_write: Some(lend_to_write),
                 changed: Some(changed),
+                concurrent: 0,
             };
             nczchunk_store_lending(&raw const callbacks, &raw mut store)
         } else {
             let struct_size = size_of::<nczchunk_filling_callbacks>();
-            let callbacks =
-                nczchunk_filling_callbacks { struct_size, user, fill: Some(fill), destroy: None, store: Some(keep) };
+            let callbacks = nczchunk_filling_callbacks {
+                struct_size,
+                user,
+                fill: Some(fill),
+                destroy: None,
+                store: Some(keep),
+                concurrent: 0,
+            };
             nczchunk_store_filling(&raw const callbacks, &raw mut store)
         };
         assert_eq!(made, 0);
