@@ -9,10 +9,11 @@ use super::{Axis, Rows};
 /// chosen for.
 pub(super) type Kernel = unsafe fn(source: *const u8, destination: *mut u8, unit: usize, rows: Rows);
 
-/// The kernel for units of this size in rows of this kind; without a row there is one unit in all. With `stream`, what is
-/// written is not read again soon.
+/// The kernel for units of this size in rows of this kind; without a row there is one unit in all. In a transposed box units
+/// are closest along the row in the destination, and across rows in the source. With `stream`, what is written is not read
+/// again soon.
 #[inline]
-pub(super) fn choose(unit: usize, swap: bool, row: Option<&Axis>, stream: bool) -> Kernel {
+pub(super) fn choose(unit: usize, swap: bool, is_transposed: bool, row: Option<&Axis>, stream: bool) -> Kernel {
     macro_rules! of_words {
         ($kernel:ident) => {
             match (unit, swap) {
@@ -28,6 +29,9 @@ pub(super) fn choose(unit: usize, swap: bool, row: Option<&Axis>, stream: bool) 
                 _ => copy,
             }
         };
+    }
+    if is_transposed {
+        return of_words!(transposed);
     }
     #[cfg(target_arch = "x86_64")]
     if let Some(kernel) = super::simd::choose(unit, swap, row, stream) {
@@ -74,7 +78,7 @@ pub(super) unsafe fn copy(source: *const u8, destination: *mut u8, unit: usize, 
 ///
 /// # Safety
 /// See [`Kernel`].
-unsafe fn short(source: *const u8, destination: *mut u8, unit: usize, rows: Rows) {
+pub(super) unsafe fn short(source: *const u8, destination: *mut u8, unit: usize, rows: Rows) {
     type Piece = [u8; 16];
     let last = unit - size_of::<Piece>();
     // SAFETY: the caller's promise; all pieces lie within the unit.
@@ -133,6 +137,30 @@ pub(super) unsafe fn words<W: Word, const SWAP: bool>(source: *const u8, destina
         unsafe { word_row::<W, SWAP>(source, destination, rows) };
         source = source.wrapping_offset(rows.along.source);
         destination = destination.wrapping_offset(rows.along.destination);
+    }
+}
+
+/// Words of a transposed box, in blocks of lines: of the source lines that a block begins with, all words are used while
+/// they are in the cache, and each line of the destination is written in one go.
+///
+/// # Safety
+/// See [`Kernel`].
+unsafe fn transposed<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, _: usize, rows: Rows) {
+    const LINE: usize = 64;
+    let block = LINE / size_of::<W>();
+    for first_row in (0..rows.along.count).step_by(block) {
+        let num_rows = block.min(rows.along.count - first_row);
+        for first in (0..rows.row.count).step_by(block) {
+            let offset = |along: isize, row: isize| first_row as isize * along + first as isize * row;
+            let part = Rows {
+                row: Axis { count: block.min(rows.row.count - first), ..rows.row },
+                along: Axis { count: num_rows, ..rows.along },
+            };
+            let from = source.wrapping_offset(offset(rows.along.source, rows.row.source));
+            let to = destination.wrapping_offset(offset(rows.along.destination, rows.row.destination));
+            // SAFETY: a part of what the caller promised.
+            unsafe { words::<W, SWAP>(from, to, size_of::<W>(), part) };
+        }
     }
 }
 

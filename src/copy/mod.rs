@@ -68,7 +68,7 @@ impl Extent {
 pub struct StridedCopy {
     element_size: usize,
     unit: usize,
-    /// Innermost first.
+    /// Innermost first: see `order_axes`.
     axes: SmallVec<[Axis; 9]>,
     kernel: Kernel,
     stream: bool,
@@ -101,6 +101,18 @@ impl StridedCopy {
         Ok(copy)
     }
 
+    /// [`new`](Self::new), streaming if this one is.
+    pub(crate) fn like(
+        &self,
+        element_size: usize,
+        swap: Option<usize>,
+        axes: impl Iterator<Item = Axis>,
+    ) -> Result<Self> {
+        let mut copy = StridedCopy { stream: self.stream, ..StridedCopy::default() };
+        copy.prepare(element_size, swap, axes)?;
+        Ok(copy)
+    }
+
     /// Says whether what is written is too much to stay in the cache, so that it should not pass through it. To be said
     /// before preparing.
     pub(crate) fn set_streaming(&mut self, stream: bool) {
@@ -129,7 +141,8 @@ impl StridedCopy {
                 self.push(axis, swap.is_none())?;
             }
         }
-        self.kernel = kernel::choose(self.unit, swap.is_some(), self.axes.first(), self.stream);
+        let is_transposed = self.axes.len() > 1 && self.order_axes();
+        self.kernel = kernel::choose(self.unit, swap.is_some(), is_transposed, self.axes.first(), self.stream);
         for extent in [&mut self.source, &mut self.destination] {
             extent.high = extent.high.saturating_add_unsigned(self.unit);
         }
@@ -166,6 +179,23 @@ impl StridedCopy {
         self.axes.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
         self.axes.push(axis);
         Ok(())
+    }
+
+    /// Puts the axis along which units are closest in the destination first. If in the source they are closest along another,
+    /// says so and puts that one second, so that the two can be gone through in blocks.
+    fn order_axes(&mut self) -> bool {
+        let axes = self.axes.as_mut_slice();
+        let closest = |axes: &[Axis], distance: fn(&Axis) -> isize| {
+            axes.iter().enumerate().min_by_key(|(_, axis)| distance(axis).unsigned_abs()).map_or(0, |(i, _)| i)
+        };
+        let first = closest(axes, |axis| axis.destination);
+        axes[..=first].rotate_right(1);
+        let second = closest(axes, |axis| axis.source);
+        let is_transposed = second > 0 && axes[second].source != 0 && axes[second].source.abs() < axes[0].source.abs();
+        if is_transposed {
+            axes[1..=second].rotate_right(1);
+        }
+        is_transposed
     }
 
     /// Whether the box is one piece of exactly `bytes` bytes on both sides.

@@ -80,7 +80,7 @@ fn long_gathers() {
         let size = element_size as isize;
         // Miri has no such instructions, and little patience.
         for stride in if cfg!(miri) { 2..=3 } else { 1..=17 } {
-            for count in if cfg!(miri) { 33..=33 } else { 8..=100 } {
+            for count in if cfg!(miri) { 33..=33 } else { 3..=100 } {
                 check(element_size, swap, &[(count, stride * size, size), (3, 100 * 17 * size, 100 * size)]);
             }
         }
@@ -89,7 +89,8 @@ fn long_gathers() {
 
 #[test]
 fn long_units_past_the_cache() {
-    for (unit, gap, offset) in [(512, 0, 0), (700, 3, 1), (4096, 64, 63), (5000, 1, 17)] {
+    let lines = (0..64).step_by(8).map(|offset| (128, 0, offset));
+    for (unit, gap, offset) in [(512, 0, 0), (700, 3, 1), (4096, 64, 63), (5000, 1, 17)].into_iter().chain(lines) {
         let mut copy = StridedCopy::default();
         copy.set_streaming(true);
         let (source_row, row) = (unit + gap + 8, unit + gap);
@@ -106,6 +107,54 @@ fn long_units_past_the_cache() {
             let expected = if i < offset || at >= unit { 0xEE } else { source[offset + number * source_row + at] };
             // SAFETY: every byte was initialised when the vector was made.
             assert_eq!(unsafe { byte.assume_init() }, expected, "unit {unit}, byte {i}");
+        }
+    }
+}
+
+/// Boxes larger than a block, with every pair of axes as the one along which units are contiguous on a side.
+#[test]
+fn transposed_boxes() {
+    for (element_size, swap) in [(1, None), (2, None), (3, None), (4, Some(4)), (8, None), (16, Some(8)), (24, None)] {
+        let (size, counts) = (element_size as isize, if cfg!(miri) { [5, 3, 2] } else { [37, 3, 18] });
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let (mut strides, mut stride) = ([0; 3], size);
+            for d in order {
+                strides[d] = stride;
+                stride *= counts[d] as isize;
+            }
+            let row_major = [size, size * counts[0] as isize, size * (counts[0] * counts[1]) as isize];
+            check(element_size, swap, &[0, 1, 2].map(|d| (counts[d], row_major[d], strides[d])));
+            check(element_size, swap, &[0, 1, 2].map(|d| (counts[d], 2 * strides[d], -row_major[d])));
+        }
+    }
+}
+
+/// Rows of words past the cache, in the other byte order or all the same, at all places in a line.
+#[test]
+fn long_rows_past_the_cache() {
+    for (word, count) in [(1, 700), (2, 256), (2, 5000), (4, 1031), (8, 600)] {
+        for (swap, source_step) in [(word > 1, word), (false, 0)] {
+            let (row, gap) = (count * word, word + 1);
+            let mut copy = StridedCopy::default();
+            copy.set_streaming(true);
+            let axes = [(count, source_step, word), (3, source_step * count, row + gap)];
+            let axes = axes.map(|(count, source, destination)| Axis {
+                count,
+                source: source as isize,
+                destination: destination as isize,
+            });
+            copy.prepare(word, swap.then_some(word), axes.into_iter()).unwrap();
+            let source: Vec<u8> = (0..3 * row).map(|i| (i * 31 + i / 256) as u8).collect();
+            let mut destination = vec![MaybeUninit::new(0xEE_u8); 3 * (row + gap)];
+            run(&copy, &source, 0, &mut destination, 0).unwrap();
+            for (i, byte) in destination.iter().enumerate() {
+                let (number, at) = (i / (row + gap), i % (row + gap));
+                let place = if swap { word - 1 - at % word } else { at % word };
+                let from = (number * source_step * count) + at / word * source_step + place;
+                let expected = if at < row { source[from] } else { 0xEE };
+                // SAFETY: every byte was initialised when the vector was made.
+                assert_eq!(unsafe { byte.assume_init() }, expected, "word {word}, swap {swap}, byte {i}");
+            }
         }
     }
 }

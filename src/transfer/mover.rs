@@ -57,7 +57,7 @@ impl<'a> Mover<'a> {
     /// Copies the box from a chunk of fill values, which are in native byte order, to memory.
     pub(super) fn read_fill_chunk(&self, piece: &Piece<'_>, chunk: &[u8], memory: &mut Destination<'_>) -> Result<()> {
         self.check_length(chunk.len())?;
-        let copy = StridedCopy::new(self.variable.element_size(), None, piece.axes())?;
+        let copy = self.copy.like(self.variable.element_size(), None, piece.axes())?;
         self.run(&copy, chunk.into(), piece.chunk_offset(), memory, piece.memory_offset())
     }
 
@@ -91,10 +91,10 @@ impl<'a> Mover<'a> {
     fn prepare_fill(&self, swap: Option<usize>, axes: impl Iterator<Item = Axis>) -> Result<StridedCopy> {
         let element_size = self.variable.element_size();
         match self.variable.fill_value() {
-            Some(_) => StridedCopy::new(element_size, swap, axes),
+            Some(_) => self.copy.like(element_size, swap, axes),
             None => {
                 let element = Axis { count: element_size, source: 0, destination: 1 };
-                StridedCopy::new(1, None, std::iter::once(element).chain(axes))
+                self.copy.like(1, None, std::iter::once(element).chain(axes))
             }
         }
     }
