@@ -140,6 +140,10 @@ gather!(
 /// past the cache than through it.
 const STREAM_UNIT: usize = 512;
 
+/// How many units ahead the lines are asked for that a unit shares with its neighbours: they do go through the cache, and
+/// what is written after them waits for them.
+const AHEAD: isize = 8;
+
 /// The bytes that memory and caches exchange at a time.
 const LINE: usize = 64;
 
@@ -156,6 +160,9 @@ macro_rules! copy_past_cache {
                 return unsafe { kernel::short(source, destination, unit, rows) };
             }
             kernel::for_each_unit(source, destination, rows, |source, destination| {
+                let later = destination.wrapping_offset(rows.row.destination.wrapping_mul(AHEAD));
+                _mm_prefetch::<_MM_HINT_T0>(later.cast());
+                _mm_prefetch::<_MM_HINT_T0>(later.wrapping_add(unit - 1).cast());
                 // Whole lines; what comes before and after them is copied the ordinary way.
                 let head = destination.align_offset(LINE).min(unit);
                 let tail = head + (unit - head) / LINE * LINE;
