@@ -37,11 +37,20 @@ pub(crate) fn try_collect<T>(rank: usize, values: impl Iterator<Item = Result<T>
 /// Fills a list anew with the same value for each dimension.
 #[inline]
 pub(crate) fn fill<T: Copy>(dims: &mut Dims<T>, rank: usize, value: T) -> Result<()> {
-    reserve(dims, rank)?;
-    let values = dims.as_mut_ptr();
-    for d in 0..rank {
-        // SAFETY: there is room for `rank` values.
-        unsafe { values.add(d).write(value) };
+    if rank <= INLINE_RANK {
+        let values = dims.as_mut_ptr();
+        // All there is room for in any list: quicker than counting.
+        for d in 0..INLINE_RANK {
+            // SAFETY: no list has less room.
+            unsafe { values.add(d).write(value) };
+        }
+    } else {
+        reserve(dims, rank)?;
+        let values = dims.as_mut_ptr();
+        for d in 0..rank {
+            // SAFETY: there is room for `rank` values.
+            unsafe { values.add(d).write(value) };
+        }
     }
     // SAFETY: they have been written.
     unsafe { dims.set_len(rank) };

@@ -108,7 +108,7 @@ impl<'a> Hyperslab<'a> {
     ///
     /// # Errors
     /// `NoStart`; with their dimension `Stride`, for 0 and, unless both ways are allowed, below; `Start` and `Edge`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn check(&self, dimensions: &'a [Dimension], access: Access) -> Result<Selection<'a>> {
         let rank = dimensions.len();
         let start = match self.start {

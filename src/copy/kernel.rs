@@ -25,6 +25,9 @@ pub(super) fn choose(unit: usize, swap: bool, is_transposed: bool, row: Option<&
                 (2, true) => $kernel::<u16, true>,
                 (4, true) => $kernel::<u32, true>,
                 (8, true) => $kernel::<u64, true>,
+                (32, _) => sized::<32>,
+                (64, _) => sized::<64>,
+                (128, _) => sized::<128>,
                 (17..=256, _) => short,
                 _ => copy,
             }
@@ -70,6 +73,17 @@ pub(super) unsafe fn copy(source: *const u8, destination: *mut u8, unit: usize, 
     // SAFETY: the caller's promise.
     for_each_unit(source, destination, rows, |source, destination| unsafe {
         destination.copy_from_nonoverlapping(source, unit);
+    });
+}
+
+/// Units of a size that rows of small chunks often have.
+///
+/// # Safety
+/// See [`Kernel`].
+unsafe fn sized<const UNIT: usize>(source: *const u8, destination: *mut u8, _: usize, rows: Rows) {
+    // SAFETY: the caller's promise.
+    for_each_unit(source, destination, rows, |source, destination| unsafe {
+        destination.cast::<[u8; UNIT]>().write_unaligned(source.cast::<[u8; UNIT]>().read_unaligned());
     });
 }
 

@@ -271,6 +271,9 @@ impl StridedCopy {
         let mut source = source.pointer().wrapping_add(source_offset);
         let mut destination = destination.pointer().wrapping_add(destination_offset);
         let once = Axis { count: 1, source: 0, destination: 0 };
+        if self.axes.is_empty() {
+            return one(source, destination, Rows { row: once, along: once });
+        }
         let axis = |i: usize| self.axes.get(i).copied().unwrap_or(once);
         let rows = Rows { row: axis(0), along: axis(1) };
         let outer = self.axes.get(2..).unwrap_or_default();

@@ -51,9 +51,20 @@ fn check(element_size: usize, swap: Option<usize>, axes: &[(usize, isize, isize)
 
 #[test]
 fn all_shapes_strides_sizes_and_directions() {
-    for (element_size, swap) in [(1, None), (2, None), (3, None), (4, None), (8, None), (16, None), (24, None)]
-        .into_iter()
-        .chain([(2, Some(2)), (4, Some(4)), (8, Some(8)), (16, Some(8)), (8, Some(4)), (12, Some(4))])
+    for (element_size, swap) in [
+        (1, None),
+        (2, None),
+        (3, None),
+        (4, None),
+        (8, None),
+        (16, None),
+        (24, None),
+        (32, None),
+        (64, None),
+        (128, None),
+    ]
+    .into_iter()
+    .chain([(2, Some(2)), (4, Some(4)), (8, Some(8)), (16, Some(8)), (8, Some(4)), (12, Some(4))])
     {
         let size = element_size as isize;
         for inner in [1, 2, 5] {
