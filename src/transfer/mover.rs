@@ -4,9 +4,10 @@ use super::piece::Piece;
 use crate::copy::{Axis, Destination, Source, StridedCopy};
 use crate::error::{ErrorKind, Result};
 use crate::hyperslab::Access;
+use crate::store::{Reader, Store};
 use crate::variable::Variable;
 
-/// A read of this many bytes does not pass through the cache: what it would push out is worth more than what it leaves.
+/// A transfer of this many bytes does not pass through the cache: what it would push out is worth more than what it leaves.
 const STREAM_BYTES: usize = 16 << 20;
 
 /// The copies for boxes of one shape, prepared once for all boxes that have it.
@@ -19,11 +20,13 @@ pub(super) struct Mover<'a> {
 }
 
 impl<'a> Mover<'a> {
-    /// A mover for boxes of `memory_bytes` in all.
+    /// A mover for boxes of `bytes` in all.
     #[inline]
-    pub(super) fn new(variable: &'a Variable, access: Access, memory_bytes: usize) -> Self {
+    pub(super) fn new(variable: &'a Variable, store: &Store<'_>, access: Access, bytes: usize) -> Self {
         let mut copy = StridedCopy::default();
-        copy.set_streaming(access == Access::Read && memory_bytes >= STREAM_BYTES);
+        // A chunk that is written to a buffer is used there at once.
+        let is_kept = access == Access::Read || matches!(store.reader, Reader::Lending(_));
+        copy.set_streaming(is_kept && bytes >= STREAM_BYTES);
         Mover { variable, access, copy, fill: None }
     }
 

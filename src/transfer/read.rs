@@ -35,7 +35,7 @@ pub(super) fn chunks(transfer: &Transfer<'_>, out: Destination<'_>, done: &mut u
 /// A request that is one piece.
 #[inline]
 pub(super) fn piece(piece: &Piece<'_>, store: &Store<'_>, mut out: Destination<'_>) -> Result<()> {
-    let mut mover = Mover::new(piece.variable(), Access::Read, out.len());
+    let mut mover = Mover::new(piece.variable(), store, Access::Read, out.len());
     mover.aim(piece)?;
     match &store.reader {
         Reader::Lending(lender) => from_lender(&mut mover, piece, lender.as_ref(), &mut out),

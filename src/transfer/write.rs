@@ -28,7 +28,7 @@ pub(super) fn chunks(transfer: &Transfer<'_>, data: Source<'_>, done: &mut usize
 
 /// A request that is one piece.
 pub(super) fn piece(piece: &Piece<'_>, store: &Store<'_>, data: Source<'_>) -> Result<()> {
-    let mut mover = Mover::new(piece.variable(), Access::Write, data.len());
+    let mut mover = Mover::new(piece.variable(), store, Access::Write, data.len());
     mover.aim(piece)?;
     match &store.reader {
         Reader::Lending(lender) => to_lender(&mut mover, piece, lender.as_ref(), data),
