@@ -64,13 +64,24 @@ macro_rules! gather {
         #[target_feature(enable = "avx512f,avx512bw")]
         unsafe fn $rows<const SWAP: bool>(source: *const u8, destination: *mut u8, _: usize, rows: Rows) {
             const LANES: usize = 64 / size_of::<$word>();
+            // By stride: for each result the lane it comes from, and for each vector the results that it has.
+            const TABLES: [([$word; LANES], [$mask; 4]); 5] = {
+                let mut tables = [([0; LANES], [0; 4]); 5];
+                let mut stride = 1;
+                while stride < tables.len() {
+                    let mut i = 0;
+                    while i < LANES {
+                        tables[stride].0[i] = (i * stride % LANES) as $word;
+                        tables[stride].1[i * stride / LANES] |= 1 << i;
+                        i += 1;
+                    }
+                    stride += 1;
+                }
+                tables
+            };
             let row = rows.row;
             let stride = row.source as usize / size_of::<$word>();
-            let lanes: [$word; LANES] = std::array::from_fn(|i| (i * stride % LANES) as $word);
-            let mut masks: [$mask; 4] = [0; 4];
-            for i in 0..LANES {
-                masks[i * stride / LANES] |= 1 << i;
-            }
+            let (lanes, masks) = &TABLES[stride];
             let first = |n: usize| if n >= LANES { <$mask>::MAX } else { (1 << n) - 1 };
             // A row of n words spans (n - 1) * stride + 1 of the source, of which a block needs LANES * stride.
             let span = (row.count - 1) * stride + 1;
