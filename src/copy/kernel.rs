@@ -144,6 +144,7 @@ unsafe fn word<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u
 ///
 /// # Safety
 /// See [`Kernel`].
+#[inline(always)]
 pub(super) unsafe fn words<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, _: usize, rows: Rows) {
     let (mut source, mut destination) = (source, destination);
     for _ in 0..rows.along.count {
@@ -201,6 +202,10 @@ unsafe fn word_row<W: Word, const SWAP: bool>(source: *const u8, destination: *m
             let word = load(0, 0);
             (0..count).for_each(|i| store(i, size, word));
         }
+        // A stride that the compiler knows is a permutation of vectors.
+        (false, true) if row.source == 2 * size => (0..count).for_each(|i| store(i, size, load(i, 2 * size))),
+        (false, true) if row.source == 3 * size => (0..count).for_each(|i| store(i, size, load(i, 3 * size))),
+        (false, true) if row.source == 4 * size => (0..count).for_each(|i| store(i, size, load(i, 4 * size))),
         (false, true) => (0..count).for_each(|i| store(i, size, load(i, row.source))),
         (true, false) => (0..count).for_each(|i| store(i, row.destination, load(i, size))),
         (false, false) => (0..count).for_each(|i| store(i, row.destination, load(i, row.source))),
