@@ -14,6 +14,17 @@ pub(super) type Kernel = unsafe fn(source: *const u8, destination: *mut u8, unit
 /// again soon.
 #[inline]
 pub(super) fn choose(unit: usize, swap: bool, is_transposed: bool, row: Option<&Axis>, stream: bool) -> Kernel {
+    #[cfg(target_arch = "x86_64")]
+    if !is_transposed && let Some(kernel) = super::simd::choose(unit, swap, row, stream) {
+        return kernel;
+    }
+    let _ = stream;
+    portable(unit, swap, is_transposed, row.is_some())
+}
+
+/// The kernel that every processor has.
+#[inline]
+pub(super) fn portable(unit: usize, swap: bool, is_transposed: bool, has_row: bool) -> Kernel {
     macro_rules! of_words {
         ($kernel:ident) => {
             match (unit, swap) {
@@ -33,15 +44,11 @@ pub(super) fn choose(unit: usize, swap: bool, is_transposed: bool, row: Option<&
             }
         };
     }
-    if is_transposed {
-        return of_words!(transposed);
+    match (has_row, is_transposed) {
+        (false, _) => of_words!(word),
+        (true, false) => of_words!(words),
+        (true, true) => of_words!(transposed),
     }
-    #[cfg(target_arch = "x86_64")]
-    if let Some(kernel) = super::simd::choose(unit, swap, row, stream) {
-        return kernel;
-    }
-    let _ = stream;
-    if row.is_none() { of_words!(word) } else { of_words!(words) }
 }
 
 /// Calls `one` with the beginning of each unit.

@@ -70,6 +70,7 @@ pub struct StridedCopy {
     unit: usize,
     /// Innermost first: see `order_axes`.
     axes: SmallVec<[Axis; 9]>,
+    is_transposed: bool,
     kernel: Kernel,
     stream: bool,
     source: Extent,
@@ -84,6 +85,7 @@ impl Default for StridedCopy {
             element_size: 1,
             unit: 0,
             axes: SmallVec::new(),
+            is_transposed: false,
             kernel: kernel::copy,
             stream: false,
             source: nowhere,
@@ -141,8 +143,8 @@ impl StridedCopy {
                 self.push(axis, swap.is_none())?;
             }
         }
-        let is_transposed = self.axes.len() > 1 && self.order_axes();
-        self.kernel = kernel::choose(self.unit, swap.is_some(), is_transposed, self.axes.first(), self.stream);
+        self.is_transposed = self.axes.len() > 1 && self.order_axes();
+        self.kernel = kernel::choose(self.unit, swap.is_some(), self.is_transposed, self.axes.first(), self.stream);
         for extent in [&mut self.source, &mut self.destination] {
             extent.high = extent.high.saturating_add_unsigned(self.unit);
         }

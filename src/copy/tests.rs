@@ -6,11 +6,15 @@ fn run(copy: &StridedCopy, source: &[u8], from: usize, destination: &mut [MaybeU
     copy.run(source.into(), from, &mut destination.into(), to)
 }
 
-/// Copies `shape` elements between two row-major arrays and compares with one loop over all bytes.
+/// Copies `shape` elements between two row-major arrays with the kernel for this processor and with the portable one,
+/// and compares with one loop over all bytes.
 fn check(element_size: usize, swap: Option<usize>, axes: &[(usize, isize, isize)]) {
     let axes: Vec<Axis> =
         axes.iter().map(|&(count, source, destination)| Axis { count, source, destination }).collect();
     let copy = StridedCopy::new(element_size, swap, axes.iter().copied()).unwrap();
+    let mut portable = StridedCopy::new(element_size, swap, axes.iter().copied()).unwrap();
+    let has_row = !portable.axes.is_empty();
+    portable.kernel = kernel::portable(portable.unit, swap.is_some(), portable.is_transposed, has_row);
     let reach = |stride: fn(&Axis) -> isize| {
         let low: isize = axes.iter().map(|axis| (stride(axis) * (axis.count as isize - 1)).min(0)).sum();
         let high: isize = axes.iter().map(|axis| (stride(axis) * (axis.count as isize - 1)).max(0)).sum();
@@ -38,10 +42,13 @@ fn check(element_size: usize, swap: Option<usize>, axes: &[(usize, isize, isize)
     }
 
     let mut destination: Vec<MaybeUninit<u8>> = vec![MaybeUninit::new(0xEE); destination_len];
-    run(&copy, &source, source_offset, &mut destination, destination_offset).unwrap();
-    // SAFETY: every byte was initialised when the vector was made.
-    let got: Vec<u8> = destination.iter().map(|byte| unsafe { byte.assume_init() }).collect();
-    assert_eq!(got, expected, "element size {element_size}, swap {swap:?}, axes {axes:?}");
+    for (copy, kernel) in [(&portable, "portable"), (&copy, "chosen")] {
+        destination.fill(MaybeUninit::new(0xEE));
+        run(copy, &source, source_offset, &mut destination, destination_offset).unwrap();
+        // SAFETY: every byte was initialised when the vector was made.
+        let got: Vec<u8> = destination.iter().map(|byte| unsafe { byte.assume_init() }).collect();
+        assert_eq!(got, expected, "{kernel} kernel, element size {element_size}, swap {swap:?}, axes {axes:?}");
+    }
 
     for short in [source_len - 1, 0] {
         assert!(run(&copy, &source[..short], source_offset, &mut destination, destination_offset).is_err());
