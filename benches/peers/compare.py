@@ -1,0 +1,275 @@
+"""Runs the library and its peers on the same workloads, side by side, and writes down what each took.
+
+    compare.py [--quick] [--only W1,W3] --runner PROGRAM [--peer NAME=COMMAND]... [--missing NAME=REASON]... OUTPUT.json
+
+Called by scripts/bench, which builds and installs what is compared. Every program is told the same commands (README.md), so
+that only one of them works at a time. For each workload all are made to deliver it once, and what they deliver has to be the
+same; then they take turns in being timed.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import re
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+
+# Arrays above this are held by one program at a time, not by all at once.
+TOGETHER = 600 << 20
+
+# Of workloads that are many calls: how many each program makes. None of them gets faster with more.
+CALLS = {"hdf5": 100_000, "netcdf-c": 100_000, "zarrs": 10_000, "tensorstore": 1000, "zarr-python": 200}
+
+# What takes seconds each time is left out by --quick.
+SLOW = {
+    "zarr-python": {"W9", "W9s", "W9w", "W9sw", "W11"},
+    "netcdf-c": {"W11"},
+    "hdf5": {"W12b", "W12bw"},
+}
+
+
+class Program:
+    """One of the programs, started when it is first asked."""
+
+    def __init__(self, name, command):
+        self.name, self.command, self.process = name, command, None
+        # One thread; memory in pages of the usual size, as the C programs have it.
+        self.environment = dict(os.environ, NUMPY_MADVISE_HUGEPAGE="0", RAYON_NUM_THREADS="1", OMP_NUM_THREADS="1")
+
+    def ask(self, words):
+        if self.process is None:
+            self.process = subprocess.Popen(
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self.environment
+            )
+        self.process.stdin.write(words + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit(f"{self.name} ended when told: {words}")
+        answer = json.loads(line)
+        if "error" in answer:
+            sys.exit(f"{self.name} failed when told: {words}\n{answer['error']}")
+        return answer
+
+    def stop(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+class Subject:
+    """What is timed: a program, or one of the things that the runner can do."""
+
+    def __init__(self, name, program):
+        self.name, self.program = name, program
+
+    def calls(self, workload):
+        return min(workload["calls"], CALLS.get(self.name, workload["calls"]))
+
+    def command(self, workload, repetitions, budget):
+        words = [workload["access"], workload["name"], self.name, self.calls(workload), repetitions, budget]
+        return " ".join(map(str, words + [comma(workload[key]) for key in ("start", "count", "stride")]))
+
+
+def comma(numbers):
+    return ",".join(map(str, numbers))
+
+
+class Comparison:
+    def __init__(self, options):
+        self.options = options
+        self.directory = pathlib.Path(options.output).parent
+        self.frames = self.directory / "frames"
+        self.runner = Program("nczchunk", [options.runner, "serve"])
+        self.peers = [Program(name, shlex.split(command)) for name, command in map(split, options.peer)]
+        self.table = json.loads(subprocess.check_output([options.runner, "list"]))
+        self.results = {}
+
+    def run(self):
+        subprocess.run([self.options.runner, "frames", self.frames], check=True)
+        versions = {}
+        for peer in self.peers:
+            versions |= peer.ask("versions")
+            peer.stop()
+        for group in self.groups():
+            self.run_group(group)
+        return {
+            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+            "quick": self.options.quick,
+            "machine": machine(),
+            "versions": library_versions() | versions,
+            "peers": [peer.name for peer in self.peers],
+            "missing": dict(map(split, self.options.missing)),
+            "workloads": self.results,
+        }
+
+    def groups(self):
+        """The workloads of one array; each write alone, because it changes the array."""
+        groups = {}
+        for workload in self.table["workloads"]:
+            if self.options.only and workload["name"] not in self.options.only:
+                continue
+            array = workload["array"]
+            if self.options.quick and array["bytes"] > TOGETHER and array["every"] == 1:
+                self.results[workload["name"]] = self.describe(workload) | {"left_out": "takes too long for --quick"}
+                continue
+            key = workload["name"] if workload["access"] == "write" else array["name"]
+            groups.setdefault(key, []).append(workload)
+        return groups.values()
+
+    def run_group(self, group):
+        array = group[0]["array"]
+        load = f"load {array['name']} {array['type']} {array['order']} {array['codec']} {array['every']} "
+        load += f"{comma(array['dimlens'])} {comma(array['chunklens'])} {self.frames.resolve()}"
+        together = array["bytes"] <= TOGETHER or array["every"] != 1
+        parties = [[self.runner, *self.peers]] if together else [[program] for program in (self.runner, *self.peers)]
+        expected = {}
+        for programs in parties:
+            loaded = {program.name: program.ask(load) for program in programs}
+            for workload in group:
+                subjects = self.subjects(workload, programs)
+                result = self.results.setdefault(workload["name"], self.describe(workload))
+                for subject in list(subjects):
+                    reason = loaded[subject.program.name].get("skipped")
+                    if self.options.quick and workload["name"] in SLOW.get(subject.name, ()):
+                        reason = "takes too long for --quick"
+                    if reason:
+                        result["subjects"][subject.name] = {"skipped": reason}
+                        subjects.remove(subject)
+                if workload["access"] == "write":
+                    self.verify_writes(workload, subjects, load)
+                else:
+                    self.verify(workload, subjects, expected)
+                self.measure(workload, subjects, result)
+            for program in programs:
+                program.stop()
+            shutil.rmtree(self.directory / "nczarr", ignore_errors=True)
+            (self.directory / "nczarr").mkdir()
+
+    def subjects(self, workload, programs):
+        own = [Subject(name, self.runner) for name in workload["subjects"]] if self.runner in programs else []
+        return own + [Subject(peer.name, peer) for peer in programs if peer is not self.runner]
+
+    def describe(self, workload):
+        described = {key: workload[key] for key in ("title", "access", "bytes", "calls")}
+        return described | {"subjects": {}}
+
+    def verify(self, workload, subjects, expected):
+        """Everybody has to deliver the same bytes: those of the ideal, which has no chunks to go wrong in."""
+        for subject in subjects:
+            crc = subject.program.ask(subject.command(workload, 0, 0))["crc"]
+            if crc is None:
+                continue
+            if subject.program is self.runner:
+                # The peers make fewer calls.
+                for peer in self.peers:
+                    calls = Subject(peer.name, peer).calls(workload)
+                    fewer = Subject(subject.name, self.runner)
+                    fewer.calls = lambda _, calls=calls: calls
+                    other = self.runner.ask(fewer.command(workload, 0, 0))["crc"] if calls else crc
+                    self.agree(workload, subject, expected, calls, other)
+            self.agree(workload, subject, expected, subject.calls(workload), crc)
+
+    def verify_writes(self, workload, subjects, load):
+        """After everybody's write all arrays have to be the same. The runner's ideal writes to another copy of its own."""
+        expected = {}
+        for subject in subjects:
+            crc = subject.program.ask(subject.command(workload, 0, 0))["crc"]
+            self.agree(workload, subject, expected, 0, crc)
+
+    def agree(self, workload, subject, expected, calls, crc):
+        if expected.setdefault((workload["name"], calls), crc) != crc:
+            sys.exit(f"{workload['name']}: {subject.name} does not deliver what the others do")
+
+    def measure(self, workload, subjects, result):
+        rounds, repetitions, budget = (1, 2, 0.2) if self.options.quick else (5, 6, 0.8)
+        samples = {subject.name: {"seconds": [], "memcpy": []} for subject in subjects}
+        for number in range(rounds):
+            for subject in subjects[number:] + subjects[:number]:
+                found = samples[subject.name]
+                if number >= 2 and min(found["seconds"]) > 1.0:
+                    continue
+                answer = subject.program.ask(subject.command(workload, repetitions, budget))
+                found["seconds"] += answer["seconds"]
+                found["memcpy"] += answer["memcpy"]
+        for subject in subjects:
+            found = samples[subject.name]
+            calls = subject.calls(workload) or 1
+            result["subjects"][subject.name] = {
+                "seconds": min(found["seconds"]) / calls,
+                "median": statistics.median(found["seconds"]) / calls,
+                "memcpy": min(found["memcpy"]) / calls,
+                "repetitions": len(found["seconds"]),
+                "calls": calls,
+            }
+        own = result["subjects"].get("nczchunk")
+        print(f"{workload['name']:6} {workload['title']:48} nczchunk {milliseconds(own)}", end="", flush=True)
+        for subject in subjects:
+            if own and subject.name != "nczchunk":
+                print(f"  {subject.name} {result['subjects'][subject.name]['seconds'] / own['seconds']:.3g}", end="")
+        print(flush=True)
+
+
+def milliseconds(measured):
+    return f"{measured['seconds'] * 1e3:.4g} ms" if measured else "-"
+
+
+def split(pair):
+    return tuple(pair.split("=", 1))
+
+
+def output(*command):
+    try:
+        return subprocess.check_output(command, text=True, stderr=subprocess.DEVNULL).strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def machine():
+    lscpu = dict(re.findall(r"^(.+?):\s+(.*)$", output("lscpu"), re.MULTILINE))
+    memory = re.search(r"MemTotal:\s+(\d+)", pathlib.Path("/proc/meminfo").read_text())
+    return {
+        "model": lscpu.get("Model name", platform.machine()),
+        "cores": os.cpu_count(),
+        "caches": {key: lscpu[key] for key in ("L1d cache", "L2 cache", "L3 cache") if key in lscpu},
+        "memory": f"{int(memory[1]) / (1 << 20):.0f} GiB" if memory else "",
+        "system": f"{platform.system()} {platform.release()}",
+    }
+
+
+def library_versions():
+    return {
+        "nczchunk": output("git", "describe", "--always", "--dirty", "--tags"),
+        "rustc": output("rustc", "--version").removeprefix("rustc ").split(" ")[0],
+        "gcc": output("gcc", "-dumpfullversion"),
+        "libc": " ".join(platform.libc_ver()),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", type=lambda names: names.split(","), default=[])
+    parser.add_argument("--runner", required=True)
+    parser.add_argument("--peer", action="append", default=[])
+    parser.add_argument("--missing", action="append", default=[])
+    parser.add_argument("output")
+    comparison = Comparison(parser.parse_args())
+    try:
+        results = comparison.run()
+    finally:
+        for program in (comparison.runner, *comparison.peers):
+            program.stop()
+    with open(comparison.options.output, "w") as file:
+        json.dump(results, file, indent=1)
+        file.write("\n")
+
+
+main()
