@@ -1,0 +1,298 @@
+"""Makes a table and a plot of what compare.py has written.
+
+    report.py RESULTS.json DIRECTORY [README.md]
+
+DIRECTORY gets performance.md and performance.svg; in the README the lines between the two comments that say so are replaced.
+"""
+
+import json
+import math
+import pathlib
+import sys
+from html import escape
+
+NAMES = {
+    "tensorstore": "TensorStore",
+    "zarrs": "zarrs",
+    "zarr-python": "zarr-python",
+    "hdf5": "HDF5",
+    "netcdf-c": "netCDF-C",
+    "ideal": "ideal",
+    "memcpy": "memcpy",
+}
+
+# What the README shows.
+CHOSEN = ["W1", "W3", "W4", "W7", "W8c", "W9", "W9s", "W11", "W13", "W15", "W17", "W1w", "W3w", "W9w"]
+
+# Below this memcpy of the output says nothing about memory.
+MEMCPY_FROM = 1 << 20
+
+BEGIN, END = "<!-- performance: written by scripts/bench -->", "<!-- end of performance -->"
+
+
+class Workload:
+    def __init__(self, name, result):
+        self.name, self.title, self.access = name, result["title"], result["access"]
+        self.bytes, self.subjects = result["bytes"], result["subjects"]
+        self.own = self.subjects.get("nczchunk", {})
+        self.left_out = result.get("left_out")
+
+    def seconds(self, subject):
+        if subject == "memcpy":
+            return self.own.get("memcpy") if self.bytes >= MEMCPY_FROM and self.own.get("calls") == 1 else None
+        return self.subjects.get(subject, {}).get("seconds")
+
+    def relative(self, subject):
+        """Time, in times of nczchunk's; None if there is none."""
+        seconds = self.seconds(subject)
+        return seconds / self.own["seconds"] if seconds and self.own else None
+
+    def bench(self):
+        return f"`cargo bench --bench {'writes' if self.access == 'write' else 'reads'} -- {self.name}/`"
+
+
+def short(number):
+    """Three digits at most, none of them after the third: 0.97, 1.25, 12.5, 125, 12 500."""
+    if number is None:
+        return "–"
+    if number < 10:
+        return f"{number:.2f}"
+    if number < 100:
+        return f"{number:.1f}"
+    return f"{float(f'{number:.3g}'):,.0f}".replace(",", " ")
+
+
+def time(seconds):
+    for unit, factor in (("s", 1), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def row(cells):
+    return "| " + " | ".join(cells) + " |"
+
+
+def table(workloads, peers, threads):
+    head = ["", "", "nczchunk", "of memcpy", "of ideal"] + ["2 threads"] * threads + [NAMES[peer] for peer in peers]
+    lines = [row(head), "|" + "---|" * 2 + "---:|" * (len(head) - 2)]
+    for w in workloads:
+        if w.left_out:
+            lines.append(row([w.name, w.title, w.left_out] + [""] * (len(head) - 3)))
+            continue
+        cells = [w.name, w.title, time(w.own["seconds"]), short(w.relative("memcpy")), short(w.relative("ideal"))]
+        if threads:
+            faster = w.relative("nczchunk-2")
+            cells.append(short(1 / faster) if faster else "")
+        lines.append(row(cells + [peer_cell(w, peer) for peer in peers]))
+    return lines
+
+
+def peer_cell(workload, peer):
+    return "skipped" if "skipped" in workload.subjects.get(peer, {}) else short(workload.relative(peer))
+
+
+def skipped(workloads, results):
+    """Who is missing where, and why."""
+    reasons = {}
+    for w in workloads:
+        for subject, measured in w.subjects.items():
+            if "skipped" in measured:
+                reasons.setdefault((subject, measured["skipped"]), []).append(w.name)
+    lines = [f"- {NAMES[peer]} is not in the table: {reason}." for peer, reason in results["missing"].items()]
+    return lines + [
+        f"- {NAMES[subject]} skips {', '.join(names)}: {reason}." for (subject, reason), names in reasons.items()
+    ]
+
+
+def noise(workloads):
+    """How much memcpy of the same bytes differed between the programs, which should be nothing."""
+    spreads = {}
+    for w in workloads:
+        found = [m["memcpy"] for m in w.subjects.values() if "memcpy" in m and m["calls"] == 1]
+        if found and w.bytes >= MEMCPY_FROM:
+            spreads[w.name] = max(found) / min(found) - 1
+    return spreads
+
+
+def machine(results):
+    m = results["machine"]
+    caches = ", ".join(f"{name.removesuffix(' cache')} {size}" for name, size in m["caches"].items())
+    return f"{m['model']}, {m['cores']} cores, {caches}; {m['memory']}; {m['system']}"
+
+
+def document(workloads, results, threads):
+    reads = [w for w in workloads if w.access == "read"]
+    writes = [w for w in workloads if w.access == "write"]
+    peers = results["peers"]
+    versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items() if version)
+    spreads = noise(workloads)
+    worst = max(spreads, key=spreads.get) if spreads else None
+    lines = ["# Performance", "", "Written by `scripts/bench`; do not edit.", ""]
+    lines += [f"- {results['date']}" + (", `--quick`" if results["quick"] else "")]
+    lines += [f"- {machine(results)}", f"- {versions}", ""]
+    lines += ["![Times relative to nczchunk's](performance.svg)", "", "## How it is measured", ""]
+    lines += [
+        "All programs get the same data, in memory and warm, and use one thread. Before anything is timed each has delivered",
+        "every workload once, and all of them the same bytes (the same CRC-32). Then they take turns; times are the least of",
+        "all turns. The caller's memory is in use already and begins with a cache line. What is done and how is in",
+        "[benches/peers/README.md](../benches/peers/README.md), the workloads in",
+        "[benches/workloads/mod.rs](../benches/workloads/mod.rs).",
+        "",
+        "- **nczchunk**: the time of one call.",
+        "- **of memcpy**: nczchunk's speed, as a part of the speed at which libc's memcpy copies as many bytes as are delivered.",
+        "  Above 1 it is faster. Left out below 1 MiB.",
+        "- **of ideal**: nczchunk's speed, as a part of that of the same selection from one contiguous array, without chunks; of",
+        "  compressed chunks, of decoding alone.",
+    ]
+    if threads:
+        lines.append("- **2 threads**: how many times as fast it is with two.")
+    lines += [
+        "- **the others**: how many times as long as nczchunk they take.",
+        "",
+        "The arrays of W8 and W17 are too large for all programs at once: there the programs were timed one after the other.",
+        "",
+        "## Reads",
+        "",
+        *table(reads, peers, threads),
+        "",
+        "## Writes",
+        "",
+        *table(writes, peers, False),
+        "",
+        "## Notes",
+        "",
+        *skipped(workloads, results),
+        "- zarrs reads and writes boxes: with strides, its time is that of the box around the hyperslab and of a plain gather.",
+        "- W17 and W17r: TensorStore, zarr-python and zarrs make fewer calls, and find more of what they read in the cache.",
+    ]
+    if worst:
+        lines.append(
+            f"- Noise: memcpy of the same bytes differed between the programs by {spreads[worst]:.0%} at most ({worst}), "
+            f"by {sorted(spreads.values())[len(spreads) // 2]:.0%} in the median."
+        )
+    lines += ["- All samples' least and median are in [performance.json](performance.json)."]
+    return "\n".join(lines) + "\n"
+
+
+def excerpt(workloads, results, threads):
+    """What stands in the README."""
+    chosen = [w for w in workloads if w.name in CHOSEN and w.own]
+    head = ["", "of memcpy", "of ideal"] + ["2 threads"] * threads
+    head += ["next best", *(["netCDF-C"] if "netcdf-c" in results["peers"] else []), "bench"]
+    lines = [row(head), "|---|" + "---:|" * (len(head) - 2) + "---|"]
+    for w in chosen:
+        best = min((peer for peer in results["peers"] if w.relative(peer)), key=w.relative, default=None)
+        cells = [("write: " if w.access == "write" else "") + w.title, short(w.relative("memcpy"))]
+        cells.append(short(w.relative("ideal")))
+        if threads:
+            faster = w.relative("nczchunk-2")
+            cells.append(short(1 / faster) if faster else "")
+        cells.append(f"{NAMES[best]} {short(w.relative(best))}" if best else "")
+        if "netcdf-c" in results["peers"]:
+            cells.append(peer_cell(w, "netcdf-c"))
+        lines.append(row(cells + [w.bench()]))
+    return [
+        BEGIN,
+        "![Times relative to nczchunk's](docs/performance.svg)",
+        "",
+        *lines,
+        "",
+        f"{results['date'][:10]}, {results['machine']['model']}, one thread. *Of memcpy* and *of ideal*: nczchunk's speed as a part of",
+        "that of copying as many bytes, and of the same selection from one contiguous array. *Next best* and *netCDF-C*: how many",
+        "times as long they take. All workloads, all peers, versions and how it is measured:",
+        "[docs/performance.md](docs/performance.md).",
+        END,
+    ]
+
+
+COLOURS = {
+    "memcpy": "#9a9a9a",
+    "ideal": "#333333",
+    "tensorstore": "#e08214",
+    "zarrs": "#b2543a",
+    "zarr-python": "#3f7fbf",
+    "hdf5": "#5a9e4b",
+    "netcdf-c": "#8a5bb5",
+}
+
+
+def plot(workloads, results):
+    """A row for each workload, a mark for each program, on a logarithmic scale of times relative to nczchunk's."""
+    workloads = [w for w in workloads if w.own]
+    subjects = ["memcpy", "ideal", *results["peers"]]
+    left, right, top, height = 330, 30, 78, 21
+    width = 1000
+    values = [v for w in workloads for s in subjects if (v := w.relative(s))]
+    low = min(-1, math.floor(math.log10(min(values))))
+    high = max(1, math.ceil(math.log10(max(values))))
+    bottom = top + height * len(workloads)
+
+    def x(value):
+        return left + (width - left - right) * (math.log10(value) - low) / (high - low)
+
+    def text(at, y, words, anchor="start", size=12, colour="#222", weight="normal"):
+        return (
+            f'<text x="{at:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" fill="{colour}" '
+            f'font-weight="{weight}">{escape(words)}</text>'
+        )
+
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{bottom + 44}" '
+        f'viewBox="0 0 {width} {bottom + 44}" font-family="sans-serif">',
+        f'<rect width="{width}" height="{bottom + 44}" fill="white"/>',
+        text(16, 24, "Time relative to nczchunk's", size=16, weight="bold"),
+        text(width - right, 24, f"{results['date'][:10]}, {results['machine']['model']}, one thread", "end", 11, "#666"),
+    ]
+    at = 16
+    for subject in subjects:
+        out.append(mark(subject, at + 5, 46))
+        out.append(text(at + 15, 50, NAMES[subject]))
+        at += 30 + 7.2 * len(NAMES[subject])
+    for number in range(len(workloads)):
+        if number % 2 == 0:
+            y = top + number * height
+            out.append(f'<rect x="0" y="{y}" width="{width}" height="{height}" fill="#f5f5f5"/>')
+    for power in range(low, high + 1):
+        at = x(10**power)
+        colour, thick = ("#222", 1.5) if power == 0 else ("#d8d8d8", 1)
+        out.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{bottom}" stroke="{colour}" stroke-width="{thick}"/>')
+        label = f"{10**power:,}".replace(",", " ") if power >= 0 else f"{10.0**power:g}"
+        out.append(text(at, bottom + 18, label, "middle", 11, "#444"))
+    out.append(text(x(1) + 5, bottom + 36, "slower than nczchunk →", "start", 11, "#666"))
+    out.append(text(x(1) - 5, bottom + 36, "← faster", "end", 11, "#666"))
+    for number, w in enumerate(workloads):
+        y = top + (number + 0.5) * height
+        out.append(text(16, y + 4, w.name, weight="bold"))
+        out.append(text(66, y + 4, ("write: " if w.access == "write" else "") + w.title))
+        for subject in subjects:
+            value = w.relative(subject)
+            if value:
+                tip = f"{w.name}, {NAMES[subject]}: {short(value)}"
+                out.append(f"<g><title>{escape(tip)}</title>{mark(subject, x(value), y)}</g>")
+    return "\n".join([*out, "</svg>"]) + "\n"
+
+
+def mark(subject, x, y):
+    """Yardsticks are bars, peers are dots."""
+    colour = COLOURS[subject]
+    if subject in ("memcpy", "ideal"):
+        return f'<rect x="{x - 1.75:.1f}" y="{y - 7:.1f}" width="3.5" height="14" fill="{colour}"/>'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}" fill-opacity="0.85" stroke="white"/>'
+
+
+def main():
+    results = json.loads(pathlib.Path(sys.argv[1]).read_text())
+    directory = pathlib.Path(sys.argv[2])
+    workloads = [Workload(name, result) for name, result in results["workloads"].items()]
+    threads = any(w.relative("nczchunk-2") for w in workloads)
+    (directory / "performance.md").write_text(document(workloads, results, threads))
+    (directory / "performance.svg").write_text(plot(workloads, results))
+    if len(sys.argv) > 3:
+        readme = pathlib.Path(sys.argv[3])
+        before, rest = readme.read_text().split(BEGIN)
+        after = rest.split(END)[1]
+        readme.write_text(before + "\n".join(excerpt(workloads, results, threads)) + after)
+
+
+main()
