@@ -14,11 +14,8 @@ use workloads::data::{Aligned, Data};
 use workloads::subject::Subject;
 use workloads::{READS, Workload};
 
-const SUBJECTS: [(&str, Subject); 3] = [
-    ("ideal", Subject::Ideal),
-    ("nczchunk", Subject::Nczchunk(None)),
-    ("nczchunk, 2 threads", Subject::Nczchunk(Some(2))),
-];
+const SUBJECTS: [(&str, Subject); 3] =
+    [("ideal", Subject::Ideal), ("nczchunk", Subject::Nczchunk(1)), ("nczchunk, 2 threads", Subject::Nczchunk(2))];
 
 /// The workloads of one array, which is made when the first of them is run.
 fn of_one_array(criterion: &mut Criterion, workloads: &[Workload]) {

@@ -14,8 +14,8 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use workloads::data::{Aligned, Data, fill, new_values};
-use workloads::subject::{HAS_THREADS, Subject};
-use workloads::{Access, Array, Content, FILL_VALUE, READS, WRITES, Workload};
+use workloads::subject::Subject;
+use workloads::{Access, Array, Content, READS, WRITES, Workload};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -41,8 +41,8 @@ fn find(name: &str) -> Outcome<&'static Workload> {
 /// The table, as the other programs need it.
 fn list() -> Value {
     let one = |workload: &Workload| {
-        let subjects = [("nczchunk", Subject::Nczchunk(None)), ("ideal", Subject::Ideal)];
-        let subjects = subjects.into_iter().chain([("nczchunk-2", Subject::Nczchunk(Some(2)))]);
+        let subjects = [("nczchunk", Subject::Nczchunk(1)), ("ideal", Subject::Ideal)];
+        let subjects = subjects.into_iter().chain([("nczchunk-2", Subject::Nczchunk(2))]);
         let (access, calls) = match workload.access {
             Access::Read => ("read", 0),
             Access::Write => ("write", 0),
@@ -55,7 +55,7 @@ fn list() -> Value {
             "subjects": subjects.filter(|(_, subject)| subject.can(workload)).map(|(name, _)| name).collect::<Vec<_>>(),
         })
     };
-    json!({ "fill_value": FILL_VALUE, "threads": HAS_THREADS, "workloads": workloads().map(one).collect::<Vec<_>>() })
+    json!({ "workloads": workloads().map(one).collect::<Vec<_>>() })
 }
 
 fn describe(array: &Array) -> Value {
@@ -132,8 +132,8 @@ impl Server {
                 }
                 let subject = match *subject {
                     "ideal" => Subject::Ideal,
-                    "nczchunk-2" => Subject::Nczchunk(Some(2)),
-                    _ => Subject::Nczchunk(None),
+                    "nczchunk-2" => Subject::Nczchunk(2),
+                    _ => Subject::Nczchunk(1),
                 };
                 self.run(&workload, subject, repetitions.parse()?, budget.parse()?)
             }

@@ -6,7 +6,9 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 
-use nczchunk::ffi::context::{nczchunk_context, nczchunk_context_free, nczchunk_context_new};
+use nczchunk::ffi::context::{
+    nczchunk_context, nczchunk_context_free, nczchunk_context_new, nczchunk_context_set_threads,
+};
 use nczchunk::ffi::read::nczchunk_read_vars;
 use nczchunk::ffi::store::{
     nczchunk_lending_callbacks, nczchunk_store, nczchunk_store_free, nczchunk_store_lending, nczchunk_store_wrap_zstd,
@@ -20,9 +22,6 @@ use nczchunk::ffi::write::nczchunk_write_vars;
 use super::data::Chunks;
 use super::{Array, Content, FILL_VALUE, Kind, Workload};
 
-/// How many threads a call uses. `None` stands for as many as it takes without being told, which is one.
-pub type Threads = Option<usize>;
-
 /// An array as the library knows it: a variable, and a store that lends the chunks.
 pub struct Engine<'c> {
     var: *mut nczchunk_var,
@@ -33,7 +32,7 @@ pub struct Engine<'c> {
 
 impl<'c> Engine<'c> {
     /// The chunks stay where they are, and are read and written there.
-    pub fn new(array: &Array, chunks: &'c mut Chunks, threads: Threads) -> Self {
+    pub fn new(array: &Array, chunks: &'c mut Chunks, threads: usize) -> Self {
         let (mut var, mut store, mut context) = (null_mut(), null_mut(), null_mut());
         let rank = array.dimlens.len();
         let (dimlens, chunklens) = (array.dimlens.as_ptr(), array.chunklens.as_ptr());
@@ -53,6 +52,7 @@ impl<'c> Engine<'c> {
         callbacks.user = std::ptr::from_mut(chunks).cast();
         callbacks.lend = Some(lend);
         callbacks.lend_to_write = Some(lend_to_write);
+        callbacks.concurrent = 1;
         // SAFETY: the callbacks are what they say, and the chunks outlive the store.
         check(unsafe { nczchunk_store_lending(&callbacks, &mut store) });
         if matches!(array.content, Content::Compressed { .. }) {
@@ -61,7 +61,8 @@ impl<'c> Engine<'c> {
         }
         // SAFETY: context has room for one.
         check(unsafe { nczchunk_context_new(&mut context) });
-        set_threads(context, threads);
+        // SAFETY: it was made.
+        check(unsafe { nczchunk_context_set_threads(context, threads) });
         Engine { var, store, context, chunks: std::marker::PhantomData }
     }
 
@@ -117,14 +118,6 @@ impl Drop for Engine<'_> {
             nczchunk_var_free(self.var);
         }
     }
-}
-
-/// Whether the library can use more threads than one. When `nczchunk_context_set_threads` is there, this is true and
-/// `set_threads` calls it.
-pub const HAS_THREADS: bool = false;
-
-fn set_threads(_context: *mut nczchunk_context, threads: Threads) {
-    assert!(threads.is_none() || HAS_THREADS);
 }
 
 fn check(status: c_int) {

@@ -1,8 +1,7 @@
 //! Who does a workload: the library, or the plain loops it is compared with.
 
 use super::data::Data;
-pub use super::engine::HAS_THREADS;
-use super::engine::{Engine, Threads};
+use super::engine::Engine;
 use super::ideal::{self, Decoder, Selection};
 use super::{Access, Content, Workload};
 
@@ -14,7 +13,8 @@ pub type Write<'d> = Box<dyn FnMut(&[u8]) + 'd>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
-    Nczchunk(Threads),
+    /// With so many threads.
+    Nczchunk(usize),
     /// The same selection of a contiguous array; of compressed chunks, decoding alone.
     Ideal,
 }
@@ -23,8 +23,7 @@ impl Subject {
     /// Whether there is such a thing for the workload.
     pub fn can(self, workload: &Workload) -> bool {
         match self {
-            Subject::Nczchunk(None) => true,
-            Subject::Nczchunk(Some(_)) => HAS_THREADS && workload.threaded,
+            Subject::Nczchunk(threads) => threads == 1 || workload.threaded,
             // An array of 4 GB, of which all but 100 chunks are absent, is not made for its sake.
             Subject::Ideal => !matches!(workload.array.content, Content::EveryNth(2..)),
         }
