@@ -43,12 +43,9 @@ class TensorStore:
 
     def reader(self, box, out):
         target = ts.array(out, context=self.context, copy=False)
-
-        def read():
-            target.write(self.store[box.slices].translate_to[(0,) * len(box.count)]).result()
-
-        # TensorStore keeps the stride in the domain: an index there is a multiple of it, and goes to 0, 1, 2 like this.
-        return read
+        # With a stride of 2, TensorStore's domain begins at half the start; the target's begins at 0.
+        origin = (0,) * len(box.count)
+        return lambda: target.write(self.store[box.slices].translate_to[origin]).result()
 
     def writer(self, box, values):
         return lambda: self.store[box.slices].write(values).result()
