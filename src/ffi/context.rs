@@ -144,7 +144,7 @@ pub(super) unsafe fn report_chunks(
     // Looked at only now: the body may have run a callback that uses the same context.
     // SAFETY: the caller's promise.
     if let Some(context) = unsafe { context.as_mut() } {
-        context.message = Message::EMPTY;
+        context.message.clear();
         if let Some(error) = &error {
             // It never fails: what has no room is left out.
             let _ = write!(context.message, "{error}");
@@ -164,6 +164,12 @@ struct Message {
 
 impl Message {
     const EMPTY: Message = Message { bytes: [0; 512], len: 0 };
+
+    fn clear(&mut self) {
+        // What lies beyond the end is not looked at, but a longer text will want zeros behind it.
+        self.bytes[..self.len].fill(0);
+        self.len = 0;
+    }
 }
 
 impl Write for Message {
