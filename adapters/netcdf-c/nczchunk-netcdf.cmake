@@ -1,0 +1,55 @@
+# Builds netCDF-C with nczchunk in place of libnczarr's zchunking.c, zodom.c and zwalk.c.
+#
+# Without a change to netCDF-C's tree:
+#
+#   cmake -S netcdf-c -B build -DCMAKE_PROJECT_netCDF_INCLUDE=.../nczchunk-netcdf.cmake \
+#       -DCMAKE_PREFIX_PATH=where-nczchunk-is-installed
+#
+# Or include this file in netCDF-C's own CMakeLists.txt, after its project(). Either way the rest happens once the targets
+# nczarr and netcdf are defined.
+#
+#   NCZCHUNK_LINK   shared (default): libnetcdf needs libnczchunk.so; static: libnetcdf contains it
+
+if(CMAKE_VERSION VERSION_LESS 3.19)
+    message(FATAL_ERROR "nczchunk-netcdf.cmake needs CMake 3.19 or newer.")
+endif()
+
+set(NCZCHUNK_LINK shared CACHE STRING "How netCDF is linked to nczchunk: shared or static")
+set_property(CACHE NCZCHUNK_LINK PROPERTY STRINGS shared static)
+set(NCZCHUNK_ADAPTER_DIR ${CMAKE_CURRENT_LIST_DIR}/src)
+
+find_package(nczchunk 0.1 REQUIRED)
+
+function(nczchunk_adapt_netcdf)
+    if(NOT TARGET nczarr OR NOT TARGET netcdf)
+        message(FATAL_ERROR "nczchunk takes the place of parts of NCZarr, but this netCDF is configured without it.")
+    endif()
+
+    # The three files out, the adapter in.
+    get_target_property(sources nczarr SOURCES)
+    foreach(file zchunking.c zodom.c zwalk.c)
+        if(NOT file IN_LIST sources)
+            message(FATAL_ERROR "libnczarr has no ${file}: this is not a netCDF-C that nczchunk knows.")
+        endif()
+        list(REMOVE_ITEM sources ${file})
+    endforeach()
+    foreach(file ncz_cache.c ncz_transfer.c ncz_odometer.c ncz_projections.c)
+        list(APPEND sources ${NCZCHUNK_ADAPTER_DIR}/${file})
+    endforeach()
+    set_property(TARGET nczarr PROPERTY SOURCES ${sources})
+
+    # The target's own properties are set, because netCDF-C's versions call target_link_libraries in different styles, which
+    # do not mix.
+    set(library nczchunk::${NCZCHUNK_LINK})
+    get_target_property(libnczarr nczarr SOURCE_DIR)
+    set_property(TARGET nczarr APPEND PROPERTY
+        INCLUDE_DIRECTORIES ${libnczarr} $<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>)
+    set_property(TARGET netcdf APPEND PROPERTY LINK_LIBRARIES ${library})
+    if(NCZCHUNK_LINK STREQUAL "static")
+        # What libnczchunk.a brings along, zstd for one, stays inside.
+        set_property(TARGET netcdf APPEND PROPERTY LINK_OPTIONS LINKER:--exclude-libs,libnczchunk.a)
+    endif()
+    message(STATUS "NCZarr runs on nczchunk ${nczchunk_VERSION} (${NCZCHUNK_LINK})")
+endfunction()
+
+cmake_language(DEFER DIRECTORY ${CMAKE_SOURCE_DIR} CALL nczchunk_adapt_netcdf)

@@ -1,0 +1,245 @@
+/* Chunks from NCZarr's cache.
+ *
+ * The cache, zxcache.c, has one way in, NCZ_read_cache_chunk, which finds a chunk or reads it. It is used here for reading
+ * only, because with it alone
+ * - the length of a chunk is not known, so that one of the wrong length is not noticed;
+ * - a chunk that is to be overwritten is read first;
+ * - an absent chunk, which is made of fill values in native byte order, cannot be told from a stored one, and is stored even
+ *   if it was only read;
+ * - the cache gives up as many bytes as it takes in, however many it may hold;
+ * - chunks that a flush left filtered, or strings it left as fixed-length text, are lent as they are;
+ * - chunks are found by the hash of their indices alone.
+ */
+#include "adapter.h"
+
+static int has_strings(const NCZChunkCache* cache)
+{
+    return cache->var->type_info->hdr.id == NC_STRING;
+}
+
+static int is_chunk(const NCZChunkCache* cache, const NCZCacheEntry* entry, const size64_t* indices)
+{
+    return memcmp(entry->indices, indices, cache->ndims * sizeof *indices) == 0;
+}
+
+/* Whether an entry holds elements, and not what is in the file. */
+static int is_decoded(const NCZChunkCache* cache, const NCZCacheEntry* entry)
+{
+    return !entry->isfiltered && !(has_strings(cache) && entry->isfixedstring);
+}
+
+static int reclaim(NCZChunkCache* cache, void* data)
+{
+    NC_FILE_INFO_T* file = cache->var->container->nc4_info;
+    nc_type type = cache->var->type_info->hdr.id;
+
+#if NETCDF_VERSION >= 40903
+    return NC_reclaim_data_all(file->controller, type, data, (size_t)cache->chunkcount);
+#else
+    return nc_reclaim_data_all(file->controller->ext_ncid, type, data, (size_t)cache->chunkcount);
+#endif
+}
+
+static void free_entry(NCZChunkCache* cache, NCZCacheEntry* entry)
+{
+    if (has_strings(cache) && is_decoded(cache, entry) && entry->data != NULL)
+        (void)reclaim(cache, entry->data);
+    else
+        free(entry->data);
+    free(entry->key.varkey);
+    free(entry->key.chunkkey);
+    free(entry);
+}
+
+void nczadapter_drop(NCZChunkCache* cache, NCZCacheEntry* entry)
+{
+    void* removed;
+
+    (void)ncxcacheremove(cache->xcache, (ncexhashkey_t)entry->hashkey, &removed);
+    (void)nclistelemremove(cache->mru, entry);
+    if (cache->used >= entry->size)
+        cache->used -= entry->size;
+    free_entry(cache, entry);
+}
+
+/* The entry of a chunk if it is in the cache, else NULL. */
+static int find(NCZChunkCache* cache, const size64_t* indices, ncexhashkey_t* hashkey, NCZCacheEntry** entryp)
+{
+    /* Most often the chunk is the one that was used last, which is found without its hash. */
+    NCZCacheEntry* entry = ncxcachefirst(cache->xcache);
+    int stat;
+
+    *entryp = NULL;
+    if (entry == NULL || !is_chunk(cache, entry, indices)) {
+        *hashkey = ncxcachekey(indices, cache->ndims * sizeof *indices);
+        if (ncxcachelookup(cache->xcache, *hashkey, (void**)&entry) != NC_NOERR)
+            return NC_NOERR;
+        if ((stat = ncxcachetouch(cache->xcache, *hashkey)) != NC_NOERR)
+            return stat;
+    }
+    /* Another chunk with the same hash has to give way, and so has what a flush has encoded in place. */
+    if (!is_decoded(cache, entry) || !is_chunk(cache, entry, indices)) {
+        *hashkey = (ncexhashkey_t)entry->hashkey;
+        if (entry->modified && (stat = NCZ_flush_chunk_cache(cache)) != NC_NOERR)
+            return stat;
+        /* The flush may have made room and so removed the entry. */
+        if (ncxcachelookup(cache->xcache, *hashkey, (void**)&entry) == NC_NOERR)
+            nczadapter_drop(cache, entry);
+        return NC_NOERR;
+    }
+    *entryp = entry;
+    return NC_NOERR;
+}
+
+#if NETCDF_VERSION >= 40903
+/* Makes room for one more chunk, within the limits that nc_set_var_chunk_cache set. (The cache itself forgets them once it
+ * is in use.) What has changed must be stored before it goes, which only a flush does, and that takes a walk through the
+ * whole cache: so it makes room for the next few chunks as well. */
+static int make_room(NCZChunkCache* cache)
+{
+    const struct ChunkCache limits = cache->var->chunkcache;
+    const size_t chunk = (size_t)cache->chunksize;
+    NCZCacheEntry* last;
+    int stat;
+
+    cache->params = limits;
+    while (nclistlength(cache->mru) >= limits.nelems || cache->used > limits.size || chunk > limits.size - cache->used) {
+        if ((last = ncxcachelast(cache->xcache)) == NULL)
+            break; /* a chunk larger than the cache */
+        if (!last->modified) {
+            nczadapter_drop(cache, last);
+            continue;
+        }
+        cache->params.nelems = limits.nelems / 8 * 7;
+        cache->params.size = limits.size / 8 * 7;
+        stat = NCZ_flush_chunk_cache(cache);
+        cache->params = limits;
+        if (stat != NC_NOERR)
+            return stat;
+    }
+    return NC_NOERR;
+}
+#else
+/* The cache of 4.9.2 does not count what it holds, and gives up nothing. */
+static int make_room(NCZChunkCache* cache)
+{
+    (void)cache;
+    return NC_NOERR;
+}
+#endif
+
+/* Fill values come in native byte order: puts a chunk of them in stored order. */
+static void swap_chunk(const Transfer* transfer, NCZCacheEntry* entry)
+{
+    NCZ_swapatomicdata((size_t)entry->size, entry->data, (int)transfer->var->type_info->size);
+}
+
+/* Reads a chunk that is not in the cache into it. */
+static int read_entry(const Transfer* transfer, const size64_t* indices, NCZCacheEntry** entryp)
+{
+    NCZChunkCache* cache = transfer->cache;
+    NC_FILE_INFO_T* file = transfer->file;
+    const nc_bool_t no_write = file->no_write;
+    NCZCacheEntry* entry;
+    void* data;
+    int stat;
+
+    if ((stat = make_room(cache)) != NC_NOERR)
+        return stat;
+    /* An entry of a file that can be written to begins as modified if the chunk is absent: that is how it is told. */
+    file->no_write = NC_FALSE;
+#if NETCDF_VERSION >= 40903
+    {
+        /* There is room, but the cache would give up something: it does not if it believes to be empty. */
+        const struct ChunkCache limits = cache->params;
+        const size_t used = cache->used;
+
+        cache->used = 0;
+        cache->params.size = SIZE_MAX;
+        cache->params.nelems = SIZE_MAX;
+        stat = NCZ_read_cache_chunk(cache, indices, &data);
+        cache->params = limits;
+        /* After an error the entry is gone, but the cache may have counted it. */
+        cache->used = stat == NC_NOERR ? used + cache->used : used;
+    }
+#else
+    stat = NCZ_read_cache_chunk(cache, indices, &data);
+#endif
+    file->no_write = no_write;
+    if (stat != NC_NOERR)
+        return stat;
+
+    entry = ncxcachefirst(cache->xcache);
+    if (entry->modified) {
+        entry->modified = 0; /* reading changes no file */
+        if (transfer->swap)
+            swap_chunk(transfer, entry);
+    }
+    *entryp = entry;
+    return NC_NOERR;
+}
+
+int nczadapter_fetch(const Transfer* transfer, const size64_t* indices, NCZCacheEntry** entryp)
+{
+    ncexhashkey_t hashkey;
+    int stat = find(transfer->cache, indices, &hashkey, entryp);
+
+    if (stat == NC_NOERR && *entryp == NULL)
+        stat = read_entry(transfer, indices, entryp);
+    return stat;
+}
+
+int nczadapter_make(const Transfer* transfer, const size64_t* indices, NCZCacheEntry** entryp, int* created)
+{
+    NCZChunkCache* cache = transfer->cache;
+    NCZCacheEntry* entry;
+    ncexhashkey_t hashkey;
+    int stat = find(cache, indices, &hashkey, entryp);
+
+    /* What is there has to be of the right size to be overwritten. */
+    if (*entryp != NULL && (*entryp)->size != cache->chunksize) {
+        nczadapter_drop(cache, *entryp);
+        *entryp = NULL;
+    }
+    *created = *entryp == NULL;
+    if (stat != NC_NOERR || *entryp != NULL)
+        return stat;
+    if ((stat = make_room(cache)) != NC_NOERR)
+        return stat;
+
+    if ((entry = calloc(1, sizeof *entry)) == NULL)
+        return NC_ENOMEM;
+    memcpy(entry->indices, indices, cache->ndims * sizeof *indices);
+    entry->hashkey = ncxcachekey(indices, cache->ndims * sizeof *indices);
+    entry->size = cache->chunksize;
+    /* Strings are freed when they are overwritten, so there must not be any. */
+    entry->data = has_strings(cache) ? calloc(1, (size_t)entry->size) : malloc((size_t)entry->size);
+    stat = entry->data == NULL ? NC_ENOMEM : NCZ_buildchunkpath(cache, indices, &entry->key);
+    if (stat != NC_NOERR) {
+        free_entry(cache, entry);
+        return stat;
+    }
+    if (!nclistpush(cache->mru, entry)) {
+        free_entry(cache, entry);
+        return NC_ENOMEM;
+    }
+    if ((stat = ncxcacheinsert(cache->xcache, (ncexhashkey_t)entry->hashkey, entry)) != NC_NOERR) {
+        (void)nclistelemremove(cache->mru, entry);
+        free_entry(cache, entry);
+        return stat;
+    }
+#if NETCDF_VERSION >= 40903
+    cache->used += entry->size;
+#endif
+    *entryp = entry;
+    return NC_NOERR;
+}
+
+int nczadapter_copy(const Transfer* transfer, int reading, size_t count, const void* source, void* destination)
+{
+#if NETCDF_VERSION >= 40903
+    return NCZ_copy_data(transfer->file, transfer->var, source, count, reading, destination);
+#else
+    return NCZ_copy_data(transfer->file, transfer->var->type_info, source, count, reading, destination);
+#endif
+}

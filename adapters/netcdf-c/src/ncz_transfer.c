@@ -1,0 +1,227 @@
+/* Moving hyperslabs between chunks and memory: in place of zwalk.c.
+ *
+ * nczchunk does the work. What is here tells it what a variable looks like, and lends it chunks. */
+#include "adapter.h"
+
+extern int NCZ_read_chunk(int ncid, int varid, size64_t* zindices, void* chunkdata);
+
+/* A scalar has rank 0 for nczchunk; for NCZarr it has one dimension, and its chunk the index 0. */
+static const size64_t* as_ncz(size_t rank, const ptrdiff_t* chunk_indices)
+{
+    static const size64_t scalar = 0;
+
+    return rank == 0 ? &scalar : (const size64_t*)chunk_indices;
+}
+
+/* Lends a chunk to be read. */
+static int lend(void* user, size_t rank, const ptrdiff_t* chunk_indices, const void** data, size_t* nbytes)
+{
+    Transfer* transfer = user;
+    int stat = nczadapter_fetch(transfer, as_ncz(rank, chunk_indices), &transfer->entry);
+
+    if (stat == NC_NOERR) {
+        *data = transfer->entry->data;
+        *nbytes = (size_t)transfer->entry->size;
+    }
+    return stat;
+}
+
+/* Lends a chunk to be changed. One that is to be replaced is not read. */
+static int lend_to_write(void* user, size_t rank, const ptrdiff_t* chunk_indices, int covered, void** data,
+                         size_t* nbytes)
+{
+    Transfer* transfer = user;
+    const size64_t* indices = as_ncz(rank, chunk_indices);
+    int stat;
+
+    transfer->unwritten = 0;
+    stat = covered ? nczadapter_make(transfer, indices, &transfer->entry, &transfer->unwritten)
+                   : nczadapter_fetch(transfer, indices, &transfer->entry);
+    if (stat != NC_NOERR) {
+        transfer->unwritten = 0;
+        return stat;
+    }
+    *data = transfer->entry->data;
+    *nbytes = (size_t)transfer->entry->size;
+    return transfer->unwritten ? NC_EEMPTY : NC_NOERR;
+}
+
+/* A chunk that has changed is stored when it leaves the cache. */
+static int changed(void* user, size_t rank, const ptrdiff_t* chunk_indices)
+{
+    Transfer* transfer = user;
+
+    (void)rank;
+    (void)chunk_indices;
+    transfer->entry->modified = 1;
+    transfer->unwritten = 0;
+    return NC_NOERR;
+}
+
+static int copy(void* user, int writing, size_t count, const void* source, void* destination)
+{
+    return nczadapter_copy(user, !writing, count, source, destination);
+}
+
+/* What chunks read as where nothing was written, in native byte order; NULL for zeros. */
+static int fill_value(NC_VAR_INFO_T* var, const void** valuep)
+{
+    int stat = NC_NOERR;
+
+    *valuep = NULL;
+    if (!var->no_fill && (stat = NCZ_ensure_fill_value(var)) == NC_NOERR)
+        *valuep = var->fill_value;
+    return stat;
+}
+
+/* The variable as nczchunk sees it. */
+static int describe(Transfer* transfer, size_t rank, const size_t* dimlens, const size_t* chunklens, size_t typesize,
+                    nczchunk_var** varp)
+{
+    const NCZ_FILE_INFO_T* zfile = transfer->file->format_file_info;
+    const int foreign = zfile->native_endianness == NC_ENDIAN_LITTLE ? NCZCHUNK_ENDIAN_BIG : NCZCHUNK_ENDIAN_LITTLE;
+    const void* fill;
+    nczchunk_var* var = NULL;
+    int stat = nczchunk_var_new(rank, dimlens, chunklens, typesize, &var, NULL);
+
+    if (stat == NC_NOERR && transfer->var->type_info->hdr.id == NC_STRING)
+        stat = nczchunk_var_set_copier(var, copy, transfer);
+    if (stat == NC_NOERR && transfer->swap)
+        stat = nczchunk_var_set_endian(var, foreign);
+    if (stat == NC_NOERR && !transfer->reading && (stat = fill_value(transfer->var, &fill)) == NC_NOERR)
+        stat = nczchunk_var_set_fill_value(var, fill);
+    if (stat != NC_NOERR) {
+        nczchunk_var_free(var);
+        return stat;
+    }
+    *varp = var;
+    return NC_NOERR;
+}
+
+static int run(Transfer* transfer, const nczchunk_lending_callbacks* chunks, size_t rank, const size_t* dimlens,
+               const size_t* chunklens, size_t typesize, const size64_t* start, const size64_t* count,
+               const size64_t* stride, void* memory)
+{
+    nczchunk_var* var = NULL;
+    nczchunk_store* store = NULL;
+    int stat = describe(transfer, rank, dimlens, chunklens, typesize, &var);
+
+    if (stat == NC_NOERR)
+        stat = nczchunk_store_lending(chunks, &store);
+    if (stat == NC_NOERR && transfer->reading)
+        stat = nczchunk_read_vars(var, store, (const size_t*)start, (const size_t*)count, (const ptrdiff_t*)stride,
+                                  memory, NULL);
+    else if (stat == NC_NOERR)
+        stat = nczchunk_write_vars(var, store, (const size_t*)start, (const size_t*)count, (const ptrdiff_t*)stride,
+                                   memory, NULL);
+    nczchunk_store_free(store);
+    nczchunk_var_free(var);
+    return stat;
+}
+
+/* The entry from zvar.c: what nc_get_vars and nc_put_vars come down to. */
+int NCZ_transferslice(NC_VAR_INFO_T* var, int reading, size64_t* start, size64_t* count, size64_t* stride, void* memory,
+                      nc_type typecode)
+{
+    enum { USUAL_RANK = 8 };
+    size_t some_dimlens[USUAL_RANK], *dimlens = some_dimlens;
+    const NCZ_VAR_INFO_T* zvar = var->format_var_info;
+    const size_t rank = zvar->scalar ? 0 : var->ndims;
+    Transfer transfer = {.file = var->container->nc4_info, .var = var, .cache = zvar->cache, .reading = reading};
+    const NCZ_FILE_INFO_T* zfile = transfer.file->format_file_info;
+    const nczchunk_lending_callbacks chunks = {.struct_size = sizeof chunks, .user = &transfer, .lend = lend,
+                                               .lend_to_write = lend_to_write, .changed = changed};
+    size_t typesize;
+    int stat = NC4_inq_atomic_type(typecode, NULL, &typesize);
+
+    if (stat != NC_NOERR)
+        return stat;
+    transfer.swap = typecode < NC_STRING && zfile->native_endianness != var->endianness;
+    for (size_t d = 0; d < rank; d++)
+        if (count[d] == 0)
+            return NC_NOERR; /* also where the start is beyond an unlimited dimension's length */
+    if (rank > USUAL_RANK && (dimlens = malloc(rank * sizeof *dimlens)) == NULL)
+        return NC_ENOMEM;
+    for (size_t d = 0; d < rank; d++)
+        dimlens[d] = var->dim[d]->len;
+
+    stat = run(&transfer, &chunks, rank, dimlens, var->chunksizes, typesize, start, count, stride, memory);
+    if (transfer.unwritten)
+        nczadapter_drop(transfer.cache, transfer.entry);
+    if (dimlens != some_dimlens)
+        free(dimlens);
+    return stat;
+}
+
+/* ncdumpchunks' entry: a whole chunk, in stored byte order. */
+int NCZ_read_chunk(int ncid, int varid, size64_t* zindices, void* chunkdata)
+{
+    Transfer transfer = {.reading = 1};
+    const NCZ_VAR_INFO_T* zvar;
+    NCZCacheEntry* entry;
+    int stat = nc4_find_grp_h5_var(ncid, varid, &transfer.file, NULL, &transfer.var);
+
+    if (stat != NC_NOERR)
+        return stat;
+    zvar = transfer.var->format_var_info;
+    transfer.cache = zvar->cache;
+    if ((stat = nczadapter_fetch(&transfer, zindices, &entry)) != NC_NOERR)
+        return stat;
+    if (entry->size != transfer.cache->chunksize)
+        return NCZCHUNK_EBADCHUNK;
+    if (chunkdata != NULL)
+        stat = nczadapter_copy(&transfer, 1, (size_t)transfer.cache->chunkcount, entry->data, chunkdata);
+    return stat;
+}
+
+/* Lends what a reader of a test's reads. It tells no length. */
+static int lend_from_reader(void* user, size_t rank, const ptrdiff_t* chunk_indices, const void** data, size_t* nbytes)
+{
+    const struct Common* common = user;
+    void* chunk = NULL;
+    int stat = common->reader.read(common->reader.source, (size64_t*)as_ncz(rank, chunk_indices), &chunk);
+
+    *data = chunk;
+    *nbytes = (size_t)common->chunkcount * common->typesize;
+    /* The cache makes an absent chunk itself, and may say so. */
+    return stat == NC_EEMPTY && chunk != NULL ? NC_NOERR : stat;
+}
+
+static int lend_from_reader_to_write(void* user, size_t rank, const ptrdiff_t* chunk_indices, int covered, void** data,
+                                     size_t* nbytes)
+{
+    const void* chunk = NULL;
+    int stat = lend_from_reader(user, rank, chunk_indices, &chunk, nbytes);
+
+    (void)covered;
+    *data = (void*)chunk;
+    return stat;
+}
+
+static int tell_cache(void* user, size_t rank, const ptrdiff_t* chunk_indices)
+{
+    const struct Common* common = user;
+
+#if NETCDF_VERSION >= 40903
+    return NCZ_chunk_cache_modify(common->cache, as_ncz(rank, chunk_indices));
+#else
+    NCZCacheEntry* entry = ncxcachefirst(common->cache->xcache); /* the one that was read last */
+
+    (void)rank;
+    (void)chunk_indices;
+    entry->modified = 1;
+    return NC_NOERR;
+#endif
+}
+
+int nczadapter_transfer_common(struct Common* common, size_t rank, const size64_t* start, const size64_t* count,
+                               const size64_t* stride)
+{
+    Transfer transfer = {.file = common->file, .var = common->var, .cache = common->cache, .reading = common->reading,
+                         .swap = common->swap && common->var->type_info->hdr.id < NC_STRING};
+    const nczchunk_lending_callbacks chunks = {.struct_size = sizeof chunks, .user = common, .lend = lend_from_reader,
+                                               .lend_to_write = lend_from_reader_to_write, .changed = tell_cache};
+
+    return run(&transfer, &chunks, rank, (const size_t*)common->dimlens, (const size_t*)common->chunklens,
+               common->typesize, start, count, stride, common->memory);
+}

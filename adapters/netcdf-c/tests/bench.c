@@ -1,0 +1,151 @@
+/* What reads and writes through netCDF's interface cost. The same program is run with a stock and with an adapted libnetcdf.
+ *
+ *   bench DIRECTORY    makes its files in DIRECTORY, then prints a line for each workload: name, seconds for one time
+ */
+#include <netcdf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define OK(call) check(call, #call, __LINE__)
+
+static void check(int status, const char *call, int line)
+{
+    if (status == NC_NOERR)
+        return;
+    fprintf(stderr, "bench.c:%d: %s: %s\n", line, call, nc_strerror(status));
+    exit(1);
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* An array of float32 in a file of its own. */
+typedef struct array {
+    const char *name;
+    int rank;
+    size_t dimlens[3], chunklens[3];
+} array;
+
+static const array square = {"square", 2, {4096, 4096}, {512, 512}};
+static const array series = {"series", 3, {365, 180, 360}, {73, 45, 90}};
+static const array tiny = {"tiny", 2, {1024, 1024}, {16, 16}};
+static const array sparse = {"sparse", 1, {100000000}, {1000}};
+
+typedef struct workload {
+    const char *name;
+    const array *array;
+    size_t start[3], count[3];
+    ptrdiff_t stride[3];
+    size_t calls; /* as many calls a time, if not 1 */
+} workload;
+
+static const workload workloads[] = {
+    {"all", &square, {0, 0}, {4096, 4096}, {1, 1}, 1},
+    {"strides (2, 2)", &square, {0, 0}, {2048, 2048}, {2, 2}, 1},
+    {"strides (1, 7)", &square, {0, 0}, {4096, 586}, {1, 7}, 1},
+    {"a column", &square, {0, 1777}, {4096, 1}, {1, 1}, 1},
+    {"one whole chunk", &square, {512, 1024}, {512, 512}, {1, 1}, 1},
+    {"a time series", &series, {0, 91, 200}, {365, 1, 1}, {1, 1, 1}, 1},
+    {"a map", &series, {100, 0, 0}, {1, 180, 360}, {1, 1, 1}, 1},
+    {"strides (7, 2, 2)", &series, {0, 0, 0}, {53, 90, 180}, {7, 2, 2}, 1},
+    {"chunks of 16 x 16", &tiny, {0, 0}, {1024, 1024}, {1, 1}, 1},
+    {"chunks of 16 x 16, strides (2, 2)", &tiny, {0, 0}, {512, 512}, {2, 2}, 1},
+    {"100 elements, stride 1000000", &sparse, {0}, {100}, {1000000}, 1},
+    {"one element of a cached chunk", &square, {700, 700}, {1, 1}, {1, 1}, 10000},
+};
+
+static void create(const char *directory, const array *a, float *data, int *ncid)
+{
+    char url[4096];
+    int dims[3], varid;
+
+    snprintf(url, sizeof url, "file://%s/%s#mode=nczarr,file", directory, a->name);
+    OK(nc_create(url, NC_NETCDF4 | NC_CLOBBER, ncid));
+    for (int d = 0; d < a->rank; d++) {
+        const char *names[] = {"x", "y", "z"};
+
+        OK(nc_def_dim(*ncid, names[d], a->dimlens[d], &dims[d]));
+    }
+    OK(nc_def_var(*ncid, "v", NC_FLOAT, a->rank, dims, &varid));
+    OK(nc_def_var_chunking(*ncid, varid, NC_CHUNKED, a->chunklens));
+    OK(nc_enddef(*ncid));
+    if (a == &sparse) {
+        const size_t start = 0, count = 100;
+        const ptrdiff_t stride = 1000000;
+
+        OK(nc_put_vars_float(*ncid, varid, &start, &count, &stride, data));
+    } else {
+        OK(nc_put_var_float(*ncid, varid, data));
+    }
+    OK(nc_close(*ncid));
+
+    /* Room for all of it. */
+    OK(nc_open(url, NC_WRITE, ncid));
+    OK(nc_set_var_chunk_cache(*ncid, 0, (size_t)256 << 20, 10007, 0.75f));
+}
+
+static double once(int ncid, const workload *w, int writing, float *data)
+{
+    const int one = w->calls > 1;
+    double begin = now();
+
+    for (size_t i = 0; i < w->calls; i++) {
+        const size_t at[3] = {w->start[0] + i % 100, w->start[1] + i / 100 % 100, 0};
+
+        if (one && writing)
+            OK(nc_put_var1_float(ncid, 0, at, data));
+        else if (one)
+            OK(nc_get_var1_float(ncid, 0, at, data));
+        else if (writing)
+            OK(nc_put_vars_float(ncid, 0, w->start, w->count, w->stride, data));
+        else
+            OK(nc_get_vars_float(ncid, 0, w->start, w->count, w->stride, data));
+    }
+    return (now() - begin) / (double)w->calls;
+}
+
+/* The least time of at least 3 runs, and of as many as fit into a while. */
+static void run(int ncid, const workload *w, int writing, float *data)
+{
+    double best = 1e9, begin = now();
+
+    for (int i = 0; i < 3 || now() - begin < 0.15; i++) {
+        double t = once(ncid, w, writing, data);
+
+        if (t < best)
+            best = t;
+    }
+    printf("%s\t%s\t%.9f\n", writing ? "put" : "get", w->name, best);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    const array *arrays[] = {&square, &series, &tiny, &sparse};
+    const size_t elements = (size_t)365 * 180 * 360;
+    float *data = malloc(elements * sizeof *data);
+
+    if (argc != 2 || data == NULL)
+        return 2;
+    for (size_t i = 0; i < elements; i++)
+        data[i] = (float)(i % 1000);
+    for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) {
+        int ncid;
+
+        create(argv[1], arrays[a], data, &ncid);
+        for (int writing = 0; writing < 2; writing++)
+            for (size_t w = 0; w < sizeof workloads / sizeof *workloads; w++)
+                if (workloads[w].array == arrays[a])
+                    run(ncid, &workloads[w], writing, data);
+        OK(nc_close(ncid));
+    }
+    free(data);
+    return 0;
+}
