@@ -51,14 +51,19 @@ static void free_entry(NCZChunkCache* cache, NCZCacheEntry* entry)
     free(entry);
 }
 
+/* Adds to the bytes that the cache counts. Only 4.9.2 does not count them: there a number above 0 would empty it. */
+static void count_bytes(NCZChunkCache* cache, size64_t bytes)
+{
+    cache->used = NETCDF_VERSION >= 40903 ? cache->used + (size_t)bytes : 0;
+}
+
 void nczadapter_drop(NCZChunkCache* cache, NCZCacheEntry* entry)
 {
     void* removed;
 
     (void)ncxcacheremove(cache->xcache, (ncexhashkey_t)entry->hashkey, &removed);
     (void)nclistelemremove(cache->mru, entry);
-    if (cache->used >= entry->size)
-        cache->used -= entry->size;
+    count_bytes(cache, -entry->size);
     free_entry(cache, entry);
 }
 
@@ -228,9 +233,7 @@ int nczadapter_make(const Transfer* transfer, const size64_t* indices, NCZCacheE
         free_entry(cache, entry);
         return stat;
     }
-#if NETCDF_VERSION >= 40903
-    cache->used += entry->size;
-#endif
+    count_bytes(cache, entry->size);
     *entryp = entry;
     return NC_NOERR;
 }
