@@ -8,7 +8,9 @@
 # Or include this file in netCDF-C's own CMakeLists.txt, after its project(). Either way the rest happens once the targets
 # nczarr and netcdf are defined.
 #
-#   NCZCHUNK_LINK   shared (default): libnetcdf needs libnczchunk.so; static: libnetcdf contains it
+#   NCZCHUNK_LINK     shared (default): libnetcdf needs libnczchunk.so; static: libnetcdf contains it
+#   NCZCHUNK_PRELOAD  ON leaves libnetcdf as it is and adds the target nczchunk-netcdf-preload instead: a library to be
+#                     preloaded into programs that use another libnetcdf of the same version. It contains nczchunk.
 
 if(CMAKE_VERSION VERSION_LESS 3.19)
     message(FATAL_ERROR "nczchunk-netcdf.cmake needs CMake 3.19 or newer.")
@@ -16,7 +18,8 @@ endif()
 
 set(NCZCHUNK_LINK shared CACHE STRING "How netCDF is linked to nczchunk: shared or static")
 set_property(CACHE NCZCHUNK_LINK PROPERTY STRINGS shared static)
-set(NCZCHUNK_ADAPTER_DIR ${CMAKE_CURRENT_LIST_DIR}/src)
+option(NCZCHUNK_PRELOAD "Build a library to be preloaded instead of an adapted libnetcdf" OFF)
+set(NCZCHUNK_ADAPTER_DIR ${CMAKE_CURRENT_LIST_DIR})
 
 find_package(nczchunk 0.1 REQUIRED)
 
@@ -34,7 +37,7 @@ function(nczchunk_adapt_netcdf)
         list(REMOVE_ITEM sources ${file})
     endforeach()
     foreach(file ncz_cache.c ncz_transfer.c ncz_odometer.c ncz_projections.c)
-        list(APPEND sources ${NCZCHUNK_ADAPTER_DIR}/${file})
+        list(APPEND sources ${NCZCHUNK_ADAPTER_DIR}/src/${file})
     endforeach()
     set_property(TARGET nczarr PROPERTY SOURCES ${sources})
 
@@ -52,4 +55,29 @@ function(nczchunk_adapt_netcdf)
     message(STATUS "NCZarr runs on nczchunk ${nczchunk_VERSION} (${NCZCHUNK_LINK})")
 endfunction()
 
-cmake_language(DEFER DIRECTORY ${CMAKE_SOURCE_DIR} CALL nczchunk_adapt_netcdf)
+# The library to be preloaded sees the headers as libnczarr's own files do.
+function(nczchunk_add_preload)
+    set(target nczchunk-netcdf-preload)
+    get_target_property(libnczarr nczarr SOURCE_DIR)
+    add_library(${target} MODULE EXCLUDE_FROM_ALL
+        ${NCZCHUNK_ADAPTER_DIR}/preload/preload.c
+        ${NCZCHUNK_ADAPTER_DIR}/src/ncz_cache.c
+        ${NCZCHUNK_ADAPTER_DIR}/src/ncz_transfer.c)
+    target_include_directories(${target} PRIVATE
+        ${NCZCHUNK_ADAPTER_DIR}/src ${libnczarr} $<TARGET_PROPERTY:nczarr,INCLUDE_DIRECTORIES>)
+    # The adapter's entry has another name here, because the one that is preloaded has netCDF's.
+    set_property(SOURCE ${NCZCHUNK_ADAPTER_DIR}/src/ncz_transfer.c
+        PROPERTY COMPILE_DEFINITIONS NCZ_transferslice=nczadapter_transferslice)
+    target_link_libraries(${target} PRIVATE nczchunk::static)
+    # NCZ_transferslice is all that is seen from outside, and nothing inside can be replaced.
+    target_link_options(${target} PRIVATE
+        LINKER:--version-script=${NCZCHUNK_ADAPTER_DIR}/preload/exports LINKER:--no-undefined)
+    set_property(TARGET ${target} PROPERTY LINK_DEPENDS ${NCZCHUNK_ADAPTER_DIR}/preload/exports)
+    set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME libnczchunk-netcdf-${PROJECT_VERSION})
+endfunction()
+
+if(NCZCHUNK_PRELOAD)
+    cmake_language(DEFER DIRECTORY ${CMAKE_SOURCE_DIR} CALL nczchunk_add_preload)
+else()
+    cmake_language(DEFER DIRECTORY ${CMAKE_SOURCE_DIR} CALL nczchunk_adapt_netcdf)
+endif()

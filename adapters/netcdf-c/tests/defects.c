@@ -1,6 +1,6 @@
 /* What netCDF-C's chunking does wrong, by the names of the guide's list, one case a run: exit 0 if the answer is right.
  *
- *   defects              prints the names of the cases
+ *   defects              prints the names of the cases, for the version of netCDF-C it runs with
  *   defects CASE DIRECTORY
  *
  * With a stock libnetcdf every case fails or crashes, with an adapted one every case passes.
@@ -430,16 +430,48 @@ static void e2(void)
     OK(nc_close(ncid));
 }
 
+/* --- E3: 4.9.2 stores big-endian variables in native byte order */
+
+static void e3(void)
+{
+    const size_t len = 1;
+    const unsigned char expected[4] = {0x01, 0x02, 0x03, 0x04};
+    unsigned char stored[4] = {0};
+    char path[4200];
+    FILE *file;
+    int ncid = create(NC_INT, 1, &len, &len);
+
+    OK(nc_def_var_endian(ncid, 0, NC_ENDIAN_BIG));
+    OK(nc_put_var_int(ncid, 0, &(int){0x01020304}));
+    OK(nc_close(ncid));
+    snprintf(path, sizeof path, "%s/file/v/0", directory);
+    file = fopen(path, "rb");
+    EXPECT(file != NULL && fread(stored, 1, sizeof stored, file) == sizeof stored);
+    fclose(file);
+    EXPECT(memcmp(stored, expected, sizeof stored) == 0);
+}
+
+/* 4.9.2 has no unlimited dimensions, does not swap, uses less stack and never empties its cache. */
+enum { ALL, NOT_492, ONLY_492 };
+
 static const struct {
     const char *name;
     void (*run)(void);
-} cases[] = {{"B1-rows", b1_rows}, {"B1-long", b1_long}, {"B1-short", b1_short}, {"B2", b2}, {"B3", b3},
-             {"B3-heap", b3_heap}, {"B4", b4}, {"B5", b5}, {"B6", b6}, {"B7", b7}, {"B8", b8}, {"C1", c1}, {"C2", c2},
-             {"C3", c3}, {"C4", c4}, {"E1", e1}, {"E2", e2}};
+    int versions;
+} cases[] = {
+    {"B1-rows", b1_rows, NOT_492}, {"B1-long", b1_long, NOT_492}, {"B1-short", b1_short, NOT_492}, {"B2", b2, ALL},
+    {"B3", b3, ALL}, {"B3-heap", b3_heap, ALL}, {"B4", b4, ALL}, {"B5", b5, ALL}, {"B6", b6, NOT_492}, {"B7", b7, ALL},
+    {"B8", b8, NOT_492}, {"C1", c1, NOT_492}, {"C2", c2, ALL}, {"C3", c3, ALL}, {"C4", c4, ALL}, {"E1", e1, ALL},
+    {"E2", e2, ALL}, {"E3", e3, ONLY_492},
+};
 
 int main(int argc, char **argv)
 {
+    const int other = strncmp(nc_inq_libvers(), "4.9.2", 5) == 0 ? NOT_492 : ONLY_492;
+
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        if (cases[c].versions == other)
+            continue;
         if (argc < 3)
             puts(cases[c].name);
         else if (strcmp(argv[1], cases[c].name) == 0) {

@@ -1,0 +1,124 @@
+# How the adapter's scripts get netCDF-C and build it, stock and adapted. Sourced after scripts/lib.sh, not run.
+# shellcheck shell=bash
+
+adapter=$root/adapters/netcdf-c
+netcdf=$build/netcdf # everything fetched and built, by version
+jobs=$(nproc)
+
+# Runs a command that has much to say; shows what it said only if it fails.
+quietly() {
+    local log=$netcdf/last.log
+    "$@" >"$log" 2>&1 || {
+        tail -n 60 "$log" >&2
+        die "failed: $*"
+    }
+}
+
+# nczchunk, built and installed as a user would have it.
+build_nczchunk() {
+    mkdir -p "$netcdf"
+    say "Building nczchunk"
+    quietly cmake --preset release
+    quietly cmake --build --preset release --target nczchunk_cargo
+    quietly cmake --install build/release --prefix "$netcdf/nczchunk"
+}
+
+# netCDF-C's source is in the crate netcdf-src, whose versions are its own.
+crate_version() {
+    case $1 in
+        4.9.2) echo 0.4.1 ;;
+        4.9.3) echo 0.4.3 ;;
+        4.10.1) echo 0.5.3 ;;
+        *) die "no crate is known to have netCDF-C $1" ;;
+    esac
+}
+
+source_of() { echo "$netcdf/source-$1"; }
+
+fetch_netcdf() {
+    local version=$1 package=$netcdf/fetch-$1 found
+    [[ ! -e $(source_of "$version")/CMakeLists.txt ]] || return 0
+    say "Fetching netCDF-C $version from crates.io"
+    mkdir -p "$package/src"
+    : >"$package/src/lib.rs"
+    cat >"$package/Cargo.toml" <<END
+[package]
+name = "fetch"
+version = "0.0.0"
+edition = "2024"
+
+[dependencies]
+netcdf-src = "=$(crate_version "$version")"
+
+[workspace]
+END
+    found=$(cargo metadata --quiet --format-version 1 --manifest-path "$package/Cargo.toml" | python3 -c '
+import json, os, sys
+packages = json.load(sys.stdin)["packages"]
+print(next(os.path.dirname(p["manifest_path"]) for p in packages if p["name"] == "netcdf-src"))') ||
+        die "netCDF-C $version cannot be had from crates.io"
+    rm -rf "$(source_of "$version").new"
+    cp -r "$found/source" "$(source_of "$version").new"
+    # 4.9.2's build copies these two of its tests, which the crate leaves out, even if no test is built.
+    mkdir -p "$(source_of "$version").new/unit_test"
+    touch "$(source_of "$version").new/unit_test/timer_utils."{h,c}
+    mv "$(source_of "$version").new" "$(source_of "$version")"
+}
+
+# What a build has: NCZarr and its filters, and nothing that needs other libraries. 4.9.2 names options differently.
+netcdf_options() {
+    local prefix=NETCDF_ option
+    [[ $1 != 4.9.2 ]] || prefix=
+    for option in ENABLE_HDF5 ENABLE_DAP ENABLE_BYTERANGE ENABLE_S3 ENABLE_NCZARR_ZIP ENABLE_TESTS ENABLE_EXAMPLES \
+        ENABLE_LIBXML2 ENABLE_FILTER_TESTING; do
+        echo "-D$prefix$option=OFF"
+    done
+    echo "-D${prefix}ENABLE_NCZARR=ON"
+    echo "-D${prefix}BUILD_UTILITIES=OFF"
+    [[ $1 != 4.9.2 ]] || echo "-DENABLE_NETCDF_4=ON"
+}
+
+# build_netcdf NAME VERSION TARGET [OPTION...]: the build $netcdf/NAME-VERSION.
+build_netcdf() {
+    local name=$1 version=$2 target=$3 options
+    shift 3
+    fetch_netcdf "$version"
+    say "Building netCDF-C $version, $name"
+    mapfile -t options < <(netcdf_options "$version")
+    quietly cmake -G Ninja -S "$(source_of "$version")" -B "$netcdf/$name-$version" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+        "${options[@]}" "$@"
+    quietly cmake --build "$netcdf/$name-$version" --parallel "$jobs" --target "$target"
+}
+
+# What makes a build an adapted one.
+adapted=(-DCMAKE_PROJECT_netCDF_INCLUDE="$adapter/nczchunk-netcdf.cmake" -DCMAKE_PREFIX_PATH="$netcdf/nczchunk")
+
+# Where a build's libnetcdf is.
+libdir() { dirname "$(find "$netcdf/$1" -name 'libnetcdf.so' -print -quit)"; }
+
+# compile PROGRAM VERSION: a test or benchmark, linked to the stock library; which one it runs with is said when it is run.
+compile() {
+    quietly cc -std=gnu11 -O2 -g -Wall -Wextra -Werror -o "$netcdf/$1-$2" "$adapter/tests/$1.c" \
+        -I"$netcdf/stock-$2/include" -I"$(source_of "$2")/include" -L"$(libdir "stock-$2")" -lnetcdf -pthread
+}
+
+# with BUILD COMMAND...: runs a command with a build's library and filters, in an empty directory $run.
+run=$netcdf/run
+with() {
+    local which=$1
+    shift
+    rm -rf "$run"
+    mkdir -p "$run"
+    env LD_LIBRARY_PATH="$(libdir "$which")" HDF5_PLUGIN_PATH="$netcdf/$which/plugins" "$@"
+}
+
+# The filters that are compared need these; without them netCDF-C builds fewer filters, and the comparison says so.
+need_netcdf_tools() {
+    need_build_tools
+    have python3 || apt_install python3 || die "python3 is missing"
+    local packages=()
+    [[ -e /usr/include/zlib.h ]] || packages+=(zlib1g-dev)
+    [[ -e /usr/include/zstd.h ]] || packages+=(libzstd-dev)
+    have m4 || packages+=(m4)
+    ((${#packages[@]} == 0)) || apt_install "${packages[@]}" || [[ ${CI:-} != true ]] || die "install: ${packages[*]}"
+}

@@ -1,0 +1,83 @@
+/* Several threads, each with a file of its own, opened before they start: nothing is shared but the library itself.
+ *
+ *   threads DIRECTORY ROUNDS
+ */
+#include <netcdf.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { THREADS = 4, LEN = 30, CHUNK = 7 };
+
+#define OK(call) ok(call, #call, __LINE__)
+
+static void ok(int status, const char *call, int line)
+{
+    if (status == NC_NOERR)
+        return;
+    fprintf(stderr, "threads.c:%d: %s: %s\n", line, call, nc_strerror(status));
+    exit(1);
+}
+
+typedef struct job {
+    pthread_t thread;
+    int ncid, number, rounds;
+} job;
+
+static void *work(void *user)
+{
+    const job *j = user;
+    const size_t start[2] = {1, 2}, count[2] = {10, 14};
+    const ptrdiff_t stride[2] = {3, 2};
+
+    for (int round = 0; round < j->rounds; round++) {
+        int values[10][14];
+
+        for (int y = 0; y < 10; y++)
+            for (int x = 0; x < 14; x++)
+                values[y][x] = j->number * 1000000 + round * 1000 + y * 14 + x;
+        OK(nc_put_vars_int(j->ncid, 0, start, count, stride, &values[0][0]));
+        for (int y = 0; y < 10; y++)
+            for (int x = 0; x < 14; x++)
+                values[y][x] = -1;
+        OK(nc_get_vars_int(j->ncid, 0, start, count, stride, &values[0][0]));
+        for (int y = 0; y < 10; y++)
+            for (int x = 0; x < 14; x++)
+                if (values[y][x] != j->number * 1000000 + round * 1000 + y * 14 + x) {
+                    fprintf(stderr, "threads: wrong value in thread %d, round %d\n", j->number, round);
+                    exit(1);
+                }
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    job jobs[THREADS];
+
+    if (argc != 3)
+        return 2;
+    for (int t = 0; t < THREADS; t++) {
+        int dims[2];
+        char url[4096];
+
+        snprintf(url, sizeof url, "file://%s/file.%d#mode=nczarr,file", argv[1], t);
+        OK(nc_create(url, NC_NETCDF4 | NC_CLOBBER, &jobs[t].ncid));
+        OK(nc_def_dim(jobs[t].ncid, "y", LEN, &dims[0]));
+        OK(nc_def_dim(jobs[t].ncid, "x", LEN, &dims[1]));
+        OK(nc_def_var(jobs[t].ncid, "v", NC_INT, 2, dims, &(int){0}));
+        OK(nc_def_var_chunking(jobs[t].ncid, 0, NC_CHUNKED, (size_t[]){CHUNK, CHUNK}));
+        OK(nc_enddef(jobs[t].ncid));
+        jobs[t].number = t;
+        jobs[t].rounds = atoi(argv[2]);
+    }
+    for (int t = 0; t < THREADS; t++)
+        if (pthread_create(&jobs[t].thread, NULL, work, &jobs[t]) != 0)
+            return 1;
+    for (int t = 0; t < THREADS; t++)
+        if (pthread_join(jobs[t].thread, NULL) != 0)
+            return 1;
+    for (int t = 0; t < THREADS; t++)
+        OK(nc_close(jobs[t].ncid));
+    return 0;
+}
