@@ -23,7 +23,7 @@
     X(int, nc4_find_grp_h5_var,                                                                                        \
       (int ncid, int varid, NC_FILE_INFO_T** file, NC_GRP_INFO_T** group, NC_VAR_INFO_T** var),                        \
       (ncid, varid, file, group, var))                                                                                 \
-    X(int, nclistelemremove, (NClist * list, void* element), (list, element))                                          \
+    X(void*, nclistpop, (NClist * list), (list))                                                                       \
     X(int, nclistpush, (NClist * list, const void* element), (list, element))                                          \
     X(void*, ncxcachefirst, (NCxcache * cache), (cache))                                                               \
     X(int, ncxcacheinsert, (NCxcache * cache, const ncexhashkey_t key, void* object), (cache, key, object))            \

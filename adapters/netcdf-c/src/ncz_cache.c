@@ -57,12 +57,25 @@ static void count_bytes(NCZChunkCache* cache, size64_t bytes)
     cache->used = NETCDF_VERSION >= 40903 ? cache->used + (size_t)bytes : 0;
 }
 
+/* Takes an entry off the list of all. Its order means nothing, in spite of its name: so that the others need not be moved up,
+ * which is done byte by byte, the last takes the entry's place. */
+static void forget(NCZChunkCache* cache, const NCZCacheEntry* entry)
+{
+    void** entries = nclistcontents(cache->mru);
+    size_t i = 0;
+
+    while (i < nclistlength(cache->mru) && entries[i] != entry)
+        i++;
+    if (i < nclistlength(cache->mru))
+        entries[i] = nclistpop(cache->mru);
+}
+
 void nczadapter_drop(NCZChunkCache* cache, NCZCacheEntry* entry)
 {
     void* removed;
 
     (void)ncxcacheremove(cache->xcache, (ncexhashkey_t)entry->hashkey, &removed);
-    (void)nclistelemremove(cache->mru, entry);
+    forget(cache, entry);
     count_bytes(cache, -entry->size);
     free_entry(cache, entry);
 }
@@ -100,19 +113,23 @@ static int find(NCZChunkCache* cache, const size64_t* indices, ncexhashkey_t* ha
 /* Makes room for one more chunk, within the limits that nc_set_var_chunk_cache set. (The cache itself forgets them once it
  * is in use.) What has changed must be stored before it goes, which only a flush does, and that takes a walk through the
  * whole cache: so it makes room for the next few chunks as well. */
-static int make_room(NCZChunkCache* cache)
+static int make_room(const Transfer* transfer)
 {
+    NCZChunkCache* cache = transfer->cache;
     const struct ChunkCache limits = cache->var->chunkcache;
     const size_t chunk = (size_t)cache->chunksize;
-    NCZCacheEntry* last;
+    NCZCacheEntry* entry;
     int stat;
 
     cache->params = limits;
     while (nclistlength(cache->mru) >= limits.nelems || cache->used > limits.size || chunk > limits.size - cache->used) {
-        if ((last = ncxcachelast(cache->xcache)) == NULL)
+        /* The least recently used goes. But if that is one of this transfer's, which is larger than the cache, then the
+         * chunk before this one goes: so the first are still there if the same is read again. */
+        entry = transfer->chunks < nclistlength(cache->mru) ? ncxcachelast(cache->xcache) : ncxcachefirst(cache->xcache);
+        if (entry == NULL)
             break; /* a chunk larger than the cache */
-        if (!last->modified) {
-            nczadapter_drop(cache, last);
+        if (!entry->modified) {
+            nczadapter_drop(cache, entry);
             continue;
         }
         cache->params.nelems = limits.nelems / 8 * 7;
@@ -126,9 +143,9 @@ static int make_room(NCZChunkCache* cache)
 }
 #else
 /* The cache of 4.9.2 does not count what it holds, and gives up nothing. */
-static int make_room(NCZChunkCache* cache)
+static int make_room(const Transfer* transfer)
 {
-    (void)cache;
+    (void)transfer;
     return NC_NOERR;
 }
 #endif
@@ -149,7 +166,7 @@ static int read_entry(const Transfer* transfer, const size64_t* indices, NCZCach
     void* data;
     int stat;
 
-    if ((stat = make_room(cache)) != NC_NOERR)
+    if ((stat = make_room(transfer)) != NC_NOERR)
         return stat;
     /* An entry of a file that can be written to begins as modified if the chunk is absent: that is how it is told. */
     file->no_write = NC_FALSE;
@@ -209,7 +226,7 @@ int nczadapter_make(const Transfer* transfer, const size64_t* indices, NCZCacheE
     *created = *entryp == NULL;
     if (stat != NC_NOERR || *entryp != NULL)
         return stat;
-    if ((stat = make_room(cache)) != NC_NOERR)
+    if ((stat = make_room(transfer)) != NC_NOERR)
         return stat;
 
     if ((entry = calloc(1, sizeof *entry)) == NULL)
@@ -229,7 +246,7 @@ int nczadapter_make(const Transfer* transfer, const size64_t* indices, NCZCacheE
         return NC_ENOMEM;
     }
     if ((stat = ncxcacheinsert(cache->xcache, (ncexhashkey_t)entry->hashkey, entry)) != NC_NOERR) {
-        (void)nclistelemremove(cache->mru, entry);
+        forget(cache, entry);
         free_entry(cache, entry);
         return stat;
     }

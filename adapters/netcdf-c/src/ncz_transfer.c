@@ -20,6 +20,7 @@ static int lend(void* user, size_t rank, const ptrdiff_t* chunk_indices, const v
     int stat = nczadapter_fetch(transfer, as_ncz(rank, chunk_indices), &transfer->entry);
 
     if (stat == NC_NOERR) {
+        transfer->chunks++;
         *data = transfer->entry->data;
         *nbytes = (size_t)transfer->entry->size;
     }
@@ -41,6 +42,7 @@ static int lend_to_write(void* user, size_t rank, const ptrdiff_t* chunk_indices
         transfer->unwritten = 0;
         return stat;
     }
+    transfer->chunks++;
     *data = transfer->entry->data;
     *nbytes = (size_t)transfer->entry->size;
     return transfer->unwritten ? NC_EEMPTY : NC_NOERR;
