@@ -1,5 +1,7 @@
 # How the adapter's scripts get netCDF-C and build it, stock and adapted. Sourced after scripts/lib.sh, not run.
 # shellcheck shell=bash
+# What lib.sh sets, and what the scripts use.
+# shellcheck disable=SC2154,SC2034
 
 adapter=$root/adapters/netcdf-c
 netcdf=$build/netcdf # everything fetched and built, by version
@@ -96,10 +98,21 @@ adapted=(-DCMAKE_PROJECT_netCDF_INCLUDE="$adapter/nczchunk-netcdf.cmake" -DCMAKE
 # Where a build's libnetcdf is.
 libdir() { dirname "$(find "$netcdf/$1" -name 'libnetcdf.so' -print -quit)"; }
 
+# The words with which C is compiled against netCDF-C's headers, the internal ones too. Their own warnings are not wanted.
+c_flags() {
+    local include
+    printf '%s\n' -std=gnu11 -O2 -g -Wall -Wextra -Werror -DHAVE_CONFIG_H
+    for include in "$netcdf/stock-$1" "$netcdf/stock-$1/include" "$(source_of "$1")/include" \
+        "$(source_of "$1")/libnczarr"; do
+        printf '%s\n' -isystem "$include"
+    done
+}
+
 # compile PROGRAM VERSION: a test or benchmark, linked to the stock library; which one it runs with is said when it is run.
 compile() {
-    quietly cc -std=gnu11 -O2 -g -Wall -Wextra -Werror -o "$netcdf/$1-$2" "$adapter/tests/$1.c" \
-        -I"$netcdf/stock-$2/include" -I"$(source_of "$2")/include" -L"$(libdir "stock-$2")" -lnetcdf -pthread
+    local flags
+    mapfile -t flags < <(c_flags "$2")
+    quietly cc "${flags[@]}" -o "$netcdf/$1-$2" "$adapter/tests/$1.c" -L"$(libdir "stock-$2")" -lnetcdf -pthread
 }
 
 # with BUILD COMMAND...: runs a command with a build's library and filters, in an empty directory $run.

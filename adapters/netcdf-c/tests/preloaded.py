@@ -21,7 +21,7 @@ with netCDF4.Dataset(url, "w") as file:
     file.createDimension("x", 13)
     file.createVariable("numbers", "i4", ("time", "station"), chunksizes=(3, 8))[:] = numbers
     file.createVariable("words", str, ("x",), chunksizes=(5,))[:] = words
-    file.createVariable("packed", "f8", ("x",), chunksizes=(4,), zlib=True, endian="big")[:] = numpy.arange(13) / 3
+    file.createVariable("packed", ">f8", ("x",), chunksizes=(4,), zlib=True, endian="big")[:] = numpy.arange(13) / 3
     file["packed"][::2] = -1
 
 with netCDF4.Dataset(url) as file:
