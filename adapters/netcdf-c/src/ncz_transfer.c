@@ -121,6 +121,20 @@ static int run(Transfer* transfer, const nczchunk_lending_callbacks* chunks, siz
     return stat;
 }
 
+/* A transfer of a variable that has been found. */
+static Transfer transfer_of(NC_VAR_INFO_T* var, int reading)
+{
+    const NCZ_VAR_INFO_T* zvar = var->format_var_info;
+    NC_FILE_INFO_T* file = var->container->nc4_info;
+    const NCZ_FILE_INFO_T* zfile = file->format_file_info;
+
+    return (Transfer){.file = file,
+                      .var = var,
+                      .cache = zvar->cache,
+                      .reading = reading,
+                      .swap = var->type_info->hdr.id < NC_STRING && zfile->native_endianness != var->endianness};
+}
+
 /* The entry from zvar.c: what nc_get_vars and nc_put_vars come down to. */
 int NCZ_transferslice(NC_VAR_INFO_T* var, int reading, size64_t* start, size64_t* count, size64_t* stride, void* memory,
                       nc_type typecode)
@@ -129,8 +143,7 @@ int NCZ_transferslice(NC_VAR_INFO_T* var, int reading, size64_t* start, size64_t
     size_t some_dimlens[USUAL_RANK], *dimlens = some_dimlens;
     const NCZ_VAR_INFO_T* zvar = var->format_var_info;
     const size_t rank = zvar->scalar ? 0 : var->ndims;
-    Transfer transfer = {.file = var->container->nc4_info, .var = var, .cache = zvar->cache, .reading = reading};
-    const NCZ_FILE_INFO_T* zfile = transfer.file->format_file_info;
+    Transfer transfer = transfer_of(var, reading);
     const nczchunk_lending_callbacks chunks = {.struct_size = sizeof chunks, .user = &transfer, .lend = lend,
                                                .lend_to_write = lend_to_write, .changed = changed};
     size_t typesize;
@@ -138,7 +151,6 @@ int NCZ_transferslice(NC_VAR_INFO_T* var, int reading, size64_t* start, size64_t
 
     if (stat != NC_NOERR)
         return stat;
-    transfer.swap = typecode < NC_STRING && zfile->native_endianness != var->endianness;
     for (size_t d = 0; d < rank; d++)
         if (count[d] == 0)
             return NC_NOERR; /* also where the start is beyond an unlimited dimension's length */
@@ -158,15 +170,15 @@ int NCZ_transferslice(NC_VAR_INFO_T* var, int reading, size64_t* start, size64_t
 /* ncdumpchunks' entry: a whole chunk, in stored byte order. */
 int NCZ_read_chunk(int ncid, int varid, size64_t* zindices, void* chunkdata)
 {
-    Transfer transfer = {.reading = 1};
-    const NCZ_VAR_INFO_T* zvar;
+    NC_FILE_INFO_T* file;
+    NC_VAR_INFO_T* var;
     NCZCacheEntry* entry;
-    int stat = nc4_find_grp_h5_var(ncid, varid, &transfer.file, NULL, &transfer.var);
+    Transfer transfer;
+    int stat = nc4_find_grp_h5_var(ncid, varid, &file, NULL, &var);
 
     if (stat != NC_NOERR)
         return stat;
-    zvar = transfer.var->format_var_info;
-    transfer.cache = zvar->cache;
+    transfer = transfer_of(var, 1);
     if ((stat = nczadapter_fetch(&transfer, zindices, &entry)) != NC_NOERR)
         return stat;
     if (entry->size != transfer.cache->chunksize)

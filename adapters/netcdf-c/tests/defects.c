@@ -14,8 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Not part of netCDF's interface, but visible: the hash by which the cache finds a chunk. */
+/* Not part of netCDF's interface, but visible: the hash by which the cache finds a chunk, and ncdumpchunks' way to one. */
 extern unsigned long long ncxcachekey(const void *key, size_t size);
+extern int NCZ_read_chunk(int ncid, int varid, unsigned long long *indices, void *chunk);
 
 #define OK(call) ok(call, #call, __LINE__)
 #define EXPECT(condition) expect(condition, #condition, __LINE__)
@@ -224,6 +225,26 @@ static void b6(void)
             EXPECT(values[i] == (i == 1 ? 5 : 7));
         ncid = reopen(ncid, NC_NOWRITE);
     }
+    OK(nc_close(ncid));
+}
+
+/* What ncdumpchunks shows of an absent chunk is what would be stored. */
+static void b6_chunk(void)
+{
+    const size_t len = 8, chunklen = 4;
+    const unsigned char seven[4] = {0, 0, 0, 7};
+    unsigned char chunk[4][4];
+    int ncid = create(NC_INT, 1, &len, &chunklen), values[8];
+
+    OK(nc_def_var_endian(ncid, 0, NC_ENDIAN_BIG));
+    OK(nc_def_var_fill(ncid, 0, NC_FILL, &(int){7}));
+    OK(nc_enddef(ncid));
+    OK(NCZ_read_chunk(ncid, 0, (unsigned long long[]){1}, chunk));
+    for (int i = 0; i < 4; i++)
+        EXPECT(memcmp(chunk[i], seven, sizeof seven) == 0);
+    OK(nc_get_var_int(ncid, 0, values));
+    for (int i = 0; i < 8; i++)
+        EXPECT(values[i] == 7);
     OK(nc_close(ncid));
 }
 
@@ -460,7 +481,8 @@ static const struct {
     int versions;
 } cases[] = {
     {"B1-rows", b1_rows, NOT_492}, {"B1-long", b1_long, NOT_492}, {"B1-short", b1_short, NOT_492}, {"B2", b2, ALL},
-    {"B3", b3, ALL}, {"B3-heap", b3_heap, ALL}, {"B4", b4, ALL}, {"B5", b5, ALL}, {"B6", b6, NOT_492}, {"B7", b7, ALL},
+    {"B3", b3, ALL}, {"B3-heap", b3_heap, ALL}, {"B4", b4, ALL}, {"B5", b5, ALL}, {"B6", b6, NOT_492},
+    {"B6-chunk", b6_chunk, NOT_492}, {"B7", b7, ALL},
     {"B8", b8, NOT_492}, {"C1", c1, NOT_492}, {"C2", c2, ALL}, {"C3", c3, ALL}, {"C4", c4, ALL}, {"E1", e1, ALL},
     {"E2", e2, ALL}, {"E3", e3, ONLY_492},
 };
