@@ -1,4 +1,5 @@
-//! What reads cost: every workload beside memcpy of as many bytes and beside the ideal, in one run.
+//! What reads cost: every workload beside memcpy of as many bytes, the ideal and the bare loop over chunks, in one
+//! run.
 //!
 //! `cargo bench --bench reads` runs them all; `cargo bench --bench reads -- W9/` the one with that name. What other programs
 //! take for the same is measured by `scripts/bench`.
@@ -14,8 +15,12 @@ use workloads::data::{Aligned, Data};
 use workloads::subject::Subject;
 use workloads::{READS, Workload};
 
-const SUBJECTS: [(&str, Subject); 3] =
-    [("ideal", Subject::Ideal), ("nczchunk", Subject::Nczchunk(1)), ("nczchunk, 2 threads", Subject::Nczchunk(2))];
+const SUBJECTS: [(&str, Subject); 4] = [
+    ("ideal", Subject::Ideal),
+    ("bare", Subject::Bare),
+    ("nczchunk", Subject::Nczchunk(1)),
+    ("nczchunk, 2 threads", Subject::Nczchunk(2)),
+];
 
 /// The workloads of one array, which is made when the first of them is run.
 fn of_one_array(criterion: &mut Criterion, workloads: &[Workload]) {

@@ -41,7 +41,7 @@ fn find(name: &str) -> Outcome<&'static Workload> {
 /// The table, as the other programs need it.
 fn list() -> Value {
     let one = |workload: &Workload| {
-        let subjects = [("nczchunk", Subject::Nczchunk(1)), ("ideal", Subject::Ideal)];
+        let subjects = [("nczchunk", Subject::Nczchunk(1)), ("ideal", Subject::Ideal), ("bare", Subject::Bare)];
         let subjects = subjects.into_iter().chain([("nczchunk-2", Subject::Nczchunk(2))]);
         let (access, calls) = match workload.access {
             Access::Read => ("read", 0),
@@ -132,6 +132,7 @@ impl Server {
                 }
                 let subject = match *subject {
                     "ideal" => Subject::Ideal,
+                    "bare" => Subject::Bare,
                     "nczchunk-2" => Subject::Nczchunk(2),
                     _ => Subject::Nczchunk(1),
                 };

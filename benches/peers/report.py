@@ -19,6 +19,7 @@ NAMES = {
     "hdf5": "HDF5",
     "netcdf-c": "netCDF-C",
     "ideal": "ideal",
+    "bare": "bare loop",
     "memcpy": "memcpy",
 }
 
@@ -80,7 +81,7 @@ def row(cells):
 
 
 def table(workloads, peers, threads):
-    head = ["", "", "nczchunk", "of memcpy", "of ideal"] + ["2 threads"] * threads + [NAMES[peer] for peer in peers]
+    head = ["", "", "nczchunk", "of memcpy", "of ideal"] + ["of bare loop", "2 threads"] * threads + [NAMES[peer] for peer in peers]
     lines = [row(head), "|" + "---|" * 2 + "---:|" * (len(head) - 2)]
     for w in workloads:
         if w.left_out:
@@ -89,7 +90,7 @@ def table(workloads, peers, threads):
         cells = [w.name, w.title, time(w.own["seconds"]), short(w.relative("memcpy")), short(w.relative("ideal"))]
         if threads:
             faster = w.relative("nczchunk-2")
-            cells.append(short(1 / faster) if faster else "")
+            cells += [short(w.relative("bare")), short(1 / faster) if faster else ""]
         lines.append(row(cells + [peer_cell(w, peer) for peer in peers]))
     return lines
 
@@ -152,6 +153,8 @@ def document(workloads, results, threads):
         "  compressed chunks, of decoding alone.",
     ]
     if threads:
+        lines.append("- **of bare loop**: nczchunk's speed, as a part of that of a loop over the pieces of the same chunks that knows")
+        lines.append("  everything beforehand: what remains to the ideal is the price of chunks on this machine.")
         lines.append("- **2 threads**: how many times as fast it is with two.")
     lines += [
         "- **the others**: how many times as long as nczchunk they take.",

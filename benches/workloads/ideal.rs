@@ -9,6 +9,9 @@ use super::{Access, FILL_VALUE, Kind, Workload};
 /// From how many bytes of output on it is written past the cache.
 const STREAM: usize = 16 << 20;
 
+/// Rows shorter than this are not.
+const STREAM_ROW: usize = 512;
+
 /// How many bytes are gathered before they are written past the cache.
 const PIECE: usize = 4096;
 
@@ -19,10 +22,44 @@ struct Axis {
     step: usize,
 }
 
+/// How rows are moved.
+#[derive(Clone, Copy)]
+pub struct Moves {
+    kind: Kind,
+    stream: bool,
+}
+
+impl Moves {
+    pub fn new(workload: &Workload) -> Self {
+        Moves { kind: workload.array.kind, stream: workload.bytes() >= STREAM }
+    }
+
+    /// Gathers a row of elements that are `step` bytes apart.
+    #[inline(always)]
+    pub fn row(&self, row: &mut [u8], from: &[u8], step: usize) {
+        let (size, swap) = (self.kind.size(), self.kind.is_swapped());
+        let contiguous = step == size;
+        if contiguous && self.stream && row.len() >= STREAM_ROW {
+            return copy_past_cache(row, &from[..row.len()], swap);
+        }
+        if contiguous && !swap {
+            return row.copy_from_slice(&from[..row.len()]);
+        }
+        if !self.stream || row.len() < STREAM_ROW {
+            return gather(self.kind, row, from, step);
+        }
+        let mut piece = [0_u8; PIECE];
+        for (i, to) in row.chunks_mut(PIECE).enumerate() {
+            gather(self.kind, &mut piece[..to.len()], &from[i * (PIECE / size) * step..], step);
+            copy_past_cache(to, &piece[..to.len()], false);
+        }
+    }
+}
+
 /// A selection of a contiguous array: where it begins, its rows, and the axes that lead from row to row, outermost first. Axes
 /// of one element are gone, and those that continue each other are one.
 pub struct Selection {
-    kind: Kind,
+    moves: Moves,
     first: usize,
     row: Axis,
     outer: Vec<Axis>,
@@ -46,7 +83,7 @@ impl Selection {
         }
         let row = if axes.is_empty() { Axis { count: 1, step: size } } else { axes.remove(0) };
         axes.reverse();
-        Selection { kind: workload.array.kind, first, row, outer: axes, bytes: workload.bytes() }
+        Selection { moves: Moves::new(workload), first, row, outer: axes, bytes: workload.bytes() }
     }
 
     /// Calls `one` with the place of every row, in order.
@@ -65,43 +102,24 @@ impl Selection {
     /// Gathers the selection into `out`.
     pub fn read(&self, whole: &[u8], out: &mut [u8]) {
         assert_eq!(out.len(), self.bytes);
-        let size = self.kind.size();
-        let swap = self.kind.is_swapped();
-        let stream = out.len() >= STREAM;
-        let bytes = self.row.count * size;
-        let contiguous = self.row.step == size;
-        let mut piece = [0_u8; PIECE];
-        let mut rows = out.chunks_exact_mut(bytes);
+        let mut rows = out.chunks_exact_mut(self.row.count * self.moves.kind.size());
         self.for_each_row(|at| {
-            let row = rows.next().expect("as many rows");
-            if contiguous && stream {
-                return copy_past_cache(row, &whole[at..at + bytes], swap);
-            }
-            if contiguous && !swap {
-                return row.copy_from_slice(&whole[at..at + bytes]);
-            }
-            if !stream {
-                return gather(self.kind, row, &whole[at..], self.row.step);
-            }
-            for (i, to) in row.chunks_mut(PIECE).enumerate() {
-                let from = &whole[at + i * (PIECE / size) * self.row.step..];
-                gather(self.kind, &mut piece[..to.len()], from, self.row.step);
-                copy_past_cache(to, &piece[..to.len()], false);
-            }
+            self.moves.row(rows.next().expect("as many rows"), &whole[at..], self.row.step);
         });
     }
 
     /// Scatters `data` over the selection. Whoever writes whole rows of a large output does so past the cache.
     pub fn write(&self, whole: &mut [u8], data: &[u8]) {
         assert_eq!(data.len(), self.bytes);
-        let size = self.kind.size();
+        let kind = self.moves.kind;
+        let size = kind.size();
         let bytes = self.row.count * size;
-        let stream = data.len() >= STREAM && bytes >= 512;
+        let stream = self.moves.stream && bytes >= STREAM_ROW;
         let mut rows = data.chunks_exact(bytes);
         self.for_each_row(|at| {
             let row = rows.next().expect("as many rows");
             if self.row.step != size {
-                scatter(self.kind, &mut whole[at..], row, self.row.step);
+                scatter(kind, &mut whole[at..], row, self.row.step);
             } else if stream {
                 copy_past_cache(&mut whole[at..at + bytes], row, false);
             } else {

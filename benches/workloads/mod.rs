@@ -2,11 +2,12 @@
 //!
 //! Every workload has a name, W1 to W17, by which the documents refer to it. Beside the library each is done by libc's
 //! memcpy, as many bytes as the workload delivers, and by `ideal`, which needs no chunks: the same selection of one
-//! contiguous array, by plain loops.
+//! contiguous array, by plain loops. Reads are also done by the `bare` loop over the same chunks.
 
 // Each program uses a part of this.
 #![allow(dead_code)]
 
+mod bare;
 pub mod data;
 mod engine;
 mod ideal;

@@ -1,5 +1,6 @@
 //! Who does a workload: the library, or the plain loops it is compared with.
 
+use super::bare::Bare;
 use super::data::Data;
 use super::engine::Engine;
 use super::ideal::{self, Decoder, Selection};
@@ -17,6 +18,8 @@ pub enum Subject {
     Nczchunk(usize),
     /// The same selection of a contiguous array; of compressed chunks, decoding alone.
     Ideal,
+    /// The same pieces of the same chunks, without a library.
+    Bare,
 }
 
 impl Subject {
@@ -26,6 +29,7 @@ impl Subject {
             Subject::Nczchunk(threads) => threads == 1 || workload.threaded,
             // An array of 4 GB, of which all but 100 chunks are absent, is not made for its sake.
             Subject::Ideal => !matches!(workload.array.content, Content::EveryNth(2..)),
+            Subject::Bare => workload.access == Access::Read && workload.array.content == Content::EveryNth(1),
         }
     }
 
@@ -45,6 +49,10 @@ impl Subject {
             (Subject::Nczchunk(threads), ..) => {
                 let engine = Engine::new(workload.array, &mut data.chunks, threads);
                 Box::new(move |out| engine.read(workload, out))
+            }
+            (Subject::Bare, ..) => {
+                let bare = Bare::new(workload);
+                Box::new(move |out| bare.read(&data.chunks.bytes, out))
             }
             (Subject::Ideal, Access::ReadElements(_), _) => {
                 Box::new(move |out| ideal::read_elements(workload, &positions, &data.whole, out))
@@ -68,7 +76,7 @@ impl Subject {
                 let mut engine = Engine::new(workload.array, &mut data.chunks, threads);
                 Box::new(move |from| engine.write(workload, from))
             }
-            Subject::Ideal => {
+            Subject::Ideal | Subject::Bare => {
                 let selection = Selection::new(workload);
                 Box::new(move |from| selection.write(&mut data.whole, from))
             }
