@@ -193,8 +193,11 @@ macro_rules! copy_past_cache {
             }
             kernel::for_each_unit(source, destination, rows, |source, destination| {
                 let later = destination.wrapping_offset(rows.row.destination.wrapping_mul(AHEAD));
-                _mm_prefetch::<_MM_HINT_T0>(later.cast());
-                _mm_prefetch::<_MM_HINT_T0>(later.wrapping_add(unit - 1).cast());
+                for shared in [later, later.wrapping_add(unit)] {
+                    if !shared.addr().is_multiple_of(LINE) {
+                        _mm_prefetch::<_MM_HINT_T0>(shared.cast());
+                    }
+                }
                 // Whole lines; what comes before and after them is copied the ordinary way.
                 let head = destination.align_offset(LINE).min(unit);
                 let tail = head + (unit - head) / LINE * LINE;
