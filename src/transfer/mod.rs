@@ -68,6 +68,9 @@ pub fn write(variable: &Variable, plan: &Plan, store: &Store<'_>, data: &[u8]) -
     Transfer { variable, plan, layout: &layout, store, threads: 1 }.write(data.into(), &mut 0)
 }
 
+/// No transfer uses more threads. Each takes a stack, and a system's are not for one call to use up.
+const MAX_THREADS: usize = 256;
+
 /// A transfer to be done: which elements of what, from or to where.
 #[derive(Clone, Copy)]
 pub struct Transfer<'a> {
@@ -79,8 +82,8 @@ pub struct Transfer<'a> {
     pub layout: &'a Layout,
     /// Where chunks come from and go to.
     pub store: &'a Store<'a>,
-    /// How many threads may work at the same time, this one included. More than one do if the store is
-    /// [concurrent](Store::is_concurrent), the variable has no copier and, for a read, no two elements share memory.
+    /// How many threads may work at the same time, this one included; above 256 as many as 256. More than one do if the
+    /// store is [concurrent](Store::is_concurrent), the variable has no copier and, for a read, no two elements share memory.
     pub threads: usize,
 }
 
@@ -113,7 +116,7 @@ impl Transfer<'_> {
             && self.store.is_concurrent()
             && self.variable.copier().is_none()
             && (access == Access::Write || self.layout.is_disjoint());
-        if may_share { self.threads.min(self.plan.num_chunks()).max(1) } else { 1 }
+        if may_share { self.threads.min(MAX_THREADS).min(self.plan.num_chunks()).max(1) } else { 1 }
     }
 
     /// Has `work` done by each worker: it takes chunks from the queue until there are no more, by way of

@@ -11,7 +11,7 @@ pub(super) fn run(threads: usize, work: &(dyn Fn() + Sync)) {
 /// POSIX threads, because the standard library's abort where memory for them cannot be had.
 #[cfg(all(unix, not(miri)))]
 mod platform {
-    use std::ffi::c_void;
+    use std::ffi::{c_int, c_void};
     use std::mem::MaybeUninit;
     use std::ptr;
 
@@ -53,17 +53,25 @@ mod platform {
         }
     }
 
-    /// All signals blocked, and so in the threads begun meanwhile: the program's handlers run in the program's threads.
+    /// Signals blocked, and so in the threads begun meanwhile: the program's handlers run in the program's threads. Those of a
+    /// fault stay as they are, for they come to the thread that made it, and blocked they end the program: a callback may
+    /// lend a mapped file whose pages a handler provides.
     struct Signals(libc::sigset_t);
+
+    const OF_FAULTS: [c_int; 6] =
+        [libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGSEGV, libc::SIGSYS, libc::SIGTRAP];
 
     impl Signals {
         fn block() -> Self {
             // SAFETY: a set of signals is plain data, filled before it is used; blocking and unblocking signals of the
             // calling thread has no requirements.
             unsafe {
-                let (mut all, mut before) = std::mem::zeroed();
-                libc::sigfillset(&raw mut all);
-                libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+                let (mut signals, mut before) = std::mem::zeroed();
+                libc::sigfillset(&raw mut signals);
+                for signal in OF_FAULTS {
+                    libc::sigdelset(&raw mut signals, signal);
+                }
+                libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, &raw mut before);
                 Signals(before)
             }
         }
