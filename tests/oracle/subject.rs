@@ -2,8 +2,9 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
+use std::sync::Mutex;
 
-use nczchunk::ffi::{plan::*, projection::*, read::*, store::*, var::*};
+use nczchunk::ffi::{context::*, plan::*, projection::*, read::*, store::*, var::*};
 use nczchunk::projection::Projection;
 
 use super::cases::Dim;
@@ -15,17 +16,53 @@ const GUARD: usize = 16;
 const UNTOUCHED: u8 = 0xA7;
 
 /// Checks projections, plan, read and write of one case; the variant chooses element size, byte order, kind of store and whether
-/// chunks are absent.
-pub fn check(dims: &[Dim], variant: usize) {
+/// chunks are absent. Reads and writes may use so many threads.
+pub fn check(dims: &[Dim], variant: usize, threads: usize) {
     let expected: Vec<Vec<Touched>> = dims.iter().map(|&dim| naive::projections(dim)).collect();
     for (&dim, expected) in dims.iter().zip(&expected) {
         check_projections(dim, expected);
     }
     let chunks = product(&expected);
-    let mut source = Source::new(dims, variant);
+    let mut source = Source::new(dims, variant, threads > 1);
+    let context = Context::new(threads);
     check_plan(&source, &chunks);
-    check_read(&mut source, &chunks, variant.is_multiple_of(2));
-    written::check(dims, &chunks, variant);
+    check_read(&mut source, &chunks, variant.is_multiple_of(2), &context);
+    written::check(dims, &chunks, variant, &context);
+}
+
+/// The context for calls with so many threads; NULL for one.
+pub struct Context {
+    pub pointer: *mut nczchunk_context,
+    pub threads: usize,
+}
+
+impl Context {
+    fn new(threads: usize) -> Self {
+        let mut pointer = ptr::null_mut();
+        if threads > 1 {
+            // SAFETY: there is a place for the context.
+            unsafe {
+                assert_eq!(nczchunk_context_new(&raw mut pointer), 0);
+                assert_eq!(nczchunk_context_set_threads(pointer, threads), 0);
+            }
+        }
+        Context { pointer, threads }
+    }
+
+    /// Puts what callbacks noted into the plan's order, if they did not run in it.
+    pub fn in_order<T: Ord>(&self, mut noted: Vec<T>) -> Vec<T> {
+        if self.threads > 1 {
+            noted.sort();
+        }
+        noted
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: the context is freed once.
+        unsafe { nczchunk_context_free(self.pointer) }
+    }
 }
 
 pub fn check_projections(dim: Dim, expected: &[Touched]) {
@@ -135,7 +172,7 @@ fn mark(times_written: &mut [u32], projections: &[Projection], shape: &[usize]) 
     }
 }
 
-fn check_read(source: &mut Source<'_>, chunks: &[Vec<Touched>], lending: bool) {
+fn check_read(source: &mut Source<'_>, chunks: &[Vec<Touched>], lending: bool, context: &Context) {
     let dims = source.dims;
     let size = source.element_size;
     let mut expected = vec![UNTOUCHED; GUARD];
@@ -153,18 +190,17 @@ fn check_read(source: &mut Source<'_>, chunks: &[Vec<Touched>], lending: bool) {
     // SAFETY: the arrays have an entry per dimension, and behind the guard there is room for what is selected.
     let status = unsafe {
         let output = data.as_mut_ptr().add(GUARD).cast();
-        nczchunk_read_vars(var, store, start.as_ptr(), count.as_ptr(), stride.as_ptr(), output, ptr::null_mut())
+        nczchunk_read_vars(var, store, start.as_ptr(), count.as_ptr(), stride.as_ptr(), output, context.pointer)
     };
     // SAFETY: the store is freed once.
     unsafe { nczchunk_store_free(store) };
     assert_eq!(status, 0, "{dims:?}");
     assert!(data == expected, "{dims:?}, {size} bytes, lending {lending}:\n   got {data:?}\nwanted {expected:?}");
+    let asked = context.in_order(std::mem::take(source.asked.get_mut().unwrap()));
     let wanted = chunks.iter().map(|chunk| chunk.iter().map(|touched| touched.chunk_index as isize));
     assert!(
-        source.asked.len() == chunks.len()
-            && source.asked.iter().zip(wanted).all(|(got, wanted)| wanted.eq(got.iter().copied())),
-        "{dims:?}: asked for {:?}",
-        source.asked
+        asked.len() == chunks.len() && asked.iter().zip(wanted).all(|(got, wanted)| wanted.eq(got.iter().copied())),
+        "{dims:?}: asked for {asked:?}"
     );
 }
 
@@ -180,12 +216,14 @@ struct Source<'a> {
     is_big_endian: bool,
     has_absent_chunks: bool,
     var: *mut nczchunk_var,
-    asked: Vec<Vec<isize>>,
-    lent: Vec<u8>,
+    /// Whether several threads may ask at the same time. If not, a chunk is lent until the next one is asked for.
+    concurrent: bool,
+    asked: Mutex<Vec<Vec<isize>>>,
+    lent: Mutex<Vec<Vec<u8>>>,
 }
 
 impl<'a> Source<'a> {
-    fn new(dims: &'a [Dim], variant: usize) -> Self {
+    fn new(dims: &'a [Dim], variant: usize, concurrent: bool) -> Self {
         // Lengths of 2, 3 and 5 in turn, so that all combinations come up.
         let element_size = [1, 2, 3, 4, 8, 16, 5][variant / 2 % 7];
         let is_big_endian = (variant / 2).is_multiple_of(3) && !matches!(element_size, 3 | 5);
@@ -207,7 +245,7 @@ impl<'a> Source<'a> {
         let word_size = if is_big_endian { element_size.min(8) } else { 1 };
         let has_absent_chunks = variant / 2 % 5 == 1;
         let (asked, lent) = Default::default();
-        Source { dims, element_size, word_size, is_big_endian, has_absent_chunks, var, asked, lent }
+        Source { dims, element_size, word_size, is_big_endian, has_absent_chunks, var, concurrent, asked, lent }
     }
 
     fn request(&self) -> (Vec<usize>, Vec<usize>, Vec<isize>) {
@@ -226,8 +264,8 @@ impl<'a> Source<'a> {
         self.has_absent_chunks && chunk.iter().sum::<isize>() % 3 == 1
     }
 
-    fn store(&mut self, lending: bool) -> *mut nczchunk_store {
-        let user = ptr::from_mut(self).cast();
+    fn store(&self, lending: bool) -> *mut nczchunk_store {
+        let user = ptr::from_ref(self).cast_mut().cast();
         let mut store = ptr::null_mut();
         // SAFETY: the callbacks are what the store documents, and `self` outlives it.
         let status = unsafe {
@@ -237,15 +275,19 @@ impl<'a> Source<'a> {
                     struct_size,
                     user,
                     lend: Some(lend),
-                    release: None,
-                    destroy: None,
+                    concurrent: self.concurrent.into(),
                     ..std::mem::zeroed()
                 };
                 nczchunk_store_lending(&raw const callbacks, &raw mut store)
             } else {
                 let struct_size = size_of::<nczchunk_filling_callbacks>();
-                let callbacks =
-                    nczchunk_filling_callbacks { struct_size, user, fill: Some(fill_in), ..std::mem::zeroed() };
+                let callbacks = nczchunk_filling_callbacks {
+                    struct_size,
+                    user,
+                    fill: Some(fill_in),
+                    concurrent: self.concurrent.into(),
+                    ..std::mem::zeroed()
+                };
                 nczchunk_store_filling(&raw const callbacks, &raw mut store)
             }
         };
@@ -254,13 +296,16 @@ impl<'a> Source<'a> {
     }
 
     /// The stored bytes of a chunk. What lies outside the array is noise.
-    fn make_chunk(&mut self, chunk: &[isize]) -> bool {
-        self.asked.push(chunk.to_vec());
-        self.lent.clear();
+    fn make_chunk(&self, chunk: &[isize]) -> Option<Vec<u8>> {
+        self.asked.lock().unwrap().push(chunk.to_vec());
+        if !self.concurrent {
+            self.lent.lock().unwrap().clear();
+        }
         if self.is_absent(chunk) {
-            return false;
+            return None;
         }
         let elements: usize = self.dims.iter().map(|dim| dim.chunklen).product();
+        let mut bytes = Vec::with_capacity(elements * self.element_size);
         let mut indices = vec![0; self.dims.len()];
         for ordinal in 0..elements {
             let mut rest = ordinal;
@@ -272,10 +317,10 @@ impl<'a> Source<'a> {
             for place in 0..self.element_size {
                 let word = place / self.word_size * self.word_size;
                 let stored = if self.is_big_endian { word + self.word_size - 1 - (place - word) } else { place };
-                self.lent.push(if inside { naive::byte(&indices, stored) } else { 0xCC });
+                bytes.push(if inside { naive::byte(&indices, stored) } else { 0xCC });
             }
         }
-        true
+        Some(bytes)
     }
 }
 
@@ -295,12 +340,12 @@ unsafe extern "C" fn lend(
 ) -> c_int {
     // SAFETY: the store passes what it documents, and `user` is the source.
     unsafe {
-        let source = &mut *user.cast::<Source>();
-        if !source.make_chunk(std::slice::from_raw_parts(chunk_indices, rank)) {
-            return -139;
-        }
-        *data = source.lent.as_ptr().cast();
-        *nbytes = source.lent.len();
+        let source = &*user.cast::<Source>();
+        let Some(bytes) = source.make_chunk(std::slice::from_raw_parts(chunk_indices, rank)) else { return -139 };
+        *data = bytes.as_ptr().cast();
+        *nbytes = bytes.len();
+        // It stays where it is.
+        source.lent.lock().unwrap().push(bytes);
     }
     0
 }
@@ -315,13 +360,11 @@ unsafe extern "C" fn fill_in(
 ) -> c_int {
     // SAFETY: as for `lend`; the buffer has room for `size` bytes.
     unsafe {
-        let source = &mut *user.cast::<Source>();
-        if !source.make_chunk(std::slice::from_raw_parts(chunk_indices, rank)) {
-            return -141;
-        }
-        *nbytes = source.lent.len();
-        assert_eq!(size, source.lent.len());
-        ptr::copy_nonoverlapping(source.lent.as_ptr(), buffer.cast(), size);
+        let source = &*user.cast::<Source>();
+        let Some(bytes) = source.make_chunk(std::slice::from_raw_parts(chunk_indices, rank)) else { return -141 };
+        *nbytes = bytes.len();
+        assert_eq!(size, bytes.len());
+        ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.cast(), size);
     }
     0
 }

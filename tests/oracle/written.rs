@@ -2,27 +2,29 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
+use std::sync::Mutex;
 
 use nczchunk::ffi::{store::*, var::*, write::*};
 
 use super::cases::Dim;
 use super::naive::{self, Touched};
+use super::subject::Context;
 
 const FILL: u8 = 0xF0;
 /// What lies in stored chunks outside the array.
 const JUNK: u8 = 0xCC;
 
 /// Checks one write; the variant chooses element size, byte order, kind of store and whether chunks are absent.
-pub fn check(dims: &[Dim], chunks: &[Vec<Touched>], variant: usize) {
+pub fn check(dims: &[Dim], chunks: &[Vec<Touched>], variant: usize, context: &Context) {
     let lending = variant.is_multiple_of(2);
     let shape = Shape::new(dims, variant / 2);
-    let mut stored = Stored::new(&shape);
-    let before = stored.chunks.clone();
+    let before = shape.stored();
+    let stored = Stored::new(&shape, before.clone());
     let mut data = Vec::new();
     naive::for_each_selected(dims, |indices| data.extend((0..shape.size).map(|place| new_byte(indices, place))));
     let data_before = data.clone();
 
-    write(&shape, &mut stored, lending, &data);
+    write(&shape, &stored, lending, &data, context);
     assert!(data == data_before, "{dims:?}: the caller's data was changed");
 
     let mut expected = before;
@@ -46,13 +48,16 @@ pub fn check(dims: &[Dim], chunks: &[Vec<Touched>], variant: usize) {
             contents[at + shape.stored_place(place)] = new_byte(indices, place);
         }
     });
-    assert!(stored.chunks == expected, "{dims:?}, variant {variant}:\n   got {:?}\nwanted {expected:?}", stored.chunks);
-    assert_eq!(stored.written, written.iter().map(|(number, _)| *number).collect::<Vec<_>>(), "{dims:?}");
+    let stored_chunks: Vec<_> = stored.chunks.into_iter().map(|chunk| chunk.into_inner().unwrap()).collect();
+    assert!(stored_chunks == expected, "{dims:?}, variant {variant}:\n   got {stored_chunks:?}\nwanted {expected:?}");
+    let log = stored.log.into_inner().unwrap();
+    let numbers: Vec<_> = written.iter().map(|(number, _)| *number).collect();
+    assert_eq!(context.in_order(log.written), numbers, "{dims:?}");
     if lending {
-        assert_eq!(stored.lent, written, "{dims:?}");
-        assert_eq!(stored.released, written.len(), "{dims:?}");
+        assert_eq!(log.released, written.len(), "{dims:?}");
+        assert_eq!(context.in_order(log.lent), written, "{dims:?}");
     } else {
-        assert_eq!(stored.fetched, fetched, "{dims:?}");
+        assert_eq!(context.in_order(log.fetched), fetched, "{dims:?}");
     }
 }
 
@@ -116,13 +121,40 @@ impl<'a> Shape<'a> {
         }
         element.repeat(self.chunk_elements())
     }
+
+    /// The array's chunks by their number.
+    fn stored(&self) -> Vec<Option<Vec<u8>>> {
+        let count: usize = self.grid.iter().product();
+        let blank_len = self.chunk_elements() * self.size;
+        let mut chunks: Vec<Option<Vec<u8>>> = (0..count)
+            .map(|number| (!self.has_absent_chunks || number % 3 != 1).then(|| vec![JUNK; blank_len]))
+            .collect();
+        let mut indices = vec![0; self.dims.len()];
+        for ordinal in 0..self.dims.iter().map(|dim| dim.len).product() {
+            let mut rest = ordinal;
+            for (index, dim) in indices.iter_mut().zip(self.dims).rev() {
+                *index = rest % dim.len;
+                rest /= dim.len;
+            }
+            let (number, at) = self.place(&indices);
+            if let Some(chunk) = &mut chunks[number] {
+                (0..self.size).for_each(|place| chunk[at + self.stored_place(place)] = naive::byte(&indices, place));
+            }
+        }
+        chunks
+    }
 }
 
 /// The stored chunks by their number, and what was done with them.
 struct Stored {
-    chunks: Vec<Option<Vec<u8>>>,
+    chunks: Vec<Mutex<Option<Vec<u8>>>>,
     grid: Vec<usize>,
     blank_len: usize,
+    log: Mutex<Log>,
+}
+
+#[derive(Default)]
+struct Log {
     fetched: Vec<usize>,
     written: Vec<usize>,
     lent: Vec<(usize, bool)>,
@@ -130,45 +162,34 @@ struct Stored {
 }
 
 impl Stored {
-    fn new(shape: &Shape<'_>) -> Self {
-        let count: usize = shape.grid.iter().product();
-        let blank_len = shape.chunk_elements() * shape.size;
-        let mut chunks: Vec<Option<Vec<u8>>> = (0..count)
-            .map(|number| (!shape.has_absent_chunks || number % 3 != 1).then(|| vec![JUNK; blank_len]))
-            .collect();
-        let mut indices = vec![0; shape.dims.len()];
-        for ordinal in 0..shape.dims.iter().map(|dim| dim.len).product() {
-            let mut rest = ordinal;
-            for (index, dim) in indices.iter_mut().zip(shape.dims).rev() {
-                *index = rest % dim.len;
-                rest /= dim.len;
-            }
-            let (number, at) = shape.place(&indices);
-            if let Some(chunk) = &mut chunks[number] {
-                (0..shape.size).for_each(|place| chunk[at + shape.stored_place(place)] = naive::byte(&indices, place));
-            }
-        }
-        let (fetched, written, lent) = Default::default();
-        Stored { chunks, grid: shape.grid.clone(), blank_len, fetched, written, lent, released: 0 }
+    fn new(shape: &Shape<'_>, chunks: Vec<Option<Vec<u8>>>) -> Self {
+        let (chunks, log) = (chunks.into_iter().map(Mutex::new).collect(), Mutex::default());
+        Stored { chunks, grid: shape.grid.clone(), blank_len: shape.chunk_elements() * shape.size, log }
     }
 
     /// # Safety
     /// `user` is a `Stored` and there are `rank` indices.
-    unsafe fn find<'a>(user: *mut c_void, rank: usize, indices: *const isize) -> (&'a mut Stored, usize) {
+    unsafe fn find<'a>(user: *mut c_void, rank: usize, indices: *const isize) -> (&'a Stored, usize) {
         // SAFETY: the caller's promise.
-        let (stored, indices) = unsafe { (&mut *user.cast::<Stored>(), std::slice::from_raw_parts(indices, rank)) };
+        let (stored, indices) = unsafe { (&*user.cast::<Stored>(), std::slice::from_raw_parts(indices, rank)) };
         let number = indices.iter().zip(&stored.grid).fold(0, |number, (&index, len)| number * len + index as usize);
         (stored, number)
     }
+
+    /// Notes something.
+    fn note(&self, what: impl FnOnce(&mut Log)) {
+        what(&mut self.log.lock().unwrap());
+    }
 }
 
-fn write(shape: &Shape<'_>, stored: &mut Stored, lending: bool, data: &[u8]) {
+fn write(shape: &Shape<'_>, stored: &Stored, lending: bool, data: &[u8], context: &Context) {
     let column = |pick: fn(&Dim) -> usize| shape.dims.iter().map(pick).collect::<Vec<_>>();
     let (dimlens, chunklens) = (column(|dim| dim.len), column(|dim| dim.chunklen));
     let (start, count) = (column(|dim| dim.start), column(|dim| dim.count));
     let stride: Vec<isize> = shape.dims.iter().map(|dim| dim.stride as isize).collect();
     let fill_value: Vec<u8> = (0..shape.size).map(|place| FILL.wrapping_add(place as u8)).collect();
-    let user = ptr::from_mut(stored).cast();
+    let user = ptr::from_ref(stored).cast_mut().cast();
+    let concurrent = (context.threads > 1).into();
     let (mut var, mut store) = (ptr::null_mut(), ptr::null_mut());
     // SAFETY: the arrays have an entry per dimension, the fill value is one element, the data are what is selected, and the
     // callbacks are what the store documents.
@@ -190,7 +211,7 @@ fn write(shape: &Shape<'_>, stored: &mut Stored, lending: bool, data: &[u8]) {
                 destroy: None,
                 lend_to_write: Some(lend_to_write),
                 changed: Some(changed),
-                concurrent: 0,
+                concurrent,
             };
             nczchunk_store_lending(&raw const callbacks, &raw mut store)
         } else {
@@ -201,13 +222,13 @@ fn write(shape: &Shape<'_>, stored: &mut Stored, lending: bool, data: &[u8]) {
                 fill: Some(fill),
                 destroy: None,
                 store: Some(keep),
-                concurrent: 0,
+                concurrent,
             };
             nczchunk_store_filling(&raw const callbacks, &raw mut store)
         };
         assert_eq!(made, 0);
         let (start, count, stride) = (start.as_ptr(), count.as_ptr(), stride.as_ptr());
-        let status = nczchunk_write_vars(var, store, start, count, stride, data.as_ptr().cast(), ptr::null_mut());
+        let status = nczchunk_write_vars(var, store, start, count, stride, data.as_ptr().cast(), context.pointer);
         assert_eq!(status, 0, "{:?}", shape.dims);
         nczchunk_store_free(store);
         nczchunk_var_free(var);
@@ -235,9 +256,10 @@ unsafe extern "C" fn lend_to_write(
     // SAFETY: the store passes what it documents, and `user` is what was stored.
     unsafe {
         let (stored, number) = Stored::find(user, rank, indices);
-        stored.lent.push((number, covered == 1));
-        let is_new = stored.chunks[number].is_none();
-        let chunk = stored.chunks[number].get_or_insert_with(|| vec![0xDD; stored.blank_len]);
+        stored.note(|log| log.lent.push((number, covered == 1)));
+        let mut chunk = stored.chunks[number].lock().unwrap();
+        let is_new = chunk.is_none();
+        let chunk = chunk.get_or_insert_with(|| vec![0xDD; stored.blank_len]);
         *data = chunk.as_mut_ptr().cast();
         *nbytes = chunk.len();
         if is_new { -139 } else { 0 }
@@ -247,13 +269,13 @@ unsafe extern "C" fn lend_to_write(
 unsafe extern "C" fn changed(user: *mut c_void, rank: usize, indices: *const isize) -> c_int {
     // SAFETY: as above.
     let (stored, number) = unsafe { Stored::find(user, rank, indices) };
-    stored.written.push(number);
+    stored.note(|log| log.written.push(number));
     0
 }
 
 unsafe extern "C" fn release(user: *mut c_void, _: *const c_void) {
     // SAFETY: `user` is what was stored.
-    unsafe { (*user.cast::<Stored>()).released += 1 }
+    unsafe { (*user.cast::<Stored>()).note(|log| log.released += 1) }
 }
 
 unsafe extern "C" fn fill(
@@ -267,8 +289,9 @@ unsafe extern "C" fn fill(
     // SAFETY: as above; the buffer has room for `size` bytes.
     unsafe {
         let (stored, number) = Stored::find(user, rank, indices);
-        stored.fetched.push(number);
-        let Some(chunk) = &stored.chunks[number] else { return -139 };
+        stored.note(|log| log.fetched.push(number));
+        let chunk = stored.chunks[number].lock().unwrap();
+        let Some(chunk) = chunk.as_ref() else { return -139 };
         assert_eq!(size, chunk.len());
         *nbytes = size;
         buffer.cast::<u8>().copy_from_nonoverlapping(chunk.as_ptr(), size);
@@ -286,8 +309,8 @@ unsafe extern "C" fn keep(
     // SAFETY: as above; the data have `nbytes` bytes.
     unsafe {
         let (stored, number) = Stored::find(user, rank, indices);
-        stored.written.push(number);
-        stored.chunks[number] = Some(std::slice::from_raw_parts(data.cast(), nbytes).to_vec());
+        stored.note(|log| log.written.push(number));
+        *stored.chunks[number].lock().unwrap() = Some(std::slice::from_raw_parts(data.cast(), nbytes).to_vec());
     }
     0
 }
