@@ -15,7 +15,7 @@ extern void *__libc_realloc(void *memory, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 extern void __libc_free(void *memory);
 
-/* Successful or not, since the program began. */
+/* Successful or not, since the program began. Counted atomically, for several threads may be at work. */
 static long allocations;
 /* Allocated and not freed. */
 static long live_allocations;
@@ -24,12 +24,17 @@ static long failing_allocation;
 
 static int may_allocate(void)
 {
-    return ++allocations != failing_allocation;
+    long number = __atomic_add_fetch(&allocations, 1, __ATOMIC_RELAXED);
+
+    if (number != __atomic_load_n(&failing_allocation, __ATOMIC_RELAXED))
+        return 1;
+    errno = ENOMEM; /* as malloc does, and glibc relies on */
+    return 0;
 }
 
 static void *counted(void *memory)
 {
-    live_allocations += memory != NULL;
+    __atomic_add_fetch(&live_allocations, memory != NULL, __ATOMIC_RELAXED);
     return memory;
 }
 
@@ -68,7 +73,7 @@ int posix_memalign(void **memory, size_t alignment, size_t size)
 
 void free(void *memory)
 {
-    live_allocations -= memory != NULL;
+    __atomic_sub_fetch(&live_allocations, memory != NULL, __ATOMIC_RELAXED);
     __libc_free(memory);
 }
 

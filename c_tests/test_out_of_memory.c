@@ -357,6 +357,110 @@ static int large_zstd_write(long n)
     return write_scene(LARGE, FILLING, DENSE, 1, n);
 }
 
+/* --- Several threads. Which of them the allocation fails for is a matter of luck, so a scene is played several times. It
+ * may be for want of a thread that it fails: then the others do the work, and the call succeeds. */
+
+enum { THREADS = 4, TIMES = 5 };
+
+static nczchunk_store *concurrent_store(memory_array *array, store_kind kind)
+{
+    nczchunk_lending_callbacks lending = memory_array_lending(array);
+    nczchunk_filling_callbacks filling = memory_array_filling(array);
+    nczchunk_store *store;
+
+    lending.concurrent = filling.concurrent = 1;
+    CHECK_OK(kind == LENDING ? nczchunk_store_lending(&lending, &store) : nczchunk_store_filling(&filling, &store));
+    return store;
+}
+
+/* Reads an array, or writes it again as it is, with several threads. */
+static int parallel_scene(size_t rank, store_kind kind, int compressed, int writing, long n)
+{
+    int data[36], status, failed;
+    memory_array array, expected;
+    nczchunk_var *var;
+    nczchunk_store *store;
+    nczchunk_context *told;
+
+    memory_array_init(&array, rank, dimlens, chunklens, sizeof(int));
+    var = memory_array_var(&array);
+    CHECK_OK(nczchunk_context_new(&told));
+    CHECK_OK(nczchunk_context_set_threads(told, THREADS));
+    store = concurrent_store(&array, kind);
+    CHECK_OK(nczchunk_read_vars(var, store, zeros, NULL, NULL, data, NULL));
+    if (compressed)
+        CHECK_OK(nczchunk_store_wrap_zstd(store, NULL));
+    /* Written once before, the fixture has all the memory that it takes. */
+    if (kind == FILLING || !compressed)
+        CHECK_OK(nczchunk_write_vars(var, store, zeros, NULL, NULL, data, NULL));
+    else
+        memory_array_compress(&array);
+    nczchunk_store_free(store);
+    store = concurrent_store(&array, kind);
+    if (compressed)
+        CHECK_OK(nczchunk_store_wrap_zstd(store, NULL));
+    expected = memory_array_copy(&array);
+    array.asked = array.released = array.written = 0;
+
+    fail_at(n);
+    status = writing ? nczchunk_write_vars(var, store, zeros, NULL, NULL, data, told)
+                     : nczchunk_read_vars(var, store, zeros, NULL, NULL, data, told);
+    failed = has_failed();
+    CHECK(status == NCZCHUNK_NOERR || (failed && status == NCZCHUNK_ENOMEM));
+    CHECK_EQ(nczchunk_context_status(told), status);
+    CHECK(status == NCZCHUNK_NOERR ? nczchunk_context_chunks_done(told) == array.num_chunks
+                                   : nczchunk_context_chunks_done(told) < array.num_chunks);
+    if (kind == LENDING)
+        CHECK_EQ(array.released, writing ? array.written : array.asked);
+    if (status != NCZCHUNK_NOERR)
+        CHECK_OK(writing ? nczchunk_write_vars(var, store, zeros, NULL, NULL, data, told)
+                         : nczchunk_read_vars(var, store, zeros, NULL, NULL, data, told));
+    memory_array_expect(&array, zeros, NULL, NULL, NULL, data);
+    memory_array_check_same(&array, &expected);
+
+    nczchunk_context_free(told);
+    nczchunk_store_free(store);
+    nczchunk_var_free(var);
+    memory_array_clear(&expected);
+    memory_array_clear(&array);
+    return failed;
+}
+
+static int parallel_lending_read(long n)
+{
+    return parallel_scene(LARGE, LENDING, 0, 0, n);
+}
+
+static int parallel_filling_read(long n)
+{
+    return parallel_scene(LARGE, FILLING, 0, 0, n);
+}
+
+static int parallel_zstd_lending_read(long n)
+{
+    return parallel_scene(SMALL, LENDING, 1, 0, n);
+}
+
+static int parallel_zstd_read(long n)
+{
+    return parallel_scene(LARGE, FILLING, 1, 0, n);
+}
+
+static int parallel_lending_write(long n)
+{
+    return parallel_scene(LARGE, LENDING, 0, 1, n);
+}
+
+static int parallel_filling_write(long n)
+{
+    return parallel_scene(LARGE, FILLING, 0, 1, n);
+}
+
+static int parallel_zstd_write(long n)
+{
+    return parallel_scene(SMALL, FILLING, 1, 1, n);
+}
+
 /* If there is no memory for a decoder, the store is as it was: its chunks are not decoded. */
 static int wrap_zstd(long n)
 {
@@ -454,6 +558,17 @@ int main(void)
     play("small zstd write", small_zstd_write);
     play("small zstd rewrite", small_zstd_rewrite);
     play("large zstd write", large_zstd_write);
+    /* The C library keeps the stacks of some threads that have ended: from here on they are there. */
+    CHECK(!parallel_scene(SMALL, LENDING, 0, 0, 1000));
+    for (int time = 0; time < TIMES; time++) {
+        play("parallel lending read", parallel_lending_read);
+        play("parallel filling read", parallel_filling_read);
+        play("parallel zstd lending read", parallel_zstd_lending_read);
+        play("parallel zstd read", parallel_zstd_read);
+        play("parallel lending write", parallel_lending_write);
+        play("parallel filling write", parallel_filling_write);
+        play("parallel zstd write", parallel_zstd_write);
+    }
     play("wrap zstd", wrap_zstd);
     play("telling of an error", telling_of_an_error);
     return 0;
