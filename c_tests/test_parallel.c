@@ -159,6 +159,15 @@ static void open_watched(watched *w, size_t typesize, store_kind kind, int concu
     CHECK_OK(pthread_cond_init(&w->news, NULL));
 }
 
+/* Puts another array in its place. */
+static void replace_array(watched *w, size_t rank, const size_t *lens, const size_t *chunks)
+{
+    memory_array_clear(&w->array);
+    nczchunk_var_free(w->var);
+    memory_array_init(&w->array, rank, lens, chunks, sizeof(int));
+    w->var = memory_array_var(&w->array);
+}
+
 static void close_watched(watched *w)
 {
     CHECK_OK(pthread_cond_destroy(&w->news));
@@ -300,10 +309,7 @@ static void chunks_are_filled_in_where_they_belong(void)
     watched w;
 
     open_watched(&w, sizeof(int), FILLING, 1);
-    memory_array_clear(&w.array);
-    memory_array_init(&w.array, RANK, lens, chunks, sizeof(int));
-    nczchunk_var_free(w.var);
-    w.var = memory_array_var(&w.array);
+    replace_array(&w, RANK, lens, chunks);
     w.array.data = (const unsigned char *)data;
     w.array.data_size = sizeof data;
 
@@ -331,10 +337,7 @@ static void ranks_above_eight(void)
 
     for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
         open_watched(&w, sizeof(int), store_kinds[kind], 1);
-        memory_array_clear(&w.array);
-        memory_array_init(&w.array, HIGH, lens, chunks, sizeof(int));
-        nczchunk_var_free(w.var);
-        w.var = memory_array_var(&w.array);
+        replace_array(&w, HIGH, lens, chunks);
         expect_threads(&w, 5, 5);
         CHECK_OK(nczchunk_read_vars(w.var, w.store, origin, NULL, NULL, data, w.context));
         memory_array_expect(&w.array, origin, NULL, NULL, NULL, data);
@@ -406,7 +409,7 @@ static void check_failed_chunk(const watched *w, size_t failing, int status)
 
     CHECK_EQ(nczchunk_context_status(w->context), status);
     CHECK(indices != NULL);
-    CHECK_EQ(rank, RANK);
+    CHECK_EQ(rank, w->array.rank);
     CHECK_EQ(memory_array_chunk(&w->array, indices) - w->array.chunks, failing);
     CHECK_EQ(nczchunk_context_chunks_done(w->context), failing);
 }
@@ -505,6 +508,45 @@ static void a_later_chunk_that_fails_sooner(store_kind kind)
     close_watched(&w);
 }
 
+/* Of many chunks a thread takes several at a time: here 20, with two threads. */
+enum { MANY = 640 };
+
+static const size_t many = MANY, one = 1;
+
+static void the_first_failing_chunk_of_many(store_kind kind)
+{
+    static int data[MANY];
+    static ptrdiff_t log[MANY];
+    watched w;
+
+    open_watched(&w, sizeof(int), kind, 1);
+    replace_array(&w, 1, &many, &one);
+    w.array.log = log;
+    for (size_t t = 0; t < NUM_THREAD_COUNTS - 1; t++) {
+        for (size_t first = 0; first < MANY; first += 71) {
+            int asked[MANY] = {0};
+
+            expect_threads(&w, thread_counts[t], thread_counts[t]);
+            CHECK_OK(nczchunk_read_vars(w.var, w.store, zeros, NULL, NULL, data, w.context));
+            memory_array_expect(&w.array, zeros, NULL, NULL, NULL, data);
+            CHECK_EQ(w.array.asked, MANY);
+
+            for (size_t c = first; c < MANY; c++)
+                w.array.chunks[c].status = 1000 + (int)c;
+            expect_threads(&w, thread_counts[t], thread_counts[t]);
+            CHECK_EQ(nczchunk_read_vars(w.var, w.store, zeros, NULL, NULL, data, w.context), 1000 + first);
+            check_failed_chunk(&w, first, 1000 + (int)first);
+            for (long call = 0; call < w.array.asked; call++)
+                asked[log[call]]++;
+            for (size_t c = 0; c < MANY; c++)
+                CHECK(asked[c] == 1 || (asked[c] == 0 && c > first));
+            for (size_t c = first; c < MANY; c++)
+                w.array.chunks[c].status = NCZCHUNK_NOERR;
+        }
+    }
+    close_watched(&w);
+}
+
 /* The first chunk fails at once, the others take their time. */
 static void linger(watched *w, memory_chunk *chunk)
 {
@@ -514,19 +556,20 @@ static void linger(watched *w, memory_chunk *chunk)
         nanosleep(&time, NULL);
 }
 
-/* After a failure no more chunks are begun. */
+/* After a failure no more chunks are begun, not even those that a thread has taken already. */
 static void a_failure_ends_the_work(void)
 {
-    int data[ELEMENTS];
+    static int data[MANY];
     watched w;
 
     open_watched(&w, sizeof(int), LENDING, 1);
+    replace_array(&w, 1, &many, &one);
     w.also = linger;
     w.array.chunks[0].status = 77;
     expect_threads(&w, 2, 2);
     CHECK_EQ(nczchunk_read_vars(w.var, w.store, zeros, NULL, NULL, data, w.context), 77);
     check_failed_chunk(&w, 0, 77);
-    CHECK(w.array.asked < CHUNKS);
+    CHECK(w.array.asked <= 20);
     close_watched(&w);
 }
 
@@ -948,7 +991,7 @@ static void calls_beside_each_other(store_kind kind)
 
 static void numbers_of_threads(void)
 {
-    const size_t length = 300, one = 1, start = 0;
+    const size_t length = 300, start = 0;
     signed char *data = malloc(length);
     nczchunk_context *context;
     memory_array array;
@@ -1003,6 +1046,7 @@ int main(void)
         any_number_of_threads_writes_the_same(store_kinds[kind], 0);
         one_thread_where_more_are_not_allowed(store_kinds[kind]);
         a_later_chunk_that_fails_sooner(store_kinds[kind]);
+        the_first_failing_chunk_of_many(store_kinds[kind]);
         a_failing_write(store_kinds[kind]);
         refused_threads(store_kinds[kind]);
         after_a_fork(store_kinds[kind]);
