@@ -120,7 +120,8 @@ const char *nczchunk_strerror(int status);
  */
 
 /**
- * What is known of the last call it was passed to. One context serves one call at a time; use one per thread.
+ * What is known of the last call it was passed to, and what calls may use. One context serves one call at a time; use one
+ * per thread.
  */
 typedef struct nczchunk_context nczchunk_context;
 
@@ -140,8 +141,9 @@ void nczchunk_context_free(nczchunk_context *context);
  * Lets calls with this context use up to so many threads at the same time, the caller's included; 1 at first, and never
  * more than 256. A call begins its own and ends them before it returns. More than one work only where the store's callbacks
  * allow it (see concurrent), the variable has no copier, there are several chunks, and what is read does not overlap in
- * memory; where the system refuses a thread, fewer do. Results and status are the same with any number. New threads have
- * all signals blocked but those of a fault (SIGSEGV, SIGBUS and the like), which are handled as in the caller.
+ * memory; where the system refuses a thread, fewer do. Results and status are the same with any number, as long as there is
+ * memory for a chunk in each. New threads have all signals blocked but those of a fault (SIGSEGV, SIGBUS and the like),
+ * which are handled as in the caller.
  *
  * Errors: NCZCHUNK_EINVAL (context is NULL; threads is 0).
  */
@@ -304,8 +306,8 @@ int nczchunk_var_set_origin(nczchunk_var *var,
 /* ---------------------------------------------------------------------------------------------------------------------
  * STORE: WHERE CHUNKS COME FROM AND GO TO
  *
- * A store asks callbacks of yours for chunks, one at a time, and only for chunks of which at least one element is
- * selected. A callback is told the chunk by its indices: along each dimension, chunk i holds the elements from
+ * A store asks callbacks of yours for chunks, and only for chunks of which at least one element is selected; one at a time,
+ * unless you allow more. A callback is told the chunk by its indices: along each dimension, chunk i holds the elements from
  * i * chunklen on (less the origin, in a dimension that has one). There are two ways to give a chunk:
  *
  * - lend it: return a pointer to a chunk that is in memory already; for writing, one to change;
@@ -353,7 +355,7 @@ typedef struct nczchunk_lending_callbacks {
     int (*lend)(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void **data, size_t *nbytes);
     /**
      * Takes back a chunk; may be NULL. Called once for every pointer that lend set while returning 0 or NCZCHUNK_EEMPTY, or
-     * lend_to_write while returning 0, NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT, before that call of the library asks for
+     * lend_to_write while returning 0, NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT, before the same thread of that call asks for
      * another chunk.
      */
     void (*release)(void *user, const void *data);
@@ -382,7 +384,10 @@ typedef struct nczchunk_lending_callbacks {
     int (*changed)(void *user, size_t rank, const ptrdiff_t *chunk_indices);
     /**
      * 1 if the callbacks may run in several threads at the same time, and a chunk that was lent stays valid until it is
-     * released or, without release, until the call of the library ends, whatever else is lent meanwhile.
+     * released or, without release, until the call of the library ends, whatever else is lent meanwhile. Then a call may
+     * use threads (nczchunk_context_set_threads), which are not the program's own: they have a stack of the system's
+     * default size, and thread-local variables as in any new thread. 0 keeps a call to its own thread; that no two threads
+     * of yours call at the same time is then up to you.
      */
     int concurrent;
 } nczchunk_lending_callbacks;
@@ -419,7 +424,7 @@ typedef struct nczchunk_filling_callbacks {
      */
     int (*store)(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void *data, size_t nbytes);
     /**
-     * 1 if the callbacks may run in several threads at the same time.
+     * 1 if the callbacks may run in several threads at the same time: see nczchunk_lending_callbacks.
      */
     int concurrent;
 } nczchunk_filling_callbacks;
@@ -491,7 +496,7 @@ void nczchunk_store_free(nczchunk_store *store);
  * callbacks lend.
  *
  * Every touched chunk is asked for once (for the one exception see nczchunk_filling_callbacks), in row-major order of chunk
- * indices, and no other chunk is. If any count is 0 nothing is read and no callback runs.
+ * indices if one thread does it, and no other chunk is. If any count is 0 nothing is read and no callback runs.
  *
  * Errors, found before any callback runs and with data untouched, in this order:
  * NCZCHUNK_EINVAL (var or store is NULL), NCZCHUNK_EINVALCOORDS (start is NULL), NCZCHUNK_ESTRIDE (a stride below 1, in any
@@ -524,12 +529,13 @@ int nczchunk_read_vars(const nczchunk_var *var,
  * A chunk that the write covers, which is one of which every element inside the dimensions is replaced, is stored without
  * being read; a chunk clipped by the end of a dimension, and a chunk of one element under any stride, can be covered too. Any
  * other is fetched, or filled with the fill value if it is absent, changed, and stored. Each is stored once, in row-major
- * order of chunk indices. What lies outside the dimensions, in a chunk that is covered or was absent, becomes fill value.
+ * order of chunk indices if one thread does it. What lies outside the dimensions, in a chunk that is covered or was absent, becomes fill value.
  *
  * Errors found before any callback runs are those of nczchunk_read_vars, in the same order; but if any count is 0, no
- * NCZCHUNK_EEDGE: then nothing is written. Then NCZCHUNK_EPERM (the store cannot be written to). Errors of a chunk are those of reading it and what a callback for writing returned. The chunks before it have been written, it has not (unless its
- * callback did), those after it were not tried: nczchunk_context_chunks_done tells how many. The same call again, once the
- * fault is gone, writes all of it.
+ * NCZCHUNK_EEDGE: then nothing is written. Then NCZCHUNK_EPERM (the store cannot be written to). Errors of a chunk are those
+ * of reading it and what a callback for writing returned. The chunks before it have been written, it has not (unless its
+ * callback did), those after it were not tried or, with several threads, may have been written:
+ * nczchunk_context_chunks_done tells how many came before. The same call again, once the fault is gone, writes all of it.
  *
  * Several threads may write to different chunks of one store at the same time, if its callbacks may be called so; see
  * nczchunk_plan_shares_chunks. Of two that write to the same chunk, one may undo what the other did to it.

@@ -19,7 +19,8 @@ use std::fmt::Write;
 use super::{guard, hand_over, handle_mut, status, take_back};
 use crate::error::{Error, ErrorKind, Result};
 
-/// What is known of the last call it was passed to. One context serves one call at a time; use one per thread.
+/// What is known of the last call it was passed to, and what calls may use. One context serves one call at a time; use one
+/// per thread.
 pub struct nczchunk_context {
     threads: usize,
     error: Option<Error>,
@@ -48,8 +49,9 @@ pub unsafe extern "C" fn nczchunk_context_free(context: *mut nczchunk_context) {
 /// Lets calls with this context use up to so many threads at the same time, the caller's included; 1 at first, and never
 /// more than 256. A call begins its own and ends them before it returns. More than one work only where the store's callbacks
 /// allow it (see concurrent), the variable has no copier, there are several chunks, and what is read does not overlap in
-/// memory; where the system refuses a thread, fewer do. Results and status are the same with any number. New threads have
-/// all signals blocked but those of a fault (SIGSEGV, SIGBUS and the like), which are handled as in the caller.
+/// memory; where the system refuses a thread, fewer do. Results and status are the same with any number, as long as there is
+/// memory for a chunk in each. New threads have all signals blocked but those of a fault (SIGSEGV, SIGBUS and the like),
+/// which are handled as in the caller.
 ///
 /// Errors: NCZCHUNK_EINVAL (context is NULL; threads is 0).
 #[unsafe(no_mangle)]

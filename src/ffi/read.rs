@@ -21,7 +21,7 @@ use crate::transfer::{Layout, Piece, Transfer};
 /// callbacks lend.
 ///
 /// Every touched chunk is asked for once (for the one exception see nczchunk_filling_callbacks), in row-major order of chunk
-/// indices, and no other chunk is. If any count is 0 nothing is read and no callback runs.
+/// indices if one thread does it, and no other chunk is. If any count is 0 nothing is read and no callback runs.
 ///
 /// Errors, found before any callback runs and with data untouched, in this order:
 /// NCZCHUNK_EINVAL (var or store is NULL), NCZCHUNK_EINVALCOORDS (start is NULL), NCZCHUNK_ESTRIDE (a stride below 1, in any

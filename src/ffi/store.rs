@@ -1,7 +1,7 @@
 //! # Store: where chunks come from and go to
 //!
-//! A store asks callbacks of yours for chunks, one at a time, and only for chunks of which at least one element is
-//! selected. A callback is told the chunk by its indices: along each dimension, chunk i holds the elements from
+//! A store asks callbacks of yours for chunks, and only for chunks of which at least one element is selected; one at a time,
+//! unless you allow more. A callback is told the chunk by its indices: along each dimension, chunk i holds the elements from
 //! i * chunklen on (less the origin, in a dimension that has one). There are two ways to give a chunk:
 //!
 //! - lend it: return a pointer to a chunk that is in memory already; for writing, one to change;
@@ -52,7 +52,7 @@ pub struct nczchunk_lending_callbacks {
         ) -> c_int,
     >,
     /// Takes back a chunk; may be NULL. Called once for every pointer that lend set while returning 0 or NCZCHUNK_EEMPTY, or
-    /// lend_to_write while returning 0, NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT, before that call of the library asks for
+    /// lend_to_write while returning 0, NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT, before the same thread of that call asks for
     /// another chunk.
     pub release: Option<unsafe extern "C" fn(user: *mut c_void, data: *const c_void)>,
     /// Called once when the store is freed; may be NULL.
@@ -77,7 +77,10 @@ pub struct nczchunk_lending_callbacks {
     /// Told that the chunk was changed, before it is released; may be NULL. It is not told of a chunk whose change failed.
     pub changed: Option<unsafe extern "C" fn(user: *mut c_void, rank: usize, chunk_indices: *const isize) -> c_int>,
     /// 1 if the callbacks may run in several threads at the same time, and a chunk that was lent stays valid until it is
-    /// released or, without release, until the call of the library ends, whatever else is lent meanwhile.
+    /// released or, without release, until the call of the library ends, whatever else is lent meanwhile. Then a call may
+    /// use threads (nczchunk_context_set_threads), which are not the program's own: they have a stack of the system's
+    /// default size, and thread-local variables as in any new thread. 0 keeps a call to its own thread; that no two threads
+    /// of yours call at the same time is then up to you.
     pub concurrent: c_int,
 }
 
@@ -119,7 +122,7 @@ pub struct nczchunk_filling_callbacks {
             nbytes: usize,
         ) -> c_int,
     >,
-    /// 1 if the callbacks may run in several threads at the same time.
+    /// 1 if the callbacks may run in several threads at the same time: see nczchunk_lending_callbacks.
     pub concurrent: c_int,
 }
 

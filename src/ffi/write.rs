@@ -21,12 +21,13 @@ use crate::transfer::{Layout, Piece, Transfer};
 /// A chunk that the write covers, which is one of which every element inside the dimensions is replaced, is stored without
 /// being read; a chunk clipped by the end of a dimension, and a chunk of one element under any stride, can be covered too. Any
 /// other is fetched, or filled with the fill value if it is absent, changed, and stored. Each is stored once, in row-major
-/// order of chunk indices. What lies outside the dimensions, in a chunk that is covered or was absent, becomes fill value.
+/// order of chunk indices if one thread does it. What lies outside the dimensions, in a chunk that is covered or was absent, becomes fill value.
 ///
 /// Errors found before any callback runs are those of nczchunk_read_vars, in the same order; but if any count is 0, no
-/// NCZCHUNK_EEDGE: then nothing is written. Then NCZCHUNK_EPERM (the store cannot be written to). Errors of a chunk are those of reading it and what a callback for writing returned. The chunks before it have been written, it has not (unless its
-/// callback did), those after it were not tried: nczchunk_context_chunks_done tells how many. The same call again, once the
-/// fault is gone, writes all of it.
+/// NCZCHUNK_EEDGE: then nothing is written. Then NCZCHUNK_EPERM (the store cannot be written to). Errors of a chunk are those
+/// of reading it and what a callback for writing returned. The chunks before it have been written, it has not (unless its
+/// callback did), those after it were not tried or, with several threads, may have been written:
+/// nczchunk_context_chunks_done tells how many came before. The same call again, once the fault is gone, writes all of it.
 ///
 /// Several threads may write to different chunks of one store at the same time, if its callbacks may be called so; see
 /// nczchunk_plan_shares_chunks. Of two that write to the same chunk, one may undo what the other did to it.
