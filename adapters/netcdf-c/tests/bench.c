@@ -2,29 +2,7 @@
  *
  *   bench DIRECTORY    makes its files in DIRECTORY, then prints a line for each workload: name, seconds for one time
  */
-#include <netcdf.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#define OK(call) check(call, #call, __LINE__)
-
-static void check(int status, const char *call, int line)
-{
-    if (status == NC_NOERR)
-        return;
-    fprintf(stderr, "bench.c:%d: %s: %s\n", line, call, nc_strerror(status));
-    exit(1);
-}
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "check.h"
 
 /* An array of float32 in a file of its own. */
 typedef struct array {
@@ -64,38 +42,28 @@ static const workload workloads[] = {
     {"chunks of 16 x 16, from the files", &tiny, {0, 0}, {1024, 1024}, {1, 1}, FRESH},
 };
 
-static void create(const char *directory, const array *a, float *data, int *ncid)
+static void create(const char *directory, const array *a, float *data)
 {
-    char url[4096];
-    int dims[3], varid;
+    int ncid = create_file(url_of(directory, a->name), NC_FLOAT, a->rank, a->dimlens, a->chunklens);
 
-    snprintf(url, sizeof url, "file://%s/%s#mode=nczarr,file", directory, a->name);
-    OK(nc_create(url, NC_NETCDF4 | NC_CLOBBER, ncid));
-    for (int d = 0; d < a->rank; d++) {
-        const char *names[] = {"x", "y", "z"};
-
-        OK(nc_def_dim(*ncid, names[d], a->dimlens[d], &dims[d]));
-    }
-    OK(nc_def_var(*ncid, "v", NC_FLOAT, a->rank, dims, &varid));
-    OK(nc_def_var_chunking(*ncid, varid, NC_CHUNKED, a->chunklens));
-    OK(nc_enddef(*ncid));
+    OK(nc_enddef(ncid));
     if (a == &sparse) {
         const size_t start = 0, count = 100;
         const ptrdiff_t stride = 1000000;
 
-        OK(nc_put_vars_float(*ncid, varid, &start, &count, &stride, data));
+        OK(nc_put_vars_float(ncid, 0, &start, &count, &stride, data));
     } else {
-        OK(nc_put_var_float(*ncid, varid, data));
+        OK(nc_put_var_float(ncid, 0, data));
     }
-    OK(nc_close(*ncid));
+    OK(nc_close(ncid));
 }
 
-static void open_again(const char *directory, const array *a, int mode, int *ncid)
+static int open_again(const char *directory, const array *a, int mode)
 {
-    char url[4096];
+    int ncid;
 
-    snprintf(url, sizeof url, "file://%s/%s#mode=nczarr,file", directory, a->name);
-    OK(nc_open(url, mode, ncid));
+    OK(nc_open(url_of(directory, a->name), mode, &ncid));
+    return ncid;
 }
 
 static void transfer(int ncid, const workload *w, int writing, float *data)
@@ -125,7 +93,7 @@ static double once(const char *directory, int ncid, const workload *w, int writi
         }
         return (now() - begin) / CALLS;
     case FRESH:
-        open_again(directory, w->array, writing ? NC_WRITE : NC_NOWRITE, &ncid);
+        ncid = open_again(directory, w->array, writing ? NC_WRITE : NC_NOWRITE);
         begin = now();
         transfer(ncid, w, writing, data);
         OK(nc_close(ncid));
@@ -165,8 +133,8 @@ int main(int argc, char **argv)
     for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) {
         int ncid;
 
-        create(argv[1], arrays[a], data, &ncid);
-        open_again(argv[1], arrays[a], NC_WRITE, &ncid);
+        create(argv[1], arrays[a], data);
+        ncid = open_again(argv[1], arrays[a], NC_WRITE);
         OK(nc_set_var_chunk_cache(ncid, 0, (size_t)256 << 20, 10007, 0.75f)); /* room for all of it */
         for (int fresh = 0; fresh < 2; fresh++) {
             for (int writing = 0; writing < 2; writing++)

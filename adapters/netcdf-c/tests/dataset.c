@@ -4,21 +4,9 @@
  *
  * Any libnetcdf stores it rightly. But stock ones read the chunks of `foreign` that are absent wrongly, B6.
  */
-#include <netcdf.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "check.h"
 
 enum { ROWS = 6, COLUMNS = 8 };
-
-#define OK(call) ok(call, #call, __LINE__)
-
-static void ok(int status, const char *call, int line)
-{
-    if (status == NC_NOERR)
-        return;
-    fprintf(stderr, "dataset.c:%d: %s: %s\n", line, call, nc_strerror(status));
-    exit(1);
-}
 
 static int define(int ncid, const char *name, nc_type type, int rank, const int *dims)
 {

@@ -5,61 +5,22 @@
  *
  * With a stock libnetcdf every case fails or crashes, with an adapted one every case passes.
  */
-#include <netcdf.h>
+#include "check.h"
+
 #include <pthread.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Not part of netCDF's interface, but visible: the hash by which the cache finds a chunk, and ncdumpchunks' way to one. */
 extern unsigned long long ncxcachekey(const void *key, size_t size);
 extern int NCZ_read_chunk(int ncid, int varid, unsigned long long *indices, void *chunk);
 
-#define OK(call) ok(call, #call, __LINE__)
-#define EXPECT(condition) expect(condition, #condition, __LINE__)
+static const char *directory, *url;
 
-static char directory[4000], url[4100];
-
-static void expect(int condition, const char *text, int line)
-{
-    if (condition)
-        return;
-    fprintf(stderr, "defects.c:%d: not true: %s\n", line, text);
-    exit(1);
-}
-
-static void ok(int status, const char *call, int line)
-{
-    if (status == NC_NOERR)
-        return;
-    fprintf(stderr, "defects.c:%d: %s: %s\n", line, call, nc_strerror(status));
-    exit(1);
-}
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* A new file with one variable, v. */
 static int create(nc_type type, int rank, const size_t *dimlens, const size_t *chunklens)
 {
-    static const char *const names[] = {"t", "z", "y", "x"};
-    int ncid, dims[4];
-
-    OK(nc_create(url, NC_NETCDF4 | NC_CLOBBER, &ncid));
-    for (int d = 0; d < rank; d++)
-        OK(nc_def_dim(ncid, names[d], dimlens[d], &dims[d]));
-    OK(nc_def_var(ncid, "v", type, rank, dims, &(int){0}));
-    if (rank > 0)
-        OK(nc_def_var_chunking(ncid, 0, NC_CHUNKED, chunklens));
-    return ncid;
+    return create_file(url, type, rank, dimlens, chunklens);
 }
 
 static int reopen(int ncid, int mode)
@@ -497,8 +458,8 @@ int main(int argc, char **argv)
         if (argc < 3)
             puts(cases[c].name);
         else if (strcmp(argv[1], cases[c].name) == 0) {
-            snprintf(directory, sizeof directory, "%s", argv[2]);
-            snprintf(url, sizeof url, "file://%s/file#mode=nczarr,file", directory);
+            directory = argv[2];
+            url = url_of(directory, "file");
             cases[c].run();
             return 0;
         }

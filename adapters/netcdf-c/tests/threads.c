@@ -2,22 +2,11 @@
  *
  *   threads DIRECTORY ROUNDS
  */
-#include <netcdf.h>
+#include "check.h"
+
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 enum { THREADS = 4, LEN = 30, CHUNK = 7 };
-
-#define OK(call) ok(call, #call, __LINE__)
-
-static void ok(int status, const char *call, int line)
-{
-    if (status == NC_NOERR)
-        return;
-    fprintf(stderr, "threads.c:%d: %s: %s\n", line, call, nc_strerror(status));
-    exit(1);
-}
 
 typedef struct job {
     pthread_t thread;
@@ -58,15 +47,10 @@ int main(int argc, char **argv)
     if (argc != 3)
         return 2;
     for (int t = 0; t < THREADS; t++) {
-        int dims[2];
-        char url[4096];
+        char name[20];
 
-        snprintf(url, sizeof url, "file://%s/file.%d#mode=nczarr,file", argv[1], t);
-        OK(nc_create(url, NC_NETCDF4 | NC_CLOBBER, &jobs[t].ncid));
-        OK(nc_def_dim(jobs[t].ncid, "y", LEN, &dims[0]));
-        OK(nc_def_dim(jobs[t].ncid, "x", LEN, &dims[1]));
-        OK(nc_def_var(jobs[t].ncid, "v", NC_INT, 2, dims, &(int){0}));
-        OK(nc_def_var_chunking(jobs[t].ncid, 0, NC_CHUNKED, (size_t[]){CHUNK, CHUNK}));
+        snprintf(name, sizeof name, "file.%d", t);
+        jobs[t].ncid = create_file(url_of(argv[1], name), NC_INT, 2, (size_t[]){LEN, LEN}, (size_t[]){CHUNK, CHUNK});
         OK(nc_enddef(jobs[t].ncid));
         jobs[t].number = t;
         jobs[t].rounds = atoi(argv[2]);
