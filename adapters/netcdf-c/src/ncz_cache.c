@@ -192,6 +192,11 @@ static int read_entry(const Transfer* transfer, const size64_t* indices, NCZCach
         return stat;
 
     entry = ncxcachefirst(cache->xcache);
+    /* Too short, or not undone by its filter: fletcher32's tells a wrong checksum by a length beyond all memory. */
+    if (entry->size != cache->chunksize) {
+        nczadapter_drop(cache, entry);
+        return NCZCHUNK_EBADCHUNK;
+    }
     if (entry->modified) {
         entry->modified = 0; /* reading changes no file */
         if (transfer->swap)
@@ -218,11 +223,6 @@ int nczadapter_make(const Transfer* transfer, const size64_t* indices, NCZCacheE
     ncexhashkey_t hashkey;
     int stat = find(cache, indices, &hashkey, entryp);
 
-    /* What is there has to be of the right size to be overwritten. */
-    if (*entryp != NULL && (*entryp)->size != cache->chunksize) {
-        nczadapter_drop(cache, *entryp);
-        *entryp = NULL;
-    }
     *created = *entryp == NULL;
     if (stat != NC_NOERR || *entryp != NULL)
         return stat;

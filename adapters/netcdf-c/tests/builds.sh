@@ -112,7 +112,7 @@ c_flags() {
 compile() {
     local flags
     mapfile -t flags < <(c_flags "$2")
-    quietly cc "${flags[@]}" -o "$netcdf/$1-$2" "$adapter/tests/$1.c" -L"$(libdir "stock-$2")" -lnetcdf -pthread
+    quietly cc "${flags[@]}" -o "$netcdf/$1-$2" "$adapter/tests/$1.c" -L"$(libdir "stock-$2")" -lnetcdf -pthread -lm
 }
 
 # with BUILD COMMAND...: runs a command with a build's library and filters, in an empty directory $run.

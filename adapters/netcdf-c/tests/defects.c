@@ -433,6 +433,36 @@ static void e3(void)
     EXPECT(memcmp(stored, expected, sizeof stored) == 0);
 }
 
+/* --- E4: a chunk that its filter refuses is an error for what needs it, and not for what replaces it */
+
+static void e4(void)
+{
+    const size_t len = 100, chunk = 50;
+    int ncid = create(NC_INT, 1, &len, &chunk), values[100] = {1}, found[100];
+    char path[4200];
+    FILE *stored;
+
+    OK(nc_def_var_fletcher32(ncid, 0, 1));
+    OK(nc_put_var_int(ncid, 0, values));
+    OK(nc_close(ncid));
+    snprintf(path, sizeof path, "%s/file/v/0", directory);
+    stored = fopen(path, "r+b");
+    EXPECT(stored != NULL && fputc(0x55, stored) == 0x55 && fclose(stored) == 0);
+    OK(nc_open(url, NC_WRITE, &ncid));
+    for (int round = 0; round < 2; round++) {
+        EXPECT(nc_get_var_int(ncid, 0, found) != NC_NOERR);
+        EXPECT(nc_put_var1_int(ncid, 0, (size_t[]){3}, values) != NC_NOERR);
+        OK(nc_get_vara_int(ncid, 0, (size_t[]){50}, (size_t[]){50}, found));
+        OK(nc_put_var1_int(ncid, 0, (size_t[]){99}, &values[99]));
+        OK(nc_sync(ncid));
+    }
+    OK(nc_put_vara_int(ncid, 0, (size_t[]){0}, (size_t[]){50}, values));
+    ncid = reopen(ncid, NC_NOWRITE);
+    OK(nc_get_var_int(ncid, 0, found));
+    EXPECT(memcmp(found, values, sizeof values) == 0);
+    OK(nc_close(ncid));
+}
+
 /* 4.9.2 has no unlimited dimensions, does not swap, uses less stack and never empties its cache. */
 enum { ALL, NOT_492, ONLY_492 };
 
@@ -445,7 +475,7 @@ static const struct {
     {"B3", b3, ALL}, {"B3-heap", b3_heap, ALL}, {"B4", b4, ALL}, {"B5", b5, ALL}, {"B6", b6, NOT_492},
     {"B6-chunk", b6_chunk, NOT_492}, {"B7", b7, ALL},
     {"B8", b8, NOT_492}, {"C1", c1, NOT_492}, {"C2", c2, ALL}, {"C3", c3, ALL}, {"C4", c4, ALL}, {"E1", e1, ALL},
-    {"E2", e2, ALL}, {"E3", e3, ONLY_492},
+    {"E2", e2, ALL}, {"E3", e3, ONLY_492}, {"E4", e4, ALL},
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,410 @@
+/* Hard cases, one a run: exit 0 if the answer is right. Stock netCDF-C may pass or fail; the adapter has to pass.
+ *
+ *   hard                prints the names of the cases
+ *   hard CASE DIRECTORY
+ */
+#include "check.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *directory, *url;
+
+static int reopen(int ncid, int mode)
+{
+    OK(nc_close(ncid));
+    OK(nc_open(url, mode, &ncid));
+    return ncid;
+}
+
+static const char *chunk_path(const char *chunk)
+{
+    static char path[4200];
+
+    snprintf(path, sizeof path, "%s/file/v/%s", directory, chunk);
+    return path;
+}
+
+static int is_492(void)
+{
+    return strncmp(nc_inq_libvers(), "4.9.2", 5) == 0;
+}
+
+/* --- Caches with room for nothing, for less than a chunk, for one, for some; limits that change while they are in use */
+
+static void small_caches(void)
+{
+    enum { LEN = 23 };
+    static const size_t sizes[] = {0, 1, 59, 60, 61, 200, 100000}, numbers[] = {0, 1, 2, 5, 1000};
+    const size_t len[2] = {LEN, LEN}, chunk[2] = {5, 3};
+    const size_t start[2] = {2, 1}, count[2] = {10, 7};
+    const ptrdiff_t stride[2] = {2, 3};
+    int values[LEN][LEN], found[LEN][LEN], some[10][7], ncid = create_file(url, NC_INT, 2, len, chunk);
+
+    OK(nc_def_var_deflate(ncid, 0, 0, 1, 1));
+    for (int y = 0; y < LEN; y++)
+        for (int x = 0; x < LEN; x++)
+            values[y][x] = y * LEN + x;
+    OK(nc_put_var_int(ncid, 0, &values[0][0]));
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+            OK(nc_set_var_chunk_cache(ncid, 0, sizes[s], numbers[n], n % 2 == 0 ? 0.0f : 1.0f));
+            for (int y = 0; y < 10; y++)
+                for (int x = 0; x < 7; x++)
+                    some[y][x] = values[2 + 2 * y][1 + 3 * x] = (int)(s * 100 + n) * 1000 + y * 7 + x;
+            OK(nc_put_vars_int(ncid, 0, start, count, stride, &some[0][0]));
+            if (n % 2 == 0)
+                OK(nc_sync(ncid));
+            OK(nc_get_var_int(ncid, 0, &found[0][0]));
+            EXPECT(memcmp(found, values, sizeof values) == 0);
+        }
+    }
+    /* Nothing was lost on the way out. */
+    ncid = reopen(ncid, NC_NOWRITE);
+    OK(nc_get_var_int(ncid, 0, &found[0][0]));
+    EXPECT(memcmp(found, values, sizeof values) == 0);
+    OK(nc_close(ncid));
+}
+
+/* --- Strings that are NULL, written over others and read again */
+
+static void null_strings(void)
+{
+    enum { LEN = 7 };
+    const size_t len = LEN, chunk = 3;
+    const char *words[LEN] = {"one", NULL, "three", NULL, NULL, "six", "seven"}, *none[2] = {NULL, NULL};
+    const char *expected[LEN] = {"one", "", "", "", "", "six", "seven"};
+    char *found[LEN];
+    int ncid = create_file(url, NC_STRING, 1, &len, &chunk);
+
+    OK(nc_put_var_string(ncid, 0, words));
+    OK(nc_put_vara_string(ncid, 0, (size_t[]){1}, (size_t[]){2}, none));
+    for (int session = 0; session < 3; session++) {
+        OK(nc_get_var_string(ncid, 0, found));
+        for (int i = 0; i < LEN; i++)
+            EXPECT(strcmp(found[i] == NULL ? "" : found[i], expected[i]) == 0);
+        OK(nc_free_string(LEN, found));
+        if (session == 0)
+            OK(nc_sync(ncid));
+        else
+            ncid = reopen(ncid, NC_NOWRITE);
+    }
+    OK(nc_close(ncid));
+}
+
+/* --- A scalar of every type */
+
+static void scalars(void)
+{
+    for (nc_type type = NC_BYTE; type <= NC_STRING; type++) {
+        char value[8], found[8] = {0}, *word = "word";
+        size_t size;
+        int ncid = create_file(url, type, 0, NULL, NULL);
+
+        OK(nc_inq_type(ncid, type, NULL, &size));
+        if (type > NC_CHAR && type < NC_STRING)
+            OK(nc_def_var_endian(ncid, 0, type % 2 == 0 ? NC_ENDIAN_BIG : NC_ENDIAN_LITTLE));
+        for (size_t i = 0; i < size; i++)
+            value[i] = (char)(i + 1);
+        if (type == NC_STRING)
+            memcpy(value, &word, sizeof word);
+        OK(nc_put_var(ncid, 0, value));
+        for (int session = 0; session < 3; session++) {
+            OK(nc_get_var(ncid, 0, found));
+            if (type == NC_STRING) {
+                EXPECT(strcmp(*(char **)found, word) == 0);
+                OK(nc_free_string(1, (char **)found));
+            } else {
+                EXPECT(memcmp(found, value, size) == 0);
+            }
+            ncid = reopen(ncid, NC_NOWRITE);
+        }
+        OK(nc_close(ncid));
+    }
+}
+
+/* --- As many dimensions as the name of a chunk's file has room for */
+
+static void many_dimensions(void)
+{
+    static int dims[NC_MAX_VAR_DIMS];
+    static size_t start[NC_MAX_VAR_DIMS], count[NC_MAX_VAR_DIMS], chunk[NC_MAX_VAR_DIMS];
+    static ptrdiff_t stride[NC_MAX_VAR_DIMS];
+    int values[6], found[3], ncid;
+    const int rank = 120;
+
+    OK(nc_create(url, NC_NETCDF4 | NC_CLOBBER, &ncid));
+    for (int d = 0; d < rank; d++) {
+        char name[20];
+
+        snprintf(name, sizeof name, "d%d", d);
+        OK(nc_def_dim(ncid, name, d == 50 ? 6 : 1, &dims[d]));
+        chunk[d] = d == 50 ? 4 : 1;
+        count[d] = d == 50 ? 3 : 1;
+        stride[d] = d == 50 ? 2 : 1;
+    }
+    OK(nc_def_var(ncid, "v", NC_INT, rank, dims, &(int){0}));
+    OK(nc_def_var_chunking(ncid, 0, NC_CHUNKED, chunk));
+    for (int i = 0; i < 6; i++)
+        values[i] = i;
+    OK(nc_put_var_int(ncid, 0, values));
+    start[50] = 1;
+    OK(nc_get_vars_int(ncid, 0, start, count, stride, found));
+    for (int i = 0; i < 3; i++)
+        EXPECT(found[i] == 1 + 2 * i);
+    OK(nc_close(ncid));
+}
+
+/* --- Two unlimited dimensions that grow in one write, again and again, into chunks that are in the cache and into new ones */
+
+static void growing(void)
+{
+    enum { LEN = 12 };
+    const size_t chunk[2] = {4, 5};
+    int values[LEN][LEN], found[LEN * LEN], ncid;
+
+    if (is_492())
+        return; /* it has no unlimited dimensions */
+    ncid = create_file(url, NC_INT, 2, (size_t[]){NC_UNLIMITED, NC_UNLIMITED}, chunk);
+    OK(nc_def_var_endian(ncid, 0, NC_ENDIAN_BIG));
+    OK(nc_def_var_fill(ncid, 0, NC_FILL, &(int){7}));
+    for (int i = 0; i < LEN * LEN; i++)
+        values[i / LEN][i % LEN] = 7;
+    for (size_t n = 1; n < LEN; n += 2) {
+        const size_t start[2] = {n - 1, n}, count[2] = {2, 1};
+
+        values[n - 1][n] = (int)n;
+        values[n][n] = -(int)n;
+        OK(nc_put_vara_int(ncid, 0, start, count, (int[2]){(int)n, -(int)n}));
+        if (n == 5)
+            OK(nc_sync(ncid));
+        if (n == 7)
+            ncid = reopen(ncid, NC_WRITE);
+        OK(nc_get_var_int(ncid, 0, found));
+        for (size_t y = 0; y <= n; y++)
+            for (size_t x = 0; x <= n; x++)
+                EXPECT(found[y * (n + 1) + x] == values[y][x]);
+    }
+    OK(nc_close(ncid));
+}
+
+/* A directory in the place of a chunk, so that it cannot be stored. */
+static void block_chunk(const char *chunk)
+{
+    (void)mkdir(chunk_path(""), 0777); /* may not be there yet */
+    EXPECT(mkdir(chunk_path(chunk), 0777) == 0);
+}
+
+static void unblock_chunk(const char *chunk)
+{
+    EXPECT(rmdir(chunk_path(chunk)) == 0);
+}
+
+/* --- A chunk that cannot be stored: nothing is lost, and it is stored once it can be */
+
+static void unwritable(int is_filtered)
+{
+    const size_t len = 4, chunk = 2;
+    int ncid = create_file(url, NC_INT, 1, &len, &chunk), values[4] = {1, 2, 3, 4}, found[4];
+
+    if (is_filtered)
+        OK(nc_def_var_deflate(ncid, 0, 0, 1, 1));
+    OK(nc_enddef(ncid));
+    OK(nc_sync(ncid));
+    block_chunk("0");
+    OK(nc_put_var_int(ncid, 0, values));
+    EXPECT(nc_sync(ncid) != NC_NOERR);
+    unblock_chunk("0");
+    OK(nc_sync(ncid));
+    OK(nc_get_var_int(ncid, 0, found));
+    EXPECT(memcmp(found, values, sizeof values) == 0);
+    (void)nc_close(ncid); /* metadata that became shorter in the meantime may have a rest */
+}
+
+static void unwritable_plain(void)
+{
+    unwritable(0);
+}
+
+static void unwritable_filtered(void)
+{
+    unwritable(1);
+}
+
+/* A cache that is full of what cannot be stored: the write fails, and is there once it is repeated. */
+static void unwritable_full_cache(void)
+{
+    const size_t len = 8, chunk = 2;
+    int ncid = create_file(url, NC_INT, 1, &len, &chunk), values[8] = {1, 2, 3, 4, 5, 6, 7, 8}, found[8];
+
+    OK(nc_enddef(ncid));
+    OK(nc_sync(ncid));
+    OK(nc_set_var_chunk_cache(ncid, 0, 16, 2, 0.5f));
+    block_chunk("0");
+    if (!is_492()) /* which never makes room */
+        EXPECT(nc_put_var_int(ncid, 0, values) != NC_NOERR);
+    unblock_chunk("0");
+    OK(nc_put_var_int(ncid, 0, values));
+    OK(nc_get_var_int(ncid, 0, found));
+    EXPECT(memcmp(found, values, sizeof values) == 0);
+    ncid = reopen(ncid, NC_NOWRITE);
+    OK(nc_get_var_int(ncid, 0, found));
+    EXPECT(memcmp(found, values, sizeof values) == 0);
+    OK(nc_close(ncid));
+}
+
+/* --- Chunks larger than memory, and dimensions as long as there are numbers */
+
+static void large_chunk(void)
+{
+    const size_t len = ((size_t)1 << 30) - 1; /* the most that netCDF defines: 4 GiB */
+    const struct rlimit limit = {(rlim_t)1 << 30, (rlim_t)1 << 30};
+    int ncid = create_file(url, NC_INT, 1, &len, &len), value = 5;
+
+    OK(nc_enddef(ncid));
+    EXPECT(setrlimit(RLIMIT_AS, &limit) == 0);
+    EXPECT(nc_get_var1_int(ncid, 0, (size_t[]){len - 1}, &value) == NC_ENOMEM);
+    EXPECT(nc_put_var1_int(ncid, 0, (size_t[]){len - 1}, &value) == NC_ENOMEM);
+    EXPECT(nc_get_var1_int(ncid, 0, (size_t[]){0}, &value) == NC_ENOMEM && value == 5);
+    OK(nc_close(ncid));
+}
+
+static void long_dimension(void)
+{
+    const size_t len = (size_t)1 << 62, chunk = 3, end = len - 1;
+    const ptrdiff_t stride = (ptrdiff_t)1 << 60;
+    const size_t start = 0, count = 4;
+    int ncid = create_file(url, NC_INT, 1, &len, &chunk), values[4] = {1, 2, 3, 4}, found[4], value;
+
+    OK(nc_put_vars_int(ncid, 0, &start, &count, &stride, values));
+    OK(nc_put_var1_int(ncid, 0, &end, &(int){9}));
+    OK(nc_get_vars_int(ncid, 0, &start, &count, &stride, found));
+    EXPECT(memcmp(found, values, sizeof values) == 0);
+    OK(nc_get_var1_int(ncid, 0, &end, &value));
+    EXPECT(value == 9);
+    EXPECT(nc_get_var1_int(ncid, 0, &len, &value) == NC_EINVALCOORDS);
+    OK(nc_close(ncid));
+}
+
+/* --- Values that are quantized on the way in, in a chunk that is whole and in one that is not */
+
+static void quantized(void)
+{
+    const size_t len = 10, chunk = 4;
+    int ncid = create_file(url, NC_FLOAT, 1, &len, &chunk), mode, digits;
+    float values[10], found[10];
+
+    OK(nc_def_var_quantize(ncid, 0, NC_QUANTIZE_BITGROOM, 3));
+    for (int i = 0; i < 10; i++)
+        values[i] = 1.23456789f * (float)(i + 1);
+    OK(nc_put_var_float(ncid, 0, values));
+    ncid = reopen(ncid, NC_NOWRITE);
+    OK(nc_inq_var_quantize(ncid, 0, &mode, &digits));
+    EXPECT(mode == NC_QUANTIZE_BITGROOM && digits == 3);
+    OK(nc_get_var_float(ncid, 0, found));
+    for (int i = 0; i < 10; i++)
+        EXPECT(found[i] != values[i] && fabsf(found[i] - values[i]) < 1e-3f * values[i]);
+    OK(nc_close(ncid));
+}
+
+/* --- Other types in memory, and characters */
+
+static void converted(void)
+{
+    const size_t len = 9, chunk = 4;
+    double values[9], found[9];
+    int ncid = create_file(url, NC_SHORT, 1, &len, &chunk);
+
+    OK(nc_def_var_endian(ncid, 0, NC_ENDIAN_BIG));
+    for (int i = 0; i < 9; i++)
+        values[i] = i - 4;
+    OK(nc_put_var_double(ncid, 0, values));
+    EXPECT(nc_put_var1_double(ncid, 0, (size_t[]){3}, &(double){1e9}) == NC_ERANGE);
+    OK(nc_put_var1_double(ncid, 0, (size_t[]){3}, &values[3]));
+    ncid = reopen(ncid, NC_NOWRITE);
+    OK(nc_get_var_double(ncid, 0, found));
+    EXPECT(memcmp(found, values, sizeof values) == 0);
+    OK(nc_get_vars_double(ncid, 0, (size_t[]){1}, (size_t[]){3}, (ptrdiff_t[]){3}, found));
+    EXPECT(found[0] == values[1] && found[1] == values[4] && found[2] == values[7]);
+    OK(nc_close(ncid));
+}
+
+static void characters(void)
+{
+    const size_t len[2] = {3, 10}, chunk[2] = {2, 4};
+    char found[3][10], row[10];
+    int ncid = create_file(url, NC_CHAR, 2, len, chunk);
+
+    OK(nc_put_vara_text(ncid, 0, (size_t[]){1, 0}, (size_t[]){1, 5}, "hello"));
+    ncid = reopen(ncid, NC_NOWRITE);
+    OK(nc_get_var_text(ncid, 0, &found[0][0]));
+    OK(nc_get_vara_text(ncid, 0, (size_t[]){1, 0}, (size_t[]){1, 10}, row));
+    EXPECT(memcmp(found[1], "hello\0\0\0\0\0", 10) == 0 && memcmp(row, found[1], 10) == 0);
+    EXPECT(found[0][0] == 0 && found[2][9] == 0);
+    OK(nc_close(ncid));
+}
+
+/* --- A file that is open for reading only */
+
+static void read_only(void)
+{
+    const size_t len = 4, chunk = 2;
+    int ncid = create_file(url, NC_INT, 1, &len, &chunk), found[4];
+
+    OK(nc_put_vara_int(ncid, 0, (size_t[]){0}, (size_t[]){2}, (int[]){1, 2}));
+    ncid = reopen(ncid, NC_NOWRITE);
+    for (int round = 0; round < 2; round++) {
+        EXPECT(nc_put_var1_int(ncid, 0, (size_t[]){0}, &(int){9}) == NC_EPERM);
+        OK(nc_get_var_int(ncid, 0, found));
+        EXPECT(found[0] == 1 && found[1] == 2 && found[2] == NC_FILL_INT && found[3] == NC_FILL_INT);
+    }
+    OK(nc_close(ncid));
+    EXPECT(access(chunk_path("0"), F_OK) == 0 && access(chunk_path("1"), F_OK) != 0);
+}
+
+/* --- A chunk that another program takes away while the file is open is one that is absent */
+
+static void removed_chunk(void)
+{
+    const size_t len = 4, chunk = 2;
+    int ncid = create_file(url, NC_INT, 1, &len, &chunk), found[4];
+
+    OK(nc_put_var_int(ncid, 0, (int[]){1, 2, 3, 4}));
+    ncid = reopen(ncid, NC_WRITE);
+    EXPECT(remove(chunk_path("1")) == 0);
+    OK(nc_put_var1_int(ncid, 0, (size_t[]){3}, &(int){9}));
+    OK(nc_get_var_int(ncid, 0, found));
+    EXPECT(found[0] == 1 && found[1] == 2 && found[2] == NC_FILL_INT && found[3] == 9);
+    OK(nc_close(ncid));
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} cases[] = {
+    {"small-caches", small_caches}, {"null-strings", null_strings}, {"scalars", scalars},
+    {"many-dimensions", many_dimensions}, {"growing", growing},
+    {"unwritable", unwritable_plain}, {"unwritable-filtered", unwritable_filtered},
+    {"unwritable-full-cache", unwritable_full_cache}, {"large-chunk", large_chunk}, {"long-dimension", long_dimension},
+    {"quantized", quantized}, {"converted", converted}, {"characters", characters}, {"read-only", read_only},
+    {"removed-chunk", removed_chunk},
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        if (argc < 3)
+            puts(cases[c].name);
+        else if (strcmp(argv[1], cases[c].name) == 0) {
+            directory = argv[2];
+            url = url_of(directory, "file");
+            cases[c].run();
+            return 0;
+        }
+    }
+    return argc < 3 ? 0 : 2;
+}
