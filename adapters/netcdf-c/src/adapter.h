@@ -29,6 +29,7 @@ typedef struct Transfer {
     NCZChunkCache* cache;
     int reading;
     int swap;              /* stored words have the other byte order */
+    int spans_chunks;      /* goes through them from end to end */
     size_t chunks;         /* how many were fetched or made before this one */
     NCZCacheEntry* entry;  /* the chunk on loan */
     int unwritten;         /* nothing but a write that succeeds gives this entry contents */

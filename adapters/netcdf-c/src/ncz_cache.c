@@ -110,6 +110,20 @@ static int find(NCZChunkCache* cache, const size64_t* indices, ncexhashkey_t* ha
 }
 
 #if NETCDF_VERSION >= 40903
+/* Whether a transfer leaves no more of its chunks in the cache. One that goes through large chunks from end to end does not,
+ * after the first, if they are stored as they are and nobody has set the cache's size: to have them again from the file costs
+ * less than memory that is new to the process. */
+static int passes_by(const Transfer* transfer)
+{
+    enum { LARGE = 128 << 10, KEPT = 1 << 20 };
+    const NC_VAR_INFO_T* var = transfer->var;
+    const size_t chunk = (size_t)transfer->cache->chunksize;
+
+    return transfer->spans_chunks && chunk >= LARGE && transfer->chunks > KEPT / chunk &&
+           var->chunkcache.size == DEFAULT_CHUNK_CACHE_SIZE && nclistlength((NClist*)var->filters) == 0 &&
+           !has_strings(transfer->cache);
+}
+
 /* Makes room for one more chunk, within the limits that nc_set_var_chunk_cache set. (The cache itself forgets them once it
  * is in use.) What has changed must be stored before it goes, which only a flush does, and that takes a walk through the
  * whole cache: so it makes room for the next few chunks as well. */
@@ -122,6 +136,13 @@ static int make_room(const Transfer* transfer)
     int stat;
 
     cache->params = limits;
+    if (passes_by(transfer)) {
+        entry = ncxcachefirst(cache->xcache); /* the chunk before this one */
+        if (entry != NULL && entry->modified && (stat = NCZ_flush_chunk_cache(cache)) != NC_NOERR)
+            return stat;
+        if ((entry = ncxcachefirst(cache->xcache)) != NULL)
+            nczadapter_drop(cache, entry);
+    }
     while (nclistlength(cache->mru) >= limits.nelems || cache->used > limits.size || chunk > limits.size - cache->used) {
         /* The least recently used goes. But if that is one of this transfer's, which is larger than the cache, then the
          * chunk before this one goes: so the first are still there if the same is read again. */

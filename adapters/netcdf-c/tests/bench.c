@@ -120,6 +120,15 @@ static void run(const char *directory, int ncid, const workload *w, int writing,
     fflush(stdout);
 }
 
+/* The workloads of an array: those of an open file, or (-1) those that open it themselves. */
+static void run_all(const char *directory, const array *a, int ncid, float *data)
+{
+    for (int writing = 0; writing < 2; writing++)
+        for (size_t w = 0; w < sizeof workloads / sizeof *workloads; w++)
+            if (workloads[w].array == a && (workloads[w].kind == FRESH) == (ncid == -1))
+                run(directory, ncid, &workloads[w], writing, data);
+}
+
 int main(int argc, char **argv)
 {
     const array *arrays[] = {&square, &series, &tiny, &sparse};
@@ -134,16 +143,12 @@ int main(int argc, char **argv)
         int ncid;
 
         create(argv[1], arrays[a], data);
+        run_all(argv[1], arrays[a], -1, data);
+        /* After these, which want memory that is new to the process: what follows leaves it memory to use again. */
         ncid = open_again(argv[1], arrays[a], NC_WRITE);
         OK(nc_set_var_chunk_cache(ncid, 0, (size_t)256 << 20, 10007, 0.75f)); /* room for all of it */
-        for (int fresh = 0; fresh < 2; fresh++) {
-            for (int writing = 0; writing < 2; writing++)
-                for (size_t w = 0; w < sizeof workloads / sizeof *workloads; w++)
-                    if (workloads[w].array == arrays[a] && (workloads[w].kind == FRESH) == fresh)
-                        run(argv[1], ncid, &workloads[w], writing, data);
-            if (!fresh)
-                OK(nc_close(ncid));
-        }
+        run_all(argv[1], arrays[a], ncid, data);
+        OK(nc_close(ncid));
     }
     free(data);
     return 0;

@@ -268,7 +268,7 @@ static void c1(void)
 
     OK(nc_put_var_int(ncid, 0, values));
     ncid = reopen(ncid, NC_NOWRITE);
-    OK(nc_set_var_chunk_cache(ncid, 0, (size_t)64 << 20, 1000, 0.75f));
+    OK(nc_set_var_chunk_cache(ncid, 0, (size_t)32 << 20, 1000, 0.75f));
     bytes = bytes_read();
     for (int round = 0; round < 10; round++)
         OK(nc_get_var_int(ncid, 0, values));

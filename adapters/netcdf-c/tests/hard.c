@@ -70,6 +70,44 @@ static void small_caches(void)
     OK(nc_close(ncid));
 }
 
+/* --- Whole chunks, so large that they pass by a cache of the default size, between what is in it */
+
+static void passing_by(void)
+{
+    enum { ROWS = 1100, COLUMNS = 900, CHUNK = 256 };
+    const size_t len[2] = {ROWS, COLUMNS}, chunk[2] = {CHUNK, CHUNK};
+    const size_t start[2] = {100, 50}, count[2] = {900, 800};
+    static int values[ROWS][COLUMNS], found[ROWS][COLUMNS], part[900][800];
+    int ncid = create_file(url, NC_INT, 2, len, chunk);
+
+    OK(nc_def_var_endian(ncid, 0, NC_ENDIAN_BIG));
+    for (int round = 0; round < 6; round++) {
+        for (int y = 0; y < ROWS; y++)
+            for (int x = 0; x < COLUMNS; x++)
+                values[y][x] = (round * ROWS + y) * COLUMNS + x;
+        OK(nc_put_var1_int(ncid, 0, (size_t[]){600, 600}, &(int){-1}));
+        OK(nc_put_var_int(ncid, 0, &values[0][0]));
+        values[300][300] = -2;
+        OK(nc_put_var1_int(ncid, 0, (size_t[]){300, 300}, &values[300][300]));
+        for (int y = 0; y < 900; y++)
+            for (int x = 0; x < 800; x++)
+                part[y][x] = values[100 + y][50 + x] = -(y * 800 + x + round);
+        if (round % 2 == 1)
+            OK(nc_get_vara_int(ncid, 0, start, count, &found[0][0]));
+        OK(nc_put_vara_int(ncid, 0, start, count, &part[0][0])); /* at its edges, chunks in parts */
+        if (round == 2)
+            OK(nc_sync(ncid));
+        if (round == 4)
+            ncid = reopen(ncid, NC_WRITE);
+        OK(nc_get_var_int(ncid, 0, &found[0][0]));
+        EXPECT(memcmp(found, values, sizeof values) == 0);
+    }
+    ncid = reopen(ncid, NC_NOWRITE);
+    OK(nc_get_var_int(ncid, 0, &found[0][0]));
+    EXPECT(memcmp(found, values, sizeof values) == 0);
+    OK(nc_close(ncid));
+}
+
 /* --- Strings that are NULL, written over others and read again */
 
 static void null_strings(void)
@@ -386,7 +424,7 @@ static const struct {
     const char *name;
     void (*run)(void);
 } cases[] = {
-    {"small-caches", small_caches}, {"null-strings", null_strings}, {"scalars", scalars},
+    {"small-caches", small_caches}, {"passing-by", passing_by}, {"null-strings", null_strings}, {"scalars", scalars},
     {"many-dimensions", many_dimensions}, {"growing", growing},
     {"unwritable", unwritable_plain}, {"unwritable-filtered", unwritable_filtered},
     {"unwritable-full-cache", unwritable_full_cache}, {"large-chunk", large_chunk}, {"long-dimension", long_dimension},
