@@ -111,8 +111,8 @@ static int find(NCZChunkCache* cache, const size64_t* indices, ncexhashkey_t* ha
 
 #if NETCDF_VERSION >= 40903
 /* Whether a transfer leaves no more of its chunks in the cache. One that goes through large chunks from end to end does not,
- * after the first, if they are stored as they are and nobody has set the cache's size: to have them again from the file costs
- * less than memory that is new to the process. */
+ * after the first, unless somebody has set the cache's size: memory that is new to the process costs more than to read such
+ * chunks, and they are not often wanted again at once. */
 static int passes_by(const Transfer* transfer)
 {
     enum { LARGE = 128 << 10, KEPT = 1 << 20 };
@@ -120,8 +120,7 @@ static int passes_by(const Transfer* transfer)
     const size_t chunk = (size_t)transfer->cache->chunksize;
 
     return transfer->spans_chunks && chunk >= LARGE && transfer->chunks > KEPT / chunk &&
-           var->chunkcache.size == DEFAULT_CHUNK_CACHE_SIZE && nclistlength((NClist*)var->filters) == 0 &&
-           !has_strings(transfer->cache);
+           var->chunkcache.size == DEFAULT_CHUNK_CACHE_SIZE && !has_strings(transfer->cache);
 }
 
 /* Makes room for one more chunk, within the limits that nc_set_var_chunk_cache set. (The cache itself forgets them once it

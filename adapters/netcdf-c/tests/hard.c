@@ -72,7 +72,7 @@ static void small_caches(void)
 
 /* --- Whole chunks, so large that they pass by a cache of the default size, between what is in it */
 
-static void passing_by(void)
+static void pass_by(int is_filtered)
 {
     enum { ROWS = 1100, COLUMNS = 900, CHUNK = 256 };
     const size_t len[2] = {ROWS, COLUMNS}, chunk[2] = {CHUNK, CHUNK};
@@ -80,6 +80,8 @@ static void passing_by(void)
     static int values[ROWS][COLUMNS], found[ROWS][COLUMNS], part[900][800];
     int ncid = create_file(url, NC_INT, 2, len, chunk);
 
+    if (is_filtered)
+        OK(nc_def_var_deflate(ncid, 0, 1, 1, 1));
     OK(nc_def_var_endian(ncid, 0, NC_ENDIAN_BIG));
     for (int round = 0; round < 6; round++) {
         for (int y = 0; y < ROWS; y++)
@@ -106,6 +108,16 @@ static void passing_by(void)
     OK(nc_get_var_int(ncid, 0, &found[0][0]));
     EXPECT(memcmp(found, values, sizeof values) == 0);
     OK(nc_close(ncid));
+}
+
+static void passing_by(void)
+{
+    pass_by(0);
+}
+
+static void passing_by_filtered(void)
+{
+    pass_by(1);
 }
 
 /* --- Strings that are NULL, written over others and read again */
@@ -424,7 +436,7 @@ static const struct {
     const char *name;
     void (*run)(void);
 } cases[] = {
-    {"small-caches", small_caches}, {"passing-by", passing_by}, {"null-strings", null_strings}, {"scalars", scalars},
+    {"small-caches", small_caches}, {"passing-by", passing_by}, {"passing-by-filtered", passing_by_filtered}, {"null-strings", null_strings}, {"scalars", scalars},
     {"many-dimensions", many_dimensions}, {"growing", growing},
     {"unwritable", unwritable_plain}, {"unwritable-filtered", unwritable_filtered},
     {"unwritable-full-cache", unwritable_full_cache}, {"large-chunk", large_chunk}, {"long-dimension", long_dimension},
