@@ -436,8 +436,8 @@ static const struct {
     const char *name;
     void (*run)(void);
 } cases[] = {
-    {"small-caches", small_caches}, {"passing-by", passing_by}, {"passing-by-filtered", passing_by_filtered}, {"null-strings", null_strings}, {"scalars", scalars},
-    {"many-dimensions", many_dimensions}, {"growing", growing},
+    {"small-caches", small_caches}, {"passing-by", passing_by}, {"passing-by-filtered", passing_by_filtered},
+    {"null-strings", null_strings}, {"scalars", scalars}, {"many-dimensions", many_dimensions}, {"growing", growing},
     {"unwritable", unwritable_plain}, {"unwritable-filtered", unwritable_filtered},
     {"unwritable-full-cache", unwritable_full_cache}, {"large-chunk", large_chunk}, {"long-dimension", long_dimension},
     {"quantized", quantized}, {"converted", converted}, {"characters", characters}, {"read-only", read_only},
