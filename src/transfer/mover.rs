@@ -10,6 +10,9 @@ use crate::variable::Variable;
 /// A transfer of this many bytes does not pass through the cache: what it would push out is worth more than what it leaves.
 const STREAM_BYTES: usize = 16 << 20;
 
+/// Chunks smaller than this do: what passes by the cache is waited for at the end of each chunk.
+const STREAM_CHUNK: usize = 64 << 10;
+
 /// The copies for boxes of one shape, prepared once for all boxes that have it.
 pub(super) struct Mover<'a> {
     variable: &'a Variable,
@@ -26,7 +29,7 @@ impl<'a> Mover<'a> {
         let mut copy = StridedCopy::default();
         // A chunk that is written to a buffer is used there at once.
         let is_kept = access == Access::Read || matches!(store.reader, Reader::Lending(_));
-        copy.set_streaming(is_kept && bytes >= STREAM_BYTES);
+        copy.set_streaming(is_kept && bytes >= STREAM_BYTES && variable.chunk_bytes() >= STREAM_CHUNK);
         Mover { variable, access, copy, fill: None }
     }
 
