@@ -111,13 +111,11 @@ impl<'a> Hyperslab<'a> {
     #[inline(always)]
     pub(crate) fn check(&self, dimensions: &'a [Dimension], access: Access) -> Result<Selection<'a>> {
         let rank = dimensions.len();
-        let start = match self.start {
-            None if rank > 0 => return Err(ErrorKind::NoStart.into()),
-            start => start.unwrap_or_default(),
-        };
-        if rank > 0
-            && [start.len(), self.count.map_or(rank, <[_]>::len), self.stride.map_or(rank, <[_]>::len)] != [rank; 3]
-        {
+        if rank == 0 {
+            return Ok(Selection { dimensions, start: &[], count: None, stride: None, is_nothing: false });
+        }
+        let start = self.start.ok_or(ErrorKind::NoStart)?;
+        if [start.len(), self.count.map_or(rank, <[_]>::len), self.stride.map_or(rank, <[_]>::len)] != [rank; 3] {
             return Err(ErrorKind::Argument("start, count and stride need one entry per dimension").into());
         }
         let mut selection = Selection { dimensions, start, count: self.count, stride: self.stride, is_nothing: false };
