@@ -13,8 +13,6 @@ pub struct Layout {
     first: usize,
     /// How much memory there is, in bytes.
     len: usize,
-    /// Whether no two elements share a byte.
-    is_disjoint: bool,
 }
 
 impl Layout {
@@ -31,7 +29,7 @@ impl Layout {
             }
             return Layout::strided(plan, &strides, 0, len);
         }
-        Ok(Layout { strides: None, first: 0, len, is_disjoint: true })
+        Ok(Layout { strides: None, first: 0, len })
     }
 
     /// Any strides, in memory of `len` bytes with the request's first element at `first`.
@@ -39,7 +37,7 @@ impl Layout {
     /// # Errors
     /// `Argument` if there is not one stride per dimension; `Memory` if an element lies outside of the memory.
     pub fn strided(plan: &Plan, strides: &[isize], first: usize, len: usize) -> Result<Self> {
-        let mut layout = Layout { strides: None, first, len, is_disjoint: true };
+        let mut layout = Layout { strides: None, first, len };
         let mut strides = dims::copied(strides.iter().copied())?;
         if plan.num_elements() > 0 {
             let (low, high) = reach(plan, &strides)?;
@@ -49,7 +47,6 @@ impl Layout {
             if !is_inside {
                 return Err(ErrorKind::Memory { len }.into());
             }
-            layout.is_disjoint = are_disjoint(plan, &strides);
             for (stride, dimension) in strides.iter_mut().zip(plan.dimensions()) {
                 if dimension.slice().descends() {
                     let steps = dimension.slice().count() - 1;
@@ -87,13 +84,25 @@ impl Layout {
         self.len
     }
 
-    /// Whether no two elements share a byte, so that they can be read at the same time. It may say no where it cannot tell.
-    pub(super) fn is_disjoint(&self) -> bool {
-        self.is_disjoint
-    }
-
-    pub(super) fn check_len(&self, len: usize) -> Result<()> {
-        if len == self.len { Ok(()) } else { Err(ErrorKind::Memory { len }.into()) }
+    /// Whether no two elements of the plan, which the layout was made for, share a byte, so that they can be read at the same
+    /// time: each stride steps over all that the smaller ones reach. It may say no where that is not so.
+    pub(super) fn is_disjoint(&self, plan: &Plan) -> bool {
+        let Some(strides) = &self.strides else { return true };
+        let axes = || {
+            let counts = plan.dimensions().iter().map(|dimension| dimension.slice().count());
+            let axes = strides.iter().map(|stride| stride.unsigned_abs()).zip(counts).enumerate();
+            axes.filter(|(_, (_, count))| *count > 1).map(|(d, (stride, count))| (stride, d, count))
+        };
+        let (mut end, mut done) = (plan.element_size(), None);
+        // The next one each time: by stride, and by dimension where strides are equal.
+        while let Some((stride, d, count)) = axes().filter(|&(stride, d, _)| Some((stride, d)) > done).min() {
+            if stride < end {
+                return false;
+            }
+            end = end.saturating_add(stride.saturating_mul(count - 1));
+            done = Some((stride, d));
+        }
+        true
     }
 }
 
@@ -111,26 +120,6 @@ fn reach(plan: &Plan, strides: &[isize]) -> Result<(usize, usize)> {
     Ok((low, high))
 }
 
-/// Whether each stride steps over all that the smaller ones reach. Takes the dimensions by ascending stride.
-fn are_disjoint(plan: &Plan, strides: &[isize]) -> bool {
-    let axes = || {
-        let counts = plan.dimensions().iter().map(|dimension| dimension.slice().count());
-        strides.iter().map(|stride| stride.unsigned_abs()).zip(counts).enumerate().filter(|(_, (_, count))| *count > 1)
-    };
-    let (mut end, mut done) = (plan.element_size(), None);
-    loop {
-        // The next one: by stride, and by dimension where strides are equal.
-        let next =
-            axes().map(|(d, (stride, count))| (stride, d, count)).filter(|axis| Some((axis.0, axis.1)) > done).min();
-        let Some((stride, d, count)) = next else { return true };
-        if stride < end {
-            return false;
-        }
-        end = end.saturating_add(stride.saturating_mul(count - 1));
-        done = Some((stride, d));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,7 +131,7 @@ mod tests {
         let variable = Variable::new(&[4, 3, 1], &[2, 2, 1], 4).unwrap();
         let slab = Hyperslab { start: Some(&[0; 3]), ..Default::default() };
         let plan = Plan::new(&variable, &slab, Access::Read).unwrap();
-        let disjoint = |strides: [isize; 3]| Layout::reaching(&plan, &strides).unwrap().is_disjoint();
+        let disjoint = |strides: [isize; 3]| Layout::reaching(&plan, &strides).unwrap().is_disjoint(&plan);
         assert!(disjoint([12, 4, 0]) && disjoint([4, 16, 0]) && disjoint([-100, 8, 1]));
         assert!(!disjoint([8, 4, 0]) && !disjoint([0, 4, 4]) && !disjoint([4, 4, 0]) && !disjoint([12, 3, 0]));
     }

@@ -93,8 +93,7 @@ impl Transfer<'_> {
     #[inline]
     pub fn read(&self, out: Destination<'_>, done: &mut usize) -> Result<()> {
         *done = 0;
-        self.layout.check_len(out.len())?;
-        check_copier(self.variable, self.store)?;
+        self.check(Access::Read, out.len())?;
         read::chunks(self, out, done)
     }
 
@@ -102,12 +101,12 @@ impl Transfer<'_> {
     /// the one after them failed. With one thread those after that were not tried.
     pub fn write(&self, data: Source<'_>, done: &mut usize) -> Result<()> {
         *done = 0;
-        self.layout.check_len(data.len())?;
-        check_copier(self.variable, self.store)?;
-        if self.plan.num_chunks() > 0 {
-            check_writable(self.store)?;
-        }
+        self.check(Access::Write, data.len())?;
         write::chunks(self, data, done)
+    }
+
+    fn check(&self, access: Access, len: usize) -> Result<()> {
+        check(self.variable, self.store, access, len, self.layout.len(), self.plan.num_chunks())
     }
 
     /// How many threads are to work.
@@ -115,7 +114,7 @@ impl Transfer<'_> {
         let may_share = self.threads > 1
             && self.store.is_concurrent()
             && self.variable.copier().is_none()
-            && (access == Access::Write || self.layout.is_disjoint());
+            && (access == Access::Write || self.layout.is_disjoint(self.plan));
         if may_share { self.threads.min(MAX_THREADS).min(self.plan.num_chunks()).max(1) } else { 1 }
     }
 
@@ -171,47 +170,53 @@ impl Piece<'_> {
     /// error, which names the chunk.
     #[inline]
     pub fn read(&self, store: &Store<'_>, out: Destination<'_>, done: &mut usize) -> Result<()> {
-        self.transfer(store, out.len(), done, || read::piece(self, store, out))
+        self.transfer(store, Access::Read, out.len(), done, || read::piece(self, store, out))
     }
 
     /// Writes the piece, if it is all of a request, from `data`, row-major without gaps. `done` is as for `read`.
     pub fn write(&self, store: &Store<'_>, data: Source<'_>, done: &mut usize) -> Result<()> {
-        check_writable(store)?;
-        self.transfer(store, data.len(), done, || write::piece(self, store, data))
+        self.transfer(store, Access::Write, data.len(), done, || write::piece(self, store, data))
     }
 
     #[inline]
     fn transfer(
         &self,
         store: &Store<'_>,
+        access: Access,
         len: usize,
         done: &mut usize,
         one: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         *done = 0;
-        if len != self.selected_bytes() {
-            return Err(ErrorKind::Memory { len }.into());
-        }
-        check_copier(self.variable(), store)?;
+        check(self.variable(), store, access, len, self.selected_bytes(), 1)?;
         one().map_err(|error| error.in_chunk(self.chunk_indices()))?;
         *done = 1;
         Ok(())
     }
 }
 
-/// Elements with a copier own what they point to, so they can only be copied where they are: in a chunk on loan.
+/// What has to hold before a chunk is asked for: that the memory has the length expected of it, and that the store can do what
+/// is asked of it.
 #[inline]
-fn check_copier(variable: &Variable, store: &Store<'_>) -> Result<()> {
-    match (variable.copier(), &store.reader) {
-        (Some(_), Reader::Filling(_)) => {
-            Err(ErrorKind::Argument("elements with a copier need a store that lends").into())
-        }
-        _ => Ok(()),
+fn check(
+    variable: &Variable,
+    store: &Store<'_>,
+    access: Access,
+    len: usize,
+    expected: usize,
+    num_chunks: usize,
+) -> Result<()> {
+    if len != expected {
+        return Err(ErrorKind::Memory { len }.into());
     }
-}
-
-fn check_writable(store: &Store<'_>) -> Result<()> {
-    if store.reader.is_writable() { Ok(()) } else { Err(ErrorKind::ReadOnly.into()) }
+    // Elements with a copier own what they point to, so they can only be copied where they are: in a chunk on loan.
+    if variable.copier().is_some() && matches!(store.reader, Reader::Filling(_)) {
+        return Err(ErrorKind::Argument("elements with a copier need a store that lends").into());
+    }
+    if access == Access::Write && num_chunks > 0 && !store.reader.is_writable() {
+        return Err(ErrorKind::ReadOnly.into());
+    }
+    Ok(())
 }
 
 #[cfg(test)]
