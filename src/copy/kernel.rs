@@ -51,34 +51,13 @@ pub(super) fn portable(unit: usize, swap: bool, is_transposed: bool, has_row: bo
     }
 }
 
-/// Calls `one` with the beginning of each unit.
-#[inline(always)]
-pub(super) fn for_each_unit(
-    source: *const u8,
-    destination: *mut u8,
-    rows: Rows,
-    mut one: impl FnMut(*const u8, *mut u8),
-) {
-    let (mut row_source, mut row_destination) = (source, destination);
-    for _ in 0..rows.along.count {
-        let (mut source, mut destination) = (row_source, row_destination);
-        for _ in 0..rows.row.count {
-            one(source, destination);
-            source = source.wrapping_offset(rows.row.source);
-            destination = destination.wrapping_offset(rows.row.destination);
-        }
-        row_source = row_source.wrapping_offset(rows.along.source);
-        row_destination = row_destination.wrapping_offset(rows.along.destination);
-    }
-}
-
 /// Units of any size.
 ///
 /// # Safety
 /// See [`Kernel`].
 pub(super) unsafe fn copy(source: *const u8, destination: *mut u8, unit: usize, rows: Rows) {
     // SAFETY: the caller's promise.
-    for_each_unit(source, destination, rows, |source, destination| unsafe {
+    rows.for_each_unit(source, destination, |source, destination| unsafe {
         destination.copy_from_nonoverlapping(source, unit);
     });
 }
@@ -89,7 +68,7 @@ pub(super) unsafe fn copy(source: *const u8, destination: *mut u8, unit: usize, 
 /// See [`Kernel`].
 unsafe fn sized<const UNIT: usize>(source: *const u8, destination: *mut u8, _: usize, rows: Rows) {
     // SAFETY: the caller's promise.
-    for_each_unit(source, destination, rows, |source, destination| unsafe {
+    rows.for_each_unit(source, destination, |source, destination| unsafe {
         destination.cast::<[u8; UNIT]>().write_unaligned(source.cast::<[u8; UNIT]>().read_unaligned());
     });
 }
@@ -103,7 +82,7 @@ pub(super) unsafe fn short(source: *const u8, destination: *mut u8, unit: usize,
     type Piece = [u8; 16];
     let last = unit - size_of::<Piece>();
     // SAFETY: the caller's promise; all pieces lie within the unit.
-    for_each_unit(source, destination, rows, |source, destination| unsafe {
+    rows.for_each_unit(source, destination, |source, destination| unsafe {
         let piece = |at: usize| {
             let bytes = source.add(at).cast::<Piece>().read_unaligned();
             destination.add(at).cast::<Piece>().write_unaligned(bytes);
@@ -154,9 +133,10 @@ unsafe fn word<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u
 #[inline(always)]
 pub(super) unsafe fn words<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, _: usize, rows: Rows) {
     let (mut source, mut destination) = (source, destination);
+    // Not by `for_each`: its closure would not be compiled for the instructions that the caller is compiled for.
     for _ in 0..rows.along.count {
         // SAFETY: the caller's promise, for each row.
-        unsafe { word_row::<W, SWAP>(source, destination, rows) };
+        unsafe { word_row::<W, SWAP>(source, destination, rows.row) };
         source = source.wrapping_offset(rows.along.source);
         destination = destination.wrapping_offset(rows.along.destination);
     }
@@ -191,8 +171,8 @@ unsafe fn transposed<W: Word, const SWAP: bool>(source: *const u8, destination: 
 /// # Safety
 /// As for [`Kernel`], of one row.
 #[inline(always)]
-unsafe fn word_row<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, rows: Rows) {
-    let (row, size) = (rows.row, size_of::<W>() as isize);
+pub(super) unsafe fn word_row<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, row: Axis) {
+    let size = size_of::<W>() as isize;
     let load = |i: isize, stride: isize| {
         // SAFETY: `i * stride` stays within the row, and unaligned access is asked for.
         let word = unsafe { source.wrapping_offset(i * stride).cast::<W>().read_unaligned() };

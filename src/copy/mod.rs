@@ -35,6 +35,9 @@ pub struct Axis {
 }
 
 impl Axis {
+    /// An axis of one.
+    const ONE: Axis = Axis { count: 1, source: 0, destination: 0 };
+
     /// The same axis in the opposite direction.
     #[must_use]
     pub fn reversed(self) -> Self {
@@ -193,7 +196,8 @@ impl StridedCopy {
         let first = closest(axes, |axis| axis.destination);
         axes[..=first].rotate_right(1);
         let second = closest(axes, |axis| axis.source);
-        let is_transposed = second > 0 && axes[second].source != 0 && axes[second].source.abs() < axes[0].source.abs();
+        let distance = |axis: Axis| axis.source.unsigned_abs();
+        let is_transposed = second > 0 && axes[second].source != 0 && distance(axes[second]) < distance(axes[0]);
         if is_transposed {
             axes[1..=second].rotate_right(1);
         }
@@ -243,13 +247,13 @@ impl StridedCopy {
     ) -> Result<()> {
         let elements = self.unit / self.element_size;
         self.for_each_rows(source, source_offset, destination, destination_offset, |source, destination, rows| {
-            rows.for_each(source, destination, |source, destination, row| {
-                for i in 0..row.count as isize {
-                    let from = source.wrapping_offset(i.wrapping_mul(row.source));
-                    copier(elements, from, destination.wrapping_offset(i.wrapping_mul(row.destination)))?;
+            let mut result = Ok(());
+            rows.for_each_unit(source, destination, |from, to| {
+                if result.is_ok() {
+                    result = copier(elements, from, to);
                 }
-                Ok(())
-            })
+            });
+            result
         })
     }
 
@@ -272,11 +276,10 @@ impl StridedCopy {
         }
         let mut source = source.pointer().wrapping_add(source_offset);
         let mut destination = destination.pointer().wrapping_add(destination_offset);
-        let once = Axis { count: 1, source: 0, destination: 0 };
         if self.axes.is_empty() {
-            return one(source, destination, Rows { row: once, along: once });
+            return one(source, destination, Rows::ONE);
         }
-        let axis = |i: usize| self.axes.get(i).copied().unwrap_or(once);
+        let axis = |i: usize| self.axes.get(i).copied().unwrap_or(Axis::ONE);
         let rows = Rows { row: axis(0), along: axis(1) };
         let outer = self.axes.get(2..).unwrap_or_default();
         if outer.is_empty() {
@@ -315,20 +318,25 @@ struct Rows {
 }
 
 impl Rows {
+    /// A single row, of a single unit.
+    const ONE: Rows = Rows { row: Axis::ONE, along: Axis::ONE };
+
     /// Calls `one` with the beginning of each row.
     #[inline(always)]
-    fn for_each(
-        self,
-        mut source: *const u8,
-        mut destination: *mut u8,
-        mut one: impl FnMut(*const u8, *mut u8, Axis) -> Result<()>,
-    ) -> Result<()> {
+    fn for_each(self, mut source: *const u8, mut destination: *mut u8, mut one: impl FnMut(*const u8, *mut u8)) {
         for _ in 0..self.along.count {
-            one(source, destination, self.row)?;
+            one(source, destination);
             source = source.wrapping_offset(self.along.source);
             destination = destination.wrapping_offset(self.along.destination);
         }
-        Ok(())
+    }
+
+    /// Calls `one` with the beginning of each unit.
+    #[inline(always)]
+    fn for_each_unit(self, source: *const u8, destination: *mut u8, mut one: impl FnMut(*const u8, *mut u8)) {
+        self.for_each(source, destination, |source, destination| {
+            Rows { row: Axis::ONE, along: self.row }.for_each(source, destination, &mut one);
+        });
     }
 }
 

@@ -74,16 +74,11 @@ unsafe fn words_avx2<W: Word, const SWAP: bool>(source: *const u8, destination: 
 /// `i*stride % LANES` of vector `i*stride / LANES`: one permutation, the same for all vectors, of which each contributes the
 /// lanes that are its own. A block that the row does not fill is done with masks, which touch nothing beyond the row.
 macro_rules! gather {
-    ($name:ident, $rows:ident, $word:ty, $mask:ty, $load:ident, $permute:ident, $store:ident, $swap:expr) => {
-        unsafe fn $name<const SWAP: bool>(source: *const u8, destination: *mut u8, unit: usize, rows: Rows) {
-            // SAFETY: `choose` has seen that the processor has these instructions; the rest is the caller's promise.
-            unsafe { $rows::<SWAP>(source, destination, unit, rows) }
-        }
-
+    ($name:ident, $word:ty, $mask:ty, $load:ident, $permute:ident, $store:ident, $swap:expr) => {
         /// # Safety
-        /// As for [`Kernel`], with rows as in `choose`.
+        /// See [`Kernel`]; rows are as in `choose`, and the processor has the features.
         #[target_feature(enable = "avx512f,avx512bw")]
-        unsafe fn $rows<const SWAP: bool>(source: *const u8, destination: *mut u8, _: usize, rows: Rows) {
+        unsafe fn $name<const SWAP: bool>(source: *const u8, destination: *mut u8, _: usize, rows: Rows) {
             const LANES: usize = 64 / size_of::<$word>();
             // By stride: for each result the lane it comes from, and for each vector the results that it has.
             const TABLES: [([$word; LANES], [$mask; 4]); 5] = {
@@ -115,9 +110,7 @@ macro_rules! gather {
             let finish = |vector| {
                 if SWAP { _mm512_shuffle_epi8(vector, _mm512_broadcast_i32x4($swap)) } else { vector }
             };
-            let (mut row_source, mut row_destination) = (source, destination);
-            for _ in 0..rows.along.count {
-                let (mut from, mut to) = (row_source, row_destination);
+            rows.for_each(source, destination, |mut from, mut to| {
                 for _ in 0..blocks {
                     let mut result = _mm512_setzero_si512();
                     for (v, &mask) in masks[..stride].iter().enumerate() {
@@ -140,16 +133,13 @@ macro_rules! gather {
                     // SAFETY: as above.
                     unsafe { $store(to.cast(), first(rest), finish(result)) };
                 }
-                row_source = row_source.wrapping_offset(rows.along.source);
-                row_destination = row_destination.wrapping_offset(rows.along.destination);
-            }
+            });
         }
     };
 }
 
 gather!(
     gather16,
-    gather16_rows,
     u16,
     u32,
     _mm512_maskz_loadu_epi16,
@@ -159,7 +149,6 @@ gather!(
 );
 gather!(
     gather32,
-    gather32_rows,
     u32,
     u16,
     _mm512_maskz_loadu_epi32,
@@ -179,6 +168,14 @@ const AHEAD: isize = 8;
 /// The bytes that memory and caches exchange at a time.
 const LINE: usize = 64;
 
+/// Where the whole lines of `len` bytes from `to` on begin and end; without any, both are 0. They can be written line by line
+/// only if they begin between words.
+#[inline(always)]
+fn lines(to: *mut u8, len: usize, word: usize) -> (usize, usize) {
+    let head = to.align_offset(LINE);
+    if head > len || !head.is_multiple_of(word) { (0, 0) } else { (head, head + (len - head) / LINE * LINE) }
+}
+
 /// Makes a kernel for long units, written past the cache: the lines that a store would fetch only to overwrite them are not
 /// fetched. `$line` copies one line to an aligned place.
 macro_rules! copy_past_cache {
@@ -191,16 +188,15 @@ macro_rules! copy_past_cache {
                 // SAFETY: the caller's promise.
                 return unsafe { kernel::short(source, destination, unit, rows) };
             }
-            kernel::for_each_unit(source, destination, rows, |source, destination| {
+            rows.for_each_unit(source, destination, |source, destination| {
                 let later = destination.wrapping_offset(rows.row.destination.wrapping_mul(AHEAD));
                 for shared in [later, later.wrapping_add(unit)] {
                     if !shared.addr().is_multiple_of(LINE) {
                         _mm_prefetch::<_MM_HINT_T0>(shared.cast());
                     }
                 }
-                // Whole lines; what comes before and after them is copied the ordinary way.
-                let head = destination.align_offset(LINE).min(unit);
-                let tail = head + (unit - head) / LINE * LINE;
+                // What comes before and after the lines is copied the ordinary way.
+                let (head, tail) = lines(destination, unit, 1);
                 // SAFETY: head, lines and tail make up the unit, and the lines are aligned.
                 unsafe {
                     if head > 0 {
@@ -220,83 +216,6 @@ macro_rules! copy_past_cache {
     };
 }
 
-/// Contiguous rows of words, swapped on their way past the cache.
-///
-/// # Safety
-/// See [`Kernel`]; words are contiguous on both sides, and the processor has the features.
-#[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn swap_past_cache<W: Word>(source: *const u8, destination: *mut u8, _: usize, rows: Rows) {
-    let size = size_of::<W>();
-    // Where each byte of a vector's 16-byte lane comes from.
-    let order: [u8; 16] = std::array::from_fn(|i| (i / size * size + size - 1 - i % size) as u8);
-    // SAFETY: the array has the size of a vector.
-    let order = _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(order.as_ptr().cast()) });
-    let swap = |from: *const u8, to: *mut u8, count: usize| {
-        let once = Axis { count: 1, source: 0, destination: 0 };
-        // SAFETY: a part of the row, as the caller promised.
-        unsafe { kernel::words::<W, true>(from, to, size, Rows { row: Axis { count, ..rows.row }, along: once }) };
-    };
-    let (mut from, mut to) = (source, destination);
-    for _ in 0..rows.along.count {
-        // Whole lines; words before and after them are swapped the ordinary way.
-        let len = rows.row.count * size;
-        let head = to.align_offset(LINE).min(len);
-        let head = if head.is_multiple_of(size) { head } else { len };
-        let tail = head + (len - head) / LINE * LINE;
-        swap(from, to, head / size);
-        for at in (head..tail).step_by(LINE) {
-            // SAFETY: within the row; the destination is the beginning of a line.
-            unsafe {
-                let line = _mm512_shuffle_epi8(_mm512_loadu_si512(from.add(at).cast()), order);
-                _mm512_stream_si512(to.add(at).cast(), line);
-            }
-        }
-        swap(from.wrapping_add(tail), to.wrapping_add(tail), (len - tail) / size);
-        from = from.wrapping_offset(rows.along.source);
-        to = to.wrapping_offset(rows.along.destination);
-    }
-    _mm_sfence();
-}
-
-/// Rows of one and the same word, written past the cache.
-///
-/// # Safety
-/// See [`Kernel`]; words are contiguous in the destination and one in the source.
-unsafe fn fill_past_cache<W: Word>(source: *const u8, destination: *mut u8, _: usize, rows: Rows) {
-    let size = size_of::<W>();
-    // SAFETY: the caller's promise: there is a word.
-    let words = [unsafe { source.cast::<W>().read_unaligned() }; 16];
-    // SAFETY: the array is no shorter than a vector.
-    let vector = unsafe { _mm_loadu_si128(words.as_ptr().cast()) };
-    let fill = |to: *mut u8, count: usize| {
-        let once = Axis { count: 1, source: 0, destination: 0 };
-        // SAFETY: a part of the row, as the caller promised.
-        unsafe { kernel::words::<W, false>(source, to, size, Rows { row: Axis { count, ..rows.row }, along: once }) };
-    };
-    let mut to = destination;
-    for _ in 0..rows.along.count {
-        let len = rows.row.count * size;
-        let head = to.align_offset(LINE).min(len);
-        let head = if head.is_multiple_of(size) { head } else { len };
-        let tail = head + (len - head) / LINE * LINE;
-        fill(to, head / size);
-        for at in (head..tail).step_by(16) {
-            // SAFETY: within the row, and aligned.
-            unsafe { _mm_stream_si128(to.add(at).cast(), vector) };
-        }
-        fill(to.wrapping_add(tail), (len - tail) / size);
-        to = to.wrapping_offset(rows.along.destination);
-    }
-    // SAFETY: every x86-64 has it.
-    unsafe { _mm_sfence() };
-}
-
-/// Whether every unit begins at the beginning of a line.
-fn starts_lines(destination: *mut u8, rows: Rows) -> bool {
-    let strides = rows.row.destination | rows.along.destination;
-    (destination.addr() | strides as usize).is_multiple_of(LINE)
-}
-
 copy_past_cache!(copy_past_cache_64, "avx512f", |from: *const u8, to: *mut u8| {
     _mm512_stream_si512(to.cast(), _mm512_loadu_si512(from.cast()));
 });
@@ -310,3 +229,65 @@ copy_past_cache!(copy_past_cache_16, "sse2", |from: *const u8, to: *mut u8| {
     _mm_stream_si128(to.add(2), c);
     _mm_stream_si128(to.add(3), d);
 });
+
+/// Whether every unit begins at the beginning of a line.
+fn starts_lines(destination: *mut u8, rows: Rows) -> bool {
+    let strides = rows.row.destination | rows.along.destination;
+    (destination.addr() | strides as usize).is_multiple_of(LINE)
+}
+
+/// Contiguous rows of words, swapped on their way past the cache.
+///
+/// # Safety
+/// See [`Kernel`]; words are contiguous on both sides, and the processor has the features.
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn swap_past_cache<W: Word>(source: *const u8, destination: *mut u8, size: usize, rows: Rows) {
+    // Where each byte of a vector's 16-byte lane comes from.
+    let order: [u8; 16] = std::array::from_fn(|i| (i / size * size + size - 1 - i % size) as u8);
+    // SAFETY: the array has the size of a vector.
+    let order = _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(order.as_ptr().cast()) });
+    rows.for_each(source, destination, |from, to| {
+        let len = rows.row.count * size;
+        let (head, tail) = lines(to, len, size);
+        // What comes before and after the lines is swapped the ordinary way.
+        for (begin, end) in [(0, head), (tail, len)] {
+            let words = Axis { count: (end - begin) / size, ..rows.row };
+            // SAFETY: a part of the row, as the caller promised.
+            unsafe { kernel::word_row::<W, true>(from.add(begin), to.add(begin), words) };
+        }
+        for at in (head..tail).step_by(LINE) {
+            // SAFETY: within the row; the destination is the beginning of a line.
+            unsafe {
+                let line = _mm512_shuffle_epi8(_mm512_loadu_si512(from.add(at).cast()), order);
+                _mm512_stream_si512(to.add(at).cast(), line);
+            }
+        }
+    });
+    _mm_sfence();
+}
+
+/// Rows of one and the same word, written past the cache.
+///
+/// # Safety
+/// See [`Kernel`]; words are contiguous in the destination and one in the source.
+unsafe fn fill_past_cache<W: Word>(source: *const u8, destination: *mut u8, size: usize, rows: Rows) {
+    // SAFETY: the caller's promise: there is a word.
+    let words = [unsafe { source.cast::<W>().read_unaligned() }; 16];
+    // SAFETY: the array is no shorter than a vector.
+    let vector = unsafe { _mm_loadu_si128(words.as_ptr().cast()) };
+    rows.for_each(source, destination, |from, to| {
+        let len = rows.row.count * size;
+        let (head, tail) = lines(to, len, size);
+        for (begin, end) in [(0, head), (tail, len)] {
+            let words = Axis { count: (end - begin) / size, ..rows.row };
+            // SAFETY: a part of the row, as the caller promised.
+            unsafe { kernel::word_row::<W, false>(from, to.add(begin), words) };
+        }
+        for at in (head..tail).step_by(16) {
+            // SAFETY: within the row, and aligned.
+            unsafe { _mm_stream_si128(to.add(at).cast(), vector) };
+        }
+    });
+    // SAFETY: every x86-64 has it.
+    unsafe { _mm_sfence() };
+}
