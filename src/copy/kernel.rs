@@ -22,6 +22,13 @@ pub(super) fn choose(unit: usize, swap: bool, is_transposed: bool, row: Option<&
     portable(unit, swap, is_transposed, row.is_some())
 }
 
+/// To be called after kernels that were chosen with `stream`.
+#[inline]
+pub(super) fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    super::simd::fence();
+}
+
 /// The kernel that every processor has.
 #[inline]
 pub(super) fn portable(unit: usize, swap: bool, is_transposed: bool, has_row: bool) -> Kernel {

@@ -10,6 +10,8 @@
 
 mod copier;
 mod kernel;
+#[cfg(target_arch = "x86_64")]
+mod lines;
 mod region;
 #[cfg(target_arch = "x86_64")]
 mod simd;
@@ -37,6 +39,16 @@ pub struct Axis {
 impl Axis {
     /// An axis of one.
     const ONE: Axis = Axis { count: 1, source: 0, destination: 0 };
+
+    /// Where the i-th place along the axis is, if these are the first.
+    #[inline(always)]
+    fn at(&self, source: *const u8, destination: *mut u8, i: usize) -> (*const u8, *mut u8) {
+        let i = i as isize;
+        (
+            source.wrapping_offset(i.wrapping_mul(self.source)),
+            destination.wrapping_offset(i.wrapping_mul(self.destination)),
+        )
+    }
 
     /// The same axis in the opposite direction.
     #[must_use]
@@ -232,7 +244,11 @@ impl StridedCopy {
             // overlap, because the destination is exclusive; the kernel was chosen for the unit.
             unsafe { (self.kernel)(source, destination, self.unit, rows) };
             Ok(())
-        })
+        })?;
+        if self.stream {
+            kernel::fence();
+        }
+        Ok(())
     }
 
     /// Copies one box as [`run`](Self::run) does, but leaves the elements to a copier of the caller's: it is given the

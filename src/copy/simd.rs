@@ -3,20 +3,20 @@
 use std::arch::x86_64::*;
 
 use super::kernel::{self, Kernel, Word};
+use super::lines::{self, LINE, Row};
 use super::{Axis, Rows};
 
 /// The kernel for such rows, if there is one better than the portable ones.
 #[inline]
 pub(super) fn choose(unit: usize, swap: bool, row: Option<&Axis>, stream: bool) -> Option<Kernel> {
     // Miri does not know such stores.
-    let are_lines = |row: &Axis| unit > 0 && unit.is_multiple_of(LINE) && row.destination.unsigned_abs() <= 4 * unit;
-    if stream && (unit >= STREAM_UNIT || row.is_some_and(are_lines)) && !cfg!(miri) {
-        return Some(if is_x86_feature_detected!("avx512f") { copy_past_cache_64 } else { copy_past_cache_16 });
+    if stream && unit >= STREAM_UNIT && !cfg!(miri) {
+        return Some(if has_avx512() { copy_past_cache } else { copy_past_cache_sse2 });
     }
     let (size, row) = (unit as isize, row?);
-    let has_avx512 = || is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
+    let stream = stream && unit * row.count >= STREAM_UNIT;
     let is_contiguous = row.source == size && row.destination == size;
-    if swap && is_contiguous && stream && unit * row.count >= STREAM_UNIT && has_avx512() {
+    if swap && is_contiguous && stream && has_avx512() {
         return match unit {
             2 => Some(swap_past_cache::<u16>),
             4 => Some(swap_past_cache::<u32>),
@@ -24,7 +24,7 @@ pub(super) fn choose(unit: usize, swap: bool, row: Option<&Axis>, stream: bool) 
             _ => None,
         };
     }
-    if stream && row.source == 0 && row.destination == size && unit * row.count >= STREAM_UNIT && !cfg!(miri) {
+    if stream && row.source == 0 && row.destination == size && !cfg!(miri) {
         return match (unit, swap) {
             (1, _) => Some(fill_past_cache::<u8>),
             (2, false) => Some(fill_past_cache::<u16>),
@@ -33,14 +33,33 @@ pub(super) fn choose(unit: usize, swap: bool, row: Option<&Axis>, stream: bool) 
             _ => None,
         };
     }
+    if unit >= NEAR_UNIT && !swap && has_avx512() {
+        return Some(copy_near);
+    }
     // Up to this distance the permutation was measured to be faster than loading word by word, by 1.4 to 2.5 times.
-    let is_gather = row.destination == size && row.source > size && row.source <= 8 && row.source % size == 0;
-    if is_gather && row.count >= 4 && has_avx512() {
+    let is_gather = row.destination == size && row.source > size && row.source % size == 0;
+    if is_gather && row.source <= if stream { 4 * size } else { 8 } && row.count >= 4 && has_avx512() {
+        match (unit, swap, stream) {
+            (2, false, false) => return Some(gather16::near::<false>),
+            (2, true, false) => return Some(gather16::near::<true>),
+            (4, false, false) => return Some(gather32::near::<false>),
+            (4, true, false) => return Some(gather32::near::<true>),
+            (2, false, true) => return Some(gather16::past_cache::<false>),
+            (2, true, true) => return Some(gather16::past_cache::<true>),
+            (4, false, true) => return Some(gather32::past_cache::<false>),
+            (4, true, true) => return Some(gather32::past_cache::<true>),
+            (8, false, true) => return Some(gather64::past_cache::<false>),
+            (8, true, true) => return Some(gather64::past_cache::<true>),
+            _ => {}
+        }
+    }
+    let is_apart = row.destination == size && row.source % size == 0 && (5..=16).contains(&(row.source / size));
+    if is_apart && !cfg!(miri) {
         match (unit, swap) {
-            (2, false) => return Some(gather16::<false>),
-            (2, true) => return Some(gather16::<true>),
-            (4, false) => return Some(gather32::<false>),
-            (4, true) => return Some(gather32::<true>),
+            (4, false) => return Some(words_apart::<u32, false>),
+            (4, true) => return Some(words_apart::<u32, true>),
+            (8, false) => return Some(words_apart::<u64, false>),
+            (8, true) => return Some(words_apart::<u64, true>),
             _ => {}
         }
     }
@@ -58,6 +77,18 @@ pub(super) fn choose(unit: usize, swap: bool, row: Option<&Axis>, stream: bool) 
     }
 }
 
+/// What is chosen for units past the cache by a processor without such vectors; tests ask, because it is seldom chosen.
+#[cfg(test)]
+pub(super) fn past_cache_sse2(unit: usize) -> Option<Kernel> {
+    (unit >= STREAM_UNIT && !cfg!(miri)).then_some(copy_past_cache_sse2 as Kernel)
+}
+
+/// Whether the processor has what kernels with 64-byte vectors need.
+#[inline]
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw")
+}
+
 /// The portable kernel, for a compiler that knows of these instructions.
 ///
 /// # Safety
@@ -68,19 +99,20 @@ unsafe fn words_avx2<W: Word, const SWAP: bool>(source: *const u8, destination: 
     unsafe { kernel::words::<W, SWAP>(source, destination, unit, rows) };
 }
 
-/// Makes a kernel that gathers words that are 2 to 4 words apart.
+/// Makes kernels that gather words that are 2 to 4 words apart, through the cache and past it.
 ///
-/// A block of LANES results lies in `stride` vectors of the source, one after another. Lane `i` of the result is lane
+/// A line of LANES results lies in `stride` vectors of the source, one after another. Lane `i` of the result is lane
 /// `i*stride % LANES` of vector `i*stride / LANES`: one permutation, the same for all vectors, of which each contributes the
-/// lanes that are its own. A block that the row does not fill is done with masks, which touch nothing beyond the row.
+/// lanes that are its own. Less than a line is done with masks, which touch nothing beyond the row.
 macro_rules! gather {
-    ($name:ident, $word:ty, $mask:ty, $load:ident, $permute:ident, $store:ident, $swap:expr) => {
-        /// # Safety
-        /// See [`Kernel`]; rows are as in `choose`, and the processor has the features.
-        #[target_feature(enable = "avx512f,avx512bw")]
-        unsafe fn $name<const SWAP: bool>(source: *const u8, destination: *mut u8, _: usize, rows: Rows) {
-            const LANES: usize = 64 / size_of::<$word>();
-            // By stride: for each result the lane it comes from, and for each vector the results that it has.
+    ($module:ident, $word:ty, $mask:ty, $load:ident, $permute:ident, $store:ident, $order:expr) => {
+        mod $module {
+            use super::*;
+
+            const SIZE: usize = size_of::<$word>();
+            const LANES: usize = LINE / SIZE;
+
+            /// By stride: for each result the lane it comes from, and for each vector the results that it has.
             const TABLES: [([$word; LANES], [$mask; 4]); 5] = {
                 let mut tables = [([0; LANES], [0; 4]); 5];
                 let mut stride = 1;
@@ -95,45 +127,134 @@ macro_rules! gather {
                 }
                 tables
             };
-            let row = rows.row;
-            let stride = row.source as usize / size_of::<$word>();
-            let (lanes, masks) = &TABLES[stride];
-            let first = |n: usize| if n >= LANES { <$mask>::MAX } else { (1 << n) - 1 };
-            // A row of n words spans (n - 1) * stride + 1 of the source, of which a block needs LANES * stride.
-            let span = (row.count - 1) * stride + 1;
-            let blocks = span / (LANES * stride);
-            let (rest, rest_span) = (row.count - blocks * LANES, span - blocks * LANES * stride);
-            let rest_masks: [$mask; 4] = std::array::from_fn(|v| first(rest_span.saturating_sub(v * LANES)));
-            let rest_vectors = rest_span.div_ceil(LANES);
-            // SAFETY: the array has the size of a vector.
-            let permutation = unsafe { _mm512_loadu_si512(lanes.as_ptr().cast()) };
-            let finish = |vector| {
-                if SWAP { _mm512_shuffle_epi8(vector, _mm512_broadcast_i32x4($swap)) } else { vector }
-            };
-            rows.for_each(source, destination, |mut from, mut to| {
-                for _ in 0..blocks {
-                    let mut result = _mm512_setzero_si512();
-                    for (v, &mask) in masks[..stride].iter().enumerate() {
-                        // SAFETY: the block's vectors lie within the row.
-                        let vector = unsafe { _mm512_loadu_si512(from.add(v * 64).cast()) };
-                        result = $permute(result, mask, permutation, vector);
-                    }
-                    // SAFETY: the destination has room for the row, of which this is a block.
-                    unsafe { _mm512_storeu_si512(to.cast(), finish(result)) };
-                    from = from.wrapping_add(LANES * stride * size_of::<$word>());
-                    to = to.wrapping_add(64);
+
+            /// The gather of one stride.
+            struct Gather<const SWAP: bool> {
+                stride: usize,
+                permutation: __m512i,
+                masks: &'static [$mask; 4],
+            }
+
+            /// The first words of a vector.
+            fn first(n: usize) -> $mask {
+                if n >= LANES { <$mask>::MAX } else { (1 << n) - 1 }
+            }
+
+            impl<const SWAP: bool> Gather<SWAP> {
+                #[inline]
+                #[target_feature(enable = "avx512f,avx512bw")]
+                fn new(row: Axis) -> Self {
+                    let stride = row.source as usize / SIZE;
+                    let (lanes, masks) = &TABLES[stride];
+                    // SAFETY: the array has the size of a vector.
+                    let permutation = unsafe { _mm512_loadu_si512(lanes.as_ptr().cast()) };
+                    Gather { stride, permutation, masks }
                 }
-                if rest > 0 {
+
+                /// How many words of the source so many results span.
+                #[inline]
+                fn span(&self, count: usize) -> usize {
+                    (count - 1) * self.stride + 1
+                }
+
+                #[inline]
+                #[target_feature(enable = "avx512f,avx512bw")]
+                fn finish(vector: __m512i) -> __m512i {
+                    if SWAP { _mm512_shuffle_epi8(vector, _mm512_broadcast_i32x4($order)) } else { vector }
+                }
+
+                /// A line of results.
+                ///
+                /// # Safety
+                /// There are as many words at `from`, and one after them.
+                #[inline]
+                #[target_feature(enable = "avx512f,avx512bw")]
+                unsafe fn line(&self, from: *const u8) -> __m512i {
                     let mut result = _mm512_setzero_si512();
-                    for v in 0..rest_vectors {
-                        // SAFETY: the mask leaves out what lies beyond the row.
-                        let vector = unsafe { $load(rest_masks[v], from.wrapping_add(v * 64).cast()) };
-                        result = $permute(result, masks[v], permutation, vector);
+                    for (v, &mask) in self.masks[..self.stride].iter().enumerate() {
+                        // SAFETY: a word follows the line, so its vectors lie within the row.
+                        let vector = unsafe { _mm512_loadu_si512(from.add(v * LINE).cast()) };
+                        result = $permute(result, mask, self.permutation, vector);
+                    }
+                    Self::finish(result)
+                }
+
+                /// Up to a line of results. `loads` tells which words of each of the source's vectors to load.
+                ///
+                /// # Safety
+                /// There are such words at `from`.
+                #[inline]
+                #[target_feature(enable = "avx512f,avx512bw")]
+                unsafe fn part(&self, from: *const u8, vectors: usize, loads: impl Fn(usize) -> $mask) -> __m512i {
+                    let mut result = _mm512_setzero_si512();
+                    for v in 0..vectors {
+                        // SAFETY: the mask leaves out what lies beyond the part.
+                        let vector = unsafe { $load(loads(v), from.wrapping_add(v * LINE).cast()) };
+                        result = $permute(result, self.masks[v], self.permutation, vector);
+                    }
+                    Self::finish(result)
+                }
+            }
+
+            /// Through the cache.
+            ///
+            /// # Safety
+            /// See [`Kernel`]; rows are as in `choose`, and the processor has the features.
+            #[target_feature(enable = "avx512f,avx512bw")]
+            pub(super) unsafe fn near<const SWAP: bool>(source: *const u8, destination: *mut u8, _: usize, rows: Rows) {
+                let gather = Gather::<SWAP>::new(rows.row);
+                // All lines but the last have a word that follows them.
+                let lines = (rows.row.count - 1) / LANES;
+                let rest = rows.row.count - lines * LANES;
+                let (span, stores) = (gather.span(rest), first(rest));
+                let loads: [$mask; 4] = std::array::from_fn(|v| first(span.saturating_sub(v * LANES)));
+                let vectors = span.div_ceil(LANES);
+                rows.for_each(source, destination, |mut from, mut to| {
+                    for _ in 0..lines {
+                        // SAFETY: the caller's promise, of a part of the row.
+                        unsafe { _mm512_storeu_si512(to.cast(), gather.line(from)) };
+                        from = from.wrapping_add(LINE * gather.stride);
+                        to = to.wrapping_add(LINE);
                     }
                     // SAFETY: as above.
-                    unsafe { $store(to.cast(), first(rest), finish(result)) };
+                    unsafe { $store(to.cast(), stores, gather.part(from, vectors, |v| loads[v])) };
+                });
+            }
+
+            /// Past the cache.
+            ///
+            /// # Safety
+            /// See [`near`].
+            #[target_feature(enable = "avx512f,avx512bw")]
+            pub(super) unsafe fn past_cache<const SWAP: bool>(
+                source: *const u8,
+                destination: *mut u8,
+                unit: usize,
+                rows: Rows,
+            ) {
+                if !are_words(destination, rows, SIZE) {
+                    // SAFETY: the caller's promise.
+                    return unsafe { near::<SWAP>(source, destination, unit, rows) };
                 }
-            });
+                let gather = Gather::<SWAP>::new(rows.row);
+                let row = Row { len: rows.row.count * SIZE, stride: gather.stride, word: SIZE };
+                // SAFETY: `lines::write` sees to that a word follows, and that the line is one of the memory's.
+                let line = |from, to: *mut u8| unsafe { _mm512_stream_si512(to.cast(), gather.line(from)) };
+                let part = |from, to: *mut u8, bytes| {
+                    let span = gather.span(bytes / SIZE);
+                    // SAFETY: the row has as many words, and room for as many bytes; a whole line is one of the memory's.
+                    unsafe {
+                        let result = gather.part(from, span.div_ceil(LANES), |v| first(span - v * LANES));
+                        if bytes == LINE {
+                            _mm512_stream_si512(to.cast(), result);
+                        } else {
+                            $store(to.cast(), first(bytes / SIZE), result);
+                        }
+                    }
+                };
+                // SAFETY: the caller's promise; all rows begin between words.
+                unsafe { lines::write(source, destination, rows.along, row, line, part) };
+            }
         }
     };
 }
@@ -156,79 +277,159 @@ gather!(
     _mm512_mask_storeu_epi32,
     _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3)
 );
+gather!(
+    gather64,
+    u64,
+    u8,
+    _mm512_maskz_loadu_epi64,
+    _mm512_mask_permutexvar_epi64,
+    _mm512_mask_storeu_epi64,
+    _mm_set_epi8(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7)
+);
+
+/// Orders what was stored past the cache before all that is stored later.
+#[inline]
+pub(super) fn fence() {
+    // SAFETY: every x86-64 has it.
+    unsafe { _mm_sfence() };
+}
+
+/// Words further apart, in rows on pages of their own.
+///
+/// # Safety
+/// See [`Kernel`]; words are contiguous in the destination and whole words apart in the source.
+unsafe fn words_apart<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, size: usize, rows: Rows) {
+    let row = Row { len: rows.row.count * size, stride: rows.row.source as usize / size, word: size };
+    if !are_words(destination, rows, size) || !row.is_in_lanes(rows.along) {
+        // SAFETY: the caller's promise.
+        return unsafe { kernel::words::<W, SWAP>(source, destination, size, rows) };
+    }
+    let part = |from: *const u8, to: *mut u8, bytes: usize| {
+        for i in 0..bytes / size_of::<W>() {
+            // SAFETY: within the row, as the caller promised.
+            unsafe {
+                let word = from.cast::<W>().wrapping_add(i * row.stride).read_unaligned();
+                to.cast::<W>().add(i).write_unaligned(if SWAP { word.swapped() } else { word });
+            }
+        }
+    };
+    // SAFETY: the caller's promise; the rows begin between words.
+    unsafe { lines::write(source, destination, rows.along, row, |from, to| part(from, to, LINE), part) };
+}
+
+/// Whether all rows begin at multiples of the word.
+fn are_words(destination: *mut u8, rows: Rows, word: usize) -> bool {
+    (destination.addr() | rows.along.destination as usize).is_multiple_of(word)
+}
 
 /// Units shorter than this gain nothing, unless they are whole lines close to each other: lines here and there take longer
 /// past the cache than through it.
-const STREAM_UNIT: usize = 512;
+const STREAM_UNIT: usize = LINE;
 
-/// How many units ahead the lines are asked for that a unit shares with its neighbours: they do go through the cache, and
-/// what is written after them waits for them.
-const AHEAD: isize = 8;
+const FEW_LINES: usize = 4 * LINE;
 
-/// The bytes that memory and caches exchange at a time.
-const LINE: usize = 64;
-
-/// Where the whole lines of `len` bytes from `to` on begin and end; without any, both are 0. They can be written line by line
-/// only if they begin between words.
-#[inline(always)]
-fn lines(to: *mut u8, len: usize, word: usize) -> (usize, usize) {
-    let head = to.align_offset(LINE);
-    if head > len || !head.is_multiple_of(word) { (0, 0) } else { (head, head + (len - head) / LINE * LINE) }
+/// The first bytes of a vector.
+#[inline]
+fn first_bytes(n: usize) -> u64 {
+    if n >= LINE { u64::MAX } else { (1 << n) - 1 }
 }
 
-/// Makes a kernel for long units, written past the cache: the lines that a store would fetch only to overwrite them are not
-/// fetched. `$line` copies one line to an aligned place.
-macro_rules! copy_past_cache {
-    ($name:ident, $feature:literal, $line:expr) => {
-        /// # Safety
-        /// See [`Kernel`]; the processor has the feature.
-        #[target_feature(enable = $feature)]
-        unsafe fn $name(source: *const u8, destination: *mut u8, unit: usize, rows: Rows) {
-            if unit < STREAM_UNIT && !starts_lines(destination, rows) {
-                // SAFETY: the caller's promise.
-                return unsafe { kernel::short(source, destination, unit, rows) };
-            }
-            rows.for_each_unit(source, destination, |source, destination| {
-                let later = destination.wrapping_offset(rows.row.destination.wrapping_mul(AHEAD));
-                for shared in [later, later.wrapping_add(unit)] {
-                    if !shared.addr().is_multiple_of(LINE) {
-                        _mm_prefetch::<_MM_HINT_T0>(shared.cast());
-                    }
-                }
-                // What comes before and after the lines is copied the ordinary way.
-                let (head, tail) = lines(destination, unit, 1);
-                // SAFETY: head, lines and tail make up the unit, and the lines are aligned.
-                unsafe {
-                    if head > 0 {
-                        destination.copy_from_nonoverlapping(source, head);
-                    }
-                    for at in (head..tail).step_by(LINE) {
-                        $line(source.add(at), destination.add(at));
-                    }
-                    if tail < unit {
-                        destination.add(tail).copy_from_nonoverlapping(source.add(tail), unit - tail);
-                    }
-                }
-            });
-            // Such stores are not ordered with others until they are told to be.
-            _mm_sfence();
-        }
+/// Long units and units of whole lines, past the cache: lines that a store would fetch only to overwrite them are not fetched.
+///
+/// # Safety
+/// See [`Kernel`]; the processor has the features.
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn copy_past_cache(source: *const u8, destination: *mut u8, unit: usize, rows: Rows) {
+    // SAFETY: the row has room for the line, which is one of the memory's.
+    let line =
+        |from: *const u8, to: *mut u8| unsafe { _mm512_stream_si512(to.cast(), _mm512_loadu_si512(from.cast())) };
+    let part = |from: *const u8, to: *mut u8, bytes: usize| {
+        // SAFETY: the masks leave out what lies beyond the row.
+        unsafe {
+            _mm512_mask_storeu_epi8(
+                to.cast(),
+                first_bytes(bytes),
+                _mm512_maskz_loadu_epi8(first_bytes(bytes), from.cast()),
+            )
+        };
     };
+    // SAFETY: the caller's promise.
+    unsafe { copy_lines(source, destination, unit, rows, line, part) };
 }
 
-copy_past_cache!(copy_past_cache_64, "avx512f", |from: *const u8, to: *mut u8| {
-    _mm512_stream_si512(to.cast(), _mm512_loadu_si512(from.cast()));
-});
+/// [`copy_past_cache`] for any x86-64.
+///
+/// # Safety
+/// See [`Kernel`].
+unsafe fn copy_past_cache_sse2(source: *const u8, destination: *mut u8, unit: usize, rows: Rows) {
+    // SAFETY: every x86-64 has these; the row has room for the line, which is one of the memory's.
+    let line = |from: *const u8, to: *mut u8| unsafe {
+        let (from, to) = (from.cast::<__m128i>(), to.cast::<__m128i>());
+        let (a, b) = (_mm_loadu_si128(from), _mm_loadu_si128(from.add(1)));
+        let (c, d) = (_mm_loadu_si128(from.add(2)), _mm_loadu_si128(from.add(3)));
+        _mm_stream_si128(to, a);
+        _mm_stream_si128(to.add(1), b);
+        _mm_stream_si128(to.add(2), c);
+        _mm_stream_si128(to.add(3), d);
+    };
+    // SAFETY: the row has room for as many bytes.
+    let part = |from: *const u8, to: *mut u8, bytes: usize| unsafe { to.copy_from_nonoverlapping(from, bytes) };
+    // SAFETY: the caller's promise.
+    unsafe { copy_lines(source, destination, unit, rows, line, part) };
+}
 
-copy_past_cache!(copy_past_cache_16, "sse2", |from: *const u8, to: *mut u8| {
-    let (from, to) = (from.cast::<__m128i>(), to.cast::<__m128i>());
-    let (a, b) = (_mm_loadu_si128(from), _mm_loadu_si128(from.add(1)));
-    let (c, d) = (_mm_loadu_si128(from.add(2)), _mm_loadu_si128(from.add(3)));
-    _mm_stream_si128(to, a);
-    _mm_stream_si128(to.add(1), b);
-    _mm_stream_si128(to.add(2), c);
-    _mm_stream_si128(to.add(3), d);
-});
+/// Copies units line by line.
+///
+/// # Safety
+/// See [`Kernel`] and [`lines::write`].
+#[inline(always)]
+unsafe fn copy_lines(
+    source: *const u8,
+    destination: *mut u8,
+    unit: usize,
+    rows: Rows,
+    line: impl Fn(*const u8, *mut u8),
+    part: impl Fn(*const u8, *mut u8, usize),
+) {
+    if unit <= FEW_LINES && unit.is_multiple_of(LINE) && starts_lines(destination, rows) {
+        return rows.for_each_unit(source, destination, |from, to| {
+            for at in (0..unit).step_by(LINE) {
+                line(from.wrapping_add(at), to.wrapping_add(at));
+            }
+        });
+    }
+    let row = Row { len: unit, stride: 1, word: 1 };
+    rows.for_each(source, destination, |source, destination| {
+        // SAFETY: the caller's promise.
+        unsafe { lines::write(source, destination, rows.row, row, &line, &part) };
+    });
+}
+
+/// Units from here on are copied so; those of fewer bytes were slower.
+const NEAR_UNIT: usize = 512;
+
+/// How many units ahead of the one that is copied lines are asked for, on either side.
+const NEXT: isize = 2;
+
+/// Units of a few lines, through the cache.
+///
+/// # Safety
+/// See [`Kernel`]; units have a line at least, and the processor has the features.
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn copy_near(source: *const u8, destination: *mut u8, unit: usize, rows: Rows) {
+    rows.for_each_unit(source, destination, |from, to| {
+        let copy_line = |at: usize| {
+            let next = from.wrapping_offset(NEXT * rows.row.source).wrapping_add(at);
+            let next_to = to.wrapping_offset(NEXT * rows.row.destination).wrapping_add(at);
+            _mm_prefetch::<_MM_HINT_T0>(next.cast());
+            _mm_prefetch::<_MM_HINT_ET0>(next_to.cast());
+            // SAFETY: within the unit.
+            unsafe { _mm512_storeu_si512(to.add(at).cast(), _mm512_loadu_si512(from.add(at).cast())) };
+        };
+        (0..unit - LINE).step_by(LINE).for_each(copy_line);
+        copy_line(unit - LINE);
+    });
+}
 
 /// Whether every unit begins at the beginning of a line.
 fn starts_lines(destination: *mut u8, rows: Rows) -> bool {
@@ -242,52 +443,54 @@ fn starts_lines(destination: *mut u8, rows: Rows) -> bool {
 /// See [`Kernel`]; words are contiguous on both sides, and the processor has the features.
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn swap_past_cache<W: Word>(source: *const u8, destination: *mut u8, size: usize, rows: Rows) {
+    if !are_words(destination, rows, size) {
+        // SAFETY: the caller's promise.
+        return unsafe { words_avx2::<W, true>(source, destination, size, rows) };
+    }
     // Where each byte of a vector's 16-byte lane comes from.
     let order: [u8; 16] = std::array::from_fn(|i| (i / size * size + size - 1 - i % size) as u8);
     // SAFETY: the array has the size of a vector.
     let order = _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(order.as_ptr().cast()) });
-    rows.for_each(source, destination, |from, to| {
-        let len = rows.row.count * size;
-        let (head, tail) = lines(to, len, size);
-        // What comes before and after the lines is swapped the ordinary way.
-        for (begin, end) in [(0, head), (tail, len)] {
-            let words = Axis { count: (end - begin) / size, ..rows.row };
-            // SAFETY: a part of the row, as the caller promised.
-            unsafe { kernel::word_row::<W, true>(from.add(begin), to.add(begin), words) };
+    let line = |from: *const u8, to: *mut u8| {
+        // SAFETY: the row has room for the line, which is one of the memory's.
+        unsafe { _mm512_stream_si512(to.cast(), _mm512_shuffle_epi8(_mm512_loadu_si512(from.cast()), order)) };
+    };
+    let part = |from: *const u8, to: *mut u8, bytes: usize| {
+        // SAFETY: the masks leave out what lies beyond the row.
+        unsafe {
+            let vector = _mm512_maskz_loadu_epi8(first_bytes(bytes), from.cast());
+            _mm512_mask_storeu_epi8(to.cast(), first_bytes(bytes), _mm512_shuffle_epi8(vector, order));
         }
-        for at in (head..tail).step_by(LINE) {
-            // SAFETY: within the row; the destination is the beginning of a line.
-            unsafe {
-                let line = _mm512_shuffle_epi8(_mm512_loadu_si512(from.add(at).cast()), order);
-                _mm512_stream_si512(to.add(at).cast(), line);
-            }
-        }
-    });
-    _mm_sfence();
+    };
+    let row = Row { len: rows.row.count * size, stride: 1, word: size };
+    // SAFETY: the caller's promise; the rows begin between words.
+    unsafe { lines::write(source, destination, rows.along, row, line, part) };
 }
 
-/// Rows of one and the same word, written past the cache.
+/// Rows of one word over and over, written past the cache.
 ///
 /// # Safety
 /// See [`Kernel`]; words are contiguous in the destination and one in the source.
 unsafe fn fill_past_cache<W: Word>(source: *const u8, destination: *mut u8, size: usize, rows: Rows) {
-    // SAFETY: the caller's promise: there is a word.
-    let words = [unsafe { source.cast::<W>().read_unaligned() }; 16];
-    // SAFETY: the array is no shorter than a vector.
-    let vector = unsafe { _mm_loadu_si128(words.as_ptr().cast()) };
-    rows.for_each(source, destination, |from, to| {
-        let len = rows.row.count * size;
-        let (head, tail) = lines(to, len, size);
-        for (begin, end) in [(0, head), (tail, len)] {
-            let words = Axis { count: (end - begin) / size, ..rows.row };
-            // SAFETY: a part of the row, as the caller promised.
-            unsafe { kernel::word_row::<W, false>(from, to.add(begin), words) };
+    if !are_words(destination, rows, size) {
+        // SAFETY: the caller's promise.
+        return unsafe { kernel::words::<W, false>(source, destination, size, rows) };
+    }
+    let line = |from: *const u8, to: *mut u8| {
+        // SAFETY: the caller's promise: there is a word.
+        let words = [unsafe { from.cast::<W>().read_unaligned() }; 16];
+        for i in 0..LINE / 16 {
+            // SAFETY: every x86-64 has these, and the array is no shorter than a vector; the row has room for the line, which is
+            // one of the memory's.
+            unsafe { _mm_stream_si128(to.cast::<__m128i>().add(i), _mm_loadu_si128(words.as_ptr().cast())) };
         }
-        for at in (head..tail).step_by(16) {
-            // SAFETY: within the row, and aligned.
-            unsafe { _mm_stream_si128(to.add(at).cast(), vector) };
-        }
-    });
-    // SAFETY: every x86-64 has it.
-    unsafe { _mm_sfence() };
+    };
+    let part = |from: *const u8, to: *mut u8, bytes: usize| {
+        let words = Axis { count: bytes / size, ..rows.row };
+        // SAFETY: a part of the row, as the caller promised.
+        unsafe { kernel::word_row::<W, false>(from, to, words) };
+    };
+    let row = Row { len: rows.row.count * size, stride: 0, word: size };
+    // SAFETY: the caller's promise; the rows begin between words.
+    unsafe { lines::write(source, destination, rows.along, row, line, part) };
 }

@@ -6,15 +6,23 @@ fn run(copy: &StridedCopy, source: &[u8], from: usize, destination: &mut [MaybeU
     copy.run(source.into(), from, &mut destination.into(), to)
 }
 
-/// Copies `shape` elements between two row-major arrays with the kernel for this processor and with the portable one,
-/// and compares with one loop over all bytes.
+/// Copies elements between two arrays with every kernel there is for them, through the cache and past it, and compares with one
+/// loop over all bytes.
 fn check(element_size: usize, swap: Option<usize>, axes: &[(usize, isize, isize)]) {
     let axes: Vec<Axis> =
         axes.iter().map(|&(count, source, destination)| Axis { count, source, destination }).collect();
-    let copy = StridedCopy::new(element_size, swap, axes.iter().copied()).unwrap();
-    let mut portable = StridedCopy::new(element_size, swap, axes.iter().copied()).unwrap();
-    let has_row = !portable.axes.is_empty();
-    portable.kernel = kernel::portable(portable.unit, swap.is_some(), portable.is_transposed, has_row);
+    let prepared = |stream: bool| {
+        let mut copy = StridedCopy::default();
+        copy.set_streaming(stream);
+        copy.prepare(element_size, swap, axes.iter().copied()).unwrap();
+        copy
+    };
+    let with_kernel = |kernel: Kernel| StridedCopy { kernel, ..prepared(true) };
+    let copy = prepared(false);
+    let portable = kernel::portable(copy.unit, swap.is_some(), copy.is_transposed, !copy.axes.is_empty());
+    let mut kernels = vec![("portable", with_kernel(portable)), ("past the cache", prepared(true))];
+    #[cfg(target_arch = "x86_64")]
+    kernels.extend(simd::past_cache_sse2(copy.unit).map(|kernel| ("past the cache with SSE2", with_kernel(kernel))));
     let reach = |stride: fn(&Axis) -> isize| {
         let low: isize = axes.iter().map(|axis| (stride(axis) * (axis.count as isize - 1)).min(0)).sum();
         let high: isize = axes.iter().map(|axis| (stride(axis) * (axis.count as isize - 1)).max(0)).sum();
@@ -42,12 +50,13 @@ fn check(element_size: usize, swap: Option<usize>, axes: &[(usize, isize, isize)
     }
 
     let mut destination: Vec<MaybeUninit<u8>> = vec![MaybeUninit::new(0xEE); destination_len];
-    for (copy, kernel) in [(&portable, "portable"), (&copy, "chosen")] {
+    for (kernel, copy) in kernels.iter().map(|(name, copy)| (*name, copy)).chain([("chosen", &copy)]) {
         destination.fill(MaybeUninit::new(0xEE));
         run(copy, &source, source_offset, &mut destination, destination_offset).unwrap();
         // SAFETY: every byte was initialised when the vector was made.
         let got: Vec<u8> = destination.iter().map(|byte| unsafe { byte.assume_init() }).collect();
-        assert_eq!(got, expected, "{kernel} kernel, element size {element_size}, swap {swap:?}, axes {axes:?}");
+        let wrong = got.iter().zip(&expected).position(|(got, expected)| got != expected);
+        assert_eq!(wrong, None, "{kernel} kernel, element size {element_size}, swap {swap:?}, axes {axes:?}");
     }
 
     for short in [source_len - 1, 0] {
@@ -107,27 +116,46 @@ fn long_gathers() {
     }
 }
 
+/// Rows of many lines on pages of their own, beginning anywhere in a line, which are gone through four at once.
 #[test]
-fn long_units_past_the_cache() {
-    let lines = (0..64).step_by(8).map(|offset| (128, 0, offset));
-    for (unit, gap, offset) in [(512, 0, 0), (700, 3, 1), (4096, 64, 63), (5000, 1, 17)].into_iter().chain(lines) {
-        let mut copy = StridedCopy::default();
-        copy.set_streaming(true);
-        let (source_row, row) = (unit + gap + 8, unit + gap);
-        let axes = [
-            Axis { count: unit, source: 1, destination: 1 },
-            Axis { count: 3, source: source_row as isize, destination: row as isize },
-        ];
-        copy.prepare(1, None, axes.into_iter()).unwrap();
-        let source: Vec<u8> = (0..offset + 3 * source_row).map(|i| (i * 31 + i / 256) as u8).collect();
-        let mut destination = vec![MaybeUninit::new(0xEE_u8); offset + 3 * row];
-        run(&copy, &source, offset, &mut destination, offset).unwrap();
-        for (i, byte) in destination.iter().enumerate() {
-            let (number, at) = (i.wrapping_sub(offset) / row, i.wrapping_sub(offset) % row);
-            let expected = if i < offset || at >= unit { 0xEE } else { source[offset + number * source_row + at] };
-            // SAFETY: every byte was initialised when the vector was made.
-            assert_eq!(unsafe { byte.assume_init() }, expected, "unit {unit}, byte {i}");
+fn rows_on_pages_of_their_own() {
+    // Miri has none of these kernels.
+    let rows: &[usize] = if cfg!(miri) { &[5] } else { &[3, 4, 9, 34] };
+    for (element_size, swap) in [(1, None), (2, None), (4, None), (8, None), (2, Some(2)), (4, Some(4)), (8, Some(8))] {
+        let size = element_size as isize;
+        for &num_rows in rows {
+            for stride in if cfg!(miri) { 2..=2 } else { 0..=6 } {
+                for (bytes, gap) in [(64, 64), (256, 0), (300, 4), (1000, 8), (2048, 2048), (3000, 3)] {
+                    let count = bytes / element_size;
+                    let row = (count * element_size + gap) as isize;
+                    check(element_size, swap, &[(count, stride * size, size), (num_rows, 4200 * stride, row)]);
+                }
+            }
         }
+    }
+    for (unit, gap) in [(64, 0), (64, 64), (64, 1), (128, 24), (192, 64), (700, 3), (4096, 64), (5000, 1)] {
+        for &num_rows in rows {
+            check(unit, None, &[(num_rows, unit as isize + 8, (unit + gap) as isize), (2, 70_000, 300_000)]);
+        }
+    }
+}
+
+/// Rows so long that four places of one are gone through at once.
+#[test]
+fn long_rows() {
+    // Miri has none of these kernels.
+    let lengths: &[usize] = if cfg!(miri) { &[64] } else { &[65_536, 65_600, 100_040] };
+    for &bytes in lengths {
+        for (element_size, swap) in
+            [(1, None), (2, None), (4, None), (8, None), (2, Some(2)), (4, Some(4)), (8, Some(8))]
+        {
+            for stride in 0..=5 {
+                let (size, count) = (element_size as isize, bytes / element_size);
+                check(element_size, swap, &[(count, stride * size, size), (2, 600_000, bytes as isize + 8)]);
+            }
+        }
+        check(bytes, None, &[]);
+        check(bytes, None, &[(2, bytes as isize + 1, bytes as isize + 72)]);
     }
 }
 

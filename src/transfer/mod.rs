@@ -145,7 +145,7 @@ impl Transfer<'_> {
         mut one: impl FnMut(&mut Mover<'_>, &Piece<'_>) -> Result<()>,
     ) {
         let mut walk = Walk::new(self.variable, self.plan, self.layout);
-        let mut mover = Mover::new(self.variable, self.store, access, self.layout.len());
+        let mut mover = Mover::new(self.variable, self.store, access, self.plan.selected_bytes());
         while let Some(block) = queue.take() {
             if let Err(error) = walk.begin(block.start) {
                 return queue.fail(block.start, error);

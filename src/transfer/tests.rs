@@ -145,14 +145,38 @@ mod large {
                 let slab =
                     Hyperslab { start: Some(&start), count: Some(&count), stride: Some(&stride), both_ways: false };
                 let plan = Plan::new(&variable, &slab, Access::Read).unwrap();
-                // One byte off, so that no element is where a line begins.
-                let mut out = vec![0; plan.selected_bytes() + 1];
-                read(&variable, &plan, &store, &mut out[1..]).unwrap();
-                for (e, bytes) in out[1..].as_chunks().0.iter().enumerate() {
-                    let at = |d: usize, k: usize| start[d] + k * stride[d] as usize;
-                    let place = [at(0, e / count[1]), at(1, e % count[1])];
-                    assert_eq!(u32::from_ne_bytes(*bytes), value(place), "{place:?} of {start:?} {count:?} {stride:?}");
+                // Lines begin between elements, or within them.
+                for offset in [4, 1] {
+                    let mut out = vec![0; plan.selected_bytes() + offset];
+                    read(&variable, &plan, &store, &mut out[offset..]).unwrap();
+                    for (e, bytes) in out[offset..].as_chunks().0.iter().enumerate() {
+                        let at = |d: usize, k: usize| start[d] + k * stride[d] as usize;
+                        let place = [at(0, e / count[1]), at(1, e % count[1])];
+                        assert_eq!(u32::from_ne_bytes(*bytes), value(place), "{place:?} of {start:?} {stride:?}");
+                    }
                 }
+            }
+        }
+    }
+
+    /// Writes all of the array from memory of these strides and compares: place by place, the value that is expected there.
+    fn check_write(order: ByteOrder, strides: [isize; 2], data: &[u32], expected: impl Fn([usize; 2]) -> u32) {
+        let variable = variable(order);
+        let written = Written(Mutex::new(vec![vec![0; variable.chunk_bytes()]; GRID[0] * GRID[1]]));
+        let store = Store::lending(&written).unwrap();
+        let slab = Hyperslab { start: Some(&[0, 0]), ..Default::default() };
+        let plan = Plan::new(&variable, &slab, Access::Write).unwrap();
+        let data: Vec<u8> = data.iter().copied().flat_map(u32::to_ne_bytes).collect();
+        let layout = Layout::strided(&plan, &strides, 0, data.len()).unwrap();
+        let transfer = Transfer { variable: &variable, plan: &plan, layout: &layout, store: &store, threads: 1 };
+        transfer.write(data.as_slice().into(), &mut 0).unwrap();
+        for (number, chunk) in written.0.lock().unwrap().iter().enumerate() {
+            for (i, bytes) in chunk.as_chunks().0.iter().enumerate() {
+                let place =
+                    [number / GRID[1] * CHUNKS[0] + i / CHUNKS[1], number % GRID[1] * CHUNKS[1] + i % CHUNKS[1]];
+                let is_inside = place[0] < LENS[0] && place[1] < LENS[1];
+                let expected = to_bytes(if is_inside { expected(place) } else { FILL }, order);
+                assert_eq!(*bytes, expected, "{place:?}, strides {strides:?}");
             }
         }
     }
@@ -160,22 +184,12 @@ mod large {
     #[test]
     fn writes_to_chunks_on_loan() {
         for order in [ByteOrder::Native, ByteOrder::Big] {
-            let variable = variable(order);
-            let written = Written(Mutex::new(vec![vec![0; variable.chunk_bytes()]; GRID[0] * GRID[1]]));
-            let store = Store::lending(&written).unwrap();
-            let slab = Hyperslab { start: Some(&[0, 0]), ..Default::default() };
-            let plan = Plan::new(&variable, &slab, Access::Write).unwrap();
-            let values = (0..LENS[0] * LENS[1]).map(|e| value([e / LENS[1], e % LENS[1]]));
-            let data: Vec<u8> = values.flat_map(u32::to_ne_bytes).collect();
-            write(&variable, &plan, &store, &data).unwrap();
-            for (number, chunk) in written.0.lock().unwrap().iter().enumerate() {
-                for (i, bytes) in chunk.as_chunks().0.iter().enumerate() {
-                    let place =
-                        [number / GRID[1] * CHUNKS[0] + i / CHUNKS[1], number % GRID[1] * CHUNKS[1] + i % CHUNKS[1]];
-                    let is_inside = place[0] < LENS[0] && place[1] < LENS[1];
-                    assert_eq!(*bytes, to_bytes(if is_inside { value(place) } else { FILL }, order), "{place:?}");
-                }
-            }
+            let data: Vec<u32> = (0..LENS[0] * LENS[1]).map(|e| value([e / LENS[1], e % LENS[1]])).collect();
+            check_write(order, [4 * LENS[1] as isize, 4], &data, value);
+            // Transposed; one value a row; one value a column.
+            check_write(order, [4, 4 * LENS[0] as isize], &data, |[i, j]| data[j * LENS[0] + i]);
+            check_write(order, [4, 0], &data[..LENS[0]], |[i, _]| data[i]);
+            check_write(order, [0, 4], &data[..LENS[1]], |[_, j]| data[j]);
         }
     }
 }
