@@ -1,5 +1,6 @@
 //! The innermost loops of a copy: rows of units, by the size of the unit.
 
+use super::transposed::copy as transposed;
 use super::{Axis, Rows};
 
 /// Copies rows of units of `unit` bytes.
@@ -15,8 +16,14 @@ pub(super) type Kernel = unsafe fn(source: *const u8, destination: *mut u8, unit
 #[inline]
 pub(super) fn choose(unit: usize, swap: bool, is_transposed: bool, row: Option<&Axis>, stream: bool) -> Kernel {
     #[cfg(target_arch = "x86_64")]
-    if !is_transposed && let Some(kernel) = super::simd::choose(unit, swap, row, stream) {
-        return kernel;
+    {
+        let kernel = match is_transposed {
+            true => super::transposed::choose(unit, swap, stream),
+            false => super::simd::choose(unit, swap, row, stream),
+        };
+        if let Some(kernel) = kernel {
+            return kernel;
+        }
     }
     let _ = stream;
     portable(unit, swap, is_transposed, row.is_some())
@@ -146,30 +153,6 @@ pub(super) unsafe fn words<W: Word, const SWAP: bool>(source: *const u8, destina
         unsafe { word_row::<W, SWAP>(source, destination, rows.row) };
         source = source.wrapping_offset(rows.along.source);
         destination = destination.wrapping_offset(rows.along.destination);
-    }
-}
-
-/// Words of a transposed box, in blocks of lines: of the source lines that a block begins with, all words are used while
-/// they are in the cache, and each line of the destination is written in one go.
-///
-/// # Safety
-/// See [`Kernel`].
-unsafe fn transposed<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, _: usize, rows: Rows) {
-    const LINE: usize = 64;
-    let block = LINE / size_of::<W>();
-    for first_row in (0..rows.along.count).step_by(block) {
-        let num_rows = block.min(rows.along.count - first_row);
-        for first in (0..rows.row.count).step_by(block) {
-            let offset = |along: isize, row: isize| first_row as isize * along + first as isize * row;
-            let part = Rows {
-                row: Axis { count: block.min(rows.row.count - first), ..rows.row },
-                along: Axis { count: num_rows, ..rows.along },
-            };
-            let from = source.wrapping_offset(offset(rows.along.source, rows.row.source));
-            let to = destination.wrapping_offset(offset(rows.along.destination, rows.row.destination));
-            // SAFETY: a part of what the caller promised.
-            unsafe { words::<W, SWAP>(from, to, size_of::<W>(), part) };
-        }
     }
 }
 

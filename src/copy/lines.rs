@@ -5,10 +5,7 @@
 
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
-use super::Axis;
-
-/// The bytes that memory and caches exchange at a time.
-pub(super) const LINE: usize = 64;
+use super::{Axis, LINE};
 
 const PAGE: usize = 4096;
 

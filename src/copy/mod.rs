@@ -15,6 +15,7 @@ mod lines;
 mod region;
 #[cfg(target_arch = "x86_64")]
 mod simd;
+mod transposed;
 
 use smallvec::SmallVec;
 
@@ -24,6 +25,9 @@ use kernel::Kernel;
 
 pub use copier::Copier;
 pub use region::{Destination, Source};
+
+/// The bytes that memory and caches exchange at a time.
+const LINE: usize = 64;
 
 /// One axis of a box: how many, and the distance in bytes between neighbours on either side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::arch::x86_64::*;
 
 use super::kernel::{self, Kernel, Word};
-use super::lines::{self, LINE, Row};
-use super::{Axis, Rows};
+use super::lines::{self, Row};
+use super::{Axis, LINE, Rows};
 
 /// The kernel for such rows, if there is one better than the portable ones.
 #[inline]

@@ -234,3 +234,17 @@ fn words_are_swapped_in_place() {
     swap_in_place(&mut bytes, 8);
     assert_eq!(bytes[..9], [7, 6, 5, 4, 3, 2, 1, 0, 15]);
 }
+
+/// Boxes of which all rows begin at the same place of a line, with blocks and tiles that they do not fill.
+#[test]
+fn transposed_lines() {
+    for (element_size, swap) in [(2, None), (4, None), (8, None), (2, Some(2)), (4, Some(4)), (8, Some(8))] {
+        let (size, counts) = (element_size as isize, if cfg!(miri) { [9, 17] } else { [201, 76] });
+        for (row_gap, step) in [(0, 1), (64, 1), (0, 2), (4, 1)] {
+            let source_row = (counts[1] as isize + 3) * size;
+            let row = 64 * size * 4 + row_gap;
+            check(element_size, swap, &[(counts[1], step * size, row), (counts[0], step * source_row, size)]);
+            check(element_size, swap, &[(counts[1], size, -row), (counts[0], -source_row, size)]);
+        }
+    }
+}
