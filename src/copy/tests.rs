@@ -1,9 +1,73 @@
 use std::mem::MaybeUninit;
 
 use super::*;
+use crate::alloc;
 
 fn run(copy: &StridedCopy, source: &[u8], from: usize, destination: &mut [MaybeUninit<u8>], to: usize) -> Result<()> {
     copy.run(source.into(), from, &mut destination.into(), to)
+}
+
+/// Bytes of which one further than the last ends the test, for it lies on a page that is nobody's. Miri needs no such page.
+struct Fenced {
+    bytes: *mut u8,
+    len: usize,
+}
+
+impl Fenced {
+    fn new(value: impl Fn(usize) -> u8, len: usize) -> Self {
+        let bytes = if cfg!(miri) { Vec::leak(vec![0; len]).as_mut_ptr() } else { Self::map(len).wrapping_sub(len) };
+        let mut fenced = Fenced { bytes, len };
+        fenced.iter_mut().enumerate().for_each(|(i, byte)| *byte = value(i));
+        fenced
+    }
+
+    fn mapped(len: usize) -> usize {
+        len.next_multiple_of(4096) + 4096
+    }
+
+    /// Maps pages for so many bytes and gives their end.
+    fn map(len: usize) -> *mut u8 {
+        let (all, access) = (Self::mapped(len), libc::PROT_READ | libc::PROT_WRITE);
+        // SAFETY: new pages, the last of which is fenced off.
+        unsafe {
+            let pages = libc::mmap(std::ptr::null_mut(), all, access, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+                .cast::<u8>();
+            assert_ne!(pages.cast(), libc::MAP_FAILED);
+            let end = pages.add(all - 4096);
+            assert_eq!(libc::mprotect(end.cast(), 4096, libc::PROT_NONE), 0);
+            end
+        }
+    }
+}
+
+impl Drop for Fenced {
+    fn drop(&mut self) {
+        // SAFETY: `new` has made these, and nobody has them any more.
+        unsafe {
+            if cfg!(miri) {
+                drop(Vec::from_raw_parts(self.bytes, self.len, self.len));
+            } else {
+                let all = Self::mapped(self.len);
+                assert_eq!(libc::munmap(self.bytes.add(self.len).sub(all - 4096).cast(), all), 0);
+            }
+        }
+    }
+}
+
+impl std::ops::Deref for Fenced {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `new` has made and initialised them.
+        unsafe { std::slice::from_raw_parts(self.bytes, self.len) }
+    }
+}
+
+impl std::ops::DerefMut for Fenced {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(self.bytes, self.len) }
+    }
 }
 
 /// Copies elements between two arrays with every kernel there is for them, through the cache and past it, and compares with one
@@ -31,7 +95,7 @@ fn check(element_size: usize, swap: Option<usize>, axes: &[(usize, isize, isize)
     let (source_offset, source_len) = reach(|axis| axis.source);
     let (destination_offset, destination_len) = reach(|axis| axis.destination);
 
-    let source: Vec<u8> = (0..source_len).map(|i| (i * 7 + i / 251) as u8).collect();
+    let source = Fenced::new(|i| (i * 7 + i / 251) as u8, source_len);
     let mut expected = vec![0xEE_u8; destination_len];
     let word = swap.unwrap_or(1);
     let total: usize = axes.iter().map(|axis| axis.count).product();
@@ -49,18 +113,19 @@ fn check(element_size: usize, swap: Option<usize>, axes: &[(usize, isize, isize)
         }
     }
 
-    let mut destination: Vec<MaybeUninit<u8>> = vec![MaybeUninit::new(0xEE); destination_len];
+    let mut got = Fenced::new(|_| 0, destination_len);
     for (kernel, copy) in kernels.iter().map(|(name, copy)| (*name, copy)).chain([("chosen", &copy)]) {
-        destination.fill(MaybeUninit::new(0xEE));
-        run(copy, &source, source_offset, &mut destination, destination_offset).unwrap();
-        // SAFETY: every byte was initialised when the vector was made.
-        let got: Vec<u8> = destination.iter().map(|byte| unsafe { byte.assume_init() }).collect();
+        got.fill(0xEE);
+        // SAFETY: a copy writes nothing that is not initialised.
+        run(copy, &source, source_offset, unsafe { alloc::as_uninit(&mut got) }, destination_offset).unwrap();
         let wrong = got.iter().zip(&expected).position(|(got, expected)| got != expected);
         assert_eq!(wrong, None, "{kernel} kernel, element size {element_size}, swap {swap:?}, axes {axes:?}");
     }
 
+    // SAFETY: as above.
+    let destination = unsafe { alloc::as_uninit(&mut got) };
     for short in [source_len - 1, 0] {
-        assert!(run(&copy, &source[..short], source_offset, &mut destination, destination_offset).is_err());
+        assert!(run(&copy, &source[..short], source_offset, destination, destination_offset).is_err());
     }
     assert!(run(&copy, &source, source_offset, &mut destination[1..], destination_offset).is_err());
 }
