@@ -30,7 +30,7 @@ def hashed(numbers):
 
 
 def values(kind, first, count):
-    """The values of the elements from number first on: the formulas of benches/workloads/data.rs."""
+    """The values of the elements from number first on: the formulas of benches/transfers/data.rs."""
     out = np.empty(count, DTYPES[kind])
     for begin in range(0, count, 1 << 22):
         end = min(begin + (1 << 22), count)
@@ -102,7 +102,7 @@ class Box:
         )
 
     def positions(self, calls):
-        """Single elements, scattered over the box: the formula of benches/workloads/ideal.rs."""
+        """Single elements, scattered over the box: the formula of benches/transfers/ideal.rs."""
         total = int(np.prod(self.count))
         number = (hashed(np.arange(calls)).astype(np.uint64) * np.uint64(total)) >> np.uint64(32)
         indices = np.unravel_index(number.astype(np.int64), self.count)

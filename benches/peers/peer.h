@@ -55,7 +55,7 @@ static inline uint32_t peer_hash(size_t number)
     return (uint32_t)number * 2654435761u;
 }
 
-/* The values of the elements from number first on: the formulas of benches/workloads/data.rs. */
+/* The values of the elements from number first on: the formulas of benches/transfers/data.rs. */
 static inline void peer_values(const peer_array *array, size_t first, size_t count, void *memory)
 {
     float *floats = memory;
@@ -210,7 +210,7 @@ static inline void peer_verify(const peer_run *run)
         free(memory);
 }
 
-/* Single elements, scattered over the box: the formula of benches/workloads/ideal.rs. */
+/* Single elements, scattered over the box: the formula of benches/transfers/ideal.rs. */
 static inline size_t *peer_positions(const peer_box *box, size_t calls)
 {
     size_t *positions = peer_memory((calls * box->rank + 1) * sizeof *positions);

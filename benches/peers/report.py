@@ -55,7 +55,7 @@ class Workload:
         return seconds / self.own["seconds"] * machine
 
     def bench(self):
-        return f"`cargo bench --bench {'writes' if self.access == 'write' else 'reads'} -- {self.name}/`"
+        return f"`cargo bench --bench transfers -- {self.name}/`"
 
 
 def short(number):
@@ -144,7 +144,7 @@ def document(workloads, results, threads):
         "every workload once, and all of them the same bytes (the same CRC-32). Then they take turns; times are the least of",
         "all turns. The caller's memory is in use already and begins with a cache line. What is done and how is in",
         "[benches/peers/README.md](../benches/peers/README.md), the workloads in",
-        "[benches/workloads/mod.rs](../benches/workloads/mod.rs).",
+        "[benches/transfers/workloads.rs](../benches/transfers/workloads.rs).",
         "",
         "- **nczchunk**: the time of one call.",
         "- **of memcpy**: nczchunk's speed, as a part of the speed at which libc's memcpy copies as many bytes as are delivered.",

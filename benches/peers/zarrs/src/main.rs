@@ -68,7 +68,7 @@ fn hash(number: usize) -> u32 {
     (number as u32).wrapping_mul(2_654_435_761)
 }
 
-/// The values of the elements from number `first` on: the formulas of benches/workloads/data.rs.
+/// The values of the elements from number `first` on: the formulas of benches/transfers/data.rs.
 fn values(kind: &str, first: usize, out: &mut [u8]) {
     match kind {
         "float32" => each(out, |i| ((hash(first + i) >> 8) as f32).to_ne_bytes()),
@@ -169,7 +169,7 @@ impl Slab {
         self.count.iter().zip(&self.stride).map(|(count, stride)| (count - 1) * stride + 1).collect()
     }
 
-    /// Single elements, scattered over the box: the formula of benches/workloads/ideal.rs.
+    /// Single elements, scattered over the box: the formula of benches/transfers/ideal.rs.
     fn positions(&self, calls: usize) -> Vec<Vec<usize>> {
         let total: usize = self.count.iter().product();
         let one = |k| {

@@ -3,8 +3,8 @@
 //!
 //! Between this and the ideal lies what the cut into chunks costs on the machine at hand.
 
-use super::Workload;
 use super::ideal::Moves;
+use super::workloads::Workload;
 
 /// What lies in one chunk along one dimension. All in bytes.
 struct Part {

@@ -4,15 +4,6 @@
 //! memcpy, as many bytes as the workload delivers, and by `ideal`, which needs no chunks: the same selection of one
 //! contiguous array, by plain loops. Reads are also done by the `bare` loop over the same chunks.
 
-// Each program uses a part of this.
-#![allow(dead_code)]
-
-mod bare;
-pub mod data;
-mod engine;
-mod ideal;
-pub mod subject;
-
 /// What elements are stored as.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {

@@ -4,13 +4,18 @@ use super::bare::Bare;
 use super::data::Data;
 use super::engine::Engine;
 use super::ideal::{self, Decoder, Selection};
-use super::{Access, Content, Workload};
+use super::workloads::{Access, Content, Workload};
 
-/// Reads a workload's selection into memory.
-pub type Read<'d> = Box<dyn FnMut(&mut [u8]) + 'd>;
+/// Reads a workload's selection into memory or, if the workload is a write, writes memory to it.
+pub type Transfer<'d> = Box<dyn FnMut(&mut [u8]) + 'd>;
 
-/// Writes memory to a workload's selection.
-pub type Write<'d> = Box<dyn FnMut(&[u8]) + 'd>;
+/// All of them, by the names that are used outside.
+pub const SUBJECTS: [(&str, Subject); 4] = [
+    ("nczchunk", Subject::Nczchunk(1)),
+    ("ideal", Subject::Ideal),
+    ("bare", Subject::Bare),
+    ("nczchunk-2", Subject::Nczchunk(2)),
+];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
@@ -38,17 +43,17 @@ impl Subject {
         self != Subject::Ideal || !matches!(workload.array.content, Content::Compressed { .. })
     }
 
-    /// What reads the workload's selection into memory.
-    pub fn read<'d>(self, workload: &'d Workload, data: &'d mut Data) -> Read<'d> {
+    /// What does the workload. All that can be known beforehand is, when this returns.
+    pub fn transfer<'d>(self, workload: &'d Workload, data: &'d mut Data) -> Transfer<'d> {
         let positions = ideal::positions(workload);
         match (self, workload.access, workload.array.content) {
-            (Subject::Nczchunk(threads), Access::ReadElements(_), _) => {
-                let engine = Engine::new(workload.array, &mut data.chunks, threads);
-                Box::new(move |out| engine.read_elements(workload, &positions, out))
-            }
-            (Subject::Nczchunk(threads), ..) => {
-                let engine = Engine::new(workload.array, &mut data.chunks, threads);
-                Box::new(move |out| engine.read(workload, out))
+            (Subject::Nczchunk(threads), access, _) => {
+                let mut engine = Engine::new(workload.array, &mut data.chunks, threads);
+                match access {
+                    Access::Read => Box::new(move |out| engine.read(workload, out)),
+                    Access::ReadElements(_) => Box::new(move |out| engine.read_elements(workload, &positions, out)),
+                    Access::Write => Box::new(move |values| engine.write(workload, values)),
+                }
             }
             (Subject::Bare, ..) => {
                 let bare = Bare::new(workload);
@@ -56,6 +61,10 @@ impl Subject {
             }
             (Subject::Ideal, Access::ReadElements(_), _) => {
                 Box::new(move |out| ideal::read_elements(workload, &positions, &data.whole, out))
+            }
+            (Subject::Ideal, Access::Write, _) => {
+                let selection = Selection::new(workload);
+                Box::new(move |values| selection.write(&mut data.whole, values))
             }
             (Subject::Ideal, _, Content::EveryNth(_)) => {
                 let selection = Selection::new(workload);
@@ -65,20 +74,6 @@ impl Subject {
             (Subject::Ideal, _, Content::Compressed { .. }) => {
                 let mut decoder = Decoder::new(workload.array.chunk_bytes());
                 Box::new(move |_| decoder.run(&data.chunks))
-            }
-        }
-    }
-
-    /// What writes memory to the workload's selection.
-    pub fn write<'d>(self, workload: &'d Workload, data: &'d mut Data) -> Write<'d> {
-        match self {
-            Subject::Nczchunk(threads) => {
-                let mut engine = Engine::new(workload.array, &mut data.chunks, threads);
-                Box::new(move |from| engine.write(workload, from))
-            }
-            Subject::Ideal | Subject::Bare => {
-                let selection = Selection::new(workload);
-                Box::new(move |from| selection.write(&mut data.whole, from))
             }
         }
     }

@@ -4,7 +4,7 @@
 //! cache it is written past it, as libc's memcpy does with such outputs.
 #![allow(unsafe_code)]
 
-use super::{Access, FILL_VALUE, Kind, Workload};
+use super::workloads::{Access, FILL_VALUE, Kind, Workload};
 
 /// From how many bytes of output on it is written past the cache.
 const STREAM: usize = 16 << 20;

@@ -1,7 +1,7 @@
 //! The data of the arrays: numbers that every program of `scripts/bench` can make for itself, whole and cut into chunks.
 #![allow(unsafe_code)]
 
-use super::{Array, Content, Kind};
+use super::workloads::{Array, Content, Kind};
 
 /// Memory that begins with a cache line, as 64-byte stores like it.
 pub struct Aligned {

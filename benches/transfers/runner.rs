@@ -1,10 +1,4 @@
 //! The library as `scripts/bench` runs it beside its peers: a program that is told on its standard input what to do.
-//!
-//!     runner list           prints the table of workloads as JSON
-//!     runner frames WHERE   writes the compressed arrays below WHERE, as Zarr v3 directories
-//!     runner serve          obeys; benches/peers/README.md has the words
-
-mod workloads;
 
 use std::error::Error;
 use std::io::{BufRead, Write, stdin, stdout};
@@ -13,22 +7,11 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use workloads::data::{Aligned, Data, fill, new_values};
-use workloads::subject::Subject;
-use workloads::{Access, Array, Content, READS, WRITES, Workload};
+use super::data::{Aligned, Data, fill, new_values};
+use super::subject::{SUBJECTS, Subject};
+use super::workloads::{Access, Array, Content, READS, WRITES, Workload};
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
-
-fn main() -> Outcome<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["list"] => println!("{:#}", list()),
-        ["frames", place] => frames(Path::new(place))?,
-        ["serve"] => serve()?,
-        _ => return Err("usage: runner list | frames WHERE | serve".into()),
-    }
-    Ok(())
-}
+pub type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn workloads() -> impl Iterator<Item = &'static Workload> {
     READS.iter().chain(WRITES)
@@ -39,10 +22,9 @@ fn find(name: &str) -> Outcome<&'static Workload> {
 }
 
 /// The table, as the other programs need it.
-fn list() -> Value {
+pub fn list() -> Value {
     let one = |workload: &Workload| {
-        let subjects = [("nczchunk", Subject::Nczchunk(1)), ("ideal", Subject::Ideal), ("bare", Subject::Bare)];
-        let subjects = subjects.into_iter().chain([("nczchunk-2", Subject::Nczchunk(2))]);
+        let subjects = SUBJECTS.into_iter().filter(|(_, subject)| subject.can(workload));
         let (access, calls) = match workload.access {
             Access::Read => ("read", 0),
             Access::Write => ("write", 0),
@@ -52,7 +34,7 @@ fn list() -> Value {
             "name": workload.name, "title": workload.title, "array": describe(workload.array),
             "start": workload.start, "count": workload.count, "stride": workload.stride,
             "access": access, "calls": calls, "bytes": workload.bytes(),
-            "subjects": subjects.filter(|(_, subject)| subject.can(workload)).map(|(name, _)| name).collect::<Vec<_>>(),
+            "subjects": subjects.map(|(name, _)| name).collect::<Vec<_>>(),
         })
     };
     json!({ "workloads": workloads().map(one).collect::<Vec<_>>() })
@@ -73,7 +55,7 @@ fn describe(array: &Array) -> Value {
 }
 
 /// Writes the frames of every compressed array, by the names that Zarr v3 gives chunks, so that all decode the same ones.
-fn frames(place: &Path) -> Outcome<()> {
+pub fn frames(place: &Path) -> Outcome<()> {
     let mut done = Vec::new();
     for array in workloads().map(|workload| workload.array) {
         if !matches!(array.content, Content::Compressed { .. }) || done.contains(&array.name) {
@@ -100,7 +82,7 @@ struct Server {
 }
 
 /// Obeys until the input ends. Every answer is a line of JSON.
-fn serve() -> Outcome<()> {
+pub fn serve() -> Outcome<()> {
     let mut server = Server::default();
     for line in stdin().lock().lines() {
         let line = line?;
@@ -130,13 +112,9 @@ impl Server {
                 if workload.access != Access::Write && calls.parse::<usize>()? > 0 {
                     workload.access = Access::ReadElements(calls.parse()?);
                 }
-                let subject = match *subject {
-                    "ideal" => Subject::Ideal,
-                    "bare" => Subject::Bare,
-                    "nczchunk-2" => Subject::Nczchunk(2),
-                    _ => Subject::Nczchunk(1),
-                };
-                self.run(&workload, subject, repetitions.parse()?, budget.parse()?)
+                let found = SUBJECTS.iter().find(|(name, _)| name == subject);
+                let (_, subject) = found.ok_or(format!("no subject {subject}"))?;
+                self.run(&workload, *subject, repetitions.parse()?, budget.parse()?)
             }
             _ => Err(format!("not understood: {}", words.join(" ")).into()),
         }
@@ -153,38 +131,30 @@ impl Server {
             self.memory = Some((Aligned::new(workload.bytes()), new_values(array.kind, workload.bytes())));
         }
         let (memory, other) = self.memory.as_mut().ok_or("no memory")?;
-        let (seconds, memcpy) = match workload.access {
-            Access::Write => {
-                memory.copy_from_slice(other);
-                let mut write = subject.write(workload, data);
-                if repetitions > 0 {
-                    measure(repetitions, budget, memory, other, |memory| write(memory))
-                } else {
-                    write(memory);
-                    drop(write);
-                    let all = array.all();
-                    let mut out = Aligned::new(all.bytes());
-                    subject.read(&all, data)(&mut out);
-                    return Ok(json!({ "crc": crc32fast::hash(&out) }));
-                }
-            }
-            Access::Read | Access::ReadElements(_) => {
-                let mut read = subject.read(workload, data);
-                if repetitions > 0 {
-                    measure(repetitions, budget, memory, other, read)
-                } else {
-                    memory.fill(0xA5);
-                    read(memory);
-                    drop(read);
-                    if !subject.delivers(workload) {
-                        return Ok(json!({ "crc": null }));
-                    }
-                    check_sparse(workload, memory)?;
-                    return Ok(json!({ "crc": crc32fast::hash(memory) }));
-                }
-            }
-        };
-        Ok(json!({ "seconds": seconds, "memcpy": memcpy }))
+        let is_write = workload.access == Access::Write;
+        if is_write {
+            memory.copy_from_slice(other);
+        } else if repetitions == 0 {
+            memory.fill(0xA5);
+        }
+        let mut transfer = subject.transfer(workload, data);
+        if repetitions > 0 {
+            let (seconds, memcpy) = measure(repetitions, budget, memory, other, transfer);
+            return Ok(json!({ "seconds": seconds, "memcpy": memcpy }));
+        }
+        transfer(memory);
+        drop(transfer);
+        if is_write {
+            let all = array.all();
+            let mut out = Aligned::new(all.bytes());
+            subject.transfer(&all, data)(&mut out);
+            return Ok(json!({ "crc": crc32fast::hash(&out) }));
+        }
+        if !subject.delivers(workload) {
+            return Ok(json!({ "crc": null }));
+        }
+        check_sparse(workload, memory)?;
+        Ok(json!({ "crc": crc32fast::hash(memory) }))
     }
 }
 

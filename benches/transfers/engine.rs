@@ -20,7 +20,7 @@ use nczchunk::ffi::var::{
 use nczchunk::ffi::write::nczchunk_write_vars;
 
 use super::data::Chunks;
-use super::{Array, Content, FILL_VALUE, Kind, Workload};
+use super::workloads::{Array, Content, FILL_VALUE, Kind, Workload};
 
 /// An array as the library knows it: a variable, and a store that lends the chunks.
 pub struct Engine<'c> {
