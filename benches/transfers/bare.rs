@@ -4,7 +4,8 @@
 //! Between this and the ideal lies what the cut into chunks costs on the machine at hand.
 
 use super::ideal::Moves;
-use super::workloads::Workload;
+use super::transpose::transpose;
+use super::workloads::{Kind, Workload};
 
 /// What lies in one chunk along one dimension. All in bytes.
 struct Part {
@@ -16,19 +17,24 @@ struct Part {
 
 /// The rows of all pieces, one after the other.
 pub struct Bare {
+    kind: Kind,
     moves: Moves,
+    transposed: bool,
     /// Per dimension: the parts, and the steps from an element to the next in a chunk and in memory.
     dimensions: Vec<(Vec<Part>, usize, usize)>,
 }
 
 impl Bare {
-    pub fn new(workload: &Workload) -> Self {
+    /// For chunks of these lengths; there may be one, all of the array.
+    pub fn new(workload: &Workload, chunklens: &[usize]) -> Self {
         let array = workload.array;
         let size = array.kind.size();
-        let (mut chunk_weight, mut weight, mut memory_weight) = (array.chunk_bytes(), size, size);
+        let (mut chunk_weight, mut weight) = (chunklens.iter().product::<usize>() * size, size);
+        let imap = workload.imap();
         let mut dimensions = Vec::new();
         for d in (0..array.dimlens.len()).rev() {
-            let (chunklen, stride) = (array.chunklens[d], workload.stride[d] as usize);
+            let (chunklen, stride) = (chunklens[d], workload.stride[d] as usize);
+            let memory_weight = imap[d] as usize * size;
             let mut parts: Vec<Part> = Vec::new();
             let mut current = None;
             for k in 0..workload.count[d] {
@@ -43,10 +49,9 @@ impl Bare {
             dimensions.push((parts, stride * weight, memory_weight));
             chunk_weight *= array.dimlens[d] / chunklen;
             weight *= chunklen;
-            memory_weight *= workload.count[d];
         }
         dimensions.reverse();
-        Bare { moves: Moves::new(workload), dimensions }
+        Bare { kind: array.kind, moves: Moves::new(workload), transposed: workload.transposed, dimensions }
     }
 
     /// Moves every piece of the chunks, which lie one after the other, to `out`.
@@ -59,7 +64,8 @@ impl Bare {
     fn pieces<'s>(&'s self, piece: &mut Vec<&'s Part>, chunks: &[u8], out: &mut [u8]) {
         let Some((parts, ..)) = self.dimensions.get(piece.len()) else {
             let first: usize = piece.iter().map(|part| part.chunk + part.first).sum();
-            return self.rows(piece, 0, &chunks[first..], &mut out[piece.iter().map(|part| part.memory).sum()..]);
+            let (from, out) = (&chunks[first..], &mut out[piece.iter().map(|part| part.memory).sum()..]);
+            return if self.transposed { self.columns(piece, from, out) } else { self.rows(piece, 0, from, out) };
         };
         for part in parts {
             piece.push(part);
@@ -78,5 +84,12 @@ impl Bare {
         for i in 0..count {
             self.rows(piece, d + 1, &from[i * step..], &mut out[i * memory_step..]);
         }
+    }
+
+    /// The rows of the chunk become columns of memory.
+    fn columns(&self, piece: &[&Part], from: &[u8], out: &mut [u8]) {
+        let [(_, step, _), (_, element, out_step)] = self.dimensions[..] else { panic!("a plane") };
+        assert_eq!(element, self.kind.size());
+        transpose(self.kind, [piece[0].count, piece[1].count], from, step, out, out_step);
     }
 }

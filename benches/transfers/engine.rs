@@ -9,6 +9,7 @@ use std::ptr::{null, null_mut};
 use nczchunk::ffi::context::{
     nczchunk_context, nczchunk_context_free, nczchunk_context_new, nczchunk_context_set_threads,
 };
+use nczchunk::ffi::layout::nczchunk_read_varm;
 use nczchunk::ffi::read::nczchunk_read_vars;
 use nczchunk::ffi::store::{
     nczchunk_lending_callbacks, nczchunk_store, nczchunk_store_free, nczchunk_store_lending, nczchunk_store_wrap_zstd,
@@ -70,6 +71,14 @@ impl<'c> Engine<'c> {
     #[inline]
     pub fn read(&self, workload: &Workload, out: &mut [u8]) {
         self.read_at(workload.start, workload.count, workload.stride, out);
+    }
+
+    /// Reads the workload's hyperslab into memory where neighbours along each dimension are so many elements apart.
+    pub fn read_mapped(&self, workload: &Workload, imap: &[isize], out: &mut [u8]) {
+        let (start, count, stride) = (workload.start.as_ptr(), workload.count.as_ptr(), workload.stride.as_ptr());
+        let (imap, out) = (imap.as_ptr(), out.as_mut_ptr().cast());
+        // SAFETY: the lists have an entry per dimension, and the map leads to places within out.
+        check(unsafe { nczchunk_read_varm(self.var, self.store, start, count, stride, imap, out, self.context) });
     }
 
     /// Reads single elements, one call each.

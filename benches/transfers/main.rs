@@ -15,6 +15,7 @@ mod engine;
 mod ideal;
 mod runner;
 mod subject;
+mod transpose;
 mod workloads;
 
 use std::path::Path;

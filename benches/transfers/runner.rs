@@ -33,6 +33,7 @@ pub fn list() -> Value {
         json!({
             "name": workload.name, "title": workload.title, "array": describe(workload.array),
             "start": workload.start, "count": workload.count, "stride": workload.stride,
+            "layout": if workload.transposed { "transposed" } else { "dense" },
             "access": access, "calls": calls, "bytes": workload.bytes(),
             "subjects": subjects.map(|(name, _)| name).collect::<Vec<_>>(),
         })

@@ -50,14 +50,22 @@ impl Subject {
             (Subject::Nczchunk(threads), access, _) => {
                 let mut engine = Engine::new(workload.array, &mut data.chunks, threads);
                 match access {
+                    Access::Read if workload.transposed => {
+                        let imap = workload.imap();
+                        Box::new(move |out| engine.read_mapped(workload, &imap, out))
+                    }
                     Access::Read => Box::new(move |out| engine.read(workload, out)),
                     Access::ReadElements(_) => Box::new(move |out| engine.read_elements(workload, &positions, out)),
                     Access::Write => Box::new(move |values| engine.write(workload, values)),
                 }
             }
             (Subject::Bare, ..) => {
-                let bare = Bare::new(workload);
+                let bare = Bare::new(workload, workload.array.chunklens);
                 Box::new(move |out| bare.read(&data.chunks.bytes, out))
+            }
+            (Subject::Ideal, Access::Read, _) if workload.transposed => {
+                let bare = Bare::new(workload, workload.array.dimlens);
+                Box::new(move |out| bare.read(&data.whole, out))
             }
             (Subject::Ideal, Access::ReadElements(_), _) => {
                 Box::new(move |out| ideal::read_elements(workload, &positions, &data.whole, out))

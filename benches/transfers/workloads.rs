@@ -1,6 +1,6 @@
 //! What is measured: one table of arrays and hyperslabs, for criterion's benches and for `scripts/bench`.
 //!
-//! Every workload has a name, W1 to W17, by which the documents refer to it. Beside the library each is done by libc's
+//! Every workload has a name, W1 to W18, by which the documents refer to it. Beside the library each is done by libc's
 //! memcpy, as many bytes as the workload delivers, and by `ideal`, which needs no chunks: the same selection of one
 //! contiguous array, by plain loops. Reads are also done by the `bare` loop over the same chunks.
 
@@ -95,6 +95,8 @@ pub struct Workload {
     pub count: &'static [usize],
     pub stride: &'static [isize],
     pub access: Access,
+    /// In the caller's memory the first dimension is contiguous and the last one the slowest, not the other way round.
+    pub transposed: bool,
     /// Measured with two threads too.
     pub threaded: bool,
 }
@@ -111,6 +113,19 @@ impl Workload {
     /// How many bytes the caller's memory has.
     pub fn bytes(&self) -> usize {
         self.elements() * self.array.kind.size()
+    }
+
+    /// How many elements lie from one to the next along each dimension in the caller's memory: netCDF's imap.
+    pub fn imap(&self) -> Vec<isize> {
+        let rank = self.count.len();
+        let mut imap = vec![1; rank];
+        let mut weight = 1;
+        for k in 0..rank {
+            let d = if self.transposed { k } else { rank - 1 - k };
+            imap[d] = weight;
+            weight *= self.count[d] as isize;
+        }
+        imap
     }
 }
 
@@ -146,11 +161,15 @@ const fn read(
     count: &'static [usize],
     stride: &'static [isize],
 ) -> Workload {
-    Workload { name, title, array, start, count, stride, access: Access::Read, threaded: false }
+    Workload { name, title, array, start, count, stride, access: Access::Read, transposed: false, threaded: false }
 }
 
 const fn threaded(workload: Workload) -> Workload {
     Workload { threaded: true, ..workload }
+}
+
+const fn transposed(workload: Workload) -> Workload {
+    Workload { transposed: true, ..workload }
 }
 
 const fn elements(calls: usize, workload: Workload) -> Workload {
@@ -171,6 +190,7 @@ pub static READS: &[Workload] = &[
     read("W5", "stride (7,1)", &PLANE, &[0, 0], &[586, 4096], &[7, 1]),
     read("W6", "one column", &PLANE, &[0, 1234], &[4096, 1], &[1, 1]),
     read("W7", "one row", &PLANE, &[1234, 0], &[1, 4096], &[1, 1]),
+    transposed(read("W18", "all, transposed", &PLANE, &[0, 0], &[4096, 4096], &[1, 1])),
     read("W8a", "time series of a point", &CUBE, &[0, 333, 777], &[365, 1, 1], &[1, 1, 1]),
     read("W8b", "one map", &CUBE, &[100, 0, 0], &[1, 720, 1440], &[1, 1, 1]),
     threaded(read("W8c", "all, 1.5 GB", &CUBE, &[0, 0, 0], &[365, 720, 1440], &[1, 1, 1])),
@@ -185,6 +205,7 @@ pub static READS: &[Workload] = &[
     read("W12b", "six dimensions: stride 2 in the last", &SIX, &[0; 6], &[8, 8, 16, 16, 32, 16], &[1, 1, 1, 1, 1, 2]),
     read("W13", "int16 big-endian: all", &BIG_ENDIAN, &[0, 0], &[4096, 4096], &[1, 1]),
     read("W13s", "int16 big-endian: stride (2,2)", &BIG_ENDIAN, &[0, 0], &[2048, 2048], &[2, 2]),
+    transposed(read("W18i", "int16 big-endian: all, transposed", &BIG_ENDIAN, &[0, 0], &[4096, 4096], &[1, 1])),
     read("W14", "float64: all", &DOUBLE, &[0, 0], &[4096, 4096], &[1, 1]),
     read("W14s", "float64: stride (2,2)", &DOUBLE, &[0, 0], &[2048, 2048], &[2, 2]),
     threaded(read("W15", "zstd: all", &ZSTD, &[0, 0], &[4096, 4096], &[1, 1])),
