@@ -94,12 +94,19 @@ class Array:
 class Box:
     """A hyperslab, as numpy would select it."""
 
-    def __init__(self, start, count, stride):
+    def __init__(self, start, count, stride, layout="dense"):
+        self.layout = layout
         start, self.count, stride = (tuple(map(int, words.split(","))) for words in (start, count, stride))
         self.start = start
         self.slices = tuple(
             slice(first, first + (n - 1) * step + 1, step) for first, n, step in zip(start, self.count, stride)
         )
+
+    def shaped(self, memory):
+        """Memory as the box's elements lie in it: transposed, it is a view with the first dimension contiguous."""
+        if self.layout == "transposed":
+            return memory.reshape(self.count[::-1]).T
+        return memory.reshape(self.count)
 
     def positions(self, calls):
         """Single elements, scattered over the box: the formula of benches/transfers/ideal.rs."""
@@ -164,7 +171,7 @@ class Server:
         if access == "write":
             # From 12 345 677 on: what the array does not have there.
             other[:] = values(self.array.kind, 12_345_677, count)
-            run = self.peer.writer(box, other.reshape(box.count))
+            run = self.peer.writer(box, box.shaped(other))
         elif calls:
             positions = box.positions(calls)
 
@@ -172,7 +179,7 @@ class Server:
                 for i, position in enumerate(positions):
                     memory[i] = self.peer.element(position)
         else:
-            run = self.peer.reader(box, memory.reshape(box.count))
+            run = self.peer.reader(box, box.shaped(memory))
         if repetitions:
             return measure(repetitions, budget, run, lambda: np.copyto(memory, other))
         memory.view(np.uint8)[:] = 0xA5

@@ -4,6 +4,8 @@
 #include "peer.h"
 
 static hid_t file = -1, dataset = -1, file_space = -1, type = -1;
+static char *dense; /* what is to be transposed */
+static size_t dense_bytes;
 
 static void versions(void)
 {
@@ -22,6 +24,9 @@ static void unload(void)
     if (file >= 0)
         H5Fclose(file);
     dataset = file = -1;
+    free(dense);
+    dense = NULL;
+    dense_bytes = 0;
 }
 
 static const char *load(const peer_array *array)
@@ -82,12 +87,49 @@ static hid_t select_box(const peer_box *box)
     return H5Screate_simple((int)box->rank, count, NULL);
 }
 
-static void read_box(const peer_box *box, void *memory)
+static void read_dense(const peer_box *box, void *memory)
 {
     hid_t space = select_box(box);
 
     peer_check(H5Dread(dataset, type, space, file_space, H5P_DEFAULT, memory) >= 0, "H5Dread");
     H5Sclose(space);
+}
+
+/* Rows become columns, in blocks of as many lines as the cache can hold. */
+static inline void transpose(size_t rows, size_t columns, const char *from, char *to, size_t size)
+{
+    enum { BLOCK = 16 };
+
+    for (size_t row = 0; row < rows; row += BLOCK)
+        for (size_t column = 0; column < columns; column += BLOCK)
+            for (size_t j = column; j < column + BLOCK && j < columns; j++)
+                for (size_t i = row; i < row + BLOCK && i < rows; i++)
+                    memcpy(to + (j * rows + i) * size, from + (i * columns + j) * size, size);
+}
+
+/* HDF5 reads row-major memory; what is to be transposed is read and then transposed. */
+static void read_box(const peer_box *box, void *memory)
+{
+    size_t size = H5Tget_size(type), bytes = peer_product(box->rank, box->count) * size;
+
+    if (!box->transposed) {
+        read_dense(box, memory);
+        return;
+    }
+    peer_check(box->rank == 2, "only planes are transposed");
+    if (dense_bytes != bytes) {
+        free(dense);
+        dense = peer_memory(bytes);
+        dense_bytes = bytes;
+    }
+    read_dense(box, dense);
+    /* Each size gets a loop of its own. */
+    if (size == 2)
+        transpose(box->count[0], box->count[1], dense, memory, 2);
+    else if (size == 4)
+        transpose(box->count[0], box->count[1], dense, memory, 4);
+    else
+        transpose(box->count[0], box->count[1], dense, memory, 8);
 }
 
 static void write_box(const peer_box *box, const void *memory)

@@ -81,7 +81,18 @@ static const char *load(const peer_array *array)
 
 static void read_box(const peer_box *box, void *memory)
 {
-    check(nc_get_vars(file, var, box->start, box->count, (const ptrdiff_t *)box->stride, memory), "nc_get_vars");
+    const ptrdiff_t *stride = (const ptrdiff_t *)box->stride;
+    ptrdiff_t imap[PEER_MAX_RANK], step = 1;
+
+    if (!box->transposed) {
+        check(nc_get_vars(file, var, box->start, box->count, stride, memory), "nc_get_vars");
+        return;
+    }
+    for (size_t d = 0; d < box->rank; d++) {
+        imap[d] = step;
+        step *= (ptrdiff_t)box->count[d];
+    }
+    check(nc_get_varm(file, var, box->start, box->count, stride, imap, memory), "nc_get_varm");
 }
 
 static void write_box(const peer_box *box, const void *memory)

@@ -26,6 +26,7 @@ typedef struct peer_array {
 
 typedef struct peer_box {
     size_t rank, start[PEER_MAX_RANK], count[PEER_MAX_RANK], stride[PEER_MAX_RANK];
+    int transposed; /* in memory the first dimension is contiguous; reads only */
 } peer_box;
 
 typedef struct peer {
@@ -34,7 +35,7 @@ typedef struct peer {
     /* Makes the array, without data. Returns NULL, or why it cannot. */
     const char *(*load)(const peer_array *array);
     void (*unload)(void);
-    /* Read and write a hyperslab; memory is row-major without gaps. */
+    /* Read and write a hyperslab; memory is row-major, unless it is transposed, without gaps. */
     void (*read)(const peer_box *box, void *memory);
     void (*write)(const peer_box *box, const void *memory);
     /* Reads one element. */
@@ -238,7 +239,7 @@ static inline size_t peer_list(const char *words, size_t *list)
 
 static inline void peer_serve(const peer *p)
 {
-    static char line[PEER_LINE], a[PEER_LINE], b[PEER_LINE], c[PEER_LINE], access[16];
+    static char line[PEER_LINE], a[PEER_LINE], b[PEER_LINE], c[PEER_LINE], access[16], layout[16];
     peer_array array = {.rank = 0};
     peer_run run = {.peer = p, .array = &array};
     peer_box box;
@@ -269,8 +270,8 @@ static inline void peer_serve(const peer *p)
             run.memory = run.other = NULL;
             run.bytes = 0;
             printf("{\"ok\": true}\n");
-        } else if (sscanf(line, "%15s %*s %*s %zu %zu %lf %s %s %s", access, &run.calls, &repetitions, &budget, a, b, c) ==
-                   7) {
+        } else if (sscanf(line, "%15s %*s %*s %zu %zu %lf %s %s %s %15s", access, &run.calls, &repetitions, &budget, a, b, c,
+                          layout) == 8) {
             if (reason != NULL) {
                 printf("{\"skipped\": \"%s\"}\n", reason);
                 continue;
@@ -278,6 +279,7 @@ static inline void peer_serve(const peer *p)
             box.rank = peer_list(a, box.start);
             peer_list(b, box.count);
             peer_list(c, box.stride);
+            box.transposed = strcmp(layout, "transposed") == 0;
             bytes = (run.calls ? run.calls : peer_product(box.rank, box.count)) * array.size;
             if (bytes != run.bytes) {
                 free(run.memory);

@@ -24,7 +24,7 @@ NAMES = {
 }
 
 # What the README shows.
-CHOSEN = ["W1", "W3", "W4", "W7", "W8c", "W9", "W9s", "W11", "W13", "W15", "W17", "W1w", "W3w", "W9w"]
+CHOSEN = ["W1", "W3", "W4", "W7", "W8c", "W9", "W9s", "W11", "W13", "W15", "W17", "W18", "W1w", "W3w", "W9w"]
 
 # Below this memcpy of the output says nothing about memory.
 MEMCPY_FROM = 1 << 20
@@ -174,6 +174,7 @@ def document(workloads, results, threads):
         "",
         *skipped(workloads, results),
         "- zarrs reads and writes boxes: with strides, its time is that of the box around the hyperslab and of a plain gather.",
+        "- HDF5 and zarrs have no transposed reads: W18 and W18i are a read and a transposing loop over blocks.",
         "- W17 and W17r: TensorStore, zarr-python and zarrs make fewer calls, and find more of what they read in the cache.",
     ]
     if worst:

@@ -1,8 +1,8 @@
 //! What zarrs takes: Zarr v3 in its memory store, one thread, into the caller's memory.
 //!
 //! It obeys the commands that README.md in the directory above has. zarrs reads and writes boxes: of a hyperslab with
-//! strides it reads the box around it, from which the elements are gathered here. Where the strides skip whole chunks it reads
-//! element by element.
+//! strides it reads the box around it, from which the elements are gathered here; of what is to be transposed, too. Where the
+//! strides skip whole chunks it reads element by element.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -51,6 +51,8 @@ struct Slab {
     start: Vec<usize>,
     count: Vec<usize>,
     stride: Vec<usize>,
+    /// In memory the first dimension is contiguous.
+    transposed: bool,
 }
 
 #[derive(Default)]
@@ -113,8 +115,9 @@ impl Server {
                 *self = Server::default();
                 Ok(json!({ "ok": true }))
             }
-            [access, _, _, calls, repetitions, budget, start, count, stride] => {
-                let slab = Slab { start: list(start)?, count: list(count)?, stride: list(stride)? };
+            [access, _, _, calls, repetitions, budget, start, count, stride, layout] => {
+                let (start, count, stride) = (list(start)?, list(count)?, list(stride)?);
+                let slab = Slab { start, count, stride, transposed: *layout == "transposed" };
                 self.run(*access == "write", &slab, calls.parse()?, repetitions.parse()?, budget.parse()?)
             }
             _ => Err("not understood".into()),
@@ -206,6 +209,22 @@ impl Slab {
 fn gather<const N: usize>(slab: &Slab, around: &[u8], memory: &mut [u8]) {
     let (around, memory) = (around.as_chunks::<N>().0, memory.as_chunks_mut::<N>().0);
     slab.for_each(|place, number| memory[number] = around[place]);
+}
+
+/// Rows become columns, in blocks of as many lines as the cache can hold.
+fn transpose<const N: usize>(slab: &Slab, around: &[u8], memory: &mut [u8]) {
+    const BLOCK: usize = 16;
+    let (around, memory) = (around.as_chunks::<N>().0, memory.as_chunks_mut::<N>().0);
+    let [rows, columns] = slab.count[..] else { panic!("only planes are transposed") };
+    for row in (0..rows).step_by(BLOCK) {
+        for column in (0..columns).step_by(BLOCK) {
+            for j in column..columns.min(column + BLOCK) {
+                for i in row..rows.min(row + BLOCK) {
+                    memory[j * rows + i] = around[i * columns + j];
+                }
+            }
+        }
+    }
 }
 
 fn scatter<const N: usize>(slab: &Slab, around: &mut [u8], memory: &[u8]) {
@@ -301,13 +320,22 @@ impl Loaded {
 
     /// How much memory the box around a hyperslab takes, if it is wanted.
     fn bytes_around(&self, slab: &Slab) -> usize {
-        if Self::is_box(slab) || self.is_sparse(slab) {
+        if !slab.transposed && (Self::is_box(slab) || self.is_sparse(slab)) {
             return 0;
         }
         slab.lengths().iter().product::<usize>() * self.size
     }
 
     fn read(&self, slab: &Slab, memory: &mut [u8], around: &mut [u8]) -> Outcome<()> {
+        if slab.transposed {
+            self.read_box(&slab.start, &slab.lengths(), around)?;
+            match self.size {
+                2 => transpose::<2>(slab, around, memory),
+                4 => transpose::<4>(slab, around, memory),
+                _ => transpose::<8>(slab, around, memory),
+            }
+            return Ok(());
+        }
         if Self::is_box(slab) {
             return self.read_box(&slab.start, &slab.count, memory);
         }
