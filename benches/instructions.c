@@ -3,8 +3,8 @@
  *
  *     instructions WORKLOAD CALLS    makes that many calls and prints how many chunks each touches
  *
- * The workloads are those of transfers/workloads.rs with the same names. What is counted is the work, not the memory: every chunk
- * is the same one, lent.
+ * The workloads are those of transfers/workloads.rs with the same names. What is counted is the work, not the memory: every
+ * chunk is the same one, lent.
  */
 #include <nczchunk.h>
 #include <stdio.h>
