@@ -64,6 +64,7 @@ impl Subject {
                 Box::new(move |out| bare.read(&data.chunks.bytes, out))
             }
             (Subject::Ideal, Access::Read, _) if workload.transposed => {
+                // The array is one chunk.
                 let bare = Bare::new(workload, workload.array.dimlens);
                 Box::new(move |out| bare.read(&data.whole, out))
             }
