@@ -8,7 +8,7 @@
 #include "memory_array.h"
 
 /* What most tests write to: see test_read.c. */
-static const size_t dimlens[2] = {5, 4}, chunklens[2] = {2, 3};
+static const size_t dimlens[2] = {5, 4}, chunklens[2] = {2, 3}, zeros[2] = {0, 0};
 
 enum { MAX_DATA = 20 * 24, MAX_CHUNKS = 16, MAX_RANK = 2 };
 
@@ -117,141 +117,109 @@ static void check_write(fixture *f, const size_t *start, const size_t *count, co
     memory_array_clear(&expected);
 }
 
-/* The middle of the array, by a store that lends its chunks to be changed, and is told of each when it was. */
-static void chunks_are_lent_to_be_changed(void)
+/* The middle of the array: by a store that lends its chunks to be changed, and is told of each when it was, and by one that
+ * fetches chunks into a buffer and takes them from one. */
+static void a_part_of_an_array(store_kind kind)
 {
-    const size_t start[2] = {1, 2}, count[2] = {2, 2}, zeros[2] = {0, 0};
+    const size_t start[2] = {1, 2}, count[2] = {2, 2};
     const int data[4] = {-1, -2, -3, -4};
     const int expected[20] = {0, 1, 2, 3, 4, 5, -1, -2, 8, 9, -3, -4, 12, 13, 14, 15, 16, 17, 18, 19};
     int all[20];
     fixture f;
 
-    open_array(&f, 2, dimlens, chunklens, sizeof(int), LENDING);
+    open_array(&f, 2, dimlens, chunklens, sizeof(int), kind);
     CHECK_OK(write_array(&f, start, count, NULL, data));
     /* Four chunks meet there, and none is replaced as a whole. */
     CHECK_EQ(f.array.asked, 4);
     CHECK_EQ(f.array.written, 4);
-    CHECK_EQ(f.array.released, 4);
-    CHECK_OK(nczchunk_read_vars(f.var, f.store, zeros, NULL, NULL, all, NULL));
-    CHECK(memcmp(all, expected, sizeof all) == 0);
-    close_array(&f);
-}
-
-/* The same by a store that fetches chunks into a buffer and takes them from one. */
-static void chunks_are_fetched_and_stored(void)
-{
-    const size_t start[2] = {1, 2}, count[2] = {2, 2}, zeros[2] = {0, 0};
-    const int data[4] = {-1, -2, -3, -4};
-    const int expected[20] = {0, 1, 2, 3, 4, 5, -1, -2, 8, 9, -3, -4, 12, 13, 14, 15, 16, 17, 18, 19};
-    int all[20];
-    fixture f;
-
-    open_array(&f, 2, dimlens, chunklens, sizeof(int), FILLING);
-    CHECK_OK(write_array(&f, start, count, NULL, data));
-    CHECK_EQ(f.array.asked, 4);
-    CHECK_EQ(f.array.written, 4);
+    if (kind == LENDING)
+        CHECK_EQ(f.array.released, 4);
     CHECK_OK(nczchunk_read_vars(f.var, f.store, zeros, NULL, NULL, all, NULL));
     CHECK(memcmp(all, expected, sizeof all) == 0);
     close_array(&f);
 }
 
 /* A chunk that the write covers is not read. Here that is all of them, those too that reach beyond the array. */
-static void covered_chunks_are_not_read(void)
+static void covered_chunks_are_not_read(store_kind kind)
 {
-    const size_t zeros[2] = {0, 0};
+    fixture f;
 
-    for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
-        fixture f;
-
-        open_array(&f, 2, dimlens, chunklens, sizeof(int), store_kinds[kind]);
-        check_write(&f, zeros, NULL, NULL);
-        CHECK_EQ(f.array.written, 6);
-        CHECK_EQ(f.array.asked, 6); /* by reading back */
-        close_array(&f);
-    }
+    open_array(&f, 2, dimlens, chunklens, sizeof(int), kind);
+    check_write(&f, zeros, NULL, NULL);
+    CHECK_EQ(f.array.written, 6);
+    CHECK_EQ(f.array.asked, 6); /* by reading back */
+    close_array(&f);
 }
 
 /* It may be one that could not be read. */
-static void a_bad_chunk_can_be_replaced(void)
+static void a_bad_chunk_can_be_replaced(store_kind kind)
 {
     const size_t start[2] = {2, 0}, count[2] = {2, 3};
+    fixture f;
 
-    for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
-        fixture f;
-
-        open_array(&f, 2, dimlens, chunklens, sizeof(int), store_kinds[kind]);
-        memory_chunk_set(&f.array.chunks[2], "short", 5);
-        f.array.chunks[2].status = NCZCHUNK_EIO;
-        check_write(&f, start, count, NULL);
-        close_array(&f);
-    }
+    open_array(&f, 2, dimlens, chunklens, sizeof(int), kind);
+    memory_chunk_set(&f.array.chunks[2], "short", 5);
+    f.array.chunks[2].status = NCZCHUNK_EIO;
+    check_write(&f, start, count, NULL);
+    close_array(&f);
 }
 
 /* A chunk of one element is covered whatever the stride. */
-static void chunks_of_one_element_are_covered_under_any_stride(void)
+static void chunks_of_one_element_are_covered_under_any_stride(store_kind kind)
 {
     const size_t dim = 10, one = 1, start = 1, count = 3;
     const ptrdiff_t stride = 4;
+    fixture f;
 
-    for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
-        fixture f;
-
-        open_array(&f, 1, &dim, &one, sizeof(int), store_kinds[kind]);
-        CHECK_OK(write_array(&f, &start, &count, &stride, (const int[3]){7, 8, 9}));
-        CHECK_EQ(f.array.asked, 0);
-        CHECK_EQ(f.array.written, 3);
-        check_write(&f, &start, &count, &stride);
-        close_array(&f);
-    }
+    open_array(&f, 1, &dim, &one, sizeof(int), kind);
+    CHECK_OK(write_array(&f, &start, &count, &stride, (const int[3]){7, 8, 9}));
+    CHECK_EQ(f.array.asked, 0);
+    CHECK_EQ(f.array.written, 3);
+    check_write(&f, &start, &count, &stride);
+    close_array(&f);
 }
 
 /* Every hyperslab that fits, by either kind of store, into an array of which two chunks are absent. */
-static void every_hyperslab_of_a_small_array(void)
+static void every_hyperslab_of_a_small_array(store_kind kind)
 {
     const int fill_value = -999;
+    size_t start[2], count[2];
+    ptrdiff_t stride[2];
+    fixture f;
 
-    for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
-        size_t start[2], count[2];
-        ptrdiff_t stride[2];
-        fixture f;
-
-        open_array(&f, 2, dimlens, chunklens, sizeof(int), store_kinds[kind]);
-        set_fill_value(&f, &fill_value);
-        for (start[0] = 0; start[0] < 5; start[0]++)
-            for (start[1] = 0; start[1] < 4; start[1]++)
-                for (stride[0] = 1; stride[0] < 5; stride[0]++)
-                    for (stride[1] = 1; stride[1] < 4; stride[1]++)
-                        for (count[0] = 1; start[0] + (count[0] - 1) * (size_t)stride[0] < 5; count[0]++)
-                            for (count[1] = 1; start[1] + (count[1] - 1) * (size_t)stride[1] < 4; count[1]++) {
-                                memory_chunk_remove(&f.array.chunks[1], NCZCHUNK_EEMPTY);
-                                memory_chunk_remove(&f.array.chunks[4], NCZCHUNK_ENOOBJECT);
-                                check_write(&f, start, count, stride);
-                            }
-        close_array(&f);
-    }
+    open_array(&f, 2, dimlens, chunklens, sizeof(int), kind);
+    set_fill_value(&f, &fill_value);
+    for (start[0] = 0; start[0] < 5; start[0]++)
+        for (start[1] = 0; start[1] < 4; start[1]++)
+            for (stride[0] = 1; stride[0] < 5; stride[0]++)
+                for (stride[1] = 1; stride[1] < 4; stride[1]++)
+                    for (count[0] = 1; start[0] + (count[0] - 1) * (size_t)stride[0] < 5; count[0]++)
+                        for (count[1] = 1; start[1] + (count[1] - 1) * (size_t)stride[1] < 4; count[1]++) {
+                            memory_chunk_remove(&f.array.chunks[1], NCZCHUNK_EEMPTY);
+                            memory_chunk_remove(&f.array.chunks[4], NCZCHUNK_ENOOBJECT);
+                            check_write(&f, start, count, stride);
+                        }
+    close_array(&f);
 }
 
 /* What an existing chunk holds beyond the array stays as it is; a new one holds fill values there. */
-static void bytes_beyond_the_array(void)
+static void bytes_beyond_the_array(store_kind kind)
 {
     const size_t dim = 6, chunk = 4, start = 4, count = 1;
     const int fill_value = -999, data = 7;
+    const unsigned char junk[8] = {0xEE, 0xEE, 0xEE, 0xEE, 0xEE, 0xEE, 0xEE, 0xEE};
+    const int fresh[4] = {7, -999, -999, -999};
+    fixture f;
 
-    for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
-        const unsigned char junk[8] = {0xEE, 0xEE, 0xEE, 0xEE, 0xEE, 0xEE, 0xEE, 0xEE};
-        const int fresh[4] = {7, -999, -999, -999};
-        fixture f;
+    open_array(&f, 1, &dim, &chunk, sizeof(int), kind);
+    set_fill_value(&f, &fill_value);
+    CHECK_OK(write_array(&f, &start, &count, NULL, &data));
+    CHECK(memcmp(f.array.chunks[1].bytes + 8, junk, 8) == 0);
 
-        open_array(&f, 1, &dim, &chunk, sizeof(int), store_kinds[kind]);
-        set_fill_value(&f, &fill_value);
-        CHECK_OK(write_array(&f, &start, &count, NULL, &data));
-        CHECK(memcmp(f.array.chunks[1].bytes + 8, junk, 8) == 0);
-
-        memory_chunk_remove(&f.array.chunks[1], NCZCHUNK_EEMPTY);
-        CHECK_OK(write_array(&f, &start, &count, NULL, &data));
-        CHECK(memcmp(f.array.chunks[1].bytes, fresh, sizeof fresh) == 0);
-        close_array(&f);
-    }
+    memory_chunk_remove(&f.array.chunks[1], NCZCHUNK_EEMPTY);
+    CHECK_OK(write_array(&f, &start, &count, NULL, &data));
+    CHECK(memcmp(f.array.chunks[1].bytes, fresh, sizeof fresh) == 0);
+    close_array(&f);
 }
 
 /* Says where data are, so that the fixture counts the chunks that are stored from there. */
@@ -295,126 +263,110 @@ static void a_chunk_that_lies_in_one_piece_is_not_copied(void)
 
 /* Words are swapped on the way to chunks of foreign byte order, the fill value's too where a chunk is made anew. The
  * caller's data are not. */
-static void chunks_of_foreign_byte_order(void)
+static void chunks_of_foreign_byte_order(store_kind kind)
 {
-    const size_t zeros[2] = {0, 0}, start[2] = {1, 1}, count[2] = {2, 2}, typesizes[4] = {1, 2, 4, 8};
+    const size_t start[2] = {1, 1}, count[2] = {2, 2}, typesizes[4] = {1, 2, 4, 8};
     const ptrdiff_t stride[2] = {2, 2};
     const unsigned char fill_value[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-
-    for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
-        for (size_t i = 0; i < 4; i++) {
-            fixture f;
-
-            open_array(&f, 2, dimlens, chunklens, typesizes[i], store_kinds[kind]);
-            set_foreign(&f, typesizes[i]);
-            set_fill_value(&f, fill_value);
-            memory_chunk_remove(&f.array.chunks[3], NCZCHUNK_EEMPTY);
-            check_write(&f, start, count, stride);
-            check_write(&f, zeros, NULL, NULL);
-            close_array(&f);
-        }
-    }
-}
-
-/* Elements may have any size. */
-static void elements_of_any_size(void)
-{
-    const size_t zeros[2] = {0, 0}, start[2] = {1, 0}, count[2] = {2, 2};
-    const ptrdiff_t stride[2] = {3, 2};
-    const unsigned char fill_value[17] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
-
-    for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
-        for (size_t typesize = 1; typesize <= 17; typesize++) {
-            fixture f;
-
-            open_array(&f, 2, dimlens, chunklens, typesize, store_kinds[kind]);
-            memory_chunk_remove(&f.array.chunks[4], NCZCHUNK_EEMPTY);
-            check_write(&f, start, count, stride);
-            memory_chunk_remove(&f.array.chunks[4], NCZCHUNK_EEMPTY);
-            set_fill_value(&f, fill_value);
-            check_write(&f, start, count, stride);
-            check_write(&f, zeros, NULL, NULL);
-            close_array(&f);
-        }
-    }
-}
-
-/* Elements of several words have each swapped by itself: complex numbers of 16 and of 8 bytes, structures. */
-static void elements_of_several_words(void)
-{
-    const size_t zeros[2] = {0, 0}, start[2] = {3, 1}, count[2] = {2, 2};
-    const struct { size_t typesize, word; } elements[] = {{16, 8}, {8, 4}, {12, 4}, {6, 2}, {24, 8}};
-    const unsigned char fill_value[24] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
-
-    for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
-        for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) {
-            fixture f;
-
-            open_array(&f, 2, dimlens, chunklens, elements[i].typesize, store_kinds[kind]);
-            /* Of 16 bytes it is known. */
-            if (elements[i].typesize != 16)
-                CHECK_OK(nczchunk_var_set_word_size(f.var, elements[i].word));
-            set_foreign(&f, elements[i].word);
-            set_fill_value(&f, fill_value);
-            memory_chunk_remove(&f.array.chunks[4], NCZCHUNK_EEMPTY);
-            check_write(&f, start, count, NULL);
-            check_write(&f, zeros, NULL, NULL);
-            close_array(&f);
-        }
-    }
-}
-
-/* data need not be aligned. */
-static void data_may_lie_anywhere(void)
-{
-    const size_t zeros[2] = {0, 0};
-
-    for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
-        for (size_t shift = 0; shift < 8; shift++) {
-            unsigned char data[20 * 8 + 8], after[20 * 8];
-            fixture f;
-
-            open_array(&f, 2, dimlens, chunklens, 8, store_kinds[kind]);
-            set_foreign(&f, 8);
-            memory_array_make_data(&f.array, 20, data + shift);
-            CHECK_OK(write_array(&f, zeros, NULL, NULL, data + shift));
-            CHECK_OK(nczchunk_read_vars(f.var, f.store, zeros, NULL, NULL, after, NULL));
-            CHECK(memcmp(data + shift, after, sizeof after) == 0);
-            close_array(&f);
-        }
-    }
-}
-
-/* A scalar is written like any other array: again and again, and in one call of the writer. */
-static void scalars(void)
-{
-    const size_t nonsense = 99;
-    const ptrdiff_t no_stride = 0;
-
-    for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
-        const int first = 17, second = 42;
-        int value = -1;
+    for (size_t i = 0; i < 4; i++) {
         fixture f;
 
-        open_array(&f, 0, NULL, NULL, sizeof(int), store_kinds[kind]);
-        memory_chunk_remove(&f.array.chunks[0], NCZCHUNK_EEMPTY);
-        CHECK_OK(write_array(&f, NULL, NULL, NULL, &first));
-        CHECK_EQ(f.array.written, 1);
-        CHECK(memcmp(f.array.chunks[0].bytes, &first, sizeof first) == 0);
-        CHECK_OK(write_array(&f, &nonsense, &nonsense, &no_stride, &second));
-        CHECK_EQ(f.array.written, 2);
-        CHECK_EQ(f.array.asked, 0);
-        CHECK_OK(nczchunk_read_vars(f.var, f.store, NULL, NULL, NULL, &value, NULL));
-        CHECK_EQ(value, 42);
-        CHECK_EQ(write_array(&f, NULL, NULL, NULL, NULL), NCZCHUNK_EINVAL);
-        CHECK_EQ(f.array.written, 2);
+        open_array(&f, 2, dimlens, chunklens, typesizes[i], kind);
+        set_foreign(&f, typesizes[i]);
+        set_fill_value(&f, fill_value);
+        memory_chunk_remove(&f.array.chunks[3], NCZCHUNK_EEMPTY);
+        check_write(&f, start, count, stride);
+        check_write(&f, zeros, NULL, NULL);
         close_array(&f);
     }
 }
 
+/* Elements may have any size. */
+static void elements_of_any_size(store_kind kind)
+{
+    const size_t start[2] = {1, 0}, count[2] = {2, 2};
+    const ptrdiff_t stride[2] = {3, 2};
+    const unsigned char fill_value[17] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
+    for (size_t typesize = 1; typesize <= 17; typesize++) {
+        fixture f;
+
+        open_array(&f, 2, dimlens, chunklens, typesize, kind);
+        memory_chunk_remove(&f.array.chunks[4], NCZCHUNK_EEMPTY);
+        check_write(&f, start, count, stride);
+        memory_chunk_remove(&f.array.chunks[4], NCZCHUNK_EEMPTY);
+        set_fill_value(&f, fill_value);
+        check_write(&f, start, count, stride);
+        check_write(&f, zeros, NULL, NULL);
+        close_array(&f);
+    }
+}
+
+/* Elements of several words have each swapped by itself: complex numbers of 16 and of 8 bytes, structures. */
+static void elements_of_several_words(store_kind kind)
+{
+    const size_t start[2] = {3, 1}, count[2] = {2, 2};
+    const struct { size_t typesize, word; } elements[] = {{16, 8}, {8, 4}, {12, 4}, {6, 2}, {24, 8}};
+    const unsigned char fill_value[24] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
+    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) {
+        fixture f;
+
+        open_array(&f, 2, dimlens, chunklens, elements[i].typesize, kind);
+        /* Of 16 bytes it is known. */
+        if (elements[i].typesize != 16)
+            CHECK_OK(nczchunk_var_set_word_size(f.var, elements[i].word));
+        set_foreign(&f, elements[i].word);
+        set_fill_value(&f, fill_value);
+        memory_chunk_remove(&f.array.chunks[4], NCZCHUNK_EEMPTY);
+        check_write(&f, start, count, NULL);
+        check_write(&f, zeros, NULL, NULL);
+        close_array(&f);
+    }
+}
+
+/* data need not be aligned. */
+static void data_may_lie_anywhere(store_kind kind)
+{
+    for (size_t shift = 0; shift < 8; shift++) {
+        unsigned char data[20 * 8 + 8], after[20 * 8];
+        fixture f;
+
+        open_array(&f, 2, dimlens, chunklens, 8, kind);
+        set_foreign(&f, 8);
+        memory_array_make_data(&f.array, 20, data + shift);
+        CHECK_OK(write_array(&f, zeros, NULL, NULL, data + shift));
+        CHECK_OK(nczchunk_read_vars(f.var, f.store, zeros, NULL, NULL, after, NULL));
+        CHECK(memcmp(data + shift, after, sizeof after) == 0);
+        close_array(&f);
+    }
+}
+
+/* A scalar is written like any other array: again and again, and in one call of the writer. */
+static void scalars(store_kind kind)
+{
+    const size_t nonsense = 99;
+    const ptrdiff_t no_stride = 0;
+    const int first = 17, second = 42;
+    int value = -1;
+    fixture f;
+
+    open_array(&f, 0, NULL, NULL, sizeof(int), kind);
+    memory_chunk_remove(&f.array.chunks[0], NCZCHUNK_EEMPTY);
+    CHECK_OK(write_array(&f, NULL, NULL, NULL, &first));
+    CHECK_EQ(f.array.written, 1);
+    CHECK(memcmp(f.array.chunks[0].bytes, &first, sizeof first) == 0);
+    CHECK_OK(write_array(&f, &nonsense, &nonsense, &no_stride, &second));
+    CHECK_EQ(f.array.written, 2);
+    CHECK_EQ(f.array.asked, 0);
+    CHECK_OK(nczchunk_read_vars(f.var, f.store, NULL, NULL, NULL, &value, NULL));
+    CHECK_EQ(value, 42);
+    CHECK_EQ(write_array(&f, NULL, NULL, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(f.array.written, 2);
+    close_array(&f);
+}
+
 /* If any count is 0 nothing is written, wherever the 0 stands: no callback runs, and data may be NULL. Then it does not
  * matter either how far the other counts reach. Starts and strides are checked all the same. */
-static void a_count_of_0_writes_nothing(void)
+static void a_count_of_0_writes_nothing(store_kind kind)
 {
     static const struct {
         size_t start[2], count[2];
@@ -433,62 +385,56 @@ static void a_count_of_0_writes_nothing(void)
         {{0, 0}, {0, 9}, {1, 0}, NCZCHUNK_ESTRIDE},
     };
     const size_t dims[3] = {2, 2, 4}, chunks[3] = {1, 2, 2}, start[3] = {0, 0, 0}, count[3] = {2, 0, 3};
+    fixture f;
 
-    for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
-        fixture f;
+    open_array(&f, 2, dimlens, chunklens, sizeof(int), kind);
+    for (size_t i = 0; i < sizeof slabs / sizeof *slabs; i++)
+        CHECK_EQ(write_array(&f, slabs[i].start, slabs[i].count, slabs[i].stride, NULL), slabs[i].status);
+    CHECK_EQ(f.array.asked + f.array.written, 0);
+    close_array(&f);
 
-        open_array(&f, 2, dimlens, chunklens, sizeof(int), store_kinds[kind]);
-        for (size_t i = 0; i < sizeof slabs / sizeof *slabs; i++)
-            CHECK_EQ(write_array(&f, slabs[i].start, slabs[i].count, slabs[i].stride, NULL), slabs[i].status);
-        CHECK_EQ(f.array.asked + f.array.written, 0);
-        close_array(&f);
-
-        open_array(&f, 3, dims, chunks, sizeof(int), store_kinds[kind]);
-        CHECK_OK(write_array(&f, start, count, NULL, NULL));
-        CHECK_EQ(f.array.asked + f.array.written, 0);
-        close_array(&f);
-    }
+    open_array(&f, 3, dims, chunks, sizeof(int), kind);
+    CHECK_OK(write_array(&f, start, count, NULL, NULL));
+    CHECK_EQ(f.array.asked + f.array.written, 0);
+    close_array(&f);
 }
 
 /* A store whose callbacks for writing are left out can be read only. That no element is selected is all right. */
-static void stores_that_are_read_only(void)
+static void stores_that_are_read_only(store_kind kind)
 {
-    const size_t zeros[2] = {0, 0}, part[2] = {1, 1};
+    const size_t part[2] = {1, 1};
+    nczchunk_lending_callbacks lending;
+    nczchunk_filling_callbacks filling;
+    nczchunk_context *context;
+    int data[20] = {0};
+    memory_array before;
+    fixture f;
 
-    for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
-        nczchunk_lending_callbacks lending;
-        nczchunk_filling_callbacks filling;
-        nczchunk_context *context;
-        int data[20] = {0};
-        memory_array before;
-        fixture f;
+    open_array(&f, 2, dimlens, chunklens, sizeof(int), kind);
+    before = memory_array_copy(&f.array);
+    nczchunk_store_free(f.store);
+    f.array.destroyed = 0;
+    lending = memory_array_lending(&f.array);
+    filling = memory_array_filling(&f.array);
+    lending.lend_to_write = NULL;
+    filling.store = NULL;
+    if (kind == LENDING)
+        CHECK_OK(nczchunk_store_lending(&lending, &f.store));
+    else
+        CHECK_OK(nczchunk_store_filling(&filling, &f.store));
 
-        open_array(&f, 2, dimlens, chunklens, sizeof(int), store_kinds[kind]);
-        before = memory_array_copy(&f.array);
-        nczchunk_store_free(f.store);
-        f.array.destroyed = 0;
-        lending = memory_array_lending(&f.array);
-        filling = memory_array_filling(&f.array);
-        lending.lend_to_write = NULL;
-        filling.store = NULL;
-        if (store_kinds[kind] == LENDING)
-            CHECK_OK(nczchunk_store_lending(&lending, &f.store));
-        else
-            CHECK_OK(nczchunk_store_filling(&filling, &f.store));
-
-        CHECK_OK(nczchunk_context_new(&context));
-        CHECK_EQ(nczchunk_write_vars(f.var, f.store, zeros, NULL, NULL, data, context), NCZCHUNK_EPERM);
-        CHECK_EQ(nczchunk_context_chunks_done(context), 0);
-        CHECK_EQ(nczchunk_write_vars(f.var, f.store, zeros, part, NULL, data, context), NCZCHUNK_EPERM);
-        CHECK_EQ(nczchunk_context_status(context), NCZCHUNK_EPERM);
-        CHECK_OK(write_array(&f, zeros, (const size_t[2]){0, 1}, NULL, data));
-        CHECK_EQ(f.array.written, 0);
-        memory_array_check_same(&f.array, &before);
-        CHECK_OK(nczchunk_read_vars(f.var, f.store, zeros, NULL, NULL, data, NULL));
-        nczchunk_context_free(context);
-        memory_array_clear(&before);
-        close_array(&f);
-    }
+    CHECK_OK(nczchunk_context_new(&context));
+    CHECK_EQ(nczchunk_write_vars(f.var, f.store, zeros, NULL, NULL, data, context), NCZCHUNK_EPERM);
+    CHECK_EQ(nczchunk_context_chunks_done(context), 0);
+    CHECK_EQ(nczchunk_write_vars(f.var, f.store, zeros, part, NULL, data, context), NCZCHUNK_EPERM);
+    CHECK_EQ(nczchunk_context_status(context), NCZCHUNK_EPERM);
+    CHECK_OK(write_array(&f, zeros, (const size_t[2]){0, 1}, NULL, data));
+    CHECK_EQ(f.array.written, 0);
+    memory_array_check_same(&f.array, &before);
+    CHECK_OK(nczchunk_read_vars(f.var, f.store, zeros, NULL, NULL, data, NULL));
+    nczchunk_context_free(context);
+    memory_array_clear(&before);
+    close_array(&f);
 }
 
 /* Lends the chunk itself. */
@@ -527,27 +473,24 @@ static void chunks_in_place(void)
 }
 
 /* The largest rank: nearly all of the dimensions have length 1. */
-static void an_array_of_1024_dimensions(void)
+static void an_array_of_1024_dimensions(store_kind kind)
 {
     static size_t dims[NCZCHUNK_MAX_RANK], chunks[NCZCHUNK_MAX_RANK], start[NCZCHUNK_MAX_RANK];
     const int data[8] = {-1, -2, -3, -4, -5, -6, -7, -8};
+    int after[8];
+    fixture f;
 
     for (size_t d = 0; d < NCZCHUNK_MAX_RANK; d++)
         dims[d] = chunks[d] = 1;
     dims[0] = dims[600] = dims[1023] = 2;
     chunks[600] = 2;
-    for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
-        int after[8];
-        fixture f;
-
-        open_array(&f, NCZCHUNK_MAX_RANK, dims, chunks, sizeof(int), store_kinds[kind]);
-        CHECK_OK(write_array(&f, start, NULL, NULL, data));
-        CHECK_EQ(f.array.asked, 0);
-        CHECK_EQ(f.array.written, 4);
-        CHECK_OK(nczchunk_read_vars(f.var, f.store, start, NULL, NULL, after, NULL));
-        CHECK(memcmp(data, after, sizeof data) == 0);
-        close_array(&f);
-    }
+    open_array(&f, NCZCHUNK_MAX_RANK, dims, chunks, sizeof(int), kind);
+    CHECK_OK(write_array(&f, start, NULL, NULL, data));
+    CHECK_EQ(f.array.asked, 0);
+    CHECK_EQ(f.array.written, 4);
+    CHECK_OK(nczchunk_read_vars(f.var, f.store, start, NULL, NULL, after, NULL));
+    CHECK(memcmp(data, after, sizeof data) == 0);
+    close_array(&f);
 }
 
 /* Chunks of 1 x 4 that are parts of another array, which is stored in chunks of 2 x 3. */
@@ -574,52 +517,50 @@ static int store_to_another_array(void *user, size_t rank, const ptrdiff_t *chun
 }
 
 /* A callback may call the library itself: so one array can be written in the chunks of another. */
-static void a_callback_may_write(void)
+static void a_callback_may_write(store_kind kind)
 {
-    const size_t rows[2] = {1, 4}, zeros[2] = {0, 0}, start[2] = {0, 1}, count[2] = {5, 2};
+    const size_t rows[2] = {1, 4}, start[2] = {0, 1}, count[2] = {5, 2};
     const int data[10] = {-1, -2, -3, -4, -5, -6, -7, -8, -9, -10};
     const int expected[20] = {0, -1, -2, 3, 4, -3, -4, 7, 8, -5, -6, 11, 12, -7, -8, 15, 16, -9, -10, 19};
+    nczchunk_filling_callbacks callbacks = {
+        .struct_size = sizeof callbacks, .fill = fill_from_another_array, .store = store_to_another_array};
+    nczchunk_var *var;
+    nczchunk_store *store;
+    fixture other;
+    int all[20];
 
-    for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
-        nczchunk_filling_callbacks callbacks = {
-            .struct_size = sizeof callbacks, .fill = fill_from_another_array, .store = store_to_another_array};
-        nczchunk_var *var;
-        nczchunk_store *store;
-        fixture other;
-        int all[20];
-
-        open_array(&other, 2, dimlens, chunklens, sizeof(int), store_kinds[kind]);
-        callbacks.user = &other;
-        CHECK_OK(nczchunk_var_new(2, dimlens, rows, sizeof(int), &var, NULL));
-        CHECK_OK(nczchunk_store_filling(&callbacks, &store));
-        CHECK_OK(nczchunk_write_vars(var, store, start, count, NULL, data, NULL));
-        CHECK_OK(nczchunk_read_vars(other.var, other.store, zeros, NULL, NULL, all, NULL));
-        CHECK(memcmp(all, expected, sizeof all) == 0);
-        nczchunk_store_free(store);
-        nczchunk_var_free(var);
-        close_array(&other);
-    }
+    open_array(&other, 2, dimlens, chunklens, sizeof(int), kind);
+    callbacks.user = &other;
+    CHECK_OK(nczchunk_var_new(2, dimlens, rows, sizeof(int), &var, NULL));
+    CHECK_OK(nczchunk_store_filling(&callbacks, &store));
+    CHECK_OK(nczchunk_write_vars(var, store, start, count, NULL, data, NULL));
+    CHECK_OK(nczchunk_read_vars(other.var, other.store, zeros, NULL, NULL, all, NULL));
+    CHECK(memcmp(all, expected, sizeof all) == 0);
+    nczchunk_store_free(store);
+    nczchunk_var_free(var);
+    close_array(&other);
 }
 
 int main(void)
 {
-    chunks_are_lent_to_be_changed();
-    chunks_are_fetched_and_stored();
-    covered_chunks_are_not_read();
-    a_bad_chunk_can_be_replaced();
-    chunks_of_one_element_are_covered_under_any_stride();
-    every_hyperslab_of_a_small_array();
-    bytes_beyond_the_array();
     a_chunk_that_lies_in_one_piece_is_not_copied();
-    chunks_of_foreign_byte_order();
-    elements_of_any_size();
-    elements_of_several_words();
-    data_may_lie_anywhere();
-    scalars();
-    a_count_of_0_writes_nothing();
-    stores_that_are_read_only();
     chunks_in_place();
-    an_array_of_1024_dimensions();
-    a_callback_may_write();
+    for (size_t i = 0; i < NUM_STORE_KINDS; i++) {
+        a_part_of_an_array(store_kinds[i]);
+        covered_chunks_are_not_read(store_kinds[i]);
+        a_bad_chunk_can_be_replaced(store_kinds[i]);
+        chunks_of_one_element_are_covered_under_any_stride(store_kinds[i]);
+        every_hyperslab_of_a_small_array(store_kinds[i]);
+        bytes_beyond_the_array(store_kinds[i]);
+        chunks_of_foreign_byte_order(store_kinds[i]);
+        elements_of_any_size(store_kinds[i]);
+        elements_of_several_words(store_kinds[i]);
+        data_may_lie_anywhere(store_kinds[i]);
+        scalars(store_kinds[i]);
+        a_count_of_0_writes_nothing(store_kinds[i]);
+        stores_that_are_read_only(store_kinds[i]);
+        an_array_of_1024_dimensions(store_kinds[i]);
+        a_callback_may_write(store_kinds[i]);
+    }
     return 0;
 }
