@@ -1,7 +1,6 @@
 //! The innermost loops of a copy: rows of units, by the size of the unit.
 
-use super::transposed::copy as transposed;
-use super::{Axis, Rows};
+use super::{Axis, LINE, Rows};
 
 /// Copies rows of units of `unit` bytes.
 ///
@@ -16,14 +15,8 @@ pub(super) type Kernel = unsafe fn(source: *const u8, destination: *mut u8, unit
 #[inline]
 pub(super) fn choose(unit: usize, swap: bool, is_transposed: bool, row: Option<&Axis>, stream: bool) -> Kernel {
     #[cfg(target_arch = "x86_64")]
-    {
-        let kernel = match is_transposed {
-            true => super::transposed::choose(unit, swap, stream),
-            false => super::simd::choose(unit, swap, row, stream),
-        };
-        if let Some(kernel) = kernel {
-            return kernel;
-        }
+    if let Some(kernel) = super::x86::choose(unit, swap, is_transposed, row, stream) {
+        return kernel;
     }
     let _ = stream;
     portable(unit, swap, is_transposed, row.is_some())
@@ -33,7 +26,7 @@ pub(super) fn choose(unit: usize, swap: bool, is_transposed: bool, row: Option<&
 #[inline]
 pub(super) fn fence() {
     #[cfg(target_arch = "x86_64")]
-    super::simd::fence();
+    super::x86::fence();
 }
 
 /// The kernel that every processor has.
@@ -154,6 +147,44 @@ pub(super) unsafe fn words<W: Word, const SWAP: bool>(source: *const u8, destina
         source = source.wrapping_offset(rows.along.source);
         destination = destination.wrapping_offset(rows.along.destination);
     }
+}
+
+/// Calls `one` with the parts of a box, which have so many words along the row and so many along the other axis.
+#[inline(always)]
+pub(super) fn in_parts(
+    source: *const u8,
+    destination: *mut u8,
+    rows: Rows,
+    [row_words, along_words]: [usize; 2],
+    mut one: impl FnMut(*const u8, *mut u8, Rows),
+) {
+    let part = |axis: Axis, i: usize, words: usize| Axis { count: words.min(axis.count - i), ..axis };
+    for i in (0..rows.row.count).step_by(row_words) {
+        let (source, destination) = rows.row.at(source, destination, i);
+        let row = part(rows.row, i, row_words);
+        for j in (0..rows.along.count).step_by(along_words) {
+            let (source, destination) = rows.along.at(source, destination, j);
+            one(source, destination, Rows { row, along: part(rows.along, j, along_words) });
+        }
+    }
+}
+
+/// Copies in blocks of lines: of the source lines that a block begins with, all words are used while they are in the cache, and
+/// each line of the destination is written in one go.
+///
+/// # Safety
+/// See [`Kernel`].
+pub(super) unsafe fn transposed<W: Word, const SWAP: bool>(
+    source: *const u8,
+    destination: *mut u8,
+    unit: usize,
+    rows: Rows,
+) {
+    let line = LINE / size_of::<W>();
+    in_parts(source, destination, rows, [line, line], |source, destination, part| {
+        // SAFETY: a part of what the caller promised.
+        unsafe { words::<W, SWAP>(source, destination, unit, part) };
+    });
 }
 
 /// One row of words.

@@ -10,12 +10,9 @@
 
 mod copier;
 mod kernel;
-#[cfg(target_arch = "x86_64")]
-mod lines;
 mod region;
 #[cfg(target_arch = "x86_64")]
-mod simd;
-mod transposed;
+mod x86;
 
 use smallvec::SmallVec;
 

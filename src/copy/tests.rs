@@ -86,7 +86,7 @@ fn check(element_size: usize, swap: Option<usize>, axes: &[(usize, isize, isize)
     let portable = kernel::portable(copy.unit, swap.is_some(), copy.is_transposed, !copy.axes.is_empty());
     let mut kernels = vec![("portable", with_kernel(portable)), ("past the cache", prepared(true))];
     #[cfg(target_arch = "x86_64")]
-    kernels.extend(simd::past_cache_sse2(copy.unit).map(|kernel| ("past the cache with SSE2", with_kernel(kernel))));
+    kernels.extend(x86::past_cache_sse2(copy.unit).map(|kernel| ("past the cache with SSE2", with_kernel(kernel))));
     let reach = |stride: fn(&Axis) -> isize| {
         let low: isize = axes.iter().map(|axis| (stride(axis) * (axis.count as isize - 1)).min(0)).sum();
         let high: isize = axes.iter().map(|axis| (stride(axis) * (axis.count as isize - 1)).max(0)).sum();

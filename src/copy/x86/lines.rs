@@ -5,7 +5,7 @@
 
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
-use super::{Axis, LINE};
+use crate::copy::{Axis, LINE};
 
 const PAGE: usize = 4096;
 
