@@ -150,6 +150,14 @@ impl StridedCopy {
         self.axes.clear();
         self.source = Extent { low: 0, high: 0 };
         self.destination = self.source;
+        if axes.size_hint().1 == Some(0) && self.unit == element_size {
+            // A single element, of which many may be read one by one: nothing of what follows is needed.
+            let extent = Extent { low: 0, high: element_size as isize };
+            (self.source, self.destination) = (extent, extent);
+            self.is_transposed = false;
+            self.kernel = kernel::choose(element_size, swap.is_some(), false, None, false);
+            return Ok(());
+        }
         if let Some(word) = swap {
             let stride = word as isize;
             self.push(Axis { count: element_size / word, source: stride, destination: stride }, false)?;
