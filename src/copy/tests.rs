@@ -242,36 +242,6 @@ fn transposed_boxes() {
     }
 }
 
-/// Rows of words past the cache, in the other byte order or all the same, at all places in a line.
-#[test]
-fn long_rows_past_the_cache() {
-    for (word, count) in [(1, 700), (2, 256), (2, 5000), (4, 1031), (8, 600)] {
-        for (swap, source_step) in [(word > 1, word), (false, 0)] {
-            let (row, gap) = (count * word, word + 1);
-            let mut copy = StridedCopy::default();
-            copy.set_streaming(true);
-            let axes = [(count, source_step, word), (3, source_step * count, row + gap)];
-            let axes = axes.map(|(count, source, destination)| Axis {
-                count,
-                source: source as isize,
-                destination: destination as isize,
-            });
-            copy.prepare(word, swap.then_some(word), axes.into_iter()).unwrap();
-            let source: Vec<u8> = (0..3 * row).map(|i| (i * 31 + i / 256) as u8).collect();
-            let mut destination = vec![MaybeUninit::new(0xEE_u8); 3 * (row + gap)];
-            run(&copy, &source, 0, &mut destination, 0).unwrap();
-            for (i, byte) in destination.iter().enumerate() {
-                let (number, at) = (i / (row + gap), i % (row + gap));
-                let place = if swap { word - 1 - at % word } else { at % word };
-                let from = (number * source_step * count) + at / word * source_step + place;
-                let expected = if at < row { source[from] } else { 0xEE };
-                // SAFETY: every byte was initialised when the vector was made.
-                assert_eq!(unsafe { byte.assume_init() }, expected, "word {word}, swap {swap}, byte {i}");
-            }
-        }
-    }
-}
-
 #[test]
 fn contiguous_boxes_are_one_piece() {
     let axis = |count, source, destination| Axis { count, source, destination };
