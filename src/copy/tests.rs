@@ -242,6 +242,47 @@ fn transposed_boxes() {
     }
 }
 
+/// Boxes as they come: up to four axes in any order and direction, with gaps or without, over and over in the source.
+#[test]
+fn boxes_at_random() {
+    // Miri has little patience.
+    let (num_boxes, most_bytes, most_reach) = if cfg!(miri) { (20, 1 << 9, 1 << 11) } else { (300, 1 << 15, 1 << 17) };
+    let mut random = fastrand::Rng::with_seed(1);
+    for _ in 0..num_boxes {
+        let (element_size, swap) = match random.u8(..4) {
+            0 => random.choice([(2, Some(2)), (4, Some(4)), (8, Some(8)), (16, Some(8)), (12, Some(4))]).unwrap(),
+            _ => (random.choice([1, 2, 3, 4, 8, 16, 24, 64, 100, 192, 512]).unwrap(), None),
+        };
+        let mut axes = [(1, 0, 0); 4];
+        let mut bytes = element_size;
+        for (count, _, _) in &mut axes {
+            let most = random.choice([1, 4, 12, 90, usize::MAX]).unwrap().min(most_bytes / bytes);
+            *count = random.usize(1..=most.max(1));
+            bytes *= *count;
+        }
+        // Beyond what the axes so far reach, so that no two elements are in the same place.
+        random.shuffle(&mut axes);
+        let mut reach = element_size;
+        for (count, _, destination) in &mut axes {
+            let gap = random.choice([0, 0, 0, element_size, 64 - reach % 64, 4096 - reach % 4096, 3]).unwrap();
+            let stride = if (reach + gap) * *count > most_reach { reach } else { reach + gap };
+            *destination = if random.u8(..4) == 0 { -(stride as isize) } else { stride as isize };
+            reach = stride * *count;
+        }
+        random.shuffle(&mut axes);
+        let mut reach = element_size;
+        for (count, source, _) in &mut axes {
+            let words = element_size * random.usize(1..18);
+            let stride = random.choice([0, words, reach, reach, reach + words, reach + 3]).unwrap();
+            let stride = if stride * *count > most_reach { element_size } else { stride };
+            *source = if random.u8(..4) == 0 { -(stride as isize) } else { stride as isize };
+            reach = reach.max(stride * *count);
+        }
+        random.shuffle(&mut axes);
+        check(element_size, swap, &axes);
+    }
+}
+
 #[test]
 fn contiguous_boxes_are_one_piece() {
     let axis = |count, source, destination| Axis { count, source, destination };
