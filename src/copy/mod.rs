@@ -113,7 +113,14 @@ impl Default for StridedCopy {
 impl StridedCopy {
     /// Prepares the copy of a box of elements of `element_size` bytes; `axes` come innermost first. With `swap`, the bytes
     /// of every word of that size are reversed on the way; an element is a whole number of words.
+    ///
+    /// # Errors
+    /// `Internal` for an element without bytes, for words of other than 2, 4 or 8 bytes, and for an axis of none.
     pub fn new(element_size: usize, swap: Option<usize>, axes: impl Iterator<Item = Axis>) -> Result<Self> {
+        let is_word = |word| matches!(word, 2 | 4 | 8) && element_size.is_multiple_of(word);
+        if element_size == 0 || !swap.is_none_or(is_word) {
+            return Err(ErrorKind::Internal.into());
+        }
         let mut copy = StridedCopy::default();
         copy.prepare(element_size, swap, axes)?;
         Ok(copy)

@@ -17,7 +17,7 @@ pub(super) fn choose(unit: usize, swap: bool, row: &Axis, stream: bool) -> Optio
     if !is_gather || row.source > furthest || row.count < 4 || !has_avx512() {
         return None;
     }
-    match (unit, swap, stream && unit * row.count >= LINE) {
+    match (unit, swap, stream && unit.saturating_mul(row.count) >= LINE) {
         (2, false, false) => Some(gather16::near::<false>),
         (2, true, false) => Some(gather16::near::<true>),
         (4, false, false) => Some(gather32::near::<false>),
@@ -105,7 +105,7 @@ macro_rules! gather {
                 unsafe fn line(&self, from: *const u8) -> __m512i {
                     let mut result = _mm512_setzero_si512();
                     for (v, &mask) in self.masks[..self.stride].iter().enumerate() {
-                        // SAFETY: a word follows the line, so its vectors lie within the row.
+                        // SAFETY: a word follows the line, so its vectors lie within the row; what is between words is dropped.
                         let vector = unsafe { _mm512_loadu_si512(from.add(v * LINE).cast()) };
                         result = $permute(result, mask, self.permutation, vector);
                     }

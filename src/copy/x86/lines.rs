@@ -50,7 +50,8 @@ impl Row {
 /// one of the memory's lines.
 ///
 /// # Safety
-/// All rows lie within their buffers, which do not overlap, and begin at multiples of the word.
+/// All rows lie within their buffers, which do not overlap; in the destination they begin at multiples of the word and are as long
+/// as several.
 #[inline(always)]
 pub(super) unsafe fn write(
     source: *const u8,

@@ -19,11 +19,15 @@ pub(super) use past_cache::sse2 as past_cache_sse2;
 pub(super) fn choose(unit: usize, swap: bool, is_transposed: bool, row: Option<&Axis>, stream: bool) -> Option<Kernel> {
     // Miri does not know stores past the cache.
     let stream = stream && !cfg!(miri);
-    if is_transposed {
-        return if stream { transposed::choose(unit, swap) } else { None };
-    }
-    if stream && let Some(kernel) = past_cache::choose(unit, swap, row) {
+    let past_cache = || match is_transposed && unit < LINE {
+        true => transposed::choose(unit, swap),
+        false => past_cache::choose(unit, swap, row),
+    };
+    if stream && let Some(kernel) = past_cache() {
         return Some(kernel);
+    }
+    if is_transposed {
+        return None;
     }
     let row = row?;
     gather::choose(unit, swap, row, stream).or_else(|| near(unit, swap, row))
@@ -134,7 +138,7 @@ unsafe fn copy_near(source: *const u8, destination: *mut u8, unit: usize, rows: 
             let next = from.wrapping_offset(rows.row.source.wrapping_mul(NEXT)).wrapping_add(at);
             let next_to = to.wrapping_offset(rows.row.destination.wrapping_mul(NEXT)).wrapping_add(at);
             _mm_prefetch::<_MM_HINT_T0>(next.cast());
-            _mm_prefetch::<_MM_HINT_ET0>(next_to.cast());
+            _mm_prefetch::<_MM_HINT_T0>(next_to.cast());
             // SAFETY: within the unit.
             unsafe { _mm512_storeu_si512(to.add(at).cast(), _mm512_loadu_si512(from.add(at).cast())) };
         };

@@ -14,7 +14,7 @@ pub(super) fn choose(unit: usize, swap: bool, row: Option<&Axis>) -> Option<Kern
         return Some(if has_avx512() { copy } else { copy_sse2 });
     }
     let (size, row) = (unit as isize, row?);
-    if row.destination != size || unit * row.count < LINE {
+    if row.destination != size || unit.saturating_mul(row.count) < LINE {
         return None;
     }
     match (unit, swap) {
