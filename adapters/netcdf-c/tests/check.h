@@ -5,6 +5,7 @@
 #include <netcdf.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* The program ends with 1 if a call fails, or what should be is not. */
@@ -58,6 +59,14 @@ static inline const char *url_of(const char *directory, const char *name)
 
     snprintf(url, sizeof url, "file://%s/%s#mode=nczarr,file", directory, name);
     return url;
+}
+
+/* Whether a program of cases is to run this one: "program CASE DIRECTORY" asks for it. Without arguments it is named. */
+static inline int is_asked_for(const char *name, int argc, char **argv)
+{
+    if (argc < 3)
+        puts(name);
+    return argc >= 3 && strcmp(argv[1], name) == 0;
 }
 
 #endif

@@ -483,11 +483,7 @@ int main(int argc, char **argv)
     const int other = strncmp(nc_inq_libvers(), "4.9.2", 5) == 0 ? NOT_492 : ONLY_492;
 
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        if (cases[c].versions == other)
-            continue;
-        if (argc < 3)
-            puts(cases[c].name);
-        else if (strcmp(argv[1], cases[c].name) == 0) {
+        if (cases[c].versions != other && is_asked_for(cases[c].name, argc, argv)) {
             directory = argv[2];
             url = url_of(directory, "file");
             cases[c].run();

@@ -447,9 +447,7 @@ static const struct {
 int main(int argc, char **argv)
 {
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        if (argc < 3)
-            puts(cases[c].name);
-        else if (strcmp(argv[1], cases[c].name) == 0) {
+        if (is_asked_for(cases[c].name, argc, argv)) {
             directory = argv[2];
             url = url_of(directory, "file");
             cases[c].run();
