@@ -454,6 +454,34 @@ static void calls_take_little_stack(const char *directory)
     free(plain.bytes);
 }
 
+static void call_large_transpose(void *argument)
+{
+    static double out[1024 * 2048];
+    stack_case *c = argument;
+
+    CHECK_OK(nczchunk_read_varm(c->var, c->store, c->start, c->count, NULL, c->imap, out, c->context));
+}
+
+/* So much that it does not pass through the cache, transposed on the way: blocks of it are collected on the stack. */
+static void large_transposes_take_little_stack(void)
+{
+    static double chunk[1024 * 2048];
+    static stack_case c = {.lens = {1024, 2048}, .count = {1024, 2048}, .imap = {1, 1024}};
+    size_t used;
+
+    memory_array_init_absent(&c.array, 2, c.lens, c.lens, sizeof *chunk);
+    memory_chunk_set(&c.array.chunks[0], (const unsigned char *)chunk, sizeof chunk);
+    c.array.chunks[0].status = NCZCHUNK_NOERR;
+    c.var = memory_array_var(&c.array);
+    c.store = memory_array_store(&c.array, LENDING);
+    CHECK_OK(nczchunk_context_new(&c.context));
+    call_large_transpose(&c);
+    used = stack_of(call_large_transpose, &c);
+    close_stack_case(&c);
+    printf("%-20s rank    2: %5zu bytes of stack\n", "large transpose", used);
+    CHECK(used < STACK_LIMIT);
+}
+
 int main(int argc, char **argv)
 {
     for (size_t rank = 0; rank <= INLINE_RANK; rank++) {
@@ -470,5 +498,6 @@ int main(int argc, char **argv)
     }
     projections_allocate_nothing();
     calls_take_little_stack(argc > 1 ? argv[1] : "data");
+    large_transposes_take_little_stack();
     return 0;
 }

@@ -105,9 +105,10 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// Where the chunk is, counted in row-major order; `None` if it is absent.
+    /// Where the chunk is; `None` if it is absent.
     #[inline]
-    pub fn place(&self, number: usize) -> Option<std::ops::Range<usize>> {
+    pub fn place(&self, indices: &[isize]) -> Option<std::ops::Range<usize>> {
+        let number = indices.iter().zip(&self.grid).fold(0, |number, (&i, &len)| number * len + i as usize);
         let stored = match self.every {
             1 => number,
             0 => return None,

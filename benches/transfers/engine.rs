@@ -143,8 +143,7 @@ unsafe extern "C" fn lend(
 ) -> c_int {
     // SAFETY: the library passes what it was given, rank indices, and places for the answer.
     let (chunks, indices) = unsafe { (&*user.cast::<Chunks>(), std::slice::from_raw_parts(indices, rank)) };
-    let number = indices.iter().zip(&chunks.grid).fold(0, |number, (&i, &len)| number * len + i as usize);
-    let Some(place) = chunks.place(number) else { return nczchunk::status::EEMPTY };
+    let Some(place) = chunks.place(indices) else { return nczchunk::status::EEMPTY };
     // SAFETY: as above.
     unsafe {
         *data = chunks.bytes[place.clone()].as_ptr().cast();
@@ -164,8 +163,7 @@ unsafe extern "C" fn lend_to_write(
 ) -> c_int {
     // SAFETY: as for lend. Nothing else uses the chunks while the library does.
     let (chunks, indices) = unsafe { (&mut *user.cast::<Chunks>(), std::slice::from_raw_parts(indices, rank)) };
-    let number = indices.iter().zip(&chunks.grid).fold(0, |number, (&i, &len)| number * len + i as usize);
-    let Some(place) = chunks.place(number) else { return nczchunk::status::EEMPTY };
+    let Some(place) = chunks.place(indices) else { return nczchunk::status::EEMPTY };
     // SAFETY: as above.
     unsafe {
         *nbytes = place.len();

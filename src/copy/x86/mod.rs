@@ -33,7 +33,7 @@ pub(super) fn choose(unit: usize, swap: bool, is_transposed: bool, row: Option<&
     gather::choose(unit, swap, row, stream).or_else(|| near(unit, swap, row))
 }
 
-/// The kernel for such rows in the cache.
+/// The kernel for such rows that stores as usual, if there is one.
 #[inline]
 fn near(unit: usize, swap: bool, row: &Axis) -> Option<Kernel> {
     if unit >= NEAR_UNIT && !swap && has_avx512() {
