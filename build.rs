@@ -1,10 +1,35 @@
-//! Gives the shared library its SONAME. Before 1.0 the ABI may change with the minor version.
+//! Gives the shared library its SONAME, and finds out what the compiler has. A program loads no library with another
+//! SONAME, so it changes whenever the ABI may: with the minor version before 1.0, with the major version from then on.
+
+use std::env;
+use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let os = std::env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
-    if os == "linux" {
-        let major = env!("CARGO_PKG_VERSION_MAJOR");
-        println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libnczchunk.so.{major}");
+    // The tests that compile C have to know for what.
+    println!("cargo::rustc-env=NCZCHUNK_TARGET={}", env::var("TARGET").unwrap_or_default());
+    if target("OS") == "linux" {
+        let abi = match (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR")) {
+            ("0", minor) => format!("0.{minor}"),
+            (major, _) => major.to_owned(),
+        };
+        println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libnczchunk.so.{abi}");
     }
+    // The intrinsics for AVX-512 are stable from Rust 1.89 on.
+    println!("cargo::rustc-check-cfg=cfg(nczchunk_avx512)");
+    if target("ARCH") == "x86_64" && rustc_minor().is_some_and(|minor| minor >= 89) {
+        println!("cargo::rustc-cfg=nczchunk_avx512");
+    }
+}
+
+/// A property of the target, as Cargo names it.
+fn target(property: &str) -> String {
+    env::var(format!("CARGO_CFG_TARGET_{property}")).unwrap_or_default()
+}
+
+/// The second number of the compiler's version, which is 1.x.
+fn rustc_minor() -> Option<u32> {
+    let output = Command::new(env::var_os("RUSTC")?).arg("--version").output().ok()?;
+    let version = String::from_utf8(output.stdout).ok()?;
+    version.split('.').nth(1)?.parse().ok()
 }

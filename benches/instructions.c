@@ -3,8 +3,8 @@
  *
  *     instructions WORKLOAD CALLS    makes that many calls and prints how many chunks each touches
  *
- * The workloads are those of transfers/workloads.rs with the same names. What is counted is the work, not the memory: every
- * chunk is the same one, lent.
+ * The workloads are those of transfers/workloads.rs with the same names. What is counted is the work, not the memory:
+ * every chunk is the same one, lent.
  */
 #include <nczchunk.h>
 #include <stdio.h>
@@ -42,14 +42,12 @@ static void check(int status)
     }
 }
 
-static int lend(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void **data, size_t *nbytes)
+static int lend(void *user, nczchunk_loan *loan)
 {
     const chunk *c = user;
 
-    (void)rank;
-    (void)chunk_indices;
-    *data = c->data;
-    *nbytes = c->nbytes;
+    loan->data = c->data;
+    loan->nbytes = c->nbytes;
     return NCZCHUNK_NOERR;
 }
 
@@ -66,7 +64,7 @@ static void run(const workload *w, long calls)
 {
     chunk c = {NULL, sizeof(float)};
     nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks, .user = &c, .lend = lend};
-    nczchunk_plan_totals totals;
+    nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
     nczchunk_var *var;
     nczchunk_store *store;
     nczchunk_plan *plan;
@@ -75,9 +73,9 @@ static void run(const workload *w, long calls)
     for (size_t d = 0; d < w->rank; d++)
         c.nbytes *= w->chunklens[d];
     check(nczchunk_var_new(w->rank, w->dimlens, w->chunklens, sizeof(float), &var, NULL));
-    check(nczchunk_store_lending(&callbacks, &store));
+    check(nczchunk_store_lending(&callbacks, &store, NULL));
     check(nczchunk_plan_new(var, w->start, w->count, w->stride, NCZCHUNK_READ, &plan, NULL));
-    check(nczchunk_plan_get_totals(plan, &totals));
+    check(nczchunk_plan_totals(plan, &totals, NULL));
     c.data = zeros(c.nbytes);
     data = zeros(totals.selected_bytes);
     for (long i = 0; i < calls; i++)

@@ -67,8 +67,8 @@ static inline nczchunk_var *coads_var(const memory_array *array)
 {
     nczchunk_var *var = memory_array_var(array);
 
-    CHECK_OK(nczchunk_var_set_fill_value(var, &coads_fill_value));
-    CHECK_OK(nczchunk_var_set_endian(var, NCZCHUNK_ENDIAN_LITTLE));
+    CHECK_OK(nczchunk_var_set_fill_value(var, &coads_fill_value, NULL));
+    CHECK_OK(nczchunk_var_set_endian(var, NCZCHUNK_ENDIAN_LITTLE, NULL));
     return var;
 }
 
@@ -76,7 +76,8 @@ static inline nczchunk_var *coads_var(const memory_array *array)
 static inline nczchunk_store *coads_store(memory_array *array, store_kind kind)
 {
     nczchunk_store *store = memory_array_store(array, kind);
-    CHECK_OK(nczchunk_store_wrap_zstd(store, NULL));
+
+    store_add_zstd(store);
     return store;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Threads that are counted, and refused when told to. Include it in one file of a program, which defines _GNU_SOURCE: it
- * takes the place of pthread_create in the whole program, the library included.
+ * Threads that are counted, and refused when told to. Include it in one file of a program, which defines _GNU_SOURCE:
+ * it takes the place of pthread_create in the whole program, the library included.
  */
 #ifndef COUNTED_THREADS_H
 #define COUNTED_THREADS_H
@@ -15,8 +15,11 @@
 static long threads_begun;
 /* How many more may begin; -1: any number. */
 static long threads_allowed = -1;
+/* How many were refused. */
+static long threads_refused;
 
-typedef int create_function(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument);
+typedef int create_function(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                            void *argument);
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
 {
@@ -25,8 +28,10 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 
     CHECK(symbol != NULL);
     memcpy(&create, &symbol, sizeof create);
-    if (threads_allowed == 0)
+    if (threads_allowed == 0) {
+        __atomic_fetch_add(&threads_refused, 1, __ATOMIC_RELAXED);
         return EAGAIN;
+    }
     if (threads_allowed > 0)
         threads_allowed--;
     __atomic_fetch_add(&threads_begun, 1, __ATOMIC_RELAXED);

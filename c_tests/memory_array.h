@@ -1,6 +1,6 @@
 /*
- * An array in memory, cut into chunks, with callbacks that lend its chunks or fill them in: what the tests read from and
- * write to.
+ * An array in memory, cut into chunks, with callbacks that lend its chunks or fill them in: what the tests read from
+ * and write to.
  *
  * Every element is made from its number, its row-major position in the array: elements of 1, 2, 4 and 8 bytes are that
  * number. So what a read delivers is known without reading anything: memory_array_expect checks it. The part of an edge
@@ -26,18 +26,21 @@
 #include "check.h"
 #include "nczchunk.h"
 
+/* No element is larger. */
+enum { MOST_ELEMENT_BYTES = 65536 };
+
 /* A chunk as it is stored. */
 typedef struct memory_chunk {
     unsigned char *bytes; /* NULL: none is given, whatever the status */
     size_t nbytes;
     int status;           /* what the callbacks return for it when it is read, or lent to be changed */
-    int write_status;     /* what they return for it when it is stored, or was changed */
+    int write_status;     /* what they return for it when it is stored, or given back changed */
     unsigned char *draft; /* what is lent to be changed: kept, so that the next time it need not be allocated */
     size_t draft_nbytes;
 } memory_chunk;
 
 typedef struct memory_array {
-    size_t rank, typesize;
+    size_t rank, element_size;
     const size_t *dimlens, *chunklens;
     size_t num_chunks, chunk_bytes;
     memory_chunk *chunks; /* in row-major order of chunk indices */
@@ -47,9 +50,12 @@ typedef struct memory_array {
     /* What the callbacks have seen. Counted atomically, for several threads may be at work. A chunk that is lent to be
      * changed counts as asked for unless the write covers it, for then nobody looks at what it holds. */
     long asked, released, destroyed;
-    /* Calls of store and changed. */
+    /* Chunks that were stored, or given back changed. */
     long written;
-    /* Where the caller's data are, if the test says so: direct counts the calls of fill and store that got a place in it. */
+    /*
+     * Where the caller's data are, if the test says so: direct counts the calls of fill and store that got a place in
+     * it.
+     */
     const unsigned char *data;
     size_t data_size;
     long direct;
@@ -72,14 +78,18 @@ static inline void memory_array_element(const memory_array *array, size_t number
     uint64_t eight = (uint64_t)number;
     const void *word = NULL;
 
-    switch (array->typesize) {
+    switch (array->element_size) {
     case 1: word = &one; break;
     case 2: word = &two; break;
     case 4: word = &four; break;
     case 8: word = &eight; break;
     }
-    for (size_t i = 0; i < array->typesize; i++)
-        element[i] = word ? ((const unsigned char *)word)[i] : (unsigned char)(number + 5 * i);
+    if (word != NULL) {
+        memcpy(element, word, array->element_size);
+        return;
+    }
+    for (size_t i = 0; i < array->element_size; i++)
+        element[i] = (unsigned char)(number + 5 * i);
 }
 
 /* How many chunks there are along a dimension. */
@@ -128,15 +138,15 @@ static inline void memory_chunk_remove(memory_chunk *chunk, int status)
 
 /* An array without chunks, to be put there: all are absent. The lengths are not copied. */
 static inline void memory_array_init_absent(memory_array *array, size_t rank, const size_t *dimlens,
-                                            const size_t *chunklens, size_t typesize)
+                                            const size_t *chunklens, size_t element_size)
 {
     memset(array, 0, sizeof *array);
     array->rank = rank;
-    array->typesize = typesize;
+    array->element_size = element_size;
     array->dimlens = dimlens;
     array->chunklens = chunklens;
     array->num_chunks = 1;
-    array->chunk_bytes = typesize;
+    array->chunk_bytes = element_size;
     for (size_t d = 0; d < rank; d++) {
         array->num_chunks *= memory_array_grid(array, d);
         array->chunk_bytes *= chunklens[d];
@@ -149,15 +159,15 @@ static inline void memory_array_init_absent(memory_array *array, size_t rank, co
 
 /* An array with all its chunks. */
 static inline void memory_array_init(memory_array *array, size_t rank, const size_t *dimlens, const size_t *chunklens,
-                                     size_t typesize)
+                                     size_t element_size)
 {
     unsigned char *bytes;
 
-    memory_array_init_absent(array, rank, dimlens, chunklens, typesize);
+    memory_array_init_absent(array, rank, dimlens, chunklens, element_size);
     bytes = malloc(array->chunk_bytes);
     CHECK(bytes != NULL);
     for (size_t c = 0; c < array->num_chunks; c++) {
-        for (size_t e = 0; e < array->chunk_bytes / typesize; e++) {
+        for (size_t e = 0; e < array->chunk_bytes / element_size; e++) {
             /* Element e of chunk c, dimension by dimension, fastest first: its index and so its number in the array. */
             size_t number = 0, weight = 1, chunk = c, element = e;
             int inside = 1;
@@ -172,9 +182,9 @@ static inline void memory_array_init(memory_array *array, size_t rank, const siz
                 element /= chunklens[d];
             }
             if (inside)
-                memory_array_element(array, number, bytes + e * typesize);
+                memory_array_element(array, number, bytes + e * element_size);
             else
-                memset(bytes + e * typesize, 0xEE, typesize);
+                memset(bytes + e * element_size, 0xEE, element_size);
         }
         memory_chunk_set(&array->chunks[c], bytes, array->chunk_bytes);
         array->chunks[c].status = NCZCHUNK_NOERR;
@@ -220,28 +230,33 @@ static inline memory_chunk *memory_array_ask(memory_array *array, size_t rank, c
 {
     long call = __atomic_fetch_add(&array->asked, 1, __ATOMIC_RELAXED);
 
-    CHECK(rank == array->rank);
+    CHECK_EQ(rank, array->rank);
     if (array->log != NULL && rank > 0)
         memcpy(array->log + (size_t)call * rank, chunk_indices, rank * sizeof *chunk_indices);
     return memory_array_chunk(array, chunk_indices);
 }
 
-static inline int memory_array_lend(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void **data,
-                                    size_t *nbytes)
+/* Checks that a loan is as the library hands it out: what the callback sets is not set yet. */
+static inline void memory_array_check_loan(const memory_array *array, const nczchunk_loan *loan, size_t access)
 {
-    const memory_chunk *chunk = memory_array_ask(user, rank, chunk_indices);
-
-    *data = chunk->bytes;
-    *nbytes = chunk->nbytes;
-    return chunk->status;
+    CHECK_EQ(loan->struct_size, sizeof *loan);
+    CHECK_EQ(loan->rank, array->rank);
+    CHECK_EQ(loan->access, access);
+    CHECK(loan->covered == 0 || loan->covered == 1);
+    CHECK(loan->data == NULL && loan->nbytes == 0 && loan->handle == NULL);
 }
 
-static inline void memory_array_release(void *user, const void *data)
+/* Lends the chunk itself. The handle says which one it is, to whoever takes it back. */
+static inline int memory_array_lend(void *user, nczchunk_loan *loan)
 {
     memory_array *array = user;
+    memory_chunk *chunk = memory_array_ask(array, loan->rank, loan->chunk_indices);
 
-    CHECK(data != NULL);
-    __atomic_fetch_add(&array->released, 1, __ATOMIC_RELAXED);
+    memory_array_check_loan(array, loan, NCZCHUNK_READ);
+    loan->data = chunk->bytes;
+    loan->nbytes = chunk->nbytes;
+    loan->handle = chunk;
+    return chunk->status;
 }
 
 /* Whether nbytes from place on are a part of the caller's data. */
@@ -255,56 +270,61 @@ static inline int memory_array_is_direct(const memory_array *array, const void *
     return 1;
 }
 
-static inline int memory_array_fill(void *user, size_t rank, const ptrdiff_t *chunk_indices, void *buffer, size_t size,
-                                    size_t *nbytes)
+/* Fills in a chunk, or the part of it that is asked for. */
+static inline int memory_array_fill(void *user, nczchunk_request *request)
 {
     memory_array *array = user;
-    const memory_chunk *chunk = memory_array_ask(array, rank, chunk_indices);
+    const memory_chunk *chunk = memory_array_ask(array, request->rank, request->chunk_indices);
 
-    if (memory_array_is_direct(array, buffer, size))
+    CHECK_EQ(request->struct_size, sizeof *request);
+    CHECK(request->access == NCZCHUNK_READ || request->access == NCZCHUNK_WRITE);
+    CHECK(request->nbytes == 0 && request->status == 0 && request->handle == NULL);
+    if (memory_array_is_direct(array, request->buffer, request->size))
         __atomic_fetch_add(&array->direct, 1, __ATOMIC_RELAXED);
-    if (chunk->bytes != NULL && chunk->nbytes <= size)
-        memcpy(buffer, chunk->bytes, chunk->nbytes);
-    *nbytes = chunk->nbytes;
+    if (chunk->bytes != NULL && request->offset < chunk->nbytes) {
+        request->nbytes = chunk->nbytes - request->offset;
+        memcpy(request->buffer, chunk->bytes + request->offset,
+               request->nbytes < request->size ? request->nbytes : request->size);
+    }
     return chunk->status;
 }
 
 /* Lends a draft of the chunk. A chunk that was absent, or is covered, is poison: what it holds does not matter. */
-static inline int memory_array_lend_to_write(void *user, size_t rank, const ptrdiff_t *chunk_indices, int covered,
-                                             void **data, size_t *nbytes)
+static inline int memory_array_lend_to_write(void *user, nczchunk_loan *loan)
 {
     memory_array *array = user;
-    memory_chunk *chunk = covered ? memory_array_chunk(array, chunk_indices) : memory_array_ask(array, rank, chunk_indices);
+    memory_chunk *chunk = loan->covered ? memory_array_chunk(array, loan->chunk_indices)
+                                        : memory_array_ask(array, loan->rank, loan->chunk_indices);
     int is_absent = chunk->status == NCZCHUNK_EEMPTY || chunk->status == NCZCHUNK_ENOOBJECT;
-    int is_new = covered || is_absent;
+    int is_new = loan->covered || is_absent;
 
-    CHECK(rank == array->rank);
-    CHECK(covered == 0 || covered == 1);
+    memory_array_check_loan(array, loan, NCZCHUNK_WRITE);
     if (chunk->status != NCZCHUNK_NOERR && !is_new)
         return chunk->status;
-    *nbytes = is_new ? array->chunk_bytes : chunk->nbytes;
-    if (chunk->draft == NULL || chunk->draft_nbytes != *nbytes) {
+    loan->nbytes = is_new ? array->chunk_bytes : chunk->nbytes;
+    if (chunk->draft == NULL || chunk->draft_nbytes != loan->nbytes) {
         free(chunk->draft);
-        chunk->draft = malloc(*nbytes > 0 ? *nbytes : 1);
+        chunk->draft = malloc(loan->nbytes > 0 ? loan->nbytes : 1);
         CHECK(chunk->draft != NULL);
-        chunk->draft_nbytes = *nbytes;
+        chunk->draft_nbytes = loan->nbytes;
     }
     if (is_new)
-        memset(chunk->draft, 0xDD, *nbytes);
+        memset(chunk->draft, 0xDD, loan->nbytes);
     else
-        memcpy(chunk->draft, chunk->bytes, *nbytes);
-    *data = chunk->draft;
+        memcpy(chunk->draft, chunk->bytes, loan->nbytes);
+    loan->data = chunk->draft;
+    loan->handle = chunk;
     return is_absent ? NCZCHUNK_EEMPTY : NCZCHUNK_NOERR;
 }
 
 /* Common to the callbacks for writing: counts the call, writes it down, puts the bytes in the chunk's place. */
-static inline int memory_array_write(memory_array *array, size_t rank, const ptrdiff_t *chunk_indices, const void *bytes,
-                                     size_t nbytes)
+static inline int memory_array_write(memory_array *array, size_t rank, const ptrdiff_t *chunk_indices,
+                                     const void *bytes, size_t nbytes)
 {
     memory_chunk *chunk = memory_array_chunk(array, chunk_indices);
     long call = __atomic_fetch_add(&array->written, 1, __ATOMIC_RELAXED);
 
-    CHECK(rank == array->rank);
+    CHECK_EQ(rank, array->rank);
     if (array->write_log != NULL && rank > 0)
         memcpy(array->write_log + (size_t)call * rank, chunk_indices, rank * sizeof *chunk_indices);
     if (chunk->write_status == NCZCHUNK_NOERR) {
@@ -314,20 +334,32 @@ static inline int memory_array_write(memory_array *array, size_t rank, const ptr
     return chunk->write_status;
 }
 
-static inline int memory_array_changed(void *user, size_t rank, const ptrdiff_t *chunk_indices)
+/* Takes a chunk back. A draft that was changed as a whole takes the place of the chunk; any other is worth nothing. */
+static inline int memory_array_release(void *user, nczchunk_loan *loan, int status)
 {
-    const memory_chunk *chunk = memory_array_chunk(user, chunk_indices);
-    return memory_array_write(user, rank, chunk_indices, chunk->draft, chunk->draft_nbytes);
+    memory_array *array = user;
+    const memory_chunk *chunk = loan->handle;
+
+    __atomic_fetch_add(&array->released, 1, __ATOMIC_RELAXED);
+    CHECK_EQ(loan->struct_size, sizeof *loan);
+    CHECK(chunk != NULL && chunk == memory_array_chunk(array, loan->chunk_indices));
+    CHECK(loan->data == (loan->access == NCZCHUNK_WRITE ? chunk->draft : chunk->bytes));
+    if (loan->access != NCZCHUNK_WRITE || status != NCZCHUNK_NOERR)
+        return NCZCHUNK_NOERR;
+    return memory_array_write(array, loan->rank, loan->chunk_indices, chunk->draft, chunk->draft_nbytes);
 }
 
-static inline int memory_array_save(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void *data,
-                                    size_t nbytes)
+/* Stores a chunk. */
+static inline int memory_array_save(void *user, nczchunk_request *request)
 {
     memory_array *array = user;
 
-    if (memory_array_is_direct(array, data, nbytes))
+    CHECK_EQ(request->struct_size, sizeof *request);
+    CHECK_EQ(request->access, NCZCHUNK_WRITE);
+    CHECK_EQ(request->offset, 0);
+    if (memory_array_is_direct(array, request->buffer, request->size))
         __atomic_fetch_add(&array->direct, 1, __ATOMIC_RELAXED);
-    return memory_array_write(array, rank, chunk_indices, data, nbytes);
+    return memory_array_write(array, request->rank, request->chunk_indices, request->buffer, request->size);
 }
 
 static inline void memory_array_destroy(void *user)
@@ -342,10 +374,9 @@ static inline nczchunk_lending_callbacks memory_array_lending(memory_array *arra
     nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks,
                                             .user = array,
                                             .lend = memory_array_lend,
-                                            .release = memory_array_release,
-                                            .destroy = memory_array_destroy,
                                             .lend_to_write = memory_array_lend_to_write,
-                                            .changed = memory_array_changed};
+                                            .release = memory_array_release,
+                                            .destroy = memory_array_destroy};
     return callbacks;
 }
 
@@ -354,8 +385,8 @@ static inline nczchunk_filling_callbacks memory_array_filling(memory_array *arra
     nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks,
                                             .user = array,
                                             .fill = memory_array_fill,
-                                            .destroy = memory_array_destroy,
-                                            .store = memory_array_save};
+                                            .store = memory_array_save,
+                                            .destroy = memory_array_destroy};
     return callbacks;
 }
 
@@ -367,17 +398,26 @@ static inline nczchunk_store *memory_array_store(memory_array *array, store_kind
     nczchunk_store *store;
 
     if (kind == LENDING)
-        CHECK_OK(nczchunk_store_lending(&lending, &store));
+        CHECK_OK(nczchunk_store_lending(&lending, &store, NULL));
     else
-        CHECK_OK(nczchunk_store_filling(&filling, &store));
+        CHECK_OK(nczchunk_store_filling(&filling, &store, NULL));
     return store;
+}
+
+/* Adds zstd to a store, whose chunks are compressed from then on. */
+static inline void store_add_zstd(nczchunk_store *store)
+{
+    nczchunk_codec *codec;
+
+    CHECK_OK(nczchunk_codec_zstd(NULL, &codec, NULL));
+    CHECK_OK(nczchunk_store_add_codec(store, codec, NULL));
 }
 
 /* The variable that describes the array. */
 static inline nczchunk_var *memory_array_var(const memory_array *array)
 {
     nczchunk_var *var;
-    CHECK_OK(nczchunk_var_new(array->rank, array->dimlens, array->chunklens, array->typesize, &var, NULL));
+    CHECK_OK(nczchunk_var_new(array->rank, array->dimlens, array->chunklens, array->element_size, &var, NULL));
     return var;
 }
 
@@ -386,10 +426,10 @@ static inline nczchunk_var *memory_array_var(const memory_array *array)
 static inline void memory_array_expect(const memory_array *array, const size_t *start, const size_t *count,
                                        const ptrdiff_t *stride, const void *fill_value, const void *data)
 {
-    unsigned char expected[64] = {0};
+    unsigned char expected[MOST_ELEMENT_BYTES];
     size_t elements = 1;
 
-    CHECK(array->typesize <= sizeof expected);
+    CHECK(array->element_size <= sizeof expected);
     for (size_t d = 0; d < array->rank; d++)
         elements *= count ? count[d] : array->dimlens[d];
     for (size_t e = 0; e < elements; e++) {
@@ -408,10 +448,10 @@ static inline void memory_array_expect(const memory_array *array, const size_t *
         if (array->chunks[chunk].bytes != NULL)
             memory_array_element(array, number, expected);
         else if (fill_value != NULL)
-            memcpy(expected, fill_value, array->typesize);
+            memcpy(expected, fill_value, array->element_size);
         else
-            memset(expected, 0, array->typesize);
-        if (memcmp((const unsigned char *)data + e * array->typesize, expected, array->typesize) != 0)
+            memset(expected, 0, array->element_size);
+        if (memcmp((const unsigned char *)data + e * array->element_size, expected, array->element_size) != 0)
             CHECK_FAILED("element %zu of what was read is not element %zu of the array", e, number);
     }
 }
@@ -423,7 +463,7 @@ static inline memory_array memory_array_copy(const memory_array *array)
 {
     memory_array copy;
 
-    memory_array_init_absent(&copy, array->rank, array->dimlens, array->chunklens, array->typesize);
+    memory_array_init_absent(&copy, array->rank, array->dimlens, array->chunklens, array->element_size);
     copy.first_chunk = array->first_chunk;
     for (size_t c = 0; c < array->num_chunks; c++) {
         copy.chunks[c].status = array->chunks[c].status;
@@ -467,16 +507,17 @@ static inline size_t *memory_array_elements(const memory_array *array, const siz
     return elements;
 }
 
-/* Writes data to a hyperslab of the array, as the library must. A chunk that was absent, or of which every element inside
- * the array is written, is made anew: the fill value is all it has besides. Returns how many were not, and so must be read;
- * in written, unless it is NULL, how many chunks are written. */
+/* Writes data to a hyperslab of the array, as the library must. A chunk that was absent, or of which every element
+ * inside the array is written, is made anew: the fill value is all it has besides. Returns how many were not, and so
+ * must be read; in written, unless it is NULL, how many chunks are written. */
 static inline size_t memory_array_put(memory_array *array, const size_t *start, const size_t *count,
-                                      const ptrdiff_t *stride, const void *fill_value, const void *data, size_t *written)
+                                      const ptrdiff_t *stride, const void *fill_value, const void *data,
+                                      size_t *written)
 {
-    static const unsigned char zeros[64];
+    static const unsigned char zeros[MOST_ELEMENT_BYTES];
     size_t *selected = memory_array_elements(array, start, count, stride);
     size_t *inside = memory_array_elements(array, NULL, NULL, NULL);
-    size_t total = 0, read = 0, chunks = 0, size = array->typesize;
+    size_t total = 0, read = 0, chunks = 0, size = array->element_size;
     unsigned char *fresh = malloc(array->chunk_bytes);
 
     CHECK(fresh != NULL && size <= sizeof zeros);
@@ -526,7 +567,7 @@ static inline void memory_array_check_same(const memory_array *array, const memo
 static inline void memory_array_make_data(const memory_array *array, size_t elements, void *data)
 {
     for (size_t e = 0; e < elements; e++)
-        memory_array_element(array, 1000 + e, (unsigned char *)data + e * array->typesize);
+        memory_array_element(array, 1000 + e, (unsigned char *)data + e * array->element_size);
 }
 
 #endif

@@ -1,7 +1,8 @@
 #!/bin/sh
 # package.sh BUILD_DIR: what is installed works for a stranger's program in C99 and C++11, linked to the shared and to
 # the static library, found by pkg-config and by CMake, after the installed tree was moved to another place.
-# CMAKE, CC, CXX and PKG_CONFIG name the commands, CMAKE_GENERATOR what CMake is to write.
+# CMAKE, CC, CXX, PKG_CONFIG and READELF name the commands, CMAKE_GENERATOR what CMake is to write, SONAME what a
+# program that is linked to the shared library loads.
 set -eu
 build=$1
 stranger=$(dirname "$0")/stranger
@@ -48,6 +49,13 @@ static=$("$PKG_CONFIG" --static --libs nczchunk | sed 's/-lnczchunk/-l:libnczchu
 run pc-c-static
 run pc-cxx-static
 
+# Another version's library has another name, so it cannot be loaded by mistake.
+loads() { "$READELF" --dynamic "$work/$1" | sed -n 's/.*(NEEDED).*\[\(libnczchunk.*\)\]/\1/p'; }
+for program in pc-c-shared pc-cxx-shared; do
+    test "$(loads $program)" = "$SONAME" || { echo "$program loads '$(loads $program)', not $SONAME" && exit 1; }
+done
+test -z "$(loads pc-c-static)"
+
 echo "By find_package"
 "$CMAKE" -S "$stranger" -B "$work" -Dversion="$version" -DCMAKE_PREFIX_PATH="$work/moved" \
     -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" >"$work/configure.log"
@@ -55,3 +63,4 @@ echo "By find_package"
 for program in cmake-c-shared cmake-c-static cmake-cxx-shared cmake-cxx-static; do
     run $program
 done
+test "$(loads cmake-c-shared)" = "$SONAME"

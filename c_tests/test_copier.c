@@ -65,39 +65,37 @@ static int chunk_number(const ptrdiff_t *chunk_indices)
     return (int)(chunk_indices[0] * 2 + chunk_indices[1]);
 }
 
-static int lend_texts(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void **data, size_t *nbytes)
+static int lend_texts(void *user, nczchunk_loan *loan)
 {
     text_store *s = user;
-    int c = chunk_number(chunk_indices);
+    int c = chunk_number(loan->chunk_indices);
 
-    (void)rank;
     if (s->is_absent[c])
         return NCZCHUNK_EEMPTY;
-    *data = s->chunks[c];
-    *nbytes = sizeof s->chunks[c];
+    loan->data = s->chunks[c];
+    loan->nbytes = sizeof s->chunks[c];
     return NCZCHUNK_NOERR;
 }
 
 /* A new chunk has NULL everywhere: what it holds is freed, so it must be something that can be. */
-static int lend_texts_to_write(void *user, size_t rank, const ptrdiff_t *chunk_indices, int covered, void **data,
-                               size_t *nbytes)
+static int lend_texts_to_write(void *user, nczchunk_loan *loan)
 {
     text_store *s = user;
-    int c = chunk_number(chunk_indices);
+    int c = chunk_number(loan->chunk_indices);
 
-    (void)rank, (void)covered;
-    *data = s->chunks[c];
-    *nbytes = sizeof s->chunks[c];
+    loan->data = s->chunks[c];
+    loan->nbytes = sizeof s->chunks[c];
     return s->is_absent[c] ? NCZCHUNK_EEMPTY : NCZCHUNK_NOERR;
 }
 
-static int texts_changed(void *user, size_t rank, const ptrdiff_t *chunk_indices)
+static int take_texts_back(void *user, nczchunk_loan *loan, int status)
 {
     text_store *s = user;
 
-    (void)rank;
-    s->is_absent[chunk_number(chunk_indices)] = 0;
-    s->changed++;
+    if (loan->access == NCZCHUNK_WRITE && status == NCZCHUNK_NOERR) {
+        s->is_absent[chunk_number(loan->chunk_indices)] = 0;
+        s->changed++;
+    }
     return NCZCHUNK_NOERR;
 }
 
@@ -120,7 +118,7 @@ static void open_fixture(fixture *f)
                                             .user = &f->texts,
                                             .lend = lend_texts,
                                             .lend_to_write = lend_texts_to_write,
-                                            .changed = texts_changed};
+                                            .release = take_texts_back};
 
     memset(f, 0, sizeof *f);
     for (size_t row = 0; row < 5; row++)
@@ -131,8 +129,8 @@ static void open_fixture(fixture *f)
             f->texts.chunks[row / 2 * 2 + column / 3][row % 2 * 3 + column % 3] = duplicate(text);
         }
     CHECK_OK(nczchunk_var_new(2, dimlens, chunklens, sizeof(char *), &f->var, NULL));
-    CHECK_OK(nczchunk_var_set_copier(f->var, copy_texts, &f->copier));
-    CHECK_OK(nczchunk_store_lending(&callbacks, &f->store));
+    CHECK_OK(nczchunk_var_set_copier(f->var, copy_texts, &f->copier, NULL));
+    CHECK_OK(nczchunk_store_lending(&callbacks, &f->store, NULL));
 }
 
 static void free_texts(char **texts, size_t count)
@@ -263,7 +261,9 @@ static void runs_are_copied_in_one_call(void)
     close_fixture(&f);
 }
 
-/* The elements of an absent chunk are duplicates of the fill value. Without one they are NULL, and not copied at all. */
+/*
+ * The elements of an absent chunk are duplicates of the fill value. Without one they are NULL, and not copied at all.
+ */
 static void fill_values_are_duplicated(void)
 {
     const char *fill_value = "none";
@@ -278,7 +278,7 @@ static void fill_values_are_duplicated(void)
     for (size_t e = 0; e < 6; e++)
         CHECK(data[e] == NULL);
 
-    CHECK_OK(nczchunk_var_set_fill_value(f.var, &fill_value));
+    CHECK_OK(nczchunk_var_set_fill_value(f.var, &fill_value, NULL));
     CHECK_OK(nczchunk_read_vars(f.var, f.store, zeros, count, NULL, data, NULL));
     CHECK_EQ(f.copier.elements, 6);
     for (size_t e = 0; e < 6; e++) {
@@ -289,8 +289,8 @@ static void fill_values_are_duplicated(void)
     close_fixture(&f);
 }
 
-/* A new chunk's elements are freed like any other's when they are replaced, so it is lent with NULL in all of them. Those
- * that are not replaced stay so if there is no fill value. */
+/* A new chunk's elements are freed like any other's when they are replaced, so it is lent with NULL in all of them.
+ * Those that are not replaced stay so if there is no fill value. */
 static void a_new_chunk(void)
 {
     const size_t start[2] = {0, 1}, count[2] = {1, 2};
@@ -317,7 +317,7 @@ static void a_new_chunk_of_fill_values(void)
     fixture f;
 
     open_fixture(&f);
-    CHECK_OK(nczchunk_var_set_fill_value(f.var, &fill_value));
+    CHECK_OK(nczchunk_var_set_fill_value(f.var, &fill_value, NULL));
     remove_chunk(&f, 0);
     CHECK_OK(nczchunk_write_vars(f.var, f.store, start, count, NULL, texts, NULL));
     CHECK_OK(nczchunk_read_vars(f.var, f.store, zeros, all, NULL, data, NULL));
@@ -344,8 +344,8 @@ static void a_covered_chunk(void)
     close_fixture(&f);
 }
 
-/* What the copier returns, unless it is 0, ends the call and is its status. A chunk that it failed on has not changed, as
- * far as the store is told. */
+/* What the copier returns, unless it is 0, ends the call and is its status. A chunk that it failed on has not changed,
+ * as far as the store is told. */
 static void a_copier_that_fails(void)
 {
     const int statuses[] = {NCZCHUNK_ENOMEM, NCZCHUNK_EEMPTY, 12345};
@@ -382,6 +382,65 @@ static void a_copier_that_fails(void)
     }
 }
 
+/* A chunk that the caller has is copied in the same way, without a store: see nczchunk_plan_copy_chunk. */
+static void one_chunk_by_a_plan(void)
+{
+    const size_t start[2] = {0, 1}, count[2] = {2, 2};
+    char *data[4] = {0}, *texts[4] = {(char[]){"a"}, (char[]){"b"}, (char[]){"c"}, (char[]){"d"}};
+    nczchunk_plan *plan;
+    fixture f;
+
+    open_fixture(&f);
+    CHECK_OK(nczchunk_plan_new(f.var, start, count, NULL, NCZCHUNK_READ, &plan, NULL));
+    CHECK_OK(nczchunk_plan_copy_chunk(plan, 0, f.texts.chunks[0], sizeof f.texts.chunks[0], data, NULL));
+    CHECK_EQ(f.copier.writing, 0);
+    CHECK_EQ(f.copier.elements, 4);
+    check_texts(data, "", start, count, (const ptrdiff_t[2]){1, 1});
+    f.copier.failing_call = f.copier.calls + 1;
+    f.copier.status = 55;
+    CHECK_EQ(nczchunk_plan_copy_chunk(plan, 0, f.texts.chunks[0], sizeof f.texts.chunks[0], data, NULL), 55);
+    nczchunk_plan_free(plan);
+
+    f.copier.failing_call = 0;
+    CHECK_OK(nczchunk_plan_new(f.var, start, count, NULL, NCZCHUNK_WRITE, &plan, NULL));
+    CHECK_OK(nczchunk_plan_copy_chunk(plan, 0, f.texts.chunks[0], sizeof f.texts.chunks[0], texts, NULL));
+    CHECK_EQ(f.copier.writing, 1);
+    CHECK_STR(f.texts.chunks[0][0], "0.0");
+    CHECK_STR(f.texts.chunks[0][1], "a");
+    CHECK_STR(f.texts.chunks[0][2], "b");
+    CHECK_STR(f.texts.chunks[0][3], "1.0");
+    CHECK_STR(f.texts.chunks[0][4], "c");
+    CHECK_STR(f.texts.chunks[0][5], "d");
+    CHECK(f.texts.chunks[0][1] != texts[0]);
+    nczchunk_plan_free(plan);
+    close_fixture(&f);
+}
+
+/* Texts in another order of a chunk's axes: the copier is given those that are contiguous there. */
+static void texts_in_fortran_order(void)
+{
+    const size_t count[2] = {2, 3}, fortran[2] = {1, 0};
+    const ptrdiff_t imap[2] = {1, 2};
+    char *data[6] = {0}, *stored[CHUNK_ELEMENTS];
+    fixture f;
+
+    open_fixture(&f);
+    memcpy(stored, f.texts.chunks[0], sizeof stored);
+    for (size_t i = 0; i < 2; i++)
+        for (size_t j = 0; j < 3; j++)
+            f.texts.chunks[0][2 * j + i] = stored[3 * i + j];
+    CHECK_OK(nczchunk_var_set_chunk_order(f.var, fortran, NULL));
+    CHECK_OK(nczchunk_read_vars(f.var, f.store, zeros, count, NULL, data, NULL));
+    check_texts(data, "", zeros, count, (const ptrdiff_t[2]){1, 1});
+    f.copier.calls = 0;
+    CHECK_OK(nczchunk_read_varm(f.var, f.store, zeros, count, NULL, imap, data, NULL));
+    CHECK_EQ(f.copier.calls, 1);
+    CHECK_STR(data[1], "1.0");
+    CHECK_STR(data[2], "0.1");
+    free_texts(data, 6);
+    close_fixture(&f);
+}
+
 /* Bytes that are filled in, or decoded, are nobody's texts: such stores are refused before any callback runs. */
 static void stores_that_fill_are_refused(void)
 {
@@ -395,7 +454,7 @@ static void stores_that_fill_are_refused(void)
         memory_array_init_absent(&array, 2, dimlens, chunklens, sizeof(char *));
         store = memory_array_store(&array, compressed ? LENDING : FILLING);
         if (compressed)
-            CHECK_OK(nczchunk_store_wrap_zstd(store, NULL));
+            store_add_zstd(store);
         CHECK_EQ(nczchunk_read_vars(f.var, store, zeros, NULL, NULL, data, NULL), NCZCHUNK_EINVAL);
         CHECK_EQ(nczchunk_write_vars(f.var, store, zeros, NULL, NULL, data, NULL), NCZCHUNK_EINVAL);
         CHECK_EQ(array.asked + array.written, 0);
@@ -413,16 +472,16 @@ static void a_copier_can_be_taken_away(void)
     fixture f;
 
     open_fixture(&f);
-    CHECK_OK(nczchunk_var_set_endian(f.var, foreign_endian()));
+    CHECK_OK(nczchunk_var_set_endian(f.var, foreign_endian(), NULL));
     CHECK_OK(nczchunk_read_vars(f.var, f.store, zeros, NULL, NULL, data, NULL));
     CHECK_STR(data[5], "1.1");
     free_texts(data, ELEMENTS);
 
-    CHECK_OK(nczchunk_var_set_endian(f.var, NCZCHUNK_ENDIAN_NATIVE));
-    CHECK_OK(nczchunk_var_set_copier(f.var, NULL, NULL));
+    CHECK_OK(nczchunk_var_set_endian(f.var, NCZCHUNK_ENDIAN_NATIVE, NULL));
+    CHECK_OK(nczchunk_var_set_copier(f.var, NULL, NULL, NULL));
     CHECK_OK(nczchunk_read_vars(f.var, f.store, zeros, NULL, NULL, data, NULL));
     CHECK(data[0] == f.texts.chunks[0][0]);
-    CHECK_EQ(nczchunk_var_set_copier(NULL, copy_texts, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_set_copier(NULL, copy_texts, NULL, NULL), NCZCHUNK_EINVAL);
     close_fixture(&f);
 }
 
@@ -436,6 +495,8 @@ int main(void)
     a_new_chunk_of_fill_values();
     a_covered_chunk();
     a_copier_that_fails();
+    one_chunk_by_a_plan();
+    texts_in_fortran_order();
     stores_that_fill_are_refused();
     a_copier_can_be_taken_away();
     return 0;

@@ -102,7 +102,7 @@ static void the_dimension_that_does_not_fit(void)
 
     CHECK_EQ(nczchunk_read_vars(f.var, f.store, start, count, stride, data, f.context), NCZCHUNK_ESTRIDE);
     CHECK_EQ(nczchunk_context_dimension(f.context), 1);
-    CHECK_STR(nczchunk_context_message(f.context), "dimension 1: stride -2 is not positive");
+    CHECK_STR(nczchunk_context_message(f.context), "dimension 1: stride -2 is not a stride that this call takes");
 
     CHECK_EQ(nczchunk_read_vars(f.var, f.store, NULL, count, NULL, data, f.context), NCZCHUNK_EINVALCOORDS);
     CHECK_EQ(nczchunk_context_dimension(f.context), -1);
@@ -230,7 +230,7 @@ static void a_chunk_that_was_not_lent(void)
     memory_chunk_remove(&f.array.chunks[5], NCZCHUNK_NOERR);
     CHECK_EQ(read_all(&f), NCZCHUNK_EBADCHUNK);
     check_chunk(&f, 2, 1);
-    CHECK_STR(nczchunk_context_message(f.context), "chunk (2, 1): the reader succeeded but lent no data");
+    CHECK_STR(nczchunk_context_message(f.context), "chunk (2, 1): the store succeeded but lent no data");
     close_fixture(&f);
 }
 
@@ -269,7 +269,8 @@ static void the_chunk_of_a_scalar(void)
     CHECK_EQ(nczchunk_read_vars(var, store, NULL, NULL, NULL, &value, context), 77);
     CHECK(nczchunk_context_chunk(context, &rank) != NULL);
     CHECK_EQ(rank, 0);
-    CHECK_STR(nczchunk_context_message(context), "chunk (): the callback failed with status 77: File descriptor in bad state");
+    CHECK_STR(nczchunk_context_message(context),
+              "chunk (): the callback failed with status 77: File descriptor in bad state");
     nczchunk_context_free(context);
     nczchunk_store_free(store);
     nczchunk_var_free(var);

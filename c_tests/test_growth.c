@@ -25,14 +25,15 @@ static void rows_are_appended(void)
         memory_array_make_data(&array, ROWS * COLUMNS, data);
         store = memory_array_store(&array, store_kinds[kind]);
         CHECK_OK(nczchunk_var_new(2, (const size_t[2]){0, COLUMNS}, chunklens, sizeof(int), &var, NULL));
-        CHECK_OK(nczchunk_var_set_fill_value(var, &fill_value));
+        CHECK_OK(nczchunk_var_set_fill_value(var, &fill_value, NULL));
         for (size_t rows = 0; rows < ROWS; rows++) {
             const size_t start[2] = {rows, 0}, count[2] = {1, COLUMNS}, seen[2] = {rows + 1, COLUMNS};
             long written = array.written;
 
-            CHECK_EQ(nczchunk_write_vars(var, store, start, count, NULL, data + rows * COLUMNS, NULL), NCZCHUNK_EINVALCOORDS);
+            CHECK_EQ(nczchunk_write_vars(var, store, start, count, NULL, data + rows * COLUMNS, NULL),
+                     NCZCHUNK_EINVALCOORDS);
             CHECK_EQ(array.written, written);
-            CHECK_OK(nczchunk_var_set_dimlen(var, 0, rows + 1));
+            CHECK_OK(nczchunk_var_set_dimlen(var, 0, rows + 1, NULL));
             /* The row is there now, and nothing in it yet. */
             CHECK_OK(nczchunk_read_vars(var, store, start, count, NULL, after, NULL));
             for (size_t column = 0; column < COLUMNS; column++)
@@ -63,10 +64,10 @@ static void what_covers_a_chunk_grows_with_it(void)
         memory_array_init(&array, 2, room, chunklens, sizeof(int));
         var = memory_array_var(&array);
         store = memory_array_store(&array, store_kinds[kind]);
-        CHECK_OK(nczchunk_var_set_dimlen(var, 0, 6));
+        CHECK_OK(nczchunk_var_set_dimlen(var, 0, 6, NULL));
         CHECK_OK(nczchunk_write_vars(var, store, start, two, NULL, data, NULL));
         CHECK_EQ(array.asked, 0);
-        CHECK_OK(nczchunk_var_set_dimlen(var, 0, 7));
+        CHECK_OK(nczchunk_var_set_dimlen(var, 0, 7, NULL));
         CHECK_OK(nczchunk_write_vars(var, store, start, two, NULL, data, NULL));
         CHECK_EQ(array.asked, 1);
         CHECK_EQ(array.written, 2);
@@ -85,7 +86,8 @@ static void strides_end_at_the_current_length(void)
 
     for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-            const size_t dims[2] = {3, rows[i].dimlen}, chunks[2] = {1, rows[i].chunklen}, count[2] = {3, rows[i].count};
+            const size_t dims[2] = {3, rows[i].dimlen}, chunks[2] = {1, rows[i].chunklen};
+            const size_t count[2] = {3, rows[i].count};
             const size_t too_many[2] = {3, rows[i].count + 1};
             const ptrdiff_t stride[2] = {1, rows[i].stride};
             int data[3 * 123], after[3 * 123];
@@ -96,7 +98,7 @@ static void strides_end_at_the_current_length(void)
             memory_array_init(&array, 2, dims, chunks, sizeof(int));
             store = memory_array_store(&array, store_kinds[kind]);
             CHECK_OK(nczchunk_var_new(2, (const size_t[2]){3, 0}, chunks, sizeof(int), &var, NULL));
-            CHECK_OK(nczchunk_var_set_dimlen(var, 1, rows[i].dimlen));
+            CHECK_OK(nczchunk_var_set_dimlen(var, 1, rows[i].dimlen, NULL));
             CHECK_OK(nczchunk_read_vars(var, store, zeros, count, stride, data, NULL));
             memory_array_expect(&array, zeros, count, stride, NULL, data);
             CHECK_EQ(nczchunk_read_vars(var, store, zeros, too_many, stride, data, NULL), NCZCHUNK_EEDGE);
@@ -120,14 +122,14 @@ static void strides_end_at_the_current_length(void)
 
 /* --- At the beginning: the variable is told where in the grid of chunks its first element lies, its origin. */
 
-/* A variable of 12 x 5 numbers that was prepended to: its first row is row -5 of the grid, so the chunks begin at rows -8,
- * -4, 0 and 4. (tests/facts/chunk_keys.json has these keys as cfdb writes them.) */
+/* A variable of 12 x 5 numbers that was prepended to: its first row is row -5 of the grid, so the chunks begin at rows
+ * -8, -4, 0 and 4. (tests/facts/chunk_keys.json has these keys as cfdb writes them.) */
 static nczchunk_var *prepended_var(void)
 {
     nczchunk_var *var;
 
     CHECK_OK(nczchunk_var_new(2, room, chunklens, sizeof(int), &var, NULL));
-    CHECK_OK(nczchunk_var_set_origin(var, 0, -5));
+    CHECK_OK(nczchunk_var_set_origin(var, 0, -5, NULL));
     return var;
 }
 
@@ -136,7 +138,7 @@ static void check_key(const nczchunk_projection *box, const char *expected)
     const ptrdiff_t indices[2] = {box[0].chunk_index, box[1].chunk_index};
     char key[32];
 
-    CHECK_OK(nczchunk_key_cfdb("v", 2, chunklens, indices, key, sizeof key, NULL));
+    CHECK_OK(nczchunk_key_cfdb("v", 2, chunklens, indices, key, sizeof key, NULL, NULL));
     CHECK_STR(key, expected);
 }
 
@@ -145,12 +147,12 @@ static void the_first_row_s_chunk(void)
 {
     nczchunk_var *var = prepended_var();
     nczchunk_plan *plan;
-    nczchunk_plan_totals totals;
+    nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
     nczchunk_projection box[2];
     int covered = -1;
 
     CHECK_OK(nczchunk_plan_new(var, zeros, (const size_t[2]){1, 3}, NULL, NCZCHUNK_WRITE, &plan, NULL));
-    CHECK_OK(nczchunk_plan_chunk(plan, 0, box, &covered));
+    CHECK_OK(nczchunk_plan_chunk(plan, 0, box, sizeof *box, &covered, NULL));
     check_key(box, "v!-8.0");
     CHECK_EQ(box[0].chunk_index, -2);
     CHECK_EQ(box[0].offset, -8);
@@ -159,7 +161,7 @@ static void the_first_row_s_chunk(void)
     CHECK_EQ(box[0].limit, 4);
     /* It is all of the chunk that lies inside the variable. */
     CHECK_EQ(covered, 1);
-    CHECK_OK(nczchunk_plan_get_totals(plan, &totals));
+    CHECK_OK(nczchunk_plan_totals(plan, &totals, NULL));
     CHECK_EQ(totals.covered_chunks, 1);
     CHECK_EQ(totals.grid_chunks, 4 * 2);
     nczchunk_plan_free(plan);
@@ -181,16 +183,16 @@ static void a_slab_over_the_origin(void)
     const size_t start[2] = {2, 1}, count[2] = {7, 4};
     nczchunk_var *var = prepended_var();
     nczchunk_plan *plan;
-    nczchunk_plan_totals totals;
+    nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
 
     CHECK_OK(nczchunk_plan_new(var, start, count, NULL, NCZCHUNK_READ, &plan, NULL));
-    CHECK_OK(nczchunk_plan_get_totals(plan, &totals));
+    CHECK_OK(nczchunk_plan_totals(plan, &totals, NULL));
     CHECK_EQ(totals.chunks, 4);
     CHECK_EQ(totals.covered_chunks, 1);
     for (size_t i = 0; i < 4; i++) {
         nczchunk_projection box[2];
 
-        CHECK_OK(nczchunk_plan_chunk(plan, i, box, NULL));
+        CHECK_OK(nczchunk_plan_chunk(plan, i, box, sizeof *box, NULL, NULL));
         check_key(box, chunks[i].key);
         for (size_t d = 0; d < 2; d++) {
             CHECK_EQ(box[d].first, chunks[i].from[d]);
@@ -206,8 +208,8 @@ static void a_slab_over_the_origin(void)
 /* The rows that can be there in the end: 20 of them, from row -11 of the grid to row 8. */
 enum { ALL_ROWS = 20, FIRST_ROW = -11 };
 
-/* Rows are put in front of others, two or three at a time, in a grid with chunks from -3 on. Each time all of the rows are
- * read back: those that were there have new numbers, and are otherwise as they were. */
+/* Rows are put in front of others, two or three at a time, in a grid with chunks from -3 on. Each time all of the rows
+ * are read back: those that were there have new numbers, and are otherwise as they were. */
 static void rows_are_prepended(void)
 {
     const size_t grid[2] = {24, 6};
@@ -234,8 +236,8 @@ static void rows_are_prepended(void)
 
             rows += steps[i];
             row -= steps[i];
-            CHECK_OK(nczchunk_var_set_origin(var, 0, FIRST_ROW + (ptrdiff_t)row));
-            CHECK_OK(nczchunk_var_set_dimlen(var, 0, rows));
+            CHECK_OK(nczchunk_var_set_origin(var, 0, FIRST_ROW + (ptrdiff_t)row, NULL));
+            CHECK_OK(nczchunk_var_set_dimlen(var, 0, rows, NULL));
             CHECK_OK(nczchunk_write_vars(var, store, zeros, count, NULL, data + row * COLUMNS, NULL));
             CHECK_OK(nczchunk_read_vars(var, store, zeros, NULL, NULL, after, NULL));
             CHECK(memcmp(after, data + row * COLUMNS, rows * COLUMNS * sizeof(int)) == 0);
@@ -276,7 +278,7 @@ static void what_lies_before_the_first_row(void)
         memory_array_init_absent(&array, 2, grid, chunklens, sizeof(int));
         array.first_chunk = first_chunk;
         store = memory_array_store(&array, store_kinds[kind]);
-        CHECK_OK(nczchunk_var_set_fill_value(var, &fill_value));
+        CHECK_OK(nczchunk_var_set_fill_value(var, &fill_value, NULL));
         CHECK_OK(nczchunk_write_vars(var, store, zeros, count, NULL, data, NULL));
         CHECK_EQ(array.asked, 0);
         CHECK(memcmp(array.chunks[0].bytes, expected, sizeof expected) == 0);
@@ -294,26 +296,26 @@ static void origins_that_leave_no_room(void)
     nczchunk_plan *plan;
     nczchunk_var *var = prepended_var();
 
-    CHECK_EQ(nczchunk_var_set_origin(var, 2, 0), NCZCHUNK_EBADDIM);
-    CHECK_EQ(nczchunk_var_set_origin(var, 0, PTRDIFF_MAX), NCZCHUNK_EDIMSIZE);
-    CHECK_OK(nczchunk_var_set_origin(var, 1, PTRDIFF_MAX - 4));
-    CHECK_EQ(nczchunk_var_set_dimlen(var, 1, 6), NCZCHUNK_EDIMSIZE);
-    CHECK_EQ(nczchunk_var_set_origin(var, 1, PTRDIFF_MIN), NCZCHUNK_EDIMSIZE); /* no multiple of 3 */
-    CHECK_OK(nczchunk_var_set_origin(var, 1, 0));
+    CHECK_EQ(nczchunk_var_set_origin(var, 2, 0, NULL), NCZCHUNK_EBADDIM);
+    CHECK_EQ(nczchunk_var_set_origin(var, 0, PTRDIFF_MAX, NULL), NCZCHUNK_EDIMSIZE);
+    CHECK_OK(nczchunk_var_set_origin(var, 1, PTRDIFF_MAX - 4, NULL));
+    CHECK_EQ(nczchunk_var_set_dimlen(var, 1, 6, NULL), NCZCHUNK_EDIMSIZE);
+    CHECK_EQ(nczchunk_var_set_origin(var, 1, PTRDIFF_MIN, NULL), NCZCHUNK_EDIMSIZE); /* no multiple of 3 */
+    CHECK_OK(nczchunk_var_set_origin(var, 1, 0, NULL));
     CHECK_OK(nczchunk_plan_new(var, zeros, NULL, NULL, NCZCHUNK_READ, &plan, NULL));
-    CHECK_OK(nczchunk_plan_chunk(plan, 0, box, NULL));
+    CHECK_OK(nczchunk_plan_chunk(plan, 0, box, sizeof *box, NULL, NULL));
     CHECK_EQ(box[0].chunk_index, -2);
     nczchunk_plan_free(plan);
     nczchunk_var_free(var);
 
     /* The longest dimension has room below 0 only. */
     CHECK_OK(nczchunk_var_new(1, &long_dim, &one, 1, &var, NULL));
-    CHECK_EQ(nczchunk_var_set_origin(var, 0, 1), NCZCHUNK_EDIMSIZE);
-    CHECK_OK(nczchunk_var_set_origin(var, 0, PTRDIFF_MIN));
+    CHECK_EQ(nczchunk_var_set_origin(var, 0, 1, NULL), NCZCHUNK_EDIMSIZE);
+    CHECK_OK(nczchunk_var_set_origin(var, 0, PTRDIFF_MIN, NULL));
     CHECK_OK(nczchunk_plan_new(var, zeros, &one, NULL, NCZCHUNK_WRITE, &plan, NULL));
-    CHECK_OK(nczchunk_plan_chunk(plan, 0, box, NULL));
+    CHECK_OK(nczchunk_plan_chunk(plan, 0, box, sizeof *box, NULL, NULL));
     CHECK_EQ(box[0].chunk_index, PTRDIFF_MIN);
-    CHECK_EQ(nczchunk_var_set_origin(NULL, 0, 0), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_set_origin(NULL, 0, 0, NULL), NCZCHUNK_EINVAL);
     nczchunk_plan_free(plan);
     nczchunk_var_free(var);
 }

@@ -52,13 +52,13 @@ static void null_in_place_of_a_variable(void)
     CHECK_EQ(nczchunk_var_new(2, dimlens, NULL, 4, &var, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_var_new(2, dimlens, chunklens, 4, NULL, NULL), NCZCHUNK_EINVAL);
     CHECK(var == NULL);
-    CHECK_EQ(nczchunk_var_set_fill_value(NULL, f.data), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_var_set_endian(NULL, NCZCHUNK_ENDIAN_BIG), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_var_set_word_size(NULL, 4), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_var_set_dimlen(NULL, 0, 4), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_set_fill_value(NULL, f.data, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_set_endian(NULL, NCZCHUNK_ENDIAN_BIG, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_set_word_size(NULL, 4, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_set_dimlen(NULL, 0, 4, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_read_vars(NULL, f.store, zeros, NULL, NULL, f.data, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_var_set_copier(NULL, NULL, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_var_set_origin(NULL, 0, 0), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_set_copier(NULL, NULL, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_set_origin(NULL, 0, 0, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_plan_new(NULL, zeros, NULL, NULL, NCZCHUNK_READ, &plan, NULL), NCZCHUNK_EINVAL);
     CHECK(plan == NULL);
     CHECK_EQ(f.data[0], -1);
@@ -66,9 +66,16 @@ static void null_in_place_of_a_variable(void)
     close_fixture(&f);
 }
 
+static int wait_for_nothing(void *user, nczchunk_request **done)
+{
+    (void)user, (void)done;
+    return NCZCHUNK_EIO;
+}
+
 static void null_in_place_of_a_store(void)
 {
     nczchunk_store *store = NULL;
+    nczchunk_codec *codec = NULL;
     fixture f;
     nczchunk_lending_callbacks lending;
     nczchunk_filling_callbacks filling;
@@ -76,20 +83,34 @@ static void null_in_place_of_a_store(void)
     open_fixture(&f);
     lending = memory_array_lending(&f.array);
     filling = memory_array_filling(&f.array);
-    CHECK_EQ(nczchunk_store_lending(NULL, &store), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_store_filling(NULL, &store), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_store_lending(&lending, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_store_filling(&filling, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_store_lending(NULL, &store, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_store_filling(NULL, &store, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_store_lending(&lending, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_store_filling(&filling, NULL, NULL), NCZCHUNK_EINVAL);
     lending.lend = NULL;
     filling.fill = NULL;
-    CHECK_EQ(nczchunk_store_lending(&lending, &store), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_store_filling(&filling, &store), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_store_lending(&lending, &store, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_store_filling(&filling, &store, NULL), NCZCHUNK_EINVAL);
+    /* Of start and wait there are both or none. */
+    filling = memory_array_filling(&f.array);
+    filling.start = memory_array_fill;
+    CHECK_EQ(nczchunk_store_filling(&filling, &store, NULL), NCZCHUNK_EINVAL);
+    filling.start = NULL;
+    filling.wait = wait_for_nothing;
+    CHECK_EQ(nczchunk_store_filling(&filling, &store, NULL), NCZCHUNK_EINVAL);
     CHECK(store == NULL);
     /* What could not be made is not destroyed. */
     CHECK_EQ(f.array.destroyed, 0);
-    CHECK_EQ(nczchunk_store_wrap_zstd(NULL, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_read_vars(f.var, NULL, zeros, NULL, NULL, f.data, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(f.data[0], -1);
+    /* A codec that no store has taken over is still the caller's. */
+    CHECK_EQ(nczchunk_codec_zstd(NULL, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_OK(nczchunk_codec_zstd(NULL, &codec, NULL));
+    CHECK_EQ(nczchunk_store_add_codec(NULL, codec, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_store_add_codec(f.store, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_store_set_verify(NULL, 1, NULL), NCZCHUNK_EINVAL);
+    nczchunk_codec_free(codec);
+    nczchunk_codec_free(NULL);
     nczchunk_store_free(NULL);
     close_fixture(&f);
 }
@@ -135,7 +156,8 @@ static void null_in_place_of_what_is_written(void)
     CHECK_EQ(nczchunk_read_strided(f.var, f.store, zeros, NULL, NULL, f.data, 80, 0, strides, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_read_strided(f.var, f.store, zeros, dimlens, NULL, NULL, 80, 0, strides, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_read_strided(f.var, f.store, zeros, dimlens, NULL, f.data, 80, 0, NULL, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_write_strided(NULL, f.store, zeros, dimlens, NULL, f.data, 80, 0, strides, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_write_strided(NULL, f.store, zeros, dimlens, NULL, f.data, 80, 0, strides, NULL),
+             NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_write_strided(f.var, NULL, zeros, dimlens, NULL, f.data, 80, 0, strides, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_write_strided(f.var, f.store, NULL, dimlens, NULL, f.data, 80, 0, strides, NULL),
              NCZCHUNK_EINVALCOORDS);
@@ -154,7 +176,7 @@ static void null_in_place_of_what_is_written(void)
 
 static void null_in_place_of_a_plan(void)
 {
-    nczchunk_plan_totals totals = {.chunks = 7};
+    nczchunk_totals totals = {.chunks = 7};
     nczchunk_projection box[2] = {{7, 7, 7, 7, 7, 7, 7}};
     nczchunk_plan *plan;
     int covered = 7;
@@ -163,14 +185,14 @@ static void null_in_place_of_a_plan(void)
     open_fixture(&f);
     CHECK_EQ(nczchunk_plan_new(f.var, zeros, NULL, NULL, NCZCHUNK_READ, NULL, NULL), NCZCHUNK_EINVAL);
     CHECK_OK(nczchunk_plan_new(f.var, zeros, NULL, NULL, NCZCHUNK_READ, &plan, NULL));
-    CHECK_EQ(nczchunk_plan_get_totals(NULL, &totals), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_plan_get_totals(plan, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_plan_chunk(NULL, 0, box, &covered), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_plan_chunk(plan, 0, NULL, &covered), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_plan_chunk(plan, SIZE_MAX, box, &covered), NCZCHUNK_EINVALCOORDS);
-    CHECK_EQ(nczchunk_plan_shares_chunks(NULL, plan, &covered), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_plan_shares_chunks(plan, NULL, &covered), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_plan_shares_chunks(plan, plan, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_plan_totals(NULL, &totals, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_plan_totals(plan, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_plan_chunk(NULL, 0, box, sizeof *box, &covered, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_plan_chunk(plan, 0, NULL, sizeof(nczchunk_projection), &covered, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_plan_chunk(plan, SIZE_MAX, box, sizeof *box, &covered, NULL), NCZCHUNK_EINVALCOORDS);
+    CHECK_EQ(nczchunk_plan_shares_chunks(NULL, plan, &covered, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_plan_shares_chunks(plan, NULL, &covered, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_plan_shares_chunks(plan, plan, NULL, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(totals.chunks, 7);
     CHECK_EQ(box[0].iocount, 7);
     CHECK_EQ(covered, 7);
@@ -201,7 +223,7 @@ static int store_of_size(fixture *f, newer_callbacks *callbacks, size_t struct_s
     int status;
 
     callbacks->known.struct_size = struct_size;
-    status = nczchunk_store_lending(&callbacks->known, &store);
+    status = nczchunk_store_lending(&callbacks->known, &store, NULL);
     CHECK((store == NULL) == (status != 0));
     if (store != NULL) {
         CHECK_OK(nczchunk_read_vars(f->var, store, zeros, NULL, NULL, f->data, NULL));
@@ -252,7 +274,7 @@ static void callbacks_of_an_older_program(void)
         nczchunk_store *store;
 
         callbacks.known.struct_size = offsetof(nczchunk_lending_callbacks, lend_to_write);
-        CHECK_OK(nczchunk_store_lending(&callbacks.known, &store));
+        CHECK_OK(nczchunk_store_lending(&callbacks.known, &store, NULL));
         CHECK_EQ(nczchunk_write_vars(f.var, store, zeros, one, NULL, f.data, NULL), NCZCHUNK_EPERM);
         CHECK_EQ(f.array.written, 0);
         nczchunk_store_free(store);
@@ -261,6 +283,149 @@ static void callbacks_of_an_older_program(void)
     /* Without lend there is no store. */
     CHECK_EQ(store_of_size(&f, &callbacks, offsetof(nczchunk_lending_callbacks, lend)), NCZCHUNK_EINVAL);
     CHECK_EQ(store_of_size(&f, &callbacks, sizeof(size_t)), NCZCHUNK_EINVAL);
+    close_fixture(&f);
+}
+
+/* The same of callbacks that fill. */
+typedef struct newer_filling {
+    nczchunk_filling_callbacks known;
+    size_t option;
+} newer_filling;
+
+static void filling_callbacks_of_other_programs(void)
+{
+    const size_t one[2] = {1, 1};
+    newer_filling callbacks;
+    nczchunk_store *store = NULL;
+    fixture f;
+
+    open_fixture(&f);
+    memset(&callbacks, 0, sizeof callbacks);
+    callbacks.known = memory_array_filling(&f.array);
+    callbacks.known.struct_size = sizeof callbacks;
+    CHECK_OK(nczchunk_store_filling(&callbacks.known, &store, NULL));
+    CHECK_OK(nczchunk_read_vars(f.var, store, zeros, NULL, NULL, f.data, NULL));
+    memory_array_expect(&f.array, zeros, NULL, NULL, NULL, f.data);
+    nczchunk_store_free(store);
+    store = NULL;
+    callbacks.option = 1;
+    CHECK_EQ(nczchunk_store_filling(&callbacks.known, &store, NULL), NCZCHUNK_EINVAL);
+    CHECK(store == NULL);
+
+    /* What an older program did not know is not there: it accepts no longer chunks, it is asked for no ranges, and the
+     * oldest cannot write. What follows its structure in memory would say otherwise. */
+    f.array.destroyed = 0;
+    memory_chunk_set(&f.array.chunks[0], f.data, sizeof f.data);
+    {
+        const size_t sizes[] = {offsetof(nczchunk_filling_callbacks, accept_longer),
+                                offsetof(nczchunk_filling_callbacks, destroy),
+                                offsetof(nczchunk_filling_callbacks, store)};
+
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            memset(&callbacks, 0xFF, sizeof callbacks);
+            callbacks.known.user = &f.array;
+            callbacks.known.fill = memory_array_fill;
+            callbacks.known.store = memory_array_save;
+            callbacks.known.destroy = memory_array_destroy;
+            callbacks.known.struct_size = sizes[i];
+            CHECK_OK(nczchunk_store_filling(&callbacks.known, &store, NULL));
+            CHECK_EQ(nczchunk_read_vars(f.var, store, zeros, one, NULL, f.data, NULL), NCZCHUNK_EBADCHUNK);
+            CHECK_EQ(nczchunk_write_vars(f.var, store, (const size_t[2]){4, 3}, one, NULL, f.data, NULL),
+                     i < 2 ? NCZCHUNK_NOERR : NCZCHUNK_EPERM);
+            nczchunk_store_free(store);
+            CHECK_EQ(f.array.destroyed, 1);
+        }
+    }
+    close_fixture(&f);
+}
+
+/* --- Structures that are filled in. */
+
+typedef struct newer_totals {
+    nczchunk_totals known;
+    size_t added[3];
+} newer_totals;
+
+static void check_totals(const nczchunk_totals *totals)
+{
+    CHECK_EQ(totals->chunks, 6);
+    CHECK_EQ(totals->covered_chunks, 6);
+    CHECK_EQ(totals->elements, 20);
+    CHECK_EQ(totals->selected_bytes, 80);
+}
+
+static void totals_of_other_programs(void)
+{
+    const size_t wrong[] = {0, 1, sizeof(size_t) - 1, sizeof(nczchunk_totals) - 1, 1 << 20, SIZE_MAX};
+    newer_totals totals;
+    nczchunk_plan *plan;
+    fixture f;
+
+    open_fixture(&f);
+    CHECK_OK(nczchunk_plan_new(f.var, zeros, NULL, NULL, NCZCHUNK_READ, &plan, NULL));
+    /* What a newer program has besides becomes zero. Its size stays its own. */
+    memset(&totals, 0xFF, sizeof totals);
+    totals.known.struct_size = sizeof totals;
+    CHECK_OK(nczchunk_plan_totals(plan, &totals.known, NULL));
+    check_totals(&totals.known);
+    CHECK_EQ(totals.known.struct_size, sizeof totals);
+    CHECK_EQ(totals.known.chunk_bytes, 6 * 6 * sizeof(int));
+    CHECK_EQ(totals.known.grid_chunks, 6);
+    for (size_t i = 0; i < 3; i++)
+        CHECK_EQ(totals.added[i], 0);
+
+    /* What an older one has not is not written. */
+    memset(&totals, 0xFF, sizeof totals);
+    totals.known.struct_size = offsetof(nczchunk_totals, chunk_bytes);
+    CHECK_OK(nczchunk_plan_totals(plan, &totals.known, NULL));
+    check_totals(&totals.known);
+    CHECK_EQ(totals.known.struct_size, offsetof(nczchunk_totals, chunk_bytes));
+    CHECK(totals.known.chunk_bytes == SIZE_MAX && totals.known.grid_chunks == SIZE_MAX);
+    CHECK(totals.added[0] == SIZE_MAX);
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        memset(&totals, 0xFF, sizeof totals);
+        totals.known.struct_size = wrong[i];
+        CHECK_EQ(nczchunk_plan_totals(plan, &totals.known, NULL), NCZCHUNK_EINVAL);
+        CHECK(totals.known.struct_size == wrong[i] && totals.known.chunks == SIZE_MAX);
+    }
+    nczchunk_plan_free(plan);
+    close_fixture(&f);
+}
+
+/* The projections of a list do not tell their size: the program says how large they are. */
+static void projections_of_other_programs(void)
+{
+    typedef struct newer_projection {
+        nczchunk_projection known;
+        size_t added;
+    } newer_projection;
+    const size_t wrong[] = {0, 1, sizeof(nczchunk_projection) - sizeof(size_t), sizeof(nczchunk_projection) + 1,
+                            SIZE_MAX};
+    newer_projection list[3];
+    nczchunk_plan *plan;
+    int covered = -1;
+    fixture f;
+
+    open_fixture(&f);
+    CHECK_OK(nczchunk_plan_new(f.var, zeros, NULL, NULL, NCZCHUNK_READ, &plan, NULL));
+    memset(list, 0xFF, sizeof list);
+    CHECK_OK(nczchunk_plan_chunk(plan, 3, &list[0].known, sizeof *list, &covered, NULL));
+    CHECK_EQ(covered, 1);
+    CHECK_EQ(list[0].known.chunk_index, 1);
+    CHECK_EQ(list[0].known.iopos, 2);
+    CHECK_EQ(list[1].known.chunk_index, 1);
+    CHECK_EQ(list[1].known.offset, 3);
+    CHECK_EQ(list[1].known.iocount, 1);
+    CHECK(list[0].added == 0 && list[1].added == 0);
+    CHECK(list[2].known.chunk_index == -1 && list[2].added == SIZE_MAX);
+
+    memset(list, 0xFF, sizeof list);
+    covered = -1;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK_EQ(nczchunk_plan_chunk(plan, 3, &list[0].known, wrong[i], &covered, NULL), NCZCHUNK_EINVAL);
+    CHECK(covered == -1 && list[0].known.chunk_index == -1);
+    nczchunk_plan_free(plan);
     close_fixture(&f);
 }
 
@@ -281,7 +446,7 @@ static void sizes_that_are_none(void)
         callbacks.known = memory_array_lending(&f.array);
         CHECK_EQ(store_of_size(&f, &callbacks, sizes[i]), NCZCHUNK_EINVAL);
         filling.struct_size = sizes[i];
-        CHECK_EQ(nczchunk_store_filling(&filling, &store), NCZCHUNK_EINVAL);
+        CHECK_EQ(nczchunk_store_filling(&filling, &store, NULL), NCZCHUNK_EINVAL);
         CHECK(store == NULL);
     }
     close_fixture(&f);
@@ -289,11 +454,11 @@ static void sizes_that_are_none(void)
 
 /* --- Shapes. */
 
-static void check_no_variable(size_t rank, const size_t *dims, const size_t *chunks, size_t typesize, int status)
+static void check_no_variable(size_t rank, const size_t *dims, const size_t *chunks, size_t element_size, int status)
 {
     nczchunk_var *var = NULL;
 
-    CHECK_EQ(nczchunk_var_new(rank, dims, chunks, typesize, &var, NULL), status);
+    CHECK_EQ(nczchunk_var_new(rank, dims, chunks, element_size, &var, NULL), status);
     CHECK(var == NULL);
 }
 
@@ -323,36 +488,37 @@ typedef struct far_store {
     ptrdiff_t last[2];
 } far_store;
 
-static int far_save(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void *data, size_t nbytes)
+static int far_save(void *user, nczchunk_request *request)
 {
     far_store *s = user;
 
-    CHECK_EQ(nbytes, 1);
-    CHECK_EQ(*(const unsigned char *)data, 43);
+    CHECK_EQ(request->size, 1);
+    CHECK_EQ(*(const unsigned char *)request->buffer, 43);
     s->asked++;
-    memcpy(s->last, chunk_indices, rank * sizeof *chunk_indices);
+    memcpy(s->last, request->chunk_indices, request->rank * sizeof *request->chunk_indices);
     return 0;
 }
 
-static int far_fill(void *user, size_t rank, const ptrdiff_t *chunk_indices, void *buffer, size_t size, size_t *nbytes)
+static int far_fill(void *user, nczchunk_request *request)
 {
     far_store *s = user;
 
     s->asked++;
-    memcpy(s->last, chunk_indices, rank * sizeof *chunk_indices);
-    if (size >= 1)
-        memset(buffer, 42, 1);
-    *nbytes = 1;
+    memcpy(s->last, request->chunk_indices, request->rank * sizeof *request->chunk_indices);
+    if (request->size >= 1)
+        memset(request->buffer, 42, 1);
+    request->nbytes = 1;
     return 0;
 }
 
 static nczchunk_store *open_far_store(far_store *s)
 {
-    nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks, .user = s, .fill = far_fill, .store = far_save};
+    nczchunk_filling_callbacks callbacks = {
+        .struct_size = sizeof callbacks, .user = s, .fill = far_fill, .store = far_save};
     nczchunk_store *store;
 
     memset(s, 0, sizeof *s);
-    CHECK_OK(nczchunk_store_filling(&callbacks, &store));
+    CHECK_OK(nczchunk_store_filling(&callbacks, &store, NULL));
     return store;
 }
 
@@ -419,7 +585,8 @@ static void selections_that_no_memory_holds(void)
         nczchunk_plan *plan = NULL;
 
         CHECK_EQ(nczchunk_read_vars(var, store, zeros, selections[i].count, NULL, &data, NULL), selections[i].status);
-        CHECK_EQ(nczchunk_plan_new(var, zeros, selections[i].count, NULL, NCZCHUNK_READ, &plan, NULL), selections[i].status);
+        CHECK_EQ(nczchunk_plan_new(var, zeros, selections[i].count, NULL, NCZCHUNK_READ, &plan, NULL),
+                 selections[i].status);
         CHECK((plan == NULL) == (selections[i].status != 0));
         CHECK_EQ(nczchunk_write_vars(var, store, zeros, selections[i].count, NULL, &data, NULL),
                  selections[i].count[1] == 0 ? NCZCHUNK_NOERR : selections[i].status);
@@ -443,7 +610,7 @@ static void a_chunk_that_no_memory_holds(void)
         nczchunk_var *var;
 
         if (compressed)
-            CHECK_OK(nczchunk_store_wrap_zstd(store, NULL));
+            store_add_zstd(store);
         CHECK_OK(nczchunk_var_new(1, &large, &large, 1, &var, NULL));
         CHECK_EQ(nczchunk_read_vars(var, store, &zero, &one, NULL, &data, NULL), NCZCHUNK_ENOMEM);
         CHECK_EQ(nczchunk_write_vars(var, store, &zero, &one, NULL, &data, NULL), NCZCHUNK_ENOMEM);
@@ -464,6 +631,9 @@ int main(void)
     null_in_place_of_a_context();
     callbacks_of_a_newer_program();
     callbacks_of_an_older_program();
+    filling_callbacks_of_other_programs();
+    totals_of_other_programs();
+    projections_of_other_programs();
     sizes_that_are_none();
     shapes_that_no_variable_has();
     the_largest_array();

@@ -2,7 +2,8 @@
  * What a lending callback may rely on: every chunk is given back, once, before the next is asked for.
  *
  * That is what netCDF-C's NCZarr layer needs. Its reader returns a pointer into a cache, which is valid until the next
- * call of the reader, and whoever writes there tells the cache. A few lines make them callbacks for reading and writing.
+ * call of the reader, and whoever writes there tells the cache. A few lines make them callbacks for reading and
+ * writing.
  */
 #include "memory_array.h"
 
@@ -18,7 +19,8 @@ typedef struct ncz_shim {
     NCZ_reader reader;
     NCZ_modifier modifier;
     void *source;
-    size_t chunk_bytes; /* The reader tells no length. Inside netCDF-C take the entry's, so that a short chunk is noticed. */
+    /* The reader tells no length. Inside netCDF-C take the entry's, so that a short chunk is noticed. */
+    size_t chunk_bytes;
 } ncz_shim;
 
 /* A scalar is one-dimensional to netCDF-C: its chunk has the index 0. */
@@ -29,52 +31,39 @@ static void to_ncz_indices(unsigned long long indices[MAX_RANK], size_t rank, co
         indices[d] = (unsigned long long)chunk_indices[d];
 }
 
-static int lend_from_ncz_reader(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void **data,
-                                size_t *nbytes)
-{
-    const ncz_shim *shim = user;
-    unsigned long long indices[MAX_RANK];
-    void *chunk = NULL;
-    int status;
-
-    to_ncz_indices(indices, rank, chunk_indices);
-    status = shim->reader(shim->source, indices, &chunk);
-    *data = chunk;
-    *nbytes = shim->chunk_bytes;
-    return status;
-}
-
-/* The cache lends chunks to be changed in the same way. It has no use for covered. */
-static int lend_from_ncz_reader_to_write(void *user, size_t rank, const ptrdiff_t *chunk_indices, int covered, void **data,
-                                         size_t *nbytes)
-{
-    const void *chunk = NULL;
-    int status = lend_from_ncz_reader(user, rank, chunk_indices, &chunk, nbytes);
-
-    (void)covered;
-    *data = (void *)chunk;
-    return status;
-}
-
-static int tell_ncz_modifier(void *user, size_t rank, const ptrdiff_t *chunk_indices)
+static int lend_from_ncz_reader(void *user, nczchunk_loan *loan)
 {
     const ncz_shim *shim = user;
     unsigned long long indices[MAX_RANK];
 
-    to_ncz_indices(indices, rank, chunk_indices);
+    to_ncz_indices(indices, loan->rank, loan->chunk_indices);
+    loan->nbytes = shim->chunk_bytes;
+    return shim->reader(shim->source, indices, &loan->data);
+}
+
+/* A chunk that was lent to be changed has changed, if all went well. */
+static int tell_ncz_modifier(void *user, nczchunk_loan *loan, int status)
+{
+    const ncz_shim *shim = user;
+    unsigned long long indices[MAX_RANK];
+
+    if (loan->access != NCZCHUNK_WRITE || status != NCZCHUNK_NOERR)
+        return NCZCHUNK_NOERR;
+    to_ncz_indices(indices, loan->rank, loan->chunk_indices);
     return shim->modifier(shim->source, indices);
 }
 
+/* The cache lends chunks to be changed in the same way. It has no use for covered. */
 static nczchunk_store *open_ncz_store(ncz_shim *shim)
 {
     const nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks,
                                                   .user = shim,
                                                   .lend = lend_from_ncz_reader,
-                                                  .lend_to_write = lend_from_ncz_reader_to_write,
-                                                  .changed = tell_ncz_modifier};
+                                                  .lend_to_write = lend_from_ncz_reader,
+                                                  .release = tell_ncz_modifier};
     nczchunk_store *store;
 
-    CHECK_OK(nczchunk_store_lending(&callbacks, &store));
+    CHECK_OK(nczchunk_store_lending(&callbacks, &store, NULL));
     return store;
 }
 
@@ -127,8 +116,8 @@ static int cache_read(void *source, unsigned long long *chunkindices, void **chu
     cache->place = chunk;
     cache->chunk = malloc(array->chunk_bytes);
     CHECK(cache->chunk != NULL);
-    for (size_t b = 0; b < array->chunk_bytes; b += array->typesize)
-        memcpy(cache->chunk + b, chunk->bytes ? chunk->bytes + b : cache->fill_value, array->typesize);
+    for (size_t b = 0; b < array->chunk_bytes; b += array->element_size)
+        memcpy(cache->chunk + b, chunk->bytes ? chunk->bytes + b : cache->fill_value, array->element_size);
     *chunkdata = cache->chunk;
     return chunk->status;
 }
@@ -193,8 +182,8 @@ static void a_chunk_of_fill_values_is_used_and_not_swapped(void)
     memory_chunk_remove(&array.chunks[1], NCZCHUNK_EEMPTY);
     memory_chunk_remove(&array.chunks[2], NCZCHUNK_EEMPTY);
     var = memory_array_var(&array);
-    CHECK_OK(nczchunk_var_set_endian(var, foreign_endian()));
-    CHECK_OK(nczchunk_var_set_fill_value(var, &of_variable));
+    CHECK_OK(nczchunk_var_set_endian(var, foreign_endian(), NULL));
+    CHECK_OK(nczchunk_var_set_fill_value(var, &of_variable, NULL));
 
     check_read_through_shim(&array, var, &of_cache, &of_cache);
     /* A reader that lends nothing leaves it to the variable. */
@@ -203,8 +192,8 @@ static void a_chunk_of_fill_values_is_used_and_not_swapped(void)
     memory_array_clear(&array);
 }
 
-/* Writes a hyperslab through the shim to an array of which two chunks are absent. Each of the chunks touched is asked for
- * once, and said to have changed once, while it is the one on loan. */
+/* Writes a hyperslab through the shim to an array of which two chunks are absent. Each of the chunks touched is asked
+ * for once, and said to have changed once, while it is the one on loan. */
 static void check_write_through_shim(const size_t *start, const size_t *count, const ptrdiff_t *stride, size_t chunks,
                                      int is_foreign)
 {
@@ -223,11 +212,11 @@ static void check_write_through_shim(const size_t *start, const size_t *count, c
     expected = memory_array_copy(&array);
     memory_array_put(&expected, start, count, stride, &of_variable, data, NULL);
     var = memory_array_var(&array);
-    CHECK_OK(nczchunk_var_set_fill_value(var, &of_variable));
+    CHECK_OK(nczchunk_var_set_fill_value(var, &of_variable, NULL));
     if (is_foreign) {
         memory_array_swap(&array, sizeof(int));
         memory_array_swap(&expected, sizeof(int));
-        CHECK_OK(nczchunk_var_set_endian(var, foreign_endian()));
+        CHECK_OK(nczchunk_var_set_endian(var, foreign_endian(), NULL));
     }
     cache.array = &array;
     shim.chunk_bytes = array.chunk_bytes;
@@ -291,33 +280,42 @@ typedef struct lender {
     void *out;
     int lent, returned, destroyed;
     size_t claim; /* the length it says, unless 0 */
+    int outcome;  /* the last that it was told */
+    int refusal;  /* what it answers when it gets a chunk back */
 } lender;
 
-static int lender_lend(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void **data, size_t *nbytes)
+static int lender_lend(void *user, nczchunk_loan *loan)
 {
     lender *l = user;
-    const memory_chunk *chunk = memory_array_ask(l->array, rank, chunk_indices);
+    const memory_chunk *chunk = memory_array_ask(l->array, loan->rank, loan->chunk_indices);
 
     CHECK(l->out == NULL);
+    CHECK_EQ(loan->chunk_bytes, l->array->chunk_bytes);
     if (chunk->bytes == NULL)
         return chunk->status;
     l->out = malloc(chunk->nbytes);
     CHECK(l->out != NULL);
     memcpy(l->out, chunk->bytes, chunk->nbytes);
     l->lent++;
-    *data = l->out;
-    *nbytes = l->claim != 0 ? l->claim : chunk->nbytes;
+    loan->data = l->out;
+    loan->nbytes = l->claim != 0 ? l->claim : chunk->nbytes;
+    loan->handle = &l->lent;
     return chunk->status;
 }
 
-static void lender_release(void *user, const void *data)
+/* The loan comes back with all that the lender put into it. */
+static int lender_release(void *user, nczchunk_loan *loan, int status)
 {
     lender *l = user;
 
-    CHECK(data != NULL && data == l->out);
+    CHECK_EQ(loan->access, NCZCHUNK_READ);
+    CHECK(loan->data != NULL && loan->data == l->out);
+    CHECK(loan->handle == &l->lent);
+    l->outcome = status;
     free(l->out);
     l->out = NULL;
     l->returned++;
+    return l->refusal;
 }
 
 static void lender_destroy(void *user)
@@ -336,7 +334,7 @@ static int read_from_lender(lender *l)
     nczchunk_store *store;
     int data[20], status;
 
-    CHECK_OK(nczchunk_store_lending(&callbacks, &store));
+    CHECK_OK(nczchunk_store_lending(&callbacks, &store, NULL));
     status = nczchunk_read_vars(var, store, zeros, NULL, NULL, data, NULL);
     if (status == 0)
         memory_array_expect(l->array, zeros, NULL, NULL, NULL, data);
@@ -352,7 +350,7 @@ static int read_from_lender(lender *l)
 static void every_chunk_is_given_back_once(void)
 {
     memory_array array;
-    lender l = {&array, NULL, 0, 0, 0, 0};
+    lender l = {.array = &array};
 
     memory_array_init(&array, 2, dimlens, chunklens, sizeof(int));
     memory_chunk_remove(&array.chunks[0], NCZCHUNK_EEMPTY);
@@ -365,7 +363,7 @@ static void every_chunk_is_given_back_once(void)
 static void chunks_of_fill_values_are_given_back_too(void)
 {
     memory_array array;
-    lender l = {&array, NULL, 0, 0, 0, 0};
+    lender l = {.array = &array};
 
     memory_array_init(&array, 2, dimlens, chunklens, sizeof(int));
     array.chunks[3].status = NCZCHUNK_EEMPTY;
@@ -381,13 +379,34 @@ static void chunks_of_the_wrong_length_are_given_back_too(void)
 
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         memory_array array;
-        lender l = {&array, NULL, 0, 0, 0, lengths[i]};
+        lender l = {.array = &array, .claim = lengths[i]};
 
         memory_array_init(&array, 2, dimlens, chunklens, sizeof(int));
         CHECK_EQ(read_from_lender(&l), NCZCHUNK_EBADCHUNK);
         CHECK_EQ(l.lent, 1);
+        CHECK_EQ(l.outcome, NCZCHUNK_EBADCHUNK);
         memory_array_clear(&array);
     }
+}
+
+/* A lender that cannot take a chunk back as it should says so, and the read ends there. */
+static void a_lender_may_end_the_call(void)
+{
+    memory_array array;
+    lender l = {.array = &array, .refusal = 55};
+
+    memory_array_init(&array, 2, dimlens, chunklens, sizeof(int));
+    CHECK_EQ(read_from_lender(&l), 55);
+    CHECK_EQ(l.lent, 1);
+    CHECK_EQ(l.outcome, 0);
+    /* A call that has failed already keeps its own status. */
+    for (size_t i = 0; i < 2; i++) {
+        l.claim = i == 0 ? 1 : SIZE_MAX;
+        l.lent = l.returned = l.destroyed = 0;
+        CHECK_EQ(read_from_lender(&l), NCZCHUNK_EBADCHUNK);
+        CHECK_EQ(l.outcome, NCZCHUNK_EBADCHUNK);
+    }
+    memory_array_clear(&array);
 }
 
 /* destroy belongs to the store's end, whatever became of the store before. */
@@ -400,7 +419,7 @@ static void destroy_is_called_once(void)
     for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
         array.destroyed = 0;
         store = memory_array_store(&array, store_kinds[kind]);
-        CHECK_OK(nczchunk_store_wrap_zstd(store, NULL));
+        store_add_zstd(store);
         CHECK_EQ(array.destroyed, 0);
         nczchunk_store_free(store);
         CHECK_EQ(array.destroyed, 1);
@@ -417,6 +436,7 @@ int main(void)
     every_chunk_is_given_back_once();
     chunks_of_fill_values_are_given_back_too();
     chunks_of_the_wrong_length_are_given_back_too();
+    a_lender_may_end_the_call();
     destroy_is_called_once();
     return 0;
 }

@@ -1,9 +1,9 @@
 /*
  * Memory that is not laid out as the hyperslab is: Fortran order, transposes, parts of larger arrays, flips.
  *
- * nczchunk_read_varm and nczchunk_write_varm take netCDF's imap: how many elements apart in memory neighbours along each
- * dimension are. nczchunk_read_strided and nczchunk_write_strided take steps in bytes and the bounds of the memory, which
- * they do not leave; they also walk through the variable backwards.
+ * nczchunk_read_varm and nczchunk_write_varm take netCDF's imap: how many elements apart in memory neighbours along
+ * each dimension are. nczchunk_read_strided and nczchunk_write_strided take steps in bytes and the bounds of the
+ * memory, which they do not leave; they also walk through the variable backwards.
  *
  * A layout is checked against a plain read or write and a loop: element k of the hyperslab must be at its place in
  * memory, and whatever else is there as it was.
@@ -151,7 +151,9 @@ static void no_imap_is_row_major(void)
     close_fixture(&f);
 }
 
-/* A whole chunk that has its layout in memory is filled in there, and stored from there, whatever lies between chunks. */
+/*
+ * A whole chunk that has its layout in memory is filled in there, and stored from there, whatever lies between chunks.
+ */
 static void chunks_in_one_piece_are_not_copied(void)
 {
     const size_t dims[2] = {6, 4}, rows[2] = {1, 4};
@@ -171,8 +173,8 @@ static void chunks_in_one_piece_are_not_copied(void)
     close_fixture(&f);
 }
 
-/* Words are swapped, and absent chunks filled in, in any layout. Here columns 1 to 3 of rows 1 and 3 are read backwards;
- * column 3 of row 1 is in the chunk that is absent. */
+/* Words are swapped, and absent chunks filled in, in any layout. Here columns 1 to 3 of rows 1 and 3 are read
+ * backwards; column 3 of row 1 is in the chunk that is absent. */
 static void swapped_and_absent_chunks(store_kind kind)
 {
     const size_t right[2] = {1, 1};
@@ -183,8 +185,8 @@ static void swapped_and_absent_chunks(store_kind kind)
     open_fixture(&f, kind);
     memory_array_swap(&f.array, sizeof(int));
     memory_chunk_remove(&f.array.chunks[1], NCZCHUNK_EEMPTY);
-    CHECK_OK(nczchunk_var_set_endian(f.var, foreign_endian()));
-    CHECK_OK(nczchunk_var_set_fill_value(f.var, &fill_value));
+    CHECK_OK(nczchunk_var_set_endian(f.var, foreign_endian(), NULL));
+    CHECK_OK(nczchunk_var_set_fill_value(f.var, &fill_value, NULL));
     CHECK_OK(nczchunk_read_varm(f.var, f.store, right, count, stride, backwards, f.memory + 30, NULL));
     CHECK(memcmp(f.memory + 25, expected, sizeof expected) == 0);
     CHECK(f.memory[24] == GUARD && f.memory[31] == GUARD);
@@ -263,8 +265,8 @@ static void check_down(const int *numbers)
         CHECK_EQ(numbers[i], 19 - i);
 }
 
-/* A negative step walks backwards through the variable, from start. Together with a negative stride in memory, everything
- * is back in its order. */
+/* A negative step walks backwards through the variable, from start. Together with a negative stride in memory,
+ * everything is back in its order. */
 static void flips(store_kind kind)
 {
     const size_t corner[2] = {4, 3}, all[2] = {5, 4};
@@ -446,7 +448,9 @@ static void maps_that_are_not_used(void)
     close_fixture(&f);
 }
 
-/* A step of 0 is none. A step of either sign may not lead out of the variable: below element 0 is beyond the edge, too. */
+/*
+ * A step of 0 is none. A step of either sign may not lead out of the variable: below element 0 is beyond the edge, too.
+ */
 static void steps_that_lead_nowhere(void)
 {
     const ptrdiff_t strides[2] = {12, 4};
@@ -502,8 +506,8 @@ static void any_step_to_one_element(void)
 
 /* --- Little to do. */
 
-/* If a count is 0 there is nothing to read or write: memory may be NULL, and its bounds do not matter. What leads beyond
- * the far end is told of a read, and not of a write. */
+/* If a count is 0 there is nothing to read or write: memory may be NULL, and its bounds do not matter. What leads
+ * beyond the far end is told of a read, and not of a write. */
 static void a_count_of_0_moves_nothing(void)
 {
     const size_t none[2] = {2, 0}, far[2] = {9, 0};

@@ -12,7 +12,7 @@ static nczchunk_odometer *over(const size_t counts[3])
     const size_t zeros[3] = {0, 0, 0}, ones[3] = {1, 1, 1};
     nczchunk_odometer *odometer;
 
-    CHECK_OK(nczchunk_odometer_new(3, zeros, counts, ones, counts, &odometer));
+    CHECK_OK(nczchunk_odometer_new(3, zeros, counts, ones, counts, &odometer, NULL));
     return odometer;
 }
 
@@ -42,7 +42,7 @@ static void strides_and_offsets(void)
     nczchunk_odometer *odometer;
     size_t steps = 0;
 
-    CHECK_OK(nczchunk_odometer_new(2, start, stop, stride, len, &odometer));
+    CHECK_OK(nczchunk_odometer_new(2, start, stop, stride, len, &odometer, NULL));
     for (; nczchunk_odometer_more(odometer); nczchunk_odometer_next(odometer)) {
         CHECK(steps < 4);
         CHECK_EQ(nczchunk_odometer_offset(odometer), expected[steps++]);
@@ -81,7 +81,7 @@ static void the_only_row(void)
     const size_t start = 2, stop = 7, stride = 2, len = 10;
     nczchunk_odometer *odometer;
 
-    CHECK_OK(nczchunk_odometer_new(1, &start, &stop, &stride, &len, &odometer));
+    CHECK_OK(nczchunk_odometer_new(1, &start, &stop, &stride, &len, &odometer, NULL));
     CHECK_EQ(nczchunk_odometer_avail(odometer), 5);
     nczchunk_odometer_skipavail(odometer);
     nczchunk_odometer_next(odometer);
@@ -110,7 +110,7 @@ static void rank_0_has_one_position(void)
 {
     nczchunk_odometer *odometer;
 
-    CHECK_OK(nczchunk_odometer_new(0, NULL, NULL, NULL, NULL, &odometer));
+    CHECK_OK(nczchunk_odometer_new(0, NULL, NULL, NULL, NULL, &odometer, NULL));
     CHECK(nczchunk_odometer_more(odometer));
     CHECK(nczchunk_odometer_indices(odometer) != NULL);
     CHECK_EQ(nczchunk_odometer_offset(odometer), 0);
@@ -129,7 +129,7 @@ static void the_largest_indices(void)
     const size_t stride[2] = {SIZE_MAX, SIZE_MAX}, len[2] = {SIZE_MAX, SIZE_MAX};
     nczchunk_odometer *odometer;
 
-    CHECK_OK(nczchunk_odometer_new(2, start, stop, stride, len, &odometer));
+    CHECK_OK(nczchunk_odometer_new(2, start, stop, stride, len, &odometer, NULL));
     CHECK(nczchunk_odometer_more(odometer));
     CHECK(nczchunk_odometer_offset(odometer) == SIZE_MAX);
     nczchunk_odometer_next(odometer);
@@ -141,7 +141,7 @@ static void check_refused(size_t start, size_t stop, size_t stride, size_t len, 
 {
     nczchunk_odometer *odometer = NULL;
 
-    CHECK_EQ(nczchunk_odometer_new(1, &start, &stop, &stride, &len, &odometer), status);
+    CHECK_EQ(nczchunk_odometer_new(1, &start, &stop, &stride, &len, &odometer, NULL), status);
     CHECK(odometer == NULL);
 }
 
@@ -153,13 +153,31 @@ static void impossible_boxes_are_refused(void)
     check_refused(0, SIZE_MAX, 1, 10, NCZCHUNK_EEDGE);
 }
 
+/* A context tells why there is no odometer. */
+static void a_context_tells_what_is_impossible(void)
+{
+    const size_t start[2] = {0, 6}, stop[2] = {3, 5}, stride[2] = {1, 1}, len[2] = {10, 10};
+    nczchunk_odometer *odometer = NULL;
+    nczchunk_context *context;
+
+    CHECK_OK(nczchunk_context_new(&context));
+    CHECK_EQ(nczchunk_odometer_new(2, start, stop, stride, len, &odometer, context), NCZCHUNK_EINVALCOORDS);
+    CHECK(odometer == NULL);
+    CHECK_EQ(nczchunk_context_status(context), NCZCHUNK_EINVALCOORDS);
+    CHECK(strlen(nczchunk_context_message(context)) > 0);
+    CHECK_OK(nczchunk_odometer_new(2, start, len, stride, len, &odometer, context));
+    CHECK_STR(nczchunk_context_message(context), "");
+    nczchunk_odometer_free(odometer);
+    nczchunk_context_free(context);
+}
+
 /* What counts is the last index that is reached, not stop. */
 static void stop_may_lie_beyond_len(void)
 {
     const size_t start = 0, stop = 12, stride = 3, len = 10;
     nczchunk_odometer *odometer;
 
-    CHECK_OK(nczchunk_odometer_new(1, &start, &stop, &stride, &len, &odometer));
+    CHECK_OK(nczchunk_odometer_new(1, &start, &stop, &stride, &len, &odometer, NULL));
     nczchunk_odometer_free(odometer);
 }
 
@@ -169,11 +187,11 @@ static void null_is_harmless(void)
     const size_t one = 1;
     nczchunk_odometer *odometer = NULL;
 
-    CHECK_EQ(nczchunk_odometer_new(1, NULL, &one, &one, &one, &odometer), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_odometer_new(1, &one, NULL, &one, &one, &odometer), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_odometer_new(1, &one, &one, NULL, &one, &odometer), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_odometer_new(1, &one, &one, &one, NULL, &odometer), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_odometer_new(1, &one, &one, &one, &one, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_odometer_new(1, NULL, &one, &one, &one, &odometer, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_odometer_new(1, &one, NULL, &one, &one, &odometer, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_odometer_new(1, &one, &one, NULL, &one, &odometer, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_odometer_new(1, &one, &one, &one, NULL, &odometer, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_odometer_new(1, &one, &one, &one, &one, NULL, NULL), NCZCHUNK_EINVAL);
     CHECK(odometer == NULL);
 
     CHECK_EQ(nczchunk_odometer_more(NULL), 0);
@@ -194,11 +212,11 @@ static void the_rank_has_a_maximum(void)
 
     for (size_t d = 0; d < NCZCHUNK_MAX_RANK; d++)
         ones[d] = 1;
-    CHECK_EQ(nczchunk_odometer_new(NCZCHUNK_MAX_RANK + 1, zeros, ones, ones, ones, &odometer), NCZCHUNK_EMAXDIMS);
-    CHECK_EQ(nczchunk_odometer_new(SIZE_MAX, zeros, ones, ones, ones, &odometer), NCZCHUNK_EMAXDIMS);
+    CHECK_EQ(nczchunk_odometer_new(NCZCHUNK_MAX_RANK + 1, zeros, ones, ones, ones, &odometer, NULL), NCZCHUNK_EMAXDIMS);
+    CHECK_EQ(nczchunk_odometer_new(SIZE_MAX, zeros, ones, ones, ones, &odometer, NULL), NCZCHUNK_EMAXDIMS);
     CHECK(odometer == NULL);
 
-    CHECK_OK(nczchunk_odometer_new(NCZCHUNK_MAX_RANK, zeros, ones, ones, ones, &odometer));
+    CHECK_OK(nczchunk_odometer_new(NCZCHUNK_MAX_RANK, zeros, ones, ones, ones, &odometer, NULL));
     CHECK(nczchunk_odometer_more(odometer));
     nczchunk_odometer_free(odometer);
 }
@@ -213,6 +231,7 @@ int main(void)
     rank_0_has_one_position();
     the_largest_indices();
     impossible_boxes_are_refused();
+    a_context_tells_what_is_impossible();
     stop_may_lie_beyond_len();
     null_is_harmless();
     the_rank_has_a_maximum();

@@ -1,9 +1,9 @@
 /*
  * Failures of calls that several threads work on: after test_parallel.c.
  *
- * With one thread, the first chunk that fails ends the call: the context tells that chunk, and chunks_done how many were
- * done before it. With several threads another chunk, later in order, may fail sooner. The first in order is told all the
- * same, and all before it are done; what may differ is how many of the chunks after it were begun.
+ * With one thread, the first chunk that fails ends the call: the context tells that chunk, and chunks_done how many
+ * were done before it. With several threads another chunk, later in order, may fail sooner. The first in order is told
+ * all the same, and all before it are done; what may differ is how many of the chunks after it were begun.
  *
  *     if (nczchunk_write_vars(var, store, start, count, stride, data, context) != NCZCHUNK_NOERR)
  *         indices = nczchunk_context_chunk(context, &rank);        the first in order that failed
@@ -16,6 +16,11 @@
 
 static const size_t thread_counts[] = {1, 2, 3, 8};
 #define NUM_THREAD_COUNTS (sizeof thread_counts / sizeof *thread_counts)
+
+/* Room for what is read or written: the largest is 27 threads' work for a store that lends. */
+enum { VERY_LARGE_ELEMENT = 3 * LARGE_ELEMENT };
+
+static unsigned char data[VERY_LARGE_ELEMENT * ELEMENTS];
 
 /* A nap that is different for each chunk and each round. */
 static unsigned round_number;
@@ -30,8 +35,8 @@ static void nap(watched *w, memory_chunk *chunk)
 
 /* --- Reads. */
 
-/* Damages some chunks, others in each round: their callbacks fail, or they are cut short. Returns the first of them and the
- * status that it must lead to. */
+/* Damages some chunks, others in each round: their callbacks fail, or they are cut short. Returns the first of them and
+ * the status that it must lead to. */
 static size_t damage_some(watched *w, int compressed, int *status)
 {
     size_t first = CHUNKS;
@@ -46,7 +51,7 @@ static size_t damage_some(watched *w, int compressed, int *status)
             *status = w->array.chunks[c].status = 100 + (int)c;
         } else {
             w->array.chunks[c].nbytes -= 5;
-            *status = compressed ? NCZCHUNK_EFILTER : NCZCHUNK_EBADCHUNK;
+            *status = compressed ? NCZCHUNK_EIO : NCZCHUNK_EBADCHUNK;
         }
     }
     CHECK(first < CHUNKS);
@@ -56,13 +61,15 @@ static size_t damage_some(watched *w, int compressed, int *status)
 static void the_first_failing_chunk_is_told(store_kind kind, int compressed)
 {
     enum { ROUNDS = 8 };
-    int data[ELEMENTS];
     watched w;
 
-    watched_open(&w, kind);
-    w.also = nap;
-    if (compressed)
+    if (compressed) {
+        watched_open(&w, kind);
         watched_compress(&w);
+    } else {
+        watched_open_large(&w, kind);
+    }
+    w.also = nap;
     for (size_t t = 0; t < NUM_THREAD_COUNTS; t++) {
         for (round_number = 0; round_number < ROUNDS; round_number++) {
             memory_chunk sound[CHUNKS];
@@ -113,10 +120,9 @@ static void wait_for_the_later_one(watched *w, memory_chunk *chunk)
 
 static void a_later_chunk_that_fails_sooner(store_kind kind)
 {
-    int data[ELEMENTS];
     watched w;
 
-    watched_open(&w, kind);
+    watched_open_as(&w, kind, kind == LENDING ? VERY_LARGE_ELEMENT : sizeof(int), 1);
     w.also = wait_for_the_later_one;
     w.array.chunks[EARLIER].status = 303;
     w.array.chunks[LATER].status = 909;
@@ -125,6 +131,7 @@ static void a_later_chunk_that_fails_sooner(store_kind kind)
         later_has_come = 0;
         round_number = (unsigned)threads;
         CHECK_EQ(watched_read(&w, data), 303);
+        CHECK_EQ(w.num_threads, threads);
         watched_check_failed(&w, EARLIER, 303);
     }
     watched_close(&w);
@@ -136,13 +143,18 @@ enum { MANY = 640 };
 
 static const size_t many = MANY, one = 1;
 
+/* In a store that lends, with work enough for eight threads. */
+static void open_many(watched *w, store_kind kind)
+{
+    watched_open_as(w, kind, kind == LENDING ? LARGE_ELEMENT + 1024 : sizeof(int), 1);
+    watched_replace(w, 1, &many, &one);
+}
+
 static void the_first_failing_chunk_of_many(store_kind kind)
 {
-    static int data[MANY];
     watched w;
 
-    watched_open(&w, kind);
-    watched_replace(&w, 1, &many, &one);
+    open_many(&w, kind);
     for (size_t t = 0; t < NUM_THREAD_COUNTS; t++) {
         for (size_t first = 0; first < MANY; first += 71) {
             watched_expect_threads(&w, thread_counts[t], thread_counts[t]);
@@ -176,11 +188,9 @@ static void linger(watched *w, memory_chunk *chunk)
 /* After a failure no more chunks are begun, not even those that a thread has taken already. */
 static void a_failure_ends_the_work(void)
 {
-    static int data[MANY];
     watched w;
 
-    watched_open(&w, LENDING);
-    watched_replace(&w, 1, &many, &one);
+    open_many(&w, LENDING);
     w.also = linger;
     w.array.chunks[0].status = 77;
     watched_expect_threads(&w, 2, 2);
@@ -208,10 +218,9 @@ static void a_failing_write(store_kind kind, size_t threads)
     for (round_number = 0; round_number < 6; round_number++) {
         size_t first = 4 * round_number, also_failing = first + 1 + round_number % 5;
         memory_array before, expected;
-        int data[ELEMENTS];
         watched w;
 
-        watched_open(&w, kind);
+        watched_open_large(&w, kind);
         w.also = nap;
         memory_array_make_data(&w.array, ELEMENTS, data);
         before = memory_array_copy(&w.array);

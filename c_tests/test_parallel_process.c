@@ -16,12 +16,14 @@
 #include "counted_threads.h"
 #include "watched_array.h"
 
+/* What is read. */
+static unsigned char data[LARGE_ELEMENT * ELEMENTS];
+
 /* --- How many there are. */
 
 static void numbers_of_threads(void)
 {
     const size_t length = 300, one = 1, none = 0;
-    int data[300];
     watched w;
 
     watched_open(&w, FILLING);
@@ -56,15 +58,17 @@ static void numbers_of_threads(void)
 /* Where the system refuses a thread, the others do the work, be it the caller alone. */
 static void refused_threads(store_kind kind)
 {
-    int data[ELEMENTS];
     watched w;
 
-    watched_open(&w, kind);
+    watched_open_large(&w, kind);
+    w.also = watched_take_a_while;
     for (long allowed = 0; allowed < 5; allowed++) {
         watched_expect_threads(&w, 8, 1 + (size_t)allowed);
         threads_allowed = allowed;
+        threads_refused = 0;
         CHECK_OK(watched_read(&w, data));
         threads_allowed = -1;
+        CHECK_EQ(threads_refused, 1);
         CHECK_EQ(w.num_threads, 1 + allowed);
         watched_check(&w, data);
     }
@@ -90,7 +94,6 @@ static void no_thread_is_left(void)
 {
     const struct timespec moment = {0, 1000000};
     const long before = count_tasks();
-    int data[ELEMENTS];
     watched w;
 
     watched_open(&w, FILLING);
@@ -111,7 +114,7 @@ static void no_thread_is_left(void)
 /* A child has none of its parent's threads, and needs none of them. */
 static void after_a_fork(store_kind kind)
 {
-    int data[ELEMENTS], status;
+    int status;
     pid_t child;
     watched w;
 
@@ -160,11 +163,10 @@ static void check_signals(watched *w, memory_chunk *chunk)
 
 static void signals_are_for_the_caller(void)
 {
-    int data[ELEMENTS];
     sigset_t before, after, one;
     watched w;
 
-    watched_open(&w, LENDING);
+    watched_open_large(&w, LENDING);
     /* One that the caller has blocked stays so. */
     sigemptyset(&one);
     sigaddset(&one, SIGUSR2);
@@ -183,11 +185,12 @@ static void signals_are_for_the_caller(void)
     watched_close(&w);
 }
 
-/* Chunks on pages that are not there until they are looked at, when a handler provides them: as in a mapped file. */
-enum { PAGES = 8 };
+/* Chunks on pages that are not there until they are looked at, when a handler provides them: as in a mapped file. All
+ * together are 3.2 MB: work for four threads. */
+enum { PAGED_CHUNKS = 8, PAGES = 100 };
 
 static unsigned char *pages;
-static size_t page_size;
+static size_t paged_chunk_size;
 static volatile sig_atomic_t faults;
 
 static void provide_page(int signal, siginfo_t *info, void *machine)
@@ -196,40 +199,38 @@ static void provide_page(int signal, siginfo_t *info, void *machine)
 
     (void)signal;
     (void)machine;
-    if (fault < first || fault >= first + PAGES * page_size)
+    if (fault < first || fault >= first + PAGED_CHUNKS * paged_chunk_size)
         abort();
     faults = 1;
-    if (mprotect(pages + (fault - first) / page_size * page_size, page_size, PROT_READ) != 0)
+    if (mprotect(pages + (fault - first) / paged_chunk_size * paged_chunk_size, paged_chunk_size, PROT_READ) != 0)
         abort();
 }
 
-/* Puts each chunk of the array on a page of its own, and hides the pages. */
+/* Puts each chunk of the array on pages of its own, and hides the pages. */
 static void move_to_pages(memory_array *array)
 {
-    pages = mmap(NULL, PAGES * page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pages = mmap(NULL, PAGED_CHUNKS * paged_chunk_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(pages != MAP_FAILED);
-    for (size_t c = 0; c < PAGES; c++) {
-        unsigned char *page = pages + c * page_size;
+    for (size_t c = 0; c < PAGED_CHUNKS; c++) {
+        unsigned char *page = pages + c * paged_chunk_size;
 
-        memcpy(page, array->chunks[c].bytes, page_size);
+        memcpy(page, array->chunks[c].bytes, paged_chunk_size);
         free(array->chunks[c].bytes);
         array->chunks[c].bytes = page;
     }
-    CHECK_OK(mprotect(pages, PAGES * page_size, PROT_NONE));
+    CHECK_OK(mprotect(pages, PAGED_CHUNKS * paged_chunk_size, PROT_NONE));
 }
 
 static void faults_are_handled_in_every_thread(void)
 {
     struct sigaction provide = {.sa_flags = SA_SIGINFO}, before;
     size_t chunk, length;
-    int *data;
     watched w;
 
-    page_size = (size_t)sysconf(_SC_PAGESIZE);
-    chunk = page_size / sizeof(int);
-    length = PAGES * chunk;
-    data = malloc(PAGES * page_size);
-    CHECK(data != NULL);
+    paged_chunk_size = PAGES * (size_t)sysconf(_SC_PAGESIZE);
+    chunk = paged_chunk_size / sizeof(int);
+    length = PAGED_CHUNKS * chunk;
+    CHECK(PAGED_CHUNKS * paged_chunk_size <= sizeof data);
     watched_open(&w, LENDING);
     watched_replace(&w, 1, &length, &chunk);
     move_to_pages(&w.array);
@@ -242,11 +243,10 @@ static void faults_are_handled_in_every_thread(void)
     watched_check(&w, data);
 
     CHECK_OK(sigaction(SIGSEGV, &before, NULL));
-    for (size_t c = 0; c < PAGES; c++)
+    for (size_t c = 0; c < PAGED_CHUNKS; c++)
         w.array.chunks[c].bytes = NULL;
-    CHECK_OK(munmap(pages, PAGES * page_size));
+    CHECK_OK(munmap(pages, PAGED_CHUNKS * paged_chunk_size));
     watched_close(&w);
-    free(data);
 }
 
 /* --- Calls within calls, and beside each other. */
@@ -256,30 +256,33 @@ static watched inner;
 /* A callback may itself read on several threads, with a context of its own. */
 static void read_inner(watched *w, memory_chunk *chunk)
 {
-    const size_t start[RANK] = {0, 4, 3}, count[RANK] = {12, 4, 3};
-    int data[12 * 4 * 3];
+    const size_t start[RANK] = {0, 4, 0}, count[RANK] = {12, 4, 8};
+    int part[12 * 4 * 8];
     nczchunk_context *context;
 
     (void)w;
     (void)chunk;
     CHECK_OK(nczchunk_context_new(&context));
     CHECK_OK(nczchunk_context_set_threads(context, 3));
-    CHECK_OK(nczchunk_read_vars(inner.var, inner.store, start, count, NULL, data, context));
-    memory_array_expect(&inner.array, start, count, NULL, NULL, data);
+    CHECK_OK(nczchunk_read_vars(inner.var, inner.store, start, count, NULL, part, context));
+    memory_array_expect(&inner.array, start, count, NULL, NULL, part);
     nczchunk_context_free(context);
 }
 
 static void calls_within_calls(void)
 {
-    int data[ELEMENTS];
     watched outer;
 
     watched_open(&inner, FILLING);
     watched_open(&outer, FILLING);
+    inner.also = watched_take_a_while;
     outer.also = read_inner;
+    threads_begun = 0;
     watched_expect_threads(&outer, 3, 3);
     CHECK_OK(watched_read(&outer, data));
     watched_check(&outer, data);
+    /* The outer call has begun two threads, and each of the 27 inner ones two. */
+    CHECK_EQ(threads_begun, 2 + 27 * 2);
     watched_close(&outer);
     watched_close(&inner);
 }

@@ -1,5 +1,6 @@
 /*
- * A plan tells what a read or a write will do without doing it: how many chunks it touches, which, and how much of each.
+ * A plan tells what a read or a write will do without doing it: how many chunks it touches, which, and how much of
+ * each.
  */
 #include "memory_array.h"
 
@@ -23,10 +24,10 @@ static void totals_say_what_a_read_costs(void)
     const size_t start[2] = {0, 1}, count[2] = {3, 1};
     const ptrdiff_t stride[2] = {2, 1};
     nczchunk_plan *plan = plan_of(start, count, stride);
-    nczchunk_plan_totals totals;
+    nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
 
     /* Column 1 of rows 0, 2 and 4: 3 elements, each from a chunk of 2 x 3. */
-    CHECK_OK(nczchunk_plan_get_totals(plan, &totals));
+    CHECK_OK(nczchunk_plan_totals(plan, &totals, NULL));
     CHECK_EQ(totals.chunks, 3);
     CHECK_EQ(totals.elements, 3);
     CHECK_EQ(totals.selected_bytes, 3 * 4);
@@ -42,7 +43,7 @@ static void every_chunk_can_be_looked_at(void)
     nczchunk_projection box[2];
 
     /* Rows 1 to 3 and columns 2 to 3: chunks (0, 0), (0, 1), (1, 0), (1, 1). The last but one is number 2. */
-    CHECK_OK(nczchunk_plan_chunk(plan, 2, box, NULL));
+    CHECK_OK(nczchunk_plan_chunk(plan, 2, box, sizeof *box, NULL, NULL));
     CHECK_EQ(box[0].chunk_index, 1);
     CHECK_EQ(box[1].chunk_index, 0);
     /* In the chunk: rows 0 to 1, column 2. */
@@ -56,7 +57,7 @@ static void every_chunk_can_be_looked_at(void)
     CHECK_EQ(box[1].iopos, 0);
     CHECK_EQ(box[1].iocount, 1);
 
-    CHECK_EQ(nczchunk_plan_chunk(plan, 4, box, NULL), NCZCHUNK_EINVALCOORDS);
+    CHECK_EQ(nczchunk_plan_chunk(plan, 4, box, sizeof *box, NULL, NULL), NCZCHUNK_EINVALCOORDS);
     nczchunk_plan_free(plan);
 }
 
@@ -70,7 +71,7 @@ static void whole_and_clipped_chunks_are_covered(void)
 
     for (size_t i = 0; i < 6; i++) {
         int covered = -1;
-        CHECK_OK(nczchunk_plan_chunk(plan, i, box, &covered));
+        CHECK_OK(nczchunk_plan_chunk(plan, i, box, sizeof *box, &covered, NULL));
         CHECK_EQ(covered, expected[i]);
     }
     nczchunk_plan_free(plan);
@@ -89,7 +90,7 @@ static void chunks_of_length_1_are_covered_under_any_stride(void)
     CHECK_OK(nczchunk_plan_new(var, &start, &count, &stride, NCZCHUNK_READ, &plan, NULL));
     for (size_t i = 0; i < 3; i++) {
         int covered = -1;
-        CHECK_OK(nczchunk_plan_chunk(plan, i, &box, &covered));
+        CHECK_OK(nczchunk_plan_chunk(plan, i, &box, sizeof box, &covered, NULL));
         CHECK_EQ(box.chunk_index, 1 + 4 * i);
         CHECK_EQ(covered, 1);
     }
@@ -101,17 +102,17 @@ static void a_scalar_is_one_covered_chunk(void)
 {
     nczchunk_var *var;
     nczchunk_plan *plan;
-    nczchunk_plan_totals totals;
+    nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
     int covered = -1;
 
     CHECK_OK(nczchunk_var_new(0, NULL, NULL, 8, &var, NULL));
     CHECK_OK(nczchunk_plan_new(var, NULL, NULL, NULL, NCZCHUNK_READ, &plan, NULL));
-    CHECK_OK(nczchunk_plan_get_totals(plan, &totals));
+    CHECK_OK(nczchunk_plan_totals(plan, &totals, NULL));
     CHECK_EQ(totals.chunks, 1);
     CHECK_EQ(totals.elements, 1);
     CHECK_EQ(totals.selected_bytes, 8);
     CHECK_EQ(totals.chunk_bytes, 8);
-    CHECK_OK(nczchunk_plan_chunk(plan, 0, NULL, &covered));
+    CHECK_OK(nczchunk_plan_chunk(plan, 0, NULL, sizeof(nczchunk_projection), &covered, NULL));
     CHECK_EQ(covered, 1);
     nczchunk_plan_free(plan);
     nczchunk_var_free(var);
@@ -121,15 +122,15 @@ static void nothing_selected_is_a_plan_without_chunks(void)
 {
     const size_t start[2] = {5, 0}, count[2] = {0, 4};
     nczchunk_plan *plan = plan_of(start, count, NULL);
-    nczchunk_plan_totals totals;
+    nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
     nczchunk_projection box[2];
 
-    CHECK_OK(nczchunk_plan_get_totals(plan, &totals));
+    CHECK_OK(nczchunk_plan_totals(plan, &totals, NULL));
     CHECK_EQ(totals.chunks, 0);
     CHECK_EQ(totals.elements, 0);
     CHECK_EQ(totals.selected_bytes, 0);
     CHECK_EQ(totals.chunk_bytes, 0);
-    CHECK_EQ(nczchunk_plan_chunk(plan, 0, box, NULL), NCZCHUNK_EINVALCOORDS);
+    CHECK_EQ(nczchunk_plan_chunk(plan, 0, box, sizeof *box, NULL, NULL), NCZCHUNK_EINVALCOORDS);
     nczchunk_plan_free(plan);
 }
 
@@ -139,9 +140,9 @@ static void a_read_does_what_the_plan_says(void)
     const size_t start[2] = {0, 1}, count[2] = {3, 2};
     const ptrdiff_t stride[2] = {2, 2};
     nczchunk_plan *plan = plan_of(start, count, stride);
-    nczchunk_plan_totals totals;
+    nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
 
-    CHECK_OK(nczchunk_plan_get_totals(plan, &totals));
+    CHECK_OK(nczchunk_plan_totals(plan, &totals, NULL));
     for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
         memory_array array;
         nczchunk_var *var;
@@ -160,7 +161,7 @@ static void a_read_does_what_the_plan_says(void)
         CHECK_EQ(array.asked, totals.chunks);
         for (size_t i = 0; i < totals.chunks; i++) {
             nczchunk_projection box[2];
-            CHECK_OK(nczchunk_plan_chunk(plan, i, box, NULL));
+            CHECK_OK(nczchunk_plan_chunk(plan, i, box, sizeof *box, NULL, NULL));
             CHECK_EQ(log[i][0], box[0].chunk_index);
             CHECK_EQ(log[i][1], box[1].chunk_index);
         }
@@ -182,10 +183,10 @@ static void a_plan_may_have_very_many_chunks(void)
 
     CHECK_OK(nczchunk_var_new(2, dims, ones, 4, &var, NULL));
     CHECK_OK(nczchunk_plan_new(var, zeros, NULL, NULL, NCZCHUNK_READ, &plan, NULL));
-    CHECK_OK(nczchunk_plan_chunk(plan, last, box, NULL));
+    CHECK_OK(nczchunk_plan_chunk(plan, last, box, sizeof *box, NULL, NULL));
     CHECK_EQ(box[0].chunk_index, dims[0] - 1);
     CHECK_EQ(box[1].chunk_index, dims[1] - 1);
-    CHECK_EQ(nczchunk_plan_chunk(plan, last + 1, box, NULL), NCZCHUNK_EINVALCOORDS);
+    CHECK_EQ(nczchunk_plan_chunk(plan, last + 1, box, sizeof *box, NULL, NULL), NCZCHUNK_EINVALCOORDS);
     nczchunk_plan_free(plan);
     nczchunk_var_free(var);
 }
@@ -225,12 +226,12 @@ static void totals_say_what_a_write_must_read(void)
 
     CHECK_OK(nczchunk_var_new(2, dimlens, chunklens, 4, &var, NULL));
     for (size_t i = 0; i < sizeof slabs / sizeof *slabs; i++) {
-        nczchunk_plan_totals totals;
+        nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
         nczchunk_plan *plan;
         size_t covered_chunks = 0;
 
         CHECK_OK(nczchunk_plan_new(var, slabs[i].start, slabs[i].count, slabs[i].stride, NCZCHUNK_WRITE, &plan, NULL));
-        CHECK_OK(nczchunk_plan_get_totals(plan, &totals));
+        CHECK_OK(nczchunk_plan_totals(plan, &totals, NULL));
         CHECK_EQ(totals.chunks, slabs[i].chunks);
         CHECK_EQ(totals.covered_chunks, slabs[i].covered);
         CHECK_EQ(totals.grid_chunks, 6);
@@ -238,7 +239,7 @@ static void totals_say_what_a_write_must_read(void)
             nczchunk_projection box[2];
             int covered = -1;
 
-            CHECK_OK(nczchunk_plan_chunk(plan, c, box, &covered));
+            CHECK_OK(nczchunk_plan_chunk(plan, c, box, sizeof *box, &covered, NULL));
             covered_chunks += covered == 1;
         }
         CHECK_EQ(covered_chunks, totals.covered_chunks);
@@ -255,7 +256,7 @@ static void a_write_does_what_the_plan_says(void)
 
     for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
         const int data[9] = {0};
-        nczchunk_plan_totals totals;
+        nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
         nczchunk_plan *plan;
         nczchunk_store *store;
         memory_array array;
@@ -267,14 +268,14 @@ static void a_write_does_what_the_plan_says(void)
         var = memory_array_var(&array);
         store = memory_array_store(&array, store_kinds[kind]);
         CHECK_OK(nczchunk_plan_new(var, start, count, stride, NCZCHUNK_WRITE, &plan, NULL));
-        CHECK_OK(nczchunk_plan_get_totals(plan, &totals));
+        CHECK_OK(nczchunk_plan_totals(plan, &totals, NULL));
         CHECK_OK(nczchunk_write_vars(var, store, start, count, stride, data, NULL));
         CHECK_EQ(array.written, totals.chunks);
         CHECK_EQ(array.asked, totals.chunks - totals.covered_chunks);
         for (size_t i = 0; i < totals.chunks; i++) {
             nczchunk_projection box[2];
 
-            CHECK_OK(nczchunk_plan_chunk(plan, i, box, NULL));
+            CHECK_OK(nczchunk_plan_chunk(plan, i, box, sizeof *box, NULL, NULL));
             CHECK_EQ(log[i][0], box[0].chunk_index);
             CHECK_EQ(log[i][1], box[1].chunk_index);
         }
@@ -291,13 +292,13 @@ static void a_grid_of_more_chunks_than_can_be_counted(void)
     const size_t dims[3] = {(size_t)1 << 40, (size_t)1 << 40, 0}, ones[3] = {1, 1, 1}, zeros[3] = {0, 0, 0};
 
     for (size_t rank = 2; rank <= 3; rank++) {
-        nczchunk_plan_totals totals;
+        nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
         nczchunk_plan *plan;
         nczchunk_var *var;
 
         CHECK_OK(nczchunk_var_new(rank, dims, ones, 4, &var, NULL));
         CHECK_OK(nczchunk_plan_new(var, zeros, zeros, NULL, NCZCHUNK_WRITE, &plan, NULL));
-        CHECK_OK(nczchunk_plan_get_totals(plan, &totals));
+        CHECK_OK(nczchunk_plan_totals(plan, &totals, NULL));
         CHECK_EQ(totals.grid_chunks, rank == 2 ? SIZE_MAX : 0);
         CHECK_EQ(totals.chunks, 0);
         nczchunk_plan_free(plan);
@@ -333,7 +334,7 @@ static nczchunk_plan *plan_of_slice(slice s, size_t dimlen, size_t chunklen, ptr
     nczchunk_var *var;
 
     CHECK_OK(nczchunk_var_new(1, &dimlen, &chunklen, 4, &var, NULL));
-    CHECK_OK(nczchunk_var_set_origin(var, 0, origin));
+    CHECK_OK(nczchunk_var_set_origin(var, 0, origin, NULL));
     CHECK_OK(nczchunk_plan_new(var, &s.start, &s.count, &s.stride, NCZCHUNK_WRITE, &plan, NULL));
     nczchunk_var_free(var);
     return plan;
@@ -344,8 +345,8 @@ static int shares(const nczchunk_plan *plan, const nczchunk_plan *other)
 {
     int shared = -1, converse = -1;
 
-    CHECK_OK(nczchunk_plan_shares_chunks(plan, other, &shared));
-    CHECK_OK(nczchunk_plan_shares_chunks(other, plan, &converse));
+    CHECK_OK(nczchunk_plan_shares_chunks(plan, other, &shared, NULL));
+    CHECK_OK(nczchunk_plan_shares_chunks(other, plan, &converse, NULL));
     CHECK_EQ(shared, converse);
     return shared;
 }
@@ -360,7 +361,9 @@ static void plans_that_share_a_chunk(void)
         {{0, 9, 1}, {9, 7, 1}, 1},
         /* Even and odd elements are in the same chunks. */
         {{0, 12, 2}, {1, 12, 2}, 1},
-        /* Sparse and sparse: every second chunk, from the first or the second on; 0, 12 and 6, 18; 0, 5, 10 and 8, 15. */
+        /*
+         * Sparse and sparse: every second chunk, from the first or the second on; 0, 12 and 6, 18; 0, 5, 10 and 8, 15.
+         */
         {{0, 3, 8}, {4, 3, 8}, 0},
         {{0, 3, 8}, {1, 3, 8}, 1},
         {{0, 2, 12}, {6, 2, 12}, 0},
@@ -390,8 +393,8 @@ static int shares_by_looking(const nczchunk_plan *plan, const nczchunk_plan *oth
 {
     nczchunk_projection one, two;
 
-    for (size_t i = 0; nczchunk_plan_chunk(plan, i, &one, NULL) == 0; i++)
-        for (size_t j = 0; nczchunk_plan_chunk(other, j, &two, NULL) == 0; j++)
+    for (size_t i = 0; nczchunk_plan_chunk(plan, i, &one, sizeof one, NULL, NULL) == 0; i++)
+        for (size_t j = 0; nczchunk_plan_chunk(other, j, &two, sizeof two, NULL, NULL) == 0; j++)
             if (one.chunk_index == two.chunk_index)
                 return 1;
     return 0;
@@ -432,6 +435,94 @@ static void plans_that_share_in_one_dimension_only(void)
     nczchunk_plan_free(across);
 }
 
+/* Nobody looks at the chunks one by one: plans with 2^40 of them each are compared at once. */
+static void plans_of_very_many_chunks(void)
+{
+    const size_t chunks = (size_t)1 << 40, length = (size_t)1 << 62;
+    const ptrdiff_t sparse = (ptrdiff_t)1 << 21;
+    /* Each has 2^40 elements, all in chunks of their own: in the even chunks, in the odd ones, in every third. */
+    nczchunk_plan *even = plan_of_slice((slice){0, chunks, 2}, length, 1, 0);
+    nczchunk_plan *odd = plan_of_slice((slice){1, chunks, 2}, length, 1, 0);
+    nczchunk_plan *third = plan_of_slice((slice){1, chunks, 3}, length, 1, 0);
+    nczchunk_plan *behind = plan_of_slice((slice){2 * chunks, chunks, 1}, length, 1, 0);
+    nczchunk_plan *beyond = plan_of_slice((slice){3 * chunks, chunks, 1}, length, 1, 0);
+    nczchunk_plan *far = plan_of_slice((slice){5, chunks, sparse}, length, 1, 0);
+    nczchunk_plan *near_far = plan_of_slice((slice){6, chunks, sparse}, length, 1, 0);
+    nczchunk_plan *other_stride = plan_of_slice((slice){5 + (size_t)sparse / 2, chunks, sparse - 1}, length, 1, 0);
+    nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
+
+    CHECK_OK(nczchunk_plan_totals(far, &totals, NULL));
+    CHECK_EQ(totals.chunks, chunks);
+    CHECK_EQ(shares(even, odd), 0);
+    CHECK_EQ(shares(even, third), 1);
+    CHECK_EQ(shares(odd, third), 1);
+    CHECK_EQ(shares(even, behind), 0);
+    CHECK_EQ(shares(third, behind), 1);
+    CHECK_EQ(shares(third, beyond), 0);
+    CHECK_EQ(shares(far, near_far), 0);
+    CHECK_EQ(shares(far, odd), 1);
+    CHECK_EQ(shares(far, even), 0);
+    CHECK_EQ(shares(near_far, even), 1);
+    /* 5 + i * 2^21 = 5 + 2^20 + j * (2^21 - 1) for j = 2^20 and i = 2^20. */
+    CHECK_EQ(shares(far, other_stride), 1);
+    nczchunk_plan_free(even);
+    nczchunk_plan_free(odd);
+    nczchunk_plan_free(third);
+    nczchunk_plan_free(behind);
+    nczchunk_plan_free(beyond);
+    nczchunk_plan_free(far);
+    nczchunk_plan_free(near_far);
+    nczchunk_plan_free(other_stride);
+}
+
+/* In two dimensions there are 2^40 chunks in a grid of 2^20 x 2^20, and in chunks of several elements. */
+static void plans_of_very_many_chunks_in_a_plane(void)
+{
+    const size_t side = (size_t)1 << 20, dims[2] = {10 * side, 10 * side}, chunks[2] = {3, 5};
+    const size_t count[2] = {side, side}, start[2] = {0, 0}, below[2] = {7 * side, 0}, right[2] = {3, 5};
+    const ptrdiff_t stride[2] = {6, 10};
+    nczchunk_plan *plan, *other, *diagonal;
+    nczchunk_var *var;
+
+    CHECK_OK(nczchunk_var_new(2, dims, chunks, 4, &var, NULL));
+    CHECK_OK(nczchunk_plan_new(var, start, (const size_t[2]){side, side - 1}, stride, NCZCHUNK_WRITE, &plan, NULL));
+    CHECK_OK(nczchunk_plan_new(var, below, count, NULL, NCZCHUNK_WRITE, &other, NULL));
+    CHECK_OK(nczchunk_plan_new(var, right, (const size_t[2]){side, side - 1}, stride, NCZCHUNK_WRITE, &diagonal, NULL));
+    /* The first goes down to row 6 * 2^20 - 6 only. The last has the odd rows and columns of chunks. */
+    CHECK_EQ(shares(plan, other), 0);
+    CHECK_EQ(shares(plan, diagonal), 0);
+    CHECK_EQ(shares(plan, plan), 1);
+    nczchunk_plan_free(plan);
+    nczchunk_plan_free(other);
+    nczchunk_plan_free(diagonal);
+    nczchunk_var_free(var);
+}
+
+/* What two plans share is the same for any slices of a longer dimension, too. */
+static void slices_at_random(void)
+{
+    unsigned seed = 1;
+
+    for (int i = 0; i < 2000; i++) {
+        nczchunk_plan *plans[2];
+
+        for (size_t p = 0; p < 2; p++) {
+            slice s;
+
+            seed = seed * 1103515245u + 12345u;
+            s.start = (seed >> 16) % 150;
+            seed = seed * 1103515245u + 12345u;
+            s.stride = 1 + (ptrdiff_t)((seed >> 16) % 40);
+            seed = seed * 1103515245u + 12345u;
+            s.count = 1 + (seed >> 16) % (1 + (199 - s.start) / (size_t)s.stride);
+            plans[p] = plan_of_slice(s, 200, 7, -5);
+        }
+        CHECK_EQ(shares(plans[0], plans[1]), shares_by_looking(plans[0], plans[1]));
+        nczchunk_plan_free(plans[0]);
+        nczchunk_plan_free(plans[1]);
+    }
+}
+
 /* Plans for other chunks cannot be compared. For the same ones they can, also if the dimension has grown meanwhile. */
 static void plans_for_different_variables(void)
 {
@@ -444,8 +535,8 @@ static void plans_for_different_variables(void)
 
     CHECK_EQ(shares(plan, longer), 1);
     for (size_t i = 0; i < 3; i++) {
-        CHECK_EQ(nczchunk_plan_shares_chunks(plan, others[i], &shared), NCZCHUNK_EINVAL);
-        CHECK_EQ(nczchunk_plan_shares_chunks(others[i], plan, &shared), NCZCHUNK_EINVAL);
+        CHECK_EQ(nczchunk_plan_shares_chunks(plan, others[i], &shared, NULL), NCZCHUNK_EINVAL);
+        CHECK_EQ(nczchunk_plan_shares_chunks(others[i], plan, &shared, NULL), NCZCHUNK_EINVAL);
         CHECK_EQ(shared, 7);
         nczchunk_plan_free(others[i]);
     }
@@ -471,6 +562,9 @@ int main(void)
     plans_that_share_a_chunk();
     every_two_slices();
     plans_that_share_in_one_dimension_only();
+    plans_of_very_many_chunks();
+    plans_of_very_many_chunks_in_a_plane();
+    slices_at_random();
     plans_for_different_variables();
     return 0;
 }

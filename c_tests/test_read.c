@@ -26,10 +26,10 @@ typedef struct fixture {
     nczchunk_store *store;
 } fixture;
 
-static void open_array(fixture *f, size_t rank, const size_t *dims, const size_t *chunks, size_t typesize,
+static void open_array(fixture *f, size_t rank, const size_t *dims, const size_t *chunks, size_t element_size,
                        store_kind kind)
 {
-    memory_array_init(&f->array, rank, dims, chunks, typesize);
+    memory_array_init(&f->array, rank, dims, chunks, element_size);
     f->var = memory_array_var(&f->array);
     f->store = memory_array_store(&f->array, kind);
 }
@@ -46,7 +46,7 @@ static void close_array(fixture *f)
 static void set_foreign(fixture *f, size_t word)
 {
     memory_array_swap(&f->array, word);
-    CHECK_OK(nczchunk_var_set_endian(f->var, foreign_endian()));
+    CHECK_OK(nczchunk_var_set_endian(f->var, foreign_endian(), NULL));
 }
 
 static int read_array(const fixture *f, const size_t *start, const size_t *count, const ptrdiff_t *stride, void *data)
@@ -222,11 +222,11 @@ static void absent_chunks_read_as_the_fill_value(store_kind kind)
     memory_chunk_remove(&f.array.chunks[4], NCZCHUNK_ENOOBJECT);
     check_read(&f, zeros, NULL, NULL, NULL);
 
-    CHECK_OK(nczchunk_var_set_fill_value(f.var, &fill_value));
+    CHECK_OK(nczchunk_var_set_fill_value(f.var, &fill_value, NULL));
     check_read(&f, zeros, NULL, NULL, &fill_value);
 
     /* Set to NULL, it is zeros again. */
-    CHECK_OK(nczchunk_var_set_fill_value(f.var, NULL));
+    CHECK_OK(nczchunk_var_set_fill_value(f.var, NULL, NULL));
     check_read(&f, zeros, NULL, NULL, NULL);
     close_array(&f);
 }
@@ -249,15 +249,15 @@ static void what_is_written_for_an_absent_chunk_is_ignored(void)
 /* Chunks that another machine wrote are swapped on the way. The fill value is in native order and never swapped. */
 static void chunks_of_foreign_byte_order(store_kind kind)
 {
-    const size_t typesizes[4] = {1, 2, 4, 8};
+    const size_t element_sizes[4] = {1, 2, 4, 8};
     const unsigned char fill_value[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     for (size_t i = 0; i < 4; i++) {
         fixture f;
 
-        open_array(&f, 2, dimlens, chunklens, typesizes[i], kind);
-        set_foreign(&f, typesizes[i]);
+        open_array(&f, 2, dimlens, chunklens, element_sizes[i], kind);
+        set_foreign(&f, element_sizes[i]);
         memory_chunk_remove(&f.array.chunks[3], NCZCHUNK_EEMPTY);
-        CHECK_OK(nczchunk_var_set_fill_value(f.var, fill_value));
+        CHECK_OK(nczchunk_var_set_fill_value(f.var, fill_value, NULL));
         check_read(&f, zeros, NULL, NULL, fill_value);
         close_array(&f);
     }
@@ -283,11 +283,11 @@ static void elements_of_any_size(store_kind kind)
     const size_t start[2] = {1, 0}, count[2] = {2, 2};
     const ptrdiff_t stride[2] = {3, 2};
     const unsigned char fill_value[17] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
-    for (size_t typesize = 1; typesize <= 17; typesize++) {
-            fixture f;
+    for (size_t element_size = 1; element_size <= 17; element_size++) {
+        fixture f;
 
-        open_array(&f, 2, dimlens, chunklens, typesize, kind);
-        CHECK_OK(nczchunk_var_set_fill_value(f.var, fill_value));
+        open_array(&f, 2, dimlens, chunklens, element_size, kind);
+        CHECK_OK(nczchunk_var_set_fill_value(f.var, fill_value, NULL));
         memory_chunk_remove(&f.array.chunks[5], NCZCHUNK_EEMPTY);
         check_read(&f, zeros, NULL, NULL, fill_value);
         check_read(&f, start, count, stride, fill_value);
@@ -309,12 +309,12 @@ static void complex_numbers_of_16_bytes(store_kind kind)
 /* What other elements are made of must be said: here complex numbers of 8 bytes, and structures of three words. */
 static void elements_of_several_words(store_kind kind)
 {
-    const struct { size_t typesize, word; } elements[] = {{8, 4}, {12, 4}, {6, 2}, {24, 8}, {5, 1}};
+    const struct { size_t element_size, word; } elements[] = {{8, 4}, {12, 4}, {6, 2}, {24, 8}, {5, 1}};
     for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) {
         fixture f;
 
-        open_array(&f, 2, dimlens, chunklens, elements[i].typesize, kind);
-        CHECK_OK(nczchunk_var_set_word_size(f.var, elements[i].word));
+        open_array(&f, 2, dimlens, chunklens, elements[i].element_size, kind);
+        CHECK_OK(nczchunk_var_set_word_size(f.var, elements[i].word, NULL));
         set_foreign(&f, elements[i].word);
         check_read(&f, zeros, NULL, NULL, NULL);
         close_array(&f);
@@ -327,16 +327,16 @@ static void words_must_divide_an_element(void)
     nczchunk_var *var;
 
     CHECK_OK(nczchunk_var_new(0, NULL, NULL, 12, &var, NULL));
-    CHECK_EQ(nczchunk_var_set_endian(var, foreign_endian()), NCZCHUNK_EBADTYPE);
-    CHECK_OK(nczchunk_var_set_endian(var, NCZCHUNK_ENDIAN_NATIVE));
-    CHECK_EQ(nczchunk_var_set_word_size(var, 0), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_var_set_word_size(var, 3), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_var_set_word_size(var, 8), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_var_set_word_size(var, 16), NCZCHUNK_EINVAL);
-    CHECK_OK(nczchunk_var_set_word_size(var, 4));
-    CHECK_OK(nczchunk_var_set_endian(var, foreign_endian()));
-    CHECK_EQ(nczchunk_var_set_endian(var, 3), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_var_set_endian(var, -1), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_set_endian(var, foreign_endian(), NULL), NCZCHUNK_EBADTYPE);
+    CHECK_OK(nczchunk_var_set_endian(var, NCZCHUNK_ENDIAN_NATIVE, NULL));
+    CHECK_EQ(nczchunk_var_set_word_size(var, 0, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_set_word_size(var, 3, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_set_word_size(var, 8, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_set_word_size(var, 16, NULL), NCZCHUNK_EINVAL);
+    CHECK_OK(nczchunk_var_set_word_size(var, 4, NULL));
+    CHECK_OK(nczchunk_var_set_endian(var, foreign_endian(), NULL));
+    CHECK_EQ(nczchunk_var_set_endian(var, 3, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_var_set_endian(var, -1, NULL), NCZCHUNK_EINVAL);
     nczchunk_var_free(var);
 }
 
@@ -371,15 +371,15 @@ static void an_unlimited_dimension_grows(store_kind kind)
     fixture f;
 
     open_array(&f, 2, dimlens, chunklens, sizeof(int), kind);
-    CHECK_OK(nczchunk_var_set_dimlen(f.var, 0, 3));
+    CHECK_OK(nczchunk_var_set_dimlen(f.var, 0, 3, NULL));
     CHECK_EQ(read_array(&f, zeros, all, NULL, data), NCZCHUNK_EEDGE);
     CHECK_EQ(f.array.asked, 0);
     check_read(&f, zeros, three, NULL, NULL);
-    CHECK_OK(nczchunk_var_set_dimlen(f.var, 0, 5));
+    CHECK_OK(nczchunk_var_set_dimlen(f.var, 0, 5, NULL));
     check_read(&f, zeros, all, NULL, NULL);
 
-    CHECK_EQ(nczchunk_var_set_dimlen(f.var, 2, 5), NCZCHUNK_EBADDIM);
-    CHECK_EQ(nczchunk_var_set_dimlen(f.var, 0, (size_t)PTRDIFF_MAX + 2), NCZCHUNK_EDIMSIZE);
+    CHECK_EQ(nczchunk_var_set_dimlen(f.var, 2, 5, NULL), NCZCHUNK_EBADDIM);
+    CHECK_EQ(nczchunk_var_set_dimlen(f.var, 0, (size_t)PTRDIFF_MAX + 2, NULL), NCZCHUNK_EDIMSIZE);
     /* Refused, it is as it was. */
     check_read(&f, zeros, all, NULL, NULL);
     close_array(&f);
@@ -465,15 +465,15 @@ static void an_array_of_1024_dimensions(store_kind kind)
 }
 
 /* Fills in chunks of 1 x 4 by reading them from an array that is stored in chunks of 2 x 3. */
-static int fill_from_another_array(void *user, size_t rank, const ptrdiff_t *chunk_indices, void *buffer, size_t size,
-                                   size_t *nbytes)
+static int fill_from_another_array(void *user, nczchunk_request *request)
 {
     const fixture *source = user;
-    const size_t row[2] = {(size_t)chunk_indices[0], 0}, count[2] = {1, 4};
+    const size_t row[2] = {(size_t)request->chunk_indices[0], 0}, count[2] = {1, 4};
 
-    CHECK_EQ(rank, 2);
-    *nbytes = 4 * sizeof(int);
-    return size < *nbytes ? NCZCHUNK_NOERR : read_array(source, row, count, NULL, buffer);
+    CHECK_EQ(request->rank, 2);
+    CHECK_EQ(request->size, 4 * sizeof(int));
+    request->nbytes = 4 * sizeof(int);
+    return read_array(source, row, count, NULL, request->buffer);
 }
 
 /* A callback may call the library itself: so one array can be seen in the chunks of another. */
@@ -481,14 +481,15 @@ static void a_callback_may_read(store_kind kind)
 {
     const size_t rows[2] = {1, 4}, start[2] = {0, 1}, count[2] = {5, 2};
     fixture source;
-    nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks, .user = &source, .fill = fill_from_another_array};
+    nczchunk_filling_callbacks callbacks = {
+        .struct_size = sizeof callbacks, .user = &source, .fill = fill_from_another_array};
     nczchunk_var *var;
     nczchunk_store *store;
     int data[10];
 
     open_array(&source, 2, dimlens, chunklens, sizeof(int), kind);
     CHECK_OK(nczchunk_var_new(2, dimlens, rows, sizeof(int), &var, NULL));
-    CHECK_OK(nczchunk_store_filling(&callbacks, &store));
+    CHECK_OK(nczchunk_store_filling(&callbacks, &store, NULL));
     CHECK_OK(nczchunk_read_vars(var, store, start, count, NULL, data, NULL));
     memory_array_expect(&source.array, start, count, NULL, NULL, data);
     nczchunk_store_free(store);

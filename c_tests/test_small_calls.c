@@ -2,8 +2,8 @@
  * What a small call costs besides its work: no memory from the heap, and little of the stack.
  *
  * Up to rank 8, reading and writing allocate nothing, but for what a store keeps from its first call for all others: a
- * buffer for chunks that do not lie in one piece, a decoder and an encoder. At any rank a call takes less than 16 KiB of stack, so that it
- * can be made from threads with small ones. The program prints how much it is.
+ * buffer for chunks that do not lie in one piece, a decoder and an encoder. At any rank a call takes less than 16 KiB
+ * of stack, so that it can be made from threads with small ones. The program prints how much it is.
  *
  *     test_small_calls [directory of the data]
  */
@@ -40,7 +40,7 @@ static void open_fixture(fixture *f, size_t rank, const size_t *dimlens, store_k
     f->var = memory_array_var(&f->array);
     f->store = memory_array_store(&f->array, kind);
     if (compressed)
-        CHECK_OK(nczchunk_store_wrap_zstd(f->store, NULL));
+        store_add_zstd(f->store);
     CHECK_OK(nczchunk_context_new(&f->context));
 }
 
@@ -140,13 +140,13 @@ static void open_to_write(fixture *f, size_t rank, const size_t *dimlens, store_
     CHECK_OK(nczchunk_read_vars(f->var, f->store, zeros, NULL, NULL, f->data, NULL));
     other = memory_array_store(&f->array, kind);
     if (compressed)
-        CHECK_OK(nczchunk_store_wrap_zstd(other, NULL));
+        store_add_zstd(other);
     CHECK_OK(nczchunk_write_vars(f->var, other, zeros, NULL, NULL, f->data, NULL));
     nczchunk_store_free(other);
     nczchunk_store_free(f->store);
     f->store = memory_array_store(&f->array, kind);
     if (compressed)
-        CHECK_OK(nczchunk_store_wrap_zstd(f->store, NULL));
+        store_add_zstd(f->store);
 }
 
 static void check_written(fixture *f)
@@ -209,24 +209,55 @@ static void other_layouts_allocate_nothing(size_t rank)
     before = allocations;
     CHECK_OK(nczchunk_read_varm(f.var, f.store, zeros, NULL, NULL, imap, f.data + last, f.context));
     CHECK_OK(nczchunk_write_varm(f.var, f.store, zeros, NULL, NULL, imap, f.data + last, f.context));
-    CHECK_OK(nczchunk_read_strided(f.var, f.store, zeros, threes, NULL, f.data, sizeof f.data, last * sizeof(int), strides,
-                                   f.context));
-    CHECK_OK(nczchunk_write_strided(f.var, f.store, zeros, threes, NULL, f.data, sizeof f.data, last * sizeof(int), strides,
-                                    f.context));
+    CHECK_OK(nczchunk_read_strided(f.var, f.store, zeros, threes, NULL, f.data, sizeof f.data, last * sizeof(int),
+                                   strides, f.context));
+    CHECK_OK(nczchunk_write_strided(f.var, f.store, zeros, threes, NULL, f.data, sizeof f.data, last * sizeof(int),
+                                    strides, f.context));
     CHECK_EQ(allocations - before, 0);
+    check_written(&f);
+    close_fixture(&f);
+}
+
+/* A plan is prepared when it is made: to execute it, as a whole or in parts, to ask it and to copy a chunk by it takes
+ * no more memory. */
+static void plans_allocate_nothing(size_t rank)
+{
+    nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
+    nczchunk_projection projections[INLINE_RANK];
+    nczchunk_plan *read, *write;
+    size_t first, chunks;
+    int covered, shared;
+    long before;
+
+    open_to_write(&f, rank, threes, LENDING, 0);
+    CHECK_OK(nczchunk_plan_new(f.var, zeros, NULL, NULL, NCZCHUNK_READ, &read, f.context));
+    CHECK_OK(nczchunk_plan_new(f.var, zeros, NULL, NULL, NCZCHUNK_WRITE, &write, f.context));
+    before = allocations;
+    CHECK_OK(nczchunk_plan_totals(read, &totals, f.context));
+    CHECK_OK(nczchunk_plan_chunk(read, totals.chunks - 1, projections, sizeof *projections, &covered, f.context));
+    CHECK_OK(nczchunk_plan_shares_chunks(read, write, &shared, f.context));
+    CHECK_OK(nczchunk_plan_part(read, 1, 2, &first, &chunks, f.context));
+    CHECK_OK(nczchunk_plan_read(read, f.store, 0, NCZCHUNK_ALL, f.data, f.context));
+    CHECK_OK(nczchunk_plan_read(read, f.store, first, chunks, f.data, f.context));
+    CHECK_OK(nczchunk_plan_write(write, f.store, 0, NCZCHUNK_ALL, f.data, f.context));
+    CHECK_OK(nczchunk_plan_copy_chunk(read, 0, f.array.chunks[0].bytes, f.array.chunk_bytes, f.data, f.context));
+    CHECK_EQ(allocations - before, 0);
+    nczchunk_plan_free(read);
+    nczchunk_plan_free(write);
     check_written(&f);
     close_fixture(&f);
 }
 
 static void projections_allocate_nothing(void)
 {
+    const size_t size = sizeof(nczchunk_projection);
     nczchunk_projection projections[3];
     size_t needed;
     long before = allocations;
 
-    CHECK_OK(nczchunk_projections(10, 4, 0, 10, 1, projections, 3, &needed));
-    CHECK_OK(nczchunk_projection_at(10, 4, 0, 10, 1, 2, projections));
-    CHECK_EQ(nczchunk_projections(10, 4, 0, 11, 1, projections, 3, &needed), NCZCHUNK_EEDGE);
+    CHECK_OK(nczchunk_projections(10, 4, 0, 10, 1, projections, size, 3, &needed, NULL));
+    CHECK_OK(nczchunk_projection_at(10, 4, 0, 10, 1, 2, projections, size, NULL));
+    CHECK_EQ(nczchunk_projections(10, 4, 0, 11, 1, projections, size, 3, &needed, NULL), NCZCHUNK_EEDGE);
     CHECK_EQ(allocations - before, 0);
 }
 
@@ -273,8 +304,8 @@ static size_t stack_of(void (*call)(void *argument), void *argument)
     return p.used;
 }
 
-/* What is read and written: one compressed chunk of real data, seen as an array of any rank of which only the last dimension is
- * longer than 1. Every other element is wanted, so that the chunk does not land in one piece. */
+/* What is read and written: one compressed chunk of real data, seen as an array of any rank of which only the last
+ * dimension is longer than 1. Every other element is wanted, so that the chunk does not land in one piece. */
 enum { CHUNK_BYTES = 5 * 40 * 50 * 4 };
 
 static unsigned char selected[CHUNK_BYTES / 2];
@@ -308,7 +339,7 @@ static void open_stack_case(stack_case *c, size_t rank, store_kind kind, int com
     c->var = memory_array_var(&c->array);
     c->store = memory_array_store(&c->array, kind);
     if (compressed)
-        CHECK_OK(nczchunk_store_wrap_zstd(c->store, &zstd_options));
+        store_add_zstd_as(c->store, &zstd_options);
     CHECK_OK(nczchunk_context_new(&c->context));
 }
 
@@ -344,7 +375,8 @@ static void call_other_layouts(void *argument)
     const size_t size = sizeof selected, last = size - 1;
 
     CHECK_OK(nczchunk_read_varm(c->var, c->store, c->start, c->count, c->stride, c->imap, selected + last, c->context));
-    CHECK_OK(nczchunk_write_varm(c->var, c->store, c->start, c->count, c->stride, c->imap, selected + last, c->context));
+    CHECK_OK(
+        nczchunk_write_varm(c->var, c->store, c->start, c->count, c->stride, c->imap, selected + last, c->context));
     CHECK_OK(nczchunk_read_strided(c->var, c->store, c->start, c->count, c->stride, selected, size, last, c->imap,
                                    c->context));
     CHECK_OK(nczchunk_write_strided(c->var, c->store, c->start, c->count, c->stride, selected, size, last, c->imap,
@@ -370,6 +402,39 @@ static void call_read_that_fails(void *argument)
     c->array.chunks[0].nbytes++;
 }
 
+/* A plan for reading, one for writing, and what can be done with them. */
+static void call_plans(void *argument)
+{
+    static nczchunk_projection projections[NCZCHUNK_MAX_RANK];
+    stack_case *c = argument;
+    nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
+    nczchunk_plan *read, *write, *backwards;
+    size_t first, chunks;
+    int covered;
+
+    CHECK_OK(nczchunk_plan_new(c->var, c->start, c->count, c->stride, NCZCHUNK_READ, &read, c->context));
+    CHECK_OK(nczchunk_plan_new(c->var, c->start, c->count, c->stride, NCZCHUNK_WRITE, &write, c->context));
+    CHECK_OK(nczchunk_plan_new_varm(c->var, c->start, c->count, c->stride, c->imap, NCZCHUNK_READ, &backwards,
+                                    c->context));
+    nczchunk_plan_free(backwards);
+    CHECK_OK(nczchunk_plan_new_strided(c->var, c->start, c->count, c->stride, sizeof selected, sizeof selected - 1,
+                                       c->imap, NCZCHUNK_READ, &backwards, c->context));
+    nczchunk_plan_free(backwards);
+    CHECK_OK(nczchunk_plan_totals(read, &totals, c->context));
+    CHECK_OK(nczchunk_plan_chunk(read, 0, projections, sizeof *projections, &covered, c->context));
+    CHECK_OK(nczchunk_plan_part(read, 0, 1, &first, &chunks, c->context));
+    CHECK_OK(nczchunk_plan_read(read, c->store, first, chunks, selected, c->context));
+    CHECK_OK(nczchunk_plan_write(write, c->store, 0, NCZCHUNK_ALL, selected, c->context));
+    nczchunk_plan_free(write);
+    nczchunk_plan_free(read);
+}
+
+static int decode_nothing(void *user, nczchunk_coding *coding)
+{
+    (void)user, (void)coding;
+    return NCZCHUNK_EIO;
+}
+
 static void call_everything_else(void *argument)
 {
     stack_case *c = argument;
@@ -378,19 +443,27 @@ static void call_everything_else(void *argument)
     nczchunk_odometer *odometer;
     nczchunk_context *context;
     nczchunk_store *store = memory_array_store(&c->array, LENDING);
+    const nczchunk_codec_callbacks callbacks = {.struct_size = sizeof callbacks, .decode = decode_nothing};
+    nczchunk_codec *codec;
     int shared;
 
-    CHECK_OK(nczchunk_store_wrap_zstd(store, NULL));
+    store_add_zstd(store);
     nczchunk_store_free(store);
     CHECK_OK(nczchunk_context_new(&context));
     nczchunk_context_free(context);
     CHECK_OK(nczchunk_var_new(c->array.rank, c->lens, c->lens, 1, &var, c->context));
     CHECK_OK(nczchunk_plan_new(var, c->start, c->count, c->stride, NCZCHUNK_READ, &plan, c->context));
-    CHECK_OK(nczchunk_plan_shares_chunks(plan, plan, &shared));
+    CHECK_OK(nczchunk_plan_shares_chunks(plan, plan, &shared, NULL));
     nczchunk_plan_free(plan);
-    CHECK_OK(nczchunk_var_set_origin(var, 0, -1));
+    CHECK_OK(nczchunk_var_set_origin(var, 0, -1, NULL));
+    CHECK_OK(nczchunk_var_set_write_grid(var, c->lens, NULL));
+    CHECK_OK(nczchunk_var_set_chunk_order(var, NULL, NULL));
+    CHECK_OK(nczchunk_codec_new("nothing", &callbacks, &codec, c->context));
+    nczchunk_codec_free(codec);
+    CHECK_OK(nczchunk_copy_strided(c->array.rank, c->count, 1, 0, c->array.chunks[0].bytes, CHUNK_BYTES, 0, c->stride,
+                                   selected, sizeof selected, sizeof selected - 1, c->imap, c->context));
     nczchunk_var_free(var);
-    CHECK_OK(nczchunk_odometer_new(c->array.rank, c->start, c->count, c->steps, c->lens, &odometer));
+    CHECK_OK(nczchunk_odometer_new(c->array.rank, c->start, c->count, c->steps, c->lens, &odometer, NULL));
     nczchunk_odometer_next(odometer);
     nczchunk_odometer_free(odometer);
 }
@@ -442,12 +515,14 @@ static void calls_take_little_stack(const char *directory)
             char name[32];
 
             zstd_options.level = levels[l];
-            snprintf(name, sizeof name, "write, zstd %d", zstd_options.level);
+            snprintf(name, sizeof name, "write, zstd %td", zstd_options.level);
             check_stack(name, ranks[i], call_write, FILLING, 1, compressed);
         }
         zstd_options.level = 0;
         check_stack("other layouts", ranks[i], call_other_layouts, LENDING, 0, &plain);
         check_stack("other layouts, zstd", ranks[i], call_other_layouts, FILLING, 1, compressed);
+        check_stack("plans", ranks[i], call_plans, FILLING, 0, &plain);
+        check_stack("plans, zstd", ranks[i], call_plans, FILLING, 1, compressed);
         check_stack("everything else", ranks[i], call_everything_else, LENDING, 0, &plain);
     }
     memory_array_clear(&coads);
@@ -495,6 +570,7 @@ int main(int argc, char **argv)
         other_filling_writes_allocate_once(rank);
         zstd_writes_allocate_in_the_first_call(rank);
         other_layouts_allocate_nothing(rank);
+        plans_allocate_nothing(rank);
     }
     projections_allocate_nothing();
     calls_take_little_stack(argc > 1 ? argv[1] : "data");

@@ -96,8 +96,8 @@ static void check_projections(size_t number)
 
     if (c->rank != 1 || c->left_out || !(c->access & GET))
         return;
-    CHECK_EQ(nczchunk_projections(c->dimlens[0], c->chunklens[0], c->start[0], c->count[0], c->stride[0], NULL, 0,
-                                  &needed),
+    CHECK_EQ(nczchunk_projections(c->dimlens[0], c->chunklens[0], c->start[0], c->count[0], c->stride[0], NULL,
+                                  sizeof(nczchunk_projection), 0, &needed, NULL),
              c->status);
 }
 

@@ -75,7 +75,7 @@ static void threads_read_at_the_same_time(store_kind kind, int compressed)
     s.var = memory_array_var(&s.array);
     s.store = memory_array_store(&s.array, kind);
     if (compressed)
-        CHECK_OK(nczchunk_store_wrap_zstd(s.store, NULL));
+        store_add_zstd(s.store);
 
     for (unsigned i = 0; i < NUM_THREADS; i++) {
         readers[i].shared = &s;
@@ -154,7 +154,7 @@ static void check_plans_of_writers(const nczchunk_var *var)
         for (size_t j = 0; j < NUM_WRITERS; j++) {
             int shared = -1;
 
-            CHECK_OK(nczchunk_plan_shares_chunks(plans[i], plans[j], &shared));
+            CHECK_OK(nczchunk_plan_shares_chunks(plans[i], plans[j], &shared, NULL));
             CHECK_EQ(shared, i == j);
         }
     for (size_t i = 0; i < NUM_WRITERS; i++)
@@ -172,7 +172,7 @@ static void threads_write_different_chunks_at_the_same_time(store_kind kind, int
     s.var = memory_array_var(&s.array);
     s.store = memory_array_store(&s.array, kind);
     if (compressed)
-        CHECK_OK(nczchunk_store_wrap_zstd(s.store, NULL));
+        store_add_zstd(s.store);
     check_plans_of_writers(s.var);
     for (size_t i = 0; i < NUM_WRITERS; i++) {
         writers[i].shared = &s;

@@ -21,10 +21,10 @@ typedef struct fixture {
     const void *fill_value; /* NULL: zeros */
 } fixture;
 
-static void open_array(fixture *f, size_t rank, const size_t *dims, const size_t *chunks, size_t typesize,
+static void open_array(fixture *f, size_t rank, const size_t *dims, const size_t *chunks, size_t element_size,
                        store_kind kind)
 {
-    memory_array_init(&f->array, rank, dims, chunks, typesize);
+    memory_array_init(&f->array, rank, dims, chunks, element_size);
     f->var = memory_array_var(&f->array);
     f->store = memory_array_store(&f->array, kind);
     f->word = 0;
@@ -41,14 +41,14 @@ static void close_array(fixture *f)
 
 static void set_fill_value(fixture *f, const void *fill_value)
 {
-    CHECK_OK(nczchunk_var_set_fill_value(f->var, fill_value));
+    CHECK_OK(nczchunk_var_set_fill_value(f->var, fill_value, NULL));
     f->fill_value = fill_value;
 }
 
 static void set_foreign(fixture *f, size_t word)
 {
     memory_array_swap(&f->array, word);
-    CHECK_OK(nczchunk_var_set_endian(f->var, foreign_endian()));
+    CHECK_OK(nczchunk_var_set_endian(f->var, foreign_endian(), NULL));
     f->word = word;
 }
 
@@ -95,7 +95,7 @@ static void check_write(fixture *f, const size_t *start, const size_t *count, co
 
     for (size_t d = 0; d < f->array.rank; d++)
         elements *= count ? count[d] : f->array.dimlens[d];
-    nbytes = elements * f->array.typesize;
+    nbytes = elements * f->array.element_size;
     CHECK(nbytes <= sizeof data);
     memory_array_make_data(&f->array, elements, data);
     memcpy(before, data, nbytes);
@@ -117,8 +117,8 @@ static void check_write(fixture *f, const size_t *start, const size_t *count, co
     memory_array_clear(&expected);
 }
 
-/* The middle of the array: by a store that lends its chunks to be changed, and is told of each when it was, and by one that
- * fetches chunks into a buffer and takes them from one. */
+/* The middle of the array: by a store that lends its chunks to be changed, and is told of each when it was, and by one
+ * that fetches chunks into a buffer and takes them from one. */
 static void a_part_of_an_array(store_kind kind)
 {
     const size_t start[2] = {1, 2}, count[2] = {2, 2};
@@ -265,14 +265,14 @@ static void a_chunk_that_lies_in_one_piece_is_not_copied(void)
  * caller's data are not. */
 static void chunks_of_foreign_byte_order(store_kind kind)
 {
-    const size_t start[2] = {1, 1}, count[2] = {2, 2}, typesizes[4] = {1, 2, 4, 8};
+    const size_t start[2] = {1, 1}, count[2] = {2, 2}, element_sizes[4] = {1, 2, 4, 8};
     const ptrdiff_t stride[2] = {2, 2};
     const unsigned char fill_value[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     for (size_t i = 0; i < 4; i++) {
         fixture f;
 
-        open_array(&f, 2, dimlens, chunklens, typesizes[i], kind);
-        set_foreign(&f, typesizes[i]);
+        open_array(&f, 2, dimlens, chunklens, element_sizes[i], kind);
+        set_foreign(&f, element_sizes[i]);
         set_fill_value(&f, fill_value);
         memory_chunk_remove(&f.array.chunks[3], NCZCHUNK_EEMPTY);
         check_write(&f, start, count, stride);
@@ -287,10 +287,10 @@ static void elements_of_any_size(store_kind kind)
     const size_t start[2] = {1, 0}, count[2] = {2, 2};
     const ptrdiff_t stride[2] = {3, 2};
     const unsigned char fill_value[17] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
-    for (size_t typesize = 1; typesize <= 17; typesize++) {
+    for (size_t element_size = 1; element_size <= 17; element_size++) {
         fixture f;
 
-        open_array(&f, 2, dimlens, chunklens, typesize, kind);
+        open_array(&f, 2, dimlens, chunklens, element_size, kind);
         memory_chunk_remove(&f.array.chunks[4], NCZCHUNK_EEMPTY);
         check_write(&f, start, count, stride);
         memory_chunk_remove(&f.array.chunks[4], NCZCHUNK_EEMPTY);
@@ -305,15 +305,15 @@ static void elements_of_any_size(store_kind kind)
 static void elements_of_several_words(store_kind kind)
 {
     const size_t start[2] = {3, 1}, count[2] = {2, 2};
-    const struct { size_t typesize, word; } elements[] = {{16, 8}, {8, 4}, {12, 4}, {6, 2}, {24, 8}};
+    const struct { size_t element_size, word; } elements[] = {{16, 8}, {8, 4}, {12, 4}, {6, 2}, {24, 8}};
     const unsigned char fill_value[24] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
     for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) {
         fixture f;
 
-        open_array(&f, 2, dimlens, chunklens, elements[i].typesize, kind);
+        open_array(&f, 2, dimlens, chunklens, elements[i].element_size, kind);
         /* Of 16 bytes it is known. */
-        if (elements[i].typesize != 16)
-            CHECK_OK(nczchunk_var_set_word_size(f.var, elements[i].word));
+        if (elements[i].element_size != 16)
+            CHECK_OK(nczchunk_var_set_word_size(f.var, elements[i].word, NULL));
         set_foreign(&f, elements[i].word);
         set_fill_value(&f, fill_value);
         memory_chunk_remove(&f.array.chunks[4], NCZCHUNK_EEMPTY);
@@ -419,9 +419,9 @@ static void stores_that_are_read_only(store_kind kind)
     lending.lend_to_write = NULL;
     filling.store = NULL;
     if (kind == LENDING)
-        CHECK_OK(nczchunk_store_lending(&lending, &f.store));
+        CHECK_OK(nczchunk_store_lending(&lending, &f.store, NULL));
     else
-        CHECK_OK(nczchunk_store_filling(&filling, &f.store));
+        CHECK_OK(nczchunk_store_filling(&filling, &f.store, NULL));
 
     CHECK_OK(nczchunk_context_new(&context));
     CHECK_EQ(nczchunk_write_vars(f.var, f.store, zeros, NULL, NULL, data, context), NCZCHUNK_EPERM);
@@ -438,14 +438,12 @@ static void stores_that_are_read_only(store_kind kind)
 }
 
 /* Lends the chunk itself. */
-static int lend_in_place(void *user, size_t rank, const ptrdiff_t *chunk_indices, int covered, void **data,
-                         size_t *nbytes)
+static int lend_in_place(void *user, nczchunk_loan *loan)
 {
-    memory_chunk *chunk = memory_array_chunk(user, chunk_indices);
+    memory_chunk *chunk = memory_array_chunk(user, loan->chunk_indices);
 
-    (void)rank, (void)covered;
-    *data = chunk->bytes;
-    *nbytes = chunk->nbytes;
+    loan->data = chunk->bytes;
+    loan->nbytes = chunk->nbytes;
     return chunk->status;
 }
 
@@ -464,7 +462,7 @@ static void chunks_in_place(void)
     open_array(&f, 2, dimlens, chunklens, sizeof(int), LENDING);
     expected = expected_array(&f, start, count, NULL, data, &read, &written);
     callbacks.user = &f.array;
-    CHECK_OK(nczchunk_store_lending(&callbacks, &store));
+    CHECK_OK(nczchunk_store_lending(&callbacks, &store, NULL));
     CHECK_OK(nczchunk_write_vars(f.var, store, start, count, NULL, data, NULL));
     memory_array_check_same(&f.array, &expected);
     nczchunk_store_free(store);
@@ -494,26 +492,24 @@ static void an_array_of_1024_dimensions(store_kind kind)
 }
 
 /* Chunks of 1 x 4 that are parts of another array, which is stored in chunks of 2 x 3. */
-static int fill_from_another_array(void *user, size_t rank, const ptrdiff_t *chunk_indices, void *buffer, size_t size,
-                                   size_t *nbytes)
+static int fill_from_another_array(void *user, nczchunk_request *request)
 {
     const fixture *other = user;
-    const size_t row[2] = {(size_t)chunk_indices[0], 0}, count[2] = {1, 4};
+    const size_t row[2] = {(size_t)request->chunk_indices[0], 0}, count[2] = {1, 4};
 
-    CHECK_EQ(rank, 2);
-    CHECK_EQ(size, 4 * sizeof(int));
-    *nbytes = size;
-    return nczchunk_read_vars(other->var, other->store, row, count, NULL, buffer, NULL);
+    CHECK_EQ(request->rank, 2);
+    CHECK_EQ(request->size, 4 * sizeof(int));
+    request->nbytes = request->size;
+    return nczchunk_read_vars(other->var, other->store, row, count, NULL, request->buffer, NULL);
 }
 
-static int store_to_another_array(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void *data,
-                                  size_t nbytes)
+static int store_to_another_array(void *user, nczchunk_request *request)
 {
-    const size_t row[2] = {(size_t)chunk_indices[0], 0}, count[2] = {1, 4};
+    const size_t row[2] = {(size_t)request->chunk_indices[0], 0}, count[2] = {1, 4};
 
-    CHECK_EQ(rank, 2);
-    CHECK_EQ(nbytes, 4 * sizeof(int));
-    return write_array(user, row, count, NULL, data);
+    CHECK_EQ(request->rank, 2);
+    CHECK_EQ(request->size, 4 * sizeof(int));
+    return write_array(user, row, count, NULL, request->buffer);
 }
 
 /* A callback may call the library itself: so one array can be written in the chunks of another. */
@@ -532,7 +528,7 @@ static void a_callback_may_write(store_kind kind)
     open_array(&other, 2, dimlens, chunklens, sizeof(int), kind);
     callbacks.user = &other;
     CHECK_OK(nczchunk_var_new(2, dimlens, rows, sizeof(int), &var, NULL));
-    CHECK_OK(nczchunk_store_filling(&callbacks, &store));
+    CHECK_OK(nczchunk_store_filling(&callbacks, &store, NULL));
     CHECK_OK(nczchunk_write_vars(var, store, start, count, NULL, data, NULL));
     CHECK_OK(nczchunk_read_vars(other.var, other.store, zeros, NULL, NULL, all, NULL));
     CHECK(memcmp(all, expected, sizeof all) == 0);

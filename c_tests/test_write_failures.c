@@ -49,8 +49,8 @@ static int write_data(fixture *f)
     return nczchunk_write_vars(f->var, f->store, start, count, NULL, f->data, f->context);
 }
 
-/* Checks that the write has failed with this status at this chunk: those before it are as they must be afterwards, it and
- * those after it as they were. */
+/* Checks that the write has failed with this status at this chunk: those before it are as they must be afterwards, it
+ * and those after it as they were. */
 static void check_failed_at(fixture *f, int status, size_t failed)
 {
     size_t rank = 0;
@@ -84,7 +84,7 @@ static void check_retry(fixture *f)
     memory_array_check_same(&f->array, &f->expected);
 }
 
-/* What store, or changed, returns is returned: netCDF's numbers, errno values, numbers of the caller's own. */
+/* What store, or release, returns is returned: netCDF's numbers, errno values, numbers of the caller's own. */
 static const int statuses[] = {NCZCHUNK_EIO, NCZCHUNK_EINVAL, NCZCHUNK_EPERM, ENOSPC, -1, 12345,
                                NCZCHUNK_EEMPTY, NCZCHUNK_ENOOBJECT};
 
@@ -167,43 +167,41 @@ typedef struct odd_lender {
     unsigned char chunk[24];
     void *data;
     size_t nbytes;
-    int status;
+    int status, release_status;
     int lent, released, changed;
+    int outcome; /* what release was told last */
 } odd_lender;
 
-static int odd_lend(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void **data, size_t *nbytes)
+static int odd_lend(void *user, nczchunk_loan *loan)
 {
-    (void)user, (void)rank, (void)chunk_indices, (void)data, (void)nbytes;
+    (void)user, (void)loan;
     CHECK_FAILED("a write has asked for a chunk to read");
 }
 
-static int odd_lend_to_write(void *user, size_t rank, const ptrdiff_t *chunk_indices, int covered, void **data,
-                             size_t *nbytes)
+static int odd_lend_to_write(void *user, nczchunk_loan *loan)
 {
     odd_lender *l = user;
 
-    (void)rank, (void)chunk_indices, (void)covered;
+    CHECK_EQ(loan->access, NCZCHUNK_WRITE);
     l->lent++;
-    *data = l->data;
-    *nbytes = l->nbytes;
+    loan->data = l->data;
+    loan->nbytes = l->nbytes;
+    loan->handle = l;
     return l->status;
 }
 
-static int odd_changed(void *user, size_t rank, const ptrdiff_t *chunk_indices)
+/* The loan comes back as it was given. A status of 0 says that the chunk was changed as a whole. */
+static int odd_release(void *user, nczchunk_loan *loan, int status)
 {
     odd_lender *l = user;
 
-    (void)rank, (void)chunk_indices;
-    l->changed++;
-    return NCZCHUNK_NOERR;
-}
-
-static void odd_release(void *user, const void *data)
-{
-    odd_lender *l = user;
-
-    CHECK(data == l->chunk);
+    CHECK(loan->data == l->chunk && loan->handle == l);
+    CHECK_EQ(loan->nbytes, l->nbytes);
+    CHECK_EQ(loan->access, NCZCHUNK_WRITE);
     l->released++;
+    l->changed += status == NCZCHUNK_NOERR;
+    l->outcome = status;
+    return l->release_status;
 }
 
 /* Writes the first chunk of the array to such a lender: all of it, or two rows of two. */
@@ -212,9 +210,8 @@ static int write_to(odd_lender *l, int covered)
     const nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks,
                                                   .user = l,
                                                   .lend = odd_lend,
-                                                  .release = odd_release,
                                                   .lend_to_write = odd_lend_to_write,
-                                                  .changed = odd_changed};
+                                                  .release = odd_release};
     const size_t zeros[2] = {0, 0}, part[2] = {2, 2};
     const int data[6] = {1, 2, 3, 4, 5, 6};
     nczchunk_var *var;
@@ -222,7 +219,7 @@ static int write_to(odd_lender *l, int covered)
     int status;
 
     CHECK_OK(nczchunk_var_new(2, dimlens, chunklens, sizeof(int), &var, NULL));
-    CHECK_OK(nczchunk_store_lending(&callbacks, &store));
+    CHECK_OK(nczchunk_store_lending(&callbacks, &store, NULL));
     status = nczchunk_write_vars(var, store, zeros, covered ? chunklens : part, NULL, data, NULL);
     nczchunk_store_free(store);
     nczchunk_var_free(var);
@@ -248,8 +245,29 @@ static void a_loan_of_the_wrong_length(void)
             CHECK_EQ(stored.released, 1);
             CHECK_EQ(fresh.released, 1);
             CHECK_EQ(stored.changed + fresh.changed, 0);
+            CHECK_EQ(stored.outcome, NCZCHUNK_EBADCHUNK);
+            CHECK_EQ(fresh.outcome, NCZCHUNK_EBADCHUNK);
             CHECK(memcmp(stored.chunk, untouched, 24) == 0 && memcmp(fresh.chunk, untouched, 24) == 0);
         }
+    }
+}
+
+/* A lender that cannot take the chunk back says so, and the write with it. But a failure that came first is the one
+ * that is told. */
+static void a_loan_that_is_not_taken_back(void)
+{
+    for (int covered = 0; covered < 2; covered++) {
+        odd_lender l = {.nbytes = 24, .status = NCZCHUNK_NOERR, .release_status = ENOSPC};
+
+        l.data = l.chunk;
+        CHECK_EQ(write_to(&l, covered), ENOSPC);
+        CHECK_EQ(l.changed, 1);
+
+        l.lent = 0;
+        l.nbytes = 23;
+        CHECK_EQ(write_to(&l, covered), NCZCHUNK_EBADCHUNK);
+        CHECK_EQ(l.released, 2);
+        CHECK_EQ(l.changed, 1);
     }
 }
 
@@ -323,6 +341,7 @@ int main(void)
     a_chunk_that_cannot_be_read();
     a_chunk_of_the_wrong_length();
     a_loan_of_the_wrong_length();
+    a_loan_that_is_not_taken_back();
     a_loan_of_nothing();
     a_loan_that_failed();
     arguments_that_do_not_fit();

@@ -1,8 +1,12 @@
 /*
- * Compressed chunks: wrap a store in zstd and its callbacks give the chunks as they are stored.
+ * Compressed chunks: add the codec zstd to a store, and its callbacks give the chunks as they are stored.
+ *
+ *     nczchunk_codec_zstd(NULL, &codec, context);
+ *     nczchunk_store_add_codec(store, codec, context);       the codec is the store's from here on
  *
  * First real data; then data that no honest compressor would write. Whatever the callbacks give, the result is right or
- * the read fails, and nothing outside the caller's memory is touched. test_zstd_write.c writes.
+ * the read fails, and nothing outside the caller's memory is touched. test_zstd_write.c writes, and test_codecs.c has
+ * codecs of the program's own.
  *
  *     test_zstd [directory of the data]
  */
@@ -221,7 +225,7 @@ static void a_frame_that_lies_about_its_size(void)
     for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
         size_t n = zstd_frame_begin(stored, claims[i]);
         n += zstd_frame_raw_block(stored + n, bytes, CHUNK, 1);
-        check_stored(stored, n, NCZCHUNK_EFILTER);
+        check_stored(stored, n, NCZCHUNK_EIO);
     }
 }
 
@@ -266,7 +270,7 @@ static void a_truncated_frame(void)
     content(bytes);
     n = zstd_frame(stored, bytes, CHUNK);
     for (size_t length = 1; length < n; length++)
-        check_stored(stored, length, NCZCHUNK_EFILTER);
+        check_stored(stored, length, NCZCHUNK_EIO);
     check_stored(stored, 0, NCZCHUNK_EBADCHUNK);
 }
 
@@ -279,7 +283,7 @@ static void garbage_after_a_frame(void)
     n = zstd_frame(stored, bytes, CHUNK);
     memcpy(stored + n, "garbage", 7);
     for (size_t extra = 1; extra <= 7; extra++)
-        check_stored(stored, n + extra, NCZCHUNK_EFILTER);
+        check_stored(stored, n + extra, NCZCHUNK_EIO);
 }
 
 static void no_frame_at_all(void)
@@ -287,7 +291,7 @@ static void no_frame_at_all(void)
     unsigned char bytes[CHUNK];
 
     content(bytes);
-    check_stored(bytes, CHUNK, NCZCHUNK_EFILTER);
+    check_stored(bytes, CHUNK, NCZCHUNK_EIO);
 }
 
 /* Each of some hundreds of bytes of a real chunk, spoilt in turn: the read succeeds with other numbers (the chunk has
@@ -309,7 +313,7 @@ static void spoilt_bytes_of_a_real_chunk(const char *directory)
 
         chunk->bytes[position] = spoilt;
         status = read_stored(sizeof out, store_kinds[i % NUM_STORE_KINDS], chunk->bytes, chunk->nbytes, out);
-        CHECK(status == 0 || status == NCZCHUNK_EFILTER || status == NCZCHUNK_EBADCHUNK);
+        CHECK(status == 0 || status == NCZCHUNK_EIO || status == NCZCHUNK_EBADCHUNK);
         chunk->bytes[position] = kept;
     }
     memory_array_clear(&array);
@@ -333,7 +337,7 @@ static void absent_compressed_chunks(void)
         memory_array_compress(&array);
         memory_chunk_remove(&array.chunks[1], NCZCHUNK_EEMPTY);
         var = memory_array_var(&array);
-        CHECK_OK(nczchunk_var_set_fill_value(var, &fill_value));
+        CHECK_OK(nczchunk_var_set_fill_value(var, &fill_value, NULL));
         store = coads_store(&array, store_kinds[kind]);
         CHECK_OK(nczchunk_read_vars(var, store, &zero, NULL, NULL, data, NULL));
         memory_array_expect(&array, &zero, NULL, NULL, &fill_value, data);
@@ -343,7 +347,7 @@ static void absent_compressed_chunks(void)
     }
 }
 
-/* A store may be wrapped twice: then chunks are frames in frames. */
+/* A codec may be there twice: then chunks are frames in frames. */
 static void frames_in_frames(void)
 {
     const size_t dim = 10, chunk = 4, zero = 0;
@@ -359,11 +363,106 @@ static void frames_in_frames(void)
         memory_array_compress(&array);
         var = memory_array_var(&array);
         store = coads_store(&array, store_kinds[kind]);
-        CHECK_OK(nczchunk_store_wrap_zstd(store, NULL));
+        store_add_zstd(store);
         CHECK_OK(nczchunk_read_vars(var, store, &zero, NULL, NULL, data, NULL));
         memory_array_expect(&array, &zero, NULL, NULL, NULL, data);
         nczchunk_store_free(store);
         CHECK_EQ(array.destroyed, 1);
+        nczchunk_var_free(var);
+        memory_array_clear(&array);
+    }
+}
+
+/* --- Decoding stops after the last byte that is needed, unless all is to be verified. */
+
+enum { BLOCKS = 8, LONG_CHUNK = BLOCKS * 128 * 1024 };
+
+/* What a long chunk of blocks that are not compressed may have wrong at its end. */
+typedef enum fault { NO_FAULT, BAD_BLOCK, CUT_OFF, TOO_SHORT, TOO_LONG, GARBAGE, NUM_FAULTS } fault;
+
+/* Puts a frame into the chunk whose first block is sound. */
+static void make_long_chunk(memory_chunk *chunk, const unsigned char *bytes, fault f)
+{
+    static unsigned char stored[LONG_CHUNK + 1024];
+    size_t n = zstd_frame_begin_unsized(stored), last = 0;
+
+    for (size_t block = 0; block < BLOCKS; block++) {
+        last = n;
+        n += zstd_frame_raw_block(stored + n, bytes + block * ZSTD_BLOCK_MAX, ZSTD_BLOCK_MAX,
+                                  block == BLOCKS - 1 && f != TOO_LONG);
+    }
+    switch (f) {
+    case BAD_BLOCK: stored[last] |= 3u << 1; break; /* a kind of block that there is not */
+    case CUT_OFF: n--; break;
+    case TOO_SHORT: n = last - 3 - ZSTD_BLOCK_MAX, n += zstd_frame_raw_block(stored + n, bytes, 10, 1); break;
+    case TOO_LONG: n += zstd_frame_raw_block(stored + n, bytes, 1, 1); break;
+    case GARBAGE: memcpy(stored + n, "garbage", 7), n += 7; break;
+    default: break;
+    }
+    memory_chunk_set(chunk, stored, n);
+    chunk->status = NCZCHUNK_NOERR;
+}
+
+/* Each fault at the end of a chunk is noticed by who reads all of it, or its last element, or has it verified. Who
+ * reads the beginning, and does not, gets what is there. */
+static void faults_behind_what_is_needed(store_kind kind)
+{
+    static const int expected[NUM_FAULTS] = {NCZCHUNK_NOERR,     NCZCHUNK_EIO,       NCZCHUNK_EIO,
+                                             NCZCHUNK_EBADCHUNK, NCZCHUNK_EBADCHUNK, NCZCHUNK_EIO};
+    static unsigned char bytes[LONG_CHUNK], data[LONG_CHUNK];
+    const size_t length = LONG_CHUNK, zero = 0, one = 1, part = 1000, begin = 50, end = LONG_CHUNK - 1;
+
+    for (size_t i = 0; i < LONG_CHUNK; i++)
+        bytes[i] = (unsigned char)(i * 2654435761u >> 13);
+    for (fault f = NO_FAULT; f < NUM_FAULTS; f++) {
+        memory_array array;
+        nczchunk_var *var;
+        nczchunk_store *store;
+
+        memory_array_init_absent(&array, 1, &length, &length, 1);
+        make_long_chunk(&array.chunks[0], bytes, f);
+        var = memory_array_var(&array);
+        store = coads_store(&array, kind);
+        for (int verify = 0; verify <= 1; verify++) {
+            CHECK_OK(nczchunk_store_set_verify(store, verify, NULL));
+            memset(data, 0, sizeof data);
+            CHECK_EQ(nczchunk_read_vars(var, store, &begin, &part, NULL, data, NULL), verify ? expected[f] : 0);
+            if (!verify || expected[f] == 0)
+                CHECK(memcmp(data, bytes + begin, part) == 0);
+            CHECK_EQ(nczchunk_read_vars(var, store, &zero, NULL, NULL, data, NULL), expected[f]);
+            CHECK_EQ(nczchunk_read_vars(var, store, &end, &one, NULL, data, NULL), expected[f]);
+        }
+        /* It can be set back. */
+        CHECK_OK(nczchunk_store_set_verify(store, 0, NULL));
+        CHECK_OK(nczchunk_read_vars(var, store, &begin, &part, NULL, data, NULL));
+        nczchunk_store_free(store);
+        nczchunk_var_free(var);
+        memory_array_clear(&array);
+    }
+    CHECK_EQ(nczchunk_store_set_verify(NULL, 1, NULL), NCZCHUNK_EINVAL);
+}
+
+/* A fault before the last byte that is needed is always noticed: elements that are not there are not made up. */
+static void a_chunk_that_ends_before_what_is_needed(store_kind kind)
+{
+    static unsigned char bytes[LONG_CHUNK];
+    const size_t length = LONG_CHUNK, start = LONG_CHUNK - ZSTD_BLOCK_MAX - 10, count = 20;
+    unsigned char data[20];
+
+    for (fault f = BAD_BLOCK; f <= TOO_SHORT; f++) {
+        memory_array array;
+        nczchunk_var *var;
+        nczchunk_store *store;
+
+        if (f == CUT_OFF)
+            continue; /* only its last byte is missing */
+        memory_array_init_absent(&array, 1, &length, &length, 1);
+        make_long_chunk(&array.chunks[0], bytes, f);
+        var = memory_array_var(&array);
+        store = coads_store(&array, kind);
+        CHECK_EQ(nczchunk_read_vars(var, store, &start, &count, NULL, data, NULL),
+                 f == TOO_SHORT ? NCZCHUNK_EBADCHUNK : NCZCHUNK_EIO);
+        nczchunk_store_free(store);
         nczchunk_var_free(var);
         memory_array_clear(&array);
     }
@@ -388,5 +487,9 @@ int main(int argc, char **argv)
     spoilt_bytes_of_a_real_chunk(directory);
     absent_compressed_chunks();
     frames_in_frames();
+    for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
+        faults_behind_what_is_needed(store_kinds[kind]);
+        a_chunk_that_ends_before_what_is_needed(store_kinds[kind]);
+    }
     return 0;
 }

@@ -1,9 +1,14 @@
 /*
- * An array whose callbacks are watched: in which threads they run, and how often for each chunk. Its store says that they
- * may run at the same time.
+ * An array whose callbacks are watched: in which threads they run, and how often for each chunk. Its store says that
+ * they may run at the same time.
  *
  * How many threads work on a call is no matter of luck here: callbacks wait for each other, as many as there should be
  * threads, so a library that used fewer would never end. (Then an alarm ends the test.)
+ *
+ * A store that fills in chunks is timed on the first of them, before there are other threads, and so is any store with
+ * codecs. So its callbacks for the first chunk take their time, do not wait for anybody, and do not count as a thread
+ * at work: of N chunks, N - 1 are left to be done at once. A store that lends chunks as they are is not timed. It gets
+ * threads for the bytes that are selected: watched_open_large opens an array with enough of them.
  *
  *     watched w;
  *     watched_open(&w, FILLING);
@@ -17,11 +22,15 @@
 #define WATCHED_ARRAY_H
 
 #include <pthread.h>
+#include <time.h>
 
 #include "zstd_frame.h"
 
 /* Three dimensions, 3 x 3 x 3 chunks, one of which is absent. */
 enum { RANK = 3, CHUNKS = 27, ELEMENTS = 12 * 10 * 8, ABSENT = 7 };
+
+/* The size of an element of which 960 are nearly 8 MB. */
+enum { LARGE_ELEMENT = 8192 };
 
 static const size_t dimlens[RANK] = {12, 10, 8}, chunklens[RANK] = {5, 4, 3};
 
@@ -36,10 +45,15 @@ typedef struct watched {
     nczchunk_store *store;
     nczchunk_context *context;
 
-    /* How often each chunk was asked for by lend or fill, and written by changed or store. */
+    /* How often each chunk was asked for by lend or fill, and written by release or store. */
     int asked[MOST_CHUNKS], written[MOST_CHUNKS];
     /* The threads that callbacks ran in. */
     pthread_t threads[MOST_THREADS];
+    store_kind kind;
+    /* Whether the store is timed. */
+    int is_timed;
+    /* The chunk that it is timed on: the first one of a call for which threads are expected. */
+    const memory_chunk *timed;
     size_t num_threads;
     /* So many callbacks wait for each other, once. */
     size_t parties, arrived;
@@ -56,8 +70,25 @@ static inline void watched_count(const watched *w, const ptrdiff_t *chunk_indice
     __atomic_fetch_add(&times[memory_array_chunk(&w->array, chunk_indices) - w->array.chunks], 1, __ATOMIC_RELAXED);
 }
 
-/* Writes down the thread, waits for the others, and does what there is to do besides. */
-static inline void watched_enter(watched *w, const ptrdiff_t *chunk_indices)
+/* Whether this is the chunk that the store is timed on. If so it takes long enough for any number of threads. */
+static inline int watched_take_time(watched *w, const memory_chunk *chunk)
+{
+    const struct timespec two_milliseconds = {0, 2000000};
+
+    if (!w->is_timed || w->parties < 2)
+        return 0;
+    pthread_mutex_lock(&w->lock);
+    if (w->timed == NULL)
+        w->timed = chunk;
+    pthread_mutex_unlock(&w->lock);
+    if (w->timed != chunk)
+        return 0;
+    nanosleep(&two_milliseconds, NULL);
+    return 1;
+}
+
+/* Writes down the thread, and waits for the others. */
+static inline void watched_meet(watched *w)
 {
     size_t t = 0;
 
@@ -75,78 +106,88 @@ static inline void watched_enter(watched *w, const ptrdiff_t *chunk_indices)
             pthread_cond_wait(&w->news, &w->lock);
     }
     pthread_mutex_unlock(&w->lock);
+}
+
+/* Waits for the other threads, if this is the time, and does what there is to do besides. */
+static inline void watched_enter(watched *w, const ptrdiff_t *chunk_indices)
+{
+    memory_chunk *chunk = memory_array_chunk(&w->array, chunk_indices);
+
+    if (!watched_take_time(w, chunk))
+        watched_meet(w);
     if (w->also != NULL)
-        w->also(w, memory_array_chunk(&w->array, chunk_indices));
+        w->also(w, chunk);
 }
 
-static inline int watched_lend(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void **data,
-                               size_t *nbytes)
+static inline int watched_lend(void *user, nczchunk_loan *loan)
 {
     watched *w = user;
 
-    watched_count(w, chunk_indices, w->asked);
-    watched_enter(w, chunk_indices);
-    return memory_array_lend(&w->array, rank, chunk_indices, data, nbytes);
+    watched_count(w, loan->chunk_indices, w->asked);
+    watched_enter(w, loan->chunk_indices);
+    return memory_array_lend(&w->array, loan);
 }
 
-static inline int watched_fill(void *user, size_t rank, const ptrdiff_t *chunk_indices, void *buffer, size_t size,
-                               size_t *nbytes)
+static inline int watched_fill(void *user, nczchunk_request *request)
 {
     watched *w = user;
 
-    watched_count(w, chunk_indices, w->asked);
-    watched_enter(w, chunk_indices);
-    return memory_array_fill(&w->array, rank, chunk_indices, buffer, size, nbytes);
+    watched_count(w, request->chunk_indices, w->asked);
+    watched_enter(w, request->chunk_indices);
+    return memory_array_fill(&w->array, request);
 }
 
-static inline int watched_lend_to_write(void *user, size_t rank, const ptrdiff_t *chunk_indices, int covered,
-                                        void **data, size_t *nbytes)
+static inline int watched_lend_to_write(void *user, nczchunk_loan *loan)
 {
     watched *w = user;
 
-    watched_enter(w, chunk_indices);
-    return memory_array_lend_to_write(&w->array, rank, chunk_indices, covered, data, nbytes);
+    watched_enter(w, loan->chunk_indices);
+    return memory_array_lend_to_write(&w->array, loan);
 }
 
-static inline int watched_changed(void *user, size_t rank, const ptrdiff_t *chunk_indices)
+/* A chunk that is given back changed is a chunk that is written. */
+static inline int watched_release(void *user, nczchunk_loan *loan, int status)
 {
     watched *w = user;
 
-    watched_count(w, chunk_indices, w->written);
-    return memory_array_changed(&w->array, rank, chunk_indices);
+    if (loan->access == NCZCHUNK_WRITE && status == NCZCHUNK_NOERR)
+        watched_count(w, loan->chunk_indices, w->written);
+    return memory_array_release(&w->array, loan, status);
 }
 
-static inline int watched_save(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void *data, size_t nbytes)
+static inline int watched_save(void *user, nczchunk_request *request)
 {
     watched *w = user;
 
-    watched_count(w, chunk_indices, w->written);
-    watched_enter(w, chunk_indices);
-    return memory_array_save(&w->array, rank, chunk_indices, data, nbytes);
+    watched_count(w, request->chunk_indices, w->written);
+    watched_enter(w, request->chunk_indices);
+    return memory_array_save(&w->array, request);
 }
 
 /* --- The array. */
 
 /* Opens it with elements of any size, and a store that need not allow several threads. */
-static inline void watched_open_as(watched *w, store_kind kind, size_t typesize, int concurrent)
+static inline void watched_open_as(watched *w, store_kind kind, size_t element_size, size_t concurrent)
 {
     nczchunk_lending_callbacks lending = memory_array_lending(&w->array);
     nczchunk_filling_callbacks filling = memory_array_filling(&w->array);
 
     memset(w, 0, sizeof *w);
-    memory_array_init(&w->array, RANK, dimlens, chunklens, typesize);
+    w->kind = kind;
+    w->is_timed = kind == FILLING;
+    memory_array_init(&w->array, RANK, dimlens, chunklens, element_size);
     memory_chunk_remove(&w->array.chunks[ABSENT], NCZCHUNK_EEMPTY);
     w->var = memory_array_var(&w->array);
     lending.lend = watched_lend;
     lending.lend_to_write = watched_lend_to_write;
-    lending.changed = watched_changed;
+    lending.release = watched_release;
     filling.fill = watched_fill;
     filling.store = watched_save;
     lending.concurrent = filling.concurrent = concurrent;
     if (kind == LENDING)
-        CHECK_OK(nczchunk_store_lending(&lending, &w->store));
+        CHECK_OK(nczchunk_store_lending(&lending, &w->store, NULL));
     else
-        CHECK_OK(nczchunk_store_filling(&filling, &w->store));
+        CHECK_OK(nczchunk_store_filling(&filling, &w->store, NULL));
     CHECK_OK(nczchunk_context_new(&w->context));
     CHECK_OK(pthread_mutex_init(&w->lock, NULL));
     CHECK_OK(pthread_cond_init(&w->news, NULL));
@@ -157,12 +198,29 @@ static inline void watched_open(watched *w, store_kind kind)
     watched_open_as(w, kind, sizeof(int), 1);
 }
 
-/* Puts an array of another shape in its place. */
+/* Opens it with elements so large, in a store that lends, that all of them are work enough for eight threads. */
+static inline void watched_open_large(watched *w, store_kind kind)
+{
+    watched_open_as(w, kind, kind == LENDING ? LARGE_ELEMENT : sizeof(int), 1);
+}
+
+/* What a callback may do besides: take as long as would make another thread worth while. */
+static inline void watched_take_a_while(watched *w, memory_chunk *chunk)
+{
+    const struct timespec time = {0, 200000};
+
+    (void)w, (void)chunk;
+    nanosleep(&time, NULL);
+}
+
+/* Puts an array of another shape in its place, with elements of the same size. */
 static inline void watched_replace(watched *w, size_t rank, const size_t *lens, const size_t *chunks)
 {
+    size_t element_size = w->array.element_size;
+
     memory_array_clear(&w->array);
     nczchunk_var_free(w->var);
-    memory_array_init(&w->array, rank, lens, chunks, sizeof(int));
+    memory_array_init(&w->array, rank, lens, chunks, element_size);
     w->var = memory_array_var(&w->array);
     CHECK(rank <= MOST_DIMENSIONS && w->array.num_chunks <= MOST_CHUNKS);
 }
@@ -171,7 +229,8 @@ static inline void watched_replace(watched *w, size_t rank, const size_t *lens, 
 static inline void watched_compress(watched *w)
 {
     memory_array_compress(&w->array);
-    CHECK_OK(nczchunk_store_wrap_zstd(w->store, NULL));
+    store_add_zstd(w->store);
+    w->is_timed = 1;
 }
 
 static inline void watched_close(watched *w)
@@ -192,6 +251,7 @@ static inline void watched_expect_threads(watched *w, size_t threads, size_t wor
     CHECK_OK(nczchunk_context_set_threads(w->context, threads));
     w->num_threads = w->arrived = 0;
     w->parties = working;
+    w->timed = NULL;
     memset(w->asked, 0, sizeof w->asked);
     memset(w->written, 0, sizeof w->written);
     w->array.asked = w->array.released = w->array.written = 0;

@@ -37,7 +37,6 @@ set(nczchunk_libdir ${cargo_libdir})
 set(nczchunk_includedir ${PROJECT_SOURCE_DIR}/include)
 include(${CMAKE_CURRENT_LIST_DIR}/nczchunk-targets.cmake)
 set_target_properties(nczchunk::shared nczchunk::static PROPERTIES IMPORTED_GLOBAL ON)
-get_target_property(nczchunk_soname nczchunk::shared IMPORTED_SONAME)
 
 # Only cargo knows whether anything is to be done, so it is always asked. The link is what programs find at run time.
 add_custom_target(nczchunk_cargo ALL

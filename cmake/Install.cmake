@@ -8,7 +8,8 @@ set(generated_dir ${PROJECT_BINARY_DIR}/package)
 install(FILES include/nczchunk.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# libnczchunk.so.X.Y.Z is the file, libnczchunk.so.X what programs load, libnczchunk.so what they are linked to.
+# libnczchunk.so.X.Y.Z is the file, libnczchunk.so.X (before 1.0 libnczchunk.so.0.Y) what programs load, libnczchunk.so
+# what they are linked to.
 set(so_file libnczchunk.so.${PROJECT_VERSION})
 install(PROGRAMS ${cargo_libdir}/libnczchunk.so DESTINATION ${CMAKE_INSTALL_LIBDIR} RENAME ${so_file})
 install(FILES ${cargo_libdir}/libnczchunk.a DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -31,11 +32,16 @@ list(JOIN system_libs " " system_libs)
 configure_file(cmake/nczchunk.pc.in ${generated_dir}/nczchunk.pc @ONLY)
 install(FILES ${generated_dir}/nczchunk.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# While the major version is 0, the minor version may change the ABI.
+# Before 1.0 a minor version may change the interface, as in the SONAME.
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+    set(compatibility SameMinorVersion)
+else()
+    set(compatibility SameMajorVersion)
+endif()
 configure_package_config_file(cmake/nczchunk-config.cmake.in ${generated_dir}/nczchunk-config.cmake
     INSTALL_DESTINATION ${package_dir}
     PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
-write_basic_package_version_file(${generated_dir}/nczchunk-config-version.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${generated_dir}/nczchunk-config-version.cmake COMPATIBILITY ${compatibility})
 install(FILES
     ${generated_dir}/nczchunk-config.cmake
     ${generated_dir}/nczchunk-config-version.cmake

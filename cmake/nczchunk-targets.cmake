@@ -2,10 +2,16 @@
 #   nczchunk_libdir      where libnczchunk.so and libnczchunk.a are
 #   nczchunk_includedir  where nczchunk.h is
 
+# The SONAME is the one that build.rs gives the library: before 1.0 it changes with the minor version.
+set(nczchunk_soname libnczchunk.so.${nczchunk_VERSION_MAJOR})
+if(nczchunk_VERSION_MAJOR EQUAL 0)
+    string(APPEND nczchunk_soname .${nczchunk_VERSION_MINOR})
+endif()
+
 add_library(nczchunk::shared SHARED IMPORTED)
 set_target_properties(nczchunk::shared PROPERTIES
     IMPORTED_LOCATION ${nczchunk_libdir}/libnczchunk.so
-    IMPORTED_SONAME libnczchunk.so.${nczchunk_VERSION_MAJOR}
+    IMPORTED_SONAME ${nczchunk_soname}
     INTERFACE_INCLUDE_DIRECTORIES ${nczchunk_includedir})
 
 # What Rust's standard library needs: cargo rustc --release --crate-type staticlib -- --print native-static-libs

@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* Says what failed and returns 0. Where a call took the context, that knows more than the status. */
+/* Says what failed and returns 0. The context knows more than the status, unless nczchunk was not what failed. */
 static int failed(const demo *d, const char *what, int status)
 {
     const char *message = nczchunk_context_message(d->context);
@@ -84,11 +84,12 @@ static int read_slab(demo *d, const char *title, const size_t start[SST_RANK], c
 
     /* A plan tells what the read will do before any file is opened. */
     nczchunk_plan *plan = NULL;
-    nczchunk_plan_totals totals;
+    nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
     int status = nczchunk_plan_new(d->var, start, count, stride, NCZCHUNK_READ, &plan, d->context);
     if (status != NCZCHUNK_NOERR) return failed(d, "cannot plan", status);
-    nczchunk_plan_get_totals(plan, &totals);
+    status = nczchunk_plan_totals(plan, &totals, d->context);
     nczchunk_plan_free(plan);
+    if (status != NCZCHUNK_NOERR) return failed(d, "cannot tell the plan", status);
     printf("   plan    touches %zu of %zu chunks to deliver %zu values\n", totals.chunks, totals.grid_chunks,
            totals.elements);
 
@@ -183,7 +184,7 @@ static int open_demo(demo *d, const char *data_dir)
     d->files.data_dir = data_dir;
     int status = nczchunk_context_new(&d->context);
     if (status == NCZCHUNK_NOERR) status = sst_var_new(&d->var, d->context);
-    if (status == NCZCHUNK_NOERR) status = sst_store_new(&d->files, &d->store);
+    if (status == NCZCHUNK_NOERR) status = sst_store_new(&d->files, &d->store, d->context);
     if (status != NCZCHUNK_NOERR) return failed(d, "cannot begin", status);
 
     d->raw = sst_raw_load(data_dir);

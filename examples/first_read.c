@@ -9,17 +9,17 @@
 #include "nczchunk.h"
 
 /* The chunks, by their place in the grid of chunks. Each int tells its row and column: 14 is in row 1, column 4. */
-static const int chunks[2][2][2 * 3] = {
+static int chunks[2][2][2 * 3] = {
     {{0, 1, 2, 10, 11, 12}, {3, 4, 5, 13, 14, 15}},
     {{20, 21, 22, 30, 31, 32}, {23, 24, 25, 33, 34, 35}},
 };
 
 /* The library calls this for each chunk it needs. Ours are in memory, so it is enough to say where and how long. */
-static int lend(void *user, size_t rank, const ptrdiff_t *chunk_indices, const void **data, size_t *nbytes)
+static int lend(void *user, nczchunk_loan *loan)
 {
-    (void)user, (void)rank; /* What callbacks.user was set to, and 2; not needed here. */
-    *data = chunks[chunk_indices[0]][chunk_indices[1]];
-    *nbytes = sizeof chunks[0][0];
+    (void)user; /* What callbacks.user was set to; not needed here. */
+    loan->data = chunks[loan->chunk_indices[0]][loan->chunk_indices[1]];
+    loan->nbytes = sizeof chunks[0][0];
     return NCZCHUNK_NOERR;
 }
 
@@ -34,7 +34,7 @@ int main(void)
 
     /* Where it comes from: the function above. What is not named here is 0, which means not used. */
     const nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks, .lend = lend};
-    if (status == NCZCHUNK_NOERR) status = nczchunk_store_lending(&callbacks, &store);
+    if (status == NCZCHUNK_NOERR) status = nczchunk_store_lending(&callbacks, &store, NULL);
 
     /* What is wanted: 2 rows from row 1 on, 2 apart, and 2 columns from column 1 on, 3 apart: one element per chunk. */
     const size_t start[2] = {1, 1}, count[2] = {2, 2};

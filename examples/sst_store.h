@@ -46,6 +46,6 @@ typedef struct {
 int sst_var_new(nczchunk_var **var, nczchunk_context *context);
 
 /* Makes a store that reads data_dir/coads_sst.zarr. Returns an nczchunk status; the store is the caller's to free. */
-int sst_store_new(sst_files *files, nczchunk_store **store);
+int sst_store_new(sst_files *files, nczchunk_store **store, nczchunk_context *context);
 
 #endif

@@ -1,12 +1,18 @@
-//! Memory that may not be had: allocation that answers instead of aborting.
+//! Allocations that report failure instead of aborting.
 #![allow(unsafe_code)]
 
-use std::alloc::Layout;
+use std::alloc::{Layout, alloc, dealloc};
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 
-use crate::error::{ErrorKind, Result};
+/// An allocation failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Failed;
 
-/// A box to be: memory for a `T`, had before there is one.
+/// A result of an allocation.
+type Result<T> = std::result::Result<T, Failed>;
+
+/// Memory for a `T`, allocated before there is one, so that what follows cannot fail.
 pub(crate) struct Slot<T>(Box<MaybeUninit<T>>);
 
 impl<T> Slot<T> {
@@ -15,35 +21,127 @@ impl<T> Slot<T> {
         if layout.size() == 0 {
             return Ok(Slot(Box::new(MaybeUninit::uninit())));
         }
-        // SAFETY: the layout's size is not 0. The pointer, if not NULL, is of a `T`'s layout from the global allocator,
-        // which is what a box of `MaybeUninit<T>` frees.
+        // SAFETY: the layout's size is not 0. A pointer that is not NULL is a block of a `T`'s layout from the global
+        // allocator, which is what a box of `MaybeUninit<T>` owns and frees.
         unsafe {
-            let pointer = std::alloc::alloc(layout).cast::<MaybeUninit<T>>();
-            if pointer.is_null() { Err(ErrorKind::OutOfMemory.into()) } else { Ok(Slot(Box::from_raw(pointer))) }
+            let pointer = alloc(layout).cast::<MaybeUninit<T>>();
+            if pointer.is_null() { Err(Failed) } else { Ok(Slot(Box::from_raw(pointer))) }
         }
     }
 
     pub(crate) fn fill(self, value: T) -> Box<T> {
-        Box::write(self.0, value)
+        let memory = Box::into_raw(self.0).cast::<T>();
+        // SAFETY: the memory is a block of a `T`'s layout from the global allocator, which is ours alone; once the
+        // value is written it is a box of one.
+        unsafe {
+            memory.write(value);
+            Box::from_raw(memory)
+        }
     }
 }
 
-/// A box, if memory for it can be had.
+/// A box, unless the allocation fails.
 pub(crate) fn try_box<T>(value: T) -> Result<Box<T>> {
     Ok(Slot::new()?.fill(value))
 }
 
-/// Memory to be filled, kept between uses.
-pub(crate) type Scratch = Vec<MaybeUninit<u8>>;
+/// Every scratch buffer begins at a multiple of this many bytes: a cache line.
+pub(crate) const ALIGNMENT: usize = 64;
 
-/// The first `len` bytes of scratch memory, which grows if it must.
-pub(crate) fn room(scratch: &mut Scratch, len: usize) -> Result<&mut [MaybeUninit<u8>]> {
-    if let Some(more) = len.checked_sub(scratch.len()) {
-        scratch.try_reserve_exact(more).map_err(|_| ErrorKind::OutOfMemory)?;
-        // SAFETY: the capacity is at least `len`, and such elements need no initialising.
-        unsafe { scratch.set_len(len) };
+/// A buffer that is kept between uses. It is one block: a header with the capacity, then the bytes.
+pub(crate) struct Scratch(Option<NonNull<Header>>);
+
+#[repr(align(64))]
+struct Header {
+    capacity: usize,
+}
+
+// SAFETY: the block belongs to the one value that points to it.
+unsafe impl Send for Scratch {}
+// SAFETY: through a shared reference only the header is read.
+unsafe impl Sync for Scratch {}
+
+impl Scratch {
+    /// A buffer without memory.
+    pub(crate) const EMPTY: Scratch = Scratch(None);
+
+    fn layout(capacity: usize) -> Option<Layout> {
+        Layout::from_size_align(size_of::<Header>().checked_add(capacity)?, ALIGNMENT).ok()
     }
-    Ok(&mut scratch[..len])
+
+    fn capacity(&self) -> usize {
+        // SAFETY: the block is alive and begins with an initialised header.
+        self.0.map_or(0, |block| unsafe { block.as_ref() }.capacity)
+    }
+
+    /// The first `len` bytes, aligned to [`ALIGNMENT`]. If the buffer is too small it is allocated anew; what it held
+    /// is lost then.
+    pub(crate) fn room(&mut self, len: usize) -> Result<&mut [MaybeUninit<u8>]> {
+        if self.capacity() < len {
+            *self = Scratch::EMPTY;
+            let layout = Self::layout(len).ok_or(Failed)?;
+            // SAFETY: the size is not 0, for it includes the header.
+            let block = NonNull::new(unsafe { alloc(layout) }.cast::<Header>()).ok_or(Failed)?;
+            // SAFETY: the block has the header's alignment and room for one.
+            unsafe { block.write(Header { capacity: len }) };
+            self.0 = Some(block);
+        }
+        let begin = match self.0 {
+            // SAFETY: the bytes follow the header in the same block.
+            Some(block) => unsafe { block.add(1) }.cast::<MaybeUninit<u8>>(),
+            None => return Ok(&mut []),
+        };
+        // SAFETY: the block has at least `len` bytes behind its header, which need not be initialised; they are
+        // borrowed from `self`, so nobody else uses them.
+        Ok(unsafe { std::slice::from_raw_parts_mut(begin.as_ptr(), len) })
+    }
+
+    /// The first `len` bytes.
+    ///
+    /// # Safety
+    /// They have been written since [`room`](Self::room) last gave them.
+    pub(crate) unsafe fn filled(&self, len: usize) -> &[u8] {
+        match self.0 {
+            // SAFETY: the bytes follow the header, there are at least `len` because they were given, and they are
+            // initialised by the caller's promise.
+            Some(block) => unsafe { std::slice::from_raw_parts(block.add(1).cast::<u8>().as_ptr(), len) },
+            None => &[],
+        }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let layout = Self::layout(self.capacity());
+        if let (Some(block), Some(layout)) = (self.0, layout) {
+            // SAFETY: `room` allocated the block with this layout, and it is freed once.
+            unsafe { dealloc(block.as_ptr().cast(), layout) };
+        }
+    }
+}
+
+/// A value that is one pointer, so that it can be kept in a single atomic word.
+///
+/// # Safety
+/// `from_pointer` gives back what `into_pointer` took apart, and the pointer stands for the whole value meanwhile.
+pub(crate) unsafe trait OnePointer: Send {
+    /// The value as a pointer; `None` if there is nothing worth keeping.
+    fn into_pointer(self) -> Option<NonNull<u8>>;
+
+    /// # Safety
+    /// The pointer came from `into_pointer`, and this is called once for it.
+    unsafe fn from_pointer(pointer: NonNull<u8>) -> Self;
+}
+
+// SAFETY: the pointer to the block is all there is of a buffer.
+unsafe impl OnePointer for Scratch {
+    fn into_pointer(self) -> Option<NonNull<u8>> {
+        std::mem::ManuallyDrop::new(self).0.map(NonNull::cast)
+    }
+
+    unsafe fn from_pointer(pointer: NonNull<u8>) -> Self {
+        Scratch(Some(pointer.cast()))
+    }
 }
 
 /// The same bytes, as memory to be written to.
@@ -51,6 +149,24 @@ pub(crate) fn room(scratch: &mut Scratch, len: usize) -> Result<&mut [MaybeUnini
 /// # Safety
 /// Nothing but initialised bytes is written to it.
 pub(crate) unsafe fn as_uninit(bytes: &mut [u8]) -> &mut [MaybeUninit<u8>] {
-    // SAFETY: both have the same layout, and the caller keeps the bytes initialised.
+    // SAFETY: both types have the same layout, and the caller keeps the bytes initialised.
     unsafe { &mut *(std::ptr::from_mut(bytes) as *mut [MaybeUninit<u8>]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scratch_memory_is_aligned_and_kept() {
+        let mut scratch = Scratch::EMPTY;
+        assert!(scratch.room(0).unwrap().is_empty());
+        for len in [1, 100, 1000, 10] {
+            let room = scratch.room(len).unwrap();
+            assert_eq!((room.len(), room.as_ptr().addr() % ALIGNMENT), (len, 0));
+            room.fill(MaybeUninit::new(1));
+        }
+        assert_eq!(scratch.capacity(), 1000);
+        assert!(scratch.room(usize::MAX).is_err() && scratch.room(10).is_ok());
+    }
 }

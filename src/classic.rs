@@ -79,7 +79,7 @@ impl<'a> ClassicVariable<'a> {
     /// // short v(time, x = 3), the only record variable: 6 bytes a record, without padding.
     /// let v = ClassicVariable::new(&[0, 3], 2)?;
     /// assert_eq!(v.offset(96, 6, &[6, 2])?, 96 + 6 * 6 + 2 * 2);
-    /// # Ok::<(), nczchunk::error::Error>(())
+    /// # Ok::<(), nczchunk::Error>(())
     /// ```
     pub fn offset(&self, begin: u64, recsize: u64, indices: &[usize]) -> Result<u64> {
         if indices.len() != self.dimlens.len() {
@@ -122,7 +122,7 @@ pub fn record_size(sizes: &[u64]) -> Result<u64> {
 fn in_file(bytes: Option<u64>) -> Result<u64> {
     bytes
         .filter(|&bytes| bytes <= i64::MAX as u64)
-        .ok_or(ErrorKind::VariableSize("a size or an offset is above 2^63 - 1 bytes").into())
+        .ok_or_else(|| ErrorKind::VariableSize("a size or an offset is above 2^63 - 1 bytes").into())
 }
 
 #[cfg(test)]

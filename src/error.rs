@@ -1,12 +1,21 @@
 //! What can go wrong, in words and as a netCDF status.
 //!
-//! An [`Error`] says what happened ([`ErrorKind`]), in which dimension and in which chunk. [`Error::status`] is the one
-//! mapping to netCDF's numbers.
+//! An [`Error`] says what happened ([`ErrorKind`]), in which dimension, in which chunk, and which other error caused
+//! it. [`Error::status`] is the one mapping to netCDF's numbers.
+#![allow(unsafe_code)]
 
+use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::fmt;
+use std::mem::MaybeUninit;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::dims::Dims;
+use smallvec::SmallVec;
+
+use crate::alloc;
 use crate::status;
 
 /// A result with this crate's [`Error`].
@@ -33,8 +42,8 @@ pub enum ErrorKind {
     #[error("start {start}, count {count}, stride {stride} reach beyond the dimension, whose length is {dimlen}")]
     #[allow(missing_docs)]
     Edge { start: usize, count: usize, stride: isize, dimlen: usize },
-    /// A stride below 1.
-    #[error("stride {0} is not positive")]
+    /// A stride below 1, or of 0 where negative strides are allowed.
+    #[error("stride {0} is not a stride that this call takes")]
     Stride(isize),
     /// A dimension longer than 2^63 elements, or another length out of range.
     #[error("{0} is not a length this dimension can have")]
@@ -50,13 +59,17 @@ pub enum ErrorKind {
     #[error("index {index} is beyond the last of {len}")]
     #[allow(missing_docs)]
     Index { index: usize, len: usize },
+    /// A range of a plan's chunks that reaches beyond the last one.
+    #[error("{num_chunks} chunks from number {first} on reach beyond the plan, which has {len}")]
+    #[allow(missing_docs)]
+    ChunkRange { first: usize, num_chunks: usize, len: usize },
     /// A list longer than the room given for it.
-    #[error("room for {capacity}, but {needed} are needed")]
+    #[error("there is room for {capacity}, but {needed} are needed")]
     #[allow(missing_docs)]
     Capacity { needed: usize, capacity: usize },
     /// A byte order for elements that have none.
     #[error("elements of {0} bytes have no byte order; set a word size first")]
-    ByteOrder(usize),
+    Endian(usize),
     /// Elements that do not lie in the memory they were said to lie in.
     #[error("the selection does not fit the {len} bytes of memory")]
     #[allow(missing_docs)]
@@ -67,30 +80,38 @@ pub enum ErrorKind {
     /// A variable that its file format cannot hold.
     #[error("{0}")]
     VariableSize(&'static str),
-    /// Memory could not be had.
+    /// An allocation failed.
     #[error("out of memory")]
     OutOfMemory,
-    /// A chunk of the wrong length.
+    /// A chunk that is stored with the wrong length.
     #[error("the stored chunk has {found} bytes where {expected} are due")]
     #[allow(missing_docs)]
-    ChunkLength { found: usize, expected: usize },
-    /// A compressed chunk of the wrong length.
-    #[error("the chunk decodes to more than the {expected} bytes that are due")]
+    StoredLength { found: usize, expected: usize },
+    /// A chunk that decodes to the wrong length; `None` stands for more than is due.
+    #[error("the decoded chunk has {} bytes where {expected} are due", decoded(*.found))]
     #[allow(missing_docs)]
-    DecodedLength { expected: usize },
-    /// A reader lent more bytes than memory has.
-    #[error("the reader lent {0} bytes, which cannot be")]
+    DecodedLength { found: Option<usize>, expected: usize },
+    /// A lender lent more bytes than memory has.
+    #[error("the store lent {0} bytes, which is impossible")]
     LentLength(usize),
-    /// A reader lent a chunk without saying where it is.
-    #[error("the reader succeeded but lent no data")]
+    /// A lender lent a chunk without saying where it is.
+    #[error("the store succeeded but lent no data")]
     NoData,
-    /// A chunk that does not decode, or encode.
-    #[error("zstd failed: {0}")]
-    Zstd(&'static str),
-    /// What a caller's callback returned, passed on as it is.
+    /// A chunk whose bytes are not what its codec makes.
+    #[error("the chunk is corrupt: {codec} says: {reason}")]
+    #[allow(missing_docs)]
+    Corrupt { codec: &'static str, reason: &'static str },
+    /// A chunk that a codec could not encode.
+    #[error("{codec} could not encode the chunk: {reason}")]
+    #[allow(missing_docs)]
+    Encode { codec: &'static str, reason: &'static str },
+    /// What a callback of the caller's returned, passed on as it is.
     #[error("the callback failed with status {0}: {words}", words = words(*.0))]
     Callback(c_int),
-    /// A panic was caught at the C boundary.
+    /// What the progress callback returned to end the call.
+    #[error("the progress callback ended the call with status {0}: {words}", words = words(*.0))]
+    Stopped(c_int),
+    /// A fault in this library.
     #[error("internal error")]
     Internal,
 }
@@ -99,95 +120,245 @@ impl ErrorKind {
     /// netCDF's number for this kind of error.
     pub fn status(self) -> c_int {
         match self {
-            ErrorKind::Argument(_) | ErrorKind::Memory { .. } => status::EINVAL,
+            ErrorKind::Argument(_) | ErrorKind::Memory { .. } | ErrorKind::Capacity { .. } => status::EINVAL,
             ErrorKind::ReadOnly => status::EPERM,
             ErrorKind::Rank(_) => status::EMAXDIMS,
             ErrorKind::NoStart | ErrorKind::Start { .. } | ErrorKind::Index { .. } => status::EINVALCOORDS,
-            ErrorKind::Edge { .. } => status::EEDGE,
+            ErrorKind::Edge { .. } | ErrorKind::ChunkRange { .. } => status::EEDGE,
             ErrorKind::Stride(_) => status::ESTRIDE,
             ErrorKind::DimensionLength(_) | ErrorKind::Origin { .. } => status::EDIMSIZE,
             ErrorKind::NoDimension(_) => status::EBADDIM,
-            ErrorKind::Capacity { .. } => status::ERANGE,
-            ErrorKind::ByteOrder(_) => status::EBADTYPE,
+            ErrorKind::Endian(_) => status::EBADTYPE,
             ErrorKind::VariableSize(_) => status::EVARSIZE,
             ErrorKind::OutOfMemory => status::ENOMEM,
-            ErrorKind::ChunkLength { .. }
+            ErrorKind::StoredLength { .. }
             | ErrorKind::DecodedLength { .. }
             | ErrorKind::LentLength(_)
             | ErrorKind::NoData => status::EBADCHUNK,
-            ErrorKind::Zstd(_) => status::EFILTER,
-            ErrorKind::Callback(code) => code,
+            ErrorKind::Corrupt { .. } => status::EIO,
+            ErrorKind::Encode { .. } => status::EFILTER,
+            ErrorKind::Callback(code) | ErrorKind::Stopped(code) => code,
             ErrorKind::Internal => status::EINTERNAL,
         }
     }
 }
 
 /// The words for a status, for messages. Nothing is allocated.
-#[allow(unsafe_code)]
 fn words(code: c_int) -> &'static str {
-    // SAFETY: what strerror returns is a text that stays valid at least until this thread asks again, which is after the
-    // message is written.
+    // SAFETY: strerror returns a text with a NUL at its end that stays valid at least until this thread calls it again,
+    // which is after the message is written.
     unsafe { std::ffi::CStr::from_ptr(status::strerror(code)) }.to_str().unwrap_or("(no words)")
 }
 
-/// An error: what happened, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Error {
-    kind: ErrorKind,
-    dimension: Option<u16>,
-    is_in_chunk: bool,
-    chunk: Dims<isize>,
+/// How long a decoded chunk is, for messages.
+fn decoded(found: Option<usize>) -> impl fmt::Display {
+    struct Found(Option<usize>);
+    impl fmt::Display for Found {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            match self.0 {
+                Some(found) => found.fmt(f),
+                None => f.write_str("more"),
+            }
+        }
+    }
+    Found(found)
 }
 
+/// An error: what happened, where, and which other error caused it.
+///
+/// It is one pointer, so that results, most of which are no errors, are returned in registers.
+#[derive(Debug)]
+pub struct Error(
+    /// `None` stands for a failed allocation, be it that of the details.
+    Option<Held>,
+);
+
+#[derive(Debug, Clone)]
+struct Details {
+    kind: ErrorKind,
+    dimension: Option<u16>,
+    chunk: Option<SmallVec<[isize; 8]>>,
+    source: Option<Source>,
+}
+
+/// What caused an error.
+#[derive(Debug, Clone)]
+struct Source(Arc<dyn std::error::Error + Send + Sync>);
+
 impl Error {
+    /// An error of a reader or writer of the caller's: the status that ends the call, and the error that caused it.
+    pub fn caused_by(status: c_int, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Error::from(ErrorKind::Callback(status)).with(|details| details.source = Some(Source(Arc::new(source))))
+    }
+
     /// What happened.
     pub fn kind(&self) -> ErrorKind {
-        self.kind
+        self.0.as_ref().map_or(ErrorKind::OutOfMemory, |details| details.kind)
     }
 
     /// netCDF's number for it.
     pub fn status(&self) -> c_int {
-        self.kind.status()
+        self.kind().status()
     }
 
-    /// The dimension it happened in, if it is a matter of one.
+    /// The dimension in which it happened, if it is about one.
     pub fn dimension(&self) -> Option<usize> {
-        self.dimension.map(usize::from)
+        self.0.as_ref()?.dimension.map(usize::from)
     }
 
-    /// The indices of the chunk it happened in, if it is a matter of one.
+    /// The indices of the chunk in which it happened, if it is about one.
     pub fn chunk(&self) -> Option<&[isize]> {
-        self.is_in_chunk.then_some(&self.chunk)
+        self.0.as_ref()?.chunk.as_deref()
     }
 
     /// The same error, in this dimension.
-    pub fn in_dimension(mut self, dimension: usize) -> Self {
-        self.dimension = u16::try_from(dimension).ok();
-        self
+    #[must_use]
+    pub fn in_dimension(self, dimension: usize) -> Self {
+        self.with(|details| details.dimension = u16::try_from(dimension).ok())
     }
 
-    /// The same error, in this chunk. Where memory for the indices cannot be had they are left out.
-    pub fn in_chunk(mut self, chunk: &[isize]) -> Self {
-        if let Ok(chunk) = crate::dims::copied(chunk.iter().copied()) {
-            self.chunk = chunk;
-            self.is_in_chunk = true;
-        }
-        self
+    /// The same error, in this chunk. If the allocation for the indices fails, they are left out.
+    #[cold]
+    #[must_use]
+    pub fn in_chunk(self, chunk: &[isize]) -> Self {
+        self.with(|details| {
+            let mut indices = SmallVec::new();
+            if indices.try_reserve_exact(chunk.len()).is_ok() {
+                indices.extend_from_slice(chunk);
+                details.chunk = Some(indices);
+            }
+        })
+    }
+
+    /// The same error with other details, if there is memory for any.
+    fn with(mut self, change: impl FnOnce(&mut Details)) -> Self {
+        let kind = self.kind();
+        let details = self.0.take().or_else(|| Held::new(Details { kind, dimension: None, chunk: None, source: None }));
+        Error(details.map(|mut details| {
+            change(&mut details);
+            details
+        }))
+    }
+}
+
+impl Clone for Error {
+    fn clone(&self) -> Self {
+        Error(self.0.as_ref().and_then(|details| Held::new(Details::clone(details))))
+    }
+}
+
+impl PartialEq for Error {
+    /// Errors are equal if they say the same, whatever caused them.
+    fn eq(&self, other: &Self) -> bool {
+        (self.kind(), self.dimension(), self.chunk()) == (other.kind(), other.dimension(), other.chunk())
     }
 }
 
 impl From<ErrorKind> for Error {
+    #[cold]
     fn from(kind: ErrorKind) -> Self {
-        Error { kind, dimension: None, is_in_chunk: false, chunk: Dims::new() }
+        match kind {
+            ErrorKind::OutOfMemory => Error(None),
+            kind => Error(None).with(|details| details.kind = kind),
+        }
     }
 }
 
-impl std::error::Error for Error {}
+impl From<alloc::Failed> for Error {
+    fn from(_: alloc::Failed) -> Self {
+        Error(None)
+    }
+}
+
+impl From<std::io::Error> for Error {
+    /// The system's error number where there is one, else `EIO`.
+    fn from(error: std::io::Error) -> Self {
+        Error::caused_by(error.raw_os_error().filter(|&number| number > 0).unwrap_or(status::EIO), error)
+    }
+}
+
+/// Details in a place of the library's or, if all of these are taken, on the heap.
+struct Held(NonNull<Details>);
+
+// SAFETY: what is held belongs to the one value that points to it, and may be sent and shared itself.
+unsafe impl Send for Held {}
+// SAFETY: as above.
+unsafe impl Sync for Held {}
+
+/// A place for details, so that it needs no memory to tell of an error.
+struct Place {
+    is_taken: AtomicBool,
+    details: UnsafeCell<MaybeUninit<Details>>,
+}
+
+// SAFETY: the details are only used by whoever has set `is_taken`.
+unsafe impl Sync for Place {}
+
+static PLACES: [Place; 16] =
+    [const { Place { is_taken: AtomicBool::new(false), details: UnsafeCell::new(MaybeUninit::uninit()) } }; 16];
+
+impl Held {
+    /// Holds details; `None` if there is no place and the allocation fails.
+    fn new(details: Details) -> Option<Self> {
+        match PLACES.iter().find(|place| !place.is_taken.swap(true, Ordering::Acquire)) {
+            Some(place) => {
+                // SAFETY: the place was free and is ours now.
+                let taken = unsafe { (*place.details.get()).write(details) };
+                Some(Held(NonNull::from(taken)))
+            }
+            None => Some(Held(NonNull::from(Box::leak(alloc::try_box(details).ok()?)))),
+        }
+    }
+}
+
+impl Deref for Held {
+    type Target = Details;
+
+    fn deref(&self) -> &Details {
+        // SAFETY: the details are alive and ours.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl DerefMut for Held {
+    fn deref_mut(&mut self) -> &mut Details {
+        // SAFETY: the details are alive and ours.
+        unsafe { self.0.as_mut() }
+    }
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Details::fmt(self, f)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let pointer = self.0.as_ptr();
+        match PLACES.iter().find(|place| std::ptr::eq(place.details.get().cast(), pointer)) {
+            Some(place) => {
+                // SAFETY: the details in the place are alive, ours, and not used after this.
+                unsafe { pointer.drop_in_place() };
+                place.is_taken.store(false, Ordering::Release);
+            }
+            // SAFETY: they are not in a place, so `new` has put them in a box, which is dropped once.
+            None => drop(unsafe { Box::from_raw(pointer) }),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        let source = self.0.as_ref()?.source.as_ref()?;
+        Some(&*source.0)
+    }
+}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(chunk) = self.chunk() {
-            // A rank beyond all measure should not hide what comes after.
+            // The indices of a very high rank would hide what comes after them.
             const SHOWN: usize = 16;
             f.write_str("chunk (")?;
             for (d, index) in chunk.iter().take(SHOWN).enumerate() {
@@ -195,23 +366,48 @@ impl fmt::Display for Error {
             }
             f.write_str(if chunk.len() > SHOWN { ", ...): " } else { "): " })?;
         }
-        if let Some(dimension) = self.dimension {
+        if let Some(dimension) = self.dimension() {
             write!(f, "dimension {dimension}: ")?;
         }
-        self.kind.fmt(f)
+        self.kind().fmt(f)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::error::Error as _;
 
     #[test]
     fn words_say_where_and_what() {
-        let error = Error::from(ErrorKind::ChunkLength { found: 40, expected: 4000 }).in_chunk(&[1, -2]);
+        let error = Error::from(ErrorKind::StoredLength { found: 40, expected: 4000 }).in_chunk(&[1, -2]);
         assert_eq!(error.to_string(), "chunk (1, -2): the stored chunk has 40 bytes where 4000 are due");
         let error = Error::from(ErrorKind::Start { start: 11, dimlen: 10 }).in_dimension(1);
         assert_eq!(error.to_string(), "dimension 1: start 11 is outside the dimension, whose length is 10");
         assert_eq!((error.status(), error.dimension()), (-40, Some(1)));
+    }
+
+    #[test]
+    fn a_short_chunk_is_said_to_be_stored_or_decoded() {
+        let text = |found| ErrorKind::DecodedLength { found, expected: 8 }.to_string();
+        assert_eq!(text(Some(5)), "the decoded chunk has 5 bytes where 8 are due");
+        assert_eq!(text(None), "the decoded chunk has more bytes where 8 are due");
+    }
+
+    #[test]
+    fn the_cause_is_kept() {
+        let error = Error::from(std::io::Error::from_raw_os_error(5)).in_chunk(&[0]);
+        assert_eq!(error.status(), 5);
+        assert!(error.source().unwrap().downcast_ref::<std::io::Error>().is_some());
+    }
+
+    #[test]
+    fn many_errors_can_be_held_at_the_same_time() {
+        let errors: Vec<Error> = (0..40).map(|i| Error::from(ErrorKind::Rank(i)).in_chunk(&[i as isize; 9])).collect();
+        let copies = errors.clone();
+        drop(errors);
+        for (i, copy) in copies.into_iter().enumerate() {
+            assert_eq!((copy.kind(), copy.chunk()), (ErrorKind::Rank(i), Some([i as isize; 9].as_slice())));
+        }
     }
 }

@@ -1,21 +1,12 @@
-//! The request: `(start, count, stride)`, checked against the dimensions once, here and nowhere else.
+//! The request: `(start, count, stride)`, checked against the dimensions here and nowhere else.
 //!
-//! Element `k` along a dimension is `start + k*stride`, for `k` in `0..count`. The last one is `start + (count-1)*stride`;
-//! `start + count*stride` bounds nothing and is never computed.
+//! Element `k` along a dimension is `start + k*stride`, for `k` in `0..count`. The last one is `start +
+//! (count-1)*stride`; `start + count*stride` bounds nothing and is never computed.
 //!
 //! The checks and their order are netCDF's: every stride first, then start and end, dimension by dimension.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::variable::Dimension;
-
-/// What a hyperslab is for. netCDF checks writes a little less than reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Reading.
-    Read,
-    /// Writing: when any count is 0, the far end of no dimension is checked.
-    Write,
-}
+use crate::grid::{Access, Dimension};
 
 /// One dimension of a hyperslab, known to fit its dimension: elements in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +27,7 @@ impl Slice {
         Ok(Slice::fitting(start, count, stride))
     }
 
-    /// Start and, if asked for, end against the dimension; the stride is not 0.
+    /// Checks the start and, if asked to, the end against the dimension. The stride is not 0.
     #[inline]
     fn check(dimlen: usize, start: usize, count: usize, stride: isize, check_edge: bool) -> Result<()> {
         if start > dimlen || (start == dimlen && count > 0) {
@@ -55,7 +46,7 @@ impl Slice {
         Ok(())
     }
 
-    /// A slice that is known to fit.
+    /// A slice that is known to fit its dimension.
     #[inline]
     fn fitting(start: usize, count: usize, stride: isize) -> Self {
         let (step, descends) = (stride.unsigned_abs(), stride < 0);
@@ -89,83 +80,128 @@ impl Slice {
     }
 }
 
-/// A request as it is made, not checked yet: each part, where given, has one entry per dimension. A scalar (no dimensions)
-/// needs none.
+/// A request that is not checked yet. Each list, where given, has one entry per dimension; a scalar needs none.
+///
+/// ```
+/// use nczchunk::Hyperslab;
+///
+/// let all = Hyperslab::all();
+/// let box_of_six = Hyperslab::new(&[1, 0], &[2, 3]);
+/// let every_other = Hyperslab::new(&[1, 0], &[2, 3]).with_stride(&[1, 2]);
+/// # let _ = (all, box_of_six, every_other);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Hyperslab<'a> {
-    /// The first element along each dimension. Only a scalar has none.
+    start: Option<&'a [usize]>,
+    count: Option<&'a [usize]>,
+    stride: Option<&'a [isize]>,
+    both_ways: bool,
+}
+
+/// The lists of a request, each of which has one entry per dimension if it is given.
+#[derive(Clone, Copy)]
+pub(crate) struct Lists<'a> {
     pub start: Option<&'a [usize]>,
-    /// How many elements. Left out, it is the whole dimension, whatever the start.
     pub count: Option<&'a [usize]>,
-    /// The step from one element to the next. Left out, it is 1 everywhere.
     pub stride: Option<&'a [isize]>,
-    /// Whether strides may be negative, for elements in descending order.
-    pub both_ways: bool,
 }
 
 impl<'a> Hyperslab<'a> {
-    /// Checks the request as `nc_get_vars` and `nc_put_vars` do.
-    ///
-    /// # Errors
-    /// `NoStart`; with their dimension `Stride`, for 0 and, unless both ways are allowed, below; `Start` and `Edge`.
-    #[inline(always)]
-    pub(crate) fn check(&self, dimensions: &'a [Dimension], access: Access) -> Result<Selection<'a>> {
-        let rank = dimensions.len();
-        if rank == 0 {
-            return Ok(Selection { dimensions, start: &[], count: None, stride: None, is_nothing: false });
-        }
-        let start = self.start.ok_or(ErrorKind::NoStart)?;
-        if [start.len(), self.count.map_or(rank, <[_]>::len), self.stride.map_or(rank, <[_]>::len)] != [rank; 3] {
-            return Err(ErrorKind::Argument("start, count and stride need one entry per dimension").into());
-        }
-        let mut selection = Selection { dimensions, start, count: self.count, stride: self.stride, is_nothing: false };
-        for (d, &stride) in self.stride.unwrap_or_default().iter().enumerate() {
-            if stride == 0 || (stride < 0 && !self.both_ways) {
-                return Err(Error::from(ErrorKind::Stride(stride)).in_dimension(d));
-            }
-        }
-        if access == Access::Write {
-            selection.is_nothing = (0..rank).any(|d| selection.count(d) == 0);
-        }
-        for d in 0..rank {
-            let (count, stride, check_edge) = (selection.count(d), selection.stride(d), !selection.is_nothing);
-            if let Err(error) = Slice::check(dimensions[d].len(), start[d], count, stride, check_edge) {
-                return Err(error.in_dimension(d));
-            }
-        }
-        Ok(selection)
-    }
-}
-
-/// A hyperslab that was checked against these dimensions.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Selection<'a> {
-    dimensions: &'a [Dimension],
-    start: &'a [usize],
-    count: Option<&'a [usize]>,
-    stride: Option<&'a [isize]>,
-    /// Whether a count is 0 and edges were not checked.
-    is_nothing: bool,
-}
-
-impl<'a> Selection<'a> {
-    #[inline]
-    fn count(&self, d: usize) -> usize {
-        self.count.map_or(self.dimensions[d].len(), |count| count[d])
+    /// Every element of the variable.
+    pub fn all() -> Self {
+        Hyperslab::default()
     }
 
+    /// `count` elements from `start` on along each dimension.
+    pub fn new(start: &'a [usize], count: &'a [usize]) -> Self {
+        Hyperslab { start: Some(start), count: Some(count), ..Hyperslab::default() }
+    }
+
+    /// All the lists as C gives them: no start stands for 0, no count for the whole dimension whatever the start, and
+    /// no stride for 1.
+    pub(crate) fn from_lists(
+        start: Option<&'a [usize]>,
+        count: Option<&'a [usize]>,
+        stride: Option<&'a [isize]>,
+    ) -> Self {
+        Hyperslab { start, count, stride, both_ways: false }
+    }
+
+    /// The same with a distance from each element to the next, at least 1.
+    #[must_use]
+    pub fn with_stride(self, stride: &'a [isize]) -> Self {
+        Hyperslab { stride: Some(stride), both_ways: false, ..self }
+    }
+
+    /// The same with distances that may be negative, for elements in descending order; the start is then the last of
+    /// them in the variable. No distance is 0.
+    #[must_use]
+    pub fn with_signed_stride(self, stride: &'a [isize]) -> Self {
+        Hyperslab { stride: Some(stride), both_ways: true, ..self }
+    }
+
+    /// The same, with negative strides allowed.
+    pub(crate) fn both_ways(self) -> Self {
+        Hyperslab { both_ways: true, ..self }
+    }
+
+    /// The first element along a dimension.
     #[inline]
-    fn stride(&self, d: usize) -> isize {
+    pub(crate) fn start(&self, d: usize) -> usize {
+        self.start.map_or(0, |start| start[d])
+    }
+
+    /// How many elements along a dimension of this length.
+    #[inline]
+    pub(crate) fn count(&self, d: usize, dimlen: usize) -> usize {
+        self.count.map_or(dimlen, |count| count[d])
+    }
+
+    /// The distance between elements along a dimension.
+    #[inline]
+    pub(crate) fn stride(&self, d: usize) -> isize {
         self.stride.map_or(1, |stride| stride[d])
     }
 
-    /// Each dimension and the slice of it.
-    #[inline]
-    pub(crate) fn slices(self) -> impl ExactSizeIterator<Item = (&'a Dimension, Slice)> {
-        self.dimensions.iter().enumerate().map(move |(d, dimension)| {
-            let count = if self.is_nothing { 0 } else { self.count(d) };
-            (dimension, Slice::fitting(self.start[d], count, self.stride(d)))
-        })
+    /// The lists that are given, if each has this many entries.
+    #[inline(always)]
+    pub(crate) fn lists(&self, rank: usize) -> Option<Lists<'a>> {
+        fn of_rank<T>(list: Option<&[T]>, rank: usize) -> Option<Option<&[T]>> {
+            match list {
+                Some(list) if list.len() == rank => Some(Some(&list[..rank])),
+                Some(_) => None,
+                None => Some(None),
+            }
+        }
+        let (start, count) = (of_rank(self.start, rank)?, of_rank(self.count, rank)?);
+        Some(Lists { start, count, stride: of_rank(self.stride, rank)? })
+    }
+
+    /// Checks the request as `nc_get_vars` and `nc_put_vars` do, and gives the slice of each dimension.
+    ///
+    /// # Errors `Argument` if a list has not one entry per dimension, unless there are none; with their dimension
+    /// `Stride`, for 0 and, unless both ways are allowed, below; `Start` and `Edge`.
+    pub(crate) fn slices(
+        self,
+        dimensions: &'a [Dimension],
+        access: Access,
+    ) -> Result<impl ExactSizeIterator<Item = Slice> + 'a> {
+        let rank = dimensions.len();
+        if rank > 0 && self.lists(rank).is_none() {
+            return Err(ErrorKind::Argument("start, count and stride need one entry per dimension").into());
+        }
+        if let Some(d) = (0..rank).find(|&d| self.stride(d) == 0 || (self.stride(d) < 0 && !self.both_ways)) {
+            return Err(Error::from(ErrorKind::Stride(self.stride(d))).in_dimension(d));
+        }
+        let count = move |d: usize| self.count(d, dimensions[d].len());
+        // A write of nothing is not checked against the far end of any dimension, so none of its counts is looked at
+        // later.
+        let is_nothing = access == Access::Write && (0..rank).any(|d| count(d) == 0);
+        for (d, dimension) in dimensions.iter().enumerate() {
+            Slice::check(dimension.len(), self.start(d), count(d), self.stride(d), !is_nothing)
+                .map_err(|error| error.in_dimension(d))?;
+        }
+        Ok((0..rank).map(move |d| Slice::fitting(self.start(d), if is_nothing { 0 } else { count(d) }, self.stride(d))))
     }
 }
 
@@ -183,8 +219,8 @@ mod tests {
         assert_eq!(read(10, 0, 4, 3), NOERR);
         assert_eq!(read(10, 0, 4, 4), EEDGE);
         assert_eq!(read(10, 9, 1, isize::MAX), NOERR);
-        assert_eq!(read(10, 0, 5, 1 << 62), EEDGE);
-        assert_eq!(read(10, 0, (1 << 63) + 1, 2), EEDGE);
+        assert_eq!(read(10, 0, 5, isize::MAX / 2 + 1), EEDGE);
+        assert_eq!(read(10, 0, usize::MAX / 2 + 2, 2), EEDGE);
         assert_eq!(read(10, 10, 0, 1), NOERR);
         assert_eq!(read(10, 10, 1, 1), EINVALCOORDS);
         assert_eq!(read(10, 11, 1, 0), ESTRIDE);
@@ -194,11 +230,10 @@ mod tests {
     fn writes_skip_the_far_end_when_nothing_is_selected() {
         let check = |access| {
             let dimensions = [Dimension::new(10, 1).unwrap(); 2];
-            let slab = Hyperslab { start: Some(&[0, 5]), count: Some(&[0, 9]), ..Default::default() };
-            let selection = slab.check(&dimensions, access);
-            selection.map_or_else(
+            let slices = Hyperslab::new(&[0, 5], &[0, 9]).slices(&dimensions, access);
+            slices.map_or_else(
                 |e| (e.status(), e.dimension()),
-                |selection| (selection.slices().map(|(_, slice)| slice.count() as i32).sum(), None),
+                |slices| (slices.map(|slice| slice.count() as i32).sum(), None),
             )
         };
         assert_eq!(check(Access::Read), (EEDGE, Some(1)));
@@ -209,9 +244,9 @@ mod tests {
     fn a_descending_request_is_an_ascending_slice() {
         let dimensions = [Dimension::new(10, 1).unwrap()];
         let check = |start, count, stride, both_ways| -> Result<_> {
-            let slab = Hyperslab { start: Some(&[start]), count: Some(&[count]), stride: Some(&[stride]), both_ways };
-            let selection = slab.check(&dimensions, Access::Read)?;
-            let (_, slice) = selection.slices().next().unwrap();
+            let (start, count, stride) = ([start], [count], [stride]);
+            let slab = Hyperslab { both_ways, ..Hyperslab::new(&start, &count).with_stride(&stride) };
+            let slice = slab.slices(&dimensions, Access::Read)?.next().unwrap();
             Ok((slice.start(), slice.stride(), slice.descends()))
         };
         assert_eq!(check(9, 4, -3, true), Ok((0, 3, true)));
@@ -219,5 +254,15 @@ mod tests {
         assert_eq!(check(9, 4, -3, false).unwrap_err().status(), ESTRIDE);
         assert_eq!(check(9, 4, 0, true).unwrap_err().status(), ESTRIDE);
         assert_eq!(check(9, 2, isize::MIN, true).unwrap_err().status(), EEDGE);
+    }
+
+    #[test]
+    fn lists_of_another_rank_are_refused() {
+        let dimensions = [Dimension::new(10, 1).unwrap(); 2];
+        let status = |slab: Hyperslab<'_>| slab.slices(&dimensions, Access::Read).map(|_| ()).unwrap_err().status();
+        assert_eq!(status(Hyperslab::new(&[0], &[1, 1])), EINVAL);
+        assert_eq!(status(Hyperslab::new(&[0, 0], &[1])), EINVAL);
+        assert_eq!(status(Hyperslab::all().with_stride(&[1, 1, 1])), EINVAL);
+        assert!(Hyperslab::new(&[1, 2, 3], &[]).slices(&[], Access::Read).is_ok());
     }
 }

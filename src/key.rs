@@ -5,13 +5,12 @@
 //! | [Zarr v2] | `1.0` or `1/0` | `0` | chunk indices |
 //! | [Zarr v3], default encoding | `c/1/0` or `c.1.0` | `c` | chunk indices |
 //! | Zarr v3, v2 encoding | as Zarr v2 | `0` | chunk indices |
-//! | [cfdb] | `var!4.0` | `var!` | the chunk's first element: chunk index times chunk length |
+//! | cfdb | `var!4.0` | `var!` | the chunk's first element: chunk index times chunk length |
 //!
 //! Only cfdb has chunks before the origin; its numbers may be negative.
 //!
 //! [Zarr v2]: https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html
 //! [Zarr v3]: https://zarr-specs.readthedocs.io/en/latest/v3/chunk-key-encodings/default/index.html
-//! [cfdb]: https://pypi.org/project/cfdb/
 
 use std::fmt::{self, Write};
 
@@ -95,7 +94,7 @@ impl<'a> KeyStyle<'a> {
 ///
 /// let key = KeyStyle::ZarrV3(Separator::Slash).key(&[1, 0])?;
 /// assert_eq!(key.to_string(), "c/1/0");
-/// # Ok::<(), nczchunk::error::Error>(())
+/// # Ok::<(), nczchunk::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key<'a> {

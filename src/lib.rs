@@ -1,7 +1,7 @@
 //! Hyperslabs of chunked n-dimensional arrays: the engine under netCDF-style `(start, count, stride)` reads and writes.
 //!
 //! ```text
-//!            (start, count, stride)          variable: dimension and chunk lengths, element size, byte order, fill value
+//!            (start, count, stride)          variable: grid of chunks, element size, byte order, fill value
 //!                       \                    /
 //!                      hyperslab    checked once, here and nowhere else
 //!                           |
@@ -13,56 +13,70 @@
 //!                        /     \
 //!                    store     copy
 //!     lends chunks or fills    a strided n-dimensional copy: drop axes of length 1, merge contiguous ones,
-//!     them in; zstd wraps it   then one loop per element size, byte swap included
+//!     them in; codecs decode   then one loop per element size, byte swap included
 //! ```
 //!
-//! Nothing calls upward. The C interface ([`ffi`], `include/nczchunk.h`) is a thin layer over this crate.
+//! Nothing calls upward. The C interface (`include/nczchunk.h`) is a thin layer over this crate.
 //!
 //! # Example
 //!
 //! ```
-//! use nczchunk::hyperslab::{Access, Hyperslab};
-//! use nczchunk::plan::Plan;
-//! use nczchunk::store::{Lend, Lent, Store};
-//! use nczchunk::transfer;
-//! use nczchunk::variable::Variable;
+//! use nczchunk::{Buffer, Filled, Hyperslab, Request, Store, Variable};
 //!
-//! /// 4 x 6 bytes in two chunks of 4 x 3.
-//! struct Chunks([[u8; 12]; 2]);
+//! // 4 x 6 bytes in two chunks of 4 x 3.
+//! let chunks = [[0, 1, 2, 10, 11, 12, 20, 21, 22, 30, 31, 32], [3, 4, 5, 13, 14, 15, 23, 24, 25, 33, 34, 35]];
+//! let fill = |request: &Request, buffer: &mut Buffer| {
+//!     let chunk: &[u8] = &chunks[request.chunk()[1] as usize];
+//!     buffer.write(chunk);
+//!     Ok(Filled::Stored(chunk.len()))
+//! };
 //!
-//! impl Lend for Chunks {
-//!     fn lend(&self, chunk: &[isize]) -> nczchunk::error::Result<Lent<'_>> {
-//!         Ok(Lent::Chunk(&self.0[chunk[1] as usize]))
-//!     }
-//! }
-//!
-//! let chunks = Chunks([[0, 1, 2, 10, 11, 12, 20, 21, 22, 30, 31, 32], [3, 4, 5, 13, 14, 15, 23, 24, 25, 33, 34, 35]]);
-//! let store = Store::lending(chunks)?;
 //! let variable = Variable::new(&[4, 6], &[4, 3], 1)?;
-//! let slab = Hyperslab { start: Some(&[1, 0]), count: Some(&[2, 3]), stride: Some(&[2, 2]), both_ways: false };
-//! let plan = Plan::new(&variable, &slab, Access::Read)?;
-//! let mut out = vec![0; plan.selected_bytes()];
-//! transfer::read(&variable, &plan, &store, &mut out)?;
-//! assert_eq!(out, [10, 12, 14, 30, 32, 34]);
-//! # Ok::<(), nczchunk::error::Error>(())
+//! let store = Store::filling(fill)?;
+//! let slab = Hyperslab::new(&[1, 0], &[2, 3]).with_stride(&[2, 2]);
+//! let values = nczchunk::read::<u8>(&variable, &store, &slab)?;
+//! assert_eq!(values, [10, 12, 14, 30, 32, 34]);
+//! # Ok::<(), nczchunk::Error>(())
 //! ```
 
 mod alloc;
+mod buffer;
+mod cancel;
 pub mod chunkshape;
 pub mod classic;
-pub mod copy;
-pub mod dims;
-pub mod error;
+mod codec;
+mod copier;
+mod copy;
+mod dims;
+mod error;
+#[doc(hidden)]
 pub mod ffi;
-pub mod hyperslab;
+mod grid;
+mod hyperslab;
 pub mod key;
-pub mod odometer;
-pub mod plan;
-pub mod projection;
+mod layout;
+mod odometer;
+mod plan;
+mod pool;
+mod projection;
+mod quiet;
 pub mod status;
-pub mod store;
-pub mod transfer;
-pub mod variable;
+mod store;
+mod transfer;
+mod typed;
+mod variable;
 
-/// The largest rank: netCDF's NC_MAX_VAR_DIMS.
-pub const MAX_RANK: usize = 1024;
+pub use buffer::Buffer;
+pub use codec::{Codec, Zstd};
+pub use copier::{Copier, CopyFunction};
+pub use dims::MAX_RANK;
+pub use error::{Error, ErrorKind, Result};
+pub use grid::{Access, Dimension, Grid};
+pub use hyperslab::{Hyperslab, Slice};
+pub use odometer::Odometer;
+pub use plan::Plan;
+pub use projection::{Projection, Projections};
+pub use store::{Borrowed, Fill, Filled, Lend, Lent, Request, Store};
+pub use transfer::{Options, Prepared, Progress, ProgressFunction};
+pub use typed::{Element, read, read_into, write};
+pub use variable::{Endian, Variable};

@@ -1,8 +1,8 @@
 //! Walking an n-dimensional box in row-major order, as netCDF-C's `nczodom_*` do.
 //!
 //! Wheel `d` runs through `start[d], start[d] + stride[d], ...` below `stop[d]`; the last wheel turns fastest. Where
-//! netCDF-C looks only at the first wheel, an odometer here is at its end as soon as any wheel is empty, and one without
-//! wheels has one position.
+//! netCDF-C looks only at the first wheel, an odometer here is at its end as soon as any wheel is empty, and one
+//! without wheels has one position.
 
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
@@ -27,9 +27,8 @@ impl Odometer {
     /// An odometer at its first position. The arguments have one entry per wheel; `len` is the extent of the array that
     /// [`offset`](Self::offset) counts in.
     ///
-    /// # Errors
-    /// `Argument` for lists of different lengths, `Stride` for a stride of 0, `Start` for a start beyond its stop, `Edge`
-    /// for a last position that does not lie below `len`.
+    /// # Errors `Argument` for lists of different lengths, `Stride` for a stride of 0, `Start` for a start beyond its
+    /// stop, `Edge` for a last position that does not lie below `len`.
     pub fn new(start: &[usize], stop: &[usize], stride: &[usize], len: &[usize]) -> Result<Self> {
         let rank = start.len();
         if [stop.len(), stride.len(), len.len()] != [rank; 3] {
@@ -99,8 +98,8 @@ impl Odometer {
         self.wheels.last().map_or(1, |wheel| wheel.stop - wheel.start)
     }
 
-    /// Skips what is left of the row: the last wheel is set to its stop, and the next [`advance`](Self::advance) starts the
-    /// following row.
+    /// Skips what is left of the row: the last wheel is set to its stop, and the next [`advance`](Self::advance) starts
+    /// the following row.
     pub fn skip_avail(&mut self) {
         let Some(wheel) = self.wheels.last() else { return };
         let last = self.wheels.len() - 1;

@@ -1,41 +1,57 @@
-//! The plan of a transfer: which chunks a hyperslab touches and which box of each goes to which box of memory. No I/O.
+//! The plan of a transfer: which chunks a hyperslab touches, and which box of each goes to which box of memory. No I/O.
 //!
-//! Every dimension has its [`Projections`]; the touched chunks are their product. Chunk `i` of the plan, in row-major order
-//! of chunk indices, is found by writing `i` in the mixed radix of the projections' numbers. A plan takes memory for its
-//! rank, not for its chunks.
+//! Every dimension has its [`Projections`]; the touched chunks are their product. Chunk `i` of the plan, in row-major
+//! order of chunk indices, is found by writing `i` in the mixed radix of the projections' numbers. A plan takes memory
+//! for its rank, not for its chunks.
+//!
+//! A plan keeps what it was made from, so it can only be executed for its own variable and layout of memory: see
+//! [`transfer`](crate::transfer).
 
+use std::ops::Range;
+
+use crate::alloc::try_box;
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
-use crate::hyperslab::{Access, Hyperslab};
+use crate::grid::{Access, Dimension, Grid};
+use crate::hyperslab::Hyperslab;
+use crate::layout::{Elements, Layout};
 use crate::projection::{Projection, Projections};
 use crate::variable::Variable;
 
-/// A hyperslab laid over a variable's chunks.
-#[derive(Debug, Clone)]
-pub struct Plan {
+/// A hyperslab laid over a variable's chunks, with the place of its elements in memory.
+#[derive(Debug)]
+pub struct Plan<'v> {
+    variable: Kept<'v>,
+    access: Access,
     dimensions: Dims<Projections>,
     num_chunks: usize,
     num_elements: usize,
-    descends: bool,
-    element_size: usize,
-    chunk_bytes: usize,
+    layout: Layout,
 }
 
-impl Plan {
-    /// The plan for a request, which is checked against the variable: see [`Hyperslab`].
+/// The variable that a plan was made for: its caller's, or a copy.
+#[derive(Debug)]
+enum Kept<'v> {
+    Borrowed(&'v Variable),
+    Owned(Box<Variable>),
+}
+
+impl<'v> Plan<'v> {
+    /// The plan for a request, which is checked against the variable (see [`Hyperslab`]), with the elements row-major
+    /// and without gaps in memory. A plan for writing goes by the variable's [write grid](Variable::set_write_grid).
     ///
     /// # Errors
-    /// `NoStart`, `Stride`, `Start`, `Edge`; `Argument` if the selection has more than `isize::MAX` bytes.
-    pub fn new(variable: &Variable, hyperslab: &Hyperslab<'_>, access: Access) -> Result<Self> {
+    /// `Stride`, `Start`, `Edge`; `Argument` if the selection has more than `isize::MAX` bytes; `OutOfMemory`.
+    pub fn new(variable: &'v Variable, hyperslab: &Hyperslab<'_>, access: Access) -> Result<Self> {
+        let grid = variable.grid(access);
         let mut dimensions = Dims::new();
-        dims::reserve(&mut dimensions, variable.rank())?;
+        dims::reserve(&mut dimensions, grid.rank())?;
         // A count of 0 leaves nothing, however large the others are.
-        let (mut num_elements, mut num_chunks, mut descends) = (1usize, 1usize, false);
-        for (&dimension, slice) in hyperslab.check(variable.dimensions(), access)?.slices() {
+        let (mut num_elements, mut num_chunks) = (1usize, 1usize);
+        for (&dimension, slice) in grid.dimensions().iter().zip(hyperslab.slices(grid.dimensions(), access)?) {
             let projections = Projections::new(dimension, slice);
             num_elements = num_elements.saturating_mul(slice.count());
             num_chunks = num_chunks.saturating_mul(projections.len());
-            descends |= slice.descends();
             dimensions.push(projections);
         }
         let element_size = variable.element_size();
@@ -44,17 +60,78 @@ impl Plan {
             return Err(ErrorKind::Argument("the selection is larger than memory can hold").into());
         }
         // Every touched chunk holds a selected element, so there are no more chunks than elements.
-        Ok(Plan { dimensions, num_chunks, num_elements, descends, element_size, chunk_bytes: variable.chunk_bytes() })
+        let layout = Layout::dense(Elements { dimensions: &dimensions, num_elements, element_size })?;
+        Ok(Plan { variable: Kept::Borrowed(variable), access, dimensions, num_chunks, num_elements, layout })
+    }
+
+    /// The same plan with the elements anywhere in a block of memory of `size` bytes: the request's first one `offset`
+    /// bytes into it, and each `strides[d]` bytes after the one before it along dimension `d`.
+    ///
+    /// # Errors
+    /// `Argument` if there is not one stride per dimension; `Memory` if an element lies outside of the block.
+    pub fn with_memory(self, strides: &[isize], offset: usize, size: usize) -> Result<Self> {
+        Ok(Plan { layout: Layout::strided(self.elements(), strides, offset, size)?, ..self })
+    }
+
+    /// The same plan with netCDF's imap: along dimension `d` the elements are `imap[d]` elements apart in memory, which
+    /// is just as much as they reach.
+    ///
+    /// # Errors
+    /// `Argument` if there is not one entry per dimension, or if they reach beyond the address space.
+    pub fn with_imap(self, imap: &[isize]) -> Result<Self> {
+        Ok(Plan { layout: Layout::mapped(self.elements(), imap)?, ..self })
+    }
+
+    /// The same plan with a copy of the variable, so that it may outlive it.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn into_owned(self) -> Result<Plan<'static>> {
+        let Plan { variable, access, dimensions, num_chunks, num_elements, layout } = self;
+        let variable = Kept::Owned(match variable {
+            Kept::Borrowed(variable) => try_box(variable.try_clone()?)?,
+            Kept::Owned(variable) => variable,
+        });
+        Ok(Plan { variable, access, dimensions, num_chunks, num_elements, layout })
+    }
+}
+
+impl Plan<'_> {
+    /// The variable that the plan is for.
+    pub fn variable(&self) -> &Variable {
+        match &self.variable {
+            Kept::Borrowed(variable) => variable,
+            Kept::Owned(variable) => variable,
+        }
+    }
+
+    /// What the plan was made for. A plan for reading goes by the variable's chunks, one for writing by its write grid.
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// The grid whose chunks the plan goes by.
+    pub fn grid(&self) -> &Grid {
+        self.variable().grid(self.access)
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub(crate) fn elements(&self) -> Elements<'_> {
+        let element_size = self.variable().element_size();
+        Elements { dimensions: &self.dimensions, num_elements: self.num_elements, element_size }
+    }
+
+    /// Whether no two of the plan's elements may share a byte of memory.
+    pub(crate) fn is_disjoint(&self) -> bool {
+        self.layout.is_disjoint(self.elements())
     }
 
     /// The number of dimensions.
     pub fn rank(&self) -> usize {
         self.dimensions.len()
-    }
-
-    /// Bytes in an element.
-    pub fn element_size(&self) -> usize {
-        self.element_size
     }
 
     /// How many chunks are touched.
@@ -67,24 +144,24 @@ impl Plan {
         self.num_elements
     }
 
-    /// Whether the request has the elements of a dimension in descending order.
-    pub fn descends(&self) -> bool {
-        self.descends
-    }
-
     /// How many bytes are asked for: those of the selected elements.
     pub fn selected_bytes(&self) -> usize {
-        self.num_elements * self.element_size
+        self.num_elements * self.variable().element_size()
+    }
+
+    /// How many bytes of memory the plan is for, gaps between elements included.
+    pub fn memory_bytes(&self) -> usize {
+        self.layout.len()
     }
 
     /// How many bytes the touched chunks have, each at full size; `usize::MAX` where that is more than a `usize` holds.
     pub fn chunk_bytes(&self) -> usize {
-        self.num_chunks.saturating_mul(self.chunk_bytes)
+        self.num_chunks.saturating_mul(self.grid().chunk_bytes())
     }
 
     /// How many chunks the whole variable has, stored or absent; `usize::MAX` where that is more than a `usize` holds.
     pub fn grid_chunks(&self) -> usize {
-        let lens = self.dimensions.iter().map(|dimension| dimension.dimension().num_chunks());
+        let lens = self.grid().dimensions().iter().map(Dimension::num_chunks);
         // A dimension without chunks leaves none, however many the others have.
         lens.clone().min().map_or(1, |least| if least == 0 { 0 } else { lens.fold(1, usize::saturating_mul) })
     }
@@ -113,8 +190,60 @@ impl Plan {
         Ok(())
     }
 
-    /// Whether the chunk with these projections is covered: every element of it that lies inside the dimensions is selected.
-    /// A clipped chunk at the edge, and one of length 1 under any stride, are covered too.
+    /// How many elements are selected of the chunks before the i-th one, which may be one beyond the last.
+    pub(crate) fn elements_before(&self, i: usize) -> usize {
+        if i >= self.num_chunks {
+            return self.num_elements;
+        }
+        // With row-major chunks: the elements of all chunks before this one along the first dimension, and of those
+        // that are level with it in the first dimension, the elements of all before it along the second, and so on.
+        let (mut rest, mut chunks, mut elements) = (i, self.num_chunks, self.num_elements);
+        let (mut before, mut level) = (0, 1);
+        for dimension in &self.dimensions {
+            chunks /= dimension.len();
+            elements /= dimension.slice().count();
+            let projection = dimension.get(rest / chunks).unwrap_or_default();
+            before += level * projection.iopos * elements;
+            level *= projection.iocount;
+            rest %= chunks;
+        }
+        before
+    }
+
+    /// The chunks from the first to the one before `first + num_chunks`; `usize::MAX` stands for all that follow the
+    /// first.
+    ///
+    /// # Errors
+    /// `Index` if the first is beyond the end of the plan, `ChunkRange` if the last is.
+    pub fn chunk_range(&self, first: usize, num_chunks: usize) -> Result<Range<usize>> {
+        let len = self.num_chunks;
+        let after = len.checked_sub(first).ok_or(ErrorKind::Index { index: first, len })?;
+        match num_chunks {
+            usize::MAX => Ok(first..len),
+            _ if num_chunks <= after => Ok(first..first + num_chunks),
+            _ => Err(ErrorKind::ChunkRange { first, num_chunks, len }.into()),
+        }
+    }
+
+    /// One of `num_parts` ranges of chunks, which differ by at most one chunk in length and together are the whole
+    /// plan.
+    ///
+    /// # Errors
+    /// `Argument` if there are no parts; `Index` if `part` is not below their number.
+    pub fn part(&self, part: usize, num_parts: usize) -> Result<Range<usize>> {
+        if num_parts == 0 {
+            return Err(ErrorKind::Argument("the number of parts is 0").into());
+        }
+        if part >= num_parts {
+            return Err(ErrorKind::Index { index: part, len: num_parts }.into());
+        }
+        // The quotient is at most the number of chunks.
+        let begin = |part: usize| (part as u128 * self.num_chunks as u128 / num_parts as u128) as usize;
+        Ok(begin(part)..begin(part + 1))
+    }
+
+    /// Whether the chunk with these projections is covered: every element of it that lies inside the dimensions is
+    /// selected. A clipped chunk at the edge, and one of length 1 under any stride, are covered too.
     pub fn covers(&self, projections: &[Projection]) -> bool {
         self.dimensions.iter().zip(projections).all(|(dimension, projection)| dimension.covers(projection))
     }
@@ -124,19 +253,24 @@ impl Plan {
         if self.num_chunks == 0 { 0 } else { self.dimensions.iter().map(Projections::num_covered).product() }
     }
 
-    /// Whether this plan and another for the same variable touch a chunk in common. They do if they share a chunk index in
+    /// Whether writes by this plan and by another for the same variable would touch a chunk in common; for a variable
+    /// with a [write grid](Variable::set_write_grid), a chunk of that grid. They do if they share a chunk index in
     /// every dimension, because each touches all combinations of its indices.
     ///
     /// # Errors
     /// `Argument` if the plans are for different grids of chunks.
-    pub fn shares_chunks(&self, other: &Plan) -> Result<bool> {
-        let pairs = || self.dimensions.iter().zip(&other.dimensions);
-        let grid = |dimension: &Projections| (dimension.dimension().chunklen(), dimension.dimension().origin());
-        if self.rank() != other.rank() || pairs().any(|(mine, others)| grid(mine) != grid(others)) {
-            return Err(ErrorKind::Argument("the plans are for different variables").into());
+    pub fn shares_chunks(&self, other: &Plan<'_>) -> Result<bool> {
+        let [mine, others] = [self, other].map(|plan| plan.variable().grid(Access::Write).dimensions());
+        let cut = |dimension: &Dimension| (dimension.chunklen(), dimension.origin());
+        if !mine.iter().map(cut).eq(others.iter().map(cut)) {
+            return Err(ErrorKind::Argument("the plans are for different grids of chunks").into());
         }
         // A scalar has no dimension to tell: both touch its one chunk.
-        Ok(pairs().all(|(mine, others)| mine.shares_chunk(others)))
+        let mut pairs = self.dimensions.iter().zip(mine).zip(other.dimensions.iter().zip(others));
+        Ok(pairs.all(|((mine, dimension), (others, others_dimension))| {
+            Projections::new(*dimension, mine.slice())
+                .shares_chunk(&Projections::new(*others_dimension, others.slice()))
+        }))
     }
 }
 
@@ -144,41 +278,94 @@ impl Plan {
 mod tests {
     use super::*;
 
-    fn plan(
+    fn with_plan<T>(
         dimlens: &[usize],
         chunklens: &[usize],
-        start: &[usize],
-        count: &[usize],
-        stride: &[isize],
-    ) -> Result<Plan> {
-        let variable = Variable::new(dimlens, chunklens, 4)?;
-        let slab = Hyperslab { start: Some(start), count: Some(count), stride: Some(stride), both_ways: false };
-        Plan::new(&variable, &slab, Access::Read)
+        slab: Hyperslab<'_>,
+        body: impl FnOnce(Result<Plan<'_>>) -> T,
+    ) -> T {
+        let variable = Variable::new(dimlens, chunklens, 4).unwrap();
+        body(Plan::new(&variable, &slab, Access::Read))
     }
 
     #[test]
     fn chunks_come_in_row_major_order() {
-        let plan = plan(&[10, 9], &[4, 2], &[1, 0], &[3, 5], &[3, 2]).unwrap();
-        assert_eq!((plan.num_chunks(), plan.selected_bytes(), plan.chunk_bytes()), (10, 60, 10 * 32));
-        assert_eq!(plan.grid_chunks(), 15);
-        let mut projections = [Projection::default(); 2];
-        let mut indices = |i| plan.chunk(i, &mut projections).map(|()| projections.map(|p| p.chunk_index));
-        assert_eq!([0, 1, 4, 5, 9].map(|i| indices(i).unwrap()), [[0, 0], [0, 1], [0, 4], [1, 0], [1, 4]]);
-        assert!(indices(10).is_err());
+        let slab = Hyperslab::new(&[1, 0], &[3, 5]).with_stride(&[3, 2]);
+        with_plan(&[10, 9], &[4, 2], slab, |plan| {
+            let plan = plan.unwrap();
+            assert_eq!((plan.num_chunks(), plan.selected_bytes(), plan.chunk_bytes()), (10, 60, 10 * 32));
+            assert_eq!(plan.grid_chunks(), 15);
+            let mut projections = [Projection::default(); 2];
+            let mut indices = |i| plan.chunk(i, &mut projections).map(|()| projections.map(|p| p.chunk_index));
+            assert_eq!([0, 1, 4, 5, 9].map(|i| indices(i).unwrap()), [[0, 0], [0, 1], [0, 4], [1, 0], [1, 4]]);
+            assert!(indices(10).is_err());
+        });
+    }
+
+    #[test]
+    fn elements_are_counted_up_to_any_chunk() {
+        let slab = Hyperslab::new(&[1, 0, 2], &[3, 7, 5]).with_stride(&[3, 1, 2]);
+        with_plan(&[10, 9, 20], &[4, 2, 3], slab, |plan| {
+            let plan = plan.unwrap();
+            let mut projections = [Projection::default(); 3];
+            let mut before = 0;
+            for i in 0..plan.num_chunks() {
+                assert_eq!(plan.elements_before(i), before);
+                plan.chunk(i, &mut projections).unwrap();
+                before += projections.iter().map(|projection| projection.iocount).product::<usize>();
+            }
+            assert_eq!((plan.elements_before(plan.num_chunks()), before), (before, plan.num_elements()));
+        });
+    }
+
+    #[test]
+    fn parts_are_the_whole_and_differ_by_one_chunk_at_most() {
+        with_plan(&[10, 9], &[1, 1], Hyperslab::all(), |plan| {
+            let plan = plan.unwrap();
+            for num_parts in [1, 2, 7, 89, 90, 91, 1000, usize::MAX] {
+                let parts = (0..num_parts.min(1000)).map(|part| plan.part(part, num_parts).unwrap());
+                let mut end = 0;
+                for part in parts {
+                    assert_eq!(part.start, end);
+                    assert!(part.len().abs_diff(90 / num_parts) <= 1);
+                    end = part.end;
+                }
+                assert!(end == 90 || num_parts > 1000);
+            }
+            assert!(plan.part(0, 0).is_err() && plan.part(3, 3).is_err());
+        });
     }
 
     #[test]
     fn a_scalar_is_one_covered_chunk() {
-        let plan = plan(&[], &[], &[], &[], &[]).unwrap();
-        assert_eq!((plan.num_chunks(), plan.selected_bytes(), plan.grid_chunks()), (1, 4, 1));
-        assert!(plan.chunk(0, &mut []).is_ok() && plan.covers(&[]) && plan.num_covered() == 1);
+        with_plan(&[], &[], Hyperslab::all(), |plan| {
+            let plan = plan.unwrap();
+            assert_eq!((plan.num_chunks(), plan.selected_bytes(), plan.grid_chunks()), (1, 4, 1));
+            assert!(plan.chunk(0, &mut []).is_ok() && plan.covers(&[]) && plan.num_covered() == 1);
+        });
     }
 
     #[test]
     fn a_selection_beyond_memory_is_refused() {
-        let huge = 1 << 40;
-        let refused = plan(&[huge, huge], &[1, 1], &[0, 0], &[huge, huge], &[1, 1]);
-        assert_eq!(refused.unwrap_err().status(), crate::status::EINVAL);
-        assert_eq!(plan(&[huge, huge], &[1, 1], &[0, 0], &[huge, 0], &[1, 1]).unwrap().num_chunks(), 0);
+        let huge = 1 << (usize::BITS / 2 + 8);
+        let (dimlens, start) = ([huge, huge], [0, 0]);
+        with_plan(&dimlens, &[1, 1], Hyperslab::new(&start, &[huge, huge]), |plan| {
+            assert_eq!(plan.unwrap_err().status(), crate::status::EINVAL);
+        });
+        with_plan(&dimlens, &[1, 1], Hyperslab::new(&start, &[huge, 0]), |plan| {
+            assert_eq!(plan.unwrap().num_chunks(), 0);
+        });
+    }
+
+    #[test]
+    fn shards_are_what_writes_share() {
+        let mut variable = Variable::new(&[20], &[2], 4).unwrap();
+        variable.set_write_grid(Some(&[10])).unwrap();
+        let plan = |start, count, access| Plan::new(&variable, &Hyperslab::new(&[start], &[count]), access).unwrap();
+        let (first, second) = (plan(0, 4, Access::Read), plan(6, 4, Access::Write));
+        assert_eq!((first.num_chunks(), second.num_chunks()), (2, 1));
+        assert_eq!((first.num_covered(), second.num_covered()), (2, 0));
+        assert!(first.shares_chunks(&second).unwrap());
+        assert!(!first.shares_chunks(&plan(10, 10, Access::Write)).unwrap());
     }
 }

@@ -34,7 +34,7 @@ statuses! {
     NOERR = 0, c"No error",
         "Success.";
     EINVAL = -36, c"NetCDF: Invalid argument",
-        "An impossible argument: a NULL handle, an element of 0 bytes.";
+        "An impossible argument: a NULL handle, no bytes, too little room.";
     EPERM = -37, c"NetCDF: Write to read only",
         "Writing to what may only be read.";
     EINVALCOORDS = -40, c"NetCDF: Index exceeds dimension bound",
@@ -52,7 +52,7 @@ statuses! {
     ESTRIDE = -58, c"NetCDF: Illegal stride",
         "A stride below 1.";
     ERANGE = -60, c"NetCDF: Numeric conversion not representable",
-        "More than there is room for.";
+        "A number out of its type's range.";
     ENOMEM = -61, c"NetCDF: Memory allocation (malloc) failure",
         "Out of memory.";
     EVARSIZE = -62, c"NetCDF: One or more variable sizes violate format constraints",
@@ -60,17 +60,18 @@ statuses! {
     EDIMSIZE = -63, c"NetCDF: Invalid dimension size",
         "A dimension length out of range.";
     EIO = -68, c"NetCDF: I/O failure",
-        "Reading or writing failed.";
+        "Reading or writing failed; a chunk that does not decode.";
     EINTERNAL = -92, c"NetCDF: internal library error; Please contact Unidata support",
         "A fault in this library.";
     EBADCHUNK = -127, c"NetCDF: Bad chunk sizes.",
-        "A chunk whose size is not what the variable says.";
-    ECANTEXTEND = -130, c"NetCDF: Attempt to extend dataset during NC_INDEPENDENT I/O operation. Use nc_var_par_access to set mode NC_COLLECTIVE before extending variable.",
+        "A chunk, stored or decoded, whose length is not that of a chunk.";
+    ECANTEXTEND = -130, c"NetCDF: Attempt to extend dataset during NC_INDEPENDENT I/O operation. \
+          Use nc_var_par_access to set mode NC_COLLECTIVE before extending variable.",
         "A dimension that cannot grow here.";
     EFILTER = -132, c"NetCDF: Filter error: bad id or parameters or duplicate filter",
-        "A compressed chunk that does not decode.";
+        "A chunk that a codec cannot encode.";
     ENOFILTER = -136, c"NetCDF: Filter error: undefined filter encountered",
-        "A decoder that is not there.";
+        "A codec that is not there.";
     ENCZARR = -137, c"NetCDF: NCZarr error",
         "NCZarr's own catch-all.";
     EEMPTY = -139, c"NetCDF: Attempt to read empty NCZarr map key",

@@ -1,112 +1,16 @@
-//! What is stored: a variable's dimensions, how they are cut into chunks, and what its elements are made of.
+//! What is stored: a variable's grid of chunks, and what its elements are made of.
 
 use smallvec::SmallVec;
 
-use crate::copy::Copier;
-use crate::dims::{self, Dims};
+use crate::alloc::try_box;
+use crate::copier::Copier;
+use crate::dims;
 use crate::error::{ErrorKind, Result};
-
-/// The longest dimension: its chunk indices and positions fit a signed number.
-const MAX_DIMLEN: usize = 1 << (usize::BITS - 1);
-
-/// One dimension and its chunks. Lengths are in elements.
-///
-/// The chunks are aligned to multiples of their length in the dimension's global index space, in which the first element
-/// has the index `origin`. That is 0 until elements are prepended; then it is negative, and so are chunk indices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Dimension {
-    len: usize,
-    chunklen: usize,
-    /// The chunk that holds the first element: floor(origin / chunklen).
-    first_chunk: isize,
-    /// How far into that chunk it lies: origin - first_chunk * chunklen.
-    lead: usize,
-}
-
-impl Dimension {
-    /// A dimension of `len` elements, at most 2^63, in chunks of `chunklen`, at least 1. The last chunk may reach beyond
-    /// the end; a chunk longer than the dimension is one that does.
-    pub fn new(len: usize, chunklen: usize) -> Result<Self> {
-        if chunklen == 0 {
-            return Err(ErrorKind::Argument("the chunk length is 0").into());
-        }
-        if len > MAX_DIMLEN {
-            return Err(ErrorKind::DimensionLength(len).into());
-        }
-        Ok(Dimension { len, chunklen, first_chunk: 0, lead: 0 })
-    }
-
-    /// The same dimension with its first element at the global index `origin`.
-    ///
-    /// # Errors
-    /// `Origin` if a global index of an element, or of the beginning of its chunk, does not fit an `isize`.
-    pub fn with_origin(self, origin: isize) -> Result<Self> {
-        let refused = ErrorKind::Origin { origin, dimlen: self.len };
-        let Ok(chunklen) = isize::try_from(self.chunklen) else {
-            return if origin == 0 { Dimension::new(self.len, self.chunklen) } else { Err(refused.into()) };
-        };
-        let first_chunk = origin.div_euclid(chunklen);
-        let begin = first_chunk.checked_mul(chunklen).ok_or(refused)?;
-        let last = self.len.saturating_sub(1);
-        if origin.checked_add_unsigned(last).is_none() {
-            return Err(refused.into());
-        }
-        Ok(Dimension { first_chunk, lead: origin.abs_diff(begin), ..self })
-    }
-
-    /// The same dimension and origin with another length.
-    fn with_len(self, len: usize) -> Result<Self> {
-        let origin = self.origin();
-        Dimension::new(len, self.chunklen)?.with_origin(origin)
-    }
-
-    /// The dimension's length; that of an unlimited dimension is its current one.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether the dimension has no elements.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The chunks' length.
-    pub fn chunklen(&self) -> usize {
-        self.chunklen
-    }
-
-    /// The global index of the first element.
-    pub fn origin(&self) -> isize {
-        // Exact modulo 2^64, and known to fit.
-        self.first_chunk.wrapping_mul(self.chunklen as isize).wrapping_add_unsigned(self.lead)
-    }
-
-    /// How many chunks the dimension has.
-    pub fn num_chunks(&self) -> usize {
-        if self.len == 0 { 0 } else { (self.lead + (self.len - 1)) / self.chunklen + 1 }
-    }
-
-    /// The index of the chunk that holds the first element.
-    pub(crate) fn first_chunk(&self) -> isize {
-        self.first_chunk
-    }
-
-    /// How many elements of the dimension the chunk with this index, which is one of the dimension's, has.
-    pub(crate) fn inside(&self, chunk: isize) -> usize {
-        let base = (chunk.wrapping_sub(self.first_chunk) as usize).wrapping_mul(self.chunklen);
-        let end = self.chunklen.min(self.lead + self.len - base);
-        end - if base == 0 { self.lead } else { 0 }
-    }
-
-    /// The position of the first element in its chunk.
-    pub(crate) fn lead(&self) -> usize {
-        self.lead
-    }
-}
+use crate::grid::{Access, Dimension, Grid};
 
 /// The order of bytes in a stored word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ByteOrder {
+pub enum Endian {
     /// This machine's.
     #[default]
     Native,
@@ -116,97 +20,106 @@ pub enum ByteOrder {
     Big,
 }
 
-impl ByteOrder {
-    /// Whether words in this order must be swapped to be read here.
+impl Endian {
+    /// Whether words in this order must be swapped to be read on this machine.
     pub fn is_foreign(self) -> bool {
         match self {
-            ByteOrder::Native => false,
-            ByteOrder::Little => cfg!(target_endian = "big"),
-            ByteOrder::Big => cfg!(target_endian = "little"),
+            Endian::Native => false,
+            Endian::Little => cfg!(target_endian = "big"),
+            Endian::Big => cfg!(target_endian = "little"),
         }
     }
 }
 
-/// A chunked variable. It holds no data and no reference to any: it says what a chunk looks like.
+/// A chunked variable. It holds no data and no reference to any: it says how long its dimensions are and what a chunk
+/// looks like.
 ///
-/// A chunk is stored row-major and at full size, also where it reaches beyond the end of a dimension.
-#[derive(Debug, Clone)]
+/// A chunk is stored row-major, unless [another order](Self::set_chunk_order) is set, and at full size, also where it
+/// reaches beyond the end of a dimension.
+#[derive(Debug)]
 pub struct Variable {
-    dimensions: Dims<Dimension>,
-    chunk_strides: Dims<isize>,
+    grid: Grid,
+    /// The coarser grid by which the variable is written, if it is another one.
+    write_grid: Option<Box<Grid>>,
+    /// The dimensions of a chunk from the slowest to the fastest; empty as long as that is row-major.
+    chunk_order: Vec<usize>,
     element_size: usize,
-    chunk_bytes: usize,
     word_size: usize,
-    byte_order: ByteOrder,
-    /// Empty as long as none is set: then it is zeros.
+    endian: Endian,
+    /// Empty as long as none is set, which stands for zeros.
     fill_value: SmallVec<[u8; 16]>,
     copier: Option<Copier>,
 }
 
 impl Variable {
-    /// A variable of `dimlens.len()` dimensions with elements of `element_size` bytes, native byte order and a fill value
-    /// of zeros. No dimensions make a scalar: one element, in one chunk.
+    /// A variable of `dimlens.len()` dimensions with elements of `element_size` bytes, native byte order and a fill
+    /// value of zeros. A variable without dimensions is a scalar: one element, in one chunk.
     ///
     /// # Errors
-    /// `Rank`; `Argument` for an element size or chunk length of 0 and for a chunk beyond `isize::MAX` bytes;
-    /// `DimensionLength`.
+    /// `Argument` if the lists differ in length, for an element size or chunk length of 0 and for a chunk beyond
+    /// `isize::MAX` bytes; `Rank`; `DimensionLength`.
     pub fn new(dimlens: &[usize], chunklens: &[usize], element_size: usize) -> Result<Self> {
-        let rank = dimlens.len();
-        if chunklens.len() != rank {
-            return Err(ErrorKind::Argument("dimension and chunk lengths differ in number").into());
-        }
         check_element_size(element_size)?;
-        dims::check_rank(rank)?;
-        let dimensions = dimlens.iter().zip(chunklens).enumerate();
-        let dimensions = dims::try_collect(
-            rank,
-            dimensions.map(|(d, (&len, &chunklen))| Dimension::new(len, chunklen).map_err(|e| e.in_dimension(d))),
-        )?;
-        let chunk_bytes = chunklens
-            .iter()
-            .try_fold(element_size, |bytes, &chunklen| bytes.checked_mul(chunklen))
-            .filter(|&bytes| isize::try_from(bytes).is_ok())
-            .ok_or(ErrorKind::Argument("a chunk is larger than memory can hold"))?;
-        // Each length is at most the whole chunk's.
-        let mut chunk_strides = dims::copied(chunklens.iter().map(|&chunklen| chunklen as isize))?;
-        let mut stride = element_size as isize;
-        for place in chunk_strides.iter_mut().rev() {
-            stride *= std::mem::replace(place, stride);
-        }
-        let word_size = default_word_size(element_size);
-        let (byte_order, fill_value, copier) = Default::default();
-        Ok(Variable { dimensions, chunk_strides, element_size, chunk_bytes, word_size, byte_order, fill_value, copier })
+        Ok(Variable {
+            grid: Grid::new(dimlens, chunklens, element_size)?,
+            write_grid: None,
+            chunk_order: Vec::new(),
+            element_size,
+            word_size: default_word_size(element_size),
+            endian: Endian::Native,
+            fill_value: SmallVec::new(),
+            copier: None,
+        })
+    }
+
+    /// A copy, unless an allocation fails.
+    pub(crate) fn try_clone(&self) -> Result<Self> {
+        let write_grid = match &self.write_grid {
+            Some(grid) => Some(try_box(grid.try_clone()?)?),
+            None => None,
+        };
+        Ok(Variable {
+            grid: self.grid.try_clone()?,
+            write_grid,
+            chunk_order: list(&self.chunk_order)?,
+            fill_value: bytes(&self.fill_value)?,
+            ..*self
+        })
     }
 
     /// Sets what absent chunks read as: the bytes of one element, in native byte order. `None` stands for zeros.
+    ///
+    /// # Errors
+    /// `Argument` if that is not one element, `OutOfMemory`.
     pub fn set_fill_value(&mut self, element: Option<&[u8]>) -> Result<()> {
         let element = element.unwrap_or_default();
         if !element.is_empty() && element.len() != self.element_size {
             return Err(ErrorKind::Argument("the fill value is not one element").into());
         }
-        let mut value = SmallVec::new();
-        value.try_reserve_exact(element.len()).map_err(|_| ErrorKind::OutOfMemory)?;
-        value.extend_from_slice(element);
-        self.fill_value = value;
+        self.fill_value = bytes(element)?;
         Ok(())
     }
 
     /// Sets the byte order of the stored words.
     ///
     /// # Errors
-    /// `ByteOrder` if the elements have no word size: see [`set_word_size`](Self::set_word_size).
-    pub fn set_byte_order(&mut self, order: ByteOrder) -> Result<()> {
-        if order.is_foreign() && self.word_size == 0 {
-            return Err(ErrorKind::ByteOrder(self.element_size).into());
+    /// `Endian` if the elements have no word size: see [`set_word_size`](Self::set_word_size).
+    pub fn set_endian(&mut self, endian: Endian) -> Result<()> {
+        if endian != Endian::Native && self.word_size == 0 {
+            return Err(ErrorKind::Endian(self.element_size).into());
         }
-        self.byte_order = order;
+        self.endian = endian;
         Ok(())
     }
 
-    /// Sets what the elements are made of: words of 1, 2, 4 or 8 bytes, each swapped as one where the byte order asks for
-    /// it. Unset, an element of 1, 2, 4 or 8 bytes is one word, one of 16 is two (a complex number), and any other has none.
+    /// Sets what the elements are made of: words of 1, 2, 4 or 8 bytes, each swapped as one where the byte order asks
+    /// for it. Unset, an element of 1, 2, 4 or 8 bytes is one word, one of 16 is two (a complex number), and any other
+    /// has none.
+    ///
+    /// # Errors
+    /// `Argument` for any other word size, and for one that does not divide the element.
     pub fn set_word_size(&mut self, word_size: usize) -> Result<()> {
-        if !matches!(word_size, 1 | 2 | 4 | 8) || !self.element_size.is_multiple_of(word_size) {
+        if !matches!(word_size, 1 | 2 | 4 | 8) || self.element_size % word_size != 0 {
             return Err(
                 ErrorKind::Argument("a word has 1, 2, 4 or 8 bytes, and an element a whole number of words").into()
             );
@@ -220,43 +133,131 @@ impl Variable {
         self.copier = copier;
     }
 
-    /// Changes a dimension's current length, as when an unlimited dimension has grown.
-    pub fn set_dimlen(&mut self, dimension: usize, len: usize) -> Result<()> {
-        let entry = self.dimensions.get_mut(dimension).ok_or(ErrorKind::NoDimension(dimension))?;
-        *entry = entry.with_len(len).map_err(|e| e.in_dimension(dimension))?;
+    /// Sets the order in which a chunk's elements are stored: the dimensions from the slowest to the fastest. `None`
+    /// stands for row-major, which is `[0, 1, .. rank - 1]`; the reverse is Fortran order.
+    ///
+    /// # Errors
+    /// `Argument` unless each dimension is named once.
+    pub fn set_chunk_order(&mut self, order: Option<&[usize]>) -> Result<()> {
+        let rank = self.rank();
+        let order = list(order.unwrap_or_default())?;
+        // Among `rank` dimensions, none twice and none beyond the last are all of them.
+        let is_new = |(i, d): (usize, &usize)| *d < rank && !order[..i].contains(d);
+        if !order.is_empty() && (order.len() != rank || !order.iter().enumerate().all(is_new)) {
+            return Err(ErrorKind::Argument("the order of a chunk's dimensions names each dimension once").into());
+        }
+        self.chunk_order = order;
+        self.order_grids();
         Ok(())
     }
 
-    /// Changes the global index of a dimension's first element, as when elements have been prepended: see [`Dimension`].
-    pub fn set_origin(&mut self, dimension: usize, origin: isize) -> Result<()> {
-        let entry = self.dimensions.get_mut(dimension).ok_or(ErrorKind::NoDimension(dimension))?;
-        *entry = entry.with_origin(origin).map_err(|e| e.in_dimension(dimension))?;
+    /// Sets a coarser grid by which the variable is written, such as that of the shards in which its chunks are stored;
+    /// `None` stands for the chunks themselves. Every length is a multiple of the chunk's. What a write covers, which
+    /// chunks two plans share and how a plan for writing is divided go by this grid.
+    ///
+    /// # Errors
+    /// `Argument` if the lengths are not one per dimension, or not multiples of the chunk's; `OutOfMemory`.
+    pub fn set_write_grid(&mut self, write_chunklens: Option<&[usize]>) -> Result<()> {
+        let Some(lens) = write_chunklens else {
+            self.write_grid = None;
+            return Ok(());
+        };
+        let dimensions = self.grid.dimensions();
+        if lens.len() != dimensions.len() || lens.iter().zip(dimensions).any(|(len, d)| len % d.chunklen() != 0) {
+            return Err(ErrorKind::Argument("the write grid's lengths are not multiples of the chunk's").into());
+        }
+        let dimlens = dims::copied(dimensions.iter().map(Dimension::len))?;
+        let mut grid = Grid::new(&dimlens, lens, self.element_size)?;
+        for (d, dimension) in dimensions.iter().enumerate() {
+            grid.set_dimension(d, grid.with_origin(d, dimension.origin())?);
+        }
+        self.write_grid = Some(try_box(grid)?);
+        self.order_grids();
         Ok(())
+    }
+
+    fn order_grids(&mut self) {
+        let rank = self.rank();
+        for grid in [Some(&mut self.grid), self.write_grid.as_deref_mut()].into_iter().flatten() {
+            match self.chunk_order.as_slice() {
+                [] => grid.set_order(self.element_size, 0..rank),
+                order => grid.set_order(self.element_size, order.iter().copied()),
+            }
+        }
+    }
+
+    /// Changes a dimension's current length, as when an unlimited dimension has grown.
+    ///
+    /// # Errors
+    /// `NoDimension`, `DimensionLength`, `Origin`.
+    pub fn set_dimlen(&mut self, d: usize, len: usize) -> Result<()> {
+        self.change_dimension(d, |grid| grid.with_len(d, len))
+    }
+
+    /// Changes the global index of a dimension's first element, as when elements have been prepended: see
+    /// [`Dimension`].
+    ///
+    /// # Errors
+    /// `NoDimension`, `Origin`.
+    pub fn set_origin(&mut self, d: usize, origin: isize) -> Result<()> {
+        self.change_dimension(d, |grid| grid.with_origin(d, origin))
+    }
+
+    /// Changes a dimension in both grids, or in neither.
+    fn change_dimension(&mut self, d: usize, changed: impl Fn(&Grid) -> Result<Dimension>) -> Result<()> {
+        let dimension = changed(&self.grid)?;
+        let in_write_grid = self.write_grid.as_deref().map(changed).transpose()?;
+        self.grid.set_dimension(d, dimension);
+        if let (Some(grid), Some(dimension)) = (&mut self.write_grid, in_write_grid) {
+            grid.set_dimension(d, dimension);
+        }
+        Ok(())
+    }
+
+    /// The grid by which the variable is read or written.
+    #[inline]
+    pub fn grid(&self, access: Access) -> &Grid {
+        match (access, &self.write_grid) {
+            (Access::Write, Some(grid)) => grid,
+            _ => &self.grid,
+        }
     }
 
     /// The number of dimensions.
+    #[inline]
     pub fn rank(&self) -> usize {
-        self.dimensions.len()
+        self.grid.rank()
     }
 
-    /// The dimensions, slowest first.
+    /// The dimensions, slowest first, with the chunks by which the variable is read.
     pub fn dimensions(&self) -> &[Dimension] {
-        &self.dimensions
-    }
-
-    /// Bytes from an element of a stored chunk to the next, along each dimension.
-    pub(crate) fn chunk_strides(&self) -> &[isize] {
-        &self.chunk_strides
+        self.grid.dimensions()
     }
 
     /// Bytes in an element.
+    #[inline]
     pub fn element_size(&self) -> usize {
         self.element_size
     }
 
-    /// Bytes in a stored chunk.
+    /// Bytes in a word: see [`set_word_size`](Self::set_word_size). 0 stands for elements without words.
+    pub fn word_size(&self) -> usize {
+        self.word_size
+    }
+
+    /// The byte order of stored words.
+    pub fn endian(&self) -> Endian {
+        self.endian
+    }
+
+    /// Bytes in a chunk by which the variable is read.
     pub fn chunk_bytes(&self) -> usize {
-        self.chunk_bytes
+        self.grid.chunk_bytes()
+    }
+
+    /// The dimensions of a chunk from the slowest to the fastest; `None` stands for row-major.
+    pub fn chunk_order(&self) -> Option<&[usize]> {
+        (!self.chunk_order.is_empty()).then_some(&self.chunk_order)
     }
 
     /// The bytes of the fill value, in native order; `None` stands for zeros.
@@ -265,14 +266,32 @@ impl Variable {
     }
 
     /// How elements are copied that are more than their bytes.
+    #[inline]
     pub fn copier(&self) -> Option<&Copier> {
         self.copier.as_ref()
     }
 
-    /// The size of the words to swap on the way between chunk and memory, or `None` if nothing is.
-    pub fn swapped_word(&self) -> Option<usize> {
-        (self.copier.is_none() && self.byte_order.is_foreign() && self.word_size > 1).then_some(self.word_size)
+    /// The size of the words that are swapped between chunk and memory; `None` if nothing is swapped.
+    #[inline]
+    pub(crate) fn swapped_word(&self) -> Option<usize> {
+        (self.endian.is_foreign() && self.word_size > 1 && self.copier.is_none()).then_some(self.word_size)
     }
+}
+
+/// A copy of a list, unless the allocation fails.
+fn list(values: &[usize]) -> Result<Vec<usize>> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(values.len()).map_err(|_| ErrorKind::OutOfMemory)?;
+    copy.extend_from_slice(values);
+    Ok(copy)
+}
+
+/// A copy of some bytes, unless the allocation fails.
+fn bytes(bytes: &[u8]) -> Result<SmallVec<[u8; 16]>> {
+    let mut copy = SmallVec::new();
+    copy.try_reserve_exact(bytes.len()).map_err(|_| ErrorKind::OutOfMemory)?;
+    copy.extend_from_slice(bytes);
+    Ok(copy)
 }
 
 pub(crate) fn check_element_size(element_size: usize) -> Result<()> {
@@ -291,7 +310,7 @@ fn default_word_size(element_size: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MAX_RANK;
+    use crate::dims::MAX_RANK;
     use crate::status::*;
 
     fn status<T>(result: Result<T>) -> i32 {
@@ -302,37 +321,52 @@ mod tests {
     fn shapes_no_variable_can_have_are_refused() {
         assert_eq!(status(Variable::new(&[1], &[0], 4)), EINVAL);
         assert_eq!(status(Variable::new(&[1], &[1], 0)), EINVAL);
-        assert_eq!(status(Variable::new(&[1], &[1 << 61], 4)), EINVAL);
+        assert_eq!(status(Variable::new(&[1], &[usize::MAX / 8 + 1], 4)), EINVAL);
         assert_eq!(status(Variable::new(&[usize::MAX], &[4], 4)), EDIMSIZE);
         assert_eq!(status(Variable::new(&[1; MAX_RANK + 1], &[1; MAX_RANK + 1], 4)), EMAXDIMS);
         assert_eq!(status(Variable::new(&[1; MAX_RANK], &[1; MAX_RANK], 4)), NOERR);
     }
 
     #[test]
-    fn an_origin_moves_the_chunks() {
-        let dimension = |origin| Dimension::new(9, 4).unwrap().with_origin(origin).unwrap();
-        let seen = [0, -1, -4, -5, 3, 4].map(|origin| {
-            let d = dimension(origin);
-            assert_eq!(d.origin(), origin);
-            (d.first_chunk(), d.lead(), d.num_chunks())
-        });
-        assert_eq!(seen, [(0, 0, 3), (-1, 3, 3), (-1, 0, 3), (-2, 3, 3), (0, 3, 3), (1, 0, 3)]);
-        let longest = Dimension::new(1 << 63, 1).unwrap();
-        assert_eq!(status(longest.with_origin(1)), EDIMSIZE);
-        assert_eq!(status(longest.with_origin(isize::MIN)), NOERR);
-        assert_eq!(status(Dimension::new(9, 5).unwrap().with_origin(isize::MIN)), EDIMSIZE);
-        assert_eq!(status(Dimension::new(9, usize::MAX).unwrap().with_origin(-1)), EDIMSIZE);
-        assert_eq!(status(Dimension::new(9, usize::MAX).unwrap().with_origin(0)), NOERR);
+    fn only_words_have_a_byte_order_on_every_machine() {
+        for endian in [Endian::Little, Endian::Big] {
+            let mut variable = Variable::new(&[], &[], 12).unwrap();
+            assert_eq!(status(variable.set_endian(endian)), EBADTYPE);
+            assert_eq!(status(variable.set_endian(Endian::Native)), NOERR);
+            assert_eq!(status(variable.set_word_size(8)), EINVAL);
+            assert_eq!(status(variable.set_word_size(4)), NOERR);
+            assert_eq!(status(variable.set_endian(endian)), NOERR);
+            assert_eq!(variable.swapped_word(), endian.is_foreign().then_some(4));
+        }
     }
 
     #[test]
-    fn only_words_have_a_byte_order() {
-        let foreign = if cfg!(target_endian = "little") { ByteOrder::Big } else { ByteOrder::Little };
-        let mut variable = Variable::new(&[], &[], 12).unwrap();
-        assert_eq!(status(variable.set_byte_order(foreign)), EBADTYPE);
-        assert_eq!(status(variable.set_word_size(8)), EINVAL);
-        assert_eq!(status(variable.set_word_size(4)), NOERR);
-        assert_eq!(status(variable.set_byte_order(foreign)), NOERR);
-        assert_eq!(variable.swapped_word(), Some(4));
+    fn a_chunks_axes_can_have_any_order() {
+        let mut variable = Variable::new(&[9, 9, 9], &[2, 3, 4], 8).unwrap();
+        assert_eq!(variable.grid(Access::Read).strides(), [96, 32, 8]);
+        variable.set_chunk_order(Some(&[2, 0, 1])).unwrap();
+        assert_eq!(variable.grid(Access::Read).strides(), [24, 8, 48]);
+        for wrong in [&[0, 1][..], &[0, 1, 1], &[0, 1, 3]] {
+            assert_eq!(status(variable.set_chunk_order(Some(wrong))), EINVAL);
+        }
+        variable.set_chunk_order(None).unwrap();
+        assert_eq!(variable.grid(Access::Read).strides(), [96, 32, 8]);
+    }
+
+    #[test]
+    fn a_write_grid_is_a_multiple_of_the_chunks() {
+        let mut variable = Variable::new(&[10, 10], &[2, 3], 1).unwrap();
+        assert_eq!(status(variable.set_write_grid(Some(&[4, 5]))), EINVAL);
+        assert_eq!(status(variable.set_write_grid(Some(&[4, 0]))), EINVAL);
+        assert_eq!(status(variable.set_write_grid(Some(&[4, 6]))), NOERR);
+        let chunks = |variable: &Variable, access| variable.grid(access).dimensions()[0].num_chunks();
+        assert_eq!((chunks(&variable, Access::Read), chunks(&variable, Access::Write)), (5, 3));
+        variable.set_dimlen(0, 20).unwrap();
+        assert_eq!((chunks(&variable, Access::Read), chunks(&variable, Access::Write)), (10, 5));
+        assert_eq!(status(variable.set_origin(1, isize::MIN)), EDIMSIZE);
+        let copy = variable.try_clone().unwrap();
+        assert_eq!((chunks(&copy, Access::Read), chunks(&copy, Access::Write)), (10, 5));
+        variable.set_write_grid(None).unwrap();
+        assert_eq!(chunks(&variable, Access::Write), 10);
     }
 }

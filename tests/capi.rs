@@ -4,15 +4,19 @@
 // The tests are C callers in Rust.
 #![allow(unsafe_code)]
 
+#[path = "capi/flight.rs"]
+mod flight;
+#[path = "capi/plans.rs"]
+mod plans;
 #[path = "capi/writing.rs"]
 mod writing;
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::{null, null_mut};
 
-use nczchunk::ffi::{context::*, odometer::*, plan::*, projection::*, read::*};
+use nczchunk::Projection;
+use nczchunk::ffi::{codec::*, context::*, objects::*, odometer::*, plan::*, projection::*, read::*};
 use nczchunk::ffi::{status::*, store::*, var::*, version::*};
-use nczchunk::projection::Projection;
 use nczchunk::status::*;
 
 /// 4 x 5 two-byte elements in chunks of 2 x 2; element (i, j) is 10 * i + j.
@@ -23,11 +27,16 @@ fn var() -> *mut nczchunk_var {
     var
 }
 
+const SIZE: usize = size_of::<Projection>();
+
 #[derive(Default)]
 struct Log {
     chunk: [i16; 4],
     lent: usize,
     released: usize,
+    /// What release was told, and what it answers.
+    outcome: c_int,
+    answer: c_int,
     destroyed: usize,
     fail_at: Option<isize>,
     length: Option<usize>,
@@ -41,27 +50,32 @@ impl Log {
     }
 }
 
-unsafe extern "C" fn lend(
-    user: *mut c_void,
-    rank: usize,
-    indices: *const isize,
-    data: *mut *const c_void,
-    nbytes: *mut usize,
-) -> c_int {
+unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
     // SAFETY: the store passes what it documents, and `user` is a log.
     unsafe {
-        let log = &mut *user.cast::<Log>();
+        let (log, loan) = (&mut *user.cast::<Log>(), &mut *loan);
+        assert_eq!((loan.struct_size, loan.access), (size_of::<nczchunk_loan>(), NCZCHUNK_READ as usize));
+        assert_eq!((loan.chunk_bytes, loan.covered, loan.nbytes), (8, 0, 0));
+        assert!(loan.data.is_null() && loan.handle.is_null());
         log.lent += 1;
-        let status = log.make(std::slice::from_raw_parts(indices, rank));
-        *data = log.chunk.as_ptr().cast();
-        *nbytes = log.length.unwrap_or(8);
+        let status = log.make(std::slice::from_raw_parts(loan.chunk_indices, loan.rank));
+        loan.data = log.chunk.as_mut_ptr().cast();
+        loan.nbytes = log.length.unwrap_or(8);
+        loan.handle = std::ptr::without_provenance_mut(log.lent);
         status
     }
 }
 
-unsafe extern "C" fn release(user: *mut c_void, _: *const c_void) {
-    // SAFETY: `user` is a log.
-    unsafe { (*user.cast::<Log>()).released += 1 }
+unsafe extern "C" fn release(user: *mut c_void, loan: *mut nczchunk_loan, status: c_int) -> c_int {
+    // SAFETY: `user` is a log, and the loan is the one that was given.
+    unsafe {
+        let (log, loan) = (&mut *user.cast::<Log>(), &*loan);
+        assert_eq!((loan.handle.addr(), loan.nbytes, loan.rank), (log.lent, log.length.unwrap_or(8), 2));
+        assert_eq!(loan.data.addr(), log.chunk.as_ptr().addr());
+        log.released += 1;
+        log.outcome = status;
+        log.answer
+    }
 }
 
 unsafe extern "C" fn destroy(user: *mut c_void) {
@@ -69,53 +83,61 @@ unsafe extern "C" fn destroy(user: *mut c_void) {
     unsafe { (*user.cast::<Log>()).destroyed += 1 }
 }
 
-unsafe extern "C" fn fill(
-    user: *mut c_void,
-    rank: usize,
-    indices: *const isize,
-    buffer: *mut c_void,
-    size: usize,
-    nbytes: *mut usize,
-) -> c_int {
+unsafe extern "C" fn fill(user: *mut c_void, request: *mut nczchunk_request) -> c_int {
     // SAFETY: as for `lend`; the buffer has room for `size` bytes, of which no more are written.
     unsafe {
-        let log = &mut *user.cast::<Log>();
-        let status = log.make(std::slice::from_raw_parts(indices, rank));
-        *nbytes = log.length.unwrap_or(8);
-        buffer.cast::<u8>().copy_from_nonoverlapping(log.chunk.as_ptr().cast(), size.min(8));
+        let (log, request) = (&mut *user.cast::<Log>(), &mut *request);
+        assert_eq!((request.struct_size, request.access), (size_of::<nczchunk_request>(), NCZCHUNK_READ as usize));
+        assert_eq!((request.offset, request.chunk_bytes, request.nbytes), (0, 8, 0));
+        let status = log.make(std::slice::from_raw_parts(request.chunk_indices, request.rank));
+        request.nbytes = log.length.unwrap_or(8);
+        request.buffer.cast::<u8>().copy_from_nonoverlapping(log.chunk.as_ptr().cast(), request.size.min(8));
         status
     }
 }
 
-fn lending(log: *mut Log) -> *mut nczchunk_store {
-    let callbacks = nczchunk_lending_callbacks {
+fn lending_callbacks(log: *mut Log) -> nczchunk_lending_callbacks {
+    nczchunk_lending_callbacks {
         struct_size: size_of::<nczchunk_lending_callbacks>(),
         user: log.cast(),
         lend: Some(lend),
+        lend_to_write: None,
         release: Some(release),
         destroy: Some(destroy),
-        lend_to_write: None,
-        changed: None,
         concurrent: 0,
-    };
-    let mut store = null_mut();
+        accept_longer: 0,
+    }
+}
+
+fn lending(log: *mut Log) -> *mut nczchunk_store {
+    let (callbacks, mut store) = (lending_callbacks(log), null_mut());
     // SAFETY: the callbacks are what the store documents.
-    assert_eq!(unsafe { nczchunk_store_lending(&raw const callbacks, &raw mut store) }, NOERR);
+    assert_eq!(unsafe { nczchunk_store_lending(&raw const callbacks, &raw mut store, null_mut()) }, NOERR);
     store
 }
 
-fn filling(log: *mut Log) -> *mut nczchunk_store {
-    let callbacks = nczchunk_filling_callbacks {
+fn filling_callbacks(log: *mut Log) -> nczchunk_filling_callbacks {
+    nczchunk_filling_callbacks {
         struct_size: size_of::<nczchunk_filling_callbacks>(),
         user: log.cast(),
         fill: Some(fill),
-        destroy: Some(destroy),
         store: None,
+        destroy: Some(destroy),
         concurrent: 0,
-    };
-    let mut store = null_mut();
+        accept_longer: 0,
+        ranges: 0,
+        gap: 0,
+        start: None,
+        wait: None,
+        cancel: None,
+        in_flight: 0,
+    }
+}
+
+fn filling(log: *mut Log) -> *mut nczchunk_store {
+    let (callbacks, mut store) = (filling_callbacks(log), null_mut());
     // SAFETY: the callbacks are what the store documents.
-    assert_eq!(unsafe { nczchunk_store_filling(&raw const callbacks, &raw mut store) }, NOERR);
+    assert_eq!(unsafe { nczchunk_store_filling(&raw const callbacks, &raw mut store, null_mut()) }, NOERR);
     store
 }
 
@@ -173,15 +195,25 @@ fn errors_come_with_words_and_places() {
         let chunk = nczchunk_context_chunk(context, &raw mut rank);
         assert_eq!(std::slice::from_raw_parts(chunk, rank), [1, 1]);
         assert_eq!(message(), "chunk (1, 1): the callback failed with status -68: NetCDF: I/O failure");
-        assert_eq!(((*log).lent, (*log).released), (2, 1));
+        assert_eq!(((*log).lent, (*log).released, (*log).outcome), (2, 1, NOERR));
+        assert_eq!(nczchunk_context_chunks_done(context), 1);
 
         (*log).fail_at = None;
         for length in [0, 7, usize::MAX] {
             (*log).length = Some(length);
-            assert_eq!(read([0, 0], [1, 1]), EBADCHUNK);
+            assert_eq!((read([0, 0], [1, 1]), (*log).outcome), (EBADCHUNK, EBADCHUNK));
         }
         assert_eq!((*log).lent, (*log).released + 1);
+
+        // What release answers ends the call, unless it has failed already.
+        (*log).answer = -277;
+        for length in [7, usize::MAX] {
+            (*log).length = Some(length);
+            assert_eq!(read([0, 0], [1, 1]), EBADCHUNK);
+        }
         (*log).length = None;
+        assert_eq!((read([0, 0], [1, 1]), (*log).outcome), (-277, NOERR));
+        (*log).answer = NOERR;
         assert_eq!((read([0, 0], [1, 1]), message(), nczchunk_context_status(context)), (NOERR, "", NOERR));
 
         nczchunk_context_free(context);
@@ -228,23 +260,37 @@ fn null_is_an_error_or_nothing() {
         assert_eq!(nczchunk_var_new(1, one.as_ptr(), one.as_ptr(), 4, null_mut(), null_mut()), EINVAL);
         assert_eq!(nczchunk_var_new(1025, one.as_ptr(), one.as_ptr(), 4, &raw mut var_out, null_mut()), EMAXDIMS);
         assert_eq!(nczchunk_var_new(1025, one.as_ptr(), one.as_ptr(), 0, &raw mut var_out, null_mut()), EINVAL);
-        assert_eq!(nczchunk_var_set_fill_value(null_mut(), null()), EINVAL);
-        assert_eq!(nczchunk_var_set_fill_value(var, null()), NOERR);
-        assert_eq!(nczchunk_var_set_endian(null_mut(), 0), EINVAL);
-        assert_eq!(nczchunk_var_set_endian(var, 3), EINVAL);
-        assert_eq!(nczchunk_var_set_word_size(null_mut(), 1), EINVAL);
-        assert_eq!(nczchunk_var_set_dimlen(null_mut(), 0, 1), EINVAL);
-        assert_eq!(nczchunk_var_set_dimlen(var, 2, 1), EBADDIM);
+        assert_eq!(nczchunk_var_set_fill_value(null_mut(), null(), null_mut()), EINVAL);
+        assert_eq!(nczchunk_var_set_fill_value(var, null(), null_mut()), NOERR);
+        assert_eq!(nczchunk_var_set_endian(null_mut(), 0, null_mut()), EINVAL);
+        assert_eq!(nczchunk_var_set_endian(var, 3, null_mut()), EINVAL);
+        assert_eq!(nczchunk_var_set_word_size(null_mut(), 1, null_mut()), EINVAL);
+        assert_eq!(nczchunk_var_set_dimlen(null_mut(), 0, 1, null_mut()), EINVAL);
+        assert_eq!(nczchunk_var_set_dimlen(var, 2, 1, null_mut()), EBADDIM);
 
-        assert_eq!(nczchunk_store_lending(null(), &raw mut store_out), EINVAL);
-        assert_eq!(nczchunk_store_filling(null(), &raw mut store_out), EINVAL);
+        assert_eq!(nczchunk_store_lending(null(), &raw mut store_out, null_mut()), EINVAL);
+        assert_eq!(nczchunk_store_filling(null(), &raw mut store_out, null_mut()), EINVAL);
         let mut callbacks: nczchunk_lending_callbacks = std::mem::zeroed();
-        assert_eq!(nczchunk_store_lending(&raw const callbacks, &raw mut store_out), EINVAL);
+        assert_eq!(nczchunk_store_lending(&raw const callbacks, &raw mut store_out, null_mut()), EINVAL);
         callbacks.struct_size = size_of::<nczchunk_lending_callbacks>();
-        assert_eq!(nczchunk_store_lending(&raw const callbacks, &raw mut store_out), EINVAL);
+        assert_eq!(nczchunk_store_lending(&raw const callbacks, &raw mut store_out, null_mut()), EINVAL);
         callbacks.lend = Some(lend);
-        assert_eq!(nczchunk_store_lending(&raw const callbacks, null_mut()), EINVAL);
-        assert_eq!(nczchunk_store_wrap_zstd(null_mut(), null()), EINVAL);
+        assert_eq!(nczchunk_store_lending(&raw const callbacks, null_mut(), null_mut()), EINVAL);
+        let mut codec = null_mut();
+        assert_eq!(nczchunk_codec_zstd(null(), null_mut(), null_mut()), EINVAL);
+        assert_eq!(nczchunk_codec_zstd(null(), &raw mut codec, null_mut()), NOERR);
+        assert_eq!(nczchunk_store_add_codec(null_mut(), codec, null_mut()), EINVAL);
+        assert_eq!(nczchunk_store_add_codec(store, null_mut(), null_mut()), EINVAL);
+        nczchunk_codec_free(codec);
+        nczchunk_codec_free(null_mut());
+        assert_eq!(nczchunk_codec_new(c"none".as_ptr(), null(), &raw mut codec, null_mut()), EINVAL);
+        assert_eq!(nczchunk_store_set_verify(null_mut(), 1, null_mut()), EINVAL);
+
+        let mut callbacks = filling_callbacks(log);
+        callbacks.fill = None;
+        assert_eq!(nczchunk_store_filling(&raw const callbacks, &raw mut store_out, null_mut()), EINVAL);
+        callbacks.wait = Some(flight::wait);
+        assert_eq!(nczchunk_store_filling(&raw const callbacks, &raw mut store_out, null_mut()), EINVAL);
 
         let zero = [0_usize; 2];
         let output: *mut c_void = data.as_mut_ptr().cast();
@@ -267,24 +313,54 @@ fn null_is_an_error_or_nothing() {
             nczchunk_plan_new(var, zero.as_ptr(), null(), null(), NCZCHUNK_READ, &raw mut plan_out, null_mut()),
             NOERR
         );
-        assert_eq!(nczchunk_plan_get_totals(plan_out, null_mut()), EINVAL);
-        assert_eq!(nczchunk_plan_chunk(plan_out, 0, null_mut(), null_mut()), EINVAL);
-        assert_eq!(nczchunk_plan_chunk(null(), 0, null_mut(), null_mut()), EINVAL);
+        assert_eq!(nczchunk_plan_totals(plan_out, null_mut(), null_mut()), EINVAL);
+        let mut totals: nczchunk_totals = std::mem::zeroed();
+        assert_eq!(nczchunk_plan_totals(plan_out, &raw mut totals, null_mut()), EINVAL);
+        assert_eq!(nczchunk_plan_chunk(plan_out, 0, null_mut(), SIZE, null_mut(), null_mut()), EINVAL);
+        assert_eq!(nczchunk_plan_chunk(null(), 0, null_mut(), SIZE, null_mut(), null_mut()), EINVAL);
+        let mut two = [Projection::default(); 2];
+        assert_eq!(nczchunk_plan_chunk(plan_out, 0, two.as_mut_ptr(), SIZE - 8, null_mut(), null_mut()), EINVAL);
+        assert_eq!(nczchunk_plan_chunk(plan_out, 6, two.as_mut_ptr(), SIZE, null_mut(), null_mut()), EINVALCOORDS);
+        let (mut first, mut number, mut shared) = (0, 0, -1);
+        let part = nczchunk_plan_part;
+        assert_eq!(part(null(), 0, 1, &raw mut first, &raw mut number, null_mut()), EINVAL);
+        assert_eq!(part(plan_out, 0, 0, &raw mut first, &raw mut number, null_mut()), EINVAL);
+        assert_eq!(part(plan_out, 0, 1, null_mut(), &raw mut number, null_mut()), EINVAL);
+        assert_eq!(part(plan_out, 0, 1, &raw mut first, null_mut(), null_mut()), EINVAL);
+        assert_eq!(part(plan_out, 1, 1, &raw mut first, &raw mut number, null_mut()), EINVALCOORDS);
+        let shares = nczchunk_plan_shares_chunks;
+        assert_eq!(shares(null(), plan_out, &raw mut shared, null_mut()), EINVAL);
+        assert_eq!(shares(plan_out, null(), &raw mut shared, null_mut()), EINVAL);
+        assert_eq!(shares(plan_out, plan_out, null_mut(), null_mut()), EINVAL);
+        assert_eq!((shares(plan_out, plan_out, &raw mut shared, null_mut()), shared), (NOERR, 1));
+        assert_eq!(nczchunk_plan_read(null(), store, 0, NCZCHUNK_ALL, output, null_mut()), EINVAL);
+        assert_eq!(nczchunk_plan_read(plan_out, null(), 0, NCZCHUNK_ALL, output, null_mut()), EINVAL);
+        assert_eq!(nczchunk_plan_read(plan_out, store, 0, NCZCHUNK_ALL, null_mut(), null_mut()), EINVAL);
+        assert_eq!(nczchunk_plan_write(plan_out, store, 0, NCZCHUNK_ALL, output, null_mut()), EINVAL);
+        assert_eq!(nczchunk_plan_copy_chunk(null(), 0, output, 8, output, null_mut()), EINVAL);
+        assert_eq!(nczchunk_plan_copy_chunk(plan_out, 0, null_mut(), 8, output, null_mut()), EINVAL);
+        let mut chunk = [0_i16; 4];
+        assert_eq!(nczchunk_plan_copy_chunk(plan_out, 0, chunk.as_mut_ptr().cast(), 8, null_mut(), null_mut()), EINVAL);
         nczchunk_plan_free(plan_out);
 
-        assert_eq!(nczchunk_projections(10, 4, 0, 10, 1, null_mut(), 0, null_mut()), EINVAL);
-        assert_eq!(nczchunk_projection_at(10, 4, 0, 10, 1, 0, null_mut()), EINVAL);
+        let list = nczchunk_projections;
+        assert_eq!(list(10, 4, 0, 10, 1, null_mut(), SIZE, 0, null_mut(), null_mut()), EINVAL);
+        assert_eq!(nczchunk_projection_at(10, 4, 0, 10, 1, 0, null_mut(), SIZE, null_mut()), EINVAL);
         let mut needed = 0;
-        assert_eq!(nczchunk_projections(10, 4, 0, 10, 1, null_mut(), 9, &raw mut needed), NOERR);
+        assert_eq!(list(10, 4, 0, 10, 1, null_mut(), SIZE, 9, &raw mut needed, null_mut()), NOERR);
         assert_eq!(needed, 3);
         let mut short = [Projection::default(); 2];
-        assert_eq!(nczchunk_projections(10, 4, 0, 10, 1, short.as_mut_ptr(), 2, &raw mut needed), ERANGE);
-        assert_eq!(short, [Projection::default(); 2]);
+        needed = 0;
+        assert_eq!(list(10, 4, 0, 10, 1, short.as_mut_ptr(), SIZE, 2, &raw mut needed, null_mut()), EINVAL);
+        assert_eq!((short, needed), ([Projection::default(); 2], 3));
+        assert_eq!(list(10, 4, 0, 10, 1, short.as_mut_ptr(), 0, 2, &raw mut needed, null_mut()), EINVAL);
+        assert_eq!(nczchunk_projection_at(10, 4, 0, 10, 1, 0, short.as_mut_ptr(), 8, null_mut()), EINVAL);
 
         let new = nczchunk_odometer_new;
-        assert_eq!(new(1, null(), one.as_ptr(), one.as_ptr(), one.as_ptr(), &raw mut odometer_out), EINVAL);
-        assert_eq!(new(0, null(), null(), null(), null(), null_mut()), EINVAL);
-        assert_eq!(new(0, null(), null(), null(), null(), &raw mut odometer_out), NOERR);
+        let ones = one.as_ptr();
+        assert_eq!(new(1, null(), ones, ones, ones, &raw mut odometer_out, null_mut()), EINVAL);
+        assert_eq!(new(0, null(), null(), null(), null(), null_mut(), null_mut()), EINVAL);
+        assert_eq!(new(0, null(), null(), null(), null(), &raw mut odometer_out, null_mut()), NOERR);
         assert_eq!(nczchunk_odometer_more(odometer_out), 1);
         nczchunk_odometer_free(odometer_out);
         assert_eq!(nczchunk_odometer_more(null()), 0);
@@ -298,6 +374,9 @@ fn null_is_an_error_or_nothing() {
         assert_eq!((nczchunk_context_status(null()), nczchunk_context_dimension(null())), (NOERR, -1));
         assert_eq!(CStr::from_ptr(nczchunk_context_message(null())), c"");
         assert!(nczchunk_context_chunk(null(), null_mut()).is_null());
+        assert_eq!(nczchunk_context_chunks_done(null()), 0);
+        assert_eq!(nczchunk_context_set_threads(null_mut(), 1), EINVAL);
+        assert_eq!(nczchunk_context_set_progress(null_mut(), None, null_mut()), EINVAL);
 
         nczchunk_odometer_free(null_mut());
         nczchunk_plan_free(null_mut());
@@ -316,19 +395,17 @@ fn null_is_an_error_or_nothing() {
 fn a_scalar_and_the_highest_rank_are_read() {
     // One chunk of one element each: the log's first.
     for rank in [0, 9, 1024] {
-        unsafe extern "C" fn lend_one(
-            _: *mut c_void,
-            rank: usize,
-            indices: *const isize,
-            data: *mut *const c_void,
-            nbytes: *mut usize,
-        ) -> c_int {
-            static ONE: u64 = 1;
+        unsafe extern "C" fn lend_one(_: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
+            static mut ONE: u64 = 1;
             // SAFETY: the store passes what it documents.
             unsafe {
-                assert!(std::slice::from_raw_parts(indices, rank).iter().all(|&index| index == 0));
-                *data = (&raw const ONE).cast();
-                *nbytes = 8;
+                let loan = &mut *loan;
+                let indices: &[isize] = match loan.rank {
+                    0 => &[],
+                    rank => std::slice::from_raw_parts(loan.chunk_indices, rank),
+                };
+                assert!(indices.iter().all(|&index| index == 0));
+                (loan.data, loan.nbytes) = ((&raw mut ONE).cast(), 8);
             }
             NOERR
         }
@@ -340,16 +417,12 @@ fn a_scalar_and_the_highest_rank_are_read() {
             assert_eq!(nczchunk_context_new(&raw mut context), NOERR);
             assert_eq!(nczchunk_var_new(rank, ones.as_ptr(), ones.as_ptr(), 8, &raw mut var, context), NOERR);
             let callbacks = nczchunk_lending_callbacks {
-                struct_size: size_of::<nczchunk_lending_callbacks>(),
-                user: null_mut(),
                 lend: Some(lend_one),
                 release: None,
                 destroy: None,
-                lend_to_write: None,
-                changed: None,
-                concurrent: 0,
+                ..lending_callbacks(null_mut())
             };
-            assert_eq!(nczchunk_store_lending(&raw const callbacks, &raw mut store), NOERR);
+            assert_eq!(nczchunk_store_lending(&raw const callbacks, &raw mut store, context), NOERR);
             let output = (&raw mut value).cast();
             assert_eq!(nczchunk_read_vars(var, store, zeros.as_ptr(), null(), null(), output, context), NOERR);
             assert_eq!(value, 1);
@@ -375,24 +448,17 @@ fn structures_may_be_older_or_newer_than_the_library() {
         known: nczchunk_filling_callbacks,
         addition: usize,
     }
-    let known = nczchunk_filling_callbacks {
-        struct_size: size_of::<Newer>(),
-        user: log.cast(),
-        fill: Some(fill),
-        destroy: Some(destroy),
-        store: None,
-        concurrent: 0,
-    };
+    let known = nczchunk_filling_callbacks { struct_size: size_of::<Newer>(), ..filling_callbacks(log) };
     let mut newer = Newer { known, addition: 0 };
     let mut store = null_mut();
     // SAFETY: each structure has the size that it says.
     unsafe {
-        let create = |callbacks: *const Newer, store| nczchunk_store_filling(callbacks.cast(), store);
+        let create = |callbacks: *const Newer, store| nczchunk_store_filling(callbacks.cast(), store, null_mut());
         assert_eq!(create(&raw const newer, &raw mut store), NOERR);
         nczchunk_store_free(store);
         newer.addition = 1;
         assert_eq!(create(&raw const newer, &raw mut store), EINVAL);
-        // An older structure, without destroy and store.
+        // An older structure, without destroy and what follows it; what the caller has behind it is not looked at.
         newer.known.struct_size = std::mem::offset_of!(nczchunk_filling_callbacks, destroy);
         assert_eq!(create(&raw const newer, &raw mut store), NOERR);
         nczchunk_store_free(store);
@@ -413,4 +479,54 @@ fn version_and_words_are_text() {
         assert_eq!(CStr::from_ptr(nczchunk_strerror(EEDGE)), c"NetCDF: Start+count exceeds dimension bound");
     }
     assert!(nczchunk_version_number() > 0);
+}
+
+/// Elements of other sizes have no words, and so no byte order, on any machine.
+#[test]
+fn what_a_variable_is_made_of_is_told() {
+    let (mut var, none) = (null_mut(), null_mut());
+    // SAFETY: the lists have two entries, and the objects are alive.
+    unsafe {
+        assert_eq!(nczchunk_var_new(2, [9, 8].as_ptr(), [2, 3].as_ptr(), 12, &raw mut var, none), NOERR);
+        assert_eq!(
+            (nczchunk_var_word_size(var), nczchunk_var_set_endian(var, NCZCHUNK_ENDIAN_BIG, none)),
+            (0, EBADTYPE)
+        );
+        assert_eq!(nczchunk_var_set_endian(var, NCZCHUNK_ENDIAN_LITTLE, none), EBADTYPE);
+        assert_eq!(nczchunk_var_set_endian(var, NCZCHUNK_ENDIAN_NATIVE, none), NOERR);
+        for word in [0, 3, 8, 12] {
+            assert_eq!(nczchunk_var_set_word_size(var, word, none), EINVAL);
+        }
+        assert_eq!(nczchunk_var_set_word_size(var, 4, none), NOERR);
+        assert_eq!(nczchunk_var_set_endian(var, NCZCHUNK_ENDIAN_BIG, none), NOERR);
+        assert_eq!(nczchunk_var_set_origin(var, 1, -4, none), NOERR);
+        assert!(nczchunk_var_fill_value(var).is_null());
+        assert_eq!(nczchunk_var_set_fill_value(var, c"twelve bytes".as_ptr().cast(), none), NOERR);
+        let fill_value = std::slice::from_raw_parts(nczchunk_var_fill_value(var).cast::<u8>(), 12);
+        assert_eq!(fill_value, b"twelve bytes");
+        let dimension = |d| (nczchunk_var_dimlen(var, d), nczchunk_var_chunklen(var, d), nczchunk_var_origin(var, d));
+        assert_eq!([0, 1, 2].map(dimension), [(9, 2, 0), (8, 3, -4), (0, 0, 0)]);
+        assert_eq!((nczchunk_var_rank(var), nczchunk_var_chunk_bytes(var)), (2, 72));
+        assert_eq!((nczchunk_var_element_size(var), nczchunk_var_word_size(var)), (12, 4));
+        assert_eq!(nczchunk_var_endian(var), NCZCHUNK_ENDIAN_BIG);
+        // A coarser grid for writing, and the order of axes.
+        for lens in [[2, 4], [0, 3], [3, 3]] {
+            assert_eq!(nczchunk_var_set_write_grid(var, lens.as_ptr(), none), EINVAL);
+        }
+        assert_eq!(nczchunk_var_set_write_grid(var, [4, 3].as_ptr(), none), NOERR);
+        assert_eq!((nczchunk_var_write_chunklen(var, 0), nczchunk_var_chunklen(var, 0)), (4, 2));
+        assert_eq!(nczchunk_var_set_write_grid(var, null(), none), NOERR);
+        assert_eq!(nczchunk_var_write_chunklen(var, 0), 2);
+        for order in [[0, 0], [1, 2]] {
+            assert_eq!(nczchunk_var_set_chunk_order(var, order.as_ptr(), none), EINVAL);
+        }
+        assert_eq!(nczchunk_var_set_chunk_order(var, [1, 0].as_ptr(), none), NOERR);
+        assert_eq!(nczchunk_var_set_chunk_order(var, null(), none), NOERR);
+        assert_eq!(
+            (nczchunk_var_rank(null()), nczchunk_var_dimlen(null(), 0), nczchunk_var_origin(null(), 0)),
+            (0, 0, 0)
+        );
+        assert!(nczchunk_var_fill_value(null()).is_null());
+        nczchunk_var_free(var);
+    }
 }

@@ -2,10 +2,8 @@
 
 use nczchunk::chunkshape::{self, NETCDF_TARGET_BYTES, RECHUNKIT_TARGET_BYTES};
 use nczchunk::classic::{self, ClassicVariable};
-use nczchunk::hyperslab::Slice;
 use nczchunk::key::{KeyStyle, Separator};
-use nczchunk::projection::Projections;
-use nczchunk::variable::Dimension;
+use nczchunk::{Dimension, Projections, Slice};
 use serde_json::Value;
 
 fn facts(name: &str) -> Value {
@@ -176,8 +174,8 @@ fn classic_offsets_above_4_gib() {
     assert_eq!(h.offset(148, recsize, &[1, 7]).unwrap(), number(&record["offsets"]["h(1,7)"]));
 }
 
-/// zarr-python calls a chunk complete only under a step of 1; here a chunk is covered when nothing of it is left out, so a
-/// chunk with one element is covered under any stride. That is the one difference.
+/// zarr-python calls a chunk complete only under a step of 1; here a chunk is covered when nothing of it is left out,
+/// so a chunk with one element is covered under any stride. That is the one difference.
 #[test]
 fn projections_zarr() {
     let facts = facts("projections_zarr");

@@ -5,6 +5,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use cbindgen::bindgen::ir::{Function, IntKind, PrimitiveType, Type};
 use cbindgen::{Builder, Config, DocumentationStyle, Language, SortKey, Style};
 use nczchunk::status::TABLE;
 
@@ -13,18 +14,33 @@ use nczchunk::status::TABLE;
 const SECTIONS: &[&[&str]] = &[
     &["ffi/version"],
     &["ffi/status"],
-    &["ffi/context"],
+    &["ffi/objects"],
     &["ffi/var"],
-    &["ffi/store"],
     &["ffi/read"],
     &["ffi/write"],
+    &["ffi/context", "ffi/progress"],
+    &["ffi/plan", "projection"],
     &["ffi/layout"],
-    &["ffi/projection", "projection"],
-    &["ffi/plan"],
+    &["ffi/store", "store/flight"],
+    &["ffi/codec"],
+    &["ffi/copy"],
+    &["ffi/projection"],
     &["ffi/odometer"],
     &["ffi/key"],
     &["ffi/chunkshape"],
     &["ffi/classic"],
+];
+
+/// The opaque types that are declared before the functions which use them.
+const OBJECTS: &[&str] = &["nczchunk_context", "nczchunk_var", "nczchunk_store", "nczchunk_codec", "nczchunk_plan"];
+
+/// The structures that callers fill in, or have filled in: they set struct_size, and what they do not use to 0.
+const FILLED_BY_CALLERS: &[&str] = &[
+    "nczchunk_totals",
+    "nczchunk_lending_callbacks",
+    "nczchunk_filling_callbacks",
+    "nczchunk_zstd_options",
+    "nczchunk_codec_callbacks",
 ];
 
 #[test]
@@ -53,11 +69,14 @@ fn header(src: &Path) -> String {
         match files[0] {
             "ffi/status" => sections += &statuses(),
             "ffi/version" => sections += &version_macros(),
+            "ffi/plan" => sections += &all_chunks(),
             _ => {}
         }
         sections += "\n";
-        sections += declarations(src, files).trim();
+        let declarations = declarations(src, files);
+        sections += declarations.trim();
         sections += "\n\n";
+        sections += &initialisers(&declarations);
     }
     let template = include_str!("header.h.in");
     template.replace("@SECTIONS@", sections.trim_end())
@@ -79,14 +98,43 @@ fn comment(prose: &[&str]) -> String {
     text + "\n */\n"
 }
 
+/// Macros that initialise the structures of a section which callers fill in, in C and in C++11.
+fn initialisers(declarations: &str) -> String {
+    let mut text = String::new();
+    for name in FILLED_BY_CALLERS {
+        let Some((_, rest)) = declarations.split_once(&format!("typedef struct {name} {{")) else { continue };
+        let (body, _) = rest.split_once(&format!("}} {name};")).unwrap();
+        let is_code = |line: &&str| !line.trim_start().starts_with(['/', '*']);
+        let code = body.lines().filter(is_code).collect::<Vec<_>>().join(" ");
+        let fields: Vec<&str> = code.split(';').map(str::trim).filter(|field| !field.is_empty()).collect();
+        let values = fields[1..].iter().map(|field| if field.contains('*') { ", NULL" } else { ", 0" });
+        let upper = name.to_uppercase();
+        let values: String = values.collect();
+        writeln!(text, "/** Initialises a {name} that uses nothing yet. */").unwrap();
+        writeln!(text, "#define {upper}_INIT \\\n    {{sizeof({name}){values}}}\n").unwrap();
+    }
+    text
+}
+
 fn version_macros() -> String {
+    // A line that is continued here loses its indentation.
+    const INDENT: &str = "    ";
     let [major, minor, patch] =
         [env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"), env!("CARGO_PKG_VERSION_PATCH")];
     format!(
-        "\n#define NCZCHUNK_VERSION_MAJOR {major}\n#define NCZCHUNK_VERSION_MINOR {minor}\n#define NCZCHUNK_VERSION_PATCH {patch}\n\
+        "\n#define NCZCHUNK_VERSION_MAJOR {major}\n\
+         #define NCZCHUNK_VERSION_MINOR {minor}\n\
+         #define NCZCHUNK_VERSION_PATCH {patch}\n\
          #define NCZCHUNK_VERSION \"{major}.{minor}.{patch}\"\n\
-         #define NCZCHUNK_VERSION_NUMBER \\\n    (NCZCHUNK_VERSION_MAJOR * 1000000 + NCZCHUNK_VERSION_MINOR * 1000 + NCZCHUNK_VERSION_PATCH)\n"
+         #define NCZCHUNK_VERSION_NUMBER \\\n\
+         {INDENT}(NCZCHUNK_VERSION_MAJOR * 1000000 + NCZCHUNK_VERSION_MINOR * 1000 + NCZCHUNK_VERSION_PATCH)\n"
     )
+}
+
+/// A constant whose value cbindgen cannot tell.
+fn all_chunks() -> String {
+    "\n/** As a number of chunks: all of the plan's that follow the first one. */\n#define NCZCHUNK_ALL SIZE_MAX\n"
+        .into()
 }
 
 fn statuses() -> String {
@@ -111,14 +159,26 @@ fn declarations(src: &Path, files: &[&str]) -> String {
         ..Config::default()
     };
     config.function.sort_by = Some(SortKey::None);
-    config.export.rename.insert("Projection".into(), "nczchunk_projection".into());
+    config.function.prefix = Some("NCZCHUNK_API".into());
+    config.function.must_use = Some("NCZCHUNK_MUST_USE".into());
+    // Types that no function of the section uses are left out unless they are asked for by name.
+    config.export.include.extend(OBJECTS.iter().map(|name| name.to_string()));
+    for (rust, c) in [("Projection", "nczchunk_projection"), ("RawRequest", "nczchunk_request")] {
+        config.export.rename.insert(rust.into(), c.into());
+    }
     let builder = files.iter().fold(Builder::new().with_config(config), |builder, file| {
         builder.with_src(src.join(file).with_extension("rs"))
     });
+    let mut bindings = builder.generate().unwrap();
+    for function in &mut bindings.functions {
+        function.annotations.must_use = returns_status(function);
+    }
     let mut declarations = Vec::new();
-    builder.generate().unwrap().write(&mut declarations);
+    bindings.write(&mut declarations);
     // The types are typedefs, so their tags are wanted only where they are declared.
     let declarations = String::from_utf8(declarations).unwrap();
+    // cbindgen gives each macro a line where the arguments have one each; one line for both is enough.
+    let declarations = declarations.replace("NCZCHUNK_API\nNCZCHUNK_MUST_USE\n", "NCZCHUNK_API NCZCHUNK_MUST_USE\n");
     declarations
         .lines()
         .map(|line| {
@@ -129,4 +189,11 @@ fn declarations(src: &Path, files: &[&str]) -> String {
             }
         })
         .collect()
+}
+
+/// Whether the int that a function returns is a status, which nobody should ignore. A function that has no pointer
+/// through which it could give or change something can only be asked for its int, which then is an answer.
+fn returns_status(function: &Function) -> bool {
+    let returns_int = matches!(&function.ret, Type::Primitive(PrimitiveType::Integer { kind: IntKind::Int, .. }));
+    returns_int && function.args.iter().any(|argument| matches!(&argument.ty, Type::Ptr { is_const: false, .. }))
 }

@@ -1,17 +1,12 @@
 //! Large transfers at random against plain arrays: what small ones never come to passes by the cache, by other kernels.
 //!
-//! Elements of all sizes and byte orders, strides on either side, memory in any order, with gaps and beginning anywhere, by one
-//! thread and by several. A failure prints its seed.
+//! Elements of all sizes and byte orders, strides on either side, memory in any order, with gaps and beginning
+//! anywhere, by one thread and by several. A failure prints its seed.
 
 use std::sync::Mutex;
 
 use fastrand::Rng;
-use nczchunk::error::Result;
-use nczchunk::hyperslab::{Access, Hyperslab};
-use nczchunk::plan::Plan;
-use nczchunk::store::{Borrowed, Lend, Lent, Store};
-use nczchunk::transfer::{Layout, Transfer};
-use nczchunk::variable::{ByteOrder, Variable};
+use nczchunk::{Access, Borrowed, Endian, Hyperslab, Lend, Lent, Options, Plan, Request, Result, Store, Variable};
 
 /// Enough to pass by the cache.
 const BYTES: usize = 17 << 20;
@@ -86,8 +81,8 @@ impl Stored<'_> {
 }
 
 impl Lend for Stored<'_> {
-    fn lend(&self, indices: &[isize]) -> Result<Lent<'_>> {
-        Ok(Lent::Chunk(&self.chunks[self.number(indices)]))
+    fn lend(&self, request: &Request<'_>, take: &mut dyn FnMut(Lent<'_>) -> Result<()>) -> Result<()> {
+        take(Lent::Chunk(&self.chunks[self.number(request.chunk())]))
     }
 
     fn is_writable(&self) -> bool {
@@ -98,8 +93,8 @@ impl Lend for Stored<'_> {
         true
     }
 
-    fn change(&self, indices: &[isize], _: bool, change: &mut dyn FnMut(Borrowed<'_>) -> Result<()>) -> Result<()> {
-        change(Borrowed::Chunk(&mut self.written[self.number(indices)].lock().unwrap()))
+    fn change(&self, request: &Request<'_>, _: bool, change: &mut dyn FnMut(Borrowed<'_>) -> Result<()>) -> Result<()> {
+        change(Borrowed::Chunk(&mut self.written[self.number(request.chunk())].lock().unwrap()))
     }
 }
 
@@ -109,9 +104,7 @@ fn check(seed: u64) {
     let size = array.size;
     let mut variable = Variable::new(&array.lens, &array.chunklens, size).unwrap();
     if array.is_foreign {
-        variable
-            .set_byte_order(if cfg!(target_endian = "little") { ByteOrder::Big } else { ByteOrder::Little })
-            .unwrap();
+        variable.set_endian(if cfg!(target_endian = "little") { Endian::Big } else { Endian::Little }).unwrap();
     }
 
     // Of the two dimensions only one has steps, so that there is enough to select.
@@ -119,7 +112,7 @@ fn check(seed: u64) {
     stride[rng.usize(..2)] = rng.choice([1, 1, 2]).unwrap();
     let start = [rng.usize(..9), rng.usize(..9)];
     let count = [0, 1].map(|d| (array.lens[d] - start[d] - 1) / stride[d] as usize + 1);
-    let slab = Hyperslab { start: Some(&start), count: Some(&count), stride: Some(&stride), both_ways: false };
+    let slab = Hyperslab::new(&start, &count).with_stride(&stride);
 
     // Memory in one order or the other.
     let inner = rng.usize(..2);
@@ -136,17 +129,16 @@ fn check(seed: u64) {
     let chunks = array.chunks();
     let written: Vec<_> = chunks.iter().cloned().map(Mutex::new).collect();
     let store = Store::lending(Stored { chunks: &chunks, written: &written, columns: array.grid()[1] }).unwrap();
-    let threads = rng.usize(1..4);
+    let options = Options::default().with_threads(rng.usize(1..4));
 
-    let plan = Plan::new(&variable, &slab, Access::Read).unwrap();
-    let layout = Layout::strided(&plan, &strides, first, len).unwrap();
+    let plan = |access| Plan::new(&variable, &slab, access).unwrap().with_memory(&strides, first, len).unwrap();
     let mut memory = vec![0xA7; len];
     let mut expected = memory.clone();
     for (at, place) in selected().map(pair) {
         expected[at].copy_from_slice(&array.elements[array.place(place)]);
     }
-    let transfer = Transfer { variable: &variable, plan: &plan, layout: &layout, store: &store, threads };
-    transfer.read(memory.as_mut_slice().into(), &mut 0).unwrap();
+    let read = plan(Access::Read);
+    read.read_chunks(&store, 0..read.num_chunks(), &mut memory, options).unwrap();
     assert!(memory == expected, "read, seed {seed}");
 
     memory.iter_mut().for_each(|byte| *byte ^= 0x5A);
@@ -154,9 +146,8 @@ fn check(seed: u64) {
         let place = array.place(place);
         array.elements[place].copy_from_slice(&memory[at]);
     }
-    let plan = Plan::new(&variable, &slab, Access::Write).unwrap();
-    let transfer = Transfer { plan: &plan, ..transfer };
-    transfer.write(memory.as_slice().into(), &mut 0).unwrap();
+    let write = plan(Access::Write);
+    write.write_chunks(&store, 0..write.num_chunks(), &memory, options).unwrap();
     let (expected, mut differing) = (array.chunks(), 0);
     let written: Vec<_> = written.iter().map(|chunk| chunk.lock().unwrap()).collect();
     array.for_each(|_, chunk, within| {

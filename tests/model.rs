@@ -11,7 +11,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use fastrand::Rng;
-use nczchunk::ffi::{layout::*, store::*, var::*};
+use nczchunk::ffi::{codec::*, layout::*, objects::*, store::*, var::*};
 
 static FILL: i32 = -7;
 
@@ -82,32 +82,40 @@ impl Array {
         unsafe {
             let made = nczchunk_var_new(rank, dimlens.as_ptr(), chunklens.as_ptr(), 4, &raw mut var, ptr::null_mut());
             assert_eq!(made, 0);
-            assert_eq!(nczchunk_var_set_fill_value(var, (&raw const FILL).cast()), 0);
-            assert_eq!(nczchunk_var_set_endian(var, (kind / 3 % 3) as c_int), 0);
+            assert_eq!(nczchunk_var_set_fill_value(var, (&raw const FILL).cast(), ptr::null_mut()), 0);
+            assert_eq!(nczchunk_var_set_endian(var, (kind / 3 % 3) as c_int, ptr::null_mut()), 0);
+            let mut order: Vec<usize> = (0..rank).collect();
+            rng.shuffle(&mut order);
+            assert_eq!(nczchunk_var_set_chunk_order(var, order.as_ptr(), ptr::null_mut()), 0);
             for (d, dim) in dims.iter().enumerate() {
-                assert_eq!(nczchunk_var_set_origin(var, d, dim.origin), 0);
+                assert_eq!(nczchunk_var_set_origin(var, d, dim.origin, ptr::null_mut()), 0);
             }
             if kind.is_multiple_of(3) {
                 let callbacks = nczchunk_lending_callbacks {
                     struct_size: size_of::<nczchunk_lending_callbacks>(),
                     user,
                     lend: Some(lend),
-                    release: None,
-                    destroy: None,
                     lend_to_write: Some(lend_to_write),
-                    changed: None,
-                    concurrent: 0,
+                    ..std::mem::zeroed()
                 };
-                assert_eq!(nczchunk_store_lending(&raw const callbacks, &raw mut store), 0);
+                assert_eq!(nczchunk_store_lending(&raw const callbacks, &raw mut store, ptr::null_mut()), 0);
                 (*chunks).bytes.insert(Vec::new(), (chunklens.iter().product::<usize>() * 4).to_ne_bytes().to_vec());
             } else {
-                let struct_size = size_of::<nczchunk_filling_callbacks>();
-                let (fill, keep) = (Some(fill as _), Some(keep as _));
-                let callbacks =
-                    nczchunk_filling_callbacks { struct_size, user, fill, destroy: None, store: keep, concurrent: 0 };
-                assert_eq!(nczchunk_store_filling(&raw const callbacks, &raw mut store), 0);
+                let callbacks = nczchunk_filling_callbacks {
+                    struct_size: size_of::<nczchunk_filling_callbacks>(),
+                    user,
+                    fill: Some(fill),
+                    store: Some(keep),
+                    // Of raw chunks some stores serve ranges, of any size.
+                    ranges: rng.usize(0..2),
+                    gap: rng.usize(0..20),
+                    ..std::mem::zeroed()
+                };
+                assert_eq!(nczchunk_store_filling(&raw const callbacks, &raw mut store, ptr::null_mut()), 0);
                 if kind % 3 == 2 {
-                    assert_eq!(nczchunk_store_wrap_zstd(store, ptr::null()), 0);
+                    let mut codec = ptr::null_mut();
+                    assert_eq!(nczchunk_codec_zstd(ptr::null(), &raw mut codec, ptr::null_mut()), 0);
+                    assert_eq!(nczchunk_store_add_codec(store, codec, ptr::null_mut()), 0);
                 }
             }
         }
@@ -118,7 +126,7 @@ impl Array {
         let Some(d) = rng.choice(0..self.dims.len()) else { return };
         self.dims[d].len += rng.usize(0..4);
         // SAFETY: the variable is alive.
-        assert_eq!(unsafe { nczchunk_var_set_dimlen(self.var, d, self.dims[d].len) }, 0);
+        assert_eq!(unsafe { nczchunk_var_set_dimlen(self.var, d, self.dims[d].len, ptr::null_mut()) }, 0);
     }
 
     fn prepend(&mut self, rng: &mut Rng) {
@@ -128,8 +136,8 @@ impl Array {
         (dim.len, dim.origin) = (dim.len + more, dim.origin - more as isize);
         // SAFETY: the variable is alive.
         unsafe {
-            assert_eq!(nczchunk_var_set_dimlen(self.var, d, dim.len), 0);
-            assert_eq!(nczchunk_var_set_origin(self.var, d, dim.origin), 0);
+            assert_eq!(nczchunk_var_set_dimlen(self.var, d, dim.len, ptr::null_mut()), 0);
+            assert_eq!(nczchunk_var_set_origin(self.var, d, dim.origin, ptr::null_mut()), 0);
         }
     }
 
@@ -287,70 +295,50 @@ unsafe fn find<'a>(user: *mut c_void, rank: usize, indices: *const isize) -> (&'
     (unsafe { &mut *user.cast::<Chunks>() }, key)
 }
 
-unsafe extern "C" fn lend(
-    user: *mut c_void,
-    rank: usize,
-    indices: *const isize,
-    data: *mut *const c_void,
-    nbytes: *mut usize,
-) -> c_int {
+unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
     // SAFETY: the store passes what it documents, and `user` is the chunks.
     unsafe {
-        let (chunks, key) = find(user, rank, indices);
+        let loan = &mut *loan;
+        let (chunks, key) = find(user, loan.rank, loan.chunk_indices);
         let Some(bytes) = chunks.bytes.get(&key) else { return -141 };
-        (*data, *nbytes) = (bytes.as_ptr().cast(), bytes.len());
+        (loan.data, loan.nbytes) = (bytes.as_ptr().cast_mut().cast(), bytes.len());
     }
     0
 }
 
-unsafe extern "C" fn lend_to_write(
-    user: *mut c_void,
-    rank: usize,
-    indices: *const isize,
-    _covered: c_int,
-    data: *mut *mut c_void,
-    nbytes: *mut usize,
-) -> c_int {
+unsafe extern "C" fn lend_to_write(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
     // SAFETY: as above.
     unsafe {
-        let (chunks, key) = find(user, rank, indices);
+        let loan = &mut *loan;
+        let (chunks, key) = find(user, loan.rank, loan.chunk_indices);
         let is_new = !chunks.bytes.contains_key(&key);
         let len = usize::from_ne_bytes(chunks.bytes[&Vec::new()].as_slice().try_into().unwrap());
+        assert_eq!(len, loan.chunk_bytes);
         let bytes = chunks.bytes.entry(key).or_insert_with(|| vec![0xDD; len]);
-        (*data, *nbytes) = (bytes.as_mut_ptr().cast(), bytes.len());
+        (loan.data, loan.nbytes) = (bytes.as_mut_ptr().cast(), bytes.len());
         if is_new { -139 } else { 0 }
     }
 }
 
-unsafe extern "C" fn fill(
-    user: *mut c_void,
-    rank: usize,
-    indices: *const isize,
-    buffer: *mut c_void,
-    size: usize,
-    nbytes: *mut usize,
-) -> c_int {
+unsafe extern "C" fn fill(user: *mut c_void, request: *mut nczchunk_request) -> c_int {
     // SAFETY: as above; the buffer has room for `size` bytes.
     unsafe {
-        let (chunks, key) = find(user, rank, indices);
+        let request = &mut *request;
+        let (chunks, key) = find(user, request.rank, request.chunk_indices);
         let Some(bytes) = chunks.bytes.get(&key) else { return -139 };
-        *nbytes = bytes.len();
-        buffer.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len().min(size));
+        let bytes = &bytes[request.offset..];
+        request.nbytes = bytes.len();
+        request.buffer.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len().min(request.size));
     }
     0
 }
 
-unsafe extern "C" fn keep(
-    user: *mut c_void,
-    rank: usize,
-    indices: *const isize,
-    data: *const c_void,
-    nbytes: usize,
-) -> c_int {
-    // SAFETY: as above; the data have `nbytes` bytes.
+unsafe extern "C" fn keep(user: *mut c_void, request: *mut nczchunk_request) -> c_int {
+    // SAFETY: as above; the buffer holds `size` bytes.
     unsafe {
-        let (chunks, key) = find(user, rank, indices);
-        chunks.bytes.insert(key, std::slice::from_raw_parts(data.cast(), nbytes).to_vec());
+        let request = &*request;
+        let (chunks, key) = find(user, request.rank, request.chunk_indices);
+        chunks.bytes.insert(key, std::slice::from_raw_parts(request.buffer.cast(), request.size).to_vec());
     }
     0
 }

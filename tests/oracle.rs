@@ -94,6 +94,42 @@ fn random_cases_of_enormous_dimensions() {
     });
 }
 
+/// Whether two plans share chunks, against all chunks of both, with strides up to several times a chunk.
+#[test]
+fn random_pairs_of_plans_that_share_chunks() {
+    use nczchunk::{Access, Hyperslab, Plan, Variable};
+    seeded(|rng| {
+        let mut shared = 0;
+        for _ in 0..200_000 {
+            let rank = rng.usize(1..=2);
+            let chunklens: Vec<usize> = (0..rank).map(|_| rng.usize(1..=40)).collect();
+            let origins: Vec<isize> = (0..rank).map(|_| rng.isize(-60..=60)).collect();
+            let mut one = || {
+                let dims: Vec<Dim> = chunklens.iter().map(|&chunklen| random_sparse_dim(rng, chunklen)).collect();
+                let column = |pick: fn(&Dim) -> usize| dims.iter().map(pick).collect::<Vec<_>>();
+                let mut variable = Variable::new(&column(|dim| dim.len), &chunklens, 1).unwrap();
+                for (d, &origin) in origins.iter().enumerate() {
+                    variable.set_origin(d, origin).unwrap();
+                }
+                let (start, count) = (column(|dim| dim.start), column(|dim| dim.count));
+                let stride: Vec<isize> = dims.iter().map(|dim| dim.stride as isize).collect();
+                let slab = Hyperslab::new(&start, &count).with_stride(&stride);
+                Plan::new(&variable, &slab, Access::Write).unwrap().into_owned().unwrap()
+            };
+            let plans = [one(), one()];
+            let touched = plans.each_ref().map(|plan| {
+                let indices = |d: usize| plan.dimensions()[d].iter().map(|p| p.chunk_index);
+                (0..rank).map(|d| indices(d).collect::<std::collections::HashSet<_>>()).collect::<Vec<_>>()
+            });
+            let expected = touched[0].iter().zip(&touched[1]).all(|(one, other)| !one.is_disjoint(other));
+            shared += usize::from(expected);
+            assert_eq!(plans[0].shares_chunks(&plans[1]).unwrap(), expected, "{plans:?}");
+            assert_eq!(plans[1].shares_chunks(&plans[0]).unwrap(), expected, "{plans:?}");
+        }
+        println!("{shared} pairs share chunks");
+    });
+}
+
 /// Runs a test with a seed that is new each time, and printed.
 fn seeded(test: impl FnOnce(&mut fastrand::Rng)) {
     let seed = match std::env::var("NCZCHUNK_SEED") {
@@ -110,6 +146,14 @@ fn random_dim(rng: &mut fastrand::Rng, longest: usize) -> Dim {
     let stride = rng.usize(1..=len);
     let count = rng.usize(1..=(len - 1 - start) / stride + 1);
     Dim { len, chunklen: rng.usize(1..=len + 1), start, count, stride }
+}
+
+/// A selection with a stride up to six times the chunk.
+fn random_sparse_dim(rng: &mut fastrand::Rng, chunklen: usize) -> Dim {
+    let (start, count) = (rng.usize(0..200), rng.usize(1..30));
+    let stride = if rng.u8(..) < 32 { rng.usize(1..=chunklen) } else { rng.usize(1..=6 * chunklen) };
+    let len = start + (count - 1) * stride + rng.usize(1..20);
+    Dim { len, chunklen, start, count, stride }
 }
 
 /// A number whose magnitude, too, is random.

@@ -1,37 +1,75 @@
 //! One transfer by several threads, for the tools that see data races: ThreadSanitizer and Miri (scripts/check).
 //!
-//! The stores here lock nothing. If two threads were given the same chunk, or a chunk's place in memory twice, nothing but
-//! the library would keep them from using it at the same time, and the tools would say so. All threads begin together:
-//! the first chunk that each asks for is given to none before all have asked.
+//! The stores here lock nothing. If two threads were given the same chunk, or a chunk's place in memory twice, nothing
+//! but the library would keep them from using it at the same time, and the tools would say so. All threads begin
+//! together: once the library has found out that there is work for them, a chunk is given to none before all have
+//! asked.
 
 // Chunks are shared without a lock.
 #![allow(unsafe_code)]
 
-use std::cell::UnsafeCell;
-use std::sync::Barrier;
+use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
-use nczchunk::error::{ErrorKind, Result};
-use nczchunk::hyperslab::{Access, Hyperslab};
-use nczchunk::plan::Plan;
-use nczchunk::store::{Borrowed, Buffer, Fill, Filled, Lend, Lent, Store};
-use nczchunk::transfer::{Layout, Transfer};
-use nczchunk::variable::{ByteOrder, Variable};
+use nczchunk::{
+    Access, Borrowed, Buffer, Endian, ErrorKind, Fill, Filled, Hyperslab, Lend, Lent, Options, Plan, Prepared, Request,
+    Result, Store, Variable,
+};
 
 const THREADS: usize = 4;
-const DIMLENS: [usize; 2] = if cfg!(miri) { [9, 8] } else { [230, 170] };
-const CHUNKLENS: [usize; 2] = if cfg!(miri) { [2, 4] } else { [11, 40] };
+/// So many chunks that there is work for all threads also in a store that lends.
+const DIMLENS: [usize; 2] = if cfg!(miri) { [9, 8] } else { [231, 905] };
+const CHUNKLENS: [usize; 2] = if cfg!(miri) { [2, 4] } else { [2, 10] };
 const GRID: [usize; 2] = [DIMLENS[0].div_ceil(CHUNKLENS[0]), DIMLENS[1].div_ceil(CHUNKLENS[1])];
 const CHUNK_BYTES: usize = CHUNKLENS[0] * CHUNKLENS[1] * 4;
+
+/// Where threads wait for each other. It is made of relaxed atomics, so it does not order what the threads do.
+struct Gate {
+    threads: usize,
+    /// The chunk that was asked for first. It takes long and waits for nobody: by it the library finds out how much
+    /// work there is.
+    first: AtomicUsize,
+    come: AtomicUsize,
+    patience: Duration,
+}
+
+impl Gate {
+    fn new(threads: usize) -> Self {
+        let (first, come) = (AtomicUsize::new(usize::MAX), AtomicUsize::new(0));
+        Gate { threads, first, come, patience: Duration::from_secs(30) }
+    }
+
+    fn pass(&self, number: usize) {
+        if self.threads == 1 {
+            return;
+        }
+        match self.first.compare_exchange(usize::MAX, number, Relaxed, Relaxed) {
+            Ok(_) => return std::thread::sleep(Duration::from_millis(2)),
+            Err(first) if first == number => return,
+            Err(_) => {}
+        }
+        if self.come.load(Relaxed) < self.threads {
+            self.come.fetch_add(1, Relaxed);
+            let begun = Instant::now();
+            while self.come.load(Relaxed) < self.threads && begun.elapsed() < self.patience {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Whether all threads were there at the same time.
+    fn have_met(&self) -> bool {
+        self.threads == 1 || self.come.load(Relaxed) == self.threads
+    }
+}
 
 /// The stored chunks; an empty one is absent.
 struct Chunks {
     bytes: Vec<UnsafeCell<Vec<u8>>>,
     /// The chunk that cannot be had, or none.
     failing: Option<usize>,
-    threads: usize,
-    asked: AtomicUsize,
-    begin: Barrier,
+    gate: Gate,
 }
 
 // SAFETY: this is what is under test: no two threads use the same chunk.
@@ -40,7 +78,7 @@ unsafe impl Sync for Chunks {}
 impl Chunks {
     fn new(bytes: Vec<Vec<u8>>, threads: usize) -> Self {
         let bytes = bytes.into_iter().map(UnsafeCell::new).collect();
-        Chunks { bytes, failing: None, threads, asked: AtomicUsize::new(0), begin: Barrier::new(threads) }
+        Chunks { bytes, failing: None, gate: Gate::new(threads) }
     }
 
     fn empty(threads: usize) -> Self {
@@ -66,11 +104,9 @@ impl Chunks {
 
     /// The chunk to use, once all threads have come for one.
     #[expect(clippy::mut_from_ref, reason = "no two threads use the same chunk, as is under test")]
-    fn get(&self, indices: &[isize]) -> Result<&mut Vec<u8>> {
-        if self.asked.fetch_add(1, Relaxed) < self.threads {
-            self.begin.wait();
-        }
-        let number = indices[0] as usize * GRID[1] + indices[1] as usize;
+    fn get(&self, request: &Request<'_>) -> Result<&mut Vec<u8>> {
+        let number = request.chunk()[0] as usize * GRID[1] + request.chunk()[1] as usize;
+        self.gate.pass(number);
         if self.failing.is_some_and(|failing| number >= failing) {
             return Err(ErrorKind::Callback(100 + number as i32).into());
         }
@@ -80,8 +116,7 @@ impl Chunks {
 
     /// The next transfer is of so many threads.
     fn start_over(&mut self, threads: usize) {
-        self.threads = threads;
-        (self.asked, self.begin) = (AtomicUsize::new(0), Barrier::new(threads));
+        self.gate = Gate::new(threads);
     }
 }
 
@@ -90,7 +125,7 @@ fn value(i: usize, j: usize) -> i32 {
 }
 
 /// What the full chunks read as, row-major.
-fn expected(plan: &Plan) -> Vec<u8> {
+fn expected(plan: &Plan<'_>) -> Vec<u8> {
     let [rows, columns] = [0, 1].map(|d| {
         let slice = plan.dimensions()[d].slice();
         (0..slice.count()).map(move |k| slice.start() + k * slice.stride())
@@ -103,17 +138,17 @@ fn expected(plan: &Plan) -> Vec<u8> {
 }
 
 impl Lend for &Chunks {
-    fn lend(&self, indices: &[isize]) -> Result<Lent<'_>> {
-        let bytes = self.get(indices)?;
-        Ok(if bytes.is_empty() { Lent::Absent } else { Lent::Chunk(bytes) })
+    fn lend(&self, request: &Request<'_>, take: &mut dyn FnMut(Lent<'_>) -> Result<()>) -> Result<()> {
+        let bytes = self.get(request)?;
+        take(if bytes.is_empty() { Lent::Absent } else { Lent::Chunk(bytes) })
     }
 
     fn is_writable(&self) -> bool {
         true
     }
 
-    fn change(&self, indices: &[isize], _: bool, change: &mut dyn FnMut(Borrowed<'_>) -> Result<()>) -> Result<()> {
-        let bytes = self.get(indices)?;
+    fn change(&self, request: &Request<'_>, _: bool, change: &mut dyn FnMut(Borrowed<'_>) -> Result<()>) -> Result<()> {
+        let bytes = self.get(request)?;
         if bytes.is_empty() {
             bytes.resize(CHUNK_BYTES, 0xDD);
             return change(Borrowed::New(bytes));
@@ -123,8 +158,8 @@ impl Lend for &Chunks {
 }
 
 impl Fill for &Chunks {
-    fn fill(&self, indices: &[isize], buffer: &mut Buffer<'_>) -> Result<Filled> {
-        let bytes = self.get(indices)?;
+    fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
+        let bytes = self.get(request)?;
         if bytes.is_empty() {
             return Ok(Filled::Absent);
         }
@@ -136,8 +171,8 @@ impl Fill for &Chunks {
         true
     }
 
-    fn store(&self, indices: &[isize], bytes: &[u8]) -> Result<()> {
-        let stored = self.get(indices)?;
+    fn store(&self, request: &Request<'_>, bytes: &[u8]) -> Result<()> {
+        let stored = self.get(request)?;
         stored.clear();
         stored.extend_from_slice(bytes);
         Ok(())
@@ -146,7 +181,7 @@ impl Fill for &Chunks {
 
 fn variable() -> Variable {
     let mut variable = Variable::new(&DIMLENS, &CHUNKLENS, 4).unwrap();
-    variable.set_byte_order(ByteOrder::Big).unwrap();
+    variable.set_endian(Endian::Big).unwrap();
     variable.set_fill_value(Some(&(-1i32).to_ne_bytes())).unwrap();
     variable
 }
@@ -154,23 +189,29 @@ fn variable() -> Variable {
 /// What is asked for: all, and a part of every chunk.
 fn slabs() -> [Hyperslab<'static>; 2] {
     const COUNT: [usize; 2] = [(DIMLENS[0] - 1).div_ceil(2), DIMLENS[1].div_ceil(3)];
-    let all = Hyperslab { start: Some(&[0; 2]), ..Hyperslab::default() };
-    let part = Hyperslab { start: Some(&[1, 0]), count: Some(&COUNT), stride: Some(&[2, 3]), both_ways: false };
-    [all, part]
+    [Hyperslab::all(), Hyperslab::new(&[1, 0], &COUNT).with_stride(&[2, 3])]
 }
 
-/// The layouts a plan is tried with: row-major, and transposed.
-fn layouts(plan: &Plan) -> [Layout; 2] {
-    let rows = plan.dimensions()[0].slice().count() as isize;
-    [Layout::dense(plan).unwrap(), Layout::reaching(plan, &[4, 4 * rows]).unwrap()]
+/// The plans for a request: row-major, and transposed.
+fn plans<'v>(variable: &'v Variable, slab: &Hyperslab<'_>, access: Access) -> [Plan<'v>; 2] {
+    let plan = || Plan::new(variable, slab, access).unwrap();
+    let rows = plan().dimensions()[0].slice().count() as isize;
+    [plan(), plan().with_imap(&[1, rows]).unwrap()]
 }
 
-fn read(plan: &Plan, layout: &Layout, store: &Store<'_>, threads: usize) -> Result<Vec<u8>> {
-    let variable = &variable();
-    let mut out = vec![0; plan.selected_bytes()];
-    let mut done = 0;
-    Transfer { variable, plan, layout, store, threads }.read(out.as_mut_slice().into(), &mut done)?;
-    assert_eq!(done, plan.num_chunks());
+/// Reads by a plan; another time by the same plan as one that is kept.
+fn read(plan: &Plan<'_>, prepared: Option<&Prepared>, store: &Store<'_>, threads: usize) -> Result<Vec<u8>> {
+    let (mut out, done) = (vec![0; plan.memory_bytes()], Cell::new(0));
+    let note = |at: nczchunk::Progress| {
+        done.set(at.chunks_done);
+        0
+    };
+    let (all, options) = (0..plan.num_chunks(), Options::default().with_threads(threads).with_progress(&note));
+    match prepared {
+        None => plan.read_chunks(store, all, &mut out, options)?,
+        Some(prepared) => prepared.read_chunks(store, all, &mut out, options)?,
+    }
+    assert_eq!(done.get(), plan.num_chunks());
     Ok(out)
 }
 
@@ -189,23 +230,26 @@ fn filling(chunks: &Chunks) -> Store<'_> {
 #[cfg(not(miri))]
 fn compressed(chunks: &Chunks) -> Store<'_> {
     let mut store = Store::filling(chunks).unwrap();
-    store.wrap_zstd(nczchunk::store::Compression::default()).unwrap();
+    store.add_codec(nczchunk::Zstd::default()).unwrap();
     store
 }
 
 #[test]
 fn threads_read_what_one_reads() {
+    let variable = variable();
     for open in [lending, filling] as [Open; 2] {
         let mut chunks = Chunks::full(1);
         for slab in slabs() {
-            let plan = Plan::new(&variable(), &slab, Access::Read).unwrap();
-            for (layout, is_dense) in layouts(&plan).into_iter().zip([true, false]) {
+            for (plan, is_dense) in plans(&variable, &slab, Access::Read).into_iter().zip([true, false]) {
                 chunks.start_over(1);
-                let alone = read(&plan, &layout, &open(&chunks), 1).unwrap();
-                chunks.start_over(THREADS);
-                let together = read(&plan, &layout, &open(&chunks), THREADS).unwrap();
-                assert!(together == alone);
-                assert!(!is_dense || together == expected(&plan));
+                let alone = read(&plan, None, &open(&chunks), 1).unwrap();
+                assert!(!is_dense || alone == expected(&plan));
+                let prepared = Prepared::new(plan).unwrap();
+                for kept in [None, Some(&prepared)] {
+                    chunks.start_over(THREADS);
+                    let together = read(&prepared, kept, &open(&chunks), THREADS).unwrap();
+                    assert!(together == alone && chunks.gate.have_met());
+                }
             }
         }
     }
@@ -215,22 +259,17 @@ fn threads_read_what_one_reads() {
 #[test]
 fn threads_fill_in_the_callers_memory() {
     let variable = Variable::new(&[GRID[0] * GRID[1], CHUNK_BYTES], &[1, CHUNK_BYTES], 1).unwrap();
-    struct Rows(Barrier, AtomicUsize);
-    impl Fill for Rows {
-        fn fill(&self, indices: &[isize], buffer: &mut Buffer<'_>) -> Result<Filled> {
-            if self.1.fetch_add(1, Relaxed) < THREADS {
-                self.0.wait();
-            }
-            buffer.zeroed().fill(indices[0] as u8);
-            Ok(Filled::Stored(buffer.capacity()))
-        }
-    }
-    let store = Store::filling(Rows(Barrier::new(THREADS), AtomicUsize::new(0))).unwrap();
+    let gate = Gate::new(THREADS);
+    let store = Store::filling(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
+        gate.pass(request.chunk()[0] as usize);
+        buffer.zeroed().fill(request.chunk()[0] as u8);
+        Ok(Filled::Stored(buffer.capacity()))
+    })
+    .unwrap();
     let plan = Plan::new(&variable, &slabs()[0], Access::Read).unwrap();
     let mut out = vec![0xA7; plan.selected_bytes()];
-    let layout = Layout::dense(&plan).unwrap();
-    let transfer = Transfer { variable: &variable, plan: &plan, layout: &layout, store: &store, threads: THREADS };
-    transfer.read(out.as_mut_slice().into(), &mut 0).unwrap();
+    plan.read_chunks(&store, 0..plan.num_chunks(), &mut out, Options::default().with_threads(THREADS)).unwrap();
+    assert!(gate.have_met());
     assert!(out.chunks_exact(CHUNK_BYTES).enumerate().all(|(row, bytes)| bytes.iter().all(|&byte| byte == row as u8)));
 }
 
@@ -239,22 +278,21 @@ fn threads_write_what_one_writes(open: Open) {
     let variable = &variable();
     let mut chunks = [Chunks::empty(1), Chunks::empty(THREADS)];
     for (round, slab) in slabs().iter().enumerate() {
-        let plan = &Plan::new(variable, slab, Access::Write).unwrap();
-        let data: Vec<u8> = (0..plan.selected_bytes()).map(|place| (place * 7 / 3 + round) as u8).collect();
-        for layout in &layouts(plan) {
+        let (writes, reads) = (plans(variable, slab, Access::Write), plans(variable, slab, Access::Read));
+        for (write, plan) in writes.into_iter().zip(&reads) {
+            let data: Vec<u8> = (0..write.memory_bytes()).map(|place| (place * 7 / 3 + round) as u8).collect();
             for (chunks, threads) in chunks.iter_mut().zip([1, THREADS]) {
                 chunks.start_over(threads);
-                let (store, mut done) = (&open(chunks), 0);
-                let transfer = Transfer { variable, plan, layout, store, threads };
-                transfer.write(data.as_slice().into(), &mut done).unwrap();
-                assert_eq!(done, plan.num_chunks());
+                let options = Options::default().with_threads(threads);
+                write.write_chunks(&open(chunks), 0..write.num_chunks(), &data, options).unwrap();
+                assert!(chunks.gate.have_met());
             }
             let [alone, together] = &mut chunks;
             assert!(
                 alone.bytes.iter_mut().zip(&mut together.bytes).all(|(one, other)| one.get_mut() == other.get_mut())
             );
             together.start_over(THREADS);
-            assert!(read(plan, layout, &open(together), THREADS).unwrap() == data);
+            assert!(read(plan, None, &open(together), THREADS).unwrap() == data && together.gate.have_met());
         }
     }
 }
@@ -278,15 +316,17 @@ fn threads_compress_and_decompress() {
 /// Every chunk from one on fails: that one is named, and the memory of a store that failed is used again.
 #[test]
 fn the_first_failure_in_order_is_told() {
-    let plan = Plan::new(&variable(), &slabs()[0], Access::Read).unwrap();
-    let layout = Layout::dense(&plan).unwrap();
+    let variable = variable();
+    let plan = Plan::new(&variable, &slabs()[0], Access::Read).unwrap();
     for open in [lending, filling] as [Open; 2] {
         for failing in [0, 1, GRID[1], GRID[0] * GRID[1] - 1] {
             let mut chunks = Chunks::full(THREADS);
             chunks.failing = Some(failing);
+            // Whoever comes when it is over is not waited for.
+            chunks.gate.patience = Duration::from_millis(50);
             let store = open(&chunks);
             for _ in 0..2 {
-                let error = read(&plan, &layout, &store, THREADS).unwrap_err();
+                let error = read(&plan, None, &store, THREADS).unwrap_err();
                 assert_eq!(error.status(), 100 + failing as i32);
                 assert_eq!(error.chunk().unwrap(), [(failing / GRID[1]) as isize, (failing % GRID[1]) as isize]);
             }

@@ -5,8 +5,8 @@
 #   cmake -S netcdf-c -B build -DCMAKE_PROJECT_netCDF_INCLUDE=.../nczchunk-netcdf.cmake \
 #       -DCMAKE_PREFIX_PATH=where-nczchunk-is-installed
 #
-# Or include this file in netCDF-C's own CMakeLists.txt, after its project(). Either way the rest happens once the targets
-# nczarr and netcdf are defined.
+# Or include this file in netCDF-C's own CMakeLists.txt, after its project(). Either way the rest happens once the
+# targets nczarr and netcdf are defined.
 #
 #   NCZCHUNK_LINK     shared (default): libnetcdf needs libnczchunk.so; static: libnetcdf contains it
 #   NCZCHUNK_PRELOAD  ON leaves libnetcdf as it is and adds the target nczchunk-netcdf-preload instead: a library to be
@@ -21,7 +21,7 @@ set_property(CACHE NCZCHUNK_LINK PROPERTY STRINGS shared static)
 option(NCZCHUNK_PRELOAD "Build a library to be preloaded instead of an adapted libnetcdf" OFF)
 set(NCZCHUNK_ADAPTER_DIR ${CMAKE_CURRENT_LIST_DIR})
 
-find_package(nczchunk 0.1 REQUIRED)
+find_package(nczchunk 0.2 REQUIRED)
 
 function(nczchunk_adapt_netcdf)
     if(NOT TARGET nczarr OR NOT TARGET netcdf)
@@ -41,8 +41,8 @@ function(nczchunk_adapt_netcdf)
     endforeach()
     set_property(TARGET nczarr PROPERTY SOURCES ${sources})
 
-    # The target's own properties are set, because netCDF-C's versions call target_link_libraries in different styles, which
-    # do not mix.
+    # The target's own properties are set, because netCDF-C's versions call target_link_libraries in different styles,
+    # which do not mix.
     set(library nczchunk::${NCZCHUNK_LINK})
     get_target_property(libnczarr nczarr SOURCE_DIR)
     set_property(TARGET nczarr APPEND PROPERTY

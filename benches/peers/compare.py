@@ -2,9 +2,9 @@
 
     compare.py [--quick] [--only W1,W3] --runner PROGRAM [--peer NAME=COMMAND]... [--missing NAME=REASON]... OUTPUT.json
 
-Called by scripts/bench, which builds and installs what is compared. Every program is told the same commands (README.md), so
-that only one of them works at a time. For each workload all are made to deliver it once, and what they deliver has to be the
-same; then they take turns in being timed.
+Called by scripts/bench, which builds and installs what is compared. Every program is told the same commands
+(README.md), so that only one of them works at a time. For each workload all are made to deliver it once, and what they
+deliver has to be the same; then they take turns in being timed.
 """
 
 import argparse
@@ -130,7 +130,8 @@ class Comparison:
         array, together = group[0]["array"], group[0]["together"]
         load = f"load {array['name']} {array['type']} {array['order']} {array['codec']} {array['every']} "
         load += f"{comma(array['dimlens'])} {comma(array['chunklens'])} {self.frames.resolve()}"
-        parties = [[self.runner, *self.peers]] if together else [[program] for program in (self.runner, *self.peers)]
+        everybody = [self.runner] if all(workload["alone"] for workload in group) else [self.runner, *self.peers]
+        parties = [everybody] if together else [[program] for program in everybody]
         expected = {}
         for programs in parties:
             loaded = {program.name: program.ask(load) for program in programs}
@@ -153,18 +154,20 @@ class Comparison:
 
     def subjects(self, workload, programs):
         own = [Subject(name, self.runner) for name in workload["subjects"]] if self.runner in programs else []
-        return own + [Subject(peer.name, peer) for peer in programs if peer is not self.runner]
+        peers = [] if workload["alone"] else [peer for peer in programs if peer is not self.runner]
+        return own + [Subject(peer.name, peer) for peer in peers]
 
     def describe(self, workload):
         described = {key: workload[key] for key in ("title", "access", "bytes", "calls", "together")}
         return described | {"subjects": {}}
 
     def verify(self, workload, subjects, expected):
-        """Everybody has to deliver the same bytes: those of the ideal, which has no chunks to go wrong in. After a write, what
-        counts is the array."""
+        """Everybody has to deliver the same bytes: those of the ideal, which has no chunks to go wrong in. After a
+        write, what counts is the array."""
         for subject in subjects:
             # The runner, which comes first, does it as often as each of the others will.
-            everybody = [Subject(peer.name, peer) for peer in self.peers] if subject.program is self.runner else []
+            is_first = subject.program is self.runner and not workload["alone"]
+            everybody = [Subject(peer.name, peer) for peer in self.peers] if is_first else []
             for calls in {one.calls(workload) for one in [subject, *everybody]}:
                 crc = subject.program.ask(subject.command(workload, calls, 0, 0))["crc"]
                 # Decoding alone delivers nothing.

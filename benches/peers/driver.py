@@ -187,7 +187,8 @@ class Server:
         if access == "write":
             every = ",".join(["0"] * len(self.array.dimlens)), ",".join(map(str, self.array.dimlens))
             memory = aligned(int(np.prod(self.array.dimlens)), dtype)
-            self.peer.reader(Box(*every, ",".join(["1"] * len(self.array.dimlens))), memory.reshape(self.array.dimlens))()
+            box = Box(*every, ",".join(["1"] * len(self.array.dimlens)))
+            self.peer.reader(box, memory.reshape(self.array.dimlens))()
         return {"crc": zlib.crc32(memory)}
 
 

@@ -1,8 +1,8 @@
 /*
  * What the C peers share: they read commands from standard input, one a line, and answer each with a line of JSON.
  *
- * README.md in this directory has the commands. A peer is a program that defines the functions of `struct peer` and calls
- * peer_serve with them.
+ * README.md in this directory has the commands. A peer is a program that defines the functions of `struct peer` and
+ * calls peer_serve with them.
  */
 #ifndef PEER_H
 #define PEER_H
@@ -270,8 +270,8 @@ static inline void peer_serve(const peer *p)
             run.memory = run.other = NULL;
             run.bytes = 0;
             printf("{\"ok\": true}\n");
-        } else if (sscanf(line, "%15s %*s %*s %zu %zu %lf %s %s %s %15s", access, &run.calls, &repetitions, &budget, a, b, c,
-                          layout) == 8) {
+        } else if (sscanf(line, "%15s %*s %*s %zu %zu %lf %s %s %s %15s", access, &run.calls, &repetitions, &budget, a,
+                          b, c, layout) == 8) {
             if (reason != NULL) {
                 printf("{\"skipped\": \"%s\"}\n", reason);
                 continue;

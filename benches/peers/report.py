@@ -2,7 +2,8 @@
 
     report.py RESULTS.json DIRECTORY [README.md]
 
-DIRECTORY gets performance.md and performance.svg; in the README the lines between the two comments that say so are replaced.
+DIRECTORY gets performance.md and performance.svg; in the README the lines between the two comments that say so are
+replaced.
 """
 
 import json
@@ -10,6 +11,7 @@ import math
 import pathlib
 import re
 import sys
+import textwrap
 from html import escape
 
 NAMES = {
@@ -45,8 +47,8 @@ class Workload:
         return self.subjects.get(subject, {}).get("seconds")
 
     def relative(self, subject):
-        """Time, in times of nczchunk's; None if there is none. Of programs that did not take turns, what they have in common is
-        memcpy."""
+        """Time, in times of nczchunk's; None if there is none. Of programs that did not take turns, what they have in
+        common is memcpy."""
         seconds = self.seconds(subject)
         if not seconds or not self.own:
             return None
@@ -81,7 +83,8 @@ def row(cells):
 
 
 def table(workloads, peers, threads):
-    head = ["", "", "nczchunk", "of memcpy", "of ideal"] + ["of bare loop", "2 threads"] * threads + [NAMES[peer] for peer in peers]
+    head = ["", "", "nczchunk", "of memcpy", "of ideal"] + ["of bare loop", "2 threads"] * threads
+    head += [NAMES[peer] for peer in peers]
     lines = [row(head), "|" + "---|" * 2 + "---:|" * (len(head) - 2)]
     for w in workloads:
         if w.left_out:
@@ -128,6 +131,16 @@ def machine(results):
     return f"{m['model']}, {m['cores']} cores, {caches}; {m['memory']}; {m['system']}"
 
 
+def prose(words, indent=""):
+    """The lines of a paragraph."""
+    return textwrap.wrap(words, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def item(words):
+    """The lines of an item of a list."""
+    return prose("- " + words, "  ")
+
+
 def document(workloads, results, threads):
     reads = [w for w in workloads if w.access == "read"]
     writes = [w for w in workloads if w.access == "write"]
@@ -137,30 +150,41 @@ def document(workloads, results, threads):
     worst = max(spreads, key=spreads.get) if spreads else None
     lines = ["# Performance", "", "Written by `scripts/bench`; do not edit.", ""]
     lines += [f"- {results['date']}" + (", `--quick`" if results["quick"] else "")]
-    lines += [f"- {machine(results)}", f"- {versions}", ""]
+    lines += [*item(machine(results)), *item(versions), ""]
     lines += ["![Times relative to nczchunk's](performance.svg)", "", "## How it is measured", ""]
     lines += [
-        "All programs get the same data, in memory and warm, and use one thread. Before anything is timed each has delivered",
-        "every workload once, and all of them the same bytes (the same CRC-32). Then they take turns; times are the least of",
-        "all turns. The caller's memory is in use already and begins with a cache line. What is done and how is in",
-        "[benches/peers/README.md](../benches/peers/README.md), the workloads in",
-        "[benches/transfers/workloads.rs](../benches/transfers/workloads.rs).",
+        *prose(
+            "All programs get the same data, in memory and warm, and use one thread. Before anything is timed each has "
+            "delivered every workload once, and all of them the same bytes (the same CRC-32). Then they take turns; "
+            "times are the least of all turns. The caller's memory is in use already and begins with a cache line. "
+            "What is done and how is in [benches/peers/README.md](../benches/peers/README.md), the workloads in "
+            "[benches/transfers/workloads.rs](../benches/transfers/workloads.rs)."
+        ),
         "",
         "- **nczchunk**: the time of one call.",
-        "- **of memcpy**: nczchunk's speed, as a part of the speed at which libc's memcpy copies as many bytes as are delivered.",
-        "  Above 1 it is faster. Left out below 1 MiB.",
-        "- **of ideal**: nczchunk's speed, as a part of that of the same selection from one contiguous array, without chunks; of",
-        "  compressed chunks, of decoding alone.",
+        *item(
+            "**of memcpy**: nczchunk's speed, as a part of the speed at which libc's memcpy copies as many bytes as "
+            "are delivered. Above 1 it is faster. Left out below 1 MiB."
+        ),
+        *item(
+            "**of ideal**: nczchunk's speed, as a part of that of the same selection from one contiguous array, "
+            "without chunks; of compressed chunks, of decoding alone."
+        ),
     ]
     if threads:
-        lines.append("- **of bare loop**: nczchunk's speed, as a part of that of a loop over the pieces of the same chunks that knows")
-        lines.append("  everything beforehand: what remains to the ideal is the price of chunks on this machine.")
+        lines += item(
+            "**of bare loop**: nczchunk's speed, as a part of that of a loop over the pieces of the same chunks that "
+            "knows everything beforehand: what remains to the ideal is the price of chunks on this machine."
+        )
         lines.append("- **2 threads**: how many times as fast it is with two.")
     lines += [
         "- **the others**: how many times as long as nczchunk they take.",
         "",
-        "The arrays of W8 and W17 are too large for all programs at once: there the programs were timed one after the other, and",
-        "from 1 MiB on each one's time is divided by that of memcpy in the same program before they are compared.",
+        *prose(
+            "The arrays of W8 and W17 are too large for all programs at once: there the programs were timed one after "
+            "the other, and from 1 MiB on each one's time is divided by that of memcpy in the same program before they "
+            "are compared."
+        ),
         "",
         "## Reads",
         "",
@@ -173,14 +197,20 @@ def document(workloads, results, threads):
         "## Notes",
         "",
         *skipped(workloads, results),
-        "- zarrs reads and writes boxes: with strides, its time is that of the box around the hyperslab and of a plain gather.",
+        *item(
+            "zarrs reads and writes boxes: with strides, its time is that of the box around the hyperslab and of a "
+            "plain gather."
+        ),
         "- HDF5 and zarrs have no transposed reads: W18 and W18i are a read and a transposing loop over blocks.",
-        "- W17 and W17r: TensorStore, zarr-python and zarrs make fewer calls, and find more of what they read in the cache.",
+        *item(
+            "W17 and W17r: TensorStore, zarr-python and zarrs make fewer calls, and find more of what they read in the "
+            "cache."
+        ),
     ]
     if worst:
-        lines.append(
-            f"- Noise: memcpy of the same bytes differed between the programs by {spreads[worst]:.0%} at most ({worst}), "
-            f"by {sorted(spreads.values())[len(spreads) // 2]:.0%} in the median."
+        lines += item(
+            f"Noise: memcpy of the same bytes differed between the programs by {spreads[worst]:.0%} at most "
+            f"({worst}), by {sorted(spreads.values())[len(spreads) // 2]:.0%} in the median."
         )
     lines += ["- All samples' least and median are in [performance.json](performance.json)."]
     return "\n".join(lines) + "\n"
@@ -209,10 +239,12 @@ def excerpt(workloads, results, threads):
         "",
         *lines,
         "",
-        f"{results['date'][:10]}, {results['machine']['model']}, one thread. *Of memcpy* and *of ideal*: nczchunk's speed as a part of",
-        "that of copying as many bytes, and of the same selection from one contiguous array. *Next best* and *netCDF-C*: how many",
-        "times as long they take. All workloads, all peers, versions and how it is measured:",
-        "[docs/performance.md](docs/performance.md).",
+        *prose(
+            f"{results['date'][:10]}, {results['machine']['model']}, one thread. *Of memcpy* and *of ideal*: "
+            "nczchunk's speed as a part of that of copying as many bytes, and of the same selection from one "
+            "contiguous array. *Next best* and *netCDF-C*: how many times as long they take. All workloads, all "
+            "peers, versions and how it is measured: [docs/performance.md](docs/performance.md)."
+        ),
         END,
     ]
 
@@ -253,7 +285,9 @@ def plot(workloads, results):
         f'viewBox="0 0 {width} {bottom + 44}" font-family="sans-serif">',
         f'<rect width="{width}" height="{bottom + 44}" fill="white"/>',
         text(16, 24, "Time relative to nczchunk's", size=16, weight="bold"),
-        text(width - right, 24, f"{results['date'][:10]}, {results['machine']['model']}, one thread", "end", 11, "#666"),
+        text(
+            width - right, 24, f"{results['date'][:10]}, {results['machine']['model']}, one thread", "end", 11, "#666"
+        ),
     ]
     at = 16
     for subject in subjects:
@@ -267,7 +301,9 @@ def plot(workloads, results):
     for power in range(low, high + 1):
         at = x(10**power)
         colour, thick = ("#222", 1.5) if power == 0 else ("#d8d8d8", 1)
-        out.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{bottom}" stroke="{colour}" stroke-width="{thick}"/>')
+        out.append(
+            f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{bottom}" stroke="{colour}" stroke-width="{thick}"/>'
+        )
         label = f"{10**power:,}".replace(",", " ") if power >= 0 else f"{10.0**power:g}"
         out.append(text(at, bottom + 18, label, "middle", 11, "#444"))
     out.append(text(x(1) + 5, bottom + 36, "slower than nczchunk →", "start", 11, "#666"))

@@ -1,5 +1,6 @@
-//! What chunks cost by themselves: the pieces of the same chunks, in the same order, moved by the plain loops of the ideal. There
-//! is no request to check, no chunk to ask for and nothing to find out: all of that is known before the time is taken.
+//! What chunks cost by themselves: the pieces of the same chunks, in the same order, moved by the plain loops of the
+//! ideal. There is no request to check, no chunk to ask for and nothing to find out: all of that is known before the
+//! time is taken.
 //!
 //! Between this and the ideal lies what the cut into chunks costs on the machine at hand.
 

@@ -1,7 +1,8 @@
-//! The data of the arrays: numbers that every program of `scripts/bench` can make for itself, whole and cut into chunks.
+//! The data of the arrays: numbers that every program of `scripts/bench` can make for itself, whole and cut into
+//! chunks.
 #![allow(unsafe_code)]
 
-use super::workloads::{Array, Content, Kind};
+use super::workloads::{Array, Content, Kind, Workload};
 
 /// Memory that begins with a cache line, as 64-byte stores like it.
 pub struct Aligned {
@@ -41,13 +42,14 @@ fn hash(number: usize) -> u32 {
     (number as u32).wrapping_mul(2_654_435_761)
 }
 
-/// The values of the elements from number `first` on, in this machine's byte order. The programs in other languages have the
-/// same three formulas.
+/// The values of the elements from number `first` on, in this machine's byte order. The programs in other languages
+/// have the same three formulas.
 pub fn fill(kind: Kind, first: usize, out: &mut [u8]) {
     match kind {
         Kind::F32 => fill_words(out, |i| ((hash(first + i) >> 8) as f32).to_ne_bytes()),
         Kind::F64 => fill_words(out, |i| f64::from(hash(first + i)).to_ne_bytes()),
         Kind::I16Big => fill_words(out, |i| ((hash(first + i) >> 16) as u16).to_ne_bytes()),
+        Kind::Bytes(size) => fill_words(out, |i| [(hash(first * size + i) >> 24) as u8]),
     }
 }
 
@@ -57,8 +59,8 @@ fn fill_words<const N: usize>(out: &mut [u8], value: impl Fn(usize) -> [u8; N]) 
     }
 }
 
-/// A field as models put it out, float32: smooth, with noise in the lower bits. zstd makes a quarter less of it or, of one
-/// that is rounded, a sixth.
+/// A field as models put it out, float32: smooth, with noise in the lower bits. zstd makes a quarter less of it or, of
+/// one that is rounded, a sixth.
 fn fill_field(array: &Array, rounded: bool, out: &mut [u8]) {
     let wave = |i: usize| if i & 512 == 0 { i & 511 } else { 511 - (i & 511) };
     let columns = array.dimlens[1];
@@ -100,7 +102,8 @@ pub struct Chunks {
     pub bytes: Aligned,
     /// The size of a chunk that is not compressed.
     size: usize,
-    /// Where each frame begins in the bytes and, at the end, where the last one ends; empty if chunks are not compressed.
+    /// Where each frame begins in the bytes and, at the end, where the last one ends; empty if chunks are not
+    /// compressed.
     offsets: Vec<usize>,
 }
 
@@ -120,6 +123,24 @@ impl Chunks {
         } else {
             Some(self.offsets[stored]..self.offsets[stored + 1])
         }
+    }
+
+    /// Which of the compressed chunks, counted as they lie, have elements that are selected.
+    pub fn touched_frames(&self, workload: &Workload) -> Vec<usize> {
+        let mut touched = vec![0];
+        for (d, grid) in self.grid.iter().enumerate() {
+            let (start, stride) = (workload.start[d], workload.stride[d] as usize);
+            let mut indices: Vec<usize> =
+                (0..workload.count[d]).map(|k| (start + k * stride) / workload.array.chunklens[d]).collect();
+            indices.dedup();
+            touched = touched.iter().flat_map(|number| indices.iter().map(move |i| number * grid + i)).collect();
+        }
+        touched
+    }
+
+    /// One compressed chunk.
+    pub fn frame(&self, number: usize) -> &[u8] {
+        &self.bytes[self.offsets[number]..self.offsets[number + 1]]
     }
 
     /// The compressed chunks, one after the other.

@@ -6,24 +6,25 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 
-use nczchunk::ffi::context::{
-    nczchunk_context, nczchunk_context_free, nczchunk_context_new, nczchunk_context_set_threads,
-};
+use nczchunk::ffi::codec::{nczchunk_codec_zstd, nczchunk_store_add_codec};
+use nczchunk::ffi::context::{nczchunk_context_free, nczchunk_context_new, nczchunk_context_set_threads};
 use nczchunk::ffi::layout::nczchunk_read_varm;
+use nczchunk::ffi::objects::{nczchunk_context, nczchunk_plan, nczchunk_store, nczchunk_var};
+use nczchunk::ffi::plan::{NCZCHUNK_ALL, NCZCHUNK_READ, nczchunk_plan_free, nczchunk_plan_new, nczchunk_plan_read};
 use nczchunk::ffi::read::nczchunk_read_vars;
 use nczchunk::ffi::store::{
-    nczchunk_lending_callbacks, nczchunk_store, nczchunk_store_free, nczchunk_store_lending, nczchunk_store_wrap_zstd,
+    nczchunk_filling_callbacks, nczchunk_lending_callbacks, nczchunk_loan, nczchunk_request, nczchunk_store_filling,
+    nczchunk_store_free, nczchunk_store_lending,
 };
 use nczchunk::ffi::var::{
-    NCZCHUNK_ENDIAN_BIG, nczchunk_var, nczchunk_var_free, nczchunk_var_new, nczchunk_var_set_endian,
-    nczchunk_var_set_fill_value,
+    NCZCHUNK_ENDIAN_BIG, nczchunk_var_free, nczchunk_var_new, nczchunk_var_set_endian, nczchunk_var_set_fill_value,
 };
 use nczchunk::ffi::write::nczchunk_write_vars;
 
 use super::data::Chunks;
-use super::workloads::{Array, Content, FILL_VALUE, Kind, Workload};
+use super::workloads::{Content, FILL_VALUE, Kind, Workload};
 
-/// An array as the library knows it: a variable, and a store that lends the chunks.
+/// An array as the library knows it: a variable, and a store that lends the chunks or fills them in.
 pub struct Engine<'c> {
     var: *mut nczchunk_var,
     store: *mut nczchunk_store,
@@ -33,7 +34,8 @@ pub struct Engine<'c> {
 
 impl<'c> Engine<'c> {
     /// The chunks stay where they are, and are read and written there.
-    pub fn new(array: &Array, chunks: &'c mut Chunks, threads: usize) -> Self {
+    pub fn new(workload: &Workload, chunks: &'c mut Chunks, threads: usize) -> Self {
+        let array = workload.array;
         let (mut var, mut store, mut context) = (null_mut(), null_mut(), null_mut());
         let rank = array.dimlens.len();
         let (dimlens, chunklens) = (array.dimlens.as_ptr(), array.chunklens.as_ptr());
@@ -41,24 +43,40 @@ impl<'c> Engine<'c> {
         check(unsafe { nczchunk_var_new(rank, dimlens, chunklens, array.kind.size(), &mut var, null_mut()) });
         if array.kind == Kind::I16Big {
             // SAFETY: var was made.
-            check(unsafe { nczchunk_var_set_endian(var, NCZCHUNK_ENDIAN_BIG) });
+            check(unsafe { nczchunk_var_set_endian(var, NCZCHUNK_ENDIAN_BIG, null_mut()) });
         }
         if array.kind == Kind::F32 {
             // SAFETY: var was made, and its elements have this type.
-            check(unsafe { nczchunk_var_set_fill_value(var, (&FILL_VALUE as *const f32).cast()) });
+            check(unsafe { nczchunk_var_set_fill_value(var, (&FILL_VALUE as *const f32).cast(), null_mut()) });
         }
-        // SAFETY: a structure of zeros is one without callbacks.
-        let mut callbacks: nczchunk_lending_callbacks = unsafe { MaybeUninit::zeroed().assume_init() };
-        callbacks.struct_size = size_of::<nczchunk_lending_callbacks>();
-        callbacks.user = std::ptr::from_mut(chunks).cast();
-        callbacks.lend = Some(lend);
-        callbacks.lend_to_write = Some(lend_to_write);
-        callbacks.concurrent = 1;
-        // SAFETY: the callbacks are what they say, and the chunks outlive the store.
-        check(unsafe { nczchunk_store_lending(&callbacks, &mut store) });
+        let user = std::ptr::from_mut(chunks).cast();
+        if workload.filling {
+            // SAFETY: a structure of zeros is one without callbacks.
+            let mut callbacks: nczchunk_filling_callbacks = unsafe { MaybeUninit::zeroed().assume_init() };
+            callbacks.struct_size = size_of::<nczchunk_filling_callbacks>();
+            callbacks.user = user;
+            callbacks.fill = Some(fill);
+            callbacks.concurrent = 1;
+            // SAFETY: the callbacks are what they say, and the chunks outlive the store.
+            check(unsafe { nczchunk_store_filling(&callbacks, &mut store, null_mut()) });
+        } else {
+            // SAFETY: as above.
+            let mut callbacks: nczchunk_lending_callbacks = unsafe { MaybeUninit::zeroed().assume_init() };
+            callbacks.struct_size = size_of::<nczchunk_lending_callbacks>();
+            callbacks.user = user;
+            callbacks.lend = Some(lend);
+            callbacks.lend_to_write = Some(lend_to_write);
+            callbacks.concurrent = 1;
+            // SAFETY: as above.
+            check(unsafe { nczchunk_store_lending(&callbacks, &mut store, null_mut()) });
+        }
         if matches!(array.content, Content::Compressed { .. }) {
-            // SAFETY: the store was made.
-            check(unsafe { nczchunk_store_wrap_zstd(store, null()) });
+            let mut codec = null_mut();
+            // SAFETY: codec has room for one, and the store, which takes it over, was made.
+            unsafe {
+                check(nczchunk_codec_zstd(null(), &mut codec, null_mut()));
+                check(nczchunk_store_add_codec(store, codec, null_mut()));
+            }
         }
         // SAFETY: context has room for one.
         check(unsafe { nczchunk_context_new(&mut context) });
@@ -71,6 +89,15 @@ impl<'c> Engine<'c> {
     #[inline]
     pub fn read(&self, workload: &Workload, out: &mut [u8]) {
         self.read_at(workload.start, workload.count, workload.stride, out);
+    }
+
+    /// Makes a plan of the workload, to be executed again and again.
+    pub fn keep(self, workload: &Workload) -> Kept<'c> {
+        let (start, count, stride) = (workload.start.as_ptr(), workload.count.as_ptr(), workload.stride.as_ptr());
+        let mut plan = null_mut();
+        // SAFETY: the lists have an entry per dimension.
+        check(unsafe { nczchunk_plan_new(self.var, start, count, stride, NCZCHUNK_READ, &mut plan, self.context) });
+        Kept { engine: self, plan }
     }
 
     /// Reads the workload's hyperslab into memory where neighbours along each dimension are so many elements apart.
@@ -129,45 +156,76 @@ impl Drop for Engine<'_> {
     }
 }
 
+/// An array, and the plan of one read of it.
+pub struct Kept<'c> {
+    engine: Engine<'c>,
+    plan: *mut nczchunk_plan,
+}
+
+impl Kept<'_> {
+    /// Executes the plan.
+    #[inline]
+    pub fn read(&self, out: &mut [u8]) {
+        type Read = unsafe extern "C" fn(
+            *const nczchunk_plan,
+            *const nczchunk_store,
+            usize,
+            usize,
+            *mut c_void,
+            *mut nczchunk_context,
+        ) -> c_int;
+        let read: Read = black_box(nczchunk_plan_read);
+        let (store, context) = (self.engine.store, self.engine.context);
+        // SAFETY: out has room for what the plan selects.
+        check(unsafe { read(self.plan, store, 0, NCZCHUNK_ALL, out.as_mut_ptr().cast(), context) });
+    }
+}
+
+impl Drop for Kept<'_> {
+    fn drop(&mut self) {
+        // SAFETY: it is freed once.
+        unsafe { nczchunk_plan_free(self.plan) };
+    }
+}
+
 fn check(status: c_int) {
     assert_eq!(status, 0, "status of a call");
 }
 
 /// Lends a chunk where it is.
-unsafe extern "C" fn lend(
-    user: *mut c_void,
-    rank: usize,
-    indices: *const isize,
-    data: *mut *const c_void,
-    nbytes: *mut usize,
-) -> c_int {
-    // SAFETY: the library passes what it was given, rank indices, and places for the answer.
-    let (chunks, indices) = unsafe { (&*user.cast::<Chunks>(), std::slice::from_raw_parts(indices, rank)) };
-    let Some(place) = chunks.place(indices) else { return nczchunk::status::EEMPTY };
+unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
+    // SAFETY: the library passes what it was given, and a loan with rank indices.
+    let (chunks, loan) = unsafe { (&*user.cast::<Chunks>(), &mut *loan) };
     // SAFETY: as above.
-    unsafe {
-        *data = chunks.bytes[place.clone()].as_ptr().cast();
-        *nbytes = place.len();
-    }
+    let indices = unsafe { std::slice::from_raw_parts(loan.chunk_indices, loan.rank) };
+    let Some(place) = chunks.place(indices) else { return nczchunk::status::EEMPTY };
+    loan.data = chunks.bytes[place.clone()].as_ptr().cast_mut().cast();
+    loan.nbytes = place.len();
     0
 }
 
 /// Lends a chunk to be changed where it is.
-unsafe extern "C" fn lend_to_write(
-    user: *mut c_void,
-    rank: usize,
-    indices: *const isize,
-    _covered: c_int,
-    data: *mut *mut c_void,
-    nbytes: *mut usize,
-) -> c_int {
+unsafe extern "C" fn lend_to_write(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
     // SAFETY: as for lend. Nothing else uses the chunks while the library does.
-    let (chunks, indices) = unsafe { (&mut *user.cast::<Chunks>(), std::slice::from_raw_parts(indices, rank)) };
-    let Some(place) = chunks.place(indices) else { return nczchunk::status::EEMPTY };
+    let (chunks, loan) = unsafe { (&mut *user.cast::<Chunks>(), &mut *loan) };
     // SAFETY: as above.
+    let indices = unsafe { std::slice::from_raw_parts(loan.chunk_indices, loan.rank) };
+    let Some(place) = chunks.place(indices) else { return nczchunk::status::EEMPTY };
+    loan.nbytes = place.len();
+    loan.data = chunks.bytes[place].as_mut_ptr().cast();
+    0
+}
+
+/// Copies a chunk.
+unsafe extern "C" fn fill(user: *mut c_void, request: *mut nczchunk_request) -> c_int {
+    // SAFETY: as for lend; the buffer has room for size bytes.
     unsafe {
-        *nbytes = place.len();
-        *data = chunks.bytes[place].as_mut_ptr().cast();
+        let (chunks, request) = (&*user.cast::<Chunks>(), &mut *request);
+        let indices = std::slice::from_raw_parts(request.chunk_indices, request.rank);
+        let Some(place) = chunks.place(indices) else { return nczchunk::status::EEMPTY };
+        let bytes = &chunks.bytes[place];
+        request.nbytes = bytes.len();
+        request.buffer.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len().min(request.size));
     }
     0
 }

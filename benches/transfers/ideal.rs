@@ -1,7 +1,7 @@
 //! The yardstick: the same selection, gathered from one contiguous array that needs no chunks and no plan.
 //!
-//! The loops are the plain ones anybody would write, compiled for the processor at hand. Where the output is too large for the
-//! cache it is written past it, as libc's memcpy does with such outputs.
+//! The loops are the plain ones anybody would write, compiled for the processor at hand. Where the output is too large
+//! for the cache it is written past it, as libc's memcpy does with such outputs.
 #![allow(unsafe_code)]
 
 use super::workloads::{Access, FILL_VALUE, Kind, Workload};
@@ -49,15 +49,16 @@ impl Moves {
             return gather(self.kind, row, from, step);
         }
         let mut piece = [0_u8; PIECE];
-        for (i, to) in row.chunks_mut(PIECE).enumerate() {
-            gather(self.kind, &mut piece[..to.len()], &from[i * (PIECE / size) * step..], step);
+        let elements = PIECE / size;
+        for (i, to) in row.chunks_mut(elements * size).enumerate() {
+            gather(self.kind, &mut piece[..to.len()], &from[i * elements * step..], step);
             copy_past_cache(to, &piece[..to.len()], false);
         }
     }
 }
 
-/// A selection of a contiguous array: where it begins, its rows, and the axes that lead from row to row, outermost first. Axes
-/// of one element are gone, and those that continue each other are one.
+/// A selection of a contiguous array: where it begins, its rows, and the axes that lead from row to row, outermost
+/// first. Axes of one element are gone, and those that continue each other are one.
 pub struct Selection {
     moves: Moves,
     first: usize,
@@ -169,6 +170,12 @@ fn gather(kind: Kind, row: &mut [u8], from: &[u8], step: usize) {
         Kind::F32 => gather_words(row, from, step, |word: [u8; 4]| word),
         Kind::F64 => gather_words(row, from, step, |word: [u8; 8]| word),
         Kind::I16Big => gather_words(row, from, step, |word| u16::from_be_bytes(word).to_ne_bytes()),
+        Kind::Bytes(3) => gather_words(row, from, step, |word: [u8; 3]| word),
+        Kind::Bytes(6) => gather_words(row, from, step, |word: [u8; 6]| word),
+        Kind::Bytes(12) => gather_words(row, from, step, |word: [u8; 12]| word),
+        Kind::Bytes(20) => gather_words(row, from, step, |word: [u8; 20]| word),
+        Kind::Bytes(24) => gather_words(row, from, step, |word: [u8; 24]| word),
+        Kind::Bytes(size) => unreachable!("no workload has elements of {size} bytes"),
     }
 }
 
@@ -227,12 +234,12 @@ fn scatter(kind: Kind, to: &mut [u8], row: &[u8], step: usize) {
     match kind {
         Kind::F32 => words::<4>(to, row, step),
         Kind::F64 => words::<8>(to, row, step),
-        Kind::I16Big => unreachable!("no workload writes swapped elements"),
+        Kind::I16Big | Kind::Bytes(_) => unreachable!("no workload writes such elements"),
     }
 }
 
-/// Copies a row past the cache: whole cache lines, and what comes before and after them as usual. Two-byte words are swapped
-/// on the way if `swap` says so.
+/// Copies a row past the cache: whole cache lines, and what comes before and after them as usual. Two-byte words are
+/// swapped on the way if `swap` says so.
 fn copy_past_cache(to: &mut [u8], from: &[u8], swap: bool) {
     assert_eq!(to.len(), from.len());
     let head = to.as_ptr().align_offset(64).min(to.len());
@@ -296,22 +303,26 @@ unsafe fn copy_lines<const SWAP: bool>(to: &mut [u8], from: &[u8]) {
     _mm_sfence();
 }
 
-/// Decodes every frame into one scratch buffer, which is what reading compressed chunks cannot do without.
+/// Decodes the frames of a workload as a whole into one scratch buffer, which is what reading compressed chunks cannot
+/// do without, unless it stops early.
 pub struct Decoder {
     context: *mut zstd_sys::ZSTD_DCtx,
     scratch: Vec<u8>,
+    touched: Vec<usize>,
 }
 
 impl Decoder {
-    pub fn new(chunk_bytes: usize) -> Self {
+    pub fn new(workload: &Workload, chunks: &super::data::Chunks) -> Self {
         // SAFETY: takes nothing.
         let context = unsafe { zstd_sys::ZSTD_createDCtx() };
         assert!(!context.is_null());
-        Decoder { context, scratch: vec![0xA5; chunk_bytes] }
+        let touched = chunks.touched_frames(workload);
+        Decoder { context, scratch: vec![0xA5; workload.array.chunk_bytes()], touched }
     }
 
     pub fn run(&mut self, chunks: &super::data::Chunks) {
-        for frame in chunks.frames() {
+        for &number in &self.touched {
+            let frame = chunks.frame(number);
             let (to, size) = (self.scratch.as_mut_ptr().cast(), self.scratch.len());
             let (from, len) = (frame.as_ptr().cast(), frame.len());
             // SAFETY: the context was made, and both buffers are given with their lengths.

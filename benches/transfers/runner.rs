@@ -33,7 +33,7 @@ pub fn list() -> Value {
         json!({
             "name": workload.name, "title": workload.title, "array": describe(workload.array),
             "start": workload.start, "count": workload.count, "stride": workload.stride,
-            "layout": if workload.transposed { "transposed" } else { "dense" },
+            "layout": if workload.transposed { "transposed" } else { "dense" }, "alone": workload.alone,
             "access": access, "calls": calls, "bytes": workload.bytes(),
             "subjects": subjects.map(|(name, _)| name).collect::<Vec<_>>(),
         })
@@ -55,7 +55,8 @@ fn describe(array: &Array) -> Value {
     })
 }
 
-/// Writes the frames of every compressed array, by the names that Zarr v3 gives chunks, so that all decode the same ones.
+/// Writes the frames of every compressed array, by the names that Zarr v3 gives chunks, so that all decode the same
+/// ones.
 pub fn frames(place: &Path) -> Outcome<()> {
     let mut done = Vec::new();
     for array in workloads().map(|workload| workload.array) {

@@ -1,21 +1,25 @@
-//! A plain transpose, in blocks: of the lines that a block begins with, all elements are used while they are in the cache.
+//! A plain transpose, in blocks: of the lines that a block begins with, all elements are used while they are in the
+//! cache.
 #![allow(unsafe_code)]
 
 use super::workloads::Kind;
 
-/// Elements along a block's edge. Shorter ones write memory in pieces too short for it, longer ones need more pages at a time.
+/// Elements along a block's edge. Shorter ones write memory in pieces too short for it, longer ones need more pages at
+/// a time.
 const BLOCK: usize = 64;
 
 /// Elements along the edge of what compilers transpose in registers.
 const TILE: usize = 8;
 
-/// Rows and columns, in whole blocks, of which element (i, j) becomes element (j, i) of memory. Rows are `step` bytes apart in
-/// the source and `out_step` in memory, which is large, begins with a cache line and is written past the cache.
+/// Rows and columns, in whole blocks, of which element (i, j) becomes element (j, i) of memory. Rows are `step` bytes
+/// apart in the source and `out_step` in memory, which is large, begins with a cache line and is written past the
+/// cache.
 pub fn transpose(kind: Kind, shape: [usize; 2], from: &[u8], step: usize, out: &mut [u8], out_step: usize) {
     match kind {
         Kind::F32 => words(shape, from, step, out, out_step, |word: [u8; 4]| word),
         Kind::F64 => words(shape, from, step, out, out_step, |word: [u8; 8]| word),
         Kind::I16Big => words(shape, from, step, out, out_step, |word| u16::from_be_bytes(word).to_ne_bytes()),
+        Kind::Bytes(_) => unreachable!("no workload transposes such elements"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is measured: one table of arrays and hyperslabs, for criterion's benches and for `scripts/bench`.
 //!
-//! Every workload has a name, W1 to W18, by which the documents refer to it. Beside the library each is done by libc's
+//! Every workload has a name, W1 to W20, by which the documents refer to it. Beside the library each is done by libc's
 //! memcpy, as many bytes as the workload delivers, and by `ideal`, which needs no chunks: the same selection of one
 //! contiguous array, by plain loops. Reads are also done by the `bare` loop over the same chunks.
 
@@ -13,6 +13,8 @@ pub enum Kind {
     F64,
     /// int16, big-endian: every value is swapped on the way.
     I16Big,
+    /// So many bytes that mean nothing: 3, 6, 12, 20 or 24.
+    Bytes(usize),
 }
 
 impl Kind {
@@ -22,6 +24,7 @@ impl Kind {
             Kind::F32 => 4,
             Kind::F64 => 8,
             Kind::I16Big => 2,
+            Kind::Bytes(size) => size,
         }
     }
 
@@ -36,6 +39,7 @@ impl Kind {
             Kind::F32 => ("float32", "little"),
             Kind::F64 => ("float64", "little"),
             Kind::I16Big => ("int16", "big"),
+            Kind::Bytes(_) => ("bytes", "little"),
         }
     }
 }
@@ -97,8 +101,14 @@ pub struct Workload {
     pub access: Access,
     /// In the caller's memory the first dimension is contiguous and the last one the slowest, not the other way round.
     pub transposed: bool,
-    /// Measured with two threads too.
-    pub threaded: bool,
+    /// Measured with so many threads allowed too.
+    pub threads: usize,
+    /// Read by a plan that is kept; beside it, by one call as all others are.
+    pub kept: bool,
+    /// The store fills in chunks. Otherwise it lends them.
+    pub filling: bool,
+    /// Of no interest to other programs: of the library's own calls or options, or of elements that they do not have.
+    pub alone: bool,
 }
 
 impl Workload {
@@ -140,6 +150,10 @@ const fn plane(name: &'static str, kind: Kind, content: Content) -> Array {
     Array { content, ..array(name, kind, &[4096, 4096], &[512, 512]) }
 }
 
+const fn bytes(name: &'static str, size: usize) -> Array {
+    array(name, Kind::Bytes(size), &[2048, 2048], &[512, 512])
+}
+
 static PLANE: Array = array("plane", Kind::F32, &[4096, 4096], &[512, 512]);
 static CUBE: Array = array("cube", Kind::F32, &[365, 720, 1440], &[73, 90, 180]);
 static TILES: Array = array("tiles", Kind::F32, &[4096, 4096], &[16, 16]);
@@ -152,6 +166,12 @@ static DOUBLE: Array = plane("double", Kind::F64, Content::EveryNth(1));
 static ZSTD: Array = plane("zstd", Kind::F32, Content::Compressed { rounded: false });
 static ZSTD_ROUNDED: Array = plane("zstd-rounded", Kind::F32, Content::Compressed { rounded: true });
 static ABSENT: Array = plane("absent", Kind::F32, Content::Nothing);
+static SMALL: Array = array("small", Kind::F32, &[640, 640], &[64, 64]);
+static BYTES_3: Array = bytes("bytes-3", 3);
+static BYTES_6: Array = bytes("bytes-6", 6);
+static BYTES_12: Array = bytes("bytes-12", 12);
+static BYTES_20: Array = bytes("bytes-20", 20);
+static BYTES_24: Array = bytes("bytes-24", 24);
 
 const fn read(
     name: &'static str,
@@ -161,11 +181,40 @@ const fn read(
     count: &'static [usize],
     stride: &'static [isize],
 ) -> Workload {
-    Workload { name, title, array, start, count, stride, access: Access::Read, transposed: false, threaded: false }
+    Workload {
+        name,
+        title,
+        array,
+        start,
+        count,
+        stride,
+        access: Access::Read,
+        transposed: false,
+        threads: 1,
+        kept: false,
+        filling: false,
+        alone: false,
+    }
 }
 
 const fn threaded(workload: Workload) -> Workload {
-    Workload { threaded: true, ..workload }
+    Workload { threads: 2, ..workload }
+}
+
+const fn kept(workload: Workload) -> Workload {
+    Workload { kept: true, alone: true, ..workload }
+}
+
+const fn eight_threads(workload: Workload) -> Workload {
+    Workload { threads: 8, alone: true, ..workload }
+}
+
+const fn filling(workload: Workload) -> Workload {
+    Workload { filling: true, alone: true, ..workload }
+}
+
+const fn alone(workload: Workload) -> Workload {
+    Workload { alone: true, ..workload }
 }
 
 const fn transposed(workload: Workload) -> Workload {
@@ -190,13 +239,30 @@ pub static READS: &[Workload] = &[
     read("W5", "stride (7,1)", &PLANE, &[0, 0], &[586, 4096], &[7, 1]),
     read("W6", "one column", &PLANE, &[0, 1234], &[4096, 1], &[1, 1]),
     read("W7", "one row", &PLANE, &[1234, 0], &[1, 4096], &[1, 1]),
+    kept(read("W7k", "one row, again", &PLANE, &[1234, 0], &[1, 4096], &[1, 1])),
     transposed(read("W18", "all, transposed", &PLANE, &[0, 0], &[4096, 4096], &[1, 1])),
+    eight_threads(read("W20a", "8 bytes of two chunks", &PLANE, &[1234, 511], &[1, 2], &[1, 1])),
+    eight_threads(filling(read("W20af", "8 bytes of two chunks, filled in", &PLANE, &[1234, 511], &[1, 2], &[1, 1]))),
+    eight_threads(read("W20b", "2 KB of eight chunks", &PLANE, &[1234, 0], &[1, 512], &[1, 8])),
+    eight_threads(filling(read("W20bf", "2 KB of eight chunks, filled in", &PLANE, &[1234, 0], &[1, 512], &[1, 8]))),
     read("W8a", "time series of a point", &CUBE, &[0, 333, 777], &[365, 1, 1], &[1, 1, 1]),
+    kept(read("W8ak", "time series of a point, again", &CUBE, &[0, 333, 777], &[365, 1, 1], &[1, 1, 1])),
     read("W8b", "one map", &CUBE, &[100, 0, 0], &[1, 720, 1440], &[1, 1, 1]),
     threaded(read("W8c", "all, 1.5 GB", &CUBE, &[0, 0, 0], &[365, 720, 1440], &[1, 1, 1])),
     read("W8d", "stride (3,2,2)", &CUBE, &[10, 20, 30], &[113, 340, 685], &[3, 2, 2]),
-    elements(1_000_000, read("W17", "single elements of one chunk, one call each", &CUBE, &[146, 180, 360], &[73, 90, 180], &[1, 1, 1])),
-    elements(1_000_000, read("W17r", "single elements of all 1.5 GB, one call each", &CUBE, &[0, 0, 0], &[365, 720, 1440], &[1, 1, 1])),
+    elements(
+        1_000_000,
+        read("W17", "single elements of one chunk, one call each", &CUBE, &[146, 180, 360], &[73, 90, 180], &[1, 1, 1]),
+    ),
+    elements(
+        1_000_000,
+        read("W17r", "single elements of all 1.5 GB, one call each", &CUBE, &[0, 0, 0], &[365, 720, 1440], &[1, 1, 1]),
+    ),
+    kept(read("W17k", "a single element, again", &CUBE, &[150, 200, 400], &[1, 1, 1], &[1, 1, 1])),
+    elements(
+        1_000_000,
+        alone(read("W17c", "single elements of a chunk of 16 KiB, a call each", &SMALL, &[64, 64], &[64, 64], &[1, 1])),
+    ),
     threaded(read("W9", "tiny chunks: all", &TILES, &[0, 0], &[4096, 4096], &[1, 1])),
     read("W9s", "tiny chunks: stride (2,2)", &TILES, &[0, 0], &[2048, 2048], &[2, 2]),
     read("W10", "stride 1000", &LINE, &[0], &[100_000], &[1000]),
@@ -210,8 +276,19 @@ pub static READS: &[Workload] = &[
     read("W14s", "float64: stride (2,2)", &DOUBLE, &[0, 0], &[2048, 2048], &[2, 2]),
     threaded(read("W15", "zstd: all", &ZSTD, &[0, 0], &[4096, 4096], &[1, 1])),
     read("W15s", "zstd: stride (2,2)", &ZSTD, &[0, 0], &[2048, 2048], &[2, 2]),
+    alone(read("W15m", "zstd: the first fifth of each chunk of a row", &ZSTD, &[0, 0], &[102, 4096], &[1, 1])),
     read("W15r", "zstd, rounded: all", &ZSTD_ROUNDED, &[0, 0], &[4096, 4096], &[1, 1]),
     read("W16", "all chunks absent", &ABSENT, &[0, 0], &[4096, 4096], &[1, 1]),
+    alone(read("W19-3", "elements of 3 bytes: all", &BYTES_3, &[0, 0], &[2048, 2048], &[1, 1])),
+    alone(read("W19s-3", "elements of 3 bytes: stride (1,2)", &BYTES_3, &[0, 0], &[2048, 1024], &[1, 2])),
+    alone(read("W19-6", "elements of 6 bytes: all", &BYTES_6, &[0, 0], &[2048, 2048], &[1, 1])),
+    alone(read("W19s-6", "elements of 6 bytes: stride (1,2)", &BYTES_6, &[0, 0], &[2048, 1024], &[1, 2])),
+    alone(read("W19-12", "elements of 12 bytes: all", &BYTES_12, &[0, 0], &[2048, 2048], &[1, 1])),
+    alone(read("W19s-12", "elements of 12 bytes: stride (1,2)", &BYTES_12, &[0, 0], &[2048, 1024], &[1, 2])),
+    alone(read("W19-20", "elements of 20 bytes: all", &BYTES_20, &[0, 0], &[2048, 2048], &[1, 1])),
+    alone(read("W19s-20", "elements of 20 bytes: stride (1,2)", &BYTES_20, &[0, 0], &[2048, 1024], &[1, 2])),
+    alone(read("W19-24", "elements of 24 bytes: all", &BYTES_24, &[0, 0], &[2048, 2048], &[1, 1])),
+    alone(read("W19s-24", "elements of 24 bytes: stride (1,2)", &BYTES_24, &[0, 0], &[2048, 1024], &[1, 2])),
 ];
 
 /// Writes; the names are those of the reads of the same hyperslabs.

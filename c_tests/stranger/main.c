@@ -4,13 +4,13 @@
 #include <string.h>
 
 /* Eight ints in chunks of four; each chunk holds its elements' positions. */
-static int fill(void *user, size_t rank, const ptrdiff_t *chunk_indices, void *buffer, size_t size, size_t *nbytes)
+static int fill(void *user, nczchunk_request *request)
 {
-    const int first = 4 * (int)chunk_indices[0];
+    const int first = 4 * (int)request->chunk_indices[0];
     const int chunk[4] = {first, first + 1, first + 2, first + 3};
-    (void)user, (void)rank;
-    memcpy(buffer, chunk, size);
-    *nbytes = sizeof chunk;
+    (void)user;
+    memcpy(request->buffer, chunk, request->size);
+    request->nbytes = sizeof chunk;
     return NCZCHUNK_NOERR;
 }
 
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
     nczchunk_store *store = NULL;
 
     int status = nczchunk_var_new(1, dimlens, chunklens, sizeof(int), &var, NULL);
-    if (!status) status = nczchunk_store_filling(&callbacks, &store);
+    if (!status) status = nczchunk_store_filling(&callbacks, &store, NULL);
     if (!status) status = nczchunk_read_vars(var, store, start, count, stride, data, NULL);
     nczchunk_store_free(store);
     nczchunk_var_free(var);

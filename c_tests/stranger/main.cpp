@@ -11,11 +11,11 @@ namespace {
 // Eight ints in chunks of four.
 using Chunks = std::vector<std::vector<int>>;
 
-int lend(void *user, size_t, const ptrdiff_t *chunk_indices, const void **data, size_t *nbytes)
+int lend(void *user, nczchunk_loan *loan)
 {
-    const auto &chunk = (*static_cast<Chunks *>(user))[static_cast<size_t>(chunk_indices[0])];
-    *data = chunk.data();
-    *nbytes = chunk.size() * sizeof(int);
+    auto &chunk = (*static_cast<Chunks *>(user))[static_cast<size_t>(loan->chunk_indices[0])];
+    loan->data = chunk.data();
+    loan->nbytes = chunk.size() * sizeof(int);
     return NCZCHUNK_NOERR;
 }
 
@@ -38,12 +38,11 @@ int main(int argc, char **argv)
     int status = nczchunk_var_new(1, dimlens, chunklens, sizeof(int), &new_var, nullptr);
     const Var var(new_var, nczchunk_var_free);
 
-    nczchunk_lending_callbacks callbacks = {};
-    callbacks.struct_size = sizeof callbacks;
+    nczchunk_lending_callbacks callbacks = NCZCHUNK_LENDING_CALLBACKS_INIT;
     callbacks.user = &chunks;
     callbacks.lend = lend;
     nczchunk_store *new_store = nullptr;
-    if (!status) status = nczchunk_store_lending(&callbacks, &new_store);
+    if (!status) status = nczchunk_store_lending(&callbacks, &new_store, nullptr);
     const Store store(new_store, nczchunk_store_free);
 
     std::vector<int> data(3);

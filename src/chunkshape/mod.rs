@@ -4,23 +4,9 @@
 //! both answer one chunk length per dimension. [`netcdf`] keeps the proportions of the variable; [`rechunkit`] keeps to
 //! lengths with many divisors, which makes a later change of chunk shape cheap.
 
+mod arguments;
 mod netcdf;
 mod rechunkit;
 
 pub use netcdf::{NETCDF_TARGET_BYTES, netcdf};
 pub use rechunkit::{RECHUNKIT_TARGET_BYTES, rechunkit};
-
-use crate::dims::check_rank;
-use crate::error::{ErrorKind, Result};
-
-/// What both rules ask of their arguments.
-fn check(dimlens: &[usize], typesize: usize, chunklens: &[usize]) -> Result<()> {
-    check_rank(dimlens.len())?;
-    if typesize == 0 {
-        return Err(ErrorKind::Argument("the element size is 0").into());
-    }
-    if chunklens.len() != dimlens.len() {
-        return Err(ErrorKind::Argument("there is not one chunk length per dimension").into());
-    }
-    Ok(())
-}

@@ -1,4 +1,4 @@
-use super::check;
+use super::arguments::check;
 use crate::error::{ErrorKind, Result};
 
 /// The size netCDF-C aims at when it is built with its defaults: 16 MiB. It is netCDF-C's `DEFAULT_CHUNK_SIZE`.
@@ -41,7 +41,7 @@ const MAX_CHUNK_BYTES: u64 = u32::MAX as u64;
 /// let mut chunklens = [0; 3];
 /// netcdf(&[365, 721, 1440], 4, NETCDF_TARGET_BYTES, &mut chunklens)?;
 /// assert_eq!(chunklens, [73, 145, 288]);
-/// # Ok::<(), nczchunk::error::Error>(())
+/// # Ok::<(), nczchunk::Error>(())
 /// ```
 pub fn netcdf(dimlens: &[usize], typesize: usize, target_bytes: usize, chunklens: &mut [usize]) -> Result<()> {
     check(dimlens, typesize, chunklens)?;

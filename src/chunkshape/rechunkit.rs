@@ -1,4 +1,4 @@
-use super::check;
+use super::arguments::check;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The size rechunkit aims at unless told otherwise: 2 MiB.
@@ -32,7 +32,7 @@ const COMPOSITES: [usize; 41] = [
 /// let mut chunklens = [0; 3];
 /// rechunkit(&[365, 721, 1440], 4, RECHUNKIT_TARGET_BYTES, &mut chunklens)?;
 /// assert_eq!(chunklens, [60, 60, 120]);
-/// # Ok::<(), nczchunk::error::Error>(())
+/// # Ok::<(), nczchunk::Error>(())
 /// ```
 pub fn rechunkit(dimlens: &[usize], typesize: usize, target_bytes: usize, chunklens: &mut [usize]) -> Result<()> {
     check(dimlens, typesize, chunklens)?;

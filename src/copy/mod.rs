@@ -1,123 +1,90 @@
-//! Moving an n-dimensional box of elements between two strided layouts.
+//! Copies n-dimensional boxes of elements between two strided layouts.
 //!
-//! A [`StridedCopy`] is prepared once and run for any number of boxes of the same shape. Preparing drops axes of length 1
-//! and merges axes that are contiguous on both sides, so that what remains is `unit` bytes moved as one and the few axes
-//! along which units are strided; running checks the box against both buffers and hands the rows to one kernel. A whole
-//! chunk, a row and a scattered element are the same thing with ever shorter units.
+//! A [`StridedCopy`] is prepared once and run for any number of boxes of the same shape. Preparation ignores axes of
+//! length 1 and merges axes that are contiguous on both sides. A run checks that the box lies within both buffers and
+//! passes it, two axes at a time, to the kernel that was chosen for its shape.
 //!
-//! Filling is a copy from one element with strides of 0.
+//! What remains of a box is *units*, runs of bytes that are contiguous on both sides, and the axes from unit to unit.
+//! For example, a box of 2 x 3 x 4 elements of 4 bytes, copied from a chunk of 8 x 3 x 6 elements to memory without
+//! gaps, is
+//!
+//! ```text
+//!                      count   source   destination
+//! before:  innermost       4        4             4    in one run on both sides: merged into a unit of 16 bytes
+//!                          3       24            16    becomes the row: 3 units
+//!          outermost       2       72            48    = 3 times the axis before on both sides: merged into a row of 6
+//!
+//! after:   unit of 16 bytes, one axis { count: 6, source: 24, destination: 16 }
+//! ```
+//!
+//! So a whole chunk, a row, and a scattered element differ only in the length of the unit. To fill a box, copy from a
+//! single element: all distances in the source are 0.
+//!
+//! The imports within this folder lead one way: `mod` -> `kernel` (chooses) -> `x86` -> `portable` (kernels) -> `rows`.
 #![allow(unsafe_code)]
+#![allow(clippy::manual_is_multiple_of, reason = "`is_multiple_of` needs Rust 1.87, and this folder does not")]
 
-mod copier;
+mod extent;
 mod kernel;
+mod portable;
 mod region;
+mod rows;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use smallvec::SmallVec;
 
-use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
-use kernel::Kernel;
+use extent::Extent;
+use rows::{Kernel, LINE, Rows, Shape};
 
-pub use copier::Copier;
 pub use region::{Destination, Source};
+pub use rows::Axis;
 
-/// The bytes that memory and caches exchange at a time.
-const LINE: usize = 64;
-
-/// One axis of a box: how many, and the distance in bytes between neighbours on either side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Axis {
-    /// Length, at least 1.
-    pub count: usize,
-    /// Distance in bytes in the source.
-    pub source: isize,
-    /// Distance in bytes in the destination.
-    pub destination: isize,
-}
-
-impl Axis {
-    /// An axis of one.
-    const ONE: Axis = Axis { count: 1, source: 0, destination: 0 };
-
-    /// Where the i-th place along the axis is, if these are the first.
-    #[inline(always)]
-    fn at(&self, source: *const u8, destination: *mut u8, i: usize) -> (*const u8, *mut u8) {
-        let i = i as isize;
-        (
-            source.wrapping_offset(i.wrapping_mul(self.source)),
-            destination.wrapping_offset(i.wrapping_mul(self.destination)),
-        )
-    }
-
-    /// The same axis in the opposite direction.
-    #[must_use]
-    pub fn reversed(self) -> Self {
-        Axis { count: self.count, source: self.destination, destination: self.source }
-    }
-}
-
-/// The bytes a box reaches on one side, relative to its first element: from `low` (at most 0) up to, not including, `high`.
-#[derive(Debug, Clone, Copy)]
-struct Extent {
-    low: isize,
-    high: isize,
-}
-
-impl Extent {
-    fn add_axis(&mut self, count: usize, stride: isize) {
-        let steps = isize::try_from(count - 1).unwrap_or(isize::MAX);
-        let reach = stride.saturating_mul(steps);
-        let side = if reach < 0 { &mut self.low } else { &mut self.high };
-        *side = side.saturating_add(reach);
-    }
-
-    /// Whether the box lies within `len` bytes when its first element is at `offset`.
-    fn fits(&self, offset: usize, len: usize) -> bool {
-        offset.checked_add_signed(self.low).is_some()
-            && offset.checked_add_signed(self.high).is_some_and(|end| end <= len)
-    }
-}
+/// As many axes are held in place. Copies of more allocate memory.
+const INLINE_AXES: usize = 9;
 
 /// A prepared copy.
 pub struct StridedCopy {
     element_size: usize,
     unit: usize,
-    /// Innermost first: see `order_axes`.
-    axes: SmallVec<[Axis; 9]>,
+    swap: bool,
+    /// From unit to unit, innermost first: see `order_axes`.
+    axes: SmallVec<[Axis; INLINE_AXES]>,
     is_transposed: bool,
+    streaming: bool,
     kernel: Kernel,
-    stream: bool,
     source: Extent,
     destination: Extent,
 }
 
 impl Default for StridedCopy {
-    /// A copy that is yet to be prepared.
+    /// A copy that is not prepared yet. It runs for no box.
     fn default() -> Self {
-        let nowhere = Extent { low: 0, high: isize::MAX };
         StridedCopy {
             element_size: 1,
             unit: 0,
+            swap: false,
             axes: SmallVec::new(),
             is_transposed: false,
-            kernel: kernel::copy,
-            stream: false,
-            source: nowhere,
-            destination: nowhere,
+            streaming: false,
+            kernel: portable::units,
+            source: Extent::UNBOUNDED,
+            destination: Extent::UNBOUNDED,
         }
     }
 }
 
+/// Preparation.
 impl StridedCopy {
-    /// Prepares the copy of a box of elements of `element_size` bytes; `axes` come innermost first. With `swap`, the bytes
-    /// of every word of that size are reversed on the way; an element is a whole number of words.
+    /// Prepares the copy of a box of elements of `element_size` bytes; `axes` come innermost first. With `swap`, the
+    /// bytes of every word of that size are reversed during the copy; an element is a whole number of words.
     ///
     /// # Errors
-    /// `Internal` for an element without bytes, for words of other than 2, 4 or 8 bytes, and for an axis of none.
+    /// `Internal` for an element size of 0, for words of other than 2, 4 or 8 bytes, and for an axis of length 0.
+    /// `OutOfMemory` if there are more than nine axes to keep and the allocation for them fails.
     pub fn new(element_size: usize, swap: Option<usize>, axes: impl Iterator<Item = Axis>) -> Result<Self> {
-        let is_word = |word| matches!(word, 2 | 4 | 8) && element_size.is_multiple_of(word);
+        let is_word = |word| matches!(word, 2 | 4 | 8) && element_size % word == 0;
         if element_size == 0 || !swap.is_none_or(is_word) {
             return Err(ErrorKind::Internal.into());
         }
@@ -126,25 +93,25 @@ impl StridedCopy {
         Ok(copy)
     }
 
-    /// [`new`](Self::new), streaming if this one is.
+    /// Prepares another copy, which is streaming if this one is.
     pub(crate) fn like(
         &self,
         element_size: usize,
         swap: Option<usize>,
         axes: impl Iterator<Item = Axis>,
     ) -> Result<Self> {
-        let mut copy = StridedCopy { stream: self.stream, ..StridedCopy::default() };
+        let mut copy = StridedCopy { streaming: self.streaming, ..StridedCopy::default() };
         copy.prepare(element_size, swap, axes)?;
         Ok(copy)
     }
 
-    /// Says whether what is written is too much to stay in the cache, so that it should not pass through it. To be said
-    /// before preparing.
-    pub(crate) fn set_streaming(&mut self, stream: bool) {
-        self.stream = stream;
+    /// Says whether the copy writes more than stays in the cache. If so, kernels use non-temporal stores. To be
+    /// called before the copy is prepared.
+    pub(crate) fn set_streaming(&mut self, streaming: bool) {
+        self.streaming = streaming;
     }
 
-    /// [`new`](Self::new), in place of what the copy was.
+    /// Prepares this copy anew; the arguments are as for [`new`](Self::new), but not validated.
     #[inline]
     pub(crate) fn prepare(
         &mut self,
@@ -152,87 +119,145 @@ impl StridedCopy {
         swap: Option<usize>,
         axes: impl Iterator<Item = Axis>,
     ) -> Result<()> {
-        self.element_size = element_size;
-        self.unit = swap.unwrap_or(element_size);
-        self.axes.clear();
-        self.source = Extent { low: 0, high: 0 };
-        self.destination = self.source;
-        if axes.size_hint().1 == Some(0) && self.unit == element_size {
-            // A single element, of which many may be read one by one: nothing of what follows is needed.
-            let extent = Extent { low: 0, high: element_size as isize };
-            (self.source, self.destination) = (extent, extent);
-            self.is_transposed = false;
-            self.kernel = kernel::choose(element_size, swap.is_some(), false, None, false);
-            return Ok(());
-        }
-        if let Some(word) = swap {
-            let stride = word as isize;
-            self.push(Axis { count: element_size / word, source: stride, destination: stride }, false)?;
-        }
+        self.begin(element_size, swap);
         for axis in axes {
-            if axis.count != 1 {
-                self.push(axis, swap.is_none())?;
-            }
+            self.push(axis)?;
         }
-        self.is_transposed = self.axes.len() > 1 && self.order_axes();
-        self.kernel = kernel::choose(self.unit, swap.is_some(), self.is_transposed, self.axes.first(), self.stream);
-        for extent in [&mut self.source, &mut self.destination] {
-            extent.high = extent.high.saturating_add_unsigned(self.unit);
-        }
+        self.finish();
         Ok(())
     }
 
-    /// Adds an axis outside those that are there: into the unit or the outermost axis if it continues them.
+    /// Begins to prepare this copy anew, for a single element. Axes are added by [`push`](Self::push);
+    /// [`finish`](Self::finish) has to follow before the copy is run.
     #[inline]
-    fn push(&mut self, axis: Axis, grow_unit: bool) -> Result<()> {
+    pub(crate) fn begin(&mut self, element_size: usize, swap: Option<usize>) {
+        self.element_size = element_size;
+        self.unit = element_size;
+        self.swap = swap.is_some();
+        self.axes.clear();
+        let element = Extent::of_element(element_size);
+        (self.source, self.destination) = (element, element);
+        match swap {
+            Some(word) if word < element_size => self.divide_into_words(word),
+            _ => {}
+        }
+    }
+
+    /// Makes the words of an element the units, and the first axis.
+    fn divide_into_words(&mut self, word: usize) {
+        let distance = word as isize;
+        self.unit = word;
+        // The list is empty and has room in place, so this does not allocate.
+        self.axes.push(Axis { count: self.element_size / word, source: distance, destination: distance });
+    }
+
+    /// Adds an axis outside those that were added before. An axis of length 1 is ignored.
+    ///
+    /// # Errors
+    /// `Internal` for an axis of length 0, `OutOfMemory` if there is no room for the axis and the allocation fails.
+    #[inline]
+    pub(crate) fn push(&mut self, axis: Axis) -> Result<()> {
         match axis.count {
             0 => return Err(ErrorKind::Internal.into()),
             1 => return Ok(()),
             _ => {}
         }
-        let continues = |length: isize, other: isize| axis.source == length && axis.destination == other;
-        match self.axes.last_mut() {
-            None if grow_unit && continues(self.unit as isize, self.unit as isize) => {
-                self.unit = self.unit.saturating_mul(axis.count);
-                return Ok(());
-            }
-            Some(last)
-                if last.count.checked_mul(axis.count).is_some()
-                    && continues(times(last.source, last.count), times(last.destination, last.count)) =>
-            {
-                self.source.add_axis(axis.count, axis.source);
-                self.destination.add_axis(axis.count, axis.destination);
-                last.count *= axis.count;
-                return Ok(());
-            }
-            _ => {}
-        }
         self.source.add_axis(axis.count, axis.source);
         self.destination.add_axis(axis.count, axis.destination);
+        if self.merge_into_unit(axis) || self.merge_into_last(axis) {
+            return Ok(());
+        }
         self.axes.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
         self.axes.push(axis);
         Ok(())
     }
 
-    /// Puts the axis along which units are closest in the destination first. If in the source they are closest along another,
-    /// says so and puts that one second, so that the two can be gone through in blocks.
+    /// Extends the unit by the axis, if units are contiguous along it on both sides. Words that are to be swapped
+    /// remain units.
+    #[inline]
+    fn merge_into_unit(&mut self, axis: Axis) -> bool {
+        let unit = self.unit as isize;
+        let continues = self.axes.is_empty() && !self.swap && axis.source == unit && axis.destination == unit;
+        if continues {
+            self.unit = self.unit.saturating_mul(axis.count);
+        }
+        continues
+    }
+
+    /// Extends the outermost axis by this one, if each of its steps continues where the outermost axis ends.
+    #[inline]
+    fn merge_into_last(&mut self, axis: Axis) -> bool {
+        let Some(last) = self.axes.last_mut() else { return false };
+        let continues =
+            axis.source == times(last.source, last.count) && axis.destination == times(last.destination, last.count);
+        match last.count.checked_mul(axis.count) {
+            Some(count) if continues => {
+                last.count = count;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Ends the preparation: orders the axes and chooses the kernel.
+    #[inline]
+    pub(crate) fn finish(&mut self) {
+        if self.axes.is_empty() && self.unit < LINE {
+            // Many elements may be read one by one, so a single one must not cost more than it has to.
+            self.is_transposed = false;
+            self.kernel = portable::choose_single(self.unit, self.swap);
+        } else {
+            self.finish_box();
+        }
+    }
+
+    /// What [`finish`](Self::finish) does for more than a single element.
+    #[inline(never)]
+    fn finish_box(&mut self) {
+        self.is_transposed = self.axes.len() > 1 && self.order_axes();
+        self.kernel = kernel::choose(&self.shape());
+    }
+
+    fn shape(&self) -> Shape<'_> {
+        Shape {
+            unit: self.unit,
+            swap: self.swap,
+            row: self.axes.first(),
+            is_transposed: self.is_transposed,
+            streaming: self.streaming,
+        }
+    }
+
+    /// Makes the axis along which units are closest in the destination the first. If units are closest in the source
+    /// along another axis, the box is transposed, and that axis becomes the second, so that a kernel can copy blocks
+    /// of the two.
     fn order_axes(&mut self) -> bool {
         let axes = self.axes.as_mut_slice();
-        let closest = |axes: &[Axis], distance: fn(&Axis) -> isize| {
-            axes.iter().enumerate().min_by_key(|(_, axis)| distance(axis).unsigned_abs()).map_or(0, |(i, _)| i)
-        };
         let first = closest(axes, |axis| axis.destination);
         axes[..=first].rotate_right(1);
         let second = closest(axes, |axis| axis.source);
-        let distance = |axis: Axis| axis.source.unsigned_abs();
-        let is_transposed = second > 0 && axes[second].source != 0 && distance(axes[second]) < distance(axes[0]);
+        let distance = axes[second].source.unsigned_abs();
+        let is_transposed = 0 < distance && distance < axes[0].source.unsigned_abs();
         if is_transposed {
             axes[1..=second].rotate_right(1);
         }
         is_transposed
     }
+}
 
-    /// Whether the box is one piece of exactly `bytes` bytes on both sides.
+/// The index of the axis along which units are closest; the first one if there are several.
+fn closest(axes: &[Axis], distance: fn(&Axis) -> isize) -> usize {
+    axes.iter().enumerate().min_by_key(|(_, axis)| distance(axis).unsigned_abs()).map_or(0, |(i, _)| i)
+}
+
+/// The length in bytes of so many steps.
+fn times(distance: isize, count: usize) -> isize {
+    distance.saturating_mul(isize::try_from(count).unwrap_or(isize::MAX))
+}
+
+/// Use of a prepared copy.
+impl StridedCopy {
+    /// Whether the box is one run of exactly `bytes` bytes on both sides.
     pub fn is_one_piece(&self, bytes: usize) -> bool {
         match self.axes.as_slice() {
             [] => self.unit == bytes,
@@ -244,10 +269,24 @@ impl StridedCopy {
         }
     }
 
-    /// Copies one box; its first element is at `source_offset` and `destination_offset`, in bytes.
+    /// The bytes that the box reaches in the source, relative to its first element: from the first number (at most 0)
+    /// up to, not including, the second.
+    #[inline]
+    pub fn source_reach(&self) -> (isize, isize) {
+        self.source.range()
+    }
+
+    /// Whether the box lies within a source and a destination of these sizes, if its first element is at these offsets,
+    /// all in bytes: each pair is an offset and a size.
+    pub(crate) fn fits(&self, source: (usize, usize), destination: (usize, usize)) -> bool {
+        self.source.fits(source.0, source.1) && self.destination.fits(destination.0, destination.1)
+    }
+
+    /// Copies one box. Its first element is at `source_offset` and `destination_offset`, in bytes.
     ///
     /// # Errors
-    /// `Internal` if the box does not lie within both regions; nothing is copied then.
+    /// `Internal` if the box does not lie within both regions. Then nothing is copied.
+    #[inline]
     pub fn run(
         &self,
         source: Source<'_>,
@@ -255,135 +294,166 @@ impl StridedCopy {
         destination: &mut Destination<'_>,
         destination_offset: usize,
     ) -> Result<()> {
-        self.for_each_rows(source, source_offset, destination, destination_offset, |source, destination, rows| {
-            // SAFETY: `for_each_rows` gives pointers to the beginning of rows that lie within both regions, which do not
-            // overlap, because the destination is exclusive; the kernel was chosen for the unit.
+        let (source, destination) = self.locate(source, source_offset, destination, destination_offset)?;
+        let copy_rows = |source: *const u8, destination: *mut u8, rows: &Rows| {
+            // SAFETY: `locate` has checked that the box lies within both regions, and these are rows of the box:
+            // their bytes are readable in the source and writable in the destination. The regions do not overlap
+            // because the destination is borrowed exclusively. The kernel was chosen for the unit and for the first
+            // axis, which is `rows.row`.
             unsafe { (self.kernel)(source, destination, self.unit, rows) };
             Ok(())
-        })?;
-        if self.stream {
+        };
+        if self.axes.is_empty() {
+            copy_rows(source, destination, &Rows::ONE)?;
+        } else {
+            self.for_each_rows(source, destination, copy_rows)?;
+        }
+        if self.streaming {
             kernel::fence();
         }
         Ok(())
     }
 
-    /// Copies one box as [`run`](Self::run) does, but leaves the elements to a copier of the caller's: it is given the
-    /// number of elements, which are contiguous on both sides, and where they are. The copy was prepared without a swap.
+    /// Copies one box as [`run`](Self::run) does, but by a function of the caller's. It is passed the number of
+    /// elements of a run that is contiguous on both sides, and where the run begins. The copy must have been prepared
+    /// without a swap.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run), and the first error of `copy_elements`, which ends the copy.
     pub fn run_with(
         &self,
         source: Source<'_>,
         source_offset: usize,
         destination: &mut Destination<'_>,
         destination_offset: usize,
-        copier: &mut dyn FnMut(usize, *const u8, *mut u8) -> Result<()>,
+        copy_elements: &mut dyn FnMut(usize, *const u8, *mut u8) -> Result<()>,
     ) -> Result<()> {
         let elements = self.unit / self.element_size;
-        self.for_each_rows(source, source_offset, destination, destination_offset, |source, destination, rows| {
+        let (source, destination) = self.locate(source, source_offset, destination, destination_offset)?;
+        self.for_each_rows(source, destination, |source, destination, rows| {
             let mut result = Ok(());
             rows.for_each_unit(source, destination, |from, to| {
                 if result.is_ok() {
-                    result = copier(elements, from, to);
+                    result = copy_elements(elements, from, to);
                 }
             });
             result
         })
     }
 
-    /// Checks the box and walks all of its axes but the two innermost, which are the rows'.
+    /// The addresses of the first element on both sides, if the box lies within both regions.
     #[inline]
-    fn for_each_rows(
+    fn locate(
         &self,
         source: Source<'_>,
         source_offset: usize,
         destination: &mut Destination<'_>,
         destination_offset: usize,
-        mut one: impl FnMut(*const u8, *mut u8, Rows) -> Result<()>,
-    ) -> Result<()> {
-        // Every byte the box reaches lies within the region it is in, because the extents are the sums over all axes of the
-        // steps taken below.
+    ) -> Result<(*const u8, *mut u8)> {
+        // The extents are the sums over all axes of the steps that are taken, so no unit lies outside the regions.
         if !self.source.fits(source_offset, source.len())
             || !self.destination.fits(destination_offset, destination.len())
         {
             return Err(ErrorKind::Internal.into());
         }
-        let mut source = source.pointer().wrapping_add(source_offset);
-        let mut destination = destination.pointer().wrapping_add(destination_offset);
-        if self.axes.is_empty() {
-            return one(source, destination, Rows::ONE);
-        }
-        let axis = |i: usize| self.axes.get(i).copied().unwrap_or(Axis::ONE);
-        let rows = Rows { row: axis(0), along: axis(1) };
-        let outer = self.axes.get(2..).unwrap_or_default();
-        if outer.is_empty() {
-            return one(source, destination, rows);
-        }
-        let mut indices: Dims<usize> = Dims::new();
-        dims::fill(&mut indices, outer.len(), 0)?;
-        loop {
-            one(source, destination, rows)?;
-            let mut turned = false;
-            for (index, axis) in indices.iter_mut().zip(outer) {
-                *index += 1;
-                if *index < axis.count {
-                    source = source.wrapping_offset(axis.source);
-                    destination = destination.wrapping_offset(axis.destination);
-                    turned = true;
-                    break;
-                }
-                *index = 0;
-                let back = 1 - axis.count as isize;
-                source = source.wrapping_offset(axis.source.wrapping_mul(back));
-                destination = destination.wrapping_offset(axis.destination.wrapping_mul(back));
-            }
-            if !turned {
-                return Ok(());
+        Ok((source.pointer().wrapping_add(source_offset), destination.pointer().wrapping_add(destination_offset)))
+    }
+
+    /// Calls `visit` for the two innermost axes at each position of the others.
+    #[inline(never)]
+    fn for_each_rows(
+        &self,
+        source: *const u8,
+        destination: *mut u8,
+        mut visit: impl FnMut(*const u8, *mut u8, &Rows) -> Result<()>,
+    ) -> Result<()> {
+        match self.axes.as_slice() {
+            [] => visit(source, destination, &Rows::ONE),
+            &[row] => visit(source, destination, &Rows { row, along: Axis::ONE }),
+            &[row, along] => visit(source, destination, &Rows { row, along }),
+            &[row, along, ref outer @ ..] => {
+                let rows = Rows { row, along };
+                for_each_position(outer, source, destination, &mut |from, to| visit(from, to, &rows))
             }
         }
     }
 }
 
-/// The two innermost axes of a box: a row of units, and rows along another axis.
-#[derive(Clone, Copy)]
-struct Rows {
-    row: Axis,
-    along: Axis,
-}
-
-impl Rows {
-    /// A single row, of a single unit.
-    const ONE: Rows = Rows { row: Axis::ONE, along: Axis::ONE };
-
-    /// Calls `one` with the beginning of each row.
-    #[inline(always)]
-    fn for_each(self, mut source: *const u8, mut destination: *mut u8, mut one: impl FnMut(*const u8, *mut u8)) {
-        for _ in 0..self.along.count {
-            one(source, destination);
-            source = source.wrapping_offset(self.along.source);
-            destination = destination.wrapping_offset(self.along.destination);
+/// Calls `visit` at each position of a box with these axes, the first axis fastest, until it fails.
+fn for_each_position(
+    axes: &[Axis],
+    source: *const u8,
+    destination: *mut u8,
+    visit: &mut impl FnMut(*const u8, *mut u8) -> Result<()>,
+) -> Result<()> {
+    let Some((outermost, inner)) = axes.split_last() else { return visit(source, destination) };
+    for i in 0..outermost.count {
+        let (source, destination) = outermost.at(source, destination, i);
+        if inner.is_empty() {
+            visit(source, destination)?;
+        } else {
+            for_each_position(inner, source, destination, visit)?;
         }
     }
+    Ok(())
+}
 
-    /// Calls `one` with the beginning of each unit.
-    #[inline(always)]
-    fn for_each_unit(self, source: *const u8, destination: *mut u8, mut one: impl FnMut(*const u8, *mut u8)) {
-        self.for_each(source, destination, |source, destination| {
-            Rows { row: Axis::ONE, along: self.row }.for_each(source, destination, &mut one);
-        });
+/// Copies a single element of `size` bytes, which lies at `offset` in the source, to the beginning of the destination.
+/// With `swap`, the bytes of every word of that size are reversed.
+///
+/// # Errors
+/// `Internal` if the element does not lie within both regions.
+#[inline]
+pub(crate) fn element(
+    size: usize,
+    swap: Option<usize>,
+    source: Source<'_>,
+    offset: usize,
+    destination: &mut Destination<'_>,
+) -> Result<()> {
+    // SAFETY: an element has no gaps, so all of its bytes are copied ones.
+    let (source, destination) = unsafe { (source.piece(offset, size), destination.piece(0, size)) };
+    let (Some(source), Some(destination)) = (source, destination) else { return Err(ErrorKind::Internal.into()) };
+    let (from, to) = (source.as_ptr(), destination.as_mut_ptr().cast::<u8>());
+    macro_rules! copy {
+        ($word:ty) => {{
+            // SAFETY: both pieces have as many bytes as the word, which need not be aligned.
+            unsafe {
+                let word = from.cast::<$word>().read_unaligned();
+                to.cast::<$word>().write_unaligned(if swap.is_some() { word.swap_bytes() } else { word });
+            }
+            Ok(())
+        }};
+    }
+    match size {
+        1 => copy!(u8),
+        2 if swap.is_none_or(|word| word == size) => copy!(u16),
+        4 if swap.is_none_or(|word| word == size) => copy!(u32),
+        8 if swap.is_none_or(|word| word == size) => copy!(u64),
+        _ => {
+            // SAFETY: both pieces have `size` bytes; they do not overlap, for the destination is borrowed exclusively.
+            // What was written is initialised.
+            let copied = unsafe {
+                to.copy_from_nonoverlapping(from, size);
+                std::slice::from_raw_parts_mut(to, size)
+            };
+            if let Some(word) = swap {
+                swap_in_place(copied, word);
+            }
+            Ok(())
+        }
     }
 }
 
-/// Reverses the bytes of every word of a buffer that was filled in one piece.
+/// Reverses the bytes of every word of `word` bytes. Bytes after the last whole word remain as they are.
 pub fn swap_in_place(bytes: &mut [u8], word: usize) {
     match word {
-        2 => bytes.as_chunks_mut::<2>().0.iter_mut().for_each(|word| word.reverse()),
-        4 => bytes.as_chunks_mut::<4>().0.iter_mut().for_each(|word| word.reverse()),
-        8 => bytes.as_chunks_mut::<8>().0.iter_mut().for_each(|word| word.reverse()),
+        // The compiler vectorises the loop for a length that it knows.
+        2 => bytes.chunks_exact_mut(2).for_each(<[u8]>::reverse),
+        4 => bytes.chunks_exact_mut(4).for_each(<[u8]>::reverse),
+        8 => bytes.chunks_exact_mut(8).for_each(<[u8]>::reverse),
         _ => bytes.chunks_exact_mut(word).for_each(<[u8]>::reverse),
     }
-}
-
-fn times(stride: isize, count: usize) -> isize {
-    stride.saturating_mul(isize::try_from(count).unwrap_or(isize::MAX))
 }
 
 #[cfg(test)]

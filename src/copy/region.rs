@@ -1,4 +1,5 @@
-//! The memory on either side of a copy: a pointer and a length, so that a region may have gaps that belong to others.
+//! The memory on either side of a copy: a pointer and a length. Unlike a slice, a region may have gaps that belong to
+//! others, so only the bytes that are copied are accessed.
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
@@ -12,9 +13,10 @@ pub struct Source<'a> {
     memory: PhantomData<&'a [u8]>,
 }
 
-// SAFETY: as a shared slice, which it stands for.
+// SAFETY: the region is only read through it, for a lifetime in which nobody writes the bytes. A shared slice, which
+// it stands for, can be sent to and shared with other threads for the same reason.
 unsafe impl Send for Source<'_> {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Source<'_> {}
 
 /// Bytes to copy to. They need not be initialised.
@@ -24,16 +26,18 @@ pub struct Destination<'a> {
     memory: PhantomData<&'a mut [MaybeUninit<u8>]>,
 }
 
-// SAFETY: as an exclusive slice, which it stands for.
+// SAFETY: nobody else accesses the bytes for the lifetime. An exclusive slice, which it stands for, can be sent to
+// another thread for the same reason.
 unsafe impl Send for Destination<'_> {}
-// SAFETY: as above; through a shared reference there is no access to the bytes.
+// SAFETY: the bytes can be accessed only through an exclusive reference to it.
 unsafe impl Sync for Destination<'_> {}
 
 impl<'a> Source<'a> {
-    /// The region from `pointer` on, `len` bytes.
+    /// The region of `len` bytes that begins at `pointer`.
     ///
     /// # Safety
-    /// The bytes of it that are copied are readable and initialised, and nobody writes them, for the lifetime.
+    /// The region is part of one allocation. Those of its bytes that are copied are readable and initialised, and
+    /// nobody writes them, for the lifetime.
     pub unsafe fn from_raw(pointer: *const u8, len: usize) -> Self {
         Source { pointer, len, memory: PhantomData }
     }
@@ -47,13 +51,14 @@ impl<'a> Source<'a> {
         self.len
     }
 
-    /// A part without gaps, as a slice; `None` if it does not lie within the region.
+    /// A part of the region as a slice; `None` if the part does not lie within the region.
     ///
     /// # Safety
-    /// All of its bytes are the copier's, not in a gap.
+    /// What `from_raw` requires of the bytes that are copied holds for all bytes of the part: none is in a gap.
     pub unsafe fn piece(&self, offset: usize, len: usize) -> Option<&'a [u8]> {
         let fits = offset.checked_add(len).is_some_and(|end| end <= self.len);
-        // SAFETY: within the region, and the rest is what `from_raw` and the caller promise.
+        // SAFETY: the part lies within the region. The caller promises that its bytes are readable, initialised and
+        // not written to for the lifetime, which is what the slice requires.
         fits.then(|| unsafe { std::slice::from_raw_parts(self.pointer.add(offset), len) })
     }
 }
@@ -65,18 +70,19 @@ impl<'a> From<&'a [u8]> for Source<'a> {
 }
 
 impl<'a> Destination<'a> {
-    /// The region from `pointer` on, `len` bytes.
+    /// The region of `len` bytes that begins at `pointer`.
     ///
     /// # Safety
-    /// The bytes of it that are copied to are writable, and nobody else uses them, for the lifetime.
+    /// The region is part of one allocation. Those of its bytes that are copied to are writable, and nobody else
+    /// accesses them, for the lifetime.
     pub unsafe fn from_raw(pointer: *mut u8, len: usize) -> Self {
         Destination { pointer, len, memory: PhantomData }
     }
 
-    /// The same region once more, for another thread or another part of the work.
+    /// The same region again, for another thread or another part of the work.
     ///
     /// # Safety
-    /// No byte is used through two of them at the same time.
+    /// No byte is accessed through two of them at the same time.
     pub(crate) unsafe fn alias(&self) -> Self {
         Destination { pointer: self.pointer, len: self.len, memory: PhantomData }
     }
@@ -90,13 +96,14 @@ impl<'a> Destination<'a> {
         self.len
     }
 
-    /// A part without gaps, as a slice; `None` if it does not lie within the region.
+    /// A part of the region as a slice; `None` if the part does not lie within the region.
     ///
     /// # Safety
-    /// All of its bytes are the copier's, not in a gap.
+    /// What `from_raw` requires of the bytes that are copied to holds for all bytes of the part: none is in a gap.
     pub unsafe fn piece(&mut self, offset: usize, len: usize) -> Option<&mut [MaybeUninit<u8>]> {
         let fits = offset.checked_add(len).is_some_and(|end| end <= self.len);
-        // SAFETY: within the region, exclusive through `self`, and the rest is what `from_raw` and the caller promise.
+        // SAFETY: the part lies within the region. The caller promises that its bytes are writable and accessed by
+        // nobody else, and `self` remains borrowed for as long as the slice is.
         fits.then(|| unsafe { std::slice::from_raw_parts_mut(self.pointer.add(offset).cast(), len) })
     }
 }

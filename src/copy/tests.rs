@@ -7,7 +7,8 @@ fn run(copy: &StridedCopy, source: &[u8], from: usize, destination: &mut [MaybeU
     copy.run(source.into(), from, &mut destination.into(), to)
 }
 
-/// Bytes of which one further than the last ends the test, for it lies on a page that is nobody's. Miri needs no such page.
+/// Bytes that end where a page begins that can be neither read nor written, so that an access beyond the last byte
+/// ends the test. Miri needs no such page.
 struct Fenced {
     bytes: *mut u8,
     len: usize,
@@ -25,10 +26,11 @@ impl Fenced {
         len.next_multiple_of(4096) + 4096
     }
 
-    /// Maps pages for so many bytes and gives their end.
+    /// Maps pages for so many bytes and returns the address after the last of them.
     fn map(len: usize) -> *mut u8 {
         let (all, access) = (Self::mapped(len), libc::PROT_READ | libc::PROT_WRITE);
-        // SAFETY: new pages, the last of which is fenced off.
+        // SAFETY: the system chooses the addresses of the new pages, so no memory in use is affected, nor by the
+        // protection of the last of them.
         unsafe {
             let pages = libc::mmap(std::ptr::null_mut(), all, access, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
                 .cast::<u8>();
@@ -42,7 +44,7 @@ impl Fenced {
 
 impl Drop for Fenced {
     fn drop(&mut self) {
-        // SAFETY: `new` has made these, and nobody has them any more.
+        // SAFETY: `new` has allocated them in the same way, and the borrows of the bytes have ended.
         unsafe {
             if cfg!(miri) {
                 drop(Vec::from_raw_parts(self.bytes, self.len, self.len));
@@ -58,7 +60,7 @@ impl std::ops::Deref for Fenced {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: `new` has made and initialised them.
+        // SAFETY: `new` has allocated and initialised the bytes, and they are borrowed through `self` only.
         unsafe { std::slice::from_raw_parts(self.bytes, self.len) }
     }
 }
@@ -70,8 +72,8 @@ impl std::ops::DerefMut for Fenced {
     }
 }
 
-/// Copies elements between two arrays with every kernel there is for them, through the cache and past it, and compares with one
-/// loop over all bytes.
+/// Copies elements between two arrays with every kernel there is for them, with ordinary and with non-temporal
+/// stores, and compares with one loop over all bytes.
 fn check(element_size: usize, swap: Option<usize>, axes: &[(usize, isize, isize)]) {
     let axes: Vec<Axis> =
         axes.iter().map(|&(count, source, destination)| Axis { count, source, destination }).collect();
@@ -83,10 +85,12 @@ fn check(element_size: usize, swap: Option<usize>, axes: &[(usize, isize, isize)
     };
     let with_kernel = |kernel: Kernel| StridedCopy { kernel, ..prepared(true) };
     let copy = prepared(false);
-    let portable = kernel::portable(copy.unit, swap.is_some(), copy.is_transposed, !copy.axes.is_empty());
-    let mut kernels = vec![("portable", with_kernel(portable)), ("past the cache", prepared(true))];
+    let mut kernels = vec![("portable", with_kernel(portable::choose(&copy.shape()))), ("streaming", prepared(true))];
     #[cfg(target_arch = "x86_64")]
-    kernels.extend(x86::past_cache_sse2(copy.unit).map(|kernel| ("past the cache with SSE2", with_kernel(kernel))));
+    if !cfg!(miri) {
+        let sse2 = x86::choose_non_temporal(&prepared(true).shape());
+        kernels.extend(sse2.map(|kernel| ("streaming with SSE2", with_kernel(kernel))));
+    }
     let reach = |stride: fn(&Axis) -> isize| {
         let low: isize = axes.iter().map(|axis| (stride(axis) * (axis.count as isize - 1)).min(0)).sum();
         let high: isize = axes.iter().map(|axis| (stride(axis) * (axis.count as isize - 1)).max(0)).sum();
@@ -116,14 +120,16 @@ fn check(element_size: usize, swap: Option<usize>, axes: &[(usize, isize, isize)
     let mut got = Fenced::new(|_| 0, destination_len);
     for (kernel, copy) in kernels.iter().map(|(name, copy)| (*name, copy)).chain([("chosen", &copy)]) {
         got.fill(0xEE);
-        // SAFETY: a copy writes nothing that is not initialised.
+        // SAFETY: a copy writes initialised bytes only.
         run(copy, &source, source_offset, unsafe { alloc::as_uninit(&mut got) }, destination_offset).unwrap();
         let wrong = got.iter().zip(&expected).position(|(got, expected)| got != expected);
         assert_eq!(wrong, None, "{kernel} kernel, element size {element_size}, swap {swap:?}, axes {axes:?}");
     }
 
-    // SAFETY: as above.
+    // SAFETY: a copy writes initialised bytes only.
     let destination = unsafe { alloc::as_uninit(&mut got) };
+    let (low, high) = copy.source_reach();
+    assert_eq!((source_offset as isize + low, source_offset as isize + high), (0, source_len as isize));
     for short in [source_len - 1, 0] {
         assert!(run(&copy, &source[..short], source_offset, destination, destination_offset).is_err());
     }
@@ -148,7 +154,7 @@ fn all_shapes_strides_sizes_and_directions() {
     .chain([(2, Some(2)), (4, Some(4)), (8, Some(8)), (16, Some(8)), (8, Some(4)), (12, Some(4))])
     {
         let size = element_size as isize;
-        // Miri has little patience.
+        // Miri is slow.
         let (inners, outers): (&[usize], &[usize]) = if cfg!(miri) { (&[1, 5], &[3]) } else { (&[1, 2, 5], &[1, 3]) };
         for &inner in inners {
             for &outer in outers {
@@ -167,12 +173,12 @@ fn all_shapes_strides_sizes_and_directions() {
     }
 }
 
-/// Rows long enough for whatever instructions this processor has, at every distance that has a kernel and one beyond.
+/// Rows of more than a vector, at every distance that has a kernel and one beyond.
 #[test]
 fn long_gathers() {
     for (element_size, swap) in [(1, None), (2, None), (4, None), (8, None), (2, Some(2)), (4, Some(4)), (8, Some(8))] {
         let size = element_size as isize;
-        // Miri has no such instructions, and little patience.
+        // Miri is slow, and has no such instructions.
         for stride in if cfg!(miri) { 2..=3 } else { 1..=17 } {
             for count in if cfg!(miri) { 33..=33 } else { 3..=100 } {
                 check(element_size, swap, &[(count, stride * size, size), (3, 100 * 17 * size, 100 * size)]);
@@ -181,7 +187,7 @@ fn long_gathers() {
     }
 }
 
-/// Rows of many lines on pages of their own, beginning anywhere in a line, which are gone through four at once.
+/// Rows of many lines, each on other pages, that begin anywhere in a line: four of them are interleaved.
 // Miri has none of these kernels.
 #[cfg(not(miri))]
 #[test]
@@ -206,7 +212,7 @@ fn rows_on_pages_of_their_own() {
     }
 }
 
-/// Rows so long that four places of one are gone through at once.
+/// Rows so long that four segments of one row are interleaved.
 #[cfg(not(miri))]
 #[test]
 fn long_rows() {
@@ -224,7 +230,7 @@ fn long_rows() {
     }
 }
 
-/// Boxes larger than a block, with every pair of axes as the one along which units are contiguous on a side.
+/// Boxes larger than a block; every axis is once the one along which units are contiguous in the source.
 #[test]
 fn transposed_boxes() {
     for (element_size, swap) in [(1, None), (2, None), (3, None), (4, Some(4)), (8, None), (16, Some(8)), (24, None)] {
@@ -242,10 +248,10 @@ fn transposed_boxes() {
     }
 }
 
-/// Boxes as they come: up to four axes in any order and direction, with gaps or without, over and over in the source.
+/// Random boxes: up to four axes in any order and direction, with or without gaps, and repeated in the source.
 #[test]
 fn boxes_at_random() {
-    // Miri has little patience.
+    // Miri is slow.
     let (num_boxes, most_bytes, most_reach) = if cfg!(miri) { (8, 1 << 8, 1 << 10) } else { (300, 1 << 15, 1 << 17) };
     let mut random = fastrand::Rng::with_seed(1);
     for _ in 0..num_boxes {
@@ -260,7 +266,7 @@ fn boxes_at_random() {
             *count = random.usize(1..=most.max(1));
             bytes *= *count;
         }
-        // Beyond what the axes so far reach, so that no two elements are in the same place.
+        // Each stride is at least what the axes before it reach, so that no two elements overlap.
         random.shuffle(&mut axes);
         let mut reach = element_size;
         for (count, _, destination) in &mut axes {
@@ -281,6 +287,61 @@ fn boxes_at_random() {
         random.shuffle(&mut axes);
         check(element_size, swap, &axes);
     }
+}
+
+/// Every size that may have a kernel of its own, in every shape that kernels tell apart, in rows of more than a line.
+#[test]
+fn all_small_sizes() {
+    let words = |size: usize| [2, 4, 8].into_iter().filter(move |word| size % word == 0).map(Some);
+    for element_size in (1..=40).step_by(if cfg!(miri) { 5 } else { 1 }) {
+        for swap in std::iter::once(None).chain(words(element_size)) {
+            let size = element_size as isize;
+            let counts: &[usize] = if cfg!(miri) { &[3] } else { &[1, 2, 3, 7, 16, 65] };
+            for &count in counts {
+                let row = count as isize * size;
+                // Contiguous, gathered, scattered, both, reversed, filled, and transposed.
+                check(element_size, swap, &[(count, size, size), (3, row + 1, row + 2)]);
+                for distance in if cfg!(miri) { 2..=2 } else { 2..=5 } {
+                    check(element_size, swap, &[(count, distance * size, size), (3, distance * row, row + 8)]);
+                    check(element_size, swap, &[(count, size, distance * size), (3, row, distance * row)]);
+                }
+                check(element_size, swap, &[(count, 2 * size, 3 * size), (3, 2 * row, 3 * row)]);
+                check(element_size, swap, &[(count, size + 1, size + 3), (3, row * 2, row * 4)]);
+                check(element_size, swap, &[(count, -2 * size, size), (3, 2 * row, -row)]);
+                check(element_size, swap, &[(count, size, -size), (3, -row, row)]);
+                check(element_size, swap, &[(count, 0, size), (3, 0, row + 5)]);
+                check(element_size, swap, &[(count, 0, 2 * size), (3, 1, 2 * row)]);
+                check(element_size, swap, &[(count, 18 * size, size), (17, size, row)]);
+            }
+        }
+    }
+}
+
+/// A copy that is prepared step by step, and again for something else.
+#[test]
+fn step_by_step() {
+    let mut copy = StridedCopy::default();
+    let source: Vec<u8> = (0..64).collect();
+    let mut memory = [0; 8];
+    let mut run = |copy: &StridedCopy, from| {
+        copy.run(source.as_slice().into(), from, &mut memory.as_mut_slice().into(), 0).map(|()| memory)
+    };
+    assert!(run(&copy, 0).is_err());
+
+    copy.begin(4, Some(4));
+    copy.finish();
+    assert_eq!(run(&copy, 60).unwrap(), [63, 62, 61, 60, 0, 0, 0, 0]);
+    assert!(run(&copy, 61).is_err());
+
+    copy.begin(2, None);
+    copy.push(Axis { count: 1, source: 7, destination: isize::MAX }).unwrap();
+    copy.push(Axis { count: 2, source: 2, destination: 2 }).unwrap();
+    assert!(copy.push(Axis { count: 0, source: 2, destination: 2 }).is_err());
+    copy.push(Axis { count: 2, source: -10, destination: 4 }).unwrap();
+    copy.finish();
+    assert_eq!(copy.source_reach(), (-10, 4));
+    assert_eq!(run(&copy, 10).unwrap(), [10, 11, 12, 13, 0, 1, 2, 3]);
+    assert!(run(&copy, 9).is_err());
 }
 
 #[test]
@@ -319,7 +380,7 @@ fn words_are_swapped_in_place() {
     assert_eq!(bytes[..9], [7, 6, 5, 4, 3, 2, 1, 0, 15]);
 }
 
-/// Boxes of which all rows begin at the same place of a line, with blocks and tiles that they do not fill.
+/// Boxes whose rows all have the same alignment to lines, and that are not a whole number of blocks or of tiles.
 #[cfg(not(miri))]
 #[test]
 fn transposed_lines() {

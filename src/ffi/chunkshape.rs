@@ -4,8 +4,11 @@
 
 use std::ffi::c_int;
 
-use super::{check_rank, required, required_mut, status};
+use super::context::report;
+use super::objects::nczchunk_context;
+use super::pointers::{required, required_mut};
 use crate::chunkshape::{self, NETCDF_TARGET_BYTES, RECHUNKIT_TARGET_BYTES};
+use crate::dims::check_rank;
 use crate::error::Result;
 
 /// The chunk lengths netCDF-C gives a netCDF-4 variable, as nc_inq_var_chunking reports them: all fixed dimensions
@@ -24,12 +27,15 @@ pub unsafe extern "C" fn nczchunk_chunkshape_netcdf(
     typesize: usize,
     target_bytes: usize,
     chunklens: *mut usize,
+    context: *mut nczchunk_context,
 ) -> c_int {
-    status(|| {
+    let answer = || {
         // SAFETY: the header's general promise, and the two do not overlap, as documented.
         let (dimlens, chunklens) = unsafe { lengths(rank, dimlens, chunklens) }?;
         chunkshape::netcdf(dimlens, typesize, or_default(target_bytes, NETCDF_TARGET_BYTES), chunklens)
-    })
+    };
+    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
+    unsafe { report(context, answer) }
 }
 
 /// The chunk lengths rechunkit guesses, which are cfdb's default: dimensions shortened in turn to numbers with many
@@ -47,12 +53,15 @@ pub unsafe extern "C" fn nczchunk_chunkshape_rechunkit(
     typesize: usize,
     target_bytes: usize,
     chunklens: *mut usize,
+    context: *mut nczchunk_context,
 ) -> c_int {
-    status(|| {
+    let answer = || {
         // SAFETY: the header's general promise, and the two do not overlap, as documented.
         let (dimlens, chunklens) = unsafe { lengths(rank, dimlens, chunklens) }?;
         chunkshape::rechunkit(dimlens, typesize, or_default(target_bytes, RECHUNKIT_TARGET_BYTES), chunklens)
-    })
+    };
+    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
+    unsafe { report(context, answer) }
 }
 
 /// The lengths to read and those to write, after the rank.

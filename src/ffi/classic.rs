@@ -6,8 +6,11 @@
 
 use std::ffi::c_int;
 
-use super::{check_rank, handle_mut, required, status};
+use super::context::report;
+use super::objects::nczchunk_context;
+use super::pointers::{handle_mut, required};
 use crate::classic::{self, ClassicVariable};
+use crate::dims::check_rank;
 use crate::error::Result;
 
 /// The size of a variable, or of one record of it if it is a record variable.
@@ -26,8 +29,9 @@ pub unsafe extern "C" fn nczchunk_classic_varsize(
     typesize: usize,
     size: *mut u64,
     padded: *mut u64,
+    context: *mut nczchunk_context,
 ) -> c_int {
-    status(|| {
+    let answer = || {
         // SAFETY: the header's general promise.
         let variable = unsafe { variable(rank, dimlens, typesize) }?;
         for (out, bytes) in [(size, variable.size()), (padded, variable.padded_size())] {
@@ -35,7 +39,9 @@ pub unsafe extern "C" fn nczchunk_classic_varsize(
             unsafe { out.as_mut() }.into_iter().for_each(|out| *out = bytes);
         }
         Ok(())
-    })
+    };
+    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
+    unsafe { report(context, answer) }
 }
 
 /// The size of one record of a file: how far a value lies from the same one in the next record.
@@ -47,14 +53,21 @@ pub unsafe extern "C" fn nczchunk_classic_varsize(
 /// Errors: NCZCHUNK_EINVAL (recsize is NULL; sizes is NULL, unless nvars is 0), NCZCHUNK_EVARSIZE (more than 2^63 - 1
 /// bytes).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_classic_recsize(nvars: usize, sizes: *const u64, recsize: *mut u64) -> c_int {
-    status(|| {
+pub unsafe extern "C" fn nczchunk_classic_recsize(
+    nvars: usize,
+    sizes: *const u64,
+    recsize: *mut u64,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let answer = || {
         // SAFETY: the header's general promise.
         let (sizes, out) =
             unsafe { (required(sizes, nvars, "sizes is NULL")?, handle_mut(recsize, "recsize is NULL")?) };
         *out = classic::record_size(sizes)?;
         Ok(())
-    })
+    };
+    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
+    unsafe { report(context, answer) }
 }
 
 /// The byte offset of a value from the beginning of the file.
@@ -76,8 +89,9 @@ pub unsafe extern "C" fn nczchunk_classic_offset(
     recsize: u64,
     indices: *const usize,
     offset: *mut u64,
+    context: *mut nczchunk_context,
 ) -> c_int {
-    status(|| {
+    let answer = || {
         // SAFETY: the header's general promise.
         let variable = unsafe { variable(rank, dimlens, typesize) }?;
         // SAFETY: the header's general promise; the rank has been checked.
@@ -85,7 +99,9 @@ pub unsafe extern "C" fn nczchunk_classic_offset(
             unsafe { (required(indices, rank, "indices is NULL")?, handle_mut(offset, "offset is NULL")?) };
         *out = variable.offset(begin, recsize, indices)?;
         Ok(())
-    })
+    };
+    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
+    unsafe { report(context, answer) }
 }
 
 /// The variable, after the rank.

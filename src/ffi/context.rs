@@ -1,8 +1,9 @@
-//! # Context: what went wrong, and where; and how many threads
+//! # Context: what went wrong, and where; progress; threads
 //!
-//! A status says what kind of error there was. Where a function takes a context, pass one instead of NULL and ask it
-//! afterwards for the words, the dimension and the chunk. A context that could not be made is NULL, which serves too: it
-//! knows nothing.
+//! A status says what kind of error there was. Every function that can fail takes a context as its last argument: pass
+//! NULL, or one that you made, and ask it afterwards for the words, the dimension and the chunk. What it tells is
+//! always about the last call it was passed to. If no context could be made it is NULL, which serves too: it knows
+//! nothing.
 //!
 //! ```c
 //! nczchunk_context *context = NULL;
@@ -12,59 +13,45 @@
 //!     // "chunk (1, 0, 3): the stored chunk has 40 bytes where 4000 are due"
 //! nczchunk_context_free(context);
 //! ```
+//!
+//! A context also says how many threads a call may use, and whom it tells how far it has come.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
 use std::fmt::Write;
 
-use super::{guard, hand_over, handle_mut, status, take_back};
+use super::message::Message;
+use super::objects::nczchunk_context;
+use super::pointers::{guard, hand_over, handle_mut, take_back};
+use super::progress::nczchunk_progress;
+use crate::cancel::HeldOff;
 use crate::error::{Error, ErrorKind, Result};
-
-/// What is known of the last call it was passed to, and what calls may use. One context serves one call at a time; use one
-/// per thread.
-pub struct nczchunk_context {
-    threads: usize,
-    error: Option<Error>,
-    message: Message,
-    chunks_done: usize,
-}
+use crate::transfer::{Options, Progress};
 
 /// A new context. Free it with nczchunk_context_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (context is NULL), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_new(context: *mut *mut nczchunk_context) -> c_int {
-    // SAFETY: the header's general promise.
-    status(|| unsafe {
-        hand_over(context, || Ok(nczchunk_context { threads: 1, error: None, message: Message::EMPTY, chunks_done: 0 }))
-    })
+    let new = || {
+        Ok(nczchunk_context {
+            threads: 1,
+            progress: None,
+            progress_user: std::ptr::null_mut(),
+            error: None,
+            message: Message::EMPTY,
+            chunks_done: 0,
+        })
+    };
+    // SAFETY: context is NULL or a place for a pointer, by the header's general promise.
+    let result = guard(|| unsafe { hand_over(context, new) });
+    result.map_or_else(|error| error.status(), |()| crate::status::NOERR)
 }
 
 /// Frees a context. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_free(context: *mut nczchunk_context) {
-    // SAFETY: the header's general promise.
+    // SAFETY: context is NULL or came from nczchunk_context_new, by the header's general promise.
     unsafe { take_back(context) }
-}
-
-/// Lets calls with this context use up to so many threads at the same time, the caller's included; 1 at first, and never
-/// more than 256. A call begins its own and ends them before it returns. More than one work only where the store's callbacks
-/// allow it (see concurrent), the variable has no copier, there are several chunks, and what is read does not overlap in
-/// memory; where the system refuses a thread, fewer do. Results and status are the same with any number, as long as there is
-/// memory for a chunk in each. New threads have all signals blocked but those of a fault (SIGSEGV, SIGBUS and the like),
-/// which are handled as in the caller.
-///
-/// Errors: NCZCHUNK_EINVAL (context is NULL; threads is 0).
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_context_set_threads(context: *mut nczchunk_context, threads: usize) -> c_int {
-    status(|| {
-        // SAFETY: the header's general promise.
-        let context = unsafe { handle_mut(context, "context is NULL") }?;
-        if threads == 0 {
-            return Err(ErrorKind::Argument("the number of threads is 0").into());
-        }
-        context.threads = threads;
-        Ok(())
-    })
 }
 
 /// The status of the last call; NCZCHUNK_NOERR for NULL.
@@ -74,8 +61,8 @@ pub unsafe extern "C" fn nczchunk_context_status(context: *const nczchunk_contex
     unsafe { error_of(context) }.map_or(crate::status::NOERR, Error::status)
 }
 
-/// What went wrong in the last call, in a sentence of at most 511 bytes; empty if nothing did, and for NULL. It belongs to
-/// the context and is valid until the next call with it.
+/// What went wrong in the last call, in a sentence of at most 511 bytes; empty if nothing did, and for NULL. It belongs
+/// to the context and is valid until the next call with it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_message(context: *const nczchunk_context) -> *const c_char {
     // SAFETY: the header's general promise.
@@ -91,96 +78,179 @@ pub unsafe extern "C" fn nczchunk_context_dimension(context: *const nczchunk_con
     dimension.and_then(|dimension| c_int::try_from(dimension).ok()).unwrap_or(-1)
 }
 
-/// The indices of the chunk at which the last call went wrong, and in rank (NULL: not wanted) their number; NULL if it is
-/// not a matter of one. They belong to the context and are valid until the next call with it.
+/// The indices of the chunk at which the last call went wrong, and in rank (NULL: not wanted) their number; NULL if it
+/// is not a matter of one. They belong to the context and are valid until the next call with it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_chunk(context: *const nczchunk_context, rank: *mut usize) -> *const isize {
     // SAFETY: the header's general promise.
     let Some(chunk) = (unsafe { error_of(context) }).and_then(Error::chunk) else {
         return std::ptr::null();
     };
-    // SAFETY: NULL, or a place for a number, by the header's general promise.
+    // SAFETY: rank is NULL or a place for a number, by the header's general promise.
     if let Some(rank) = unsafe { rank.as_mut() } {
         *rank = chunk.len();
     }
     chunk.as_ptr()
 }
 
-/// How many chunks the last call has read or written. They are the first of the plan, in its order; where the call failed at
-/// a chunk, it is the one after them. Those after that were not tried or, with several threads, some were and some not.
-/// 0 for NULL.
+/// How many chunks the last call has read or written, of those it was to transfer. They are the first of the plan, in
+/// its order; if the call failed at a chunk, it is the one after them. Those after that were not tried or, with several
+/// threads or requests in flight, some were and some not. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_chunks_done(context: *const nczchunk_context) -> usize {
     // SAFETY: the header's general promise.
     unsafe { context.as_ref() }.map_or(0, |context| context.chunks_done)
 }
 
+/// Sets a function that is told how far a call with this context has come, and may end it; NULL for none. It is called
+/// in the calling thread only: before each chunk that this thread transfers, and once when all chunks are done. If it
+/// returns anything but 0 before that, the call ends with that status; chunks_done chunks are done then. progress is
+/// valid until the function returns. user is passed to it.
+///
+/// Errors: NCZCHUNK_EINVAL (context is NULL).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_context_set_progress(
+    context: *mut nczchunk_context,
+    progress: Option<unsafe extern "C" fn(user: *mut c_void, progress: *const nczchunk_progress) -> c_int>,
+    user: *mut c_void,
+) -> c_int {
+    let set = || {
+        // SAFETY: the header's general promise.
+        let context = unsafe { handle_mut(context, "context is NULL") }?;
+        (context.progress, context.progress_user) = (progress, user);
+        Ok(())
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report(context, set) }
+}
+
+/// Lets calls with this context use up to so many threads at the same time, the caller's included; 1 at first, and
+/// never more than 256. Worker threads are spawned by the call and joined before it returns. They are spawned only if
+///
+/// - the store's callbacks allow it (see concurrent),
+/// - the variable has no copier,
+/// - there are several chunks, and elements that are read do not share memory,
+/// - there is work enough for them: about 0.1 ms for each. In a store that lends, the work is estimated from the bytes;
+///   in any other it is measured on the first chunks.
+///
+/// If the system refuses a thread, the remaining workers do its share. Results and status are the same with any number,
+/// as long as there is memory for a chunk in each. New threads have all signals blocked but those of a fault (SIGSEGV,
+/// SIGBUS and the like), which are handled as in the caller.
+///
+/// Errors: NCZCHUNK_EINVAL (context is NULL; threads is 0).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_context_set_threads(context: *mut nczchunk_context, threads: usize) -> c_int {
+    let set = || {
+        // SAFETY: the header's general promise.
+        let context = unsafe { handle_mut(context, "context is NULL") }?;
+        if threads == 0 {
+            return Err(ErrorKind::Argument("the number of threads is 0").into());
+        }
+        context.threads = threads;
+        Ok(())
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report(context, set) }
+}
+
 /// # Safety
 /// The pointer is NULL or points to a context.
 unsafe fn error_of<'a>(context: *const nczchunk_context) -> Option<&'a Error> {
-    // SAFETY: the caller's promise.
+    // SAFETY: a pointer that is not NULL points to a context by the caller's promise.
     unsafe { context.as_ref() }?.error.as_ref()
 }
 
-/// Runs the body of a C function that returns a status and takes a context.
+/// Runs the body of a C function, and notes in the context what became of it.
 ///
 /// # Safety
 /// The pointer is NULL or points to a context that nobody else uses meanwhile.
 pub(super) unsafe fn report(context: *mut nczchunk_context, body: impl FnOnce() -> Result<()>) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe { report_chunks(context, |_, _| body()) }
+    // SAFETY: the caller promises what `report_transfer` requires.
+    unsafe { report_with(context, |_| body()) }
 }
 
-/// [`report`] for a body that is told how many threads it may use, and counts the chunks it has done.
+/// [`report`] for a body that transfers chunks: it is told what it may use, and counts the chunks it has done. It calls
+/// functions of the caller's, so the thread cannot be cancelled meanwhile.
 ///
 /// # Safety
 /// As for [`report`].
-pub(super) unsafe fn report_chunks(
+#[inline]
+pub(super) unsafe fn report_transfer(
     context: *mut nczchunk_context,
-    body: impl FnOnce(usize, &mut usize) -> Result<()>,
+    body: impl FnOnce(Options<'_>, &mut usize) -> Result<()>,
 ) -> c_int {
-    // SAFETY: the caller's promise.
-    let threads = unsafe { context.as_ref() }.map_or(1, |context| context.threads);
-    let mut chunks_done = 0;
-    let error = guard(|| body(threads, &mut chunks_done)).err();
-    let status = error.as_ref().map_or(crate::status::NOERR, Error::status);
-    // Looked at only now: the body may have run a callback that uses the same context.
-    // SAFETY: the caller's promise.
+    let _held = HeldOff::new();
+    // SAFETY: a pointer that is not NULL points to a context by the caller's promise.
+    let Some((threads, progress, user)) =
+        unsafe { context.as_ref() }.map(|context| (context.threads, context.progress, context.progress_user))
+    else {
+        // SAFETY: NULL is allowed.
+        return unsafe { report_with(context, |done| body(Options::default(), done)) };
+    };
+    let options = Options::default().with_threads(threads);
+    // SAFETY: the caller promises what `report_with` requires.
+    unsafe {
+        report_with(context, |done| match progress {
+            None => body(options, done),
+            Some(progress) => {
+                let ask = |at: Progress| {
+                    let told = nczchunk_progress {
+                        struct_size: size_of::<nczchunk_progress>(),
+                        chunks_done: at.chunks_done,
+                        num_chunks: at.num_chunks,
+                        bytes_done: at.bytes_done,
+                        num_bytes: at.num_bytes,
+                    };
+                    // The function was given to be called with this pointer by the thread that makes the call, which
+                    // this is.
+                    progress(user, &raw const told)
+                };
+                body(options.with_progress(&ask), done)
+            }
+        })
+    }
+}
+
+/// # Safety
+/// As for [`report`].
+#[inline]
+unsafe fn report_with(context: *mut nczchunk_context, body: impl FnOnce(&mut usize) -> Result<()>) -> c_int {
+    // What the context knew is forgotten before the call, so that a callback that asks it is not told of an earlier
+    // one. SAFETY: a pointer that is not NULL points to a context by the caller's promise.
     if let Some(context) = unsafe { context.as_mut() } {
-        context.message.clear();
-        if let Some(error) = &error {
-            // It never fails: what has no room is left out.
-            let _ = write!(context.message, "{error}");
-        }
-        // Moved, not cloned: above rank 8 a clone would allocate, and abort where it cannot.
-        context.error = error;
+        context.forget();
+    }
+    let mut chunks_done = 0;
+    let result = guard(|| body(&mut chunks_done));
+    // Only now, because the body may have run a callback that asked the same context.
+    // SAFETY: as above.
+    if let Some(context) = unsafe { context.as_mut() } {
         context.chunks_done = chunks_done;
+        if let Err(error) = result {
+            return context.note(error);
+        }
+        return crate::status::NOERR;
     }
-    status
+    result.map_or_else(|error| error.status(), |()| crate::status::NOERR)
 }
 
-/// A text that ends with a NUL and leaves out what it has no room for.
-struct Message {
-    bytes: [u8; 512],
-    len: usize,
-}
-
-impl Message {
-    const EMPTY: Message = Message { bytes: [0; 512], len: 0 };
-
-    fn clear(&mut self) {
-        // What lies beyond the end is not looked at, but a longer text will want zeros behind it.
-        self.bytes[..self.len].fill(0);
-        self.len = 0;
+impl nczchunk_context {
+    fn forget(&mut self) {
+        if self.error.is_some() {
+            self.error = None;
+            self.message.clear();
+        }
+        self.chunks_done = 0;
     }
-}
 
-impl Write for Message {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        let room = self.bytes.len() - 1 - self.len;
-        let text = &text.as_bytes()[..text.len().min(room)];
-        self.bytes[self.len..][..text.len()].copy_from_slice(text);
-        self.len += text.len();
-        Ok(())
+    #[cold]
+    fn note(&mut self, error: Error) -> c_int {
+        self.message.clear();
+        // It never fails: what has no room is left out.
+        let _ = write!(self.message, "{error}");
+        let status = error.status();
+        // The error is moved, not cloned: above rank 8 a clone would allocate, and abort if that fails.
+        self.error = Some(error);
+        status
     }
 }

@@ -3,10 +3,13 @@
 //! `0.1` in Zarr v2, `c/0/1` in Zarr v3, `sst!0.90` in cfdb. A key is written as text with a NUL at its end. Each
 //! function also tells its length, so that a first call without a buffer finds out how much room is needed.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{c_char, c_int};
 use std::io::Write;
 
-use super::{check_rank, handle, required, required_mut, status};
+use super::context::report;
+use super::objects::nczchunk_context;
+use super::pointers::{required, required_mut, text};
+use crate::dims::check_rank;
 use crate::error::{ErrorKind, Result};
 use crate::key::{Key, KeyStyle, Separator};
 
@@ -18,8 +21,8 @@ use crate::key::{Key, KeyStyle, Separator};
 /// set.
 ///
 /// Errors: NCZCHUNK_EINVAL (chunk_indices is NULL, unless rank is 0; another separator; a negative index),
-/// NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK), NCZCHUNK_ERANGE (capacity above 0 but too small: length is set,
-/// nothing is written).
+/// NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK). NCZCHUNK_EINVAL too if capacity is above 0 but too small: then
+/// length is set, and nothing is written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_key_zarr_v2(
     rank: usize,
@@ -28,14 +31,17 @@ pub unsafe extern "C" fn nczchunk_key_zarr_v2(
     key: *mut c_char,
     capacity: usize,
     length: *mut usize,
+    context: *mut nczchunk_context,
 ) -> c_int {
-    status(|| {
+    let answer = || {
         // SAFETY: the header's general promise.
         let chunk = unsafe { chunk(rank, chunk_indices) }?;
         let found = KeyStyle::ZarrV2(self::separator(separator)?).key(chunk)?;
         // SAFETY: the header's general promise.
         unsafe { write_key(found, key, capacity, length) }
-    })
+    };
+    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
+    unsafe { report(context, answer) }
 }
 
 /// Writes the key of a chunk in Zarr v3 with the "default" chunk key encoding: "c/2/1" or "c.2.1"; "c" for a scalar.
@@ -49,14 +55,17 @@ pub unsafe extern "C" fn nczchunk_key_zarr_v3(
     key: *mut c_char,
     capacity: usize,
     length: *mut usize,
+    context: *mut nczchunk_context,
 ) -> c_int {
-    status(|| {
+    let answer = || {
         // SAFETY: the header's general promise.
         let chunk = unsafe { chunk(rank, chunk_indices) }?;
         let found = KeyStyle::ZarrV3(self::separator(separator)?).key(chunk)?;
         // SAFETY: the header's general promise.
         unsafe { write_key(found, key, capacity, length) }
-    })
+    };
+    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
+    unsafe { report(context, answer) }
 }
 
 /// Writes the key of a chunk in cfdb: the variable's name, '!', and where the chunk starts in each dimension, in
@@ -66,7 +75,7 @@ pub unsafe extern "C" fn nczchunk_key_zarr_v3(
 /// origin: element i lies in chunk floor((i + origin) / chunklen). For the rest see nczchunk_key_zarr_v2.
 ///
 /// Errors: NCZCHUNK_EINVAL (var, chunklens or chunk_indices is NULL, the latter two unless rank is 0; var is not UTF-8;
-/// a chunk length of 0), NCZCHUNK_EMAXDIMS and NCZCHUNK_ERANGE as for nczchunk_key_zarr_v2.
+/// a chunk length of 0), and those of nczchunk_key_zarr_v2.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_key_cfdb(
     var: *const c_char,
@@ -76,17 +85,21 @@ pub unsafe extern "C" fn nczchunk_key_cfdb(
     key: *mut c_char,
     capacity: usize,
     length: *mut usize,
+    context: *mut nczchunk_context,
 ) -> c_int {
-    status(|| {
+    let answer = || {
         // SAFETY: the header's general promise.
-        let var = unsafe { text(var, "var is NULL") }?;
+        let var =
+            unsafe { text(var, "var is NULL") }?.to_str().map_err(|_| ErrorKind::Argument("a name is not UTF-8"))?;
         // SAFETY: the header's general promise; the rank is checked before the chunk lengths are looked at.
         let (chunk, chunklens) =
             unsafe { (chunk(rank, chunk_indices)?, required(chunklens, rank, "chunklens is NULL")?) };
         let found = KeyStyle::Cfdb { var, chunklens }.key(chunk)?;
         // SAFETY: the header's general promise.
         unsafe { write_key(found, key, capacity, length) }
-    })
+    };
+    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
+    unsafe { report(context, answer) }
 }
 
 /// The chunk indices, after the rank.
@@ -101,18 +114,6 @@ unsafe fn chunk<'a>(rank: usize, chunk_indices: *const isize) -> Result<&'a [isi
 
 fn separator(character: c_char) -> Result<Separator> {
     Separator::try_from(char::from(character as u8))
-}
-
-/// A text of the caller's.
-///
-/// # Safety
-/// The pointer is NULL or points to a text that ends with a NUL.
-unsafe fn text<'a>(pointer: *const c_char, message: &'static str) -> Result<&'a str> {
-    // SAFETY: the caller's promise: not NULL, it points to one character at least.
-    unsafe { handle(pointer, message) }?;
-    // SAFETY: not NULL, and the rest is the caller's promise.
-    let text = unsafe { CStr::from_ptr(pointer) };
-    text.to_str().map_err(|_| ErrorKind::Argument("a name is not UTF-8").into())
 }
 
 /// Writes a key and its length where the caller wants them.
@@ -141,15 +142,16 @@ mod tests {
     use std::ptr::{null, null_mut};
 
     use super::*;
-    use crate::status::{EINVAL, EMAXDIMS, ERANGE, NOERR};
+    use crate::status::{EINVAL, EMAXDIMS, NOERR};
 
     const DOT: c_char = b'.' as c_char;
 
     fn v2(chunk: &[isize], key: &mut [c_char]) -> (c_int, usize) {
         let mut length = 99;
         // SAFETY: the slices have their lengths.
-        let status =
-            unsafe { nczchunk_key_zarr_v2(chunk.len(), chunk.as_ptr(), DOT, key.as_mut_ptr(), key.len(), &mut length) };
+        let status = unsafe {
+            nczchunk_key_zarr_v2(chunk.len(), chunk.as_ptr(), DOT, key.as_mut_ptr(), key.len(), &mut length, null_mut())
+        };
         (status, length)
     }
 
@@ -157,7 +159,7 @@ mod tests {
     fn a_key_that_does_not_fit_leaves_the_buffer_alone() {
         let mut key = [b'x' as c_char; 6];
         assert_eq!(v2(&[2, 10], &mut []), (NOERR, 4));
-        assert_eq!(v2(&[2, 10], &mut key[..4]), (ERANGE, 4));
+        assert_eq!(v2(&[2, 10], &mut key[..4]), (EINVAL, 4));
         assert_eq!(key, [b'x' as c_char; 6]);
         assert_eq!(v2(&[2, 10], &mut key[..5]), (NOERR, 4));
         assert_eq!(key, b"2.10\0x".map(|byte| byte as c_char));
@@ -170,13 +172,13 @@ mod tests {
         assert_eq!(v2(&[0; 1025], &mut key), (EMAXDIMS, 99));
         // SAFETY: NULL is looked for, and so is the rank before anything is read.
         unsafe {
-            assert_eq!(nczchunk_key_zarr_v3(1, null(), DOT, null_mut(), 0, null_mut()), EINVAL);
-            assert_eq!(nczchunk_key_zarr_v3(usize::MAX, &0, DOT, null_mut(), 0, null_mut()), EMAXDIMS);
-            assert_eq!(nczchunk_key_zarr_v3(1, &0, b',' as c_char, null_mut(), 0, null_mut()), EINVAL);
-            assert_eq!(nczchunk_key_cfdb(null(), 0, null(), null(), null_mut(), 0, null_mut()), EINVAL);
-            assert_eq!(nczchunk_key_cfdb(c"v".as_ptr(), 1, null(), &0, null_mut(), 0, null_mut()), EINVAL);
-            assert_eq!(nczchunk_key_cfdb(c"\xff".as_ptr(), 1, &4, &0, null_mut(), 0, null_mut()), EINVAL);
-            assert_eq!(nczchunk_key_cfdb(c"v".as_ptr(), 1, &4, &0, null_mut(), 0, null_mut()), NOERR);
+            assert_eq!(nczchunk_key_zarr_v3(1, null(), DOT, null_mut(), 0, null_mut(), null_mut()), EINVAL);
+            assert_eq!(nczchunk_key_zarr_v3(usize::MAX, &0, DOT, null_mut(), 0, null_mut(), null_mut()), EMAXDIMS);
+            assert_eq!(nczchunk_key_zarr_v3(1, &0, b',' as c_char, null_mut(), 0, null_mut(), null_mut()), EINVAL);
+            assert_eq!(nczchunk_key_cfdb(null(), 0, null(), null(), null_mut(), 0, null_mut(), null_mut()), EINVAL);
+            assert_eq!(nczchunk_key_cfdb(c"v".as_ptr(), 1, null(), &0, null_mut(), 0, null_mut(), null_mut()), EINVAL);
+            assert_eq!(nczchunk_key_cfdb(c"\xff".as_ptr(), 1, &4, &0, null_mut(), 0, null_mut(), null_mut()), EINVAL);
+            assert_eq!(nczchunk_key_cfdb(c"v".as_ptr(), 1, &4, &0, null_mut(), 0, null_mut(), null_mut()), NOERR);
         }
     }
 }

@@ -11,18 +11,22 @@
 
 use std::ffi::c_int;
 
-use super::{check_rank, guard, hand_over, required, status, take_back};
+use super::context::report;
+use super::objects::nczchunk_context;
+use super::pointers::{guard, hand_over, required, take_back};
+use crate::dims::check_rank;
 use crate::odometer::Odometer;
 
 /// An odometer. One thread at a time may use it.
 pub struct nczchunk_odometer(Odometer);
 
 /// A new odometer at its first position. Along dimension d it runs through start[d], start[d] + stride[d], ... below
-/// stop[d], the last dimension fastest; len[d] is the extent of the array that nczchunk_odometer_offset counts in. All four
-/// have rank entries and are copied. Free it with nczchunk_odometer_free.
+/// stop[d], the last dimension fastest; len[d] is the extent of the array that nczchunk_odometer_offset counts in. All
+/// four have rank entries and are copied. Free it with nczchunk_odometer_free.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK), NCZCHUNK_ESTRIDE (a stride
-/// of 0), NCZCHUNK_EINVALCOORDS (start above stop), NCZCHUNK_EEDGE (a last index of len or more), NCZCHUNK_ENOMEM.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK), NCZCHUNK_ESTRIDE (a
+/// stride of 0), NCZCHUNK_EINVALCOORDS (start above stop), NCZCHUNK_EEDGE (a last index of len or more),
+/// NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_odometer_new(
     rank: usize,
@@ -31,6 +35,7 @@ pub unsafe extern "C" fn nczchunk_odometer_new(
     stride: *const usize,
     len: *const usize,
     odometer: *mut *mut nczchunk_odometer,
+    context: *mut nczchunk_context,
 ) -> c_int {
     let make = || {
         check_rank(rank)?;
@@ -39,7 +44,7 @@ pub unsafe extern "C" fn nczchunk_odometer_new(
         Ok(nczchunk_odometer(Odometer::new(list(start)?, list(stop)?, list(stride)?, list(len)?)?))
     };
     // SAFETY: the header's general promise.
-    status(|| unsafe { hand_over(odometer, make) })
+    unsafe { report(context, || hand_over(odometer, make)) }
 }
 
 /// 1 while there is a current position, 0 once the last one is passed; 0 for NULL.
@@ -63,8 +68,8 @@ pub unsafe extern "C" fn nczchunk_odometer_indices(odometer: *const nczchunk_odo
     unsafe { odometer.as_ref() }.map_or(std::ptr::null(), |odometer| odometer.0.indices().as_ptr())
 }
 
-/// The current position's row-major place in an array of the extents len, in elements; SIZE_MAX if it is larger than that.
-/// 0 for NULL.
+/// The current position's row-major place in an array of the extents len, in elements; SIZE_MAX if it is larger than
+/// that. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_odometer_offset(odometer: *const nczchunk_odometer) -> usize {
     // SAFETY: the header's general promise.

@@ -1,32 +1,48 @@
-//! # Plan: a transfer before it is done
+//! # Plans: transfers that are looked at, divided, and executed again
 //!
-//! A plan tells what a read or a write will do without doing it: how many chunks it touches, which, how much of each, how many bytes
-//! it delivers and how many it asks for at most. It takes memory for the rank, not for the chunks, and finds any chunk at
-//! once.
+//! A plan knows what a read or a write will do without doing it: how many chunks it touches, which, how much of each,
+//! how many bytes it delivers and how many it asks for at most. It takes memory for the rank, not for the chunks (those
+//! of up to 64 chunks are prepared, so that they are quick to execute), and finds any chunk at once. Every read and
+//! write above is a plan and its execution; a plan of your own can be executed as often as you like, as a whole or in
+//! parts, by several threads at once:
+//!
+//! ```c
+//! nczchunk_plan_new(var, start, count, stride, NCZCHUNK_READ, &plan, NULL);
+//! for (;;) {
+//!     nczchunk_plan_read(plan, store, 0, NCZCHUNK_ALL, data, NULL);        the same hyperslab, as often as needed
+//!     ...
+//! }
+//! ```
+//!
+//! With a variable that has a write grid, a plan for writing goes by the chunks of that grid.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
+use std::ops::Range;
 
-use super::context::{nczchunk_context, report};
-use super::var::nczchunk_var;
-use super::{hand_over, handle, handle_mut, optional, status, take_back};
-use crate::error::ErrorKind;
-use crate::hyperslab::{Access, Hyperslab};
+use super::context::{report, report_transfer};
+use super::growing::{Growing, assert_can_grow, check_element_size, write_element, write_growing};
+use super::objects::{nczchunk_context, nczchunk_plan, nczchunk_store, nczchunk_var};
+use super::pointers::{destination, hand_over, handle, handle_mut, hyperslab, optional, required, source, take_back};
+use crate::dims::{self, Dims};
+use crate::error::{ErrorKind, Result};
+use crate::grid::Access;
 use crate::plan::Plan;
 use crate::projection::Projection;
+use crate::store::Store;
+use crate::transfer::{Options, Prepared, Transfer};
 use crate::variable::Variable;
 
 /// For a plan to read.
 pub const NCZCHUNK_READ: c_int = 0;
-/// For a plan to write. The one difference: if any count is 0, the far end of no dimension is checked.
+/// For a plan to write. If any count is 0, the far end of no dimension is checked.
 pub const NCZCHUNK_WRITE: c_int = 1;
 
-/// A plan. It does not refer to the variable it was made from, and any number of threads may use it at the same time.
-pub struct nczchunk_plan(Plan);
-
-/// What a plan adds up to.
+/// What a plan adds up to. Set struct_size before it is filled in.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct nczchunk_plan_totals {
+pub struct nczchunk_totals {
+    /// sizeof(nczchunk_totals).
+    pub struct_size: usize,
     /// Chunks touched.
     pub chunks: usize,
     /// Chunks of those that are covered: a write replaces every element inside the dimensions and needs no read.
@@ -35,17 +51,21 @@ pub struct nczchunk_plan_totals {
     pub elements: usize,
     /// Bytes selected: what a read delivers.
     pub selected_bytes: usize,
-    /// Bytes of the touched chunks at full size: before compression, and as if none were absent. SIZE_MAX if they are more.
+    /// Bytes of the touched chunks at full size: before they are encoded, and as if none were absent. SIZE_MAX if they
+    /// are more.
     pub chunk_bytes: usize,
     /// Chunks that the whole variable has, touched or not, stored or absent. SIZE_MAX if they are more.
     pub grid_chunks: usize,
 }
+assert_can_grow!(nczchunk_totals, grid_chunks: usize);
+// SAFETY: a structure of C with words only, the first of which is its size.
+unsafe impl Growing for nczchunk_totals {}
 
 /// A plan for a hyperslab, with the arguments of nczchunk_read_vars and nczchunk_write_vars; access is NCZCHUNK_READ or
 /// NCZCHUNK_WRITE. Free it with nczchunk_plan_free.
 ///
-/// Errors: those which these functions find before any callback runs, data aside; NCZCHUNK_EINVAL (plan is NULL; no such
-/// access), NCZCHUNK_ENOMEM.
+/// Errors: those which these functions find before any callback runs, data and store aside; NCZCHUNK_EINVAL (plan is
+/// NULL; no such access), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_plan_new(
     var: *const nczchunk_var,
@@ -56,90 +76,144 @@ pub unsafe extern "C" fn nczchunk_plan_new(
     plan: *mut *mut nczchunk_plan,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let make = || {
-        // SAFETY: the header's general promise.
-        let var = unsafe { handle(var, "var is NULL") }?;
-        let access = match access {
-            NCZCHUNK_READ => Access::Read,
-            NCZCHUNK_WRITE => Access::Write,
-            _ => return Err(ErrorKind::Argument("access is neither NCZCHUNK_READ nor NCZCHUNK_WRITE").into()),
-        };
-        // SAFETY: the three are NULL or have an entry per dimension, as documented.
-        let slab = unsafe { hyperslab(&var.0, start, count, stride) };
-        Ok(nczchunk_plan(Plan::new(&var.0, &slab, access)?))
+    // SAFETY: NULL stands for no imap; the rest is as documented.
+    unsafe { nczchunk_plan_new_varm(var, start, count, stride, std::ptr::null(), access, plan, context) }
+}
+
+/// A plan for a hyperslab in memory with an imap, with the arguments of nczchunk_read_varm and nczchunk_write_varm.
+///
+/// Errors: those of nczchunk_plan_new; NCZCHUNK_EINVAL also for an imap that reaches beyond the address space.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_new_varm(
+    var: *const nczchunk_var,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    imap: *const isize,
+    access: c_int,
+    plan: *mut *mut nczchunk_plan,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: var is NULL or alive, and the lists are NULL or have an entry per dimension: as documented.
+    let make = || unsafe {
+        let var = handle(var, "var is NULL")?;
+        let plan = mapped(&var.0, start, count, stride, imap, self::access(access)?)?;
+        Ok(nczchunk_plan(Prepared::new(plan)?))
     };
-    // SAFETY: the header's general promise.
+    // SAFETY: plan is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
+    unsafe { report(context, || hand_over(plan, make)) }
+}
+
+/// A plan for a hyperslab in a part of a block of memory, forwards or backwards, with the arguments of
+/// nczchunk_read_strided and nczchunk_write_strided.
+///
+/// Errors: those which these functions find before any callback runs, memory and store aside; NCZCHUNK_EINVAL (plan is
+/// NULL; no such access), NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_new_strided(
+    var: *const nczchunk_var,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    memory_size: usize,
+    memory_offset: usize,
+    memory_strides: *const isize,
+    access: c_int,
+    plan: *mut *mut nczchunk_plan,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: var is NULL or alive, and the lists are NULL or have an entry per dimension: as documented.
+    let make = || unsafe {
+        let var = handle(var, "var is NULL")?;
+        let place = (memory_size, memory_offset, memory_strides);
+        let plan = strided(&var.0, start, count, stride, place, self::access(access)?)?;
+        Ok(nczchunk_plan(Prepared::new(plan)?))
+    };
+    // SAFETY: plan is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
     unsafe { report(context, || hand_over(plan, make)) }
 }
 
 /// Frees a plan. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_plan_free(plan: *mut nczchunk_plan) {
-    // SAFETY: the header's general promise.
+    // SAFETY: plan is NULL or came from one of the functions above, by the header's general promise.
     unsafe { take_back(plan) }
 }
 
 /// What the plan adds up to.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument).
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; the struct_size of totals is not set).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_plan_get_totals(
+pub unsafe extern "C" fn nczchunk_plan_totals(
     plan: *const nczchunk_plan,
-    totals: *mut nczchunk_plan_totals,
+    totals: *mut nczchunk_totals,
+    context: *mut nczchunk_context,
 ) -> c_int {
-    status(|| {
-        // SAFETY: the header's general promise.
-        let (plan, totals) = unsafe { (handle(plan, "plan is NULL")?, handle_mut(totals, "totals is NULL")?) };
-        *totals = nczchunk_plan_totals {
-            chunks: plan.0.num_chunks(),
-            covered_chunks: plan.0.num_covered(),
-            elements: plan.0.num_elements(),
-            selected_bytes: plan.0.selected_bytes(),
-            chunk_bytes: plan.0.chunk_bytes(),
-            grid_chunks: plan.0.grid_chunks(),
+    let tell = || {
+        // SAFETY: plan is NULL or alive, by the header's general promise.
+        let plan = &unsafe { handle(plan, "plan is NULL") }?.0;
+        let found = nczchunk_totals {
+            struct_size: 0,
+            chunks: plan.num_chunks(),
+            covered_chunks: plan.num_covered(),
+            elements: plan.num_elements(),
+            selected_bytes: plan.selected_bytes(),
+            chunk_bytes: plan.chunk_bytes(),
+            grid_chunks: plan.grid_chunks(),
         };
-        Ok(())
-    })
+        // SAFETY: totals is NULL or a structure of the size that it says, as documented.
+        unsafe { write_growing(totals, found) }
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report(context, tell) }
 }
 
 /// The i-th chunk of the plan, counted from 0 in row-major order of chunk indices, which is the order of reading.
 ///
-/// projections has room for one entry per dimension and receives, for each, the chunk's index, the elements selected in
-/// the chunk (first, last, iocount: a box, stride apart) and the place they take in memory (iopos, iocount: a box without
-/// gaps). covered (NULL: not wanted) receives 1 if every element of the chunk that lies inside the dimensions is selected,
-/// else 0.
+/// projections has room for one entry per dimension, each of projection_size bytes: sizeof(nczchunk_projection). It
+/// receives, for each dimension, the chunk's index, the elements selected in the chunk (first, last, iocount: a box,
+/// stride apart) and the place they take in memory (iopos, iocount: a box without gaps). covered (NULL: not wanted)
+/// receives 1 if every element of the chunk that lies inside the dimensions is selected, else 0.
 ///
-/// Errors: NCZCHUNK_EINVAL (plan is NULL; projections is NULL and the rank is not 0), NCZCHUNK_EINVALCOORDS (i is beyond
-/// the last chunk).
+/// Errors: NCZCHUNK_EINVAL (plan is NULL; projections is NULL and the rank is not 0; another projection_size),
+/// NCZCHUNK_EINVALCOORDS (i is beyond the last chunk), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_plan_chunk(
     plan: *const nczchunk_plan,
     i: usize,
     projections: *mut Projection,
+    projection_size: usize,
     covered: *mut c_int,
+    context: *mut nczchunk_context,
 ) -> c_int {
-    status(|| {
-        // SAFETY: the header's general promise.
-        let plan = unsafe { handle(plan, "plan is NULL") }?;
-        let rank = plan.0.rank();
-        let projections = match rank {
-            0 => &mut [],
-            _ if projections.is_null() => return Err(ErrorKind::Argument("projections is NULL").into()),
-            // SAFETY: not NULL, and with room for one projection per dimension, as documented.
-            _ => unsafe { std::slice::from_raw_parts_mut(projections, rank) },
-        };
-        plan.0.chunk(i, projections)?;
-        // SAFETY: NULL, or a place for a number, by the header's general promise.
+    let tell = || {
+        // SAFETY: plan is NULL or alive, by the header's general promise.
+        let plan = &unsafe { handle(plan, "plan is NULL") }?.0;
+        let rank = plan.rank();
+        if rank > 0 && projections.is_null() {
+            return Err(ErrorKind::Argument("projections is NULL").into());
+        }
+        check_element_size::<Projection>(projection_size)?;
+        let mut found: Dims<Projection> = Dims::new();
+        dims::fill(&mut found, rank, Projection::default())?;
+        plan.chunk(i, &mut found)?;
+        for (d, &projection) in found.iter().enumerate() {
+            // SAFETY: there is room for one entry of projection_size bytes per dimension, as documented.
+            unsafe { write_element(projections, d, projection_size, projection) };
+        }
+        // SAFETY: covered is NULL or a place for a number, by the header's general promise.
         if let Some(covered) = unsafe { covered.as_mut() } {
-            *covered = plan.0.covers(projections).into();
+            *covered = plan.covers(&found).into();
         }
         Ok(())
-    })
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report(context, tell) }
 }
 
-/// Whether two plans, made for the same variable, touch a chunk in common: shared receives 1 if so, else 0. Writes whose
-/// plans do not may be done at the same time. Takes as long as the smaller number of chunks that the two touch along a
-/// dimension.
+/// Whether writes by two plans, made for the same variable, would touch a chunk in common: shared receives 1 if so,
+/// else 0. Writes whose plans do not may be done at the same time. For a variable with a write grid, chunks are those
+/// of that grid. It takes about the same time whatever the number of chunks.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; plans for different ranks, chunk lengths or origins).
 #[unsafe(no_mangle)]
@@ -147,29 +221,240 @@ pub unsafe extern "C" fn nczchunk_plan_shares_chunks(
     plan: *const nczchunk_plan,
     other: *const nczchunk_plan,
     shared: *mut c_int,
+    context: *mut nczchunk_context,
 ) -> c_int {
-    status(|| {
-        // SAFETY: the header's general promise.
-        let (plan, other) = unsafe { (handle(plan, "plan is NULL")?, handle(other, "other is NULL")?) };
-        // SAFETY: the header's general promise.
-        *unsafe { handle_mut(shared, "shared is NULL") }? = plan.0.shares_chunks(&other.0)?.into();
+    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
+    let tell = || unsafe {
+        let (plan, other) = (handle(plan, "plan is NULL")?, handle(other, "other is NULL")?);
+        *handle_mut(shared, "shared is NULL")? = plan.0.shares_chunks(&other.0)?.into();
         Ok(())
-    })
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report(context, tell) }
 }
 
-/// The request from C.
+/// One of num_parts parts of a plan, counted from 0, for as many threads or processes: num_chunks chunks from number
+/// first_chunk on. Parts differ by at most one chunk in length and are together the whole plan; with more parts than
+/// chunks some are empty. Parts of a plan for writing touch different chunks (of the write grid, if there is one), so
+/// they can be executed at the same time.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; num_parts is 0), NCZCHUNK_EINVALCOORDS (part is not below num_parts).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_part(
+    plan: *const nczchunk_plan,
+    part: usize,
+    num_parts: usize,
+    first_chunk: *mut usize,
+    num_chunks: *mut usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
+    let tell = || unsafe {
+        let chunks = handle(plan, "plan is NULL")?.0.part(part, num_parts)?;
+        if first_chunk.is_null() || num_chunks.is_null() {
+            return Err(ErrorKind::Argument("first_chunk or num_chunks is NULL").into());
+        }
+        first_chunk.write(chunks.start);
+        num_chunks.write(chunks.len());
+        Ok(())
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report(context, tell) }
+}
+
+/// As a number of chunks: all of the plan's that follow the first one.
+pub const NCZCHUNK_ALL: usize = usize::MAX;
+
+/// Executes a plan for reading, or a part of it: reads num_chunks of its chunks from number first_chunk on.
+///
+/// data points to what the function takes whose arguments the plan was made with: to room for the selected elements,
+/// without gaps; with an imap to the first element; for nczchunk_plan_new_strided to the beginning of the block of
+/// memory. It is the same for every part, and only the elements of the part's chunks are written to. Several threads
+/// may execute different parts at the same time with the same data, each with a context of its own, if the store may be
+/// used so.
+///
+/// Errors: NCZCHUNK_EINVAL (plan or store is NULL; the plan is for writing; data is NULL though something is selected),
+/// NCZCHUNK_EINVALCOORDS (first_chunk is above the number of chunks), NCZCHUNK_EEDGE (first_chunk + num_chunks is, and
+/// num_chunks is not NCZCHUNK_ALL); errors of a chunk as for nczchunk_read_vars.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_read(
+    plan: *const nczchunk_plan,
+    store: *const nczchunk_store,
+    first_chunk: usize,
+    num_chunks: usize,
+    data: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the handles are NULL or alive, and data is NULL or points to the memory that the plan is for: as
+    // documented, and by the header's general promise.
+    unsafe {
+        report_transfer(context, |options, done| {
+            let (plan, store) = (&handle(plan, "plan is NULL")?.0, handle(store, "store is NULL")?);
+            let chunks = plan.chunk_range(first_chunk, num_chunks)?;
+            read_plan(plan, Some(plan), &store.0, chunks, data.cast(), options, done)
+        })
+    }
+}
+
+/// Executes a plan for writing, or a part of it, as nczchunk_plan_read does for reading. data is only read.
+///
+/// Errors: NCZCHUNK_EINVAL (plan or store is NULL; the plan is for reading; data is NULL though something is selected),
+/// NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for nczchunk_plan_read; NCZCHUNK_EPERM and errors of a chunk as for
+/// nczchunk_write_vars.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_write(
+    plan: *const nczchunk_plan,
+    store: *const nczchunk_store,
+    first_chunk: usize,
+    num_chunks: usize,
+    data: *const c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: as in nczchunk_plan_read; data is only read.
+    unsafe {
+        report_transfer(context, |options, done| {
+            let (plan, store) = (&handle(plan, "plan is NULL")?.0, handle(store, "store is NULL")?);
+            let chunks = plan.chunk_range(first_chunk, num_chunks)?;
+            write_plan(plan, Some(plan), &store.0, chunks, data.cast(), options, done)
+        })
+    }
+}
+
+/// Moves the elements of the plan's i-th chunk between the chunk, which is the caller's, and data: from the chunk if
+/// the plan is for reading, to it if it is for writing. No store is needed. chunk has nbytes bytes, the length of a
+/// full chunk, decoded and in stored byte order; what is not selected is not touched. data is as for
+/// nczchunk_plan_read.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EINVALCOORDS (i is beyond the last chunk), NCZCHUNK_EBADCHUNK
+/// (nbytes is another number), what the variable's copier returned, NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_copy_chunk(
+    plan: *const nczchunk_plan,
+    i: usize,
+    chunk: *mut c_void,
+    nbytes: usize,
+    data: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: plan is NULL or alive, chunk is NULL or has nbytes bytes, and data is NULL or points to the memory that
+    // the plan is for: as documented, and by the header's general promise.
+    unsafe {
+        report_transfer(context, |_, done| {
+            let plan = &handle(plan, "plan is NULL")?.0;
+            let (chunk, memory) = (chunk.cast::<u8>(), beginning(plan, data.cast()));
+            let (memory_bytes, expected) = (plan.memory_bytes(), plan.grid().chunk_bytes());
+            if chunk.is_null() {
+                return Err(ErrorKind::Argument("chunk is NULL").into());
+            }
+            // No slice is made of a length that no chunk has.
+            if nbytes != expected {
+                return Err(ErrorKind::StoredLength { found: nbytes, expected }.into());
+            }
+            match plan.access() {
+                Access::Read => {
+                    let chunk = required(chunk, nbytes, "chunk is NULL")?;
+                    plan.copy_from_chunk(i, chunk, destination(memory, memory_bytes)?)?;
+                }
+                Access::Write => plan.copy_to_chunk(i, source(memory, memory_bytes)?, destination(chunk, nbytes)?)?,
+            }
+            *done = 1;
+            Ok(())
+        })
+    }
+}
+
+fn access(access: c_int) -> Result<Access> {
+    match access {
+        NCZCHUNK_READ => Ok(Access::Read),
+        NCZCHUNK_WRITE => Ok(Access::Write),
+        _ => Err(ErrorKind::Argument("access is neither NCZCHUNK_READ nor NCZCHUNK_WRITE").into()),
+    }
+}
+
+/// The plan for a request with an imap.
 ///
 /// # Safety
-/// `start`, `count` and `stride` are NULL or have one entry per dimension, which nobody changes meanwhile.
-#[inline]
-pub(super) unsafe fn hyperslab<'a>(
-    variable: &Variable,
+/// The lists are NULL or have one entry per dimension.
+pub(super) unsafe fn mapped<'v>(
+    variable: &'v Variable,
     start: *const usize,
     count: *const usize,
     stride: *const isize,
-) -> Hyperslab<'a> {
+    imap: *const isize,
+    access: Access,
+) -> Result<Plan<'v>> {
+    // SAFETY: the caller's promise is that of both functions.
+    let (slab, imap) = unsafe { (hyperslab(variable, start, count, stride)?, optional(imap, variable.rank())) };
+    let plan = Plan::new(variable, &slab, access)?;
+    match imap {
+        Some(imap) if !imap.is_empty() => plan.with_imap(imap),
+        _ => Ok(plan),
+    }
+}
+
+/// The plan for a request whose strides may be negative, in memory of a size, with the first element at an offset, and
+/// with strides, all in bytes.
+///
+/// # Safety
+/// The lists are NULL or have one entry per dimension.
+pub(super) unsafe fn strided<'v>(
+    variable: &'v Variable,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    (memory_size, memory_offset, memory_strides): (usize, usize, *const isize),
+    access: Access,
+) -> Result<Plan<'v>> {
     let rank = variable.rank();
-    // SAFETY: the caller's promise.
-    let (start, count, stride) = unsafe { (optional(start, rank), optional(count, rank), optional(stride, rank)) };
-    Hyperslab { start, count, stride, both_ways: false }
+    // SAFETY: the lists are NULL or have one entry per dimension, by the caller's promise.
+    let (slab, memory_strides) = unsafe {
+        required(count, rank, "count is NULL")?;
+        let memory_strides = required(memory_strides, rank, "memory_strides is NULL")?;
+        (hyperslab(variable, start, count, stride)?.both_ways(), memory_strides)
+    };
+    Plan::new(variable, &slab, access)?.with_memory(memory_strides, memory_offset, memory_size)
+}
+
+/// Where the plan's memory begins, if this is what the caller's pointer points to.
+fn beginning(plan: &Plan<'_>, data: *mut u8) -> *mut u8 {
+    if plan.num_elements() == 0 {
+        return std::ptr::dangling_mut();
+    }
+    if data.is_null() { data } else { data.wrapping_sub(plan.layout().pointer()) }
+}
+
+/// Executes some chunks of a plan for reading.
+///
+/// # Safety `data` is NULL or points to the memory that the plan is for, of which nobody else uses the chunks' elements
+/// meanwhile.
+pub(super) unsafe fn read_plan(
+    plan: &Plan<'_>,
+    prepared: Option<&Prepared>,
+    store: &Store<'_>,
+    chunks: Range<usize>,
+    data: *mut u8,
+    options: Options<'_>,
+    done: &mut usize,
+) -> Result<()> {
+    // SAFETY: from its beginning the memory has as many bytes as the plan says, by the caller's promise.
+    let out = unsafe { destination(beginning(plan, data), plan.memory_bytes()) }?;
+    Transfer::new(plan, prepared, store, chunks, options)?.read(out, done)
+}
+
+/// Executes some chunks of a plan for writing.
+///
+/// # Safety
+/// `data` is NULL or points to the memory that the plan is for, which nobody changes meanwhile.
+pub(super) unsafe fn write_plan(
+    plan: &Plan<'_>,
+    prepared: Option<&Prepared>,
+    store: &Store<'_>,
+    chunks: Range<usize>,
+    data: *const u8,
+    options: Options<'_>,
+    done: &mut usize,
+) -> Result<()> {
+    // SAFETY: from its beginning the memory has as many bytes as the plan says, by the caller's promise.
+    let data = unsafe { source(beginning(plan, data.cast_mut()), plan.memory_bytes()) }?;
+    Transfer::new(plan, prepared, store, chunks, options)?.write(data, done)
 }

@@ -1,25 +1,30 @@
 //! # Projections: one dimension
 //!
 //! The arithmetic under it all: which chunks does start, count, stride touch along one dimension, and which elements of
-//! each? Only touched chunks are listed, each is found in constant time, and nothing is allocated, so a dimension of 2^62
-//! chunks with two elements selected costs two projections.
+//! each? Only touched chunks are listed, each is found in constant time, and nothing is allocated, so a dimension of
+//! 2^62 chunks with two elements selected costs two projections.
 
 use std::ffi::c_int;
 
-use super::{handle_mut, status};
+use super::context::report;
+use super::growing::{check_element_size, write_element};
+use super::objects::nczchunk_context;
+use super::pointers::handle_mut;
 use crate::error::{ErrorKind, Result};
+use crate::grid::Dimension;
 use crate::hyperslab::Slice;
 use crate::projection::{Projection, Projections};
-use crate::variable::Dimension;
 
-/// Lists the projections of a slice (start, count, stride) of a dimension of dimlen elements onto its chunks of chunklen.
+/// Lists the projections of a slice (start, count, stride) of a dimension of dimlen elements onto its chunks of
+/// chunklen.
 ///
-/// needed receives their number. They are written to projections, in ascending order of chunks, if there is room: capacity
-/// is at least needed. With projections NULL, or capacity 0, only needed is set.
+/// needed receives their number. They are written to projections, in ascending order of chunks, if there is room:
+/// capacity is at least needed. Each takes projection_size bytes, which is sizeof(nczchunk_projection). With
+/// projections NULL, or capacity 0, only needed is set.
 ///
-/// Errors: NCZCHUNK_EINVAL (needed is NULL; chunklen 0), NCZCHUNK_EDIMSIZE (dimlen above PTRDIFF_MAX + 1), NCZCHUNK_ESTRIDE,
-/// NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for nczchunk_read_vars; NCZCHUNK_ERANGE (capacity above 0 but below needed:
-/// needed is set, nothing is written).
+/// Errors: NCZCHUNK_EINVAL (needed is NULL; chunklen 0; another projection_size), NCZCHUNK_EDIMSIZE (dimlen above
+/// PTRDIFF_MAX + 1), NCZCHUNK_ESTRIDE, NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for nczchunk_read_vars.
+/// NCZCHUNK_EINVAL too if capacity is above 0 but below needed: then needed is set, and nothing is written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_projections(
     dimlen: usize,
@@ -28,31 +33,40 @@ pub unsafe extern "C" fn nczchunk_projections(
     count: usize,
     stride: isize,
     projections: *mut Projection,
+    projection_size: usize,
     capacity: usize,
     needed: *mut usize,
+    context: *mut nczchunk_context,
 ) -> c_int {
-    status(|| {
+    let list = || {
+        let is_wanted = !projections.is_null() && capacity > 0;
+        if is_wanted {
+            check_element_size::<Projection>(projection_size)?;
+        }
         let all = project(dimlen, chunklen, start, count, stride)?;
-        // SAFETY: the header's general promise.
+        // SAFETY: needed is NULL or a place for a number, by the header's general promise.
         *unsafe { handle_mut(needed, "needed is NULL") }? = all.len();
-        if projections.is_null() || capacity == 0 {
+        if !is_wanted {
             return Ok(());
         }
         if capacity < all.len() {
             return Err(ErrorKind::Capacity { needed: all.len(), capacity }.into());
         }
         for (p, projection) in all.iter().enumerate() {
-            // SAFETY: p is below capacity, and by the header's general promise there is room for as many.
-            unsafe { projections.add(p).write(projection) };
+            // SAFETY: p is below capacity, and there is room for as many of projection_size bytes, as documented.
+            unsafe { write_element(projections, p, projection_size, projection) };
         }
         Ok(())
-    })
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report(context, list) }
 }
 
-/// The p-th of these projections, counted from 0, in constant time.
+/// The p-th of these projections, counted from 0, in constant time. projection has projection_size bytes:
+/// sizeof(nczchunk_projection).
 ///
-/// Errors: NCZCHUNK_EINVAL (projection is NULL; chunklen 0), NCZCHUNK_EINVALCOORDS also for p beyond the last; otherwise
-/// as for nczchunk_projections.
+/// Errors: NCZCHUNK_EINVAL (projection is NULL; another projection_size; chunklen 0), NCZCHUNK_EINVALCOORDS also for p
+/// beyond the last; otherwise as for nczchunk_projections.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_projection_at(
     dimlen: usize,
@@ -62,14 +76,22 @@ pub unsafe extern "C" fn nczchunk_projection_at(
     stride: isize,
     p: usize,
     projection: *mut Projection,
+    projection_size: usize,
+    context: *mut nczchunk_context,
 ) -> c_int {
-    status(|| {
-        // SAFETY: the header's general promise.
-        let out = unsafe { handle_mut(projection, "projection is NULL") }?;
+    let find = || {
+        if projection.is_null() {
+            return Err(ErrorKind::Argument("projection is NULL").into());
+        }
+        check_element_size::<Projection>(projection_size)?;
         let all = project(dimlen, chunklen, start, count, stride)?;
-        *out = all.get(p).ok_or(ErrorKind::Index { index: p, len: all.len() })?;
+        let found = all.get(p).ok_or(ErrorKind::Index { index: p, len: all.len() })?;
+        // SAFETY: there is room for one of projection_size bytes, as documented.
+        unsafe { write_element(projection, 0, projection_size, found) };
         Ok(())
-    })
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report(context, find) }
 }
 
 fn project(dimlen: usize, chunklen: usize, start: usize, count: usize, stride: isize) -> Result<Projections> {

@@ -1,16 +1,19 @@
 //! # Variable: what is stored
 //!
-//! A variable says how an n-dimensional array is cut into chunks and what its elements are. It holds no data. Dimensions
-//! are given slowest first, as in netCDF; a chunk is stored row-major and at full size, also where it reaches beyond the
-//! end of a dimension.
+//! A variable says how an n-dimensional array is cut into chunks and what its elements are. It holds no data.
+//! Dimensions are given slowest first, as in netCDF; a chunk is stored at full size, also where it reaches beyond the
+//! end of a dimension, and row-major unless nczchunk_var_set_chunk_order says otherwise.
 
 use std::ffi::{c_int, c_void};
 
-use super::context::{nczchunk_context, report};
-use super::{check_rank, hand_over, handle_mut, required, status, take_back};
-use crate::copy::Copier;
-use crate::error::ErrorKind;
-use crate::variable::{ByteOrder, Variable, check_element_size};
+use super::context::report;
+use super::objects::{nczchunk_context, nczchunk_var};
+use super::pointers::{hand_over, handle_mut, optional, required, take_back};
+use crate::copier::Copier;
+use crate::dims::check_rank;
+use crate::error::{ErrorKind, Result};
+use crate::grid::{Access, Dimension};
+use crate::variable::{Endian, Variable, check_element_size};
 
 /// The largest rank: netCDF's NC_MAX_VAR_DIMS.
 pub const NCZCHUNK_MAX_RANK: usize = 1024;
@@ -22,23 +25,20 @@ pub const NCZCHUNK_ENDIAN_LITTLE: c_int = 1;
 /// Stored words have the most significant byte first; netCDF's NC_ENDIAN_BIG.
 pub const NCZCHUNK_ENDIAN_BIG: c_int = 2;
 
-/// A variable. Any number of threads may use one at the same time, as long as none changes it.
-pub struct nczchunk_var(pub(super) Variable);
-
-/// A new variable of rank dimensions, with elements of typesize bytes in native byte order and a fill value of zeros.
-/// dimlens and chunklens have rank entries, in elements, and are copied. Rank 0 is a scalar: one element, in one chunk;
-/// then both may be NULL. A dimension may have length 0; an unlimited one is given at its current length. A chunk may be
-/// longer than its dimension. Free it with nczchunk_var_free.
+/// A new variable of rank dimensions, with elements of element_size bytes in native byte order and a fill value of
+/// zeros. dimlens and chunklens have rank entries, in elements, and are copied. Rank 0 is a scalar: one element, in one
+/// chunk; then both may be NULL. A dimension may have length 0; an unlimited one is given at its current length. A
+/// chunk may be longer than its dimension. Free it with nczchunk_var_free.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; typesize 0; a chunk length of 0; a chunk larger than PTRDIFF_MAX bytes),
-/// NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK), NCZCHUNK_EDIMSIZE (a dimension longer than PTRDIFF_MAX + 1),
-/// NCZCHUNK_ENOMEM.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; element_size 0; a chunk length of 0; a chunk larger than PTRDIFF_MAX
+/// bytes), NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK), NCZCHUNK_EDIMSIZE (a dimension longer than PTRDIFF_MAX +
+/// 1), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_new(
     rank: usize,
     dimlens: *const usize,
     chunklens: *const usize,
-    typesize: usize,
+    element_size: usize,
     var: *mut *mut nczchunk_var,
     context: *mut nczchunk_context,
 ) -> c_int {
@@ -46,79 +46,170 @@ pub unsafe extern "C" fn nczchunk_var_new(
         if rank > 0 && (dimlens.is_null() || chunklens.is_null()) {
             return Err(ErrorKind::Argument("dimlens or chunklens is NULL").into());
         }
-        check_element_size(typesize)?;
+        check_element_size(element_size)?;
         check_rank(rank)?;
         // SAFETY: neither is NULL, and by the header's general promise both have rank entries.
         let (dimlens, chunklens) =
             unsafe { (required(dimlens, rank, "dimlens")?, required(chunklens, rank, "chunklens")?) };
-        Ok(nczchunk_var(Variable::new(dimlens, chunklens, typesize)?))
+        Ok(nczchunk_var(Variable::new(dimlens, chunklens, element_size)?))
     };
-    // SAFETY: the header's general promise.
+    // SAFETY: var is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
     unsafe { report(context, || hand_over(var, make)) }
 }
 
 /// Frees a variable. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_free(var: *mut nczchunk_var) {
-    // SAFETY: the header's general promise.
+    // SAFETY: var is NULL or came from nczchunk_var_new, by the header's general promise.
     unsafe { take_back(var) }
 }
 
-/// Sets what absent chunks read as: one element, typesize bytes, which are copied. It is in native byte order whatever
-/// the variable's, and is never swapped. NULL stands for zeros.
+/// Changes a variable, and reports to the context.
+///
+/// # Safety
+/// Both pointers are NULL or point to what their types say, which nobody else uses meanwhile.
+unsafe fn change(
+    var: *mut nczchunk_var,
+    context: *mut nczchunk_context,
+    change: impl FnOnce(&mut Variable) -> Result<()>,
+) -> c_int {
+    // SAFETY: the caller promises what both functions require.
+    unsafe { report(context, || change(&mut handle_mut(var, "var is NULL")?.0)) }
+}
+
+/// Sets what absent chunks read as: one element, element_size bytes, which are copied. It is in native byte order
+/// whatever the variable's, and is never swapped. NULL stands for zeros.
 ///
 /// Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_var_set_fill_value(var: *mut nczchunk_var, fill_value: *const c_void) -> c_int {
-    status(|| {
-        // SAFETY: the header's general promise.
-        let var = unsafe { handle_mut(var, "var is NULL") }?;
-        // SAFETY: NULL, or typesize bytes, as documented.
-        let element = unsafe { super::optional(fill_value.cast::<u8>(), var.0.element_size()) };
-        var.0.set_fill_value(element)
-    })
+pub unsafe extern "C" fn nczchunk_var_set_fill_value(
+    var: *mut nczchunk_var,
+    fill_value: *const c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: fill_value is NULL or has element_size bytes, as documented; the rest is the header's general promise.
+    unsafe { change(var, context, |var| var.set_fill_value(optional(fill_value.cast::<u8>(), var.element_size()))) }
 }
 
 /// Sets the byte order of the stored words: one of the NCZCHUNK_ENDIAN_ constants. Words are swapped between chunk and
 /// memory as needed; memory is always in native order.
 ///
-/// Errors: NCZCHUNK_EINVAL (var is NULL; no such constant), NCZCHUNK_EBADTYPE (elements that have no words: see
-/// nczchunk_var_set_word_size).
+/// Errors: NCZCHUNK_EINVAL (var is NULL; no such constant), NCZCHUNK_EBADTYPE (LITTLE or BIG for elements that have no
+/// words, on every machine: see nczchunk_var_set_word_size).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_var_set_endian(var: *mut nczchunk_var, endian: c_int) -> c_int {
-    status(|| {
-        let order = match endian {
-            NCZCHUNK_ENDIAN_NATIVE => ByteOrder::Native,
-            NCZCHUNK_ENDIAN_LITTLE => ByteOrder::Little,
-            NCZCHUNK_ENDIAN_BIG => ByteOrder::Big,
+pub unsafe extern "C" fn nczchunk_var_set_endian(
+    var: *mut nczchunk_var,
+    endian: c_int,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let set = |var: &mut Variable| {
+        let endian = match endian {
+            NCZCHUNK_ENDIAN_NATIVE => Endian::Native,
+            NCZCHUNK_ENDIAN_LITTLE => Endian::Little,
+            NCZCHUNK_ENDIAN_BIG => Endian::Big,
             _ => return Err(ErrorKind::Argument("endian is none of the NCZCHUNK_ENDIAN_ constants").into()),
         };
-        // SAFETY: the header's general promise.
-        unsafe { handle_mut(var, "var is NULL") }?.0.set_byte_order(order)
-    })
+        var.set_endian(endian)
+    };
+    // SAFETY: the header's general promise.
+    unsafe { change(var, context, set) }
 }
 
-/// Sets the size in bytes of the words that elements are made of: 1, 2, 4 or 8, and a divisor of typesize. Unset, an
-/// element of 1, 2, 4 or 8 bytes is one word and one of 16 bytes is two, as a complex number is; an element of any other
-/// size has no words and no byte order. Set it to 4 for complex numbers of 8 bytes, to 1 for text of fixed length.
+/// Sets the size in bytes of the words that elements are made of: 1, 2, 4 or 8, and a divisor of element_size. Unset,
+/// an element of 1, 2, 4 or 8 bytes is one word and one of 16 bytes is two, as a complex number is; an element of any
+/// other size has no words and no byte order. Set it to 4 for complex numbers of 8 bytes, to 1 for text of fixed
+/// length.
 ///
 /// Errors: NCZCHUNK_EINVAL (var is NULL; no such word size).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_var_set_word_size(var: *mut nczchunk_var, word_size: usize) -> c_int {
+pub unsafe extern "C" fn nczchunk_var_set_word_size(
+    var: *mut nczchunk_var,
+    word_size: usize,
+    context: *mut nczchunk_context,
+) -> c_int {
     // SAFETY: the header's general promise.
-    status(|| unsafe { handle_mut(var, "var is NULL") }?.0.set_word_size(word_size))
+    unsafe { change(var, context, |var| var.set_word_size(word_size)) }
 }
 
-/// Sets how elements are copied that are more than their bytes: pointers to text that are to be duplicated, for example.
-/// copier is called instead of copying bytes; NULL stands for bytes. It copies count elements, which are contiguous on both
-/// sides: from memory to a chunk if writing is 1, from a chunk to memory if it is 0. What the destination held before it
-/// frees when writing; when reading that is nothing. It returns 0 or a status, which ends the call. Several threads that use
-/// the variable may call it at the same time.
+/// Sets the order in which the elements of a chunk are stored. order has rank entries and names each dimension once,
+/// from the slowest to the fastest: {0, 1, 2} is row-major, {2, 1, 0} is Fortran order (Zarr's order "F"), and any
+/// other a transpose (Zarr's codec of that name). NULL stands for row-major. Memory is not concerned.
 ///
-/// Nothing is swapped then, and chunks must be lent: with a store that fills in chunks reads and writes give NCZCHUNK_EINVAL.
-/// Absent chunks read as copies of the fill value or, without one, as zero bytes, which are not passed to the copier. After
-/// an error some elements are copied and some are not, in memory or in the chunk at which it happened: zero the memory before
-/// a read, to know which.
+/// Errors: NCZCHUNK_EINVAL (var is NULL; a dimension that is named twice or does not exist), NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_set_chunk_order(
+    var: *mut nczchunk_var,
+    order: *const usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: order is NULL or has an entry per dimension, as documented; the rest is the header's general promise.
+    unsafe { change(var, context, |var| var.set_chunk_order(optional(order, var.rank()))) }
+}
+
+/// Sets a coarser grid by which the variable is written, for chunks that are stored in shards: a shard can only be
+/// written as a whole. write_chunklens has rank entries, in elements, each a multiple of the chunk's; NULL stands for
+/// the chunks themselves. Reads go by chunks as before. Writes, plans for writing, what they cover, their parts, and
+/// the question whether two plans share chunks go by this grid: a store is asked to fetch and to store chunks of this
+/// size.
+///
+/// Errors: NCZCHUNK_EINVAL (var is NULL; lengths that are not multiples; a chunk larger than PTRDIFF_MAX bytes),
+/// NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_set_write_grid(
+    var: *mut nczchunk_var,
+    write_chunklens: *const usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the list is NULL or has an entry per dimension, as documented; the rest is the header's general promise.
+    unsafe { change(var, context, |var| var.set_write_grid(optional(write_chunklens, var.rank()))) }
+}
+
+/// Changes the current length of a dimension, counted from 0, as when an unlimited dimension has grown. A write needs
+/// the length to be current: it takes what lies beyond for nothing, and may replace it by the fill value.
+///
+/// Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (dimlen above
+/// PTRDIFF_MAX + 1).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_set_dimlen(
+    var: *mut nczchunk_var,
+    dimension: usize,
+    dimlen: usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the header's general promise.
+    unsafe { change(var, context, |var| var.set_dimlen(dimension, dimlen)) }
+}
+
+/// Changes the origin of a dimension, counted from 0, as cfdb does when elements are prepended: the chunks are aligned
+/// to multiples of their length in an index space in which the dimension's first element has the index origin, at first
+/// 0. To prepend n elements, subtract n from the origin and add n to the length. With a negative origin there are
+/// chunks with negative indices, and the first one may hold elements only in its upper part.
+///
+/// Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (an origin that
+/// leaves no room for the dimension, or the chunk that holds its first element, among the values of ptrdiff_t).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_set_origin(
+    var: *mut nczchunk_var,
+    dimension: usize,
+    origin: isize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the header's general promise.
+    unsafe { change(var, context, |var| var.set_origin(dimension, origin)) }
+}
+
+/// Sets how elements are copied that are more than their bytes: pointers to text that are to be duplicated, for
+/// example. copier is called instead of copying bytes; NULL stands for bytes. It copies count elements, which are
+/// contiguous on both sides: from memory to a chunk if writing is 1, from a chunk to memory if it is 0. source and
+/// destination have the alignment that the chunk and the memory have at that element. When writing, the copier frees
+/// what the destination held before; when reading, the destination holds nothing. It returns 0 or a status, which ends
+/// the call. Several threads that use the variable may call it at the same time; one call of the library uses one
+/// thread.
+///
+/// Nothing is swapped then, and chunks must be lent as they are: with a store that fills in chunks, or that has codecs,
+/// reads and writes give NCZCHUNK_EINVAL. Absent chunks read as copies of the fill value or, without one, as zero
+/// bytes, which are not passed to the copier. After an error some elements are copied and some are not, in memory or in
+/// the chunk at which it happened: zero the memory before a read, to know which.
 ///
 /// Errors: NCZCHUNK_EINVAL (var is NULL).
 #[unsafe(no_mangle)]
@@ -134,36 +225,113 @@ pub unsafe extern "C" fn nczchunk_var_set_copier(
         ) -> c_int,
     >,
     user: *mut c_void,
+    context: *mut nczchunk_context,
 ) -> c_int {
-    status(|| {
-        // SAFETY: the header's general promise.
-        let var = unsafe { handle_mut(var, "var is NULL") }?;
-        // SAFETY: the function is what is documented, and the caller answers for the threads that use the variable.
-        var.0.set_copier(copier.map(|copier| unsafe { Copier::new(copier, user) }));
+    let set = |var: &mut Variable| {
+        // SAFETY: the function does what is documented, and the caller answers for the threads that use the variable.
+        var.set_copier(copier.map(|copier| unsafe { Copier::new(copier, user) }));
         Ok(())
-    })
+    };
+    // SAFETY: the header's general promise.
+    unsafe { change(var, context, set) }
 }
 
-/// Changes the current length of a dimension, counted from 0, as when an unlimited dimension has grown. A write needs the
-/// length to be current: it takes what lies beyond for nothing, and may replace it by the fill value.
+/// What a variable answers to a question; `T::default()` for NULL.
 ///
-/// Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (dimlen above
-/// PTRDIFF_MAX + 1).
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_var_set_dimlen(var: *mut nczchunk_var, dimension: usize, dimlen: usize) -> c_int {
-    // SAFETY: the header's general promise.
-    status(|| unsafe { handle_mut(var, "var is NULL") }?.0.set_dimlen(dimension, dimlen))
+/// # Safety
+/// The pointer is NULL or points to a variable that nobody changes meanwhile.
+unsafe fn ask<T: Default>(var: *const nczchunk_var, question: impl FnOnce(&Variable) -> T) -> T {
+    // SAFETY: a pointer that is not NULL points to a variable by the caller's promise.
+    unsafe { var.as_ref() }.map_or_else(T::default, |var| question(&var.0))
 }
 
-/// Changes the origin of a dimension, counted from 0, as cfdb does when elements are prepended: the chunks are aligned to
-/// multiples of their length in an index space in which the dimension's first element has the index origin, at first 0.
-/// To prepend n elements, subtract n from the origin and add n to the length. With a negative origin there are chunks with
-/// negative indices, and the first one may hold elements only in its upper part.
+/// What a dimension of a variable answers to a question; 0 if there is none.
 ///
-/// Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (an origin that leaves no
-/// room for the dimension, or the chunk that holds its first element, among the values of ptrdiff_t).
+/// # Safety
+/// As for [`ask`].
+unsafe fn ask_dimension<T: Default>(
+    var: *const nczchunk_var,
+    access: Access,
+    dimension: usize,
+    question: impl FnOnce(&Dimension) -> T,
+) -> T {
+    // SAFETY: the caller promises what `ask` requires.
+    unsafe { ask(var, |var| var.grid(access).dimensions().get(dimension).map_or_else(T::default, question)) }
+}
+
+/// The number of dimensions; 0 for NULL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_var_set_origin(var: *mut nczchunk_var, dimension: usize, origin: isize) -> c_int {
+pub unsafe extern "C" fn nczchunk_var_rank(var: *const nczchunk_var) -> usize {
     // SAFETY: the header's general promise.
-    status(|| unsafe { handle_mut(var, "var is NULL") }?.0.set_origin(dimension, origin))
+    unsafe { ask(var, Variable::rank) }
+}
+
+/// The current length of a dimension, counted from 0; 0 if there is no such dimension, and for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_dimlen(var: *const nczchunk_var, dimension: usize) -> usize {
+    // SAFETY: the header's general promise.
+    unsafe { ask_dimension(var, Access::Read, dimension, Dimension::len) }
+}
+
+/// The length of a chunk along a dimension, counted from 0; 0 if there is no such dimension, and for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_chunklen(var: *const nczchunk_var, dimension: usize) -> usize {
+    // SAFETY: the header's general promise.
+    unsafe { ask_dimension(var, Access::Read, dimension, Dimension::chunklen) }
+}
+
+/// The length of a chunk of the write grid along a dimension, counted from 0; without such a grid
+/// nczchunk_var_chunklen. 0 if there is no such dimension, and for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_write_chunklen(var: *const nczchunk_var, dimension: usize) -> usize {
+    // SAFETY: the header's general promise.
+    unsafe { ask_dimension(var, Access::Write, dimension, Dimension::chunklen) }
+}
+
+/// The origin of a dimension, counted from 0; 0 if there is no such dimension, and for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_origin(var: *const nczchunk_var, dimension: usize) -> isize {
+    // SAFETY: the header's general promise.
+    unsafe { ask_dimension(var, Access::Read, dimension, Dimension::origin) }
+}
+
+/// The bytes of an element; 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_element_size(var: *const nczchunk_var) -> usize {
+    // SAFETY: the header's general promise.
+    unsafe { ask(var, Variable::element_size) }
+}
+
+/// The bytes of a word that elements are made of; 0 for elements that have none, and for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_word_size(var: *const nczchunk_var) -> usize {
+    // SAFETY: the header's general promise.
+    unsafe { ask(var, Variable::word_size) }
+}
+
+/// The byte order of stored words, one of the NCZCHUNK_ENDIAN_ constants; NCZCHUNK_ENDIAN_NATIVE for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_endian(var: *const nczchunk_var) -> c_int {
+    // SAFETY: the header's general promise.
+    match unsafe { ask(var, Variable::endian) } {
+        Endian::Native => NCZCHUNK_ENDIAN_NATIVE,
+        Endian::Little => NCZCHUNK_ENDIAN_LITTLE,
+        Endian::Big => NCZCHUNK_ENDIAN_BIG,
+    }
+}
+
+/// The bytes of a whole chunk, decoded; 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_chunk_bytes(var: *const nczchunk_var) -> usize {
+    // SAFETY: the header's general promise.
+    unsafe { ask(var, Variable::chunk_bytes) }
+}
+
+/// The fill value, element_size bytes without alignment; NULL if none is set, which stands for zeros, and for NULL. It
+/// belongs to the variable and is valid until that is changed or freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_fill_value(var: *const nczchunk_var) -> *const c_void {
+    // SAFETY: the header's general promise.
+    let value = unsafe { ask(var, |var| var.fill_value().map(<[u8]>::as_ptr)) };
+    value.map_or(std::ptr::null(), <*const u8>::cast)
 }

@@ -1,221 +1,286 @@
-//! Carrying out a plan: for each chunk of it, fetch the chunk, move its box, and store the chunk if it was written to.
+//! Executing a plan: for each chunk of it, fetch the chunk, move its box, and store the chunk if it was written to.
 //!
-//! Reading and writing differ in the direction of the copy, and in that a write needs the rest of a chunk that it does not
-//! cover.
+//! Reading and writing differ in the direction of the copy, and in that a write needs the rest of a chunk that it does
+//! not cover.
 //!
 //! ```text
-//!   Queue   which chunks are whose: all of them one worker's, or blocks of them any worker's
+//!   Transfer   a plan or a part of it, executed by one thread or more (`execute`)
 //!     |
-//!   Walk    from one Piece to the next: the chunk's indices, and the box on either side
+//!   Queue      which chunks are whose: all of them one thread's, or blocks of them any thread's
 //!     |
-//!   Mover   the copy prepared for boxes of that shape
+//!   Walk       from one Piece to the next; in a Prepared plan, pieces that were found before
+//!     |
+//!   Reading,   one piece: between the store and memory
+//!   Writing
 //! ```
+//!
+//! A request that touches one chunk only needs no plan: `single` finds its piece. A store that is asked first and gives
+//! the answer later is read by `flight`.
 
-mod layout;
-mod mover;
+mod execute;
+mod flight;
+mod options;
 mod piece;
+mod prepared;
+mod progress;
 mod queue;
 mod read;
+mod single;
 mod team;
 mod walk;
 mod write;
 
 use std::mem::MaybeUninit;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ops::Range;
 
-pub use layout::Layout;
-pub use piece::Piece;
+pub(crate) use execute::Transfer;
+pub use options::Options;
+pub use prepared::Prepared;
+pub use progress::{Progress, ProgressFunction};
 
 use crate::alloc;
 use crate::copy::{Destination, Source};
 use crate::error::{ErrorKind, Result};
-use crate::hyperslab::Access;
+use crate::grid::Access;
+use crate::hyperslab::Hyperslab;
 use crate::plan::Plan;
-use crate::store::{Reader, Store};
+use crate::store::Store;
 use crate::variable::Variable;
-use mover::Mover;
-use queue::Queue;
+use execute::{check_access, check_memory};
+use piece::{Mover, check_store};
+use progress::Tracker;
+use read::Reading;
+use single::Single;
 use walk::Walk;
+use write::Writing;
 
-/// Reads what the plan selects into `out`, row-major without gaps and in native byte order; `out` has
-/// `plan.selected_bytes()` bytes.
-///
-/// Every touched chunk is asked for once, in the plan's order, and no other. After an error the bytes of `out` are
-/// unspecified.
-///
-/// # Errors
-/// `Memory` if `out` has another length, before any chunk is asked for. Otherwise the first error of a chunk, with its
-/// indices: the reader's own (`Callback`), `ChunkLength`, `NoData`, `Zstd`, `DecodedLength`, `OutOfMemory`.
-pub fn read(variable: &Variable, plan: &Plan, store: &Store<'_>, out: &mut [u8]) -> Result<()> {
-    // SAFETY: reading writes the bytes of chunks and fill values, which are initialised.
-    #[allow(unsafe_code)]
-    let out: &mut [MaybeUninit<u8>] = unsafe { alloc::as_uninit(out) };
-    let layout = Layout::dense(plan)?;
-    Transfer { variable, plan, layout: &layout, store, threads: 1 }.read(out.into(), &mut 0)
-}
-
-/// Writes `data` to what the plan selects, row-major without gaps and in native byte order; `data` has
-/// `plan.selected_bytes()` bytes.
-///
-/// A chunk that the plan covers is written without being read; any other is read, or filled if it is absent, changed and
-/// written, each once and in the plan's order.
-///
-/// # Errors
-/// `Memory` if `data` has another length, before anything is written. Otherwise the first error of a chunk, with its
-/// indices: those of [`read`], the writer's own, and `ReadOnly`.
-pub fn write(variable: &Variable, plan: &Plan, store: &Store<'_>, data: &[u8]) -> Result<()> {
-    let layout = Layout::dense(plan)?;
-    Transfer { variable, plan, layout: &layout, store, threads: 1 }.write(data.into(), &mut 0)
-}
-
-/// No transfer uses more threads. Each takes a stack, and a system's are not for one call to use up.
-const MAX_THREADS: usize = 256;
-
-/// A transfer to be done: which elements of what, from or to where.
-#[derive(Clone, Copy)]
-pub struct Transfer<'a> {
-    /// What the plan was made for.
-    pub variable: &'a Variable,
-    /// Which elements.
-    pub plan: &'a Plan,
-    /// Where they are in memory.
-    pub layout: &'a Layout,
-    /// Where chunks come from and go to.
-    pub store: &'a Store<'a>,
-    /// How many threads may work at the same time, this one included; above 256 as many as 256. More than one do if the
-    /// store is [concurrent](Store::is_concurrent), the variable has no copier and, for a read, no two elements share memory.
-    pub threads: usize,
-}
-
-impl Transfer<'_> {
-    /// [`read()`], into memory of any layout, which need not be initialised. `done` receives the number of chunks that were
-    /// read, in the plan's order.
-    #[inline]
-    pub fn read(&self, out: Destination<'_>, done: &mut usize) -> Result<()> {
-        *done = 0;
-        self.check(Access::Read, out.len())?;
-        read::chunks(self, out, done)
+impl Plan<'_> {
+    /// Reads what the plan selects into `out`, which has [`memory_bytes`](Self::memory_bytes) bytes, in native byte
+    /// order.
+    ///
+    /// Every touched chunk is asked for once, in the plan's order, and no other chunk is. After an error the bytes of
+    /// `out` that are selected are unspecified.
+    ///
+    /// # Errors
+    /// Before any chunk is asked for: `Memory` if `out` has another length, `Argument` if the plan is for writing.
+    /// Otherwise the first error of a chunk, with its indices.
+    pub fn read(&self, store: &Store<'_>, out: &mut [u8]) -> Result<()> {
+        self.read_chunks(store, 0..self.num_chunks(), out, Options::default())
     }
 
-    /// [`write()`], from memory of any layout. `done` receives the number of chunks that were written, in the plan's order;
-    /// the one after them failed. With one thread those after that were not tried.
-    pub fn write(&self, data: Source<'_>, done: &mut usize) -> Result<()> {
-        *done = 0;
-        self.check(Access::Write, data.len())?;
-        write::chunks(self, data, done)
-    }
-
-    fn check(&self, access: Access, len: usize) -> Result<()> {
-        check(self.variable, self.store, access, len, self.layout.len(), self.plan.num_chunks())
-    }
-
-    /// How many threads are to work.
-    fn workers(&self, access: Access) -> usize {
-        let may_share = self.threads > 1
-            && self.store.is_concurrent()
-            && self.variable.copier().is_none()
-            && (access == Access::Write || self.layout.is_disjoint(self.plan));
-        if may_share { self.threads.min(MAX_THREADS).min(self.plan.num_chunks()).max(1) } else { 1 }
-    }
-
-    /// Has `work` done by each worker: it takes chunks from the queue until there are no more, by way of
-    /// [`for_each_chunk`](Self::for_each_chunk). Counts the chunks done.
-    #[inline]
-    fn run(&self, access: Access, done: &mut usize, work: impl Fn(&Queue) + Sync) -> Result<()> {
-        let workers = self.workers(access);
-        let queue = Queue::new(self.plan.num_chunks(), workers);
-        if workers == 1 {
-            work(&queue);
-        } else {
-            team::run(workers, &|| {
-                if catch_unwind(AssertUnwindSafe(|| work(&queue))).is_err() {
-                    queue.fail(0, ErrorKind::Internal.into());
-                }
-            });
-        }
-        queue.finish(done)
-    }
-
-    /// Does `one` for each chunk that the queue has for this worker, with the mover ready for its piece. An error names the chunk.
-    #[inline]
-    fn for_each_chunk(
-        &self,
-        access: Access,
-        queue: &Queue,
-        mut one: impl FnMut(&mut Mover<'_>, &Piece<'_>) -> Result<()>,
-    ) {
-        let mut walk = Walk::new(self.variable, self.plan, self.layout);
-        let mut mover = Mover::new(self.variable, self.store, access, self.plan.selected_bytes());
-        while let Some(block) = queue.take() {
-            if let Err(error) = walk.begin(block.start) {
-                return queue.fail(block.start, error);
-            }
-            for chunk in block.clone() {
-                if chunk > block.start {
-                    walk.advance();
-                }
-                if !queue.wants(chunk) {
-                    return;
-                }
-                if let Err(error) = mover.aim(walk.piece()).and_then(|()| one(&mut mover, walk.piece())) {
-                    return queue.fail(chunk, error.in_chunk(walk.piece().chunk_indices()));
-                }
-            }
-        }
-    }
-}
-
-impl Piece<'_> {
-    /// Reads the piece, if it is all of a request, into `out`, row-major without gaps. `done` receives 1, or 0 after an
-    /// error, which names the chunk.
-    #[inline]
-    pub fn read(&self, store: &Store<'_>, out: Destination<'_>, done: &mut usize) -> Result<()> {
-        self.transfer(store, Access::Read, out.len(), done, || read::piece(self, store, out))
-    }
-
-    /// Writes the piece, if it is all of a request, from `data`, row-major without gaps. `done` is as for `read`.
-    pub fn write(&self, store: &Store<'_>, data: Source<'_>, done: &mut usize) -> Result<()> {
-        self.transfer(store, Access::Write, data.len(), done, || write::piece(self, store, data))
-    }
-
-    #[inline]
-    fn transfer(
+    /// [`read`](Self::read) for some of the plan's chunks. Several threads may do so at the same time with ranges that
+    /// do not overlap, each into memory of its own.
+    ///
+    /// # Errors
+    /// Those of `read`; `Index` and `ChunkRange` if there are no such chunks.
+    pub fn read_chunks(
         &self,
         store: &Store<'_>,
-        access: Access,
-        len: usize,
-        done: &mut usize,
-        one: impl FnOnce() -> Result<()>,
+        chunks: Range<usize>,
+        out: &mut [u8],
+        options: Options<'_>,
     ) -> Result<()> {
-        *done = 0;
-        check(self.variable(), store, access, len, self.selected_bytes(), 1)?;
-        one().map_err(|error| error.in_chunk(self.chunk_indices()))?;
-        *done = 1;
-        Ok(())
+        // SAFETY: reading writes bytes of chunks and fill values, which are initialised.
+        #[allow(unsafe_code)]
+        let out: &mut [MaybeUninit<u8>] = unsafe { alloc::as_uninit(out) };
+        Transfer::new(self, None, store, chunks, options)?.read(out.into(), &mut 0)
+    }
+
+    /// Writes `data`, which has [`memory_bytes`](Self::memory_bytes) bytes in native byte order, to what the plan
+    /// selects.
+    ///
+    /// A chunk that the plan covers is written without being read; any other is read, or filled if it is absent,
+    /// changed and written, each once and in the plan's order.
+    ///
+    /// # Errors
+    /// Before anything is written: `Memory` if `data` has another length, `Argument` if the plan is for reading,
+    /// `ReadOnly`. Otherwise the first error of a chunk, with its indices.
+    pub fn write(&self, store: &Store<'_>, data: &[u8]) -> Result<()> {
+        self.write_chunks(store, 0..self.num_chunks(), data, Options::default())
+    }
+
+    /// [`write`](Self::write) for some of the plan's chunks. Several threads may do so at the same time with ranges
+    /// that do not overlap.
+    ///
+    /// # Errors
+    /// Those of `write`; `Index` and `ChunkRange` if there are no such chunks.
+    pub fn write_chunks(
+        &self,
+        store: &Store<'_>,
+        chunks: Range<usize>,
+        data: &[u8],
+        options: Options<'_>,
+    ) -> Result<()> {
+        Transfer::new(self, None, store, chunks, options)?.write(data.into(), &mut 0)
+    }
+
+    /// Moves the box of the i-th chunk from the chunk's bytes, decoded and in stored byte order, to memory.
+    ///
+    /// # Errors `Index`, `Memory` if `out` has another length than the plan's memory, `StoredLength` if `chunk` has not
+    /// the length of a chunk; `Argument` if the plan is for writing.
+    pub(crate) fn copy_from_chunk(&self, i: usize, chunk: &[u8], mut out: Destination<'_>) -> Result<()> {
+        let mut walk = self.at_chunk(i, Access::Read, chunk.len(), out.len())?;
+        Mover::new(self.variable(), Access::Read).read_chunk(&walk.piece()?, chunk, 0, &mut out)
+    }
+
+    /// Moves the box of the i-th chunk from memory to the chunk; for a plan for writing.
+    ///
+    /// # Errors
+    /// Those of [`copy_from_chunk`](Self::copy_from_chunk), for a plan for reading.
+    pub(crate) fn copy_to_chunk(&self, i: usize, data: Source<'_>, mut chunk: Destination<'_>) -> Result<()> {
+        let mut walk = self.at_chunk(i, Access::Write, chunk.len(), data.len())?;
+        Mover::new(self.variable(), Access::Write).write_chunk(&walk.piece()?, data, &mut chunk)
+    }
+
+    fn at_chunk(&self, i: usize, access: Access, chunk_len: usize, memory_len: usize) -> Result<Walk<'_>> {
+        check_access(self, access)?;
+        check_memory(self, memory_len)?;
+        let expected = self.grid().chunk_bytes();
+        if chunk_len != expected {
+            return Err(ErrorKind::StoredLength { found: chunk_len, expected }.into());
+        }
+        let mut walk = Walk::new(self, false);
+        walk.begin(i)?;
+        Ok(walk)
     }
 }
 
-/// What has to hold before a chunk is asked for: that the memory has the length expected of it, and that the store can do what
-/// is asked of it.
+/// Execution from what was prepared.
+impl Prepared {
+    /// [`Plan::read`], from what was prepared.
+    ///
+    /// # Errors
+    /// Those of [`Plan::read`].
+    pub fn read(&self, store: &Store<'_>, out: &mut [u8]) -> Result<()> {
+        self.read_chunks(store, 0..self.num_chunks(), out, Options::default())
+    }
+
+    /// [`Plan::read_chunks`], from what was prepared.
+    ///
+    /// # Errors
+    /// Those of [`Plan::read_chunks`].
+    pub fn read_chunks(
+        &self,
+        store: &Store<'_>,
+        chunks: Range<usize>,
+        out: &mut [u8],
+        options: Options<'_>,
+    ) -> Result<()> {
+        // SAFETY: reading writes bytes of chunks and fill values, which are initialised.
+        #[allow(unsafe_code)]
+        let out: &mut [MaybeUninit<u8>] = unsafe { alloc::as_uninit(out) };
+        Transfer::new(self, Some(self), store, chunks, options)?.read(out.into(), &mut 0)
+    }
+
+    /// [`Plan::write`], from what was prepared.
+    ///
+    /// # Errors
+    /// Those of [`Plan::write`].
+    pub fn write(&self, store: &Store<'_>, data: &[u8]) -> Result<()> {
+        self.write_chunks(store, 0..self.num_chunks(), data, Options::default())
+    }
+
+    /// [`Plan::write_chunks`], from what was prepared.
+    ///
+    /// # Errors
+    /// Those of [`Plan::write_chunks`].
+    pub fn write_chunks(
+        &self,
+        store: &Store<'_>,
+        chunks: Range<usize>,
+        data: &[u8],
+        options: Options<'_>,
+    ) -> Result<()> {
+        Transfer::new(self, Some(self), store, chunks, options)?.write(data.into(), &mut 0)
+    }
+}
+
+/// Reads a hyperslab into the memory that `out` gives for so many bytes, row-major and without gaps. `done` receives
+/// the number of chunks that were read.
 #[inline]
-fn check(
+pub(crate) fn read<'o>(
     variable: &Variable,
     store: &Store<'_>,
-    access: Access,
-    len: usize,
-    expected: usize,
-    num_chunks: usize,
+    hyperslab: &Hyperslab<'_>,
+    out: impl FnOnce(usize) -> Result<Destination<'o>>,
+    options: Options<'_>,
+    done: &mut usize,
 ) -> Result<()> {
-    if len != expected {
-        return Err(ErrorKind::Memory { len }.into());
+    let mut single = Single::new();
+    if !single.find::<false>(variable, hyperslab) {
+        return read_plan(variable, store, hyperslab, out, options, done);
     }
-    // Elements with a copier own what they point to, so they can only be copied where they are: in a chunk on loan.
-    if variable.copier().is_some() && matches!(store.reader, Reader::Filling(_)) {
-        return Err(ErrorKind::Argument("elements with a copier need a store that lends").into());
+    let mut out = out(single.selected_bytes())?;
+    match (single.element(), store.lender()) {
+        // What many small reads do has the shortest way.
+        (Some(offset), Some(lender)) if options.progress.is_none() && variable.copier().is_none() => {
+            let result = read::element(variable, &single, offset, lender, &mut out);
+            result.map_err(|error| error.in_chunk(single.indices()))?;
+            *done = 1;
+            Ok(())
+        }
+        _ => one_chunk(variable, store, &single, Access::Read, options, done, || {
+            Reading::new(variable, store).single(&single, &mut out)
+        }),
     }
-    if access == Access::Write && num_chunks > 0 && !store.reader.is_writable() {
-        return Err(ErrorKind::ReadOnly.into());
+}
+
+/// Reads a hyperslab by a plan: see [`read`].
+#[inline(never)]
+fn read_plan<'o>(
+    variable: &Variable,
+    store: &Store<'_>,
+    hyperslab: &Hyperslab<'_>,
+    out: impl FnOnce(usize) -> Result<Destination<'o>>,
+    options: Options<'_>,
+    done: &mut usize,
+) -> Result<()> {
+    let plan = Plan::new(variable, hyperslab, Access::Read)?;
+    let out = out(plan.selected_bytes())?;
+    Transfer::new(&plan, None, store, 0..plan.num_chunks(), options)?.read(out, done)
+}
+
+/// Writes a hyperslab from the memory that `data` gives for so many bytes, row-major and without gaps. `done` receives
+/// the number of chunks that were written.
+pub(crate) fn write<'d>(
+    variable: &Variable,
+    store: &Store<'_>,
+    hyperslab: &Hyperslab<'_>,
+    data: impl FnOnce(usize) -> Result<Source<'d>>,
+    options: Options<'_>,
+    done: &mut usize,
+) -> Result<()> {
+    let mut single = Single::new();
+    if single.find::<true>(variable, hyperslab) {
+        let data = data(single.selected_bytes())?;
+        return one_chunk(variable, store, &single, Access::Write, options, done, || {
+            Writing::new(variable, store).single(&single, data)
+        });
     }
+    let plan = Plan::new(variable, hyperslab, Access::Write)?;
+    let data = data(plan.selected_bytes())?;
+    Transfer::new(&plan, None, store, 0..plan.num_chunks(), options)?.write(data, done)
+}
+
+/// Transfers a request that touches one chunk.
+#[inline(never)]
+fn one_chunk(
+    variable: &Variable,
+    store: &Store<'_>,
+    single: &Single,
+    access: Access,
+    options: Options<'_>,
+    done: &mut usize,
+    one: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    check_store(variable, store, access)?;
+    let bytes = single.selected_bytes();
+    let tracker = Tracker::new(options.progress.is_some(), 1, bytes);
+    tracker.ask(options.progress)?;
+    one().map_err(|error| error.in_chunk(single.indices()))?;
+    *done = 1;
+    tracker.add(|| bytes);
+    tracker.finish(options.progress);
     Ok(())
 }
 

@@ -1,161 +1,215 @@
-//! The piece of a hyperslab that lies in one chunk: a box of elements, with its place in the chunk and in memory.
+//! The piece of a hyperslab that lies in one chunk, and how it is moved between the chunk and memory.
 
-use crate::copy::Axis;
-use crate::dims::{self, Dims};
-use crate::error::Result;
-use crate::hyperslab::{Access, Hyperslab};
-use crate::projection::Projection;
+use std::ops::Range;
+
+use crate::copy::{Axis, Destination, Source, StridedCopy};
+use crate::dims;
+use crate::error::{ErrorKind, Result};
+use crate::grid::Access;
 use crate::variable::Variable;
 
 /// A box of one chunk's elements, and where they are on either side. Offsets and strides are in bytes.
-pub struct Piece<'a> {
-    variable: &'a Variable,
-    /// Along each dimension, from chunk to memory.
-    pub(super) axes: Dims<Axis>,
-    pub(super) chunk_indices: Dims<isize>,
-    pub(super) chunk_offset: usize,
-    pub(super) memory_offset: usize,
-    selected_bytes: usize,
-    pub(super) has_new_shape: bool,
+#[derive(Clone, Copy)]
+pub(super) struct Piece<'p> {
+    /// The chunk's indices.
+    pub indices: &'p [isize],
+    /// The box's axes from chunk to memory, slowest first. Axes of length 1 may be left out.
+    pub axes: &'p [Axis],
+    /// The copy of the box, in the direction of the transfer.
+    pub copy: &'p StridedCopy,
+    /// Pieces with the same number have the same axes.
+    pub shape: usize,
+    /// Where the box's first element is in the chunk.
+    pub chunk_offset: usize,
+    /// Where it is in memory.
+    pub memory_offset: usize,
+    /// For a write: whether the box is all of the chunk that lies inside the dimensions.
+    pub is_covered: bool,
+    /// For a write: whether the box is the whole chunk.
+    pub is_whole: bool,
 }
 
-impl<'a> Piece<'a> {
-    /// A piece that is yet to be found.
-    #[inline]
-    pub fn new(variable: &'a Variable) -> Self {
-        let (axes, chunk_indices) = (Dims::new(), Dims::new());
-        let (chunk_offset, memory_offset, selected_bytes, has_new_shape) = (0, 0, 0, true);
-        Piece { variable, axes, chunk_indices, chunk_offset, memory_offset, selected_bytes, has_new_shape }
+impl Piece<'_> {
+    /// How many elements the box has.
+    pub(super) fn num_elements(&self) -> usize {
+        self.axes.iter().map(|axis| axis.count).product()
     }
 
-    /// Checks a request, and says whether all of it is one piece: then this is it, row-major and without gaps in memory, and
-    /// no plan is needed. What is to be known of it is found in one go.
-    ///
-    /// # Errors
-    /// Those of [`Plan::new`](crate::plan::Plan::new).
+    /// The bytes of the chunk from the box's first to its last; for a read.
     #[inline]
-    pub fn find(&mut self, hyperslab: &Hyperslab<'_>, access: Access) -> Result<bool> {
-        // The same for all, but a rank that the compiler knows saves it a quarter of the instructions.
-        match self.variable.rank() {
-            1 => self.find_in(1, hyperslab, access),
-            2 => self.find_in(2, hyperslab, access),
-            3 => self.find_in(3, hyperslab, access),
-            4 => self.find_in(4, hyperslab, access),
-            rank => self.find_in(rank, hyperslab, access),
-        }
+    pub(super) fn needed(&self) -> Range<usize> {
+        // Within a chunk no stride is negative, so the box reaches up from its first element only.
+        self.chunk_offset..self.chunk_offset.saturating_add_signed(self.copy.source_reach().1)
+    }
+}
+
+/// Moves pieces of one variable's chunks.
+pub(super) struct Mover<'v> {
+    variable: &'v Variable,
+    access: Access,
+    chunk_bytes: usize,
+    /// The copy from the fill value to memory for pieces of the shape with this number.
+    fill: Option<(usize, StridedCopy)>,
+}
+
+impl<'v> Mover<'v> {
+    #[inline]
+    pub(super) fn new(variable: &'v Variable, access: Access) -> Self {
+        Mover { variable, access, chunk_bytes: variable.grid(access).chunk_bytes(), fill: None }
     }
 
+    #[inline]
+    pub(super) fn chunk_bytes(&self) -> usize {
+        self.chunk_bytes
+    }
+
+    /// Where the whole chunk begins in memory, if the box is the whole chunk and lies there in one piece.
+    pub(super) fn whole_chunk(&self, piece: &Piece<'_>) -> Option<usize> {
+        (piece.copy.is_one_piece(self.chunk_bytes) && self.variable.copier().is_none()).then_some(piece.memory_offset)
+    }
+
+    /// Copies the box to memory from the bytes of a chunk that begin at `begin` and reach as far as the box needs.
     #[inline(always)]
-    fn find_in(&mut self, rank: usize, hyperslab: &Hyperslab<'_>, access: Access) -> Result<bool> {
-        let variable = self.variable;
-        let selection = hyperslab.check(&variable.dimensions()[..rank], access)?;
-        self.reserve()?;
-        let (mut is_one, mut chunk_offset) = (true, 0isize);
-        let (axes, chunk_indices) = (&mut self.axes[..rank], &mut self.chunk_indices[..rank]);
-        let places = axes.iter_mut().zip(chunk_indices).zip(&variable.chunk_strides()[..rank]);
-        for ((dimension, slice), ((axis, chunk_index), &stride)) in selection.slices().zip(places) {
-            let (lead, chunklen) = (dimension.lead(), dimension.chunklen());
-            let start = lead + slice.start();
-            let chunk = start / chunklen;
-            let base = chunk * chunklen;
-            let first = start - base;
-            let reach = slice.count().wrapping_sub(1).wrapping_mul(slice.stride());
-            is_one &= slice.count() > 0 && reach < chunklen - first && !slice.descends();
-            // What overflows belongs to a dimension in which no step is taken, or to no piece.
-            chunk_offset = chunk_offset.wrapping_add((first as isize).wrapping_mul(stride));
-            *chunk_index = dimension.first_chunk().wrapping_add_unsigned(chunk);
-            axis.count = slice.count();
-            axis.source = stride.wrapping_mul(slice.stride() as isize);
-        }
-        if is_one {
-            let mut stride = variable.element_size() as isize;
-            for axis in self.axes[..rank].iter_mut().rev() {
-                axis.destination = stride;
-                stride *= axis.count as isize;
+    pub(super) fn read_chunk(
+        &self,
+        piece: &Piece<'_>,
+        bytes: &[u8],
+        begin: usize,
+        memory: &mut Destination<'_>,
+    ) -> Result<()> {
+        self.run(piece.copy, bytes.into(), piece.chunk_offset - begin, memory, piece.memory_offset)
+    }
+
+    /// Copies the box to memory from a chunk of fill values, which are in native byte order.
+    pub(super) fn read_fill_chunk(&self, piece: &Piece<'_>, chunk: &[u8], memory: &mut Destination<'_>) -> Result<()> {
+        let axes = piece.axes.iter().rev().copied();
+        let copy = piece.copy.like(self.variable.element_size(), None, axes)?;
+        self.run(&copy, chunk.into(), piece.chunk_offset, memory, piece.memory_offset)
+    }
+
+    /// Copies the box from memory to a chunk that is to be stored.
+    pub(super) fn write_chunk(&self, piece: &Piece<'_>, memory: Source<'_>, chunk: &mut Destination<'_>) -> Result<()> {
+        self.run(piece.copy, memory, piece.memory_offset, chunk, piece.chunk_offset)
+    }
+
+    /// Fills the box in memory with the fill value.
+    pub(super) fn read_fill_value(&mut self, piece: &Piece<'_>, memory: &mut Destination<'_>) -> Result<()> {
+        let fill = match self.fill.take() {
+            Some((shape, fill)) if shape == piece.shape => fill,
+            _ => {
+                let axes = piece.axes.iter().rev().map(|&axis| Axis { source: 0, ..axis });
+                self.prepare_fill(piece.copy, None, axes)?
             }
-            (self.chunk_offset, self.selected_bytes) = (chunk_offset as usize, stride as usize);
+        };
+        self.run_fill(&fill, memory, piece.memory_offset)?;
+        self.fill = Some((piece.shape, fill));
+        Ok(())
+    }
+
+    /// Fills a whole chunk that is to be stored with the fill value.
+    pub(super) fn fill_chunk(&self, piece: &Piece<'_>, chunk: &mut Destination<'_>) -> Result<()> {
+        let size = self.variable.element_size();
+        let axis = Axis { count: chunk.len() / size, source: 0, destination: size as isize };
+        let fill = self.prepare_fill(piece.copy, self.variable.swapped_word(), std::iter::once(axis))?;
+        self.run_fill(&fill, chunk, 0)
+    }
+
+    /// The same one element for all axes or, without a fill value, the same byte of 0 for all bytes of every element.
+    fn prepare_fill(
+        &self,
+        like: &StridedCopy,
+        swap: Option<usize>,
+        axes: impl Iterator<Item = Axis>,
+    ) -> Result<StridedCopy> {
+        let element_size = self.variable.element_size();
+        match self.variable.fill_value() {
+            Some(_) => like.like(element_size, swap, axes),
+            None => {
+                let element = Axis { count: element_size, source: 0, destination: 1 };
+                like.like(1, None, std::iter::once(element).chain(axes))
+            }
         }
-        Ok(is_one)
     }
 
-    /// Makes room for the dimensions.
+    /// Runs a copy that was prepared by `prepare_fill`. Zeros, which stand for no fill value, are not given to a
+    /// copier.
+    fn run_fill(&self, fill: &StridedCopy, destination: &mut Destination<'_>, offset: usize) -> Result<()> {
+        match self.variable.fill_value() {
+            Some(value) => self.run(fill, value.into(), 0, destination, offset),
+            None => fill.run([0].as_slice().into(), 0, destination, offset),
+        }
+    }
+
+    /// Runs a copy with the variable's copier, if it has one.
     #[inline]
-    pub(super) fn reserve(&mut self) -> Result<()> {
-        let rank = self.variable.rank();
-        dims::fill(&mut self.axes, rank, Axis { count: 1, source: 0, destination: 0 })?;
-        dims::fill(&mut self.chunk_indices, rank, 0)
+    pub(super) fn run(
+        &self,
+        copy: &StridedCopy,
+        source: Source<'_>,
+        source_offset: usize,
+        destination: &mut Destination<'_>,
+        destination_offset: usize,
+    ) -> Result<()> {
+        match self.variable.copier() {
+            None => copy.run(source, source_offset, destination, destination_offset),
+            Some(copier) => {
+                copy.run_with(source, source_offset, destination, destination_offset, &mut |count, from, to| {
+                    copier.copy(self.access, count, from, to)
+                })
+            }
+        }
     }
+}
 
-    /// The variable whose chunk it is.
-    pub(super) fn variable(&self) -> &'a Variable {
-        self.variable
-    }
+/// A transfer of this many bytes uses non-temporal stores: what it would push out of the cache is worth more than what
+/// it would leave there.
+const STREAM_BYTES: usize = 16 << 20;
 
-    /// The chunk's indices.
-    pub(super) fn chunk_indices(&self) -> &[isize] {
-        &self.chunk_indices
-    }
+/// Smaller chunks are stored as usual, because non-temporal stores are waited for at the end of each chunk.
+const STREAM_CHUNK: usize = 64 << 10;
 
-    /// Where the box's first element is in the chunk.
-    pub(super) fn chunk_offset(&self) -> usize {
-        self.chunk_offset
-    }
+/// Whether copies of a transfer of so many bytes use non-temporal stores.
+#[inline]
+pub(super) fn streams(variable: &Variable, access: Access, is_lending: bool, bytes: usize) -> bool {
+    // A chunk that is written to a buffer is used there at once.
+    let is_kept = access == Access::Read || is_lending;
+    bytes >= STREAM_BYTES && is_kept && variable.grid(access).chunk_bytes() >= STREAM_CHUNK
+}
 
-    /// Where it is in memory.
-    pub(super) fn memory_offset(&self) -> usize {
-        self.memory_offset
+/// Prepares the copy of a box, whose axes lead from chunk to memory and are given slowest first.
+#[inline]
+pub(super) fn prepare(copy: &mut StridedCopy, variable: &Variable, access: Access, axes: &[Axis]) -> Result<()> {
+    if variable.chunk_order().is_some() {
+        return prepare_ordered(copy, variable, access, axes);
     }
+    let (size, swap) = (variable.element_size(), variable.swapped_word());
+    match access {
+        Access::Read => copy.prepare(size, swap, axes.iter().rev().copied()),
+        Access::Write => copy.prepare(size, swap, axes.iter().rev().map(|axis| axis.reversed())),
+    }
+}
 
-    /// How many bytes are asked for, if this is all of a request.
-    pub fn selected_bytes(&self) -> usize {
-        self.selected_bytes
+/// [`prepare`] for chunks whose axes have another order: axes are merged as they come, so they come in that order.
+#[cold]
+fn prepare_ordered(copy: &mut StridedCopy, variable: &Variable, access: Access, axes: &[Axis]) -> Result<()> {
+    let (size, swap) = (variable.element_size(), variable.swapped_word());
+    let mut axes = dims::copied(axes.iter().copied())?;
+    axes.sort_unstable_by_key(|axis| axis.source);
+    match access {
+        Access::Read => copy.prepare(size, swap, axes.iter().copied()),
+        Access::Write => copy.prepare(size, swap, axes.iter().map(|axis| axis.reversed())),
     }
+}
 
-    /// Whether the box is all of the chunk that lies inside the dimensions.
-    pub(super) fn is_covered(&self) -> bool {
-        let places = self.chunk_indices.iter().zip(&self.axes);
-        self.variable
-            .dimensions()
-            .iter()
-            .zip(places)
-            .all(|(dimension, (&chunk, axis))| axis.count == dimension.inside(chunk))
+/// Whether the store does with a variable what a transfer asks of it.
+#[inline]
+pub(super) fn check_store(variable: &Variable, store: &crate::store::Store<'_>, access: Access) -> Result<()> {
+    // Elements with a copier own what they point to, so they can only be copied where they are: in a chunk on loan.
+    if variable.copier().is_some() && store.lender().is_none() {
+        return Err(ErrorKind::Argument("elements with a copier need a store that lends, without codecs").into());
     }
-
-    /// Whether the box is the whole chunk.
-    pub(super) fn is_whole(&self) -> bool {
-        self.variable.dimensions().iter().zip(&self.axes).all(|(dimension, axis)| dimension.chunklen() == axis.count)
+    if access == Access::Write && !store.is_writable() {
+        return Err(ErrorKind::ReadOnly.into());
     }
-
-    /// Whether the box has another shape than the one before.
-    pub(super) fn has_new_shape(&self) -> bool {
-        self.has_new_shape
-    }
-
-    /// The box's axes from chunk to memory, innermost first.
-    #[inline]
-    pub(super) fn axes(&self) -> impl Iterator<Item = Axis> {
-        // A single element has none to go along; that is seen here faster than axis by axis.
-        let is_one_element = self.selected_bytes == self.variable.element_size();
-        let axes = if is_one_element { &[] } else { self.axes.as_slice() };
-        axes.iter().rev().copied()
-    }
-
-    /// Moves the box by so many elements along a dimension, on either side.
-    #[inline]
-    pub(super) fn shift(&mut self, d: usize, in_chunk: usize, in_memory: usize) {
-        let in_chunk = (in_chunk as isize).wrapping_mul(self.variable.chunk_strides()[d]);
-        let in_memory = (in_memory as isize).wrapping_mul(self.axes[d].destination);
-        // The sums over all dimensions stay within what was checked to fit, though a part of one may not.
-        self.chunk_offset = self.chunk_offset.wrapping_add_signed(in_chunk);
-        self.memory_offset = self.memory_offset.wrapping_add_signed(in_memory);
-    }
-
-    /// Puts another projection in the place of a dimension's current one.
-    #[inline]
-    pub(super) fn change(&mut self, d: usize, from: &Projection, to: &Projection) {
-        self.shift(d, to.first.wrapping_sub(from.first), to.iopos.wrapping_sub(from.iopos));
-        self.has_new_shape |= from.iocount != to.iocount;
-        self.axes[d].count = to.iocount;
-        self.chunk_indices[d] = to.chunk_index;
-    }
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Which worker does which chunk, and what became of it.
 //!
-//! Chunks are handed out in the plan's order, a block of them at a time. When one fails, those after it are not begun any
-//! more, but all before it are, so the first in order that fails is always found, however many workers there are.
+//! Chunks are handed out in the plan's order, a block of them at a time. When one fails, those after it are not begun
+//! any more, but all before it are, so the first in order that fails is always found, however many workers there are.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -9,47 +9,51 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 
-/// Blocks per worker: the more, the less a worker waits in the end for another's last block.
+/// Blocks per worker: the more there are, the less a worker waits at the end for another's last block.
 const BLOCKS: usize = 16;
 
 pub(super) struct Queue {
-    workers: usize,
-    block: usize,
+    begin: usize,
     next: AtomicUsize,
-    /// Chunks from this one on are not to be begun: at first the number of chunks, then the first that failed.
+    /// Chunks from this one on are not to be begun: at first the end of the chunks, then the first that failed.
     end: AtomicUsize,
     failure: Mutex<Option<Error>>,
 }
 
 impl Queue {
     #[inline]
-    pub(super) fn new(num_chunks: usize, workers: usize) -> Self {
-        let block = if workers == 1 { num_chunks } else { num_chunks.div_ceil(workers.saturating_mul(BLOCKS)) };
-        let (next, end) = (AtomicUsize::new(0), AtomicUsize::new(num_chunks));
-        Queue { workers, block, next, end, failure: Mutex::new(None) }
+    pub(super) fn new(chunks: Range<usize>) -> Self {
+        let (next, end) = (AtomicUsize::new(chunks.start), AtomicUsize::new(chunks.end));
+        Queue { begin: chunks.start, next, end, failure: Mutex::new(None) }
     }
 
-    /// The next block of chunks to do.
+    /// How many chunks are not handed out yet.
+    pub(super) fn num_waiting(&self) -> usize {
+        self.end.load(Relaxed).saturating_sub(self.next.load(Relaxed))
+    }
+
+    /// How many chunks one of so many workers should take at a time.
+    pub(super) fn block(&self, workers: usize) -> usize {
+        if workers == 1 { self.num_waiting() } else { self.num_waiting().div_ceil(workers.saturating_mul(BLOCKS)) }
+    }
+
+    /// The next chunks to do, at most so many.
     #[inline]
-    pub(super) fn take(&self) -> Option<Range<usize>> {
-        let begin = if self.workers == 1 {
-            let begin = self.next.load(Relaxed);
-            self.next.store(begin.saturating_add(self.block), Relaxed);
-            begin
-        } else {
-            self.next.fetch_add(self.block, Relaxed)
-        };
+    pub(super) fn take(&self, block: usize) -> Option<Range<usize>> {
+        // There are at most isize::MAX chunks, and each worker adds to the number once after the last: it does not
+        // wrap.
+        let begin = self.next.fetch_add(block, Relaxed);
         let end = self.end.load(Relaxed);
-        (begin < end).then(|| begin..end.min(begin.saturating_add(self.block)))
+        (begin < end).then(|| begin..end.min(begin.saturating_add(block)))
     }
 
-    /// Whether a chunk of the block is still to be done.
+    /// Whether a chunk that was handed out is still to be done.
     #[inline]
     pub(super) fn wants(&self, chunk: usize) -> bool {
         chunk < self.end.load(Relaxed)
     }
 
-    /// Notes that a chunk failed.
+    /// Notes that a chunk failed, or that it is the first that is not to be done.
     #[cold]
     pub(super) fn fail(&self, chunk: usize, error: Error) {
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,7 +66,7 @@ impl Queue {
     /// When all workers have returned: how many chunks, from the first on, were done, and the failure after them.
     #[inline]
     pub(super) fn finish(self, done: &mut usize) -> Result<()> {
-        *done = self.end.into_inner();
+        *done = self.end.into_inner() - self.begin;
         self.failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 }

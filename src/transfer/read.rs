@@ -1,83 +1,297 @@
-//! Reading: fetch a chunk, move its box to memory.
+//! Reading one piece: fetch the chunk, or the part of it that is needed, and move the box to memory.
 #![allow(unsafe_code)]
 
-use super::Transfer;
-use super::mover::Mover;
-use super::piece::Piece;
-use crate::alloc::{self, Scratch};
-use crate::copy::{self, Destination};
-use crate::error::Result;
-use crate::hyperslab::Access;
-use crate::store::{self, Buffer, Fill, Lend, Lent, Loan, Reader, Store};
+use std::ops::Range;
 
-#[inline]
-pub(super) fn chunks(transfer: &Transfer<'_>, out: Destination<'_>, done: &mut usize) -> Result<()> {
-    // SAFETY: workers have different chunks, whose boxes share no memory: where two elements may, there is one worker.
-    let out = || unsafe { out.alias() };
-    match &transfer.store.reader {
-        Reader::Lending(lender) => transfer.run(Access::Read, done, |queue| {
-            let mut out = out();
-            transfer.for_each_chunk(Access::Read, queue, |mover, piece| {
-                from_lender(mover, piece, lender.as_ref(), &mut out)
-            });
-        }),
-        Reader::Filling(filler) => transfer.run(Access::Read, done, |queue| {
-            let mut out = out();
-            transfer.store.with_scratch(|scratch| {
-                transfer.for_each_chunk(Access::Read, queue, |mover, piece| {
-                    from_filler(mover, piece, filler.as_ref(), scratch, &mut out)
-                });
-            });
-        }),
-    }
+use super::piece::{self, Mover, Piece};
+use super::single::Single;
+use crate::buffer::Buffer;
+use crate::copy::{self, Axis, Destination, StridedCopy};
+use crate::dims::{self, Dims};
+use crate::error::Result;
+use crate::grid::Access;
+use crate::store::{self, Encoded, Fill, Filled, Lend, Lent, Request, Store, Workspace};
+use crate::variable::Variable;
+
+/// What one thread needs to read pieces of a variable's chunks.
+pub(super) struct Reading<'a> {
+    variable: &'a Variable,
+    store: &'a Store<'a>,
+    /// The store's reader, if it lends chunks as they are.
+    lender: Option<&'a dyn Lend>,
+    mover: Mover<'a>,
+    workspace: Option<Workspace<'a>>,
 }
 
-/// A request that is one piece.
-#[inline]
-pub(super) fn piece(piece: &Piece<'_>, store: &Store<'_>, mut out: Destination<'_>) -> Result<()> {
-    let mut mover = Mover::new(piece.variable(), store, Access::Read, out.len());
-    mover.aim(piece)?;
-    match &store.reader {
-        Reader::Lending(lender) => from_lender(&mut mover, piece, lender.as_ref(), &mut out),
-        Reader::Filling(filler) => {
-            store.with_scratch(|scratch| from_filler(&mut mover, piece, filler.as_ref(), scratch, &mut out))
+impl<'a> Reading<'a> {
+    #[inline]
+    pub(super) fn new(variable: &'a Variable, store: &'a Store<'a>) -> Self {
+        let (lender, mover) = (store.lender(), Mover::new(variable, Access::Read));
+        Reading { variable, store, lender, mover, workspace: None }
+    }
+
+    /// Reads a piece.
+    #[inline]
+    pub(super) fn piece(&mut self, piece: &Piece<'_>, out: &mut Destination<'_>) -> Result<()> {
+        match self.lender {
+            Some(lender) => self.borrow(piece, lender, out),
+            None => self.fetch(piece, out),
         }
     }
-}
 
-#[inline]
-fn from_lender(mover: &mut Mover<'_>, piece: &Piece<'_>, lender: &dyn Lend, out: &mut Destination<'_>) -> Result<()> {
-    match Loan::take(lender, piece.chunk_indices())?.lent {
-        Lent::Chunk(bytes) => mover.read_chunk(piece, bytes, out),
-        Lent::FillValues(bytes) => mover.read_fill_chunk(piece, bytes, out),
-        Lent::Absent => mover.read_fill_value(piece, out),
+    /// Reads a request that touches one chunk.
+    #[inline]
+    pub(super) fn single(&mut self, single: &Single, out: &mut Destination<'_>) -> Result<()> {
+        let mut copy = StridedCopy::default();
+        copy.set_streaming(piece::streams(self.variable, Access::Read, false, single.selected_bytes()));
+        self.piece(&single.piece(self.variable, Access::Read, &mut copy)?, out)
+    }
+
+    #[inline]
+    fn borrow(&mut self, piece: &Piece<'_>, lender: &dyn Lend, out: &mut Destination<'_>) -> Result<()> {
+        let chunk_bytes = self.mover.chunk_bytes();
+        let request = Request::new(piece.indices, Access::Read, chunk_bytes);
+        lender.lend(&request, &mut |lent| Reading::lent(&mut self.mover, piece, lender, lent, out))
+    }
+
+    /// Moves a piece from what is lent.
+    #[inline(always)]
+    pub(super) fn lent(
+        mover: &mut Mover<'_>,
+        piece: &Piece<'_>,
+        lender: &dyn Lend,
+        lent: Lent<'_>,
+        out: &mut Destination<'_>,
+    ) -> Result<()> {
+        let due = |bytes| store::due(lender, bytes, mover.chunk_bytes());
+        match lent {
+            Lent::Chunk(bytes) => mover.read_chunk(piece, due(bytes)?, 0, out),
+            Lent::FillValues(bytes) => mover.read_fill_chunk(piece, due(bytes)?, out),
+            Lent::Absent => mover.read_fill_value(piece, out),
+        }
+    }
+
+    fn fetch(&mut self, piece: &Piece<'_>, out: &mut Destination<'_>) -> Result<()> {
+        match self.store.ranged() {
+            Some((filler, gap)) if self.mover.whole_chunk(piece).is_none() => {
+                return self.in_ranges(piece, filler, gap, out);
+            }
+            _ => {}
+        }
+        let (store, request) = (self.store, Request::new(piece.indices, Access::Read, self.mover.chunk_bytes()));
+        self.through_buffer(piece, out, |needed, buffer, encoded| store.fetch(&request, needed, buffer, encoded))
+    }
+
+    /// Decodes a stored chunk and moves the piece from it.
+    pub(super) fn read_stored(&mut self, piece: &Piece<'_>, stored: &[u8], out: &mut Destination<'_>) -> Result<()> {
+        let store = self.store;
+        self.through_buffer(piece, out, |needed, buffer, encoded| {
+            store.decode(stored, needed, buffer, encoded.between()).map(|()| true)
+        })
+    }
+
+    /// Has `get` fill a buffer of a chunk's size, of which the bytes it is told are needed, and moves the piece from
+    /// there. The buffer is the destination itself if the whole chunk lands there in one piece. `false` from `get`
+    /// stands for an absent chunk.
+    fn through_buffer(
+        &mut self,
+        piece: &Piece<'_>,
+        out: &mut Destination<'_>,
+        get: impl FnOnce(Range<usize>, &mut Buffer<'_>, &mut Encoded<'_>) -> Result<bool>,
+    ) -> Result<()> {
+        let (store, chunk_bytes) = (self.store, self.mover.chunk_bytes());
+        let Workspace { chunk, encoded } = self.workspace.get_or_insert_with(|| store.workspace());
+        let whole_chunk = self.mover.whole_chunk(piece);
+        // SAFETY: the whole chunk lands here in one piece, so all of its bytes are selected ones.
+        if let Some(room) = whole_chunk.and_then(|offset| unsafe { out.piece(offset, chunk_bytes) }) {
+            let mut buffer = Buffer::new(room);
+            if get(0..chunk_bytes, &mut buffer, encoded)? {
+                if let Some(word) = self.variable.swapped_word() {
+                    copy::swap_in_place(buffer.filled_mut(), word);
+                }
+                return Ok(());
+            }
+        } else {
+            let mut buffer = Buffer::new(chunk.room(chunk_bytes)?);
+            if get(piece.needed(), &mut buffer, encoded)? {
+                return self.mover.read_chunk(piece, buffer.filled(), 0, out);
+            }
+        }
+        self.mover.read_fill_value(piece, out)
+    }
+
+    /// Reads only those ranges of a chunk that hold selected elements, where they are far enough apart.
+    fn in_ranges(&mut self, piece: &Piece<'_>, filler: &dyn Fill, gap: usize, out: &mut Destination<'_>) -> Result<()> {
+        let (chunk_bytes, size) = (self.mover.chunk_bytes(), self.variable.element_size());
+        let ranges = Ranges::new(piece.axes, size, gap)?;
+        let copy = piece.copy.like(size, self.variable.swapped_word(), ranges.inner.iter().copied())?;
+        let lands_whole = copy.is_one_piece(ranges.len);
+        let store = self.store;
+        let workspace = self.workspace.get_or_insert_with(|| store.workspace());
+        let mover = &self.mover;
+        let is_absent = ranges.for_each(|in_chunk, in_memory| {
+            let begin = piece.chunk_offset.wrapping_add_signed(in_chunk);
+            let offset = piece.memory_offset.wrapping_add_signed(in_memory);
+            let request = Request::new(piece.indices, Access::Read, chunk_bytes).starting_at(begin);
+            let is_whole = ranges.len == chunk_bytes;
+            let fill = |buffer: &mut Buffer<'_>| -> Result<bool> {
+                match filler.fill(&request, buffer)? {
+                    Filled::Absent => Ok(false),
+                    Filled::Stored(stored) => {
+                        store::check_filled(stored, buffer, is_whole, filler.accepts_longer())?;
+                        Ok(true)
+                    }
+                }
+            };
+            // SAFETY: the range lands here in one piece, so all of its bytes are selected ones.
+            let room = if lands_whole { unsafe { out.piece(offset, ranges.len) } } else { None };
+            if let Some(room) = room {
+                let mut buffer = Buffer::new(room);
+                let is_there = fill(&mut buffer)?;
+                if let (true, Some(word)) = (is_there, self.variable.swapped_word()) {
+                    copy::swap_in_place(buffer.filled_mut(), word);
+                }
+                return Ok(is_there);
+            }
+            let mut buffer = Buffer::new(workspace.chunk.room(ranges.len)?);
+            let is_there = fill(&mut buffer)?;
+            if is_there {
+                mover.run(&copy, buffer.filled().into(), 0, out, offset)?;
+            }
+            Ok(is_there)
+        })?;
+        // A chunk that is absent is so as a whole, even if it vanished on the way.
+        if is_absent { self.mover.read_fill_value(piece, out) } else { Ok(()) }
+    }
+
+    /// Moves a piece from a chunk that is there: its bytes from `begin` on, as far as the piece needs them.
+    pub(super) fn read_bytes(
+        &self,
+        piece: &Piece<'_>,
+        bytes: &[u8],
+        begin: usize,
+        out: &mut Destination<'_>,
+    ) -> Result<()> {
+        self.mover.read_chunk(piece, bytes, begin, out)
+    }
+
+    /// Fills a piece with the fill value.
+    pub(super) fn read_fill_value(&mut self, piece: &Piece<'_>, out: &mut Destination<'_>) -> Result<()> {
+        self.mover.read_fill_value(piece, out)
     }
 }
 
-fn from_filler(
-    mover: &mut Mover<'_>,
-    piece: &Piece<'_>,
-    filler: &dyn Fill,
-    scratch: &mut Scratch,
+/// Reads a single element of a chunk on loan: nothing has to be prepared for it, unless the chunk is absent.
+#[inline]
+pub(super) fn element(
+    variable: &Variable,
+    single: &Single,
+    offset: usize,
+    lender: &dyn Lend,
     out: &mut Destination<'_>,
 ) -> Result<()> {
-    let (variable, chunk) = (piece.variable(), piece.chunk_indices());
     let chunk_bytes = variable.chunk_bytes();
-    // SAFETY: the whole chunk lands here in one piece, so all of its bytes are selected ones.
-    let in_place = mover.whole_chunk(piece).and_then(|offset| unsafe { out.piece(offset, chunk_bytes) });
-    if let Some(room) = in_place {
-        let mut buffer = Buffer::new(room);
-        if store::fetch(filler, chunk, &mut buffer)? {
-            if let Some(word) = variable.swapped_word() {
-                copy::swap_in_place(buffer.filled_mut(), word);
+    let size = variable.element_size();
+    let request = Request::new(single.indices(), Access::Read, chunk_bytes);
+    lender.lend(&request, &mut |lent| {
+        let (bytes, swap) = match lent {
+            Lent::Chunk(bytes) => (bytes, variable.swapped_word()),
+            Lent::FillValues(bytes) => (bytes, None),
+            Lent::Absent => {
+                let mut copy = StridedCopy::default();
+                let piece = single.piece(variable, Access::Read, &mut copy)?;
+                return Mover::new(variable, Access::Read).read_fill_value(&piece, out);
             }
-            return Ok(());
+        };
+        copy::element(size, swap, store::due(lender, bytes, chunk_bytes)?.into(), offset, out)
+    })
+}
+
+/// A box of a chunk as ranges of bytes, all of the same length: its outer axes step from range to range, and its inner
+/// ones stay within one.
+struct Ranges {
+    /// The length of a range in bytes.
+    len: usize,
+    /// Innermost first.
+    inner: Dims<Axis>,
+    outer: Dims<Axis>,
+}
+
+impl Ranges {
+    /// Divides a box wherever at least `gap` bytes lie between what is needed.
+    fn new(axes: &[Axis], element_size: usize, gap: usize) -> Result<Self> {
+        let mut inner = dims::copied(axes.iter().copied())?;
+        inner.retain(|axis| axis.count > 1);
+        inner.sort_unstable_by_key(|axis| axis.source);
+        let (mut len, mut num_inner) = (element_size, 0);
+        for axis in &inner {
+            // Along a chunk's axes no stride is negative, and each steps over all that the smaller ones reach.
+            let stride = axis.source.unsigned_abs();
+            if stride.saturating_sub(len) >= gap.max(1) {
+                break;
+            }
+            len += (axis.count - 1) * stride;
+            num_inner += 1;
         }
-    } else {
-        let mut buffer = Buffer::new(alloc::room(scratch, chunk_bytes)?);
-        if store::fetch(filler, chunk, &mut buffer)? {
-            return mover.read_chunk(piece, buffer.filled(), out);
+        let outer = dims::copied(inner[num_inner..].iter().copied())?;
+        inner.truncate(num_inner);
+        Ok(Ranges { len, inner, outer })
+    }
+
+    /// Calls `one` with the distance of each range from the first one, in the chunk and in memory, until it says that
+    /// the chunk is absent; tells whether it did.
+    fn for_each(&self, mut one: impl FnMut(isize, isize) -> Result<bool>) -> Result<bool> {
+        let mut indices: Dims<usize> = Dims::new();
+        dims::fill(&mut indices, self.outer.len(), 0)?;
+        let (mut in_chunk, mut in_memory) = (0isize, 0isize);
+        loop {
+            if !one(in_chunk, in_memory)? {
+                return Ok(true);
+            }
+            let mut has_next = false;
+            for (index, axis) in indices.iter_mut().zip(&self.outer) {
+                let steps = if *index + 1 < axis.count { 1 } else { -(*index as isize) };
+                *index = index.wrapping_add_signed(steps);
+                in_chunk += steps * axis.source;
+                in_memory = in_memory.wrapping_add(steps.wrapping_mul(axis.destination));
+                if steps == 1 {
+                    has_next = true;
+                    break;
+                }
+            }
+            if !has_next {
+                return Ok(false);
+            }
         }
     }
-    mover.read_fill_value(piece, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(count: usize, source: isize) -> Axis {
+        Axis { count, source, destination: 0 }
+    }
+
+    #[test]
+    fn a_box_is_divided_where_the_gaps_are_wide() {
+        // 10 planes of 20 rows of 30 elements of 4 bytes, each row 30 bytes of a chunk with 1000 bytes a row.
+        let axes = [axis(10, 100_000), axis(1, 0), axis(20, 1000), axis(30, 4)];
+        let ranges = |gap| {
+            let ranges = Ranges::new(&axes, 4, gap).unwrap();
+            let mut offsets = Vec::new();
+            ranges
+                .for_each(|offset, _| {
+                    offsets.push(offset);
+                    Ok(true)
+                })
+                .unwrap();
+            (ranges.len, offsets.len(), offsets.last().copied())
+        };
+        assert_eq!(ranges(0), (120, 200, Some(9 * 100_000 + 19 * 1000)));
+        assert_eq!(ranges(880), (120, 200, Some(9 * 100_000 + 19 * 1000)));
+        assert_eq!(ranges(881), (19 * 1000 + 120, 10, Some(9 * 100_000)));
+        assert_eq!(ranges(100_000), (9 * 100_000 + 19 * 1000 + 120, 1, Some(0)));
+    }
 }

@@ -1,14 +1,27 @@
-//! Threads for the time of one call: begun by it and ended before it returns, so that none is left behind, after a fork
-//! neither.
+//! Worker threads for a single call. They are spawned when it starts and joined before it returns, so none outlives it
+//! (nor survives into a forked child).
 #![allow(unsafe_code)]
 
-/// Runs `work` in this thread and in up to `threads - 1` others at the same time, and returns when all have returned. Where
-/// the system refuses a thread, fewer do the work. `work` does not panic.
-pub(super) fn run(threads: usize, work: &(dyn Fn() + Sync)) {
-    if threads > 1 { platform::run(threads, work) } else { work() }
+use crate::quiet;
+
+/// Runs `own` in this thread and, at the same time, `work` in up to `threads - 1` others; returns when all have
+/// returned. If the system refuses a thread, the remaining workers do its share. A panic in any of them ends there, and
+/// `failed` is called for it.
+pub(super) fn run(threads: usize, work: &(dyn Fn() + Sync), own: impl FnOnce(), failed: &(dyn Fn() + Sync)) {
+    let work = || {
+        if quiet::catch(work).is_none() {
+            failed();
+        }
+    };
+    let own = || {
+        if quiet::catch(own).is_none() {
+            failed();
+        }
+    };
+    platform::run(threads, &work, own);
 }
 
-/// POSIX threads, because the standard library's abort where memory for them cannot be had.
+/// POSIX threads, because the standard library aborts if an allocation for a thread fails.
 #[cfg(all(unix, not(miri)))]
 mod platform {
     use std::ffi::{c_int, c_void};
@@ -17,17 +30,20 @@ mod platform {
 
     use smallvec::SmallVec;
 
-    /// What a thread is told: a reference is wide, a pointer to one is not.
+    use crate::cancel::HeldOff;
+
+    /// What a thread is told. A thread gets a thin pointer; the reference to the work is a wide one.
     struct Order<'w>(&'w (dyn Fn() + Sync));
 
     extern "C" fn enter(order: *mut c_void) -> *mut c_void {
         // SAFETY: `run` passes a pointer to its order, and does not return before this thread has ended.
         let order = unsafe { &*order.cast::<Order<'_>>() };
+        let _held = HeldOff::new();
         (order.0)();
         ptr::null_mut()
     }
 
-    pub(in super::super) fn run(threads: usize, work: &(dyn Fn() + Sync)) {
+    pub(super) fn run(threads: usize, work: &(dyn Fn() + Sync), own: impl FnOnce()) {
         let order = Order(work);
         let mut begun: SmallVec<[libc::pthread_t; 16]> = SmallVec::new();
         {
@@ -46,16 +62,19 @@ mod platform {
                 begun.push(unsafe { thread.assume_init() });
             }
         }
-        work();
+        // If this was the only thread before, it could not be cancelled; now a callback in a worker could do it.
+        let _held = HeldOff::new();
+        own();
         for thread in begun {
             // SAFETY: begun above and joined once.
             unsafe { libc::pthread_join(thread, ptr::null_mut()) };
         }
     }
 
-    /// Signals blocked, and so in the threads begun meanwhile: the program's handlers run in the program's threads. Those of a
-    /// fault stay as they are, for they come to the thread that made it, and blocked they end the program: a callback may
-    /// lend a mapped file whose pages a handler provides.
+    /// All signals are blocked as long as this lives, and remain blocked in the threads spawned meanwhile, so the
+    /// program's handlers run in the program's own threads. Signals of faults are not blocked: they are delivered to
+    /// the thread that caused them, and a blocked one would end the program. A callback may lend a mapped file whose
+    /// pages a handler provides.
     struct Signals(libc::sigset_t);
 
     const OF_FAULTS: [c_int; 6] =
@@ -87,13 +106,13 @@ mod platform {
 
 #[cfg(not(all(unix, not(miri))))]
 mod platform {
-    pub(in super::super) fn run(threads: usize, work: &(dyn Fn() + Sync)) {
+    pub(super) fn run(threads: usize, work: &(dyn Fn() + Sync), own: impl FnOnce()) {
         std::thread::scope(|scope| {
             for _ in 1..threads {
-                // Refused, it is done by the others.
+                // If the system refuses the thread, the others do its share.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
-            work();
+            own();
         });
     }
 }

@@ -1,62 +1,76 @@
 //! Going through the chunks of a plan, piece by piece.
 
-use super::layout::Layout;
-use super::piece::Piece;
-use crate::copy::Axis;
+use super::piece::{self, Piece};
+use crate::copy::{Axis, StridedCopy};
 use crate::dims::{self, Dims};
 use crate::error::Result;
+use crate::grid::{Access, Grid};
 use crate::plan::Plan;
 use crate::projection::Projection;
-use crate::variable::Variable;
 
-/// A position in a plan, and the piece there. A step to the next one costs only what the dimensions cost that move.
+/// A position in a plan, and the piece there. A step to the next piece costs only what the dimensions cost that move.
 pub(super) struct Walk<'a> {
-    piece: Piece<'a>,
-    plan: &'a Plan,
-    layout: &'a Layout,
+    plan: &'a Plan<'a>,
+    grid: &'a Grid,
     projections: Dims<Projection>,
+    indices: Dims<isize>,
+    axes: Dims<Axis>,
+    chunk_offset: usize,
+    memory_offset: usize,
+    /// How many shapes there have been, and whether the copy is for the current one.
+    shape: usize,
+    is_prepared: bool,
+    copy: StridedCopy,
 }
 
 impl<'a> Walk<'a> {
-    /// A walk that has not begun.
+    /// A walk that has not begun. Its copies use non-temporal stores if `stream` is set.
     #[inline]
-    pub(super) fn new(variable: &'a Variable, plan: &'a Plan, layout: &'a Layout) -> Self {
-        Walk { piece: Piece::new(variable), plan, layout, projections: Dims::new() }
-    }
-
-    /// The current piece.
-    pub(super) fn piece(&self) -> &Piece<'a> {
-        &self.piece
+    pub(super) fn new(plan: &'a Plan<'a>, stream: bool) -> Self {
+        let mut copy = StridedCopy::default();
+        copy.set_streaming(stream);
+        Walk {
+            plan,
+            grid: plan.grid(),
+            projections: Dims::new(),
+            indices: Dims::new(),
+            axes: Dims::new(),
+            chunk_offset: 0,
+            memory_offset: 0,
+            shape: 0,
+            is_prepared: false,
+            copy,
+        }
     }
 
     /// Goes to the piece of the i-th chunk, which is one of the plan's.
     #[inline]
     pub(super) fn begin(&mut self, i: usize) -> Result<()> {
         let dimensions = self.plan.dimensions();
-        self.piece.reserve()?;
-        dims::fill(&mut self.projections, dimensions.len(), Projection::default())?;
+        let rank = dimensions.len();
+        dims::fill(&mut self.projections, rank, Projection::default())?;
+        dims::fill(&mut self.indices, rank, 0)?;
+        dims::fill(&mut self.axes, rank, Axis { count: 1, source: 0, destination: 0 })?;
         self.plan.chunk(i, &mut self.projections)?;
 
-        let piece = &mut self.piece;
-        (piece.chunk_offset, piece.memory_offset) = (0, self.layout.first());
-        piece.has_new_shape = true;
-        let strides = piece.variable().chunk_strides();
-        for (d, (dimension, projection)) in dimensions.iter().zip(&self.projections).enumerate() {
-            let source = strides[d].wrapping_mul(dimension.slice().stride() as isize);
-            let destination = self.layout.strides().map_or(0, |strides| strides[d]);
-            piece.axes[d] = Axis { count: projection.iocount, source, destination };
-            piece.chunk_indices[d] = projection.chunk_index;
-        }
-        if self.layout.strides().is_none() {
-            let mut stride = piece.variable().element_size() as isize;
-            for (axis, dimension) in piece.axes.iter_mut().zip(dimensions).rev() {
-                axis.destination = stride;
-                // It fits, or belongs to a dimension in which no step is taken.
-                stride = stride.wrapping_mul(dimension.slice().count() as isize);
-            }
-        }
-        for (d, projection) in self.projections.iter().enumerate() {
-            self.piece.shift(d, projection.first, projection.iopos);
+        let layout = self.plan.layout();
+        (self.chunk_offset, self.memory_offset) = (0, layout.first());
+        self.is_prepared = false;
+        self.shape += 1;
+        let mut dense = self.plan.variable().element_size() as isize;
+        for d in (0..rank).rev() {
+            let (slice, projection) = (dimensions[d].slice(), &self.projections[d]);
+            let source = self.grid.strides()[d].wrapping_mul(slice.stride() as isize);
+            let destination = layout.strides().map_or(dense, |strides| strides[d]);
+            // It fits, or belongs to a dimension in which no step is taken.
+            dense = dense.wrapping_mul(slice.count() as isize);
+            self.axes[d] = Axis { count: projection.iocount, source, destination };
+            self.indices[d] = projection.chunk_index;
+            // As in `advance`.
+            let (in_chunk, in_memory) = (projection.first as isize, projection.iopos as isize);
+            let stride = self.grid.strides()[d];
+            self.chunk_offset = self.chunk_offset.wrapping_add_signed(in_chunk.wrapping_mul(stride));
+            self.memory_offset = self.memory_offset.wrapping_add_signed(in_memory.wrapping_mul(destination));
         }
         Ok(())
     }
@@ -64,20 +78,70 @@ impl<'a> Walk<'a> {
     /// Goes to the next chunk's piece. After the last one comes the first.
     #[inline]
     pub(super) fn advance(&mut self) {
-        self.piece.has_new_shape = false;
-        for (d, (dimension, current)) in self.plan.dimensions().iter().zip(&mut self.projections).enumerate().rev() {
+        let (dimensions, strides) = (self.plan.dimensions(), self.grid.strides());
+        let projections = self.projections.as_mut_slice();
+        let (indices, axes) = (self.indices.as_mut_slice(), self.axes.as_mut_slice());
+        for (d, dimension) in dimensions.iter().enumerate().rev() {
+            let (current, axis) = (&mut projections[d], &mut axes[d]);
             let has_next = current.iopos + current.iocount < dimension.slice().count();
+            if !has_next && current.iopos == 0 {
+                continue;
+            }
+            let next = if has_next { dimension.after(current) } else { dimension.get(0).unwrap_or_default() };
+            if next.iocount != current.iocount {
+                self.is_prepared = false;
+                self.shape += 1;
+                axis.count = next.iocount;
+            }
+            let elements = [next.first.wrapping_sub(current.first), next.iopos.wrapping_sub(current.iopos)];
+            // The sums over all dimensions stay within what was checked to fit, though a part of one may not.
+            let [in_chunk, in_memory] = elements.map(|n| n as isize);
+            self.chunk_offset = self.chunk_offset.wrapping_add_signed(in_chunk.wrapping_mul(strides[d]));
+            self.memory_offset = self.memory_offset.wrapping_add_signed(in_memory.wrapping_mul(axis.destination));
+            indices[d] = next.chunk_index;
+            *current = next;
             if has_next {
-                let next = dimension.after(current);
-                self.piece.change(d, current, &next);
-                *current = next;
                 return;
             }
-            if current.iopos > 0 {
-                let first = dimension.get(0).unwrap_or_default();
-                self.piece.change(d, current, &first);
-                *current = first;
-            }
         }
+    }
+
+    /// The current chunk's indices.
+    pub(super) fn indices(&self) -> &[isize] {
+        &self.indices
+    }
+
+    /// The current piece.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    #[inline(always)]
+    pub(super) fn piece(&mut self) -> Result<Piece<'_>> {
+        if !self.is_prepared {
+            self.prepare()?;
+        }
+        let is_write = self.plan.access() == Access::Write;
+        Ok(Piece {
+            indices: &self.indices,
+            axes: &self.axes,
+            copy: &self.copy,
+            shape: self.shape,
+            chunk_offset: self.chunk_offset,
+            memory_offset: self.memory_offset,
+            is_covered: is_write && self.plan.covers(&self.projections),
+            is_whole: is_write && self.is_whole(),
+        })
+    }
+
+    #[cold]
+    fn prepare(&mut self) -> Result<()> {
+        piece::prepare(&mut self.copy, self.plan.variable(), self.plan.access(), &self.axes)?;
+        self.is_prepared = true;
+        Ok(())
+    }
+
+    /// Whether the box is the whole chunk.
+    fn is_whole(&self) -> bool {
+        self.grid.dimensions().iter().zip(&self.axes).all(|(dimension, axis)| dimension.chunklen() == axis.count)
     }
 }

@@ -1,84 +1,83 @@
-//! Writing: fetch a chunk unless all of it is replaced, move its box from memory, store it.
+//! Writing one piece: fetch the chunk unless all of it is replaced, move the box from memory, store the chunk.
 #![allow(unsafe_code)]
 
-use super::Transfer;
-use super::mover::Mover;
-use super::piece::Piece;
-use crate::alloc::{self, Scratch};
-use crate::copy::{Destination, Source};
+use super::piece::{self, Mover, Piece};
+use super::single::Single;
+use crate::buffer::Buffer;
+use crate::copy::{Destination, Source, StridedCopy};
 use crate::error::Result;
-use crate::hyperslab::Access;
-use crate::store::{self, Borrowed, Buffer, Fill, Lend, Reader, Store};
+use crate::grid::Access;
+use crate::store::{self, Borrowed, Lend, Request, Store, Workspace};
+use crate::variable::Variable;
 
-pub(super) fn chunks(transfer: &Transfer<'_>, data: Source<'_>, done: &mut usize) -> Result<()> {
-    match &transfer.store.reader {
-        Reader::Lending(lender) => transfer.run(Access::Write, done, |queue| {
-            transfer
-                .for_each_chunk(Access::Write, queue, |mover, piece| to_lender(mover, piece, lender.as_ref(), data));
-        }),
-        Reader::Filling(filler) => transfer.run(Access::Write, done, |queue| {
-            transfer.store.with_scratch(|scratch| {
-                transfer.for_each_chunk(Access::Write, queue, |mover, piece| {
-                    to_filler(mover, piece, filler.as_ref(), scratch, data)
-                });
-            });
-        }),
-    }
+/// What one thread needs to write pieces of a variable's chunks.
+pub(super) struct Writing<'a> {
+    variable: &'a Variable,
+    store: &'a Store<'a>,
+    mover: Mover<'a>,
+    workspace: Option<Workspace<'a>>,
 }
 
-/// A request that is one piece.
-pub(super) fn piece(piece: &Piece<'_>, store: &Store<'_>, data: Source<'_>) -> Result<()> {
-    let mut mover = Mover::new(piece.variable(), store, Access::Write, data.len());
-    mover.aim(piece)?;
-    match &store.reader {
-        Reader::Lending(lender) => to_lender(&mut mover, piece, lender.as_ref(), data),
-        Reader::Filling(filler) => {
-            store.with_scratch(|scratch| to_filler(&mut mover, piece, filler.as_ref(), scratch, data))
-        }
+impl<'a> Writing<'a> {
+    pub(super) fn new(variable: &'a Variable, store: &'a Store<'a>) -> Self {
+        Writing { variable, store, mover: Mover::new(variable, Access::Write), workspace: None }
     }
-}
 
-fn to_lender(mover: &mut Mover<'_>, piece: &Piece<'_>, lender: &dyn Lend, data: Source<'_>) -> Result<()> {
-    let covered = piece.is_covered();
-    lender.change(piece.chunk_indices(), covered, &mut |borrowed| {
-        let has_copier = piece.variable().copier().is_some();
-        let (bytes, is_blank) = match borrowed {
-            // Elements with a copier hold something that is to be freed, and what lies outside the dimensions is left alone.
-            Borrowed::Chunk(bytes) => (bytes, covered && !has_copier),
-            Borrowed::New(bytes) => (bytes, true),
-        };
-        let mut bytes = Destination::from(bytes);
-        // What the box leaves of a chunk without contents of its own is fill value.
-        if is_blank && !piece.is_whole() {
-            mover.fill_chunk(&mut bytes)?;
+    /// Writes a piece.
+    pub(super) fn piece(&mut self, piece: &Piece<'_>, data: Source<'_>) -> Result<()> {
+        match self.store.lender() {
+            Some(lender) => self.change_chunk(piece, lender, data),
+            None => self.store_chunk(piece, data),
         }
-        mover.write_chunk(piece, data, &mut bytes)
-    })
-}
+    }
 
-fn to_filler(
-    mover: &mut Mover<'_>,
-    piece: &Piece<'_>,
-    filler: &dyn Fill,
-    scratch: &mut Scratch,
-    data: Source<'_>,
-) -> Result<()> {
-    let (variable, chunk) = (piece.variable(), piece.chunk_indices());
-    let chunk_bytes = variable.chunk_bytes();
-    if variable.swapped_word().is_none() {
-        // SAFETY: the whole chunk lies there in one piece, so all of its bytes are selected ones.
-        if let Some(bytes) = mover.whole_chunk(piece).and_then(|offset| unsafe { data.piece(offset, chunk_bytes) }) {
-            return filler.store(chunk, bytes);
+    /// Writes a request that touches one chunk.
+    pub(super) fn single(&mut self, single: &Single, data: Source<'_>) -> Result<()> {
+        let mut copy = StridedCopy::default();
+        let (is_lending, bytes) = (self.store.lender().is_some(), single.selected_bytes());
+        copy.set_streaming(piece::streams(self.variable, Access::Write, is_lending, bytes));
+        self.piece(&single.piece(self.variable, Access::Write, &mut copy)?, data)
+    }
+
+    fn change_chunk(&self, piece: &Piece<'_>, lender: &dyn Lend, data: Source<'_>) -> Result<()> {
+        let request = Request::new(piece.indices, Access::Write, self.mover.chunk_bytes());
+        lender.change(&request, piece.is_covered, &mut |borrowed| {
+            let has_copier = self.variable.copier().is_some();
+            let (bytes, is_blank) = match borrowed {
+                // Elements with a copier hold something that is to be freed; those outside the dimensions are left
+                // alone.
+                Borrowed::Chunk(bytes) => (bytes, piece.is_covered && !has_copier),
+                Borrowed::New(bytes) => (bytes, true),
+            };
+            let mut bytes = Destination::from(store::due_mut(lender, bytes, self.mover.chunk_bytes())?);
+            // What the box leaves of a chunk without contents of its own is fill value.
+            if is_blank && !piece.is_whole {
+                self.mover.fill_chunk(piece, &mut bytes)?;
+            }
+            self.mover.write_chunk(piece, data, &mut bytes)
+        })
+    }
+
+    fn store_chunk(&mut self, piece: &Piece<'_>, data: Source<'_>) -> Result<()> {
+        let (store, chunk_bytes) = (self.store, self.mover.chunk_bytes());
+        let request = Request::new(piece.indices, Access::Write, chunk_bytes);
+        let Workspace { chunk, encoded } = self.workspace.get_or_insert_with(|| store.workspace());
+        if self.variable.swapped_word().is_none() {
+            let whole_chunk = self.mover.whole_chunk(piece);
+            // SAFETY: the whole chunk lies there in one piece, so all of its bytes are selected ones.
+            if let Some(bytes) = whole_chunk.and_then(|offset| unsafe { data.piece(offset, chunk_bytes) }) {
+                return store.put(&request, bytes, encoded);
+            }
         }
+        let room = chunk.room(chunk_bytes)?;
+        let must_fetch = !piece.is_covered;
+        let is_filled = must_fetch && store.fetch(&request, 0..chunk_bytes, &mut Buffer::new(&mut *room), encoded)?;
+        let mut bytes = Destination::from(&mut *room);
+        if !is_filled && !piece.is_whole {
+            self.mover.fill_chunk(piece, &mut bytes)?;
+        }
+        self.mover.write_chunk(piece, data, &mut bytes)?;
+        // SAFETY: every byte was written: by the fetch, by the fill or, where the box is the whole chunk, by the copy.
+        store.put(&request, unsafe { chunk.filled(chunk_bytes) }, encoded)
     }
-    let room = alloc::room(scratch, chunk_bytes)?;
-    let must_fetch = !piece.is_covered();
-    let is_filled = must_fetch && store::fetch(filler, chunk, &mut Buffer::new(room))?;
-    let mut bytes = Destination::from(&mut *room);
-    if !is_filled && !piece.is_whole() {
-        mover.fill_chunk(&mut bytes)?;
-    }
-    mover.write_chunk(piece, data, &mut bytes)?;
-    // SAFETY: every byte was written: by the fetch, by the fill or, where the box is the whole chunk, by the copy.
-    filler.store(chunk, unsafe { std::slice::from_raw_parts(room.as_ptr().cast(), chunk_bytes) })
 }

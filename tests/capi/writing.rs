@@ -3,7 +3,8 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::{null, null_mut};
 
-use nczchunk::ffi::{layout::*, read::*, store::*, var::*, write::*};
+use nczchunk::ffi::objects::*;
+use nczchunk::ffi::{layout::*, plan::*, read::*, store::*, var::*, write::*};
 use nczchunk::status::*;
 
 use super::var;
@@ -20,95 +21,70 @@ impl Kept {
         unsafe { &mut (*user.cast::<Kept>()).0[(*indices * 3 + *indices.add(1)) as usize] }
     }
 
-    unsafe extern "C" fn fill(
-        user: *mut c_void,
-        _: usize,
-        indices: *const isize,
-        buffer: *mut c_void,
-        size: usize,
-        nbytes: *mut usize,
-    ) -> c_int {
+    unsafe extern "C" fn fill(user: *mut c_void, request: *mut nczchunk_request) -> c_int {
         // SAFETY: the store passes what it documents, and `user` is a `Kept`.
         unsafe {
-            let Some(chunk) = Kept::find(user, indices) else { return EEMPTY };
-            buffer.cast::<u8>().copy_from_nonoverlapping(chunk.as_ptr().cast(), size);
-            *nbytes = 8;
+            let request = &mut *request;
+            let Some(chunk) = Kept::find(user, request.chunk_indices) else { return EEMPTY };
+            request.buffer.cast::<u8>().copy_from_nonoverlapping(chunk.as_ptr().cast(), request.size);
+            request.nbytes = 8;
         }
         NOERR
     }
 
-    unsafe extern "C" fn store(
-        user: *mut c_void,
-        _: usize,
-        indices: *const isize,
-        data: *const c_void,
-        nbytes: usize,
-    ) -> c_int {
+    unsafe extern "C" fn store(user: *mut c_void, request: *mut nczchunk_request) -> c_int {
         // SAFETY: as above; a chunk is stored whole.
         unsafe {
-            assert_eq!(nbytes, 8);
-            *Kept::find(user, indices) = Some(data.cast::<[i16; 4]>().read_unaligned());
+            let request = &*request;
+            assert_eq!((request.size, request.offset, request.access), (8, 0, NCZCHUNK_WRITE as usize));
+            *Kept::find(user, request.chunk_indices) = Some(request.buffer.cast::<[i16; 4]>().read_unaligned());
         }
         NOERR
     }
 
-    unsafe extern "C" fn lend(
-        user: *mut c_void,
-        _: usize,
-        indices: *const isize,
-        data: *mut *const c_void,
-        nbytes: *mut usize,
-    ) -> c_int {
+    unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
         // SAFETY: as above.
         unsafe {
-            let Some(chunk) = Kept::find(user, indices) else { return ENOOBJECT };
-            (*data, *nbytes) = (chunk.as_ptr().cast(), 8);
+            let loan = &mut *loan;
+            let Some(chunk) = Kept::find(user, loan.chunk_indices) else { return ENOOBJECT };
+            (loan.data, loan.nbytes) = (chunk.as_mut_ptr().cast(), 8);
         }
         NOERR
     }
 
-    unsafe extern "C" fn lend_to_write(
-        user: *mut c_void,
-        _: usize,
-        indices: *const isize,
-        _: c_int,
-        data: *mut *mut c_void,
-        nbytes: *mut usize,
-    ) -> c_int {
+    unsafe extern "C" fn lend_to_write(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
         // SAFETY: as above.
         unsafe {
-            let chunk = Kept::find(user, indices);
+            let loan = &mut *loan;
+            assert_eq!(loan.access, NCZCHUNK_WRITE as usize);
+            let chunk = Kept::find(user, loan.chunk_indices);
             let status = if chunk.is_some() { NOERR } else { EEMPTY };
-            (*data, *nbytes) = (chunk.get_or_insert([-9; 4]).as_mut_ptr().cast(), 8);
+            (loan.data, loan.nbytes) = (chunk.get_or_insert([-9; 4]).as_mut_ptr().cast(), 8);
             status
         }
     }
 
     fn stores(&mut self) -> [*mut nczchunk_store; 2] {
         let user = std::ptr::from_mut(self).cast();
-        let lending = nczchunk_lending_callbacks {
-            struct_size: size_of::<nczchunk_lending_callbacks>(),
-            user,
-            lend: Some(Kept::lend),
-            release: None,
-            destroy: None,
-            lend_to_write: Some(Kept::lend_to_write),
-            changed: None,
-            concurrent: 0,
-        };
-        let filling = nczchunk_filling_callbacks {
-            struct_size: size_of::<nczchunk_filling_callbacks>(),
-            user,
-            fill: Some(Kept::fill),
-            destroy: None,
-            store: Some(Kept::store),
-            concurrent: 0,
-        };
         let mut stores = [null_mut(); 2];
-        // SAFETY: the callbacks are what the stores document.
+        // SAFETY: structures of zeros are ones without callbacks, and the callbacks are what the stores document.
         unsafe {
-            assert_eq!(nczchunk_store_lending(&raw const lending, &raw mut stores[0]), NOERR);
-            assert_eq!(nczchunk_store_filling(&raw const filling, &raw mut stores[1]), NOERR);
+            let lending = nczchunk_lending_callbacks {
+                struct_size: size_of::<nczchunk_lending_callbacks>(),
+                user,
+                lend: Some(Kept::lend),
+                lend_to_write: Some(Kept::lend_to_write),
+                ..std::mem::zeroed()
+            };
+            let filling = nczchunk_filling_callbacks {
+                struct_size: size_of::<nczchunk_filling_callbacks>(),
+                user,
+                fill: Some(Kept::fill),
+                store: Some(Kept::store),
+                ..std::mem::zeroed()
+            };
+            assert_eq!(nczchunk_store_lending(&raw const lending, &raw mut stores[0], null_mut()), NOERR);
+            assert_eq!(nczchunk_store_filling(&raw const filling, &raw mut stores[1], null_mut()), NOERR);
         }
         stores
     }
@@ -188,8 +164,8 @@ fn a_copier_copies_instead_of_the_library() {
     let (data, mut all) = ([1_i16, 2, 3, 4], [0_i16; 20]);
     // SAFETY: the objects are alive, the lists have two entries, and there is room for what is selected.
     unsafe {
-        assert_eq!(nczchunk_var_set_copier(null_mut(), None, null_mut()), EINVAL);
-        assert_eq!(nczchunk_var_set_copier(var, Some(negate), (&raw mut copied).cast()), NOERR);
+        assert_eq!(nczchunk_var_set_copier(null_mut(), None, null_mut(), null_mut()), EINVAL);
+        assert_eq!(nczchunk_var_set_copier(var, Some(negate), (&raw mut copied).cast(), null_mut()), NOERR);
         let [lending, filling] = (*kept).stores();
         let (start, count) = ([0, 0], [2, 2]);
         let write = |store| {

@@ -10,8 +10,8 @@ pub struct Dim {
     pub stride: usize,
 }
 
-/// Every valid selection. Where at most one element is selected the stride is of no consequence, and only the extremes of
-/// it are tried.
+/// Every valid selection. Where at most one element is selected the stride is of no consequence, and only the extremes
+/// of it are tried.
 pub fn slices(len: usize, chunklen: usize) -> Vec<Dim> {
     let mut all = Vec::new();
     for start in 0..=len {

@@ -4,8 +4,8 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Mutex;
 
-use nczchunk::ffi::{context::*, plan::*, projection::*, read::*, store::*, var::*};
-use nczchunk::projection::Projection;
+use nczchunk::Projection;
+use nczchunk::ffi::{context::*, objects::*, plan::*, projection::*, read::*, store::*, var::*};
 
 use super::cases::Dim;
 use super::naive::{self, Touched};
@@ -15,8 +15,9 @@ use super::written;
 const GUARD: usize = 16;
 const UNTOUCHED: u8 = 0xA7;
 
-/// Checks projections, plan, read and write of one case; the variant chooses element size, byte order, kind of store and whether
-/// chunks are absent. Reads and writes may use so many threads.
+/// Checks projections, plan, read and write of one case; the variant chooses element size, byte order, the order of a
+/// chunk's axes, kind of store, whether chunks are absent, and how a kept plan is divided. Reads and writes may use so
+/// many threads.
 pub fn check(dims: &[Dim], variant: usize, threads: usize) {
     let expected: Vec<Vec<Touched>> = dims.iter().map(|&dim| naive::projections(dim)).collect();
     for (&dim, expected) in dims.iter().zip(&expected) {
@@ -25,9 +26,61 @@ pub fn check(dims: &[Dim], variant: usize, threads: usize) {
     let chunks = product(&expected);
     let mut source = Source::new(dims, variant, threads > 1);
     let context = Context::new(threads);
-    check_plan(&source, &chunks);
-    check_read(&mut source, &chunks, variant.is_multiple_of(2), &context);
+    let plan = source.plan(NCZCHUNK_READ);
+    check_plan(&source, &plan, &chunks);
+    check_read(&mut source, &plan, &chunks, variant, &context);
     written::check(dims, &chunks, variant, &context);
+}
+
+/// A plan that is freed in the end.
+pub struct Plan(pub *mut nczchunk_plan);
+
+impl Drop for Plan {
+    fn drop(&mut self) {
+        // SAFETY: the plan is freed once.
+        unsafe { nczchunk_plan_free(self.0) }
+    }
+}
+
+/// Whether a case is also executed by a plan that is kept. One in eight is, of all variants: the choice has nothing in
+/// common with theirs.
+pub fn is_kept(variant: usize) -> bool {
+    (variant as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 61 == 0
+}
+
+/// How a kept plan is executed: as a whole, or in ranges of its chunks, which come in this order.
+pub fn division(plan: &Plan, num_chunks: usize, variant: usize) -> Vec<(usize, usize)> {
+    match variant / 3 % 4 {
+        0 => vec![(0, NCZCHUNK_ALL)],
+        1 => vec![(0, num_chunks)],
+        2 => {
+            // Parts, the last of them first; with few chunks some are empty.
+            let num_parts = variant / 12 % 4 + 1;
+            let part = |part| {
+                let (mut first, mut number) = (usize::MAX, usize::MAX);
+                // SAFETY: the plan is alive, and there are places for both numbers.
+                let status = unsafe {
+                    nczchunk_plan_part(plan.0, part, num_parts, &raw mut first, &raw mut number, ptr::null_mut())
+                };
+                assert_eq!(status, 0);
+                (first, number)
+            };
+            (0..num_parts).rev().map(part).collect()
+        }
+        _ => {
+            let mut rng = fastrand::Rng::with_seed(variant as u64);
+            let begin = rng.usize(0..=num_chunks);
+            let end = rng.usize(begin..=num_chunks);
+            vec![(begin, end - begin), (end, NCZCHUNK_ALL), (0, begin)]
+        }
+    }
+}
+
+/// The dimensions in an order that the variant chooses; none, which stands for row-major, for every other.
+pub fn chunk_order(rank: usize, variant: usize) -> Option<Vec<usize>> {
+    let mut order: Vec<usize> = (0..rank).collect();
+    fastrand::Rng::with_seed(variant as u64).shuffle(&mut order);
+    (variant % 4 > 1).then_some(order)
 }
 
 /// The context for calls with so many threads; NULL for one.
@@ -65,6 +118,8 @@ impl Drop for Context {
     }
 }
 
+const SIZE: usize = size_of::<Projection>();
+
 pub fn check_projections(dim: Dim, expected: &[Touched]) {
     let Dim { len, chunklen, start, count, stride } = dim;
     let mut needed = usize::MAX;
@@ -72,14 +127,18 @@ pub fn check_projections(dim: Dim, expected: &[Touched]) {
     let stride = stride as isize;
     // SAFETY: `list` has room for as many as are said.
     let status = unsafe {
-        nczchunk_projections(len, chunklen, start, count, stride, list.as_mut_ptr(), list.len(), &raw mut needed)
+        let (list, capacity, context) = (list.as_mut_ptr(), list.len(), ptr::null_mut());
+        nczchunk_projections(len, chunklen, start, count, stride, list, SIZE, capacity, &raw mut needed, context)
     };
     assert_eq!((status, needed), (0, expected.len()), "{dim:?}");
     for (p, expected) in expected.iter().enumerate() {
         assert_eq!(seen(&list[p]), *expected, "{dim:?}, projection {p}");
         let mut direct = Projection::default();
         // SAFETY: there is room for one.
-        let status = unsafe { nczchunk_projection_at(len, chunklen, start, count, stride, p, &raw mut direct) };
+        let status = unsafe {
+            let context = ptr::null_mut();
+            nczchunk_projection_at(len, chunklen, start, count, stride, p, &raw mut direct, SIZE, context)
+        };
         assert_eq!((status, direct), (0, list[p]), "{dim:?}, projection {p}");
     }
     assert_eq!(list[expected.len()], Projection::default(), "{dim:?}: more was written than was needed");
@@ -107,28 +166,14 @@ fn product(dimensions: &[Vec<Touched>]) -> Vec<Vec<Touched>> {
     })
 }
 
-fn check_plan(source: &Source<'_>, chunks: &[Vec<Touched>]) {
-    let dims = source.dims;
-    let mut plan = ptr::null_mut();
-    let (start, count, stride) = source.request();
-    // SAFETY: the arrays have an entry per dimension.
-    let status = unsafe {
-        nczchunk_plan_new(
-            source.var,
-            start.as_ptr(),
-            count.as_ptr(),
-            stride.as_ptr(),
-            NCZCHUNK_READ,
-            &raw mut plan,
-            ptr::null_mut(),
-        )
-    };
-    assert_eq!(status, 0, "{dims:?}");
-    let (chunk_bytes, grid_chunks) = (0, 0);
-    let mut totals =
-        nczchunk_plan_totals { chunks: 0, covered_chunks: 0, elements: 0, selected_bytes: 0, chunk_bytes, grid_chunks };
+fn check_plan(source: &Source<'_>, plan: &Plan, chunks: &[Vec<Touched>]) {
+    let (dims, plan) = (source.dims, plan.0);
+    let (_, count, _) = source.request();
+    // SAFETY: all zeros are totals.
+    let mut totals: nczchunk_totals = unsafe { std::mem::zeroed() };
+    totals.struct_size = size_of::<nczchunk_totals>();
     // SAFETY: the plan is alive and there is room for the totals.
-    assert_eq!(unsafe { nczchunk_plan_get_totals(plan, &raw mut totals) }, 0);
+    assert_eq!(unsafe { nczchunk_plan_totals(plan, &raw mut totals, ptr::null_mut()) }, 0);
     let elements: usize = count.iter().product();
     assert_eq!(totals.chunks, chunks.len(), "{dims:?}");
     let covered = chunks.iter().filter(|chunk| chunk.iter().all(|touched| touched.iocount == touched.limit)).count();
@@ -144,7 +189,8 @@ fn check_plan(source: &Source<'_>, chunks: &[Vec<Touched>]) {
     for (i, expected) in chunks.iter().enumerate() {
         let mut covered = -1;
         // SAFETY: the plan is alive, and there is room for a projection per dimension.
-        let status = unsafe { nczchunk_plan_chunk(plan, i, projections.as_mut_ptr(), &raw mut covered) };
+        let status =
+            unsafe { nczchunk_plan_chunk(plan, i, projections.as_mut_ptr(), SIZE, &raw mut covered, ptr::null_mut()) };
         let got: Vec<Touched> = projections.iter().map(seen).collect();
         assert_eq!((status, &got), (0, expected), "{dims:?}, chunk {i}");
         let is_covered = expected.iter().all(|touched| touched.iocount == touched.limit);
@@ -153,9 +199,11 @@ fn check_plan(source: &Source<'_>, chunks: &[Vec<Touched>]) {
     }
     assert!(times_written.iter().all(|&times| times == 1), "{dims:?}: not every element is written exactly once");
     // SAFETY: as above.
-    assert_eq!(unsafe { nczchunk_plan_chunk(plan, chunks.len(), projections.as_mut_ptr(), ptr::null_mut()) }, -40);
-    // SAFETY: the plan is freed once.
-    unsafe { nczchunk_plan_free(plan) };
+    let beyond = unsafe {
+        let (projections, covered) = (projections.as_mut_ptr(), ptr::null_mut());
+        nczchunk_plan_chunk(plan, chunks.len(), projections, SIZE, covered, ptr::null_mut())
+    };
+    assert_eq!(beyond, -40);
 }
 
 /// Counts the elements of a box in memory.
@@ -172,9 +220,8 @@ fn mark(times_written: &mut [u32], projections: &[Projection], shape: &[usize]) 
     }
 }
 
-fn check_read(source: &mut Source<'_>, chunks: &[Vec<Touched>], lending: bool, context: &Context) {
-    let dims = source.dims;
-    let size = source.element_size;
+fn check_read(source: &mut Source<'_>, plan: &Plan, chunks: &[Vec<Touched>], variant: usize, context: &Context) {
+    let (dims, size, lending) = (source.dims, source.element_size, variant.is_multiple_of(2));
     let mut expected = vec![UNTOUCHED; GUARD];
     naive::for_each_selected(dims, |indices| {
         let chunk: Vec<isize> = indices.iter().zip(dims).map(|(&index, dim)| (index / dim.chunklen) as isize).collect();
@@ -192,16 +239,52 @@ fn check_read(source: &mut Source<'_>, chunks: &[Vec<Touched>], lending: bool, c
         let output = data.as_mut_ptr().add(GUARD).cast();
         nczchunk_read_vars(var, store, start.as_ptr(), count.as_ptr(), stride.as_ptr(), output, context.pointer)
     };
+    assert_eq!(status, 0, "{dims:?}");
+    assert!(data == expected, "{dims:?}, {size} bytes, variant {variant}:\n   got {data:?}\nwanted {expected:?}");
+    source.check_asked(chunks, context);
+
+    // The same by a plan that is kept: what it reads so far is there, and nothing else.
+    let mut read = vec![false; chunks.len()];
+    let division = if is_kept(variant) { division(plan, chunks.len(), variant) } else { Vec::new() };
+    if !division.is_empty() {
+        data.fill(UNTOUCHED);
+    }
+    for (first, number) in division {
+        let range = first..if number == NCZCHUNK_ALL { chunks.len() } else { first + number };
+        // SAFETY: the objects are alive, and behind the guard there is room for what is selected.
+        let status = unsafe {
+            let output = data.as_mut_ptr().add(GUARD).cast();
+            nczchunk_plan_read(plan.0, store, first, number, output, context.pointer)
+        };
+        assert_eq!(status, 0, "{dims:?}, chunks {range:?}");
+        source.check_asked(&chunks[range.clone()], context);
+        read[range].fill(true);
+        if read.iter().any(|&read| !read) {
+            let so_far = of_chunks(&expected, size, chunks, &read, &count);
+            assert!(data == so_far, "{dims:?}, variant {variant}:\n   got {data:?}\nwanted {so_far:?}");
+        }
+    }
+    assert!(data == expected, "{dims:?}, variant {variant}:\n   got {data:?}\nwanted {expected:?}");
     // SAFETY: the store is freed once.
     unsafe { nczchunk_store_free(store) };
-    assert_eq!(status, 0, "{dims:?}");
-    assert!(data == expected, "{dims:?}, {size} bytes, lending {lending}:\n   got {data:?}\nwanted {expected:?}");
-    let asked = context.in_order(std::mem::take(source.asked.get_mut().unwrap()));
-    let wanted = chunks.iter().map(|chunk| chunk.iter().map(|touched| touched.chunk_index as isize));
-    assert!(
-        asked.len() == chunks.len() && asked.iter().zip(wanted).all(|(got, wanted)| wanted.eq(got.iter().copied())),
-        "{dims:?}: asked for {asked:?}"
-    );
+}
+
+/// What is expected between the guards once only these chunks have been read.
+fn of_chunks(expected: &[u8], size: usize, chunks: &[Vec<Touched>], read: &[bool], count: &[usize]) -> Vec<u8> {
+    let mut times = vec![0; expected.len() / size + 1];
+    for (chunk, _) in chunks.iter().zip(read).filter(|(_, read)| **read) {
+        let projection = |touched: &Touched| {
+            let (iopos, iocount) = (touched.iopos as usize, touched.iocount as usize);
+            Projection { iopos, iocount, ..Projection::default() }
+        };
+        mark(&mut times, &chunk.iter().map(projection).collect::<Vec<_>>(), count);
+    }
+    let mut so_far = vec![UNTOUCHED; expected.len()];
+    for (at, _) in times.iter().enumerate().filter(|(_, times)| **times > 0) {
+        let place = GUARD + at * size..GUARD + (at + 1) * size;
+        so_far[place.clone()].copy_from_slice(&expected[place]);
+    }
+    so_far
 }
 
 fn fill(place: usize) -> u8 {
@@ -215,6 +298,10 @@ struct Source<'a> {
     word_size: usize,
     is_big_endian: bool,
     has_absent_chunks: bool,
+    /// The axes of a chunk, slowest first.
+    order: Vec<usize>,
+    /// Below which distance two ranges of a chunk are asked for as one; 0 for whole chunks.
+    gap: usize,
     var: *mut nczchunk_var,
     /// Whether several threads may ask at the same time. If not, a chunk is lent until the next one is asked for.
     concurrent: bool,
@@ -230,6 +317,7 @@ impl<'a> Source<'a> {
         let dimlens: Vec<usize> = dims.iter().map(|dim| dim.len).collect();
         let chunklens: Vec<usize> = dims.iter().map(|dim| dim.chunklen).collect();
         let fill_value: Vec<u8> = (0..element_size).map(fill).collect();
+        let order = chunk_order(dims.len(), variant);
         let mut var = ptr::null_mut();
         // SAFETY: the arrays have an entry per dimension; the fill value is one element.
         unsafe {
@@ -238,14 +326,57 @@ impl<'a> Source<'a> {
                 nczchunk_var_new(dims.len(), dimlens, chunklens, element_size, &raw mut var, ptr::null_mut()),
                 0
             );
-            assert_eq!(nczchunk_var_set_fill_value(var, fill_value.as_ptr().cast()), 0);
+            assert_eq!(nczchunk_var_set_fill_value(var, fill_value.as_ptr().cast(), ptr::null_mut()), 0);
             let endian = if is_big_endian { NCZCHUNK_ENDIAN_BIG } else { NCZCHUNK_ENDIAN_NATIVE };
-            assert_eq!(nczchunk_var_set_endian(var, endian), 0);
+            assert_eq!(nczchunk_var_set_endian(var, endian, ptr::null_mut()), 0);
+            if let Some(order) = &order {
+                assert_eq!(nczchunk_var_set_chunk_order(var, order.as_ptr(), ptr::null_mut()), 0);
+            }
         }
         let word_size = if is_big_endian { element_size.min(8) } else { 1 };
         let has_absent_chunks = variant / 2 % 5 == 1;
         let (asked, lent) = Default::default();
-        Source { dims, element_size, word_size, is_big_endian, has_absent_chunks, var, concurrent, asked, lent }
+        let order = order.unwrap_or_else(|| (0..dims.len()).collect());
+        let gap = [0, 0, 1, 0, 0, 3, 0, 0, 0, 40, 0][variant / 4 % 11];
+        Source {
+            dims,
+            element_size,
+            word_size,
+            is_big_endian,
+            has_absent_chunks,
+            order,
+            gap,
+            var,
+            concurrent,
+            asked,
+            lent,
+        }
+    }
+
+    fn plan(&self, access: c_int) -> Plan {
+        let (start, count, stride) = self.request();
+        let mut plan = ptr::null_mut();
+        // SAFETY: the arrays have an entry per dimension.
+        let status = unsafe {
+            let (start, count, stride) = (start.as_ptr(), count.as_ptr(), stride.as_ptr());
+            nczchunk_plan_new(self.var, start, count, stride, access, &raw mut plan, ptr::null_mut())
+        };
+        assert_eq!(status, 0, "{:?}", self.dims);
+        Plan(plan)
+    }
+
+    /// Checks that just these chunks were asked for, each of them once or in several ranges, and forgets them.
+    fn check_asked(&mut self, chunks: &[Vec<Touched>], context: &Context) {
+        let mut asked = context.in_order(std::mem::take(self.asked.get_mut().unwrap()));
+        if self.gap > 0 {
+            asked.dedup();
+        }
+        let wanted = chunks.iter().map(|chunk| chunk.iter().map(|touched| touched.chunk_index as isize));
+        assert!(
+            asked.len() == chunks.len() && asked.iter().zip(wanted).all(|(got, wanted)| wanted.eq(got.iter().copied())),
+            "{:?}: asked for {asked:?}",
+            self.dims
+        );
     }
 
     fn request(&self) -> (Vec<usize>, Vec<usize>, Vec<isize>) {
@@ -278,7 +409,7 @@ impl<'a> Source<'a> {
                     concurrent: self.concurrent.into(),
                     ..std::mem::zeroed()
                 };
-                nczchunk_store_lending(&raw const callbacks, &raw mut store)
+                nczchunk_store_lending(&raw const callbacks, &raw mut store, ptr::null_mut())
             } else {
                 let struct_size = size_of::<nczchunk_filling_callbacks>();
                 let callbacks = nczchunk_filling_callbacks {
@@ -286,9 +417,11 @@ impl<'a> Source<'a> {
                     user,
                     fill: Some(fill_in),
                     concurrent: self.concurrent.into(),
+                    ranges: (self.gap > 0).into(),
+                    gap: self.gap,
                     ..std::mem::zeroed()
                 };
-                nczchunk_store_filling(&raw const callbacks, &raw mut store)
+                nczchunk_store_filling(&raw const callbacks, &raw mut store, ptr::null_mut())
             }
         };
         assert_eq!(status, 0);
@@ -309,9 +442,10 @@ impl<'a> Source<'a> {
         let mut indices = vec![0; self.dims.len()];
         for ordinal in 0..elements {
             let mut rest = ordinal;
-            for (d, dim) in self.dims.iter().enumerate().rev() {
-                indices[d] = chunk[d] as usize * dim.chunklen + rest % dim.chunklen;
-                rest /= dim.chunklen;
+            for &d in self.order.iter().rev() {
+                let chunklen = self.dims[d].chunklen;
+                indices[d] = chunk[d] as usize * chunklen + rest % chunklen;
+                rest /= chunklen;
             }
             let inside = indices.iter().zip(self.dims).all(|(&index, dim)| index < dim.len);
             for place in 0..self.element_size {
@@ -331,40 +465,31 @@ impl Drop for Source<'_> {
     }
 }
 
-unsafe extern "C" fn lend(
-    user: *mut c_void,
-    rank: usize,
-    chunk_indices: *const isize,
-    data: *mut *const c_void,
-    nbytes: *mut usize,
-) -> c_int {
+unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
     // SAFETY: the store passes what it documents, and `user` is the source.
     unsafe {
-        let source = &*user.cast::<Source>();
-        let Some(bytes) = source.make_chunk(std::slice::from_raw_parts(chunk_indices, rank)) else { return -139 };
-        *data = bytes.as_ptr().cast();
-        *nbytes = bytes.len();
+        let (source, loan) = (&*user.cast::<Source>(), &mut *loan);
+        let indices = std::slice::from_raw_parts(loan.chunk_indices, loan.rank);
+        let Some(mut bytes) = source.make_chunk(indices) else { return -139 };
+        loan.data = bytes.as_mut_ptr().cast();
+        loan.nbytes = bytes.len();
         // It stays where it is.
         source.lent.lock().unwrap().push(bytes);
     }
     0
 }
 
-unsafe extern "C" fn fill_in(
-    user: *mut c_void,
-    rank: usize,
-    chunk_indices: *const isize,
-    buffer: *mut c_void,
-    size: usize,
-    nbytes: *mut usize,
-) -> c_int {
+unsafe extern "C" fn fill_in(user: *mut c_void, request: *mut nczchunk_request) -> c_int {
     // SAFETY: as for `lend`; the buffer has room for `size` bytes.
     unsafe {
-        let source = &*user.cast::<Source>();
-        let Some(bytes) = source.make_chunk(std::slice::from_raw_parts(chunk_indices, rank)) else { return -141 };
-        *nbytes = bytes.len();
-        assert_eq!(size, bytes.len());
-        ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.cast(), size);
+        let (source, request) = (&*user.cast::<Source>(), &mut *request);
+        let indices = std::slice::from_raw_parts(request.chunk_indices, request.rank);
+        let Some(bytes) = source.make_chunk(indices) else { return -141 };
+        assert_eq!(request.chunk_bytes, bytes.len());
+        let bytes = if source.gap > 0 { &bytes[request.offset..] } else { &bytes };
+        assert!(source.gap > 0 || request.offset == 0 && request.size == bytes.len());
+        request.nbytes = bytes.len();
+        ptr::copy_nonoverlapping(bytes[..request.size].as_ptr(), request.buffer.cast(), request.size);
     }
     0
 }

@@ -1,41 +1,34 @@
-//! Writing, held against the oracle: what every chunk holds afterwards, and which chunks were read and written on the way.
+//! Writing, held against the oracle: what every chunk holds afterwards, and which chunks were read and written on the
+//! way.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Mutex;
 
-use nczchunk::ffi::{store::*, var::*, write::*};
+use nczchunk::ffi::{plan::*, store::*, var::*, write::*};
 
 use super::cases::Dim;
 use super::naive::{self, Touched};
-use super::subject::Context;
+use super::subject::{Context, Plan, chunk_order, division, is_kept};
 
 const FILL: u8 = 0xF0;
 /// What lies in stored chunks outside the array.
 const JUNK: u8 = 0xCC;
 
-/// Checks one write; the variant chooses element size, byte order, kind of store and whether chunks are absent.
+/// Checks one write, at once and by a kept plan; the variant chooses element size, byte order, the order of a chunk's
+/// axes, kind of store and whether chunks are absent.
 pub fn check(dims: &[Dim], chunks: &[Vec<Touched>], variant: usize, context: &Context) {
-    let lending = variant.is_multiple_of(2);
-    let shape = Shape::new(dims, variant / 2);
+    let shape = Shape::new(dims, variant);
     let before = shape.stored();
-    let stored = Stored::new(&shape, before.clone());
     let mut data = Vec::new();
     naive::for_each_selected(dims, |indices| data.extend((0..shape.size).map(|place| new_byte(indices, place))));
-    let data_before = data.clone();
 
-    write(&shape, &stored, lending, &data, context);
-    assert!(data == data_before, "{dims:?}: the caller's data was changed");
-
-    let mut expected = before;
-    let (mut fetched, mut written) = (Vec::new(), Vec::new());
+    let mut expected = before.clone();
+    let mut written = Vec::new();
     for chunk in chunks {
         let number = shape.number(chunk);
         let covered = chunk.iter().all(|touched| touched.iocount == touched.limit);
         written.push((number, covered));
-        if !covered {
-            fetched.push(number);
-        }
         let contents = expected[number].get_or_insert_with(|| shape.blank());
         if covered {
             *contents = shape.blank();
@@ -48,16 +41,14 @@ pub fn check(dims: &[Dim], chunks: &[Vec<Touched>], variant: usize, context: &Co
             contents[at + shape.stored_place(place)] = new_byte(indices, place);
         }
     });
-    let stored_chunks: Vec<_> = stored.chunks.into_iter().map(|chunk| chunk.into_inner().unwrap()).collect();
-    assert!(stored_chunks == expected, "{dims:?}, variant {variant}:\n   got {stored_chunks:?}\nwanted {expected:?}");
-    let log = stored.log.into_inner().unwrap();
-    let numbers: Vec<_> = written.iter().map(|(number, _)| *number).collect();
-    assert_eq!(context.in_order(log.written), numbers, "{dims:?}");
-    if lending {
-        assert_eq!(log.released, written.len(), "{dims:?}");
-        assert_eq!(context.in_order(log.lent), written, "{dims:?}");
-    } else {
-        assert_eq!(context.in_order(log.fetched), fetched, "{dims:?}");
+    for kept in [false, true].into_iter().take(1 + usize::from(is_kept(variant))) {
+        let stored = Stored::new(&shape, before.clone());
+        let data_before = data.clone();
+        let division = write(&shape, &stored, &data, chunks.len(), kept, context);
+        assert!(data == data_before, "{dims:?}: the caller's data was changed");
+        // What was written, in the order in which it should have been.
+        let wanted: Vec<_> = division.iter().flat_map(|range| &written[range.clone()]).copied().collect();
+        stored.check(&shape, &expected, wanted, context);
     }
 }
 
@@ -73,10 +64,21 @@ struct Shape<'a> {
     word: usize,
     is_big_endian: bool,
     has_absent_chunks: bool,
+    variant: usize,
+    order: Option<Vec<usize>>,
+    /// In a chunk as it is stored: elements from one to the next along each dimension.
+    steps: Vec<usize>,
 }
 
 impl<'a> Shape<'a> {
-    fn new(dims: &'a [Dim], variant: usize) -> Self {
+    fn new(dims: &'a [Dim], case: usize) -> Self {
+        let variant = case / 2;
+        let order = chunk_order(dims.len(), case);
+        let (mut steps, mut step) = (vec![0; dims.len()], 1);
+        for d in order.clone().unwrap_or_else(|| (0..dims.len()).collect()).into_iter().rev() {
+            steps[d] = step;
+            step *= dims[d].chunklen;
+        }
         let size = [4, 1, 2, 3, 8, 16, 5][variant % 7];
         let is_big_endian = variant.is_multiple_of(3) && !matches!(size, 3 | 5);
         Shape {
@@ -86,7 +88,14 @@ impl<'a> Shape<'a> {
             word: if is_big_endian { size.min(8) } else { 1 },
             is_big_endian,
             has_absent_chunks: variant % 5 < 2,
+            variant: case,
+            order,
+            steps,
         }
+    }
+
+    fn is_lending(&self) -> bool {
+        self.variant.is_multiple_of(2)
     }
 
     fn number(&self, chunk: &[Touched]) -> usize {
@@ -100,9 +109,9 @@ impl<'a> Shape<'a> {
     /// An element's chunk, and where in that it begins.
     fn place(&self, indices: &[usize]) -> (usize, usize) {
         let (mut number, mut at) = (0, 0);
-        for ((index, dim), grid) in indices.iter().zip(self.dims).zip(&self.grid) {
-            number = number * grid + index / dim.chunklen;
-            at = at * dim.chunklen + index % dim.chunklen;
+        for (d, (index, dim)) in indices.iter().zip(self.dims).enumerate() {
+            number = number * self.grid[d] + index / dim.chunklen;
+            at += index % dim.chunklen * self.steps[d];
         }
         (number, at * self.size)
     }
@@ -158,7 +167,6 @@ struct Log {
     fetched: Vec<usize>,
     written: Vec<usize>,
     lent: Vec<(usize, bool)>,
-    released: usize,
 }
 
 impl Stored {
@@ -180,9 +188,34 @@ impl Stored {
     fn note(&self, what: impl FnOnce(&mut Log)) {
         what(&mut self.log.lock().unwrap());
     }
+
+    /// Checks what the chunks hold, and that just these were written and, if they are not covered, fetched.
+    fn check(self, shape: &Shape<'_>, expected: &[Option<Vec<u8>>], wanted: Vec<(usize, bool)>, context: &Context) {
+        let (dims, variant) = (shape.dims, shape.variant);
+        let chunks: Vec<_> = self.chunks.into_iter().map(|chunk| chunk.into_inner().unwrap()).collect();
+        assert!(chunks == expected, "{dims:?}, variant {variant}:\n   got {chunks:?}\nwanted {expected:?}");
+        let wanted = context.in_order(wanted);
+        let log = self.log.into_inner().unwrap();
+        let numbers: Vec<_> = wanted.iter().map(|(number, _)| *number).collect();
+        assert_eq!(context.in_order(log.written), numbers, "{dims:?}");
+        if shape.is_lending() {
+            assert_eq!(context.in_order(log.lent), wanted, "{dims:?}");
+        } else {
+            let fetched: Vec<_> = wanted.iter().filter(|(_, covered)| !covered).map(|(number, _)| *number).collect();
+            assert_eq!(context.in_order(log.fetched), fetched, "{dims:?}");
+        }
+    }
 }
 
-fn write(shape: &Shape<'_>, stored: &Stored, lending: bool, data: &[u8], context: &Context) {
+/// Writes, at once or by a kept plan; tells which ranges of the plan's chunks were written, one after the other.
+fn write(
+    shape: &Shape<'_>,
+    stored: &Stored,
+    data: &[u8],
+    num_chunks: usize,
+    kept: bool,
+    context: &Context,
+) -> Vec<std::ops::Range<usize>> {
     let column = |pick: fn(&Dim) -> usize| shape.dims.iter().map(pick).collect::<Vec<_>>();
     let (dimlens, chunklens) = (column(|dim| dim.len), column(|dim| dim.chunklen));
     let (start, count) = (column(|dim| dim.start), column(|dim| dim.count));
@@ -190,127 +223,126 @@ fn write(shape: &Shape<'_>, stored: &Stored, lending: bool, data: &[u8], context
     let fill_value: Vec<u8> = (0..shape.size).map(|place| FILL.wrapping_add(place as u8)).collect();
     let user = ptr::from_ref(stored).cast_mut().cast();
     let concurrent = (context.threads > 1).into();
-    let (mut var, mut store) = (ptr::null_mut(), ptr::null_mut());
-    // SAFETY: the arrays have an entry per dimension, the fill value is one element, the data are what is selected, and the
-    // callbacks are what the store documents.
+    let (mut var, mut store, none) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+    // SAFETY: the arrays have an entry per dimension, the fill value is one element, the data are what is selected, and
+    // the callbacks are what the store documents.
     unsafe {
         let rank = dimlens.len();
-        assert_eq!(
-            nczchunk_var_new(rank, dimlens.as_ptr(), chunklens.as_ptr(), shape.size, &raw mut var, ptr::null_mut()),
-            0
-        );
-        assert_eq!(nczchunk_var_set_fill_value(var, fill_value.as_ptr().cast()), 0);
+        assert_eq!(nczchunk_var_new(rank, dimlens.as_ptr(), chunklens.as_ptr(), shape.size, &raw mut var, none), 0);
+        assert_eq!(nczchunk_var_set_fill_value(var, fill_value.as_ptr().cast(), none), 0);
         let endian = if shape.is_big_endian { NCZCHUNK_ENDIAN_BIG } else { NCZCHUNK_ENDIAN_NATIVE };
-        assert_eq!(nczchunk_var_set_endian(var, endian), 0);
-        let made = if lending {
+        assert_eq!(nczchunk_var_set_endian(var, endian, none), 0);
+        if let Some(order) = &shape.order {
+            assert_eq!(nczchunk_var_set_chunk_order(var, order.as_ptr(), none), 0);
+        }
+        let made = if shape.is_lending() {
             let callbacks = nczchunk_lending_callbacks {
                 struct_size: size_of::<nczchunk_lending_callbacks>(),
                 user,
                 lend: Some(never_lend),
-                release: Some(release),
-                destroy: None,
                 lend_to_write: Some(lend_to_write),
-                changed: Some(changed),
+                release: Some(release),
                 concurrent,
+                ..std::mem::zeroed()
             };
-            nczchunk_store_lending(&raw const callbacks, &raw mut store)
+            nczchunk_store_lending(&raw const callbacks, &raw mut store, none)
         } else {
-            let struct_size = size_of::<nczchunk_filling_callbacks>();
             let callbacks = nczchunk_filling_callbacks {
-                struct_size,
+                struct_size: size_of::<nczchunk_filling_callbacks>(),
                 user,
                 fill: Some(fill),
-                destroy: None,
                 store: Some(keep),
                 concurrent,
+                // A write needs whole chunks.
+                ranges: 1,
+                gap: 1,
+                ..std::mem::zeroed()
             };
-            nczchunk_store_filling(&raw const callbacks, &raw mut store)
+            nczchunk_store_filling(&raw const callbacks, &raw mut store, none)
         };
         assert_eq!(made, 0);
         let (start, count, stride) = (start.as_ptr(), count.as_ptr(), stride.as_ptr());
-        let status = nczchunk_write_vars(var, store, start, count, stride, data.as_ptr().cast(), context.pointer);
-        assert_eq!(status, 0, "{:?}", shape.dims);
+        let data = data.as_ptr().cast();
+        let mut written = Vec::new();
+        if kept {
+            let mut plan = ptr::null_mut();
+            assert_eq!(nczchunk_plan_new(var, start, count, stride, NCZCHUNK_WRITE, &raw mut plan, none), 0);
+            // It refers to nothing of the variable's.
+            nczchunk_var_free(var);
+            let plan = Plan(plan);
+            for (first, number) in division(&plan, num_chunks, shape.variant) {
+                let status = nczchunk_plan_write(plan.0, store, first, number, data, context.pointer);
+                assert_eq!(status, 0, "{:?}", shape.dims);
+                written.push(first..if number == NCZCHUNK_ALL { num_chunks } else { first + number });
+            }
+        } else {
+            let status = nczchunk_write_vars(var, store, start, count, stride, data, context.pointer);
+            assert_eq!(status, 0, "{:?}", shape.dims);
+            nczchunk_var_free(var);
+            written.push(0..num_chunks);
+        }
         nczchunk_store_free(store);
-        nczchunk_var_free(var);
+        written
     }
 }
 
-unsafe extern "C" fn never_lend(
-    _: *mut c_void,
-    _: usize,
-    _: *const isize,
-    _: *mut *const c_void,
-    _: *mut usize,
-) -> c_int {
+unsafe extern "C" fn never_lend(_: *mut c_void, _: *mut nczchunk_loan) -> c_int {
     panic!("a write asked to read")
 }
 
-unsafe extern "C" fn lend_to_write(
-    user: *mut c_void,
-    rank: usize,
-    indices: *const isize,
-    covered: c_int,
-    data: *mut *mut c_void,
-    nbytes: *mut usize,
-) -> c_int {
+unsafe extern "C" fn lend_to_write(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
     // SAFETY: the store passes what it documents, and `user` is what was stored.
     unsafe {
-        let (stored, number) = Stored::find(user, rank, indices);
-        stored.note(|log| log.lent.push((number, covered == 1)));
+        let loan = &mut *loan;
+        let (stored, number) = Stored::find(user, loan.rank, loan.chunk_indices);
+        stored.note(|log| log.lent.push((number, loan.covered == 1)));
         let mut chunk = stored.chunks[number].lock().unwrap();
         let is_new = chunk.is_none();
         let chunk = chunk.get_or_insert_with(|| vec![0xDD; stored.blank_len]);
-        *data = chunk.as_mut_ptr().cast();
-        *nbytes = chunk.len();
+        loan.data = chunk.as_mut_ptr().cast();
+        loan.nbytes = chunk.len();
+        loan.handle = ptr::without_provenance_mut(number + 1);
         if is_new { -139 } else { 0 }
     }
 }
 
-unsafe extern "C" fn changed(user: *mut c_void, rank: usize, indices: *const isize) -> c_int {
+/// A chunk that comes back from a write has been changed.
+unsafe extern "C" fn release(user: *mut c_void, loan: *mut nczchunk_loan, status: c_int) -> c_int {
     // SAFETY: as above.
-    let (stored, number) = unsafe { Stored::find(user, rank, indices) };
-    stored.note(|log| log.written.push(number));
-    0
-}
-
-unsafe extern "C" fn release(user: *mut c_void, _: *const c_void) {
-    // SAFETY: `user` is what was stored.
-    unsafe { (*user.cast::<Stored>()).note(|log| log.released += 1) }
-}
-
-unsafe extern "C" fn fill(
-    user: *mut c_void,
-    rank: usize,
-    indices: *const isize,
-    buffer: *mut c_void,
-    size: usize,
-    nbytes: *mut usize,
-) -> c_int {
-    // SAFETY: as above; the buffer has room for `size` bytes.
     unsafe {
-        let (stored, number) = Stored::find(user, rank, indices);
-        stored.note(|log| log.fetched.push(number));
-        let chunk = stored.chunks[number].lock().unwrap();
-        let Some(chunk) = chunk.as_ref() else { return -139 };
-        assert_eq!(size, chunk.len());
-        *nbytes = size;
-        buffer.cast::<u8>().copy_from_nonoverlapping(chunk.as_ptr(), size);
+        let loan = &*loan;
+        let (stored, number) = Stored::find(user, loan.rank, loan.chunk_indices);
+        assert_eq!((status, loan.access, loan.handle.addr()), (0, NCZCHUNK_WRITE as usize, number + 1));
+        assert_eq!((loan.nbytes, loan.chunk_bytes), (stored.blank_len, stored.blank_len));
+        stored.note(|log| log.written.push(number));
     }
     0
 }
 
-unsafe extern "C" fn keep(
-    user: *mut c_void,
-    rank: usize,
-    indices: *const isize,
-    data: *const c_void,
-    nbytes: usize,
-) -> c_int {
-    // SAFETY: as above; the data have `nbytes` bytes.
+unsafe extern "C" fn fill(user: *mut c_void, request: *mut nczchunk_request) -> c_int {
+    // SAFETY: as above; the buffer has room for `size` bytes.
     unsafe {
-        let (stored, number) = Stored::find(user, rank, indices);
+        let request = &mut *request;
+        let (stored, number) = Stored::find(user, request.rank, request.chunk_indices);
+        assert_eq!((request.access, request.offset), (NCZCHUNK_WRITE as usize, 0));
+        stored.note(|log| log.fetched.push(number));
+        let chunk = stored.chunks[number].lock().unwrap();
+        let Some(chunk) = chunk.as_ref() else { return -139 };
+        assert_eq!(request.size, chunk.len());
+        request.nbytes = request.size;
+        request.buffer.cast::<u8>().copy_from_nonoverlapping(chunk.as_ptr(), request.size);
+    }
+    0
+}
+
+unsafe extern "C" fn keep(user: *mut c_void, request: *mut nczchunk_request) -> c_int {
+    // SAFETY: as above; the buffer holds `size` bytes.
+    unsafe {
+        let request = &*request;
+        let (stored, number) = Stored::find(user, request.rank, request.chunk_indices);
         stored.note(|log| log.written.push(number));
-        *stored.chunks[number].lock().unwrap() = Some(std::slice::from_raw_parts(data.cast(), nbytes).to_vec());
+        let bytes = std::slice::from_raw_parts(request.buffer.cast(), request.size).to_vec();
+        *stored.chunks[number].lock().unwrap() = Some(bytes);
     }
     0
 }

@@ -1,8 +1,10 @@
-/* The adapter for an installed libnetcdf, to be preloaded: libnetcdf's own calls of NCZ_transferslice come here instead.
+/* The adapter for an installed libnetcdf, to be preloaded: libnetcdf's own calls of NCZ_transferslice come here
+ * instead.
  *
- * Who calls is found by the address that the call returns to. If that lies in a libnetcdf of the version this was built for,
- * the adapter does the work, with the internal functions of that very library, which need not be visible to others: Python
- * loads it RTLD_LOCAL. For any other the original function is called, and a line on the standard error stream says so.
+ * Who calls is found by the address that the call returns to. If that lies in a libnetcdf of the version this was built
+ * for, the adapter does the work, with the internal functions of that very library, which need not be visible to
+ * others: Python loads it RTLD_LOCAL. For any other the original function is called, and a line on the standard error
+ * stream says so.
  */
 #define _GNU_SOURCE
 #include "adapter.h"
@@ -12,17 +14,20 @@
 #include <pthread.h>
 
 /* The internal functions of libnetcdf that the adapter calls: result, name, parameters, arguments. */
-#define HOST_FUNCTIONS(X)                                                                                               \
+#define HOST_FUNCTIONS(X)                                                                                              \
     X(int, NC4_inq_atomic_type, (nc_type type, char* name, size_t* size), (type, name, size))                          \
     X(int, NCZ_buildchunkpath, (NCZChunkCache * cache, const size64_t* indices, struct ChunkKey* key),                 \
       (cache, indices, key))                                                                                           \
+    X(char*, NCZ_chunkpath, (struct ChunkKey key), (key))                                                              \
     X(int, NCZ_ensure_fill_value, (NC_VAR_INFO_T * var), (var))                                                        \
     X(int, NCZ_flush_chunk_cache, (NCZChunkCache * cache), (cache))                                                    \
-    X(int, NCZ_read_cache_chunk, (NCZChunkCache * cache, const size64_t* indices, void** data), (cache, indices, data)) \
+    X(int, NCZ_read_cache_chunk, (NCZChunkCache * cache, const size64_t* indices, void** data),                        \
+      (cache, indices, data))                                                                                          \
     X(int, NCZ_swapatomicdata, (size_t length, void* data, int typesize), (length, data, typesize))                    \
     X(int, nc4_find_grp_h5_var,                                                                                        \
       (int ncid, int varid, NC_FILE_INFO_T** file, NC_GRP_INFO_T** group, NC_VAR_INFO_T** var),                        \
       (ncid, varid, file, group, var))                                                                                 \
+    X(int, nczmap_len, (NCZMAP * map, const char* key, size64_t* length), (map, key, length))                          \
     X(void*, nclistpop, (NClist * list), (list))                                                                       \
     X(int, nclistpush, (NClist * list, const void* element), (list, element))                                          \
     X(void*, ncxcachefirst, (NCxcache * cache), (cache))                                                               \
@@ -37,7 +42,6 @@
 #if NETCDF_VERSION >= 40903
 #define HOST_FUNCTIONS_OF_VERSION(X)                                                                                   \
     X(int, NC_reclaim_data_all, (NC * nc, nc_type type, void* data, size_t count), (nc, type, data, count))            \
-    X(int, NCZ_chunk_cache_modify, (NCZChunkCache * cache, const size64_t* indices), (cache, indices))                 \
     X(int, NCZ_copy_data,                                                                                              \
       (NC_FILE_INFO_T * file, NC_VAR_INFO_T * var, const void* memory, size_t count, int reading, void* copy),         \
       (file, var, memory, count, reading, copy))
@@ -54,7 +58,9 @@ typedef int transfer_function(NC_VAR_INFO_T*, int, size64_t*, size64_t*, size64_
 /* The adapter's own, under the name that it is compiled with here. */
 extern transfer_function nczadapter_transferslice;
 
-/* A library that calls, and what does its transfers: the adapter for one of them, for others what they have themselves. */
+/*
+ * A library that calls, and what does its transfers: the adapter for one of them, for others what they have themselves.
+ */
 typedef struct Caller {
     struct Caller* next;
     uintptr_t begin, end;
@@ -78,7 +84,9 @@ static struct {
     }
 HOST_FUNCTIONS(FORWARD)
 
-/* Whether the structures are laid out as they were where this was compiled, as far as what refers to each other tells. */
+/*
+ * Whether the structures are laid out as they were where this was compiled, as far as what refers to each other tells.
+ */
 static int is_laid_out(NC_VAR_INFO_T* var)
 {
     const NCZ_VAR_INFO_T* zvar = var->format_var_info;
@@ -161,7 +169,8 @@ static Caller* meet(void* address, NC_VAR_INFO_T* var)
         caller->transfer = nczadapter_transferslice;
     } else {
         *(void**)&caller->transfer = dlsym(library, "NCZ_transferslice");
-        fprintf(stderr, "nczchunk: %s is not netCDF-C " NC_VERSION " as it was built for: left as it is\n", info.dli_fname);
+        fprintf(stderr, "nczchunk: %s is not netCDF-C " NC_VERSION " as it was built for: left as it is\n",
+                info.dli_fname);
     }
     caller->next = callers;
     __atomic_store_n(&callers, caller, __ATOMIC_RELEASE);

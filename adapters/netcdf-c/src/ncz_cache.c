@@ -1,11 +1,11 @@
 /* Chunks from NCZarr's cache.
  *
- * The cache, zxcache.c, has one way in, NCZ_read_cache_chunk, which finds a chunk or reads it. It is used here for reading
- * only, because with it alone
- * - the length of a chunk is not known, so that one of the wrong length is not noticed;
+ * The cache, zxcache.c, has one way in, NCZ_read_cache_chunk, which finds a chunk or reads it. It is used here for
+ * reading only, because with it alone
+ * - the length of a chunk is not known, so that one that is too short is not noticed;
  * - a chunk that is to be overwritten is read first;
- * - an absent chunk, which is made of fill values in native byte order, cannot be told from a stored one, and is stored even
- *   if it was only read;
+ * - an absent chunk, which is made of fill values in native byte order, cannot be told from a stored one, and is stored
+ *   even if it was only read;
  * - the cache gives up as many bytes as it takes in, however many it may hold;
  * - chunks that a flush left filtered, or strings it left as fixed-length text, are lent as they are;
  * - chunks are found by the hash of their indices alone.
@@ -57,8 +57,8 @@ static void count_bytes(NCZChunkCache* cache, size64_t bytes)
     cache->used = NETCDF_VERSION >= 40903 ? cache->used + (size_t)bytes : 0;
 }
 
-/* Takes an entry off the list of all. Its order means nothing, in spite of its name: so that the others need not be moved up,
- * which is done byte by byte, the last takes the entry's place. */
+/* Takes an entry off the list of all. Its order means nothing, in spite of its name: so that the others need not be
+ * moved up, which is done byte by byte, the last takes the entry's place. */
 static void forget(NCZChunkCache* cache, const NCZCacheEntry* entry)
 {
     void** entries = nclistcontents(cache->mru);
@@ -110,9 +110,9 @@ static int find(NCZChunkCache* cache, const size64_t* indices, ncexhashkey_t* ha
 }
 
 #if NETCDF_VERSION >= 40903
-/* Whether a transfer leaves no more of its chunks in the cache. One that goes through large chunks from end to end does not,
- * after the first, unless somebody has set the cache's size: memory that is new to the process costs more than to read such
- * chunks, and they are not often wanted again at once. */
+/* Whether a transfer leaves no more of its chunks in the cache. One that goes through large chunks from end to end does
+ * not, after the first, unless somebody has set the cache's size: memory that is new to the process costs more than to
+ * read such chunks, and they are not often wanted again at once. */
 static int passes_by(const Transfer* transfer)
 {
     enum { LARGE = 128 << 10, KEPT = 1 << 20 };
@@ -123,9 +123,9 @@ static int passes_by(const Transfer* transfer)
            var->chunkcache.size == DEFAULT_CHUNK_CACHE_SIZE && !has_strings(transfer->cache);
 }
 
-/* Makes room for one more chunk, within the limits that nc_set_var_chunk_cache set. (The cache itself forgets them once it
- * is in use.) What has changed must be stored before it goes, which only a flush does, and that takes a walk through the
- * whole cache: so it makes room for the next few chunks as well. */
+/* Makes room for one more chunk, within the limits that nc_set_var_chunk_cache set. (The cache itself forgets them once
+ * it is in use.) What has changed must be stored before it goes, which only a flush does, and that takes a walk through
+ * the whole cache: so it makes room for the next few chunks as well. */
 static int make_room(const Transfer* transfer)
 {
     NCZChunkCache* cache = transfer->cache;
@@ -142,10 +142,12 @@ static int make_room(const Transfer* transfer)
         if ((entry = ncxcachefirst(cache->xcache)) != NULL)
             nczadapter_drop(cache, entry);
     }
-    while (nclistlength(cache->mru) >= limits.nelems || cache->used > limits.size || chunk > limits.size - cache->used) {
+    while (nclistlength(cache->mru) >= limits.nelems || cache->used > limits.size ||
+           chunk > limits.size - cache->used) {
         /* The least recently used goes. But if that is one of this transfer's, which is larger than the cache, then the
          * chunk before this one goes: so the first are still there if the same is read again. */
-        entry = transfer->chunks < nclistlength(cache->mru) ? ncxcachelast(cache->xcache) : ncxcachefirst(cache->xcache);
+        entry = transfer->chunks < nclistlength(cache->mru) ? ncxcachelast(cache->xcache)
+                                                            : ncxcachefirst(cache->xcache);
         if (entry == NULL)
             break; /* a chunk larger than the cache */
         if (!entry->modified) {
@@ -212,8 +214,9 @@ static int read_entry(const Transfer* transfer, const size64_t* indices, NCZCach
         return stat;
 
     entry = ncxcachefirst(cache->xcache);
-    /* Too short, or not undone by its filter: fletcher32's tells a wrong checksum by a length beyond all memory. */
-    if (entry->size != cache->chunksize) {
+    /* Too short, or not undone by its filter: fletcher32's tells a wrong checksum by a length beyond all memory. Of one
+     * that is longer, the first bytes are used. It keeps its length, as in netCDF-C, when it is stored again. */
+    if (entry->size < cache->chunksize || entry->size > PTRDIFF_MAX) {
         nczadapter_drop(cache, entry);
         return NCZCHUNK_EBADCHUNK;
     }
@@ -236,16 +239,52 @@ int nczadapter_fetch(const Transfer* transfer, const size64_t* indices, NCZCache
     return stat;
 }
 
+/* Whether the file of a filtered chunk has more bytes than a chunk. If one of the usual length were to take its place,
+ * a rest would stay, for zmap_file.c does not cut files off; and filters that do not know where their input ends
+ * (shuffle, fletcher32) would take it for a part of the chunk. */
+static int is_stored_longer(const Transfer* transfer, const size64_t* indices, int* longer)
+{
+    NCZChunkCache* cache = transfer->cache;
+    const NCZ_FILE_INFO_T* zfile = transfer->file->format_file_info;
+    struct ChunkKey key = {0};
+    size64_t length;
+    char* path;
+    int stat;
+
+    *longer = 0;
+    if (!FILTERED(cache) || has_strings(cache) || zfile->map->format != NCZM_FILE)
+        return NC_NOERR;
+    if ((stat = NCZ_buildchunkpath(cache, indices, &key)) != NC_NOERR)
+        return stat;
+    if ((path = NCZ_chunkpath(key)) == NULL)
+        stat = NC_ENOMEM;
+    else
+        *longer = nczmap_len(zfile->map, path, &length) == NC_NOERR && length > cache->chunksize;
+    free(path);
+    free(key.varkey);
+    free(key.chunkkey);
+    return stat;
+}
+
 int nczadapter_make(const Transfer* transfer, const size64_t* indices, NCZCacheEntry** entryp, int* created)
 {
     NCZChunkCache* cache = transfer->cache;
     NCZCacheEntry* entry;
     ncexhashkey_t hashkey;
-    int stat = find(cache, indices, &hashkey, entryp);
+    int longer, stat = find(cache, indices, &hashkey, entryp);
 
     *created = *entryp == NULL;
     if (stat != NC_NOERR || *entryp != NULL)
         return stat;
+    if ((stat = is_stored_longer(transfer, indices, &longer)) != NC_NOERR)
+        return stat;
+    if (longer) {
+        /* It is read, and keeps its length; what cannot be read is replaced. */
+        stat = read_entry(transfer, indices, entryp);
+        *created = stat != NC_NOERR;
+        if (stat == NC_NOERR || stat == NC_ENOMEM)
+            return stat;
+    }
     if ((stat = make_room(transfer)) != NC_NOERR)
         return stat;
 

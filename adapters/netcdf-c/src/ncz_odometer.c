@@ -20,7 +20,7 @@ NCZOdometer* nczodom_new(int rank, const size64_t* start, const size64_t* stop, 
 
     if (odom == NULL || bounds == NULL ||
         nczchunk_odometer_new(n, (const size_t*)start, (const size_t*)stop, (const size_t*)stride, (const size_t*)len,
-                              &odom->odometer) != NC_NOERR) {
+                              &odom->odometer, NULL) != NC_NOERR) {
         free(bounds);
         free(odom);
         return NULL;

@@ -1,5 +1,5 @@
-/* Projections, and the transfer of one that was described beforehand: in place of zchunking.c, and of what zwalk.c has for
- * netCDF-C's own tests. Nothing in the library calls these functions; they are here for programs that do. */
+/* Projections, and the transfer of one that was described beforehand: in place of zchunking.c, and of what zwalk.c has
+ * for netCDF-C's own tests. Nothing in the library calls these functions; they are here for programs that do. */
 #include "adapter.h"
 
 #if NETCDF_VERSION < 40903
@@ -38,7 +38,10 @@ int NCZ_compute_chunk_ranges(int rank, const NCZSlice* slices, const size64_t* c
 }
 #endif
 
-/* The projection of a slice onto one chunk goes to projections[n]. A chunk of which nothing is selected is to be skipped. */
+/*
+ * The projection of a slice onto one chunk goes to projections[n]. A chunk of which nothing is selected is to be
+ * skipped.
+ */
 int NCZ_compute_projections(struct Common* common, int r, size64_t chunkindex, const NCZSlice* slice, size_t n,
                             NCZProjection* projections)
 {
@@ -53,7 +56,8 @@ int NCZ_compute_projections(struct Common* common, int r, size64_t chunkindex, c
         p = chunkindex - slice->start / chunklen;
     else
         p = offset <= slice->start ? 0 : ceildiv(offset - slice->start, slice->stride);
-    stat = nczchunk_projection_at(common->dimlens[r], chunklen, slice->start, count, (ptrdiff_t)slice->stride, p, &found);
+    stat = nczchunk_projection_at(common->dimlens[r], chunklen, slice->start, count, (ptrdiff_t)slice->stride, p,
+                                  &found, sizeof found, NULL);
 
     memset(projection, 0, sizeof *projection);
     projection->id = (int)n + 1;
@@ -149,7 +153,9 @@ int NCZ_chunkindexodom(int rank, const NCZChunkRange* ranges, size64_t* chunkcou
     return NC_NOERR;
 }
 
-/* All projections of a hyperslab go to common, with its shape, and an odometer over the chunks of its range to odomp. */
+/*
+ * All projections of a hyperslab go to common, with its shape, and an odometer over the chunks of its range to odomp.
+ */
 static int project(struct Common* common, const size64_t* dimlens, const size64_t* chunklens, NCZSlice* slices,
                    NCZOdometer** odomp)
 {

@@ -6,57 +6,61 @@
 extern int NCZ_read_chunk(int ncid, int varid, size64_t* zindices, void* chunkdata);
 
 /* A scalar has rank 0 for nczchunk; for NCZarr it has one dimension, and its chunk the index 0. */
-static const size64_t* as_ncz(size_t rank, const ptrdiff_t* chunk_indices)
+static const size64_t* indices_of(const nczchunk_loan* loan)
 {
     static const size64_t scalar = 0;
 
-    return rank == 0 ? &scalar : (const size64_t*)chunk_indices;
+    return loan->rank == 0 ? &scalar : (const size64_t*)loan->chunk_indices;
+}
+
+/* The entry itself is the handle: it comes back when the chunk does. */
+static void give(Transfer* transfer, nczchunk_loan* loan, NCZCacheEntry* entry)
+{
+    transfer->chunks++;
+    loan->data = entry->data;
+    loan->nbytes = (size_t)entry->size;
+    loan->handle = entry;
 }
 
 /* Lends a chunk to be read. */
-static int lend(void* user, size_t rank, const ptrdiff_t* chunk_indices, const void** data, size_t* nbytes)
+static int lend(void* user, nczchunk_loan* loan)
 {
     Transfer* transfer = user;
-    int stat = nczadapter_fetch(transfer, as_ncz(rank, chunk_indices), &transfer->entry);
+    NCZCacheEntry* entry;
+    int stat = nczadapter_fetch(transfer, indices_of(loan), &entry);
 
-    if (stat == NC_NOERR) {
-        transfer->chunks++;
-        *data = transfer->entry->data;
-        *nbytes = (size_t)transfer->entry->size;
-    }
+    if (stat == NC_NOERR)
+        give(transfer, loan, entry);
     return stat;
 }
 
 /* Lends a chunk to be changed. One that is to be replaced is not read. */
-static int lend_to_write(void* user, size_t rank, const ptrdiff_t* chunk_indices, int covered, void** data,
-                         size_t* nbytes)
+static int lend_to_write(void* user, nczchunk_loan* loan)
 {
     Transfer* transfer = user;
-    const size64_t* indices = as_ncz(rank, chunk_indices);
-    int stat;
+    NCZCacheEntry* entry;
+    int stat, created;
 
-    transfer->unwritten = 0;
-    stat = covered ? nczadapter_make(transfer, indices, &transfer->entry, &transfer->unwritten)
-                   : nczadapter_fetch(transfer, indices, &transfer->entry);
-    if (stat != NC_NOERR) {
-        transfer->unwritten = 0;
+    if (!loan->covered)
+        return lend(user, loan);
+    if ((stat = nczadapter_make(transfer, indices_of(loan), &entry, &created)) != NC_NOERR)
         return stat;
-    }
-    transfer->chunks++;
-    *data = transfer->entry->data;
-    *nbytes = (size_t)transfer->entry->size;
-    return transfer->unwritten ? NC_EEMPTY : NC_NOERR;
+    give(transfer, loan, entry);
+    return created ? NC_EEMPTY : NC_NOERR;
 }
 
-/* A chunk that has changed is stored when it leaves the cache. */
-static int changed(void* user, size_t rank, const ptrdiff_t* chunk_indices)
+/* Takes back a chunk that was to be changed. If that succeeded, it is stored when it leaves the cache. If not, the
+ * cache forgets it, so that it is read again; unless earlier changes are in it that are not stored yet. Then it stays:
+ * only elements that were to be changed may be neither as they were nor as they should be. */
+static int release(void* user, nczchunk_loan* loan, int status)
 {
-    Transfer* transfer = user;
+    const Transfer* transfer = user;
+    NCZCacheEntry* entry = loan->handle;
 
-    (void)rank;
-    (void)chunk_indices;
-    transfer->entry->modified = 1;
-    transfer->unwritten = 0;
+    if (status == NC_NOERR)
+        entry->modified = 1;
+    else if (!entry->modified)
+        nczadapter_drop(transfer->cache, entry);
     return NC_NOERR;
 }
 
@@ -87,11 +91,11 @@ static int describe(Transfer* transfer, size_t rank, const size_t* dimlens, cons
     int stat = nczchunk_var_new(rank, dimlens, chunklens, typesize, &var, NULL);
 
     if (stat == NC_NOERR && transfer->var->type_info->hdr.id == NC_STRING)
-        stat = nczchunk_var_set_copier(var, copy, transfer);
+        stat = nczchunk_var_set_copier(var, copy, transfer, NULL);
     if (stat == NC_NOERR && transfer->swap)
-        stat = nczchunk_var_set_endian(var, foreign);
+        stat = nczchunk_var_set_endian(var, foreign, NULL);
     if (stat == NC_NOERR && !transfer->reading && (stat = fill_value(transfer->var, &fill)) == NC_NOERR)
-        stat = nczchunk_var_set_fill_value(var, fill);
+        stat = nczchunk_var_set_fill_value(var, fill, NULL);
     if (stat != NC_NOERR) {
         nczchunk_var_free(var);
         return stat;
@@ -109,7 +113,7 @@ static int run(Transfer* transfer, const nczchunk_lending_callbacks* chunks, siz
     int stat = describe(transfer, rank, dimlens, chunklens, typesize, &var);
 
     if (stat == NC_NOERR)
-        stat = nczchunk_store_lending(chunks, &store);
+        stat = nczchunk_store_lending(chunks, &store, NULL);
     if (stat == NC_NOERR && transfer->reading)
         stat = nczchunk_read_vars(var, store, (const size_t*)start, (const size_t*)count, (const ptrdiff_t*)stride,
                                   memory, NULL);
@@ -156,8 +160,10 @@ int NCZ_transferslice(NC_VAR_INFO_T* var, int reading, size64_t* start, size64_t
     const NCZ_VAR_INFO_T* zvar = var->format_var_info;
     const size_t rank = zvar->scalar ? 0 : var->ndims;
     Transfer transfer = transfer_of(var, reading);
+    /* What is read needs not be taken back. Chunks that are longer than they should be serve as in netCDF-C. */
     const nczchunk_lending_callbacks chunks = {.struct_size = sizeof chunks, .user = &transfer, .lend = lend,
-                                               .lend_to_write = lend_to_write, .changed = changed};
+                                               .lend_to_write = lend_to_write, .release = reading ? NULL : release,
+                                               .accept_longer = 1};
     size_t typesize;
     int stat = NC4_inq_atomic_type(typecode, NULL, &typesize);
 
@@ -175,8 +181,6 @@ int NCZ_transferslice(NC_VAR_INFO_T* var, int reading, size64_t* start, size64_t
 
     transfer.spans_chunks = spans_chunks(var, rank, count, stride);
     stat = run(&transfer, &chunks, rank, dimlens, var->chunksizes, typesize, start, count, stride, memory);
-    if (transfer.unwritten)
-        nczadapter_drop(transfer.cache, transfer.entry);
     if (dimlens != some_dimlens)
         free(dimlens);
     return stat;
@@ -201,53 +205,39 @@ int NCZ_read_chunk(int ncid, int varid, size64_t* zindices, void* chunkdata)
     return stat;
 }
 
-/* Lends what a reader of a test's reads. It tells no length. */
-static int lend_from_reader(void* user, size_t rank, const ptrdiff_t* chunk_indices, const void** data, size_t* nbytes)
+/* Lends what a reader of a test's reads, which tells no length. To be changed, it must be a chunk of the cache: the one
+ * that was used last. */
+static int lend_from_reader(void* user, nczchunk_loan* loan)
 {
-    const struct Common* common = user;
+    const Transfer* transfer = user;
+    const struct Common* common = transfer->common;
+    NCZCacheEntry* entry = NULL;
     void* chunk = NULL;
-    int stat = common->reader.read(common->reader.source, (size64_t*)as_ncz(rank, chunk_indices), &chunk);
+    int stat = common->reader.read(common->reader.source, (size64_t*)indices_of(loan), &chunk);
 
-    *data = chunk;
-    *nbytes = (size_t)common->chunkcount * common->typesize;
     /* The cache makes an absent chunk itself, and may say so. */
-    return stat == NC_EEMPTY && chunk != NULL ? NC_NOERR : stat;
-}
-
-static int lend_from_reader_to_write(void* user, size_t rank, const ptrdiff_t* chunk_indices, int covered, void** data,
-                                     size_t* nbytes)
-{
-    const void* chunk = NULL;
-    int stat = lend_from_reader(user, rank, chunk_indices, &chunk, nbytes);
-
-    (void)covered;
-    *data = (void*)chunk;
-    return stat;
-}
-
-static int tell_cache(void* user, size_t rank, const ptrdiff_t* chunk_indices)
-{
-    const struct Common* common = user;
-
-#if NETCDF_VERSION >= 40903
-    return NCZ_chunk_cache_modify(common->cache, as_ncz(rank, chunk_indices));
-#else
-    NCZCacheEntry* entry = ncxcachefirst(common->cache->xcache); /* the one that was read last */
-
-    (void)rank;
-    (void)chunk_indices;
-    entry->modified = 1;
+    if (stat != NC_NOERR && !(stat == NC_EEMPTY && chunk != NULL))
+        return stat;
+    if (loan->access == NCZCHUNK_WRITE) {
+        entry = ncxcachefirst(common->cache->xcache);
+        if (entry == NULL || entry->data != chunk)
+            return NC_EINTERNAL;
+    }
+    loan->data = chunk;
+    loan->nbytes = (size_t)common->chunkcount * common->typesize;
+    loan->handle = entry;
     return NC_NOERR;
-#endif
 }
 
 int nczadapter_transfer_common(struct Common* common, size_t rank, const size64_t* start, const size64_t* count,
                                const size64_t* stride)
 {
-    Transfer transfer = {.file = common->file, .var = common->var, .cache = common->cache, .reading = common->reading,
+    Transfer transfer = {.file = common->file, .var = common->var, .cache = common->cache, .common = common,
+                         .reading = common->reading,
                          .swap = common->swap && common->var->type_info->hdr.id < NC_STRING};
-    const nczchunk_lending_callbacks chunks = {.struct_size = sizeof chunks, .user = common, .lend = lend_from_reader,
-                                               .lend_to_write = lend_from_reader_to_write, .changed = tell_cache};
+    const nczchunk_lending_callbacks chunks = {.struct_size = sizeof chunks, .user = &transfer,
+                                               .lend = lend_from_reader, .lend_to_write = lend_from_reader,
+                                               .release = common->reading ? NULL : release};
 
     return run(&transfer, &chunks, rank, (const size_t*)common->dimlens, (const size_t*)common->chunklens,
                common->typesize, start, count, stride, common->memory);

@@ -1,4 +1,5 @@
-/* What reads and writes through netCDF's interface cost. The same program is run with a stock and with an adapted libnetcdf.
+/* What reads and writes through netCDF's interface cost. The same program is run with a stock and with an adapted
+ * libnetcdf.
  *
  *   bench DIRECTORY    makes its files in DIRECTORY, then prints a line for each workload: name, seconds for one time
  */
@@ -21,7 +22,8 @@ typedef struct workload {
     const array *array;
     size_t start[3], count[3];
     ptrdiff_t stride[3];
-    enum { CACHED, SINGLE, FRESH } kind; /* SINGLE: one element a call; FRESH: the file is opened before and closed after */
+    /* SINGLE: one element a call; FRESH: the file is opened before and closed after */
+    enum { CACHED, SINGLE, FRESH } kind;
 } workload;
 
 static const workload workloads[] = {

@@ -1,7 +1,7 @@
 """Makes a table of what `bench` printed in several rounds, stock and adapted.
 
-bench_table.py [--check] RESULTS GUIDE: RESULTS has the files stock.N and adapted.N. The table goes between the guide's two
-markers; with --check it is only printed, and ratios far from what the guide promises are an error.
+bench_table.py [--check] RESULTS GUIDE: RESULTS has the files stock.N and adapted.N. The table goes between the guide's
+two markers; with --check it is only printed, and ratios far from what the guide promises are an error.
 """
 
 import datetime

@@ -40,7 +40,7 @@ source_of() { echo "$netcdf/source-$1"; }
 fetch_netcdf() {
     local version=$1 package=$netcdf/fetch-$1 found
     [[ ! -e $(source_of "$version")/CMakeLists.txt ]] || return 0
-    say "Fetching netCDF-C $version from crates.io"
+    say "Fetching netCDF-C $version from the registry of Rust"
     mkdir -p "$package/src"
     : >"$package/src/lib.rs"
     cat >"$package/Cargo.toml" <<END
@@ -58,7 +58,7 @@ END
 import json, os, sys
 packages = json.load(sys.stdin)["packages"]
 print(next(os.path.dirname(p["manifest_path"]) for p in packages if p["name"] == "netcdf-src"))') ||
-        die "netCDF-C $version cannot be had from crates.io"
+        die "netCDF-C $version cannot be had from the registry of Rust"
     rm -rf "$(source_of "$version").new"
     cp -r "$found/source" "$(source_of "$version").new"
     # 4.9.2's build copies these two of its tests, which the crate leaves out, even if no test is built.
@@ -98,7 +98,8 @@ adapted=(-DCMAKE_PROJECT_netCDF_INCLUDE="$adapter/nczchunk-netcdf.cmake" -DCMAKE
 # Where a build's libnetcdf is.
 libdir() { dirname "$(find "$netcdf/$1" -name 'libnetcdf.so' -print -quit)"; }
 
-# The words with which C is compiled against netCDF-C's headers, the internal ones too. Their own warnings are not wanted.
+# The words with which C is compiled against netCDF-C's headers, the internal ones too. Their own warnings are not
+# wanted.
 c_flags() {
     local include
     printf '%s\n' -std=gnu11 -O2 -g -Wall -Wextra -Werror -DHAVE_CONFIG_H
@@ -108,7 +109,8 @@ c_flags() {
     done
 }
 
-# compile PROGRAM VERSION: a test or benchmark, linked to the stock library; which one it runs with is said when it is run.
+# compile PROGRAM VERSION: a test or benchmark, linked to the stock library; which one it runs with is said when it is
+# run.
 compile() {
     local flags
     mapfile -t flags < <(c_flags "$2")

@@ -36,8 +36,8 @@ static inline double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A new file with one variable, v, of at most 4 dimensions: url names it, and v has the id 0. chunklens NULL leaves them to
- * netCDF. */
+/* A new file with one variable, v, of at most 4 dimensions: url names it, and v has the id 0. chunklens NULL leaves
+ * them to netCDF. */
 static inline int create_file(const char *url, nc_type type, int rank, const size_t *dimlens, const size_t *chunklens)
 {
     static const char *const names[] = {"t", "z", "y", "x"};
@@ -61,7 +61,9 @@ static inline const char *url_of(const char *directory, const char *name)
     return url;
 }
 
-/* Whether a program of cases is to run this one: "program CASE DIRECTORY" asks for it. Without arguments it is named. */
+/*
+ * Whether a program of cases is to run this one: "program CASE DIRECTORY" asks for it. Without arguments it is named.
+ */
 static inline int is_asked_for(const char *name, int argc, char **argv)
 {
     if (argc < 3)

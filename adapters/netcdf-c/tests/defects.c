@@ -12,7 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Not part of netCDF's interface, but visible: the hash by which the cache finds a chunk, and ncdumpchunks' way to one. */
+/*
+ * Not part of netCDF's interface, but visible: the hash by which the cache finds a chunk, and ncdumpchunks' way to one.
+ */
 extern unsigned long long ncxcachekey(const void *key, size_t size);
 extern int NCZ_read_chunk(int ncid, int varid, unsigned long long *indices, void *chunk);
 
@@ -324,8 +326,8 @@ static void set_bit(unsigned long long indices[2], int bit)
     indices[bit / INDEX_BITS] ^= 1ull << bit % INDEX_BITS;
 }
 
-/* The hash is linear in the bits of the indices, but for a constant: two indices of 40 bits are more unknowns than it has
- * bits, and Gaussian elimination finds a sum of them that leaves it as it is. */
+/* The hash is linear in the bits of the indices, but for a constant: two indices of 40 bits are more unknowns than it
+ * has bits, and Gaussian elimination finds a sum of them that leaves it as it is. */
 static void find_collision(unsigned long long indices[2])
 {
     unsigned long long pivots[64] = {0}, sums[64][2] = {{0}};

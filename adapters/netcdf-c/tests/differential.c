@@ -2,9 +2,9 @@
  *
  *   differential DIRECTORY OPERATIONS SEED [all]
  *
- * The same program is run with a stock and with an adapted libnetcdf, and must print the same. What the stock library is known
- * to do wrong is left out, unless `all` is given: B1 to B4 and B6 of the guide's list, and the loss of what nc_sync wrote
- * through a filter or as strings. What cannot be had (a filter that was not built) is left out and said.
+ * The same program is run with a stock and with an adapted libnetcdf, and must print the same. What the stock library
+ * is known to do wrong is left out, unless `all` is given: B1 to B4 and B6 of the guide's list, and the loss of what
+ * nc_sync wrote through a filter or as strings. What cannot be had (a filter that was not built) is left out and said.
  */
 #include <netcdf.h>
 #include <netcdf_filter.h>
@@ -142,8 +142,8 @@ static const char *get_text(const unsigned char *element)
     return value == NULL ? "" : value;
 }
 
-/* NCZarr overwrites chunks without cutting them off. What is left over from a longer one is an error to zstd's filter, so a
- * variable compressed by it is written once, as a whole. */
+/* NCZarr overwrites chunks without cutting them off. What is left over from a longer one is an error to zstd's filter,
+ * so a variable compressed by it is written once, as a whole. */
 static int is_write_once(const variable *v)
 {
     return strcmp(filters[v->filter], "zstd") == 0;
@@ -201,7 +201,8 @@ static int define_filter(const variable *v)
 
 static void create(variable *v)
 {
-    const int native = (const unsigned char[]){*(const unsigned char *)&(const int){1}}[0] ? NC_ENDIAN_LITTLE : NC_ENDIAN_BIG;
+    const int is_little = *(const unsigned char *)&(const int){1};
+    const int native = is_little ? NC_ENDIAN_LITTLE : NC_ENDIAN_BIG;
     const size_t t = below(sizeof types / sizeof *types);
     int dims[MAX_RANK], status;
 
@@ -251,8 +252,8 @@ static void create(variable *v)
     }
 }
 
-/* NCZarr writes its metadata again whenever a file is stored, over the old ones and without cutting them off, so that what
- * becomes shorter cannot be read any more. Removed, they are written anew. */
+/* NCZarr writes its metadata again whenever a file is stored, over the old ones and without cutting them off, so that
+ * what becomes shorter cannot be read any more. Removed, they are written anew. */
 static void remove_metadata(const variable *v)
 {
     static const char *const names[] = {".zattrs", ".zgroup", "v/.zattrs", "v/.zarray"};
@@ -338,8 +339,8 @@ static hyperslab choose(const variable *v, int writing)
     return h;
 }
 
-/* zvar.c computes the last element without regard to overflow. The adapter refuses what comes through, but a later dimension
- * that is refused by zvar.c is refused first. */
+/* zvar.c computes the last element without regard to overflow. The adapter refuses what comes through, but a later
+ * dimension that is refused by zvar.c is refused first. */
 static int is_other_error(const hyperslab *h, const variable *v, int status)
 {
     for (int d = 0; d < v->rank; d++)
@@ -468,7 +469,8 @@ static void get(variable *v)
             free_text(found);
         } else {
             if (memcmp(found, expected, v->typesize) != 0)
-                fail(v, "get: element %zu of %zu differs (%02x... instead of %02x...)", k, h.elements, found[0], expected[0]);
+                fail(v, "get: element %zu of %zu differs (%02x... instead of %02x...)", k, h.elements, found[0],
+                     expected[0]);
             digest_bytes(found, v->typesize);
         }
     }
@@ -491,8 +493,8 @@ static void reopen(variable *v)
 
 static void sync_file(variable *v)
 {
-    /* In stock netCDF-C the cache is left with what was stored, filtered or as text of fixed length. 4.9.2 miscounts what it
-     * holds then, which the adapter cannot help. */
+    /* In stock netCDF-C the cache is left with what was stored, filtered or as text of fixed length. 4.9.2 miscounts
+     * what it holds then, which the adapter cannot help. */
     if ((!all || is_492) && (v->filter != 0 || is_text(v)))
         return;
     remove_metadata(v);
@@ -536,8 +538,8 @@ int main(int argc, char **argv)
         }
         destroy(&v);
     }
-    printf("%zu reads, %zu writes, %zu of them errors; %zu left out; %zu unlimited dimensions, %zu variables in foreign byte "
-           "order, %zu of strings\n",
+    printf("%zu reads, %zu writes, %zu of them errors; %zu left out; %zu unlimited dimensions, "
+           "%zu variables in foreign byte order, %zu of strings\n",
            counts[0], counts[1], errors, left_out, unlimited, swapped, text);
     for (int f = 0; f < NUM_FILTERS; f++)
         printf("filter %s: %zu variables%s\n", filters[f], filtered[f], unavailable[f] ? " (not built)" : "");

@@ -3,9 +3,12 @@
  *   hard                prints the names of the cases
  *   hard CASE DIRECTORY
  */
+#define _GNU_SOURCE
 #include "check.h"
 
+#include <dlfcn.h>
 #include <math.h>
+#include <netcdf_filter.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -34,7 +37,7 @@ static int is_492(void)
     return strncmp(nc_inq_libvers(), "4.9.2", 5) == 0;
 }
 
-/* --- Caches with room for nothing, for less than a chunk, for one, for some; limits that change while they are in use */
+/* --- Caches with room for nothing, for less than a chunk, for one, for some; limits that change while in use */
 
 static void small_caches(void)
 {
@@ -209,7 +212,7 @@ static void many_dimensions(void)
     OK(nc_close(ncid));
 }
 
-/* --- Two unlimited dimensions that grow in one write, again and again, into chunks that are in the cache and into new ones */
+/* --- Two unlimited dimensions that grow in one write, again and again, into chunks in the cache and into new ones */
 
 static void growing(void)
 {
@@ -432,6 +435,256 @@ static void removed_chunk(void)
     OK(nc_close(ncid));
 }
 
+/* --- Chunks that are longer than they should be: their first bytes are used, and the rest stays */
+
+static size_t read_bytes(const char *path, unsigned char *bytes, size_t size)
+{
+    FILE *file = fopen(path, "rb");
+    size_t length;
+
+    EXPECT(file != NULL);
+    length = fread(bytes, 1, size, file);
+    EXPECT(length < size && fclose(file) == 0);
+    return length;
+}
+
+static void write_bytes(const char *path, const char *mode, const void *bytes, size_t length)
+{
+    FILE *file = fopen(path, mode);
+
+    EXPECT(file != NULL && fwrite(bytes, 1, length, file) == length && fclose(file) == 0);
+}
+
+/* All are read, one is changed in part, one is replaced, and all are read again, from the cache and from the file. */
+static void use_longer(int ncid, int values[12])
+{
+    int found[12];
+
+    OK(nc_get_var_int(ncid, 0, found));
+    EXPECT(memcmp(found, values, sizeof found) == 0);
+    for (int round = 0; round < 2; round++) {
+        values[2] = 20 + round;
+        OK(nc_put_var1_int(ncid, 0, (size_t[]){2}, &values[2]));
+        for (int i = 4; i < 8; i++)
+            values[i] = 100 * i + round;
+        if (round > 0)
+            ncid = reopen(ncid, NC_WRITE); /* what is replaced is not in the cache */
+        OK(nc_put_vara_int(ncid, 0, (size_t[]){4}, (size_t[]){4}, &values[4]));
+        OK(nc_get_var_int(ncid, 0, found));
+        EXPECT(memcmp(found, values, sizeof found) == 0);
+        ncid = reopen(ncid, NC_WRITE);
+        OK(nc_get_var_int(ncid, 0, found));
+        EXPECT(memcmp(found, values, sizeof found) == 0);
+        ncid = reopen(ncid, NC_WRITE);
+    }
+    OK(nc_close(ncid));
+}
+
+static void longer(void)
+{
+    static const unsigned char rest[4] = {0xDE, 0xAD, 0xBE, 0xEF};
+    static const size_t caches[] = {0, 100000};
+    const size_t len = 12, chunk = 4;
+
+    for (size_t c = 0; c < sizeof caches / sizeof *caches; c++) {
+        int values[12], ncid = create_file(url, NC_INT, 1, &len, &chunk);
+
+        OK(nc_def_var_endian(ncid, 0, NC_ENDIAN_BIG));
+        for (int i = 0; i < 12; i++)
+            values[i] = i;
+        OK(nc_put_var_int(ncid, 0, values));
+        OK(nc_close(ncid));
+        write_bytes(chunk_path("0"), "ab", rest, sizeof rest);
+        write_bytes(chunk_path("1"), "ab", rest, sizeof rest);
+        OK(nc_open(url, NC_WRITE, &ncid));
+        OK(nc_set_var_chunk_cache(ncid, 0, caches[c], 1000, 0.5f));
+        use_longer(ncid, values);
+        for (int i = 0; i < 2; i++) {
+            unsigned char stored[100];
+
+            EXPECT(read_bytes(chunk_path(i == 0 ? "0" : "1"), stored, sizeof stored) == 20);
+            EXPECT(memcmp(stored + 16, rest, sizeof rest) == 0);
+            EXPECT(stored[11] == (i == 0 ? values[2] : values[6] & 0xFF));
+        }
+    }
+}
+
+/* Filters that return more than a chunk, because it comes from a file with larger ones. */
+static int define_filter(int ncid, int filter)
+{
+    switch (filter) {
+    case 0:
+        return nc_def_var_deflate(ncid, 0, 0, 1, 6);
+    case 1:
+        return nc_def_var_deflate(ncid, 0, 1, 1, 6);
+    case 2:
+        return nc_def_var_deflate(ncid, 0, 1, 0, 0);
+    case 3:
+        return nc_def_var_fletcher32(ncid, 0, 1);
+    default:
+        return nc_def_var_zstandard(ncid, 0, 3);
+    }
+}
+
+static void longer_filtered(void)
+{
+    enum { FILTERS = 5, LAST_TO_WRITE = 3 }; /* what zstd stores anew has a rest that it refuses */
+    const size_t len = 12, chunk = 4, larger = 6;
+
+    for (int filter = 0; filter < FILTERS; filter++) {
+        unsigned char stored[200];
+        int values[12], found[12], ncid;
+        size_t length;
+
+        for (int i = 0; i < 12; i++)
+            values[i] = 10 + i;
+        ncid = create_file(url, NC_INT, 1, &larger, &larger);
+        if (define_filter(ncid, filter) != NC_NOERR) {
+            OK(nc_close(ncid));
+            continue; /* not built */
+        }
+        OK(nc_put_var_int(ncid, 0, values));
+        OK(nc_close(ncid));
+        length = read_bytes(chunk_path("0"), stored, sizeof stored);
+
+        ncid = create_file(url, NC_INT, 1, &len, &chunk);
+        OK(define_filter(ncid, filter));
+        OK(nc_put_var_int(ncid, 0, values));
+        OK(nc_close(ncid));
+        write_bytes(chunk_path("0"), "wb", stored, length);
+        write_bytes(chunk_path("1"), "wb", stored, length);
+        memcpy(&values[4], &values[0], 4 * sizeof *values);
+        OK(nc_open(url, NC_WRITE, &ncid));
+        OK(nc_get_var_int(ncid, 0, found));
+        EXPECT(memcmp(found, values, sizeof found) == 0);
+        if (filter <= LAST_TO_WRITE)
+            use_longer(ncid, values);
+        else
+            OK(nc_close(ncid));
+    }
+}
+
+/* --- Chunks that are shorter, raw by a byte or filtered by an element: refused, unless they are replaced as a whole */
+static void shorter(void)
+{
+    const size_t len = 12, chunk = 4, smaller = 3;
+
+    for (int filter = -1; filter < 3; filter++) {
+        unsigned char stored[200];
+        int values[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, found[12], ncid;
+        size_t length = 0;
+
+        if (filter >= 0) {
+            ncid = create_file(url, NC_INT, 1, &smaller, &smaller);
+            if (define_filter(ncid, filter) != NC_NOERR) {
+                OK(nc_close(ncid));
+                continue;
+            }
+            OK(nc_put_var_int(ncid, 0, values));
+            OK(nc_close(ncid));
+            length = read_bytes(chunk_path("0"), stored, sizeof stored);
+        }
+        ncid = create_file(url, NC_INT, 1, &len, &chunk);
+        if (filter >= 0)
+            OK(define_filter(ncid, filter));
+        OK(nc_put_var_int(ncid, 0, values));
+        OK(nc_close(ncid));
+        if (filter >= 0)
+            write_bytes(chunk_path("1"), "wb", stored, length);
+        else
+            EXPECT(truncate(chunk_path("1"), 15) == 0);
+        OK(nc_open(url, NC_WRITE, &ncid));
+        EXPECT(nc_get_var1_int(ncid, 0, (size_t[]){4}, found) == NC_EBADCHUNK);
+        EXPECT(nc_put_var1_int(ncid, 0, (size_t[]){4}, found) == NC_EBADCHUNK);
+        OK(nc_put_vara_int(ncid, 0, (size_t[]){4}, (size_t[]){4}, &values[4]));
+        ncid = reopen(ncid, NC_NOWRITE);
+        OK(nc_get_var_int(ncid, 0, found));
+        EXPECT(memcmp(found, values, sizeof found) == 0);
+        OK(nc_close(ncid));
+    }
+}
+
+/* --- Copying strings that fails half-way. netCDF-C finds its function here; 4.9.2 has it under the other name. */
+
+static int copies_until_failure; /* 0: none fails */
+
+static int copy_fails(void)
+{
+    return copies_until_failure > 0 && --copies_until_failure == 0;
+}
+
+extern int NC_copy_data(void *nc, nc_type type, const void *memory, size_t count, void *copy);
+
+int NC_copy_data(void *nc, nc_type type, const void *memory, size_t count, void *copy)
+{
+    int (*original)(void *, nc_type, const void *, size_t, void *);
+
+    *(void **)&original = dlsym(RTLD_NEXT, "NC_copy_data");
+    return copy_fails() ? NC_ENOMEM : original(nc, type, memory, count, copy);
+}
+
+int nc_copy_data(int ncid, nc_type type, const void *memory, size_t count, void *copy)
+{
+    int (*original)(int, nc_type, const void *, size_t, void *);
+
+    *(void **)&original = dlsym(RTLD_NEXT, "nc_copy_data");
+    return copy_fails() ? NC_ENOMEM : original(ncid, type, memory, count, copy);
+}
+
+static void expect_strings(int ncid, const char *const expected[8])
+{
+    char *found[8];
+
+    OK(nc_get_var_string(ncid, 0, found));
+    for (int i = 0; i < 8; i++)
+        EXPECT(strcmp(found[i], expected[i]) == 0);
+    OK(nc_free_string(8, found));
+}
+
+static void half_way(void)
+{
+    const size_t len = 8, chunk = 4, start = 0, count = 4;
+    const ptrdiff_t stride = 2;
+    const char *fill = "none", *others[4] = {"A", "C", "E", "G"}, *whole[4] = {"a", "b", "c", "d"};
+    const char *expected[8] = {"none", "none", "none", "none", "none", "none", "none", "none"};
+    int ncid = create_file(url, NC_STRING, 1, &len, &chunk);
+
+    OK(nc_def_var_fill(ncid, 0, NC_FILL, &fill));
+    OK(nc_enddef(ncid));
+    /* A new chunk goes again. */
+    copies_until_failure = 1;
+    EXPECT(nc_put_vara_string(ncid, 0, &start, &count, whole) == NC_ENOMEM && copies_until_failure == 0);
+    expect_strings(ncid, expected);
+    for (int i = 0; i < 4; i++)
+        expected[i] = whole[i];
+    OK(nc_put_vara_string(ncid, 0, &start, &count, whole));
+    expect_strings(ncid, expected);
+    OK(nc_sync(ncid));
+    /* A stored one is as it was, whichever of two elements fails; the chunk before it is changed. */
+    for (int failure = 1; failure <= 4; failure++) {
+        copies_until_failure = failure;
+        EXPECT(nc_put_vars_string(ncid, 0, &start, &count, &stride, others) == NC_ENOMEM);
+        EXPECT(copies_until_failure == 0);
+        if (failure > 2) {
+            expected[0] = "A";
+            expected[2] = "C";
+        }
+        expect_strings(ncid, expected);
+    }
+    /* One with a change that is not stored yet keeps that. */
+    expected[5] = "earlier";
+    OK(nc_put_var1_string(ncid, 0, (size_t[]){5}, &expected[5]));
+    copies_until_failure = 4;
+    EXPECT(nc_put_vars_string(ncid, 0, &start, &count, &stride, others) == NC_ENOMEM && copies_until_failure == 0);
+    OK(nc_put_vars_string(ncid, 0, &start, &count, &stride, others));
+    expected[4] = "E";
+    expected[6] = "G";
+    expect_strings(ncid, expected);
+    ncid = reopen(ncid, NC_NOWRITE);
+    expect_strings(ncid, expected);
+    OK(nc_close(ncid));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -441,7 +694,8 @@ static const struct {
     {"unwritable", unwritable_plain}, {"unwritable-filtered", unwritable_filtered},
     {"unwritable-full-cache", unwritable_full_cache}, {"large-chunk", large_chunk}, {"long-dimension", long_dimension},
     {"quantized", quantized}, {"converted", converted}, {"characters", characters}, {"read-only", read_only},
-    {"removed-chunk", removed_chunk},
+    {"removed-chunk", removed_chunk}, {"longer", longer}, {"longer-filtered", longer_filtered}, {"shorter", shorter},
+    {"half-way", half_way},
 };
 
 int main(int argc, char **argv)

@@ -1,5 +1,7 @@
-/* The functions of zchunking.c, zodom.c and zwalk.c that the library does not call itself, with chance arguments: prints what they
- * answer. Run with a stock and with an adapted libnetcdf, it must print the same.
+/* The functions of zchunking.c, zodom.c and zwalk.c that the library does not call itself, with chance arguments:
+ * prints what they answer. Run with a stock and with an adapted libnetcdf, it must print the same.
+ *
+ *   internals DIRECTORY
  *
  * It is compiled against netCDF-C's internal headers, of 4.9.3 or later.
  */
@@ -57,9 +59,10 @@ static void print_projections(const struct Common *common)
             if (p->skip)
                 printf("skipped\n");
             else
-                printf("%llu to %llu, %llu to memory at %llu; %llu:%llu:%llu of %llu, %llu:%llu:%llu of %llu\n", p->first,
-                       p->last, p->iocount, p->iopos, p->chunkslice.start, p->chunkslice.stop, p->chunkslice.stride,
-                       p->chunkslice.len, p->memslice.start, p->memslice.stop, p->memslice.stride, p->memslice.len);
+                printf("%llu to %llu, %llu to memory at %llu; %llu:%llu:%llu of %llu, %llu:%llu:%llu of %llu\n",
+                       p->first, p->last, p->iocount, p->iopos, p->chunkslice.start, p->chunkslice.stop,
+                       p->chunkslice.stride, p->chunkslice.len, p->memslice.start, p->memslice.stop,
+                       p->memslice.stride, p->memslice.len);
         }
     }
 }
@@ -145,8 +148,63 @@ static int one(void)
     return NC_NOERR;
 }
 
-int main(void)
+static int read_from_cache(void *cache, size64_t *indices, void **data)
 {
+    return NCZ_read_cache_chunk(cache, indices, data);
+}
+
+/* A transfer to the cache of a variable in a file. */
+static int write_one(const char *directory)
+{
+    enum { ROWS = 7, COLUMNS = 5 };
+    const size_t chunklens[2] = {3, 2};
+    const NCZSlice slices[2] = {{.start = 1, .stop = 7, .stride = 2, .len = ROWS},
+                                {.start = 0, .stop = 4, .stride = 3, .len = COLUMNS}};
+    int ncid, dims[2], stat, memory[6] = {10, 20, 30, 40, 50, 60}, found[ROWS * COLUMNS];
+    struct Common common = {.reading = 0, .rank = 2, .typesize = sizeof(int), .chunkcount = 6, .memory = memory};
+    NCZSlice given[2];
+    char url[4200];
+
+    snprintf(url, sizeof url, "file://%s/file#mode=nczarr,file", directory);
+    if ((stat = nc_create(url, NC_NETCDF4 | NC_CLOBBER, &ncid)) != NC_NOERR ||
+        (stat = nc_def_dim(ncid, "y", ROWS, &dims[0])) != NC_NOERR ||
+        (stat = nc_def_dim(ncid, "x", COLUMNS, &dims[1])) != NC_NOERR ||
+        (stat = nc_def_var(ncid, "v", NC_INT, 2, dims, &(int){0})) != NC_NOERR ||
+        (stat = nc_def_var_chunking(ncid, 0, NC_CHUNKED, chunklens)) != NC_NOERR ||
+        (stat = nc_enddef(ncid)) != NC_NOERR ||
+        (stat = nc4_find_grp_h5_var(ncid, 0, &common.file, NULL, &common.var)) != NC_NOERR)
+        return stat;
+    common.cache = ((NCZ_VAR_INFO_T *)common.var->format_var_info)->cache;
+    common.reader.source = common.cache;
+    common.reader.read = read_from_cache;
+    memcpy(given, slices, sizeof given);
+    for (int d = 0; d < 2; d++) {
+        common.dimlens[d] = slices[d].len;
+        common.chunklens[d] = chunklens[d];
+        common.memshape[d] = d == 0 ? 3 : 2;
+    }
+    if ((stat = NCZ_transfer(&common, given)) != NC_NOERR)
+        return stat;
+    NCZ_clearcommon(&common);
+    /* From the cache, and from the file. */
+    for (int session = 0; session < 2; session++) {
+        if ((stat = nc_get_var_int(ncid, 0, found)) != NC_NOERR || (stat = nc_close(ncid)) != NC_NOERR)
+            return stat;
+        for (int i = 0; i < ROWS * COLUMNS; i++)
+            printf(" %d", found[i] == NC_FILL_INT ? -1 : found[i]);
+        printf("\n");
+        if (session == 0 && (stat = nc_open(url, NC_NOWRITE, &ncid)) != NC_NOERR)
+            return stat;
+    }
+    return NC_NOERR;
+}
+
+int main(int argc, char **argv)
+{
+    int status;
+
+    if (argc != 2)
+        return 2;
     (void)ncz_chunking_init(); /* without it, stock prints what it does */
     for (int i = 0; i < 300; i++) {
         int stat = one();
@@ -155,6 +213,10 @@ int main(void)
             fprintf(stderr, "internals: %s\n", nc_strerror(stat));
             return 1;
         }
+    }
+    if ((status = write_one(argv[1])) != NC_NOERR) {
+        fprintf(stderr, "internals: %s\n", nc_strerror(status));
+        return 1;
     }
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Memory that cannot be had, in the adapter and in nczchunk: every allocation fails once. (netCDF-C itself does not survive
- * all of its own, so those are left alone.)
+/* Memory that cannot be had, in the adapter and in nczchunk: every allocation fails once. (netCDF-C itself does not
+ * survive all of its own, so those are left alone.)
  *
  *   memory DIRECTORY
  *
@@ -23,8 +23,9 @@ static size_t until_failure; /* 0: none fails */
 static size_t failures;
 static int is_asking;
 
-/* Whether this is the one that fails. Whose it is tells the address it returns to: the adapter's own functions have hidden
- * names, so the nearest visible one is netCDF's, but what does not lie in NCZ_transferslice's library is not meant. */
+/* Whether this is the one that fails. Whose it is tells the address it returns to: the adapter's own functions have
+ * hidden names, so the nearest visible one is netCDF's, but what does not lie in NCZ_transferslice's library is not
+ * meant. */
 static int fails(void *caller)
 {
     Dl_info info;
@@ -65,7 +66,7 @@ int posix_memalign(void **memory, size_t alignment, size_t size)
     return *memory == NULL ? ENOMEM : 0;
 }
 
-/* --- Transfers of an array of 10 dimensions, more than the adapter has room for on its stack, of numbers and of strings */
+/* --- Transfers of an array of 10 dimensions, more than the adapter has room for on its stack: numbers and strings */
 
 enum { RANK = 10, LEN = 9, CHUNK = 4 };
 

@@ -1,5 +1,5 @@
-/* What ncdump and nccopy of netCDF-C 4.9.0 to 4.9.3 expect in libnetcdf, and 4.10.1's has under other names. Built under
- * the name of the older library, with the newer one behind it. */
+/* What ncdump and nccopy of netCDF-C 4.9.0 to 4.9.3 expect in libnetcdf, and 4.10.1's has under other names. Built
+ * under the name of the older library, with the newer one behind it. */
 #include <netcdf.h>
 #include <string.h>
 

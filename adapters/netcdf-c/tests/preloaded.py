@@ -1,7 +1,7 @@
 """Writes and reads a file with Python's netCDF4 and xarray.
 
-preloaded.py DIRECTORY right|wrong: whether strides over an unlimited dimension give the right values (they do not in stock
-netCDF-C, B1) tells whether the adapter is at work.
+preloaded.py DIRECTORY right|wrong: whether strides over an unlimited dimension give the right values (they do not in
+stock netCDF-C, B1) tells whether the adapter is at work.
 """
 
 import sys

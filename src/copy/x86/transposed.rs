@@ -1,26 +1,34 @@
-//! Transposed boxes past the cache.
+//! Transposed boxes, written with non-temporal stores.
+//!
+//! In a transposed box, neighbours in the destination lie in different lines of the source. The box is divided into
+//! blocks: `EDGE` words of as many rows as a line of the source has words. For words of 8 bytes:
+//!
+//! ```text
+//!      source                          buffer in the cache               destination
+//!      64 lines, each from another     8 rows of 64 words,               8 runs of 8 whole lines
+//!      place: 8 words of 8 rows        transposed in tiles of 8 x 8      by non-temporal stores
+//! ```
 
 use std::arch::x86_64::{_mm_load_si128, _mm_stream_si128};
 use std::mem::MaybeUninit;
 
-use crate::copy::kernel::{self, Kernel, Word};
-use crate::copy::{Axis, LINE, Rows};
+use crate::copy::portable;
+use crate::copy::rows::{Axis, Kernel, LINE, Rows, Shape, Word, maybe_swapped};
 
-/// Words of a row of the destination that are written at a time. Fewer write memory in pieces too short for it, more come from
-/// too many pages at a time.
+/// Words of a row that are written at a time. With fewer, the runs are too short for the memory; with more, the
+/// source lines come from too many pages at a time.
 const EDGE: usize = 64;
 
-/// Words along the edge of what compilers transpose in registers.
+/// Words along the edge of the square that the compiler transposes in registers.
 const TILE: usize = 8;
 
-/// A part of the box, `EDGE` words of as many rows as a line of the source has words, as it is to be written.
+/// A block of the box, in the order of the destination.
 #[repr(align(64))]
 struct Block([MaybeUninit<u8>; EDGE * LINE]);
 
 /// The kernel for such words, if there is one.
-#[inline]
-pub(super) fn choose(unit: usize, swap: bool) -> Option<Kernel> {
-    match (unit, swap) {
+pub(super) fn choose(shape: &Shape<'_>) -> Option<Kernel> {
+    match (shape.unit, shape.swap) {
         (2, false) => Some(copy::<u16, false>),
         (4, false) => Some(copy::<u32, false>),
         (8, false) => Some(copy::<u64, false>),
@@ -31,87 +39,101 @@ pub(super) fn choose(unit: usize, swap: bool) -> Option<Kernel> {
     }
 }
 
-/// Copies past the cache, if the rows' lines begin at the same words.
+/// Copies with non-temporal stores if all rows have the same alignment to cache lines, else with the portable kernel.
 ///
 /// # Safety
-/// See [`Kernel`].
-unsafe fn copy<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, unit: usize, rows: Rows) {
+/// See [`Kernel`]; a unit is a `W`.
+unsafe fn copy<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, unit: usize, rows: &Rows) {
+    let head = rows.row.with_count(words_before_lines::<W>(destination, rows).min(rows.row.count));
+    let (source_of_lines, lines) = rows.row.at(source, destination, head.count);
+    let after_head = rows.row.with_count(rows.row.count - head.count);
+    // SAFETY: both are parts of the box, for which the caller promises what the functions ask for. In the second
+    // part, if it has any words, the rows begin with whole lines and words are contiguous, as `words_before_lines`
+    // says.
+    unsafe {
+        portable::transposed::<W, SWAP>(source, destination, unit, &Rows { row: head, ..*rows });
+        copy_blocks::<W, SWAP>(source_of_lines, lines, &Rows { row: after_head, ..*rows });
+    }
+}
+
+/// How many words precede the first line boundary in each row of the destination; `usize::MAX` if that differs from
+/// row to row, or if words are not contiguous where [`copy_blocks`] needs it.
+fn words_before_lines<W>(destination: *mut u8, rows: &Rows) -> usize {
     let size = size_of::<W>();
     let is_contiguous = rows.row.destination == size as isize && rows.along.source == size as isize;
-    let has_lines =
-        destination.addr().is_multiple_of(size) && rows.along.destination.unsigned_abs().is_multiple_of(LINE);
-    let head = if is_contiguous && has_lines {
-        ((destination.addr().wrapping_neg() % LINE) / size).min(rows.row.count)
-    } else {
-        rows.row.count
-    };
-    // SAFETY: two parts of what the caller promised; the second begins with lines.
-    unsafe {
-        kernel::transposed::<W, SWAP>(
-            source,
-            destination,
-            unit,
-            Rows { row: Axis { count: head, ..rows.row }, ..rows },
-        );
-        let (source, destination) = rows.row.at(source, destination, head);
-        lines::<W, SWAP>(source, destination, Rows { row: Axis { count: rows.row.count - head, ..rows.row }, ..rows });
-    }
+    let is_aligned = destination.addr() % size == 0 && rows.along.destination.unsigned_abs() % LINE == 0;
+    if is_contiguous && is_aligned { destination.addr().wrapping_neg() % LINE / size } else { usize::MAX }
 }
 
 /// Copies block by block.
 ///
 /// # Safety
-/// See [`Kernel`]; words are contiguous along the row in the destination and along the other axis in the source, and every
-/// row begins with a line of the memory's.
-unsafe fn lines<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, rows: Rows) {
+/// See [`Kernel`]; a unit is a `W`. Words are contiguous along the row in the destination and across the rows in the
+/// source, and every row of the destination begins with a cache line.
+unsafe fn copy_blocks<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, rows: &Rows) {
     let size = size_of::<W>();
     let mut block = Block([MaybeUninit::uninit(); EDGE * LINE]);
-    kernel::in_parts(source, destination, rows, [EDGE, LINE / size], |source, destination, part| {
-        let block = block.0.as_mut_ptr().cast::<u8>();
-        let collected = Axis { destination: (EDGE * size) as isize, ..part.along };
-        // SAFETY: a part of what the caller promised; the block has room for it.
-        unsafe { tiles::<W, SWAP>(source, block, Rows { row: part.row, along: collected }) };
-        let len = part.row.count * size;
-        let whole = len / LINE * LINE;
+    let block = block.0.as_mut_ptr().cast::<u8>();
+    rows.for_each_block(source, destination, [EDGE, LINE / size], |source, destination, part| {
+        let in_block = Axis { destination: (EDGE * size) as isize, ..part.along };
+        // SAFETY: the words of `part` are readable. The block has room for `LINE / size` rows of `EDGE` words.
+        unsafe { transpose::<W, SWAP>(source, block, &Rows { row: part.row, along: in_block }) };
         for j in 0..part.along.count {
-            let from = collected.at(source, block, j).1;
-            let to = part.along.at(source, destination, j).1;
-            // SAFETY: every x86-64 has these; the words were just collected, there is room for them, and lines are the memory's.
-            unsafe {
-                for at in (0..whole).step_by(16) {
-                    _mm_stream_si128(to.add(at).cast(), _mm_load_si128(from.add(at).cast()));
-                }
-                to.add(whole).copy_from_nonoverlapping(from.add(whole), len - whole);
-            }
+            let row_in_block = in_block.at(source, block, j).1;
+            let row = part.along.at(source, destination, j).1;
+            // SAFETY: `transpose` has initialised as many words of each row of the block, and there is room for them
+            // in the destination. Blocks begin with cache lines in both: `EDGE` words are a multiple of a line.
+            unsafe { write_row(row_in_block, row, part.row.count * size) };
         }
     });
 }
 
-/// Copies tile by tile.
+/// Writes so many bytes, whole lines by non-temporal stores.
 ///
 /// # Safety
-/// See [`lines`]; rows may begin anywhere.
-unsafe fn tiles<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, rows: Rows) {
-    let in_order = |word: W| if SWAP { word.swapped() } else { word };
-    let whole = |axis: Axis| Axis { count: axis.count / TILE * TILE, ..axis };
-    let (row, along) = (whole(rows.row), whole(rows.along));
-    kernel::in_parts(source, destination, Rows { row, along }, [TILE, TILE], |source, destination, _| {
-        // SAFETY: all words are the caller's, and unaligned access is asked for.
-        unsafe {
-            let load = |i| row.at(source, destination, i).0.cast::<[W; TILE]>().read_unaligned().map(in_order);
-            let tile: [[W; TILE]; TILE] = std::array::from_fn(load);
-            let columns: [[W; TILE]; TILE] = std::array::from_fn(|j| std::array::from_fn(|i| tile[i][j]));
-            for (j, column) in columns.into_iter().enumerate() {
-                along.at(source, destination, j).1.cast::<[W; TILE]>().write_unaligned(column);
-            }
+/// The bytes are readable and writable, do not overlap, and begin with a cache line on both sides.
+#[inline(always)]
+unsafe fn write_row(source: *const u8, destination: *mut u8, len: usize) {
+    let lines = len / LINE * LINE;
+    // SAFETY: SSE2 is part of x86-64; all addresses are within the row, and those of vectors are multiples of 16 as the
+    // instructions require.
+    unsafe {
+        for at in (0..lines).step_by(16) {
+            _mm_stream_si128(destination.add(at).cast(), _mm_load_si128(source.add(at).cast()));
+        }
+        destination.add(lines).copy_from_nonoverlapping(source.add(lines), len - lines);
+    }
+}
+
+/// Copies in tiles of `TILE` x `TILE` words, and the rest word by word.
+///
+/// # Safety
+/// See [`Kernel`]; a unit is a `W`. Words are contiguous along the row in the destination and across the rows in the
+/// source.
+unsafe fn transpose<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, rows: &Rows) {
+    let in_tiles = |axis: Axis| axis.with_count(axis.count / TILE * TILE);
+    let (row, along) = (in_tiles(rows.row), in_tiles(rows.along));
+    Rows { row, along }.for_each_block(source, destination, [TILE, TILE], |source, destination, _| {
+        let load_column = |i| {
+            // SAFETY: the words are contiguous across the rows, and `TILE` of them are readable at each word of the
+            // row.
+            let words = unsafe { row.at(source, destination, i).0.cast::<[W; TILE]>().read_unaligned() };
+            words.map(maybe_swapped::<W, SWAP>)
+        };
+        let columns: [[W; TILE]; TILE] = std::array::from_fn(load_column);
+        // Not by `map` on arrays: the compiler transposes in registers only what is indexed.
+        let words: [[W; TILE]; TILE] = std::array::from_fn(|j| std::array::from_fn(|i| columns[i][j]));
+        for (j, words) in words.into_iter().enumerate() {
+            // SAFETY: the words are contiguous along the row, and `TILE` of them are writable in each row.
+            unsafe { along.at(source, destination, j).1.cast::<[W; TILE]>().write_unaligned(words) };
         }
     });
-    // What tiles leave: the ends of the rows, and the last rows.
+    // Outside the tiles are the ends of the rows and the last rows.
     for j in 0..rows.along.count {
-        let (source, destination) = along.at(source, destination, j);
         let done = if j < along.count { row.count } else { 0 };
+        let (source, destination) = rows.along.at(source, destination, j);
         let (source, destination) = row.at(source, destination, done);
-        // SAFETY: a part of what the caller promised.
-        unsafe { kernel::word_row::<W, SWAP>(source, destination, Axis { count: rows.row.count - done, ..row }) };
+        // SAFETY: these are the words of the row that no tile has, and the caller promises that they can be copied.
+        unsafe { portable::word_row::<W, SWAP>(source, destination, row.with_count(rows.row.count - done)) };
     }
 }

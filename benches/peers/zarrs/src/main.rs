@@ -1,8 +1,8 @@
 //! What zarrs takes: Zarr v3 in its memory store, one thread, into the caller's memory.
 //!
 //! It obeys the commands that README.md in the directory above has. zarrs reads and writes boxes: of a hyperslab with
-//! strides it reads the box around it, from which the elements are gathered here; of what is to be transposed, too. Where the
-//! strides skip whole chunks it reads element by element.
+//! strides it reads the box around it, from which the elements are gathered here; of what is to be transposed, too.
+//! Where the strides skip whole chunks it reads element by element.
 
 use std::error::Error;
 use std::hint::black_box;

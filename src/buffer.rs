@@ -1,4 +1,4 @@
-//! The buffer a filling reader fills: memory that need not be initialised, and how much of it has been.
+//! A buffer to be filled by a reader or a codec: memory that need not be initialised, and how much of it has been.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
@@ -10,8 +10,9 @@ pub struct Buffer<'b> {
 }
 
 impl<'b> Buffer<'b> {
-    /// An empty buffer over this memory.
-    pub fn new(bytes: &'b mut [MaybeUninit<u8>]) -> Self {
+    /// An empty buffer over this memory. Only the library makes buffers: a reader that could put one of its own in the
+    /// place of the one it is given would leave that unfilled.
+    pub(crate) fn new(bytes: &'b mut [MaybeUninit<u8>]) -> Self {
         Buffer { bytes, filled: 0 }
     }
 
@@ -43,7 +44,8 @@ impl<'b> Buffer<'b> {
 
     /// What has been filled.
     pub fn filled(&self) -> &[u8] {
-        // SAFETY: the first `filled` bytes, at most all there are, were written, by `write`, `zeroed` or as `set_filled` was promised.
+        // SAFETY: the first `filled` bytes, at most all there are, were written: by `write`, by `zeroed`, or by whoever
+        // called `set_filled`, whose promise that is.
         unsafe { std::slice::from_raw_parts(self.bytes.as_ptr().cast(), self.filled) }
     }
 

@@ -1,2 +1,0 @@
-#include "nczchunk.h"
-#include "nczchunk.h"

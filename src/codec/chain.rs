@@ -1,0 +1,114 @@
+//! Codecs one after another: what the first makes of a chunk is encoded by the second, and so on.
+#![allow(unsafe_code)]
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::contract::Codec;
+use crate::alloc::Scratch;
+use crate::buffer::Buffer;
+use crate::error::{ErrorKind, Result};
+
+/// Codecs in the order of encoding.
+#[derive(Default)]
+pub(crate) struct Chain<'c> {
+    codecs: Vec<Box<dyn Codec + 'c>>,
+}
+
+/// Memory for what lies between two codecs: what one gives and what the next takes.
+pub(crate) type Between<'s> = [&'s mut Scratch; 2];
+
+impl<'c> Chain<'c> {
+    /// Makes room for one more codec.
+    pub(crate) fn reserve(&mut self) -> Result<()> {
+        Ok(self.codecs.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?)
+    }
+
+    /// Adds a codec at the end: it encodes what the others have made. There is [room](Self::reserve) for it.
+    pub(crate) fn push(&mut self, codec: Box<dyn Codec + 'c>) {
+        self.codecs.push(codec);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.codecs.is_empty()
+    }
+
+    pub(crate) fn is_concurrent(&self) -> bool {
+        self.codecs.iter().all(|codec| codec.is_concurrent())
+    }
+
+    pub(crate) fn can_encode(&self) -> bool {
+        self.codecs.iter().all(|codec| codec.can_encode())
+    }
+
+    /// The most bytes that a chunk can take encoded by all codecs in one go.
+    pub(crate) fn encoded_bound(&self, chunk_bytes: usize) -> usize {
+        self.codecs.iter().fold(chunk_bytes, |size, codec| codec.encoded_bound(size))
+    }
+
+    /// The sizes of what each codec decodes to at most: that of the first is the chunk's.
+    fn decoded_sizes(&self, chunk_bytes: usize) -> Result<SmallVec<[usize; 8]>> {
+        let mut sizes = SmallVec::new();
+        sizes.try_reserve(self.codecs.len()).map_err(|_| ErrorKind::OutOfMemory)?;
+        let mut size = chunk_bytes;
+        for codec in &self.codecs {
+            sizes.push(size);
+            size = codec.encoded_bound(size);
+        }
+        Ok(sizes)
+    }
+
+    /// Decodes a stored chunk into an empty buffer of a chunk's size. The bytes `needed` are there afterwards, with all
+    /// before them; if they reach to the end, the chunk has exactly the size of the buffer.
+    pub(crate) fn decode(
+        &self,
+        stored: &[u8],
+        needed: Range<usize>,
+        chunk: &mut Buffer<'_>,
+        between: Between<'_>,
+    ) -> Result<()> {
+        let [mut spare, mut last] = between;
+        let chunk_bytes = chunk.capacity();
+        let sizes = self.decoded_sizes(chunk_bytes)?;
+        let Some((first, others)) = self.codecs.split_first() else { return Err(ErrorKind::Internal.into()) };
+        // How many bytes of `last` the codec before has filled; `None` as long as there was none.
+        let mut given = None;
+        for (codec, &size) in others.iter().zip(&sizes[1..]).rev() {
+            // SAFETY: the codec before has filled so many bytes of it.
+            let input = given.map_or(stored, |len| unsafe { last.filled(len) });
+            let mut decoded = Buffer::new(spare.room(size)?);
+            // Nothing may be left out between codecs: what the next one needs of it is not known.
+            codec.decode(input, 0..size, &mut decoded)?;
+            given = Some(decoded.filled().len());
+            std::mem::swap(&mut spare, &mut last);
+        }
+        // SAFETY: as above.
+        let input = given.map_or(stored, |len| unsafe { last.filled(len) });
+        let is_all = needed.end >= chunk_bytes;
+        let least = needed.end;
+        first.decode(input, needed, chunk)?;
+        let found = chunk.filled().len();
+        if found < least || (is_all && found != chunk_bytes) {
+            return Err(ErrorKind::DecodedLength { found: Some(found), expected: chunk_bytes }.into());
+        }
+        Ok(())
+    }
+
+    /// Encodes a chunk with all codecs.
+    pub(crate) fn encode<'s>(&self, chunk: &[u8], between: Between<'s>) -> Result<&'s [u8]> {
+        let [mut spare, mut last] = between;
+        let mut given = None;
+        for codec in &self.codecs {
+            // SAFETY: the codec before has filled so many bytes of it.
+            let input = given.map_or(chunk, |len| unsafe { last.filled(len) });
+            let mut encoded = Buffer::new(spare.room(codec.encoded_bound(input.len()))?);
+            codec.encode(input, &mut encoded)?;
+            given = Some(encoded.filled().len());
+            std::mem::swap(&mut spare, &mut last);
+        }
+        let len = given.ok_or(ErrorKind::Internal)?;
+        // SAFETY: the last codec has filled so many bytes of it.
+        Ok(unsafe { last.filled(len) })
+    }
+}

@@ -1,0 +1,38 @@
+//! What a codec does.
+
+use std::ops::Range;
+
+use crate::buffer::Buffer;
+use crate::error::Result;
+
+/// A codec.
+pub trait Codec: Send + Sync {
+    /// The codec's name, for messages.
+    fn name(&self) -> &str;
+
+    /// The most bytes that `decoded_size` bytes can take encoded in one go.
+    fn encoded_bound(&self, decoded_size: usize) -> usize;
+
+    /// Decodes into an empty buffer that has room for just what is due. Of that, the bytes `needed` have to be there
+    /// afterwards, with all before them; what follows may be left out, and then nobody looks at it.
+    ///
+    /// # Errors `Corrupt` for data that do not decode, `DecodedLength` for more than there is room for, `OutOfMemory`,
+    /// or an error of the codec's own. That less is decoded than is due need not be noticed.
+    fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()>;
+
+    /// Encodes into an empty buffer with room for [`encoded_bound`](Self::encoded_bound) bytes.
+    ///
+    /// # Errors
+    /// `Encode`, `OutOfMemory`, or an error of the codec's own.
+    fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()>;
+
+    /// Whether the codec can encode, and so be written with.
+    fn can_encode(&self) -> bool {
+        true
+    }
+
+    /// Whether several threads may use the codec at the same time.
+    fn is_concurrent(&self) -> bool {
+        true
+    }
+}

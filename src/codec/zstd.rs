@@ -1,0 +1,274 @@
+//! zstd.
+//!
+//! A frame's header may claim any size. Nothing is allocated by it: a frame is decoded into a buffer of the chunk's
+//! size.
+#![allow(unsafe_code)]
+
+use std::ops::Range;
+use std::ptr::NonNull;
+
+use zstd_sys as sys;
+
+use super::contract::Codec;
+use crate::alloc::OnePointer;
+use crate::buffer::Buffer;
+use crate::error::{Error, ErrorKind, Result};
+use crate::pool::{Lease, Pool};
+
+const NAME: &str = "zstd";
+
+/// The codec, with the contexts that it keeps between chunks.
+pub struct Zstd {
+    level: i32,
+    checksum: bool,
+    decoders: Pool<Decoder>,
+    encoders: Pool<Encoder>,
+}
+
+impl Zstd {
+    /// A codec that encodes with zstd's level `level`, of which 0 is zstd's default, and may add a checksum. Levels
+    /// outside zstd's range are clamped to it.
+    pub fn new(level: i32, checksum: bool) -> Self {
+        Zstd { level, checksum, decoders: Pool::new(), encoders: Pool::new() }
+    }
+}
+
+impl Default for Zstd {
+    /// zstd's default level, with a checksum.
+    fn default() -> Self {
+        Zstd::new(0, true)
+    }
+}
+
+impl Codec for Zstd {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    /// The source is zstd.h, ZSTD_COMPRESSBOUND.
+    fn encoded_bound(&self, decoded_size: usize) -> usize {
+        let small = if decoded_size < 128 << 10 { ((128 << 10) - decoded_size) >> 11 } else { 0 };
+        decoded_size.saturating_add(decoded_size >> 8).saturating_add(small)
+    }
+
+    fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+        let decoder = Lease::new(&self.decoders, Decoder::new)?;
+        if needed.end <= decoded.capacity() / FEWER * (FEWER - 1) {
+            decoder.decode_up_to(needed.end, encoded, decoded)
+        } else {
+            decoder.decode(encoded, decoded)
+        }
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+        Lease::new(&self.encoders, Encoder::new)?.encode(decoded, self.level, self.checksum, encoded)
+    }
+}
+
+/// Decoding stops early if at least one part in so many of the chunk is not needed; to decode piece by piece costs a
+/// little.
+const FEWER: usize = 16;
+
+/// How many encoded bytes are given to the decoder at the beginning of a frame when it is to stop early: those of the
+/// shortest header (zstd.h, ZSTD_FRAMEHEADERSIZE_MIN). From there on zstd says how many it needs for the next block,
+/// which is the least that it decodes at a time.
+const HEADER: usize = 5;
+
+/// A decompression context.
+struct Decoder(NonNull<sys::ZSTD_DCtx>);
+
+// SAFETY: a context belongs to whoever holds it and refers to no thread.
+unsafe impl Send for Decoder {}
+
+// SAFETY: the pointer to the context is all there is of a decoder.
+unsafe impl OnePointer for Decoder {
+    fn into_pointer(self) -> Option<NonNull<u8>> {
+        Some(std::mem::ManuallyDrop::new(self).0.cast())
+    }
+
+    unsafe fn from_pointer(pointer: NonNull<u8>) -> Self {
+        Decoder(pointer.cast())
+    }
+}
+
+impl Decoder {
+    fn new() -> Result<Self> {
+        // SAFETY: the function has no requirements; it returns NULL when an allocation fails.
+        let context = NonNull::new(unsafe { sys::ZSTD_createDCtx() }).ok_or(ErrorKind::OutOfMemory)?;
+        let decoder = Decoder(context);
+        // The next two matter for decoding piece by piece. The output buffer stays where it is
+        // (ZSTD_d_stableOutBuffer), so zstd needs no buffer of its own, and a large window needs no memory. SAFETY: the
+        // context is alive and not decoding.
+        unsafe {
+            check(sys::ZSTD_DCtx_setParameter(context.as_ptr(), sys::ZSTD_dParameter::ZSTD_d_experimentalParam2, 1))
+                .map_err(|code| failed(code, 0))?;
+            let largest = sys::ZSTD_dParam_getBounds(sys::ZSTD_dParameter::ZSTD_d_windowLogMax).upperBound;
+            check(sys::ZSTD_DCtx_setParameter(context.as_ptr(), sys::ZSTD_dParameter::ZSTD_d_windowLogMax, largest))
+                .map_err(|code| failed(code, 0))?;
+        }
+        Ok(decoder)
+    }
+
+    /// Decodes all frames into the buffer.
+    fn decode(&self, frames: &[u8], buffer: &mut Buffer<'_>) -> Result<()> {
+        let capacity = buffer.capacity();
+        // SAFETY: the context is alive and ours; the destination has room for `capacity` bytes and the source holds
+        // `frames.len()`. zstd writes only to the destination, whatever the frames claim, and reads no byte of it that
+        // it has not written.
+        let decoded = unsafe {
+            sys::ZSTD_decompressDCtx(
+                self.0.as_ptr(),
+                buffer.as_mut_ptr().cast(),
+                capacity,
+                frames.as_ptr().cast(),
+                frames.len(),
+            )
+        };
+        let decoded = check(decoded).map_err(|code| failed(code, capacity))?;
+        // SAFETY: on success zstd has written `decoded` bytes, at most `capacity`.
+        unsafe { buffer.set_filled(decoded) };
+        Ok(())
+    }
+
+    /// Decodes until the buffer has so many bytes, or until the frames end.
+    fn decode_up_to(&self, least: usize, frames: &[u8], buffer: &mut Buffer<'_>) -> Result<()> {
+        let capacity = buffer.capacity();
+        // SAFETY: the context is alive and ours.
+        unsafe {
+            check(sys::ZSTD_DCtx_reset(self.0.as_ptr(), sys::ZSTD_ResetDirective::ZSTD_reset_session_only))
+                .map_err(|code| failed(code, capacity))?;
+        }
+        let mut output = sys::ZSTD_outBuffer { dst: buffer.as_mut_ptr().cast(), size: capacity, pos: 0 };
+        let mut input = sys::ZSTD_inBuffer { src: frames.as_ptr().cast(), size: 0, pos: 0 };
+        let mut wanted = HEADER;
+        while output.pos < least && input.pos < frames.len() {
+            input.size = input.pos.saturating_add(wanted).min(frames.len());
+            let before = (input.pos, output.pos);
+            // SAFETY: as in `decode`; both positions stay within their buffers.
+            let result = unsafe { sys::ZSTD_decompressStream(self.0.as_ptr(), &raw mut output, &raw mut input) };
+            // At the end of a frame zstd wants nothing, and another frame may follow.
+            wanted = match check(result).map_err(|code| failed(code, capacity))? {
+                0 => HEADER,
+                wanted => wanted,
+            };
+            if before == (input.pos, output.pos) {
+                return Err(corrupt("it makes no progress"));
+            }
+        }
+        // SAFETY: zstd has written so many bytes, at most `capacity`.
+        unsafe { buffer.set_filled(output.pos) };
+        Ok(())
+    }
+}
+
+/// The result or the error that a zstd function returned.
+fn check(result: usize) -> Result<usize, sys::ZSTD_ErrorCode> {
+    // SAFETY: both functions take any value that a zstd function returned.
+    unsafe { if sys::ZSTD_isError(result) == 0 { Ok(result) } else { Err(sys::ZSTD_getErrorCode(result)) } }
+}
+
+/// What a failure of a decoder means, whose buffer has so many bytes.
+fn failed(code: sys::ZSTD_ErrorCode, capacity: usize) -> Error {
+    match code {
+        sys::ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall => {
+            ErrorKind::DecodedLength { found: None, expected: capacity }.into()
+        }
+        sys::ZSTD_ErrorCode::ZSTD_error_memory_allocation => ErrorKind::OutOfMemory.into(),
+        code => corrupt(words(code)),
+    }
+}
+
+fn corrupt(reason: &'static str) -> Error {
+    ErrorKind::Corrupt { codec: NAME, reason }.into()
+}
+
+/// zstd's words for an error.
+fn words(code: sys::ZSTD_ErrorCode) -> &'static str {
+    // SAFETY: the function takes any error code and returns a static text with a NUL at its end.
+    unsafe { std::ffi::CStr::from_ptr(sys::ZSTD_getErrorString(code)) }.to_str().unwrap_or("unknown")
+}
+
+impl Drop for Decoder {
+    fn drop(&mut self) {
+        // SAFETY: the context is alive and dropped once.
+        unsafe { sys::ZSTD_freeDCtx(self.0.as_ptr()) };
+    }
+}
+
+/// A compression context.
+struct Encoder(NonNull<sys::ZSTD_CCtx>);
+
+// SAFETY: as for `Decoder`.
+unsafe impl Send for Encoder {}
+
+// SAFETY: as for `Decoder`.
+unsafe impl OnePointer for Encoder {
+    fn into_pointer(self) -> Option<NonNull<u8>> {
+        Some(std::mem::ManuallyDrop::new(self).0.cast())
+    }
+
+    unsafe fn from_pointer(pointer: NonNull<u8>) -> Self {
+        Encoder(pointer.cast())
+    }
+}
+
+impl Encoder {
+    fn new() -> Result<Self> {
+        // SAFETY: the function has no requirements; it returns NULL when an allocation fails.
+        let context = unsafe { sys::ZSTD_createCCtx() };
+        Ok(Encoder(NonNull::new(context).ok_or(ErrorKind::OutOfMemory)?))
+    }
+
+    /// Encodes a chunk as one frame into the buffer, which has room for any.
+    fn encode(&self, chunk: &[u8], level: i32, checksum: bool, buffer: &mut Buffer<'_>) -> Result<()> {
+        use sys::ZSTD_cParameter::{ZSTD_c_checksumFlag, ZSTD_c_compressionLevel};
+        let context = self.0.as_ptr();
+        let failed = |code| match code {
+            sys::ZSTD_ErrorCode::ZSTD_error_memory_allocation => Error::from(ErrorKind::OutOfMemory),
+            code => ErrorKind::Encode { codec: NAME, reason: words(code) }.into(),
+        };
+        // SAFETY: the context is alive, ours and not compressing. The destination has room for `buffer.capacity()`
+        // bytes and the source holds `chunk.len()`.
+        let encoded = unsafe {
+            check(sys::ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level)).map_err(failed)?;
+            check(sys::ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, checksum.into())).map_err(failed)?;
+            let (destination, room) = (buffer.as_mut_ptr().cast(), buffer.capacity());
+            sys::ZSTD_compress2(context, destination, room, chunk.as_ptr().cast(), chunk.len())
+        };
+        let encoded = check(encoded).map_err(failed)?;
+        // SAFETY: on success zstd has written `encoded` bytes, no more than there is room for.
+        unsafe { buffer.set_filled(encoded) };
+        Ok(())
+    }
+}
+
+impl Drop for Encoder {
+    fn drop(&mut self) {
+        // SAFETY: the context is alive and dropped once.
+        unsafe { sys::ZSTD_freeCCtx(self.0.as_ptr()) };
+    }
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::*;
+    use crate::alloc::Scratch;
+
+    #[test]
+    fn decoding_stops_after_what_is_needed() {
+        let chunk: Vec<u8> =
+            (0..1u32 << 18).flat_map(|i| (i.wrapping_mul(2_654_435_761) >> 20).to_le_bytes()).collect();
+        let codec = Zstd::default();
+        let mut scratch = Scratch::EMPTY;
+        let mut frame = Buffer::new(scratch.room(codec.encoded_bound(chunk.len())).unwrap());
+        codec.encode(&chunk, &mut frame).unwrap();
+        let mut scratch = Scratch::EMPTY;
+        for needed in [0, 1, 4, 1000, 300_000, chunk.len() - 1, chunk.len()] {
+            let mut decoded = Buffer::new(scratch.room(chunk.len()).unwrap());
+            codec.decode(frame.filled(), 0..needed, &mut decoded).unwrap();
+            let filled = decoded.filled();
+            assert!(filled.len() >= needed && chunk.starts_with(filled));
+            assert!(filled.len() <= needed.next_multiple_of(128 << 10) + (256 << 10), "{needed}: {}", filled.len());
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! # Codecs, the library's and your own
+//!
+//! A store may have a chain of codecs: then its callbacks give and take encoded chunks. A codec is made by one of these
+//! functions and handed over to a store by nczchunk_store_add_codec, one after another in the order of encoding.
+//!
+//! ```c
+//! nczchunk_codec_zstd(NULL, &codec, NULL);
+//! nczchunk_store_add_codec(store, codec, NULL);
+//! ```
+//!
+//! A chunk is decoded straight into the caller's memory where it lands there in one piece. No size that encoded data
+//! claims is trusted: they are decoded into a buffer of the size that is due. Data that decode to another length fail
+//! with NCZCHUNK_EBADCHUNK, data that do not decode with NCZCHUNK_EIO; but see nczchunk_store_set_verify.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ops::Range;
+
+use super::context::report;
+use super::growing::{Growing, assert_can_grow, read_growing};
+use super::objects::{nczchunk_codec, nczchunk_context, nczchunk_store};
+use super::pointers::{hand_over, handle_mut, take_back, text};
+use crate::alloc::{Slot, try_box};
+use crate::buffer::Buffer;
+use crate::codec::{Codec, Zstd};
+use crate::error::{ErrorKind, Result};
+use crate::status::NOERR;
+
+/// How zstd encodes.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_zstd_options {
+    /// sizeof(nczchunk_zstd_options).
+    pub struct_size: usize,
+    /// The compression level; 0 is zstd's default, which is 3. Levels outside zstd's range are clamped to it.
+    pub level: isize,
+    /// 1 to leave out the checksum that follows the data, else 0.
+    pub no_checksum: usize,
+}
+assert_can_grow!(nczchunk_zstd_options, no_checksum: usize);
+// SAFETY: a structure of C with words only, the first of which is its size.
+unsafe impl Growing for nczchunk_zstd_options {}
+
+/// The codec zstd. options is for encoding; NULL stands for zeros. Free it with nczchunk_codec_free, unless a store has
+/// taken it over.
+///
+/// Errors: NCZCHUNK_EINVAL (codec is NULL; a struct_size of 0, or of a newer structure whose additions are in use),
+/// NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_codec_zstd(
+    options: *const nczchunk_zstd_options,
+    codec: *mut *mut nczchunk_codec,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let make = || {
+        let mut zstd = Zstd::default();
+        if !options.is_null() {
+            // SAFETY: options is a structure of the size that it says, as documented.
+            let options = unsafe { read_growing(options) }?;
+            let level = options.level.clamp(i32::MIN as isize, i32::MAX as isize) as i32;
+            zstd = Zstd::new(level, options.no_checksum == 0);
+        }
+        Ok(nczchunk_codec(try_box(zstd)?))
+    };
+    // SAFETY: codec is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
+    unsafe { report(context, || hand_over(codec, make)) }
+}
+
+/// What a codec of yours is to encode or decode. The library sets all fields but nbytes; they are valid until the
+/// callback returns.
+#[repr(C)]
+pub struct nczchunk_coding {
+    /// sizeof(nczchunk_coding) as the library knows it: fields beyond it do not exist.
+    pub struct_size: usize,
+    /// The bytes to encode or decode, which are only read. They need not be aligned.
+    pub source: *const c_void,
+    /// How many there are.
+    pub source_size: usize,
+    /// Where the result goes. It need not be aligned, and does not overlap the source.
+    pub destination: *mut c_void,
+    /// How many bytes there is room for: to decode, the length that is due; to encode, what encoded_bound has told.
+    pub capacity: usize,
+    /// To decode: the first byte of the result that is needed. The codec may not leave out what is before it.
+    pub needed_offset: usize,
+    /// To decode: how many bytes of the result are needed from there on. What follows them may be left out.
+    pub needed_size: usize,
+    /// The callback's: how many bytes of the result it has written, from the first on. 0 at first.
+    pub nbytes: usize,
+}
+assert_can_grow!(nczchunk_coding, nbytes: usize);
+
+/// A codec of your own.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_codec_callbacks {
+    /// sizeof(nczchunk_codec_callbacks).
+    pub struct_size: usize,
+    /// Passed to every callback.
+    pub user: *mut c_void,
+    /// Decodes. It never writes more than capacity bytes; if the result is longer, it sets nbytes to any number above
+    /// capacity and returns 0, or returns a status of its own. Returns 0 or a status, which ends the call.
+    pub decode: Option<unsafe extern "C" fn(user: *mut c_void, coding: *mut nczchunk_coding) -> c_int>,
+    /// Encodes; may be NULL: then stores with this codec cannot be written to. Returns 0 or a status, which ends the
+    /// call.
+    pub encode: Option<unsafe extern "C" fn(user: *mut c_void, coding: *mut nczchunk_coding) -> c_int>,
+    /// The most bytes that decoded_size bytes take encoded in one go. It is called for reading too, to know how much
+    /// room an encoded chunk may need. NULL stands for as many as there are decoded.
+    pub encoded_bound: Option<unsafe extern "C" fn(user: *mut c_void, decoded_size: usize) -> usize>,
+    /// Called once when the codec is freed; may be NULL.
+    pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
+    /// 1 if the callbacks may run in several threads at the same time; 0 keeps a call with this codec to its own
+    /// thread.
+    pub concurrent: usize,
+}
+assert_can_grow!(nczchunk_codec_callbacks, concurrent: usize);
+// SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
+unsafe impl Growing for nczchunk_codec_callbacks {}
+
+/// A codec of your own. name is for messages, and is copied up to 63 bytes; so are the callbacks. Free it with
+/// nczchunk_codec_free, unless a store has taken it over.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; decode is NULL; a struct_size of 0, or of a newer structure whose
+/// additions are in use), NCZCHUNK_ENOMEM; then destroy is not called.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_codec_new(
+    name: *const c_char,
+    callbacks: *const nczchunk_codec_callbacks,
+    codec: *mut *mut nczchunk_codec,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let make = || {
+        // SAFETY: name is NULL or a text, callbacks NULL or a structure of the size that it says, as documented.
+        let (name, callbacks) = unsafe { (text(name, "name is NULL")?, read_growing(callbacks)?) };
+        let decode = callbacks.decode.ok_or(ErrorKind::Argument("the decode callback is NULL"))?;
+        // SAFETY: codec is NULL or a place for a pointer, by the header's general promise.
+        let out = unsafe { handle_mut(codec, "codec is NULL") }?;
+        // From here on destroy would be called, so that nothing may fail any more.
+        let (slot, outer) = (Slot::new()?, Slot::new()?);
+        let custom = Custom { name: Name::new(name), callbacks, decode };
+        *out = Box::into_raw(outer.fill(nczchunk_codec(slot.fill(custom))));
+        Ok(())
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report(context, make) }
+}
+
+/// Frees a codec that no store has taken over, and calls destroy. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_codec_free(codec: *mut nczchunk_codec) {
+    // SAFETY: codec is NULL or came from one of the functions above and was not taken over, as documented.
+    unsafe { take_back(codec) }
+}
+
+/// Adds a codec at the end of a store's chain, which is in the order of encoding: it encodes what the codecs before it
+/// have made of a chunk, and is the first to decode what the callbacks give. The store takes the codec over and frees
+/// it; only if the call fails does it remain the caller's. To be written to, a store with codecs must be one that fills
+/// in chunks.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOMEM; then the store is as it was.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_store_add_codec(
+    store: *mut nczchunk_store,
+    codec: *mut nczchunk_codec,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let add = || {
+        // SAFETY: both are NULL or alive, by the header's general promise.
+        let store = unsafe { handle_mut(store, "store is NULL") }?;
+        if codec.is_null() {
+            return Err(ErrorKind::Argument("codec is NULL").into());
+        }
+        store.0.reserve_codec()?;
+        // SAFETY: the codec is not NULL, was made by one of the functions above, and is the caller's to hand over.
+        let codec = unsafe { Box::from_raw(codec) };
+        store.0.push_codec(codec.0);
+        Ok(())
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report(context, add) }
+}
+
+/// A name of at most 63 bytes.
+struct Name {
+    bytes: [u8; 63],
+    len: usize,
+}
+
+impl Name {
+    fn new(name: &CStr) -> Self {
+        let name = name.to_bytes();
+        let mut bytes = [0; 63];
+        let len = name.len().min(bytes.len());
+        bytes[..len].copy_from_slice(&name[..len]);
+        Name { bytes, len }
+    }
+
+    fn as_str(&self) -> &str {
+        let bytes = &self.bytes[..self.len];
+        match std::str::from_utf8(bytes) {
+            Ok(name) => name,
+            // A character that was cut, or a name that is not UTF-8: as much of it as is.
+            Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+        }
+    }
+}
+
+struct Custom {
+    name: Name,
+    callbacks: nczchunk_codec_callbacks,
+    decode: unsafe extern "C" fn(*mut c_void, *mut nczchunk_coding) -> c_int,
+}
+
+// SAFETY: the callbacks and their user pointer are used from several threads only if they say that they allow it, or if
+// the caller's own threads do so, which is then the caller's responsibility.
+unsafe impl Send for Custom {}
+// SAFETY: as above.
+unsafe impl Sync for Custom {}
+
+impl Custom {
+    /// Calls a callback with these bytes and this empty buffer.
+    fn call(
+        &self,
+        callback: unsafe extern "C" fn(*mut c_void, *mut nczchunk_coding) -> c_int,
+        bytes: &[u8],
+        needed: Range<usize>,
+        buffer: &mut Buffer<'_>,
+    ) -> Result<()> {
+        let capacity = buffer.capacity();
+        let mut coding = nczchunk_coding {
+            struct_size: size_of::<nczchunk_coding>(),
+            source: bytes.as_ptr().cast(),
+            source_size: bytes.len(),
+            destination: buffer.as_mut_ptr().cast(),
+            capacity,
+            needed_offset: needed.start,
+            needed_size: needed.len(),
+            nbytes: 0,
+        };
+        // SAFETY: the callback gets what is documented; the buffer has room for `capacity` bytes.
+        match unsafe { callback(self.callbacks.user, &raw mut coding) } {
+            NOERR if coding.nbytes > capacity => {
+                Err(ErrorKind::DecodedLength { found: Some(coding.nbytes), expected: capacity }.into())
+            }
+            NOERR => {
+                // SAFETY: the callback has written so many bytes, as documented, and they are not more than there is
+                // room for.
+                unsafe { buffer.set_filled(coding.nbytes) };
+                Ok(())
+            }
+            status => Err(ErrorKind::Callback(status).into()),
+        }
+    }
+}
+
+impl Codec for Custom {
+    fn name(&self) -> &str {
+        self.name.as_str()
+    }
+
+    fn encoded_bound(&self, decoded_size: usize) -> usize {
+        // SAFETY: the callback gets what is documented: its own pointer, and a size.
+        self.callbacks.encoded_bound.map_or(decoded_size, |bound| unsafe { bound(self.callbacks.user, decoded_size) })
+    }
+
+    fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+        self.call(self.decode, encoded, needed, decoded)
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+        let encode = self.callbacks.encode.ok_or(ErrorKind::ReadOnly)?;
+        let capacity = encoded.capacity();
+        self.call(encode, decoded, 0..capacity, encoded)
+    }
+
+    fn can_encode(&self) -> bool {
+        self.callbacks.encode.is_some()
+    }
+
+    fn is_concurrent(&self) -> bool {
+        self.callbacks.concurrent != 0
+    }
+}
+
+impl Drop for Custom {
+    fn drop(&mut self) {
+        if let Some(destroy) = self.callbacks.destroy {
+            // SAFETY: the codec is being freed, which happens once.
+            unsafe { destroy(self.callbacks.user) };
+        }
+    }
+}

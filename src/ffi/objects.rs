@@ -1,0 +1,42 @@
+//! # Objects
+//!
+//! What the functions below make and use. Each is opaque: it is made by a function, asked by functions, and freed by
+//! the _free function of its kind.
+
+use std::ffi::{c_int, c_void};
+
+use super::message::Message;
+use super::progress::nczchunk_progress;
+use crate::codec::Codec;
+use crate::error::Error;
+use crate::store::Store;
+use crate::transfer::Prepared;
+use crate::variable::Variable;
+
+/// What went wrong in a call, and what calls may use: see CONTEXT. One context serves one call at a time; use one per
+/// thread.
+pub struct nczchunk_context {
+    pub(super) threads: usize,
+    pub(super) progress: Option<unsafe extern "C" fn(user: *mut c_void, progress: *const nczchunk_progress) -> c_int>,
+    pub(super) progress_user: *mut c_void,
+    pub(super) error: Option<Error>,
+    pub(super) message: Message,
+    pub(super) chunks_done: usize,
+}
+
+/// A variable: how an array is cut into chunks, and what its elements are. Any number of threads may use one at the
+/// same time, as long as none changes it.
+pub struct nczchunk_var(pub(super) Variable);
+
+/// A store: where chunks come from and go to. Several threads may use one at the same time if its callbacks may be
+/// called so. Between calls it keeps the memory it needed: for each thread that used it at the same time, up to 16, a
+/// chunk, and with codecs an encoded chunk and what the codecs need.
+pub struct nczchunk_store(pub(super) Store<'static>);
+
+/// A codec, to be given to a store.
+pub struct nczchunk_codec(pub(super) Box<dyn Codec>);
+
+/// A plan: which chunks a hyperslab touches, and where their elements go in memory. It keeps what it was made from and
+/// refers to nothing of the caller's, so the variable may be changed or freed meanwhile. Any number of threads may use
+/// a plan at the same time.
+pub struct nczchunk_plan(pub(super) Prepared);

@@ -1,0 +1,70 @@
+//! Panics that end in this library: they become errors, and nothing is printed.
+//!
+//! A panic is a fault of the library. Rust reports panics on standard error before they are caught; that is what the
+//! hook here prevents, for panics that [`catch`] will catch and for no others.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
+use std::sync::{Once, OnceLock};
+
+type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send + 'static>;
+
+thread_local! {
+    /// Whether this thread is within `catch`.
+    static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The hook that was there before; it goes on reporting what is not caught here.
+static BEFORE: OnceLock<Hook> = OnceLock::new();
+
+/// Runs `body`; `None` if it panics.
+#[inline]
+pub(crate) fn catch<T>(body: impl FnOnce() -> T) -> Option<T> {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        BEFORE.get_or_init(take_hook);
+        // The closure captures nothing, so that its box needs no allocation, which could fail.
+        set_hook(Box::new(|info| {
+            if !IS_CAUGHT.get() {
+                BEFORE.get().into_iter().for_each(|hook| hook(info));
+            }
+        }));
+    });
+    let before = IS_CAUGHT.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(body)).ok();
+    IS_CAUGHT.set(before);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caught_panic_prints_nothing_and_another_is_reported() {
+        // Tests share a process, whose output they capture, so that the panics are made in a process of their own.
+        const PANIC: &str = "NCZCHUNK_TEST_PANIC";
+        let name = "quiet::tests::a_caught_panic_prints_nothing_and_another_is_reported";
+        match std::env::var(PANIC).as_deref() {
+            Ok("caught") => assert_eq!(catch(|| panic!("caught")), None::<()>),
+            Ok(_) => {
+                assert_eq!(catch(|| 1), Some(1));
+                panic!("reported");
+            }
+            Err(_) if cfg!(miri) => {}
+            Err(_) => {
+                let output = |kind: &str| {
+                    let test = std::env::current_exe().unwrap();
+                    let output = std::process::Command::new(test)
+                        .args(["--exact", name, "--nocapture"])
+                        .env(PANIC, kind)
+                        .output()
+                        .unwrap();
+                    String::from_utf8(output.stderr).unwrap()
+                };
+                assert_eq!(output("caught"), "");
+                assert!(output("reported").contains("reported"));
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The store itself: a reader, its codecs, and the memory that is kept between calls.
+
+use super::fill::Fill;
+use super::flight::Flight;
+use super::lend::Lend;
+use super::memory::Memory;
+use crate::alloc::Slot;
+use crate::codec::{Chain, Codec};
+use crate::error::Result;
+
+/// Either kind of reader.
+pub(crate) enum Reader<'r> {
+    Lending(Box<dyn Lend + 'r>),
+    Filling(Box<dyn Fill + 'r>),
+}
+
+/// A store: a reader, its codecs, and the memory that is kept between calls.
+///
+/// Several threads may use a store at the same time if its reader and codecs [may](Self::is_concurrent).
+pub struct Store<'r> {
+    pub(super) reader: Reader<'r>,
+    pub(super) codecs: Chain<'r>,
+    pub(super) verify: bool,
+    pub(super) memory: Memory,
+}
+
+impl<'r> Store<'r> {
+    /// A store whose chunks are lent.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn lending(reader: impl Lend + 'r) -> Result<Self> {
+        Ok(Store::of(Reader::Lending(Slot::new()?.fill(reader))))
+    }
+
+    /// A store whose chunks are filled into buffers. A closure that takes a request and a [`Buffer`](crate::Buffer) is
+    /// such a reader.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn filling(reader: impl Fill + 'r) -> Result<Self> {
+        Ok(Store::of(Reader::Filling(Slot::new()?.fill(reader))))
+    }
+
+    pub(crate) fn of(reader: Reader<'r>) -> Self {
+        Store { reader, codecs: Chain::default(), verify: false, memory: Memory::new() }
+    }
+
+    /// Adds a codec at the end of the chain, which is in the order of encoding: it encodes what the codecs before it
+    /// have made of a chunk, and is the first to decode what is stored.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; then the store is as it was.
+    pub fn add_codec(&mut self, codec: impl Codec + 'r) -> Result<()> {
+        let slot = Slot::new()?;
+        self.codecs.reserve()?;
+        self.codecs.push(slot.fill(codec));
+        Ok(())
+    }
+
+    /// Makes room for one more codec.
+    pub(crate) fn reserve_codec(&mut self) -> Result<()> {
+        self.codecs.reserve()
+    }
+
+    /// [`add_codec`](Self::add_codec) for a codec that is in a box already, and for which there is
+    /// [room](Self::reserve_codec).
+    pub(crate) fn push_codec(&mut self, codec: Box<dyn Codec + 'r>) {
+        self.codecs.push(codec);
+    }
+
+    /// Sets whether every chunk is decoded to its end. If not, decoding stops after the last byte that is needed, where
+    /// the codec can do that; then neither the rest of the chunk nor a checksum behind it is verified.
+    pub fn set_verify(&mut self, verify: bool) {
+        self.verify = verify;
+    }
+
+    /// Whether several threads may use the store at the same time.
+    pub fn is_concurrent(&self) -> bool {
+        let reader = match &self.reader {
+            Reader::Lending(lender) => lender.is_concurrent(),
+            Reader::Filling(filler) => filler.is_concurrent(),
+        };
+        reader && self.codecs.is_concurrent()
+    }
+
+    /// Whether chunks can be written.
+    pub fn is_writable(&self) -> bool {
+        match &self.reader {
+            // What is lent is changed in place, so there is nothing that could be encoded.
+            Reader::Lending(lender) => lender.is_writable() && self.codecs.is_empty(),
+            Reader::Filling(filler) => filler.is_writable() && self.codecs.can_encode(),
+        }
+    }
+
+    /// The reader, if it lends chunks as they are.
+    #[inline]
+    pub(crate) fn lender(&self) -> Option<&dyn Lend> {
+        match &self.reader {
+            Reader::Lending(lender) if self.codecs.is_empty() => Some(&**lender),
+            _ => None,
+        }
+    }
+
+    /// The reader, if it can be asked for ranges of chunks that are stored as they are, and below what distance two
+    /// ranges are better read as one.
+    pub(crate) fn ranged(&self) -> Option<(&dyn Fill, usize)> {
+        match &self.reader {
+            Reader::Filling(filler) if self.codecs.is_empty() => Some((&**filler, filler.range_gap()?)),
+            _ => None,
+        }
+    }
+
+    /// The reader, if it is asked first and gives the answer later.
+    pub(crate) fn flight(&self) -> Option<&dyn Flight> {
+        match &self.reader {
+            Reader::Filling(filler) => filler.flight(),
+            Reader::Lending(_) => None,
+        }
+    }
+
+    pub(crate) fn has_codecs(&self) -> bool {
+        !self.codecs.is_empty()
+    }
+
+    /// Whether chunks may be longer than they should be.
+    pub(crate) fn accepts_longer(&self) -> bool {
+        match &self.reader {
+            Reader::Lending(lender) => lender.accepts_longer(),
+            Reader::Filling(filler) => filler.accepts_longer(),
+        }
+    }
+
+    /// The most bytes that a whole chunk is expected to take as it is stored.
+    pub(crate) fn stored_bound(&self, chunk_bytes: usize) -> usize {
+        self.codecs.encoded_bound(chunk_bytes)
+    }
+}

@@ -1,0 +1,108 @@
+//! A whole chunk, decoded, into a buffer of its size; and the way back.
+#![allow(unsafe_code)]
+
+use std::ops::Range;
+
+use super::base::{Reader, Store};
+use super::fill::{Fill, check_filled};
+use super::lend::Lent;
+use super::memory::{Encoded, Workspace};
+use super::request::{Filled, Request};
+use crate::alloc::Scratch;
+use crate::buffer::Buffer;
+use crate::codec::Between;
+use crate::error::{Error, ErrorKind, Result};
+
+impl Store<'_> {
+    /// Memory for one thread. Nothing is allocated before it is used.
+    pub(crate) fn workspace(&self) -> Workspace<'_> {
+        self.memory.workspace()
+    }
+
+    /// Fetches a chunk into an empty buffer of the chunk's size; `false` stands for an absent chunk. The bytes `needed`
+    /// are there afterwards, with all before them; the rest may be missing, unless they reach to the end.
+    pub(crate) fn fetch(
+        &self,
+        request: &Request<'_>,
+        needed: Range<usize>,
+        chunk: &mut Buffer<'_>,
+        encoded: &mut Encoded<'_>,
+    ) -> Result<bool> {
+        match &self.reader {
+            Reader::Lending(lender) => {
+                let mut is_there = true;
+                lender.lend(request, &mut |lent| match lent {
+                    Lent::Chunk(stored) => self.decode(stored, needed.clone(), chunk, encoded.between()),
+                    Lent::Absent | Lent::FillValues(_) => {
+                        is_there = false;
+                        Ok(())
+                    }
+                })?;
+                Ok(is_there)
+            }
+            Reader::Filling(filler) if self.codecs.is_empty() => match filler.fill(request, chunk)? {
+                Filled::Absent => Ok(false),
+                Filled::Stored(stored) => {
+                    check_filled(stored, chunk, true, filler.accepts_longer())?;
+                    Ok(true)
+                }
+            },
+            Reader::Filling(filler) => {
+                let room = self.stored_bound(chunk.capacity());
+                let Some(len) = fetch_stored(&**filler, request, room, &mut encoded.stored)? else { return Ok(false) };
+                let Encoded { stored, between: [one, other] } = encoded;
+                // SAFETY: `fetch_stored` has filled so many bytes.
+                self.decode(unsafe { stored.filled(len) }, needed, chunk, [one, other]).map(|()| true)
+            }
+        }
+    }
+
+    /// Decodes a stored chunk: see [`fetch`](Self::fetch).
+    pub(crate) fn decode(
+        &self,
+        stored: &[u8],
+        needed: Range<usize>,
+        chunk: &mut Buffer<'_>,
+        between: Between<'_>,
+    ) -> Result<()> {
+        let needed = if self.verify { 0..chunk.capacity() } else { needed };
+        self.codecs.decode(stored, needed, chunk, between)
+    }
+
+    /// Encodes a chunk and stores it.
+    pub(crate) fn put(&self, request: &Request<'_>, chunk: &[u8], encoded: &mut Encoded<'_>) -> Result<()> {
+        let Reader::Filling(filler) = &self.reader else { return Err(ErrorKind::ReadOnly.into()) };
+        if self.codecs.is_empty() {
+            return filler.store(request, chunk);
+        }
+        filler.store(request, self.codecs.encode(chunk, encoded.between())?)
+    }
+}
+
+/// Fetches what is stored into memory, `room` bytes at first, and tells how many bytes it is; `None` for an absent
+/// chunk.
+fn fetch_stored(
+    filler: &dyn Fill,
+    request: &Request<'_>,
+    mut room: usize,
+    memory: &mut Scratch,
+) -> Result<Option<usize>> {
+    // There is room for any chunk that was encoded in one go. A chunk that was encoded in many small pieces can need
+    // more: then the reader says so, and is asked once more.
+    for _ in 0..2 {
+        let mut buffer = Buffer::new(memory.room(room)?);
+        let Filled::Stored(stored) = filler.fill(request, &mut buffer)? else { return Ok(None) };
+        let found = buffer.filled().len();
+        if stored == found {
+            return Ok(Some(found));
+        }
+        if stored <= room {
+            return Err(ErrorKind::StoredLength { found, expected: stored }.into());
+        }
+        room = stored;
+    }
+    Err(Error::from(ErrorKind::Corrupt {
+        codec: "the store",
+        reason: "the chunk changed its length while it was read",
+    }))
+}

@@ -1,0 +1,151 @@
+//! Plans that are kept to be executed again and again: their pieces are found once, and their copies prepared once.
+
+use std::ops::{Deref, Range};
+
+use super::piece::{self, Mover, Piece};
+use super::read::Reading;
+use super::walk::Walk;
+use crate::copy::{Axis, Destination, StridedCopy};
+use crate::dims::{self, Dims};
+use crate::error::{ErrorKind, Result};
+use crate::grid::Access;
+use crate::plan::Plan;
+use crate::store::{self, Lend, Lent, Request};
+
+/// Plans of more chunks are walked through at every execution, of which the preparation is then a small part.
+const MAX_CHUNKS: usize = 64;
+
+/// Plans of more bytes are too: their copies depend on the store.
+const MAX_BYTES: usize = 1 << 20;
+
+/// A plan that owns all it needs, and is quick to execute again. Several threads may do so at the same time.
+pub struct Prepared {
+    plan: Plan<'static>,
+    shapes: Vec<Shape>,
+    /// Empty for plans that are walked through.
+    places: Vec<Place>,
+}
+
+/// What pieces of the same shape have in common.
+struct Shape {
+    axes: Dims<Axis>,
+    copy: StridedCopy,
+}
+
+/// Where a piece is.
+struct Place {
+    indices: Dims<isize>,
+    shape: usize,
+    chunk_offset: usize,
+    memory_offset: usize,
+    is_covered: bool,
+    is_whole: bool,
+}
+
+impl Prepared {
+    /// Prepares a plan.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(plan: Plan<'_>) -> Result<Self> {
+        let plan = plan.into_owned()?;
+        let mut prepared = Prepared { plan, shapes: Vec::new(), places: Vec::new() };
+        let Prepared { plan, shapes, places } = &mut prepared;
+        let num_chunks = plan.num_chunks();
+        if num_chunks == 0 || num_chunks > MAX_CHUNKS || plan.selected_bytes() > MAX_BYTES {
+            return Ok(prepared);
+        }
+        places.try_reserve_exact(num_chunks).map_err(|_| ErrorKind::OutOfMemory)?;
+        let mut walk = Walk::new(plan, false);
+        walk.begin(0)?;
+        for i in 0..num_chunks {
+            if i > 0 {
+                walk.advance();
+            }
+            let piece = walk.piece()?;
+            let shape = match shapes.iter().position(|shape| shape.axes.as_slice() == piece.axes) {
+                Some(shape) => shape,
+                None => {
+                    let mut shape = Shape { axes: dims::copied(piece.axes.iter().copied())?, copy: Default::default() };
+                    piece::prepare(&mut shape.copy, plan.variable(), plan.access(), piece.axes)?;
+                    shapes.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+                    shapes.push(shape);
+                    shapes.len() - 1
+                }
+            };
+            places.push(Place {
+                indices: dims::copied(piece.indices.iter().copied())?,
+                shape,
+                chunk_offset: piece.chunk_offset,
+                memory_offset: piece.memory_offset,
+                is_covered: piece.is_covered,
+                is_whole: piece.is_whole,
+            });
+        }
+        Ok(prepared)
+    }
+
+    /// Whether all pieces are prepared, and may be moved without asking for a copier.
+    #[inline]
+    pub(super) fn is_ready(&self) -> bool {
+        !self.places.is_empty() && self.plan.variable().copier().is_none()
+    }
+
+    /// Reads the pieces of some chunks, which are all prepared, from a store that lends, and counts those that are
+    /// done.
+    pub(super) fn read_lent(
+        &self,
+        lender: &dyn Lend,
+        chunks: Range<usize>,
+        out: &mut Destination<'_>,
+        done: &mut usize,
+    ) -> Result<()> {
+        let variable = self.plan.variable();
+        let chunk_bytes = variable.chunk_bytes();
+        for place in self.places.get(chunks).ok_or(ErrorKind::Internal)? {
+            let shape = &self.shapes[place.shape];
+            let request = Request::new(&place.indices, Access::Read, chunk_bytes);
+            let result = lender.lend(&request, &mut |lent| match lent {
+                Lent::Chunk(bytes) => {
+                    let bytes = store::due(lender, bytes, chunk_bytes)?;
+                    shape.copy.run(bytes.into(), place.chunk_offset, out, place.memory_offset)
+                }
+                _ => Reading::lent(&mut Mover::new(variable, Access::Read), &place.piece(shape), lender, lent, out),
+            });
+            result.map_err(|error| error.in_chunk(&place.indices))?;
+            *done += 1;
+        }
+        Ok(())
+    }
+
+    /// The i-th chunk's piece, if it is prepared.
+    #[inline]
+    pub(super) fn piece(&self, i: usize) -> Option<Piece<'_>> {
+        let place = self.places.get(i)?;
+        Some(place.piece(self.shapes.get(place.shape)?))
+    }
+}
+
+impl Place {
+    #[inline]
+    fn piece<'p>(&'p self, shape: &'p Shape) -> Piece<'p> {
+        Piece {
+            indices: &self.indices,
+            axes: &shape.axes,
+            copy: &shape.copy,
+            shape: self.shape,
+            chunk_offset: self.chunk_offset,
+            memory_offset: self.memory_offset,
+            is_covered: self.is_covered,
+            is_whole: self.is_whole,
+        }
+    }
+}
+
+impl Deref for Prepared {
+    type Target = Plan<'static>;
+
+    fn deref(&self) -> &Plan<'static> {
+        &self.plan
+    }
+}

@@ -1,0 +1,88 @@
+//! What a caller is told while a transfer is under way, and how it may end it.
+
+use std::ffi::c_int;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use crate::error::{ErrorKind, Result};
+use crate::plan::Plan;
+
+/// How far a transfer has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Chunks that are done.
+    pub chunks_done: usize,
+    /// All chunks of the transfer.
+    pub num_chunks: usize,
+    /// Bytes of memory that have been read or written.
+    pub bytes_done: usize,
+    /// All bytes of memory that the transfer reads or writes.
+    pub num_bytes: usize,
+}
+
+/// A function that the calling thread tells how far a transfer has come, before each of its chunks and after the last.
+/// Any answer but 0 ends the transfer with that status, unless all is done.
+pub type ProgressFunction<'a> = &'a dyn Fn(Progress) -> c_int;
+
+/// Counts what is done of a transfer, for its progress function.
+pub(super) struct Tracker {
+    is_used: bool,
+    chunks_done: AtomicUsize,
+    bytes_done: AtomicUsize,
+    num_chunks: usize,
+    num_bytes: usize,
+}
+
+impl Tracker {
+    /// A tracker for chunks and bytes of memory, or one that counts nothing because nobody asks.
+    pub(super) fn new(is_used: bool, num_chunks: usize, num_bytes: usize) -> Self {
+        let (chunks_done, bytes_done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Tracker { is_used, chunks_done, bytes_done, num_chunks, num_bytes }
+    }
+
+    /// A tracker for some chunks of a plan.
+    pub(super) fn of_plan(is_used: bool, plan: &Plan<'_>, chunks: &Range<usize>) -> Self {
+        if !is_used {
+            return Tracker::new(false, 0, 0);
+        }
+        let elements = plan.elements_before(chunks.end) - plan.elements_before(chunks.start);
+        Tracker::new(true, chunks.len(), elements * plan.variable().element_size())
+    }
+
+    /// Notes that a chunk is done, of which so many bytes of memory were read or written.
+    #[inline]
+    pub(super) fn add(&self, bytes: impl FnOnce() -> usize) {
+        if self.is_used {
+            self.bytes_done.fetch_add(bytes(), Relaxed);
+            self.chunks_done.fetch_add(1, Relaxed);
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            chunks_done: self.chunks_done.load(Relaxed),
+            num_chunks: self.num_chunks,
+            bytes_done: self.bytes_done.load(Relaxed),
+            num_bytes: self.num_bytes,
+        }
+    }
+
+    /// Asks whether to go on.
+    #[inline]
+    pub(super) fn ask(&self, progress: Option<ProgressFunction<'_>>) -> Result<()> {
+        match progress.map_or(0, |progress| progress(self.progress())) {
+            0 => Ok(()),
+            status => Err(ErrorKind::Stopped(status).into()),
+        }
+    }
+
+    /// Tells that all is done.
+    #[inline]
+    pub(super) fn finish(&self, progress: Option<ProgressFunction<'_>>) {
+        // There is nothing left that the answer could end.
+        if let Some(progress) = progress {
+            progress(self.progress());
+        }
+    }
+}
