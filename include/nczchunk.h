@@ -88,7 +88,7 @@ extern "C" {
     (NCZCHUNK_VERSION_MAJOR * 1000000 + NCZCHUNK_VERSION_MINOR * 1000 + NCZCHUNK_VERSION_PATCH)
 
 /**
- * The version of the library in use as text, for example "0.1.0". Static; never NULL.
+ * The version of the library in use as text, for example "0.2.0". Static; never NULL.
  */
 NCZCHUNK_API const char *nczchunk_version(void);
 
@@ -753,7 +753,7 @@ int nczchunk_plan_totals(const nczchunk_plan *plan,
  * stride apart) and the place they take in memory (iopos, iocount: a box without gaps). covered (NULL: not wanted)
  * receives 1 if every element of the chunk that lies inside the dimensions is selected, else 0.
  *
- * Errors: NCZCHUNK_EINVAL (plan is NULL; projections is NULL and the rank is not 0; another projection_size),
+ * Errors: NCZCHUNK_EINVAL (plan is NULL; projections is NULL and the rank is not 0; a smaller projection_size),
  * NCZCHUNK_EINVALCOORDS (i is beyond the last chunk), NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
@@ -1458,7 +1458,7 @@ int nczchunk_copy_strided(size_t rank,
  * capacity is at least needed. Each takes projection_size bytes, which is sizeof(nczchunk_projection). With
  * projections NULL, or capacity 0, only needed is set.
  *
- * Errors: NCZCHUNK_EINVAL (needed is NULL; chunklen 0; another projection_size), NCZCHUNK_EDIMSIZE (dimlen above
+ * Errors: NCZCHUNK_EINVAL (needed is NULL; chunklen 0; a smaller projection_size), NCZCHUNK_EDIMSIZE (dimlen above
  * PTRDIFF_MAX + 1), NCZCHUNK_ESTRIDE, NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for nczchunk_read_vars.
  * NCZCHUNK_EINVAL too if capacity is above 0 but below needed: then needed is set, and nothing is written.
  */
@@ -1478,8 +1478,8 @@ int nczchunk_projections(size_t dimlen,
  * The p-th of these projections, counted from 0, in constant time. projection has projection_size bytes:
  * sizeof(nczchunk_projection).
  *
- * Errors: NCZCHUNK_EINVAL (projection is NULL; another projection_size; chunklen 0), NCZCHUNK_EINVALCOORDS also for p
- * beyond the last; otherwise as for nczchunk_projections.
+ * Errors: NCZCHUNK_EINVAL (projection is NULL; a smaller projection_size; chunklen 0), NCZCHUNK_EINVALCOORDS also for
+ * p beyond the last; otherwise as for nczchunk_projections.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_projection_at(size_t dimlen,

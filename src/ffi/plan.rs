@@ -175,7 +175,7 @@ pub unsafe extern "C" fn nczchunk_plan_totals(
 /// stride apart) and the place they take in memory (iopos, iocount: a box without gaps). covered (NULL: not wanted)
 /// receives 1 if every element of the chunk that lies inside the dimensions is selected, else 0.
 ///
-/// Errors: NCZCHUNK_EINVAL (plan is NULL; projections is NULL and the rank is not 0; another projection_size),
+/// Errors: NCZCHUNK_EINVAL (plan is NULL; projections is NULL and the rank is not 0; a smaller projection_size),
 /// NCZCHUNK_EINVALCOORDS (i is beyond the last chunk), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_plan_chunk(

@@ -22,7 +22,7 @@ use crate::projection::{Projection, Projections};
 /// capacity is at least needed. Each takes projection_size bytes, which is sizeof(nczchunk_projection). With
 /// projections NULL, or capacity 0, only needed is set.
 ///
-/// Errors: NCZCHUNK_EINVAL (needed is NULL; chunklen 0; another projection_size), NCZCHUNK_EDIMSIZE (dimlen above
+/// Errors: NCZCHUNK_EINVAL (needed is NULL; chunklen 0; a smaller projection_size), NCZCHUNK_EDIMSIZE (dimlen above
 /// PTRDIFF_MAX + 1), NCZCHUNK_ESTRIDE, NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for nczchunk_read_vars.
 /// NCZCHUNK_EINVAL too if capacity is above 0 but below needed: then needed is set, and nothing is written.
 #[unsafe(no_mangle)]
@@ -65,8 +65,8 @@ pub unsafe extern "C" fn nczchunk_projections(
 /// The p-th of these projections, counted from 0, in constant time. projection has projection_size bytes:
 /// sizeof(nczchunk_projection).
 ///
-/// Errors: NCZCHUNK_EINVAL (projection is NULL; another projection_size; chunklen 0), NCZCHUNK_EINVALCOORDS also for p
-/// beyond the last; otherwise as for nczchunk_projections.
+/// Errors: NCZCHUNK_EINVAL (projection is NULL; a smaller projection_size; chunklen 0), NCZCHUNK_EINVALCOORDS also for
+/// p beyond the last; otherwise as for nczchunk_projections.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_projection_at(
     dimlen: usize,
