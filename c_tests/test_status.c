@@ -13,12 +13,16 @@ static const struct {
     const char *words;
 } statuses[] = {
     {NCZCHUNK_NOERR, 0, "No error"},
+    {NCZCHUNK_EEXIST, -35, "NetCDF: File exists && NC_NOCLOBBER"},
     {NCZCHUNK_EINVAL, -36, "NetCDF: Invalid argument"},
     {NCZCHUNK_EPERM, -37, "NetCDF: Write to read only"},
     {NCZCHUNK_EINVALCOORDS, -40, "NetCDF: Index exceeds dimension bound"},
+    {NCZCHUNK_ENOTATT, -43, "NetCDF: Attribute not found"},
     {NCZCHUNK_EMAXDIMS, -41, "NetCDF: NC_MAX_DIMS exceeded"},
     {NCZCHUNK_EBADTYPE, -45, "NetCDF: Not a valid data type or _FillValue type mismatch"},
     {NCZCHUNK_EBADDIM, -46, "NetCDF: Invalid dimension ID or name"},
+    {NCZCHUNK_ENOTVAR, -49, "NetCDF: Variable not found"},
+    {NCZCHUNK_ENOTNC, -51, "NetCDF: Unknown file format"},
     {NCZCHUNK_ECHAR, -56, "NetCDF: Attempt to convert between text & numbers"},
     {NCZCHUNK_EEDGE, -57, "NetCDF: Start+count exceeds dimension bound"},
     {NCZCHUNK_ESTRIDE, -58, "NetCDF: Illegal stride"},
@@ -27,8 +31,11 @@ static const struct {
     {NCZCHUNK_EVARSIZE, -62, "NetCDF: One or more variable sizes violate format constraints"},
     {NCZCHUNK_EDIMSIZE, -63, "NetCDF: Invalid dimension size"},
     {NCZCHUNK_EIO, -68, "NetCDF: I/O failure"},
+    {NCZCHUNK_ENOTFOUND, -90, "NetCDF: file not found"},
     {NCZCHUNK_EINTERNAL, -92, "NetCDF: internal library error; Please contact Unidata support"},
     {NCZCHUNK_EBADCHUNK, -127, "NetCDF: Bad chunk sizes."},
+    {NCZCHUNK_ENOTBUILT, -128,
+     "NetCDF: Attempt to use feature that was not turned on when netCDF was built."},
     {NCZCHUNK_ECANTEXTEND, -130,
      "NetCDF: Attempt to extend dataset during NC_INDEPENDENT I/O operation. "
      "Use nc_var_par_access to set mode NC_COLLECTIVE before extending variable."},
@@ -63,7 +70,7 @@ static void positive_numbers_are_errno(void)
 
 static void other_numbers_are_unknown(void)
 {
-    const int numbers[] = {-1, -35, -142, -100000, INT_MIN};
+    const int numbers[] = {-1, -34, -142, -100000, INT_MIN};
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         CHECK_STR(nczchunk_strerror(numbers[i]), "Unknown Error");

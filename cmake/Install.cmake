@@ -1,11 +1,12 @@
-# What is installed: the header, both libraries, a pkg-config file, a CMake package, the licence. The tree can be moved.
+# What is installed: the headers, both libraries, a pkg-config file, a CMake package, the licence. The tree can be
+# moved.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/nczchunk)
 set(generated_dir ${PROJECT_BINARY_DIR}/package)
 
-install(FILES include/nczchunk.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/nczchunk.h include/nczchunk_array.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # libnczchunk.so.X.Y.Z is the file, libnczchunk.so.X (before 1.0 libnczchunk.so.0.Y) what programs load, libnczchunk.so

@@ -1,24 +1,21 @@
 /*
- * Sea surface temperatures out of a chunked array on disk: maps of January and July, a year at one place, and how many
- * chunks had to be read for each. Every value is checked against a raw copy of the array.
+ * Sea surface temperatures out of a Zarr array on disk: maps of January and July, a year at one place, and which chunks
+ * had to be read for each. Every value is checked against a raw copy of the array.
  *
  *     demo_sst [DATA_DIR]        "data" if not given: the directory of coads_sst.zarr and coads_sst.f32
  *
- * sst_store.c has the callback that reads chunks from files, sst_map.c draws, sst_raw.c checks.
+ * sst_map.c draws, sst_raw.c checks.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "nczchunk.h"
+#include "nczchunk_array.h"
 #include "sst_map.h"
 #include "sst_raw.h"
-#include "sst_store.h"
 
 typedef struct {
-    nczchunk_var *var;         /* what is stored */
-    nczchunk_store *store;     /* where it comes from */
+    nczchunk_array *array;
     nczchunk_context *context; /* what went wrong, in words */
-    sst_files files;           /* what the store's callback works with */
     float *raw;                /* what everything must be equal to */
     float *data;               /* what was read last; room for the whole array */
     int colour;
@@ -37,11 +34,11 @@ int main(int argc, char **argv)
     demo d = {0};
     d.colour = sst_map_colour();
 
-    const int ok = open_demo(&d, argc > 1 ? argv[1] : "data") /* a variable, a store */
-                   && show_maps(&d)                           /* a strided read that fits the terminal */
-                   && show_a_year(&d)                         /* one point, right across the chunks */
-                   && show_absence(&d)                        /* a stride that steps over chunks, and finds none */
-                   && read_everything(&d);                    /* all 194400 values */
+    const int ok = open_demo(&d, argc > 1 ? argv[1] : "data")
+                   && show_maps(&d)        /* a strided read that fits the terminal */
+                   && show_a_year(&d)      /* one point, right across the chunks */
+                   && show_absence(&d)     /* a stride that steps over chunks */
+                   && read_everything(&d); /* all 194400 values */
     if (ok) printf("checked %zu values in 4 reads against the raw array: all equal\n", d.checked);
 
     close_demo(&d);
@@ -56,22 +53,38 @@ static int failed(const demo *d, const char *what, int status)
     return 0;
 }
 
-/* Which chunks were read, north at the top as in the maps: the name of the file if so, else what became of it. */
-static void print_chunks(const sst_record *record)
+/*
+ * Prints the chunks that a plan touches, north at the top as in the maps: those of the first months on the left. A
+ * chunk has the name of its file; a dot stands for one that is left alone.
+ */
+static int print_chunks(const demo *d, const nczchunk_plan *plan, size_t num_chunks)
 {
-    for (size_t j = SST_GRID_LATITUDES; j-- > 0;) {
-        printf(j == SST_GRID_LATITUDES - 1 ? "   chunks  " : "           ");
-        for (size_t i = 0; i < SST_GRID_MONTHS; i++) {
-            for (size_t k = 0; k < SST_GRID_LONGITUDES; k++) {
-                switch (record->fate[i][j][k]) {
-                case SST_FETCHED: printf("%zu.%zu.%zu  ", i, j, k); break;
-                case SST_ABSENT: printf("absent "); break;
-                case SST_NOT_ASKED_FOR: printf("  .    "); break;
-                }
+    const nczchunk_var *var = nczchunk_array_var(d->array);
+    size_t grid[SST_RANK];
+    char touched[8][8][8] = {{{0}}};
+
+    for (size_t i = 0; i < SST_RANK; i++) {
+        const size_t length = nczchunk_var_dimlen(var, i), chunklen = nczchunk_var_chunklen(var, i);
+        grid[i] = (length + chunklen - 1) / chunklen;
+        if (grid[i] > 8) return 1; /* too many to be shown */
+    }
+    for (size_t i = 0; i < num_chunks; i++) {
+        nczchunk_projection p[SST_RANK];
+        const int status = nczchunk_plan_chunk(plan, i, p, sizeof p[0], NULL, d->context);
+        if (status != NCZCHUNK_NOERR) return failed(d, "cannot tell a chunk", status);
+        touched[p[0].chunk_index][p[1].chunk_index][p[2].chunk_index] = 1;
+    }
+    for (size_t j = grid[1]; j-- > 0;) {
+        printf(j == grid[1] - 1 ? "   chunks  " : "           ");
+        for (size_t i = 0; i < grid[0]; i++) {
+            for (size_t k = 0; k < grid[2]; k++) {
+                if (touched[i][j][k]) printf("%zu.%zu.%zu  ", i, j, k);
+                else printf("  .    ");
             }
-            printf(i < SST_GRID_MONTHS - 1 ? " " : "\n");
+            printf(i < grid[0] - 1 ? " " : "\n");
         }
     }
+    return 1;
 }
 
 /* Reads a hyperslab into d->data, says what that took, and checks every value. Returns 1 if all went well. */
@@ -85,26 +98,20 @@ static int read_slab(demo *d, const char *title, const size_t start[SST_RANK], c
     /* A plan tells what the read will do before any file is opened. */
     nczchunk_plan *plan = NULL;
     nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
-    int status = nczchunk_plan_new(d->var, start, count, stride, NCZCHUNK_READ, &plan, d->context);
+    int status =
+        nczchunk_plan_new(nczchunk_array_var(d->array), start, count, stride, NCZCHUNK_READ, &plan, d->context);
     if (status != NCZCHUNK_NOERR) return failed(d, "cannot plan", status);
     status = nczchunk_plan_totals(plan, &totals, d->context);
-    nczchunk_plan_free(plan);
-    if (status != NCZCHUNK_NOERR) return failed(d, "cannot tell the plan", status);
-    printf("   plan    touches %zu of %zu chunks to deliver %zu values\n", totals.chunks, totals.grid_chunks,
-           totals.elements);
-
-    sst_record *record = &d->files.record;
-    *record = (sst_record){0};
-    status = nczchunk_read_vars(d->var, d->store, start, count, stride, d->data, d->context);
-    if (status != NCZCHUNK_NOERR) return failed(d, "cannot read", status);
-
-    printf("   read    %zu chunks fetched, %zu absent; %zu bytes from files for %zu bytes delivered\n", record->fetched,
-           record->absent, record->bytes, totals.selected_bytes);
-    print_chunks(record);
-    if (record->fetched + record->absent != totals.chunks) {
-        fprintf(stderr, "demo_sst: the plan was for %zu chunks\n", totals.chunks);
-        return 0;
+    if (status == NCZCHUNK_NOERR) {
+        printf("   plan    touches %zu of %zu chunks to deliver %zu values\n", totals.chunks, totals.grid_chunks,
+               totals.elements);
     }
+    const int ok = status == NCZCHUNK_NOERR ? print_chunks(d, plan, totals.chunks) : failed(d, "cannot plan", status);
+    nczchunk_plan_free(plan);
+    if (!ok) return 0;
+
+    status = nczchunk_array_read(d->array, start, count, stride, d->data, d->context);
+    if (status != NCZCHUNK_NOERR) return failed(d, "cannot read", status);
 
     const size_t differences = sst_raw_differences(d->raw, start, count, stride, d->data);
     if (differences > 0) {
@@ -157,8 +164,8 @@ static int show_a_year(demo *d)
 }
 
 /*
- * January and November are 10 months apart and a chunk has 5, so the stride steps over the chunk between theirs: it is
- * there, but is not asked for. Theirs are asked for, but there is no file for either: nothing was observed.
+ * January and November are 10 months apart and a chunk has 5, so the stride steps over the chunk between theirs. There
+ * is no file for either of theirs: nothing was observed.
  */
 static int show_absence(demo *d)
 {
@@ -181,11 +188,14 @@ static int read_everything(demo *d)
 
 static int open_demo(demo *d, const char *data_dir)
 {
-    d->files.data_dir = data_dir;
+    char path[1024];
+    const int length = snprintf(path, sizeof path, "%s/coads_sst.zarr", data_dir);
+    if (length < 0 || (size_t)length >= sizeof path) return failed(d, "the path is too long", NCZCHUNK_EINVAL);
+
     int status = nczchunk_context_new(&d->context);
-    if (status == NCZCHUNK_NOERR) status = sst_var_new(&d->var, d->context);
-    if (status == NCZCHUNK_NOERR) status = sst_store_new(&d->files, &d->store, d->context);
-    if (status != NCZCHUNK_NOERR) return failed(d, "cannot begin", status);
+    if (status == NCZCHUNK_NOERR) status = nczchunk_array_open(path, NULL, NCZCHUNK_READ, &d->array, d->context);
+    if (status != NCZCHUNK_NOERR) return failed(d, "cannot open the array", status);
+    if (nczchunk_var_rank(nczchunk_array_var(d->array)) != SST_RANK) return failed(d, path, NCZCHUNK_EBADDIM);
 
     d->raw = sst_raw_load(data_dir);
     if (!d->raw) return 0;
@@ -199,7 +209,6 @@ static void close_demo(demo *d)
 {
     free(d->data);
     free(d->raw);
-    nczchunk_store_free(d->store);
-    nczchunk_var_free(d->var);
+    nczchunk_array_close(d->array);
     nczchunk_context_free(d->context);
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sst_store.h"
+#include "sst.h"
 
 /* The scale: steps of 4 degrees from the first character to the last, or of 2 from the first colour to the last. */
 #define COLDEST (-4.0f)

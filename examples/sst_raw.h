@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "sst_store.h"
+#include "sst.h"
 
 /* Loads data_dir/coads_sst.f32. Returns SST_SIZE floats, to be freed, or NULL after saying why not on stderr. */
 float *sst_raw_load(const char *data_dir);

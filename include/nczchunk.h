@@ -106,12 +106,16 @@ NCZCHUNK_API int nczchunk_version_number(void);
  */
 
 #define NCZCHUNK_NOERR        0      /**< Success. */
+#define NCZCHUNK_EEXIST       (-35)  /**< An array is to be created where something is already. */
 #define NCZCHUNK_EINVAL       (-36)  /**< An impossible argument: a NULL handle, no bytes, too little room. */
 #define NCZCHUNK_EPERM        (-37)  /**< Writing to what may only be read. */
 #define NCZCHUNK_EINVALCOORDS (-40)  /**< A start beyond its dimension, or an index beyond its list. */
+#define NCZCHUNK_ENOTATT      (-43)  /**< An attribute that the array does not have. */
 #define NCZCHUNK_EMAXDIMS     (-41)  /**< A rank above 1024. */
-#define NCZCHUNK_EBADTYPE     (-45)  /**< Elements that have no byte order. */
+#define NCZCHUNK_EBADTYPE     (-45)  /**< Elements that have no byte order, or cannot be read. */
 #define NCZCHUNK_EBADDIM      (-46)  /**< A dimension the variable does not have. */
+#define NCZCHUNK_ENOTVAR      (-49)  /**< What is there is no array. */
+#define NCZCHUNK_ENOTNC       (-51)  /**< None of the formats that can be opened. */
 #define NCZCHUNK_ECHAR        (-56)  /**< Text where numbers are meant. */
 #define NCZCHUNK_EEDGE        (-57)  /**< The last selected element lies beyond its dimension. */
 #define NCZCHUNK_ESTRIDE      (-58)  /**< A stride below 1. */
@@ -120,12 +124,14 @@ NCZCHUNK_API int nczchunk_version_number(void);
 #define NCZCHUNK_EVARSIZE     (-62)  /**< A variable larger than its format allows. */
 #define NCZCHUNK_EDIMSIZE     (-63)  /**< A dimension length out of range. */
 #define NCZCHUNK_EIO          (-68)  /**< Reading or writing failed; a chunk that does not decode. */
+#define NCZCHUNK_ENOTFOUND    (-90)  /**< There is no such file, directory or array. */
 #define NCZCHUNK_EINTERNAL    (-92)  /**< A fault in this library. */
 #define NCZCHUNK_EBADCHUNK    (-127) /**< A chunk, stored or decoded, whose length is not that of a chunk. */
+#define NCZCHUNK_ENOTBUILT    (-128) /**< Something that the library does not have, or was built without. */
 #define NCZCHUNK_ECANTEXTEND  (-130) /**< A dimension that cannot grow here. */
 #define NCZCHUNK_EFILTER      (-132) /**< A chunk that a codec cannot encode. */
-#define NCZCHUNK_ENOFILTER    (-136) /**< A codec that is not there. */
-#define NCZCHUNK_ENCZARR      (-137) /**< NCZarr's own catch-all. */
+#define NCZCHUNK_ENOFILTER    (-136) /**< A codec that is not there, or cannot be used like this. */
+#define NCZCHUNK_ENCZARR      (-137) /**< Metadata that break the rules of their format. */
 #define NCZCHUNK_EEMPTY       (-139) /**< From a callback: the chunk is absent. */
 #define NCZCHUNK_EOBJECT      (-140) /**< From a callback: an object is there that should not be. */
 #define NCZCHUNK_ENOOBJECT    (-141) /**< From a callback: the chunk is absent. */
@@ -142,6 +148,12 @@ NCZCHUNK_API const char *nczchunk_strerror(int status);
  * What the functions below make and use. Each is opaque: it is made by a function, asked by functions, and freed by
  * the _free function of its kind.
  */
+
+/**
+ * A cache of decoded chunks. Any number of threads may use one at the same time. A child process that was forked finds
+ * nothing in it and keeps nothing there.
+ */
+typedef struct nczchunk_cache nczchunk_cache;
 
 /**
  * A codec, to be given to a store.
@@ -1362,12 +1374,18 @@ typedef struct nczchunk_codec_callbacks {
  * taken it over.
  *
  * Errors: NCZCHUNK_EINVAL (codec is NULL; a struct_size of 0, or of a newer structure whose additions are in use),
- * NCZCHUNK_ENOMEM.
+ * NCZCHUNK_ENOFILTER (the library was built without zstd), NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_codec_zstd(const nczchunk_zstd_options *options,
                         nczchunk_codec **codec,
                         nczchunk_context *context);
+
+/**
+ * 1 if the library was built with the codec of this name, such as "blosc", "bytes", "crc32c", "fletcher32", "gzip",
+ * "lz4", "sharding_indexed", "shuffle", "transpose", "zlib" or "zstd"; 0 for any other name and for NULL.
+ */
+NCZCHUNK_API int nczchunk_has_codec(const char *name);
 
 /**
  * A codec of your own. name is for messages, and is copied up to 63 bytes; so are the callbacks. Free it with
@@ -1407,6 +1425,94 @@ int nczchunk_store_add_codec(nczchunk_store *store,
 /** Initialises a nczchunk_codec_callbacks that uses nothing yet. */
 #define NCZCHUNK_CODEC_CALLBACKS_INIT \
     {sizeof(nczchunk_codec_callbacks), NULL, NULL, NULL, NULL, NULL, 0}
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * CACHES OF DECODED CHUNKS
+ *
+ * A store with codecs decodes a chunk again for every call that needs it, unless it has a cache. A cache keeps decoded
+ * chunks up to a number of bytes, for one store or for several:
+ *
+ *     nczchunk_cache_new(64 << 20, &cache, NULL);
+ *     nczchunk_store_set_cache(store, cache, NULL);
+ *     nczchunk_cache_free(cache);                            the store goes on using it
+ *
+ * It is used where it saves decoding, or requests that take long: not for chunks on loan, nor for chunks that are
+ * stored as they are and can be asked for in ranges, unless the store has start and wait; nor to keep chunks of which
+ * a call takes all. Chunks are dropped in the order of their last use, but no call pushes out what it has fetched
+ * itself. While one thread fetches a chunk, others that need it wait; so a callback must not read the same chunk of
+ * the same store. Writes go through to the store at once.
+ */
+
+/**
+ * What has become of a cache's requests, and what is in it. Set struct_size before it is filled in.
+ */
+typedef struct nczchunk_cache_statistics {
+    /**
+     * sizeof(nczchunk_cache_statistics).
+     */
+    size_t struct_size;
+    /**
+     * How often a chunk was found.
+     */
+    uint64_t hits;
+    /**
+     * How often a chunk had to be fetched and decoded, in part or as a whole.
+     */
+    uint64_t misses;
+    /**
+     * How many chunks were dropped to make room.
+     */
+    uint64_t evictions;
+    /**
+     * How many chunks there are.
+     */
+    size_t chunks;
+    /**
+     * How many bytes they take.
+     */
+    size_t bytes;
+    /**
+     * How many bytes they may take.
+     */
+    size_t limit;
+} nczchunk_cache_statistics;
+
+/**
+ * A new cache that keeps up to limit bytes of decoded chunks. Free it with nczchunk_cache_free.
+ *
+ * Errors: NCZCHUNK_EINVAL (cache is NULL), NCZCHUNK_ENOMEM.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_cache_new(size_t limit, nczchunk_cache **cache, nczchunk_context *context);
+
+/**
+ * Frees a cache. Stores that use it go on doing so. NULL is allowed.
+ */
+NCZCHUNK_API void nczchunk_cache_free(nczchunk_cache *cache);
+
+/**
+ * Has a store's decoded chunks kept in a cache; NULL for cache has them kept no longer. What the store had in another
+ * cache is dropped.
+ *
+ * Errors: NCZCHUNK_EINVAL (store is NULL).
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_store_set_cache(nczchunk_store *store,
+                             const nczchunk_cache *cache,
+                             nczchunk_context *context);
+
+/**
+ * What has become of a cache's requests, and what is in it.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set).
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_cache_get_statistics(const nczchunk_cache *cache,
+                                  nczchunk_cache_statistics *statistics,
+                                  nczchunk_context *context);
+
+/** Initialises a nczchunk_cache_statistics that uses nothing yet. */
+#define NCZCHUNK_CACHE_STATISTICS_INIT \
+    {sizeof(nczchunk_cache_statistics), 0, 0, 0, 0, 0, 0}
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * THE STRIDED COPY BY ITSELF

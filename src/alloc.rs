@@ -45,6 +45,39 @@ pub(crate) fn try_box<T>(value: T) -> Result<Box<T>> {
     Ok(Slot::new()?.fill(value))
 }
 
+/// A copy of a list, unless the allocation fails.
+#[cfg(feature = "arrays")]
+pub(crate) fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(values.len()).map_err(|_| Failed)?;
+    copy.extend_from_slice(values);
+    Ok(copy)
+}
+
+/// A copy of a text, unless the allocation fails.
+#[cfg(feature = "arrays")]
+pub(crate) fn text(text: &str) -> Result<String> {
+    let mut copy = String::new();
+    copy.try_reserve_exact(text.len()).map_err(|_| Failed)?;
+    copy.push_str(text);
+    Ok(copy)
+}
+
+/// Adds a value to a list, unless the allocation fails.
+pub(crate) fn push<T>(list: &mut Vec<T>, value: T) -> Result<()> {
+    list.try_reserve(1).map_err(|_| Failed)?;
+    list.push(value);
+    Ok(())
+}
+
+/// Adds a text to another, unless the allocation fails.
+#[cfg(feature = "arrays")]
+pub(crate) fn push_text(to: &mut String, text: &str) -> Result<()> {
+    to.try_reserve(text.len()).map_err(|_| Failed)?;
+    to.push_str(text);
+    Ok(())
+}
+
 /// Every scratch buffer begins at a multiple of this many bytes: a cache line.
 pub(crate) const ALIGNMENT: usize = 64;
 
@@ -141,6 +174,18 @@ unsafe impl OnePointer for Scratch {
 
     unsafe fn from_pointer(pointer: NonNull<u8>) -> Self {
         Scratch(Some(pointer.cast()))
+    }
+}
+
+// SAFETY: the pointer to what is in the box is all there is of a box.
+unsafe impl<T: Send> OnePointer for Box<T> {
+    fn into_pointer(self) -> Option<NonNull<u8>> {
+        NonNull::new(Box::into_raw(self).cast())
+    }
+
+    unsafe fn from_pointer(pointer: NonNull<u8>) -> Self {
+        // SAFETY: the pointer came from a box of a `T`, which it stands for.
+        unsafe { Box::from_raw(pointer.cast::<T>().as_ptr()) }
     }
 }
 

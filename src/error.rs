@@ -105,6 +105,33 @@ pub enum ErrorKind {
     #[error("{codec} could not encode the chunk: {reason}")]
     #[allow(missing_docs)]
     Encode { codec: &'static str, reason: &'static str },
+    /// There is nothing under that name.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// A group, or something else that is no array.
+    #[error("this is not an array")]
+    NotAnArray,
+    /// Nothing that the library can open.
+    #[error("this is none of the formats that are known")]
+    UnknownFormat,
+    /// Metadata that break the rules of their format.
+    #[error("malformed metadata: {0}")]
+    Metadata(&'static str),
+    /// Metadata that ask for something which the library does not have.
+    #[error("not supported: {0}")]
+    Unsupported(&'static str),
+    /// A codec that the library does not have, or cannot use like this.
+    #[error("the codec cannot be used: {0}")]
+    Codec(&'static str),
+    /// Elements that the library does not have.
+    #[error("elements of this type cannot be read")]
+    ElementType,
+    /// An attribute that is not there.
+    #[error("there is no such attribute")]
+    NoAttribute,
+    /// Something that must not be there yet.
+    #[error("there is such an object already")]
+    Exists,
     /// What a callback of the caller's returned, passed on as it is.
     #[error("the callback failed with status {0}: {words}", words = words(*.0))]
     Callback(c_int),
@@ -137,6 +164,15 @@ impl ErrorKind {
             | ErrorKind::NoData => status::EBADCHUNK,
             ErrorKind::Corrupt { .. } => status::EIO,
             ErrorKind::Encode { .. } => status::EFILTER,
+            ErrorKind::NotFound(_) => status::ENOTFOUND,
+            ErrorKind::NotAnArray => status::ENOTVAR,
+            ErrorKind::UnknownFormat => status::ENOTNC,
+            ErrorKind::Metadata(_) => status::ENCZARR,
+            ErrorKind::Unsupported(_) => status::ENOTBUILT,
+            ErrorKind::Codec(_) => status::ENOFILTER,
+            ErrorKind::ElementType => status::EBADTYPE,
+            ErrorKind::NoAttribute => status::ENOTATT,
+            ErrorKind::Exists => status::EEXIST,
             ErrorKind::Callback(code) | ErrorKind::Stopped(code) => code,
             ErrorKind::Internal => status::EINTERNAL,
         }
@@ -178,7 +214,40 @@ struct Details {
     kind: ErrorKind,
     dimension: Option<u16>,
     chunk: Option<SmallVec<[isize; 8]>>,
+    about: About,
     source: Option<Source>,
+}
+
+impl Details {
+    fn of(kind: ErrorKind) -> Self {
+        Details { kind, dimension: None, chunk: None, about: About::NOTHING, source: None }
+    }
+}
+
+/// What an error is about, such as an object's name: as much of it as there is room for.
+#[derive(Debug, Clone)]
+struct About {
+    bytes: [u8; 160],
+    len: usize,
+}
+
+impl About {
+    const NOTHING: About = About { bytes: [0; 160], len: 0 };
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
+    }
+}
+
+impl fmt::Write for About {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = self.bytes.len() - self.len;
+        let end = (0..=room.min(text.len())).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+        self.bytes[self.len..][..end].copy_from_slice(&text.as_bytes()[..end]);
+        self.len += end;
+        // What has no room is left out; nothing may follow it.
+        if end < text.len() { Err(fmt::Error) } else { Ok(()) }
+    }
 }
 
 /// What caused an error.
@@ -211,6 +280,22 @@ impl Error {
         self.0.as_ref()?.chunk.as_deref()
     }
 
+    /// What it is about, such as the name of an object and a place in it; empty if it says nothing more.
+    pub fn about(&self) -> &str {
+        self.0.as_ref().map_or("", |details| details.about.as_str())
+    }
+
+    /// The same error, about this: said before what it was about so far. Of a long text the end is left out.
+    #[cold]
+    #[must_use]
+    pub fn in_object(self, what: impl fmt::Display) -> Self {
+        self.with(|details| {
+            let before = std::mem::replace(&mut details.about, About::NOTHING);
+            let separator = if before.len > 0 { ": " } else { "" };
+            let _ = fmt::Write::write_fmt(&mut details.about, format_args!("{what}{separator}{}", before.as_str()));
+        })
+    }
+
     /// The same error, in this dimension.
     #[must_use]
     pub fn in_dimension(self, dimension: usize) -> Self {
@@ -233,7 +318,7 @@ impl Error {
     /// The same error with other details, if there is memory for any.
     fn with(mut self, change: impl FnOnce(&mut Details)) -> Self {
         let kind = self.kind();
-        let details = self.0.take().or_else(|| Held::new(Details { kind, dimension: None, chunk: None, source: None }));
+        let details = self.0.take().or_else(|| Held::new(Details::of(kind)));
         Error(details.map(|mut details| {
             change(&mut details);
             details
@@ -357,6 +442,9 @@ impl std::error::Error for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.about().is_empty() {
+            write!(f, "{}: ", self.about())?;
+        }
         if let Some(chunk) = self.chunk() {
             // The indices of a very high rank would hide what comes after them.
             const SHOWN: usize = 16;
@@ -399,6 +487,15 @@ mod tests {
         let error = Error::from(std::io::Error::from_raw_os_error(5)).in_chunk(&[0]);
         assert_eq!(error.status(), 5);
         assert!(error.source().unwrap().downcast_ref::<std::io::Error>().is_some());
+    }
+
+    #[test]
+    fn an_error_tells_what_it_is_about_as_far_as_there_is_room() {
+        let error = Error::from(ErrorKind::Metadata("a number is due")).in_object("$.shape[1]").in_object(".zarray");
+        assert_eq!(error.to_string(), ".zarray: $.shape[1]: malformed metadata: a number is due");
+        let long = "\u{e4}".repeat(100);
+        let error = Error::from(ErrorKind::NotAnArray).in_object("x").in_object(&long);
+        assert_eq!((error.about(), error.status()), (&long[..160], -49));
     }
 
     #[test]

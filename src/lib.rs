@@ -16,7 +16,10 @@
 //!     them in; codecs decode   then one loop per element size, byte swap included
 //! ```
 //!
-//! Nothing calls upward. The C interface (`include/nczchunk.h`) is a thin layer over this crate.
+//! Above this engine, with the feature `arrays`, is what opens arrays: [`Array`] is a variable and a store that follow
+//! from metadata (`zarr`), whose chunks are objects in a place ([`object`]): a directory, a zip file, memory.
+//!
+//! Nothing calls upward. The C interface (`include/*.h`) is a thin layer over this crate.
 //!
 //! # Example
 //!
@@ -40,7 +43,10 @@
 //! ```
 
 mod alloc;
+#[cfg(feature = "arrays")]
+mod array;
 mod buffer;
+mod cache;
 mod cancel;
 pub mod chunkshape;
 pub mod classic;
@@ -53,21 +59,49 @@ mod error;
 pub mod ffi;
 mod grid;
 mod hyperslab;
+#[cfg(feature = "arrays")]
+mod json;
 pub mod key;
 mod layout;
+mod lock;
+#[cfg(feature = "arrays")]
+pub mod object;
 mod odometer;
 mod plan;
 mod pool;
 mod projection;
 mod quiet;
+mod shared;
 pub mod status;
 mod store;
 mod transfer;
 mod typed;
 mod variable;
+#[cfg(feature = "arrays")]
+mod zarr;
 
+#[cfg(feature = "arrays")]
+pub use array::{Array, ArrayFormat, Attribute, AttributeValues, Description, Node, list, place_at};
 pub use buffer::Buffer;
-pub use codec::{Codec, Zstd};
+pub use cache::{Cache, CacheStatistics};
+pub use codec::Codec;
+#[cfg(feature = "crc32c")]
+pub use codec::Crc32c;
+#[cfg(feature = "fletcher32")]
+pub use codec::Fletcher32;
+#[cfg(feature = "gzip")]
+pub use codec::Gzip;
+#[cfg(feature = "lz4")]
+pub use codec::Lz4;
+#[cfg(feature = "shuffle")]
+pub use codec::Shuffle;
+#[cfg(feature = "zlib")]
+pub use codec::Zlib;
+#[cfg(feature = "zstd")]
+pub use codec::Zstd;
+pub use codec::has as has_codec;
+#[cfg(feature = "blosc")]
+pub use codec::{Blosc, BloscShuffle};
 pub use copier::{Copier, CopyFunction};
 pub use dims::MAX_RANK;
 pub use error::{Error, ErrorKind, Result};
@@ -80,3 +114,5 @@ pub use store::{Borrowed, Fill, Filled, Lend, Lent, Request, Store};
 pub use transfer::{Options, Prepared, Progress, ProgressFunction};
 pub use typed::{Element, read, read_into, write};
 pub use variable::{Endian, Variable};
+#[cfg(feature = "arrays")]
+pub use zarr::{AttributeValue, ElementType, TimeUnit};

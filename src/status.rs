@@ -33,18 +33,26 @@ macro_rules! statuses {
 statuses! {
     NOERR = 0, c"No error",
         "Success.";
+    EEXIST = -35, c"NetCDF: File exists && NC_NOCLOBBER",
+        "An array is to be created where something is already.";
     EINVAL = -36, c"NetCDF: Invalid argument",
         "An impossible argument: a NULL handle, no bytes, too little room.";
     EPERM = -37, c"NetCDF: Write to read only",
         "Writing to what may only be read.";
     EINVALCOORDS = -40, c"NetCDF: Index exceeds dimension bound",
         "A start beyond its dimension, or an index beyond its list.";
+    ENOTATT = -43, c"NetCDF: Attribute not found",
+        "An attribute that the array does not have.";
     EMAXDIMS = -41, c"NetCDF: NC_MAX_DIMS exceeded",
         "A rank above 1024.";
     EBADTYPE = -45, c"NetCDF: Not a valid data type or _FillValue type mismatch",
-        "Elements that have no byte order.";
+        "Elements that have no byte order, or cannot be read.";
     EBADDIM = -46, c"NetCDF: Invalid dimension ID or name",
         "A dimension the variable does not have.";
+    ENOTVAR = -49, c"NetCDF: Variable not found",
+        "What is there is no array.";
+    ENOTNC = -51, c"NetCDF: Unknown file format",
+        "None of the formats that can be opened.";
     ECHAR = -56, c"NetCDF: Attempt to convert between text & numbers",
         "Text where numbers are meant.";
     EEDGE = -57, c"NetCDF: Start+count exceeds dimension bound",
@@ -61,19 +69,23 @@ statuses! {
         "A dimension length out of range.";
     EIO = -68, c"NetCDF: I/O failure",
         "Reading or writing failed; a chunk that does not decode.";
+    ENOTFOUND = -90, c"NetCDF: file not found",
+        "There is no such file, directory or array.";
     EINTERNAL = -92, c"NetCDF: internal library error; Please contact Unidata support",
         "A fault in this library.";
     EBADCHUNK = -127, c"NetCDF: Bad chunk sizes.",
         "A chunk, stored or decoded, whose length is not that of a chunk.";
+    ENOTBUILT = -128, c"NetCDF: Attempt to use feature that was not turned on when netCDF was built.",
+        "Something that the library does not have, or was built without.";
     ECANTEXTEND = -130, c"NetCDF: Attempt to extend dataset during NC_INDEPENDENT I/O operation. \
           Use nc_var_par_access to set mode NC_COLLECTIVE before extending variable.",
         "A dimension that cannot grow here.";
     EFILTER = -132, c"NetCDF: Filter error: bad id or parameters or duplicate filter",
         "A chunk that a codec cannot encode.";
     ENOFILTER = -136, c"NetCDF: Filter error: undefined filter encountered",
-        "A codec that is not there.";
+        "A codec that is not there, or cannot be used like this.";
     ENCZARR = -137, c"NetCDF: NCZarr error",
-        "NCZarr's own catch-all.";
+        "Metadata that break the rules of their format.";
     EEMPTY = -139, c"NetCDF: Attempt to read empty NCZarr map key",
         "From a callback: the chunk is absent.";
     EOBJECT = -140, c"NetCDF: Some object exists when it should not",

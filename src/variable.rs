@@ -214,6 +214,12 @@ impl Variable {
         Ok(())
     }
 
+    /// How many chunks a chunk of the write grid has along a dimension; `None` if there is no other grid for writing.
+    pub(crate) fn write_ratio(&self, d: usize) -> Option<usize> {
+        let grid = self.write_grid.as_deref()?;
+        Some(grid.dimensions().get(d)?.chunklen() / self.grid.dimensions()[d].chunklen())
+    }
+
     /// The grid by which the variable is read or written.
     #[inline]
     pub fn grid(&self, access: Access) -> &Grid {

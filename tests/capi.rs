@@ -6,6 +6,9 @@
 
 #[path = "capi/flight.rs"]
 mod flight;
+#[cfg(feature = "arrays")]
+#[path = "capi/place_flight.rs"]
+mod place_flight;
 #[path = "capi/plans.rs"]
 mod plans;
 #[path = "capi/writing.rs"]

@@ -1,6 +1,6 @@
-//! The header is generated from the code: `include/nczchunk.h` must be what is generated now.
+//! The headers are generated from the code: those in `include` must be what is generated now.
 //!
-//! `NCZCHUNK_UPDATE_HEADER=1 cargo test --test header` writes it anew.
+//! `NCZCHUNK_UPDATE_HEADER=1 cargo test --test header` writes them anew.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -9,30 +9,65 @@ use cbindgen::bindgen::ir::{Function, IntKind, PrimitiveType, Type};
 use cbindgen::{Builder, Config, DocumentationStyle, Language, SortKey, Style};
 use nczchunk::status::TABLE;
 
-/// The sections of the header in their order: the file that declares one and, where it uses a record that is defined
-/// elsewhere, the file with the record.
-const SECTIONS: &[&[&str]] = &[
-    &["ffi/version"],
-    &["ffi/status"],
-    &["ffi/objects"],
-    &["ffi/var"],
-    &["ffi/read"],
-    &["ffi/write"],
-    &["ffi/context", "ffi/progress"],
-    &["ffi/plan", "projection"],
-    &["ffi/layout"],
-    &["ffi/store", "store/flight"],
-    &["ffi/codec"],
-    &["ffi/copy"],
-    &["ffi/projection"],
-    &["ffi/odometer"],
-    &["ffi/key"],
-    &["ffi/chunkshape"],
-    &["ffi/classic"],
+/// A header: its file, the text that its sections are put into, and the sections in their order. Of each section, the
+/// file that declares it and, where it uses a record that is defined elsewhere, the file with the record.
+struct Header {
+    path: &'static str,
+    template: &'static str,
+    sections: &'static [&'static [&'static str]],
+}
+
+const HEADERS: [Header; 2] = [
+    Header {
+        path: "include/nczchunk.h",
+        template: include_str!("header.h.in"),
+        sections: &[
+            &["ffi/version"],
+            &["ffi/status"],
+            &["ffi/objects"],
+            &["ffi/var"],
+            &["ffi/read"],
+            &["ffi/write"],
+            &["ffi/context", "ffi/progress"],
+            &["ffi/plan", "projection"],
+            &["ffi/layout"],
+            &["ffi/store", "store/flight"],
+            &["ffi/codec"],
+            &["ffi/cache"],
+            &["ffi/copy"],
+            &["ffi/projection"],
+            &["ffi/odometer"],
+            &["ffi/key"],
+            &["ffi/chunkshape"],
+            &["ffi/classic"],
+        ],
+    },
+    Header {
+        path: "include/nczchunk_array.h",
+        template: include_str!("array_header.h.in"),
+        sections: &[
+            &["ffi/array_objects"],
+            &["ffi/types"],
+            &["ffi/array"],
+            &["ffi/attribute"],
+            &["ffi/create"],
+            &["ffi/list"],
+            &["ffi/place", "object/flight"],
+        ],
+    },
 ];
 
 /// The opaque types that are declared before the functions which use them.
-const OBJECTS: &[&str] = &["nczchunk_context", "nczchunk_var", "nczchunk_store", "nczchunk_codec", "nczchunk_plan"];
+const OBJECTS: &[&str] = &[
+    "nczchunk_context",
+    "nczchunk_var",
+    "nczchunk_store",
+    "nczchunk_codec",
+    "nczchunk_cache",
+    "nczchunk_plan",
+    "nczchunk_array",
+    "nczchunk_place",
+];
 
 /// The structures that callers fill in, or have filled in: they set struct_size, and what they do not use to 0.
 const FILLED_BY_CALLERS: &[&str] = &[
@@ -41,45 +76,52 @@ const FILLED_BY_CALLERS: &[&str] = &[
     "nczchunk_filling_callbacks",
     "nczchunk_zstd_options",
     "nczchunk_codec_callbacks",
+    "nczchunk_cache_statistics",
+    "nczchunk_attribute",
+    "nczchunk_place_callbacks",
+    "nczchunk_description",
 ];
 
 #[test]
-fn the_header_is_up_to_date() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let path = root.join("include/nczchunk.h");
-    let fresh = header(&root.join("src"));
-    if std::env::var_os("NCZCHUNK_UPDATE_HEADER").is_some() {
-        std::fs::write(&path, &fresh).unwrap();
+fn the_headers_are_up_to_date() {
+    for header in &HEADERS {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(header.path);
+        let fresh = header.text();
+        if std::env::var_os("NCZCHUNK_UPDATE_HEADER").is_some() {
+            std::fs::write(&path, &fresh).unwrap();
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        if let Some((line, (old, new))) =
+            committed.lines().zip(fresh.lines()).enumerate().find(|(_, (old, new))| old != new)
+        {
+            panic!("{} is out of date at line {}:\n  there: {old}\n  fresh: {new}", header.path, line + 1);
+        }
+        assert_eq!(committed.len(), fresh.len(), "{} is out of date at its end", header.path);
     }
-    let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    if let Some((line, (old, new))) =
-        committed.lines().zip(fresh.lines()).enumerate().find(|(_, (old, new))| old != new)
-    {
-        panic!("include/nczchunk.h is out of date at line {}:\n  there: {old}\n  fresh: {new}", line + 1);
-    }
-    assert_eq!(committed.len(), fresh.len(), "include/nczchunk.h is out of date at its end");
 }
 
-fn header(src: &Path) -> String {
-    let mut sections = String::new();
-    for files in SECTIONS {
-        let text = std::fs::read_to_string(src.join(files[0]).with_extension("rs")).unwrap();
-        let prose = text.lines().map_while(|line| line.strip_prefix("//!")).collect::<Vec<_>>();
-        sections += &comment(&prose);
-        match files[0] {
-            "ffi/status" => sections += &statuses(),
-            "ffi/version" => sections += &version_macros(),
-            "ffi/plan" => sections += &all_chunks(),
-            _ => {}
+impl Header {
+    fn text(&self) -> String {
+        let src = &Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut sections = String::new();
+        for files in self.sections {
+            let text = std::fs::read_to_string(src.join(files[0]).with_extension("rs")).unwrap();
+            let prose = text.lines().map_while(|line| line.strip_prefix("//!")).collect::<Vec<_>>();
+            sections += &comment(&prose);
+            match files[0] {
+                "ffi/status" => sections += &statuses(),
+                "ffi/version" => sections += &version_macros(),
+                "ffi/plan" => sections += &all_chunks(),
+                _ => {}
+            }
+            sections += "\n";
+            let declarations = declarations(src, files);
+            sections += declarations.trim();
+            sections += "\n\n";
+            sections += &initialisers(&declarations);
         }
-        sections += "\n";
-        let declarations = declarations(src, files);
-        sections += declarations.trim();
-        sections += "\n\n";
-        sections += &initialisers(&declarations);
+        self.template.replace("@SECTIONS@", sections.trim_end())
     }
-    let template = include_str!("header.h.in");
-    template.replace("@SECTIONS@", sections.trim_end())
 }
 
 /// A section's opening: its title, then its prose; code is indented instead of fenced.
@@ -163,7 +205,11 @@ fn declarations(src: &Path, files: &[&str]) -> String {
     config.function.must_use = Some("NCZCHUNK_MUST_USE".into());
     // Types that no function of the section uses are left out unless they are asked for by name.
     config.export.include.extend(OBJECTS.iter().map(|name| name.to_string()));
-    for (rust, c) in [("Projection", "nczchunk_projection"), ("RawRequest", "nczchunk_request")] {
+    for (rust, c) in [
+        ("Projection", "nczchunk_projection"),
+        ("RawRequest", "nczchunk_request"),
+        ("ObjectRequest", "nczchunk_object_request"),
+    ] {
         config.export.rename.insert(rust.into(), c.into());
     }
     let builder = files.iter().fold(Builder::new().with_config(config), |builder, file| {

@@ -98,6 +98,13 @@ def table(workloads, peers, threads):
     return lines
 
 
+def variants(workloads, subject, head):
+    """How long the workloads take in another way of nczchunk's, relative to its usual one."""
+    found = [w for w in workloads if w.relative(subject)]
+    lines = [row(["", "", "nczchunk", head]), "|---|---|---:|---:|"]
+    return lines + [row([w.name, w.title, time(w.own["seconds"]), short(w.relative(subject))]) for w in found]
+
+
 def peer_cell(workload, peer):
     return "skipped" if "skipped" in workload.subjects.get(peer, {}) else short(workload.relative(peer))
 
@@ -193,6 +200,21 @@ def document(workloads, results, threads):
         "## Writes",
         "",
         *table(writes, peers, False),
+        "",
+        "## Plans that are kept",
+        "",
+        *prose(
+            "Here nczchunk executes a plan that was made before. The last column is how many times as long the same "
+            "call takes that has to find everything anew."
+        ),
+        "",
+        *variants(workloads, "nczchunk-once", "one call"),
+        "",
+        "## Small reads that may use eight threads",
+        "",
+        "The last column is how many times as long they take as with one.",
+        "",
+        *variants(workloads, "nczchunk-8", "8 threads"),
         "",
         "## Notes",
         "",

@@ -16,6 +16,18 @@ pub(crate) struct Chain<'c> {
     codecs: Vec<Box<dyn Codec + 'c>>,
 }
 
+/// What a codec decodes to: how many bytes at most, and which of them are needed.
+struct Stage {
+    size: usize,
+    needed: Range<usize>,
+}
+
+impl Stage {
+    fn is_all(&self) -> bool {
+        self.needed == (0..self.size)
+    }
+}
+
 /// Memory for what lies between two codecs: what one gives and what the next takes.
 pub(crate) type Between<'s> = [&'s mut Scratch; 2];
 
@@ -47,16 +59,19 @@ impl<'c> Chain<'c> {
         self.codecs.iter().fold(chunk_bytes, |size, codec| codec.encoded_bound(size))
     }
 
-    /// The sizes of what each codec decodes to at most: that of the first is the chunk's.
-    fn decoded_sizes(&self, chunk_bytes: usize) -> Result<SmallVec<[usize; 8]>> {
-        let mut sizes = SmallVec::new();
-        sizes.try_reserve(self.codecs.len()).map_err(|_| ErrorKind::OutOfMemory)?;
-        let mut size = chunk_bytes;
+    /// What each codec decodes to: that of the first is the chunk.
+    fn stages(&self, chunk_bytes: usize, needed: &Range<usize>) -> Result<SmallVec<[Stage; 4]>> {
+        let mut stages = SmallVec::new();
+        stages.try_reserve(self.codecs.len()).map_err(|_| ErrorKind::OutOfMemory)?;
+        let mut stage = Stage { size: chunk_bytes, needed: needed.clone() };
         for codec in &self.codecs {
-            sizes.push(size);
-            size = codec.encoded_bound(size);
+            let (size, is_all) = (codec.encoded_bound(stage.size), stage.is_all());
+            let mut needed = if is_all { 0..size } else { codec.needed_encoded(stage.needed.clone(), stage.size) };
+            needed.end = needed.end.min(size);
+            needed.start = needed.start.min(needed.end);
+            stages.push(std::mem::replace(&mut stage, Stage { size, needed }));
         }
-        Ok(sizes)
+        Ok(stages)
     }
 
     /// Decodes a stored chunk into an empty buffer of a chunk's size. The bytes `needed` are there afterwards, with all
@@ -70,16 +85,17 @@ impl<'c> Chain<'c> {
     ) -> Result<()> {
         let [mut spare, mut last] = between;
         let chunk_bytes = chunk.capacity();
-        let sizes = self.decoded_sizes(chunk_bytes)?;
+        let stages = self.stages(chunk_bytes, &needed)?;
         let Some((first, others)) = self.codecs.split_first() else { return Err(ErrorKind::Internal.into()) };
         // How many bytes of `last` the codec before has filled; `None` as long as there was none.
         let mut given = None;
-        for (codec, &size) in others.iter().zip(&sizes[1..]).rev() {
+        let mut has_gaps = false;
+        for (codec, stage) in others.iter().zip(&stages[1..]).rev() {
             // SAFETY: the codec before has filled so many bytes of it.
             let input = given.map_or(stored, |len| unsafe { last.filled(len) });
-            let mut decoded = Buffer::new(spare.room(size)?);
-            // Nothing may be left out between codecs: what the next one needs of it is not known.
-            codec.decode(input, 0..size, &mut decoded)?;
+            let mut decoded = Buffer::new(spare.room(stage.size)?);
+            codec.decode(input, stage.needed.clone(), &mut decoded)?;
+            has_gaps |= decoded.has_gaps();
             given = Some(decoded.filled().len());
             std::mem::swap(&mut spare, &mut last);
         }
@@ -88,6 +104,7 @@ impl<'c> Chain<'c> {
         let is_all = needed.end >= chunk_bytes;
         let least = needed.end;
         first.decode(input, needed, chunk)?;
+        chunk.set_gaps(has_gaps);
         let found = chunk.filled().len();
         if found < least || (is_all && found != chunk_bytes) {
             return Err(ErrorKind::DecodedLength { found: Some(found), expected: chunk_bytes }.into());

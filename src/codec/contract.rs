@@ -13,8 +13,17 @@ pub trait Codec: Send + Sync {
     /// The most bytes that `decoded_size` bytes can take encoded in one go.
     fn encoded_bound(&self, decoded_size: usize) -> usize;
 
+    /// Which of the encoded bytes are needed to decode the bytes `needed` of `decoded_size`: all of them, unless the
+    /// codec says otherwise. Of the range only the end counts; it may lie beyond what is encoded.
+    fn needed_encoded(&self, needed: Range<usize>, decoded_size: usize) -> Range<usize> {
+        let _ = (needed, decoded_size);
+        0..usize::MAX
+    }
+
     /// Decodes into an empty buffer that has room for just what is due. Of that, the bytes `needed` have to be there
-    /// afterwards, with all before them; what follows may be left out, and then nobody looks at it.
+    /// afterwards. What is before them has to be filled with anything, see [`Buffer::skip`]; what follows may be left
+    /// out, and then nobody looks at it. If `needed` is not all, of the encoded bytes those may be missing that
+    /// [`needed_encoded`](Self::needed_encoded) leaves out, and what is before the needed ones may be anything.
     ///
     /// # Errors `Corrupt` for data that do not decode, `DecodedLength` for more than there is room for, `OutOfMemory`,
     /// or an error of the codec's own. That less is decoded than is due need not be noticed.

@@ -3,10 +3,60 @@
 //! A codec that is asked to decode is told which bytes of its result are needed, so that it can stop after the last of
 //! them. It never decides how much memory is used: it decodes into a buffer of the size that is due.
 
+#[cfg(feature = "blosc")]
+mod blosc;
 mod chain;
+#[cfg(any(feature = "crc32c", feature = "fletcher32"))]
+mod checksum;
 mod contract;
+#[cfg(any(feature = "gzip", feature = "zlib"))]
+mod deflate;
+#[cfg(feature = "lz4")]
+mod lz4;
+#[cfg(any(feature = "blosc", feature = "lz4"))]
+mod matches;
+#[cfg(any(feature = "blosc", feature = "shuffle"))]
+mod planes;
+#[cfg(feature = "shuffle")]
+mod shuffle;
+#[cfg(test)]
+mod tests;
+#[cfg(feature = "zstd")]
 pub(crate) mod zstd;
 
+#[cfg(feature = "blosc")]
+pub use blosc::{Blosc, BloscShuffle};
 pub(crate) use chain::{Between, Chain};
+#[cfg(feature = "crc32c")]
+pub use checksum::Crc32c;
+#[cfg(feature = "fletcher32")]
+pub use checksum::Fletcher32;
 pub use contract::Codec;
+#[cfg(feature = "gzip")]
+pub use deflate::Gzip;
+#[cfg(feature = "zlib")]
+pub use deflate::Zlib;
+#[cfg(feature = "lz4")]
+pub use lz4::Lz4;
+#[cfg(feature = "shuffle")]
+pub use shuffle::Shuffle;
+#[cfg(feature = "zstd")]
 pub use zstd::Zstd;
+
+/// Whether the library was built with the codec of this name.
+pub fn has(name: &str) -> bool {
+    let codecs = [
+        ("blosc", cfg!(feature = "blosc")),
+        ("bytes", cfg!(feature = "arrays")),
+        ("crc32c", cfg!(feature = "crc32c")),
+        ("fletcher32", cfg!(feature = "fletcher32")),
+        ("gzip", cfg!(feature = "gzip")),
+        ("lz4", cfg!(feature = "lz4")),
+        ("sharding_indexed", cfg!(feature = "arrays")),
+        ("shuffle", cfg!(feature = "shuffle")),
+        ("transpose", cfg!(feature = "arrays")),
+        ("zlib", cfg!(feature = "zlib")),
+        ("zstd", cfg!(feature = "zstd")),
+    ];
+    codecs.contains(&(name, true))
+}

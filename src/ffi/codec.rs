@@ -19,9 +19,9 @@ use super::context::report;
 use super::growing::{Growing, assert_can_grow, read_growing};
 use super::objects::{nczchunk_codec, nczchunk_context, nczchunk_store};
 use super::pointers::{hand_over, handle_mut, take_back, text};
-use crate::alloc::{Slot, try_box};
+use crate::alloc::Slot;
 use crate::buffer::Buffer;
-use crate::codec::{Codec, Zstd};
+use crate::codec::{self, Codec};
 use crate::error::{ErrorKind, Result};
 use crate::status::NOERR;
 
@@ -44,7 +44,7 @@ unsafe impl Growing for nczchunk_zstd_options {}
 /// taken it over.
 ///
 /// Errors: NCZCHUNK_EINVAL (codec is NULL; a struct_size of 0, or of a newer structure whose additions are in use),
-/// NCZCHUNK_ENOMEM.
+/// NCZCHUNK_ENOFILTER (the library was built without zstd), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_codec_zstd(
     options: *const nczchunk_zstd_options,
@@ -52,17 +52,36 @@ pub unsafe extern "C" fn nczchunk_codec_zstd(
     context: *mut nczchunk_context,
 ) -> c_int {
     let make = || {
-        let mut zstd = Zstd::default();
+        let (mut level, mut checksum) = (0, true);
         if !options.is_null() {
             // SAFETY: options is a structure of the size that it says, as documented.
             let options = unsafe { read_growing(options) }?;
-            let level = options.level.clamp(i32::MIN as isize, i32::MAX as isize) as i32;
-            zstd = Zstd::new(level, options.no_checksum == 0);
+            level = options.level.clamp(i32::MIN as isize, i32::MAX as isize) as i32;
+            checksum = options.no_checksum == 0;
         }
-        Ok(nczchunk_codec(try_box(zstd)?))
+        Ok(nczchunk_codec(zstd(level, checksum)?))
     };
     // SAFETY: codec is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
     unsafe { report(context, || hand_over(codec, make)) }
+}
+
+#[cfg(feature = "zstd")]
+fn zstd(level: i32, checksum: bool) -> Result<Box<dyn Codec>> {
+    Ok(crate::alloc::try_box(crate::codec::Zstd::new(level, checksum))?)
+}
+
+#[cfg(not(feature = "zstd"))]
+fn zstd(_: i32, _: bool) -> Result<Box<dyn Codec>> {
+    Err(crate::error::Error::from(ErrorKind::Codec("the library was built without it")).in_object("zstd"))
+}
+
+/// 1 if the library was built with the codec of this name, such as "blosc", "bytes", "crc32c", "fletcher32", "gzip",
+/// "lz4", "sharding_indexed", "shuffle", "transpose", "zlib" or "zstd"; 0 for any other name and for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_has_codec(name: *const c_char) -> c_int {
+    // SAFETY: name is NULL or a text, by the header's general promise.
+    let name = unsafe { text(name, "") };
+    name.is_ok_and(|name| name.to_str().is_ok_and(codec::has)).into()
 }
 
 /// What a codec of yours is to encode or decode. The library sets all fields but nbytes; they are valid until the

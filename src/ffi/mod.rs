@@ -11,17 +11,30 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 #![allow(unsafe_code, non_camel_case_types, clippy::missing_safety_doc)]
 
+#[cfg(feature = "arrays")]
+pub mod array;
+#[cfg(feature = "arrays")]
+mod array_objects;
+#[cfg(feature = "arrays")]
+pub mod attribute;
+pub mod cache;
 pub mod chunkshape;
 pub mod classic;
 pub mod codec;
 pub mod context;
 pub mod copy;
+#[cfg(feature = "arrays")]
+pub mod create;
 mod growing;
 pub mod key;
 pub mod layout;
+#[cfg(feature = "arrays")]
+pub mod list;
 mod message;
 pub mod objects;
 pub mod odometer;
+#[cfg(feature = "arrays")]
+pub mod place;
 pub mod plan;
 mod pointers;
 pub mod progress;
@@ -29,6 +42,8 @@ pub mod projection;
 pub mod read;
 pub mod status;
 pub mod store;
+#[cfg(feature = "arrays")]
+pub mod types;
 pub mod var;
 pub mod version;
 pub mod write;

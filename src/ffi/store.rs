@@ -28,7 +28,7 @@ use super::context::report;
 use super::growing::{Growing, assert_can_grow, read_growing};
 use super::objects::{nczchunk_context, nczchunk_store};
 use super::pointers::{handle_mut, take_back};
-use crate::alloc::Slot;
+use crate::alloc::{Slot, try_box};
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
@@ -423,11 +423,12 @@ impl Filling {
     /// Fetches a chunk by start and wait.
     fn start_and_wait(&self, request: &mut RawRequest) -> Result<c_int> {
         let request: *mut RawRequest = request;
+        let mut flight = Flying(self);
         // SAFETY: the request stays valid until it is given back, below.
-        if !unsafe { self.start(request) }? {
+        if !unsafe { flight.start(request) }? {
             return Ok(ENOOBJECT);
         }
-        if !ptr::eq(self.wait()?, request) {
+        if !ptr::eq(flight.wait()?, request) {
             return Err(Error::from(NOT_IN_FLIGHT));
         }
         // SAFETY: it has been given back.
@@ -444,7 +445,7 @@ impl Fill for Filling {
             Some(fill) => unsafe { fill(self.callbacks.user, &raw mut raw) },
             None => self.start_and_wait(&mut raw)?,
         };
-        let filled = self.outcome(status, raw.nbytes)?;
+        let filled = outcome(status, raw.nbytes)?;
         if let Filled::Stored(stored) = filled {
             // SAFETY: the callback has written the chunk from the request's offset on, as documented, as far as there
             // is room.
@@ -477,46 +478,59 @@ impl Fill for Filling {
         result(unsafe { store(self.callbacks.user, &raw mut raw) })
     }
 
-    fn flight(&self) -> Option<&dyn Flight> {
-        self.callbacks.start.map(|_| self as &dyn Flight)
+    fn has_latency(&self) -> bool {
+        self.callbacks.start.is_some()
+    }
+
+    fn flight(&self) -> Result<Box<dyn Flight + '_>> {
+        Ok(try_box(Flying(self))?)
     }
 }
 
-impl Flight for Filling {
-    fn limit(&self) -> usize {
-        if self.callbacks.in_flight == 0 { DEFAULT_IN_FLIGHT } else { self.callbacks.in_flight.min(MAX_IN_FLIGHT) }
+/// The result of a request that ended with this status.
+fn outcome(status: c_int, nbytes: usize) -> Result<Filled> {
+    match status {
+        NOERR => Ok(Filled::Stored(nbytes)),
+        EEMPTY | ENOOBJECT => Ok(Filled::Absent),
+        status => Err(ErrorKind::Callback(status).into()),
+    }
+}
+
+/// The requests of one transfer.
+struct Flying<'f>(&'f Filling);
+
+impl Flight for Flying<'_> {
+    fn limit(&self, _size: usize) -> usize {
+        let in_flight = self.0.callbacks.in_flight;
+        if in_flight == 0 { DEFAULT_IN_FLIGHT } else { in_flight.min(MAX_IN_FLIGHT) }
     }
 
-    unsafe fn start(&self, request: *mut RawRequest) -> Result<bool> {
-        let start = self.callbacks.start.ok_or(ErrorKind::Internal)?;
+    unsafe fn start(&mut self, request: *mut RawRequest) -> Result<bool> {
+        let start = self.0.callbacks.start.ok_or(ErrorKind::Internal)?;
         // SAFETY: the request stays valid until it is given back, by the caller's promise.
-        match unsafe { start(self.callbacks.user, request) } {
+        match unsafe { start(self.0.callbacks.user, request) } {
             EEMPTY | ENOOBJECT => Ok(false),
             status => result(status).map(|()| true),
         }
     }
 
-    fn wait(&self) -> Result<*mut RawRequest> {
-        let wait = self.callbacks.wait.ok_or(ErrorKind::Internal)?;
+    fn wait(&mut self) -> Result<*mut RawRequest> {
+        let wait = self.0.callbacks.wait.ok_or(ErrorKind::Internal)?;
         let mut done = ptr::null_mut();
         // SAFETY: the callback gets what is documented: its own pointer, and a place for the request.
-        result(unsafe { wait(self.callbacks.user, &raw mut done) })?;
+        result(unsafe { wait(self.0.callbacks.user, &raw mut done) })?;
         Ok(done)
     }
 
-    unsafe fn cancel(&self, request: *mut RawRequest) {
-        if let Some(cancel) = self.callbacks.cancel {
+    unsafe fn cancel(&mut self, request: *mut RawRequest) {
+        if let Some(cancel) = self.0.callbacks.cancel {
             // SAFETY: the request is in flight, by the caller's promise.
-            unsafe { cancel(self.callbacks.user, request) };
+            unsafe { cancel(self.0.callbacks.user, request) };
         }
     }
 
-    fn outcome(&self, status: c_int, nbytes: usize) -> Result<Filled> {
-        match status {
-            NOERR => Ok(Filled::Stored(nbytes)),
-            EEMPTY | ENOOBJECT => Ok(Filled::Absent),
-            status => Err(ErrorKind::Callback(status).into()),
-        }
+    fn outcome(&mut self, status: c_int, nbytes: usize) -> Result<Filled> {
+        outcome(status, nbytes)
     }
 }
 

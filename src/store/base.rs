@@ -1,12 +1,13 @@
 //! The store itself: a reader, its codecs, and the memory that is kept between calls.
 
 use super::fill::Fill;
-use super::flight::Flight;
 use super::lend::Lend;
 use super::memory::Memory;
 use crate::alloc::Slot;
+use crate::cache::{Cache, Part};
 use crate::codec::{Chain, Codec};
 use crate::error::Result;
+use crate::grid::Access;
 
 /// Either kind of reader.
 pub(crate) enum Reader<'r> {
@@ -19,8 +20,11 @@ pub(crate) enum Reader<'r> {
 /// Several threads may use a store at the same time if its reader and codecs [may](Self::is_concurrent).
 pub struct Store<'r> {
     pub(super) reader: Reader<'r>,
-    pub(super) codecs: Chain<'r>,
+    codecs: Chain<'r>,
+    /// The codecs of a write grid's chunks, if they are others.
+    write_codecs: Chain<'r>,
     pub(super) verify: bool,
+    cache: Option<Part>,
     pub(super) memory: Memory,
 }
 
@@ -43,7 +47,14 @@ impl<'r> Store<'r> {
     }
 
     pub(crate) fn of(reader: Reader<'r>) -> Self {
-        Store { reader, codecs: Chain::default(), verify: false, memory: Memory::new() }
+        Store {
+            reader,
+            codecs: Chain::default(),
+            write_codecs: Chain::default(),
+            verify: false,
+            cache: None,
+            memory: Memory::new(),
+        }
     }
 
     /// Adds a codec at the end of the chain, which is in the order of encoding: it encodes what the codecs before it
@@ -52,10 +63,43 @@ impl<'r> Store<'r> {
     /// # Errors
     /// `OutOfMemory`; then the store is as it was.
     pub fn add_codec(&mut self, codec: impl Codec + 'r) -> Result<()> {
-        let slot = Slot::new()?;
+        self.add_boxed_codec(Slot::new()?.fill(codec))
+    }
+
+    /// [`add_codec`](Self::add_codec) for a codec that is in a box already.
+    pub(crate) fn add_boxed_codec(&mut self, codec: Box<dyn Codec + 'r>) -> Result<()> {
         self.codecs.reserve()?;
-        self.codecs.push(slot.fill(codec));
+        self.codecs.push(codec);
         Ok(())
+    }
+
+    /// Adds a codec for the chunks of a variable's [write grid](crate::Variable::set_write_grid), such as shards, which
+    /// are encoded in another way than the chunks that they consist of.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; then the store is as it was.
+    pub fn add_write_codec(&mut self, codec: impl Codec + 'r) -> Result<()> {
+        let slot = Slot::new()?;
+        self.write_codecs.reserve()?;
+        self.write_codecs.push(slot.fill(codec));
+        Ok(())
+    }
+
+    /// Has decoded chunks kept in a cache, or in none. The cache is used where it saves decoding, or requests to a
+    /// place with latency: not for other chunks that are stored as they are and can be asked for in ranges, nor for
+    /// those of which a request takes all, nor for chunks on loan.
+    pub fn set_cache(&mut self, cache: Option<&Cache>) {
+        self.cache = cache.map(Cache::part);
+    }
+
+    /// The store's part of the cache.
+    pub(crate) fn cache(&self) -> Option<&Part> {
+        self.cache.as_ref()
+    }
+
+    /// The codecs of the chunks by which a variable is read or written.
+    pub(super) fn codecs(&self, access: Access) -> &Chain<'r> {
+        if access == Access::Write && !self.write_codecs.is_empty() { &self.write_codecs } else { &self.codecs }
     }
 
     /// Makes room for one more codec.
@@ -81,7 +125,7 @@ impl<'r> Store<'r> {
             Reader::Lending(lender) => lender.is_concurrent(),
             Reader::Filling(filler) => filler.is_concurrent(),
         };
-        reader && self.codecs.is_concurrent()
+        reader && self.codecs.is_concurrent() && self.write_codecs.is_concurrent()
     }
 
     /// Whether chunks can be written.
@@ -89,7 +133,7 @@ impl<'r> Store<'r> {
         match &self.reader {
             // What is lent is changed in place, so there is nothing that could be encoded.
             Reader::Lending(lender) => lender.is_writable() && self.codecs.is_empty(),
-            Reader::Filling(filler) => filler.is_writable() && self.codecs.can_encode(),
+            Reader::Filling(filler) => filler.is_writable() && self.codecs(Access::Write).can_encode(),
         }
     }
 
@@ -112,9 +156,9 @@ impl<'r> Store<'r> {
     }
 
     /// The reader, if it is asked first and gives the answer later.
-    pub(crate) fn flight(&self) -> Option<&dyn Flight> {
+    pub(crate) fn with_latency(&self) -> Option<&dyn Fill> {
         match &self.reader {
-            Reader::Filling(filler) => filler.flight(),
+            Reader::Filling(filler) => filler.has_latency().then_some(&**filler),
             Reader::Lending(_) => None,
         }
     }

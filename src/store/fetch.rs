@@ -12,6 +12,7 @@ use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 use crate::codec::Between;
 use crate::error::{Error, ErrorKind, Result};
+use crate::grid::Access;
 
 impl Store<'_> {
     /// Memory for one thread. Nothing is allocated before it is used.
@@ -28,11 +29,14 @@ impl Store<'_> {
         chunk: &mut Buffer<'_>,
         encoded: &mut Encoded<'_>,
     ) -> Result<bool> {
+        let codecs = self.codecs(request.access());
         match &self.reader {
             Reader::Lending(lender) => {
                 let mut is_there = true;
                 lender.lend(request, &mut |lent| match lent {
-                    Lent::Chunk(stored) => self.decode(stored, needed.clone(), chunk, encoded.between()),
+                    Lent::Chunk(stored) => {
+                        self.decode(request.access(), stored, needed.clone(), chunk, encoded.between())
+                    }
                     Lent::Absent | Lent::FillValues(_) => {
                         is_there = false;
                         Ok(())
@@ -40,7 +44,7 @@ impl Store<'_> {
                 })?;
                 Ok(is_there)
             }
-            Reader::Filling(filler) if self.codecs.is_empty() => match filler.fill(request, chunk)? {
+            Reader::Filling(filler) if codecs.is_empty() => match filler.fill(request, chunk)? {
                 Filled::Absent => Ok(false),
                 Filled::Stored(stored) => {
                     check_filled(stored, chunk, true, filler.accepts_longer())?;
@@ -48,11 +52,12 @@ impl Store<'_> {
                 }
             },
             Reader::Filling(filler) => {
-                let room = self.stored_bound(chunk.capacity());
+                let room = codecs.encoded_bound(chunk.capacity());
                 let Some(len) = fetch_stored(&**filler, request, room, &mut encoded.stored)? else { return Ok(false) };
                 let Encoded { stored, between: [one, other] } = encoded;
                 // SAFETY: `fetch_stored` has filled so many bytes.
-                self.decode(unsafe { stored.filled(len) }, needed, chunk, [one, other]).map(|()| true)
+                let stored = unsafe { stored.filled(len) };
+                self.decode(request.access(), stored, needed, chunk, [one, other]).map(|()| true)
             }
         }
     }
@@ -60,22 +65,24 @@ impl Store<'_> {
     /// Decodes a stored chunk: see [`fetch`](Self::fetch).
     pub(crate) fn decode(
         &self,
+        access: Access,
         stored: &[u8],
         needed: Range<usize>,
         chunk: &mut Buffer<'_>,
         between: Between<'_>,
     ) -> Result<()> {
         let needed = if self.verify { 0..chunk.capacity() } else { needed };
-        self.codecs.decode(stored, needed, chunk, between)
+        self.codecs(access).decode(stored, needed, chunk, between)
     }
 
     /// Encodes a chunk and stores it.
     pub(crate) fn put(&self, request: &Request<'_>, chunk: &[u8], encoded: &mut Encoded<'_>) -> Result<()> {
         let Reader::Filling(filler) = &self.reader else { return Err(ErrorKind::ReadOnly.into()) };
-        if self.codecs.is_empty() {
+        let codecs = self.codecs(request.access());
+        if codecs.is_empty() {
             return filler.store(request, chunk);
         }
-        filler.store(request, self.codecs.encode(chunk, encoded.between())?)
+        filler.store(request, codecs.encode(chunk, encoded.between())?)
     }
 }
 

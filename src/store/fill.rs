@@ -45,10 +45,16 @@ pub trait Fill: Send + Sync {
         Err(ErrorKind::ReadOnly.into())
     }
 
-    /// The reader as one that is asked first and gives the answer later, if it is one.
+    /// Whether the reader is asked first and gives the answer later: see `flight`.
     #[doc(hidden)]
-    fn flight(&self) -> Option<&dyn Flight> {
-        None
+    fn has_latency(&self) -> bool {
+        false
+    }
+
+    /// Begins a transfer of many requests in flight, if the reader has latency.
+    #[doc(hidden)]
+    fn flight(&self) -> Result<Box<dyn Flight + '_>> {
+        Err(ErrorKind::Internal.into())
     }
 }
 
@@ -64,7 +70,16 @@ where
 /// Checks what came into a buffer for a chunk or a part of it. `is_whole` says that the buffer has the size of what is
 /// stored, which then must not be longer; nothing is known of what lies beyond a part.
 pub(crate) fn check_filled(stored: usize, buffer: &Buffer<'_>, is_whole: bool, accepts_longer: bool) -> Result<()> {
-    let (filled, expected) = (buffer.filled().len(), buffer.capacity());
+    check_len(stored, (buffer.filled().len(), buffer.capacity()), is_whole, accepts_longer)
+}
+
+/// [`check_filled`] by how many bytes there are and how many were due.
+pub(crate) fn check_len(
+    stored: usize,
+    (filled, expected): (usize, usize),
+    is_whole: bool,
+    accepts_longer: bool,
+) -> Result<()> {
     if filled == expected && (stored == expected || (stored > expected && (!is_whole || accepts_longer))) {
         return Ok(());
     }

@@ -44,27 +44,40 @@ pub struct RawRequest {
 /// What is wrong with a reader that gives back what it was not asked for.
 pub(crate) const NOT_IN_FLIGHT: ErrorKind = ErrorKind::Argument("wait gave back a request that is not in flight");
 
-/// A reader that is asked first and gives the answer later.
-pub trait Flight: Send + Sync {
-    /// How many requests may be in flight at the same time; at least 1.
-    fn limit(&self) -> usize;
+/// The requests of one transfer, to a reader that is asked first and gives the answer later. They are those of one
+/// thread.
+pub trait Flight {
+    /// How many requests may be in flight at the same time, each for up to `size` bytes; at least 1.
+    fn limit(&self, size: usize) -> usize;
+
+    /// Whether the reader has memory of its own for what arrives: then requests have no buffers.
+    fn has_memory(&self) -> bool {
+        false
+    }
 
     /// Starts a request; `false` if the chunk is known to be absent: then the request has not begun.
     ///
     /// # Safety
     /// The request and what it points to stay where they are, and nobody else uses them, until `wait` gives the request
-    /// back.
-    unsafe fn start(&self, request: *mut RawRequest) -> Result<bool>;
+    /// back or the flight is dropped.
+    unsafe fn start(&mut self, request: *mut RawRequest) -> Result<bool>;
 
-    /// Waits until a request has ended, and gives it back. There is at least one in flight.
-    fn wait(&self) -> Result<*mut RawRequest>;
+    /// Waits until a request has ended, and gives it back. There is at least one in flight. After an error there is
+    /// none any more.
+    fn wait(&mut self) -> Result<*mut RawRequest>;
+
+    /// How the request that `wait` gave back last has ended, as the result of [`Fill::fill`](crate::Fill::fill). The
+    /// request says this status and number of bytes.
+    fn outcome(&mut self, status: c_int, nbytes: usize) -> Result<Filled>;
+
+    /// What the request that `wait` gave back last has brought, if the reader has memory of its own.
+    fn bytes(&self) -> &[u8] {
+        &[]
+    }
 
     /// Says that a request, which is in flight, is not needed any more. It is still given back by `wait`.
     ///
     /// # Safety
     /// The request is in flight.
-    unsafe fn cancel(&self, request: *mut RawRequest);
-
-    /// The status that a request ended with, as the result of [`Fill::fill`](crate::Fill::fill).
-    fn outcome(&self, status: c_int, nbytes: usize) -> Result<Filled>;
+    unsafe fn cancel(&mut self, request: *mut RawRequest);
 }

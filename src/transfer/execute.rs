@@ -95,11 +95,11 @@ impl<'a> Transfer<'a> {
             }
             _ => {}
         }
-        if let Some(flight) = self.store.flight() {
+        if let Some(reader) = self.store.with_latency() {
             return flight::read(
                 (self.plan, self.store, self.chunks.clone()),
                 self.options.progress,
-                flight,
+                reader,
                 out,
                 done,
             );
@@ -154,7 +154,8 @@ impl<'a> Transfer<'a> {
         let is_lending = self.store.lender().is_some();
         let stream = piece::streams(self.plan.variable(), access, is_lending, bytes);
         let job = Job { plan: self.plan, prepared: self.prepared, stream, tracker: self.tracker() };
-        let max_workers = self.max_workers();
+        let is_small = || is_lending && helpers(self.lending_work()) == 0;
+        let max_workers = if self.options.threads <= 1 || is_small() { 1 } else { self.max_workers() };
         if max_workers == 1 {
             job.do_in_order(self.chunks.clone(), self.options.progress, done, begin())?;
         } else {
@@ -193,6 +194,17 @@ impl<'a> Transfer<'a> {
         );
     }
 
+    /// How long one thread takes at least for chunks that are lent.
+    fn lending_work(&self) -> Duration {
+        /// What a transfer takes by chunk, in nanoseconds.
+        const CHUNK: u64 = 30;
+        const BYTES_PER_NANOSECOND: u64 = 8;
+        let bytes = (self.plan.elements_before(self.chunks.end) - self.plan.elements_before(self.chunks.start))
+            .saturating_mul(self.plan.variable().element_size());
+        let chunks = (self.chunks.len() as u64).saturating_mul(CHUNK);
+        Duration::from_nanos(chunks.saturating_add(bytes as u64 / BYTES_PER_NANOSECOND))
+    }
+
     /// How long one thread will take for what is left to do. For a store that lends, that follows from the bytes; any
     /// other may take any time for a chunk, which is found out by doing some.
     fn estimate<W>(&self, job: &Job<'_>, queue: &Queue, is_lending: bool, begin: &(impl Fn() -> W + Sync)) -> Duration
@@ -200,13 +212,7 @@ impl<'a> Transfer<'a> {
         W: FnMut(&Piece<'_>) -> Result<()>,
     {
         if is_lending {
-            /// What a transfer takes at least, by chunk and by byte.
-            const CHUNK: u64 = 30;
-            const BYTES_PER_NANOSECOND: u64 = 8;
-            let bytes = (self.plan.elements_before(self.chunks.end) - self.plan.elements_before(self.chunks.start))
-                .saturating_mul(self.plan.variable().element_size());
-            let chunks = (self.chunks.len() as u64).saturating_mul(CHUNK);
-            return Duration::from_nanos(chunks.saturating_add(bytes as u64 / BYTES_PER_NANOSECOND));
+            return self.lending_work();
         }
         let (all, begun) = (queue.num_waiting(), Instant::now());
         let mut block = 1;

@@ -1,81 +1,79 @@
 //! Reading with many requests in flight, by the calling thread alone.
 //!
 //! The thread starts requests up to the store's limit, waits until any of them has ended, decodes and moves that chunk
-//! while the others are under way, and starts the next. When one fails, those after it in the plan's order are
-//! cancelled and those before it are completed, so the first in order that fails is always found. No request outlives
-//! the call.
+//! while the others are under way, and starts the next. A chunk that the store's cache has is not asked for, and what
+//! is decoded is kept there as in any other read. Of a chunk that is stored as it is, several ranges may be on their
+//! way. When one fails, those after it in the plan's order are cancelled and those before it are completed, so the
+//! first in order that fails is always found. No request outlives the call.
 #![allow(unsafe_code)]
 
 use std::ops::Range;
-use std::ptr::{self, NonNull};
+use std::ptr;
 
+use super::divided::{Begun, DividedChunks};
 use super::piece;
 use super::progress::{ProgressFunction, Tracker};
+use super::ranges::Ranges;
 use super::read::Reading;
+use super::slot::Slot;
 use super::walk::Walk;
-use crate::alloc::{Scratch, try_box};
-use crate::buffer::Buffer;
 use crate::copy::Destination;
-use crate::dims::{self, Dims};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::plan::Plan;
-use crate::pool::Lease;
-use crate::store::{Filled, Flight, NOT_IN_FLIGHT, RawRequest, Store, Workspace, check_filled};
+use crate::store::{Fill, Filled, Flight, NOT_IN_FLIGHT, Store, check_len};
 
-/// What the store is told of a request.
-struct Told {
-    request: RawRequest,
-    indices: Dims<isize>,
-}
-
-/// A place for one request in flight.
-struct Slot<'s> {
-    /// It is reached by this pointer only: while the request is in flight the store uses it too, so that no reference
-    /// to it may be made, nor to what contains it.
-    told: NonNull<Told>,
-    memory: Lease<'s, Scratch>,
-    /// The number of the chunk in the plan.
-    chunk: usize,
-    /// Where the bytes that were asked for begin in the stored chunk, and whether they are all of it.
-    begin: usize,
-    is_whole: bool,
-    is_in_flight: bool,
-    is_cancelled: bool,
-    /// Whether the chunk was longer than expected and is asked for once more.
-    is_second: bool,
-}
+/// For a chunk that is read in ranges there is use for more requests than there are chunks.
+const MOST_RANGES: usize = 1024;
 
 /// Reads some chunks of a plan from a store that answers later.
 pub(super) fn read(
     (plan, store, chunks): (&Plan<'_>, &Store<'_>, Range<usize>),
     progress: Option<ProgressFunction<'_>>,
-    flight: &dyn Flight,
+    reader: &dyn Fill,
     out: Destination<'_>,
     done: &mut usize,
 ) -> Result<()> {
-    let mut slots: Vec<Slot<'_>> = Vec::new();
-    let num_slots = flight.limit().clamp(1, chunks.len().max(1));
-    slots.try_reserve_exact(num_slots).map_err(|_| ErrorKind::OutOfMemory)?;
-    for _ in 0..num_slots {
-        slots.push(Slot::new(plan, store)?);
-    }
+    let flight = reader.flight()?;
+    let useful = if store.ranged().is_some() { chunks.len().max(MOST_RANGES) } else { chunks.len() };
+    let most = flight.limit(store.stored_bound(plan.grid().chunk_bytes())).clamp(1, useful.max(1));
     let stream = piece::streams(plan.variable(), Access::Read, false, plan.selected_bytes());
     let tracker = Tracker::of_plan(progress.is_some(), plan, &chunks);
     let mut state = State {
         plan,
         store,
         flight,
-        slots,
+        most,
+        slots: Vec::new(),
+        addresses: Vec::new(),
+        free: Vec::new(),
         walk: Walk::new(plan, stream),
         reading: Reading::new(plan.variable(), store),
         next: chunks.start,
         end: chunks.end,
+        divided: DividedChunks::default(),
         num_in_flight: 0,
         failure: None,
     };
     loop {
-        while state.num_in_flight < state.slots.len() && state.next < state.end {
+        while state.divided.begun.is_some() || state.next < state.end {
+            match state.has_slot() {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    let chunk = state.divided.begun.as_ref().map_or(state.next, |begun| begun.chunk);
+                    state.fail(chunk, error);
+                    break;
+                }
+            }
+            if let Some(begun) = state.divided.begun.take() {
+                match state.start_range(begun, &out) {
+                    Ok(true) => tracker.add(|| state.piece_bytes()),
+                    Ok(false) => {}
+                    Err((chunk, error)) => state.fail(chunk, error),
+                }
+                continue;
+            }
             if let Err(error) = tracker.ask(progress) {
                 // What is under way is not waited for: the chunks that count as done end before the first of them.
                 state.fail(state.first_in_flight().unwrap_or(state.next), error);
@@ -103,6 +101,7 @@ pub(super) fn read(
                         }
                     }
                 }
+                state.release(slot);
             }
             Err(error) => {
                 let first = state.first_in_flight().unwrap_or(state.next);
@@ -121,77 +120,25 @@ pub(super) fn read(
     }
 }
 
-impl<'s> Slot<'s> {
-    fn new(plan: &Plan<'_>, store: &'s Store<'_>) -> Result<Self> {
-        let Workspace { chunk: memory, .. } = store.workspace();
-        let mut indices = Dims::new();
-        dims::reserve(&mut indices, plan.rank())?;
-        let request = RawRequest {
-            struct_size: size_of::<RawRequest>(),
-            rank: plan.rank(),
-            chunk_indices: ptr::null(),
-            access: 0,
-            chunk_bytes: plan.grid().chunk_bytes(),
-            offset: 0,
-            buffer: ptr::null_mut(),
-            size: 0,
-            nbytes: 0,
-            status: 0,
-            handle: ptr::null_mut(),
-        };
-        let told = NonNull::from(Box::leak(try_box(Told { request, indices })?));
-        let (chunk, begin) = (0, 0);
-        Ok(Slot {
-            told,
-            memory,
-            chunk,
-            begin,
-            is_whole: true,
-            is_in_flight: false,
-            is_cancelled: false,
-            is_second: false,
-        })
-    }
-
-    /// Where the request is.
-    fn request(&self) -> *mut RawRequest {
-        // SAFETY: it is there as long as the slot.
-        unsafe { &raw mut (*self.told.as_ptr()).request }
-    }
-
-    /// The chunk's indices.
-    fn indices(&self) -> &[isize] {
-        // SAFETY: it is there as long as the slot, and nobody writes to the indices but `set_indices`.
-        unsafe { &(*self.told.as_ptr()).indices }
-    }
-
-    /// Sets the chunk's indices. There is room for them, and the request is not in flight.
-    fn set_indices(&mut self, indices: &[isize]) {
-        // SAFETY: it is there as long as the slot, and the store does not use it now.
-        let told = unsafe { self.told.as_mut() };
-        told.indices.clear();
-        told.indices.extend_from_slice(indices);
-    }
-}
-
-impl Drop for Slot<'_> {
-    fn drop(&mut self) {
-        // SAFETY: it came from a box, and no request outlives the call.
-        drop(unsafe { Box::from_raw(self.told.as_ptr()) });
-    }
-}
-
 struct State<'a> {
     plan: &'a Plan<'a>,
     store: &'a Store<'a>,
-    flight: &'a dyn Flight,
+    /// It is dropped before the slots, whose memory its requests use.
+    flight: Box<dyn Flight + 'a>,
+    /// How many slots there may be. They are made when there is use for them.
+    most: usize,
     slots: Vec<Slot<'a>>,
+    /// Where the slots' requests are, ascending, and the slots' numbers.
+    addresses: Vec<(usize, usize)>,
+    /// The slots that are not in use.
+    free: Vec<usize>,
     walk: Walk<'a>,
     reading: Reading<'a>,
     /// The next chunk to start.
     next: usize,
     /// Chunks from this one on are not needed.
     end: usize,
+    divided: DividedChunks,
     num_in_flight: usize,
     failure: Option<Error>,
 }
@@ -213,6 +160,7 @@ impl State<'_> {
             self.end = chunk;
             self.failure = Some(error);
         }
+        self.divided.begun.take_if(|begun| begun.chunk >= self.end);
         for slot in &mut self.slots {
             if slot.is_in_flight && slot.chunk >= self.end && !slot.is_cancelled {
                 slot.is_cancelled = true;
@@ -222,45 +170,154 @@ impl State<'_> {
         }
     }
 
-    /// Starts the request for the next chunk; `false` if that was absent at once, and is read.
+    /// Whether there is a slot for another request.
+    fn has_slot(&mut self) -> Result<bool> {
+        let number = self.slots.len();
+        if self.free.is_empty() && number < self.most {
+            self.free.try_reserve(number + 1).map_err(|_| ErrorKind::OutOfMemory)?;
+            self.addresses.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+            self.slots.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+            let slot = Slot::new(self.plan, self.store)?;
+            let address = slot.request().addr();
+            let place = self.addresses.partition_point(|&(other, _)| other < address);
+            self.addresses.insert(place, (address, number));
+            self.slots.push(slot);
+            self.free.push(number);
+        }
+        Ok(!self.free.is_empty())
+    }
+
+    /// Makes a slot that is not in flight any more free for another chunk.
+    fn release(&mut self, slot: usize) {
+        if !self.slots[slot].is_in_flight {
+            // There is room for all slots, each of which is there once.
+            self.free.push(slot);
+        }
+    }
+
+    /// Starts the request for the next chunk, or begins to start several; `false` if the chunk was absent at once or in
+    /// the cache, and is read.
     fn start_next(&mut self, out: &Destination<'_>) -> Result<bool, (usize, Error)> {
         let chunk = self.next;
         self.next += 1;
-        let Some(slot) = self.slots.iter().position(|slot| !slot.is_in_flight) else {
-            return Err((chunk, ErrorKind::Internal.into()));
-        };
-        let walk = &mut self.walk;
-        let result = walk.begin(chunk).and_then(|()| {
-            let needed = walk.piece()?.needed();
-            let chunk_bytes = self.plan.grid().chunk_bytes();
-            // Nothing between the first and the last needed byte is left out; what lies between chunks' parts stays
-            // theirs.
-            let (begin, size) = match self.store.ranged() {
-                Some((_, gap)) if chunk_bytes - needed.len() >= gap.max(1) => (needed.start, needed.len()),
-                _ => (0, self.store.stored_bound(chunk_bytes)),
-            };
-            let slot = &mut self.slots[slot];
-            slot.set_indices(walk.indices());
-            (slot.chunk, slot.begin, slot.is_second) = (chunk, begin, false);
-            slot.is_whole = begin == 0 && size >= chunk_bytes;
-            Ok(size)
-        });
-        let started = result.and_then(|size| {
-            let is_there = self.start(slot, size)?;
-            if !is_there {
-                // SAFETY: no other reference to the output is used meanwhile.
-                let mut out = unsafe { out.alias() };
-                self.reading.read_fill_value(&self.walk.piece()?, &mut out)?;
-            }
-            Ok(is_there)
-        });
+        let Some(slot) = self.free.pop() else { return Err((chunk, ErrorKind::Internal.into())) };
+        let started = self.start_chunk(chunk, slot, out);
+        self.release(slot);
         started.map_err(|error| (chunk, error.in_chunk(self.walk.indices())))
+    }
+
+    /// The same with a slot for it.
+    fn start_chunk(&mut self, chunk: usize, slot: usize, out: &Destination<'_>) -> Result<bool> {
+        let walk = &mut self.walk;
+        walk.begin(chunk)?;
+        let piece = walk.piece()?;
+        // SAFETY: no other reference to the output is used meanwhile.
+        let mut out = unsafe { out.alias() };
+        if self.reading.read_cached(&piece, &mut out)? {
+            return Ok(false);
+        }
+        let (needed, chunk_bytes) = (piece.needed(), self.plan.grid().chunk_bytes());
+        let (begin, size) = match self.store.ranged() {
+            Some((_, gap)) if chunk_bytes - needed.len() >= gap.max(1) => {
+                let ranges = Ranges::new(piece.axes, self.plan.variable().element_size(), gap)?;
+                if ranges.count() > 1 {
+                    self.divided.begin(chunk, ranges)?;
+                    return Ok(true);
+                }
+                (needed.start, needed.len())
+            }
+            _ => (0, self.store.stored_bound(chunk_bytes)),
+        };
+        let waiting = &mut self.slots[slot];
+        waiting.set_indices(walk.indices());
+        (waiting.chunk, waiting.begin, waiting.is_second, waiting.range) = (chunk, begin, false, None);
+        waiting.is_whole = begin == 0 && size >= chunk_bytes;
+        let is_there = self.start(slot, size)?;
+        if !is_there {
+            self.reading.read_fill_value(&self.walk.piece()?, &mut out)?;
+        }
+        Ok(is_there)
+    }
+
+    /// Starts the request for the next range of a chunk; `true` if with it the chunk is complete, for it is absent.
+    fn start_range(&mut self, begun: Begun, out: &Destination<'_>) -> Result<bool, (usize, Error)> {
+        let chunk = begun.chunk;
+        let Some(slot) = self.free.pop() else { return Err((chunk, ErrorKind::Internal.into())) };
+        let started = self.start_range_in(begun, slot, out);
+        self.release(slot);
+        started.map_err(|error| (chunk, error.in_chunk(self.walk.indices())))
+    }
+
+    /// The same with a slot for it.
+    fn start_range_in(&mut self, begun: Begun, slot: usize, out: &Destination<'_>) -> Result<bool> {
+        let Begun { chunk, ranges, next } = begun;
+        self.walk.begin(chunk)?;
+        let piece = self.walk.piece()?;
+        let (in_chunk, in_memory) = ranges.at(next);
+        let waiting = &mut self.slots[slot];
+        waiting.set_indices(piece.indices);
+        (waiting.chunk, waiting.is_second, waiting.is_whole) = (chunk, false, false);
+        waiting.begin = piece.chunk_offset.wrapping_add_signed(in_chunk);
+        waiting.range = Some(piece.memory_offset.wrapping_add_signed(in_memory));
+        if !self.start(slot, ranges.len)? {
+            return self.range_absent(chunk, ranges.count() - next, out);
+        }
+        if next + 1 < ranges.count() {
+            self.divided.begun = Some(Begun { chunk, ranges, next: next + 1 });
+        }
+        Ok(false)
+    }
+
+    /// A range of a chunk is absent: so is the chunk as a whole, even if it vanished on the way. So many of its ranges
+    /// have ended or will not be started. Tells whether these are the last.
+    fn range_absent(&mut self, chunk: usize, num_ended: usize, out: &Destination<'_>) -> Result<bool> {
+        // SAFETY: no other reference to the output is used meanwhile.
+        let mut out = unsafe { out.alias() };
+        self.reading.read_fill_value(&self.walk.piece()?, &mut out)?;
+        self.divided.absent(chunk, num_ended)
+    }
+
+    /// Moves a range that a request brought to memory; `true` if with it the chunk is complete.
+    fn complete_range(
+        &mut self,
+        slot: usize,
+        outcome: Filled,
+        memory_offset: usize,
+        out: &Destination<'_>,
+    ) -> Result<bool> {
+        let chunk = self.slots[slot].chunk;
+        self.walk.begin(chunk)?;
+        if self.divided.is_absent(chunk) {
+            return self.divided.ended(chunk, 1);
+        }
+        let Filled::Stored(stored) = outcome else {
+            let unstarted = self.divided.stop(chunk);
+            return self.range_absent(chunk, 1 + unstarted, out);
+        };
+        let slot = &self.slots[slot];
+        let bytes = match self.flight.has_memory() {
+            true => self.flight.bytes(),
+            // SAFETY: by its contract the store has written what it says it has, up to the size of the buffer.
+            false => unsafe { slot.memory.filled(stored.min(slot.size)) },
+        };
+        check_len(stored, (bytes.len(), slot.size), false, self.store.accepts_longer())?;
+        let (_, gap) = self.store.ranged().ok_or(ErrorKind::Internal)?;
+        let piece = self.walk.piece()?;
+        let ranges = Ranges::new(piece.axes, self.plan.variable().element_size(), gap)?;
+        // SAFETY: no other reference to the output is used meanwhile: this thread moves one piece after the other.
+        let mut out = unsafe { out.alias() };
+        self.reading.read_range((&piece, &ranges), bytes, &mut out, memory_offset)?;
+        self.divided.ended(chunk, 1)
     }
 
     /// Starts a slot's request for so many bytes; `false` if the chunk is absent.
     fn start(&mut self, slot: usize, size: usize) -> Result<bool> {
         let slot = &mut self.slots[slot];
-        let buffer = slot.memory.room(size)?.as_mut_ptr();
+        let buffer = match self.flight.has_memory() {
+            true => ptr::null_mut(),
+            false => slot.memory.room(size)?.as_mut_ptr(),
+        };
+        slot.size = size;
         let chunk_indices = slot.indices().as_ptr();
         let request = slot.request();
         // SAFETY: the request is there and not in flight. It, its list and its memory stay where they are until it has
@@ -283,7 +340,8 @@ impl State<'_> {
     /// Waits for a request, and tells its slot.
     fn wait(&mut self) -> Result<usize> {
         let request = self.flight.wait()?;
-        let slot = self.slots.iter().position(|slot| ptr::eq(slot.request(), request) && slot.is_in_flight);
+        let place = self.addresses.binary_search_by_key(&request.addr(), |&(address, _)| address);
+        let slot = place.ok().map(|place| self.addresses[place].1).filter(|&slot| self.slots[slot].is_in_flight);
         let slot = slot.ok_or(NOT_IN_FLIGHT)?;
         self.slots[slot].is_in_flight = false;
         self.num_in_flight -= 1;
@@ -296,16 +354,20 @@ impl State<'_> {
         self.num_in_flight = 0;
     }
 
-    /// Moves what a request brought to memory; `false` if it has to be asked for once more.
+    /// Moves what a request brought to memory; `false` if the chunk is not complete, because it has to be asked for
+    /// once more, or other ranges of it are missing.
     fn complete(&mut self, slot_index: usize, out: &Destination<'_>) -> Result<bool> {
         let store = self.store;
-        let slot = &mut self.slots[slot_index];
+        let slot = &self.slots[slot_index];
         // SAFETY: the request has been given back.
-        let (size, nbytes, status) = unsafe {
+        let (nbytes, status) = unsafe {
             let request = &*slot.request();
-            (request.size, request.nbytes, request.status)
+            (request.nbytes, request.status)
         };
         let outcome = self.flight.outcome(status as _, nbytes)?;
+        if let Some(memory_offset) = slot.range {
+            return self.complete_range(slot_index, outcome, memory_offset, out);
+        }
         self.walk.begin(slot.chunk)?;
         let piece = self.walk.piece()?;
         // SAFETY: no other reference to the output is used meanwhile: this thread moves one piece after the other.
@@ -314,26 +376,28 @@ impl State<'_> {
             self.reading.read_fill_value(&piece, &mut out)?;
             return Ok(true);
         };
-        let has_codecs = store.has_codecs();
+        let (has_codecs, size) = (store.has_codecs(), slot.size);
         if has_codecs && stored > size && !slot.is_second {
-            slot.is_second = true;
+            self.slots[slot_index].is_second = true;
             if !self.start(slot_index, stored)? {
                 self.reading.read_fill_value(&self.walk.piece()?, &mut out)?;
                 return Ok(true);
             }
             return Ok(false);
         }
-        let mut buffer = Buffer::new(slot.memory.room(size)?);
-        // SAFETY: by its contract the store has written what it says it has, up to the size of the buffer.
-        unsafe { buffer.set_filled(stored.min(size)) };
+        let bytes = match self.flight.has_memory() {
+            true => self.flight.bytes(),
+            // SAFETY: by its contract the store has written what it says it has, up to the size of the buffer.
+            false => unsafe { slot.memory.filled(stored.min(size)) },
+        };
         if has_codecs {
-            if stored > size {
+            if stored > size || bytes.len() != stored {
                 return Err(ErrorKind::StoredLength { found: stored, expected: size }.into());
             }
-            self.reading.read_stored(&piece, buffer.filled(), &mut out)?;
+            self.reading.read_stored(&piece, bytes, &mut out)?;
         } else {
-            check_filled(stored, &buffer, slot.is_whole, store.accepts_longer())?;
-            self.reading.read_bytes(&piece, buffer.filled(), slot.begin, &mut out)?;
+            check_len(stored, (bytes.len(), size), slot.is_whole, store.accepts_longer())?;
+            self.reading.read_bytes(&piece, bytes, slot.begin, &mut out)?;
         }
         Ok(true)
     }

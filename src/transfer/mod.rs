@@ -17,6 +17,7 @@
 //! A request that touches one chunk only needs no plan: `single` finds its piece. A store that is asked first and gives
 //! the answer later is read by `flight`.
 
+mod divided;
 mod execute;
 mod flight;
 mod options;
@@ -24,8 +25,10 @@ mod piece;
 mod prepared;
 mod progress;
 mod queue;
+mod ranges;
 mod read;
 mod single;
+mod slot;
 mod team;
 mod walk;
 mod write;
@@ -219,10 +222,26 @@ pub(crate) fn read<'o>(
             *done = 1;
             Ok(())
         }
-        _ => one_chunk(variable, store, &single, Access::Read, options, done, || {
-            Reading::new(variable, store).single(&single, &mut out)
-        }),
+        _ => read_one_chunk((variable, store, hyperslab), &single, out, options, done),
     }
+}
+
+/// Reads a hyperslab that touches one chunk.
+#[inline(never)]
+fn read_one_chunk(
+    (variable, store, hyperslab): (&Variable, &Store<'_>, &Hyperslab<'_>),
+    single: &Single,
+    mut out: Destination<'_>,
+    options: Options<'_>,
+    done: &mut usize,
+) -> Result<()> {
+    if store.with_latency().is_some() && store.ranged().is_some() {
+        // Several ranges of the chunk can be on their way at the same time.
+        return read_plan(variable, store, hyperslab, |_| Ok(out), options, done);
+    }
+    one_chunk(variable, store, single, Access::Read, options, done, || {
+        Reading::new(variable, store).single(single, &mut out)
+    })
 }
 
 /// Reads a hyperslab by a plan: see [`read`].

@@ -4,10 +4,11 @@
 use std::ops::Range;
 
 use super::piece::{self, Mover, Piece};
+use super::ranges::Ranges;
 use super::single::Single;
 use crate::buffer::Buffer;
-use crate::copy::{self, Axis, Destination, StridedCopy};
-use crate::dims::{self, Dims};
+use crate::cache::{Found, Turn};
+use crate::copy::{self, Destination, StridedCopy};
 use crate::error::Result;
 use crate::grid::Access;
 use crate::store::{self, Encoded, Fill, Filled, Lend, Lent, Request, Store, Workspace};
@@ -21,13 +22,15 @@ pub(super) struct Reading<'a> {
     lender: Option<&'a dyn Lend>,
     mover: Mover<'a>,
     workspace: Option<Workspace<'a>>,
+    /// This transfer, as far as the store's cache is concerned.
+    turn: Option<Turn>,
 }
 
 impl<'a> Reading<'a> {
     #[inline]
     pub(super) fn new(variable: &'a Variable, store: &'a Store<'a>) -> Self {
         let (lender, mover) = (store.lender(), Mover::new(variable, Access::Read));
-        Reading { variable, store, lender, mover, workspace: None }
+        Reading { variable, store, lender, mover, workspace: None, turn: None }
     }
 
     /// Reads a piece.
@@ -86,7 +89,7 @@ impl<'a> Reading<'a> {
     pub(super) fn read_stored(&mut self, piece: &Piece<'_>, stored: &[u8], out: &mut Destination<'_>) -> Result<()> {
         let store = self.store;
         self.through_buffer(piece, out, |needed, buffer, encoded| {
-            store.decode(stored, needed, buffer, encoded.between()).map(|()| true)
+            store.decode(Access::Read, stored, needed, buffer, encoded.between()).map(|()| true)
         })
     }
 
@@ -100,7 +103,29 @@ impl<'a> Reading<'a> {
         get: impl FnOnce(Range<usize>, &mut Buffer<'_>, &mut Encoded<'_>) -> Result<bool>,
     ) -> Result<()> {
         let (store, chunk_bytes) = (self.store, self.mover.chunk_bytes());
+        let mut loading = None;
+        if let Some(cache) = store.cache() {
+            let keep = piece.num_elements() * self.variable.element_size() < chunk_bytes;
+            let turn = *self.turn.get_or_insert_with(|| cache.begin());
+            match cache.find(piece.indices, &piece.needed(), chunk_bytes, keep, turn)? {
+                Found::Ready(entry) => return self.mover.read_chunk(piece, entry.bytes(), 0, out),
+                Found::Load { loading: begun, all } => loading = Some((begun, all)),
+                Found::Nothing => {}
+            }
+        }
         let Workspace { chunk, encoded } = self.workspace.get_or_insert_with(|| store.workspace());
+        if let Some((mut loading, all)) = loading {
+            let needed = if all { 0..chunk_bytes } else { piece.needed() };
+            let mut buffer = Buffer::new(loading.room(chunk_bytes)?);
+            if !get(needed.clone(), &mut buffer, encoded)? {
+                return self.mover.read_fill_value(piece, out);
+            }
+            // What follows the needed bytes is there, too; what is before them may have been left out.
+            let (filled, begin) = (buffer.filled().len(), if buffer.has_gaps() { needed.start } else { 0 });
+            // SAFETY: so many bytes of the room have been filled.
+            let entry = unsafe { loading.finish(filled, begin..filled) }?;
+            return self.mover.read_chunk(piece, entry.bytes(), 0, out);
+        }
         let whole_chunk = self.mover.whole_chunk(piece);
         // SAFETY: the whole chunk lands here in one piece, so all of its bytes are selected ones.
         if let Some(room) = whole_chunk.and_then(|offset| unsafe { out.piece(offset, chunk_bytes) }) {
@@ -164,15 +189,44 @@ impl<'a> Reading<'a> {
         if is_absent { self.mover.read_fill_value(piece, out) } else { Ok(()) }
     }
 
-    /// Moves a piece from a chunk that is there: its bytes from `begin` on, as far as the piece needs them.
+    /// Moves a piece from the store's cache; `false` if it is not there.
+    pub(super) fn read_cached(&mut self, piece: &Piece<'_>, out: &mut Destination<'_>) -> Result<bool> {
+        let Some(cache) = self.store.cache() else { return Ok(false) };
+        let turn = *self.turn.get_or_insert_with(|| cache.begin());
+        let Some(entry) = cache.ready(piece.indices, &piece.needed(), turn)? else { return Ok(false) };
+        self.mover.read_chunk(piece, entry.bytes(), 0, out)?;
+        Ok(true)
+    }
+
+    /// Moves a piece from a chunk that is there and has no codecs: its bytes from `begin` on, as far as the piece needs
+    /// them. A whole chunk of which the piece is a part is kept in the store's cache.
     pub(super) fn read_bytes(
-        &self,
+        &mut self,
         piece: &Piece<'_>,
         bytes: &[u8],
         begin: usize,
         out: &mut Destination<'_>,
     ) -> Result<()> {
+        let chunk_bytes = self.mover.chunk_bytes();
+        let is_part = piece.num_elements() * self.variable.element_size() < chunk_bytes;
+        if let (Some(cache), Some(chunk), 0, true) = (self.store.cache(), bytes.get(..chunk_bytes), begin, is_part) {
+            let turn = *self.turn.get_or_insert_with(|| cache.begin());
+            cache.keep(piece.indices, chunk, turn)?;
+        }
         self.mover.read_chunk(piece, bytes, begin, out)
+    }
+
+    /// Moves one of several ranges of a piece, which begins there in memory.
+    pub(super) fn read_range(
+        &self,
+        (piece, ranges): (&Piece<'_>, &Ranges),
+        bytes: &[u8],
+        out: &mut Destination<'_>,
+        memory_offset: usize,
+    ) -> Result<()> {
+        let (size, swap) = (self.variable.element_size(), self.variable.swapped_word());
+        let copy = piece.copy.like(size, swap, ranges.inner.iter().copied())?;
+        self.mover.run(&copy, bytes.into(), 0, out, memory_offset)
     }
 
     /// Fills a piece with the fill value.
@@ -205,93 +259,4 @@ pub(super) fn element(
         };
         copy::element(size, swap, store::due(lender, bytes, chunk_bytes)?.into(), offset, out)
     })
-}
-
-/// A box of a chunk as ranges of bytes, all of the same length: its outer axes step from range to range, and its inner
-/// ones stay within one.
-struct Ranges {
-    /// The length of a range in bytes.
-    len: usize,
-    /// Innermost first.
-    inner: Dims<Axis>,
-    outer: Dims<Axis>,
-}
-
-impl Ranges {
-    /// Divides a box wherever at least `gap` bytes lie between what is needed.
-    fn new(axes: &[Axis], element_size: usize, gap: usize) -> Result<Self> {
-        let mut inner = dims::copied(axes.iter().copied())?;
-        inner.retain(|axis| axis.count > 1);
-        inner.sort_unstable_by_key(|axis| axis.source);
-        let (mut len, mut num_inner) = (element_size, 0);
-        for axis in &inner {
-            // Along a chunk's axes no stride is negative, and each steps over all that the smaller ones reach.
-            let stride = axis.source.unsigned_abs();
-            if stride.saturating_sub(len) >= gap.max(1) {
-                break;
-            }
-            len += (axis.count - 1) * stride;
-            num_inner += 1;
-        }
-        let outer = dims::copied(inner[num_inner..].iter().copied())?;
-        inner.truncate(num_inner);
-        Ok(Ranges { len, inner, outer })
-    }
-
-    /// Calls `one` with the distance of each range from the first one, in the chunk and in memory, until it says that
-    /// the chunk is absent; tells whether it did.
-    fn for_each(&self, mut one: impl FnMut(isize, isize) -> Result<bool>) -> Result<bool> {
-        let mut indices: Dims<usize> = Dims::new();
-        dims::fill(&mut indices, self.outer.len(), 0)?;
-        let (mut in_chunk, mut in_memory) = (0isize, 0isize);
-        loop {
-            if !one(in_chunk, in_memory)? {
-                return Ok(true);
-            }
-            let mut has_next = false;
-            for (index, axis) in indices.iter_mut().zip(&self.outer) {
-                let steps = if *index + 1 < axis.count { 1 } else { -(*index as isize) };
-                *index = index.wrapping_add_signed(steps);
-                in_chunk += steps * axis.source;
-                in_memory = in_memory.wrapping_add(steps.wrapping_mul(axis.destination));
-                if steps == 1 {
-                    has_next = true;
-                    break;
-                }
-            }
-            if !has_next {
-                return Ok(false);
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn axis(count: usize, source: isize) -> Axis {
-        Axis { count, source, destination: 0 }
-    }
-
-    #[test]
-    fn a_box_is_divided_where_the_gaps_are_wide() {
-        // 10 planes of 20 rows of 30 elements of 4 bytes, each row 30 bytes of a chunk with 1000 bytes a row.
-        let axes = [axis(10, 100_000), axis(1, 0), axis(20, 1000), axis(30, 4)];
-        let ranges = |gap| {
-            let ranges = Ranges::new(&axes, 4, gap).unwrap();
-            let mut offsets = Vec::new();
-            ranges
-                .for_each(|offset, _| {
-                    offsets.push(offset);
-                    Ok(true)
-                })
-                .unwrap();
-            (ranges.len, offsets.len(), offsets.last().copied())
-        };
-        assert_eq!(ranges(0), (120, 200, Some(9 * 100_000 + 19 * 1000)));
-        assert_eq!(ranges(880), (120, 200, Some(9 * 100_000 + 19 * 1000)));
-        assert_eq!(ranges(881), (19 * 1000 + 120, 10, Some(9 * 100_000)));
-        assert_eq!(ranges(100_000), (9 * 100_000 + 19 * 1000 + 120, 1, Some(0)));
-    }
 }

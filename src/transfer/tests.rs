@@ -393,7 +393,7 @@ fn options_are_for_threads_and_progress() {
 }
 
 /// zstd is not written in Rust, so it is not for Miri.
-#[cfg(not(miri))]
+#[cfg(all(not(miri), feature = "zstd"))]
 mod compressed {
     use super::*;
     use crate::codec::{Codec, Zstd};

@@ -4,7 +4,9 @@
 use super::piece::{self, Mover, Piece};
 use super::single::Single;
 use crate::buffer::Buffer;
+use crate::cache::Turn;
 use crate::copy::{Destination, Source, StridedCopy};
+use crate::dims;
 use crate::error::Result;
 use crate::grid::Access;
 use crate::store::{self, Borrowed, Lend, Request, Store, Workspace};
@@ -16,11 +18,13 @@ pub(super) struct Writing<'a> {
     store: &'a Store<'a>,
     mover: Mover<'a>,
     workspace: Option<Workspace<'a>>,
+    /// This transfer, as far as the store's cache is concerned.
+    turn: Option<Turn>,
 }
 
 impl<'a> Writing<'a> {
     pub(super) fn new(variable: &'a Variable, store: &'a Store<'a>) -> Self {
-        Writing { variable, store, mover: Mover::new(variable, Access::Write), workspace: None }
+        Writing { variable, store, mover: Mover::new(variable, Access::Write), workspace: None, turn: None }
     }
 
     /// Writes a piece.
@@ -66,18 +70,61 @@ impl<'a> Writing<'a> {
             let whole_chunk = self.mover.whole_chunk(piece);
             // SAFETY: the whole chunk lies there in one piece, so all of its bytes are selected ones.
             if let Some(bytes) = whole_chunk.and_then(|offset| unsafe { data.piece(offset, chunk_bytes) }) {
-                return store.put(&request, bytes, encoded);
+                let stored = store.put(&request, bytes, encoded);
+                return stored.and(self.forget(piece));
             }
         }
         let room = chunk.room(chunk_bytes)?;
-        let must_fetch = !piece.is_covered;
-        let is_filled = must_fetch && store.fetch(&request, 0..chunk_bytes, &mut Buffer::new(&mut *room), encoded)?;
+        let mut is_filled = false;
+        if !piece.is_covered {
+            let mut buffer = Buffer::new(&mut *room);
+            let cached = match store.cache() {
+                Some(cache) if self.variable.write_ratio(0).is_none() => cache.get(piece.indices, chunk_bytes)?,
+                _ => None,
+            };
+            is_filled = match cached {
+                Some(entry) => buffer.write(entry.bytes()),
+                None => store.fetch(&request, 0..chunk_bytes, &mut buffer, encoded)?,
+            };
+        }
         let mut bytes = Destination::from(&mut *room);
         if !is_filled && !piece.is_whole {
             self.mover.fill_chunk(piece, &mut bytes)?;
         }
         self.mover.write_chunk(piece, data, &mut bytes)?;
         // SAFETY: every byte was written: by the fetch, by the fill or, where the box is the whole chunk, by the copy.
-        store.put(&request, unsafe { chunk.filled(chunk_bytes) }, encoded)
+        let bytes = unsafe { chunk.filled(chunk_bytes) };
+        let stored = store.put(&request, bytes, encoded);
+        match store.cache() {
+            // The rest of the chunk is likely to be written next.
+            Some(cache) if stored.is_ok() && !piece.is_covered && self.variable.write_ratio(0).is_none() => {
+                let turn = *self.turn.get_or_insert_with(|| cache.begin());
+                cache.replace(piece.indices, bytes, turn)
+            }
+            _ => stored.and(self.forget(piece)),
+        }
+    }
+
+    /// Has the store's cache forget what a piece has been written to: a chunk, or all chunks of the write grid's.
+    fn forget(&self, piece: &Piece<'_>) -> Result<()> {
+        let Some(cache) = self.store.cache() else { return Ok(()) };
+        let mut chunk = dims::copied(piece.indices.iter().copied())?;
+        for (d, index) in chunk.iter_mut().enumerate() {
+            *index *= self.variable.write_ratio(d).unwrap_or(1) as isize;
+        }
+        let mut indices = dims::copied(chunk.iter().map(|_| 0))?;
+        loop {
+            cache.forget(&chunk)?;
+            let Some(d) = (0..chunk.len()).rev().find(|&d| {
+                let is_last = indices[d] + 1 == self.variable.write_ratio(d).unwrap_or(1);
+                let step = if is_last { -(indices[d] as isize) } else { 1 };
+                chunk[d] += step;
+                indices[d] = indices[d].wrapping_add_signed(step);
+                !is_last
+            }) else {
+                return Ok(());
+            };
+            let _ = d;
+        }
     }
 }

@@ -1,7 +1,7 @@
 /* Several threads, each with a file of its own, opened before they start: nothing is shared but the library itself.
  *
- * One file is written and read before that. The first calls find out what the processor and the C library have, and keep
- * it in atomics; on x86-64 those are ordinary instructions, which helgrind would take for races.
+ * One file is written and read before that. The first calls find out what the processor and the C library have, and
+ * keep it in atomics; on x86-64 those are ordinary instructions, which helgrind would take for races.
  *
  *   threads DIRECTORY ROUNDS
  */

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Measures reads from files by nczchunk and by others, in one run, and writes a table.
+
+    bench.py LIBNCZCHUNK DIRECTORY OUTPUT.md [--steps N] [--only TEXT]
+
+DIRECTORY gets the arrays, unless they are there from an earlier run. --steps is the length of the longest array in
+time: 1500 by default, which is 1.5 GB. --only chooses the arrays whose names contain the text.
+"""
+
+import argparse
+import datetime
+import importlib.metadata
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+
+import data
+
+HERE = pathlib.Path(__file__).resolve().parent
+PEERS = ["TensorStore", "zarrs", "zarr-python", "netCDF-C", "xarray"]
+PACKAGES = {"TensorStore": "tensorstore", "zarrs": "zarrs", "zarr-python": "zarr", "netCDF-C": "netCDF4",
+            "xarray": "xarray"}
+
+
+class Reader:
+    """A process in which one library reads."""
+
+    def __init__(self, name, library):
+        self.name = name
+        command = [sys.executable, str(HERE / "reader.py"), name, library]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        stderr=subprocess.DEVNULL)
+
+    def ask(self, what):
+        print(json.dumps(what), file=self.process.stdin, flush=True)
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else {"failed": "the process ended"}
+
+
+def can_read(peer, array):
+    return not (peer == "netCDF-C" and array["codec"] == "sharded")
+
+
+def ratio(answer, own, key):
+    return f"{answer[key] / own[key]:.2f}" if "failed" not in answer else "–"
+
+
+def milliseconds(seconds):
+    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("library")
+    parser.add_argument("directory", type=pathlib.Path)
+    parser.add_argument("output", type=pathlib.Path)
+    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    options.directory.mkdir(parents=True, exist_ok=True)
+    arrays = data.make(options.directory, options.steps)
+    readers = {name: Reader(name, options.library) for name in ["nczchunk", "codec alone", *PEERS]}
+    versions = ", ".join(f"{peer} {importlib.metadata.version(package)}" for peer, package in PACKAGES.items())
+    lines = ["# Reads from files", "", "Written by `scripts/bench-files`; do not edit.", "",
+             f"- {datetime.date.today()}, {platform.processor() or platform.machine()}, {os.cpu_count()} cores; "
+             f"{versions}",
+             "- The files are warm. Every read opens the array anew; the time is the least of up to seven, with all "
+             "that opening takes. All libraries delivered the same bytes (the same CRC-32).",
+             "- The others: how many times as long as nczchunk they take, by the clock and, behind the slash, by CPU.",
+             "- *codec alone*: numcodecs decodes all chunks of the array in memory, and delivers nothing.", ""]
+    for name, array in arrays.items():
+        if options.only not in name:
+            continue
+        lines += [f"## {name}, {array['steps']} x {data.LAT} x {data.LON}, chunks of "
+                  f"{' x '.join(map(str, array['chunks']))}", "",
+                  "| | threads | nczchunk | CPU | codec alone | " + " | ".join(PEERS) + " |",
+                  "|---|---:|---:|---:|---:|" + "---:|" * len(PEERS)]
+        for job, slab in data.jobs(array["steps"]).items():
+            for threads in (1, 2):
+                ask = {"path": array["path"], "threads": threads, "slab": slab, "budget": 1.5}
+                own = readers["nczchunk"].ask(ask)
+                if "failed" in own:
+                    sys.exit(f"{name}, {job}: nczchunk: {own['failed']}")
+                cells = [job, str(threads), milliseconds(own["wall"]), milliseconds(own["cpu"])]
+                has_codec = array["codec"] not in ("raw", "sharded") and job == "everything" and threads == 1
+                alone = readers["codec alone"].ask(ask) if has_codec else {"failed": ""}
+                cells.append(ratio(alone, own, "wall") if has_codec else "")
+                for peer in PEERS:
+                    answer = readers[peer].ask(ask) if can_read(peer, array) else {"failed": "not supported"}
+                    if "failed" not in answer and answer["crc"] != own["crc"]:
+                        sys.exit(f"{name}, {job}: {peer} delivers other bytes")
+                    if "failed" in answer:
+                        cells.append("–")
+                    else:
+                        cells.append(f"{ratio(answer, own, 'wall')} / {ratio(answer, own, 'cpu')}")
+                lines.append("| " + " | ".join(cells) + " |")
+                print(name, lines[-1], flush=True)
+        lines.append("")
+        options.output.write_text("\n".join(lines))
+
+
+main()

@@ -1,0 +1,79 @@
+"""The arrays that are read from files: float32 (time, lat, lon), smooth in space and time, with noise, rounded to
+hundredths as observations are."""
+
+import json
+import pathlib
+
+import numcodecs
+import numpy as np
+import zarr
+
+LAT, LON = 360, 720
+
+# The chunks of an array cut along time only, and in tiles.
+LAYOUTS = {"time": (1, LAT, LON), "tiles": (24, 90, 180)}
+
+BLOSC = {"zarr_format": 2, "compressors": numcodecs.Blosc("lz4", 5, 1)}
+ZLIB = {"zarr_format": 2, "filters": [numcodecs.Shuffle(4)], "compressors": numcodecs.Zlib(4)}
+
+# Of each codec: the share of the full length in time, and what zarr-python is told.
+CODECS = {
+    "zstd": (1.0, {"zarr_format": 2, "compressors": numcodecs.Zstd(3)}),
+    "blosc": (0.25, BLOSC),
+    "zlib": (0.25, ZLIB),
+    "raw": (0.25, {"zarr_format": 2, "compressors": None}),
+    "sharded": (0.25, {"zarr_format": 3}),
+}
+
+
+def values(steps):
+    rng = np.random.default_rng(7)
+    lat = np.linspace(-1.5, 1.5, LAT, dtype="f4")[:, None]
+    lon = np.linspace(0, 6.28, LON, dtype="f4")[None, :]
+    out = np.empty((steps, LAT, LON), "f4")
+    for step in range(steps):
+        field = 25 * np.cos(lat) + 5 * np.sin(3 * lon + step / 30) * np.cos(lat) + np.sin(step / 58)
+        out[step] = np.round(field + rng.normal(0, 0.3, field.shape).astype("f4"), 2)
+    return out
+
+
+def make(root, steps):
+    """Writes all arrays below a directory, unless they are there; tells where each is and its length in time."""
+    root = pathlib.Path(root)
+    done = root / "done.json"
+    if done.exists() and json.loads(done.read_text())["steps"] == steps:
+        return json.loads(done.read_text())["arrays"]
+    data = values(steps)
+    arrays = {}
+    for codec, (share, settings) in CODECS.items():
+        length = int(steps * share)
+        for layout, chunks in LAYOUTS.items():
+            path = root / f"{codec}-{layout}.zarr"
+            settings = dict(settings)
+            if codec == "raw" and layout == "time":
+                chunks = (length, LAT, LON)
+            if codec == "sharded":
+                settings["shards"] = (24, LAT, LON) if layout == "time" else (96, LAT, LON)
+            group = zarr.create_group(path, zarr_format=settings["zarr_format"], overwrite=True)
+            settings.pop("zarr_format")
+            array = group.create_array("v", shape=(length, LAT, LON), chunks=chunks, dtype="f4", fill_value=-999.0,
+                                       **settings)
+            if array.metadata.zarr_format == 2:
+                array.attrs["_ARRAY_DIMENSIONS"] = ["time", "lat", "lon"]
+            array[:] = data[:length]
+            name = "one chunk" if chunks[0] == length else layout
+            arrays[f"{codec}, {name}"] = {"path": str(path), "steps": length, "codec": codec, "chunks": chunks}
+    done.write_text(json.dumps({"steps": steps, "arrays": arrays}))
+    return arrays
+
+
+def jobs(steps):
+    """What is read of an array: start, count and stride of each."""
+    mid = steps // 2
+    return {
+        "everything": ([0, 0, 0], [steps, LAT, LON], [1, 1, 1]),
+        "one series": ([0, 123, 456], [steps, 1, 1], [1, 1, 1]),
+        "one map": ([mid, 0, 0], [1, LAT, LON], [1, 1, 1]),
+        "a box": ([mid, 100, 200], [30, 60, 80], [1, 1, 1]),
+        "stride (7,2,2)": ([3, 1, 0], [(steps - 4) // 7 + 1, LAT // 2, LON // 2], [7, 2, 2]),
+    }

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""One library reads hyperslabs from files, as asked on standard input: a line of JSON for each, answered by one.
+
+    reader.py LIBRARY [LIBNCZCHUNK]
+"""
+
+import json
+import pathlib
+import resource
+import sys
+import time
+import zlib
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "judges"))
+
+
+def indices(start, count, stride):
+    return tuple(slice(s, s + (c - 1) * t + 1, t) for s, c, t in zip(start, count, stride))
+
+
+class Nczchunk:
+    def __init__(self, path):
+        from binding import Library
+        self.library = Library(path)
+
+    def open(self, path, threads):
+        self.library.set_threads(threads)
+        array = self.library.open(path, "v")
+        return lambda start, count, stride: array.read(np.dtype("f4"), start, count, stride), array.close
+
+
+class TensorStore:
+    def open(self, path, threads):
+        import tensorstore as ts
+        context = ts.Context({
+            "data_copy_concurrency": {"limit": threads},
+            "file_io_concurrency": {"limit": threads},
+            "cache_pool": {"total_bytes_limit": 64 << 20},
+        })
+        driver = "zarr3" if (pathlib.Path(path) / "zarr.json").exists() else "zarr"
+        array = ts.open({"driver": driver, "kvstore": {"driver": "file", "path": f"{path}/v"}},
+                        context=context, open=True).result()
+        return lambda *slab: array[indices(*slab)].read(order="C").result(), lambda: None
+
+
+class ZarrPython:
+    pipeline = None
+
+    def open(self, path, threads):
+        import zarr
+        if self.pipeline:
+            import zarrs  # noqa: F401
+            zarr.config.set({"codec_pipeline.path": self.pipeline, "threading.max_workers": threads,
+                             "codec_pipeline.chunk_concurrent_maximum": threads})
+        else:
+            zarr.config.set({"threading.max_workers": threads, "async.concurrency": max(2, threads)})
+        array = zarr.open_group(path, mode="r")["v"]
+        return lambda *slab: np.ascontiguousarray(array[indices(*slab)]), lambda: None
+
+
+class Zarrs(ZarrPython):
+    pipeline = "zarrs.ZarrsCodecPipeline"
+
+
+class NetCdf:
+    def open(self, path, threads):
+        import netCDF4
+        dataset = netCDF4.Dataset(f"file://{path}#mode=zarr,file")
+        variable = dataset["v"]
+        variable.set_auto_maskandscale(False)
+        return lambda *slab: np.ascontiguousarray(variable[indices(*slab)]), dataset.close
+
+
+class Xarray:
+    def open(self, path, threads):
+        import xarray
+        dataset = xarray.open_zarr(path, chunks=None, consolidated=False, mask_and_scale=False)
+        return lambda *slab: np.ascontiguousarray(dataset["v"][indices(*slab)].values), dataset.close
+
+
+class CodecAlone:
+    """Decodes all stored chunks, which are in memory, and delivers nothing."""
+
+    def open(self, path, threads):
+        import numcodecs
+        path = pathlib.Path(path) / "v"
+        metadata = json.loads((path / ".zarray").read_text())
+        codecs = [numcodecs.get_codec(metadata["compressor"])]
+        codecs += [numcodecs.get_codec(filter) for filter in reversed(metadata["filters"] or [])]
+        chunks = [file.read_bytes() for file in path.iterdir() if not file.name.startswith(".")]
+
+        def read(*_):
+            for chunk in chunks:
+                for codec in codecs:
+                    chunk = codec.decode(chunk)
+            return np.zeros(0)
+
+        return read, lambda: None
+
+
+LIBRARIES = {
+    "codec alone": CodecAlone,
+    "TensorStore": TensorStore,
+    "zarrs": Zarrs,
+    "zarr-python": ZarrPython,
+    "netCDF-C": NetCdf,
+    "xarray": Xarray,
+}
+
+
+def main():
+    name = sys.argv[1]
+    library = Nczchunk(sys.argv[2]) if name == "nczchunk" else LIBRARIES[name]()
+    for line in sys.stdin:
+        ask = json.loads(line)
+        try:
+            answer = measure(library, ask)
+        except Exception as error:  # noqa: BLE001 - whatever a library says, the others go on
+            answer = {"failed": f"{type(error).__name__}: {error}"[:200]}
+        print(json.dumps(answer), flush=True)
+
+
+def measure(library, ask):
+    """The least wall and CPU time of some turns. Each opens the array anew, so that nothing is left in a cache."""
+    # Libraries load what they need with the first array.
+    library.open(ask["path"], ask["threads"])[1]()
+    walls, cpus, crc = [], [], None
+    budget = time.perf_counter() + ask["budget"]
+    while not walls or (time.perf_counter() < budget and len(walls) < 7):
+        cpu, wall = usage(), time.perf_counter()
+        read, close = library.open(ask["path"], ask["threads"])
+        if isinstance(library, CodecAlone):
+            cpu, wall = usage(), time.perf_counter()
+        out = read(*ask["slab"])
+        walls.append(time.perf_counter() - wall)
+        cpus.append(usage() - cpu)
+        crc = crc or zlib.crc32(np.ascontiguousarray(out).view("u1").reshape(-1))
+        del out
+        close()
+    return {"wall": min(walls), "cpu": min(cpus), "crc": crc, "turns": len(walls)}
+
+
+def usage():
+    found = resource.getrusage(resource.RUSAGE_SELF)
+    return found.ru_utime + found.ru_stime
+
+
+main()

@@ -1,0 +1,240 @@
+/*
+ * Arrays are described, created, written and read; they get another shape and other attributes. The tests go from the
+ * shortest description to the longest.
+ */
+#include "check.h"
+
+#include "nczchunk_array.h"
+
+enum { ROWS = 4, COLUMNS = 6 };
+
+static const size_t shape[2] = {ROWS, COLUMNS}, origin[2] = {0, 0};
+
+/* A compressed array of floats with three named dimensions. The place is memory, so that no files are left. */
+static void the_shortest_way(nczchunk_place *place)
+{
+    const size_t lengths[3] = {365, 90, 180}, start[3] = {0, 45, 90}, count[3] = {1, 1, 3};
+    const char *const names[3] = {"time", "lat", "lon"};
+    const float data[3] = {1, 2, 3};
+    float back[3];
+    nczchunk_description sst = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_array *array = NULL;
+
+    sst.type = NCZCHUNK_FLOAT;
+    sst.rank = 3;
+    sst.shape = lengths;
+    sst.dimension_names = names;
+    CHECK_OK(nczchunk_array_create_in(place, "ocean/sst", &sst, &array, NULL));
+    CHECK_OK(nczchunk_array_write(array, start, count, NULL, data, NULL));
+    CHECK_OK(nczchunk_array_read(array, start, count, NULL, back, NULL));
+    CHECK(memcmp(back, data, sizeof data) == 0);
+    CHECK_EQ(nczchunk_array_type(array), NCZCHUNK_FLOAT);
+    CHECK_STR(nczchunk_array_dimname(array, 2), "lon");
+    nczchunk_array_close(array);
+
+    /* It is not created twice, unless that is meant. */
+    array = NULL;
+    CHECK_EQ(nczchunk_array_create_in(place, "ocean/sst", &sst, &array, NULL), NCZCHUNK_EEXIST);
+    CHECK(array == NULL);
+    sst.overwrite = 1;
+    CHECK_OK(nczchunk_array_create_in(place, "ocean/sst", &sst, &array, NULL));
+    CHECK_OK(nczchunk_array_read(array, start, count, NULL, back, NULL));
+    CHECK(back[0] == 0 && back[2] == 0);
+    nczchunk_array_close(array);
+}
+
+/* All that can be said of an array. */
+static void the_longest_way(nczchunk_place *place)
+{
+    static const size_t chunks[2] = {2, 3}, shards[2] = {4, 3};
+    static const char *const names[2] = {"y", NULL};
+    static const nczchunk_codec_setting codecs[2] = {{"shuffle", NULL}, {"zstd", "{\"level\": 9}"}};
+    static const double range[2] = {-1, 1};
+    static const char *const authors[2] = {"Ada", "Grace"};
+    const int64_t never = INT64_MIN;
+    nczchunk_attribute attributes[2] = {NCZCHUNK_ATTRIBUTE_INIT, NCZCHUNK_ATTRIBUTE_INIT};
+    nczchunk_attribute told = NCZCHUNK_ATTRIBUTE_INIT;
+    nczchunk_description all = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_array *array = NULL;
+    int64_t data[ROWS][COLUMNS];
+
+    attributes[0].name = "valid_range";
+    attributes[0].type = NCZCHUNK_DOUBLE;
+    attributes[0].num_values = 2;
+    attributes[0].values = range;
+    attributes[1].name = "authors";
+    attributes[1].type = NCZCHUNK_STRING;
+    attributes[1].num_values = 2;
+    attributes[1].values = authors;
+
+    all.type_name = "datetime64[s]";
+    all.rank = 2;
+    all.shape = shape;
+    all.chunk_shape = chunks;
+    all.shard_shape = shards;
+    all.dimension_names = names;
+    all.fill_value = &never;
+    all.codecs = codecs;
+    all.num_codecs = 2;
+    all.attributes_json = "{\"title\": \"everything\"}";
+    all.attributes = attributes;
+    all.num_attributes = 2;
+    all.format = NCZCHUNK_ZARR_V3;
+    all.separator = '.';
+    all.endian = NCZCHUNK_ENDIAN_BIG;
+    CHECK_OK(nczchunk_array_create_in(place, "all", &all, &array, NULL));
+    CHECK_STR(nczchunk_array_type_name(array), "datetime64[s]");
+    CHECK_STR(nczchunk_array_dimname(array, 0), "y");
+    CHECK_STR(nczchunk_array_dimname(array, 1), "");
+    CHECK_EQ(nczchunk_var_chunklen(nczchunk_array_var(array), 1), 3);
+    CHECK_OK(nczchunk_array_read(array, origin, NULL, NULL, data, NULL));
+    CHECK(data[0][0] == never && data[ROWS - 1][COLUMNS - 1] == never);
+
+    CHECK_EQ(nczchunk_array_num_attributes(array), 3);
+    CHECK_OK(nczchunk_array_attribute(array, "valid_range", &told, NULL));
+    CHECK_EQ(told.type, NCZCHUNK_DOUBLE);
+    CHECK(((const double *)told.values)[1] == 1);
+    CHECK_OK(nczchunk_array_attribute(array, "authors", &told, NULL));
+    CHECK_STR(((const char *const *)told.values)[1], "Grace");
+    nczchunk_array_close(array);
+}
+
+/* An array that is made smaller and larger again has fill values where it was cut off. */
+static void it_gets_another_shape(nczchunk_place *place)
+{
+    const size_t chunks[2] = {3, 4}, smaller[2] = {2, COLUMNS}, larger[2] = {ROWS + 1, COLUMNS};
+    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_array *array = NULL;
+    short data[ROWS + 1][COLUMNS];
+
+    description.type = NCZCHUNK_SHORT;
+    description.rank = 2;
+    description.shape = shape;
+    description.chunk_shape = chunks;
+    CHECK_OK(nczchunk_array_create_in(place, "grows", &description, &array, NULL));
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        data[i / COLUMNS][i % COLUMNS] = 7;
+    CHECK_OK(nczchunk_array_write(array, origin, NULL, NULL, data, NULL));
+    CHECK_OK(nczchunk_array_resize(array, smaller, NULL));
+    CHECK_EQ(nczchunk_var_dimlen(nczchunk_array_var(array), 0), 2);
+    CHECK_OK(nczchunk_array_resize(array, larger, NULL));
+    CHECK_OK(nczchunk_array_read(array, origin, NULL, NULL, data, NULL));
+    for (int row = 0; row <= ROWS; row++)
+        CHECK_EQ(data[row][COLUMNS - 1], row < 2 ? 7 : 0);
+    CHECK_EQ(nczchunk_array_resize(array, NULL, NULL), NCZCHUNK_EINVAL);
+    nczchunk_array_close(array);
+
+    CHECK_OK(nczchunk_array_open_in(place, "grows", NCZCHUNK_READ, &array, NULL));
+    CHECK_EQ(nczchunk_var_dimlen(nczchunk_array_var(array), 0), ROWS + 1);
+    CHECK_EQ(nczchunk_array_resize(array, smaller, NULL), NCZCHUNK_EPERM);
+    nczchunk_array_close(array);
+}
+
+/* Attributes are written at once. With netCDF's keys they keep their types. Other formats have places of their own. */
+static void attributes_are_set(void)
+{
+    static const char *const names[2] = {"y", "x"};
+    const short flags[3] = {1, 2, 4};
+    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_attribute told = NCZCHUNK_ATTRIBUTE_INIT;
+    nczchunk_place *place = NULL;
+    nczchunk_array *array = NULL;
+
+    CHECK_OK(nczchunk_place_memory(&place, NULL));
+    description.type = NCZCHUNK_SHORT;
+    description.rank = 2;
+    description.shape = shape;
+    description.dimension_names = names;
+    description.format = NCZCHUNK_NCZARR;
+    CHECK_OK(nczchunk_array_create_in(place, "netcdf/flags", &description, &array, NULL));
+    CHECK_OK(nczchunk_array_set_attribute(array, "units", NCZCHUNK_CHAR, 1, "m", NULL));
+    CHECK_OK(nczchunk_array_set_attribute(array, "flags", NCZCHUNK_SHORT, 3, flags, NULL));
+    CHECK_OK(nczchunk_array_remove_attribute(array, "units", NULL));
+    CHECK_EQ(nczchunk_array_remove_attribute(array, "units", NULL), NCZCHUNK_ENOTATT);
+    CHECK_EQ(nczchunk_array_num_attributes(array), 1);
+    CHECK_EQ(nczchunk_array_set_attribute(array, "x", 99, 3, flags, NULL), NCZCHUNK_EBADTYPE);
+    CHECK_EQ(nczchunk_array_set_attribute(array, "x", NCZCHUNK_SHORT, 3, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_array_set_attribute(array, "", NCZCHUNK_SHORT, 3, flags, NULL), NCZCHUNK_EINVAL);
+    nczchunk_array_close(array);
+
+    CHECK_OK(nczchunk_array_open_in(place, "netcdf/flags", NCZCHUNK_READ, &array, NULL));
+    CHECK_OK(nczchunk_array_attribute(array, "flags", &told, NULL));
+    CHECK_EQ(told.type, NCZCHUNK_SHORT);
+    CHECK(memcmp(told.values, flags, sizeof flags) == 0);
+    nczchunk_array_close(array);
+    nczchunk_place_free(place);
+}
+
+static void refused(nczchunk_place *place, const nczchunk_description *description, int status, const char *words)
+{
+    nczchunk_context *context = NULL;
+    nczchunk_array *array = NULL;
+
+    CHECK_OK(nczchunk_context_new(&context));
+    CHECK_EQ(nczchunk_array_create_in(place, "refused", description, &array, context), status);
+    CHECK(array == NULL);
+    if (strstr(nczchunk_context_message(context), words) == NULL)
+        CHECK_FAILED("\"%s\" does not say \"%s\"", nczchunk_context_message(context), words);
+    nczchunk_context_free(context);
+}
+
+static void what_cannot_be_created(nczchunk_place *place)
+{
+    const size_t chunks[2] = {2, 3}, shards[2] = {4, 4};
+    const nczchunk_codec_setting bz2 = {"bz2", NULL}, wrong = {"zstd", "{\"level\": \"high\"}"};
+    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_array *array = NULL;
+
+    refused(place, NULL, NCZCHUNK_EINVAL, "NULL");
+    refused(place, &description, NCZCHUNK_EINVAL, "type");
+    description.type_name = "float33";
+    refused(place, &description, NCZCHUNK_EBADTYPE, "float33");
+    description.type = NCZCHUNK_STRING;
+    refused(place, &description, NCZCHUNK_EBADTYPE, "string");
+    description.type = NCZCHUNK_FLOAT;
+    description.rank = 2;
+    refused(place, &description, NCZCHUNK_EINVAL, "shape");
+    description.rank = 2000;
+    refused(place, &description, NCZCHUNK_EMAXDIMS, "2000");
+    description.rank = 2;
+    description.shape = shape;
+    description.chunk_shape = chunks;
+    description.shard_shape = shards;
+    refused(place, &description, NCZCHUNK_EINVAL, "dimension 1");
+    description.shard_shape = chunks;
+    description.format = NCZCHUNK_ZARR_V2;
+    refused(place, &description, NCZCHUNK_ENOTBUILT, "shards");
+    description.shard_shape = NULL;
+    description.codecs = &bz2;
+    description.num_codecs = 1;
+    refused(place, &description, NCZCHUNK_ENOFILTER, "bz2");
+    description.codecs = &wrong;
+    refused(place, &description, NCZCHUNK_ENCZARR, "$.level");
+    description.uncompressed = 1;
+    refused(place, &description, NCZCHUNK_EINVAL, "codecs");
+    description.codecs = NULL;
+    description.num_codecs = 0;
+    description.format = NCZCHUNK_NCZARR;
+    refused(place, &description, NCZCHUNK_EINVAL, "names");
+    description.format = 99;
+    refused(place, &description, NCZCHUNK_EINVAL, "format");
+    description.format = 0;
+    CHECK_EQ(nczchunk_array_create_in(place, "../x", &description, &array, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_array_create_in(place, "x", &description, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_array_create(NULL, "x", &description, &array, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_array_open_in(place, "x", NCZCHUNK_READ, &array, NULL), NCZCHUNK_ENOTFOUND);
+}
+
+int main(void)
+{
+    nczchunk_place *place = NULL;
+
+    CHECK_OK(nczchunk_place_memory(&place, NULL));
+    the_shortest_way(place);
+    the_longest_way(place);
+    it_gets_another_shape(place);
+    attributes_are_set();
+    what_cannot_be_created(place);
+    nczchunk_place_free(place);
+    return 0;
+}

@@ -1,0 +1,140 @@
+/*
+ * Arrays in places other than directories: in memory, and where callbacks say. The metadata are written by hand here,
+ * as small as they can be.
+ */
+#include "check.h"
+
+#include "nczchunk_array.h"
+
+static const char metadata[] = "{\"zarr_format\": 2, \"shape\": [4, 6], \"chunks\": [2, 3], \"dtype\": \"<i2\","
+                               " \"compressor\": null, \"fill_value\": -1, \"order\": \"C\", \"filters\": null}";
+
+/* The first chunk; the others are absent. */
+static const unsigned char chunk[12] = {0, 0, 1, 0, 2, 0, 10, 0, 11, 0, 12, 0};
+
+static const short expected[4][6] = {
+    {0, 1, 2, -1, -1, -1}, {10, 11, 12, -1, -1, -1}, {-1, -1, -1, -1, -1, -1}, {-1, -1, -1, -1, -1, -1}};
+
+static void in_memory(void)
+{
+    nczchunk_place *place = NULL;
+    nczchunk_array *array = NULL;
+    const size_t start[2] = {0, 0}, last[2] = {3, 5}, one[2] = {1, 1};
+    const short value = 77;
+    short data[4][6];
+
+    CHECK_OK(nczchunk_place_memory(&place, NULL));
+    CHECK_OK(nczchunk_place_write(place, "a/b/.zarray", metadata, strlen(metadata), NULL));
+    CHECK_OK(nczchunk_place_write(place, "a/b/0.0", chunk, sizeof chunk, NULL));
+    CHECK_EQ(nczchunk_place_write(place, "../b", chunk, sizeof chunk, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_array_open_in(place, "a", NCZCHUNK_READ, &array, NULL), NCZCHUNK_ENOTFOUND);
+    CHECK_OK(nczchunk_array_open_in(place, "/a/b", NCZCHUNK_WRITE, &array, NULL));
+    nczchunk_place_free(place); /* the array goes on using it */
+
+    CHECK_OK(nczchunk_array_read(array, start, NULL, NULL, data, NULL));
+    CHECK(memcmp(data, expected, sizeof data) == 0);
+
+    /* A write to a chunk that was absent: the rest of it is fill value. */
+    CHECK_OK(nczchunk_array_write(array, last, one, NULL, &value, NULL));
+    CHECK_OK(nczchunk_array_read(array, start, NULL, NULL, data, NULL));
+    CHECK_EQ(data[3][5], 77);
+    CHECK_EQ(data[3][4], -1);
+    CHECK_EQ(data[1][2], 12);
+    nczchunk_array_close(array);
+}
+
+/* A place of one's own: objects in a table. It counts what it is asked for. */
+typedef struct {
+    int reads, destroyed, fail_with;
+    unsigned char written[12];
+} table;
+
+static int read_object(void *user, nczchunk_object_request *request)
+{
+    table *t = user;
+    const void *bytes;
+    size_t nbytes, offset;
+
+    t->reads++;
+    CHECK(request->struct_size >= sizeof *request);
+    if (strcmp(request->name, "sst/.zarray") == 0) {
+        bytes = metadata;
+        nbytes = strlen(metadata);
+    } else if (strcmp(request->name, "sst/0.0") == 0) {
+        if (t->fail_with)
+            return t->fail_with;
+        bytes = t->written;
+        nbytes = sizeof t->written;
+    } else {
+        return NCZCHUNK_ENOOBJECT;
+    }
+    CHECK_EQ(request->from_end, 0);
+    offset = request->offset < nbytes ? (size_t)request->offset : nbytes;
+    request->nbytes = nbytes - offset < request->size ? nbytes - offset : request->size;
+    memcpy(request->buffer, (const char *)bytes + offset, request->nbytes);
+    request->object_size = nbytes;
+    return NCZCHUNK_NOERR;
+}
+
+static int write_object(void *user, const char *name, const void *bytes, size_t nbytes)
+{
+    table *t = user;
+
+    CHECK_STR(name, "sst/0.0");
+    CHECK_EQ(nbytes, sizeof t->written);
+    memcpy(t->written, bytes, nbytes);
+    return NCZCHUNK_NOERR;
+}
+
+static void destroy(void *user)
+{
+    ((table *)user)->destroyed++;
+}
+
+static void by_callbacks(void)
+{
+    table t = {0};
+    nczchunk_place_callbacks callbacks = NCZCHUNK_PLACE_CALLBACKS_INIT;
+    nczchunk_place *place = NULL;
+    nczchunk_array *array = NULL;
+    nczchunk_context *context = NULL;
+    const size_t start[2] = {0, 0}, at[2] = {1, 1}, one[2] = {1, 1};
+    short data[4][6], value = 5;
+
+    memcpy(t.written, chunk, sizeof chunk);
+    callbacks.user = &t;
+    CHECK_OK(nczchunk_context_new(&context));
+    CHECK_EQ(nczchunk_place_new(&callbacks, &place, context), NCZCHUNK_EINVAL);
+    CHECK_EQ(t.destroyed, 0);
+    callbacks.read = read_object;
+    callbacks.write = write_object;
+    callbacks.destroy = destroy;
+    CHECK_OK(nczchunk_place_new(&callbacks, &place, context));
+    CHECK_OK(nczchunk_array_open_in(place, "sst", NCZCHUNK_WRITE, &array, context));
+    nczchunk_place_free(place);
+    CHECK_EQ(t.destroyed, 0);
+
+    CHECK_OK(nczchunk_array_read(array, start, NULL, NULL, data, context));
+    CHECK(memcmp(data, expected, sizeof data) == 0);
+
+    CHECK_OK(nczchunk_array_write(array, at, one, NULL, &value, context));
+    CHECK_EQ(t.written[8], 5);
+    CHECK_EQ(t.written[10], 12);
+
+    /* Whatever a callback returns ends the call, and the message says which object it was. */
+    t.fail_with = NCZCHUNK_EIO;
+    CHECK_EQ(nczchunk_array_read(array, start, NULL, NULL, data, context), NCZCHUNK_EIO);
+    CHECK(strstr(nczchunk_context_message(context), "sst/0.0") != NULL);
+    t.fail_with = 0;
+
+    nczchunk_array_close(array);
+    CHECK_EQ(t.destroyed, 1);
+    nczchunk_context_free(context);
+}
+
+int main(void)
+{
+    in_memory();
+    by_callbacks();
+    return 0;
+}

@@ -1,0 +1,878 @@
+/*
+ * nczchunk: arrays that are opened by name.
+ *
+ * With nczchunk.h you say how an array is cut into chunks and give functions that fetch them. With this header you say
+ * where the array is; the rest is in its metadata.
+ *
+ *     nczchunk_array_open("sst.zarr", NULL, NCZCHUNK_READ, &array, NULL);
+ *
+ *     size_t start[3] = {0, 10, 0}, count[3] = {1, 20, 60};
+ *     ptrdiff_t stride[3] = {1, 1, 3};                                     every third column
+ *     nczchunk_array_read(array, start, count, stride, data, NULL);        20 * 60 elements, in native byte order
+ *
+ *     nczchunk_array_close(array);
+ *
+ * examples/open_array.c is that as a whole program. An array is a variable and a store of nczchunk.h:
+ * nczchunk_array_var and nczchunk_array_store lend them to every function there, so plans, threads, progress and other
+ * layouts of memory serve arrays, too. What that header says of all functions holds for these.
+ *
+ * This file is generated from the library's source. If a function does not appear in it, it is not part of the
+ * interface.
+ */
+#ifndef NCZCHUNK_ARRAY_H
+#define NCZCHUNK_ARRAY_H
+
+#include "nczchunk.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * OBJECTS
+ *
+ * What the functions below make and use, beside those of nczchunk.h. Each is opaque.
+ */
+
+/**
+ * An array that is open. Any number of threads may read it at the same time, if its place allows it; those that the
+ * library has do.
+ */
+typedef struct nczchunk_array nczchunk_array;
+
+/**
+ * A place for objects, which are named bytes: the files of a directory, the entries of a zip file, memory, or what
+ * callbacks give.
+ */
+typedef struct nczchunk_place nczchunk_place;
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * TYPES
+ *
+ * The types that elements and attributes may have, by netCDF's numbers: NCZCHUNK_FLOAT is NC_FLOAT. Types that netCDF
+ * does not have go by their names, which are numpy's: "bool", "float16", "complex64", "complex128", "datetime64[ns]",
+ * "timedelta64[s]", "S5" (text of 5 bytes), "U5" (text of 5 characters of 4 bytes), "V8" (8 bytes).
+ */
+
+/**
+ * A signed integer of 1 byte: "int8".
+ */
+#define NCZCHUNK_BYTE 1
+
+/**
+ * A byte that is a character: "char".
+ */
+#define NCZCHUNK_CHAR 2
+
+/**
+ * A signed integer of 2 bytes: "int16".
+ */
+#define NCZCHUNK_SHORT 3
+
+/**
+ * A signed integer of 4 bytes: "int32".
+ */
+#define NCZCHUNK_INT 4
+
+/**
+ * A floating-point number of 4 bytes: "float32".
+ */
+#define NCZCHUNK_FLOAT 5
+
+/**
+ * A floating-point number of 8 bytes: "float64".
+ */
+#define NCZCHUNK_DOUBLE 6
+
+/**
+ * An unsigned integer of 1 byte: "uint8".
+ */
+#define NCZCHUNK_UBYTE 7
+
+/**
+ * An unsigned integer of 2 bytes: "uint16".
+ */
+#define NCZCHUNK_USHORT 8
+
+/**
+ * An unsigned integer of 4 bytes: "uint32".
+ */
+#define NCZCHUNK_UINT 9
+
+/**
+ * A signed integer of 8 bytes: "int64".
+ */
+#define NCZCHUNK_INT64 10
+
+/**
+ * An unsigned integer of 8 bytes: "uint64".
+ */
+#define NCZCHUNK_UINT64 11
+
+/**
+ * A text of any length: "string".
+ */
+#define NCZCHUNK_STRING 12
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * OPENING AND READING AN ARRAY
+ *
+ *     nczchunk_array *array = NULL;
+ *     size_t start[3] = {0, 0, 0}, count[3] = {1, 90, 180};
+ *     float map[90][180];
+ *     int status = nczchunk_array_open("sst.zarr", NULL, NCZCHUNK_READ, &array, NULL);
+ *     if (status == NCZCHUNK_NOERR) status = nczchunk_array_read(array, start, count, NULL, map, NULL);
+ *     nczchunk_array_close(array);
+ *
+ * What can be opened is an array of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or in a zip file. What
+ * is not supported is refused with the name of what it is: ask the context.
+ */
+
+/**
+ * Opens an array. path is a directory or a zip file, in UTF-8; name is where the array is below it, such as
+ * "ocean/sst", and NULL or empty if path is the array itself. mode is NCZCHUNK_READ, or NCZCHUNK_WRITE to read and
+ * write. Close it with nczchunk_array_close.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument, another mode), NCZCHUNK_ENOTFOUND (there is no such path or array),
+ * NCZCHUNK_ENOTVAR (it is a group), NCZCHUNK_ENOTNC (path is something else), NCZCHUNK_ENCZARR (malformed metadata),
+ * NCZCHUNK_ENOTBUILT (metadata that ask for what the library does not have), NCZCHUNK_ENOFILTER (a codec that it does
+ * not have), NCZCHUNK_EBADTYPE (elements that it does not have), NCZCHUNK_EPERM (NCZCHUNK_WRITE for a zip file),
+ * NCZCHUNK_ENOMEM, and the system's own numbers, which are positive.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_open(const char *path,
+                        const char *name,
+                        int mode,
+                        nczchunk_array **array,
+                        nczchunk_context *context);
+
+/**
+ * Opens an array among the objects of a place: see nczchunk_array_open. The array goes on using the place when that is
+ * freed.
+ *
+ * Errors: those of nczchunk_array_open, and what callbacks of the place return.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_open_in(const nczchunk_place *place,
+                           const char *name,
+                           int mode,
+                           nczchunk_array **array,
+                           nczchunk_context *context);
+
+/**
+ * Closes an array: frees it and all that was lent with it. NULL is allowed. Whatever was written is where it belongs
+ * already.
+ */
+NCZCHUNK_API void nczchunk_array_close(nczchunk_array *array);
+
+/**
+ * Reads a hyperslab of an array: nczchunk_read_vars with its variable and its store.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_read(const nczchunk_array *array,
+                        const size_t *start,
+                        const size_t *count,
+                        const ptrdiff_t *stride,
+                        void *data,
+                        nczchunk_context *context);
+
+/**
+ * Writes a hyperslab of an array that was opened with NCZCHUNK_WRITE: nczchunk_write_vars with its variable and its
+ * store.
+ *
+ * Several threads and processes may write at the same time, each to chunks of its own, or to shards of its own if the
+ * array has shards. Every chunk or shard is replaced at once: a reader finds the old one or the new one. Of two that
+ * change the same chunk or shard in part, one may undo what the other did.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_write(const nczchunk_array *array,
+                         const size_t *start,
+                         const size_t *count,
+                         const ptrdiff_t *stride,
+                         const void *data,
+                         nczchunk_context *context);
+
+/**
+ * The variable of an array: its rank, lengths, chunks and fill value, and what plans are made for. It is the array's,
+ * and valid until that is closed or resized. NULL for NULL.
+ */
+NCZCHUNK_API const nczchunk_var *nczchunk_array_var(const nczchunk_array *array);
+
+/**
+ * The store of an array, for the functions that take one. It is the array's, and valid until that is closed. NULL for
+ * NULL.
+ */
+NCZCHUNK_API const nczchunk_store *nczchunk_array_store(const nczchunk_array *array);
+
+/**
+ * netCDF's number for the type of an array's elements, such as 5 for NC_FLOAT; 0 for a type that netCDF does not have,
+ * and for NULL. nczchunk_array_type_name tells those, too.
+ */
+NCZCHUNK_API int nczchunk_array_type(const nczchunk_array *array);
+
+/**
+ * The type of an array's elements as numpy spells it, such as "float32", "datetime64[ns]" or "S5". The text is the
+ * array's; empty for NULL.
+ */
+NCZCHUNK_API const char *nczchunk_array_type_name(const nczchunk_array *array);
+
+/**
+ * The name of dimension d of an array; empty if it has none, if there is no such dimension, and for NULL. The text is
+ * the array's.
+ */
+NCZCHUNK_API const char *nczchunk_array_dimname(const nczchunk_array *array, size_t d);
+
+/**
+ * Has an array's decoded chunks kept in a cache of yours instead of its own, which keeps 64 MiB or, if that is more,
+ * one chunk; NULL for cache has none kept. See nczchunk_store_set_cache.
+ *
+ * Errors: NCZCHUNK_EINVAL (array is NULL).
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_set_cache(nczchunk_array *array,
+                             const nczchunk_cache *cache,
+                             nczchunk_context *context);
+
+/**
+ * Sets whether every chunk is decoded to its end: see nczchunk_store_set_verify.
+ *
+ * Errors: NCZCHUNK_EINVAL (array is NULL).
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_set_verify(nczchunk_array *array,
+                              int verify,
+                              nczchunk_context *context);
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * ATTRIBUTES OF AN ARRAY
+ */
+
+/**
+ * An attribute. Set struct_size before it is filled in. What it points to is the array's, and valid until the
+ * attributes are changed.
+ */
+typedef struct nczchunk_attribute {
+    /**
+     * sizeof(nczchunk_attribute).
+     */
+    size_t struct_size;
+    /**
+     * Its name.
+     */
+    const char *name;
+    /**
+     * netCDF's number for the type of its values: 2 (NC_CHAR) for a text, 12 (NC_STRING) for several.
+     */
+    size_t type;
+    /**
+     * How many values there are; of a text, how many bytes.
+     */
+    size_t num_values;
+    /**
+     * The values, in native byte order and aligned for their type. A text is UTF-8 and has a NUL behind it, which does
+     * not count; several texts are pointers to such texts: const char *const *.
+     */
+    const void *values;
+} nczchunk_attribute;
+
+/**
+ * The number of an array's attributes, without those that formats keep for themselves. 0 for NULL.
+ */
+NCZCHUNK_API size_t nczchunk_array_num_attributes(const nczchunk_array *array);
+
+/**
+ * The attribute of this name.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_ENOTATT (there is none of that name).
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_attribute(const nczchunk_array *array,
+                             const char *name,
+                             nczchunk_attribute *attribute,
+                             nczchunk_context *context);
+
+/**
+ * The i-th attribute, in the order in which they are stored.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_EINVALCOORDS (there are not so many).
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_attribute_at(const nczchunk_array *array,
+                                size_t i,
+                                nczchunk_attribute *attribute,
+                                nczchunk_context *context);
+
+/**
+ * All attributes as the text of a JSON object, as they are stored. The text is the array's; "{}" for NULL.
+ */
+NCZCHUNK_API const char *nczchunk_array_attributes_json(const nczchunk_array *array);
+
+/** Initialises a nczchunk_attribute that uses nothing yet. */
+#define NCZCHUNK_ATTRIBUTE_INIT \
+    {sizeof(nczchunk_attribute), NULL, 0, 0, NULL}
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * CREATING AN ARRAY
+ *
+ * An array is described, and created from the description. All that is left out has a default:
+ *
+ *     const size_t shape[3] = {365, 90, 180};
+ *     const char *const names[3] = {"time", "lat", "lon"};
+ *     nczchunk_description sst = NCZCHUNK_DESCRIPTION_INIT;
+ *     nczchunk_array *array = NULL;
+ *
+ *     sst.type = NCZCHUNK_FLOAT;
+ *     sst.rank = 3;
+ *     sst.shape = shape;
+ *     sst.dimension_names = names;
+ *     int status = nczchunk_array_create("ocean.zarr", "sst", &sst, &array, NULL);
+ *     if (status == NCZCHUNK_NOERR) status = nczchunk_array_write(array, start, count, NULL, data, NULL);
+ *     nczchunk_array_close(array);
+ *
+ * That is an array of Zarr v3 with fill value 0, in chunks of about 16 MiB that are compressed with zstd.
+ */
+
+/**
+ * Zarr v3, as a format.
+ */
+#define NCZCHUNK_ZARR_V3 3
+
+/**
+ * Zarr v2, as a format.
+ */
+#define NCZCHUNK_ZARR_V2 2
+
+/**
+ * Zarr v2 that netCDF-C reads with #mode=zarr, as a format. The array is in a group, which means that it has a name;
+ * its dimensions have names, each with one length in a group; and what netCDF-C would refuse or read wrong is
+ * refused. netCDF-C shows characters as texts of one character, and a scalar with a dimension of length 1.
+ */
+#define NCZCHUNK_NCZARR 1
+
+/**
+ * A codec of an array that is to be created. The structure will not change.
+ */
+typedef struct nczchunk_codec_setting {
+    /**
+     * Its name, such as "zstd": see nczchunk_has_codec.
+     */
+    const char *name;
+    /**
+     * Its configuration as the text of a JSON object, such as "{\"level\": 3}", in the words of numcodecs; NULL for
+     * the defaults.
+     */
+    const char *configuration;
+} nczchunk_codec_setting;
+
+/**
+ * An array that is to be created. Set struct_size, what the array's elements are, rank and shape; what is 0 or NULL
+ * has the default. Nothing that it points to is needed any longer than the call.
+ */
+typedef struct nczchunk_description {
+    /**
+     * sizeof(nczchunk_description).
+     */
+    size_t struct_size;
+    /**
+     * What an element is, by netCDF's number: NCZCHUNK_FLOAT and so on. 0 leaves it to type_name.
+     */
+    size_t type;
+    /**
+     * What an element is, by name: "float32", "datetime64[ns]".
+     */
+    const char *type_name;
+    /**
+     * The number of dimensions; 0 for a scalar.
+     */
+    size_t rank;
+    /**
+     * The lengths of the dimensions.
+     */
+    const size_t *shape;
+    /**
+     * The lengths of a chunk, which is what is encoded as one. NULL for netCDF-C's choice: about 16 MiB.
+     */
+    const size_t *chunk_shape;
+    /**
+     * The lengths of a shard, which is an object that holds several chunks, for Zarr v3: multiples of chunk_shape.
+     * NULL has each chunk be an object.
+     */
+    const size_t *shard_shape;
+    /**
+     * The names of the dimensions; a name may be NULL or empty for none. NULL if none has a name.
+     */
+    const char *const *dimension_names;
+    /**
+     * What is read where nothing was written: an element in native byte order. NULL for zeros.
+     */
+    const void *fill_value;
+    /**
+     * The codecs, in the order in which they encode. NULL for zstd, if it is built in.
+     */
+    const nczchunk_codec_setting *codecs;
+    /**
+     * How many codecs there are.
+     */
+    size_t num_codecs;
+    /**
+     * 1 to store chunks as they are; then there are no codecs.
+     */
+    size_t uncompressed;
+    /**
+     * Attributes, as the text of a JSON object. NULL for none.
+     */
+    const char *attributes_json;
+    /**
+     * More attributes, which are set after those. NULL for none.
+     */
+    const nczchunk_attribute *attributes;
+    /**
+     * How many more attributes there are.
+     */
+    size_t num_attributes;
+    /**
+     * NCZCHUNK_ZARR_V3, NCZCHUNK_ZARR_V2 or NCZCHUNK_NCZARR. 0 for Zarr v3.
+     */
+    size_t format;
+    /**
+     * What stands between the numbers of a chunk's name: '.' or '/'. 0 for '/' in Zarr v3, else '.'.
+     */
+    size_t separator;
+    /**
+     * The byte order of what is stored: NCZCHUNK_ENDIAN_LITTLE or NCZCHUNK_ENDIAN_BIG. 0 for this machine's.
+     */
+    size_t endian;
+    /**
+     * 1 to remove an array or group that is there, with all that is in it. 0 has the call fail then.
+     */
+    size_t overwrite;
+} nczchunk_description;
+
+/**
+ * Creates an array, and opens it with NCZCHUNK_WRITE. path is a directory, in UTF-8, which is made if there is none;
+ * name is where the array is to be below it, such as "ocean/sst", and NULL or empty if path is to be the array itself.
+ * Groups that are missing on the way are made. Close the array with nczchunk_array_close.
+ *
+ * Consolidated metadata of the groups above (.zmetadata, or in their zarr.json) are removed, for they do not tell the
+ * new array; those of a group that path is below are not seen. Nothing is written unless all is well. Others can open
+ * the array when all of its metadata are there.
+ *
+ * Errors: NCZCHUNK_EEXIST (something is there, or name is below an array), NCZCHUNK_EINVAL (a NULL argument; a
+ * description that does not fit together), NCZCHUNK_EBADTYPE (a type that arrays cannot have), NCZCHUNK_ENOFILTER (a
+ * codec that the library does not have), NCZCHUNK_ENCZARR (malformed JSON), NCZCHUNK_ENOTBUILT (what the format does
+ * not have), NCZCHUNK_EMAXDIMS, NCZCHUNK_EDIMSIZE, NCZCHUNK_EPERM (path is a zip file), NCZCHUNK_ENOMEM, and the
+ * system's own numbers.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_create(const char *path,
+                          const char *name,
+                          const nczchunk_description *description,
+                          nczchunk_array **array,
+                          nczchunk_context *context);
+
+/**
+ * Creates an array among the objects of a place: see nczchunk_array_create.
+ *
+ * Errors: those of nczchunk_array_create, and what callbacks of the place return.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_create_in(const nczchunk_place *place,
+                             const char *name,
+                             const nczchunk_description *description,
+                             nczchunk_array **array,
+                             nczchunk_context *context);
+
+/**
+ * Gives an array that was opened with NCZCHUNK_WRITE another shape: a length for each of its dimensions. Its variable
+ * is changed with it, and plans that were made with that are not to be used any more.
+ *
+ * Chunks (or shards) outside of the shape are removed. Where it cuts through one, what is cut off becomes fill
+ * values; so that is what is read there if the array is made larger again. (What another program has left behind the
+ * end of a chunk, such as zarr-python when it makes an array smaller, is not looked for.) Consolidated metadata are
+ * removed: see nczchunk_array_create. Others that have the array open keep the shape that they know. A failure leaves
+ * the shape as it was, and may leave fill values in what was to be cut off.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_EDIMSIZE,
+ * NCZCHUNK_ENOTBUILT (dimensions that netCDF-C shares among arrays; to make an array smaller in a place that cannot
+ * list its objects), NCZCHUNK_ENOMEM, those of reading and writing, and the system's own numbers.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_resize(nczchunk_array *array,
+                          const size_t *shape,
+                          nczchunk_context *context);
+
+/**
+ * Sets an attribute of an array that was opened with NCZCHUNK_WRITE, or adds it, at once. type is netCDF's number for
+ * the type of its values:
+ *
+ * - NCZCHUNK_CHAR: a text of num_values bytes in UTF-8,
+ * - NCZCHUNK_STRING: num_values texts, const char *const *,
+ * - any other: num_values numbers in native byte order.
+ *
+ * The metadata have no types of numbers: an NCZCHUNK_SHORT is NCZCHUNK_INT when the array is opened again, and a float
+ * NCZCHUNK_DOUBLE, unless the array was created with the format NCZCHUNK_NCZARR or by netCDF-C. Consolidated metadata
+ * are removed: see nczchunk_array_create. What was told of the array's attributes is not valid any more.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that attributes cannot have, such as those that formats keep for
+ * themselves), NCZCHUNK_EBADTYPE (another type), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_ENOMEM,
+ * and those of the place.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_set_attribute(nczchunk_array *array,
+                                 const char *name,
+                                 int type,
+                                 size_t num_values,
+                                 const void *values,
+                                 nczchunk_context *context);
+
+/**
+ * Removes an attribute of an array that was opened with NCZCHUNK_WRITE, at once: see nczchunk_array_set_attribute.
+ *
+ * Errors: NCZCHUNK_ENOTATT (there is none of that name), NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EPERM (the array
+ * was opened to be read), NCZCHUNK_ENOMEM, and those of the place.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_remove_attribute(nczchunk_array *array,
+                                    const char *name,
+                                    nczchunk_context *context);
+
+/** Initialises a nczchunk_description that uses nothing yet. */
+#define NCZCHUNK_DESCRIPTION_INIT \
+    {sizeof(nczchunk_description), 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, 0, 0, 0, 0, 0}
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * LISTING A GROUP
+ *
+ * What ncdump -h shows of a dataset: its groups and arrays, with their shapes, types, dimensions and attributes.
+ *
+ *     static int print(void *user, const nczchunk_node *node)
+ *     {
+ *         if (!node->is_group) printf("%s %s, rank %zu\n", node->type_name, node->name, node->rank);
+ *         return 0;
+ *     }
+ *
+ *     nczchunk_list("ocean.zarr", NULL, 1, print, NULL, NULL);
+ */
+
+/**
+ * A group or an array that was found. All that it points to is valid until the callback returns.
+ */
+typedef struct nczchunk_node {
+    /**
+     * sizeof(nczchunk_node) as the library knows it: fields beyond it do not exist.
+     */
+    size_t struct_size;
+    /**
+     * Its name, with those of the groups that it is in before it, such as "ocean/sst"; empty for the place itself. It
+     * is what nczchunk_array_open takes.
+     */
+    const char *name;
+    /**
+     * 1 for a group, 0 for an array.
+     */
+    size_t is_group;
+    /**
+     * 0, or why it cannot be opened, if that is known from its metadata: then what follows is 0 or empty.
+     */
+    ptrdiff_t status;
+    /**
+     * Why, in words; empty if status is 0.
+     */
+    const char *message;
+    /**
+     * What an array's elements are: netCDF's number, 0 if netCDF has no such type.
+     */
+    size_t type;
+    /**
+     * What an array's elements are, by name; empty for a group.
+     */
+    const char *type_name;
+    /**
+     * The number of an array's dimensions.
+     */
+    size_t rank;
+    /**
+     * Their lengths.
+     */
+    const size_t *shape;
+    /**
+     * The lengths of the chunks by which the array is read.
+     */
+    const size_t *chunk_shape;
+    /**
+     * The lengths of the shards by which it is written; NULL if it has none.
+     */
+    const size_t *shard_shape;
+    /**
+     * The names of the dimensions; empty for one that has none.
+     */
+    const char *const *dimension_names;
+    /**
+     * Which dimensions netCDF-C says to be unlimited: 1 for those, 0 for others.
+     */
+    const size_t *is_unlimited;
+    /**
+     * How many attributes it has: see nczchunk_node_attribute_at.
+     */
+    size_t num_attributes;
+    /**
+     * All attributes as the text of a JSON object, as they are stored.
+     */
+    const char *attributes_json;
+    /**
+     * The library's own.
+     */
+    const void *attributes;
+} nczchunk_node;
+
+/**
+ * Tells what is in a group. path is a directory or a zip file, in UTF-8; group is where the group is below it, NULL
+ * or empty for path itself. found is called for the group itself first, then for each group and array in it, by name,
+ * and if recursive is 1 after each group for what is in that. An array is told as itself alone. Where found returns
+ * anything but 0, the call ends with that.
+ *
+ * What is there but cannot be read is told with its status. If the place cannot list its objects, the group's
+ * consolidated metadata tell what there is.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path or group), NCZCHUNK_ENOTNC
+ * (path is something else), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOTBUILT (the place cannot
+ * list, and there are no consolidated metadata), NCZCHUNK_ENOMEM, and the system's own numbers.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_list(const char *path,
+                  const char *group,
+                  int recursive,
+                  int (*found)(void *user, const nczchunk_node *node),
+                  void *user,
+                  nczchunk_context *context);
+
+/**
+ * Tells what is in a group of a place: see nczchunk_list.
+ *
+ * Errors: those of nczchunk_list, and what callbacks of the place return.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_list_in(const nczchunk_place *place,
+                     const char *group,
+                     int recursive,
+                     int (*found)(void *user, const nczchunk_node *node),
+                     void *user,
+                     nczchunk_context *context);
+
+/**
+ * The i-th attribute of what was found. What it points to is valid until the callback returns.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_EINVALCOORDS (there are not so many).
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_node_attribute_at(const nczchunk_node *node,
+                               size_t i,
+                               nczchunk_attribute *attribute,
+                               nczchunk_context *context);
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * PLACES FOR OBJECTS
+ *
+ * An array is metadata and chunks, and each of these is an object: named bytes in a place. nczchunk_array_open finds
+ * the place by itself where it is a directory or a zip file; the functions below make one to be given to
+ * nczchunk_array_open_in: such a place once for many arrays, one in memory, or one of your own:
+ *
+ *     nczchunk_place_callbacks callbacks = {.struct_size = sizeof callbacks, .read = get_object, .user = &connection};
+ *     nczchunk_place_new(&callbacks, &place, NULL);
+ *     nczchunk_array_open_in(place, "ocean/sst", NCZCHUNK_READ, &array, NULL);
+ *
+ * A place with latency has start and wait instead of read, or beside it: then many reads are under way at the same
+ * time, without threads. Chunks of an array with shards are found by the shards' indices, and neighbours among them
+ * are read at once. examples/http_array.c is such a place over HTTP.
+ */
+
+/**
+ * A read of an object. The library sets the fields but for those that are said to be the callback's. All are valid,
+ * and the buffer with them, until the callback returns or, for a read that was started, until it is given back.
+ */
+typedef struct nczchunk_object_request {
+    /**
+     * sizeof(nczchunk_object_request) as the library knows it: fields beyond it do not exist.
+     */
+    size_t struct_size;
+    /**
+     * The object's name, such as "ocean/sst/c/0/1".
+     */
+    const char *name;
+    /**
+     * Where the read begins: this many bytes behind the object's beginning or, if from_end is 1, before its end. An
+     * object that has fewer bytes before its end is read from its beginning.
+     */
+    uint64_t offset;
+    /**
+     * 1 if offset counts from the end, else 0.
+     */
+    size_t from_end;
+    /**
+     * Where the bytes go.
+     */
+    void *buffer;
+    /**
+     * How many bytes there is room for. 0 asks for the object's length only.
+     */
+    size_t size;
+    /**
+     * The callback's: how many bytes it has put into the buffer: as many as the object has from there on, or as there
+     * is room for. 0 at first.
+     */
+    size_t nbytes;
+    /**
+     * The callback's: how many bytes the whole object has. 0 at first.
+     */
+    uint64_t object_size;
+    /**
+     * The callback's, for a read that was started: how it ended, as read would return it. 0 at first.
+     */
+    ptrdiff_t status;
+    /**
+     * The callback's: whatever it wants to remember from start to wait. NULL at first.
+     */
+    void *handle;
+} nczchunk_object_request;
+
+/**
+ * A place of your own. Callbacks return 0 or a status, which ends the call.
+ */
+typedef struct nczchunk_place_callbacks {
+    /**
+     * sizeof(nczchunk_place_callbacks).
+     */
+    size_t struct_size;
+    /**
+     * Passed to every callback.
+     */
+    void *user;
+    /**
+     * Reads an object. For one that does not exist it returns NCZCHUNK_ENOOBJECT; no other failure may be said to be
+     * that, for absent chunks read as fill values. May be NULL if start and wait are not.
+     */
+    int (*read)(void *user, nczchunk_object_request *request);
+    /**
+     * Calls found for the last part of the name of each object and prefix directly below a prefix, which is empty or a
+     * name, each once; is_prefix is 1 for what the names of objects further below begin with. found gets the argument
+     * that is given here; where it returns anything but 0, list returns that. May be NULL: then nothing is listed.
+     */
+    int (*list)(void *user,
+                const char *prefix,
+                int (*found)(void *argument, const char *name, int is_prefix),
+                void *argument);
+    /**
+     * Writes a whole object of nbytes bytes in place of the one there was. A reader has to find the old bytes or the
+     * new ones, nothing between. May be NULL: then the place cannot be written to.
+     */
+    int (*write)(void *user, const char *name, const void *bytes, size_t nbytes);
+    /**
+     * Removes an object; one that does not exist is no error. May be NULL: then nothing can be removed.
+     */
+    int (*remove)(void *user, const char *name);
+    /**
+     * Called once when nobody uses the place any more; may be NULL.
+     */
+    void (*destroy)(void *user);
+    /**
+     * 1 if the callbacks may run in several threads at the same time; 0 keeps a call to its own thread.
+     */
+    size_t concurrent;
+    /**
+     * How many bytes more are better read than asked for by another request; 0 stands for 16 KiB or, with start, for
+     * 1 MiB.
+     */
+    size_t gap;
+    /**
+     * With wait, for places with latency, such as those over a network: begins to read an object as read does, but
+     * returns at once. A call then keeps up to in_flight reads under way, all from the calling thread, and starts the
+     * next ones while it decodes. The request, its name and its buffer stay valid until wait gives the request back.
+     * If start returns a status other than 0, the read has not begun and will not be given back; so may an object be
+     * absent at once.
+     */
+    int (*start)(void *user, nczchunk_object_request *request);
+    /**
+     * Waits until a read that the calling thread started has ended, in any order, and sets done to it. The request's
+     * status, nbytes and object_size say how it ended, as the result of read and what read sets would. To try again
+     * after a failure that may pass is up to the callback. If wait itself returns a status other than 0, no read is
+     * under way any more: the callback has ended all of them, and does not touch their buffers again. While reads are
+     * under way, no callback may read from the place by the library in the same thread.
+     */
+    int (*wait)(void *user, nczchunk_object_request **done);
+    /**
+     * Told that a read that was started is not needed any more, because the call is about to end; may be NULL. The
+     * request is still given back by wait, with any status.
+     */
+    void (*cancel)(void *user, nczchunk_object_request *request);
+    /**
+     * With start: how many reads may be under way at the same time, in each call; 0 stands for 64.
+     */
+    size_t in_flight;
+    /**
+     * With start: how many bytes of memory their buffers may take together, in each call; a single read is not refused
+     * for that. 0 stands for as many as in_flight chunks take, but no less than largest.
+     */
+    size_t bytes_in_flight;
+    /**
+     * With start: chunks of one shard that are neighbours, or less than gap bytes apart, are read at once up to this
+     * many bytes; 0 stands for 16 MiB.
+     */
+    size_t largest;
+} nczchunk_place_callbacks;
+
+/**
+ * A place at a path, in UTF-8: a directory or a zip file. Free it with nczchunk_place_free.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path), NCZCHUNK_ENOTNC (it is
+ * something else), NCZCHUNK_ENOMEM, and the system's own numbers.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_place_at(const char *path,
+                      nczchunk_place **place,
+                      nczchunk_context *context);
+
+/**
+ * A place in memory, with nothing in it. Free it with nczchunk_place_free.
+ *
+ * Errors: NCZCHUNK_EINVAL (place is NULL), NCZCHUNK_ENOMEM.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_place_memory(nczchunk_place **place, nczchunk_context *context);
+
+/**
+ * Frees a place. Arrays that were opened in it go on using it. NULL is allowed.
+ */
+NCZCHUNK_API void nczchunk_place_free(nczchunk_place *place);
+
+/**
+ * Writes an object of nbytes bytes, in place of the one there was.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_EPERM (the place cannot be
+ * written to), NCZCHUNK_ENOMEM, and those of the place.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_place_write(const nczchunk_place *place,
+                         const char *name,
+                         const void *bytes,
+                         size_t nbytes,
+                         nczchunk_context *context);
+
+/**
+ * A place of your own. The callbacks are copied. Free it with nczchunk_place_free.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; read is NULL and so is start; only one of start and wait is NULL; a
+ * struct_size of 0, or of a newer structure whose additions are in use), NCZCHUNK_ENOMEM; then destroy is not called.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_place_new(const nczchunk_place_callbacks *callbacks,
+                       nczchunk_place **place,
+                       nczchunk_context *context);
+
+/** Initialises a nczchunk_place_callbacks that uses nothing yet. */
+#define NCZCHUNK_PLACE_CALLBACKS_INIT \
+    {sizeof(nczchunk_place_callbacks), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NCZCHUNK_ARRAY_H */

@@ -1,0 +1,231 @@
+//! Creating an array: what is in the way, the groups above it, its documents.
+//!
+//! Everything is checked before anything is written. The document that makes a name an array is written last, so that a
+//! failure in between leaves groups, and nothing that can be opened as an array.
+
+use super::description::Description;
+use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, below};
+use super::list;
+use crate::alloc;
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::{Entry, Place, check_name};
+use crate::zarr::{self, Format, Metadata};
+
+/// The documents of arrays and groups.
+const DOCUMENTS: [&str; 5] = [V3, V2_ARRAY, V2_GROUP, V2_ATTRIBUTES, V2_CONSOLIDATED];
+
+/// An array that can be created: all that is to be written.
+pub(super) struct New {
+    format: Format,
+    array: String,
+    attributes: Option<String>,
+    groups: Vec<String>,
+    overwrite: bool,
+}
+
+impl New {
+    /// Checks whether an array can be created at a name of a place, which may be empty. The result has the metadata as
+    /// they will be read.
+    pub(super) fn check(place: &Place, name: &str, description: &Description<'_>) -> Result<(Metadata, New)> {
+        if !name.is_empty() {
+            check_name(name).map_err(|error| error.in_object(name))?;
+        }
+        if !place.is_writable() {
+            return Err(ErrorKind::ReadOnly.into());
+        }
+        let metadata = description.metadata(name)?;
+        let format = metadata.format;
+        let (array, attributes) = match format {
+            Format::V2 => (zarr::write_array_v2(&metadata)?, Some(zarr::write_attributes_v2(&metadata)?)),
+            Format::V3 => (zarr::write_v3(&metadata)?, None),
+        };
+        let again = match format {
+            Format::V2 => zarr::read_v2(array.as_bytes(), attributes.as_deref().map(str::as_bytes))?,
+            Format::V3 => zarr::read_v3(array.as_bytes())?,
+        };
+        let groups = documents::missing_groups(place, name, format)?;
+        if description.is_for_netcdf() {
+            check_group(place, name, &metadata, &groups)?;
+        }
+        Ok((again, New { format, array, attributes, groups, overwrite: description.overwrite() }))
+    }
+
+    /// Writes it.
+    pub(super) fn write(&self, place: &Place, name: &str) -> Result<()> {
+        make_room(place, name, self.overwrite)?;
+        documents::forget_consolidated(place, name)?;
+        for group in &self.groups {
+            documents::make_group(place, group, self.format)?;
+        }
+        if let Some(attributes) = &self.attributes {
+            documents::write(place, name, V2_ATTRIBUTES, attributes)?;
+        }
+        documents::write(place, name, if self.format == Format::V2 { V2_ARRAY } else { V3 }, &self.array)
+    }
+}
+
+/// Refuses an array that netCDF-C would not see for a list of arrays in its group, or that would keep it from reading
+/// the others.
+fn check_group(place: &Place, name: &str, metadata: &Metadata, missing: &[String]) -> Result<()> {
+    let group = name.rsplit_once('/').map_or("", |(group, _)| group);
+    if missing.iter().any(|missing| missing == group) {
+        return Ok(());
+    }
+    if zarr::has_netcdf_group(place, group)? {
+        let kind = ErrorKind::Unsupported("another array in a group of which netCDF-C has a list");
+        return Err(Error::from(kind).in_object(if group.is_empty() { "the place" } else { group }));
+    }
+    list::each(place, group, false, &mut |node| {
+        let is_other = |d: usize, dimension: &str| {
+            let at = metadata.dimension_names.iter().position(|name| name.as_deref() == Some(dimension));
+            at.is_some_and(|at| metadata.shape.get(at) != node.shape().get(d))
+        };
+        let mut dimensions = 0..if node.name() == name { 0 } else { node.shape().len() };
+        match dimensions.find(|&d| node.dimension_name(d).is_some_and(|dimension| is_other(d, dimension))) {
+            Some(d) => {
+                const OTHER: &str = "netCDF-C has one length for a dimension of a group, and this array has another";
+                Err(Error::from(ErrorKind::Argument(OTHER)).in_dimension(d).in_object(node.name()))
+            }
+            None => Ok(()),
+        }
+    })
+}
+
+/// Makes sure that nothing is where the array is to be.
+fn make_room(place: &Place, name: &str, overwrite: bool) -> Result<()> {
+    let exists = || Err(Error::from(ErrorKind::Exists).in_object(if name.is_empty() { "the place" } else { name }));
+    let mut is_node = false;
+    for document in [V3, V2_ARRAY, V2_GROUP] {
+        is_node |= documents::is_there(place, name, document)?;
+    }
+    let (mut of_arrays, mut others) = (Vec::new(), 0usize);
+    place.list(name, &mut |last, entry| {
+        if is_node || is_of_an_array(last) {
+            alloc::push(&mut of_arrays, (alloc::text(last)?, entry))?;
+        } else {
+            others = others.saturating_add(1);
+        }
+        Ok(())
+    })?;
+    // Beside an array in the place itself there may be other things, such as a README.
+    let is_in_the_way = others > 0 && !(name.is_empty() && of_arrays.is_empty());
+    if is_in_the_way || (!overwrite && (is_node || !of_arrays.is_empty())) {
+        return exists();
+    }
+    if is_node && of_arrays.is_empty() {
+        return Err(ErrorKind::Unsupported("overwriting an array in a place that cannot list its objects").into());
+    }
+    // Without its documents it is no array any more, whatever happens then.
+    of_arrays.sort_by_key(|(last, _)| !DOCUMENTS.contains(&last.as_str()));
+    for (last, entry) in &of_arrays {
+        match entry {
+            Entry::Object => place.remove(&below(name, last)?)?,
+            Entry::Prefix => remove_all(place, &below(name, last)?)?,
+        }
+    }
+    Ok(())
+}
+
+/// Whether this is what something directly below an array is called: a document, a chunk, or what the names of chunks
+/// begin with.
+fn is_of_an_array(last: &str) -> bool {
+    let numbers = last.strip_prefix('c').unwrap_or(last);
+    DOCUMENTS.contains(&last) || numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
+/// Removes all objects below a prefix, and the prefix itself.
+fn remove_all(place: &Place, prefix: &str) -> Result<()> {
+    let (mut prefixes, mut emptied) = (Vec::new(), Vec::new());
+    alloc::push(&mut prefixes, alloc::text(prefix)?)?;
+    while let Some(prefix) = prefixes.pop() {
+        let mut objects = Vec::new();
+        place.list(&prefix, &mut |last, entry| {
+            let list = if entry == Entry::Prefix { &mut prefixes } else { &mut objects };
+            Ok(alloc::push(list, alloc::text(&below(&prefix, last)?)?)?)
+        })?;
+        for object in &objects {
+            place.remove(object)?;
+        }
+        alloc::push(&mut emptied, prefix)?;
+    }
+    // Those within others come after them.
+    emptied.iter().rev().try_for_each(|prefix| place.remove_empty(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::Memory;
+    use crate::zarr::ElementType;
+
+    fn create(place: &Place, name: &str, description: &Description<'_>) -> Result<()> {
+        crate::Array::create_in(place, name, description).map(drop)
+    }
+
+    fn names(place: &Place, prefix: &str) -> Vec<String> {
+        let mut names = Vec::new();
+        place.list(prefix, &mut |name, _| Ok(alloc::push(&mut names, name.to_owned())?)).unwrap();
+        names.sort();
+        names
+    }
+
+    fn with(objects: &[&str]) -> Place {
+        let place = Place::new(Memory::new()).unwrap();
+        objects.iter().for_each(|name| place.write(name, b"{}").unwrap());
+        place
+    }
+
+    #[test]
+    fn nothing_is_overwritten_unless_it_is_said() {
+        let four = Description::new(&[4], ElementType::Int);
+        for there in ["a/zarr.json", "a/.zarray", "a/.zgroup", "a/0.0", "a/c/0", "a/something"] {
+            let place = with(&[there]);
+            assert_eq!(create(&place, "a", &four).unwrap_err().kind(), ErrorKind::Exists, "{there}");
+            assert_eq!(names(&place, ""), ["a"]);
+        }
+        let place = with(&["a/zarr.json", "a/c/0/1", "a/b/0", "b/0"]);
+        create(&place, "a", &four.with_overwrite(true)).unwrap();
+        assert_eq!((names(&place, "a"), names(&place, "b")), (vec![V3.to_owned()], vec!["0".to_owned()]));
+        // What was left of an array may go, but not what is none.
+        create(&with(&["a/c/0", "a/.zattrs"]), "a", &four.with_overwrite(true)).unwrap();
+        let place = with(&["a/letters/x"]);
+        assert_eq!(create(&place, "a", &four.with_overwrite(true)).unwrap_err().kind(), ErrorKind::Exists);
+        create(&with(&["readme"]), "", &four).unwrap();
+    }
+
+    #[test]
+    fn netcdf_can_read_what_else_is_in_the_group() {
+        let place = with(&[]);
+        let four = Description::new(&[4], ElementType::Int)
+            .with_dimension_names(&["x"])
+            .with_format(crate::ArrayFormat::NcZarr);
+        create(&place, "g/a", &four).unwrap();
+        create(&place, "g/b", &four).unwrap();
+        let five = Description::new(&[5], ElementType::Int)
+            .with_dimension_names(&["x"])
+            .with_format(crate::ArrayFormat::NcZarr);
+        let error = create(&place, "g/c", &five).unwrap_err();
+        assert_eq!((error.about(), error.dimension()), ("g/a", Some(0)));
+        create(&place, "h/c", &five).unwrap();
+        let group = br#"{"_nczarr_group": {"dimensions": {"x": 4}, "arrays": [], "groups": []}}"#;
+        place.write("g/.zattrs", group).unwrap();
+        assert!(matches!(create(&place, "g/c", &four).unwrap_err().kind(), ErrorKind::Unsupported(_)));
+    }
+
+    #[test]
+    fn groups_are_made_and_nothing_is_written_in_vain() {
+        let place = with(&[]);
+        create(&place, "a/b", &Description::new(&[4], ElementType::Int)).unwrap();
+        assert_eq!((names(&place, ""), names(&place, "a")), (vec!["a".into(), V3.into()], vec!["b".into(), V3.into()]));
+        let place = with(&[]);
+        let huge = Description::new(&[4], ElementType::Opaque { len: 1 << 30 });
+        assert!(create(&place, "a", &huge).is_err());
+        let snappy = [("blosc", r#"{"cname": "snappy"}"#)];
+        assert!(create(&place, "a", &Description::new(&[4], ElementType::Int).with_codecs(&snappy)).is_err());
+        let shards = Description::new(&[4], ElementType::Int).with_chunk_shape(&[1]).with_shard_shape(&[2]);
+        let v2 = shards.with_format(crate::ArrayFormat::ZarrV2);
+        assert!(matches!(create(&place, "a", &v2).unwrap_err().kind(), ErrorKind::Unsupported(_)));
+        assert!(create(&place, "../a", &shards).is_err());
+        assert_eq!(names(&place, ""), [""; 0]);
+    }
+}

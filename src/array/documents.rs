@@ -1,0 +1,164 @@
+//! The documents of arrays and groups, as they are changed: read, edited as JSON so that unknown members stay, and
+//! written.
+//!
+//! Consolidated metadata are a copy of the documents below a group. Before anything that they tell changes they are
+//! removed, from each group above: nobody has to have them, and what is not there is not wrong.
+
+use crate::alloc;
+use crate::buffer::Buffer;
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::{self, Value};
+use crate::object::{Begin, Name, Place};
+use crate::zarr::{self, Format};
+
+pub(super) const V2_ARRAY: &str = ".zarray";
+pub(super) const V2_ATTRIBUTES: &str = ".zattrs";
+pub(super) const V2_GROUP: &str = ".zgroup";
+pub(super) const V2_CONSOLIDATED: &str = ".zmetadata";
+pub(super) const V3: &str = "zarr.json";
+const V3_CONSOLIDATED: &str = "consolidated_metadata";
+
+/// The name of what is directly below another name.
+pub(super) fn below(name: &str, last: &str) -> Result<Name> {
+    Name::of(format_args!("{name}{}{last}", if name.is_empty() { "" } else { "/" }))
+}
+
+/// The groups that an array or group of this name is in, from the place itself downwards.
+pub(super) fn groups_above(name: &str) -> impl Iterator<Item = &str> {
+    let place = if name.is_empty() { None } else { Some("") };
+    place.into_iter().chain(name.match_indices('/').map(|(slash, _)| name.get(..slash).unwrap_or_default()))
+}
+
+/// A document as a value; `None` if there is none.
+pub(super) fn read(place: &Place, name: &str, which: &'static str) -> Result<Option<Value>> {
+    let Some(text) = zarr::document(place, name, which)? else { return Ok(None) };
+    json::read(&text).map(Some).map_err(|error| error.in_object(which))
+}
+
+/// Writes a document.
+pub(super) fn write(place: &Place, name: &str, which: &str, text: &str) -> Result<()> {
+    place.write(&below(name, which)?, text.as_bytes())
+}
+
+/// Whether there is such an object.
+pub(super) fn is_there(place: &Place, name: &str, which: &str) -> Result<bool> {
+    Ok(place.read(&below(name, which)?, Begin::At(0), &mut Buffer::new(&mut []))?.is_some())
+}
+
+/// Changes a document of an array, and removes the consolidated metadata that tell it. Attributes of Zarr v2 that are
+/// missing are an object without members before the change.
+///
+/// # Errors
+/// `NotFound` if the array has been removed meanwhile, and any other.
+pub(super) fn change(
+    place: &Place,
+    name: &str,
+    which: &'static str,
+    change: impl FnOnce(&mut Value) -> Result<()>,
+) -> Result<()> {
+    let mut document = match read(place, name, which)? {
+        Some(document) => document,
+        None if which == V2_ATTRIBUTES && is_there(place, name, V2_ARRAY)? => Value::Object(Vec::new()),
+        None => return Err(Error::from(ErrorKind::NotFound("array")).in_object(name)),
+    };
+    change(&mut document)?;
+    let text = json::indented(&document)?;
+    forget_consolidated(place, name)?;
+    write(place, name, which, &text)
+}
+
+/// Removes the consolidated metadata that tell an array of this name, of either version.
+pub(super) fn forget_consolidated(place: &Place, name: &str) -> Result<()> {
+    for group in groups_above(name) {
+        if is_there(place, group, V2_CONSOLIDATED)? {
+            place.remove(&below(group, V2_CONSOLIDATED)?)?;
+        }
+        let Some(mut document) = read(place, group, V3)? else { continue };
+        let mut is_told = false;
+        while document.take(V3_CONSOLIDATED).is_some() {
+            is_told = true;
+        }
+        if is_told {
+            write(place, group, V3, &json::indented(&document)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// The groups above a name that are missing, from the place itself downwards.
+///
+/// # Errors
+/// `Exists` about an array that the name is below, `Argument` about a group of the other version of Zarr.
+pub(super) fn missing_groups(place: &Place, name: &str, format: Format) -> Result<Vec<String>> {
+    const OTHER: ErrorKind = ErrorKind::Argument("this is a group of another version of Zarr");
+    let mut missing = Vec::new();
+    for group in groups_above(name) {
+        let about =
+            |kind: ErrorKind| Err(Error::from(kind).in_object(if group.is_empty() { "the place" } else { group }));
+        let v3 = read(place, group, V3)?;
+        let is_v2 = is_there(place, group, V2_GROUP)?;
+        let is_array = v3.as_ref().and_then(|v3| v3.get("node_type")).and_then(Value::as_str) == Some("array");
+        if is_array || is_there(place, group, V2_ARRAY)? {
+            return about(ErrorKind::Exists);
+        }
+        match (format, v3.is_some(), is_v2) {
+            (Format::V3, true, _) | (Format::V2, _, true) => {}
+            (_, false, false) => alloc::push(&mut missing, alloc::text(group)?)?,
+            _ => return about(OTHER),
+        }
+    }
+    Ok(missing)
+}
+
+/// Makes a group.
+pub(super) fn make_group(place: &Place, name: &str, format: Format) -> Result<()> {
+    match format {
+        Format::V2 => write(place, name, V2_GROUP, "{\n  \"zarr_format\": 2\n}\n"),
+        Format::V3 => {
+            let text = "{\n  \"zarr_format\": 3,\n  \"node_type\": \"group\",\n  \"attributes\": {}\n}\n";
+            write(place, name, V3, text)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::{Memory, read_whole};
+
+    fn place(objects: &[(&str, &str)]) -> Place {
+        let place = Place::new(Memory::new()).unwrap();
+        objects.iter().for_each(|(name, text)| place.write(name, text.as_bytes()).unwrap());
+        place
+    }
+
+    #[test]
+    fn groups_are_those_above() {
+        assert_eq!(groups_above("a/b/c").collect::<Vec<_>>(), ["", "a", "a/b"]);
+        assert_eq!(groups_above("a").collect::<Vec<_>>(), [""]);
+        assert_eq!(groups_above("").count(), 0);
+    }
+
+    #[test]
+    fn consolidated_metadata_are_removed_from_all_groups_above() {
+        let group = r#"{"zarr_format":3,"node_type":"group","x":1,"consolidated_metadata":{"kind":"inline"}}"#;
+        let place =
+            place(&[(".zmetadata", "{}"), ("a/.zmetadata", "{}"), ("a/zarr.json", group), ("b/.zmetadata", "")]);
+        forget_consolidated(&place, "a/b").unwrap();
+        assert!(!is_there(&place, "", V2_CONSOLIDATED).unwrap() && !is_there(&place, "a", V2_CONSOLIDATED).unwrap());
+        assert!(is_there(&place, "b", V2_CONSOLIDATED).unwrap());
+        let text = read_whole(&*place, "a/zarr.json", 1000).unwrap().unwrap();
+        assert_eq!(text, b"{\n  \"zarr_format\": 3,\n  \"node_type\": \"group\",\n  \"x\": 1\n}\n");
+    }
+
+    #[test]
+    fn groups_that_are_missing_are_found() {
+        let v2 = place(&[("a/.zgroup", "{}"), ("a/x/.zarray", "{}")]);
+        assert_eq!(missing_groups(&v2, "a/b/c", Format::V2).unwrap(), ["", "a/b"]);
+        assert!(matches!(missing_groups(&v2, "a/b", Format::V3).unwrap_err().kind(), ErrorKind::Argument(_)));
+        let error = missing_groups(&v2, "a/x/y", Format::V2).unwrap_err();
+        assert_eq!((error.kind(), error.about()), (ErrorKind::Exists, "a/x"));
+        let v3 = place(&[("zarr.json", r#"{"node_type":"array"}"#)]);
+        assert_eq!(missing_groups(&v3, "y", Format::V3).unwrap_err().kind(), ErrorKind::Exists);
+    }
+}

@@ -1,0 +1,86 @@
+//! From a path to a place for objects.
+
+use std::path::Path;
+
+use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "zip")]
+use crate::object::{Below, Zip, only_prefix};
+use crate::object::{Directory, Place};
+
+/// The place at a path: a directory, or a zip file. What all entries of a zip file have in common is left out, for it
+/// is often the name of the directory that was packed.
+///
+/// netCDF's way to name such a place, `file://PATH#mode=...`, is understood as well.
+///
+/// # Errors
+/// `NotFound`, `UnknownFormat` for any other file, `OutOfMemory`, and those of the system.
+pub fn place_at(path: &Path) -> Result<Place> {
+    let path = without_scheme(path);
+    let about = |error: Error| error.in_object(path.display());
+    let metadata = match std::fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(about(ErrorKind::NotFound("file or directory").into()));
+        }
+        Err(error) => return Err(about(error.into())),
+    };
+    if metadata.is_dir() {
+        return Place::new(Directory::open(path).map_err(about)?);
+    }
+    zip_at(path).map_err(about)
+}
+
+/// The place at a path where something is to be created: a directory, which is made if there is nothing.
+///
+/// # Errors
+/// Those of [`place_at`]; `Unsupported` for a zip file that does not exist.
+pub(super) fn place_for(path: &Path) -> Result<Place> {
+    let directory = without_scheme(path);
+    if directory.symlink_metadata().is_ok() {
+        return place_at(path);
+    }
+    if directory.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip")) {
+        const HOW: &str = "a new zip file by its path; make a place that writes one";
+        return Err(Error::from(ErrorKind::Unsupported(HOW)).in_object(path.display()));
+    }
+    Place::new(Directory::create(directory)?)
+}
+
+#[cfg(feature = "zip")]
+fn zip_at(path: &Path) -> Result<Place> {
+    let zip = Zip::open(path)?;
+    match only_prefix(&zip)? {
+        Some(prefix) => Place::new(Below::new(zip, &prefix)?),
+        None => Place::new(zip),
+    }
+}
+
+#[cfg(not(feature = "zip"))]
+fn zip_at(_: &Path) -> Result<Place> {
+    Err(ErrorKind::UnknownFormat.into())
+}
+
+/// The path in a name of netCDF's.
+fn without_scheme(path: &Path) -> &Path {
+    let Some(text) = path.to_str() else { return path };
+    let Some(rest) = text.strip_prefix("file://") else { return path };
+    let end = rest.rfind("#mode=").unwrap_or(rest.len());
+    Path::new(&rest[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn netcdf_names_are_paths() {
+        for (name, path) in [
+            ("/a/b.zarr", "/a/b.zarr"),
+            ("file:///a/b.zarr#mode=nczarr,file", "/a/b.zarr"),
+            ("file:///a/b#c", "/a/b#c"),
+            ("a#mode=zarr", "a#mode=zarr"),
+        ] {
+            assert_eq!(without_scheme(Path::new(name)), Path::new(path));
+        }
+    }
+}

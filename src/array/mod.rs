@@ -1,0 +1,337 @@
+//! Arrays that can be opened and created: what is stored, where, and what its metadata say.
+//!
+//! ```text
+//!   locate.rs         from a path to a place for objects
+//!   attributes.rs     attributes
+//!   description.rs    what an array is to be like that is created
+//!   documents.rs      the documents of arrays and groups, as they are changed
+//!   create.rs         writing the documents of a new array
+//!   resize.rs         removing what another shape cuts off
+//!   list.rs           what is in a group
+//! ```
+
+mod attributes;
+mod create;
+mod description;
+mod documents;
+mod list;
+mod locate;
+mod resize;
+
+use std::path::Path;
+
+use crate::alloc;
+use crate::cache::Cache;
+use crate::error::{Error, ErrorKind, Result};
+use crate::grid::Access;
+use crate::hyperslab::Hyperslab;
+use crate::json::Value;
+use crate::object::{Memory, Place};
+use crate::store::Store;
+use crate::typed::{self, Element};
+use crate::variable::Variable;
+use crate::zarr::{self, AttributeValue, ElementType, Format, Metadata};
+
+use attributes::Attributes;
+pub use attributes::{Attribute, AttributeValues};
+pub use description::{ArrayFormat, Description};
+pub(crate) use list::each as list_each;
+pub use list::{Node, list};
+pub use locate::place_at;
+
+/// An array that is open: its variable, its store, and what its metadata say.
+///
+/// Any number of threads may read it at the same time. To write, they need chunks of their own or, if the array has
+/// shards, shards of their own.
+pub struct Array {
+    variable: Variable,
+    store: Store<'static>,
+    metadata: Metadata,
+    attributes: Attributes,
+    place: Place,
+    name: String,
+    access: Access,
+    cache: Option<Cache>,
+    verify: bool,
+}
+
+/// How many bytes of decoded chunks an array keeps unless it is told otherwise: at least one chunk, of up to
+/// `LARGEST_CHUNK` bytes.
+const CACHE: usize = 64 << 20;
+const LARGEST_CHUNK: usize = 512 << 20;
+
+impl Array {
+    /// Opens an array to read it, or to read and write it. `path` is a directory or a zip file; `name` is where the
+    /// array is below it, with `/` between the parts, or empty.
+    ///
+    /// # Errors
+    /// `NotFound`, `NotAnArray`, `UnknownFormat`, `Metadata`, `Unsupported`, `Codec`, `ElementType`, `ReadOnly` for a
+    /// zip file to be written to, `OutOfMemory`, and those of the system.
+    pub fn open(path: impl AsRef<Path>, name: &str, access: Access) -> Result<Array> {
+        Array::open_in(&place_at(path.as_ref())?, name, access)
+    }
+
+    /// Opens an array among the objects of a place.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_in(place: &Place, name: &str, access: Access) -> Result<Array> {
+        let name = name.trim_matches('/');
+        let metadata =
+            zarr::open(place, name).map_err(|error| if name.is_empty() { error } else { error.in_object(name) })?;
+        if access == Access::Write && !place.is_writable() {
+            return Err(ErrorKind::ReadOnly.into());
+        }
+        Array::of(place, name, access, metadata)
+    }
+
+    /// Creates an array, and opens it to be read and written. `path` is a directory, which is made if there is none;
+    /// `name` is where the array is to be below it, or empty. Groups that are missing on the way are made.
+    ///
+    /// Metadata that groups above have consolidated are removed, for they do not tell the new array. (Those of a group
+    /// that the path itself is below are not seen: give the path of the outermost group, and a name.)
+    ///
+    /// Nothing is written unless all is well. The array can be opened by others when all of its metadata are there; a
+    /// failure before leaves groups at most. Of two that create the same array at the same time neither is refused for
+    /// sure, and the metadata are those of one of them.
+    ///
+    /// ```
+    /// use nczchunk::{Array, Description, ElementType, Hyperslab};
+    ///
+    /// # let directory = std::env::temp_dir().join(format!("nczchunk-doc-create-{}", std::process::id()));
+    /// # let path = &directory;
+    /// let sst = Description::new(&[12, 90, 180], ElementType::Float)
+    ///     .with_dimension_names(&["time", "lat", "lon"])
+    ///     .with_chunk_shape(&[1, 90, 180]);
+    /// let array = Array::create(path, "ocean/sst", &sst)?;
+    /// array.write(&Hyperslab::new(&[0, 10, 10], &[1, 1, 3]), &[1.0f32, 2.0, 3.0])?;
+    /// assert_eq!(array.read::<f32>(&Hyperslab::new(&[0, 10, 11], &[1, 1, 3]))?, [2.0, 3.0, 0.0]);
+    /// # std::fs::remove_dir_all(directory).unwrap();
+    /// # Ok::<(), nczchunk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Exists` if something is there, or the name is below an array; `Argument`, `ElementType`, `Codec`, `Metadata`,
+    /// `Unsupported` and `Rank` for what cannot be; `ReadOnly` for a zip file; `OutOfMemory`, and those of the system.
+    pub fn create(path: impl AsRef<Path>, name: &str, description: &Description<'_>) -> Result<Array> {
+        // What cannot be does not leave an empty directory, so it is created nowhere first.
+        Array::create_in(&Place::new(Memory::new())?, name, description)?;
+        Array::create_in(&locate::place_for(path.as_ref())?, name, description)
+    }
+
+    /// Creates an array among the objects of a place: see [`create`](Self::create).
+    ///
+    /// # Errors
+    /// Those of `create`.
+    pub fn create_in(place: &Place, name: &str, description: &Description<'_>) -> Result<Array> {
+        let name = name.trim_matches('/');
+        let (metadata, new) = create::New::check(place, name, description)?;
+        let array = Array::of(place, name, Access::Write, metadata)?;
+        if !array.store.is_writable() {
+            return Err(ErrorKind::Codec("one of the codecs cannot encode").into());
+        }
+        new.write(place, name)?;
+        Ok(array)
+    }
+
+    fn of(place: &Place, name: &str, access: Access, metadata: Metadata) -> Result<Array> {
+        let (variable, mut store) = zarr::build(&metadata, place, &documents::below(name, "")?)?;
+        let cache = Cache::new(CACHE.max(variable.chunk_bytes().min(LARGEST_CHUNK)))?;
+        store.set_cache(Some(&cache));
+        let attributes = Attributes::new(&metadata.attributes, Some(metadata.element))?;
+        let (place, name, cache) = (place.clone(), alloc::text(name)?, Some(cache));
+        Ok(Array { variable, store, metadata, attributes, place, name, access, cache, verify: false })
+    }
+
+    /// Gives the array another shape, with as many dimensions. Chunks (or shards) outside of it are removed; where it
+    /// cuts through one, what is cut off becomes fill values. So what is read after the array has been made larger
+    /// again is fill values. (What another program has left behind the end of a chunk, such as zarr-python when it
+    /// makes an array smaller, is not looked for.)
+    ///
+    /// Metadata that groups above have consolidated are removed: see [`create`](Self::create). Others that have the
+    /// array open keep the shape that they know. A failure leaves the shape as it was, and may leave fill values in
+    /// what was to be cut off.
+    ///
+    /// # Errors
+    /// `ReadOnly`; `Argument` for another number of dimensions; `DimensionLength`; `NotFound` if the array is gone;
+    /// `Unsupported` for dimensions that netCDF-C shares among arrays, and to make an array smaller where a place
+    /// cannot list its objects; `OutOfMemory`, and those of the place and of writing.
+    pub fn resize(&mut self, shape: &[usize]) -> Result<()> {
+        self.check_writable()?;
+        if shape.len() != self.variable.rank() {
+            return Err(ErrorKind::Argument("there is not one length per dimension").into());
+        }
+        if !self.metadata.dimension_references.is_empty() {
+            return Err(ErrorKind::Unsupported("another length for dimensions that netCDF-C has in a group").into());
+        }
+        if self.metadata.is_scalar {
+            return Ok(());
+        }
+        let mut variable = self.variable.try_clone()?;
+        let mut shrinks = false;
+        for (d, (&len, dimension)) in shape.iter().zip(self.variable.dimensions()).enumerate() {
+            shrinks |= len < dimension.len();
+            variable.set_dimlen(d, len).map_err(|error| error.in_dimension(d))?;
+        }
+        let new_shape = alloc::copied(shape)?;
+        if shrinks {
+            // What the store remembers of shards and chunks that are removed is dropped with it.
+            let (_, mut store) = zarr::build(&self.metadata, &self.place, &documents::below(&self.name, "")?)?;
+            store.set_cache(self.cache.as_ref());
+            store.set_verify(self.verify);
+            let stored = resize::Stored { place: &self.place, name: &self.name, keys: self.metadata.keys };
+            let cut = resize::cut(&self.variable, &self.store, &stored, shape);
+            self.store = store;
+            cut?;
+        }
+        documents::change(&self.place, &self.name, self.array_document(), |array| {
+            array.set("shape", Value::numbers(shape)?)
+        })?;
+        (self.variable, self.metadata.shape) = (variable, new_shape);
+        Ok(())
+    }
+
+    /// Sets an attribute, or adds it, at once: the metadata are written anew. JSON has no types of numbers, so that a
+    /// `short` is read again as an `int`, except where netCDF-C's keys have the types, as in
+    /// [`ArrayFormat::NcZarr`].
+    ///
+    /// Metadata that groups above have consolidated are removed: see [`create`](Self::create).
+    ///
+    /// ```no_run
+    /// # let mut array = nczchunk::Array::open("sst.zarr", "", nczchunk::Access::Write)?;
+    /// array.set_attribute("units", "K")?;
+    /// array.set_attribute("valid_range", &[200.0f32, 330.0])?;
+    /// # Ok::<(), nczchunk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `ReadOnly`; `Argument` for a name that no attribute can have; `NotFound` if the array is gone; `Metadata` if
+    /// the metadata have become malformed meanwhile; `OutOfMemory`, and those of the place.
+    pub fn set_attribute<'v>(&mut self, name: &str, value: impl Into<AttributeValue<'v>>) -> Result<()> {
+        let value = value.into();
+        self.change_attributes(|attributes| zarr::set_attribute(attributes, name, value))
+    }
+
+    /// Removes an attribute, at once: see [`set_attribute`](Self::set_attribute).
+    ///
+    /// # Errors
+    /// `NoAttribute` if there is none of that name, and those of `set_attribute`.
+    pub fn remove_attribute(&mut self, name: &str) -> Result<()> {
+        self.change_attributes(|attributes| match zarr::remove_attribute(attributes, name) {
+            true => Ok(()),
+            false => Err(Error::from(ErrorKind::NoAttribute).in_object(name)),
+        })
+    }
+
+    fn change_attributes(&mut self, change: impl FnOnce(&mut Value) -> Result<()>) -> Result<()> {
+        self.check_writable()?;
+        let element = self.metadata.element;
+        let mut changed = None;
+        let (which, is_v3) = match self.metadata.format {
+            Format::V2 => (documents::V2_ATTRIBUTES, false),
+            Format::V3 => (documents::V3, true),
+        };
+        documents::change(&self.place, &self.name, which, |document| {
+            if is_v3 && document.get("attributes").is_none_or(|attributes| *attributes == Value::Null) {
+                document.set("attributes", Value::Object(Vec::new()))?;
+            }
+            let attributes = if is_v3 { document.get_mut("attributes").ok_or(ErrorKind::Internal)? } else { document };
+            change(attributes)?;
+            let copy = attributes.copied()?;
+            changed = Some((Attributes::new(&copy, Some(element))?, copy));
+            Ok(())
+        })?;
+        if let Some(changed) = changed {
+            (self.attributes, self.metadata.attributes) = changed;
+        }
+        Ok(())
+    }
+
+    /// The document that says what shape the array has.
+    fn array_document(&self) -> &'static str {
+        match self.metadata.format {
+            Format::V2 => documents::V2_ARRAY,
+            Format::V3 => documents::V3,
+        }
+    }
+
+    /// How it is cut into chunks, and what its elements are.
+    pub fn variable(&self) -> &Variable {
+        &self.variable
+    }
+
+    /// Where its chunks come from and go to.
+    pub fn store(&self) -> &Store<'static> {
+        &self.store
+    }
+
+    /// What its elements stand for.
+    pub fn element_type(&self) -> &ElementType {
+        &self.metadata.element
+    }
+
+    /// Its attributes.
+    pub fn attributes(&self) -> &[Attribute] {
+        &self.attributes.list
+    }
+
+    /// Its attributes as the text of a JSON object, as they are stored.
+    pub fn attributes_json(&self) -> &str {
+        &self.attributes.json
+    }
+
+    /// The name of a dimension, if it has one.
+    pub fn dimension_name(&self, d: usize) -> Option<&str> {
+        self.metadata.dimension_names.get(d)?.as_deref()
+    }
+
+    /// Its name below the place it was opened in; empty if the place is the array.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Refuses to write to an array that was opened to be read.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.access == Access::Write { Ok(()) } else { Err(ErrorKind::ReadOnly.into()) }
+    }
+
+    /// Reads a hyperslab: its elements, row-major.
+    ///
+    /// # Errors
+    /// Those of [`read`](crate::read).
+    pub fn read<T: Element>(&self, hyperslab: &Hyperslab<'_>) -> Result<Vec<T>> {
+        typed::read(&self.variable, &self.store, hyperslab)
+    }
+
+    /// Reads a hyperslab into a slice, row-major.
+    ///
+    /// # Errors
+    /// Those of [`read_into`](crate::read_into).
+    pub fn read_into<T: Element>(&self, hyperslab: &Hyperslab<'_>, out: &mut [T]) -> Result<()> {
+        typed::read_into(&self.variable, &self.store, hyperslab, out)
+    }
+
+    /// Writes values, row-major, to a hyperslab of an array that was opened to be written to.
+    ///
+    /// # Errors
+    /// `ReadOnly`, and those of [`write`](crate::write).
+    pub fn write<T: Element>(&self, hyperslab: &Hyperslab<'_>, values: &[T]) -> Result<()> {
+        self.check_writable()?;
+        typed::write(&self.variable, &self.store, hyperslab, values)
+    }
+
+    /// Has decoded chunks kept in another cache, or in none.
+    pub fn set_cache(&mut self, cache: Option<&Cache>) {
+        self.store.set_cache(cache);
+        self.cache = cache.cloned();
+    }
+
+    /// Sets whether every chunk is decoded to its end: see [`Store::set_verify`].
+    pub fn set_verify(&mut self, verify: bool) {
+        self.store.set_verify(verify);
+        self.verify = verify;
+    }
+}
+
+#[cfg(all(test, feature = "shuffle", feature = "zlib", feature = "zstd"))]
+mod tests;

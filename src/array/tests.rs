@@ -1,0 +1,217 @@
+//! Arrays that are created, written, made smaller and larger, and opened again.
+
+use super::*;
+use crate::key::Separator;
+use crate::object::{Memory, read_whole};
+
+fn place() -> Place {
+    Place::new(Memory::new()).unwrap()
+}
+
+fn document(place: &Place, name: &str) -> Option<String> {
+    read_whole(&**place, name, 1 << 20).unwrap().map(|text| String::from_utf8(text).unwrap())
+}
+
+/// The names of an array's objects, directly below a prefix.
+fn objects(place: &Place, prefix: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let one = &mut |name: &str, entry| {
+        if entry == crate::object::Entry::Object {
+            names.push(name.to_owned());
+        }
+        Ok(())
+    };
+    place.list(prefix, one).unwrap();
+    names.sort();
+    names
+}
+
+/// Descriptions of 10 x 12 shorts of every kind, with fill value -1.
+fn each(mut one: impl FnMut(&Description<'_>)) {
+    let plain = Description::new(&[10, 12], ElementType::Short)
+        .with_chunk_shape(&[3, 5])
+        .with_dimension_names(&["y", "x"])
+        .with_fill_value(const { &(-1i16).to_ne_bytes() });
+    let big = plain.with_endian(crate::Endian::Big);
+    for separator in [Separator::Dot, Separator::Slash] {
+        for description in [
+            plain,
+            plain.with_codecs(&[]),
+            plain.with_format(ArrayFormat::ZarrV2),
+            big.with_format(ArrayFormat::ZarrV2),
+            plain.with_format(ArrayFormat::NcZarr).with_codecs(&[("shuffle", ""), ("zlib", r#"{"level": 1}"#)]),
+            big.with_chunk_shape(&[3, 2]).with_shard_shape(&[6, 4]),
+            plain.with_codecs(&[]).with_chunk_shape(&[2, 2]).with_shard_shape(&[4, 12]),
+        ] {
+            one(&description.with_separator(separator));
+        }
+    }
+}
+
+#[test]
+fn what_is_created_is_opened_as_it_was_described() {
+    each(|description| {
+        let place = place();
+        let array = Array::create_in(&place, "/a/b/", description).unwrap();
+        let values: Vec<i16> = (0..120).collect();
+        array.write(&Hyperslab::all(), &values).unwrap();
+        let array = Array::open_in(&place, "a/b", Access::Read).unwrap();
+        assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), values);
+        assert_eq!((array.dimension_name(0), array.dimension_name(1)), (Some("y"), Some("x")));
+        assert_eq!(array.variable().fill_value(), Some(&(-1i16).to_ne_bytes()[..]));
+        let error = Array::create_in(&place, "a/b", description).err().unwrap();
+        assert_eq!((error.kind(), error.about()), (ErrorKind::Exists, "a/b"));
+        let array = Array::create_in(&place, "a/b", &description.with_overwrite(true)).unwrap();
+        assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [-1; 120]);
+        assert!(Array::create_in(&place, "a/b/c", description).is_err());
+    });
+}
+
+#[test]
+fn what_is_cut_off_is_fill_value_ever_after() {
+    each(|description| {
+        for shape in [[10, 12], [7, 7], [10, 5], [3, 12], [4, 0], [20, 9]] {
+            let place = place();
+            let mut array = Array::create_in(&place, "v", description).unwrap();
+            let values: Vec<i16> = (0..120).collect();
+            array.write(&Hyperslab::all(), &values).unwrap();
+            // What is in the cache is not what is stored any more.
+            array.read::<i16>(&Hyperslab::new(&[0, 0], &[10, 7])).unwrap();
+            array.resize(&shape).unwrap();
+            assert_eq!(array.variable().dimensions()[1].len(), shape[1]);
+            assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap().len(), shape[0] * shape[1]);
+            array.resize(&[10, 12]).unwrap();
+            let expected: Vec<i16> =
+                (0..120).map(|i| if i / 12 < shape[0] as i16 && i % 12 < shape[1] as i16 { i } else { -1 }).collect();
+            assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), expected, "{shape:?} {description:?}");
+            let again = Array::open_in(&place, "v", Access::Read).unwrap();
+            assert_eq!(again.read::<i16>(&Hyperslab::all()).unwrap(), expected);
+        }
+    });
+}
+
+#[test]
+fn chunks_outside_are_removed() {
+    let place = place();
+    let description = Description::new(&[10, 12], ElementType::Short).with_chunk_shape(&[5, 6]);
+    let mut array = Array::create_in(&place, "v", &description.with_separator(Separator::Dot)).unwrap();
+    array.write(&Hyperslab::all(), &[7i16; 120]).unwrap();
+    array.resize(&[3, 12]).unwrap();
+    assert_eq!(objects(&place, "v"), ["c.0.0", "c.0.1", "zarr.json"]);
+    array.resize(&[3, 0]).unwrap();
+    assert_eq!(objects(&place, "v"), ["zarr.json"]);
+    assert!(matches!(array.resize(&[3]).unwrap_err().kind(), ErrorKind::Argument(_)));
+    let mut reader = Array::open_in(&place, "v", Access::Read).unwrap();
+    assert_eq!(reader.resize(&[3, 3]).unwrap_err().kind(), ErrorKind::ReadOnly);
+    assert_eq!(reader.set_attribute("a", "x").unwrap_err().kind(), ErrorKind::ReadOnly);
+}
+
+#[test]
+fn unknown_members_and_consolidated_metadata() {
+    let place = place();
+    let text = r#"{"shape":[4],"chunks":[2],"dtype":"<i2","fill_value":0,"order":"C","filters":null,
+        "compressor":null,"zarr_format":2,"of_others":{"x":[1]}}"#;
+    place.write("g/.zgroup", br#"{"zarr_format":2}"#).unwrap();
+    place.write("g/v/.zarray", text.as_bytes()).unwrap();
+    let consolidated = br#"{"zarr_consolidated_format":1,"metadata":{}}"#;
+    for change in [
+        |array: &mut Array| array.resize(&[6]),
+        |array: &mut Array| array.set_attribute("units", "m"),
+        |array: &mut Array| array.remove_attribute("units"),
+    ] {
+        place.write("g/.zmetadata", consolidated).unwrap();
+        place.write(".zmetadata", consolidated).unwrap();
+        change(&mut Array::open_in(&place, "g/v", Access::Write).unwrap()).unwrap();
+        assert_eq!((document(&place, "g/.zmetadata"), document(&place, ".zmetadata")), (None, None));
+    }
+    let array = document(&place, "g/v/.zarray").unwrap();
+    assert!(array.contains("\"shape\": [6]") && array.contains("\"of_others\": {"), "{array}");
+    assert_eq!(document(&place, "g/v/.zattrs").unwrap(), "{}\n");
+}
+
+#[test]
+fn attributes_are_written_at_once() {
+    for format in [ArrayFormat::ZarrV2, ArrayFormat::ZarrV3, ArrayFormat::NcZarr] {
+        let place = place();
+        let attributes = [("scale", (&0.5f32).into()), ("units", "m".into())];
+        let description = Description::new(&[4], ElementType::Short)
+            .with_dimension_names(&["x"])
+            .with_format(format)
+            .with_attributes_json(r#"{"title": "t", "units": "K"}"#)
+            .with_attributes(&attributes);
+        let mut array = Array::create_in(&place, "v", &description).unwrap();
+        let names = |array: &Array| array.attributes().iter().map(|one| one.name().to_owned()).collect::<Vec<_>>();
+        assert_eq!(names(&array), ["title", "units", "scale"]);
+        array.set_attribute("range", &[1i16, 2]).unwrap();
+        array.set_attribute("title", &["a", "b"][..]).unwrap();
+        array.remove_attribute("units").unwrap();
+        assert_eq!(array.remove_attribute("units").unwrap_err().kind(), ErrorKind::NoAttribute);
+        assert!(array.set_attribute("_ARRAY_DIMENSIONS", "x").is_err());
+        let again = Array::open_in(&place, "v", Access::Read).unwrap();
+        for array in [&array, &again] {
+            assert_eq!(names(array), ["title", "scale", "range"]);
+            let expected = if format == ArrayFormat::NcZarr { ElementType::Short } else { ElementType::Int };
+            assert_eq!(*array.attributes()[2].element_type(), expected);
+            assert_eq!(array.dimension_name(0), Some("x"));
+        }
+    }
+}
+
+#[test]
+fn arrays_are_created_by_path() {
+    let directory = std::env::temp_dir().join(format!("nczchunk-create-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&directory);
+    let description = Description::new(&[], ElementType::Double);
+    let snappy = [("blosc", r#"{"cname": "snappy"}"#)];
+    for wrong in [description.with_fill_value(&[0]), description.with_codecs(&snappy)] {
+        assert!(Array::create(&directory, "", &wrong).is_err() && !directory.exists());
+    }
+    assert!(matches!(
+        Array::create(directory.with_extension("zip"), "", &description).err().unwrap().kind(),
+        ErrorKind::Unsupported(_)
+    ));
+    let array = Array::create(&directory, "", &description).unwrap();
+    array.write(&Hyperslab::all(), &[2.5f64]).unwrap();
+    let array = Array::open(&directory, "", Access::Read).unwrap();
+    assert_eq!(array.read::<f64>(&Hyperslab::all()).unwrap(), [2.5]);
+    // What were directories become files.
+    for shape in [&[4usize, 4, 4][..], &[4, 4], &[4], &[], &[4, 4]] {
+        let description = Description::new(shape, ElementType::Double).with_chunk_shape(&[2, 2, 2][..shape.len()]);
+        let array = Array::create(&directory, "", &description.with_overwrite(true)).unwrap();
+        let values = vec![2.5f64; shape.iter().product()];
+        array.write(&Hyperslab::all(), &values).unwrap();
+        assert_eq!(array.read::<f64>(&Hyperslab::all()).unwrap(), values);
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn an_array_that_is_gone_is_not_half_made_again() {
+    for format in [ArrayFormat::ZarrV2, ArrayFormat::ZarrV3] {
+        let place = place();
+        let description = Description::new(&[4], ElementType::Short).with_format(format);
+        let mut array = Array::create_in(&place, "v", &description).unwrap();
+        for document in ["v/.zarray", "v/.zattrs", "v/zarr.json"] {
+            place.remove(document).unwrap();
+        }
+        assert_eq!(array.resize(&[5]).unwrap_err().kind(), ErrorKind::NotFound("array"));
+        assert_eq!(array.set_attribute("a", "x").unwrap_err().kind(), ErrorKind::NotFound("array"));
+        assert_eq!((objects(&place, "v"), array.variable().dimensions()[0].len()), (vec![], 4));
+    }
+}
+
+#[cfg(feature = "zip")]
+#[test]
+fn arrays_are_created_in_a_new_zip_file() {
+    let path = std::env::temp_dir().join(format!("nczchunk-create-{}.zip", std::process::id()));
+    let place = Place::new(crate::object::ZipWriter::create(&path).unwrap()).unwrap();
+    for name in ["a/b", "c"] {
+        let array = Array::create_in(&place, name, &Description::new(&[6], ElementType::Short)).unwrap();
+        array.write(&Hyperslab::all(), &[1i16, 2, 3, 4, 5, 6]).unwrap();
+    }
+    place.finish().unwrap();
+    let array = Array::open(&path, "a/b", Access::Read).unwrap();
+    assert_eq!(array.read::<i16>(&Hyperslab::new(&[2], &[2])).unwrap(), [3, 4]);
+    assert_eq!(list(&place_at(&path).unwrap(), "", true).unwrap().len(), 4);
+    std::fs::remove_file(&path).unwrap();
+}

@@ -1,0 +1,315 @@
+//! A cache of decoded chunks, for one store or for several under one limit.
+//!
+//! A chunk is looked up by its store and all of its indices. While one thread fetches a chunk, others that need it wait
+//! for it. A chunk that is in use is never overwritten: the cache may drop it, but whoever has it keeps its memory
+//! alive.
+//!
+//! Chunks are dropped in the order of their last use, except that a transfer does not push out what it has fetched
+//! itself. So of a transfer that is larger than the cache the first chunks are kept, and doing it again finds them.
+//!
+//! Of a chunk that was decoded in part that part is kept. When more of it is needed the chunk is decoded to its end, so
+//! no chunk that stays in the cache is decoded more than twice, and one that is used once costs no more than without a
+//! cache.
+//!
+//! ```text
+//!   entry.rs    a decoded chunk
+//!   table.rs    which chunks there are, and in which order they were used
+//! ```
+#![allow(unsafe_code)]
+
+mod entry;
+mod table;
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(crate) use entry::Entry;
+
+use crate::alloc::Scratch;
+use crate::error::{ErrorKind, Result};
+use crate::lock::Lock;
+use crate::shared::Shared;
+use entry::Block;
+use table::{Key, State, Table};
+
+/// A cache of decoded chunks. A copy is the same cache, which lives as long as there is one, or a store that uses it.
+///
+/// Any number of threads may use a cache at the same time. In a child process that was forked it is as good as empty.
+#[derive(Clone)]
+pub struct Cache(Shared<Inner>);
+
+struct Inner {
+    limit: usize,
+    table: Lock<Table>,
+    next_store: AtomicU64,
+    next_transfer: AtomicU64,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+/// What has become of a cache's requests, and what is in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CacheStatistics {
+    /// How often a chunk was found.
+    pub hits: u64,
+    /// How often a chunk had to be fetched and decoded, in part or as a whole.
+    pub misses: u64,
+    /// How many chunks were dropped to make room.
+    pub evictions: u64,
+    /// How many chunks there are.
+    pub chunks: usize,
+    /// How many bytes they take.
+    pub bytes: usize,
+    /// How many bytes they may take.
+    pub limit: usize,
+}
+
+impl Cache {
+    /// A cache that keeps up to `limit` bytes of decoded chunks.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(limit: usize) -> Result<Self> {
+        Ok(Cache(Shared::new(Inner {
+            limit,
+            table: Lock::new(Table::new()),
+            next_store: AtomicU64::new(1),
+            next_transfer: AtomicU64::new(1),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+        })?))
+    }
+
+    /// What has become of its requests, and what is in it.
+    pub fn statistics(&self) -> CacheStatistics {
+        let (evictions, chunks, bytes) =
+            self.0.table.lock().map_or((0, 0, 0), |table| (table.evictions, table.len(), table.bytes()));
+        CacheStatistics {
+            hits: self.0.hits.load(Ordering::Relaxed),
+            misses: self.0.misses.load(Ordering::Relaxed),
+            evictions,
+            chunks,
+            bytes,
+            limit: self.0.limit,
+        }
+    }
+
+    /// A part of the cache for one store.
+    pub(crate) fn part(&self) -> Part {
+        Part { cache: self.clone(), store: self.0.next_store.fetch_add(1, Ordering::Relaxed) }
+    }
+}
+
+/// The part of a cache that one store has.
+pub(crate) struct Part {
+    cache: Cache,
+    store: u64,
+}
+
+/// A transfer, as far as a cache is concerned.
+#[derive(Clone, Copy)]
+pub(crate) struct Turn(u64);
+
+/// What a cache has of a chunk.
+pub(crate) enum Found<'c> {
+    /// It has what is needed.
+    Ready(Entry),
+    /// The caller is to fetch it; all of it, if `all` says so.
+    Load { loading: Loading<'c>, all: bool },
+    /// The cache does not want it.
+    Nothing,
+}
+
+/// A chunk that the caller fetches, while others that need it wait. If it is dropped, another may try.
+pub(crate) struct Loading<'c> {
+    part: &'c Part,
+    key: Key,
+    block: Option<Block>,
+}
+
+impl Part {
+    /// Begins a transfer.
+    pub(crate) fn begin(&self) -> Turn {
+        Turn(self.cache.0.next_transfer.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn key(&self, chunk: &[isize]) -> Result<Key> {
+        Key::new(self.store, chunk)
+    }
+
+    /// Looks for bytes of a chunk, which has `size` bytes in all. If they are not there, they are to be fetched, if
+    /// `keep` asks for it and there is room.
+    pub(crate) fn find(
+        &self,
+        chunk: &[isize],
+        needed: &Range<usize>,
+        size: usize,
+        keep: bool,
+        Turn(transfer): Turn,
+    ) -> Result<Found<'_>> {
+        let inner = &*self.cache.0;
+        let key = self.key(chunk)?;
+        let Some(mut table) = inner.table.lock() else { return Ok(Found::Nothing) };
+        let (number, partial) = loop {
+            let Some(number) = table.find(&key) else { break (None, None) };
+            match &table.slot(number).state {
+                State::Loading { .. } => table = inner.table.wait(table),
+                State::Ready(entry) if entry.has(needed) => {
+                    let entry = entry.clone();
+                    if table.slot(number).loaded_by != transfer {
+                        table.slot(number).loaded_by = 0;
+                    }
+                    table.touch(number);
+                    inner.hits.fetch_add(1, Ordering::Relaxed);
+                    return Ok(Found::Ready(entry));
+                }
+                State::Ready(_) if !keep => break (Some(number), None),
+                State::Ready(_) => {
+                    let before = std::mem::replace(&mut table.slot(number).state, State::Loading { stale: false });
+                    break (Some(number), Some(before));
+                }
+            }
+        };
+        inner.misses.fetch_add(1, Ordering::Relaxed);
+        if !keep || size > inner.limit {
+            return Ok(Found::Nothing);
+        }
+        let (memory, all) = match (number, partial) {
+            (Some(number), Some(before)) => {
+                table.slot(number).loaded_by = transfer;
+                table.touch(number);
+                let State::Ready(entry) = before else { return Err(ErrorKind::Internal.into()) };
+                (entry.into_memory().unwrap_or(Scratch::EMPTY), true)
+            }
+            _ => {
+                let Some(memory) = table.make_room(size, inner.limit, transfer) else { return Ok(Found::Nothing) };
+                table.add(&key, size, transfer)?;
+                (memory, false)
+            }
+        };
+        Ok(Found::Load { loading: Loading { part: self, key, block: Some(Block::new(memory)) }, all })
+    }
+
+    /// Bytes of a chunk, if they are there. Nobody is waited for, so one who fetches many chunks at a time may ask.
+    pub(crate) fn ready(&self, chunk: &[isize], needed: &Range<usize>, Turn(transfer): Turn) -> Result<Option<Entry>> {
+        let inner = &*self.cache.0;
+        let key = self.key(chunk)?;
+        let Some(mut table) = inner.table.lock() else { return Ok(None) };
+        let Some(number) = table.find(&key) else { return Ok(None) };
+        let slot = table.slot(number);
+        let entry = match &slot.state {
+            State::Ready(entry) if entry.has(needed) => entry.clone(),
+            _ => return Ok(None),
+        };
+        if slot.loaded_by != transfer {
+            slot.loaded_by = 0;
+        }
+        table.touch(number);
+        inner.hits.fetch_add(1, Ordering::Relaxed);
+        Ok(Some(entry))
+    }
+
+    /// Keeps a whole chunk that has been read, if there is room.
+    pub(crate) fn keep(&self, chunk: &[isize], bytes: &[u8], turn: Turn) -> Result<()> {
+        if let Found::Load { mut loading, .. } = self.find(chunk, &(0..bytes.len()), bytes.len(), true, turn)? {
+            let room = loading.room(bytes.len())?;
+            for (to, from) in room.iter_mut().zip(bytes) {
+                to.write(*from);
+            }
+            // SAFETY: so many bytes have just been written.
+            unsafe { loading.finish(bytes.len(), 0..bytes.len()) }?;
+        }
+        Ok(())
+    }
+
+    /// The whole chunk, if it is there.
+    pub(crate) fn get(&self, chunk: &[isize], size: usize) -> Result<Option<Entry>> {
+        let key = self.key(chunk)?;
+        let Some(mut table) = self.cache.0.table.lock() else { return Ok(None) };
+        let Some(number) = table.find(&key) else { return Ok(None) };
+        match &table.slot(number).state {
+            State::Ready(entry) if entry.has(&(0..size)) => {
+                let entry = entry.clone();
+                table.touch(number);
+                Ok(Some(entry))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Drops a chunk, which has been written to.
+    pub(crate) fn forget(&self, chunk: &[isize]) -> Result<()> {
+        let key = self.key(chunk)?;
+        let Some(mut table) = self.cache.0.table.lock() else { return Ok(()) };
+        if let Some(number) = table.find(&key) {
+            match &mut table.slot(number).state {
+                State::Loading { stale } => *stale = true,
+                State::Ready(_) => drop(table.remove(number)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces a chunk, which has been written to, by what it is now. If that cannot be kept, the chunk is dropped.
+    pub(crate) fn replace(&self, chunk: &[isize], bytes: &[u8], turn: Turn) -> Result<()> {
+        self.forget(chunk)?;
+        self.keep(chunk, bytes, turn)
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if let Some(mut table) = self.cache.0.table.lock() {
+            table.remove_store(self.store);
+        }
+    }
+}
+
+impl Loading<'_> {
+    /// Memory for the chunk, to be filled from its beginning.
+    pub(crate) fn room(&mut self, size: usize) -> Result<&mut [MaybeUninit<u8>]> {
+        let block = self.block.as_mut().ok_or(ErrorKind::Internal)?;
+        Ok(block.room(size)?)
+    }
+
+    /// Keeps the chunk, of which the `valid` bytes are there.
+    ///
+    /// # Safety
+    /// The first `filled` bytes of the room have been written.
+    pub(crate) unsafe fn finish(mut self, filled: usize, valid: Range<usize>) -> Result<Entry> {
+        let block = self.block.take().ok_or(ErrorKind::Internal)?;
+        // SAFETY: the caller's promise is the same.
+        let entry = unsafe { block.keep(filled, valid) }?;
+        let inner = &*self.part.cache.0;
+        if let Some(mut table) = inner.table.lock() {
+            if let Some(number) = table.find(&self.key) {
+                match table.slot(number).state {
+                    State::Loading { stale: false } => table.slot(number).state = State::Ready(entry.clone()),
+                    // What was read may be older than what was written meanwhile.
+                    State::Loading { stale: true } => drop(table.remove(number)),
+                    State::Ready(_) => {}
+                }
+            }
+        }
+        Ok(entry)
+    }
+}
+
+impl Drop for Loading<'_> {
+    fn drop(&mut self) {
+        let inner = &*self.part.cache.0;
+        if let Some(mut table) = inner.table.lock() {
+            if let Some(number) = table.find(&self.key) {
+                if matches!(table.slot(number).state, State::Loading { .. }) {
+                    table.remove(number);
+                }
+            }
+        }
+        inner.table.notify();
+    }
+}
+
+#[cfg(test)]
+mod tests;

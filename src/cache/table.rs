@@ -1,0 +1,204 @@
+//! Which chunks are kept, and which of them has not been used for the longest time.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Place;
+use std::hash::{BuildHasherDefault, DefaultHasher};
+
+use super::entry::Entry;
+use crate::alloc::Scratch;
+use crate::dims::{self, Dims};
+use crate::error::{ErrorKind, Result};
+
+/// The name of a chunk: the store it is of, and its indices.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub store: u64,
+    pub chunk: Dims<isize>,
+}
+
+impl Key {
+    pub(super) fn new(store: u64, chunk: &[isize]) -> Result<Self> {
+        Ok(Key { store, chunk: dims::copied(chunk.iter().copied())? })
+    }
+
+    fn try_clone(&self) -> Result<Self> {
+        Key::new(self.store, &self.chunk)
+    }
+}
+
+pub(super) enum State {
+    /// Somebody is about to fetch it. If it is `stale` it was written to meanwhile, and will not be kept.
+    Loading {
+        stale: bool,
+    },
+    Ready(Entry),
+}
+
+/// A chunk that is kept or being fetched.
+pub(super) struct Slot {
+    pub key: Key,
+    pub state: State,
+    /// The bytes that it is counted with.
+    size: usize,
+    /// The transfer that has fetched it, as long as no other has used it.
+    pub loaded_by: u64,
+    newer: usize,
+    older: usize,
+}
+
+const NONE: usize = usize::MAX;
+
+/// All chunks, in the order of their last use.
+pub(super) struct Table {
+    places: HashMap<Key, usize, BuildHasherDefault<DefaultHasher>>,
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+    newest: usize,
+    oldest: usize,
+    bytes: usize,
+    pub evictions: u64,
+}
+
+impl Table {
+    pub(super) fn new() -> Self {
+        Table {
+            places: HashMap::default(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            newest: NONE,
+            oldest: NONE,
+            bytes: 0,
+            evictions: 0,
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The number of a chunk's slot.
+    pub(super) fn find(&self, key: &Key) -> Option<usize> {
+        self.places.get(key).copied()
+    }
+
+    pub(super) fn slot(&mut self, number: usize) -> &mut Slot {
+        &mut self.slots[number]
+    }
+
+    /// Adds a chunk that is about to be fetched, as the newest.
+    pub(super) fn add(&mut self, key: &Key, size: usize, loaded_by: u64) -> Result<()> {
+        let no_memory = |_| ErrorKind::OutOfMemory;
+        self.places.try_reserve(1).map_err(no_memory)?;
+        self.slots.try_reserve(1).map_err(no_memory)?;
+        // Every slot may be free one day; then nothing may fail.
+        self.free.try_reserve((self.slots.len() + 1).saturating_sub(self.free.len())).map_err(no_memory)?;
+        let slot = Slot {
+            key: key.try_clone()?,
+            state: State::Loading { stale: false },
+            size,
+            loaded_by,
+            newer: NONE,
+            older: NONE,
+        };
+        let name = key.try_clone()?;
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.slots[number] = slot;
+                number
+            }
+            None => {
+                self.slots.push(slot);
+                self.slots.len() - 1
+            }
+        };
+        if let Place::Vacant(place) = self.places.entry(name) {
+            place.insert(number);
+        }
+        self.bytes += size;
+        self.link(number);
+        Ok(())
+    }
+
+    /// Makes a chunk the newest.
+    pub(super) fn touch(&mut self, number: usize) {
+        if self.newest != number {
+            self.unlink(number);
+            self.link(number);
+        }
+    }
+
+    /// Takes a chunk out.
+    pub(super) fn remove(&mut self, number: usize) -> State {
+        self.unlink(number);
+        let slot = &mut self.slots[number];
+        self.bytes -= slot.size;
+        self.places.remove(&slot.key);
+        let state = std::mem::replace(&mut slot.state, State::Loading { stale: true });
+        self.free.push(number);
+        state
+    }
+
+    /// Takes out the chunks that have not been used for the longest time, until there is room for `size` bytes within
+    /// `limit`; but none that this transfer has fetched itself. If that is not enough, nothing is taken out. The memory
+    /// of one of them, which nobody else uses, is the result.
+    pub(super) fn make_room(&mut self, size: usize, limit: usize, transfer: u64) -> Option<Scratch> {
+        let may_go = |slot: &Slot| matches!(slot.state, State::Ready(_)) && slot.loaded_by != transfer;
+        let mut memory = Scratch::EMPTY;
+        // To look further than this for a chunk that may go is not worth it.
+        const PASSED_OVER: usize = 64;
+        while self.bytes.saturating_add(size) > limit {
+            let mut number = self.oldest;
+            for _ in 0..PASSED_OVER {
+                if number == NONE || may_go(&self.slots[number]) {
+                    break;
+                }
+                number = self.slots[number].newer;
+            }
+            if number == NONE || !may_go(&self.slots[number]) {
+                return None;
+            }
+            self.evictions += 1;
+            if let State::Ready(entry) = self.remove(number) {
+                memory = entry.into_memory().unwrap_or(memory);
+            }
+        }
+        Some(memory)
+    }
+
+    /// Takes out all chunks of a store.
+    pub(super) fn remove_store(&mut self, store: u64) {
+        let mut number = self.oldest;
+        while number != NONE {
+            let (next, is_due) = (self.slots[number].newer, self.slots[number].key.store == store);
+            if is_due {
+                self.remove(number);
+            }
+            number = next;
+        }
+    }
+
+    fn link(&mut self, number: usize) {
+        let before = std::mem::replace(&mut self.newest, number);
+        (self.slots[number].older, self.slots[number].newer) = (before, NONE);
+        match before {
+            NONE => self.oldest = number,
+            before => self.slots[before].newer = number,
+        }
+    }
+
+    fn unlink(&mut self, number: usize) {
+        let Slot { newer, older, .. } = self.slots[number];
+        match newer {
+            NONE => self.newest = older,
+            newer => self.slots[newer].older = older,
+        }
+        match older {
+            NONE => self.oldest = newer,
+            older => self.slots[older].newer = newer,
+        }
+    }
+}

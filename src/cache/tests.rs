@@ -1,0 +1,135 @@
+use super::*;
+
+const SIZE: usize = 100;
+
+/// Looks for a chunk of 100 bytes, and fetches what is needed; tells whether it had to be fetched.
+fn use_chunk(part: &Part, chunk: isize, needed: Range<usize>, turn: Turn) -> bool {
+    match part.find(&[chunk], &needed, SIZE, true, turn).unwrap() {
+        Found::Ready(entry) => {
+            assert_eq!(entry.bytes()[needed.start], chunk as u8);
+            false
+        }
+        Found::Load { mut loading, all } => {
+            let needed = if all { 0..SIZE } else { needed };
+            loading.room(SIZE).unwrap()[..needed.end].fill(MaybeUninit::new(chunk as u8));
+            // SAFETY: so many bytes have just been written.
+            unsafe { loading.finish(needed.end, needed) }.unwrap();
+            true
+        }
+        Found::Nothing => true,
+    }
+}
+
+fn fetched(part: &Part, chunks: impl Iterator<Item = isize>) -> usize {
+    let turn = part.begin();
+    chunks.filter(|&chunk| use_chunk(part, chunk, 0..SIZE, turn)).count()
+}
+
+#[test]
+fn the_chunk_that_was_used_last_is_kept_longest() {
+    let cache = Cache::new(3 * SIZE + 50).unwrap();
+    let part = cache.part();
+    assert_eq!(fetched(&part, [1, 2, 3].into_iter()), 3);
+    assert_eq!(fetched(&part, [1, 4].into_iter()), 1);
+    // 4 has taken the place of 2.
+    assert_eq!(fetched(&part, [1, 3, 4].into_iter()), 0);
+    assert_eq!(fetched(&part, [2].into_iter()), 1);
+    let statistics = cache.statistics();
+    assert_eq!((statistics.chunks, statistics.bytes, statistics.evictions), (3, 3 * SIZE, 2));
+    assert_eq!((statistics.hits, statistics.misses), (4, 5));
+}
+
+#[test]
+fn a_transfer_keeps_the_first_of_what_it_fetches() {
+    let part = Cache::new(4 * SIZE).unwrap().part();
+    assert_eq!(fetched(&part, 0..10), 10);
+    assert_eq!(fetched(&part, 0..4), 0);
+    // Slabs of which each begins where the one before ended find that, and make room for what follows.
+    assert_eq!(fetched(&part, 0..8), 4);
+    assert_eq!(fetched(&part, 4..8), 0);
+}
+
+#[test]
+fn more_of_a_chunk_is_fetched_to_its_end() {
+    let part = Cache::new(SIZE).unwrap().part();
+    let turn = part.begin();
+    assert!(use_chunk(&part, 7, 10..20, turn));
+    assert!(!use_chunk(&part, 7, 12..20, turn));
+    assert!(use_chunk(&part, 7, 12..21, turn));
+    assert!(!use_chunk(&part, 7, 0..SIZE, turn));
+}
+
+#[test]
+fn what_is_in_use_stays_when_the_cache_drops_it() {
+    let part = Cache::new(SIZE).unwrap().part();
+    fetched(&part, 1..2);
+    let Found::Ready(entry) = part.find(&[1], &(0..SIZE), SIZE, true, part.begin()).unwrap() else { panic!() };
+    fetched(&part, 2..3);
+    assert_eq!(entry.bytes(), [1; SIZE]);
+}
+
+#[test]
+fn one_store_does_not_find_the_chunks_of_another_and_takes_its_own_away() {
+    let cache = Cache::new(10 * SIZE).unwrap();
+    let (one, other) = (cache.part(), cache.part());
+    assert_eq!((fetched(&one, 0..3), fetched(&other, 0..3)), (3, 3));
+    drop(one);
+    assert_eq!((cache.statistics().chunks, fetched(&other, 0..3)), (3, 0));
+}
+
+#[test]
+fn what_is_written_replaces_what_was_read() {
+    let part = Cache::new(10 * SIZE).unwrap().part();
+    fetched(&part, 5..6);
+    part.replace(&[5], &[9; SIZE], part.begin()).unwrap();
+    assert_eq!(part.get(&[5], SIZE).unwrap().unwrap().bytes(), [9; SIZE]);
+    part.forget(&[5]).unwrap();
+    assert!(part.get(&[5], SIZE).unwrap().is_none());
+    // What is being read while it is written to may be the old chunk, and is not kept.
+    let Found::Load { loading, .. } = part.find(&[6], &(0..0), SIZE, true, part.begin()).unwrap() else { panic!() };
+    part.forget(&[6]).unwrap();
+    // SAFETY: no byte is said to be written.
+    unsafe { loading.finish(0, 0..0) }.unwrap();
+    assert_eq!(fetched(&part, 6..7), 1);
+}
+
+#[test]
+fn many_threads_fetch_a_chunk_once() {
+    let part = Cache::new(1000 * SIZE).unwrap().part();
+    let count = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let turn = part.begin();
+                for chunk in 0..100 {
+                    count.fetch_add(u64::from(use_chunk(&part, chunk, 0..SIZE, turn)), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(count.load(Ordering::Relaxed), 100);
+}
+
+#[test]
+fn a_chunk_that_could_not_be_fetched_is_left_to_the_next() {
+    let part = Cache::new(SIZE).unwrap().part();
+    let Found::Load { loading, .. } = part.find(&[1], &(0..9), SIZE, true, part.begin()).unwrap() else { panic!() };
+    drop(loading);
+    assert_eq!((part.cache.statistics().chunks, fetched(&part, 1..2)), (0, 1));
+}
+
+#[test]
+fn what_is_ready_is_found_without_waiting_for_what_is_not() {
+    let cache = Cache::new(10 * SIZE).unwrap();
+    let part = cache.part();
+    fetched(&part, 1..2);
+    let turn = part.begin();
+    assert_eq!(part.ready(&[1], &(5..9), turn).unwrap().unwrap().bytes()[5], 1);
+    let Found::Load { loading, .. } = part.find(&[2], &(0..9), SIZE, true, turn).unwrap() else { panic!() };
+    assert!(part.ready(&[2], &(0..9), turn).unwrap().is_none() && part.ready(&[3], &(0..9), turn).unwrap().is_none());
+    drop(loading);
+    part.keep(&[3], &[7; SIZE], turn).unwrap();
+    assert_eq!(part.ready(&[3], &(0..SIZE), turn).unwrap().unwrap().bytes(), [7; SIZE]);
+    // What was not there is counted by whoever fetches it.
+    assert_eq!((cache.statistics().hits, cache.statistics().misses), (2, 3));
+}

@@ -1,0 +1,54 @@
+//! zlib (RFC 1950): one stream. Bytes behind it are passed over.
+
+use std::ops::Range;
+
+use super::streams::{Streams, bound, corrupt, inflate};
+use crate::buffer::Buffer;
+use crate::codec::contract::Codec;
+use crate::error::Result;
+
+const NAME: &str = "zlib";
+
+/// How a gzip member begins.
+const GZIP: [u8; 3] = [0x1F, 0x8B, 8];
+
+/// The codec zlib.
+pub struct Zlib(Streams);
+
+impl Zlib {
+    /// A codec that encodes with this level, from 0 (stored) to 9; higher ones count as 9. numcodecs takes 1 if it is
+    /// not told.
+    pub fn new(level: u32) -> Self {
+        Zlib(Streams::new(NAME, level))
+    }
+}
+
+impl Default for Zlib {
+    /// Level 1.
+    fn default() -> Self {
+        Zlib::new(1)
+    }
+}
+
+impl Codec for Zlib {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn encoded_bound(&self, decoded_size: usize) -> usize {
+        bound(decoded_size)
+    }
+
+    fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+        if encoded.starts_with(&GZIP) {
+            return Err(corrupt(NAME, "this is gzip data, not zlib"));
+        }
+        let mut decoder = self.0.decoder(true)?;
+        inflate(NAME, &mut decoder, encoded, needed.end, decoded)?;
+        Ok(())
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+        self.0.deflate(true, decoded, encoded)
+    }
+}

@@ -1,0 +1,144 @@
+//! shuffle: the first bytes of all elements, then their second bytes, and so on, as HDF5's filter and numcodecs store
+//! them. What remains beyond a multiple of the element size is copied at the end.
+//!
+//! The source is H5Zshuffle.c. numcodecs makes the same, and refuses data that are no multiple of the element size.
+#![allow(unsafe_code)]
+
+use std::ops::Range;
+
+use super::contract::Codec;
+use super::planes::bytes;
+use crate::buffer::Buffer;
+use crate::error::{ErrorKind, Result};
+
+const NAME: &str = "shuffle";
+
+/// The codec shuffle.
+#[derive(Debug, Clone, Copy)]
+pub struct Shuffle {
+    size: usize,
+}
+
+impl Shuffle {
+    /// A codec for elements of so many bytes; 0 and 1 shuffle nothing.
+    pub fn new(element_size: usize) -> Self {
+        Shuffle { size: element_size.max(1) }
+    }
+
+    /// How many whole elements so many bytes hold.
+    fn count(&self, size: usize) -> usize {
+        size / self.size
+    }
+
+    /// The elements that hold these bytes, as far as they are not in the rest at the end.
+    fn elements(&self, bytes: &Range<usize>, count: usize) -> Range<usize> {
+        let end = bytes.end.div_ceil(self.size).min(count);
+        (bytes.start / self.size).min(end)..end
+    }
+}
+
+impl Codec for Shuffle {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn encoded_bound(&self, decoded_size: usize) -> usize {
+        decoded_size
+    }
+
+    fn needed_encoded(&self, needed: Range<usize>, decoded_size: usize) -> Range<usize> {
+        let count = self.count(decoded_size);
+        let in_planes = count * self.size;
+        if needed.is_empty() || needed.start >= in_planes {
+            return needed;
+        }
+        // The first element that is needed comes first in the first plane, the last one last in the last plane.
+        let elements = self.elements(&needed, count);
+        let last = (self.size - 1) * count + elements.end;
+        elements.start..if needed.end > in_planes { needed.end } else { last }
+    }
+
+    fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+        let capacity = decoded.capacity();
+        if encoded.len() > capacity {
+            return Err(ErrorKind::DecodedLength { found: None, expected: capacity }.into());
+        }
+        let is_all = needed.start == 0 && needed.end >= capacity;
+        // Where the planes begin follows from the size of the whole. If only a part is needed that is what is due.
+        let size = if is_all { encoded.len() } else { capacity };
+        let needed = needed.start.min(size)..needed.end.min(size);
+        if needed.is_empty() {
+            return Ok(());
+        }
+        let count = self.count(size);
+        let elements = self.elements(&needed, count);
+        decoded.skip(elements.start * self.size);
+        let (begin, len) = (decoded.filled().len(), elements.len() * self.size);
+        let is_there = decoded.room().get_mut(..len).is_some_and(|to| {
+            // With no elements needed, the planes need not be there.
+            elements.is_empty() || bytes::gather(self.size, encoded, count, elements, to)
+        });
+        if !is_there {
+            return Err(ErrorKind::Corrupt { codec: NAME, reason: "the data end early" }.into());
+        }
+        // SAFETY: `gather` has written all of the `len` bytes of room behind what was filled.
+        unsafe { decoded.set_filled(begin + len) };
+        // The rest at the end. If all that is needed lies in it, so far nothing but the planes was skipped.
+        let rest = decoded.filled().len();
+        if rest < needed.end {
+            let rest = encoded.get(rest..needed.end);
+            let rest = rest.ok_or(ErrorKind::Corrupt { codec: NAME, reason: "the data end early" })?;
+            decoded.write(rest);
+        }
+        Ok(())
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+        let (elements, rest) = decoded.split_at(self.count(decoded.len()) * self.size);
+        let is_done =
+            encoded.room().get_mut(..elements.len()).is_some_and(|to| bytes::scatter(self.size, elements, to));
+        if !is_done {
+            return Err(ErrorKind::Encode { codec: NAME, reason: "there is no room for it" }.into());
+        }
+        // SAFETY: `scatter` has written so many bytes at the beginning of the buffer, which was empty.
+        unsafe { encoded.set_filled(elements.len()) };
+        if encoded.write(rest) {
+            Ok(())
+        } else {
+            Err(ErrorKind::Encode { codec: NAME, reason: "there is no room for it" }.into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::tests::{decoded, encoded};
+
+    #[test]
+    fn needed_ranges_name_just_the_bytes_that_are_used() {
+        let chunk: Vec<u8> = (0..103u8).collect();
+        for size in [0, 1, 2, 4, 5, 8, 50, 103, 200] {
+            let codec = Shuffle::new(size);
+            let whole = encoded(&codec, &chunk);
+            for begin in 0..=chunk.len() {
+                for end in begin..=chunk.len() {
+                    let there = codec.needed_encoded(begin..end, chunk.len());
+                    // What is before the needed bytes is spoilt, and what follows is missing.
+                    let mut part = whole[..there.end].to_vec();
+                    part[..there.start].fill(255);
+                    let found = decoded(&codec, &part, begin..end, chunk.len()).unwrap();
+                    assert_eq!(
+                        found[begin.min(found.len())..][..end - begin],
+                        chunk[begin..end],
+                        "{size} {begin} {end}"
+                    );
+                    if end > begin && there.end < whole.len() {
+                        let short = &part[..there.end - 1];
+                        assert!(decoded(&codec, short, begin..end, chunk.len()).is_err(), "{size} {begin} {end}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! # Opening and reading an array
+//!
+//! ```c
+//! nczchunk_array *array = NULL;
+//! size_t start[3] = {0, 0, 0}, count[3] = {1, 90, 180};
+//! float map[90][180];
+//! int status = nczchunk_array_open("sst.zarr", NULL, NCZCHUNK_READ, &array, NULL);
+//! if (status == NCZCHUNK_NOERR) status = nczchunk_array_read(array, start, count, NULL, map, NULL);
+//! nczchunk_array_close(array);
+//! ```
+//!
+//! What can be opened is an array of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or in a zip file. What
+//! is not supported is refused with the name of what it is: ask the context.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr;
+
+use super::array_objects::{nczchunk_array, nczchunk_place};
+use super::context::report;
+use super::objects::{nczchunk_cache, nczchunk_context, nczchunk_store, nczchunk_var};
+use super::pointers::{hand_over, handle, handle_mut, take_back, text};
+use super::read::nczchunk_read_vars;
+use super::write::nczchunk_write_vars;
+use crate::array::Array;
+use crate::error::{ErrorKind, Result};
+use crate::grid::Access;
+
+/// Opens an array. path is a directory or a zip file, in UTF-8; name is where the array is below it, such as
+/// "ocean/sst", and NULL or empty if path is the array itself. mode is NCZCHUNK_READ, or NCZCHUNK_WRITE to read and
+/// write. Close it with nczchunk_array_close.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument, another mode), NCZCHUNK_ENOTFOUND (there is no such path or array),
+/// NCZCHUNK_ENOTVAR (it is a group), NCZCHUNK_ENOTNC (path is something else), NCZCHUNK_ENCZARR (malformed metadata),
+/// NCZCHUNK_ENOTBUILT (metadata that ask for what the library does not have), NCZCHUNK_ENOFILTER (a codec that it does
+/// not have), NCZCHUNK_EBADTYPE (elements that it does not have), NCZCHUNK_EPERM (NCZCHUNK_WRITE for a zip file),
+/// NCZCHUNK_ENOMEM, and the system's own numbers, which are positive.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_open(
+    path: *const c_char,
+    name: *const c_char,
+    mode: c_int,
+    array: *mut *mut nczchunk_array,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the texts are NULL or end with a NUL, and array is NULL or a place for a pointer, by the header's general
+    // promise.
+    unsafe {
+        report(context, || {
+            let path = utf8(text(path, "path is NULL")?)?;
+            let (name, access) = (optional_text(name)?, access(mode)?);
+            hand_over(array, || nczchunk_array::new(Array::open(path, name, access)?))
+        })
+    }
+}
+
+/// Opens an array among the objects of a place: see nczchunk_array_open. The array goes on using the place when that is
+/// freed.
+///
+/// Errors: those of nczchunk_array_open, and what callbacks of the place return.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_open_in(
+    place: *const nczchunk_place,
+    name: *const c_char,
+    mode: c_int,
+    array: *mut *mut nczchunk_array,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: as above; place is NULL or alive.
+    unsafe {
+        report(context, || {
+            let place = handle(place, "place is NULL")?;
+            let (name, access) = (optional_text(name)?, access(mode)?);
+            hand_over(array, || nczchunk_array::new(Array::open_in(&place.0, name, access)?))
+        })
+    }
+}
+
+/// Closes an array: frees it and all that was lent with it. NULL is allowed. Whatever was written is where it belongs
+/// already.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_close(array: *mut nczchunk_array) {
+    // SAFETY: array is NULL or came from one of the functions that open and create, by the header's general promise.
+    unsafe { take_back(array) }
+}
+
+/// Reads a hyperslab of an array: nczchunk_read_vars with its variable and its store.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_read(
+    array: *const nczchunk_array,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    data: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the promises about the arguments are the same, and NULL for an array is NULL for what it lends.
+    unsafe {
+        let (var, store) = (nczchunk_array_var(array), nczchunk_array_store(array));
+        nczchunk_read_vars(var, store, start, count, stride, data, context)
+    }
+}
+
+/// Writes a hyperslab of an array that was opened with NCZCHUNK_WRITE: nczchunk_write_vars with its variable and its
+/// store.
+///
+/// Several threads and processes may write at the same time, each to chunks of its own, or to shards of its own if the
+/// array has shards. Every chunk or shard is replaced at once: a reader finds the old one or the new one. Of two that
+/// change the same chunk or shard in part, one may undo what the other did.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_write(
+    array: *const nczchunk_array,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    data: *const c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let is_for_reading = || {
+        // SAFETY: array is NULL or alive, by the header's general promise.
+        unsafe { array.as_ref() }.is_some_and(|array| array.array.check_writable().is_err())
+    };
+    // SAFETY: the promises about the arguments are the same, and NULL for an array is NULL for what it lends.
+    unsafe {
+        if is_for_reading() {
+            return report(context, || Err(ErrorKind::ReadOnly.into()));
+        }
+        let (var, store) = (nczchunk_array_var(array), nczchunk_array_store(array));
+        nczchunk_write_vars(var, store, start, count, stride, data, context)
+    }
+}
+
+/// The variable of an array: its rank, lengths, chunks and fill value, and what plans are made for. It is the array's,
+/// and valid until that is closed or resized. NULL for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_var(array: *const nczchunk_array) -> *const nczchunk_var {
+    // SAFETY: array is NULL or alive, by the header's general promise.
+    unsafe { array.as_ref() }.map_or(ptr::null(), |array| nczchunk_var::lent(array.array.variable()))
+}
+
+/// The store of an array, for the functions that take one. It is the array's, and valid until that is closed. NULL for
+/// NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_store(array: *const nczchunk_array) -> *const nczchunk_store {
+    // SAFETY: array is NULL or alive, by the header's general promise.
+    unsafe { array.as_ref() }.map_or(ptr::null(), |array| nczchunk_store::lent(array.array.store()))
+}
+
+/// netCDF's number for the type of an array's elements, such as 5 for NC_FLOAT; 0 for a type that netCDF does not have,
+/// and for NULL. nczchunk_array_type_name tells those, too.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_type(array: *const nczchunk_array) -> c_int {
+    // SAFETY: array is NULL or alive, by the header's general promise.
+    unsafe { array.as_ref() }.map_or(0, |array| array.array.element_type().netcdf_type())
+}
+
+/// The type of an array's elements as numpy spells it, such as "float32", "datetime64[ns]" or "S5". The text is the
+/// array's; empty for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_type_name(array: *const nczchunk_array) -> *const c_char {
+    // SAFETY: array is NULL or alive, by the header's general promise.
+    unsafe { array.as_ref() }.map_or(c"".as_ptr(), |array| array.type_name.as_ptr())
+}
+
+/// The name of dimension d of an array; empty if it has none, if there is no such dimension, and for NULL. The text is
+/// the array's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_dimname(array: *const nczchunk_array, d: usize) -> *const c_char {
+    // SAFETY: array is NULL or alive, by the header's general promise.
+    let names = unsafe { array.as_ref() }.map_or(&[][..], |array| &array.dimension_names);
+    names.get(d).map_or(c"".as_ptr(), |name| name.as_ptr())
+}
+
+/// Has an array's decoded chunks kept in a cache of yours instead of its own, which keeps 64 MiB or, if that is more,
+/// one chunk; NULL for cache has none kept. See nczchunk_store_set_cache.
+///
+/// Errors: NCZCHUNK_EINVAL (array is NULL).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_set_cache(
+    array: *mut nczchunk_array,
+    cache: *const nczchunk_cache,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or alive, by the header's general promise.
+    unsafe {
+        report(context, || {
+            handle_mut(array, "array is NULL")?.array.set_cache(cache.as_ref().map(|cache| &cache.0));
+            Ok(())
+        })
+    }
+}
+
+/// Sets whether every chunk is decoded to its end: see nczchunk_store_set_verify.
+///
+/// Errors: NCZCHUNK_EINVAL (array is NULL).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_set_verify(
+    array: *mut nczchunk_array,
+    verify: c_int,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or alive, by the header's general promise.
+    unsafe {
+        report(context, || {
+            handle_mut(array, "array is NULL")?.array.set_verify(verify != 0);
+            Ok(())
+        })
+    }
+}
+
+fn access(mode: c_int) -> Result<Access> {
+    match mode {
+        super::plan::NCZCHUNK_READ => Ok(Access::Read),
+        super::plan::NCZCHUNK_WRITE => Ok(Access::Write),
+        _ => Err(ErrorKind::Argument("the mode is neither NCZCHUNK_READ nor NCZCHUNK_WRITE").into()),
+    }
+}
+
+/// A text that may be NULL, which stands for an empty one.
+///
+/// # Safety
+/// As for [`text`].
+pub(super) unsafe fn optional_text<'a>(pointer: *const c_char) -> Result<&'a str> {
+    // SAFETY: the caller's promise is the same.
+    if pointer.is_null() { Ok("") } else { utf8(unsafe { text(pointer, "") }?) }
+}
+
+pub(super) fn utf8(text: &CStr) -> Result<&str> {
+    text.to_str().map_err(|_| ErrorKind::Argument("a path or name is not UTF-8").into())
+}

@@ -1,0 +1,133 @@
+//! # Objects
+//!
+//! What the functions below make and use, beside those of nczchunk.h. Each is opaque.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::fmt::Display;
+
+use crate::alloc::{self, push};
+use crate::array::{Array, Attribute, AttributeValues};
+use crate::error::{ErrorKind, Result};
+use crate::object::{Name, Place};
+
+/// An array that is open. Any number of threads may read it at the same time, if its place allows it; those that the
+/// library has do.
+pub struct nczchunk_array {
+    pub(super) array: Array,
+    pub(super) type_name: CString,
+    pub(super) dimension_names: Vec<CString>,
+    pub(super) attributes: Vec<CAttribute>,
+    pub(super) attributes_json: CString,
+}
+
+/// A place for objects, which are named bytes: the files of a directory, the entries of a zip file, memory, or what
+/// callbacks give.
+pub struct nczchunk_place(pub(super) Place);
+
+impl nczchunk_array {
+    /// An array as C knows it, whose texts end with a NUL.
+    pub(super) fn new(array: Array) -> Result<Self> {
+        let mut dimension_names = Vec::new();
+        for d in 0..array.variable().rank() {
+            push(&mut dimension_names, c_text(array.dimension_name(d).unwrap_or_default())?)?;
+        }
+        let attributes = c_attributes(&array)?;
+        Ok(nczchunk_array {
+            type_name: c_text(array.element_type())?,
+            attributes_json: c_text(array.attributes_json())?,
+            dimension_names,
+            attributes,
+            array,
+        })
+    }
+
+    /// Tells attributes that have changed.
+    pub(super) fn told_anew(&mut self) -> Result<()> {
+        (self.attributes, self.attributes_json) = (c_attributes(&self.array)?, c_text(self.array.attributes_json())?);
+        Ok(())
+    }
+}
+
+fn c_attributes(array: &Array) -> Result<Vec<CAttribute>> {
+    let mut attributes = Vec::new();
+    for attribute in array.attributes() {
+        push(&mut attributes, CAttribute::new(attribute)?)?;
+    }
+    Ok(attributes)
+}
+
+/// An attribute as C knows it.
+pub(super) struct CAttribute {
+    pub(super) name: CString,
+    pub(super) netcdf_type: c_int,
+    pub(super) num_values: usize,
+    /// Words, so that the values are aligned for any type.
+    values: Vec<u64>,
+    texts: Vec<CString>,
+    /// Where the texts are.
+    pointers: Vec<*const c_char>,
+}
+
+// SAFETY: the pointers are to texts of its own, which nobody changes.
+unsafe impl Send for CAttribute {}
+// SAFETY: as above.
+unsafe impl Sync for CAttribute {}
+
+impl CAttribute {
+    pub(super) fn new(attribute: &Attribute) -> Result<Self> {
+        let mut one = CAttribute {
+            name: c_text(attribute.name())?,
+            netcdf_type: attribute.element_type().netcdf_type(),
+            num_values: 0,
+            values: Vec::new(),
+            texts: Vec::new(),
+            pointers: Vec::new(),
+        };
+        match attribute.values() {
+            AttributeValues::Bytes(bytes) => {
+                one.num_values = bytes.len() / attribute.element_type().size().max(1);
+                // One word more than is needed, so that a text has a NUL behind it.
+                one.values.try_reserve_exact(bytes.len() / 8 + 1).map_err(|_| ErrorKind::OutOfMemory)?;
+                for word in bytes.chunks(8) {
+                    let mut padded = [0; 8];
+                    padded[..word.len()].copy_from_slice(word);
+                    one.values.push(u64::from_ne_bytes(padded));
+                }
+                if bytes.len() % 8 == 0 {
+                    one.values.push(0);
+                }
+            }
+            AttributeValues::Texts(texts) => {
+                one.num_values = texts.len();
+                for text in texts {
+                    alloc::push(&mut one.texts, c_text(text)?)?;
+                }
+                // The texts stay where they are when the attribute is moved.
+                for text in &one.texts {
+                    alloc::push(&mut one.pointers, text.as_ptr())?;
+                }
+            }
+        }
+        Ok(one)
+    }
+}
+
+impl CAttribute {
+    /// The values, or where the texts are.
+    pub(super) fn values(&self) -> *const c_void {
+        match self.texts.as_slice() {
+            [] => self.values.as_ptr().cast(),
+            _ => self.pointers.as_ptr().cast(),
+        }
+    }
+}
+
+/// What is displayed, as a text of C's: up to the first NUL, if there is one in it.
+pub(super) fn c_text(what: impl Display) -> Result<CString> {
+    let name = Name::of(format_args!("{what}\0"))?;
+    let text = CStr::from_bytes_until_nul(name.as_bytes()).map_err(|_| ErrorKind::Internal)?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(text.count_bytes() + 1).map_err(|_| ErrorKind::OutOfMemory)?;
+    bytes.extend_from_slice(text.to_bytes_with_nul());
+    CString::from_vec_with_nul(bytes).map_err(|_| ErrorKind::Internal.into())
+}

@@ -1,0 +1,113 @@
+//! # Caches of decoded chunks
+//!
+//! A store with codecs decodes a chunk again for every call that needs it, unless it has a cache. A cache keeps decoded
+//! chunks up to a number of bytes, for one store or for several:
+//!
+//! ```c
+//! nczchunk_cache_new(64 << 20, &cache, NULL);
+//! nczchunk_store_set_cache(store, cache, NULL);
+//! nczchunk_cache_free(cache);                            the store goes on using it
+//! ```
+//!
+//! It is used where it saves decoding, or requests that take long: not for chunks on loan, nor for chunks that are
+//! stored as they are and can be asked for in ranges, unless the store has start and wait; nor to keep chunks of which
+//! a call takes all. Chunks are dropped in the order of their last use, but no call pushes out what it has fetched
+//! itself. While one thread fetches a chunk, others that need it wait; so a callback must not read the same chunk of
+//! the same store. Writes go through to the store at once.
+
+use std::ffi::c_int;
+
+use super::context::report;
+use super::growing::{Growing, assert_can_grow, write_growing};
+use super::objects::{nczchunk_cache, nczchunk_context, nczchunk_store};
+use super::pointers::{hand_over, handle, handle_mut, take_back};
+use crate::cache::Cache;
+
+/// What has become of a cache's requests, and what is in it. Set struct_size before it is filled in.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_cache_statistics {
+    /// sizeof(nczchunk_cache_statistics).
+    pub struct_size: usize,
+    /// How often a chunk was found.
+    pub hits: u64,
+    /// How often a chunk had to be fetched and decoded, in part or as a whole.
+    pub misses: u64,
+    /// How many chunks were dropped to make room.
+    pub evictions: u64,
+    /// How many chunks there are.
+    pub chunks: usize,
+    /// How many bytes they take.
+    pub bytes: usize,
+    /// How many bytes they may take.
+    pub limit: usize,
+}
+assert_can_grow!(nczchunk_cache_statistics, limit: usize);
+// SAFETY: a structure of C with words only, the first of which is its size.
+unsafe impl Growing for nczchunk_cache_statistics {}
+
+/// A new cache that keeps up to limit bytes of decoded chunks. Free it with nczchunk_cache_free.
+///
+/// Errors: NCZCHUNK_EINVAL (cache is NULL), NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_cache_new(
+    limit: usize,
+    cache: *mut *mut nczchunk_cache,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: cache is NULL or a place for a pointer, by the header's general promise.
+    unsafe { report(context, || hand_over(cache, || Ok(nczchunk_cache(Cache::new(limit)?)))) }
+}
+
+/// Frees a cache. Stores that use it go on doing so. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_cache_free(cache: *mut nczchunk_cache) {
+    // SAFETY: cache is NULL or came from nczchunk_cache_new, by the header's general promise.
+    unsafe { take_back(cache) }
+}
+
+/// Has a store's decoded chunks kept in a cache; NULL for cache has them kept no longer. What the store had in another
+/// cache is dropped.
+///
+/// Errors: NCZCHUNK_EINVAL (store is NULL).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_store_set_cache(
+    store: *mut nczchunk_store,
+    cache: *const nczchunk_cache,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
+    unsafe {
+        report(context, || {
+            handle_mut(store, "store is NULL")?.0.set_cache(cache.as_ref().map(|cache| &cache.0));
+            Ok(())
+        })
+    }
+}
+
+/// What has become of a cache's requests, and what is in it.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_cache_get_statistics(
+    cache: *const nczchunk_cache,
+    statistics: *mut nczchunk_cache_statistics,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
+    unsafe {
+        report(context, || {
+            let now = handle(cache, "cache is NULL")?.0.statistics();
+            let told = nczchunk_cache_statistics {
+                struct_size: 0,
+                hits: now.hits,
+                misses: now.misses,
+                evictions: now.evictions,
+                chunks: now.chunks,
+                bytes: now.bytes,
+                limit: now.limit,
+            };
+            write_growing(statistics, told)
+        })
+    }
+}

@@ -1,0 +1,438 @@
+//! # Creating an array
+//!
+//! An array is described, and created from the description. All that is left out has a default:
+//!
+//! ```c
+//! const size_t shape[3] = {365, 90, 180};
+//! const char *const names[3] = {"time", "lat", "lon"};
+//! nczchunk_description sst = NCZCHUNK_DESCRIPTION_INIT;
+//! nczchunk_array *array = NULL;
+//!
+//! sst.type = NCZCHUNK_FLOAT;
+//! sst.rank = 3;
+//! sst.shape = shape;
+//! sst.dimension_names = names;
+//! int status = nczchunk_array_create("ocean.zarr", "sst", &sst, &array, NULL);
+//! if (status == NCZCHUNK_NOERR) status = nczchunk_array_write(array, start, count, NULL, data, NULL);
+//! nczchunk_array_close(array);
+//! ```
+//!
+//! That is an array of Zarr v3 with fill value 0, in chunks of about 16 MiB that are compressed with zstd.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use super::array::{optional_text, utf8};
+use super::array_objects::{nczchunk_array, nczchunk_place};
+use super::attribute::nczchunk_attribute;
+use super::context::report;
+use super::growing::{Growing, assert_can_grow, read_growing};
+use super::objects::nczchunk_context;
+use super::pointers::{hand_over, handle, handle_mut, optional, required, text};
+use super::var::{NCZCHUNK_ENDIAN_BIG, NCZCHUNK_ENDIAN_LITTLE, NCZCHUNK_ENDIAN_NATIVE};
+use crate::alloc;
+use crate::array::{Array, ArrayFormat, Description};
+use crate::dims::check_rank;
+use crate::error::{ErrorKind, Result};
+use crate::key::Separator;
+use crate::variable::Endian;
+use crate::zarr::{AttributeValue, ElementType};
+
+/// Zarr v3, as a format.
+pub const NCZCHUNK_ZARR_V3: c_int = 3;
+/// Zarr v2, as a format.
+pub const NCZCHUNK_ZARR_V2: c_int = 2;
+/// Zarr v2 that netCDF-C reads with #mode=zarr, as a format. The array is in a group, which means that it has a name;
+/// its dimensions have names, each with one length in a group; and what netCDF-C would refuse or read wrong is
+/// refused. netCDF-C shows characters as texts of one character, and a scalar with a dimension of length 1.
+pub const NCZCHUNK_NCZARR: c_int = 1;
+
+/// A codec of an array that is to be created. The structure will not change.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_codec_setting {
+    /// Its name, such as "zstd": see nczchunk_has_codec.
+    pub name: *const c_char,
+    /// Its configuration as the text of a JSON object, such as "{\"level\": 3}", in the words of numcodecs; NULL for
+    /// the defaults.
+    pub configuration: *const c_char,
+}
+
+/// An array that is to be created. Set struct_size, what the array's elements are, rank and shape; what is 0 or NULL
+/// has the default. Nothing that it points to is needed any longer than the call.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_description {
+    /// sizeof(nczchunk_description).
+    pub struct_size: usize,
+    /// What an element is, by netCDF's number: NCZCHUNK_FLOAT and so on. 0 leaves it to type_name.
+    pub r#type: usize,
+    /// What an element is, by name: "float32", "datetime64[ns]".
+    pub type_name: *const c_char,
+    /// The number of dimensions; 0 for a scalar.
+    pub rank: usize,
+    /// The lengths of the dimensions.
+    pub shape: *const usize,
+    /// The lengths of a chunk, which is what is encoded as one. NULL for netCDF-C's choice: about 16 MiB.
+    pub chunk_shape: *const usize,
+    /// The lengths of a shard, which is an object that holds several chunks, for Zarr v3: multiples of chunk_shape.
+    /// NULL has each chunk be an object.
+    pub shard_shape: *const usize,
+    /// The names of the dimensions; a name may be NULL or empty for none. NULL if none has a name.
+    pub dimension_names: *const *const c_char,
+    /// What is read where nothing was written: an element in native byte order. NULL for zeros.
+    pub fill_value: *const c_void,
+    /// The codecs, in the order in which they encode. NULL for zstd, if it is built in.
+    pub codecs: *const nczchunk_codec_setting,
+    /// How many codecs there are.
+    pub num_codecs: usize,
+    /// 1 to store chunks as they are; then there are no codecs.
+    pub uncompressed: usize,
+    /// Attributes, as the text of a JSON object. NULL for none.
+    pub attributes_json: *const c_char,
+    /// More attributes, which are set after those. NULL for none.
+    pub attributes: *const nczchunk_attribute,
+    /// How many more attributes there are.
+    pub num_attributes: usize,
+    /// NCZCHUNK_ZARR_V3, NCZCHUNK_ZARR_V2 or NCZCHUNK_NCZARR. 0 for Zarr v3.
+    pub format: usize,
+    /// What stands between the numbers of a chunk's name: '.' or '/'. 0 for '/' in Zarr v3, else '.'.
+    pub separator: usize,
+    /// The byte order of what is stored: NCZCHUNK_ENDIAN_LITTLE or NCZCHUNK_ENDIAN_BIG. 0 for this machine's.
+    pub endian: usize,
+    /// 1 to remove an array or group that is there, with all that is in it. 0 has the call fail then.
+    pub overwrite: usize,
+}
+assert_can_grow!(nczchunk_description, overwrite: usize);
+// SAFETY: a structure of C with words and pointers only, the first of which is its size; all of them may be 0.
+unsafe impl Growing for nczchunk_description {}
+
+/// Creates an array, and opens it with NCZCHUNK_WRITE. path is a directory, in UTF-8, which is made if there is none;
+/// name is where the array is to be below it, such as "ocean/sst", and NULL or empty if path is to be the array itself.
+/// Groups that are missing on the way are made. Close the array with nczchunk_array_close.
+///
+/// Consolidated metadata of the groups above (.zmetadata, or in their zarr.json) are removed, for they do not tell the
+/// new array; those of a group that path is below are not seen. Nothing is written unless all is well. Others can open
+/// the array when all of its metadata are there.
+///
+/// Errors: NCZCHUNK_EEXIST (something is there, or name is below an array), NCZCHUNK_EINVAL (a NULL argument; a
+/// description that does not fit together), NCZCHUNK_EBADTYPE (a type that arrays cannot have), NCZCHUNK_ENOFILTER (a
+/// codec that the library does not have), NCZCHUNK_ENCZARR (malformed JSON), NCZCHUNK_ENOTBUILT (what the format does
+/// not have), NCZCHUNK_EMAXDIMS, NCZCHUNK_EDIMSIZE, NCZCHUNK_EPERM (path is a zip file), NCZCHUNK_ENOMEM, and the
+/// system's own numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_create(
+    path: *const c_char,
+    name: *const c_char,
+    description: *const nczchunk_description,
+    array: *mut *mut nczchunk_array,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the texts are NULL or end with a NUL, description is NULL or a structure of the size that it says, and
+    // array is NULL or a place for a pointer, by the header's general promise.
+    unsafe {
+        report(context, || {
+            let path = utf8(text(path, "path is NULL")?)?;
+            let name = optional_text(name)?;
+            check_place_for(array)?;
+            let new = described(description, |description| Array::create(path, name, description))?;
+            hand_over(array, || nczchunk_array::new(new))
+        })
+    }
+}
+
+/// Creates an array among the objects of a place: see nczchunk_array_create.
+///
+/// Errors: those of nczchunk_array_create, and what callbacks of the place return.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_create_in(
+    place: *const nczchunk_place,
+    name: *const c_char,
+    description: *const nczchunk_description,
+    array: *mut *mut nczchunk_array,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: as above; place is NULL or alive.
+    unsafe {
+        report(context, || {
+            let place = handle(place, "place is NULL")?;
+            let name = optional_text(name)?;
+            check_place_for(array)?;
+            let new = described(description, |description| Array::create_in(&place.0, name, description))?;
+            hand_over(array, || nczchunk_array::new(new))
+        })
+    }
+}
+
+/// Gives an array that was opened with NCZCHUNK_WRITE another shape: a length for each of its dimensions. Its variable
+/// is changed with it, and plans that were made with that are not to be used any more.
+///
+/// Chunks (or shards) outside of the shape are removed. Where it cuts through one, what is cut off becomes fill
+/// values; so that is what is read there if the array is made larger again. (What another program has left behind the
+/// end of a chunk, such as zarr-python when it makes an array smaller, is not looked for.) Consolidated metadata are
+/// removed: see nczchunk_array_create. Others that have the array open keep the shape that they know. A failure leaves
+/// the shape as it was, and may leave fill values in what was to be cut off.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_EDIMSIZE,
+/// NCZCHUNK_ENOTBUILT (dimensions that netCDF-C shares among arrays; to make an array smaller in a place that cannot
+/// list its objects), NCZCHUNK_ENOMEM, those of reading and writing, and the system's own numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_resize(
+    array: *mut nczchunk_array,
+    shape: *const usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: array is NULL or alive and nobody else uses it, and shape has a length for each dimension, by the
+    // header's general promise.
+    unsafe {
+        report(context, || {
+            let array = &mut handle_mut(array, "array is NULL")?.array;
+            let shape = required(shape, array.variable().rank(), "shape is NULL")?;
+            array.resize(shape)
+        })
+    }
+}
+
+/// Sets an attribute of an array that was opened with NCZCHUNK_WRITE, or adds it, at once. type is netCDF's number for
+/// the type of its values:
+///
+/// - NCZCHUNK_CHAR: a text of num_values bytes in UTF-8,
+/// - NCZCHUNK_STRING: num_values texts, const char *const *,
+/// - any other: num_values numbers in native byte order.
+///
+/// The metadata have no types of numbers: an NCZCHUNK_SHORT is NCZCHUNK_INT when the array is opened again, and a float
+/// NCZCHUNK_DOUBLE, unless the array was created with the format NCZCHUNK_NCZARR or by netCDF-C. Consolidated metadata
+/// are removed: see nczchunk_array_create. What was told of the array's attributes is not valid any more.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; a name that attributes cannot have, such as those that formats keep for
+/// themselves), NCZCHUNK_EBADTYPE (another type), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_ENOMEM,
+/// and those of the place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_set_attribute(
+    array: *mut nczchunk_array,
+    name: *const c_char,
+    r#type: c_int,
+    num_values: usize,
+    values: *const c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: array is NULL or alive and nobody else uses it, name is NULL or a text, and values are as many of the
+    // type as documented.
+    unsafe {
+        report(context, || {
+            let array = handle_mut(array, "array is NULL")?;
+            let name = utf8(text(name, "name is NULL")?)?;
+            let texts = if r#type == super::types::NCZCHUNK_STRING { texts(num_values, values)? } else { Vec::new() };
+            let value = value(r#type, num_values, values, &texts)?;
+            array.array.set_attribute(name, value)?;
+            array.told_anew()
+        })
+    }
+}
+
+/// Removes an attribute of an array that was opened with NCZCHUNK_WRITE, at once: see nczchunk_array_set_attribute.
+///
+/// Errors: NCZCHUNK_ENOTATT (there is none of that name), NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EPERM (the array
+/// was opened to be read), NCZCHUNK_ENOMEM, and those of the place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_remove_attribute(
+    array: *mut nczchunk_array,
+    name: *const c_char,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: array is NULL or alive and nobody else uses it, and name is NULL or a text.
+    unsafe {
+        report(context, || {
+            let array = handle_mut(array, "array is NULL")?;
+            array.array.remove_attribute(utf8(text(name, "name is NULL")?)?)?;
+            array.told_anew()
+        })
+    }
+}
+
+/// Refuses NULL before anything is created.
+fn check_place_for(array: *mut *mut nczchunk_array) -> Result<()> {
+    if array.is_null() { Err(ErrorKind::Argument("there is no place for the new object").into()) } else { Ok(()) }
+}
+
+/// Calls `create` with what a structure of C's describes.
+///
+/// # Safety
+/// `description` is NULL or a structure of the size that it says, with pointers as they are documented.
+unsafe fn described<T>(
+    description: *const nczchunk_description,
+    create: impl FnOnce(&Description<'_>) -> Result<T>,
+) -> Result<T> {
+    // SAFETY: the caller's promise.
+    let from = unsafe { read_growing(description) }?;
+    check_rank(from.rank)?;
+    let element = match c_int::try_from(from.r#type) {
+        // SAFETY: the name is NULL or a text.
+        Ok(0) => utf8(unsafe { text(from.type_name, "neither type nor type_name is set") }?)?.parse()?,
+        Ok(number) => ElementType::of_netcdf_type(number).ok_or(ErrorKind::ElementType)?,
+        Err(_) => return Err(ErrorKind::ElementType.into()),
+    };
+    // SAFETY: each list is NULL or has as many entries as are documented.
+    let (shape, chunk_shape, shard_shape, names, codecs) = unsafe {
+        (
+            required(from.shape, from.rank, "shape is NULL")?,
+            given(from.chunk_shape, from.rank),
+            given(from.shard_shape, from.rank),
+            given(from.dimension_names, from.rank).unwrap_or_default(),
+            required(from.codecs, from.num_codecs, "codecs is NULL")?,
+        )
+    };
+    let mut dimension_names = Vec::new();
+    for name in names {
+        // SAFETY: a name is NULL or a text.
+        alloc::push(&mut dimension_names, unsafe { optional_text(*name) }?)?;
+    }
+    let mut settings = Vec::new();
+    for codec in codecs {
+        // SAFETY: both are NULL or texts.
+        let (name, configuration) =
+            unsafe { (text(codec.name, "a codec's name is NULL")?, optional_text(codec.configuration)?) };
+        alloc::push(&mut settings, (utf8(name)?, configuration))?;
+    }
+    // SAFETY: the list is NULL or has as many attributes, which are as documented.
+    let listed = unsafe { attributes(from.attributes, from.num_attributes) }?;
+    let mut texts_of = Vec::new();
+    for attribute in &listed {
+        let is_texts = attribute.r#type == super::types::NCZCHUNK_STRING as usize;
+        // SAFETY: the values are as documented.
+        let list = if is_texts { unsafe { texts(attribute.num_values, attribute.values) }? } else { Vec::new() };
+        alloc::push(&mut texts_of, list)?;
+    }
+    let mut attributes = Vec::new();
+    for (attribute, texts) in listed.iter().zip(&texts_of) {
+        // SAFETY: the name is NULL or a text, and the values are as documented.
+        unsafe {
+            let number = c_int::try_from(attribute.r#type).unwrap_or(0);
+            let name = utf8(text(attribute.name, "an attribute's name is NULL")?)?;
+            alloc::push(&mut attributes, (name, value(number, attribute.num_values, attribute.values, texts)?))?;
+        }
+    }
+    // SAFETY: the text is NULL or ends with a NUL.
+    let attributes_json = unsafe { optional_text(from.attributes_json) }?;
+    let mut to = Description::new(shape, element)
+        .with_dimension_names(&dimension_names)
+        .with_attributes_json(attributes_json)
+        .with_attributes(&attributes)
+        .with_format(format(from.format)?)
+        .with_endian(endian(from.endian)?)
+        .with_overwrite(from.overwrite != 0);
+    if let Some(chunk_shape) = chunk_shape {
+        to = to.with_chunk_shape(chunk_shape);
+    }
+    if let Some(shard_shape) = shard_shape {
+        to = to.with_shard_shape(shard_shape);
+    }
+    if !from.fill_value.is_null() {
+        // SAFETY: it points to an element.
+        to = to.with_fill_value(unsafe { std::slice::from_raw_parts(from.fill_value.cast(), element.size()) });
+    }
+    if from.separator != 0 {
+        let separator = u32::try_from(from.separator).ok().and_then(char::from_u32).unwrap_or('\0');
+        to = to.with_separator(Separator::try_from(separator)?);
+    }
+    match (from.uncompressed != 0, from.codecs.is_null()) {
+        (true, false) => return Err(ErrorKind::Argument("there are codecs for uncompressed chunks").into()),
+        (false, true) => {}
+        _ => to = to.with_codecs(&settings),
+    }
+    create(&to)
+}
+
+/// A list that may be left out, which NULL stands for whatever its length.
+///
+/// # Safety
+/// As for [`optional`].
+unsafe fn given<'a, T>(list: *const T, len: usize) -> Option<&'a [T]> {
+    // SAFETY: the caller's promise.
+    if list.is_null() { None } else { unsafe { optional(list, len) } }
+}
+
+fn format(format: usize) -> Result<ArrayFormat> {
+    match c_int::try_from(format) {
+        Ok(0 | NCZCHUNK_ZARR_V3) => Ok(ArrayFormat::ZarrV3),
+        Ok(NCZCHUNK_ZARR_V2) => Ok(ArrayFormat::ZarrV2),
+        Ok(NCZCHUNK_NCZARR) => Ok(ArrayFormat::NcZarr),
+        _ => Err(ErrorKind::Argument("there is no such format").into()),
+    }
+}
+
+fn endian(endian: usize) -> Result<Endian> {
+    match c_int::try_from(endian) {
+        Ok(NCZCHUNK_ENDIAN_NATIVE) => Ok(Endian::Native),
+        Ok(NCZCHUNK_ENDIAN_LITTLE) => Ok(Endian::Little),
+        Ok(NCZCHUNK_ENDIAN_BIG) => Ok(Endian::Big),
+        _ => Err(ErrorKind::Argument("endian is none of the NCZCHUNK_ENDIAN_ constants").into()),
+    }
+}
+
+/// The attributes of a list, whose structures have the size that the first says.
+///
+/// # Safety
+/// The list is NULL or has so many.
+unsafe fn attributes(list: *const nczchunk_attribute, len: usize) -> Result<Vec<nczchunk_attribute>> {
+    let mut attributes: Vec<nczchunk_attribute> = Vec::new();
+    for i in 0..len {
+        let size = attributes.first().map_or(0, |first| first.struct_size);
+        // SAFETY: the structures before it have this size each, so that it is in the list.
+        let attribute = unsafe { read_growing(list.wrapping_byte_add(i.wrapping_mul(size))) }?;
+        alloc::push(&mut attributes, attribute)?;
+    }
+    Ok(attributes)
+}
+
+/// Texts in a list of C's.
+///
+/// # Safety
+/// `values` is NULL or has so many pointers, each of them NULL or to a text.
+unsafe fn texts<'a>(num_values: usize, values: *const c_void) -> Result<Vec<&'a str>> {
+    let mut texts = Vec::new();
+    // SAFETY: the caller's promise.
+    for value in unsafe { required(values.cast::<*const c_char>(), num_values, "values is NULL") }? {
+        // SAFETY: the caller's promise.
+        alloc::push(&mut texts, utf8(unsafe { text(*value, "a text is NULL") }?)?)?;
+    }
+    Ok(texts)
+}
+
+/// The values of an attribute; several texts are those that are given.
+///
+/// # Safety
+/// `values` is NULL or has so many values of the type.
+unsafe fn value<'a>(
+    r#type: c_int,
+    num_values: usize,
+    values: *const c_void,
+    texts: &'a [&'a str],
+) -> Result<AttributeValue<'a>> {
+    /// # Safety
+    /// As for [`value`].
+    unsafe fn list<'a, T>(num_values: usize, values: *const c_void) -> Result<&'a [T]> {
+        // SAFETY: the caller's promise.
+        unsafe { required(values.cast(), num_values, "values is NULL") }
+    }
+    const NO_TEXT: ErrorKind = ErrorKind::Argument("the text is not UTF-8");
+    // SAFETY: the caller's promise.
+    Ok(unsafe {
+        match ElementType::of_netcdf_type(r#type).ok_or(ErrorKind::ElementType)? {
+            ElementType::Char => {
+                AttributeValue::Text(std::str::from_utf8(list(num_values, values)?).map_err(|_| NO_TEXT)?)
+            }
+            ElementType::String => AttributeValue::Texts(texts),
+            ElementType::Byte => AttributeValue::Byte(list(num_values, values)?),
+            ElementType::Short => AttributeValue::Short(list(num_values, values)?),
+            ElementType::Int => AttributeValue::Int(list(num_values, values)?),
+            ElementType::Int64 => AttributeValue::Int64(list(num_values, values)?),
+            ElementType::UByte => AttributeValue::UByte(list(num_values, values)?),
+            ElementType::UShort => AttributeValue::UShort(list(num_values, values)?),
+            ElementType::UInt => AttributeValue::UInt(list(num_values, values)?),
+            ElementType::UInt64 => AttributeValue::UInt64(list(num_values, values)?),
+            ElementType::Float => AttributeValue::Float(list(num_values, values)?),
+            ElementType::Double => AttributeValue::Double(list(num_values, values)?),
+            _ => return Err(ErrorKind::ElementType.into()),
+        }
+    })
+}

@@ -1,0 +1,232 @@
+//! # Listing a group
+//!
+//! What ncdump -h shows of a dataset: its groups and arrays, with their shapes, types, dimensions and attributes.
+//!
+//! ```c
+//! static int print(void *user, const nczchunk_node *node)
+//! {
+//!     if (!node->is_group) printf("%s %s, rank %zu\n", node->type_name, node->name, node->rank);
+//!     return 0;
+//! }
+//!
+//! nczchunk_list("ocean.zarr", NULL, 1, print, NULL, NULL);
+//! ```
+
+use std::ffi::{CString, c_char, c_int, c_void};
+
+use super::array::{optional_text, utf8};
+use super::array_objects::{CAttribute, c_text, nczchunk_place};
+use super::attribute::{nczchunk_attribute, told};
+use super::context::report;
+use super::growing::{Growing, assert_can_grow, write_growing};
+use super::objects::nczchunk_context;
+use super::pointers::{handle, text};
+use crate::alloc;
+use crate::array::{self, Node, place_at};
+use crate::cancel::HeldOff;
+use crate::error::{ErrorKind, Result};
+use crate::object::Place;
+use crate::status::NOERR;
+
+/// A group or an array that was found. All that it points to is valid until the callback returns.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_node {
+    /// sizeof(nczchunk_node) as the library knows it: fields beyond it do not exist.
+    pub struct_size: usize,
+    /// Its name, with those of the groups that it is in before it, such as "ocean/sst"; empty for the place itself. It
+    /// is what nczchunk_array_open takes.
+    pub name: *const c_char,
+    /// 1 for a group, 0 for an array.
+    pub is_group: usize,
+    /// 0, or why it cannot be opened, if that is known from its metadata: then what follows is 0 or empty.
+    pub status: isize,
+    /// Why, in words; empty if status is 0.
+    pub message: *const c_char,
+    /// What an array's elements are: netCDF's number, 0 if netCDF has no such type.
+    pub r#type: usize,
+    /// What an array's elements are, by name; empty for a group.
+    pub type_name: *const c_char,
+    /// The number of an array's dimensions.
+    pub rank: usize,
+    /// Their lengths.
+    pub shape: *const usize,
+    /// The lengths of the chunks by which the array is read.
+    pub chunk_shape: *const usize,
+    /// The lengths of the shards by which it is written; NULL if it has none.
+    pub shard_shape: *const usize,
+    /// The names of the dimensions; empty for one that has none.
+    pub dimension_names: *const *const c_char,
+    /// Which dimensions netCDF-C says to be unlimited: 1 for those, 0 for others.
+    pub is_unlimited: *const usize,
+    /// How many attributes it has: see nczchunk_node_attribute_at.
+    pub num_attributes: usize,
+    /// All attributes as the text of a JSON object, as they are stored.
+    pub attributes_json: *const c_char,
+    /// The library's own.
+    pub attributes: *const c_void,
+}
+assert_can_grow!(nczchunk_node, attributes: *const c_void);
+// SAFETY: a structure of C with words and pointers only, the first of which is its size.
+unsafe impl Growing for nczchunk_node {}
+
+/// Tells what is in a group. path is a directory or a zip file, in UTF-8; group is where the group is below it, NULL
+/// or empty for path itself. found is called for the group itself first, then for each group and array in it, by name,
+/// and if recursive is 1 after each group for what is in that. An array is told as itself alone. Where found returns
+/// anything but 0, the call ends with that.
+///
+/// What is there but cannot be read is told with its status. If the place cannot list its objects, the group's
+/// consolidated metadata tell what there is.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path or group), NCZCHUNK_ENOTNC
+/// (path is something else), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOTBUILT (the place cannot
+/// list, and there are no consolidated metadata), NCZCHUNK_ENOMEM, and the system's own numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_list(
+    path: *const c_char,
+    group: *const c_char,
+    recursive: c_int,
+    found: Option<unsafe extern "C" fn(user: *mut c_void, node: *const nczchunk_node) -> c_int>,
+    user: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the texts are NULL or end with a NUL, and found takes what is documented, by the header's general
+    // promise.
+    unsafe {
+        report(context, || {
+            let path = utf8(text(path, "path is NULL")?)?;
+            let group = optional_text(group)?;
+            let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
+            tell(&place_at(path.as_ref())?, group, recursive != 0, found, user)
+        })
+    }
+}
+
+/// Tells what is in a group of a place: see nczchunk_list.
+///
+/// Errors: those of nczchunk_list, and what callbacks of the place return.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_list_in(
+    place: *const nczchunk_place,
+    group: *const c_char,
+    recursive: c_int,
+    found: Option<unsafe extern "C" fn(user: *mut c_void, node: *const nczchunk_node) -> c_int>,
+    user: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: as above; place is NULL or alive.
+    unsafe {
+        report(context, || {
+            let place = handle(place, "place is NULL")?;
+            let group = optional_text(group)?;
+            let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
+            tell(&place.0, group, recursive != 0, found, user)
+        })
+    }
+}
+
+/// The i-th attribute of what was found. What it points to is valid until the callback returns.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_EINVALCOORDS (there are not so many).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_node_attribute_at(
+    node: *const nczchunk_node,
+    i: usize,
+    attribute: *mut nczchunk_attribute,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise; a node is one
+    // that the library has made, whose attributes are alive until the callback returns.
+    unsafe {
+        report(context, || {
+            let node = handle(node, "node is NULL")?;
+            let attributes = handle(node.attributes.cast::<Vec<CAttribute>>(), "the node is not the library's")?;
+            let found = attributes.get(i).ok_or(ErrorKind::Index { index: i, len: attributes.len() })?;
+            write_growing(attribute, told(found))
+        })
+    }
+}
+
+/// # Safety
+/// `found` takes what is documented.
+unsafe fn tell(
+    place: &Place,
+    group: &str,
+    recursive: bool,
+    found: unsafe extern "C" fn(*mut c_void, *const nczchunk_node) -> c_int,
+    user: *mut c_void,
+) -> Result<()> {
+    // The thread cannot be cancelled while a function of the caller's runs.
+    let _held = HeldOff::new();
+    array::list_each(place, group, recursive, &mut |node| {
+        let told = CNode::new(&node)?;
+        let node = told.node(&node);
+        // SAFETY: the caller's promise; what the node points to is alive.
+        match unsafe { found(user, &raw const node) } {
+            NOERR => Ok(()),
+            status => Err(ErrorKind::Callback(status).into()),
+        }
+    })
+}
+
+/// A node as C knows it: what its structure points to.
+struct CNode {
+    name: CString,
+    message: CString,
+    type_name: CString,
+    attributes_json: CString,
+    names: Vec<CString>,
+    /// Where the names are.
+    pointers: Vec<*const c_char>,
+    is_unlimited: Vec<usize>,
+    attributes: Vec<CAttribute>,
+}
+
+impl CNode {
+    fn new(node: &Node) -> Result<Self> {
+        let mut told = CNode {
+            name: c_text(node.name())?,
+            message: node.error().map_or_else(|| c_text(""), c_text)?,
+            type_name: node.element_type().map_or_else(|| c_text(""), c_text)?,
+            attributes_json: c_text(node.attributes_json())?,
+            names: Vec::new(),
+            pointers: Vec::new(),
+            is_unlimited: Vec::new(),
+            attributes: Vec::new(),
+        };
+        for d in 0..node.shape().len() {
+            alloc::push(&mut told.names, c_text(node.dimension_name(d).unwrap_or_default())?)?;
+            alloc::push(&mut told.is_unlimited, usize::from(node.is_unlimited(d)))?;
+        }
+        // The texts stay where they are when the list is moved.
+        for name in &told.names {
+            alloc::push(&mut told.pointers, name.as_ptr())?;
+        }
+        for attribute in node.attributes() {
+            alloc::push(&mut told.attributes, CAttribute::new(attribute)?)?;
+        }
+        Ok(told)
+    }
+
+    /// The structure, which points to what is here and in the node.
+    fn node(&self, node: &Node) -> nczchunk_node {
+        nczchunk_node {
+            struct_size: size_of::<nczchunk_node>(),
+            name: self.name.as_ptr(),
+            is_group: usize::from(node.is_group()),
+            status: node.error().map_or(0, |error| error.status() as isize),
+            message: self.message.as_ptr(),
+            r#type: node.element_type().map_or(0, |element| element.netcdf_type() as usize),
+            type_name: self.type_name.as_ptr(),
+            rank: node.shape().len(),
+            shape: node.shape().as_ptr(),
+            chunk_shape: node.chunk_shape().as_ptr(),
+            shard_shape: node.shard_shape().map_or(std::ptr::null(), <[usize]>::as_ptr),
+            dimension_names: self.pointers.as_ptr(),
+            is_unlimited: self.is_unlimited.as_ptr(),
+            num_attributes: self.attributes.len(),
+            attributes_json: self.attributes_json.as_ptr(),
+            attributes: (&raw const self.attributes).cast(),
+        }
+    }
+}

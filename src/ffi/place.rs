@@ -1,0 +1,369 @@
+//! # Places for objects
+//!
+//! An array is metadata and chunks, and each of these is an object: named bytes in a place. nczchunk_array_open finds
+//! the place by itself where it is a directory or a zip file; the functions below make one to be given to
+//! nczchunk_array_open_in: such a place once for many arrays, one in memory, or one of your own:
+//!
+//! ```c
+//! nczchunk_place_callbacks callbacks = {.struct_size = sizeof callbacks, .read = get_object, .user = &connection};
+//! nczchunk_place_new(&callbacks, &place, NULL);
+//! nczchunk_array_open_in(place, "ocean/sst", NCZCHUNK_READ, &array, NULL);
+//! ```
+//!
+//! A place with latency has start and wait instead of read, or beside it: then many reads are under way at the same
+//! time, without threads. Chunks of an array with shards are found by the shards' indices, and neighbours among them
+//! are read at once. examples/http_array.c is such a place over HTTP.
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::ptr;
+
+use super::array::utf8;
+use super::array_objects::{c_text, nczchunk_place};
+use super::context::report;
+use super::growing::{Growing, assert_can_grow, read_growing};
+use super::objects::nczchunk_context;
+use super::pointers::{hand_over, handle, handle_mut, required, take_back, text};
+use crate::alloc::Slot;
+use crate::array::place_at;
+use crate::buffer::Buffer;
+use crate::error::{Error, ErrorKind, Result};
+pub use crate::object::ObjectRequest as nczchunk_object_request;
+use crate::object::{Begin, Entry, Flight, Limits, Memory, ObjectRequest, Objects, Place, read_by_flight};
+use crate::status::{EEMPTY, ENOOBJECT, NOERR};
+
+/// A place at a path, in UTF-8: a directory or a zip file. Free it with nczchunk_place_free.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path), NCZCHUNK_ENOTNC (it is
+/// something else), NCZCHUNK_ENOMEM, and the system's own numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_place_at(
+    path: *const c_char,
+    place: *mut *mut nczchunk_place,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: path is NULL or a text, and place NULL or a place for a pointer, by the header's general promise.
+    unsafe {
+        report(context, || {
+            let path = utf8(text(path, "path is NULL")?)?;
+            hand_over(place, || Ok(nczchunk_place(place_at(path.as_ref())?)))
+        })
+    }
+}
+
+/// A place in memory, with nothing in it. Free it with nczchunk_place_free.
+///
+/// Errors: NCZCHUNK_EINVAL (place is NULL), NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_place_memory(
+    place: *mut *mut nczchunk_place,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: place is NULL or a place for a pointer, by the header's general promise.
+    unsafe { report(context, || hand_over(place, || Ok(nczchunk_place(Place::new(Memory::new())?)))) }
+}
+
+/// Frees a place. Arrays that were opened in it go on using it. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_place_free(place: *mut nczchunk_place) {
+    // SAFETY: place is NULL or came from one of the functions that make one, by the header's general promise.
+    unsafe { take_back(place) }
+}
+
+/// Writes an object of nbytes bytes, in place of the one there was.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_EPERM (the place cannot be
+/// written to), NCZCHUNK_ENOMEM, and those of the place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_place_write(
+    place: *const nczchunk_place,
+    name: *const c_char,
+    bytes: *const c_void,
+    nbytes: usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: place is NULL or alive, name NULL or a text, and bytes points to nbytes bytes, as documented.
+    unsafe {
+        report(context, || {
+            let place = handle(place, "place is NULL")?;
+            let name = utf8(text(name, "name is NULL")?)?;
+            place.0.write(name, required(bytes.cast::<u8>(), nbytes, "bytes is NULL")?)
+        })
+    }
+}
+
+assert_can_grow!(ObjectRequest, handle: *mut c_void);
+
+/// A place of your own. Callbacks return 0 or a status, which ends the call.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_place_callbacks {
+    /// sizeof(nczchunk_place_callbacks).
+    pub struct_size: usize,
+    /// Passed to every callback.
+    pub user: *mut c_void,
+    /// Reads an object. For one that does not exist it returns NCZCHUNK_ENOOBJECT; no other failure may be said to be
+    /// that, for absent chunks read as fill values. May be NULL if start and wait are not.
+    pub read: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut ObjectRequest) -> c_int>,
+    /// Calls found for the last part of the name of each object and prefix directly below a prefix, which is empty or a
+    /// name, each once; is_prefix is 1 for what the names of objects further below begin with. found gets the argument
+    /// that is given here; where it returns anything but 0, list returns that. May be NULL: then nothing is listed.
+    pub list: Option<
+        unsafe extern "C" fn(
+            user: *mut c_void,
+            prefix: *const c_char,
+            found: Option<unsafe extern "C" fn(argument: *mut c_void, name: *const c_char, is_prefix: c_int) -> c_int>,
+            argument: *mut c_void,
+        ) -> c_int,
+    >,
+    /// Writes a whole object of nbytes bytes in place of the one there was. A reader has to find the old bytes or the
+    /// new ones, nothing between. May be NULL: then the place cannot be written to.
+    pub write: Option<
+        unsafe extern "C" fn(user: *mut c_void, name: *const c_char, bytes: *const c_void, nbytes: usize) -> c_int,
+    >,
+    /// Removes an object; one that does not exist is no error. May be NULL: then nothing can be removed.
+    pub remove: Option<unsafe extern "C" fn(user: *mut c_void, name: *const c_char) -> c_int>,
+    /// Called once when nobody uses the place any more; may be NULL.
+    pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
+    /// 1 if the callbacks may run in several threads at the same time; 0 keeps a call to its own thread.
+    pub concurrent: usize,
+    /// How many bytes more are better read than asked for by another request; 0 stands for 16 KiB or, with start, for
+    /// 1 MiB.
+    pub gap: usize,
+    /// With wait, for places with latency, such as those over a network: begins to read an object as read does, but
+    /// returns at once. A call then keeps up to in_flight reads under way, all from the calling thread, and starts the
+    /// next ones while it decodes. The request, its name and its buffer stay valid until wait gives the request back.
+    /// If start returns a status other than 0, the read has not begun and will not be given back; so may an object be
+    /// absent at once.
+    pub start: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut ObjectRequest) -> c_int>,
+    /// Waits until a read that the calling thread started has ended, in any order, and sets done to it. The request's
+    /// status, nbytes and object_size say how it ended, as the result of read and what read sets would. To try again
+    /// after a failure that may pass is up to the callback. If wait itself returns a status other than 0, no read is
+    /// under way any more: the callback has ended all of them, and does not touch their buffers again. While reads are
+    /// under way, no callback may read from the place by the library in the same thread.
+    pub wait: Option<unsafe extern "C" fn(user: *mut c_void, done: *mut *mut ObjectRequest) -> c_int>,
+    /// Told that a read that was started is not needed any more, because the call is about to end; may be NULL. The
+    /// request is still given back by wait, with any status.
+    pub cancel: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut ObjectRequest)>,
+    /// With start: how many reads may be under way at the same time, in each call; 0 stands for 64.
+    pub in_flight: usize,
+    /// With start: how many bytes of memory their buffers may take together, in each call; a single read is not refused
+    /// for that. 0 stands for as many as in_flight chunks take, but no less than largest.
+    pub bytes_in_flight: usize,
+    /// With start: chunks of one shard that are neighbours, or less than gap bytes apart, are read at once up to this
+    /// many bytes; 0 stands for 16 MiB.
+    pub largest: usize,
+}
+assert_can_grow!(nczchunk_place_callbacks, largest: usize);
+// SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
+unsafe impl Growing for nczchunk_place_callbacks {}
+
+/// A place of your own. The callbacks are copied. Free it with nczchunk_place_free.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; read is NULL and so is start; only one of start and wait is NULL; a
+/// struct_size of 0, or of a newer structure whose additions are in use), NCZCHUNK_ENOMEM; then destroy is not called.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_place_new(
+    callbacks: *const nczchunk_place_callbacks,
+    place: *mut *mut nczchunk_place,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let make = || {
+        // SAFETY: callbacks is NULL or a structure of the size that it says, as documented.
+        let callbacks = unsafe { read_growing(callbacks) }?;
+        if callbacks.start.is_some() != callbacks.wait.is_some() {
+            return Err(ErrorKind::Argument("of start and wait only one is given").into());
+        }
+        if callbacks.read.is_none() && callbacks.start.is_none() {
+            return Err(ErrorKind::Argument("the read callback is NULL").into());
+        }
+        // SAFETY: place is NULL or a place for a pointer, by the header's general promise.
+        let out = unsafe { handle_mut(place, "place is NULL") }?;
+        // What is made first has no callback to be called if something fails.
+        let outer = Slot::new()?;
+        let inner = Place::new_with(|| Custom { callbacks })?;
+        *out = Box::into_raw(outer.fill(nczchunk_place(inner)));
+        Ok(())
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report(context, make) }
+}
+
+/// A place that callbacks make.
+struct Custom {
+    callbacks: nczchunk_place_callbacks,
+}
+
+// SAFETY: the callbacks and their user pointer are used from several threads only if they say that they allow it, or if
+// the caller's own threads do so, which is then the caller's responsibility.
+unsafe impl Send for Custom {}
+// SAFETY: as above.
+unsafe impl Sync for Custom {}
+
+fn result(status: c_int, name: &str) -> Result<()> {
+    if status == NOERR { Ok(()) } else { Err(Error::from(ErrorKind::Callback(status)).in_object(name)) }
+}
+
+/// A name as C takes it.
+fn c_name(name: &str) -> Result<CString> {
+    if !name.is_empty() {
+        crate::object::check_name(name)?;
+    }
+    c_text(name)
+}
+
+impl Objects for Custom {
+    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        let Some(read) = self.callbacks.read else { return read_by_flight(self, name, begin, buffer) };
+        let c_name = c_name(name)?;
+        let (offset, from_end) = match begin {
+            Begin::At(offset) => (offset, 0),
+            Begin::BeforeEnd(offset) => (offset, 1),
+        };
+        let mut request = ObjectRequest {
+            struct_size: size_of::<ObjectRequest>(),
+            name: c_name.as_ptr(),
+            offset,
+            from_end,
+            buffer: buffer.as_mut_ptr().cast(),
+            size: buffer.capacity(),
+            nbytes: 0,
+            object_size: 0,
+            status: 0,
+            handle: ptr::null_mut(),
+        };
+        // SAFETY: the callback gets what is documented; the buffer has room for `size` bytes.
+        match unsafe { read(self.callbacks.user, &raw mut request) } {
+            ENOOBJECT | EEMPTY => return Ok(None),
+            status => result(status, name)?,
+        }
+        if request.nbytes > buffer.capacity() {
+            return Err(Error::from(ErrorKind::LentLength(request.nbytes)).in_object(name));
+        }
+        // SAFETY: the callback has written so many bytes, as documented, and there was room for them.
+        unsafe { buffer.set_filled(request.nbytes) };
+        Ok(Some(request.object_size))
+    }
+
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        let Some(list) = self.callbacks.list else { return Ok(()) };
+        let c_prefix = c_name(prefix)?;
+        let mut listing = Listing { one, error: None };
+        // SAFETY: the callback gets what is documented; it calls `found` with the argument it is given.
+        let status = unsafe { list(self.callbacks.user, c_prefix.as_ptr(), Some(found), (&raw mut listing).cast()) };
+        match listing.error {
+            Some(error) => Err(error),
+            None => result(status, prefix),
+        }
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let write = self.callbacks.write.ok_or(ErrorKind::ReadOnly)?;
+        let c_name = c_name(name)?;
+        // SAFETY: the callback gets what is documented; it only reads the bytes.
+        result(unsafe { write(self.callbacks.user, c_name.as_ptr(), bytes.as_ptr().cast(), bytes.len()) }, name)
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        let remove = self.callbacks.remove.ok_or(ErrorKind::ReadOnly)?;
+        let c_name = c_name(name)?;
+        // SAFETY: the callback gets what is documented.
+        result(unsafe { remove(self.callbacks.user, c_name.as_ptr()) }, name)
+    }
+
+    fn is_writable(&self) -> bool {
+        self.callbacks.write.is_some()
+    }
+
+    fn is_concurrent(&self) -> bool {
+        self.callbacks.concurrent != 0
+    }
+
+    fn gap(&self) -> usize {
+        match self.callbacks {
+            nczchunk_place_callbacks { gap: 0, start: None, .. } => 16 << 10,
+            nczchunk_place_callbacks { gap: 0, .. } => 1 << 20,
+            nczchunk_place_callbacks { gap, .. } => gap,
+        }
+    }
+
+    fn flight(&self) -> Option<&dyn Flight> {
+        self.callbacks.start.map(|_| self as &dyn Flight)
+    }
+}
+
+/// No place has more reads under way.
+const MAX_IN_FLIGHT: usize = 1 << 16;
+
+impl Flight for Custom {
+    fn limits(&self) -> Limits {
+        let nczchunk_place_callbacks { in_flight, bytes_in_flight, largest, .. } = self.callbacks;
+        let given = |value: usize| (value > 0).then_some(value);
+        let default = Limits::default();
+        Limits {
+            requests: given(in_flight).map_or(default.requests, |requests| requests.min(MAX_IN_FLIGHT)),
+            bytes: given(bytes_in_flight),
+            largest: given(largest).unwrap_or(default.largest),
+        }
+    }
+
+    unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
+        let start = self.callbacks.start.ok_or(ErrorKind::Internal)?;
+        // SAFETY: the request stays valid until it is given back, by the caller's promise.
+        match unsafe { start(self.callbacks.user, request) } {
+            ENOOBJECT | EEMPTY => Ok(false),
+            NOERR => Ok(true),
+            status => Err(ErrorKind::Callback(status).into()),
+        }
+    }
+
+    fn wait(&self) -> Result<*mut ObjectRequest> {
+        let wait = self.callbacks.wait.ok_or(ErrorKind::Internal)?;
+        let mut done = ptr::null_mut();
+        // SAFETY: the callback gets what is documented: its own pointer, and a place for the request.
+        match unsafe { wait(self.callbacks.user, &raw mut done) } {
+            NOERR => Ok(done),
+            status => Err(ErrorKind::Callback(status).into()),
+        }
+    }
+
+    unsafe fn cancel(&self, request: *mut ObjectRequest) {
+        if let Some(cancel) = self.callbacks.cancel {
+            // SAFETY: the read is under way, by the caller's promise.
+            unsafe { cancel(self.callbacks.user, request) };
+        }
+    }
+}
+
+impl Drop for Custom {
+    fn drop(&mut self) {
+        if let Some(destroy) = self.callbacks.destroy {
+            // SAFETY: nobody uses the place any more, which happens once.
+            unsafe { destroy(self.callbacks.user) };
+        }
+    }
+}
+
+/// Whom a listing is told to.
+struct Listing<'l> {
+    one: &'l mut dyn FnMut(&str, Entry) -> Result<()>,
+    error: Option<Error>,
+}
+
+/// What a list callback calls.
+unsafe extern "C" fn found(argument: *mut c_void, name: *const c_char, is_prefix: c_int) -> c_int {
+    // SAFETY: the callback passes on the argument it was given, which is a listing that is under way.
+    let listing = unsafe { &mut *argument.cast::<Listing<'_>>() };
+    let tell = || {
+        // SAFETY: the callback gives a text, as documented.
+        let name = utf8(unsafe { text(name, "a listed name is NULL") }?)?;
+        (listing.one)(name, if is_prefix != 0 { Entry::Prefix } else { Entry::Object })
+    };
+    match super::pointers::guard(tell) {
+        Ok(()) => NOERR,
+        Err(error) => {
+            let status = error.status();
+            listing.error = Some(error);
+            status
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! JSON, as the metadata of arrays are written in.
+//!
+//! The source is RFC 8259, with what Python's `json` adds: bare `NaN`, `Infinity` and `-Infinity`, which stand in the
+//! attributes of real files, and the last of several members of one name wins. Every allocation may fail.
+
+mod at;
+mod read;
+mod value;
+mod write;
+
+pub(crate) use at::At;
+pub(crate) use read::read;
+pub(crate) use value::Value;
+pub(crate) use write::{compact, indented};

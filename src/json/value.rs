@@ -1,0 +1,204 @@
+//! What a JSON text says.
+
+use std::fmt::Display;
+
+use crate::alloc::{self, Failed};
+use crate::error::Result;
+
+/// A JSON value.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Value {
+    Null,
+    Bool(bool),
+    /// The number's text as it stands, for what it has to fit is not known yet. It may be `NaN`, `Infinity` or
+    /// `-Infinity`.
+    Number(String),
+    Text(String),
+    List(Vec<Value>),
+    /// The members in their order. Of several with one name the last counts.
+    Object(Vec<(String, Value)>),
+}
+
+impl Value {
+    /// A text.
+    pub(crate) fn text(text: &str) -> Result<Value> {
+        Ok(Value::Text(alloc::text(text)?))
+    }
+
+    /// What is displayed, as a text.
+    pub(crate) fn text_of(what: impl Display) -> Result<Value> {
+        Ok(Value::Text(displayed(&what)?))
+    }
+
+    /// A number that is written like this.
+    pub(crate) fn number(number: impl Display) -> Result<Value> {
+        Ok(Value::Number(displayed(&number)?))
+    }
+
+    /// A list of numbers.
+    pub(crate) fn numbers(numbers: &[usize]) -> Result<Value> {
+        let mut list = Vec::new();
+        for number in numbers {
+            alloc::push(&mut list, Value::number(number)?)?;
+        }
+        Ok(Value::List(list))
+    }
+
+    /// An object with these members.
+    pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Result<Value> {
+        let mut object = Vec::new();
+        for (name, value) in members {
+            alloc::push(&mut object, (alloc::text(name)?, value))?;
+        }
+        Ok(Value::Object(object))
+    }
+
+    /// Adds a member to an object; any other value stays as it is.
+    pub(crate) fn push(&mut self, name: &str, value: Value) -> Result<()> {
+        if let Value::Object(members) = self {
+            alloc::push(members, (alloc::text(name)?, value))?;
+        }
+        Ok(())
+    }
+
+    /// A copy.
+    pub(crate) fn copied(&self) -> Result<Value> {
+        Ok(match self {
+            Value::Null => Value::Null,
+            Value::Bool(value) => Value::Bool(*value),
+            Value::Number(text) => Value::Number(alloc::text(text)?),
+            Value::Text(text) => Value::text(text)?,
+            Value::List(items) => {
+                let mut list = Vec::new();
+                for item in items {
+                    alloc::push(&mut list, item.copied()?)?;
+                }
+                Value::List(list)
+            }
+            Value::Object(members) => {
+                let mut object = Vec::new();
+                for (name, value) in members {
+                    alloc::push(&mut object, (alloc::text(name)?, value.copied()?))?;
+                }
+                Value::Object(object)
+            }
+        })
+    }
+
+    /// The last member of this name, if the value is an object that has one.
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+        self.members().iter().rev().find(|(member, _)| member == name).map(|(_, value)| value)
+    }
+
+    /// As [`get`](Self::get), to be changed.
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
+        let Value::Object(members) = self else { return None };
+        members.iter_mut().rev().find(|(member, _)| member == name).map(|(_, value)| value)
+    }
+
+    /// Gives the member of this name another value, or adds one to an object; any other value stays as it is.
+    pub(crate) fn set(&mut self, name: &str, value: Value) -> Result<()> {
+        match self.get_mut(name) {
+            Some(member) => *member = value,
+            None => self.push(name, value)?,
+        }
+        Ok(())
+    }
+
+    /// As [`get`](Self::get), taken out of the object; the members before it stay where they are.
+    pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
+        let Value::Object(members) = self else { return None };
+        let at = members.iter().rposition(|(member, _)| member == name)?;
+        Some(members.remove(at).1)
+    }
+
+    /// The members of an object; none of any other value.
+    pub(crate) fn members(&self) -> &[(String, Value)] {
+        if let Value::Object(members) = self { members } else { &[] }
+    }
+
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        if let Value::Text(text) = self { Some(text) } else { None }
+    }
+
+    pub(crate) fn as_list(&self) -> Option<&[Value]> {
+        if let Value::List(items) = self { Some(items) } else { None }
+    }
+
+    pub(crate) fn as_bool(&self) -> Option<bool> {
+        if let Value::Bool(value) = self { Some(*value) } else { None }
+    }
+
+    /// A number's text.
+    pub(crate) fn as_number(&self) -> Option<&str> {
+        if let Value::Number(text) = self { Some(text) } else { None }
+    }
+
+    /// A number that is written as an integer and fits. `3.0` is none, as for zarr-python.
+    pub(crate) fn as_usize(&self) -> Option<usize> {
+        self.as_number()?.parse().ok()
+    }
+
+    /// As [`as_usize`](Self::as_usize).
+    pub(crate) fn as_i64(&self) -> Option<i64> {
+        self.as_number()?.parse().ok()
+    }
+
+    /// As [`as_usize`](Self::as_usize).
+    pub(crate) fn as_u64(&self) -> Option<u64> {
+        self.as_number()?.parse().ok()
+    }
+
+    /// The nearest double of a number; one that is too large is infinite.
+    pub(crate) fn as_f64(&self) -> Option<f64> {
+        self.as_number()?.parse().ok()
+    }
+}
+
+/// What is displayed, as a text.
+fn displayed(what: &dyn Display) -> Result<String> {
+    /// A text that grows, and says when it cannot.
+    struct Growing(String);
+
+    impl std::fmt::Write for Growing {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            alloc::push_text(&mut self.0, text).map_err(|_| std::fmt::Error)
+        }
+    }
+    let mut growing = Growing(String::new());
+    std::fmt::Write::write_fmt(&mut growing, format_args!("{what}")).map_err(|_| Failed)?;
+    Ok(growing.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_integers_that_fit_are_integers() {
+        let number = |text: &str| Value::Number(text.to_owned());
+        assert_eq!(number("18446744073709551615").as_u64(), Some(u64::MAX));
+        assert_eq!(number("18446744073709551615").as_i64(), None);
+        assert_eq!(number("-5").as_i64(), Some(-5));
+        for text in ["3.0", "1e3", "NaN", "-1", "18446744073709551616"] {
+            assert_eq!(number(text).as_usize(), None, "{text}");
+        }
+        assert_eq!(Value::Text("3".to_owned()).as_usize(), None);
+        assert_eq!((number("0.1").as_f64(), number("-Infinity").as_f64()), (Some(0.1), Some(f64::NEG_INFINITY)));
+    }
+
+    #[test]
+    fn the_last_of_several_members_counts() {
+        let object = Value::object([("a", Value::Null), ("b", Value::Bool(true)), ("a", Value::Bool(false))]).unwrap();
+        assert_eq!(object.get("a"), Some(&Value::Bool(false)));
+        assert_eq!((object.get("c"), Value::Null.get("a")), (None, None));
+        assert_eq!(object.copied().unwrap(), object);
+        let mut changed = object.copied().unwrap();
+        changed.set("a", Value::Null).unwrap();
+        changed.set("c", Value::Null).unwrap();
+        assert_eq!(
+            (changed.get("a"), changed.get("c"), changed.members().len()),
+            (Some(&Value::Null), changed.get("a"), 4)
+        );
+    }
+}

@@ -1,0 +1,180 @@
+//! What a place for objects does.
+
+use std::sync::Arc;
+
+use super::flight::Flight;
+use crate::buffer::Buffer;
+use crate::error::{ErrorKind, Result};
+
+/// Where in an object a read begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begin {
+    /// At this byte. An object that ends before it gives no bytes.
+    At(u64),
+    /// So many bytes before the object's end; at its first byte if it has fewer.
+    BeforeEnd(u64),
+}
+
+impl Begin {
+    /// Which byte that is in an object of `len` bytes: at most `len`, where no bytes are left.
+    pub fn offset(self, len: u64) -> u64 {
+        match self {
+            Begin::At(offset) => offset.min(len),
+            Begin::BeforeEnd(bytes) => len.saturating_sub(bytes),
+        }
+    }
+}
+
+/// What is found in a place for objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// An object.
+    Object,
+    /// What the names of one or more objects begin with, such as a directory.
+    Prefix,
+}
+
+/// A place for objects: named bytes.
+///
+/// A name is made of parts with `/` between them; no part is empty, `.` or `..`, and none contains a NUL or a
+/// backslash. See [`check_name`].
+pub trait Objects: Send + Sync {
+    /// Reads an object, from `begin` on, into an empty buffer: as many bytes as there are or as there is room for. The
+    /// result is the length of the whole object in bytes, or `None` if there is none of that name. With a buffer that
+    /// has no room the length is all that is asked for.
+    ///
+    /// # Errors
+    /// Any error; only what is not there is absent.
+    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>>;
+
+    /// Calls `one` with the last part of the name of each object and prefix directly below `prefix`, which is empty or
+    /// a name, in any order and each once. A prefix that is not there has nothing below it.
+    ///
+    /// # Errors
+    /// Those of `one`, and any other.
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
+
+    /// Writes a whole object in place of the one there was. A reader finds the old bytes or the new ones, nothing
+    /// between.
+    ///
+    /// # Errors
+    /// Any error; then what there was is there still.
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let _ = (name, bytes);
+        Err(ErrorKind::ReadOnly.into())
+    }
+
+    /// Removes an object. One that is not there is no error.
+    ///
+    /// # Errors
+    /// Any error.
+    fn remove(&self, name: &str) -> Result<()> {
+        let _ = name;
+        Err(ErrorKind::ReadOnly.into())
+    }
+
+    /// Removes what is left of a prefix that has nothing below it any more, such as an empty directory, so that an
+    /// object can have that name. Where prefixes are nothing by themselves there is nothing to do, and so if something
+    /// is below it.
+    ///
+    /// # Errors
+    /// Any error.
+    fn remove_empty(&self, prefix: &str) -> Result<()> {
+        let _ = prefix;
+        Ok(())
+    }
+
+    /// Says that all has been written. A place that gathers what is written, such as a new zip file, puts it where
+    /// others find it now, and may refuse to be written to from then on. To say it twice is no error.
+    ///
+    /// # Errors
+    /// Any error.
+    fn finish(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether objects can be written and removed.
+    fn is_writable(&self) -> bool {
+        false
+    }
+
+    /// Whether several threads may use the place at the same time.
+    fn is_concurrent(&self) -> bool {
+        true
+    }
+
+    /// How many bytes more are better read than asked for by another request.
+    fn gap(&self) -> usize {
+        16 << 10
+    }
+
+    /// The place as one that is asked first and gives the answer later, if it is one. Then a transfer keeps many reads
+    /// on their way; [`read`](Self::read) still reads one object and waits for it.
+    fn flight(&self) -> Option<&dyn Flight> {
+        None
+    }
+}
+
+/// Refuses names that could lead out of the place they are looked up in, or that no writer makes.
+pub fn check_name(name: &str) -> Result<()> {
+    let is_part = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains(['\0', '\\']);
+    if name.split('/').all(is_part) {
+        Ok(())
+    } else {
+        Err(ErrorKind::Argument("this is not a name that an object can have").into())
+    }
+}
+
+/// Refuses what is neither empty nor a name.
+pub(super) fn check_prefix(prefix: &str) -> Result<()> {
+    if prefix.is_empty() { Ok(()) } else { check_name(prefix) }
+}
+
+/// What points to a place is that place.
+macro_rules! forward {
+    ($($pointer:ty),*) => {$(
+        impl<O: Objects + ?Sized> Objects for $pointer {
+            fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+                (**self).read(name, begin, buffer)
+            }
+
+            fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+                (**self).list(prefix, one)
+            }
+
+            fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+                (**self).write(name, bytes)
+            }
+
+            fn remove(&self, name: &str) -> Result<()> {
+                (**self).remove(name)
+            }
+
+            fn remove_empty(&self, prefix: &str) -> Result<()> {
+                (**self).remove_empty(prefix)
+            }
+
+            fn finish(&self) -> Result<()> {
+                (**self).finish()
+            }
+
+            fn is_writable(&self) -> bool {
+                (**self).is_writable()
+            }
+
+            fn is_concurrent(&self) -> bool {
+                (**self).is_concurrent()
+            }
+
+            fn gap(&self) -> usize {
+                (**self).gap()
+            }
+
+            fn flight(&self) -> Option<&dyn Flight> {
+                (**self).flight()
+            }
+        }
+    )*};
+}
+
+forward!(&O, Box<O>, Arc<O>);

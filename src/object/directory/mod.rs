@@ -1,0 +1,191 @@
+//! The files below a directory.
+//!
+//! A read of an object opens its file, asks for its length, reads and closes: four system calls, and no allocation for
+//! names up to 255 bytes. Nothing is locked, so that any number of threads and forked processes use a directory.
+
+#[cfg(any(test, not(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))))]
+mod portable;
+#[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
+mod unix;
+
+use std::io::{self, Write};
+use std::path::Path;
+
+#[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
+use portable::Root;
+#[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
+use unix::Root;
+
+use super::contract::{Begin, Entry, Objects, check_name, check_prefix};
+use super::partial;
+use crate::buffer::Buffer;
+use crate::error::{Error, Result};
+
+/// The files below a directory, by their paths relative to it.
+///
+/// - A file that does not exist is absent, and so is a symbolic link that leads to none. All else is an error with the
+///   system's number: a name that is a directory, or below a file, or that may not be read; or that the directory has
+///   been removed.
+/// - Symbolic links are followed, also out of the directory: whoever makes them decides where they lead.
+/// - What is written goes to a file `.<name>.<process>.<number>.partial` beside the object's, which then takes its
+///   place. The new file has the permissions of one newly made, and takes the place of a symbolic link. Directories
+///   are made where they are missing, and remain when their last object is removed.
+/// - Listings leave out such temporary files and zarr-python's, and names that no object can have.
+pub struct Directory {
+    root: Root,
+    is_synced: bool,
+}
+
+impl Directory {
+    /// Opens a directory.
+    ///
+    /// # Errors
+    /// The system's, such as that there is none.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let root = Root::open(path).map_err(|error| Error::from(error).in_object(path.display()))?;
+        Ok(Directory { root, is_synced: false })
+    }
+
+    /// Opens a directory, which is made if it is missing, and those that it is in.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        std::fs::create_dir_all(path).map_err(|error| Error::from(error).in_object(path.display()))?;
+        Self::open(path)
+    }
+
+    /// Whether a write waits until the object, and its name, are on the disk (fsync), so that they outlast a failure of
+    /// the power. It does not unless this is said.
+    pub fn set_sync(&mut self, is_synced: bool) {
+        self.is_synced = is_synced;
+    }
+
+    /// Writes a file under a temporary name and then renames it.
+    fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let (mut file, mut temporary, has_made) = self.create_temporary(name)?;
+        file.write_all(bytes)?;
+        if self.is_synced {
+            file.sync_all()?;
+        }
+        self.root.close(file)?;
+        self.root.rename(&temporary.name, name)?;
+        temporary.is_renamed = true;
+        if self.is_synced {
+            let mut directory = parent(name);
+            self.root.sync_directory(directory)?;
+            // Directories that were made are names in those above them.
+            while has_made && !directory.is_empty() {
+                directory = parent(directory);
+                self.root.sync_directory(directory)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A new file under a temporary name for an object, and whether directories had to be made.
+    fn create_temporary(&self, name: &str) -> Result<(std::fs::File, Temporary<'_>, bool)> {
+        let mut has_made = false;
+        let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
+        for _ in 0..partial::ATTEMPTS {
+            let partial = partial::name(name)?;
+            match self.root.create_new(&partial) {
+                Ok(file) => {
+                    return Ok((file, Temporary { root: &self.root, name: partial, is_renamed: false }, has_made));
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !has_made => {
+                    self.make_directories(parent(name))?;
+                    has_made = true;
+                    last = error;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(last.into())
+    }
+
+    /// Makes a directory and those above it, as far as they are missing.
+    fn make_directories(&self, directory: &str) -> io::Result<()> {
+        let ends = directory.match_indices('/').map(|(slash, _)| slash).chain([directory.len()]);
+        for end in ends.filter(|&end| end > 0) {
+            match self.root.make_directory(&directory[..end]) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a name has before its last part, without the `/` between; empty if it has one part.
+fn parent(name: &str) -> &str {
+    &name[..name.rfind('/').unwrap_or(0)]
+}
+
+/// A file under a temporary name, removed unless it was renamed.
+struct Temporary<'r> {
+    root: &'r Root,
+    name: String,
+    is_renamed: bool,
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.is_renamed {
+            // There is an error already that says more.
+            let _ = self.root.remove(&self.name);
+        }
+    }
+}
+
+impl Objects for Directory {
+    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        check_name(name).map_err(|error| error.in_object(name))?;
+        self.root.read(name, begin, buffer).map_err(|error| Error::from(error).in_object(name))
+    }
+
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
+        let mut of_one = None;
+        let listed = self.root.list(prefix, &mut |name, entry| {
+            if check_name(name).is_err() || name.contains('/') || partial::is_partial(name) {
+                return true;
+            }
+            of_one = one(name, entry).err();
+            of_one.is_none()
+        });
+        of_one.map_or(Ok(()), Err)?;
+        listed.map_err(|error| Error::from(error).in_object(prefix))
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        check_name(name).and_then(|()| self.replace(name, bytes)).map_err(|error| error.in_object(name))
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        check_name(name).map_err(|error| error.in_object(name))?;
+        match self.root.remove(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(|error| Error::from(error).in_object(name)),
+        }
+    }
+
+    fn remove_empty(&self, prefix: &str) -> Result<()> {
+        use io::ErrorKind::{DirectoryNotEmpty, NotADirectory, NotFound};
+        check_name(prefix).map_err(|error| error.in_object(prefix))?;
+        match self.root.remove_directory(prefix) {
+            Err(error) if matches!(error.kind(), DirectoryNotEmpty | NotADirectory | NotFound) => Ok(()),
+            removed => removed.map_err(|error| Error::from(error).in_object(prefix)),
+        }
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests;

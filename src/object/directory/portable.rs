@@ -1,0 +1,114 @@
+//! What a directory's files take, by their paths, with the standard library alone. Paths are joined, and directories
+//! are listed, with allocations that abort if they fail, for the library has no others.
+//!
+//! Functions take names that [`check_name`](crate::object::check_name) allows.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::buffer::Buffer;
+use crate::object::contract::{Begin, Entry};
+use crate::object::positioned;
+
+/// A directory.
+pub(super) struct Root(PathBuf);
+
+impl Root {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let path = std::path::absolute(path)?;
+        fs::read_dir(&path)?;
+        Ok(Root(path))
+    }
+
+    /// A file's path. On Windows a `:` would lead to another drive or stream.
+    fn path(&self, name: &str) -> io::Result<PathBuf> {
+        if cfg!(windows) && name.contains(':') {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        Ok(self.0.join(name))
+    }
+
+    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<u64>> {
+        let path = self.path(name)?;
+        // Windows does not open directories.
+        let metadata = match fs::metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return fs::metadata(&self.0).map(|_| None),
+            metadata => metadata?,
+        };
+        if !metadata.is_file() {
+            let is_directory = metadata.is_dir();
+            let kind = if is_directory { io::ErrorKind::IsADirectory } else { io::ErrorKind::InvalidInput };
+            return Err(kind.into());
+        }
+        if buffer.capacity() == 0 {
+            return Ok(Some(metadata.len()));
+        }
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        let len = file.metadata()?.len();
+        positioned::read(&file, len, begin, buffer)?;
+        Ok(Some(len))
+    }
+
+    pub(super) fn create_new(&self, name: &str) -> io::Result<File> {
+        OpenOptions::new().write(true).create_new(true).open(self.path(name)?)
+    }
+
+    /// Closes a file that was written.
+    #[allow(clippy::unused_self)]
+    pub(super) fn close(&self, file: File) -> io::Result<()> {
+        drop(file);
+        Ok(())
+    }
+
+    pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path(from)?, self.path(to)?)
+    }
+
+    pub(super) fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.path(name)?)
+    }
+
+    #[cfg_attr(unix, allow(dead_code))]
+    pub(super) fn remove_directory(&self, name: &str) -> io::Result<()> {
+        fs::remove_dir(self.path(name)?)
+    }
+
+    pub(super) fn make_directory(&self, name: &str) -> io::Result<()> {
+        fs::create_dir(self.path(name)?)
+    }
+
+    /// Windows has no such thing: it writes names with the files.
+    pub(super) fn sync_directory(&self, name: &str) -> io::Result<()> {
+        if cfg!(windows) { Ok(()) } else { File::open(self.path(name)?)?.sync_all() }
+    }
+
+    /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.
+    pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Entry) -> bool) -> io::Result<()> {
+        let entries = match fs::read_dir(self.path(name)?) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return fs::metadata(&self.0).map(drop),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(()),
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            let last = entry.file_name();
+            let Some(last) = last.to_str() else { continue };
+            // Of a link, what it leads to.
+            let found = match fs::metadata(entry.path()) {
+                Ok(metadata) if metadata.is_file() => Entry::Object,
+                Ok(metadata) if metadata.is_dir() => Entry::Prefix,
+                Ok(_) => continue,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            if !one(last, found) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

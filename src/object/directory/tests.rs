@@ -1,0 +1,120 @@
+use std::os::unix::fs::symlink;
+
+use super::*;
+use crate::object::testing::{self, Temporary, keeps_the_contract, list, read, whole};
+
+#[test]
+fn a_directory_keeps_the_contract() {
+    let temporary = Temporary::new("directory");
+    assert_eq!(Directory::open(temporary.0.join("a/b")).err().unwrap().status(), libc::ENOENT);
+    let mut directory = Directory::create(temporary.0.join("a/b")).unwrap();
+    keeps_the_contract(&directory);
+    directory.set_sync(true);
+    directory.write("c/d/e/0", b"1").unwrap();
+    assert_eq!(std::fs::read(temporary.0.join("a/b/c/d/e/0")).unwrap(), b"1");
+    assert_eq!(std::fs::read_dir(temporary.0.join("a/b/c/d/e")).unwrap().count(), 1);
+}
+
+#[test]
+fn only_what_is_not_there_is_absent() {
+    let temporary = Temporary::new("absent");
+    let directory = Directory::open(&temporary.0).unwrap();
+    directory.write("file", b"1").unwrap();
+    directory.write("directory/file", b"1").unwrap();
+    symlink("nowhere", temporary.0.join("dangling")).unwrap();
+    symlink("file", temporary.0.join("link")).unwrap();
+    let long = "x".repeat(300);
+    let status = |name: &str, room| read(&directory, name, Begin::At(0), room).map(|found| found.is_some());
+    for room in [0, 10] {
+        assert_eq!((status("file/x", room).unwrap_err().status()), libc::ENOTDIR);
+        assert_eq!((status("directory", room).unwrap_err().status()), libc::EISDIR);
+        assert_eq!((status("no/such", room), status("dangling", room)), (Ok(false), Ok(false)));
+        assert_eq!((status("file", room), status("link", room)), (Ok(true), Ok(true)));
+        assert_eq!(status(&long, room).unwrap_err().status(), libc::ENAMETOOLONG);
+    }
+    assert_eq!(status("file/x", 1).unwrap_err().about(), "file/x");
+    assert_eq!(list(&directory, ""), ["directory/", "file", "link"]);
+    std::fs::remove_dir_all(&temporary.0).unwrap();
+    assert_eq!((status("file", 1).unwrap_err().status()), libc::ENOENT);
+    assert!(directory.list("", &mut |_, _| Ok(())).is_err() && directory.write("file", b"").is_err());
+}
+
+#[test]
+fn a_named_pipe_is_an_error_and_not_listed() {
+    let temporary = Temporary::new("pipe");
+    let made = std::process::Command::new("mkfifo").arg(temporary.0.join("pipe")).status();
+    if made.is_ok_and(|status| status.success()) {
+        let directory = Directory::open(&temporary.0).unwrap();
+        assert_eq!(read(&directory, "pipe", Begin::At(0), 1).unwrap_err().status(), libc::EINVAL);
+        assert_eq!(list(&directory, ""), [""; 0]);
+    }
+}
+
+#[test]
+fn files_that_are_being_written_are_not_listed_and_not_left_behind() {
+    let temporary = Temporary::new("partial");
+    let directory = Directory::open(&temporary.0).unwrap();
+    std::fs::write(temporary.0.join(".0.0.17.3.partial"), b"").unwrap();
+    std::fs::write(temporary.0.join(format!("0.{}.partial", "0a".repeat(16))), b"").unwrap();
+    std::fs::write(temporary.0.join("a\\b"), b"").unwrap();
+    assert_eq!(list(&directory, ""), [""; 0]);
+    directory.write("d/x", b"").unwrap();
+    assert_eq!(directory.write("d", b"1").unwrap_err().status(), libc::EISDIR);
+    assert_eq!(directory.write("d/x/y", b"1").unwrap_err().status(), libc::ENOTDIR);
+    assert_eq!((std::fs::read_dir(&temporary.0).unwrap().count(), list(&directory, "d")), (4, vec!["x".to_owned()]));
+}
+
+#[test]
+fn a_reader_finds_the_old_bytes_or_the_new_ones() {
+    let temporary = Temporary::new("atomic");
+    let directory = Directory::open(&temporary.0).unwrap();
+    directory.write("x", &[0; 5000]).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..2u8 {
+            let directory = &directory;
+            scope.spawn(move || (0..100).for_each(|i| directory.write("x", &[2 * i + thread; 5000]).unwrap()));
+        }
+        for _ in 0..300 {
+            let bytes = whole(&directory, "x").unwrap();
+            assert!(bytes.len() == 5000 && bytes.iter().all(|byte| *byte == bytes[0]));
+        }
+    });
+    assert_eq!(std::fs::read_dir(&temporary.0).unwrap().count(), 1);
+}
+
+/// The portable half in the place of this system's.
+struct Portable(portable::Root);
+
+impl Objects for Portable {
+    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        check_name(name)?;
+        Ok(self.0.read(name, begin, buffer)?)
+    }
+
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        Ok(self.0.list(prefix, &mut |name, entry| one(name, entry).is_ok())?)
+    }
+}
+
+#[test]
+fn the_portable_half_does_the_same() {
+    let temporary = Temporary::new("portable");
+    let portable = Portable(portable::Root::open(&temporary.0).unwrap());
+    portable.0.make_directory("a").unwrap();
+    std::io::Write::write_all(&mut portable.0.create_new("a/.b").unwrap(), b"0123456789").unwrap();
+    assert_eq!(portable.0.create_new("a/.b").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+    portable.0.rename("a/.b", "a/b").unwrap();
+    portable.0.sync_directory("a").unwrap();
+    portable.0.close(portable.0.create_new("c").unwrap()).unwrap();
+    assert_eq!((list(&portable, ""), list(&portable, "a")), (vec!["a/".into(), "c".into()], vec!["b".into()]));
+    assert_eq!((list(&portable, "x"), list(&portable, "c")), (vec![], vec![]));
+    assert_eq!(read(&portable, "a/b", Begin::BeforeEnd(3), 2).unwrap(), Some((b"78".to_vec(), 10)));
+    assert_eq!(read(&portable, "a/b", Begin::At(3), 0).unwrap(), Some((vec![], 10)));
+    assert_eq!((whole(&portable, "c"), whole(&portable, "x")), (Some(vec![]), None));
+    assert!(testing::read(&portable, "a", Begin::At(0), 1).is_err());
+    assert!(testing::read(&portable, "c/d", Begin::At(0), 1).is_err());
+    portable.0.remove("c").unwrap();
+    std::fs::remove_dir_all(&temporary.0).unwrap();
+    assert!(testing::read(&portable, "c", Begin::At(0), 1).is_err());
+    assert!(portable.0.list("", &mut |_, _| true).is_err());
+}

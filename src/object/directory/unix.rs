@@ -1,0 +1,294 @@
+//! The system calls that a directory's files take, relative to a descriptor of the directory, so that the system does
+//! not look for the directory again each time.
+//!
+//! Functions take names that [`check_name`](crate::object::check_name) allows.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_int, c_uint};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::ptr::NonNull;
+
+// The names of the calls whose offsets have 64 bits also where pointers have 32.
+#[cfg(not(target_os = "linux"))]
+use libc::{fstatat, openat, readdir, stat};
+#[cfg(target_os = "linux")]
+use libc::{fstatat64 as fstatat, openat64 as openat, readdir64 as readdir, stat64 as stat};
+use smallvec::SmallVec;
+
+use crate::buffer::Buffer;
+use crate::object::contract::{Begin, Entry};
+use crate::object::positioned;
+
+/// A directory that is kept open.
+pub(super) struct Root(File);
+
+/// A name with a NUL at its end.
+struct Path0(SmallVec<[u8; 256]>);
+
+impl Path0 {
+    /// The empty name stands for the directory itself.
+    fn new(name: &str) -> io::Result<Self> {
+        let name = if name.is_empty() { "." } else { name };
+        let mut bytes = SmallVec::new();
+        bytes.try_reserve_exact(name.len() + 1).map_err(|_| io::Error::from_raw_os_error(libc::ENOMEM))?;
+        bytes.extend_from_slice(name.as_bytes());
+        bytes.push(0);
+        Ok(Path0(bytes))
+    }
+
+    fn as_c_str(&self) -> io::Result<&CStr> {
+        CStr::from_bytes_with_nul(&self.0).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))
+    }
+}
+
+/// Calls until a signal does not interrupt it.
+fn uninterrupted(mut call: impl FnMut() -> c_int) -> io::Result<c_int> {
+    loop {
+        match call() {
+            -1 => {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+            result => return Ok(result),
+        }
+    }
+}
+
+impl Root {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(path).map(Root)
+    }
+
+    fn descriptor(&self) -> c_int {
+        self.0.as_raw_fd()
+    }
+
+    fn open_at(&self, name: &str, flags: c_int) -> io::Result<File> {
+        let path = Path0::new(name)?;
+        let path = path.as_c_str()?;
+        const MODE: c_uint = 0o666;
+        let flags = flags | libc::O_CLOEXEC | libc::O_NOCTTY;
+        // SAFETY: the descriptor is open, and the path ends with a NUL.
+        let opened = uninterrupted(|| unsafe { openat(self.descriptor(), path.as_ptr(), flags, MODE) })?;
+        // SAFETY: the system has just opened the descriptor, which is nobody else's.
+        Ok(unsafe { File::from_raw_fd(opened) })
+    }
+
+    /// What a name leads to.
+    fn status(&self, name: &str) -> io::Result<stat> {
+        let path = Path0::new(name)?;
+        let path = path.as_c_str()?;
+        let mut status = std::mem::MaybeUninit::<stat>::uninit();
+        // SAFETY: the descriptor is open, the path ends with a NUL, and there is room for a status.
+        uninterrupted(|| unsafe { fstatat(self.descriptor(), path.as_ptr(), status.as_mut_ptr(), 0) })?;
+        // SAFETY: the call has succeeded, and so has written it.
+        Ok(unsafe { status.assume_init() })
+    }
+
+    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<u64>> {
+        let result = if buffer.capacity() == 0 {
+            self.status(name).and_then(|status| length(status.st_mode, status.st_size))
+        } else {
+            self.read_file(name, begin, buffer)
+        };
+        match result {
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => self.is_there().map(|()| None),
+            result => result.map(Some),
+        }
+    }
+
+    fn read_file(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<u64> {
+        // To open a named pipe would wait for a writer. A file is opened at once with this flag or, if someone holds a
+        // lease on it, not yet.
+        let file = match self.open_at(name, libc::O_RDONLY | libc::O_NONBLOCK) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.open_at(name, libc::O_RDONLY)?,
+            file => file?,
+        };
+        let status = status_of(&file)?;
+        let len = length(status.st_mode, status.st_size)?;
+        positioned::read(&file, len, begin, buffer)?;
+        Ok(len)
+    }
+
+    /// An error if the directory has been removed: then nothing is there, but not because it never was.
+    fn is_there(&self) -> io::Result<()> {
+        match self.0.metadata()?.nlink() {
+            0 => Err(io::Error::from_raw_os_error(libc::ENOENT)),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn create_new(&self, name: &str) -> io::Result<File> {
+        self.open_at(name, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL)
+    }
+
+    /// Closes a file that was written. Some file systems say only then that a write has failed.
+    #[allow(clippy::unused_self)]
+    pub(super) fn close(&self, file: File) -> io::Result<()> {
+        // SAFETY: the descriptor is open, and closed once.
+        match unsafe { libc::close(file.into_raw_fd()) } {
+            0 => Ok(()),
+            // If a signal interrupts it, the descriptor is closed nevertheless.
+            _ => Some(io::Error::last_os_error())
+                .filter(|error| error.kind() != io::ErrorKind::Interrupted)
+                .map_or(Ok(()), Err),
+        }
+    }
+
+    pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let (from, to) = (Path0::new(from)?, Path0::new(to)?);
+        let (from, to) = (from.as_c_str()?.as_ptr(), to.as_c_str()?.as_ptr());
+        // SAFETY: the descriptor is open, and the paths, which are alive, end with a NUL.
+        uninterrupted(|| unsafe { libc::renameat(self.descriptor(), from, self.descriptor(), to) }).map(drop)
+    }
+
+    pub(super) fn remove(&self, name: &str) -> io::Result<()> {
+        let path = Path0::new(name)?;
+        let path = path.as_c_str()?;
+        // SAFETY: the descriptor is open, and the path ends with a NUL.
+        uninterrupted(|| unsafe { libc::unlinkat(self.descriptor(), path.as_ptr(), 0) }).map(drop)
+    }
+
+    /// Removes a directory, which is empty.
+    pub(super) fn remove_directory(&self, name: &str) -> io::Result<()> {
+        let path = Path0::new(name)?;
+        let path = path.as_c_str()?;
+        let flags = libc::AT_REMOVEDIR;
+        // SAFETY: the descriptor is open, and the path ends with a NUL.
+        uninterrupted(|| unsafe { libc::unlinkat(self.descriptor(), path.as_ptr(), flags) }).map(drop)
+    }
+
+    pub(super) fn make_directory(&self, name: &str) -> io::Result<()> {
+        let path = Path0::new(name)?;
+        let path = path.as_c_str()?;
+        // SAFETY: the descriptor is open, and the path ends with a NUL.
+        uninterrupted(|| unsafe { libc::mkdirat(self.descriptor(), path.as_ptr(), 0o777) }).map(drop)
+    }
+
+    pub(super) fn sync_directory(&self, name: &str) -> io::Result<()> {
+        self.open_at(name, libc::O_RDONLY | libc::O_DIRECTORY)?.sync_all()
+    }
+
+    /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.
+    pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Entry) -> bool) -> io::Result<()> {
+        if name.is_empty() {
+            // A directory that has been removed can be opened by way of its descriptor.
+            self.is_there()?;
+        }
+        let directory = match self.open_at(name, libc::O_RDONLY | libc::O_DIRECTORY) {
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => return self.is_there(),
+            // An object, or below one.
+            Err(error) if error.raw_os_error() == Some(libc::ENOTDIR) => return Ok(()),
+            directory => Stream::new(directory?.into())?,
+        };
+        while let Some((last, kind)) = directory.next()? {
+            let Ok(last) = last.to_str() else { continue };
+            if last == "." || last == ".." {
+                continue;
+            }
+            let entry = match kind {
+                libc::DT_REG => Some(Entry::Object),
+                libc::DT_DIR => Some(Entry::Prefix),
+                libc::DT_LNK | libc::DT_UNKNOWN => directory.entry(last)?,
+                _ => None,
+            };
+            if !entry.is_none_or(|entry| one(last, entry)) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The status of an open file.
+fn status_of(file: &File) -> io::Result<stat> {
+    #[cfg(not(target_os = "linux"))]
+    use libc::fstat;
+    #[cfg(target_os = "linux")]
+    use libc::fstat64 as fstat;
+
+    let mut status = std::mem::MaybeUninit::<stat>::uninit();
+    // SAFETY: the descriptor is open, and there is room for a status.
+    uninterrupted(|| unsafe { fstat(file.as_raw_fd(), status.as_mut_ptr()) })?;
+    // SAFETY: the call has succeeded, and so has written it.
+    Ok(unsafe { status.assume_init() })
+}
+
+/// The length of a file, if it is one.
+fn length(mode: libc::mode_t, size: i64) -> io::Result<u64> {
+    match mode & libc::S_IFMT {
+        libc::S_IFREG => u64::try_from(size).map_err(|_| io::Error::from_raw_os_error(libc::EIO)),
+        libc::S_IFDIR => Err(io::Error::from_raw_os_error(libc::EISDIR)),
+        _ => Err(io::Error::from_raw_os_error(libc::EINVAL)),
+    }
+}
+
+/// A directory that is being listed.
+struct Stream {
+    pointer: NonNull<libc::DIR>,
+    /// The same directory, for what is known by name only.
+    root: Root,
+}
+
+impl Stream {
+    fn new(descriptor: OwnedFd) -> io::Result<Self> {
+        let root = Root(File::from(descriptor.try_clone()?));
+        // SAFETY: the descriptor is that of a directory.
+        let stream = unsafe { libc::fdopendir(descriptor.as_raw_fd()) };
+        let pointer = NonNull::new(stream).ok_or_else(io::Error::last_os_error)?;
+        // It is the stream's now, which closes it.
+        let _ = descriptor.into_raw_fd();
+        Ok(Stream { pointer, root })
+    }
+
+    /// The next name, and of what kind the directory says that it is.
+    fn next(&self) -> io::Result<Option<(&CStr, u8)>> {
+        // Only the error's number tells the end from a failure. SAFETY: the place is this thread's.
+        unsafe { *errno() = 0 };
+        // SAFETY: the stream is open, and used by one thread.
+        let entry = unsafe { readdir(self.pointer.as_ptr()) };
+        if entry.is_null() {
+            let error = io::Error::last_os_error();
+            return if error.raw_os_error() == Some(0) { Ok(None) } else { Err(error) };
+        }
+        // SAFETY: the entry's name ends with a NUL. It stays valid until the next call, and the caller is done with it
+        // then: this function is private to the loop in `list`.
+        let name = unsafe { CStr::from_ptr((&raw const (*entry).d_name).cast()) };
+        // SAFETY: the entry is valid as above.
+        Ok(Some((name, unsafe { (*entry).d_type })))
+    }
+
+    /// What a name below the directory leads to; `None` for what is neither a file nor a directory, or not there.
+    fn entry(&self, last: &str) -> io::Result<Option<Entry>> {
+        match self.root.status(last) {
+            Ok(status) if status.st_mode & libc::S_IFMT == libc::S_IFREG => Ok(Some(Entry::Object)),
+            Ok(status) if status.st_mode & libc::S_IFMT == libc::S_IFDIR => Ok(Some(Entry::Prefix)),
+            Ok(_) => Ok(None),
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ELOOP)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // SAFETY: the stream is open, and closed once.
+        unsafe { libc::closedir(self.pointer.as_ptr()) };
+    }
+}
+
+/// Where the number of this thread's last error is.
+fn errno() -> *mut c_int {
+    #[cfg(target_os = "linux")]
+    use libc::__errno_location as location;
+    #[cfg(not(target_os = "linux"))]
+    use libc::__error as location;
+    // SAFETY: the function has no requirements.
+    unsafe { location() }
+}

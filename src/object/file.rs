@@ -1,0 +1,69 @@
+//! One file, kept open, as a place with one object.
+
+use std::fs::File;
+use std::path::Path;
+
+use super::contract::{Begin, Entry, Objects};
+use super::positioned;
+use crate::buffer::Buffer;
+use crate::error::{Error, ErrorKind, Result};
+
+/// One file that is kept open: a place whose only object is called [`NAME`](OneFile::NAME). To read from it is one
+/// system call beside the one that asks for its length, so that a file which grows is read as it is.
+pub struct OneFile(File);
+
+impl OneFile {
+    /// What the one object is called, whatever the file's name is.
+    pub const NAME: &'static str = "file";
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// The system's; that it is not a file.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(|error| Error::from(error).in_object(path.display()))?;
+        let metadata = file.metadata().map_err(|error| Error::from(error).in_object(path.display()))?;
+        if !metadata.is_file() {
+            return Err(Error::from(ErrorKind::Unsupported("this is not a file")).in_object(path.display()));
+        }
+        Ok(OneFile(file))
+    }
+}
+
+impl Objects for OneFile {
+    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        if name != Self::NAME {
+            return Ok(None);
+        }
+        let len = self.0.metadata()?.len();
+        positioned::read(&self.0, len, begin, buffer)?;
+        Ok(Some(len))
+    }
+
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        if prefix.is_empty() { one(Self::NAME, Entry::Object) } else { Ok(()) }
+    }
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::*;
+    use crate::object::testing::{Temporary, list, read};
+
+    #[test]
+    fn a_file_is_one_object() {
+        let directory = Temporary::new("one-file");
+        let path = directory.0.join("any name");
+        std::fs::write(&path, b"0123456789").unwrap();
+        let file = OneFile::open(&path).unwrap();
+        assert_eq!(list(&file, ""), [OneFile::NAME]);
+        let last = read(&file, OneFile::NAME, Begin::BeforeEnd(3), 2).unwrap();
+        assert_eq!(last, Some((b"78".to_vec(), 10)));
+        assert_eq!(read(&file, "any name", Begin::At(0), 2).unwrap(), None);
+        std::fs::remove_file(&path).unwrap();
+        assert!(read(&file, OneFile::NAME, Begin::At(0), 2).unwrap().is_some());
+        assert_eq!(OneFile::open(&path).err().unwrap().status(), libc::ENOENT);
+        assert!(OneFile::open(&directory.0).is_err());
+    }
+}

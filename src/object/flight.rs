@@ -1,0 +1,87 @@
+//! Reads in flight: a place that is asked first and gives the answer later, so that many reads may be on their way.
+#![allow(unsafe_code)]
+
+use std::ffi::{c_char, c_void};
+
+use crate::error::Result;
+
+/// A read of an object. The library sets the fields but for those that are said to be the callback's. All are valid,
+/// and the buffer with them, until the callback returns or, for a read that was started, until it is given back.
+#[repr(C)]
+#[derive(Debug)]
+pub struct ObjectRequest {
+    /// sizeof(nczchunk_object_request) as the library knows it: fields beyond it do not exist.
+    pub struct_size: usize,
+    /// The object's name, such as "ocean/sst/c/0/1".
+    pub name: *const c_char,
+    /// Where the read begins: this many bytes behind the object's beginning or, if from_end is 1, before its end. An
+    /// object that has fewer bytes before its end is read from its beginning.
+    pub offset: u64,
+    /// 1 if offset counts from the end, else 0.
+    pub from_end: usize,
+    /// Where the bytes go.
+    pub buffer: *mut c_void,
+    /// How many bytes there is room for. 0 asks for the object's length only.
+    pub size: usize,
+    /// The callback's: how many bytes it has put into the buffer: as many as the object has from there on, or as there
+    /// is room for. 0 at first.
+    pub nbytes: usize,
+    /// The callback's: how many bytes the whole object has. 0 at first.
+    pub object_size: u64,
+    /// The callback's, for a read that was started: how it ended, as read would return it. 0 at first.
+    pub status: isize,
+    /// The callback's: whatever it wants to remember from start to wait. NULL at first.
+    pub handle: *mut c_void,
+}
+
+/// How much may be on its way at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How many reads; at least 1.
+    pub requests: usize,
+    /// How many bytes of memory they may take together; a single read is not refused for that. `None` stands for as
+    /// many chunks as there may be reads, but no less than `largest`.
+    pub bytes: Option<usize>,
+    /// Several parts of an object are read at once up to this many bytes.
+    pub largest: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { requests: 64, bytes: None, largest: 16 << 20 }
+    }
+}
+
+/// A place that is asked first and gives the answer later.
+///
+/// Reads belong to the thread that starts them, and are given back to that thread.
+pub trait Flight {
+    /// How much may be on its way at the same time. The library keeps to it, in each transfer.
+    fn limits(&self) -> Limits;
+
+    /// Starts a read; `false` if the object is known to be absent: then the read has not begun.
+    ///
+    /// # Errors
+    /// Any error; then the read has not begun.
+    ///
+    /// # Safety
+    /// The request and what it points to stay where they are, and nobody else uses them, until `wait` gives the request
+    /// back.
+    unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool>;
+
+    /// Waits until one of this thread's reads has ended, in any order, and gives it back, with its status: that of
+    /// [`NOERR`](crate::status::NOERR), [`ENOOBJECT`](crate::status::ENOOBJECT) or any other. There is at least one in
+    /// flight.
+    ///
+    /// # Errors
+    /// Any error; then no read of this thread's is in flight any more, and their buffers are not touched again.
+    fn wait(&self) -> Result<*mut ObjectRequest>;
+
+    /// Says that a read is not needed any more. It is still given back by `wait`.
+    ///
+    /// # Safety
+    /// The read is in flight.
+    unsafe fn cancel(&self, request: *mut ObjectRequest) {
+        let _ = request;
+    }
+}

@@ -1,0 +1,212 @@
+//! A place in memory that answers later, by a clock of its own: what the tests of requests in flight read from.
+#![allow(unsafe_code)]
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_int};
+use std::sync::{Mutex, MutexGuard};
+
+use super::{Begin, Entry, Flight, Limits, Memory, ObjectRequest, Objects, read_by_flight};
+use crate::buffer::Buffer;
+use crate::error::{ErrorKind, Result};
+use crate::status::{ENOOBJECT, NOERR};
+
+/// A place in memory that answers later.
+pub(crate) struct Later {
+    memory: Memory,
+    pub(crate) gap: usize,
+    pub(crate) limits: Limits,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    under_way: Vec<Read>,
+    now: u64,
+    seed: u64,
+    most: usize,
+    most_bytes: usize,
+    cancelled: usize,
+    log: Vec<(String, u64, usize)>,
+    failing: HashMap<String, c_int>,
+    shortened: Vec<String>,
+    /// What becomes of an object once it has been asked for so many times more.
+    changes: Vec<(String, usize, Option<Vec<u8>>)>,
+    broken_after: Option<usize>,
+}
+
+struct Read {
+    request: *mut ObjectRequest,
+    due: u64,
+}
+
+// SAFETY: the tests use a place by one thread.
+unsafe impl Send for Read {}
+
+impl Later {
+    pub(crate) fn new() -> Self {
+        Later { memory: Memory::new(), gap: 1, limits: Limits::default(), state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    pub(crate) fn put(&self, name: &str, bytes: &[u8]) {
+        self.memory.write(name, bytes).unwrap();
+    }
+
+    pub(crate) fn take(&self, name: &str) {
+        self.memory.remove(name).unwrap();
+    }
+
+    /// Has reads of an object end with this status.
+    pub(crate) fn fail(&self, name: &str, status: c_int) {
+        self.state().failing.insert(name.into(), status);
+    }
+
+    /// Has all reads succeed again.
+    pub(crate) fn heal(&self) {
+        self.state().failing.clear();
+    }
+
+    /// Has reads of an object bring one byte less than they should.
+    pub(crate) fn shorten(&self, name: &str) {
+        self.state().shortened.push(name.into());
+    }
+
+    /// Changes an object, or removes it, once so many reads of it have ended.
+    pub(crate) fn change_after(&self, name: &str, reads: usize, bytes: Option<&[u8]>) {
+        self.state().changes.push((name.into(), reads, bytes.map(<[u8]>::to_vec)));
+    }
+
+    /// Has waiting fail once so many reads have been started.
+    pub(crate) fn break_after(&self, reads: usize) {
+        self.state().broken_after = Some(reads);
+    }
+
+    pub(crate) fn under_way(&self) -> usize {
+        self.state().under_way.len()
+    }
+
+    pub(crate) fn cancelled(&self) -> usize {
+        self.state().cancelled
+    }
+
+    /// Forgets what has been read so far.
+    pub(crate) fn reset(&self) {
+        let mut state = self.state();
+        (state.most, state.most_bytes, state.cancelled) = (0, 0, 0);
+        state.log.clear();
+    }
+
+    /// How many reads were under way at the same time, and how many bytes they had room for together.
+    pub(crate) fn most(&self) -> (usize, usize) {
+        let state = self.state();
+        (state.most, state.most_bytes)
+    }
+
+    /// The reads since the last time: names, offsets (from the end: less than 0, wrapped) and sizes.
+    pub(crate) fn log(&self) -> Vec<(String, u64, usize)> {
+        std::mem::take(&mut self.state().log)
+    }
+}
+
+impl Flight for Later {
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
+        let mut state = self.state();
+        // SAFETY: the request stays as it is until it is given back.
+        let asked = unsafe { &*request };
+        // SAFETY: as above.
+        let name = unsafe { CStr::from_ptr(asked.name) }.to_str().unwrap().to_owned();
+        let offset = if asked.from_end == 1 { asked.offset.wrapping_neg() } else { asked.offset };
+        state.log.push((name, offset, asked.size));
+        state.seed = state.seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let due = state.now + 50 + (state.seed >> 33) % 50;
+        state.under_way.push(Read { request, due });
+        state.most = state.most.max(state.under_way.len());
+        // SAFETY: as above.
+        let bytes = state.under_way.iter().map(|read| unsafe { (*read.request).size }).sum();
+        state.most_bytes = state.most_bytes.max(bytes);
+        Ok(true)
+    }
+
+    fn wait(&self) -> Result<*mut ObjectRequest> {
+        let mut state = self.state();
+        if state.broken_after.is_some_and(|after| state.log.len() >= after) {
+            state.under_way.clear();
+            return Err(ErrorKind::Callback(-299).into());
+        }
+        let next = (0..state.under_way.len()).min_by_key(|&i| state.under_way[i].due).expect("a read is under way");
+        let Read { request, due } = state.under_way.swap_remove(next);
+        state.now = state.now.max(due);
+        // SAFETY: the request is under way, and stays as it is until it is given back; the buffer has so much room.
+        let (answer, name, mut buffer) = unsafe {
+            let answer = &mut *request;
+            let name = CStr::from_ptr(answer.name).to_str().unwrap();
+            let room: *mut [std::mem::MaybeUninit<u8>] = match answer.size {
+                0 => &mut [],
+                size => std::ptr::slice_from_raw_parts_mut(answer.buffer.cast(), size),
+            };
+            (answer, name, Buffer::new(&mut *room))
+        };
+        let begin = if answer.from_end == 1 { Begin::BeforeEnd(answer.offset) } else { Begin::At(answer.offset) };
+        if let Some(status) = state.failing.get(name) {
+            answer.status = *status as isize;
+        } else if let Some(len) = self.memory.read(name, begin, &mut buffer)? {
+            answer.object_size = len;
+            answer.nbytes = buffer.filled().len() - usize::from(state.shortened.iter().any(|short| short == name));
+            answer.status = NOERR as isize;
+        } else {
+            answer.status = ENOOBJECT as isize;
+        }
+        let mut changes = std::mem::take(&mut state.changes);
+        changes.retain_mut(|(changed, reads, bytes)| {
+            *reads -= usize::from(changed == name);
+            match bytes {
+                _ if *reads > 0 => return true,
+                Some(bytes) => self.memory.write(changed, bytes).unwrap(),
+                None => self.memory.remove(changed).unwrap(),
+            }
+            false
+        });
+        state.changes = changes;
+        Ok(request)
+    }
+
+    unsafe fn cancel(&self, request: *mut ObjectRequest) {
+        let mut state = self.state();
+        assert!(state.under_way.iter().any(|read| std::ptr::eq(read.request, request)));
+        state.cancelled += 1;
+    }
+}
+
+impl Objects for Later {
+    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        assert_eq!(self.under_way(), 0, "nothing is waited for while other reads are under way");
+        read_by_flight(self, name, begin, buffer)
+    }
+
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        self.memory.list(prefix, one)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.memory.write(name, bytes)
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+
+    fn gap(&self) -> usize {
+        self.gap
+    }
+
+    fn flight(&self) -> Option<&dyn Flight> {
+        Some(self)
+    }
+}

@@ -1,0 +1,134 @@
+//! Objects in memory.
+
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::contract::{Begin, Entry, Objects, check_name, check_prefix};
+use super::names::{self, Listed};
+use crate::alloc;
+use crate::buffer::Buffer;
+use crate::error::{Error, Result};
+
+/// Objects in memory. Threads read them at the same time; a write waits for the reads of the moment. A process that was
+/// forked while another thread wrote cannot use the place.
+#[derive(Default)]
+pub struct Memory(
+    /// By name, ascending.
+    RwLock<Vec<(String, Vec<u8>)>>,
+);
+
+impl Memory {
+    /// A place without objects.
+    pub fn new() -> Self {
+        Memory::default()
+    }
+
+    // Nothing that is done under the lock leaves the list half changed, so that a panic meanwhile does no harm.
+    fn shared(&self) -> RwLockReadGuard<'_, Vec<(String, Vec<u8>)>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn exclusive(&self) -> RwLockWriteGuard<'_, Vec<(String, Vec<u8>)>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where a name is, or where it would be.
+fn find(objects: &[(String, Vec<u8>)], name: &str) -> std::result::Result<usize, usize> {
+    objects.binary_search_by(|(other, _)| other.as_str().cmp(name))
+}
+
+impl Objects for Memory {
+    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        check_name(name).map_err(|error| error.in_object(name))?;
+        let objects = self.shared();
+        let Some((_, bytes)) = find(&objects, name).ok().and_then(|at| objects.get(at)) else { return Ok(None) };
+        // Both are at most the length of a list.
+        let offset = begin.offset(bytes.len() as u64) as usize;
+        let rest = bytes.get(offset..).unwrap_or_default();
+        buffer.write(&rest[..rest.len().min(buffer.capacity())]);
+        Ok(Some(bytes.len() as u64))
+    }
+
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
+        // `one` may use the place, so the lock is not held meanwhile.
+        let mut listed = Listed::NOTHING;
+        {
+            let objects = self.shared();
+            names::list(objects.len(), |i| &objects[i].0, prefix, &mut |name, entry| listed.push(name, entry))?;
+        }
+        listed.tell(one)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        check_name(name).map_err(|error| error.in_object(name))?;
+        let failed = |failed| Error::from(failed).in_object(name);
+        let mut new = (alloc::text(name).map_err(failed)?, alloc::copied(bytes).map_err(failed)?);
+        {
+            let mut objects = self.exclusive();
+            match find(&objects, name) {
+                Ok(at) => std::mem::swap(&mut objects[at], &mut new),
+                Err(at) => {
+                    objects.try_reserve(1).map_err(|_| failed(alloc::Failed))?;
+                    objects.insert(at, new);
+                    return Ok(());
+                }
+            }
+        }
+        // What there was is freed after others can go on.
+        drop(new);
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        check_name(name).map_err(|error| error.in_object(name))?;
+        let mut objects = self.exclusive();
+        let removed = find(&objects, name).ok().map(|at| objects.remove(at));
+        drop(objects);
+        drop(removed);
+        Ok(())
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+
+    /// Another read costs a lookup.
+    fn gap(&self) -> usize {
+        256
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::testing::{keeps_the_contract, list, whole};
+
+    #[test]
+    fn memory_keeps_the_contract() {
+        keeps_the_contract(&Memory::new());
+        keeps_the_contract(&std::sync::Arc::new(Memory::new()));
+    }
+
+    #[test]
+    fn a_list_may_use_the_place() {
+        let memory = Memory::new();
+        memory.write("a", b"1").unwrap();
+        let double = &mut |name: &str, _| memory.write(&format!("{name}{name}"), &whole(&memory, name).unwrap());
+        memory.list("", double).unwrap();
+        assert_eq!(list(&memory, ""), ["a", "aa"]);
+    }
+
+    #[test]
+    fn a_reader_finds_the_old_bytes_or_the_new_ones() {
+        let memory = Memory::new();
+        memory.write("x", &[0; 500]).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| (1..=if cfg!(miri) { 5 } else { 200 }).for_each(|i| memory.write("x", &[i; 500]).unwrap()));
+            for _ in 0..if cfg!(miri) { 5 } else { 200 } {
+                let bytes = whole(&memory, "x").unwrap();
+                assert!(bytes.len() == 500 && bytes.iter().all(|byte| *byte == bytes[0]));
+            }
+        });
+    }
+}

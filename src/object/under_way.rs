@@ -1,0 +1,329 @@
+//! The reads that one transfer has under way in a place: where their requests are, and what each is for.
+#![allow(unsafe_code)]
+
+use std::ffi::c_int;
+use std::ptr::{self, NonNull};
+
+use smallvec::SmallVec;
+
+use super::contract::{Begin, check_name};
+use super::flight::{Flight, ObjectRequest};
+use crate::alloc::try_box;
+use crate::buffer::Buffer;
+use crate::error::{Error, ErrorKind, Result};
+use crate::status::{EEMPTY, ENOOBJECT, NOERR};
+use crate::store::NOT_IN_FLIGHT;
+
+/// Reads that are under way, each with what it is for. None outlives this: what is left is cancelled and waited for.
+pub(crate) struct UnderWay<'p, T> {
+    flight: &'p dyn Flight,
+    slots: Vec<Slot<T>>,
+    /// The slots without a read. There is room for all of them.
+    free: Vec<usize>,
+}
+
+/// A place for one read.
+struct Slot<T> {
+    /// It is reached by this pointer only: while the read is under way the place uses it too.
+    told: NonNull<Told>,
+    purpose: Option<T>,
+    is_cancelled: bool,
+}
+
+/// What the place is told of a read.
+struct Told {
+    request: ObjectRequest,
+    /// With a NUL at its end.
+    name: SmallVec<[u8; 128]>,
+}
+
+/// What was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// How many bytes have been written to the memory.
+    pub nbytes: usize,
+    /// How many the object has.
+    pub object_size: u64,
+}
+
+impl<'p, T> UnderWay<'p, T> {
+    pub(crate) fn new(flight: &'p dyn Flight) -> Self {
+        UnderWay { flight, slots: Vec::new(), free: Vec::new() }
+    }
+
+    /// How many reads are under way.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Starts a read of an object into memory of so many bytes. If the object is absent at once, or the read cannot
+    /// begin, what it is for comes back.
+    ///
+    /// # Safety
+    /// Nobody else uses the memory until `wait` gives back what it is for, or this is dropped.
+    pub(crate) unsafe fn start(
+        &mut self,
+        purpose: T,
+        name: &str,
+        begin: Begin,
+        (buffer, size): (*mut u8, usize),
+    ) -> Result<Option<T>, (T, Error)> {
+        let number = match self.prepare(name) {
+            Ok(number) => number,
+            Err(error) => return Err((purpose, error)),
+        };
+        let slot = &mut self.slots[number];
+        let (offset, from_end) = match begin {
+            Begin::At(offset) => (offset, 0),
+            Begin::BeforeEnd(offset) => (offset, 1),
+        };
+        let told = slot.told.as_ptr();
+        // SAFETY: what the place is told of is there as long as the slot, and the read is not under way. From now on it
+        // stays as it is, and so does the memory by the caller's promise, until the read is given back.
+        let started = unsafe {
+            (*told).request = ObjectRequest {
+                struct_size: size_of::<ObjectRequest>(),
+                name: (*told).name.as_ptr().cast(),
+                offset,
+                from_end,
+                buffer: buffer.cast(),
+                size,
+                nbytes: 0,
+                object_size: 0,
+                status: 0,
+                handle: ptr::null_mut(),
+            };
+            self.flight.start(&raw mut (*told).request)
+        };
+        match started {
+            Ok(true) => {
+                (slot.purpose, slot.is_cancelled) = (Some(purpose), false);
+                Ok(None)
+            }
+            Ok(false) => {
+                self.free.push(number);
+                Ok(Some(purpose))
+            }
+            Err(error) => {
+                self.free.push(number);
+                Err((purpose, error.in_object(name)))
+            }
+        }
+    }
+
+    /// Takes a free slot, and writes down the name there.
+    fn prepare(&mut self, name: &str) -> Result<usize> {
+        check_name(name).map_err(|error| error.in_object(name))?;
+        if self.free.is_empty() {
+            self.free.try_reserve(self.slots.len() + 1).map_err(|_| ErrorKind::OutOfMemory)?;
+            self.slots.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+            let told = NonNull::from(Box::leak(try_box(Told::new())?));
+            self.slots.push(Slot { told, purpose: None, is_cancelled: false });
+            self.free.push(self.slots.len() - 1);
+        }
+        let number = *self.free.last().ok_or(ErrorKind::Internal)?;
+        // SAFETY: it is there as long as the slot, and no read is under way that uses it.
+        let told = unsafe { self.slots[number].told.as_mut() };
+        told.name.clear();
+        told.name.try_reserve(name.len() + 1).map_err(|_| ErrorKind::OutOfMemory)?;
+        told.name.extend_from_slice(name.as_bytes());
+        told.name.push(0);
+        self.free.pop();
+        Ok(number)
+    }
+
+    /// Waits until a read has ended: what it was for, and its answer, or `None` if the object is absent.
+    ///
+    /// # Errors
+    /// Those of waiting itself; then none is under way any more.
+    pub(crate) fn wait(&mut self) -> Result<(T, Result<Option<Answer>>)> {
+        let ended = self.flight.wait().and_then(|request| {
+            let is_it = |slot: &Slot<T>| slot.purpose.is_some() && ptr::eq(slot.request(), request);
+            Ok(self.slots.iter().position(is_it).ok_or(NOT_IN_FLIGHT)?)
+        });
+        let number = match ended {
+            Ok(number) => number,
+            Err(error) => {
+                self.abandon();
+                return Err(error);
+            }
+        };
+        let slot = &mut self.slots[number];
+        let purpose = slot.purpose.take().ok_or(ErrorKind::Internal)?;
+        // SAFETY: the read has been given back, so that nobody else uses what the place was told.
+        let told = unsafe { slot.told.as_ref() };
+        let answer = told.answer().map_err(|error| error.in_object(told.name()));
+        self.free.push(number);
+        Ok((purpose, answer))
+    }
+
+    /// Cancels those reads for which `is_over` says so. They still come back.
+    pub(crate) fn cancel_if(&mut self, mut is_over: impl FnMut(&mut T) -> bool) {
+        for slot in &mut self.slots {
+            let Some(purpose) = &mut slot.purpose else { continue };
+            if is_over(purpose) && !slot.is_cancelled {
+                slot.is_cancelled = true;
+                // SAFETY: the read is under way.
+                unsafe { self.flight.cancel(slot.request()) };
+            }
+        }
+    }
+
+    /// Notes that nothing is under way any more.
+    fn abandon(&mut self) {
+        self.free.clear();
+        self.free.extend(0..self.slots.len());
+        self.slots.iter_mut().for_each(|slot| slot.purpose = None);
+    }
+}
+
+impl<T> Drop for UnderWay<'_, T> {
+    fn drop(&mut self) {
+        self.cancel_if(|_| true);
+        while self.len() > 0 {
+            // If that fails there is none any more.
+            let _ = self.wait();
+        }
+        for slot in &self.slots {
+            // SAFETY: it came from a box, and no read uses it any more.
+            drop(unsafe { Box::from_raw(slot.told.as_ptr()) });
+        }
+    }
+}
+
+impl<T> Slot<T> {
+    /// Where the request is.
+    fn request(&self) -> *mut ObjectRequest {
+        // SAFETY: it is there as long as the slot.
+        unsafe { &raw mut (*self.told.as_ptr()).request }
+    }
+}
+
+impl Told {
+    fn new() -> Self {
+        let request = ObjectRequest {
+            struct_size: size_of::<ObjectRequest>(),
+            name: ptr::null(),
+            offset: 0,
+            from_end: 0,
+            buffer: ptr::null_mut(),
+            size: 0,
+            nbytes: 0,
+            object_size: 0,
+            status: 0,
+            handle: ptr::null_mut(),
+        };
+        Told { request, name: SmallVec::new() }
+    }
+
+    fn name(&self) -> &str {
+        std::str::from_utf8(self.name.split_last().map_or(&[], |(_, name)| name)).unwrap_or_default()
+    }
+
+    /// What the place answered.
+    fn answer(&self) -> Result<Option<Answer>> {
+        let ObjectRequest { offset, from_end, size, nbytes, object_size, status, .. } = self.request;
+        match status as c_int {
+            NOERR => {}
+            ENOOBJECT | EEMPTY => return Ok(None),
+            status => return Err(ErrorKind::Callback(status).into()),
+        }
+        let begin = if from_end == 0 { Begin::At(offset) } else { Begin::BeforeEnd(offset) };
+        let there = object_size - begin.offset(object_size);
+        let due = usize::try_from(there).unwrap_or(usize::MAX).min(size);
+        if nbytes != due {
+            return Err(ErrorKind::StoredLength { found: nbytes, expected: due }.into());
+        }
+        Ok(Some(Answer { nbytes, object_size }))
+    }
+}
+
+/// [`Objects::read`](super::Objects::read), by a read that is started and waited for.
+///
+/// # Errors
+/// Those of the place.
+pub(crate) fn read(flight: &dyn Flight, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+    let mut under_way = UnderWay::new(flight);
+    let room = (buffer.as_mut_ptr(), buffer.capacity());
+    // SAFETY: the buffer is not used before the read has been given back.
+    match unsafe { under_way.start((), name, begin, room) } {
+        Ok(None) => {}
+        Ok(Some(())) => return Ok(None),
+        Err(((), error)) => return Err(error),
+    }
+    let ((), answer) = under_way.wait()?;
+    let Some(Answer { nbytes, object_size }) = answer? else { return Ok(None) };
+    // SAFETY: the place has written so many bytes, and there was room for them.
+    unsafe { buffer.set_filled(nbytes) };
+    Ok(Some(object_size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alloc::Scratch;
+    use crate::object::testing::Later;
+
+    const NAMES: [&str; 4] = ["a/0", "a/1", "no", "a/2"];
+
+    fn later() -> Later {
+        let later = Later::new();
+        (0..3).for_each(|i| later.put(&format!("a/{i}"), &[i; 10]));
+        later
+    }
+
+    #[test]
+    fn reads_come_back_with_what_they_are_for() {
+        let (later, mut memory) = (later(), [0u8; 40]);
+        let mut under_way = UnderWay::new(&later);
+        let begin = memory.as_mut_ptr();
+        for round in 0..3 {
+            for (i, name) in NAMES.iter().enumerate() {
+                // SAFETY: each has a part of the memory of its own.
+                let room = (unsafe { begin.add(10 * i) }, 8);
+                // SAFETY: as above.
+                assert_eq!(unsafe { under_way.start(i, name, Begin::At(4), room) }, Ok(None));
+            }
+            let mut found = [None; 4];
+            while under_way.len() > 0 {
+                let (i, answer) = under_way.wait().unwrap();
+                found[i] = answer.unwrap();
+            }
+            let answer = Some(Answer { nbytes: 6, object_size: 10 });
+            assert_eq!((found, round < 3), ([answer, answer, None, answer], true));
+        }
+        drop(under_way);
+        assert_eq!((memory[29], memory[30], memory[35], memory[36]), (0, 2, 2, 0));
+    }
+
+    #[test]
+    fn no_read_outlives_the_transfer() {
+        let (later, mut memory) = (later(), Scratch::EMPTY);
+        let mut under_way = UnderWay::new(&later);
+        let room = (memory.room(8).unwrap().as_mut_ptr().cast(), 4);
+        // SAFETY: the memory lives longer, and what is written to it twice is not looked at.
+        unsafe {
+            under_way.start(7, NAMES[0], Begin::At(0), room).unwrap();
+            under_way.start(8, NAMES[1], Begin::At(0), room).unwrap();
+        }
+        under_way.cancel_if(|purpose| *purpose == 8);
+        drop(under_way);
+        assert_eq!((later.under_way(), later.cancelled()), (0, 2));
+    }
+
+    #[test]
+    fn errors_name_the_object() {
+        let later = later();
+        let mut buffer = Buffer::new(&mut []);
+        assert_eq!(read(&later, "a/0", Begin::At(0), &mut buffer), Ok(Some(10)));
+        assert_eq!(read(&later, "no", Begin::At(0), &mut buffer), Ok(None));
+        assert_eq!(read(&later, "../a", Begin::At(0), &mut buffer).unwrap_err().about(), "../a");
+        later.fail("a/0", 5);
+        let error = read(&later, "a/0", Begin::At(0), &mut buffer).unwrap_err();
+        assert_eq!((error.about(), error.status()), ("a/0", 5));
+        later.shorten("a/1");
+        let mut room = [std::mem::MaybeUninit::uninit(); 4];
+        let error = read(&later, "a/1", Begin::At(0), &mut Buffer::new(&mut room)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::StoredLength { found: 3, expected: 4 });
+    }
+}

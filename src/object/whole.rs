@@ -1,0 +1,64 @@
+//! Whole objects in memory of their own, such as metadata.
+#![allow(unsafe_code)]
+
+use super::contract::{Begin, Objects};
+use crate::buffer::Buffer;
+use crate::error::{Error, ErrorKind, Result};
+
+/// How much room an object is first read with. Longer ones are read again.
+const FIRST: usize = 16 << 10;
+
+/// A whole object of at most `most` bytes, or `None` if there is none of that name.
+///
+/// # Errors
+/// `Capacity` for a longer one, a failed allocation, and those of [`Objects::read`].
+pub fn read_whole(objects: &(impl Objects + ?Sized), name: &str, most: usize) -> Result<Option<Vec<u8>>> {
+    let mut room = FIRST.min(most);
+    loop {
+        let (bytes, len) = filled(room, |buffer| objects.read(name, Begin::At(0), buffer))?;
+        let Some(len) = len else { return Ok(None) };
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        if len <= room {
+            return Ok(Some(bytes));
+        } else if len > most {
+            return Err(Error::from(ErrorKind::Capacity { needed: len, capacity: most }).in_object(name));
+        }
+        room = len;
+    }
+}
+
+/// What `fill` puts into a buffer of so many bytes, and its result.
+pub(super) fn filled<T>(room: usize, fill: impl FnOnce(&mut Buffer<'_>) -> Result<T>) -> Result<(Vec<u8>, T)> {
+    let mut bytes: Vec<u8> = Vec::new();
+    bytes.try_reserve_exact(room).map_err(|_| ErrorKind::OutOfMemory)?;
+    let mut all = Buffer::new(bytes.spare_capacity_mut());
+    // There may be more than was asked for.
+    let mut buffer = all.rest_up_to(room);
+    let result = fill(&mut buffer)?;
+    let len = buffer.filled().len();
+    // SAFETY: the buffer over the spare memory says that so many bytes have been written.
+    unsafe { bytes.set_len(len) };
+    Ok((bytes, result))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::Memory;
+
+    #[test]
+    fn objects_of_any_size_are_read_up_to_a_limit() {
+        let memory = Memory::new();
+        for len in [0, 1, FIRST, FIRST + 1, 100_000] {
+            let bytes: Vec<u8> = (0..len).map(|i| i as u8).collect();
+            memory.write("x", &bytes).unwrap();
+            assert_eq!(read_whole(&memory, "x", 100_000), Ok(Some(bytes.clone())));
+            assert_eq!(read_whole(&memory, "x", len), Ok(Some(bytes)));
+            if len > 0 {
+                let error = read_whole(&memory, "x", len - 1).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Capacity { needed: len, capacity: len - 1 });
+            }
+        }
+        assert_eq!(read_whole(&memory, "y", 10), Ok(None));
+    }
+}

@@ -1,0 +1,91 @@
+//! Which entries a zip file has, by name.
+//!
+//! The directory is kept as it is in the file, with where each record begins in the order of the names: its size and 16
+//! bytes for each entry are all the memory that a file takes.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::end;
+use super::records::{Record, corrupt};
+use crate::alloc;
+use crate::error::Result;
+use crate::object::contract::{Entry, check_name};
+use crate::object::names;
+
+pub(super) struct Index {
+    directory: Vec<u8>,
+    /// Ascending by name, each once.
+    entries: Vec<Place>,
+}
+
+/// Where an entry is.
+pub(super) struct Place {
+    /// Where its record begins in the directory.
+    record: usize,
+    /// How many bytes the header before the data has; 0 until it has been read. Whoever reads it finds the same.
+    header_len: AtomicU32,
+}
+
+impl Place {
+    pub(super) fn header_len(&self) -> Option<u32> {
+        Some(self.header_len.load(Ordering::Relaxed)).filter(|&len| len > 0)
+    }
+
+    pub(super) fn set_header_len(&self, len: u32) {
+        self.header_len.store(len, Ordering::Relaxed);
+    }
+}
+
+impl Index {
+    /// The index of a directory. Where a name is there several times, the last one counts. Entries whose names objects
+    /// cannot have, such as those of directories, which end with a `/`, are left out.
+    pub(super) fn new(directory: Vec<u8>, said: &end::Directory) -> Result<Self> {
+        let mut entries: Vec<Place> = Vec::new();
+        let (mut at, mut found) = (0, 0u64);
+        while let Some((record, next)) = Record::read(&directory, at)? {
+            found += 1;
+            if as_name(record.name).is_some() {
+                alloc::push(&mut entries, Place { record: at, header_len: AtomicU32::new(0) })?;
+            }
+            at = next;
+        }
+        let is_said = if said.is_zip64 { found == said.num_entries } else { found & 0xffff == said.num_entries };
+        if !is_said {
+            return Err(corrupt("its directory has another number of entries than the end record says"));
+        }
+        let name = |place: &Place| name_at(&directory, place.record);
+        entries.sort_unstable_by(|a, b| name(a).cmp(name(b)).then(a.record.cmp(&b.record)));
+        // Of those that are kept, the last is compared with the next; it gives way to one of the same name.
+        entries.dedup_by(|next, kept| {
+            let is_same = name(next) == name(kept);
+            if is_same {
+                kept.record = next.record;
+            }
+            is_same
+        });
+        Ok(Index { directory, entries })
+    }
+
+    /// The entry of a name.
+    pub(super) fn find(&self, name: &str) -> Result<Option<(&Place, Record<'_>)>> {
+        let found = self.entries.binary_search_by(|place| name_at(&self.directory, place.record).cmp(name));
+        let Some(place) = found.ok().and_then(|at| self.entries.get(at)) else { return Ok(None) };
+        Ok(Record::read(&self.directory, place.record)?.map(|(record, _)| (place, record)))
+    }
+
+    pub(super) fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        let name = |i: usize| self.entries.get(i).map_or("", |place| name_at(&self.directory, place.record));
+        names::list(self.entries.len(), name, prefix, one)
+    }
+}
+
+/// An entry's name, if an object can have it.
+fn as_name(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok().filter(|name| check_name(name).is_ok())
+}
+
+/// The name of a record that was read before.
+fn name_at(directory: &[u8], record: usize) -> &str {
+    let record = Record::read(directory, record).ok().flatten();
+    record.and_then(|(record, _)| std::str::from_utf8(record.name).ok()).unwrap_or_default()
+}

@@ -1,0 +1,319 @@
+//! Zip files: reading the entries of one, stored or deflated.
+//!
+//! The file's directory is read once, in one request if it is short and else in two. The header before an entry's data
+//! is read together with the data, or by itself where these are long; from then on it is known where they begin.
+//!
+//! The records are decoded here and not by a crate, for those box their errors, also those of tries, in ways that end
+//! the process where memory is short, and do not find zip64 records behind bytes that precede the archive. In the tests
+//! `rawzip` is the judge.
+#![allow(unsafe_code)]
+
+mod end;
+mod index;
+mod inflate;
+mod records;
+mod writer;
+
+use std::path::Path;
+
+use flate2::Crc;
+
+use self::index::{Index, Place};
+use self::inflate::Inflater;
+use self::records::corrupt;
+use self::records::{LOCAL, Method, Record};
+pub use self::writer::ZipWriter;
+use super::contract::{Begin, Entry, Objects, check_name, check_prefix};
+use super::file::OneFile;
+use super::whole::filled;
+use crate::alloc::{self, Scratch};
+use crate::buffer::Buffer;
+use crate::error::{Error, ErrorKind, Result};
+use crate::pool::{Lease, Pool};
+
+/// How many bytes of extra fields a header is read with: more than writers put there.
+const EXTRA: usize = 64;
+/// The most that is read of deflated data at a time.
+const PIECE: usize = 1 << 20;
+/// The most that is decoded at a time of what comes before the bytes that are asked for.
+const SKIPPED: usize = 32 << 10;
+
+/// The entries of a zip file, which is a file or an object of another place.
+///
+/// - Where a name is there several times, the last entry counts.
+/// - An entry that is read in one go is compared with its checksum. To read a part of a deflated entry is to decode all
+///   that comes before it, so such entries are better read as a whole; and their length is what the directory says,
+///   which is found to be wrong only when they are.
+/// - Entries with names that no object can have, such as those of directories, are left out.
+/// - The file must not change meanwhile. If it is put in the place of another one, what is read is an error.
+pub struct Zip<O> {
+    objects: O,
+    name: String,
+    /// How many bytes precede the archive.
+    base: u64,
+    index: Index,
+    inflaters: Pool<Inflater>,
+    scratches: Pool<Scratch>,
+}
+
+impl Zip<OneFile> {
+    /// Opens a zip file, which is kept open.
+    ///
+    /// # Errors
+    /// `UnknownFormat` for what is no zip file, `Corrupt` for one that breaks the rules, `Unsupported` for one in
+    /// several parts; the system's errors; a failed allocation.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let file = OneFile::open(path)?;
+        Self::new(file, OneFile::NAME).map_err(|error| error.in_object(path.display()))
+    }
+}
+
+impl<O: Objects> Zip<O> {
+    /// Opens a zip file that is an object of a place.
+    ///
+    /// # Errors
+    /// As for [`open`](Zip::open), and that there is none: `NotFound`.
+    pub fn within(objects: O, name: &str) -> Result<Self> {
+        Self::new(objects, name).map_err(|error| error.in_object(name))
+    }
+
+    fn new(objects: O, name: &str) -> Result<Self> {
+        let mut scratch = Scratch::EMPTY;
+        let mut tail = Buffer::new(scratch.room(end::TAIL)?);
+        let len = objects.read(name, Begin::BeforeEnd(end::TAIL as u64), &mut tail)?;
+        let len = len.ok_or(ErrorKind::NotFound("zip file"))?;
+        let tail = tail.filled();
+        let said = end::find(tail, len)?;
+        let in_tail = said.begin.checked_sub(len - (tail.len() as u64).min(len));
+        let directory = match in_tail.and_then(|begin| usize::try_from(begin).ok()) {
+            // The directory ends before the end record, which is in the tail.
+            Some(begin) => {
+                let size = usize::try_from(said.size).unwrap_or(usize::MAX);
+                let directory = tail.get(begin..).and_then(|rest| rest.get(..size));
+                alloc::copied(directory.ok_or_else(beyond)?)?
+            }
+            None => read_directory(&objects, name, &said)?,
+        };
+        let index = Index::new(directory, &said)?;
+        let name = alloc::text(name)?;
+        Ok(Zip { objects, name, base: said.base, index, inflaters: Pool::new(), scratches: Pool::new() })
+    }
+
+    /// Reads from the file at a place into an empty buffer.
+    fn fill(&self, at: u64, buffer: &mut Buffer<'_>) -> Result<()> {
+        let len = self.objects.read(&self.name, Begin::At(at), buffer)?;
+        len.map(drop).ok_or_else(|| ErrorKind::NotFound("zip file").into())
+    }
+
+    /// Reads from the file at a place: so many bytes, or fewer at its end.
+    fn load<'s>(&self, at: u64, len: usize, scratch: &'s mut Scratch) -> Result<&'s [u8]> {
+        let mut buffer = Buffer::new(scratch.room(len)?);
+        self.fill(at, &mut buffer)?;
+        let len = buffer.filled().len();
+        // SAFETY: the buffer over this memory says that so many bytes have been written.
+        Ok(unsafe { scratch.filled(len) })
+    }
+
+    /// Where an entry's header is in the file.
+    fn header(&self, record: &Record<'_>) -> Result<u64> {
+        self.base.checked_add(record.header).ok_or_else(beyond)
+    }
+
+    /// Where an entry's data begin in the file. The header is read unless that is known.
+    fn data(&self, place: &Place, record: &Record<'_>, scratch: &mut Scratch) -> Result<u64> {
+        let header = self.header(record)?;
+        let len = match place.header_len() {
+            Some(len) => len,
+            None => {
+                let len = records::local_len(self.load(header, LOCAL + record.name.len(), scratch)?, record.name)?;
+                place.set_header_len(len);
+                len
+            }
+        };
+        header.checked_add(len.into()).ok_or_else(beyond)
+    }
+
+    /// An entry's data from `offset` on: `len` bytes of those it has, or fewer. Those before are read as well, and the
+    /// header, if it is not known how long that is.
+    fn data_with_header<'s>(
+        &self,
+        (place, record): (&Place, &Record<'_>),
+        offset: usize,
+        len: usize,
+        scratch: &'s mut Scratch,
+    ) -> Result<&'s [u8]> {
+        if place.header_len().is_some() {
+            let at = self.data(place, record, scratch)?.checked_add(offset as u64).ok_or_else(beyond)?;
+            return self.load(at, len, scratch);
+        }
+        let before = LOCAL + record.name.len() + EXTRA + offset;
+        let bytes = self.load(self.header(record)?, before.saturating_add(len), scratch)?;
+        let header_len = records::local_len(bytes, record.name)?;
+        place.set_header_len(header_len);
+        let data = bytes.get(header_len as usize + offset..).unwrap_or_default();
+        Ok(&data[..data.len().min(len)])
+    }
+
+    /// Reads `wanted` bytes of a stored entry, more than none.
+    fn read_stored(
+        &self,
+        place: &Place,
+        record: &Record<'_>,
+        offset: u64,
+        wanted: usize,
+        buffer: &mut Buffer<'_>,
+    ) -> Result<()> {
+        let mut scratch = Lease::new(&self.scratches, || Ok::<_, Error>(Scratch::EMPTY))?;
+        // To copy bytes costs a fraction of what it costs to read them.
+        let gap = self.objects.gap().min(PIECE);
+        if place.header_len().is_none() && offset <= gap as u64 && wanted <= 4 * gap {
+            buffer.write(self.data_with_header((place, record), offset as usize, wanted, &mut scratch)?);
+        }
+        let filled = buffer.filled().len();
+        if filled < wanted {
+            let at = self.data(place, record, &mut scratch)?.checked_add(offset + filled as u64).ok_or_else(beyond)?;
+            let mut rest = buffer.rest_up_to(wanted - filled);
+            self.fill(at, &mut rest)?;
+            if rest.filled().len() < wanted - filled {
+                return Err(beyond());
+            }
+            // SAFETY: the first `filled` bytes were there, and those behind them are what the rest says it has.
+            unsafe { buffer.set_filled(wanted) };
+        }
+        Ok(())
+    }
+
+    /// Reads `wanted` bytes of a deflated entry, more than none; if these are all, also whether there are more.
+    fn read_deflated(
+        &self,
+        place: &Place,
+        record: &Record<'_>,
+        offset: u64,
+        wanted: usize,
+        buffer: &mut Buffer<'_>,
+    ) -> Result<()> {
+        let mut scratch = Lease::new(&self.scratches, || Ok::<_, Error>(Scratch::EMPTY))?;
+        let mut skipped = Lease::new(&self.scratches, || Ok::<_, Error>(Scratch::EMPTY))?;
+        let mut inflater = Lease::new(&self.inflaters, Inflater::new)?;
+        inflater.begin();
+        let mut to_skip = offset;
+        let (mut taken, mut is_end) = (0u64, false);
+        // Deflated data are hardly longer than what they decode to, so that few bytes too many are read.
+        let end = offset.saturating_add(wanted as u64);
+        let piece = end.saturating_add(end >> 10).saturating_add(1 << 10).min(PIECE as u64);
+        let is_all = end == record.len;
+        while !is_end {
+            // At most `PIECE`.
+            let len = (record.stored - taken).min(piece) as usize;
+            let mut input = if taken == 0 {
+                self.data_with_header((place, record), 0, len, &mut scratch)?
+            } else {
+                let at = self.data(place, record, &mut scratch)?.checked_add(taken).ok_or_else(beyond)?;
+                self.load(at, len, &mut scratch)?
+            };
+            if input.is_empty() {
+                return Err(if len == 0 { corrupt("the entry's deflated data end too early") } else { beyond() });
+            }
+            taken += input.len() as u64;
+            while !is_end {
+                let filled = buffer.filled().len();
+                let is_filled = to_skip == 0 && filled == wanted;
+                if is_filled && !is_all {
+                    return Ok(());
+                }
+                let mut output = if to_skip > 0 {
+                    Buffer::new(skipped.room(to_skip.min(SKIPPED as u64) as usize)?)
+                } else if is_filled {
+                    Buffer::new(skipped.room(1)?)
+                } else {
+                    buffer.rest_up_to(wanted - filled)
+                };
+                let step = inflater.step(input, &mut output)?;
+                let written = output.filled().len();
+                if is_filled && written > 0 {
+                    return Err(corrupt("the entry is longer than the directory says"));
+                } else if to_skip > 0 {
+                    to_skip -= written as u64;
+                } else {
+                    // SAFETY: the first `filled` bytes were there, and the output was what follows them.
+                    unsafe { buffer.set_filled(filled + written) };
+                }
+                input = input.get(step.taken..).unwrap_or_default();
+                is_end = step.is_end;
+                if step.taken == 0 && written == 0 {
+                    break;
+                }
+            }
+            if !is_end && !input.is_empty() {
+                return Err(corrupt("the entry's deflated data do not decode"));
+            }
+        }
+        if buffer.filled().len() < wanted {
+            return Err(corrupt("the entry is shorter than the directory says"));
+        }
+        Ok(())
+    }
+
+    fn read_entry(&self, place: &Place, record: &Record<'_>, begin: Begin, buffer: &mut Buffer<'_>) -> Result<()> {
+        let method = record.method()?;
+        let offset = begin.offset(record.len);
+        let wanted = usize::try_from(record.len - offset).unwrap_or(usize::MAX).min(buffer.capacity());
+        match method {
+            _ if wanted == 0 => {}
+            Method::Stored => self.read_stored(place, record, offset, wanted, buffer)?,
+            Method::Deflated => self.read_deflated(place, record, offset, wanted, buffer)?,
+        }
+        if wanted as u64 == record.len {
+            let mut crc = Crc::new();
+            crc.update(buffer.filled());
+            if crc.sum() != record.crc {
+                return Err(corrupt("the entry's checksum is another one"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a directory that is not at the end of the file.
+fn read_directory(objects: &impl Objects, name: &str, said: &end::Directory) -> Result<Vec<u8>> {
+    let size = usize::try_from(said.size).map_err(|_| ErrorKind::OutOfMemory)?;
+    let (directory, _) = filled(size, |buffer| objects.read(name, Begin::At(said.begin), buffer))?;
+    if directory.len() < size {
+        return Err(beyond());
+    }
+    Ok(directory)
+}
+
+/// The error of a part that lies beyond the file.
+fn beyond() -> Error {
+    corrupt("the file ends before what its directory tells of")
+}
+
+impl<O: Objects> Objects for Zip<O> {
+    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        let mut read = || {
+            check_name(name)?;
+            let Some((place, record)) = self.index.find(name)? else { return Ok(None) };
+            self.read_entry(place, &record, begin, buffer)?;
+            Ok(Some(record.len))
+        };
+        read().map_err(|error: Error| error.in_object(name))
+    }
+
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
+        self.index.list(prefix, one)
+    }
+
+    fn is_concurrent(&self) -> bool {
+        self.objects.is_concurrent()
+    }
+
+    fn gap(&self) -> usize {
+        self.objects.gap()
+    }
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests;

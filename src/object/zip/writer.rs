@@ -1,0 +1,261 @@
+//! Making a new zip file: objects are appended as stored entries to a temporary file, which takes its place when its
+//! directory has been written.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use flate2::Crc;
+
+use super::end;
+use super::records::{New, corrupt};
+use crate::alloc;
+use crate::buffer::Buffer;
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::contract::{Begin, Entry, Objects, check_name, check_prefix};
+use crate::object::names::{self, Listed};
+use crate::object::{partial, positioned};
+
+/// A zip file that is being made. What has been written can be read; an object that is written again is appended
+/// again, so that its former bytes remain in the file, unused.
+///
+/// The file is there when [`finish`](Objects::finish) has been called, in place of the one there was, and cannot be
+/// written to from then on. If the writer is dropped before, nothing is left. Threads may write at the same time; a
+/// process that was forked while another thread wrote cannot use the writer.
+pub struct ZipWriter {
+    file: File,
+    path: PathBuf,
+    partial: PathBuf,
+    is_synced: bool,
+    /// The process that made the file: one that was forked leaves it alone.
+    process: u32,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// By name, ascending.
+    entries: Vec<(String, Written)>,
+    /// Where the next entry begins.
+    end: u64,
+    is_finished: bool,
+}
+
+/// An entry that has been written.
+#[derive(Clone, Copy)]
+struct Written {
+    header: u64,
+    data: u64,
+    len: u64,
+    crc: u32,
+}
+
+impl ZipWriter {
+    /// Begins a new file. Until it is finished it has the name `.<name>.<process>.<number>.partial` beside the path.
+    ///
+    /// # Errors
+    /// The system's; `Argument` for a path that does not end with a name in UTF-8; a failed allocation.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        Self::new(path).map_err(|error| error.in_object(path.display()))
+    }
+
+    fn new(path: &Path) -> Result<Self> {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let name = name.ok_or(ErrorKind::Argument("this is not a path that a file can have"))?;
+        let owned = joined(path, "")?;
+        let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
+        for _ in 0..partial::ATTEMPTS {
+            let partial = joined(path.parent().unwrap_or(Path::new("")), &partial::name(name)?)?;
+            match OpenOptions::new().read(true).write(true).create_new(true).open(&partial) {
+                Ok(file) => {
+                    let state = Mutex::new(State { entries: Vec::new(), end: 0, is_finished: false });
+                    let (path, process) = (owned, std::process::id());
+                    return Ok(ZipWriter { file, path, partial, is_synced: false, process, state });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(last.into())
+    }
+
+    /// Whether to finish waits until the file is on the disk (fsync), so that it outlasts a failure of the power. It
+    /// does not unless this is said.
+    pub fn set_sync(&mut self, is_synced: bool) {
+        self.is_synced = is_synced;
+    }
+
+    // Nothing that is done under the lock leaves the state half changed, so that a panic meanwhile does no harm.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn append(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        check_name(name)?;
+        if name.len() > u16::MAX.into() {
+            return Err(ErrorKind::Argument("a name in a zip file has at most 65535 bytes").into());
+        }
+        let owned = alloc::text(name)?;
+        let mut crc = Crc::new();
+        crc.update(bytes);
+        let (len, crc) = (bytes.len() as u64, crc.sum());
+        let mut header = Vec::new();
+        // The header, the name, and the extra field of zip64.
+        header.try_reserve_exact(30 + name.len() + 20).map_err(|_| ErrorKind::OutOfMemory)?;
+        New { name, crc, len, header: 0 }.local(|bytes| header.extend_from_slice(bytes));
+        // The place is taken under the lock, and written to without it. If that fails, nothing refers to the place.
+        let begin = {
+            let mut state = self.state();
+            if state.is_finished {
+                return Err(ErrorKind::ReadOnly.into());
+            }
+            let begin = state.end;
+            let end = begin.checked_add(header.len() as u64).and_then(|end| end.checked_add(len));
+            state.end = end.ok_or(ErrorKind::Argument("the zip file would be too large"))?;
+            begin
+        };
+        let data = begin + header.len() as u64;
+        positioned::write_at(&self.file, begin, &header)?;
+        positioned::write_at(&self.file, data, bytes)?;
+        let written = Written { header: begin, data, len, crc };
+        let mut state = self.state();
+        if state.is_finished {
+            return Err(ErrorKind::ReadOnly.into());
+        }
+        match state.find(name) {
+            // Of several threads that write an object at the same time, the last one that began.
+            Ok(at) if state.entries[at].1.header > begin => {}
+            Ok(at) => state.entries[at].1 = written,
+            Err(at) => {
+                state.entries.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+                state.entries.insert(at, (owned, written));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the directory behind the entries, and gives the file its name.
+    fn complete(&self, state: &State) -> Result<()> {
+        const PIECE: usize = 64 << 10;
+        let mut piece = Vec::new();
+        // The longest record has its name beside less than 100 bytes.
+        piece.try_reserve_exact(PIECE + (64 << 10) + 100).map_err(|_| ErrorKind::OutOfMemory)?;
+        let mut end = state.end;
+        for (name, written) in &state.entries {
+            let &Written { header, len, crc, .. } = written;
+            New { name, crc, len, header }.record(|bytes| piece.extend_from_slice(bytes));
+            if piece.len() >= PIECE {
+                positioned::write_at(&self.file, end, &piece)?;
+                end += piece.len() as u64;
+                piece.clear();
+            }
+        }
+        positioned::write_at(&self.file, end, &piece)?;
+        end += piece.len() as u64;
+        let (zip64, is_zip64, record) = end::write(state.end, end, state.entries.len() as u64);
+        if is_zip64 {
+            positioned::write_at(&self.file, end, &zip64)?;
+            end += zip64.len() as u64;
+        }
+        positioned::write_at(&self.file, end, &record)?;
+        // A write that failed may have left bytes beyond, or an earlier try to finish.
+        self.file.set_len(end + record.len() as u64)?;
+        if self.is_synced {
+            self.file.sync_all()?;
+        }
+        std::fs::rename(&self.partial, &self.path)?;
+        if self.is_synced && cfg!(unix) {
+            let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            File::open(directory.unwrap_or(Path::new(".")))?.sync_all()?;
+        }
+        Ok(())
+    }
+}
+
+/// A path of its own to a name in a directory, or to what the path leads to if the name is empty.
+fn joined(path: &Path, name: &str) -> Result<PathBuf> {
+    let mut joined = PathBuf::new();
+    let len = path.as_os_str().len().saturating_add(name.len()).saturating_add(1);
+    joined.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory)?;
+    joined.push(path);
+    if !name.is_empty() {
+        joined.push(name);
+    }
+    Ok(joined)
+}
+
+impl State {
+    /// Where a name is, or where it would be.
+    fn find(&self, name: &str) -> std::result::Result<usize, usize> {
+        self.entries.binary_search_by(|(other, _)| other.as_str().cmp(name))
+    }
+}
+
+impl Objects for ZipWriter {
+    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        check_name(name).map_err(|error| error.in_object(name))?;
+        let written = {
+            let state = self.state();
+            state.find(name).ok().and_then(|at| state.entries.get(at)).map(|(_, written)| *written)
+        };
+        let Some(Written { data, len, .. }) = written else { return Ok(None) };
+        let begin = begin.offset(len);
+        let wanted = usize::try_from(len - begin).unwrap_or(usize::MAX).min(buffer.capacity());
+        positioned::read_at(&self.file, data + begin, wanted, buffer)
+            .map_err(|error| Error::from(error).in_object(name))?;
+        if buffer.filled().len() < wanted {
+            return Err(corrupt("the file that is being written has become shorter").in_object(name));
+        }
+        Ok(Some(len))
+    }
+
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
+        // `one` may use the place, so the lock is not held meanwhile.
+        let mut listed = Listed::NOTHING;
+        {
+            let state = self.state();
+            let name = |i: usize| state.entries.get(i).map_or("", |(name, _)| name);
+            names::list(state.entries.len(), name, prefix, &mut |name, entry| listed.push(name, entry))?;
+        }
+        listed.tell(one)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.append(name, bytes).map_err(|error| error.in_object(name))
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        check_name(name).map_err(|error| error.in_object(name))?;
+        let mut state = self.state();
+        match state.find(name) {
+            Ok(_) if state.is_finished => return Err(Error::from(ErrorKind::ReadOnly).in_object(name)),
+            Ok(at) => drop(state.entries.remove(at)),
+            Err(_) => {}
+        }
+        Ok(())
+    }
+
+    fn finish(&self) -> Result<()> {
+        let mut state = self.state();
+        if !state.is_finished {
+            self.complete(&state).map_err(|error| error.in_object(self.path.display()))?;
+            state.is_finished = true;
+        }
+        Ok(())
+    }
+
+    fn is_writable(&self) -> bool {
+        !self.state().is_finished
+    }
+}
+
+impl Drop for ZipWriter {
+    fn drop(&mut self) {
+        if !self.state().is_finished && self.process == std::process::id() {
+            // Nobody is there to be told of an error.
+            let _ = std::fs::remove_file(&self.partial);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! A value with several owners, made by an allocation that reports failure; the standard library's `Arc` aborts.
+#![allow(unsafe_code)]
+
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
+
+use crate::alloc::{Failed, Slot};
+
+/// A value with several owners; the last one drops it.
+pub(crate) struct Shared<T>(NonNull<Inner<T>>);
+
+/// Memory for a value that will have several owners.
+pub(crate) struct SharedSlot<T>(Slot<Inner<T>>);
+
+struct Inner<T> {
+    owners: AtomicUsize,
+    value: T,
+}
+
+// SAFETY: owners in several threads share the value and the last one drops it, wherever it is.
+unsafe impl<T: Send + Sync> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    pub(crate) fn new(value: T) -> Result<Self, Failed> {
+        Ok(Shared::fill(Shared::slot()?, value))
+    }
+
+    /// Memory for a value that is yet to be made.
+    pub(crate) fn slot() -> Result<SharedSlot<T>, Failed> {
+        Ok(SharedSlot(Slot::new()?))
+    }
+
+    /// Puts a value into memory that was allocated before.
+    pub(crate) fn fill(slot: SharedSlot<T>, value: T) -> Self {
+        Shared(NonNull::from(Box::leak(slot.0.fill(Inner { owners: AtomicUsize::new(1), value }))))
+    }
+
+    fn inner(&self) -> &Inner<T> {
+        // SAFETY: the value is alive as long as it has an owner, which `self` is.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// The value, if there is no other owner.
+    pub(crate) fn into_only(self) -> Option<T> {
+        let this = std::mem::ManuallyDrop::new(self);
+        if this.inner().owners.fetch_sub(1, Ordering::Release) != 1 {
+            return None;
+        }
+        fence(Ordering::Acquire);
+        // SAFETY: this was the last owner, so nobody else uses the box that `new` has made, and it is taken back once.
+        Some(unsafe { Box::from_raw(this.0.as_ptr()) }.value)
+    }
+}
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        // The number of owners cannot overflow: each takes memory of its own.
+        self.inner().owners.fetch_add(1, Ordering::Relaxed);
+        Shared(self.0)
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.inner().value
+    }
+}
+
+impl<T> Drop for Shared<T> {
+    fn drop(&mut self) {
+        if self.inner().owners.fetch_sub(1, Ordering::Release) == 1 {
+            // What the other owners did with the value comes before its end.
+            fence(Ordering::Acquire);
+            // SAFETY: this was the last owner, so nobody else uses the box that `new` has made, and it is dropped once.
+            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_owner_drops_the_value() {
+        let dropped = AtomicUsize::new(0);
+        struct Value<'a>(&'a AtomicUsize);
+        impl Drop for Value<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let one = Shared::new(Value(&dropped)).unwrap();
+        let (two, three) = (one.clone(), one.clone());
+        std::thread::scope(|scope| {
+            scope.spawn(move || drop(two));
+        });
+        drop(one);
+        assert_eq!(dropped.load(Ordering::Relaxed), 0);
+        assert!(three.into_only().is_some());
+        assert_eq!(dropped.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn only_the_last_owner_gets_the_value() {
+        let one = Shared::new(7).unwrap();
+        let two = one.clone();
+        assert_eq!((one.into_only(), *two), (None, 7));
+        assert_eq!(two.into_only(), Some(7));
+    }
+}

@@ -1,0 +1,99 @@
+//! A request that may be in flight: what the store is told of it, where its bytes go, and what they are for.
+#![allow(unsafe_code)]
+
+use std::ptr::{self, NonNull};
+
+use crate::alloc::{Scratch, try_box};
+use crate::dims::{self, Dims};
+use crate::error::Result;
+use crate::plan::Plan;
+use crate::pool::Lease;
+use crate::store::{RawRequest, Store, Workspace};
+
+/// What the store is told of a request.
+struct Told {
+    request: RawRequest,
+    indices: Dims<isize>,
+}
+
+/// A place for one request in flight.
+pub(super) struct Slot<'s> {
+    /// It is reached by this pointer only: while the request is in flight the store uses it too, so that no reference
+    /// to it may be made, nor to what contains it.
+    told: NonNull<Told>,
+    pub memory: Lease<'s, Scratch>,
+    /// The number of the chunk in the plan.
+    pub chunk: usize,
+    /// Where the bytes that were asked for begin in the stored chunk, how many they are, and whether they are all of
+    /// it.
+    pub begin: usize,
+    pub size: usize,
+    pub is_whole: bool,
+    pub is_in_flight: bool,
+    pub is_cancelled: bool,
+    /// Whether the chunk was longer than expected and is asked for once more.
+    pub is_second: bool,
+    /// Where the bytes go, if they are one of several ranges of the chunk.
+    pub range: Option<usize>,
+}
+
+impl<'s> Slot<'s> {
+    pub(super) fn new(plan: &Plan<'_>, store: &'s Store<'_>) -> Result<Self> {
+        let Workspace { chunk: memory, .. } = store.workspace();
+        let mut indices = Dims::new();
+        dims::reserve(&mut indices, plan.rank())?;
+        let request = RawRequest {
+            struct_size: size_of::<RawRequest>(),
+            rank: plan.rank(),
+            chunk_indices: ptr::null(),
+            access: 0,
+            chunk_bytes: plan.grid().chunk_bytes(),
+            offset: 0,
+            buffer: ptr::null_mut(),
+            size: 0,
+            nbytes: 0,
+            status: 0,
+            handle: ptr::null_mut(),
+        };
+        let told = NonNull::from(Box::leak(try_box(Told { request, indices })?));
+        Ok(Slot {
+            told,
+            memory,
+            chunk: 0,
+            begin: 0,
+            size: 0,
+            is_whole: true,
+            is_in_flight: false,
+            is_cancelled: false,
+            is_second: false,
+            range: None,
+        })
+    }
+
+    /// Where the request is.
+    pub(super) fn request(&self) -> *mut RawRequest {
+        // SAFETY: it is there as long as the slot.
+        unsafe { &raw mut (*self.told.as_ptr()).request }
+    }
+
+    /// The chunk's indices.
+    pub(super) fn indices(&self) -> &[isize] {
+        // SAFETY: it is there as long as the slot, and nobody writes to the indices but `set_indices`.
+        unsafe { &(*self.told.as_ptr()).indices }
+    }
+
+    /// Sets the chunk's indices. There is room for them, and the request is not in flight.
+    pub(super) fn set_indices(&mut self, indices: &[isize]) {
+        // SAFETY: it is there as long as the slot, and the store does not use it now.
+        let told = unsafe { self.told.as_mut() };
+        told.indices.clear();
+        told.indices.extend_from_slice(indices);
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        // SAFETY: it came from a box, and no request outlives the call.
+        drop(unsafe { Box::from_raw(self.told.as_ptr()) });
+    }
+}

@@ -1,0 +1,286 @@
+//! Attributes as values of netCDF types.
+//!
+//! netCDF-C writes the types of the attributes beside them, in the dtypes of Zarr v2. Without those a type is taken
+//! from the values, as netCDF-C does: a text is `char`, whole numbers are the first of `int`, `int64` and `uint64`
+//! that has them all, other numbers are `double`, true and false are `ubyte`, and several texts are `string`. All else
+//! is a text that is JSON.
+
+use super::base64;
+use super::dtype;
+use super::element::ElementType;
+use super::fill::{self, Dialect};
+use super::format::Format;
+use super::half;
+use super::nczarr;
+use crate::alloc::{self, copied};
+use crate::error::{ErrorKind, Result};
+use crate::json::{self, At, Value};
+
+const FILL_VALUE: &str = "_FillValue";
+
+/// An attribute.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Attribute {
+    /// A type that netCDF has.
+    pub(crate) element: ElementType,
+    pub(crate) values: Values,
+}
+
+/// The values of an attribute.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Values {
+    /// Elements in native byte order; of `char` a text in UTF-8.
+    Bytes(Vec<u8>),
+    /// Those of the type `string`.
+    Texts(Vec<String>),
+}
+
+/// An attribute of an array with such elements or of a group, of which these are all; `None` if there is none of that
+/// name. The `_FillValue` of an array is an element, if it can be one and netCDF has the type.
+///
+/// # Errors
+/// `OutOfMemory`.
+pub(crate) fn attribute(attributes: &Value, element: Option<ElementType>, name: &str) -> Result<Option<Attribute>> {
+    let is_number = |element: &ElementType| element.netcdf_type() > 0 && element.word_size() > 0;
+    if let Some(element) = element.filter(|element| name == FILL_VALUE && is_number(element)) {
+        if let Some(bytes) = fill_attribute(attributes, element)? {
+            return Ok(Some(Attribute { element, values: Values::Bytes(bytes) }));
+        }
+    }
+    let Some(value) = attributes.get(name) else { return Ok(None) };
+    let root = [At::root(attributes)];
+    let types = nczarr::find(&root, &nczarr::ATTRIBUTES).and_then(|at| at.value().get("types"));
+    let written = types.and_then(|types| types.get(name)).and_then(Value::as_str);
+    let one = std::slice::from_ref(value);
+    let items = value.as_list().unwrap_or(one);
+    let element = match written {
+        Some("|J0") => None,
+        Some(dtype) => dtype::parse(dtype).map(|spelt| nczarr::element(spelt).0),
+        None => inferred(value, items),
+    };
+    match element.map_or(Ok(None), |element| read(items, element))? {
+        Some(attribute) => Ok(Some(attribute)),
+        // What is written does not fit its type, or has none that netCDF knows.
+        None => match inferred(value, items).filter(|_| written.is_some_and(|written| written != "|J0")) {
+            Some(element) => Ok(Some(read(items, element)?.map_or_else(|| text_of(value), Ok)?)),
+            None => Ok(Some(text_of(value)?)),
+        },
+    }
+}
+
+/// The fill value that the attribute `_FillValue` says, as an element; `None` if there is none that is one.
+///
+/// In Zarr v3 xarray writes floating-point numbers there as the base64 of a little-endian double.
+///
+/// # Errors
+/// `OutOfMemory`.
+fn fill_attribute(attributes: &Value, element: ElementType) -> Result<Option<Vec<u8>>> {
+    let Some(value) = attributes.get(FILL_VALUE) else { return Ok(None) };
+    let is_float = matches!(element, ElementType::Half | ElementType::Float | ElementType::Double);
+    let decoded = if is_float { value.as_str().map_or(Ok(None), base64::decode)? } else { None };
+    if let Some(double) = decoded.and_then(|bytes| bytes.try_into().ok()).map(f64::from_le_bytes) {
+        let bytes = match element {
+            ElementType::Half => copied(&half::from_f64(double).to_ne_bytes())?,
+            ElementType::Float => copied(&(double as f32).to_ne_bytes())?,
+            _ => copied(&double.to_ne_bytes())?,
+        };
+        return Ok(Some(bytes));
+    }
+    let dialect = Dialect { format: Format::V2, is_nczarr: true };
+    match fill::read(At::root(value), element, dialect) {
+        Err(error) if error.kind() == ErrorKind::OutOfMemory => Err(error),
+        read => Ok(read.unwrap_or_default()),
+    }
+}
+
+/// The value as a text that is JSON.
+fn text_of(value: &Value) -> Result<Attribute> {
+    Ok(Attribute { element: ElementType::Char, values: Values::Bytes(json::compact(value)?.into_bytes()) })
+}
+
+/// The type that the values have.
+fn inferred(value: &Value, items: &[Value]) -> Option<ElementType> {
+    if value.as_str().is_some() || (items.is_empty() && value.as_list().is_some()) {
+        return Some(ElementType::Char);
+    }
+    let all = |is: fn(&Value) -> bool| items.iter().all(is);
+    if all(|item| item.as_str().is_some()) {
+        return Some(ElementType::String);
+    }
+    if all(|item| item.as_bool().is_some()) {
+        return Some(ElementType::UByte);
+    }
+    if all(|item| item.as_i64().is_some_and(|value| i32::try_from(value).is_ok())) {
+        return Some(ElementType::Int);
+    }
+    if all(|item| item.as_i64().is_some()) {
+        return Some(ElementType::Int64);
+    }
+    if all(|item| item.as_u64().is_some()) {
+        return Some(ElementType::UInt64);
+    }
+    all(|item| item.as_number().is_some()).then_some(ElementType::Double)
+}
+
+/// The values as a type; `None` if they do not fit it.
+fn read(items: &[Value], element: ElementType) -> Result<Option<Attribute>> {
+    if let ElementType::Char = element {
+        let mut bytes = Vec::new();
+        for item in items {
+            let Some(text) = item.as_str() else { return Ok(None) };
+            add(&mut bytes, text.as_bytes())?;
+        }
+        return Ok(Some(Attribute { element, values: Values::Bytes(bytes) }));
+    }
+    if matches!(element, ElementType::Text { .. } | ElementType::String | ElementType::Unicode { .. }) {
+        let mut texts = Vec::new();
+        for item in items {
+            let Some(text) = item.as_str() else { return Ok(None) };
+            alloc::push(&mut texts, alloc::text(text)?)?;
+        }
+        return Ok(Some(Attribute { element: ElementType::String, values: Values::Texts(texts) }));
+    }
+    // netCDF has no floating-point numbers of 2 bytes; those of 4 have them all.
+    let element = match element {
+        ElementType::Half => ElementType::Float,
+        ElementType::Bool => ElementType::UByte,
+        element => element,
+    };
+    let mut bytes = Vec::new();
+    for item in items {
+        if !number(item, element, &mut bytes)? {
+            return Ok(None);
+        }
+    }
+    Ok(Some(Attribute { element, values: Values::Bytes(bytes) }))
+}
+
+fn add(bytes: &mut Vec<u8>, added: &[u8]) -> Result<()> {
+    bytes.try_reserve(added.len()).map_err(|_| alloc::Failed)?;
+    bytes.extend_from_slice(added);
+    Ok(())
+}
+
+/// Adds a number; false if it does not fit the type. A number that does not belong among JSON's may be a text.
+fn number(item: &Value, element: ElementType, bytes: &mut Vec<u8>) -> Result<bool> {
+    if let ElementType::Float | ElementType::Double = element {
+        let word = item.as_str().filter(|text| matches!(*text, "NaN" | "Infinity" | "-Infinity"));
+        let Some(value) = item.as_f64().or_else(|| word?.parse().ok()) else { return Ok(false) };
+        match element {
+            ElementType::Float => add(bytes, &(value as f32).to_ne_bytes())?,
+            _ => add(bytes, &value.to_ne_bytes())?,
+        }
+        return Ok(true);
+    }
+    let whole =
+        || item.as_f64().filter(|value| value.trunc() == *value && value.abs() < 1e38).map(|value| value as i128);
+    let exact = item.as_number().and_then(|text| text.parse::<i128>().ok());
+    let Some(value) = item.as_bool().map(i128::from).or(exact).or_else(whole) else { return Ok(false) };
+    let begin = bytes.len();
+    match element {
+        ElementType::Byte => i8::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
+        ElementType::Short => i16::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
+        ElementType::Int => i32::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
+        ElementType::Int64 => i64::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
+        ElementType::UByte => u8::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
+        ElementType::UShort => u16::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
+        ElementType::UInt => u32::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
+        ElementType::UInt64 => u64::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
+        _ => {}
+    }
+    Ok(bytes.len() > begin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str, name: &str) -> (ElementType, Values) {
+        let attributes = json::read(text.as_bytes()).unwrap();
+        let attribute = attribute(&attributes, None, name).unwrap().unwrap();
+        (attribute.element, attribute.values)
+    }
+
+    fn bytes<const N: usize>(parts: &[[u8; N]]) -> Values {
+        Values::Bytes(parts.concat())
+    }
+
+    fn chars(text: &str) -> (ElementType, Values) {
+        (ElementType::Char, Values::Bytes(text.as_bytes().to_vec()))
+    }
+
+    #[test]
+    fn types_follow_from_values() {
+        let text = r#"{"a":"m","b":[1,2],"c":[1,3000000000],"d":18446744073709551615,"e":[1,2.5],"f":["x","yz"],"g":NaN,
+            "h":[],"i":{"k":[1]},"j":true,"k":[1,"x"],"l":null}"#;
+        assert_eq!(of(text, "a"), chars("m"));
+        assert_eq!(of(text, "b"), (ElementType::Int, bytes(&[1i32.to_ne_bytes(), 2i32.to_ne_bytes()])));
+        assert_eq!(of(text, "c"), (ElementType::Int64, bytes(&[1i64.to_ne_bytes(), 3_000_000_000i64.to_ne_bytes()])));
+        assert_eq!(of(text, "d"), (ElementType::UInt64, bytes(&[u64::MAX.to_ne_bytes()])));
+        assert_eq!(of(text, "e"), (ElementType::Double, bytes(&[1f64.to_ne_bytes(), 2.5f64.to_ne_bytes()])));
+        assert_eq!(of(text, "f"), (ElementType::String, Values::Texts(vec!["x".to_owned(), "yz".to_owned()])));
+        assert_eq!(of(text, "g"), (ElementType::Double, bytes(&[f64::NAN.to_ne_bytes()])));
+        assert_eq!(of(text, "h"), chars(""));
+        assert_eq!(of(text, "i"), chars("{\"k\":[1]}"));
+        assert_eq!(of(text, "j"), (ElementType::UByte, Values::Bytes(vec![1])));
+        assert_eq!(of(text, "k"), chars("[1,\"x\"]"));
+        assert_eq!(of(text, "l"), chars("null"));
+        assert_eq!(attribute(&Value::Null, None, "x").unwrap(), None);
+    }
+
+    #[test]
+    fn written_types_are_taken() {
+        let text = r#"{"text": "", "old": "m",
+            "strs": ["a","bc"], "one": 7, "d": [1,2], "ch": "x", "s": [1,2], "f": 1.5,
+            "u": [256], "j": [1], "n": "NaN", "_nczarr_attr": {"types": {"text": ">S1", "old": "<U1", "strs": "|S128",
+            "one": "<i8", "d": "<f8",
+            "ch": ">S1", "s": "<i2", "f": "<f4", "u": "<u1", "j": "|J0", "n": "<f4"}}}"#;
+        assert_eq!(of(text, "text"), chars(""));
+        assert_eq!(of(text, "old"), chars("m"));
+        assert_eq!(of(text, "strs"), (ElementType::String, Values::Texts(vec!["a".to_owned(), "bc".to_owned()])));
+        assert_eq!(of(text, "one"), (ElementType::Int64, bytes(&[7i64.to_ne_bytes()])));
+        assert_eq!(of(text, "d"), (ElementType::Double, bytes(&[1f64.to_ne_bytes(), 2f64.to_ne_bytes()])));
+        assert_eq!(of(text, "s"), (ElementType::Short, bytes(&[1i16.to_ne_bytes(), 2i16.to_ne_bytes()])));
+        assert_eq!(of(text, "f"), (ElementType::Float, bytes(&[1.5f32.to_ne_bytes()])));
+        assert_eq!(of(text, "n"), (ElementType::Float, bytes(&[f32::NAN.to_ne_bytes()])));
+        assert_eq!(of(text, "j"), chars("[1]"));
+        // What does not fit its type has the one that follows from its values.
+        assert_eq!(of(text, "u"), (ElementType::Int, bytes(&[256i32.to_ne_bytes()])));
+    }
+
+    #[test]
+    fn a_fill_value_may_be_an_attribute() {
+        let fill = |text: &str, element| fill_attribute(&json::read(text.as_bytes()).unwrap(), element).unwrap();
+        let nan = r#"{"_FillValue": "AAAAAAAA+H8="}"#;
+        assert_eq!(fill(nan, ElementType::Double).unwrap(), f64::NAN.to_ne_bytes());
+        assert_eq!(fill(nan, ElementType::Float).unwrap(), f32::NAN.to_ne_bytes());
+        assert_eq!(fill(nan, ElementType::Int), None);
+        assert_eq!(fill(r#"{"_FillValue": [-999]}"#, ElementType::Short).unwrap(), (-999i16).to_ne_bytes());
+        assert_eq!(fill(r#"{"_FillValue": NaN}"#, ElementType::Float).unwrap(), f32::NAN.to_ne_bytes());
+        assert_eq!(fill("{}", ElementType::Float), None);
+    }
+
+    #[test]
+    fn the_fill_value_of_an_array_has_its_type() {
+        let of = |dtype: &str, fill: &str| {
+            let text = format!(
+                r#"{{"zarr_format":2,"shape":[1],"chunks":[1],"dtype":"{dtype}","fill_value":null,"compressor":null}}"#
+            );
+            let attributes = format!(r#"{{"_FillValue":{fill},"x":-1}}"#);
+            let array = super::super::read_v2(text.as_bytes(), Some(attributes.as_bytes())).unwrap();
+            assert_eq!(
+                attribute(&array.attributes, Some(array.element), "x").unwrap().unwrap().element,
+                ElementType::Int
+            );
+            attribute(&array.attributes, Some(array.element), FILL_VALUE).unwrap().unwrap()
+        };
+        let short = Attribute { element: ElementType::Short, values: bytes(&[(-1i16).to_ne_bytes()]) };
+        assert_eq!(of(">i2", "-1"), short);
+        let nan = Attribute { element: ElementType::Float, values: bytes(&[f32::NAN.to_ne_bytes()]) };
+        assert_eq!(of("<f4", "\"AAAAAAAA+H8=\""), nan);
+        // What the type does not have stays as it is, and so does what netCDF does not have.
+        for (dtype, fill) in [("<i2", "70000"), ("<M8[s]", "5"), ("|S2", "5")] {
+            assert_eq!(of(dtype, fill).element, ElementType::Int, "{dtype}");
+        }
+    }
+}

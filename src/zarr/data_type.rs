@@ -1,0 +1,189 @@
+//! The types of elements as Zarr v3 spells them: the specification's names, and the extensions that zarr-python writes.
+
+use super::element::{ElementType, LARGEST, TimeUnit};
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::{At, Value};
+
+/// The types whose name says all.
+const NAMED: [(&str, ElementType); 17] = [
+    ("bool", ElementType::Bool),
+    ("int8", ElementType::Byte),
+    ("int16", ElementType::Short),
+    ("int32", ElementType::Int),
+    ("int64", ElementType::Int64),
+    ("uint8", ElementType::UByte),
+    ("uint16", ElementType::UShort),
+    ("uint32", ElementType::UInt),
+    ("uint64", ElementType::UInt64),
+    ("float16", ElementType::Half),
+    ("float32", ElementType::Float),
+    ("float64", ElementType::Double),
+    ("complex64", ElementType::Complex { bytes: 8 }),
+    ("complex128", ElementType::Complex { bytes: 16 }),
+    ("complex_float32", ElementType::Complex { bytes: 8 }),
+    ("complex_float64", ElementType::Complex { bytes: 16 }),
+    ("string", ElementType::String),
+];
+
+/// What a `data_type` says.
+pub(super) struct DataType {
+    pub(super) element: ElementType,
+    /// Whether there are words of more than a byte in what is taken as opaque: a structure's fields.
+    pub(super) has_hidden_words: bool,
+}
+
+impl From<ElementType> for DataType {
+    fn from(element: ElementType) -> Self {
+        DataType { element, has_hidden_words: false }
+    }
+}
+
+/// The type of a `data_type`, which is a name or an object with a name and a configuration.
+pub(super) fn read(at: At<'_>) -> Result<DataType> {
+    if let Some(name) = at.value().as_str() {
+        return named(&at, name, None);
+    }
+    let name = at.require("name")?.text()?;
+    named(&at, name, at.given("configuration"))
+}
+
+fn named(at: &At<'_>, name: &str, configuration: Option<At<'_>>) -> Result<DataType> {
+    if let Some((_, element)) = NAMED.iter().find(|(named, _)| *named == name) {
+        return Ok((*element).into());
+    }
+    let raw = name.strip_prefix('r').filter(|bits| !bits.is_empty() && bits.bytes().all(|c| c.is_ascii_digit()));
+    if let Some(bits) = raw {
+        let bytes = bits.parse().ok().filter(|bits: &usize| *bits > 0 && bits % 8 == 0).map(|bits| bits / 8);
+        let len =
+            bytes.filter(|&len| len <= LARGEST).ok_or_else(|| at.malformed("raw bits are from 1 byte to 16 MiB"))?;
+        return Ok(ElementType::Opaque { len }.into());
+    }
+    let unknown = || at.error(Error::from(ErrorKind::ElementType).in_object(name));
+    let configuration = configuration.ok_or_else(unknown)?;
+    let element = match name {
+        "numpy.datetime64" | "numpy.timedelta64" => {
+            let unit = configuration.require("unit")?;
+            let count = configuration.given("scale_factor").map_or(Ok(1), |count| {
+                let small = count.usize()?.try_into().ok().filter(|&count: &u32| count > 0);
+                small.ok_or_else(|| count.malformed("a scale factor is from 1 to 2^32 - 1"))
+            })?;
+            let unit = TimeUnit::of(unit.text()?).ok_or_else(|| unit.malformed("numpy has no such unit of time"))?;
+            ElementType::Time { unit, count, is_delta: name == "numpy.timedelta64" }
+        }
+        "null_terminated_bytes" => ElementType::Text { len: length(configuration, 1)? },
+        "raw_bytes" => ElementType::Opaque { len: length(configuration, 1)? },
+        "fixed_length_utf32" => ElementType::Unicode { len: length(configuration, 4)? },
+        "structured" | "struct" => return structure(configuration.require("fields")?),
+        _ => return Err(unknown()),
+    };
+    Ok(element.into())
+}
+
+/// How many units of so many bytes `length_bytes` are.
+fn length(configuration: At<'_>, unit: usize) -> Result<usize> {
+    let length = configuration.require("length_bytes")?;
+    let bytes = length.usize()?;
+    if bytes == 0 || bytes % unit != 0 || bytes > LARGEST {
+        return Err(length.malformed("an element has at least one character, whole ones, and at most 16 MiB"));
+    }
+    Ok(bytes / unit)
+}
+
+/// The bytes of a structure, whose fields are `["name", type]` or `{"name": .., "data_type": ..}`.
+fn structure(fields: At<'_>) -> Result<DataType> {
+    let (mut len, mut has_hidden_words) = (0usize, false);
+    for field in fields.items()? {
+        let inner = match field.value() {
+            Value::List(_) => match field.items()?.nth(1) {
+                Some(inner) => read(inner)?,
+                None => return Err(field.malformed("a field has a name and a data type")),
+            },
+            _ => read(field.require("data_type")?)?,
+        };
+        if inner.element == ElementType::String {
+            return Err(field.error(Error::from(ErrorKind::ElementType).in_object("string")));
+        }
+        has_hidden_words |= inner.has_hidden_words || inner.element.word_size() > 1;
+        len = len.checked_add(inner.element.size()).ok_or_else(|| field.malformed("the structure is too large"))?;
+    }
+    if len == 0 || len > LARGEST {
+        return Err(fields.malformed("a structure has from 1 byte to 16 MiB"));
+    }
+    Ok(DataType { element: ElementType::Opaque { len }, has_hidden_words })
+}
+
+/// The `data_type` of a type.
+pub(super) fn write(element: ElementType) -> Result<Value> {
+    if let Some((name, _)) = NAMED.iter().find(|(_, named)| *named == element) {
+        return Value::text(name);
+    }
+    let length = |name, bytes: usize| extension(name, Value::object([("length_bytes", Value::number(bytes)?)])?);
+    match element {
+        ElementType::Time { unit, count, is_delta } => {
+            let name = if is_delta { "numpy.timedelta64" } else { "numpy.datetime64" };
+            let unit = ("unit", Value::text(unit.as_str())?);
+            extension(name, Value::object([unit, ("scale_factor", Value::number(count)?)])?)
+        }
+        ElementType::Unicode { .. } => length("fixed_length_utf32", element.size()),
+        ElementType::Opaque { len } => length("raw_bytes", len),
+        _ => length("null_terminated_bytes", element.size()),
+    }
+}
+
+/// An object with a name and a configuration.
+pub(super) fn extension(name: &str, configuration: Value) -> Result<Value> {
+    Value::object([("name", Value::text(name)?), ("configuration", configuration)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{compact, read as json};
+
+    fn of(text: &str) -> Result<ElementType> {
+        Ok(read(At::root(&json(text.as_bytes())?))?.element)
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for text in [
+            r#""int32""#,
+            r#""complex64""#,
+            r#""string""#,
+            r#"{"name":"numpy.datetime64","configuration":{"unit":"ns","scale_factor":1}}"#,
+            r#"{"name":"numpy.timedelta64","configuration":{"unit":"s","scale_factor":10}}"#,
+            r#"{"name":"null_terminated_bytes","configuration":{"length_bytes":5}}"#,
+            r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":16}}"#,
+            r#"{"name":"raw_bytes","configuration":{"length_bytes":8}}"#,
+        ] {
+            assert_eq!(compact(&write(of(text).unwrap()).unwrap()).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn other_spellings_are_read() {
+        assert_eq!(of(r#"{"name":"int8"}"#).unwrap(), ElementType::Byte);
+        assert_eq!(of(r#""r16""#).unwrap(), ElementType::Opaque { len: 2 });
+        let structure = r#"{"name":"structured","configuration":{"fields":[["a","int32"],["b","float64"]]}}"#;
+        let structure = json(structure.as_bytes()).unwrap();
+        let structure = read(At::root(&structure)).unwrap();
+        assert_eq!((structure.element, structure.has_hidden_words), (ElementType::Opaque { len: 12 }, true));
+    }
+
+    #[test]
+    fn others_are_refused_by_name() {
+        for (text, about) in [
+            (r#""bfloat16""#, "$: bfloat16"),
+            (r#""numpy.datetime64""#, "$: numpy.datetime64"),
+            (r#"{"name":"int2","configuration":{}}"#, "$: int2"),
+            (r#"{"configuration":{}}"#, "$.name"),
+            (r#""r12""#, "$"),
+            (r#"{"name":"raw_bytes","configuration":{"length_bytes":0}}"#, "$.configuration.length_bytes"),
+            (r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":6}}"#, "$.configuration.length_bytes"),
+            (r#"{"name":"numpy.datetime64","configuration":{"unit":"x"}}"#, "$.configuration.unit"),
+            (r#"{"name":"structured","configuration":{"fields":[["a"]]}}"#, "$.configuration.fields[0]"),
+        ] {
+            assert_eq!(of(text).unwrap_err().about(), about);
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! Fill values: what the metadata write, as the bytes of an element in native order.
+//!
+//! Zarr v2 leaves much open, and writers differ. What they are known to write is taken: `NaN` in any case, an integer
+//! as `"0"`, `0.0` or `[0]`, a text as `0`. netCDF-C writes floating-point numbers with six digits, so that its default
+//! fill value has to be known by those.
+
+use super::base64;
+use super::element::ElementType;
+use super::format::Format;
+use super::half;
+use crate::alloc;
+use crate::error::{Error, Result};
+use crate::json::{At, Value};
+
+/// netCDF's `NC_FILL_DOUBLE` and `NC_FILL_FLOAT`, and what the six digits of `%g` make of it.
+const NC_FILL: f64 = 9.969_209_968_386_869e36;
+const NC_FILL_SIX_DIGITS: f64 = 9.969_21e36;
+
+/// What the fill values of a document look like.
+#[derive(Clone, Copy)]
+pub(super) struct Dialect {
+    pub(super) format: Format,
+    /// Whether netCDF-C has written it, which writes texts as they are.
+    pub(super) is_nczarr: bool,
+}
+
+impl Dialect {
+    fn is_v2(self) -> bool {
+        self.format == Format::V2
+    }
+}
+
+/// The bytes of a fill value; `None` for `null`. Those of a text of any length are its UTF-8.
+pub(super) fn read(at: At<'_>, element: ElementType, dialect: Dialect) -> Result<Option<Vec<u8>>> {
+    match (at.value(), element) {
+        (Value::Null, _) => return Ok(None),
+        (Value::List(items), _) if dialect.is_v2() && items.len() == 1 => {
+            return at.items()?.next().map_or(Ok(None), |item| read(item, element, dialect));
+        }
+        _ => {}
+    }
+    let mut bytes = Vec::new();
+    match element {
+        ElementType::Byte => integer::<i8>(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
+        ElementType::Short => integer::<i16>(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
+        ElementType::Int => integer::<i32>(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
+        ElementType::Int64 => integer::<i64>(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
+        ElementType::UByte => integer::<u8>(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
+        ElementType::UShort => integer::<u16>(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
+        ElementType::UInt => integer::<u32>(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
+        ElementType::UInt64 => integer::<u64>(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
+        ElementType::Bool => boolean(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
+        ElementType::Time { .. } => time(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
+        ElementType::Half | ElementType::Float | ElementType::Double => {
+            float(&at, element.size(), dialect, &mut bytes)?;
+        }
+        ElementType::Complex { bytes: size } => complex(at, size / 2, dialect, &mut bytes)?,
+        ElementType::Char => character(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
+        ElementType::Text { len } | ElementType::Opaque { len } => {
+            bytes = plain(&at, len, dialect, element)?;
+            pad(&mut bytes, len)?;
+        }
+        ElementType::Unicode { len } => {
+            for character in text(&at, dialect)?.chars() {
+                u32::from(character).to_ne_bytes().append_to(&mut bytes)?;
+            }
+            if bytes.len() > len.saturating_mul(4) {
+                return Err(at.malformed("the fill value is longer than an element"));
+            }
+            pad(&mut bytes, len.saturating_mul(4))?;
+        }
+        ElementType::String => text(&at, dialect)?.as_bytes().append_to(&mut bytes)?,
+    }
+    Ok(Some(bytes))
+}
+
+/// Bytes that are added to others.
+trait Append {
+    fn append_to(&self, bytes: &mut Vec<u8>) -> Result<()>;
+}
+
+impl<T: AsRef<[u8]> + ?Sized> Append for T {
+    fn append_to(&self, bytes: &mut Vec<u8>) -> Result<()> {
+        let added = self.as_ref();
+        bytes.try_reserve(added.len()).map_err(|_| alloc::Failed)?;
+        bytes.extend_from_slice(added);
+        Ok(())
+    }
+}
+
+/// Zeros behind the bytes, up to this length.
+fn pad(bytes: &mut Vec<u8>, len: usize) -> Result<()> {
+    bytes.try_reserve_exact(len.saturating_sub(bytes.len())).map_err(|_| alloc::Failed)?;
+    bytes.resize(len, 0);
+    Ok(())
+}
+
+fn out_of_range(at: &At<'_>) -> Error {
+    at.malformed("the fill value is out of the type's range")
+}
+
+/// A number that is an integer, however it is written.
+fn integer<T: TryFrom<i128>>(at: &At<'_>, dialect: Dialect) -> Result<T> {
+    /// The doubles below this one are integers of 128 bits when they are whole.
+    const TOO_LARGE: f64 = 1e38;
+    let written = match at.value() {
+        Value::Number(number) => Some(number.as_str()),
+        Value::Text(number) if dialect.is_v2() => Some(number.trim()),
+        _ => None,
+    };
+    let exact = written.and_then(|number| number.parse::<i128>().ok());
+    let whole = || {
+        let value = written?.parse::<f64>().ok()?;
+        (value.trunc() == value && value.abs() < TOO_LARGE).then_some(value as i128)
+    };
+    let value = exact.or_else(whole).ok_or_else(|| at.malformed("an integer in the type's range is due"))?;
+    T::try_from(value).map_err(|_| out_of_range(at))
+}
+
+fn boolean(at: &At<'_>, dialect: Dialect) -> Result<u8> {
+    match at.value() {
+        Value::Bool(value) => Ok(u8::from(*value)),
+        _ if dialect.is_v2() => {
+            integer::<u8>(at, dialect).and_then(|value| if value > 1 { Err(out_of_range(at)) } else { Ok(value) })
+        }
+        _ => Err(at.malformed("true or false is due")),
+    }
+}
+
+fn time(at: &At<'_>, dialect: Dialect) -> Result<i64> {
+    match at.value() {
+        Value::Text(text) if text.eq_ignore_ascii_case("NaT") => Ok(i64::MIN),
+        _ => integer(at, dialect),
+    }
+}
+
+/// Adds a floating-point number of 2, 4 or 8 bytes.
+fn float(at: &At<'_>, size: usize, dialect: Dialect, bytes: &mut Vec<u8>) -> Result<()> {
+    let written = match at.value() {
+        Value::Number(number) => number.as_str(),
+        Value::Text(text) => match text.strip_prefix("0x") {
+            Some(digits) if !dialect.is_v2() => return hexadecimal(at, digits, size, bytes),
+            _ => text.trim(),
+        },
+        _ => return Err(at.malformed("a floating-point number is due")),
+    };
+    let is_word = !written.bytes().any(|byte| byte.is_ascii_digit());
+    let is_number = matches!(at.value(), Value::Number(_));
+    let is_known = is_number || dialect.is_v2() || matches!(written, "NaN" | "Infinity" | "-Infinity");
+    let value = written.parse::<f64>().ok().filter(|_| is_known);
+    let mut value = value.ok_or_else(|| at.malformed("a floating-point number is due"))?;
+    if dialect.is_v2() && size > 2 && value == NC_FILL_SIX_DIGITS {
+        value = NC_FILL;
+    }
+    // A number that is written with digits and infinite as a value is too large for its type.
+    let check = |is_infinite| if is_infinite && !is_word { Err(out_of_range(at)) } else { Ok(()) };
+    match size {
+        2 => {
+            let half = half::from_f64(value);
+            check(half & 0x7fff == 0x7c00)?;
+            half.to_ne_bytes().append_to(bytes)
+        }
+        4 => {
+            let single = value as f32;
+            check(single.is_infinite())?;
+            if value.is_nan() { 0x7fc0_0000 } else { single.to_bits() }.to_ne_bytes().append_to(bytes)
+        }
+        _ => {
+            check(value.is_infinite())?;
+            if value.is_nan() { 0x7ff8 << 48 } else { value.to_bits() }.to_ne_bytes().append_to(bytes)
+        }
+    }
+}
+
+/// Adds a number whose bits are written, the most significant first.
+fn hexadecimal(at: &At<'_>, digits: &str, size: usize, bytes: &mut Vec<u8>) -> Result<()> {
+    let is_whole = digits.len() == 2 * size && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let bits = u64::from_str_radix(digits, 16).ok().filter(|_| is_whole);
+    let bits = bits.ok_or_else(|| at.malformed("the hexadecimal digits of the type's bytes are due"))?;
+    match size {
+        2 => (bits as u16).to_ne_bytes().append_to(bytes),
+        4 => (bits as u32).to_ne_bytes().append_to(bytes),
+        _ => bits.to_ne_bytes().append_to(bytes),
+    }
+}
+
+/// Adds a pair of numbers; in v2 also a real one alone.
+fn complex(at: At<'_>, size: usize, dialect: Dialect, bytes: &mut Vec<u8>) -> Result<()> {
+    if dialect.is_v2() && at.value().as_list().is_none() {
+        float(&at, size, dialect, bytes)?;
+        return pad(bytes, 2 * size);
+    }
+    let parts = at.items()?;
+    if parts.len() != 2 {
+        return Err(at.malformed("a real and an imaginary part are due"));
+    }
+    for part in parts {
+        float(&part, size, dialect, bytes)?;
+    }
+    Ok(())
+}
+
+/// A character of netCDF-C's, which is written as it is.
+fn character(at: &At<'_>, dialect: Dialect) -> Result<u8> {
+    match at.value() {
+        Value::Text(text) => match text.as_bytes() {
+            [] => Ok(0),
+            [character] => Ok(*character),
+            _ => Err(at.malformed("the fill value is longer than an element")),
+        },
+        _ => integer(at, dialect),
+    }
+}
+
+/// Whether it is the number 0, which some write for anything empty.
+fn is_zero(at: &At<'_>, dialect: Dialect) -> bool {
+    dialect.is_v2() && at.value().as_f64() == Some(0.0)
+}
+
+fn text<'a>(at: &At<'a>, dialect: Dialect) -> Result<&'a str> {
+    if is_zero(at, dialect) { Ok("") } else { at.text() }
+}
+
+/// Bytes, at most `len`, written in base64, as a list of numbers (v3), or as they are (netCDF-C).
+fn plain(at: &At<'_>, len: usize, dialect: Dialect, element: ElementType) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if at.value().as_list().is_some() && !dialect.is_v2() {
+        for item in at.items()? {
+            alloc::push(&mut bytes, integer::<u8>(&item, dialect)?)?;
+        }
+        return if bytes.len() == len { Ok(bytes) } else { Err(at.malformed("there is not one number per byte")) };
+    }
+    let text = text(at, dialect)?;
+    let is_text = dialect.is_v2() && matches!(element, ElementType::Text { .. });
+    let decoded = if is_text && dialect.is_nczarr { None } else { base64::decode(text)? };
+    // netCDF-C's pure Zarr has texts as they are too, and no sign of it.
+    match decoded {
+        Some(decoded) if decoded.len() <= len => Ok(decoded),
+        _ if is_text && text.len() <= len => Ok(alloc::copied(text.as_bytes())?),
+        Some(_) => Err(at.malformed("the fill value is longer than an element")),
+        None if is_text => Err(at.malformed("the fill value is longer than an element")),
+        None => Err(at.malformed("base64 is due")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::read as json;
+    use crate::zarr::TimeUnit;
+
+    const V2: Dialect = Dialect { format: Format::V2, is_nczarr: false };
+    const NCZARR: Dialect = Dialect { format: Format::V2, is_nczarr: true };
+    const V3: Dialect = Dialect { format: Format::V3, is_nczarr: false };
+    const TIME: ElementType = ElementType::Time { unit: TimeUnit::Day, count: 1, is_delta: false };
+
+    fn fill(text: &str, element: ElementType, dialect: Dialect) -> Option<Vec<u8>> {
+        read(At::root(&json(text.as_bytes()).unwrap()), element, dialect).unwrap()
+    }
+
+    fn refused(text: &str, element: ElementType, dialect: Dialect) {
+        assert!(read(At::root(&json(text.as_bytes()).unwrap()), element, dialect).is_err(), "{text} {element}");
+    }
+
+    #[test]
+    fn integers_are_exact_however_they_are_written() {
+        for text in ["-32767", "-32767.0", "[-32767]", "\"-32767\"", "-3.2767e4"] {
+            assert_eq!(fill(text, ElementType::Short, V2).unwrap(), (-32767i16).to_ne_bytes(), "{text}");
+        }
+        assert_eq!(fill("18446744073709551615", ElementType::UInt64, V3).unwrap(), u64::MAX.to_ne_bytes());
+        assert_eq!(fill("0.0", ElementType::UByte, V2).unwrap(), [0]);
+        assert_eq!(fill("null", ElementType::UByte, V2), None);
+        for text in ["256", "-1", "0.5", "NaN", "\"x\"", "true", "[1,2]", "[]", "{}", "1e300", "\"\""] {
+            refused(text, ElementType::UByte, V2);
+        }
+        refused("\"0\"", ElementType::Int, V3);
+        refused("[0]", ElementType::Int, V3);
+        refused("18446744073709551616", ElementType::UInt64, V2);
+        refused(&"9".repeat(1000), ElementType::UInt64, V2);
+    }
+
+    #[test]
+    fn floats_have_their_bits() {
+        let single =
+            |text, dialect| u32::from_ne_bytes(fill(text, ElementType::Float, dialect).unwrap().try_into().unwrap());
+        for text in ["\"NaN\"", "\"nan\"", "NaN"] {
+            assert_eq!(single(text, V2), 0x7fc0_0000);
+        }
+        assert_eq!((single("\"NaN\"", V3), single("\"0x7fc00001\"", V3)), (0x7fc0_0000, 0x7fc0_0001));
+        assert_eq!((single("\"-Infinity\"", V3), single("\"-inf\"", V2)), (0xff80_0000, 0xff80_0000));
+        assert_eq!(single("0.10000000149011612", V3), 0.1f32.to_bits());
+        assert_eq!(fill("0.1", ElementType::Double, V3).unwrap(), 0.1f64.to_ne_bytes());
+        assert_eq!(fill("\"0x7e01\"", ElementType::Half, V3).unwrap(), 0x7e01u16.to_ne_bytes());
+        assert_eq!(fill("1.5", ElementType::Half, V2).unwrap(), 0x3e00u16.to_ne_bytes());
+        for text in ["1e39", "-1e999", "true", "[]", "\"\"", "\"x\""] {
+            refused(text, ElementType::Float, V2);
+        }
+        for text in ["\"nan\"", "\"1.5\"", "\"0x7fc0\"", "\"0x+fc00000\"", "\"0x\"", "[1.0]"] {
+            refused(text, ElementType::Float, V3);
+        }
+        refused("65520", ElementType::Half, V2);
+        refused("1e309", ElementType::Double, V3);
+    }
+
+    #[test]
+    fn the_default_of_netcdf_is_known_by_six_digits() {
+        assert_eq!(fill("9.96921e+36", ElementType::Double, V2).unwrap(), NC_FILL.to_ne_bytes());
+        assert_eq!(fill("9.96921e+36", ElementType::Float, NCZARR).unwrap(), (NC_FILL as f32).to_ne_bytes());
+        assert_eq!(fill("9.96921e+36", ElementType::Double, V3).unwrap(), 9.96921e36f64.to_ne_bytes());
+        assert_eq!(fill("1.23457e+20", ElementType::Double, NCZARR).unwrap(), 1.23457e20f64.to_ne_bytes());
+    }
+
+    #[test]
+    fn other_numbers_have_their_forms() {
+        for (text, value) in [("true", 1), ("false", 0), ("1", 1), ("0.0", 0)] {
+            assert_eq!(fill(text, ElementType::Bool, V2).unwrap(), [value]);
+        }
+        refused("1", ElementType::Bool, V3);
+        refused("2", ElementType::Bool, V2);
+        assert_eq!(fill("\"NaT\"", TIME, V3).unwrap(), i64::MIN.to_ne_bytes());
+        assert_eq!(fill("-9223372036854775808", TIME, V2).unwrap(), i64::MIN.to_ne_bytes());
+        let complex = ElementType::Complex { bytes: 8 };
+        let pair = [f32::to_ne_bytes(1.0), f32::to_ne_bytes(f32::INFINITY)].concat();
+        assert_eq!(fill("[1, \"Infinity\"]", complex, V3).unwrap(), pair);
+        assert_eq!(fill("0", complex, V2).unwrap(), [0; 8]);
+        refused("0", complex, V3);
+        refused("[1,2,3]", complex, V2);
+    }
+
+    #[test]
+    fn texts_and_bytes_are_padded() {
+        let text = ElementType::Text { len: 5 };
+        assert_eq!(fill("\"YWI=\"", text, V2).unwrap(), b"ab\0\0\0");
+        assert_eq!(fill("\"YWI=\"", text, NCZARR).unwrap(), b"YWI=\0");
+        assert_eq!(fill("\"abc\"", text, V2).unwrap(), b"abc\0\0");
+        assert_eq!(fill("0", text, V2).unwrap(), [0; 5]);
+        refused("\"YWJjZGVm\"", text, V2);
+        refused("\"abc\"", text, V3);
+        let raw = ElementType::Opaque { len: 2 };
+        assert_eq!(fill("[1, 255]", raw, V3).unwrap(), [1, 255]);
+        assert_eq!(fill("\"Af8=\"", raw, V3).unwrap(), [1, 255]);
+        refused("[1]", raw, V3);
+        refused("[1, 256]", raw, V3);
+        let unicode = ElementType::Unicode { len: 2 };
+        assert_eq!(fill("\"\u{e4}\"", unicode, V2).unwrap(), [0xe4u32.to_ne_bytes(), [0; 4]].concat());
+        refused("\"abc\"", unicode, V2);
+        assert_eq!(fill("\"hi\"", ElementType::String, V3).unwrap(), b"hi");
+        assert_eq!(fill("0", ElementType::String, V2).unwrap(), b"");
+        assert_eq!(fill("\"x\"", ElementType::Char, NCZARR).unwrap(), b"x");
+        assert_eq!(fill("\"\"", ElementType::Char, V2).unwrap(), [0]);
+        refused("\"xy\"", ElementType::Char, V2);
+    }
+}

@@ -1,0 +1,50 @@
+//! From a codec's settings to the codec.
+//!
+//! A codec that the library was built without is refused with its name.
+
+#[cfg(feature = "blosc")]
+use super::codecs::BloscShuffle;
+use super::codecs::CodecSpec;
+use crate::codec::Codec;
+use crate::error::Result;
+
+/// The codec with these settings.
+pub(super) fn make(spec: &CodecSpec) -> Result<Box<dyn Codec>> {
+    match *spec {
+        #[cfg(feature = "zstd")]
+        CodecSpec::Zstd { level, checksum } => boxed(crate::codec::Zstd::new(level, checksum)),
+        #[cfg(feature = "blosc")]
+        CodecSpec::Blosc { compressor, level, shuffle, typesize, blocksize } => {
+            let shuffle = match shuffle {
+                BloscShuffle::None => crate::codec::BloscShuffle::None,
+                BloscShuffle::Byte => crate::codec::BloscShuffle::Byte,
+                BloscShuffle::Bit => crate::codec::BloscShuffle::Bit,
+            };
+            let level = level.clamp(0, 9) as u8;
+            boxed(crate::codec::Blosc::new(compressor.name(), level, shuffle, typesize, blocksize))
+        }
+        #[cfg(feature = "gzip")]
+        CodecSpec::Gzip { level } => boxed(crate::codec::Gzip::new(level.clamp(0, 9) as u32)),
+        #[cfg(feature = "zlib")]
+        CodecSpec::Zlib { level } => boxed(crate::codec::Zlib::new(if level < 0 { 6 } else { level.min(9) as u32 })),
+        #[cfg(feature = "lz4")]
+        CodecSpec::Lz4 { .. } => boxed(crate::codec::Lz4),
+        #[cfg(feature = "shuffle")]
+        CodecSpec::Shuffle { element_size } => boxed(crate::codec::Shuffle::new(element_size)),
+        #[cfg(feature = "crc32c")]
+        CodecSpec::Crc32c => boxed(crate::codec::Crc32c),
+        #[cfg(feature = "fletcher32")]
+        CodecSpec::Fletcher32 => boxed(crate::codec::Fletcher32),
+        #[allow(unreachable_patterns)]
+        ref other => Err(not_built_in(other)),
+    }
+}
+
+fn boxed(codec: impl Codec + 'static) -> Result<Box<dyn Codec>> {
+    Ok(crate::alloc::try_box(codec)?)
+}
+
+#[allow(dead_code)]
+fn not_built_in(spec: &CodecSpec) -> crate::error::Error {
+    crate::error::Error::from(crate::error::ErrorKind::Codec("the library was built without it")).in_object(spec.id())
+}

@@ -1,0 +1,107 @@
+//! What the metadata of an array come to, whatever the version that they are written in.
+
+use super::codecs::CodecSpec;
+use super::element::ElementType;
+use super::format::Format;
+use crate::error::Result;
+use crate::json::Value;
+use crate::key::{KeyStyle, Separator};
+use crate::variable::Endian;
+
+/// An array.
+#[derive(Debug)]
+pub(crate) struct Metadata {
+    pub(crate) format: Format,
+    /// Whether netCDF-C's own keys are there.
+    pub(crate) is_nczarr: bool,
+    pub(crate) shape: Vec<usize>,
+    /// Which dimensions are unlimited, as far as it is known: see [`mark_unlimited`](Self::mark_unlimited).
+    pub(crate) unlimited: Vec<bool>,
+    /// The grid of stored objects: of chunks, or of shards if there are any.
+    pub(crate) chunk_shape: Vec<usize>,
+    pub(crate) element: ElementType,
+    /// `Native` for elements without words of more than a byte.
+    pub(crate) endian: Endian,
+    /// The axes of a chunk, or of a chunk within a shard, from the slowest to the fastest; `None` for row-major.
+    pub(crate) order: Option<Vec<usize>>,
+    /// One element in native byte order, or a text of any length in UTF-8; `None` if it is not defined, which everybody
+    /// reads as zeros.
+    pub(crate) fill_value: Option<Vec<u8>>,
+    pub(crate) keys: Keys,
+    /// What turns the bytes of a chunk into those of its object, in the order of encoding. If there are shards, these
+    /// are the codecs of the shard as a whole, and with any of them the object has to be decoded whole before its index
+    /// can be read.
+    pub(crate) codecs: Vec<CodecSpec>,
+    pub(crate) shards: Option<Shards>,
+    pub(crate) dimension_names: Vec<Option<String>>,
+    /// For each dimension the full name that netCDF-C knows it by, such as `/group/x`; empty if it has not told.
+    pub(crate) dimension_references: Vec<String>,
+    /// An object, with all that is written there: see
+    /// [`is_internal_attribute`](super::is_internal_attribute).
+    pub(crate) attributes: Value,
+    /// Whether the array is a scalar of netCDF-C's: its shape is `[1]`, and it is to be shown without dimensions.
+    pub(crate) is_scalar: bool,
+}
+
+/// How the objects of the chunks are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Keys {
+    pub(crate) style: KeyEncoding,
+    pub(crate) separator: Separator,
+}
+
+/// An encoding of chunk keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyEncoding {
+    /// `1.0`: that of Zarr v2, and `v2` in Zarr v3.
+    V2,
+    /// `c/1/0`: `default` in Zarr v3.
+    V3,
+}
+
+impl Keys {
+    pub(crate) fn style(self) -> KeyStyle<'static> {
+        match self.style {
+            KeyEncoding::V2 => KeyStyle::ZarrV2(self.separator),
+            KeyEncoding::V3 => KeyStyle::ZarrV3(self.separator),
+        }
+    }
+}
+
+/// What an object holds that is a shard: the chunks within it, which are encoded one by one, and an index of them.
+///
+/// Let axis `i` of the shard as it is sharded be the array's axis `p[i]`; without transpositions before sharding `p` is
+/// `0, 1, ..`. Then
+/// - the index has an entry for each inner chunk, row-major in the axes `p`, the last of them the fastest:
+///   [`index_order`](Self::index_order) is `p`;
+/// - the elements of an inner chunk are in the order that [`Metadata::order`] says, which is `p` with the
+///   transpositions among the inner codecs after it. It differs from `p` only if there are some.
+#[derive(Debug)]
+pub(crate) struct Shards {
+    /// The lengths of the inner chunks along the array's axes. Each divides the shard's.
+    pub(crate) inner: Vec<usize>,
+    /// The array's axes from the slowest to the fastest of the index; `None` for row-major.
+    pub(crate) index_order: Option<Vec<usize>>,
+    /// What turns the bytes of an inner chunk into those that are stored, in the order of encoding.
+    pub(crate) codecs: Vec<CodecSpec>,
+    /// Whether the index is before the chunks, and not behind them.
+    pub(crate) index_at_start: bool,
+    /// The byte order of the index.
+    pub(crate) index_endian: Endian,
+    /// Whether the CRC-32C of the index is behind it, in 4 bytes.
+    pub(crate) index_checksum: bool,
+}
+
+/// An order of axes, `None` if it is row-major.
+pub(super) fn order_of(axes: Vec<usize>) -> Option<Vec<usize>> {
+    let is_row_major = axes.iter().enumerate().all(|(i, &axis)| i == axis);
+    (!is_row_major).then_some(axes)
+}
+
+/// The axes `0, 1, .. rank - 1`.
+pub(super) fn row_major(rank: usize) -> Result<Vec<usize>> {
+    let mut axes = Vec::new();
+    axes.try_reserve_exact(rank).map_err(|_| crate::alloc::Failed)?;
+    axes.extend(0..rank);
+    Ok(axes)
+}

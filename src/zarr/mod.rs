@@ -1,0 +1,72 @@
+//! Zarr arrays: their metadata, as pure functions from texts to values and back, and their chunks as objects.
+//!
+//! ```text
+//!   open.rs            from a name to metadata
+//!   separator.rs       whether the chunks are named as the metadata say
+//!   build.rs           from metadata to a variable and a store
+//!   make.rs            from a codec's settings to the codec
+//!   chunks.rs          chunks that are objects
+//!   shard/             chunks that are parts of objects
+//!
+//!   format.rs          the versions of Zarr
+//!   metadata.rs        what all versions' metadata come to
+//!   v2.rs  v3.rs       .zarray and .zattrs, zarr.json: read              write_v2.rs  write_v3.rs    and written
+//!   group.rs           groups, and the metadata that they consolidate
+//!   nczarr.rs          what netCDF-C adds to Zarr v2
+//!   codecs.rs          the codecs' names and configurations: read       write_codecs.rs             and written
+//!   fill.rs            fill values: read                                write_fill.rs               and written
+//!   attributes.rs      attributes as values of netCDF types: read        write_attributes.rs         and written
+//!   dtype.rs           the types of elements as v2 spells them          data_type.rs                as v3 does
+//!   element.rs         the types of elements
+//!   type_name.rs       and their names
+//!   half.rs  base64.rs what they say, as functions
+//! ```
+//!
+//! An error names its place as a JSON path; the caller adds the document's name.
+
+mod attributes;
+mod base64;
+mod build;
+mod chunks;
+mod codecs;
+mod data_type;
+mod dtype;
+mod element;
+mod fill;
+mod format;
+mod group;
+mod half;
+mod make;
+mod metadata;
+mod nczarr;
+mod open;
+mod separator;
+mod shard;
+mod type_name;
+mod v2;
+mod v3;
+mod write_attributes;
+mod write_codecs;
+mod write_fill;
+mod write_v2;
+mod write_v3;
+
+#[cfg(test)]
+mod hostile;
+
+pub(crate) use attributes::{Attribute, Values, attribute};
+pub(crate) use build::build;
+pub(crate) use codecs::{CodecSpec, codec_named};
+pub(crate) use element::LARGEST as LARGEST_ELEMENT;
+pub use element::{ElementType, TimeUnit};
+pub(crate) use format::Format;
+pub(crate) use group::{Group, Node, consolidated_v2, read_group_v2, read_node_v3};
+pub(crate) use metadata::{KeyEncoding, Keys, Metadata, Shards};
+pub(crate) use nczarr::{SCALAR_DIMENSION, is_internal_attribute, keep_types};
+pub(crate) use open::{document, has_netcdf_group, open};
+pub(crate) use v2::{read_v2, v2_of_values};
+pub(crate) use v3::{read_v3, v3_of_value};
+pub use write_attributes::AttributeValue;
+pub(crate) use write_attributes::{remove_attribute, set_attribute};
+pub(crate) use write_v2::{write_array_v2, write_attributes_v2};
+pub(crate) use write_v3::write_v3;

@@ -1,0 +1,139 @@
+//! What netCDF-C adds to Zarr v2.
+//!
+//! netCDF-C from 4.9.3 on has `_nczarr_array`, `_nczarr_attr` and `_nczarr_group` among the attributes. Versions before
+//! it have them, or `_NCZARR_ARRAY` and so on, in `.zarray` and `.zgroup` themselves. Some of those spell a character
+//! `<U1`, and tell a scalar by its storage, or by a list of dimensions that is empty where the shape is not.
+
+use super::element::ElementType;
+use crate::alloc;
+use crate::error::Result;
+use crate::json::{At, Value};
+use crate::variable::Endian;
+
+/// The attribute that names the dimensions, which xarray has introduced.
+pub(super) const ARRAY_DIMENSIONS: &str = "_ARRAY_DIMENSIONS";
+/// What netCDF-C calls the dimension of a scalar.
+pub(crate) const SCALAR_DIMENSION: &str = "_scalar_";
+
+pub(super) const ARRAY: [&str; 2] = ["_nczarr_array", "_NCZARR_ARRAY"];
+pub(super) const ATTRIBUTES: [&str; 2] = ["_nczarr_attr", "_NCZARR_ATTR"];
+const GROUP: [&str; 2] = ["_nczarr_group", "_NCZARR_GROUP"];
+
+/// Whether an attribute is there for the format's sake, and not the user's.
+pub(crate) fn is_internal_attribute(name: &str) -> bool {
+    let is_nczarr = ["_nczarr_", "_NCZARR_"].iter().any(|prefix| name.starts_with(prefix));
+    is_nczarr || matches!(name, ARRAY_DIMENSIONS | "_NCProperties" | "_nczarr")
+}
+
+/// Adds the key that keeps the types of attributes, unless it is there.
+pub(crate) fn keep_types(attributes: &mut Value) -> Result<()> {
+    if ATTRIBUTES.iter().all(|name| attributes.get(name).is_none()) {
+        attributes.push(ATTRIBUTES[0], Value::object([("types", Value::object([])?)])?)?;
+    }
+    Ok(())
+}
+
+/// The first of these documents' members that has one of the names.
+pub(super) fn find<'a>(documents: &'a [At<'a>], names: &'a [&'static str]) -> Option<At<'a>> {
+    documents.iter().find_map(|document| names.iter().find_map(|name| document.given(name)))
+}
+
+/// The type of what is spelt like a type of Zarr's.
+pub(super) fn element(spelt: (ElementType, Endian)) -> (ElementType, Endian) {
+    if let (ElementType::Unicode { len: 1 }, _) = spelt { (ElementType::Char, Endian::Native) } else { spelt }
+}
+
+/// What the keys say about an array.
+pub(super) struct Array {
+    pub(super) is_nczarr: bool,
+    pub(super) is_scalar: bool,
+    pub(super) dimension_names: Vec<Option<String>>,
+    pub(super) dimension_references: Vec<String>,
+}
+
+/// Reads the keys in `.zarray` and `.zattrs`. Names of dimensions that are not one per dimension are not taken.
+pub(super) fn read_array(documents: &[At<'_>], shape: &[usize]) -> Result<Array> {
+    let array = find(documents, &ARRAY);
+    let is_nczarr = array.is_some() || find(documents, &ATTRIBUTES).is_some();
+    let mut dimension_references = Vec::new();
+    let mut is_scalar = false;
+    if let Some(array) = &array {
+        is_scalar = array.value().get("scalar").is_some_and(|scalar| *scalar == Value::Bool(true) || is_one(scalar));
+        is_scalar |= array.value().get("storage").and_then(Value::as_str) == Some("scalar");
+        let references = ["dimension_references", "dimrefs"].into_iter().find_map(|name| array.given(name));
+        for reference in references.iter().flat_map(|list| list.value().as_list().unwrap_or_default()) {
+            if let Some(reference) = reference.as_str() {
+                alloc::push(&mut dimension_references, alloc::text(reference)?)?;
+            }
+        }
+    }
+    if dimension_references.len() != shape.len() {
+        dimension_references.clear();
+    }
+    let mut dimension_names = Vec::new();
+    let named = find(documents, &[ARRAY_DIMENSIONS]).map(|named| named.value());
+    for name in named.and_then(Value::as_list).unwrap_or_default() {
+        alloc::push(&mut dimension_names, name.as_str().map(alloc::text).transpose()?)?;
+    }
+    // It is all that tells a scalar where netCDF-C writes pure Zarr.
+    is_scalar |= matches!(dimension_names.as_slice(), [Some(name)] if name == SCALAR_DIMENSION);
+    is_scalar |= named.and_then(Value::as_list).is_some_and(<[Value]>::is_empty);
+    is_scalar &= *shape == [1];
+    if dimension_names.len() != shape.len() {
+        dimension_names.clear();
+        for d in 0..shape.len() {
+            let reference =
+                dimension_references.get(d).map(|name| name.rsplit_once('/').map_or(&**name, |(_, name)| name));
+            alloc::push(&mut dimension_names, reference.map(alloc::text).transpose()?)?;
+        }
+    }
+    Ok(Array { is_nczarr, is_scalar, dimension_names, dimension_references })
+}
+
+fn is_one(value: &Value) -> bool {
+    value.as_i64() == Some(1)
+}
+
+/// A dimension that a group of netCDF-C's has.
+#[derive(Debug, PartialEq)]
+pub(crate) struct GroupDimension {
+    pub(crate) name: String,
+    pub(crate) len: usize,
+    pub(crate) is_unlimited: bool,
+}
+
+/// The dimensions of a group, each a length, or an object with its `size` and whether it is `unlimited`; and whether
+/// the keys are there.
+pub(super) fn read_group(documents: &[At<'_>]) -> Result<(bool, Vec<GroupDimension>)> {
+    let mut dimensions = Vec::new();
+    let Some(group) = find(documents, &GROUP) else { return Ok((false, dimensions)) };
+    if let Some(all) = ["dimensions", "dims"].into_iter().find_map(|name| group.given(name)) {
+        for (name, at) in all.members()? {
+            let (len, is_unlimited) = match at.value() {
+                Value::Object(_) => {
+                    let unlimited = at.value().get("unlimited");
+                    (at.require("size")?.usize()?, unlimited.is_some_and(|u| *u == Value::Bool(true) || is_one(u)))
+                }
+                _ => (at.usize()?, false),
+            };
+            alloc::push(&mut dimensions, GroupDimension { name: alloc::text(name)?, len, is_unlimited })?;
+        }
+    }
+    Ok((true, dimensions))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn internal_attributes_are_known() {
+        for name in ["_ARRAY_DIMENSIONS", "_nczarr_array", "_NCZARR_ATTR", "_NCProperties", "_nczarr_default_maxstrlen"]
+        {
+            assert!(is_internal_attribute(name), "{name}");
+        }
+        for name in ["_FillValue", "units", "nczarr"] {
+            assert!(!is_internal_attribute(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Whether the chunks of an array of Zarr v2 are named as its metadata say.
+//!
+//! An array without `dimension_separator` has keys like `0.0`. Those that zarr-python's NestedDirectoryStore and
+//! FSStore wrote before there was that member have keys like `0/0`. Taken at its word such an array has no chunks, and
+//! reads as fill values.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::Value;
+use crate::object::{Entry, Place};
+
+/// Refuses an array that does not name its separator if `/` is the one that its chunks' names have: if below the array
+/// there are prefixes that are numbers, and no object with a `.` between numbers. The listing ends with the first such
+/// object. A place that cannot be listed is not judged.
+pub(super) fn check(place: &Place, name: &str, array: &Value, rank: usize) -> Result<()> {
+    const MEMBER: &str = "dimension_separator";
+    if rank < 2 || array.get(MEMBER).is_some_and(|separator| *separator != Value::Null) {
+        return Ok(());
+    }
+    let (mut has_dots, mut has_slashes) = (false, false);
+    let listed = place.list(name, &mut |last, entry| {
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        match entry {
+            Entry::Prefix => has_slashes |= is_number(last),
+            Entry::Object => has_dots |= last.contains('.') && last.split('.').all(is_number),
+        }
+        // Any error ends the listing.
+        if has_dots { Err(ErrorKind::Exists.into()) } else { Ok(()) }
+    });
+    match listed {
+        _ if has_dots => Ok(()),
+        Ok(()) if has_slashes => {
+            let rule = "it is missing, which stands for '.', but the names of the chunks have '/' between the numbers";
+            Err(Error::from(ErrorKind::Metadata(rule)).in_object(format_args!(".zarray: $.{MEMBER}")))
+        }
+        Err(error) if error.kind() == ErrorKind::OutOfMemory => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+    use crate::object::{Memory, Objects};
+
+    fn status(names: &[&str], text: &str, rank: usize) -> Result<()> {
+        let memory = Memory::new();
+        for name in names {
+            memory.write(name, b"").unwrap();
+        }
+        check(&Place::new(memory).unwrap(), "a", &json::read(text.as_bytes()).unwrap(), rank)
+    }
+
+    #[test]
+    fn slashes_that_nobody_tells_of_are_refused() {
+        let error = status(&["a/.zarray", "a/1/0", "b/0.0"], "{}", 2).unwrap_err();
+        assert_eq!((error.about(), error.status()), (".zarray: $.dimension_separator", crate::status::ENCZARR));
+        assert!(status(&["a/0/0/0"], r#"{"dimension_separator":null}"#, 3).is_err());
+    }
+
+    #[test]
+    fn all_else_is_right() {
+        for names in [&["a/.zarray"][..], &["a/0.0"], &["a/0/0", "a/0.0"], &["a/x/0"], &["b/0/0"], &[]] {
+            assert_eq!(status(names, "{}", 2), Ok(()), "{names:?}");
+        }
+        assert_eq!(status(&["a/0/0"], r#"{"dimension_separator":"/"}"#, 2), Ok(()));
+        assert_eq!(status(&["a/0/0"], r#"{"dimension_separator":"."}"#, 2), Ok(()));
+        assert_eq!(status(&["a/0/x"], "{}", 1), Ok(()));
+    }
+}

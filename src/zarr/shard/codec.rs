@@ -1,0 +1,221 @@
+//! A whole shard as a codec: decoded, it is one large chunk; encoded, it is the chunks it consists of and their index.
+#![allow(unsafe_code)]
+
+use std::ops::Range;
+
+use super::layout::{ABSENT, Index, Layout, corrupt};
+use crate::alloc::{Scratch, push};
+use crate::buffer::Buffer;
+use crate::codec::{Between, Chain, Codec};
+use crate::copy::{Axis, Destination, Source, StridedCopy};
+use crate::dims::{self, Dims};
+use crate::error::{ErrorKind, Result};
+use crate::pool::{Lease, Pool};
+use crate::shared::Shared;
+
+/// The codec sharding_indexed.
+pub(crate) struct ShardCodec {
+    layout: Shared<Layout>,
+    /// How the chunks are encoded.
+    chain: Chain<'static>,
+    /// An element that nothing was written to, as it is stored.
+    fill_value: Vec<u8>,
+    chunk_bytes: usize,
+    /// Bytes from chunk to chunk in the decoded shard, along each of the array's dimensions.
+    steps: Dims<usize>,
+    /// The axes of a chunk, innermost first, from the chunk to the decoded shard.
+    axes: Dims<Axis>,
+    memory: [Pool<Scratch>; 3],
+}
+
+impl ShardCodec {
+    /// `counts` and `chunklens` are the shard's chunks and their lengths along each of the array's dimensions; `order`
+    /// tells the dimensions as the elements have them, slowest first.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, `Metadata` for shards that do not fit memory.
+    pub(crate) fn new(
+        layout: Shared<Layout>,
+        chain: Chain<'static>,
+        fill_value: Vec<u8>,
+        counts: &[usize],
+        chunklens: &[usize],
+        order: &[usize],
+    ) -> Result<Self> {
+        let too_large = || ErrorKind::Metadata("the shard is larger than memory");
+        let (mut in_chunk, mut in_shard) = (fill_value.len(), fill_value.len());
+        let (mut steps, mut axes) = (dims::copied(counts.iter().map(|_| 0))?, Dims::new());
+        dims::reserve(&mut axes, counts.len())?;
+        for &d in order.iter().rev() {
+            let (count, len) = (counts[d], chunklens[d]);
+            axes.push(Axis { count: len, source: in_chunk as isize, destination: in_shard as isize });
+            in_chunk = in_chunk.checked_mul(len).ok_or_else(too_large)?;
+            steps[d] = in_shard.checked_mul(len).ok_or_else(too_large)?;
+            in_shard = steps[d].checked_mul(count).filter(|&size| size <= isize::MAX as usize).ok_or_else(too_large)?;
+        }
+        let memory = [Pool::new(), Pool::new(), Pool::new()];
+        Ok(ShardCodec { layout, chain, fill_value, chunk_bytes: in_chunk, steps, axes, memory })
+    }
+
+    /// Where a chunk begins in the decoded shard.
+    fn offset(&self, number: usize) -> Result<usize> {
+        Ok(self.layout.place(number)?.iter().zip(&self.steps).map(|(place, step)| place * step).sum())
+    }
+
+    fn lease(&self, i: usize) -> Lease<'_, Scratch> {
+        match Lease::new(&self.memory[i], || Ok::<_, std::convert::Infallible>(Scratch::EMPTY)) {
+            Ok(lease) => lease,
+        }
+    }
+
+    /// Decodes a chunk, or takes it as it is.
+    fn decode_chunk(&self, stored: &[u8], chunk: &mut Buffer<'_>, between: Between<'_>) -> Result<()> {
+        if !self.chain.is_empty() {
+            return self.chain.decode(stored, 0..self.chunk_bytes, chunk, between);
+        }
+        if stored.len() != self.chunk_bytes || !chunk.write(stored) {
+            return Err(ErrorKind::StoredLength { found: stored.len(), expected: self.chunk_bytes }.into());
+        }
+        Ok(())
+    }
+
+    /// Where the index is in a shard.
+    fn index<'s>(&self, shard: &'s [u8]) -> Result<&'s [u8]> {
+        let len = self.layout.index_bytes();
+        let begin = if self.layout.index_is_at_start() { Some(0) } else { shard.len().checked_sub(len) };
+        begin
+            .and_then(|begin| shard.get(begin..begin + len))
+            .ok_or_else(|| corrupt("the shard is shorter than its index"))
+    }
+}
+
+impl Codec for ShardCodec {
+    fn name(&self) -> &str {
+        "sharding_indexed"
+    }
+
+    fn encoded_bound(&self, _decoded_size: usize) -> usize {
+        let chunks = self.chain.encoded_bound(self.chunk_bytes).saturating_mul(self.layout.num_chunks());
+        chunks.saturating_add(self.layout.index_bytes())
+    }
+
+    fn decode(&self, encoded: &[u8], _needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+        let index = self.layout.decode(self.index(encoded)?)?;
+        let size = self.fill_value.len();
+        let copy = StridedCopy::new(size, None, self.axes.iter().copied())?;
+        let fill = StridedCopy::new(size, None, self.axes.iter().map(|&axis| Axis { source: 0, ..axis }))?;
+        let (mut memory, mut one, mut other) = (self.lease(0), self.lease(1), self.lease(2));
+        let shard_bytes = decoded.capacity();
+        let mut shard = Destination::from(&mut *decoded.room());
+        for number in 0..self.layout.num_chunks() {
+            let offset = self.offset(number)?;
+            match index.place(&self.layout, number, encoded.len() as u64)? {
+                None => fill.run(self.fill_value.as_slice().into(), 0, &mut shard, offset)?,
+                Some((begin, len)) => {
+                    // Both lie within the shard, which is in memory.
+                    let stored = &encoded[begin as usize..][..len as usize];
+                    let mut chunk = Buffer::new(memory.room(self.chunk_bytes)?);
+                    self.decode_chunk(stored, &mut chunk, [&mut one, &mut other])?;
+                    copy.run(Source::from(chunk.filled()), 0, &mut shard, offset)?;
+                }
+            }
+        }
+        // SAFETY: the chunks are all of the shard, and each was written.
+        unsafe { decoded.set_filled(shard_bytes) };
+        Ok(())
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+        let size = self.fill_value.len();
+        let copy = StridedCopy::new(size, None, self.axes.iter().map(|axis| axis.reversed()))?;
+        let (mut memory, mut one, mut other) = (self.lease(0), self.lease(1), self.lease(2));
+        let at_start = self.layout.index_is_at_start();
+        if at_start {
+            encoded.skip(self.layout.index_bytes());
+        }
+        let no_room = || ErrorKind::Encode { codec: "sharding_indexed", reason: "there is too little room" };
+        let mut index = Index { places: Vec::new() };
+        for number in 0..self.layout.num_chunks() {
+            let room = memory.room(self.chunk_bytes)?;
+            copy.run(decoded.into(), self.offset(number)?, &mut Destination::from(&mut *room), 0)?;
+            // SAFETY: the copy has written every byte of the chunk.
+            let chunk = unsafe { memory.filled(self.chunk_bytes) };
+            // As zarr-python does, a chunk without anything in it is left out.
+            if chunk.chunks_exact(size).all(|element| element == self.fill_value) {
+                push(&mut index.places, ABSENT)?;
+                continue;
+            }
+            let stored = match self.chain.is_empty() {
+                true => chunk,
+                false => self.chain.encode(chunk, [&mut one, &mut other])?,
+            };
+            let begin = encoded.filled().len() as u64;
+            if !encoded.write(stored) {
+                return Err(no_room().into());
+            }
+            push(&mut index.places, (begin, stored.len() as u64))?;
+        }
+        let index = self.layout.encode(&index)?;
+        if at_start {
+            encoded.filled_mut()[..index.len()].copy_from_slice(&index);
+        } else if !encoded.write(&index) {
+            return Err(no_room().into());
+        }
+        Ok(())
+    }
+
+    fn can_encode(&self) -> bool {
+        self.chain.can_encode()
+    }
+
+    fn is_concurrent(&self) -> bool {
+        self.chain.is_concurrent()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alloc::ALIGNMENT;
+    use crate::variable::Endian;
+    use crate::zarr::shard::IndexFormat;
+
+    fn codec(order: Option<&[usize]>, at_start: bool) -> ShardCodec {
+        let format = IndexFormat { at_start, endian: Endian::Little, has_checksum: false };
+        let layout = Layout::new(&[2, 3], order, format).unwrap();
+        let chain = Chain::default();
+        let (layout, order) = (Shared::new(layout).unwrap(), order.unwrap_or(&[0, 1]));
+        ShardCodec::new(layout, chain, vec![7, 9], &[2, 3], &[5, 4], order).unwrap()
+    }
+
+    fn run(size: usize, code: impl Fn(&mut Buffer<'_>) -> Result<()>) -> Result<Vec<u8>> {
+        let mut scratch = Scratch::EMPTY;
+        let mut buffer = Buffer::new(scratch.room(size).unwrap());
+        assert_eq!(buffer.as_mut_ptr().addr() % ALIGNMENT, 0);
+        code(&mut buffer).map(|()| buffer.filled().to_vec())
+    }
+
+    #[test]
+    fn a_shard_decodes_to_what_was_encoded() {
+        let shard_bytes = 10 * 12 * 2;
+        for order in [None, Some(&[1, 0][..])] {
+            for at_start in [false, true] {
+                let codec = codec(order, at_start);
+                let mut shard: Vec<u8> = (0..shard_bytes).map(|i| i as u8).collect();
+                // One chunk is left as it was.
+                let (row, rows, columns) = if order.is_some() { (20, 4, 10) } else { (24, 5, 8) };
+                for r in 0..rows {
+                    shard[r * row..][..columns].chunks_exact_mut(2).for_each(|e| e.copy_from_slice(&[7, 9]));
+                }
+                let encode = |buffer: &mut Buffer<'_>| codec.encode(&shard, buffer);
+                let encoded = run(codec.encoded_bound(shard_bytes), encode).unwrap();
+                assert_eq!(encoded.len(), 5 * 40 + codec.layout.index_bytes());
+                let decoded = run(shard_bytes, |buffer| codec.decode(&encoded, 0..shard_bytes, buffer)).unwrap();
+                assert_eq!(decoded, shard);
+                for len in 0..encoded.len() {
+                    assert!(run(shard_bytes, |b| codec.decode(&encoded[..len], 0..shard_bytes, b)).is_err());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Attributes, written: from values of netCDF types to JSON.
+//!
+//! JSON has no types of numbers, so that a number that is read again has the type that follows from its value. Only
+//! where netCDF-C's own keys are among the attributes the types are written beside them, and kept.
+
+use super::nczarr;
+use crate::alloc;
+use crate::error::{ErrorKind, Result};
+use crate::json::Value;
+
+/// The values of an attribute that is to be written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum AttributeValue<'a> {
+    /// A text.
+    Text(&'a str),
+    /// Several texts.
+    Texts(&'a [&'a str]),
+    /// Signed integers of 1 byte.
+    Byte(&'a [i8]),
+    /// Signed integers of 2 bytes.
+    Short(&'a [i16]),
+    /// Signed integers of 4 bytes.
+    Int(&'a [i32]),
+    /// Signed integers of 8 bytes.
+    Int64(&'a [i64]),
+    /// Unsigned integers of 1 byte.
+    UByte(&'a [u8]),
+    /// Unsigned integers of 2 bytes.
+    UShort(&'a [u16]),
+    /// Unsigned integers of 4 bytes.
+    UInt(&'a [u32]),
+    /// Unsigned integers of 8 bytes.
+    UInt64(&'a [u64]),
+    /// Floating-point numbers of 4 bytes.
+    Float(&'a [f32]),
+    /// Floating-point numbers of 8 bytes.
+    Double(&'a [f64]),
+}
+
+impl<'a> From<&'a str> for AttributeValue<'a> {
+    fn from(text: &'a str) -> Self {
+        AttributeValue::Text(text)
+    }
+}
+
+impl<'a> From<&'a [&'a str]> for AttributeValue<'a> {
+    fn from(texts: &'a [&'a str]) -> Self {
+        AttributeValue::Texts(texts)
+    }
+}
+
+macro_rules! from_numbers {
+    ($($type:ty => $variant:ident),*) => {$(
+        impl<'a> From<&'a [$type]> for AttributeValue<'a> {
+            fn from(values: &'a [$type]) -> Self {
+                AttributeValue::$variant(values)
+            }
+        }
+
+        impl<'a, const N: usize> From<&'a [$type; N]> for AttributeValue<'a> {
+            fn from(values: &'a [$type; N]) -> Self {
+                AttributeValue::$variant(values)
+            }
+        }
+
+        impl<'a> From<&'a $type> for AttributeValue<'a> {
+            fn from(value: &'a $type) -> Self {
+                AttributeValue::$variant(std::slice::from_ref(value))
+            }
+        }
+    )*};
+}
+from_numbers!(
+    i8 => Byte, i16 => Short, i32 => Int, i64 => Int64, u8 => UByte, u16 => UShort, u32 => UInt, u64 => UInt64,
+    f32 => Float, f64 => Double
+);
+
+impl AttributeValue<'_> {
+    /// The values as JSON: one alone, or a list.
+    fn json(self) -> Result<Value> {
+        match self {
+            AttributeValue::Text(text) => Value::text(text),
+            AttributeValue::Texts(texts) => list(texts, |text| Value::text(text)),
+            AttributeValue::Byte(values) => numbers(values, Value::number),
+            AttributeValue::Short(values) => numbers(values, Value::number),
+            AttributeValue::Int(values) => numbers(values, Value::number),
+            AttributeValue::Int64(values) => numbers(values, Value::number),
+            AttributeValue::UByte(values) => numbers(values, Value::number),
+            AttributeValue::UShort(values) => numbers(values, Value::number),
+            AttributeValue::UInt(values) => numbers(values, Value::number),
+            AttributeValue::UInt64(values) => numbers(values, Value::number),
+            AttributeValue::Float(values) => numbers(values, |value| float(value, value.into())),
+            AttributeValue::Double(values) => numbers(values, |value| float(value, value)),
+        }
+    }
+
+    /// The type as netCDF-C writes it beside the attributes.
+    fn dtype(self) -> Result<Value> {
+        Value::text(match self {
+            AttributeValue::Text(_) => ">S1",
+            AttributeValue::Texts(texts) => {
+                let longest = texts.iter().map(|text| text.len()).max().unwrap_or_default();
+                return Value::text_of(format_args!("|S{}", longest.max(1)));
+            }
+            AttributeValue::Byte(_) => "|i1",
+            AttributeValue::Short(_) => "<i2",
+            AttributeValue::Int(_) => "<i4",
+            AttributeValue::Int64(_) => "<i8",
+            AttributeValue::UByte(_) => "|u1",
+            AttributeValue::UShort(_) => "<u2",
+            AttributeValue::UInt(_) => "<u4",
+            AttributeValue::UInt64(_) => "<u8",
+            AttributeValue::Float(_) => "<f4",
+            AttributeValue::Double(_) => "<f8",
+        })
+    }
+}
+
+fn list<T>(values: &[T], one: impl Fn(&T) -> Result<Value>) -> Result<Value> {
+    let mut list = Vec::new();
+    for value in values {
+        alloc::push(&mut list, one(value)?)?;
+    }
+    Ok(Value::List(list))
+}
+
+fn numbers<T: Copy>(values: &[T], one: impl Fn(T) -> Result<Value>) -> Result<Value> {
+    match values {
+        [value] => one(*value),
+        _ => list(values, |value| one(*value)),
+    }
+}
+
+/// A floating-point number as the shortest text that reads as the same one, and as Python writes what JSON lacks.
+fn float(shown: impl std::fmt::Debug, value: f64) -> Result<Value> {
+    if value.is_nan() {
+        Value::number("NaN")
+    } else if value.is_infinite() {
+        Value::number(if value > 0.0 { "Infinity" } else { "-Infinity" })
+    } else {
+        Value::number(format_args!("{shown:?}"))
+    }
+}
+
+/// Sets an attribute among all of them, and its type where types are kept.
+///
+/// # Errors
+/// `Argument` for an empty name and one that formats keep for themselves; `OutOfMemory`.
+pub(crate) fn set_attribute(attributes: &mut Value, name: &str, value: AttributeValue<'_>) -> Result<()> {
+    if name.is_empty() || nczarr::is_internal_attribute(name) {
+        return Err(ErrorKind::Argument("an attribute cannot have this name").into());
+    }
+    attributes.set(name, value.json()?)?;
+    for names in nczarr::ATTRIBUTES {
+        if let Some(types) = attributes.get_mut(names).and_then(|keys| keys.get_mut("types")) {
+            types.set(name, value.dtype()?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes an attribute, and its type where types are kept; `false` if there is none of that name.
+pub(crate) fn remove_attribute(attributes: &mut Value, name: &str) -> bool {
+    let mut is_there = false;
+    if nczarr::is_internal_attribute(name) {
+        return false;
+    }
+    while attributes.take(name).is_some() {
+        is_there = true;
+    }
+    for names in nczarr::ATTRIBUTES {
+        if let Some(types) = attributes.get_mut(names).and_then(|keys| keys.get_mut("types")) {
+            while types.take(name).is_some() {}
+        }
+    }
+    is_there
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{compact, read};
+    use crate::zarr::{ElementType, Values, attribute};
+
+    fn set(attributes: &str, name: &str, value: AttributeValue<'_>) -> String {
+        let mut attributes = read(attributes.as_bytes()).unwrap();
+        set_attribute(&mut attributes, name, value).unwrap();
+        compact(&attributes).unwrap()
+    }
+
+    #[test]
+    fn values_are_json() {
+        assert_eq!(set("{}", "a", "m\n".into()), r#"{"a":"m\n"}"#);
+        assert_eq!(set(r#"{"a":1,"b":2}"#, "a", (&[1i16, -2]).into()), r#"{"a":[1,-2],"b":2}"#);
+        assert_eq!(set("{}", "a", (&0.1f32).into()), r#"{"a":0.1}"#);
+        assert_eq!(set("{}", "a", (&[f64::NAN, 1e300, -f64::INFINITY]).into()), r#"{"a":[NaN,1e300,-Infinity]}"#);
+        assert_eq!(set("{}", "a", (&u64::MAX).into()), r#"{"a":18446744073709551615}"#);
+        assert_eq!(set("{}", "a", AttributeValue::Texts(&["x"])), r#"{"a":["x"]}"#);
+        assert_eq!(set("{}", "a", AttributeValue::Double(&[])), r#"{"a":[]}"#);
+        let mut attributes = Value::Object(Vec::new());
+        for name in ["", "_ARRAY_DIMENSIONS", "_nczarr_attr"] {
+            assert!(set_attribute(&mut attributes, name, "x".into()).is_err());
+        }
+    }
+
+    #[test]
+    fn types_are_kept_where_there_is_a_place_for_them() {
+        let text = set(r#"{"_nczarr_attr":{"types":{"s":"<i4"}}}"#, "s", (&[7i16]).into());
+        let mut attributes = read(text.as_bytes()).unwrap();
+        let found = attribute(&attributes, None, "s").unwrap().unwrap();
+        assert_eq!((found.element, found.values), (ElementType::Short, Values::Bytes(7i16.to_ne_bytes().to_vec())));
+        assert!(remove_attribute(&mut attributes, "s") && !remove_attribute(&mut attributes, "s"));
+        assert!(!remove_attribute(&mut attributes, "_nczarr_attr"));
+        assert_eq!(compact(&attributes).unwrap(), r#"{"_nczarr_attr":{"types":{}}}"#);
+    }
+}

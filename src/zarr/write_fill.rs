@@ -1,0 +1,180 @@
+//! Fill values: the bytes of an element in native order, as the metadata write them.
+
+use super::base64;
+use super::element::ElementType;
+use super::fill::Dialect;
+use super::format::Format;
+use super::half;
+use crate::alloc;
+use crate::error::{ErrorKind, Result};
+use crate::json::Value;
+
+/// The value for a fill value's bytes, which are one element. None are `null` in v2; v3 needs a value, so it is that of
+/// zeros.
+pub(super) fn write(fill: Option<&[u8]>, element: ElementType, dialect: Dialect) -> Result<Value> {
+    let format = dialect.format;
+    const WRONG: ErrorKind = ErrorKind::Argument("the fill value is not one element");
+    let zeros;
+    let bytes = match fill {
+        Some(bytes) => bytes,
+        None if format == Format::V2 => return Ok(Value::Null),
+        None => {
+            let mut list = Vec::new();
+            list.try_reserve_exact(element.size()).map_err(|_| alloc::Failed)?;
+            list.resize(element.size(), 0);
+            zeros = list;
+            &zeros
+        }
+    };
+    if element != ElementType::String && bytes.len() != element.size() {
+        return Err(WRONG.into());
+    }
+    match element {
+        ElementType::Bool => Ok(Value::Bool(bytes != [0])),
+        ElementType::Byte => Value::number(i8::from_ne_bytes(array(bytes)?)),
+        ElementType::Short => Value::number(i16::from_ne_bytes(array(bytes)?)),
+        ElementType::Int => Value::number(i32::from_ne_bytes(array(bytes)?)),
+        ElementType::Int64 | ElementType::Time { .. } => Value::number(i64::from_ne_bytes(array(bytes)?)),
+        ElementType::UByte => Value::number(u8::from_ne_bytes(array(bytes)?)),
+        ElementType::UShort => Value::number(u16::from_ne_bytes(array(bytes)?)),
+        ElementType::UInt => Value::number(u32::from_ne_bytes(array(bytes)?)),
+        ElementType::UInt64 => Value::number(u64::from_ne_bytes(array(bytes)?)),
+        ElementType::Half | ElementType::Float | ElementType::Double => float(bytes, format),
+        ElementType::Complex { .. } => {
+            let mut parts = Vec::new();
+            for part in bytes.chunks_exact(element.word_size()) {
+                alloc::push(&mut parts, float(part, format)?)?;
+            }
+            Ok(Value::List(parts))
+        }
+        // netCDF-C takes what it finds for the character.
+        ElementType::Char if format == Format::V2 => match bytes {
+            [character @ 1..=0x7f] => Value::text_of(char::from(*character)),
+            _ => Value::text(""),
+        },
+        // Zeros behind a text are not its own.
+        ElementType::Char | ElementType::Text { .. } => {
+            let len = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+            let text = bytes.get(..len).unwrap_or_default();
+            if dialect.is_nczarr && format == Format::V2 {
+                return Value::text(std::str::from_utf8(text).map_err(|_| WRONG)?);
+            }
+            Ok(Value::Text(base64::encode(text)?))
+        }
+        ElementType::Opaque { .. } => Ok(Value::Text(base64::encode(bytes)?)),
+        ElementType::Unicode { .. } => {
+            let mut text = String::new();
+            for word in bytes.chunks_exact(4) {
+                let character = match u32::from_ne_bytes(array(word)?) {
+                    0 => continue,
+                    word => char::from_u32(word).ok_or(WRONG)?,
+                };
+                alloc::push_text(&mut text, character.encode_utf8(&mut [0; 4]))?;
+            }
+            Ok(Value::Text(text))
+        }
+        ElementType::String => Value::text(std::str::from_utf8(bytes).map_err(|_| WRONG)?),
+    }
+}
+
+/// The bytes as an array of as many.
+fn array<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
+    bytes.try_into().map_err(|_| ErrorKind::Internal.into())
+}
+
+/// A floating-point number. v3 has the bits of a NaN that is not the usual one.
+fn float(bytes: &[u8], format: Format) -> Result<Value> {
+    let (value, bits, usual) = match bytes.len() {
+        2 => {
+            let bits = u16::from_ne_bytes(array(bytes)?);
+            (half::to_f64(bits), bits.into(), 0x7e00)
+        }
+        4 => {
+            let bits = u32::from_ne_bytes(array(bytes)?);
+            (f32::from_bits(bits).into(), bits.into(), 0x7fc0_0000)
+        }
+        _ => {
+            let bits = u64::from_ne_bytes(array(bytes)?);
+            (f64::from_bits(bits), bits, 0x7ff8 << 48)
+        }
+    };
+    if value.is_nan() {
+        if format == Format::V3 && bits != usual {
+            return Value::text_of(format_args!("0x{bits:0digits$x}", digits = 2 * bytes.len()));
+        }
+        return Value::text("NaN");
+    }
+    if value.is_infinite() {
+        return Value::text(if value > 0.0 { "Infinity" } else { "-Infinity" });
+    }
+    // This is the shortest text that reads as the same double, with a point or an exponent.
+    Value::number(format_args!("{value:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fill;
+    use super::*;
+    use crate::json::{At, compact, read};
+    use crate::zarr::TimeUnit;
+
+    const V2: Dialect = Dialect { format: Format::V2, is_nczarr: false };
+    const V3: Dialect = Dialect { format: Format::V3, is_nczarr: false };
+
+    fn is_written_as_it_was(text: &str, element: ElementType, dialect: Dialect) {
+        let value = read(text.as_bytes()).unwrap();
+        let bytes = fill::read(At::root(&value), element, dialect).unwrap();
+        assert_eq!(compact(&write(bytes.as_deref(), element, dialect).unwrap()).unwrap(), text);
+    }
+
+    #[test]
+    fn what_is_written_is_read_as_the_same_bytes() {
+        let time = ElementType::Time { unit: TimeUnit::Day, count: 1, is_delta: false };
+        for (element, text, format) in [
+            (ElementType::Bool, "true", Format::V3),
+            (ElementType::Byte, "-128", Format::V2),
+            (ElementType::UInt64, "18446744073709551615", Format::V3),
+            (time, "-9223372036854775808", Format::V2),
+            (ElementType::Float, "0.10000000149011612", Format::V2),
+            (ElementType::Float, "\"NaN\"", Format::V3),
+            (ElementType::Float, "\"0xffc00001\"", Format::V3),
+            (ElementType::Half, "\"0x7e01\"", Format::V3),
+            (ElementType::Half, "65504.0", Format::V2),
+            (ElementType::Double, "9.969209968386869e36", Format::V2),
+            (ElementType::Double, "\"-Infinity\"", Format::V2),
+            (ElementType::Double, "-0.0", Format::V3),
+            (ElementType::Double, "5e-324", Format::V3),
+            (ElementType::Complex { bytes: 16 }, "[1.0,\"NaN\"]", Format::V3),
+            (ElementType::Text { len: 5 }, "\"YWI=\"", Format::V2),
+            (ElementType::Opaque { len: 2 }, "\"AAA=\"", Format::V3),
+            (ElementType::Unicode { len: 3 }, "\"x\u{e4}\"", Format::V3),
+            (ElementType::String, "\"hi\"", Format::V2),
+            (ElementType::Char, "\"x\"", Format::V2),
+            (ElementType::Char, "\"\"", Format::V2),
+        ] {
+            is_written_as_it_was(text, element, Dialect { format, is_nczarr: false });
+        }
+    }
+
+    #[test]
+    fn texts_of_netcdf_are_written_as_they_are() {
+        let nczarr = Dialect { format: Format::V2, is_nczarr: true };
+        is_written_as_it_was("\"abcd\"", ElementType::Text { len: 5 }, nczarr);
+    }
+
+    #[test]
+    fn without_a_fill_value_there_is_null_or_zero() {
+        assert_eq!(write(None, ElementType::Int, V2).unwrap(), Value::Null);
+        for (element, text) in [
+            (ElementType::Bool, "false"),
+            (ElementType::Int, "0"),
+            (ElementType::Double, "0.0"),
+            (ElementType::Complex { bytes: 8 }, "[0.0,0.0]"),
+            (ElementType::Text { len: 4 }, "\"\""),
+            (ElementType::String, "\"\""),
+        ] {
+            assert_eq!(compact(&write(None, element, V3).unwrap()).unwrap(), text);
+        }
+        assert!(write(Some(&[0; 3]), ElementType::Int, V2).is_err());
+    }
+}

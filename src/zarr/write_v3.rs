@@ -1,0 +1,172 @@
+//! Zarr v3: `zarr.json`, written.
+
+use super::codecs::CodecSpec;
+use super::data_type::{self, extension};
+use super::element::ElementType;
+use super::fill::Dialect;
+use super::format::Format;
+use super::metadata::{KeyEncoding, Metadata, order_of, row_major};
+use super::write_fill;
+use crate::alloc;
+use crate::error::{ErrorKind, Result};
+use crate::json::{self, Value};
+use crate::key::Separator;
+use crate::variable::Endian;
+
+/// The text of an array's `zarr.json`.
+///
+/// # Errors
+/// `Argument` for orders that are not each dimension once and a fill value that is not one element; `OutOfMemory`.
+pub(crate) fn write_v3(metadata: &Metadata) -> Result<String> {
+    let mut names = Vec::new();
+    for name in &metadata.dimension_names {
+        alloc::push(&mut names, name.as_deref().map_or(Ok(Value::Null), Value::text)?)?;
+    }
+    let (encoding, separator) = match metadata.keys.style {
+        KeyEncoding::V2 => ("v2", metadata.keys.separator),
+        KeyEncoding::V3 => ("default", metadata.keys.separator),
+    };
+    let separator = match separator {
+        Separator::Dot => ".",
+        Separator::Slash => "/",
+    };
+    let encoding = extension(encoding, Value::object([("separator", Value::text(separator)?)])?)?;
+    let dialect = Dialect { format: Format::V3, is_nczarr: false };
+    let fill_value = write_fill::write(metadata.fill_value.as_deref(), metadata.element, dialect)?;
+    let grid = extension("regular", Value::object([("chunk_shape", Value::numbers(&metadata.chunk_shape)?)])?)?;
+    let mut document = Value::object([
+        ("zarr_format", Value::number(3)?),
+        ("node_type", Value::text("array")?),
+        ("shape", Value::numbers(&metadata.shape)?),
+        ("data_type", data_type::write(metadata.element)?),
+        ("chunk_grid", grid),
+        ("chunk_key_encoding", encoding),
+        ("fill_value", fill_value),
+        ("codecs", codecs(metadata)?),
+        ("attributes", metadata.attributes.copied()?),
+    ])?;
+    if metadata.dimension_names.iter().any(Option::is_some) {
+        document.push("dimension_names", Value::List(names))?;
+    }
+    document.push("storage_transformers", Value::List(Vec::new()))?;
+    json::indented(&document)
+}
+
+fn codecs(metadata: &Metadata) -> Result<Value> {
+    let rank = metadata.shape.len();
+    let mut list = Vec::new();
+    let Some(shards) = &metadata.shards else {
+        transpose(metadata.order.as_deref(), &mut list)?;
+        to_bytes(metadata.element, metadata.endian, &mut list)?;
+        add(&metadata.codecs, &mut list)?;
+        return Ok(Value::List(list));
+    };
+    // The axes of the shard as it is sharded, and those of the elements in terms of them.
+    let identity = row_major(rank)?;
+    let outer = shards.index_order.as_deref().unwrap_or(&identity);
+    let elements = metadata.order.as_deref().unwrap_or(&identity);
+    let mut inner_order = Vec::new();
+    for axis in elements {
+        let place = outer.iter().position(|of_shard| of_shard == axis).ok_or(WRONG)?;
+        alloc::push(&mut inner_order, place)?;
+    }
+    let mut inner_shape = Vec::new();
+    for &axis in outer {
+        alloc::push(&mut inner_shape, *shards.inner.get(axis).ok_or(WRONG)?)?;
+    }
+    let mut inner = Vec::new();
+    transpose(order_of(inner_order).as_deref(), &mut inner)?;
+    to_bytes(metadata.element, metadata.endian, &mut inner)?;
+    add(&shards.codecs, &mut inner)?;
+    let mut index = Vec::new();
+    alloc::push(&mut index, with_endian(shards.index_endian)?)?;
+    if shards.index_checksum {
+        add(&[CodecSpec::Crc32c], &mut index)?;
+    }
+    let configuration = Value::object([
+        ("chunk_shape", Value::numbers(&inner_shape)?),
+        ("codecs", Value::List(inner)),
+        ("index_codecs", Value::List(index)),
+        ("index_location", Value::text(if shards.index_at_start { "start" } else { "end" })?),
+    ])?;
+    transpose(shards.index_order.as_deref(), &mut list)?;
+    alloc::push(&mut list, extension("sharding_indexed", configuration)?)?;
+    add(&metadata.codecs, &mut list)?;
+    Ok(Value::List(list))
+}
+
+const WRONG: ErrorKind = ErrorKind::Argument("an order of dimensions names each dimension once");
+
+/// Adds the transposition for an order of axes, unless that is row-major.
+fn transpose(order: Option<&[usize]>, list: &mut Vec<Value>) -> Result<()> {
+    if let Some(order) = order {
+        let configuration = Value::object([("order", Value::numbers(order)?)])?;
+        alloc::push(list, extension("transpose", configuration)?)?;
+    }
+    Ok(())
+}
+
+/// Adds the codec that makes bytes of elements.
+fn to_bytes(element: ElementType, endian: Endian, list: &mut Vec<Value>) -> Result<()> {
+    let codec = match element {
+        ElementType::String => extension("vlen-utf8", Value::Object(Vec::new()))?,
+        _ if element.word_size() <= 1 => Value::object([("name", Value::text("bytes")?)])?,
+        _ => with_endian(endian)?,
+    };
+    Ok(alloc::push(list, codec)?)
+}
+
+/// The codec `bytes` for words in this order.
+fn with_endian(endian: Endian) -> Result<Value> {
+    let is_big = endian.is_foreign() != cfg!(target_endian = "big");
+    let name = if is_big { "big" } else { "little" };
+    extension("bytes", Value::object([("endian", Value::text(name)?)])?)
+}
+
+fn add(codecs: &[CodecSpec], list: &mut Vec<Value>) -> Result<()> {
+    for codec in codecs {
+        alloc::push(list, codec.write_v3()?)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zarr::read_v3;
+
+    fn document(codecs: &str) -> String {
+        r#"{"zarr_format":3,"node_type":"array","shape":[8,9,3],"data_type":"float32","chunk_grid":{"name":"regular",
+        "configuration":{"chunk_shape":[8,6,3]}},"chunk_key_encoding":{"name":"v2","configuration":{"separator":"."}},
+        "fill_value":"NaN","codecs":CODECS,"attributes":{"x":NaN},"dimension_names":["z",null,"x"],
+        "storage_transformers":[]}"#
+            .replace("CODECS", codecs)
+    }
+
+    fn is_written_as_it_was(codecs: &str) {
+        let text = document(codecs);
+        let written = write_v3(&read_v3(text.as_bytes()).unwrap()).unwrap();
+        assert_eq!(json::read(written.as_bytes()).unwrap(), json::read(text.as_bytes()).unwrap());
+    }
+
+    #[test]
+    fn chunks_are_written_as_they_were() {
+        is_written_as_it_was(
+            r#"[{"name":"transpose","configuration":{"order":[1,2,0]}},{"name":"bytes","configuration":
+            {"endian":"big"}},{"name":"numcodecs.shuffle","configuration":{"elementsize":4}},{"name":"zstd",
+            "configuration":{"level":3,
+            "checksum":true}},{"name":"crc32c"}]"#,
+        );
+    }
+
+    #[test]
+    fn shards_are_written_as_they_were() {
+        is_written_as_it_was(
+            r#"[{"name":"transpose","configuration":{"order":[1,2,0]}},{"name":"sharding_indexed","configuration":
+            {"chunk_shape":[2,3,4],"codecs":[{"name":"transpose","configuration":{"order":[1,0,2]}},{"name":"bytes",
+            "configuration":{"endian":"little"}},{"name":"gzip","configuration":{"level":6}}],"index_codecs":[{"name":
+            "bytes","configuration":{"endian":"little"}},{"name":"crc32c"}],"index_location":"end"}},
+            {"name":"crc32c"}]"#,
+        );
+    }
+}

@@ -1,0 +1,207 @@
+//! What latency costs: 1000 chunks of which each takes 50 ms to arrive, and one in 20 twice that, with 64 requests in
+//! flight. The place has a clock of its own, so that nothing is waited for and the figures are the same every time:
+//!
+//! ```text
+//! cargo test --test latency -- --nocapture
+//! ```
+//!
+//! Time must be at most 1.1 times what 64 equal lines of requests take, and memory at most that of 64 chunks, beside
+//! the one that is decoded.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::HashMap;
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+use nczchunk::object::{Begin, Entry, Flight, Limits, ObjectRequest, Objects, Place};
+use nczchunk::{Access, Array, Buffer, Hyperslab, Result, status};
+
+const CHUNKS: usize = 1000;
+const CHUNK: usize = 16384;
+const CHUNK_BYTES: usize = 4 * CHUNK;
+const IN_FLIGHT: usize = 64;
+const LATENCY: u64 = 50_000;
+
+/// The system's allocator; counts the bytes that are in use.
+struct Counting;
+
+static IN_USE: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: what the system's allocator promises is passed on.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        MOST.fetch_max(IN_USE.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        IN_USE.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// A place whose objects take their time.
+struct Far {
+    objects: Mutex<HashMap<String, Vec<u8>>>,
+    bytes: Option<usize>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    under_way: Vec<Read>,
+    now: u64,
+    most: usize,
+    reads: usize,
+}
+
+struct Read {
+    request: *mut ObjectRequest,
+    due: u64,
+}
+
+// SAFETY: one thread uses the place.
+#[allow(unsafe_code)]
+unsafe impl Send for Read {}
+
+impl Flight for Far {
+    fn limits(&self) -> Limits {
+        Limits { requests: IN_FLIGHT, bytes: self.bytes, largest: 8 * CHUNK_BYTES }
+    }
+
+    #[allow(unsafe_code)]
+    unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
+        let mut state = self.state.lock().unwrap();
+        state.reads += 1;
+        let latency = if state.reads % 20 == 0 { 2 * LATENCY } else { LATENCY };
+        let due = state.now + latency;
+        state.under_way.push(Read { request, due });
+        state.most = state.most.max(state.under_way.len());
+        Ok(true)
+    }
+
+    #[allow(unsafe_code)]
+    fn wait(&self) -> Result<*mut ObjectRequest> {
+        let mut state = self.state.lock().unwrap();
+        let next = (0..state.under_way.len()).min_by_key(|&i| state.under_way[i].due).unwrap();
+        let Read { request, due } = state.under_way.swap_remove(next);
+        state.now = state.now.max(due);
+        // SAFETY: the request is under way, and its name is a text.
+        let (answer, name) = unsafe { (&mut *request, CStr::from_ptr((*request).name).to_str().unwrap()) };
+        let begin = if answer.from_end == 1 { Begin::BeforeEnd(answer.offset) } else { Begin::At(answer.offset) };
+        match self.objects.lock().unwrap().get(name) {
+            Some(object) => {
+                let part = part(object, begin, answer.size);
+                // SAFETY: the buffer has so much room.
+                unsafe { answer.buffer.cast::<u8>().copy_from_nonoverlapping(part.as_ptr(), part.len()) };
+                (answer.nbytes, answer.object_size) = (part.len(), object.len() as u64);
+            }
+            None => answer.status = status::ENOOBJECT as isize,
+        }
+        Ok(request)
+    }
+}
+
+fn part(object: &[u8], begin: Begin, room: usize) -> &[u8] {
+    let rest = &object[begin.offset(object.len() as u64) as usize..];
+    &rest[..rest.len().min(room)]
+}
+
+impl Objects for Far {
+    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        let objects = self.objects.lock().unwrap();
+        let Some(object) = objects.get(name) else { return Ok(None) };
+        buffer.write(part(object, begin, buffer.capacity()));
+        Ok(Some(object.len() as u64))
+    }
+
+    fn list(&self, _prefix: &str, _one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        Ok(())
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.objects.lock().unwrap().insert(name.into(), bytes.into());
+        Ok(())
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+
+    fn gap(&self) -> usize {
+        1 << 20
+    }
+
+    fn flight(&self) -> Option<&dyn Flight> {
+        Some(self)
+    }
+}
+
+/// The metadata of an array of 1000 chunks with these codecs, in shards of so many chunks, if there are any.
+fn metadata(codecs: &str, shard: Option<usize>) -> String {
+    let bytes = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
+    let mut codecs = format!("{bytes}{codecs}");
+    if shard.is_some() {
+        codecs = format!(
+            r#"{{"name": "sharding_indexed", "configuration": {{"chunk_shape": [{CHUNK}], "codecs": [{codecs}],
+                "index_codecs": [{bytes}]}}}}"#
+        );
+    }
+    let (shape, chunk) = (CHUNKS * CHUNK, shard.unwrap_or(1) * CHUNK);
+    format!(
+        r#"{{"zarr_format": 3, "node_type": "array", "shape": [{shape}], "data_type": "float32", "fill_value": 0,
+            "chunk_grid": {{"name": "regular", "configuration": {{"chunk_shape": [{chunk}]}}}},
+            "chunk_key_encoding": {{"name": "default"}}, "codecs": [{codecs}]}}"#
+    )
+}
+
+/// Reads all of an array; tells the time over what is ideal, and the memory in chunks.
+fn measure(what: &str, codecs: &str, shard: Option<usize>) -> (f64, f64) {
+    let bytes = shard.map(|_| IN_FLIGHT * CHUNK_BYTES);
+    let far = Arc::new(Far { objects: Mutex::default(), bytes, state: Mutex::default() });
+    far.write("zarr.json", metadata(codecs, shard).as_bytes()).unwrap();
+    let array = Array::open_in(&Place::new(far.clone()).unwrap(), "", Access::Write).unwrap();
+    let mut rng = fastrand::Rng::with_seed(7);
+    let values: Vec<f32> = std::iter::repeat_with(|| rng.f32()).take(CHUNKS * CHUNK).collect();
+    array.write(&Hyperslab::all(), &values).unwrap();
+    let array = Array::open_in(&Place::new(far.clone()).unwrap(), "", Access::Read).unwrap();
+    let mut read = vec![0f32; values.len()];
+    *far.state.lock().unwrap() = State::default();
+    let before = IN_USE.load(Relaxed);
+    MOST.store(before, Relaxed);
+    array.read_into(&Hyperslab::all(), &mut read).unwrap();
+    let memory = (MOST.load(Relaxed) - before) as f64 / CHUNK_BYTES as f64;
+    assert!(read == values);
+    let State { now, most, reads, .. } = &*far.state.lock().unwrap();
+    // What it takes if each chunk is a read of its own.
+    let ideal = (CHUNKS as u64 * LATENCY * 21 / 20) / IN_FLIGHT as u64 + 2 * LATENCY;
+    let (time, ideal) = (*now as f64 / 1e6, ideal as f64 / 1e6);
+    println!(
+        "{what:12} {reads:5} reads, {most:3} in flight: {time:.3} s, ideal {ideal:.3} s; {memory:5.1} chunks of memory"
+    );
+    (time / ideal, memory)
+}
+
+#[test]
+fn time_and_memory_are_what_they_should_be() {
+    let check = |(time, memory): (f64, f64), most: f64| assert!(time <= 1.1 && memory <= most, "{time} {memory}");
+    // Beside the chunks: 600 bytes for each that is under way, and in shards a kilobyte for each that is looked at to
+    // find neighbours; with a codec, the chunk that is decoded, what the codec needs, and room for the most that a
+    // chunk may take encoded.
+    let (under_way, ahead, decoded) = (1.0, 16.0, 5.0);
+    check(measure("raw", "", None), 64.0 + under_way);
+    check(measure("raw, shards", "", Some(50)), 64.0 + ahead);
+    if nczchunk::has_codec("zstd") {
+        let zstd = r#", {"name": "zstd", "configuration": {"level": 1, "checksum": false}}"#;
+        check(measure("zstd", zstd, None), 64.0 + under_way + decoded);
+        check(measure("zstd, shards", zstd, Some(50)), 64.0 + ahead + decoded);
+    }
+}
