@@ -49,15 +49,14 @@ def make(root, steps):
         length = int(steps * share)
         for layout, chunks in LAYOUTS.items():
             path = root / f"{codec}-{layout}.zarr"
-            settings = dict(settings)
+            others = {key: value for key, value in settings.items() if key != "zarr_format"}
             if codec == "raw" and layout == "time":
                 chunks = (length, LAT, LON)
             if codec == "sharded":
-                settings["shards"] = (24, LAT, LON) if layout == "time" else (96, LAT, LON)
+                others["shards"] = (24, LAT, LON) if layout == "time" else (96, LAT, LON)
             group = zarr.create_group(path, zarr_format=settings["zarr_format"], overwrite=True)
-            settings.pop("zarr_format")
             array = group.create_array("v", shape=(length, LAT, LON), chunks=chunks, dtype="f4", fill_value=-999.0,
-                                       **settings)
+                                       **others)
             if array.metadata.zarr_format == 2:
                 array.attrs["_ARRAY_DIMENSIONS"] = ["time", "lat", "lon"]
             array[:] = data[:length]
