@@ -104,7 +104,8 @@ static void what_cannot_be_opened(const char *data, const char *path)
     snprintf(file, sizeof file, "%s/coads_sst.f32", data);
     refused("no/such/directory", NULL, NCZCHUNK_READ, NCZCHUNK_ENOTFOUND, "no/such/directory");
     refused(file, NULL, NCZCHUNK_READ, NCZCHUNK_ENOTNC, "coads_sst.f32");
-    refused(path, "salinity", NCZCHUNK_READ, NCZCHUNK_ENOTFOUND, "salinity");
+    refused(path, "salinity", NCZCHUNK_READ, NCZCHUNK_ENOTFOUND, "coads_sst.zarr: salinity: ");
+    refused(data, NULL, NCZCHUNK_READ, NCZCHUNK_ENOTNC, data);
     refused(path, "../coads_sst.zarr", NCZCHUNK_READ, NCZCHUNK_EINVAL, "name");
     refused(path, NULL, 7, NCZCHUNK_EINVAL, "mode");
     refused(NULL, NULL, NCZCHUNK_READ, NCZCHUNK_EINVAL, "path");

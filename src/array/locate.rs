@@ -16,18 +16,12 @@ use crate::object::{Directory, Place};
 /// `NotFound`, `UnknownFormat` for any other file, `OutOfMemory`, and those of the system.
 pub fn place_at(path: &Path) -> Result<Place> {
     let path = without_scheme(path);
-    let about = |error: Error| error.in_object(path.display());
-    let metadata = match std::fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(about(ErrorKind::NotFound("file or directory").into()));
-        }
-        Err(error) => return Err(about(error.into())),
-    };
-    if metadata.is_dir() {
-        return Place::new(Directory::open(path).map_err(about)?);
-    }
-    zip_at(path).map_err(about)
+    let metadata = std::fs::metadata(path).map_err(|error| {
+        let is_absent = error.kind() == std::io::ErrorKind::NotFound;
+        let error = if is_absent { ErrorKind::NotFound("file or directory").into() } else { Error::from(error) };
+        error.in_object(path.display())
+    })?;
+    if metadata.is_dir() { Place::new(Directory::open(path)?) } else { zip_at(path) }
 }
 
 /// The place at a path where something is to be created: a directory, which is made if there is nothing.
@@ -49,15 +43,15 @@ pub(super) fn place_for(path: &Path) -> Result<Place> {
 #[cfg(feature = "zip")]
 fn zip_at(path: &Path) -> Result<Place> {
     let zip = Zip::open(path)?;
-    match only_prefix(&zip)? {
+    match only_prefix(&zip).map_err(|error| error.in_object(path.display()))? {
         Some(prefix) => Place::new(Below::new(zip, &prefix)?),
         None => Place::new(zip),
     }
 }
 
 #[cfg(not(feature = "zip"))]
-fn zip_at(_: &Path) -> Result<Place> {
-    Err(ErrorKind::UnknownFormat.into())
+fn zip_at(path: &Path) -> Result<Place> {
+    Err(Error::from(ErrorKind::UnknownFormat).in_object(path.display()))
 }
 
 /// The path in a name of netCDF's.

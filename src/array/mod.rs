@@ -68,7 +68,8 @@ impl Array {
     /// `NotFound`, `NotAnArray`, `UnknownFormat`, `Metadata`, `Unsupported`, `Codec`, `ElementType`, `ReadOnly` for a
     /// zip file to be written to, `OutOfMemory`, and those of the system.
     pub fn open(path: impl AsRef<Path>, name: &str, access: Access) -> Result<Array> {
-        Array::open_in(&place_at(path.as_ref())?, name, access)
+        let path = path.as_ref();
+        Array::open_in(&place_at(path)?, name, access).map_err(|error| error.in_object(path.display()))
     }
 
     /// Opens an array among the objects of a place.

@@ -83,10 +83,7 @@ impl Plan<'_> {
         out: &mut [u8],
         options: Options<'_>,
     ) -> Result<()> {
-        // SAFETY: reading writes bytes of chunks and fill values, which are initialised.
-        #[allow(unsafe_code)]
-        let out: &mut [MaybeUninit<u8>] = unsafe { alloc::as_uninit(out) };
-        Transfer::new(self, None, store, chunks, options)?.read(out.into(), &mut 0)
+        read_chunks(Transfer::new(self, None, store, chunks, options)?, out)
     }
 
     /// Writes `data`, which has [`memory_bytes`](Self::memory_bytes) bytes in native byte order, to what the plan
@@ -169,10 +166,7 @@ impl Prepared {
         out: &mut [u8],
         options: Options<'_>,
     ) -> Result<()> {
-        // SAFETY: reading writes bytes of chunks and fill values, which are initialised.
-        #[allow(unsafe_code)]
-        let out: &mut [MaybeUninit<u8>] = unsafe { alloc::as_uninit(out) };
-        Transfer::new(self, Some(self), store, chunks, options)?.read(out.into(), &mut 0)
+        read_chunks(Transfer::new(self, Some(self), store, chunks, options)?, out)
     }
 
     /// [`Plan::write`], from what was prepared.
@@ -196,6 +190,14 @@ impl Prepared {
     ) -> Result<()> {
         Transfer::new(self, Some(self), store, chunks, options)?.write(data.into(), &mut 0)
     }
+}
+
+/// Reads what a transfer is for into memory that is in use.
+fn read_chunks(transfer: Transfer<'_>, out: &mut [u8]) -> Result<()> {
+    // SAFETY: reading writes bytes of chunks and fill values, which are initialised.
+    #[allow(unsafe_code)]
+    let out: &mut [MaybeUninit<u8>] = unsafe { alloc::as_uninit(out) };
+    transfer.read(out.into(), &mut 0)
 }
 
 /// Reads a hyperslab into the memory that `out` gives for so many bytes, row-major and without gaps. `done` receives

@@ -108,23 +108,16 @@ impl<'a> Writing<'a> {
     /// Has the store's cache forget what a piece has been written to: a chunk, or all chunks of the write grid's.
     fn forget(&self, piece: &Piece<'_>) -> Result<()> {
         let Some(cache) = self.store.cache() else { return Ok(()) };
-        let mut chunk = dims::copied(piece.indices.iter().copied())?;
-        for (d, index) in chunk.iter_mut().enumerate() {
-            *index *= self.variable.write_ratio(d).unwrap_or(1) as isize;
-        }
-        let mut indices = dims::copied(chunk.iter().map(|_| 0))?;
+        let ratio = |d: usize| self.variable.write_ratio(d).unwrap_or(1) as isize;
+        let first = |d: usize| piece.indices[d] * ratio(d);
+        let rank = piece.indices.len();
+        let mut chunk = dims::copied((0..rank).map(first))?;
         loop {
             cache.forget(&chunk)?;
-            let Some(d) = (0..chunk.len()).rev().find(|&d| {
-                let is_last = indices[d] + 1 == self.variable.write_ratio(d).unwrap_or(1);
-                let step = if is_last { -(indices[d] as isize) } else { 1 };
-                chunk[d] += step;
-                indices[d] = indices[d].wrapping_add_signed(step);
-                !is_last
-            }) else {
-                return Ok(());
-            };
-            let _ = d;
+            // The next one: the last dimension that is not at its end steps on, and those behind it begin anew.
+            let Some(d) = (0..rank).rev().find(|&d| chunk[d] + 1 < first(d) + ratio(d)) else { return Ok(()) };
+            chunk[d] += 1;
+            (d + 1..rank).for_each(|d| chunk[d] = first(d));
         }
     }
 }

@@ -72,7 +72,6 @@ impl Root {
         fs::remove_file(self.path(name)?)
     }
 
-    #[cfg_attr(unix, allow(dead_code))]
     pub(super) fn remove_directory(&self, name: &str) -> io::Result<()> {
         fs::remove_dir(self.path(name)?)
     }

@@ -114,6 +114,10 @@ fn the_portable_half_does_the_same() {
     assert!(testing::read(&portable, "a", Begin::At(0), 1).is_err());
     assert!(testing::read(&portable, "c/d", Begin::At(0), 1).is_err());
     portable.0.remove("c").unwrap();
+    assert!(portable.0.remove_directory("a").is_err());
+    portable.0.remove("a/b").unwrap();
+    portable.0.remove_directory("a").unwrap();
+    assert_eq!(list(&portable, ""), [""; 0]);
     std::fs::remove_dir_all(&temporary.0).unwrap();
     assert!(testing::read(&portable, "c", Begin::At(0), 1).is_err());
     assert!(portable.0.list("", &mut |_, _| true).is_err());
