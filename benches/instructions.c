@@ -18,15 +18,21 @@ typedef struct workload {
     size_t rank;
     size_t dimlens[MAX_RANK], chunklens[MAX_RANK], start[MAX_RANK], count[MAX_RANK];
     ptrdiff_t stride[MAX_RANK];
+    int is_kept; /* one plan, executed again and again */
 } workload;
 
 static const workload workloads[] = {
     {"W1", 2, {4096, 4096}, {512, 512}, {0, 0}, {4096, 4096}, {1, 1}},
     {"W3", 2, {4096, 4096}, {512, 512}, {0, 0}, {2048, 2048}, {2, 2}},
+    {"W7", 2, {4096, 4096}, {512, 512}, {1234, 0}, {1, 4096}, {1, 1}},
+    {"W7k", 2, {4096, 4096}, {512, 512}, {1234, 0}, {1, 4096}, {1, 1}, 1},
+    {"W8a", 3, {365, 720, 1440}, {73, 90, 180}, {0, 333, 777}, {365, 1, 1}, {1, 1, 1}},
+    {"W8ak", 3, {365, 720, 1440}, {73, 90, 180}, {0, 333, 777}, {365, 1, 1}, {1, 1, 1}, 1},
     {"W9", 2, {4096, 4096}, {16, 16}, {0, 0}, {4096, 4096}, {1, 1}},
     {"W9s", 2, {4096, 4096}, {16, 16}, {0, 0}, {2048, 2048}, {2, 2}},
     {"W11", 1, {1000000000}, {1000}, {0}, {100}, {10000000}},
     {"W17", 3, {365, 720, 1440}, {73, 90, 180}, {150, 200, 400}, {1, 1, 1}, {1, 1, 1}},
+    {"W17k", 3, {365, 720, 1440}, {73, 90, 180}, {150, 200, 400}, {1, 1, 1}, {1, 1, 1}, 1},
 };
 
 typedef struct chunk {
@@ -79,7 +85,8 @@ static void run(const workload *w, long calls)
     c.data = zeros(c.nbytes);
     data = zeros(totals.selected_bytes);
     for (long i = 0; i < calls; i++)
-        check(nczchunk_read_vars(var, store, w->start, w->count, w->stride, data, NULL));
+        check(w->is_kept ? nczchunk_plan_read(plan, store, 0, NCZCHUNK_ALL, data, NULL)
+                         : nczchunk_read_vars(var, store, w->start, w->count, w->stride, data, NULL));
     printf("%zu\n", totals.chunks);
     free(data);
     free(c.data);

@@ -2,7 +2,7 @@
 
     instructions.py [--update] PROGRAM LIBRARY-DIRECTORY
 
-Called by scripts/instructions. Valgrind counts what happens inside nczchunk_read_vars, the callback included. It shows
+Called by scripts/instructions. Valgrind counts what happens inside nczchunk_read_vars and nczchunk_plan_read, the callback included. It shows
 programs a processor without AVX-512, always the same one, so the counts of one compiler's output are the same on all
 machines.
 """
@@ -17,7 +17,8 @@ import sys
 import tempfile
 
 FIGURES = pathlib.Path(__file__).with_suffix(".json")
-UNITS = {"W1": "chunk", "W3": "chunk", "W9": "chunk", "W9s": "chunk", "W11": "call", "W17": "call"}
+UNITS = {"W1": "chunk", "W3": "chunk", "W7": "call", "W7k": "call", "W8a": "call", "W8ak": "call", "W9": "chunk",
+         "W9s": "chunk", "W11": "call", "W17": "call", "W17k": "call"}
 TOLERANCE = 0.05
 
 
@@ -25,7 +26,8 @@ def count(program, libraries, workload, calls):
     """All instructions of so many calls, and the chunks that one touches."""
     with tempfile.NamedTemporaryFile() as out:
         command = ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out.name}"]
-        command += ["--collect-atstart=no", "--toggle-collect=nczchunk_read_vars", program, workload, str(calls)]
+        command += ["--collect-atstart=no", "--toggle-collect=nczchunk_read_vars",
+                    "--toggle-collect=nczchunk_plan_read", program, workload, str(calls)]
         # Symbols are looked up when the program starts, not in its first call.
         environment = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": libraries, "LD_BIND_NOW": "1"}
         chunks = int(subprocess.check_output(command, text=True, env=environment))

@@ -132,7 +132,8 @@ static void several_stores_share_a_limit(void)
     close_array(&other);
 }
 
-/* Of a transfer that is larger than the cache the first chunks stay, so that doing it again finds them. */
+/* Of transfers that are larger than the cache nothing is kept that only one of them wants. As soon as a second wants the
+ * same chunks the first of them are kept, and stay: the third finds them. */
 static void a_large_transfer_keeps_what_it_needs_first(void)
 {
     encoded_array e;
@@ -145,7 +146,11 @@ static void a_large_transfer_keeps_what_it_needs_first(void)
     read_slab(&e, 0, 1);
     CHECK_EQ(e.coded, 16);
     read_slab(&e, 1, 1);
-    CHECK_EQ(e.coded, 16 + 8);
+    CHECK_EQ(e.coded, 16 + 16);
+    read_slab(&e, 2, 1);
+    CHECK_EQ(e.coded, 16 + 16 + 8);
+    read_slab(&e, 3, 1);
+    CHECK_EQ(e.coded, 16 + 16 + 8 + 8);
     close_array(&e);
 }
 

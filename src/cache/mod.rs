@@ -5,7 +5,9 @@
 //! alive.
 //!
 //! Chunks are dropped in the order of their last use, except that a transfer does not push out what it has fetched
-//! itself. So of a transfer that is larger than the cache the first chunks are kept, and doing it again finds them.
+//! itself. A transfer whose chunks do not all fit has those kept only that another of the kind has wanted before it: of
+//! one that is done once nothing is kept, for to decode into memory that the processor has at hand is faster; of one
+//! that is done again and again the first chunks are, as many as there is room for.
 //!
 //! Of a chunk that was decoded in part that part is kept. When more of it is needed the chunk is decoded to its end, so
 //! no chunk that stays in the cache is decoded more than twice, and one that is used once costs no more than without a
@@ -13,11 +15,13 @@
 //!
 //! ```text
 //!   entry.rs    a decoded chunk
+//!   marks.rs    which chunks were wanted once, and not kept
 //!   table.rs    which chunks there are, and in which order they were used
 //! ```
 #![allow(unsafe_code)]
 
 mod entry;
+mod marks;
 mod table;
 
 use std::mem::MaybeUninit;
@@ -110,7 +114,11 @@ pub(crate) struct Part {
 
 /// A transfer, as far as a cache is concerned.
 #[derive(Clone, Copy)]
-pub(crate) struct Turn(u64);
+pub(crate) struct Turn {
+    transfer: u64,
+    /// Whether the cache has room for all of its chunks.
+    fits: bool,
+}
 
 /// What a cache has of a chunk.
 pub(crate) enum Found<'c> {
@@ -130,9 +138,10 @@ pub(crate) struct Loading<'c> {
 }
 
 impl Part {
-    /// Begins a transfer.
-    pub(crate) fn begin(&self) -> Turn {
-        Turn(self.cache.0.next_transfer.fetch_add(1, Ordering::Relaxed))
+    /// Begins a transfer, whose chunks have so many bytes in all.
+    pub(crate) fn begin(&self, bytes: usize) -> Turn {
+        let inner = &*self.cache.0;
+        Turn { transfer: inner.next_transfer.fetch_add(1, Ordering::Relaxed), fits: bytes <= inner.limit }
     }
 
     fn key(&self, chunk: &[isize]) -> Result<Key> {
@@ -147,7 +156,7 @@ impl Part {
         needed: &Range<usize>,
         size: usize,
         keep: bool,
-        Turn(transfer): Turn,
+        Turn { transfer, fits }: Turn,
     ) -> Result<Found<'_>> {
         let inner = &*self.cache.0;
         let key = self.key(chunk)?;
@@ -184,6 +193,9 @@ impl Part {
                 (entry.into_memory().unwrap_or(Scratch::EMPTY), true)
             }
             _ => {
+                if !fits && !table.marks.find_or_mark(key.hash64(), transfer) {
+                    return Ok(Found::Nothing);
+                }
                 let Some(memory) = table.make_room(size, inner.limit, transfer) else { return Ok(Found::Nothing) };
                 table.add(&key, size, transfer)?;
                 (memory, false)
@@ -193,7 +205,7 @@ impl Part {
     }
 
     /// Bytes of a chunk, if they are there. Nobody is waited for, so one who fetches many chunks at a time may ask.
-    pub(crate) fn ready(&self, chunk: &[isize], needed: &Range<usize>, Turn(transfer): Turn) -> Result<Option<Entry>> {
+    pub(crate) fn ready(&self, chunk: &[isize], needed: &Range<usize>, turn: Turn) -> Result<Option<Entry>> {
         let inner = &*self.cache.0;
         let key = self.key(chunk)?;
         let Some(mut table) = inner.table.lock() else { return Ok(None) };
@@ -203,7 +215,7 @@ impl Part {
             State::Ready(entry) if entry.has(needed) => entry.clone(),
             _ => return Ok(None),
         };
-        if slot.loaded_by != transfer {
+        if slot.loaded_by != turn.transfer {
             slot.loaded_by = 0;
         }
         table.touch(number);

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Place;
-use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
 use super::entry::Entry;
+use super::marks::Marks;
 use crate::alloc::Scratch;
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
@@ -23,6 +24,12 @@ impl Key {
 
     fn try_clone(&self) -> Result<Self> {
         Key::new(self.store, &self.chunk)
+    }
+
+    pub(super) fn hash64(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
     }
 }
 
@@ -57,6 +64,7 @@ pub(super) struct Table {
     oldest: usize,
     bytes: usize,
     pub evictions: u64,
+    pub marks: Marks,
 }
 
 impl Table {
@@ -69,6 +77,7 @@ impl Table {
             oldest: NONE,
             bytes: 0,
             evictions: 0,
+            marks: Marks::NONE,
         }
     }
 

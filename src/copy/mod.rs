@@ -407,12 +407,12 @@ fn for_each_position(
 pub(crate) fn element(
     size: usize,
     swap: Option<usize>,
-    source: Source<'_>,
-    offset: usize,
-    destination: &mut Destination<'_>,
+    (source, source_offset): (Source<'_>, usize),
+    (destination, destination_offset): (&mut Destination<'_>, usize),
 ) -> Result<()> {
     // SAFETY: an element has no gaps, so all of its bytes are copied ones.
-    let (source, destination) = unsafe { (source.piece(offset, size), destination.piece(0, size)) };
+    let (source, destination) =
+        unsafe { (source.piece(source_offset, size), destination.piece(destination_offset, size)) };
     let (Some(source), Some(destination)) = (source, destination) else { return Err(ErrorKind::Internal.into()) };
     let (from, to) = (source.as_ptr(), destination.as_mut_ptr().cast::<u8>());
     macro_rules! copy {

@@ -37,7 +37,7 @@ pub unsafe extern "C" fn nczchunk_read_varm(
         report_transfer(context, |options, done| {
             let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
             let plan = mapped(&var.0, start, count, stride, imap, Access::Read)?;
-            read_plan(&plan, None, &store.0, 0..plan.num_chunks(), data.cast(), options, done)
+            read_plan(&plan, &store.0, data.cast(), options, done)
         })
     }
 }
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn nczchunk_write_varm(
         report_transfer(context, |options, done| {
             let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
             let plan = mapped(&var.0, start, count, stride, imap, Access::Write)?;
-            write_plan(&plan, None, &store.0, 0..plan.num_chunks(), data.cast(), options, done)
+            write_plan(&plan, &store.0, data.cast(), options, done)
         })
     }
 }
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn nczchunk_read_strided(
             let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
             let place = (memory_size, memory_offset, memory_strides);
             let plan = strided(&var.0, start, count, stride, place, Access::Read)?;
-            read_plan(&plan, None, &store.0, 0..plan.num_chunks(), memory.cast(), options, done)
+            read_plan(&plan, &store.0, memory.cast(), options, done)
         })
     }
 }
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn nczchunk_write_strided(
             let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
             let place = (memory_size, memory_offset, memory_strides);
             let plan = strided(&var.0, start, count, stride, place, Access::Write)?;
-            write_plan(&plan, None, &store.0, 0..plan.num_chunks(), memory.cast(), options, done)
+            write_plan(&plan, &store.0, memory.cast(), options, done)
         })
     }
 }

@@ -17,7 +17,6 @@
 //! With a variable that has a write grid, a plan for writing goes by the chunks of that grid.
 
 use std::ffi::{c_int, c_void};
-use std::ops::Range;
 
 use super::context::{report, report_transfer};
 use super::growing::{Growing, assert_can_grow, check_element_size, write_element, write_growing};
@@ -29,7 +28,7 @@ use crate::grid::Access;
 use crate::plan::Plan;
 use crate::projection::Projection;
 use crate::store::Store;
-use crate::transfer::{Options, Prepared, Transfer};
+use crate::transfer::{self, Options, Prepared, Transfer};
 use crate::variable::Variable;
 
 /// For a plan to read.
@@ -288,10 +287,11 @@ pub unsafe extern "C" fn nczchunk_plan_read(
     // SAFETY: the handles are NULL or alive, and data is NULL or points to the memory that the plan is for: as
     // documented, and by the header's general promise.
     unsafe {
-        report_transfer(context, |options, done| {
+        report_transfer(context, move |options, done| {
             let (plan, store) = (&handle(plan, "plan is NULL")?.0, handle(store, "store is NULL")?);
             let chunks = plan.chunk_range(first_chunk, num_chunks)?;
-            read_plan(plan, Some(plan), &store.0, chunks, data.cast(), options, done)
+            let out = destination(beginning(plan, data.cast()), plan.memory_bytes())?;
+            transfer::read_prepared((plan, &store.0), chunks, out, options, done)
         })
     }
 }
@@ -315,7 +315,8 @@ pub unsafe extern "C" fn nczchunk_plan_write(
         report_transfer(context, |options, done| {
             let (plan, store) = (&handle(plan, "plan is NULL")?.0, handle(store, "store is NULL")?);
             let chunks = plan.chunk_range(first_chunk, num_chunks)?;
-            write_plan(plan, Some(plan), &store.0, chunks, data.cast(), options, done)
+            let data = source(beginning(plan, data.cast_mut().cast()), plan.memory_bytes())?;
+            Transfer::new(plan, Some(plan), &store.0, chunks, options)?.write(data, done)
         })
     }
 }
@@ -423,38 +424,34 @@ fn beginning(plan: &Plan<'_>, data: *mut u8) -> *mut u8 {
     if data.is_null() { data } else { data.wrapping_sub(plan.layout().pointer()) }
 }
 
-/// Executes some chunks of a plan for reading.
+/// Executes a plan for reading.
 ///
-/// # Safety `data` is NULL or points to the memory that the plan is for, of which nobody else uses the chunks' elements
+/// # Safety `data` is NULL or points to the memory that the plan is for, of which nobody else uses the plan's elements
 /// meanwhile.
 pub(super) unsafe fn read_plan(
     plan: &Plan<'_>,
-    prepared: Option<&Prepared>,
     store: &Store<'_>,
-    chunks: Range<usize>,
     data: *mut u8,
     options: Options<'_>,
     done: &mut usize,
 ) -> Result<()> {
     // SAFETY: from its beginning the memory has as many bytes as the plan says, by the caller's promise.
     let out = unsafe { destination(beginning(plan, data), plan.memory_bytes()) }?;
-    Transfer::new(plan, prepared, store, chunks, options)?.read(out, done)
+    Transfer::new(plan, None, store, 0..plan.num_chunks(), options)?.read(out, done)
 }
 
-/// Executes some chunks of a plan for writing.
+/// Executes a plan for writing.
 ///
 /// # Safety
 /// `data` is NULL or points to the memory that the plan is for, which nobody changes meanwhile.
 pub(super) unsafe fn write_plan(
     plan: &Plan<'_>,
-    prepared: Option<&Prepared>,
     store: &Store<'_>,
-    chunks: Range<usize>,
     data: *const u8,
     options: Options<'_>,
     done: &mut usize,
 ) -> Result<()> {
     // SAFETY: from its beginning the memory has as many bytes as the plan says, by the caller's promise.
     let data = unsafe { source(beginning(plan, data.cast_mut()), plan.memory_bytes()) }?;
-    Transfer::new(plan, prepared, store, chunks, options)?.write(data, done)
+    Transfer::new(plan, None, store, 0..plan.num_chunks(), options)?.write(data, done)
 }

@@ -104,12 +104,16 @@ impl<'a> Transfer<'a> {
                 done,
             );
         }
+        let turn = self
+            .store
+            .cache()
+            .map(|cache| cache.begin(self.chunks.len().saturating_mul(self.plan.variable().chunk_bytes())));
         self.run(done, || {
             // SAFETY: workers have different chunks, whose boxes share no memory: where two elements may, there is one
             // worker.
             #[allow(unsafe_code)]
             let mut out = unsafe { out.alias() };
-            let mut reading = Reading::new(self.plan.variable(), self.store);
+            let mut reading = Reading::new(self.plan.variable(), self.store, turn);
             move |piece: &Piece<'_>| reading.piece(piece, &mut out)
         })
     }

@@ -39,6 +39,8 @@ pub(super) fn read(
     let most = flight.limit(store.stored_bound(plan.grid().chunk_bytes())).clamp(1, useful.max(1));
     let stream = piece::streams(plan.variable(), Access::Read, false, plan.selected_bytes());
     let tracker = Tracker::of_plan(progress.is_some(), plan, &chunks);
+    // What took a request is worth keeping, however much there is of it.
+    let turn = store.cache().map(|cache| cache.begin(0));
     let mut state = State {
         plan,
         store,
@@ -48,7 +50,7 @@ pub(super) fn read(
         addresses: Vec::new(),
         free: Vec::new(),
         walk: Walk::new(plan, stream),
-        reading: Reading::new(plan.variable(), store),
+        reading: Reading::new(plan.variable(), store, turn),
         next: chunks.start,
         end: chunks.end,
         divided: DividedChunks::default(),

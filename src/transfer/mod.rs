@@ -18,6 +18,7 @@
 //! the answer later is read by `flight`.
 
 mod divided;
+mod element;
 mod execute;
 mod flight;
 mod options;
@@ -166,7 +167,11 @@ impl Prepared {
         out: &mut [u8],
         options: Options<'_>,
     ) -> Result<()> {
-        read_chunks(Transfer::new(self, Some(self), store, chunks, options)?, out)
+        check_memory(self, out.len())?;
+        // SAFETY: reading writes bytes of chunks and fill values, which are initialised.
+        #[allow(unsafe_code)]
+        let out = unsafe { alloc::as_uninit(out) };
+        read_prepared((self, store), chunks, out.into(), options, &mut 0)
     }
 
     /// [`Plan::write`], from what was prepared.
@@ -190,6 +195,36 @@ impl Prepared {
     ) -> Result<()> {
         Transfer::new(self, Some(self), store, chunks, options)?.write(data.into(), &mut 0)
     }
+}
+
+/// Reads some chunks of a prepared plan, as [`Transfer::read`] does.
+#[inline]
+pub(crate) fn read_prepared(
+    (prepared, store): (&Prepared, &Store<'_>),
+    chunks: Range<usize>,
+    mut out: Destination<'_>,
+    options: Options<'_>,
+    done: &mut usize,
+) -> Result<()> {
+    match (prepared.element(), store.lender()) {
+        (Some(element), Some(lender)) if chunks == (0..1) && options.progress.is_none() => {
+            element.read(prepared.variable(), lender, &mut out)?;
+            *done = 1;
+            Ok(())
+        }
+        _ => read_some_chunks((prepared, store), chunks, out, options, done),
+    }
+}
+
+#[inline(never)]
+fn read_some_chunks(
+    (prepared, store): (&Prepared, &Store<'_>),
+    chunks: Range<usize>,
+    out: Destination<'_>,
+    options: Options<'_>,
+    done: &mut usize,
+) -> Result<()> {
+    Transfer::new(prepared, Some(prepared), store, chunks, options)?.read(out, done)
 }
 
 /// Reads what a transfer is for into memory that is in use.
@@ -217,10 +252,8 @@ pub(crate) fn read<'o>(
     }
     let mut out = out(single.selected_bytes())?;
     match (single.element(), store.lender()) {
-        // What many small reads do has the shortest way.
-        (Some(offset), Some(lender)) if options.progress.is_none() && variable.copier().is_none() => {
-            let result = read::element(variable, &single, offset, lender, &mut out);
-            result.map_err(|error| error.in_chunk(single.indices()))?;
+        (Some(element), Some(lender)) if options.progress.is_none() && variable.copier().is_none() => {
+            element.read(variable, lender, &mut out)?;
             *done = 1;
             Ok(())
         }
@@ -242,7 +275,8 @@ fn read_one_chunk(
         return read_plan(variable, store, hyperslab, |_| Ok(out), options, done);
     }
     one_chunk(variable, store, single, Access::Read, options, done, || {
-        Reading::new(variable, store).single(single, &mut out)
+        let turn = store.cache().map(|cache| cache.begin(variable.chunk_bytes()));
+        Reading::new(variable, store, turn).single(single, &mut out)
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::ops::{Deref, Range};
 
+use super::element::SingleElement;
 use super::piece::{self, Mover, Piece};
 use super::read::Reading;
 use super::walk::Walk;
@@ -24,6 +25,8 @@ pub struct Prepared {
     shapes: Vec<Shape>,
     /// Empty for plans that are walked through.
     places: Vec<Place>,
+    /// Whether the plan is to read a single element of a variable without a copier.
+    is_element: bool,
 }
 
 /// What pieces of the same shape have in common.
@@ -49,8 +52,10 @@ impl Prepared {
     /// `OutOfMemory`.
     pub fn new(plan: Plan<'_>) -> Result<Self> {
         let plan = plan.into_owned()?;
-        let mut prepared = Prepared { plan, shapes: Vec::new(), places: Vec::new() };
-        let Prepared { plan, shapes, places } = &mut prepared;
+        let is_element =
+            plan.num_elements() == 1 && plan.access() == Access::Read && plan.variable().copier().is_none();
+        let mut prepared = Prepared { plan, shapes: Vec::new(), places: Vec::new(), is_element };
+        let Prepared { plan, shapes, places, .. } = &mut prepared;
         let num_chunks = plan.num_chunks();
         if num_chunks == 0 || num_chunks > MAX_CHUNKS || plan.selected_bytes() > MAX_BYTES {
             return Ok(prepared);
@@ -83,6 +88,17 @@ impl Prepared {
             });
         }
         Ok(prepared)
+    }
+
+    /// The element, if the plan is to read a single one of a variable without a copier.
+    #[inline]
+    pub(super) fn element(&self) -> Option<SingleElement<'_>> {
+        match self.places.as_slice() {
+            [Place { indices, chunk_offset, memory_offset, .. }] if self.is_element => {
+                Some(SingleElement { indices, chunk_offset: *chunk_offset, memory_offset: *memory_offset })
+            }
+            _ => None,
+        }
     }
 
     /// Whether all pieces are prepared, and may be moved without asking for a copier.

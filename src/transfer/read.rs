@@ -22,15 +22,15 @@ pub(super) struct Reading<'a> {
     lender: Option<&'a dyn Lend>,
     mover: Mover<'a>,
     workspace: Option<Workspace<'a>>,
-    /// This transfer, as far as the store's cache is concerned.
+    /// This transfer, as far as the store's cache is concerned; `None` for a store without.
     turn: Option<Turn>,
 }
 
 impl<'a> Reading<'a> {
     #[inline]
-    pub(super) fn new(variable: &'a Variable, store: &'a Store<'a>) -> Self {
+    pub(super) fn new(variable: &'a Variable, store: &'a Store<'a>, turn: Option<Turn>) -> Self {
         let (lender, mover) = (store.lender(), Mover::new(variable, Access::Read));
-        Reading { variable, store, lender, mover, workspace: None, turn: None }
+        Reading { variable, store, lender, mover, workspace: None, turn }
     }
 
     /// Reads a piece.
@@ -104,9 +104,8 @@ impl<'a> Reading<'a> {
     ) -> Result<()> {
         let (store, chunk_bytes) = (self.store, self.mover.chunk_bytes());
         let mut loading = None;
-        if let Some(cache) = store.cache() {
+        if let (Some(cache), Some(turn)) = (store.cache(), self.turn) {
             let keep = piece.num_elements() * self.variable.element_size() < chunk_bytes;
-            let turn = *self.turn.get_or_insert_with(|| cache.begin());
             match cache.find(piece.indices, &piece.needed(), chunk_bytes, keep, turn)? {
                 Found::Ready(entry) => return self.mover.read_chunk(piece, entry.bytes(), 0, out),
                 Found::Load { loading: begun, all } => loading = Some((begun, all)),
@@ -191,8 +190,7 @@ impl<'a> Reading<'a> {
 
     /// Moves a piece from the store's cache; `false` if it is not there.
     pub(super) fn read_cached(&mut self, piece: &Piece<'_>, out: &mut Destination<'_>) -> Result<bool> {
-        let Some(cache) = self.store.cache() else { return Ok(false) };
-        let turn = *self.turn.get_or_insert_with(|| cache.begin());
+        let (Some(cache), Some(turn)) = (self.store.cache(), self.turn) else { return Ok(false) };
         let Some(entry) = cache.ready(piece.indices, &piece.needed(), turn)? else { return Ok(false) };
         self.mover.read_chunk(piece, entry.bytes(), 0, out)?;
         Ok(true)
@@ -209,9 +207,10 @@ impl<'a> Reading<'a> {
     ) -> Result<()> {
         let chunk_bytes = self.mover.chunk_bytes();
         let is_part = piece.num_elements() * self.variable.element_size() < chunk_bytes;
-        if let (Some(cache), Some(chunk), 0, true) = (self.store.cache(), bytes.get(..chunk_bytes), begin, is_part) {
-            let turn = *self.turn.get_or_insert_with(|| cache.begin());
-            cache.keep(piece.indices, chunk, turn)?;
+        if let (Some(cache), Some(turn), true) = (self.store.cache(), self.turn, is_part && begin == 0) {
+            if let Some(chunk) = bytes.get(..chunk_bytes) {
+                cache.keep(piece.indices, chunk, turn)?;
+            }
         }
         self.mover.read_chunk(piece, bytes, begin, out)
     }
@@ -233,30 +232,4 @@ impl<'a> Reading<'a> {
     pub(super) fn read_fill_value(&mut self, piece: &Piece<'_>, out: &mut Destination<'_>) -> Result<()> {
         self.mover.read_fill_value(piece, out)
     }
-}
-
-/// Reads a single element of a chunk on loan: nothing has to be prepared for it, unless the chunk is absent.
-#[inline]
-pub(super) fn element(
-    variable: &Variable,
-    single: &Single,
-    offset: usize,
-    lender: &dyn Lend,
-    out: &mut Destination<'_>,
-) -> Result<()> {
-    let chunk_bytes = variable.chunk_bytes();
-    let size = variable.element_size();
-    let request = Request::new(single.indices(), Access::Read, chunk_bytes);
-    lender.lend(&request, &mut |lent| {
-        let (bytes, swap) = match lent {
-            Lent::Chunk(bytes) => (bytes, variable.swapped_word()),
-            Lent::FillValues(bytes) => (bytes, None),
-            Lent::Absent => {
-                let mut copy = StridedCopy::default();
-                let piece = single.piece(variable, Access::Read, &mut copy)?;
-                return Mover::new(variable, Access::Read).read_fill_value(&piece, out);
-            }
-        };
-        copy::element(size, swap, store::due(lender, bytes, chunk_bytes)?.into(), offset, out)
-    })
 }

@@ -1,5 +1,6 @@
 //! Requests that touch one chunk only: the piece is found in one go, without a plan.
 
+use super::element::SingleElement;
 use super::piece::{self, Piece};
 use crate::copy::{Axis, StridedCopy};
 use crate::dims::{Dims, INLINE_RANK};
@@ -101,10 +102,11 @@ impl Single {
         &self.indices[..self.rank]
     }
 
-    /// Where the element is in the chunk, in bytes, if the request is a single element.
+    /// The element, if the request is a single one.
     #[inline]
-    pub(super) fn element(&self) -> Option<usize> {
-        self.axes.is_empty().then_some(self.chunk_offset)
+    pub(super) fn element(&self) -> Option<SingleElement<'_>> {
+        let (indices, chunk_offset) = (self.indices(), self.chunk_offset);
+        self.axes.is_empty().then_some(SingleElement { indices, chunk_offset, memory_offset: 0 })
     }
 
     /// The piece, ready to be moved by `copy`, which is prepared for it.

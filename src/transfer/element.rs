@@ -1,0 +1,53 @@
+//! A single element, from a chunk on loan: what many small reads do has the shortest way.
+
+use super::piece::{self, Mover, Piece};
+use crate::copy::{self, Destination, StridedCopy};
+use crate::error::Result;
+use crate::grid::Access;
+use crate::store::{self, Lend, Lent, Request};
+use crate::variable::Variable;
+
+/// An element that is to be read, of a variable without a copier. Offsets are in bytes.
+pub(super) struct SingleElement<'e> {
+    /// The indices of the chunk that it is in.
+    pub indices: &'e [isize],
+    /// Where it is in the chunk.
+    pub chunk_offset: usize,
+    /// Where it goes in memory.
+    pub memory_offset: usize,
+}
+
+impl SingleElement<'_> {
+    /// Reads it. An error names the chunk.
+    #[inline]
+    pub(super) fn read(&self, variable: &Variable, lender: &dyn Lend, out: &mut Destination<'_>) -> Result<()> {
+        let (size, chunk_bytes) = (variable.element_size(), variable.chunk_bytes());
+        let request = Request::new(self.indices, Access::Read, chunk_bytes);
+        let result = lender.lend(&request, &mut |lent| {
+            let (bytes, swap) = match lent {
+                Lent::Chunk(bytes) => (bytes, variable.swapped_word()),
+                Lent::FillValues(bytes) => (bytes, None),
+                Lent::Absent => return self.read_fill_value(variable, out),
+            };
+            let chunk = store::due(lender, bytes, chunk_bytes)?.into();
+            copy::element(size, swap, (chunk, self.chunk_offset), (out, self.memory_offset))
+        });
+        result.map_err(|error| error.in_chunk(self.indices))
+    }
+
+    fn read_fill_value(&self, variable: &Variable, out: &mut Destination<'_>) -> Result<()> {
+        let mut copy = StridedCopy::default();
+        piece::prepare(&mut copy, variable, Access::Read, &[])?;
+        let piece = Piece {
+            indices: self.indices,
+            axes: &[],
+            copy: &copy,
+            shape: 0,
+            chunk_offset: self.chunk_offset,
+            memory_offset: self.memory_offset,
+            is_covered: false,
+            is_whole: false,
+        };
+        Mover::new(variable, Access::Read).read_fill_value(&piece, out)
+    }
+}
