@@ -13,6 +13,9 @@ LAT, LON = 360, 720
 # The chunks of an array cut along time only, and in tiles.
 LAYOUTS = {"time": (1, LAT, LON), "tiles": (24, 90, 180)}
 
+# A cube that is read in slabs.
+CUBE, CUBE_CHUNK = 512, 64
+
 BLOSC = {"zarr_format": 2, "compressors": numcodecs.Blosc("lz4", 5, 1)}
 ZLIB = {"zarr_format": 2, "filters": [numcodecs.Shuffle(4)], "compressors": numcodecs.Zlib(4)}
 
@@ -62,17 +65,31 @@ def make(root, steps):
             array[:] = data[:length]
             name = "one chunk" if chunks[0] == length else layout
             arrays[f"{codec}, {name}"] = {"path": str(path), "steps": length, "codec": codec, "chunks": chunks}
+    path = root / "cube.zarr"
+    cube = zarr.create_group(path, zarr_format=2, overwrite=True).create_array(
+        "v", shape=(CUBE,) * 3, chunks=(CUBE_CHUNK,) * 3, dtype="f4", fill_value=0,
+        compressors=numcodecs.Zstd(3))
+    length = CUBE * CUBE * CUBE_CHUNK
+    for first in range(0, CUBE, CUBE_CHUNK):
+        cube[first:first + CUBE_CHUNK] = np.resize(data.reshape(-1)[first * 1000:], length).reshape(-1, CUBE, CUBE)
     done.write_text(json.dumps({"steps": steps, "arrays": arrays}))
     return arrays
 
 
 def jobs(steps):
-    """What is read of an array: start, count and stride of each."""
+    """What is read of an array, one hyperslab after another: the start, count and stride of each."""
     mid = steps // 2
+    maps = [([mid + step, 0, 0], [1, LAT, LON], [1, 1, 1]) for step in range(min(48, steps - mid))]
     return {
-        "everything": ([0, 0, 0], [steps, LAT, LON], [1, 1, 1]),
-        "one series": ([0, 123, 456], [steps, 1, 1], [1, 1, 1]),
-        "one map": ([mid, 0, 0], [1, LAT, LON], [1, 1, 1]),
-        "a box": ([mid, 100, 200], [30, 60, 80], [1, 1, 1]),
-        "stride (7,2,2)": ([3, 1, 0], [(steps - 4) // 7 + 1, LAT // 2, LON // 2], [7, 2, 2]),
+        "everything": [([0, 0, 0], [steps, LAT, LON], [1, 1, 1])],
+        "one series": [([0, 123, 456], [steps, 1, 1], [1, 1, 1])],
+        "one map": maps[:1],
+        "48 maps, one by one": maps,
+        "a box": [([mid, 100, 200], [30, 60, 80], [1, 1, 1])],
+        "stride (7,2,2)": [([3, 1, 0], [(steps - 4) // 7 + 1, LAT // 2, LON // 2], [7, 2, 2])],
     }
+
+
+def slabs(rows):
+    """The cube in slabs of so many rows."""
+    return [([first, 0, 0], [min(rows, CUBE - first), CUBE, CUBE], [1, 1, 1]) for first in range(0, CUBE, rows)]

@@ -5,13 +5,14 @@
 //! alive.
 //!
 //! Chunks are dropped in the order of their last use, except that a transfer does not push out what it has fetched
-//! itself. A transfer whose chunks do not all fit has those kept only that another of the kind has wanted before it: of
-//! one that is done once nothing is kept, for to decode into memory that the processor has at hand is faster; of one
-//! that is done again and again the first chunks are, as many as there is room for.
+//! itself. A transfer that needs more chunks than there are or is room for has those kept only that another of the kind
+//! has wanted before it: of one that is done once nothing is kept, for to decode into memory that the processor has at
+//! hand is faster; of one that is done again and again the first chunks are, as many as there is room for.
 //!
 //! Of a chunk that was decoded in part that part is kept. When more of it is needed the chunk is decoded to its end, so
 //! no chunk that stays in the cache is decoded more than twice, and one that is used once costs no more than without a
-//! cache.
+//! cache. Once that has happened the next chunks are decoded to their end at once, as suits slabs that are read one
+//! after another, until a chunk is dropped that one transfer only has used.
 //!
 //! ```text
 //!   entry.rs    a decoded chunk
@@ -116,7 +117,7 @@ pub(crate) struct Part {
 #[derive(Clone, Copy)]
 pub(crate) struct Turn {
     transfer: u64,
-    /// Whether the cache has room for all of its chunks.
+    /// Whether the cache has, or has room for, all of its chunks, as far as can be told by their bytes.
     fits: bool,
 }
 
@@ -141,7 +142,9 @@ impl Part {
     /// Begins a transfer, whose chunks have so many bytes in all.
     pub(crate) fn begin(&self, bytes: usize) -> Turn {
         let inner = &*self.cache.0;
-        Turn { transfer: inner.next_transfer.fetch_add(1, Ordering::Relaxed), fits: bytes <= inner.limit }
+        let cached = inner.table.lock().map_or(0, |table| table.bytes());
+        let transfer = inner.next_transfer.fetch_add(1, Ordering::Relaxed);
+        Turn { transfer, fits: bytes.saturating_sub(cached) <= inner.limit }
     }
 
     fn key(&self, chunk: &[isize]) -> Result<Key> {
@@ -167,10 +170,7 @@ impl Part {
                 State::Loading { .. } => table = inner.table.wait(table),
                 State::Ready(entry) if entry.has(needed) => {
                     let entry = entry.clone();
-                    if table.slot(number).loaded_by != transfer {
-                        table.slot(number).loaded_by = 0;
-                    }
-                    table.touch(number);
+                    table.reuse(number, transfer);
                     inner.hits.fetch_add(1, Ordering::Relaxed);
                     return Ok(Found::Ready(entry));
                 }
@@ -187,8 +187,10 @@ impl Part {
         }
         let (memory, all) = match (number, partial) {
             (Some(number), Some(before)) => {
-                table.slot(number).loaded_by = transfer;
+                let slot = table.slot(number);
+                (slot.loaded_by, slot.is_reused) = (transfer, true);
                 table.touch(number);
+                table.wants_whole = true;
                 let State::Ready(entry) = before else { return Err(ErrorKind::Internal.into()) };
                 (entry.into_memory().unwrap_or(Scratch::EMPTY), true)
             }
@@ -198,7 +200,7 @@ impl Part {
                 }
                 let Some(memory) = table.make_room(size, inner.limit, transfer) else { return Ok(Found::Nothing) };
                 table.add(&key, size, transfer)?;
-                (memory, false)
+                (memory, table.wants_whole)
             }
         };
         Ok(Found::Load { loading: Loading { part: self, key, block: Some(Block::new(memory)) }, all })
@@ -215,10 +217,7 @@ impl Part {
             State::Ready(entry) if entry.has(needed) => entry.clone(),
             _ => return Ok(None),
         };
-        if slot.loaded_by != turn.transfer {
-            slot.loaded_by = 0;
-        }
-        table.touch(number);
+        table.reuse(number, turn.transfer);
         inner.hits.fetch_add(1, Ordering::Relaxed);
         Ok(Some(entry))
     }

@@ -49,6 +49,8 @@ pub(super) struct Slot {
     size: usize,
     /// The transfer that has fetched it, as long as no other has used it.
     pub loaded_by: u64,
+    /// Whether a transfer has used it that did not fetch it, or not all of it.
+    pub is_reused: bool,
     newer: usize,
     older: usize,
 }
@@ -65,6 +67,8 @@ pub(super) struct Table {
     bytes: usize,
     pub evictions: u64,
     pub marks: Marks,
+    /// Whether more of a chunk is likely to be needed than what is needed first.
+    pub wants_whole: bool,
 }
 
 impl Table {
@@ -78,6 +82,7 @@ impl Table {
             bytes: 0,
             evictions: 0,
             marks: Marks::NONE,
+            wants_whole: false,
         }
     }
 
@@ -110,6 +115,7 @@ impl Table {
             state: State::Loading { stale: false },
             size,
             loaded_by,
+            is_reused: false,
             newer: NONE,
             older: NONE,
         };
@@ -138,6 +144,15 @@ impl Table {
             self.unlink(number);
             self.link(number);
         }
+    }
+
+    /// Makes a chunk the newest that a transfer has found here.
+    pub(super) fn reuse(&mut self, number: usize, transfer: u64) {
+        let slot = &mut self.slots[number];
+        if slot.loaded_by != transfer {
+            (slot.loaded_by, slot.is_reused) = (0, true);
+        }
+        self.touch(number);
     }
 
     /// Takes a chunk out.
@@ -171,6 +186,7 @@ impl Table {
                 return None;
             }
             self.evictions += 1;
+            self.wants_whole &= self.slots[number].is_reused;
             if let State::Ready(entry) = self.remove(number) {
                 memory = entry.into_memory().unwrap_or(memory);
             }

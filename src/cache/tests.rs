@@ -61,6 +61,20 @@ fn more_of_a_chunk_is_fetched_to_its_end() {
 }
 
 #[test]
+fn chunks_are_fetched_to_their_end_when_more_of_the_last_ones_was_needed() {
+    let part = Cache::new(2 * SIZE).unwrap().part();
+    assert!(use_chunk(&part, 1, 0..10, part.begin(SIZE)));
+    assert!(use_chunk(&part, 1, 10..20, part.begin(SIZE)));
+    assert!(use_chunk(&part, 2, 0..10, part.begin(SIZE)));
+    assert!(!use_chunk(&part, 2, 10..20, part.begin(SIZE)));
+    // Of 3 and 4 no more is needed than was at first, and of 5 no more is fetched once one of them is dropped.
+    for chunk in 3..6 {
+        assert!(use_chunk(&part, chunk, 0..10, part.begin(SIZE)));
+    }
+    assert!(use_chunk(&part, 5, 10..20, part.begin(SIZE)));
+}
+
+#[test]
 fn what_is_in_use_stays_when_the_cache_drops_it() {
     let part = Cache::new(SIZE).unwrap().part();
     fetched(&part, 1..2);

@@ -185,11 +185,15 @@ class Array:
         start = [0] * len(self.shape) if start is None else start
         count = list(self.shape) if count is None else count
         out = np.zeros(count, dtype)
-        assert out.itemsize == self.element_size, (dtype, self.element_size)
-        self.library.check(self.c.nczchunk_array_read(
-            self.pointer, _list(start, c_size_t), _list(count, c_size_t), _list(stride, c_ssize_t),
-            out.ctypes.data, self.library.context))
+        self.read_into(out, start, stride)
         return out
+
+    def read_into(self, out, start, stride=None):
+        """A hyperslab of the shape of an array that is contiguous, into it."""
+        assert out.itemsize == self.element_size and out.flags.c_contiguous, (out.dtype, self.element_size)
+        self.library.check(self.c.nczchunk_array_read(
+            self.pointer, _list(start, c_size_t), _list(out.shape, c_size_t), _list(stride, c_ssize_t),
+            out.ctypes.data, self.library.context))
 
     def write(self, values, start, stride=None):
         """Writes values to a hyperslab."""
