@@ -20,7 +20,7 @@ pub(super) fn choose(shape: &Shape<'_>) -> Kernel {
 /// Orders the non-temporal stores of a kernel before all later stores. To be called after kernels that were chosen for
 /// streaming.
 #[inline]
-pub(super) fn fence() {
+pub(crate) fn fence() {
     #[cfg(target_arch = "x86_64")]
     x86::fence();
 }

@@ -36,13 +36,38 @@ use smallvec::SmallVec;
 
 use crate::error::{ErrorKind, Result};
 use extent::Extent;
-use rows::{Kernel, LINE, Rows, Shape};
+pub(crate) use kernel::fence;
+pub(crate) use rows::LINE;
+use rows::{Kernel, Rows, Shape};
 
 pub use region::{Destination, Source};
 pub use rows::Axis;
 
 /// As many axes are held in place. Copies of more allocate memory.
 const INLINE_AXES: usize = 9;
+
+/// When it is dropped, the non-temporal stores that streaming copies have made before are ordered before all later
+/// stores of this thread.
+pub(crate) struct Fence {
+    is_needed: bool,
+}
+
+impl Fence {
+    /// A fence, if there will be streaming copies.
+    #[inline]
+    pub(crate) fn new(is_needed: bool) -> Self {
+        Fence { is_needed }
+    }
+}
+
+impl Drop for Fence {
+    #[inline]
+    fn drop(&mut self) {
+        if self.is_needed {
+            fence();
+        }
+    }
+}
 
 /// A prepared copy.
 pub struct StridedCopy {
@@ -105,10 +130,16 @@ impl StridedCopy {
         Ok(copy)
     }
 
-    /// Says whether the copy writes more than stays in the cache. If so, kernels use non-temporal stores. To be
-    /// called before the copy is prepared.
+    /// Says whether the copy writes more than stays in the cache. If so, kernels use non-temporal stores, which a
+    /// [`Fence`] has to order before others are told what was written. To be called before the copy is prepared.
     pub(crate) fn set_streaming(&mut self, streaming: bool) {
         self.streaming = streaming;
+    }
+
+    /// Whether the copy uses non-temporal stores.
+    #[inline]
+    pub(crate) fn is_streaming(&self) -> bool {
+        self.streaming
     }
 
     /// Prepares this copy anew; the arguments are as for [`new`](Self::new), but not validated.
@@ -307,9 +338,6 @@ impl StridedCopy {
             copy_rows(source, destination, &Rows::ONE)?;
         } else {
             self.for_each_rows(source, destination, copy_rows)?;
-        }
-        if self.streaming {
-            kernel::fence();
         }
         Ok(())
     }

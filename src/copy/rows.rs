@@ -5,7 +5,7 @@
 //! differ between the two sides, and may be negative or 0.
 
 /// Bytes of a cache line.
-pub(super) const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 
 /// One axis of a box: how many steps it has, and the distance in bytes between neighbours on either side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::read::Reading;
 use super::walk::Walk;
 use super::write::Writing;
 use super::{flight, team};
-use crate::copy::{Destination, Source};
+use crate::copy::{Destination, Fence, Source};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::plan::Plan;
@@ -252,6 +252,7 @@ impl<'a> Job<'a> {
         mut one: impl FnMut(&Piece<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut pieces = Pieces::new(self);
+        let _fence = Fence::new(self.stream);
         for chunk in chunks {
             self.tracker.ask(progress)?;
             pieces.with(chunk, &mut one)?;
@@ -263,6 +264,7 @@ impl<'a> Job<'a> {
     /// Does `one` for the pieces of the chunks that the queue has for this thread. An error names the chunk.
     fn do_from(&self, queue: &Queue, part: Part<'_>, mut one: impl FnMut(&Piece<'_>) -> Result<()>) {
         let mut pieces = Pieces::new(self);
+        let _fence = Fence::new(self.stream);
         while let Some(block) = queue.take(part.block) {
             for chunk in block {
                 if !queue.wants(chunk) {

@@ -17,7 +17,7 @@ use super::ranges::Ranges;
 use super::read::Reading;
 use super::slot::Slot;
 use super::walk::Walk;
-use crate::copy::Destination;
+use crate::copy::{Destination, Fence};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::plan::Plan;
@@ -38,6 +38,7 @@ pub(super) fn read(
     let useful = if store.ranged().is_some() { chunks.len().max(MOST_RANGES) } else { chunks.len() };
     let most = flight.limit(store.stored_bound(plan.grid().chunk_bytes())).clamp(1, useful.max(1));
     let stream = piece::streams(plan.variable(), Access::Read, false, plan.selected_bytes());
+    let _fence = Fence::new(stream);
     let tracker = Tracker::of_plan(progress.is_some(), plan, &chunks);
     // What took a request is worth keeping, however much there is of it.
     let turn = store.cache().map(|cache| cache.begin(0));

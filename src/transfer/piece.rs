@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::copy::{Axis, Destination, Source, StridedCopy};
+use crate::copy::{self, Axis, Destination, Source, StridedCopy};
 use crate::dims;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
@@ -165,7 +165,8 @@ impl<'v> Mover<'v> {
 /// it would leave there.
 const STREAM_BYTES: usize = 16 << 20;
 
-/// Smaller chunks are stored as usual, because non-temporal stores are waited for at the end of each chunk.
+/// Smaller chunks are stored as usual, except that they are read so if their rows are whole lines of the processor's
+/// cache. A write waits for its non-temporal stores at the end of each chunk, which the lender gets back.
 const STREAM_CHUNK: usize = 64 << 10;
 
 /// Whether copies of a transfer of so many bytes use non-temporal stores.
@@ -173,7 +174,11 @@ const STREAM_CHUNK: usize = 64 << 10;
 pub(super) fn streams(variable: &Variable, access: Access, is_lending: bool, bytes: usize) -> bool {
     // A chunk that is written to a buffer is used there at once.
     let is_kept = access == Access::Read || is_lending;
-    bytes >= STREAM_BYTES && is_kept && variable.grid(access).chunk_bytes() >= STREAM_CHUNK
+    let grid = variable.grid(access);
+    let row = grid.dimensions().last().map_or(1, |dimension| dimension.chunklen()) * variable.element_size();
+    bytes >= STREAM_BYTES
+        && is_kept
+        && (grid.chunk_bytes() >= STREAM_CHUNK || (access == Access::Read && row % copy::LINE == 0))
 }
 
 /// Prepares the copy of a box, whose axes lead from chunk to memory and are given slowest first.

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use crate::copy;
 use crate::error::{ErrorKind, Result};
 use crate::plan::Plan;
 
@@ -68,10 +69,16 @@ impl Tracker {
         }
     }
 
+    fn tell(&self, progress: ProgressFunction<'_>) -> c_int {
+        // Whoever is told that chunks are done may tell another thread.
+        copy::fence();
+        progress(self.progress())
+    }
+
     /// Asks whether to go on.
     #[inline]
     pub(super) fn ask(&self, progress: Option<ProgressFunction<'_>>) -> Result<()> {
-        match progress.map_or(0, |progress| progress(self.progress())) {
+        match progress.map_or(0, |progress| self.tell(progress)) {
             0 => Ok(()),
             status => Err(ErrorKind::Stopped(status).into()),
         }
@@ -82,7 +89,7 @@ impl Tracker {
     pub(super) fn finish(&self, progress: Option<ProgressFunction<'_>>) {
         // There is nothing left that the answer could end.
         if let Some(progress) = progress {
-            progress(self.progress());
+            self.tell(progress);
         }
     }
 }

@@ -8,7 +8,7 @@ use super::ranges::Ranges;
 use super::single::Single;
 use crate::buffer::Buffer;
 use crate::cache::{Found, Turn};
-use crate::copy::{self, Destination, StridedCopy};
+use crate::copy::{self, Destination, Fence, StridedCopy};
 use crate::error::Result;
 use crate::grid::Access;
 use crate::store::{self, Encoded, Fill, Filled, Lend, Lent, Request, Store, Workspace};
@@ -47,6 +47,7 @@ impl<'a> Reading<'a> {
     pub(super) fn single(&mut self, single: &Single, out: &mut Destination<'_>) -> Result<()> {
         let mut copy = StridedCopy::default();
         copy.set_streaming(piece::streams(self.variable, Access::Read, false, single.selected_bytes()));
+        let _fence = Fence::new(copy.is_streaming());
         self.piece(&single.piece(self.variable, Access::Read, &mut copy)?, out)
     }
 

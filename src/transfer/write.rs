@@ -5,7 +5,7 @@ use super::piece::{self, Mover, Piece};
 use super::single::Single;
 use crate::buffer::Buffer;
 use crate::cache::Turn;
-use crate::copy::{Destination, Source, StridedCopy};
+use crate::copy::{Destination, Fence, Source, StridedCopy};
 use crate::dims;
 use crate::error::Result;
 use crate::grid::Access;
@@ -46,6 +46,8 @@ impl<'a> Writing<'a> {
     fn change_chunk(&self, piece: &Piece<'_>, lender: &dyn Lend, data: Source<'_>) -> Result<()> {
         let request = Request::new(piece.indices, Access::Write, self.mover.chunk_bytes());
         lender.change(&request, piece.is_covered, &mut |borrowed| {
+            // The lender gets the chunk back after this, and may tell another thread.
+            let _fence = Fence::new(piece.copy.is_streaming());
             let has_copier = self.variable.copier().is_some();
             let (bytes, is_blank) = match borrowed {
                 // Elements with a copier hold something that is to be freed; those outside the dimensions are left
