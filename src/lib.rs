@@ -53,6 +53,8 @@ pub mod classic;
 mod codec;
 mod copier;
 mod copy;
+#[cfg(feature = "arrays")]
+mod dataset;
 mod dims;
 mod error;
 #[doc(hidden)]
@@ -81,7 +83,7 @@ mod variable;
 mod zarr;
 
 #[cfg(feature = "arrays")]
-pub use array::{Array, ArrayFormat, Attribute, AttributeValues, Description, Node, list, place_at};
+pub use array::{Array, ArrayFormat, Description, list, place_at};
 pub use buffer::Buffer;
 pub use cache::{Cache, CacheStatistics};
 pub use codec::Codec;
@@ -103,6 +105,8 @@ pub use codec::has as has_codec;
 #[cfg(feature = "blosc")]
 pub use codec::{Blosc, BloscShuffle};
 pub use copier::{Copier, CopyFunction};
+#[cfg(feature = "arrays")]
+pub use dataset::{Attribute, AttributeValues, ElementType, Node, TimeUnit};
 pub use dims::MAX_RANK;
 pub use error::{Error, ErrorKind, Result};
 pub use grid::{Access, Dimension, Grid};
@@ -115,4 +119,4 @@ pub use transfer::{Options, Prepared, Progress, ProgressFunction};
 pub use typed::{Element, read, read_into, write};
 pub use variable::{Endian, Variable};
 #[cfg(feature = "arrays")]
-pub use zarr::{AttributeValue, ElementType, TimeUnit};
+pub use zarr::AttributeValue;
