@@ -7,6 +7,7 @@ use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 use crate::dataset::{Node, Opened};
 use crate::error::{ErrorKind, Result};
+use crate::netcdf;
 use crate::object::{Begin, Objects, Place};
 
 /// What a file is.
@@ -54,7 +55,6 @@ impl FileKind {
 }
 
 const ZIP_WITHIN: ErrorKind = ErrorKind::Unsupported("a zip file that is an object of a place");
-const CLASSIC: ErrorKind = ErrorKind::Unsupported("a netCDF classic file");
 const CFDB: ErrorKind = ErrorKind::Unsupported("a cfdb file");
 
 /// Opens the array of this name in a file of a place.
@@ -67,7 +67,7 @@ pub(super) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
         return Err(ErrorKind::NotAnArray.into());
     }
     match kind {
-        FileKind::Classic => Err(CLASSIC.into()),
+        FileKind::Classic => netcdf::open(place, file, name),
         FileKind::Cfdb => Err(CFDB.into()),
         FileKind::Zip => Err(ZIP_WITHIN.into()),
     }
@@ -79,9 +79,8 @@ pub(super) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
 /// # Errors
 /// `NotFound`, `UnknownFormat`, `Unsupported`, and those of `one`, of the format and of the place.
 pub(super) fn list(place: &Place, file: &str, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
-    let _ = (name, one);
     match FileKind::of(&**place, file)? {
-        FileKind::Classic => Err(CLASSIC.into()),
+        FileKind::Classic => netcdf::list(place, file, name, one),
         FileKind::Cfdb => Err(CFDB.into()),
         FileKind::Zip => Err(ZIP_WITHIN.into()),
     }
