@@ -250,9 +250,8 @@ def make_many(path, format):
         for name, length in zip(("time", "y", "x"), (None, *MANY[1:])):
             file.createDimension(name, length)
         file.createDimension("long", 5_000_000)
-        for name, dtype, dimensions in [("a", "i2", ("time", "y", "x")), ("b", "f8", ("time", "x")), ("c", "i1", "time"),
-                                        ("d", "f4", ("long",))]:
-            dimensions = ("time",) if dimensions == "time" else dimensions
+        for name, dtype, dimensions in [("a", "i2", ("time", "y", "x")), ("b", "f8", ("time", "x")),
+                                        ("c", "i1", ("time",)), ("d", "f4", ("long",))]:
             variable = file.createVariable(name, dtype, dimensions)
             shape = [5_000_000 if d == "long" else dict(zip(("time", "y", "x"), MANY))[d] for d in dimensions]
             variable[...] = np.arange(np.prod(shape)).astype(dtype).reshape(shape)
