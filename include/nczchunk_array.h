@@ -124,19 +124,20 @@ typedef struct nczchunk_place nczchunk_place;
  *     if (status == NCZCHUNK_NOERR) status = nczchunk_array_read(array, start, count, NULL, map, NULL);
  *     nczchunk_array_close(array);
  *
- * What can be opened is an array of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or in a zip file. What
- * is not supported is refused with the name of what it is: ask the context.
+ * What can be opened is an array of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or in a zip file; and
+ * to read it, a variable of a netCDF classic file. What is not supported is refused with the name of what it is: ask
+ * the context.
  */
 
 /**
  * Opens an array. path is a directory or a zip file, in UTF-8; name is where the array is below it, such as
- * "ocean/sst", and NULL or empty if path is the array itself. mode is NCZCHUNK_READ, or NCZCHUNK_WRITE to read and
- * write. Close it with nczchunk_array_close.
+ * "ocean/sst", and NULL or empty if path is the array itself. Or path is a file that holds arrays, and name is the
+ * array's name in it. mode is NCZCHUNK_READ, or NCZCHUNK_WRITE to read and write. Close it with nczchunk_array_close.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument, another mode), NCZCHUNK_ENOTFOUND (there is no such path or array),
  * NCZCHUNK_ENOTVAR (it is a group), NCZCHUNK_ENOTNC (path is something else), NCZCHUNK_ENCZARR (malformed metadata),
  * NCZCHUNK_ENOTBUILT (metadata that ask for what the library does not have), NCZCHUNK_ENOFILTER (a codec that it does
- * not have), NCZCHUNK_EBADTYPE (elements that it does not have), NCZCHUNK_EPERM (NCZCHUNK_WRITE for a zip file),
+ * not have), NCZCHUNK_EBADTYPE (elements that it does not have), NCZCHUNK_EPERM (NCZCHUNK_WRITE for a file),
  * NCZCHUNK_ENOMEM, and the system's own numbers, which are positive.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
@@ -269,8 +270,9 @@ typedef struct nczchunk_attribute {
      */
     size_t num_values;
     /**
-     * The values, in native byte order and aligned for their type. A text is UTF-8 and has a NUL behind it, which does
-     * not count; several texts are pointers to such texts: const char *const *.
+     * The values, in native byte order and aligned for their type. A text is UTF-8, unless an old netCDF file has
+     * another encoding, and has a NUL behind it, which does not count; several texts are pointers to such texts: const
+     * char *const *.
      */
     const void *values;
 } nczchunk_attribute;
@@ -303,7 +305,8 @@ int nczchunk_array_attribute_at(const nczchunk_array *array,
                                 nczchunk_context *context);
 
 /**
- * All attributes as the text of a JSON object, as they are stored. The text is the array's; "{}" for NULL.
+ * All attributes as the text of a JSON object: as they are stored, if that is how they are stored. The text is the
+ * array's; "{}" for NULL.
  */
 NCZCHUNK_API const char *nczchunk_array_attributes_json(const nczchunk_array *array);
 
@@ -608,7 +611,7 @@ typedef struct nczchunk_node {
      */
     const char *const *dimension_names;
     /**
-     * Which dimensions netCDF-C says to be unlimited: 1 for those, 0 for others.
+     * Which dimensions are said to be unlimited, which netCDF does: 1 for those, 0 for others.
      */
     const size_t *is_unlimited;
     /**
@@ -616,7 +619,7 @@ typedef struct nczchunk_node {
      */
     size_t num_attributes;
     /**
-     * All attributes as the text of a JSON object, as they are stored.
+     * All attributes as the text of a JSON object: as they are stored, if that is how they are stored.
      */
     const char *attributes_json;
     /**
@@ -630,6 +633,8 @@ typedef struct nczchunk_node {
  * or empty for path itself. found is called for the group itself first, then for each group and array in it, by name,
  * and if recursive is 1 after each group for what is in that. An array is told as itself alone. Where found returns
  * anything but 0, the call ends with that.
+ *
+ * Of a file that holds arrays the file itself is told as a group, then its arrays in their order.
  *
  * What is there but cannot be read is told with its status. If the place cannot list its objects, the group's
  * consolidated metadata tell what there is.
@@ -680,6 +685,12 @@ int nczchunk_node_attribute_at(const nczchunk_node *node,
  *     nczchunk_place_callbacks callbacks = {.struct_size = sizeof callbacks, .read = get_object, .user = &connection};
  *     nczchunk_place_new(&callbacks, &place, NULL);
  *     nczchunk_array_open_in(place, "ocean/sst", NCZCHUNK_READ, &array, NULL);
+ *
+ * A file that holds arrays, such as a netCDF classic file, is a place, too: what is opened and listed is in the file.
+ * It is one at a path, or an object of any place:
+ *
+ *     nczchunk_place_file(place, "2020/sst.nc", &file, NULL);
+ *     nczchunk_array_open_in(file, "SST", NCZCHUNK_READ, &array, NULL);
  *
  * A place with latency has start and wait instead of read, or beside it: then many reads are under way at the same
  * time, without threads. Chunks of an array with shards are found by the shards' indices, and neighbours among them
@@ -821,15 +832,29 @@ typedef struct nczchunk_place_callbacks {
 } nczchunk_place_callbacks;
 
 /**
- * A place at a path, in UTF-8: a directory or a zip file. Free it with nczchunk_place_free.
+ * A place at a path, in UTF-8: a directory, a zip file, or a file that holds arrays, which its first bytes tell. Free
+ * it with nczchunk_place_free.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path), NCZCHUNK_ENOTNC (it is
- * something else), NCZCHUNK_ENOMEM, and the system's own numbers.
+ * something else), NCZCHUNK_ENOTBUILT (a file that is known but cannot be read), NCZCHUNK_ENOMEM, and the system's own
+ * numbers.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_place_at(const char *path,
                       nczchunk_place **place,
                       nczchunk_context *context);
+
+/**
+ * A place that is one file of another place: an object that holds arrays, by its name. The file need not be there yet.
+ * It goes on using the other place when that is freed. Free it with nczchunk_place_free.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_ENOMEM.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_place_file(const nczchunk_place *place,
+                        const char *name,
+                        nczchunk_place **file,
+                        nczchunk_context *context);
 
 /**
  * A place in memory, with nothing in it. Free it with nczchunk_place_free.

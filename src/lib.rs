@@ -17,7 +17,8 @@
 //! ```
 //!
 //! Above this engine, with the feature `arrays`, is what opens arrays: [`Array`] is a variable and a store that follow
-//! from metadata (`zarr`), whose chunks are objects in a place ([`object`]): a directory, a zip file, memory.
+//! from metadata (`zarr`), whose chunks are objects in a place ([`object`]): a directory, a zip file, memory. Or they
+//! follow from the header of a file (`netcdf`), of which its chunks are parts.
 //!
 //! Nothing calls upward. The C interface (`include/*.h`) is a thin layer over this crate.
 //!
@@ -53,6 +54,8 @@ pub mod classic;
 mod codec;
 mod copier;
 mod copy;
+#[cfg(feature = "arrays")]
+mod dataset;
 mod dims;
 mod error;
 #[doc(hidden)]
@@ -64,6 +67,8 @@ mod json;
 pub mod key;
 mod layout;
 mod lock;
+#[cfg(feature = "arrays")]
+mod netcdf;
 #[cfg(feature = "arrays")]
 pub mod object;
 mod odometer;
@@ -81,7 +86,7 @@ mod variable;
 mod zarr;
 
 #[cfg(feature = "arrays")]
-pub use array::{Array, ArrayFormat, Attribute, AttributeValues, Description, Node, list, place_at};
+pub use array::{Array, ArrayFormat, Description, list, place_at};
 pub use buffer::Buffer;
 pub use cache::{Cache, CacheStatistics};
 pub use codec::Codec;
@@ -103,6 +108,8 @@ pub use codec::has as has_codec;
 #[cfg(feature = "blosc")]
 pub use codec::{Blosc, BloscShuffle};
 pub use copier::{Copier, CopyFunction};
+#[cfg(feature = "arrays")]
+pub use dataset::{Attribute, AttributeValues, ElementType, Node, TimeUnit};
 pub use dims::MAX_RANK;
 pub use error::{Error, ErrorKind, Result};
 pub use grid::{Access, Dimension, Grid};
@@ -115,4 +122,4 @@ pub use transfer::{Options, Prepared, Progress, ProgressFunction};
 pub use typed::{Element, read, read_into, write};
 pub use variable::{Endian, Variable};
 #[cfg(feature = "arrays")]
-pub use zarr::{AttributeValue, ElementType, TimeUnit};
+pub use zarr::AttributeValue;

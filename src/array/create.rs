@@ -30,7 +30,7 @@ impl New {
         if !name.is_empty() {
             check_name(name).map_err(|error| error.in_object(name))?;
         }
-        if !place.is_writable() {
+        if !place.is_writable() || place.file_name().is_some() {
             return Err(ErrorKind::ReadOnly.into());
         }
         let metadata = description.metadata(name)?;
@@ -155,8 +155,8 @@ fn remove_all(place: &Place, prefix: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dataset::ElementType;
     use crate::object::Memory;
-    use crate::zarr::ElementType;
 
     fn create(place: &Place, name: &str, description: &Description<'_>) -> Result<()> {
         crate::Array::create_in(place, name, description).map(drop)

@@ -2,15 +2,13 @@
 
 use crate::alloc;
 use crate::chunkshape::{self, NETCDF_TARGET_BYTES};
+use crate::dataset::{ElementType, LARGEST_ELEMENT};
 use crate::dims::check_rank;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, Value};
 use crate::key::Separator;
 use crate::variable::Endian;
-use crate::zarr::{
-    self, AttributeValue, CodecSpec, ElementType, Format, KeyEncoding, Keys, LARGEST_ELEMENT, Metadata,
-    SCALAR_DIMENSION, Shards,
-};
+use crate::zarr::{self, AttributeValue, CodecSpec, Format, KeyEncoding, Keys, Metadata, SCALAR_DIMENSION, Shards};
 
 /// The formats in which arrays are created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,126 +1,21 @@
 //! What is in a group: arrays and groups, with what their metadata say.
 
-use super::attributes::{Attribute, Attributes};
 use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, below};
+use super::file;
 use crate::alloc;
+use crate::dataset::Node;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::Value;
 use crate::object::{Entry, Place, check_name};
-use crate::zarr::{self, ElementType, Metadata};
-
-/// A group or an array that was found.
-#[derive(Debug)]
-pub struct Node {
-    name: String,
-    attributes: Attributes,
-    what: What,
-}
-
-#[derive(Debug)]
-enum What {
-    Group,
-    Array(Box<Metadata>),
-    /// It is there, but what it is cannot be told.
-    Unreadable(Error),
-}
-
-impl Node {
-    /// Its name, with those of the groups that it is in before it, such as `ocean/sst`; empty for the place itself.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Whether it is a group.
-    pub fn is_group(&self) -> bool {
-        matches!(self.what, What::Group)
-    }
-
-    /// Why it cannot be opened, if that is known from its metadata. Then nothing else is known of it, either.
-    pub fn error(&self) -> Option<&Error> {
-        if let What::Unreadable(error) = &self.what { Some(error) } else { None }
-    }
-
-    fn metadata(&self) -> Option<&Metadata> {
-        if let What::Array(metadata) = &self.what { Some(metadata) } else { None }
-    }
-
-    /// The lengths of an array's dimensions; empty for a group.
-    pub fn shape(&self) -> &[usize] {
-        self.metadata().filter(|metadata| !metadata.is_scalar).map_or(&[], |metadata| &metadata.shape)
-    }
-
-    /// The lengths of an array's chunks, by which it is read.
-    pub fn chunk_shape(&self) -> &[usize] {
-        let Some(metadata) = self.metadata().filter(|metadata| !metadata.is_scalar) else { return &[] };
-        metadata.shards.as_ref().map_or(&metadata.chunk_shape, |shards| &shards.inner)
-    }
-
-    /// The lengths of an array's shards, by which it is written, if it has shards.
-    pub fn shard_shape(&self) -> Option<&[usize]> {
-        let metadata = self.metadata()?;
-        metadata.shards.as_ref().map(|_| metadata.chunk_shape.as_slice())
-    }
-
-    /// What an array's elements are; `None` for a group.
-    pub fn element_type(&self) -> Option<ElementType> {
-        self.metadata().map(|metadata| metadata.element)
-    }
-
-    /// The name of an array's dimension, if it has one.
-    pub fn dimension_name(&self, d: usize) -> Option<&str> {
-        if d < self.shape().len() { self.metadata()?.dimension_names.get(d)?.as_deref() } else { None }
-    }
-
-    /// Whether netCDF-C says that a dimension is unlimited.
-    pub fn is_unlimited(&self, d: usize) -> bool {
-        self.metadata().and_then(|metadata| metadata.unlimited.get(d)).is_some_and(|unlimited| *unlimited)
-    }
-
-    /// Its attributes.
-    pub fn attributes(&self) -> &[Attribute] {
-        &self.attributes.list
-    }
-
-    /// Its attributes as the text of a JSON object, as they are stored.
-    pub fn attributes_json(&self) -> &str {
-        &self.attributes.json
-    }
-
-    fn group(name: &str, attributes: &Value) -> Result<Self> {
-        Ok(Node { name: alloc::text(name)?, attributes: Attributes::new(attributes, None)?, what: What::Group })
-    }
-
-    fn array(name: &str, metadata: Result<Metadata>) -> Result<Self> {
-        let (attributes, what) = match metadata {
-            Ok(metadata) => {
-                (Attributes::new(&metadata.attributes, Some(metadata.element))?, What::Array(alloc::try_box(metadata)?))
-            }
-            Err(error) if is_of_metadata(&error) => {
-                (Attributes::new(&Value::Object(Vec::new()), None)?, What::Unreadable(error))
-            }
-            Err(error) => return Err(error),
-        };
-        Ok(Node { name: alloc::text(name)?, attributes, what })
-    }
-}
-
-/// Whether an error is one of what metadata say, and not of reading them.
-fn is_of_metadata(error: &Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::Metadata(_)
-            | ErrorKind::Unsupported(_)
-            | ErrorKind::Codec(_)
-            | ErrorKind::ElementType
-            | ErrorKind::Rank(_)
-    )
-}
+use crate::zarr;
 
 /// What is in a group of a place; an empty name is the place itself. The group comes first, then what is in it, by
 /// name, and if `recursive` after each group what is in that. An array is listed as itself alone.
 ///
 /// What is there but cannot be read is listed with its [error](Node::error). If the place cannot list its objects, the
 /// group's consolidated metadata tell what there is.
+///
+/// In a [file](Place::file) the file itself is a group.
 ///
 /// # Errors
 /// `NotFound`, `UnknownFormat` if the place itself is no group and no array, `Metadata` for a group's own,
@@ -133,6 +28,9 @@ pub fn list(place: &Place, group: &str, recursive: bool) -> Result<Vec<Node>> {
 
 /// Calls `one` for what [`list`] finds, in its order.
 pub(crate) fn each(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
+    if let Some(file) = place.file_name() {
+        return file::list(place, file, group, one);
+    }
     let group = group.trim_matches('/');
     if !group.is_empty() {
         check_name(group).map_err(|error| error.in_object(group))?;
@@ -162,17 +60,17 @@ pub(crate) fn each(place: &Place, group: &str, recursive: bool, one: &mut dyn Fn
 fn node(place: &Place, name: &str) -> Result<Option<Node>> {
     if let Some(text) = zarr::document(place, name, V3)? {
         return Ok(Some(match zarr::read_node_v3(&text) {
-            Ok(zarr::Node::Array(metadata)) => Node::array(name, Ok(*metadata))?,
-            Ok(zarr::Node::Group(group)) => Node::group(name, &group.attributes)?,
-            Err(error) => Node::array(name, Err(error))?,
+            Ok(zarr::Node::Array(metadata)) => zarr::array_node(name, Ok(*metadata))?,
+            Ok(zarr::Node::Group(group)) => zarr::group_node(name, &group.attributes)?,
+            Err(error) => zarr::array_node(name, Err(error))?,
         }));
     }
     if documents::is_there(place, name, V2_ARRAY)? {
-        return Node::array(name, zarr::open(place, name)).map(Some);
+        return zarr::array_node(name, zarr::open(place, name)).map(Some);
     }
     let Some(text) = zarr::document(place, name, V2_GROUP)? else { return Ok(None) };
     let attributes = zarr::document(place, name, V2_ATTRIBUTES)?;
-    Node::group(name, &zarr::read_group_v2(&text, attributes.as_deref())?.attributes).map(Some)
+    zarr::group_node(name, &zarr::read_group_v2(&text, attributes.as_deref())?.attributes).map(Some)
 }
 
 /// Adds the names of what may be groups and arrays directly below a group, so that they are popped by name; `false` if
@@ -202,9 +100,9 @@ fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut
                 let name = below(group, path)?;
                 let is_group = document.get("node_type").and_then(Value::as_str) == Some("group");
                 one(if is_group {
-                    Node::group(&name, document.get("attributes").unwrap_or(&Value::Null))?
+                    zarr::group_node(&name, document.get("attributes").unwrap_or(&Value::Null))?
                 } else {
-                    Node::array(&name, zarr::v3_of_value(document))?
+                    zarr::array_node(&name, zarr::v3_of_value(document))?
                 })?;
             }
             return Ok(());
@@ -217,8 +115,8 @@ fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut
             let attributes = documents.iter().find(|(other, _)| **other == *of_attributes).map(|(_, value)| value);
             let name = below(group, path)?;
             match which {
-                V2_ARRAY => one(Node::array(&name, zarr::v2_of_values(value, attributes))?)?,
-                V2_GROUP => one(Node::group(&name, attributes.unwrap_or(&Value::Null))?)?,
+                V2_ARRAY => one(zarr::array_node(&name, zarr::v2_of_values(value, attributes))?)?,
+                V2_GROUP => one(zarr::group_node(&name, attributes.unwrap_or(&Value::Null))?)?,
                 _ => {}
             }
         }
@@ -232,6 +130,7 @@ fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut
 mod tests {
     use super::*;
     use crate::buffer::Buffer;
+    use crate::dataset::ElementType;
     use crate::object::{Begin, Memory, Objects};
 
     const ARRAY: &str = r#"{"shape":[4,2],"chunks":[2,2],"dtype":"<i2","fill_value":0,"order":"C","filters":null,

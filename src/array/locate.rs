@@ -2,18 +2,21 @@
 
 use std::path::Path;
 
+use super::file::FileKind;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "zip")]
 use crate::object::{Below, Zip, only_prefix};
-use crate::object::{Directory, Place};
+use crate::object::{Directory, OneFile, Place};
 
-/// The place at a path: a directory, or a zip file. What all entries of a zip file have in common is left out, for it
-/// is often the name of the directory that was packed.
+/// The place at a path: a directory, a zip file, or a [file that holds arrays](Place::file), which its first bytes
+/// tell. What all entries of a zip file have in common is left out, for it is often the name of the directory that was
+/// packed.
 ///
 /// netCDF's way to name such a place, `file://PATH#mode=...`, is understood as well.
 ///
 /// # Errors
-/// `NotFound`, `UnknownFormat` for any other file, `OutOfMemory`, and those of the system.
+/// `NotFound`, `UnknownFormat` for any other file, `Unsupported` for one that is known but cannot be read,
+/// `OutOfMemory`, and those of the system.
 pub fn place_at(path: &Path) -> Result<Place> {
     let path = without_scheme(path);
     let metadata = std::fs::metadata(path).map_err(|error| {
@@ -21,7 +24,14 @@ pub fn place_at(path: &Path) -> Result<Place> {
         let error = if is_absent { ErrorKind::NotFound("file or directory").into() } else { Error::from(error) };
         error.in_object(path.display())
     })?;
-    if metadata.is_dir() { Place::new(Directory::open(path)?) } else { zip_at(path) }
+    if metadata.is_dir() { Place::new(Directory::open(path)?) } else { file_at(path) }
+}
+
+/// The place that a file is.
+fn file_at(path: &Path) -> Result<Place> {
+    let file = OneFile::open(path)?;
+    let kind = FileKind::of(&file, OneFile::NAME).map_err(|error| error.in_object(path.display()))?;
+    if kind == FileKind::Zip { zip_at(path) } else { Place::new(file)?.file(OneFile::NAME) }
 }
 
 /// The place at a path where something is to be created: a directory, which is made if there is nothing.
@@ -51,7 +61,7 @@ fn zip_at(path: &Path) -> Result<Place> {
 
 #[cfg(not(feature = "zip"))]
 fn zip_at(path: &Path) -> Result<Place> {
-    Err(Error::from(ErrorKind::UnknownFormat).in_object(path.display()))
+    Err(Error::from(ErrorKind::Unsupported("a zip file")).in_object(path.display()))
 }
 
 /// The path in a name of netCDF's.

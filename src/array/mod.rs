@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   locate.rs         from a path to a place for objects
-//!   attributes.rs     attributes
+//!   file.rs           files that hold several arrays: which formats there are
 //!   description.rs    what an array is to be like that is created
 //!   documents.rs      the documents of arrays and groups, as they are changed
 //!   create.rs         writing the documents of a new array
@@ -10,10 +10,10 @@
 //!   list.rs           what is in a group
 //! ```
 
-mod attributes;
 mod create;
 mod description;
 mod documents;
+mod file;
 mod list;
 mod locate;
 mod resize;
@@ -22,6 +22,7 @@ use std::path::Path;
 
 use crate::alloc;
 use crate::cache::Cache;
+use crate::dataset::{Attribute, ElementType, Opened};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
@@ -30,13 +31,11 @@ use crate::object::{Memory, Place};
 use crate::store::Store;
 use crate::typed::{self, Element};
 use crate::variable::Variable;
-use crate::zarr::{self, AttributeValue, ElementType, Format, Metadata};
+use crate::zarr::{self, AttributeValue, Format, Metadata};
 
-use attributes::Attributes;
-pub use attributes::{Attribute, AttributeValues};
 pub use description::{ArrayFormat, Description};
 pub(crate) use list::each as list_each;
-pub use list::{Node, list};
+pub use list::list;
 pub use locate::place_at;
 
 /// An array that is open: its variable, its store, and what its metadata say.
@@ -44,10 +43,9 @@ pub use locate::place_at;
 /// Any number of threads may read it at the same time. To write, they need chunks of their own or, if the array has
 /// shards, shards of their own.
 pub struct Array {
-    variable: Variable,
-    store: Store<'static>,
-    metadata: Metadata,
-    attributes: Attributes,
+    opened: Opened,
+    /// What is written again when a Zarr array changes; `None` for an array of any other format, which is only read.
+    zarr: Option<Box<Metadata>>,
     place: Place,
     name: String,
     access: Access,
@@ -62,11 +60,12 @@ const LARGEST_CHUNK: usize = 512 << 20;
 
 impl Array {
     /// Opens an array to read it, or to read and write it. `path` is a directory or a zip file; `name` is where the
-    /// array is below it, with `/` between the parts, or empty.
+    /// array is below it, with `/` between the parts, or empty. Or `path` is a file that holds arrays, such as a netCDF
+    /// classic file, and `name` is the array's name in it.
     ///
     /// # Errors
     /// `NotFound`, `NotAnArray`, `UnknownFormat`, `Metadata`, `Unsupported`, `Codec`, `ElementType`, `ReadOnly` for a
-    /// zip file to be written to, `OutOfMemory`, and those of the system.
+    /// file to be written to, `OutOfMemory`, and those of the system.
     pub fn open(path: impl AsRef<Path>, name: &str, access: Access) -> Result<Array> {
         let path = path.as_ref();
         Array::open_in(&place_at(path)?, name, access).map_err(|error| error.in_object(path.display()))
@@ -77,13 +76,20 @@ impl Array {
     /// # Errors
     /// Those of [`open`](Self::open).
     pub fn open_in(place: &Place, name: &str, access: Access) -> Result<Array> {
+        let about = |error: Error, name: &str| if name.is_empty() { error } else { error.in_object(name) };
+        if let Some(file) = place.file_name() {
+            if access == Access::Write {
+                return Err(ErrorKind::ReadOnly.into());
+            }
+            let opened = file::open(place, file, name).map_err(|error| about(error, name))?;
+            return Array::of(place, name, access, opened, None);
+        }
         let name = name.trim_matches('/');
-        let metadata =
-            zarr::open(place, name).map_err(|error| if name.is_empty() { error } else { error.in_object(name) })?;
+        let metadata = zarr::open(place, name).map_err(|error| about(error, name))?;
         if access == Access::Write && !place.is_writable() {
             return Err(ErrorKind::ReadOnly.into());
         }
-        Array::of(place, name, access, metadata)
+        Array::of_zarr(place, name, access, metadata)
     }
 
     /// Creates an array, and opens it to be read and written. `path` is a directory, which is made if there is none;
@@ -113,7 +119,7 @@ impl Array {
     ///
     /// # Errors
     /// `Exists` if something is there, or the name is below an array; `Argument`, `ElementType`, `Codec`, `Metadata`,
-    /// `Unsupported` and `Rank` for what cannot be; `ReadOnly` for a zip file; `OutOfMemory`, and those of the system.
+    /// `Unsupported` and `Rank` for what cannot be; `ReadOnly` for a file; `OutOfMemory`, and those of the system.
     pub fn create(path: impl AsRef<Path>, name: &str, description: &Description<'_>) -> Result<Array> {
         // What cannot be does not leave an empty directory, so it is created nowhere first.
         Array::create_in(&Place::new(Memory::new())?, name, description)?;
@@ -127,21 +133,24 @@ impl Array {
     pub fn create_in(place: &Place, name: &str, description: &Description<'_>) -> Result<Array> {
         let name = name.trim_matches('/');
         let (metadata, new) = create::New::check(place, name, description)?;
-        let array = Array::of(place, name, Access::Write, metadata)?;
-        if !array.store.is_writable() {
+        let array = Array::of_zarr(place, name, Access::Write, metadata)?;
+        if !array.opened.store.is_writable() {
             return Err(ErrorKind::Codec("one of the codecs cannot encode").into());
         }
         new.write(place, name)?;
         Ok(array)
     }
 
-    fn of(place: &Place, name: &str, access: Access, metadata: Metadata) -> Result<Array> {
-        let (variable, mut store) = zarr::build(&metadata, place, &documents::below(name, "")?)?;
-        let cache = Cache::new(CACHE.max(variable.chunk_bytes().min(LARGEST_CHUNK)))?;
-        store.set_cache(Some(&cache));
-        let attributes = Attributes::new(&metadata.attributes, Some(metadata.element))?;
+    fn of_zarr(place: &Place, name: &str, access: Access, metadata: Metadata) -> Result<Array> {
+        let opened = zarr::opened(&metadata, place, &documents::below(name, "")?)?;
+        Array::of(place, name, access, opened, Some(alloc::try_box(metadata)?))
+    }
+
+    fn of(place: &Place, name: &str, access: Access, mut opened: Opened, zarr: Option<Box<Metadata>>) -> Result<Array> {
+        let cache = Cache::new(CACHE.max(opened.variable.chunk_bytes().min(LARGEST_CHUNK)))?;
+        opened.store.set_cache(Some(&cache));
         let (place, name, cache) = (place.clone(), alloc::text(name)?, Some(cache));
-        Ok(Array { variable, store, metadata, attributes, place, name, access, cache, verify: false })
+        Ok(Array { opened, zarr, place, name, access, cache, verify: false })
     }
 
     /// Gives the array another shape, with as many dimensions. Chunks (or shards) outside of it are removed; where it
@@ -159,36 +168,39 @@ impl Array {
     /// cannot list its objects; `OutOfMemory`, and those of the place and of writing.
     pub fn resize(&mut self, shape: &[usize]) -> Result<()> {
         self.check_writable()?;
-        if shape.len() != self.variable.rank() {
+        let Array { opened, zarr: Some(metadata), place, name, .. } = self else {
+            return Err(ErrorKind::ReadOnly.into());
+        };
+        if shape.len() != opened.variable.rank() {
             return Err(ErrorKind::Argument("there is not one length per dimension").into());
         }
-        if !self.metadata.dimension_references.is_empty() {
+        if !metadata.dimension_references.is_empty() {
             return Err(ErrorKind::Unsupported("another length for dimensions that netCDF-C has in a group").into());
         }
-        if self.metadata.is_scalar {
+        if metadata.is_scalar {
             return Ok(());
         }
-        let mut variable = self.variable.try_clone()?;
+        let mut variable = opened.variable.try_clone()?;
         let mut shrinks = false;
-        for (d, (&len, dimension)) in shape.iter().zip(self.variable.dimensions()).enumerate() {
+        for (d, (&len, dimension)) in shape.iter().zip(opened.variable.dimensions()).enumerate() {
             shrinks |= len < dimension.len();
             variable.set_dimlen(d, len).map_err(|error| error.in_dimension(d))?;
         }
         let new_shape = alloc::copied(shape)?;
         if shrinks {
             // What the store remembers of shards and chunks that are removed is dropped with it.
-            let (_, mut store) = zarr::build(&self.metadata, &self.place, &documents::below(&self.name, "")?)?;
+            let (_, mut store) = zarr::build(metadata, place, &documents::below(name, "")?)?;
             store.set_cache(self.cache.as_ref());
             store.set_verify(self.verify);
-            let stored = resize::Stored { place: &self.place, name: &self.name, keys: self.metadata.keys };
-            let cut = resize::cut(&self.variable, &self.store, &stored, shape);
-            self.store = store;
+            let stored = resize::Stored { place, name, keys: metadata.keys };
+            let cut = resize::cut(&opened.variable, &opened.store, &stored, shape);
+            opened.store = store;
             cut?;
         }
-        documents::change(&self.place, &self.name, self.array_document(), |array| {
+        documents::change(place, name, array_document(metadata.format), |array| {
             array.set("shape", Value::numbers(shape)?)
         })?;
-        (self.variable, self.metadata.shape) = (variable, new_shape);
+        (opened.variable, metadata.shape) = (variable, new_shape);
         Ok(())
     }
 
@@ -226,67 +238,67 @@ impl Array {
 
     fn change_attributes(&mut self, change: impl FnOnce(&mut Value) -> Result<()>) -> Result<()> {
         self.check_writable()?;
-        let element = self.metadata.element;
+        let Array { opened, zarr: Some(metadata), place, name, .. } = self else {
+            return Err(ErrorKind::ReadOnly.into());
+        };
+        let element = metadata.element;
         let mut changed = None;
-        let (which, is_v3) = match self.metadata.format {
+        let (which, is_v3) = match metadata.format {
             Format::V2 => (documents::V2_ATTRIBUTES, false),
             Format::V3 => (documents::V3, true),
         };
-        documents::change(&self.place, &self.name, which, |document| {
+        documents::change(place, name, which, |document| {
             if is_v3 && document.get("attributes").is_none_or(|attributes| *attributes == Value::Null) {
                 document.set("attributes", Value::Object(Vec::new()))?;
             }
             let attributes = if is_v3 { document.get_mut("attributes").ok_or(ErrorKind::Internal)? } else { document };
             change(attributes)?;
             let copy = attributes.copied()?;
-            changed = Some((Attributes::new(&copy, Some(element))?, copy));
+            changed = Some((zarr::attributes(&copy, Some(element))?, copy));
             Ok(())
         })?;
         if let Some(changed) = changed {
-            (self.attributes, self.metadata.attributes) = changed;
+            (opened.attributes, metadata.attributes) = changed;
         }
         Ok(())
     }
 
-    /// The document that says what shape the array has.
-    fn array_document(&self) -> &'static str {
-        match self.metadata.format {
-            Format::V2 => documents::V2_ARRAY,
-            Format::V3 => documents::V3,
-        }
-    }
-
     /// How it is cut into chunks, and what its elements are.
     pub fn variable(&self) -> &Variable {
-        &self.variable
+        &self.opened.variable
     }
 
     /// Where its chunks come from and go to.
     pub fn store(&self) -> &Store<'static> {
-        &self.store
+        &self.opened.store
     }
 
     /// What its elements stand for.
     pub fn element_type(&self) -> &ElementType {
-        &self.metadata.element
+        &self.opened.element
     }
 
     /// Its attributes.
     pub fn attributes(&self) -> &[Attribute] {
-        &self.attributes.list
+        &self.opened.attributes.list
     }
 
-    /// Its attributes as the text of a JSON object, as they are stored.
+    /// Its attributes as the text of a JSON object: as they are stored, if that is how they are stored.
     pub fn attributes_json(&self) -> &str {
-        &self.attributes.json
+        &self.opened.attributes.json
     }
 
     /// The name of a dimension, if it has one.
     pub fn dimension_name(&self, d: usize) -> Option<&str> {
-        self.metadata.dimension_names.get(d)?.as_deref()
+        self.opened.dimensions.name(d)
     }
 
-    /// Its name below the place it was opened in; empty if the place is the array.
+    /// Whether a dimension is said to be unlimited, which netCDF does.
+    pub fn is_unlimited(&self, d: usize) -> bool {
+        self.opened.dimensions.is_unlimited(d)
+    }
+
+    /// Its name in the place it was opened in; empty if the place is the array.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -301,7 +313,7 @@ impl Array {
     /// # Errors
     /// Those of [`read`](crate::read).
     pub fn read<T: Element>(&self, hyperslab: &Hyperslab<'_>) -> Result<Vec<T>> {
-        typed::read(&self.variable, &self.store, hyperslab)
+        typed::read(&self.opened.variable, &self.opened.store, hyperslab)
     }
 
     /// Reads a hyperslab into a slice, row-major.
@@ -309,7 +321,7 @@ impl Array {
     /// # Errors
     /// Those of [`read_into`](crate::read_into).
     pub fn read_into<T: Element>(&self, hyperslab: &Hyperslab<'_>, out: &mut [T]) -> Result<()> {
-        typed::read_into(&self.variable, &self.store, hyperslab, out)
+        typed::read_into(&self.opened.variable, &self.opened.store, hyperslab, out)
     }
 
     /// Writes values, row-major, to a hyperslab of an array that was opened to be written to.
@@ -318,19 +330,27 @@ impl Array {
     /// `ReadOnly`, and those of [`write`](crate::write).
     pub fn write<T: Element>(&self, hyperslab: &Hyperslab<'_>, values: &[T]) -> Result<()> {
         self.check_writable()?;
-        typed::write(&self.variable, &self.store, hyperslab, values)
+        typed::write(&self.opened.variable, &self.opened.store, hyperslab, values)
     }
 
     /// Has decoded chunks kept in another cache, or in none.
     pub fn set_cache(&mut self, cache: Option<&Cache>) {
-        self.store.set_cache(cache);
+        self.opened.store.set_cache(cache);
         self.cache = cache.cloned();
     }
 
     /// Sets whether every chunk is decoded to its end: see [`Store::set_verify`].
     pub fn set_verify(&mut self, verify: bool) {
-        self.store.set_verify(verify);
+        self.opened.store.set_verify(verify);
         self.verify = verify;
+    }
+}
+
+/// The document that says what shape an array has.
+fn array_document(format: Format) -> &'static str {
+    match format {
+        Format::V2 => documents::V2_ARRAY,
+        Format::V3 => documents::V3,
     }
 }
 

@@ -9,8 +9,9 @@
 //! nczchunk_array_close(array);
 //! ```
 //!
-//! What can be opened is an array of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or in a zip file. What
-//! is not supported is refused with the name of what it is: ask the context.
+//! What can be opened is an array of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or in a zip file; and
+//! to read it, a variable of a netCDF classic file. What is not supported is refused with the name of what it is: ask
+//! the context.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
@@ -26,13 +27,13 @@ use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 
 /// Opens an array. path is a directory or a zip file, in UTF-8; name is where the array is below it, such as
-/// "ocean/sst", and NULL or empty if path is the array itself. mode is NCZCHUNK_READ, or NCZCHUNK_WRITE to read and
-/// write. Close it with nczchunk_array_close.
+/// "ocean/sst", and NULL or empty if path is the array itself. Or path is a file that holds arrays, and name is the
+/// array's name in it. mode is NCZCHUNK_READ, or NCZCHUNK_WRITE to read and write. Close it with nczchunk_array_close.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument, another mode), NCZCHUNK_ENOTFOUND (there is no such path or array),
 /// NCZCHUNK_ENOTVAR (it is a group), NCZCHUNK_ENOTNC (path is something else), NCZCHUNK_ENCZARR (malformed metadata),
 /// NCZCHUNK_ENOTBUILT (metadata that ask for what the library does not have), NCZCHUNK_ENOFILTER (a codec that it does
-/// not have), NCZCHUNK_EBADTYPE (elements that it does not have), NCZCHUNK_EPERM (NCZCHUNK_WRITE for a zip file),
+/// not have), NCZCHUNK_EBADTYPE (elements that it does not have), NCZCHUNK_EPERM (NCZCHUNK_WRITE for a file),
 /// NCZCHUNK_ENOMEM, and the system's own numbers, which are positive.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_open(

@@ -6,7 +6,8 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt::Display;
 
 use crate::alloc::{self, push};
-use crate::array::{Array, Attribute, AttributeValues};
+use crate::array::Array;
+use crate::dataset::{Attribute, AttributeValues};
 use crate::error::{ErrorKind, Result};
 use crate::object::{Name, Place};
 

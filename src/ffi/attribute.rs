@@ -23,8 +23,9 @@ pub struct nczchunk_attribute {
     pub r#type: usize,
     /// How many values there are; of a text, how many bytes.
     pub num_values: usize,
-    /// The values, in native byte order and aligned for their type. A text is UTF-8 and has a NUL behind it, which does
-    /// not count; several texts are pointers to such texts: const char *const *.
+    /// The values, in native byte order and aligned for their type. A text is UTF-8, unless an old netCDF file has
+    /// another encoding, and has a NUL behind it, which does not count; several texts are pointers to such texts: const
+    /// char *const *.
     pub values: *const c_void,
 }
 assert_can_grow!(nczchunk_attribute, values: *const c_void);
@@ -80,7 +81,8 @@ pub unsafe extern "C" fn nczchunk_array_attribute_at(
     }
 }
 
-/// All attributes as the text of a JSON object, as they are stored. The text is the array's; "{}" for NULL.
+/// All attributes as the text of a JSON object: as they are stored, if that is how they are stored. The text is the
+/// array's; "{}" for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_attributes_json(array: *const nczchunk_array) -> *const c_char {
     // SAFETY: array is NULL or alive, by the header's general promise.

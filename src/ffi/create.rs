@@ -31,11 +31,12 @@ use super::pointers::{hand_over, handle, handle_mut, optional, required, text};
 use super::var::{NCZCHUNK_ENDIAN_BIG, NCZCHUNK_ENDIAN_LITTLE, NCZCHUNK_ENDIAN_NATIVE};
 use crate::alloc;
 use crate::array::{Array, ArrayFormat, Description};
+use crate::dataset::ElementType;
 use crate::dims::check_rank;
 use crate::error::{ErrorKind, Result};
 use crate::key::Separator;
 use crate::variable::Endian;
-use crate::zarr::{AttributeValue, ElementType};
+use crate::zarr::AttributeValue;
 
 /// Zarr v3, as a format.
 pub const NCZCHUNK_ZARR_V3: c_int = 3;

@@ -22,8 +22,9 @@ use super::growing::{Growing, assert_can_grow, write_growing};
 use super::objects::nczchunk_context;
 use super::pointers::{handle, text};
 use crate::alloc;
-use crate::array::{self, Node, place_at};
+use crate::array::{self, place_at};
 use crate::cancel::HeldOff;
+use crate::dataset::Node;
 use crate::error::{ErrorKind, Result};
 use crate::object::Place;
 use crate::status::NOERR;
@@ -57,11 +58,11 @@ pub struct nczchunk_node {
     pub shard_shape: *const usize,
     /// The names of the dimensions; empty for one that has none.
     pub dimension_names: *const *const c_char,
-    /// Which dimensions netCDF-C says to be unlimited: 1 for those, 0 for others.
+    /// Which dimensions are said to be unlimited, which netCDF does: 1 for those, 0 for others.
     pub is_unlimited: *const usize,
     /// How many attributes it has: see nczchunk_node_attribute_at.
     pub num_attributes: usize,
-    /// All attributes as the text of a JSON object, as they are stored.
+    /// All attributes as the text of a JSON object: as they are stored, if that is how they are stored.
     pub attributes_json: *const c_char,
     /// The library's own.
     pub attributes: *const c_void,
@@ -74,6 +75,8 @@ unsafe impl Growing for nczchunk_node {}
 /// or empty for path itself. found is called for the group itself first, then for each group and array in it, by name,
 /// and if recursive is 1 after each group for what is in that. An array is told as itself alone. Where found returns
 /// anything but 0, the call ends with that.
+///
+/// Of a file that holds arrays the file itself is told as a group, then its arrays in their order.
 ///
 /// What is there but cannot be read is told with its status. If the place cannot list its objects, the group's
 /// consolidated metadata tell what there is.

@@ -10,6 +10,14 @@
 //! nczchunk_array_open_in(place, "ocean/sst", NCZCHUNK_READ, &array, NULL);
 //! ```
 //!
+//! A file that holds arrays, such as a netCDF classic file, is a place, too: what is opened and listed is in the file.
+//! It is one at a path, or an object of any place:
+//!
+//! ```c
+//! nczchunk_place_file(place, "2020/sst.nc", &file, NULL);
+//! nczchunk_array_open_in(file, "SST", NCZCHUNK_READ, &array, NULL);
+//! ```
+//!
 //! A place with latency has start and wait instead of read, or beside it: then many reads are under way at the same
 //! time, without threads. Chunks of an array with shards are found by the shards' indices, and neighbours among them
 //! are read at once. examples/http_array.c is such a place over HTTP.
@@ -31,10 +39,12 @@ pub use crate::object::ObjectRequest as nczchunk_object_request;
 use crate::object::{Begin, Entry, Flight, Limits, Memory, ObjectRequest, Objects, Place, read_by_flight};
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 
-/// A place at a path, in UTF-8: a directory or a zip file. Free it with nczchunk_place_free.
+/// A place at a path, in UTF-8: a directory, a zip file, or a file that holds arrays, which its first bytes tell. Free
+/// it with nczchunk_place_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path), NCZCHUNK_ENOTNC (it is
-/// something else), NCZCHUNK_ENOMEM, and the system's own numbers.
+/// something else), NCZCHUNK_ENOTBUILT (a file that is known but cannot be read), NCZCHUNK_ENOMEM, and the system's own
+/// numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_place_at(
     path: *const c_char,
@@ -46,6 +56,27 @@ pub unsafe extern "C" fn nczchunk_place_at(
         report(context, || {
             let path = utf8(text(path, "path is NULL")?)?;
             hand_over(place, || Ok(nczchunk_place(place_at(path.as_ref())?)))
+        })
+    }
+}
+
+/// A place that is one file of another place: an object that holds arrays, by its name. The file need not be there yet.
+/// It goes on using the other place when that is freed. Free it with nczchunk_place_free.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_place_file(
+    place: *const nczchunk_place,
+    name: *const c_char,
+    file: *mut *mut nczchunk_place,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
+    unsafe {
+        report(context, || {
+            let place = handle(place, "place is NULL")?;
+            let name = utf8(text(name, "name is NULL")?)?;
+            hand_over(file, || Ok(nczchunk_place(place.0.file(name)?)))
         })
     }
 }

@@ -7,32 +7,42 @@
 
 use super::base64;
 use super::dtype;
-use super::element::ElementType;
 use super::fill::{self, Dialect};
 use super::format::Format;
 use super::half;
 use super::nczarr;
 use crate::alloc::{self, copied};
+use crate::dataset::{self, Attributes, ElementType, Values};
 use crate::error::{ErrorKind, Result};
 use crate::json::{self, At, Value};
 
 const FILL_VALUE: &str = "_FillValue";
 
-/// An attribute.
+/// The values of an attribute with their type.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Attribute {
+pub(crate) struct Typed {
     /// A type that netCDF has.
     pub(crate) element: ElementType,
     pub(crate) values: Values,
 }
 
-/// The values of an attribute.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Values {
-    /// Elements in native byte order; of `char` a text in UTF-8.
-    Bytes(Vec<u8>),
-    /// Those of the type `string`.
-    Texts(Vec<String>),
+/// The attributes of an array with such elements or of a group, without those that formats keep among them for
+/// themselves.
+///
+/// # Errors
+/// `OutOfMemory`.
+pub(crate) fn attributes(all: &Value, element: Option<ElementType>) -> Result<Attributes> {
+    let mut list: Vec<dataset::Attribute> = Vec::new();
+    for (name, _) in all.members() {
+        // Of several members with one name the last counts, and is found by it.
+        if nczarr::is_internal_attribute(name) || list.iter().any(|attribute| attribute.name == *name) {
+            continue;
+        }
+        if let Some(Typed { element, values }) = attribute(all, element, name)? {
+            alloc::push(&mut list, dataset::Attribute { name: alloc::text(name)?, element, values })?;
+        }
+    }
+    Ok(Attributes { list, json: json::compact(all)? })
 }
 
 /// An attribute of an array with such elements or of a group, of which these are all; `None` if there is none of that
@@ -40,11 +50,11 @@ pub(crate) enum Values {
 ///
 /// # Errors
 /// `OutOfMemory`.
-pub(crate) fn attribute(attributes: &Value, element: Option<ElementType>, name: &str) -> Result<Option<Attribute>> {
+pub(crate) fn attribute(attributes: &Value, element: Option<ElementType>, name: &str) -> Result<Option<Typed>> {
     let is_number = |element: &ElementType| element.netcdf_type() > 0 && element.word_size() > 0;
     if let Some(element) = element.filter(|element| name == FILL_VALUE && is_number(element)) {
         if let Some(bytes) = fill_attribute(attributes, element)? {
-            return Ok(Some(Attribute { element, values: Values::Bytes(bytes) }));
+            return Ok(Some(Typed { element, values: Values::Bytes(bytes) }));
         }
     }
     let Some(value) = attributes.get(name) else { return Ok(None) };
@@ -94,8 +104,8 @@ fn fill_attribute(attributes: &Value, element: ElementType) -> Result<Option<Vec
 }
 
 /// The value as a text that is JSON.
-fn text_of(value: &Value) -> Result<Attribute> {
-    Ok(Attribute { element: ElementType::Char, values: Values::Bytes(json::compact(value)?.into_bytes()) })
+fn text_of(value: &Value) -> Result<Typed> {
+    Ok(Typed { element: ElementType::Char, values: Values::Bytes(json::compact(value)?.into_bytes()) })
 }
 
 /// The type that the values have.
@@ -123,14 +133,14 @@ fn inferred(value: &Value, items: &[Value]) -> Option<ElementType> {
 }
 
 /// The values as a type; `None` if they do not fit it.
-fn read(items: &[Value], element: ElementType) -> Result<Option<Attribute>> {
+fn read(items: &[Value], element: ElementType) -> Result<Option<Typed>> {
     if let ElementType::Char = element {
         let mut bytes = Vec::new();
         for item in items {
             let Some(text) = item.as_str() else { return Ok(None) };
             add(&mut bytes, text.as_bytes())?;
         }
-        return Ok(Some(Attribute { element, values: Values::Bytes(bytes) }));
+        return Ok(Some(Typed { element, values: Values::Bytes(bytes) }));
     }
     if matches!(element, ElementType::Text { .. } | ElementType::String | ElementType::Unicode { .. }) {
         let mut texts = Vec::new();
@@ -138,7 +148,7 @@ fn read(items: &[Value], element: ElementType) -> Result<Option<Attribute>> {
             let Some(text) = item.as_str() else { return Ok(None) };
             alloc::push(&mut texts, alloc::text(text)?)?;
         }
-        return Ok(Some(Attribute { element: ElementType::String, values: Values::Texts(texts) }));
+        return Ok(Some(Typed { element: ElementType::String, values: Values::Texts(texts) }));
     }
     // netCDF has no floating-point numbers of 2 bytes; those of 4 have them all.
     let element = match element {
@@ -152,7 +162,7 @@ fn read(items: &[Value], element: ElementType) -> Result<Option<Attribute>> {
             return Ok(None);
         }
     }
-    Ok(Some(Attribute { element, values: Values::Bytes(bytes) }))
+    Ok(Some(Typed { element, values: Values::Bytes(bytes) }))
 }
 
 fn add(bytes: &mut Vec<u8>, added: &[u8]) -> Result<()> {
@@ -274,9 +284,9 @@ mod tests {
             );
             attribute(&array.attributes, Some(array.element), FILL_VALUE).unwrap().unwrap()
         };
-        let short = Attribute { element: ElementType::Short, values: bytes(&[(-1i16).to_ne_bytes()]) };
+        let short = Typed { element: ElementType::Short, values: bytes(&[(-1i16).to_ne_bytes()]) };
         assert_eq!(of(">i2", "-1"), short);
-        let nan = Attribute { element: ElementType::Float, values: bytes(&[f32::NAN.to_ne_bytes()]) };
+        let nan = Typed { element: ElementType::Float, values: bytes(&[f32::NAN.to_ne_bytes()]) };
         assert_eq!(of("<f4", "\"AAAAAAAA+H8=\""), nan);
         // What the type does not have stays as it is, and so does what netCDF does not have.
         for (dtype, fill) in [("<i2", "70000"), ("<M8[s]", "5"), ("|S2", "5")] {

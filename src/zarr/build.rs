@@ -1,13 +1,13 @@
 //! From an array's metadata to a variable and a store.
 
 use super::chunks::{Chunks, Names};
-use super::element::ElementType;
 use super::make::make;
 use super::metadata::{Metadata, Shards};
 use super::shard::{IndexFormat, Layout, ShardCodec, ShardedChunks};
 use crate::alloc;
 use crate::codec::Chain;
 use crate::copy;
+use crate::dataset::ElementType;
 use crate::dims;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Place;

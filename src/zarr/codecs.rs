@@ -3,7 +3,7 @@
 //! v2 has one object with the `id` and the configuration in it. v3 has a `name` and a `configuration`; `numcodecs.` and
 //! an id of v2 is a name, too. What is missing is numcodecs' default, which is what the writer left out.
 
-use super::element::ElementType;
+use crate::dataset::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, Value};
 

@@ -1,6 +1,6 @@
 //! The types of elements as Zarr v3 spells them: the specification's names, and the extensions that zarr-python writes.
 
-use super::element::{ElementType, LARGEST, TimeUnit};
+use crate::dataset::{ElementType, LARGEST_ELEMENT as LARGEST, TimeUnit};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{At, Value};
 

@@ -3,7 +3,7 @@
 //! The source is numpy's array interface: a byte order (`<`, `>`, or `|` for none), a kind, the bytes in an element,
 //! and for times a unit in brackets. A list of fields is a structure.
 
-use super::element::{ElementType, LARGEST, TimeUnit};
+use crate::dataset::{ElementType, LARGEST_ELEMENT as LARGEST, TimeUnit};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{At, Value};
 use crate::variable::Endian;

@@ -5,10 +5,10 @@
 //! fill value has to be known by those.
 
 use super::base64;
-use super::element::ElementType;
 use super::format::Format;
 use super::half;
 use crate::alloc;
+use crate::dataset::ElementType;
 use crate::error::{Error, Result};
 use crate::json::{At, Value};
 
@@ -246,8 +246,8 @@ fn plain(at: &At<'_>, len: usize, dialect: Dialect, element: ElementType) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dataset::TimeUnit;
     use crate::json::read as json;
-    use crate::zarr::TimeUnit;
 
     const V2: Dialect = Dialect { format: Format::V2, is_nczarr: false };
     const NCZARR: Dialect = Dialect { format: Format::V2, is_nczarr: true };

@@ -1,5 +1,6 @@
 //! Documents that nobody should write: an error or a value, never a panic.
 
+use super::attributes::attribute;
 use super::*;
 use crate::error::Result;
 

@@ -1,8 +1,8 @@
 //! What the metadata of an array come to, whatever the version that they are written in.
 
 use super::codecs::CodecSpec;
-use super::element::ElementType;
 use super::format::Format;
+use crate::dataset::ElementType;
 use crate::error::Result;
 use crate::json::Value;
 use crate::key::{KeyStyle, Separator};

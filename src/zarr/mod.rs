@@ -3,6 +3,7 @@
 //! ```text
 //!   open.rs            from a name to metadata
 //!   separator.rs       whether the chunks are named as the metadata say
+//!   told.rs            from metadata to what every format comes to
 //!   build.rs           from metadata to a variable and a store
 //!   make.rs            from a codec's settings to the codec
 //!   chunks.rs          chunks that are objects
@@ -17,8 +18,7 @@
 //!   fill.rs            fill values: read                                write_fill.rs               and written
 //!   attributes.rs      attributes as values of netCDF types: read        write_attributes.rs         and written
 //!   dtype.rs           the types of elements as v2 spells them          data_type.rs                as v3 does
-//!   element.rs         the types of elements
-//!   type_name.rs       and their names
+//!   type_name.rs       the types by their names
 //!   half.rs  base64.rs what they say, as functions
 //! ```
 //!
@@ -31,7 +31,6 @@ mod chunks;
 mod codecs;
 mod data_type;
 mod dtype;
-mod element;
 mod fill;
 mod format;
 mod group;
@@ -42,6 +41,7 @@ mod nczarr;
 mod open;
 mod separator;
 mod shard;
+mod told;
 mod type_name;
 mod v2;
 mod v3;
@@ -54,16 +54,15 @@ mod write_v3;
 #[cfg(test)]
 mod hostile;
 
-pub(crate) use attributes::{Attribute, Values, attribute};
+pub(crate) use attributes::attributes;
 pub(crate) use build::build;
 pub(crate) use codecs::{CodecSpec, codec_named};
-pub(crate) use element::LARGEST as LARGEST_ELEMENT;
-pub use element::{ElementType, TimeUnit};
 pub(crate) use format::Format;
 pub(crate) use group::{Group, Node, consolidated_v2, read_group_v2, read_node_v3};
 pub(crate) use metadata::{KeyEncoding, Keys, Metadata, Shards};
-pub(crate) use nczarr::{SCALAR_DIMENSION, is_internal_attribute, keep_types};
+pub(crate) use nczarr::{SCALAR_DIMENSION, keep_types};
 pub(crate) use open::{document, has_netcdf_group, open};
+pub(crate) use told::{array_node, group_node, opened};
 pub(crate) use v2::{read_v2, v2_of_values};
 pub(crate) use v3::{read_v3, v3_of_value};
 pub use write_attributes::AttributeValue;

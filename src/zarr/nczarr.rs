@@ -4,8 +4,8 @@
 //! it have them, or `_NCZARR_ARRAY` and so on, in `.zarray` and `.zgroup` themselves. Some of those spell a character
 //! `<U1`, and tell a scalar by its storage, or by a list of dimensions that is empty where the shape is not.
 
-use super::element::ElementType;
 use crate::alloc;
+use crate::dataset::ElementType;
 use crate::error::Result;
 use crate::json::{At, Value};
 use crate::variable::Endian;

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::dtype;
-use super::element::{ElementType, LARGEST};
+use crate::dataset::{ElementType, LARGEST_ELEMENT as LARGEST};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The types whose name says all.

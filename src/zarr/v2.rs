@@ -4,12 +4,12 @@
 
 use super::codecs::{self, CodecSpec};
 use super::dtype;
-use super::element::ElementType;
 use super::fill::{self, Dialect};
 use super::format::Format;
 use super::metadata::{KeyEncoding, Keys, Metadata, order_of};
 use super::nczarr;
 use crate::alloc;
+use crate::dataset::ElementType;
 use crate::dims::check_rank;
 use crate::error::Result;
 use crate::json::{self, At, Value};

@@ -5,13 +5,13 @@
 
 use super::codecs::{self, CodecSpec};
 use super::data_type::{self, DataType};
-use super::element::ElementType;
 use super::fill::{self, Dialect};
 use super::format::Format;
 use super::metadata::{KeyEncoding, Keys, Metadata, Shards, order_of, row_major};
 use super::nczarr;
 use super::v2::{chunk_lengths, falses, separator};
 use crate::alloc;
+use crate::dataset::ElementType;
 use crate::dims::check_rank;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, Value};

@@ -5,6 +5,7 @@
 
 use super::nczarr;
 use crate::alloc;
+use crate::dataset::float_as_json;
 use crate::error::{ErrorKind, Result};
 use crate::json::Value;
 
@@ -90,8 +91,8 @@ impl AttributeValue<'_> {
             AttributeValue::UShort(values) => numbers(values, Value::number),
             AttributeValue::UInt(values) => numbers(values, Value::number),
             AttributeValue::UInt64(values) => numbers(values, Value::number),
-            AttributeValue::Float(values) => numbers(values, |value| float(value, value.into())),
-            AttributeValue::Double(values) => numbers(values, |value| float(value, value)),
+            AttributeValue::Float(values) => numbers(values, |value| float_as_json(value, value.into())),
+            AttributeValue::Double(values) => numbers(values, |value| float_as_json(value, value)),
         }
     }
 
@@ -132,17 +133,6 @@ fn numbers<T: Copy>(values: &[T], one: impl Fn(T) -> Result<Value>) -> Result<Va
     }
 }
 
-/// A floating-point number as the shortest text that reads as the same one, and as Python writes what JSON lacks.
-fn float(shown: impl std::fmt::Debug, value: f64) -> Result<Value> {
-    if value.is_nan() {
-        Value::number("NaN")
-    } else if value.is_infinite() {
-        Value::number(if value > 0.0 { "Infinity" } else { "-Infinity" })
-    } else {
-        Value::number(format_args!("{shown:?}"))
-    }
-}
-
 /// Sets an attribute among all of them, and its type where types are kept.
 ///
 /// # Errors
@@ -180,8 +170,9 @@ pub(crate) fn remove_attribute(attributes: &mut Value, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dataset::{ElementType, Values};
     use crate::json::{compact, read};
-    use crate::zarr::{ElementType, Values, attribute};
+    use crate::zarr::attributes::attribute;
 
     fn set(attributes: &str, name: &str, value: AttributeValue<'_>) -> String {
         let mut attributes = read(attributes.as_bytes()).unwrap();

@@ -96,8 +96,8 @@ impl CodecSpec {
 mod tests {
     use super::super::codecs::{BloscCompressor, read_v2, read_v3};
     use super::*;
+    use crate::dataset::ElementType;
     use crate::json::At;
-    use crate::zarr::ElementType;
 
     #[test]
     fn what_is_written_is_read() {

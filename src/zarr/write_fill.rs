@@ -1,11 +1,11 @@
 //! Fill values: the bytes of an element in native order, as the metadata write them.
 
 use super::base64;
-use super::element::ElementType;
 use super::fill::Dialect;
 use super::format::Format;
 use super::half;
 use crate::alloc;
+use crate::dataset::ElementType;
 use crate::error::{ErrorKind, Result};
 use crate::json::Value;
 
@@ -115,8 +115,8 @@ fn float(bytes: &[u8], format: Format) -> Result<Value> {
 mod tests {
     use super::super::fill;
     use super::*;
+    use crate::dataset::TimeUnit;
     use crate::json::{At, compact, read};
-    use crate::zarr::TimeUnit;
 
     const V2: Dialect = Dialect { format: Format::V2, is_nczarr: false };
     const V3: Dialect = Dialect { format: Format::V3, is_nczarr: false };

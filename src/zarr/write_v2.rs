@@ -1,13 +1,13 @@
 //! Zarr v2: `.zarray` and `.zattrs`, written.
 
 use super::dtype;
-use super::element::ElementType;
 use super::fill::Dialect;
 use super::format::Format;
 use super::metadata::{KeyEncoding, Metadata};
 use super::nczarr::ARRAY_DIMENSIONS;
 use super::write_fill;
 use crate::alloc;
+use crate::dataset::ElementType;
 use crate::error::{ErrorKind, Result};
 use crate::json::{self, Value};
 use crate::key::Separator;

@@ -2,12 +2,12 @@
 
 use super::codecs::CodecSpec;
 use super::data_type::{self, extension};
-use super::element::ElementType;
 use super::fill::Dialect;
 use super::format::Format;
 use super::metadata::{KeyEncoding, Metadata, order_of, row_major};
 use super::write_fill;
 use crate::alloc;
+use crate::dataset::ElementType;
 use crate::error::{ErrorKind, Result};
 use crate::json::{self, Value};
 use crate::key::Separator;

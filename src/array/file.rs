@@ -1,0 +1,125 @@
+//! Files that hold several arrays: which formats there are, and how a file of each is opened and listed.
+//!
+//! A file is known by its first bytes, whatever its name is. Such files are read only. A format has a module with two
+//! functions: `open` gives an array of a file as an [`Opened`], and `list` tells the [`Node`]s that are in it.
+
+use crate::alloc::Scratch;
+use crate::buffer::Buffer;
+use crate::dataset::{Node, Opened};
+use crate::error::{ErrorKind, Result};
+use crate::netcdf;
+use crate::object::{Begin, Objects, Place};
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileKind {
+    /// A zip file: a place for objects.
+    Zip,
+    /// A netCDF classic file, of any of its formats.
+    Classic,
+    /// A cfdb file.
+    Cfdb,
+}
+
+/// What files begin with.
+const MAGIC: [(FileKind, &[u8]); 5] = [
+    (FileKind::Zip, b"PK"),
+    (FileKind::Classic, b"CDF\x01"),
+    (FileKind::Classic, b"CDF\x02"),
+    (FileKind::Classic, b"CDF\x05"),
+    (FileKind::Cfdb, b"\x4f\x7e\x8a\x3f\xe7\x5c\x47\x50\xad\x43\x0a\x72\x8f\xe3\x1c\xfe"),
+];
+const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
+
+/// How many bytes tell what a file is.
+const MAGIC_BYTES: usize = 16;
+
+impl FileKind {
+    /// What an object of a place is.
+    ///
+    /// # Errors
+    /// `NotFound`, `UnknownFormat`, `Unsupported` for a file that is known but cannot be read, and those of the place.
+    pub(super) fn of(objects: &dyn Objects, name: &str) -> Result<FileKind> {
+        let mut scratch = Scratch::EMPTY;
+        let mut buffer = Buffer::new(scratch.room(MAGIC_BYTES)?);
+        if objects.read(name, Begin::At(0), &mut buffer)?.is_none() {
+            return Err(ErrorKind::NotFound("file").into());
+        }
+        let first = buffer.filled();
+        match MAGIC.iter().find(|(_, magic)| first.starts_with(magic)) {
+            Some((kind, _)) => Ok(*kind),
+            None if first.starts_with(HDF5) => Err(ErrorKind::Unsupported("an HDF5 file, as netCDF-4 writes").into()),
+            None => Err(ErrorKind::UnknownFormat.into()),
+        }
+    }
+}
+
+const ZIP_WITHIN: ErrorKind = ErrorKind::Unsupported("a zip file that is an object of a place");
+const CFDB: ErrorKind = ErrorKind::Unsupported("a cfdb file");
+
+/// Opens the array of this name in a file of a place.
+///
+/// # Errors
+/// `NotFound`, `NotAnArray` for an empty name, `UnknownFormat`, `Unsupported`, and those of the format and the place.
+pub(super) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
+    let kind = FileKind::of(&**place, file)?;
+    if name.is_empty() {
+        return Err(ErrorKind::NotAnArray.into());
+    }
+    match kind {
+        FileKind::Classic => netcdf::open(place, file, name),
+        FileKind::Cfdb => Err(CFDB.into()),
+        FileKind::Zip => Err(ZIP_WITHIN.into()),
+    }
+}
+
+/// Calls `one` for what is in a file of a place: if `name` is empty for the file itself, which is a group, and then for
+/// its arrays; else for the array of that name.
+///
+/// # Errors
+/// `NotFound`, `UnknownFormat`, `Unsupported`, and those of `one`, of the format and of the place.
+pub(super) fn list(place: &Place, file: &str, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
+    match FileKind::of(&**place, file)? {
+        FileKind::Classic => netcdf::list(place, file, name, one),
+        FileKind::Cfdb => Err(CFDB.into()),
+        FileKind::Zip => Err(ZIP_WITHIN.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::Memory;
+    use crate::{Access, Array};
+
+    #[test]
+    fn files_are_known_by_their_first_bytes() {
+        let memory = Memory::new();
+        let kind = |bytes: &[u8]| {
+            memory.write("f", bytes).unwrap();
+            FileKind::of(&memory, "f")
+        };
+        assert_eq!(kind(b"PK\x05\x06").unwrap(), FileKind::Zip);
+        for version in [1, 2, 5] {
+            assert_eq!(kind(&[b'C', b'D', b'F', version, 0]).unwrap(), FileKind::Classic);
+        }
+        for unknown in [&b"CDF\x03"[..], b"CDF", b"", b"PDF-"] {
+            assert_eq!(kind(unknown).unwrap_err().kind(), ErrorKind::UnknownFormat);
+        }
+        let error = kind(b"\x89HDF\r\n\x1a\n\0").unwrap_err();
+        assert_eq!(error.to_string(), "not supported: an HDF5 file, as netCDF-4 writes");
+        assert_eq!(FileKind::of(&memory, "no").unwrap_err().kind(), ErrorKind::NotFound("file"));
+    }
+
+    #[test]
+    fn a_file_is_only_read() {
+        let place = Place::new(Memory::new()).unwrap();
+        place.write("a/f", b"CDF\x01").unwrap();
+        let file = place.file("a/f").unwrap();
+        assert_eq!(Array::open_in(&file, "v", Access::Write).err().unwrap().kind(), ErrorKind::ReadOnly);
+        assert_eq!(Array::open_in(&file, "", Access::Read).err().unwrap().kind(), ErrorKind::NotAnArray);
+        let description = crate::Description::new(&[4], crate::ElementType::Int);
+        assert_eq!(Array::create_in(&file, "v", &description).err().unwrap().kind(), ErrorKind::ReadOnly);
+        assert!(place.file("../f").is_err());
+    }
+}

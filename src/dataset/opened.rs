@@ -1,0 +1,16 @@
+//! An array that can be read: what every format comes to.
+
+use super::attribute::Attributes;
+use super::dimension::Dimensions;
+use super::element::ElementType;
+use crate::store::Store;
+use crate::variable::Variable;
+
+/// An array: how it is read, and what is said of it.
+pub(crate) struct Opened {
+    pub(crate) variable: Variable,
+    pub(crate) store: Store<'static>,
+    pub(crate) element: ElementType,
+    pub(crate) dimensions: Dimensions,
+    pub(crate) attributes: Attributes,
+}
