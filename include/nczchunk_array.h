@@ -167,6 +167,13 @@ NCZCHUNK_API void nczchunk_array_close(nczchunk_array *array);
 
 /**
  * Reads a hyperslab of an array: nczchunk_read_vars with its variable and its store.
+ *
+ * The elements of an array of texts of any length, whose type name is "string", are char *: each is a new text in
+ * UTF-8, which nczchunk_free_strings frees, or nc_free_string, or free. If the call fails, data is untouched and
+ * nothing is left to be freed. (After a failure of nczchunk_read_vars or of a plan with the array's variable and
+ * store, those that were read are the caller's, so data should be NULL everywhere before.) A chunk that holds no such
+ * texts is NCZCHUNK_EIO, one that has a text with a NUL in it NCZCHUNK_ENOTBUILT. Chunks of texts are not kept in a
+ * cache, and one thread reads them.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_read(const nczchunk_array *array,
@@ -177,8 +184,14 @@ int nczchunk_array_read(const nczchunk_array *array,
                         nczchunk_context *context);
 
 /**
+ * Frees texts that were read, and leaves NULL in their places. A NULL among them is passed over.
+ */
+NCZCHUNK_API void nczchunk_free_strings(size_t num_strings, char **strings);
+
+/**
  * Writes a hyperslab of an array that was opened with NCZCHUNK_WRITE: nczchunk_write_vars with its variable and its
- * store.
+ * store. What is written to an array of texts of any length is char *, in UTF-8, of which NULL stands for an empty
+ * text; they remain the caller's. Shards of such texts are not written: NCZCHUNK_ENOTBUILT.
  *
  * Several threads and processes may write at the same time, each to chunks of its own, or to shards of its own if the
  * array has shards. Every chunk or shard is replaced at once: a reader finds the old one or the new one. Of two that
@@ -206,7 +219,9 @@ NCZCHUNK_API const nczchunk_store *nczchunk_array_store(const nczchunk_array *ar
 
 /**
  * netCDF's number for the type of an array's elements, such as 5 for NC_FLOAT; 0 for a type that netCDF does not have,
- * and for NULL. nczchunk_array_type_name tells those, too.
+ * and for NULL. nczchunk_array_type_name tells those, too, and the two kinds of NC_STRING (12) apart: "string" for
+ * texts of any length, whose elements are char *, and for example "S5" for texts of 5 bytes, whose elements are these
+ * bytes.
  */
 NCZCHUNK_API int nczchunk_array_type(const nczchunk_array *array);
 
@@ -403,7 +418,8 @@ typedef struct nczchunk_description {
      */
     const char *const *dimension_names;
     /**
-     * What is read where nothing was written: an element in native byte order. NULL for zeros.
+     * What is read where nothing was written: an element in native byte order, which for NCZCHUNK_STRING is a
+     * const char *. NULL for zeros, or an empty text.
      */
     const void *fill_value;
     /**

@@ -74,6 +74,8 @@ mod quiet;
 mod shared;
 pub mod status;
 mod store;
+#[cfg(feature = "arrays")]
+mod texts;
 mod transfer;
 mod typed;
 mod variable;

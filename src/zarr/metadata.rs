@@ -24,8 +24,8 @@ pub(crate) struct Metadata {
     pub(crate) endian: Endian,
     /// The axes of a chunk, or of a chunk within a shard, from the slowest to the fastest; `None` for row-major.
     pub(crate) order: Option<Vec<usize>>,
-    /// One element in native byte order, or a text of any length in UTF-8; `None` if it is not defined, which everybody
-    /// reads as zeros.
+    /// One element in native byte order, or a text of any length in UTF-8 with a NUL behind it; `None` if it is not
+    /// defined, which everybody reads as zeros, or as an empty text.
     pub(crate) fill_value: Option<Vec<u8>>,
     pub(crate) keys: Keys,
     /// What turns the bytes of a chunk into those of its object, in the order of encoding. If there are shards, these

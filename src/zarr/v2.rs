@@ -231,7 +231,7 @@ mod tests {
         let array = of(text).unwrap();
         assert_eq!(
             (array.element, array.codecs.len(), array.fill_value),
-            (ElementType::String, 1, Some(b"hi".to_vec()))
+            (ElementType::String, 1, Some(b"hi\0".to_vec()))
         );
         let error = of(&text.replace("vlen-utf8", "json2")).unwrap_err();
         assert_eq!(error.about(), ".zarray: $.dtype: |O");

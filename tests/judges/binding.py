@@ -82,6 +82,7 @@ class Library:
             ("list", c_int, [text, text, c_int, FOUND, pointer, pointer]),
             ("array_close", None, [pointer]),
             ("array_read", c_int, [pointer, sizes, sizes, strides, pointer, pointer]),
+            ("free_strings", None, [c_size_t, pointer]),
             ("array_write", c_int, [pointer, sizes, sizes, strides, pointer, pointer]),
             ("array_var", pointer, [pointer]),
             ("array_type", c_int, [pointer]),
@@ -113,6 +114,9 @@ class Library:
                attributes=None, format=ZARR_V3, separator=None, endian=None, overwrite=False):
         """A new array. codecs are (name, configuration) pairs; none at all have chunks stored as they are."""
         codec_list = [CodecSetting(name.encode(), json.dumps(settings).encode()) for name, settings in codecs or []]
+        if isinstance(fill_value, str):
+            kept = c_char_p(fill_value.encode())
+            fill_value = np.array(ctypes.cast(kept, c_void_p).value, "u8")
         fill = None if fill_value is None else np.ascontiguousarray(fill_value)
         description = Description(
             struct_size=ctypes.sizeof(Description), type_name=type_name.encode(), rank=len(shape),
@@ -184,18 +188,27 @@ class Array:
         """A hyperslab as an array of this type."""
         start = [0] * len(self.shape) if start is None else start
         count = list(self.shape) if count is None else count
-        out = np.zeros(count, dtype)
+        is_text = self.type_name == "string"
+        out = np.zeros(count, "u8" if is_text else dtype)
         assert out.itemsize == self.element_size, (dtype, self.element_size)
         self.library.check(self.c.nczchunk_array_read(
             self.pointer, _list(start, c_size_t), _list(count, c_size_t), _list(stride, c_ssize_t),
             out.ctypes.data, self.library.context))
-        return out
+        if not is_text:
+            return out
+        texts = [ctypes.string_at(int(pointer)).decode() for pointer in out.reshape(-1)]
+        self.c.nczchunk_free_strings(out.size, out.ctypes.data)
+        return np.array([*texts, None], object)[:-1].reshape(count)
 
     def write(self, values, start, stride=None):
         """Writes values to a hyperslab."""
         values = np.ascontiguousarray(values)
+        shape = values.shape
+        if values.dtype == object:
+            texts = [text.encode() for text in values.reshape(-1)]
+            values = np.array([ctypes.cast(text, c_void_p).value for text in map(c_char_p, texts)], "u8")
         self.library.check(self.c.nczchunk_array_write(
-            self.pointer, _list(start, c_size_t), _list(values.shape, c_size_t), _list(stride, c_ssize_t),
+            self.pointer, _list(start, c_size_t), _list(shape, c_size_t), _list(stride, c_ssize_t),
             values.ctypes.data, self.library.context))
 
     def resize(self, shape):

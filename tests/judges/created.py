@@ -40,7 +40,7 @@ TYPES = {
     "b1": "bool", "i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16", "i4": "int32", "u4": "uint32",
     "i8": "int64", "u8": "uint64", "f2": "float16", "f4": "float32", "f8": "float64", "c8": "complex64",
     "c16": "complex128", "S5": "S5", "U4": "U4", "M8[s]": "datetime64[s]", "M8[ns]": "datetime64[ns]",
-    "m8[ms]": "timedelta64[ms]", "V8": "V8",
+    "m8[ms]": "timedelta64[ms]", "V8": "V8", "O": "string",
 }
 NUMBERS = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
 
@@ -73,7 +73,7 @@ def by_nczarr(path, name, format):
 def by_nczchunk(library):
     def read(path, name, _):
         with library.open(path, name, READ) as array:
-            out = array.read(f"V{array.element_size}")
+            out = array.read(object if array.type_name == "string" else f"V{array.element_size}")
         return out
     return read
 
@@ -99,6 +99,8 @@ def readers(format, codecs, dtype, shards):
 
 def same(got, expected):
     got = np.asarray(got)
+    if expected.dtype == object:
+        return got.shape == expected.shape and got.astype(object).tolist() == expected.tolist()
     if got.dtype.kind == expected.dtype.kind:
         got = got.astype(expected.dtype)
     return got.shape == expected.shape and np.ascontiguousarray(got).tobytes() == expected.tobytes()
@@ -139,6 +141,8 @@ class Case:
             return np.array(np.nan, self.dtype)
         if self.dtype.kind in "iu":
             return np.array(77, self.dtype)
+        if self.dtype == object:
+            return "n/a"
         return None
 
     def create(self, library, path, name):
@@ -172,7 +176,7 @@ class Case:
                 got = read(path, name, self.format)
             except Exception as error: # whatever the reader raises
                 return f"{who}: {type(error).__name__}: {str(error)[:200]}"
-            if read.__name__ == "read":
+            if read.__name__ == "read" and self.dtype != object:
                 got = np.ascontiguousarray(got).view(self.dtype).reshape(self.shape) if got.size else got
             if by_netcdf in self.readers and not self.shape:
                 got = np.asarray(got).reshape(())
@@ -209,7 +213,8 @@ def all_cases():
     for dtype in TYPES:
         yield Case(ZARR_V2, dtype, "blosc lz4")
         yield Case(ZARR_V3, dtype)
-        yield Case(ZARR_V3, dtype, "blosc lz4", shards=True)
+        if dtype != "O":
+            yield Case(ZARR_V3, dtype, "blosc lz4", shards=True)
         if dtype in NUMBERS:
             yield Case(NCZARR, dtype, "shuffle zlib")
             yield Case(NCZARR, dtype, "blosc lz4")

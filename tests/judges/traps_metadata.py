@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from cases import EBADTYPE, ENCZARR, ENOFILTER, ENOTBUILT, values
+from cases import EBADTYPE, EIO, ENCZARR, ENOFILTER, ENOTBUILT, values
 from handmade import DATA, LITTLE, Maker
 
 INF, NAN, NAT = float("inf"), float("nan"), np.datetime64("NaT")
@@ -102,8 +102,8 @@ def v2(make):
                   dtype=[["a", [["b", "<i2"]]], ["c", "<i2", [2, 2]]])
     yield make.v2("v2 structure, big-endian", fields.astype([("a", ">i2"), ("b", "<f8")]),
                   refused=(EBADTYPE, "big-endian"))
-    yield make.v2("v2 texts of any length", dtype="|O", filters=[{"id": "vlen-utf8"}], fill_value="",
-                  refused=(EBADTYPE, "string"))
+    yield make.v2("v2 texts of any length whose chunks hold something else", dtype="|O", filters=[{"id": "vlen-utf8"}],
+                  fill_value="", refused=(EIO, "vlen-utf8"))
     yield make.v2("v2 objects", dtype="|O", filters=[{"id": "pickle"}], fill_value=None, refused=(EBADTYPE, "|O"))
     for dtype in ("<f16", "|J0", "<i3", "i4", ">M8[parsec]"):
         yield make.v2(f"v2 dtype {dtype}", dtype=dtype, refused=(EBADTYPE, dtype))
@@ -163,7 +163,10 @@ def v3(make):
     for name in ("numcodecs.delta", "numcodecs.bz2", "numcodecs.pcodec", "lz4", "packbits"):
         yield make.v3(f"v3 codec {name}", codecs=[LITTLE, {"name": name, "configuration": {}}],
                       refused=(ENOFILTER, name))
-    for name in ("string", "binary", "variable_length_utf8", "bfloat16", "int2"):
+    for name in ("string", "variable_length_utf8"):
+        yield make.v3(f"v3 data_type {name}, and chunks that hold something else", data_type=name, fill_value="",
+                      codecs=["vlen-utf8"], refused=(EIO, "vlen-utf8"))
+    for name in ("binary", "bfloat16", "int2"):
         yield make.v3(f"v3 data_type {name}", data_type=name, fill_value="", codecs=["vlen-utf8"],
                       refused=(EBADTYPE, name))
     nested = {"name": "sharding_indexed", "configuration": {"chunk_shape": [1, 3], "codecs": [LITTLE],
