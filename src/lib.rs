@@ -83,10 +83,12 @@ mod variable;
 mod zarr;
 
 #[cfg(feature = "arrays")]
-pub use array::{Array, ArrayFormat, Attribute, AttributeValues, Description, Node, list, place_at};
+pub use array::{Array, ArrayFormat, Attribute, AttributeValues, Description, Node, list, place_at, place_for};
 pub use buffer::Buffer;
 pub use cache::{Cache, CacheStatistics};
 pub use codec::Codec;
+#[cfg(feature = "arrays")]
+pub use codec::CodecUse;
 #[cfg(feature = "crc32c")]
 pub use codec::Crc32c;
 #[cfg(feature = "fletcher32")]

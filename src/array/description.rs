@@ -375,7 +375,6 @@ mod tests {
         assert!(argument(four.with_dimension_names(&["x"])));
         assert!(argument(four.with_fill_value(&[0; 3])));
         assert!(argument(four.with_attributes(&[("", "x".into())])));
-        assert_eq!(refused(four.with_codecs(&[("bz2", "")])), ErrorKind::Codec("the library does not have it"));
         assert!(matches!(refused(four.with_attributes_json("[]")), ErrorKind::Metadata(_)));
         let texts = Description::new(&[4], ElementType::String).with_chunk_shape(&[2]);
         let in_shards = ErrorKind::Unsupported("writing texts of any length to shards");

@@ -90,7 +90,8 @@ impl Node {
         Ok(Node { name: alloc::text(name)?, attributes: Attributes::new(attributes, None)?, what: What::Group })
     }
 
-    fn array(name: &str, metadata: Result<Metadata>) -> Result<Self> {
+    fn array(place: &Place, name: &str, metadata: Result<Metadata>) -> Result<Self> {
+        let metadata = metadata.and_then(|metadata| metadata.check_codecs(place.codecs()).map(|()| metadata));
         let (attributes, what) = match metadata {
             Ok(metadata) => {
                 (Attributes::new(&metadata.attributes, Some(metadata.element))?, What::Array(alloc::try_box(metadata)?))
@@ -162,13 +163,13 @@ pub(crate) fn each(place: &Place, group: &str, recursive: bool, one: &mut dyn Fn
 fn node(place: &Place, name: &str) -> Result<Option<Node>> {
     if let Some(text) = zarr::document(place, name, V3)? {
         return Ok(Some(match zarr::read_node_v3(&text) {
-            Ok(zarr::Node::Array(metadata)) => Node::array(name, Ok(*metadata))?,
+            Ok(zarr::Node::Array(metadata)) => Node::array(place, name, Ok(*metadata))?,
             Ok(zarr::Node::Group(group)) => Node::group(name, &group.attributes)?,
-            Err(error) => Node::array(name, Err(error))?,
+            Err(error) => Node::array(place, name, Err(error))?,
         }));
     }
     if documents::is_there(place, name, V2_ARRAY)? {
-        return Node::array(name, zarr::open(place, name)).map(Some);
+        return Node::array(place, name, zarr::open(place, name)).map(Some);
     }
     let Some(text) = zarr::document(place, name, V2_GROUP)? else { return Ok(None) };
     let attributes = zarr::document(place, name, V2_ATTRIBUTES)?;
@@ -204,7 +205,7 @@ fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut
                 one(if is_group {
                     Node::group(&name, document.get("attributes").unwrap_or(&Value::Null))?
                 } else {
-                    Node::array(&name, zarr::v3_of_value(document))?
+                    Node::array(place, &name, zarr::v3_of_value(document))?
                 })?;
             }
             return Ok(());
@@ -217,7 +218,7 @@ fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut
             let attributes = documents.iter().find(|(other, _)| **other == *of_attributes).map(|(_, value)| value);
             let name = below(group, path)?;
             match which {
-                V2_ARRAY => one(Node::array(&name, zarr::v2_of_values(value, attributes))?)?,
+                V2_ARRAY => one(Node::array(place, &name, zarr::v2_of_values(value, attributes))?)?,
                 V2_GROUP => one(Node::group(&name, attributes.unwrap_or(&Value::Null))?)?,
                 _ => {}
             }

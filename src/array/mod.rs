@@ -38,7 +38,7 @@ pub use attributes::{Attribute, AttributeValues};
 pub use description::{ArrayFormat, Description};
 pub(crate) use list::each as list_each;
 pub use list::{Node, list};
-pub use locate::place_at;
+pub use locate::{place_at, place_for};
 
 /// An array that is open: its variable, its store, and what its metadata say.
 ///

@@ -7,7 +7,7 @@ use super::make::make;
 use super::metadata::{Metadata, Shards};
 use super::shard::{IndexFormat, Layout, ShardCodec, ShardedChunks};
 use crate::alloc;
-use crate::codec::Chain;
+use crate::codec::{Chain, Makers};
 use crate::copy;
 use crate::dims::{self, Dims};
 use crate::error::{Error, ErrorKind, Result};
@@ -25,29 +25,44 @@ pub(crate) fn build(metadata: &Metadata, place: &Place, prefix: &str) -> Result<
     let cells = if is_scalar { &[] } else { metadata.chunk_shape.as_slice() };
     let names = Names::new(prefix, metadata.keys.style())?;
     let chunks = Chunks { place: place.clone(), names };
+    let codecs = Codecs { element: metadata.element, own: place.codecs() };
     if metadata.element == ElementType::String {
-        return texts(metadata, shape, cells, chunks);
+        return texts(metadata, (shape, cells), chunks, codecs);
     }
     match &metadata.shards {
         None => {
             let variable = variable(metadata, shape, cells)?;
-            Ok((variable, with_codecs(Store::filling(chunks)?, &metadata.codecs)?))
+            Ok((variable, codecs.add_to(Store::filling(chunks)?, &metadata.codecs)?))
         }
-        Some(shards) => sharded(metadata, shards, (shape, cells), chunks),
+        Some(shards) => sharded(metadata, shards, (shape, cells), chunks, codecs),
     }
 }
 
-fn with_codecs(mut store: Store<'static>, codecs: &[CodecSpec]) -> Result<Store<'static>> {
-    for codec in codecs {
-        store.add_boxed_codec(make(codec)?)?;
+/// Codecs as an array's metadata have them, some of them the caller's own.
+#[derive(Clone, Copy)]
+struct Codecs<'a> {
+    element: ElementType,
+    own: &'a Makers,
+}
+
+impl Codecs<'_> {
+    fn add_to(self, mut store: Store<'static>, codecs: &[CodecSpec]) -> Result<Store<'static>> {
+        for codec in codecs {
+            store.add_boxed_codec(make(codec, self.element, self.own)?)?;
+        }
+        Ok(store)
     }
-    Ok(store)
 }
 
 /// An array of texts of any length. In shards they are only read.
-fn texts(metadata: &Metadata, shape: &[usize], cells: &[usize], chunks: Chunks) -> Result<(Variable, Store<'static>)> {
+fn texts(
+    metadata: &Metadata,
+    (shape, cells): (&[usize], &[usize]),
+    chunks: Chunks,
+    codecs: Codecs<'_>,
+) -> Result<(Variable, Store<'static>)> {
     let (cells, bytes, unwritable) = match &metadata.shards {
-        None => (cells, with_codecs(Store::filling(chunks)?, &metadata.codecs)?, None),
+        None => (cells, codecs.add_to(Store::filling(chunks)?, &metadata.codecs)?, None),
         Some(_) if !metadata.codecs.is_empty() => {
             let kind = ErrorKind::Unsupported("shards that are encoded once more, as a whole");
             return Err(Error::from(kind).in_object(metadata.element));
@@ -56,7 +71,7 @@ fn texts(metadata: &Metadata, shape: &[usize], cells: &[usize], chunks: Chunks) 
             let layout = Shared::new(shard_layout(shards, cells)?.1)?;
             let store = Store::filling(ShardedChunks::new(chunks, layout))?;
             let unwritable = Some("writing texts of any length to shards");
-            (shards.inner.as_slice(), with_codecs(store, &shards.codecs)?, unwritable)
+            (shards.inner.as_slice(), codecs.add_to(store, &shards.codecs)?, unwritable)
         }
     };
     let mut variable = Variable::new(shape, cells, texts::ELEMENT)?;
@@ -88,21 +103,22 @@ fn sharded(
     shards: &Shards,
     (shape, cells): (&[usize], &[usize]),
     chunks: Chunks,
+    codecs: Codecs<'_>,
 ) -> Result<(Variable, Store<'static>)> {
     let (counts, layout) = shard_layout(shards, cells)?;
     let layout = Shared::new(layout)?;
-    let codec = shard_codec(metadata, shards, &counts, &layout)?;
+    let codec = shard_codec(metadata, shards, (&counts, &layout), codecs)?;
     if metadata.codecs.is_empty() {
         let mut variable = variable(metadata, shape, &shards.inner)?;
         variable.set_write_grid(Some(cells))?;
         let mut store = Store::filling(ShardedChunks::new(chunks, layout))?;
-        store = with_codecs(store, &shards.codecs)?;
+        store = codecs.add_to(store, &shards.codecs)?;
         store.add_write_codec(codec)?;
         return Ok((variable, store));
     }
     let mut store = Store::filling(chunks)?;
     store.add_codec(codec)?;
-    Ok((variable(metadata, shape, cells)?, with_codecs(store, &metadata.codecs)?))
+    Ok((variable(metadata, shape, cells)?, codecs.add_to(store, &metadata.codecs)?))
 }
 
 /// How many chunks a shard has along each dimension, and where in it they are.
@@ -122,11 +138,16 @@ fn shard_layout(shards: &Shards, cells: &[usize]) -> Result<(Dims<usize>, Layout
     Ok((counts, layout))
 }
 
-fn shard_codec(metadata: &Metadata, shards: &Shards, counts: &[usize], layout: &Shared<Layout>) -> Result<ShardCodec> {
+fn shard_codec(
+    metadata: &Metadata,
+    shards: &Shards,
+    (counts, layout): (&[usize], &Shared<Layout>),
+    codecs: Codecs<'_>,
+) -> Result<ShardCodec> {
     let mut chain = Chain::default();
     for codec in &shards.codecs {
         chain.reserve()?;
-        chain.push(make(codec)?);
+        chain.push(make(codec, codecs.element, codecs.own)?);
     }
     let order = match metadata.order.as_deref() {
         Some(order) => dims::copied(order.iter().copied())?,

@@ -3,6 +3,7 @@
 use super::codecs::CodecSpec;
 use super::element::ElementType;
 use super::format::Format;
+use crate::codec::Makers;
 use crate::error::Result;
 use crate::json::Value;
 use crate::key::{KeyStyle, Separator};
@@ -41,6 +42,23 @@ pub(crate) struct Metadata {
     pub(crate) attributes: Value,
     /// Whether the array is a scalar of netCDF-C's: its shape is `[1]`, and it is to be shown without dimensions.
     pub(crate) is_scalar: bool,
+}
+
+impl Metadata {
+    /// Refuses codecs that are neither the library's nor among these.
+    pub(crate) fn check_codecs(&self, own: &Makers) -> Result<()> {
+        let in_shards = self.shards.as_ref().map_or(&[][..], |shards| &shards.codecs);
+        for codec in self.codecs.iter().chain(in_shards) {
+            match codec {
+                CodecSpec::Own(codec) if own.find(&codec.name).is_none() => {
+                    let document = if self.format == Format::V2 { ".zarray" } else { "zarr.json" };
+                    return Err(codec.unknown().in_object(document));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
 }
 
 /// How the objects of the chunks are named.

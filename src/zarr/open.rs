@@ -18,7 +18,7 @@ pub(crate) fn open(place: &Place, name: &str) -> Result<Metadata> {
     }
     if let Some(text) = document(place, name, "zarr.json")? {
         return match read_node_v3(&text)? {
-            Node::Array(metadata) => Ok(*metadata),
+            Node::Array(metadata) => metadata.check_codecs(place.codecs()).map(|()| *metadata),
             Node::Group(_) => Err(ErrorKind::NotAnArray.into()),
         };
     }
@@ -27,6 +27,7 @@ pub(crate) fn open(place: &Place, name: &str) -> Result<Metadata> {
     let array = json::read(&text).map_err(|error| error.in_object(".zarray"))?;
     let attributes = attributes.as_deref().map(json::read).transpose().map_err(|error| error.in_object(".zattrs"))?;
     let mut metadata = v2_of_values(&array, attributes.as_ref())?;
+    metadata.check_codecs(place.codecs())?;
     separator::check(place, name, &array, metadata.shape.len())?;
     if metadata.is_nczarr {
         mark_unlimited(&mut metadata, place, name)?;

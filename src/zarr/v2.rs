@@ -150,7 +150,8 @@ mod tests {
         "zarr_format":2}"#;
 
     fn of(array: &str) -> Result<Metadata> {
-        read_v2(array.as_bytes(), None)
+        let metadata = read_v2(array.as_bytes(), None)?;
+        metadata.check_codecs(&crate::codec::Makers::default()).map(|()| metadata)
     }
 
     #[test]
