@@ -76,6 +76,10 @@ class Library:
             ("context_set_threads", c_int, [pointer, c_size_t]),
             ("array_open", c_int, [text, text, c_int, POINTER(pointer), pointer]),
             ("array_create", c_int, [text, text, POINTER(Description), POINTER(pointer), pointer]),
+            ("array_create_in", c_int, [pointer, text, POINTER(Description), POINTER(pointer), pointer]),
+            ("place_create_zip", c_int, [text, POINTER(pointer), pointer]),
+            ("place_finish", c_int, [pointer, pointer]),
+            ("place_free", None, [pointer]),
             ("array_resize", c_int, [pointer, sizes, pointer]),
             ("array_set_attribute", c_int, [pointer, text, c_int, c_size_t, pointer, pointer]),
             ("array_remove_attribute", c_int, [pointer, text, pointer]),
@@ -127,6 +131,9 @@ class Library:
             uncompressed=codecs is not None and not codec_list,
             attributes_json=json.dumps(attributes or {}).encode(), format=format, separator=ord(separator or "\0"),
             endian=endian or 0, overwrite=overwrite)
+        if isinstance(path, NewZip):
+            return Array(self, lambda pointer: self.c.nczchunk_array_create_in(
+                path.place, name.encode(), byref(description), pointer, self.context))
         return Array(self, lambda pointer: self.c.nczchunk_array_create(
             str(path).encode(), name.encode(), byref(description), pointer, self.context))
 
@@ -148,6 +155,18 @@ class Library:
 
 def _list(values, kind):
     return None if values is None else (kind * max(1, len(values)))(*values)
+
+
+class NewZip:
+    """A zip file that is being made, to be given in place of a path."""
+
+    def __init__(self, library, path):
+        self.library, self.place = library, c_void_p()
+        library.check(library.c.nczchunk_place_create_zip(str(path).encode(), byref(self.place), library.context))
+
+    def finish(self):
+        self.library.check(self.library.c.nczchunk_place_finish(self.place, self.library.context))
+        self.library.c.nczchunk_place_free(self.place)
 
 
 class Array:

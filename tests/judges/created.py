@@ -6,13 +6,14 @@ hyperslabs.
 
 import json
 import random
+import zipfile
 
 import netCDF4
 import numpy as np
 import tensorstore
 import zarr
 
-from binding import BIG, LITTLE, NCZARR, READ, WRITE, ZARR_V2, ZARR_V3, Failed
+from binding import BIG, LITTLE, NCZARR, READ, WRITE, ZARR_V2, ZARR_V3, Failed, NewZip
 from zarr_python import values
 
 SHAPE, CHUNKS, SHARDS = (7, 30, 41), (3, 5, 16), (6, 20, 32)
@@ -315,6 +316,35 @@ def consolidated(library, root, format):
     return None
 
 
+def zip_file(library, root):
+    """A new zip file, read by Python and zarr-python; one array has chunks that are written twice."""
+    for format in (ZARR_V2, ZARR_V3):
+        path = root / f"new-{format}.zip"
+        new, expected = NewZip(library, path), {}
+        for name in ("x", "group/y"):
+            expected[name] = values(SHAPE, "i4")
+            with library.create(new, name, "int32", SHAPE, CHUNKS, format=format, attributes=ATTRIBUTES) as array:
+                array.write(expected[name], [0] * len(SHAPE))
+                expected[name][1:, 3:] = -1
+                array.write(expected[name][1:, 3:], [1, 3, 0])
+        if path.exists():
+            return "it is there before it is finished"
+        new.finish()
+        with zipfile.ZipFile(path) as packed:
+            if packed.testzip() is not None:
+                return f"{packed.testzip()} is broken"
+        with zarr.storage.ZipStore(path, mode="r") as store:
+            group = zarr.open_group(store, mode="r")
+            for name, data in expected.items():
+                if not same(group[name][...], data) or dict(group[name].attrs)["units"] != "K":
+                    return f"{NAMES[format]}: zarr-python: the values of {name} differ"
+        for name, data in expected.items():
+            with library.open(path, name) as array:
+                if not same(array.read("i4"), data):
+                    return f"{NAMES[format]}: the values of {name} differ"
+    return None
+
+
 def listed(library, root):
     """What is listed is what zarr-python finds."""
     for path, format in [(root / "consolidated-2", ZARR_V2), (root / "consolidated-3", ZARR_V3)]:
@@ -352,4 +382,5 @@ def check_all(library, root):
     note("consolidated v2", consolidated(library, root, 2))
     note("consolidated v3", consolidated(library, root, 3))
     note("listed", listed(library, root))
+    note("zip file", zip_file(library, root))
     return num, failed
