@@ -194,8 +194,9 @@ NCZCHUNK_API void nczchunk_free_strings(size_t num_strings, char **strings);
  * text; they remain the caller's. Shards of such texts are not written: NCZCHUNK_ENOTBUILT.
  *
  * Several threads and processes may write at the same time, each to chunks of its own, or to shards of its own if the
- * array has shards. Every chunk or shard is replaced at once: a reader finds the old one or the new one. Of two that
- * change the same chunk or shard in part, one may undo what the other did.
+ * array has shards. Every chunk or shard is replaced at once: a reader finds the old one or the new one. Of several
+ * that write the same whole chunk or shard, the last one wins; of two that change one in part, one may undo what the
+ * other did. A reader that keeps chunks in a cache does not see what other processes write to these.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_write(const nczchunk_array *array,
@@ -239,7 +240,8 @@ NCZCHUNK_API const char *nczchunk_array_dimname(const nczchunk_array *array, siz
 
 /**
  * Has an array's decoded chunks kept in a cache of yours instead of its own, which keeps 64 MiB or, if that is more,
- * one chunk; NULL for cache has none kept. See nczchunk_store_set_cache.
+ * one chunk; NULL for cache has none kept. See nczchunk_store_set_cache. The indices of the shards that were used last
+ * are kept besides: up to 4 MiB, and at least one.
  *
  * Errors: NCZCHUNK_EINVAL (array is NULL).
  */
