@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from cases import EBADTYPE, EIO, ENCZARR, ENOFILTER, ENOTBUILT, values
-from handmade import DATA, LITTLE, Maker
+from handmade import DATA, LITTLE, Maker, write
 
 INF, NAN, NAT = float("inf"), float("nan"), np.datetime64("NaT")
 NC_FILL = 9.969209968386869e36
@@ -204,7 +204,28 @@ def crc32c(chunk):
     return chunk + google_crc32c.value(chunk).to_bytes(4, "little")
 
 
+def nczarr_v1(make):
+    """The first version of NCZarr, which netCDF-C 4.8.0 writes, has documents of its own beside those of Zarr."""
+    def case(name, documents, dimensions, typed=None, **settings):
+        made = make.v2(f"NCZarr version 1, {name}", **settings)
+        write(made.path / ".nczgroup", json.dumps({"dims": {"y": "4", "x": "6"}, "vars": ["x"], "groups": []}))
+        for document, content in documents.items():
+            write(made.path / "x" / document, json.dumps(content))
+        made.dimensions, made.typed = dimensions, typed
+        return made
+
+    array = {"dimrefs": ["/y", "/x"], "storage": "chunked"}
+    yield case("an array", {".nczarray": array}, ["y", "x"])
+    yield case("types of attributes", {".nczarray": array, ".nczattr": {"types": {"level": "<i2"}}}, ["y", "x"],
+               {"level": (3, np.int16(3))}, attributes={"level": 3})
+    types = {"types": {"level": "<i2"}}
+    yield case("types of attributes under the other name", {".nczarray": array, ".nczattrs": types},
+               ["y", "x"], {"level": (3, np.int16(3))}, attributes={"level": 3})
+    yield case("a scalar", {".nczarray": {"dimrefs": [], "storage": "scalar"}}, [], data=np.array([7], "<i4"),
+               chunks=(1,), expected=np.array(7, "<i4"))
+
+
 def cases(root):
     make = Maker(root)
-    for part in (fill_values, v2, nczarr, v3):
+    for part in (fill_values, v2, nczarr, nczarr_v1, v3):
         yield from part(make)
