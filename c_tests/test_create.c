@@ -189,8 +189,6 @@ static void what_cannot_be_created(nczchunk_place *place)
     refused(place, &description, NCZCHUNK_EINVAL, "type");
     description.type_name = "float33";
     refused(place, &description, NCZCHUNK_EBADTYPE, "float33");
-    description.type = NCZCHUNK_STRING;
-    refused(place, &description, NCZCHUNK_EBADTYPE, "string");
     description.type = NCZCHUNK_FLOAT;
     description.rank = 2;
     refused(place, &description, NCZCHUNK_EINVAL, "shape");

@@ -96,6 +96,38 @@ static int set_attribute(nczchunk_place *place, size_t format)
     return status;
 }
 
+/* Texts of any length: all that a call has allocated for them is freed if it fails, and data is as it was. */
+static int write_and_read_texts(nczchunk_place *place, size_t format)
+{
+    const char *texts[4][6], *untouched = "untouched";
+    char *back[4][6];
+    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_array *array = NULL;
+    int status;
+
+    description.type = NCZCHUNK_STRING;
+    description.rank = 2;
+    description.shape = shape;
+    description.chunk_shape = chunks;
+    description.format = format == NCZCHUNK_NCZARR ? NCZCHUNK_ZARR_V2 : format;
+    status = nczchunk_array_create_in(place, "g/texts", &description, &array, NULL);
+    for (int i = 0; i < 24; i++) {
+        texts[i / 6][i % 6] = "text";
+        back[i / 6][i % 6] = (char *)untouched;
+    }
+    if (status == NCZCHUNK_NOERR)
+        status = nczchunk_array_write(array, origin, NULL, NULL, texts, NULL);
+    if (status == NCZCHUNK_NOERR) {
+        status = nczchunk_array_read(array, origin, NULL, NULL, back, NULL);
+        if (status == NCZCHUNK_NOERR)
+            nczchunk_free_strings(24, &back[0][0]);
+        else
+            CHECK(back[0][0] == untouched && back[3][5] == untouched);
+    }
+    nczchunk_array_close(array);
+    return status;
+}
+
 static int count(void *user, const nczchunk_node *node)
 {
     nczchunk_attribute attribute = NCZCHUNK_ATTRIBUTE_INIT;
@@ -159,6 +191,7 @@ int main(void)
         play("resize", resize, format);
         play("set_attribute", set_attribute, format);
         play("list", list, format);
+        play("texts", write_and_read_texts, format);
     }
     return 0;
 }

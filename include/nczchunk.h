@@ -1383,7 +1383,7 @@ int nczchunk_codec_zstd(const nczchunk_zstd_options *options,
 
 /**
  * 1 if the library was built with the codec of this name, such as "blosc", "bytes", "crc32c", "fletcher32", "gzip",
- * "lz4", "sharding_indexed", "shuffle", "transpose", "zlib" or "zstd"; 0 for any other name and for NULL.
+ * "lz4", "sharding_indexed", "shuffle", "transpose", "vlen-utf8", "zlib" or "zstd"; 0 for any other name and for NULL.
  */
 NCZCHUNK_API int nczchunk_has_codec(const char *name);
 

@@ -168,6 +168,13 @@ NCZCHUNK_API void nczchunk_array_close(nczchunk_array *array);
 
 /**
  * Reads a hyperslab of an array: nczchunk_read_vars with its variable and its store.
+ *
+ * The elements of an array of texts of any length, whose type name is "string", are char *: each is a new text in
+ * UTF-8, which nczchunk_free_strings frees, or nc_free_string, or free. If the call fails, data is untouched and
+ * nothing is left to be freed. (After a failure of nczchunk_read_vars or of a plan with the array's variable and
+ * store, those that were read are the caller's, so data should be NULL everywhere before.) A chunk that holds no such
+ * texts is NCZCHUNK_EIO, one that has a text with a NUL in it NCZCHUNK_ENOTBUILT. Chunks of texts are not kept in a
+ * cache, and one thread reads them.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_read(const nczchunk_array *array,
@@ -178,12 +185,19 @@ int nczchunk_array_read(const nczchunk_array *array,
                         nczchunk_context *context);
 
 /**
+ * Frees texts that were read, and leaves NULL in their places. A NULL among them is passed over.
+ */
+NCZCHUNK_API void nczchunk_free_strings(size_t num_strings, char **strings);
+
+/**
  * Writes a hyperslab of an array that was opened with NCZCHUNK_WRITE: nczchunk_write_vars with its variable and its
- * store.
+ * store. What is written to an array of texts of any length is char *, in UTF-8, of which NULL stands for an empty
+ * text; they remain the caller's. Shards of such texts are not written: NCZCHUNK_ENOTBUILT.
  *
  * Several threads and processes may write at the same time, each to chunks of its own, or to shards of its own if the
- * array has shards. Every chunk or shard is replaced at once: a reader finds the old one or the new one. Of two that
- * change the same chunk or shard in part, one may undo what the other did.
+ * array has shards. Every chunk or shard is replaced at once: a reader finds the old one or the new one. Of several
+ * that write the same whole chunk or shard, the last one wins; of two that change one in part, one may undo what the
+ * other did. A reader that keeps chunks in a cache does not see what other processes write to these.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_write(const nczchunk_array *array,
@@ -207,7 +221,9 @@ NCZCHUNK_API const nczchunk_store *nczchunk_array_store(const nczchunk_array *ar
 
 /**
  * netCDF's number for the type of an array's elements, such as 5 for NC_FLOAT; 0 for a type that netCDF does not have,
- * and for NULL. nczchunk_array_type_name tells those, too.
+ * and for NULL. nczchunk_array_type_name tells those, too, and the two kinds of NC_STRING (12) apart: "string" for
+ * texts of any length, whose elements are char *, and for example "S5" for texts of 5 bytes, whose elements are these
+ * bytes.
  */
 NCZCHUNK_API int nczchunk_array_type(const nczchunk_array *array);
 
@@ -225,7 +241,8 @@ NCZCHUNK_API const char *nczchunk_array_dimname(const nczchunk_array *array, siz
 
 /**
  * Has an array's decoded chunks kept in a cache of yours instead of its own, which keeps 64 MiB or, if that is more,
- * one chunk; NULL for cache has none kept. See nczchunk_store_set_cache.
+ * one chunk; NULL for cache has none kept. See nczchunk_store_set_cache. The indices of the shards that were used last
+ * are kept besides: up to 4 MiB, and at least one.
  *
  * Errors: NCZCHUNK_EINVAL (array is NULL).
  */
@@ -406,7 +423,8 @@ typedef struct nczchunk_description {
      */
     const char *const *dimension_names;
     /**
-     * What is read where nothing was written: an element in native byte order. NULL for zeros.
+     * What is read where nothing was written: an element in native byte order, which for NCZCHUNK_STRING is a
+     * const char *. NULL for zeros, or an empty text.
      */
     const void *fill_value;
     /**
@@ -692,10 +710,40 @@ int nczchunk_node_attribute_at(const nczchunk_node *node,
  *     nczchunk_place_file(place, "2020/sst.nc", &file, NULL);
  *     nczchunk_array_open_in(file, "SST", NCZCHUNK_READ, &array, NULL);
  *
+ * A new zip file is made by nczchunk_place_create_zip; codecs that the library does not have are added to a place by
+ * nczchunk_place_add_codec.
+ *
  * A place with latency has start and wait instead of read, or beside it: then many reads are under way at the same
  * time, without threads. Chunks of an array with shards are found by the shards' indices, and neighbours among them
  * are read at once. examples/http_array.c is such a place over HTTP.
  */
+
+/**
+ * What metadata say of a codec of yours that is to be made. All that it points to is valid until make returns.
+ */
+typedef struct nczchunk_codec_use {
+    /**
+     * sizeof(nczchunk_codec_use) as the library knows it: fields beyond it do not exist.
+     */
+    size_t struct_size;
+    /**
+     * Its name as it is written, such as "delta" or "numcodecs.delta".
+     */
+    const char *name;
+    /**
+     * Its configuration as the text of a JSON object, without blanks; "{}" if there is none. In Zarr v2 that is what
+     * stands beside the id.
+     */
+    const char *configuration;
+    /**
+     * The type of the array's elements: see nczchunk_array_type_name.
+     */
+    const char *type_name;
+    /**
+     * Bytes in an element; 0 for texts of any length.
+     */
+    size_t element_size;
+} nczchunk_codec_use;
 
 /**
  * A read of an object. The library sets the fields but for those that are said to be the callback's. All are valid,
@@ -857,6 +905,44 @@ int nczchunk_place_file(const nczchunk_place *place,
                         nczchunk_context *context);
 
 /**
+ * A place at a path, in UTF-8, where something is to be created: a directory, which is made if there is none. Free it
+ * with nczchunk_place_free.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTNC (there is a file that is no zip file),
+ * NCZCHUNK_ENOTBUILT (there is nothing, and the name ends with .zip: see nczchunk_place_create_zip), NCZCHUNK_ENOMEM,
+ * and the system's own numbers.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_place_create(const char *path,
+                          nczchunk_place **place,
+                          nczchunk_context *context);
+
+/**
+ * A place that is written to a new zip file at a path, in UTF-8. Its entries are stored as they are, for chunks are
+ * compressed already. Arrays are created in it by nczchunk_array_create_in, written and read again; an object that is
+ * written twice leaves its first bytes in the file, unused, so chunks are best written whole.
+ *
+ * The file is there when nczchunk_place_finish has been called, in place of the one there was. Until then it has the
+ * name .<name>.<process>.<number>.partial beside the path. If the place is freed before, and all arrays in it are
+ * closed, nothing is left. Free it with nczchunk_place_free.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; a path that no file can have), NCZCHUNK_ENOTBUILT (the library was built
+ * without zip files), NCZCHUNK_ENOMEM, and the system's own numbers.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_place_create_zip(const char *path,
+                              nczchunk_place **place,
+                              nczchunk_context *context);
+
+/**
+ * Says that all has been written to a place. A new zip file gets its directory and its name, and cannot be written to
+ * from then on; elsewhere there is nothing to do. After a failure it can be called again.
+ *
+ * Errors: NCZCHUNK_EINVAL (place is NULL), NCZCHUNK_ENOMEM, and the system's own numbers.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_place_finish(nczchunk_place *place, nczchunk_context *context);
+
+/**
  * A place in memory, with nothing in it. Free it with nczchunk_place_free.
  *
  * Errors: NCZCHUNK_EINVAL (place is NULL), NCZCHUNK_ENOMEM.
@@ -880,6 +966,30 @@ int nczchunk_place_write(const nczchunk_place *place,
                          const void *bytes,
                          size_t nbytes,
                          nczchunk_context *context);
+
+/**
+ * Has make make the codecs of this name that the metadata of arrays in the place have. A name without "numcodecs."
+ * stands for the same with it, too. Arrays that are opened or created in the place from then on know the codec; so
+ * does a listing of the place. examples/own_codec.c is a codec of its own.
+ *
+ * make sets codec to one that nczchunk_codec_new has made, which the library takes over, and returns 0; or it returns
+ * a status, which ends the call that needs the codec. It is called when an array is opened, created or resized, and
+ * for an array in shards more than once. user is passed to it, and is needed as long as the place or an array in it.
+ *
+ * The codec turns bytes into bytes. What the metadata of Zarr v3 have before the codec "bytes", such as
+ * "numcodecs.delta", gets the bytes of the elements as well; these cannot be in another byte order than the machine's
+ * then. For texts of any length, capacity of nczchunk_coding is not what is due to be decoded, but a bound: it is
+ * tried again with a larger one.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; an empty name, or that of a codec that the library knows),
+ * NCZCHUNK_ENOMEM.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_place_add_codec(nczchunk_place *place,
+                             const char *name,
+                             int (*make)(void *user, const nczchunk_codec_use *of, nczchunk_codec **codec),
+                             void *user,
+                             nczchunk_context *context);
 
 /**
  * A place of your own. The callbacks are copied. Free it with nczchunk_place_free.

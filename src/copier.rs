@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_void};
 
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
+use crate::status;
 
 /// A caller's function that copies `count` elements, which are contiguous on both sides; `writing` is 1 from memory to
 /// a chunk and 0 from a chunk to memory. It returns 0 or a status, which ends the call.
@@ -44,6 +45,7 @@ impl Copier {
         // pointers have `count` elements.
         match unsafe { (self.function)(self.user, writing, count, source.cast(), destination.cast()) } {
             0 => Ok(()),
+            status::ENOMEM => Err(ErrorKind::OutOfMemory.into()),
             status => Err(ErrorKind::Callback(status).into()),
         }
     }

@@ -79,6 +79,8 @@ mod quiet;
 mod shared;
 pub mod status;
 mod store;
+#[cfg(feature = "arrays")]
+mod texts;
 mod transfer;
 mod typed;
 mod variable;
@@ -86,10 +88,12 @@ mod variable;
 mod zarr;
 
 #[cfg(feature = "arrays")]
-pub use array::{Array, ArrayFormat, Description, list, place_at};
+pub use array::{Array, ArrayFormat, Description, list, place_at, place_for};
 pub use buffer::Buffer;
 pub use cache::{Cache, CacheStatistics};
 pub use codec::Codec;
+#[cfg(feature = "arrays")]
+pub use codec::CodecUse;
 #[cfg(feature = "crc32c")]
 pub use codec::Crc32c;
 #[cfg(feature = "fletcher32")]

@@ -34,6 +34,7 @@ impl New {
             return Err(ErrorKind::ReadOnly.into());
         }
         let metadata = description.metadata(name)?;
+        metadata.check_codecs(place.codecs()).map_err(|error| error.in_object("the description"))?;
         let format = metadata.format;
         let (array, attributes) = match format {
             Format::V2 => (zarr::write_array_v2(&metadata)?, Some(zarr::write_attributes_v2(&metadata)?)),

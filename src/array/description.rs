@@ -7,6 +7,7 @@ use crate::dims::check_rank;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, Value};
 use crate::key::Separator;
+use crate::texts;
 use crate::variable::Endian;
 use crate::zarr::{self, AttributeValue, CodecSpec, Format, KeyEncoding, Keys, Metadata, SCALAR_DIMENSION, Shards};
 
@@ -90,7 +91,8 @@ impl<'a> Description<'a> {
         Description { shard_shape: Some(shard_shape), ..self }
     }
 
-    /// What is read where nothing has been written: the bytes of an element in native byte order; zeros without it.
+    /// What is read where nothing has been written: the bytes of an element in native byte order, or of a text if these
+    /// have any length; zeros, or an empty text, without it.
     pub fn with_fill_value(self, fill_value: &'a [u8]) -> Self {
         Description { fill_value: Some(fill_value), ..self }
     }
@@ -148,7 +150,11 @@ impl<'a> Description<'a> {
     /// The metadata of such an array in the group or place `name`.
     pub(super) fn metadata(&self, name: &str) -> Result<Metadata> {
         check_rank(self.shape.len())?;
-        if !(1..=LARGEST_ELEMENT).contains(&self.element.size()) {
+        let is_text = self.element == ElementType::String;
+        if is_text && self.shard_shape.is_some() {
+            return Err(ErrorKind::Unsupported("writing texts of any length to shards").into());
+        }
+        if !is_text && !(1..=LARGEST_ELEMENT).contains(&self.element.size()) {
             return Err(Error::from(ErrorKind::ElementType).in_object(self.element));
         }
         let format = if self.format == ArrayFormat::ZarrV3 { Format::V3 } else { Format::V2 };
@@ -199,7 +205,7 @@ impl<'a> Description<'a> {
                 return Err(ErrorKind::Argument("shards need the shape of the chunks within them").into());
             }
             let mut chunk_shape = alloc::copied(self.shape)?;
-            chunkshape::netcdf(self.shape, self.element.size(), NETCDF_TARGET_BYTES, &mut chunk_shape)?;
+            chunkshape::netcdf(self.shape, self.element_bytes(), NETCDF_TARGET_BYTES, &mut chunk_shape)?;
             return Ok(chunk_shape);
         };
         self.check_len(chunk_shape.len())?;
@@ -207,6 +213,11 @@ impl<'a> Description<'a> {
             Some(d) => Err(Error::from(ErrorKind::Argument("the chunk length is 0")).in_dimension(d)),
             None => Ok(alloc::copied(chunk_shape)?),
         }
+    }
+
+    /// Bytes that an element has in memory.
+    fn element_bytes(&self) -> usize {
+        if self.element == ElementType::String { texts::ELEMENT } else { self.element.size() }
     }
 
     fn shards(&self, shard_shape: &[usize], chunk_shape: &[usize]) -> Result<Vec<usize>> {
@@ -226,6 +237,9 @@ impl<'a> Description<'a> {
     }
 
     fn fill(&self) -> Result<Vec<u8>> {
+        if self.element == ElementType::String {
+            return self.fill_text();
+        }
         let size = self.element.size();
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(size).map_err(|_| alloc::Failed)?;
@@ -236,6 +250,19 @@ impl<'a> Description<'a> {
             Some(fill_value) => bytes.extend_from_slice(fill_value),
             None => bytes.resize(size, 0),
         }
+        Ok(bytes)
+    }
+
+    /// The fill value of texts of any length, with a NUL behind it.
+    fn fill_text(&self) -> Result<Vec<u8>> {
+        let text = self.fill_value.unwrap_or_default();
+        if std::str::from_utf8(text).is_err() || text.contains(&0) {
+            return Err(ErrorKind::Argument("the fill value is not UTF-8, or has a NUL in it").into());
+        }
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(text.len().saturating_add(1)).map_err(|_| alloc::Failed)?;
+        bytes.extend_from_slice(text);
+        bytes.push(0);
         Ok(bytes)
     }
 
@@ -288,7 +315,7 @@ fn for_netcdf(metadata: &mut Metadata, name: &str) -> Result<()> {
     if name.is_empty() {
         return Err(ErrorKind::Argument("an array for netCDF-C is in a group, so it needs a name").into());
     }
-    if element.netcdf_type() == 0 {
+    if element.netcdf_type() == 0 || element == ElementType::String {
         return unsupported(element.name());
     }
     if metadata.shards.is_some() {
@@ -346,9 +373,12 @@ mod tests {
         assert!(argument(four.with_dimension_names(&["x"])));
         assert!(argument(four.with_fill_value(&[0; 3])));
         assert!(argument(four.with_attributes(&[("", "x".into())])));
-        assert_eq!(refused(four.with_codecs(&[("bz2", "")])), ErrorKind::Codec("the library does not have it"));
         assert!(matches!(refused(four.with_attributes_json("[]")), ErrorKind::Metadata(_)));
-        assert_eq!(refused(Description::new(&[4], ElementType::String)), ErrorKind::ElementType);
+        let texts = Description::new(&[4], ElementType::String).with_chunk_shape(&[2]);
+        let in_shards = ErrorKind::Unsupported("writing texts of any length to shards");
+        assert_eq!(refused(texts.with_shard_shape(&[4])), in_shards);
+        assert!(matches!(refused(texts.with_fill_value(b"a\0")), ErrorKind::Argument(_)));
+        assert!(matches!(refused(texts.with_fill_value(b"\xff")), ErrorKind::Argument(_)));
     }
 
     #[test]

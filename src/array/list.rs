@@ -60,13 +60,13 @@ pub(crate) fn each(place: &Place, group: &str, recursive: bool, one: &mut dyn Fn
 fn node(place: &Place, name: &str) -> Result<Option<Node>> {
     if let Some(text) = zarr::document(place, name, V3)? {
         return Ok(Some(match zarr::read_node_v3(&text) {
-            Ok(zarr::Node::Array(metadata)) => zarr::array_node(name, Ok(*metadata))?,
+            Ok(zarr::Node::Array(metadata)) => zarr::array_node(place, name, Ok(*metadata))?,
             Ok(zarr::Node::Group(group)) => zarr::group_node(name, &group.attributes)?,
-            Err(error) => zarr::array_node(name, Err(error))?,
+            Err(error) => zarr::array_node(place, name, Err(error))?,
         }));
     }
     if documents::is_there(place, name, V2_ARRAY)? {
-        return zarr::array_node(name, zarr::open(place, name)).map(Some);
+        return zarr::array_node(place, name, zarr::open(place, name)).map(Some);
     }
     let Some(text) = zarr::document(place, name, V2_GROUP)? else { return Ok(None) };
     let attributes = zarr::document(place, name, V2_ATTRIBUTES)?;
@@ -102,7 +102,7 @@ fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut
                 one(if is_group {
                     zarr::group_node(&name, document.get("attributes").unwrap_or(&Value::Null))?
                 } else {
-                    zarr::array_node(&name, zarr::v3_of_value(document))?
+                    zarr::array_node(place, &name, zarr::v3_of_value(document))?
                 })?;
             }
             return Ok(());
@@ -115,7 +115,7 @@ fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut
             let attributes = documents.iter().find(|(other, _)| **other == *of_attributes).map(|(_, value)| value);
             let name = below(group, path)?;
             match which {
-                V2_ARRAY => one(zarr::array_node(&name, zarr::v2_of_values(value, attributes))?)?,
+                V2_ARRAY => one(zarr::array_node(place, &name, zarr::v2_of_values(value, attributes))?)?,
                 V2_GROUP => one(zarr::group_node(&name, attributes.unwrap_or(&Value::Null))?)?,
                 _ => {}
             }

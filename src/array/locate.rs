@@ -37,8 +37,9 @@ fn file_at(path: &Path) -> Result<Place> {
 /// The place at a path where something is to be created: a directory, which is made if there is nothing.
 ///
 /// # Errors
-/// Those of [`place_at`]; `Unsupported` for a zip file that does not exist.
-pub(super) fn place_for(path: &Path) -> Result<Place> {
+/// Those of [`place_at`]; `Unsupported` for a zip file that does not exist: see
+/// [`ZipWriter`](crate::object::ZipWriter).
+pub fn place_for(path: &Path) -> Result<Place> {
     let directory = without_scheme(path);
     if directory.symlink_metadata().is_ok() {
         return place_at(path);

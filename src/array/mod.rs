@@ -29,6 +29,7 @@ use crate::hyperslab::Hyperslab;
 use crate::json::Value;
 use crate::object::{Memory, Place};
 use crate::store::Store;
+use crate::texts;
 use crate::typed::{self, Element};
 use crate::variable::Variable;
 use crate::zarr::{self, AttributeValue, Format, Metadata};
@@ -36,7 +37,7 @@ use crate::zarr::{self, AttributeValue, Format, Metadata};
 pub use description::{ArrayFormat, Description};
 pub(crate) use list::each as list_each;
 pub use list::list;
-pub use locate::place_at;
+pub use locate::{place_at, place_for};
 
 /// An array that is open: its variable, its store, and what its metadata say.
 ///
@@ -331,6 +332,37 @@ impl Array {
     pub fn write<T: Element>(&self, hyperslab: &Hyperslab<'_>, values: &[T]) -> Result<()> {
         self.check_writable()?;
         typed::write(&self.opened.variable, &self.opened.store, hyperslab, values)
+    }
+
+    /// Reads a hyperslab of an array of [texts of any length](ElementType::String): its texts, row-major. They are not
+    /// kept in a cache, and one thread reads them.
+    ///
+    /// # Errors
+    /// `ElementType` for elements of another type, those of [`read`](crate::read), `Corrupt` for a chunk that holds no
+    /// such texts, `Unsupported` for one that has a text with a NUL in it.
+    pub fn read_strings(&self, hyperslab: &Hyperslab<'_>) -> Result<Vec<String>> {
+        self.check_text()?;
+        texts::read_strings(self.variable(), self.store(), hyperslab)
+    }
+
+    /// Writes texts, row-major, to a hyperslab of an array of [texts of any length](ElementType::String) that was
+    /// opened to be written to.
+    ///
+    /// # Errors
+    /// `ReadOnly`, `ElementType` for elements of another type, `Argument` for a text with a NUL in it, `Unsupported`
+    /// for an array in shards, and those of [`write`](crate::write).
+    pub fn write_strings(&self, hyperslab: &Hyperslab<'_>, values: &[impl AsRef<str>]) -> Result<()> {
+        self.check_writable()?;
+        self.check_text()?;
+        texts::write_strings(self.variable(), self.store(), hyperslab, values)
+    }
+
+    /// Refuses elements that are no texts of any length.
+    fn check_text(&self) -> Result<()> {
+        match self.element_type() {
+            ElementType::String => Ok(()),
+            other => Err(Error::from(ErrorKind::ElementType).in_object(other)),
+        }
     }
 
     /// Has decoded chunks kept in another cache, or in none.

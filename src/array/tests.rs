@@ -68,6 +68,40 @@ fn what_is_created_is_opened_as_it_was_described() {
 }
 
 #[test]
+fn texts_of_any_length_are_written_and_read() {
+    let texts: Vec<String> = (0..120).map(|i| "\u{e4}".repeat(i)).collect();
+    let plain = Description::new(&[10, 12], ElementType::String).with_chunk_shape(&[3, 5]).with_fill_value(b"none");
+    let shuffled = plain.with_codecs(&[("shuffle", r#"{"elementsize": 4}"#), ("zlib", "")]);
+    for description in [plain, plain.with_codecs(&[]), shuffled, plain.with_format(ArrayFormat::ZarrV2)] {
+        let place = place();
+        let array = Array::create_in(&place, "texts", &description).unwrap();
+        array.write_strings(&Hyperslab::new(&[0, 0], &[5, 12]), &texts[..60]).unwrap();
+        let part = array.read_strings(&Hyperslab::new(&[1, 2], &[2, 3]).with_stride(&[4, 4])).unwrap();
+        assert_eq!(part, [&texts[14], &texts[18], &texts[22], "none", "none", "none"]);
+        array.write_strings(&Hyperslab::all(), &texts).unwrap();
+        let array = Array::open_in(&place, "texts", Access::Read).unwrap();
+        assert_eq!(array.read_strings(&Hyperslab::all()).unwrap(), texts);
+        assert!(array.read::<u64>(&Hyperslab::all()).is_err());
+        assert_eq!(array.write_strings(&Hyperslab::all(), &texts).unwrap_err().kind(), ErrorKind::ReadOnly);
+    }
+    let array = Array::create_in(&place(), "x", &Description::new(&[2], ElementType::String)).unwrap();
+    assert!(array.write_strings(&Hyperslab::all(), &["a", "b\0"]).is_err());
+    assert!(array.write_strings(&Hyperslab::all(), &["a"]).is_err());
+    let numbers = Array::create_in(&place(), "x", &Description::new(&[2], ElementType::Int)).unwrap();
+    assert_eq!(numbers.read_strings(&Hyperslab::all()).unwrap_err().kind(), ErrorKind::ElementType);
+}
+
+/// A chunk is decoded to far more bytes than it is stored with.
+#[test]
+fn texts_are_decoded_whatever_their_length() {
+    let place = place();
+    let array = Array::create_in(&place, "x", &Description::new(&[2], ElementType::String)).unwrap();
+    let long = "x".repeat(3 << 20);
+    array.write_strings(&Hyperslab::all(), &[long.as_str(), "y"]).unwrap();
+    assert_eq!(array.read_strings(&Hyperslab::all()).unwrap(), [long.as_str(), "y"]);
+}
+
+#[test]
 fn what_is_cut_off_is_fill_value_ever_after() {
     each(|description| {
         for shape in [[10, 12], [7, 7], [10, 5], [3, 12], [4, 0], [20, 9]] {

@@ -83,9 +83,34 @@ impl<'c> Chain<'c> {
         chunk: &mut Buffer<'_>,
         between: Between<'_>,
     ) -> Result<()> {
-        let [mut spare, mut last] = between;
         let chunk_bytes = chunk.capacity();
-        let stages = self.stages(chunk_bytes, &needed)?;
+        let (least, is_all) = (needed.end, needed.end >= chunk_bytes);
+        self.decode_stages(stored, needed, chunk, between)?;
+        let found = chunk.filled().len();
+        if found < least || (is_all && found != chunk_bytes) {
+            return Err(ErrorKind::DecodedLength { found: Some(found), expected: chunk_bytes }.into());
+        }
+        Ok(())
+    }
+
+    /// Decodes all of a stored chunk, whatever its length, into an empty buffer that has room for it; else the error is
+    /// `DecodedLength`.
+    #[cfg(feature = "arrays")]
+    pub(crate) fn decode_any_length(&self, stored: &[u8], chunk: &mut Buffer<'_>, between: Between<'_>) -> Result<()> {
+        let capacity = chunk.capacity();
+        self.decode_stages(stored, 0..capacity, chunk, between)
+    }
+
+    /// Decodes with one codec after another.
+    fn decode_stages(
+        &self,
+        stored: &[u8],
+        needed: Range<usize>,
+        chunk: &mut Buffer<'_>,
+        between: Between<'_>,
+    ) -> Result<()> {
+        let [mut spare, mut last] = between;
+        let stages = self.stages(chunk.capacity(), &needed)?;
         let Some((first, others)) = self.codecs.split_first() else { return Err(ErrorKind::Internal.into()) };
         // How many bytes of `last` the codec before has filled; `None` as long as there was none.
         let mut given = None;
@@ -101,14 +126,8 @@ impl<'c> Chain<'c> {
         }
         // SAFETY: as above.
         let input = given.map_or(stored, |len| unsafe { last.filled(len) });
-        let is_all = needed.end >= chunk_bytes;
-        let least = needed.end;
         first.decode(input, needed, chunk)?;
         chunk.set_gaps(has_gaps);
-        let found = chunk.filled().len();
-        if found < least || (is_all && found != chunk_bytes) {
-            return Err(ErrorKind::DecodedLength { found: Some(found), expected: chunk_bytes }.into());
-        }
         Ok(())
     }
 

@@ -13,6 +13,8 @@ mod contract;
 mod deflate;
 #[cfg(feature = "lz4")]
 mod lz4;
+#[cfg(feature = "arrays")]
+mod makers;
 #[cfg(any(feature = "blosc", feature = "lz4"))]
 mod matches;
 #[cfg(any(feature = "blosc", feature = "shuffle"))]
@@ -38,6 +40,10 @@ pub use deflate::Gzip;
 pub use deflate::Zlib;
 #[cfg(feature = "lz4")]
 pub use lz4::Lz4;
+#[cfg(feature = "arrays")]
+pub use makers::CodecUse;
+#[cfg(feature = "arrays")]
+pub(crate) use makers::Makers;
 #[cfg(feature = "shuffle")]
 pub use shuffle::Shuffle;
 #[cfg(feature = "zstd")]
@@ -45,7 +51,18 @@ pub use zstd::Zstd;
 
 /// Whether the library was built with the codec of this name.
 pub fn has(name: &str) -> bool {
-    let codecs = [
+    known().contains(&(name, true))
+}
+
+/// Whether it can be built with the codec of this name.
+#[cfg(feature = "arrays")]
+pub(crate) fn is_known(name: &str) -> bool {
+    known().iter().any(|(known, _)| *known == name)
+}
+
+/// The library's codecs, and whether it was built with them.
+fn known() -> [(&'static str, bool); 12] {
+    [
         ("blosc", cfg!(feature = "blosc")),
         ("bytes", cfg!(feature = "arrays")),
         ("crc32c", cfg!(feature = "crc32c")),
@@ -55,8 +72,8 @@ pub fn has(name: &str) -> bool {
         ("sharding_indexed", cfg!(feature = "arrays")),
         ("shuffle", cfg!(feature = "shuffle")),
         ("transpose", cfg!(feature = "arrays")),
+        ("vlen-utf8", cfg!(feature = "arrays")),
         ("zlib", cfg!(feature = "zlib")),
         ("zstd", cfg!(feature = "zstd")),
-    ];
-    codecs.contains(&(name, true))
+    ]
 }

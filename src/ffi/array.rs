@@ -17,14 +17,16 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 
 use super::array_objects::{nczchunk_array, nczchunk_place};
-use super::context::report;
+use super::context::{report, report_transfer};
 use super::objects::{nczchunk_cache, nczchunk_context, nczchunk_store, nczchunk_var};
-use super::pointers::{hand_over, handle, handle_mut, take_back, text};
+use super::pointers::{destination, guard, hand_over, handle, handle_mut, hyperslab, required_mut, take_back, text};
 use super::read::nczchunk_read_vars;
 use super::write::nczchunk_write_vars;
 use crate::array::Array;
+use crate::dataset::ElementType;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
+use crate::texts;
 
 /// Opens an array. path is a directory or a zip file, in UTF-8; name is where the array is below it, such as
 /// "ocean/sst", and NULL or empty if path is the array itself. Or path is a file that holds arrays, and name is the
@@ -85,6 +87,13 @@ pub unsafe extern "C" fn nczchunk_array_close(array: *mut nczchunk_array) {
 }
 
 /// Reads a hyperslab of an array: nczchunk_read_vars with its variable and its store.
+///
+/// The elements of an array of texts of any length, whose type name is "string", are char *: each is a new text in
+/// UTF-8, which nczchunk_free_strings frees, or nc_free_string, or free. If the call fails, data is untouched and
+/// nothing is left to be freed. (After a failure of nczchunk_read_vars or of a plan with the array's variable and
+/// store, those that were read are the caller's, so data should be NULL everywhere before.) A chunk that holds no such
+/// texts is NCZCHUNK_EIO, one that has a text with a NUL in it NCZCHUNK_ENOTBUILT. Chunks of texts are not kept in a
+/// cache, and one thread reads them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_read(
     array: *const nczchunk_array,
@@ -96,17 +105,58 @@ pub unsafe extern "C" fn nczchunk_array_read(
 ) -> c_int {
     // SAFETY: the promises about the arguments are the same, and NULL for an array is NULL for what it lends.
     unsafe {
-        let (var, store) = (nczchunk_array_var(array), nczchunk_array_store(array));
-        nczchunk_read_vars(var, store, start, count, stride, data, context)
+        match array.as_ref() {
+            Some(of_texts) if *of_texts.array.element_type() == ElementType::String => {
+                read_texts(&of_texts.array, (start, count, stride), data, context)
+            }
+            _ => {
+                let (var, store) = (nczchunk_array_var(array), nczchunk_array_store(array));
+                nczchunk_read_vars(var, store, start, count, stride, data, context)
+            }
+        }
     }
 }
 
+/// Reads texts, all of them before any is handed over.
+///
+/// # Safety
+/// As for [`nczchunk_read_vars`].
+unsafe fn read_texts(
+    array: &Array,
+    (start, count, stride): (*const usize, *const usize, *const isize),
+    data: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        report_transfer(context, |options, done| {
+            let variable = array.variable();
+            let slab = hyperslab(variable, start, count, stride)?;
+            let check = |len| destination(data.cast(), len).map(|_| ());
+            texts::read(variable, array.store(), &slab, options, done, check)?.hand_over(data);
+            Ok(())
+        })
+    }
+}
+
+/// Frees texts that were read, and leaves NULL in their places. A NULL among them is passed over.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_free_strings(num_strings: usize, strings: *mut *mut c_char) {
+    // SAFETY: strings is NULL or has so many, each of them NULL or the caller's own.
+    let _ = guard(|| unsafe {
+        texts::free(required_mut(strings, num_strings, "strings is NULL")?);
+        Ok(())
+    });
+}
+
 /// Writes a hyperslab of an array that was opened with NCZCHUNK_WRITE: nczchunk_write_vars with its variable and its
-/// store.
+/// store. What is written to an array of texts of any length is char *, in UTF-8, of which NULL stands for an empty
+/// text; they remain the caller's. Shards of such texts are not written: NCZCHUNK_ENOTBUILT.
 ///
 /// Several threads and processes may write at the same time, each to chunks of its own, or to shards of its own if the
-/// array has shards. Every chunk or shard is replaced at once: a reader finds the old one or the new one. Of two that
-/// change the same chunk or shard in part, one may undo what the other did.
+/// array has shards. Every chunk or shard is replaced at once: a reader finds the old one or the new one. Of several
+/// that write the same whole chunk or shard, the last one wins; of two that change one in part, one may undo what the
+/// other did. A reader that keeps chunks in a cache does not see what other processes write to these.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_write(
     array: *const nczchunk_array,
@@ -147,7 +197,9 @@ pub unsafe extern "C" fn nczchunk_array_store(array: *const nczchunk_array) -> *
 }
 
 /// netCDF's number for the type of an array's elements, such as 5 for NC_FLOAT; 0 for a type that netCDF does not have,
-/// and for NULL. nczchunk_array_type_name tells those, too.
+/// and for NULL. nczchunk_array_type_name tells those, too, and the two kinds of NC_STRING (12) apart: "string" for
+/// texts of any length, whose elements are char *, and for example "S5" for texts of 5 bytes, whose elements are these
+/// bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_type(array: *const nczchunk_array) -> c_int {
     // SAFETY: array is NULL or alive, by the header's general promise.
@@ -172,7 +224,8 @@ pub unsafe extern "C" fn nczchunk_array_dimname(array: *const nczchunk_array, d:
 }
 
 /// Has an array's decoded chunks kept in a cache of yours instead of its own, which keeps 64 MiB or, if that is more,
-/// one chunk; NULL for cache has none kept. See nczchunk_store_set_cache.
+/// one chunk; NULL for cache has none kept. See nczchunk_store_set_cache. The indices of the shards that were used last
+/// are kept besides: up to 4 MiB, and at least one.
 ///
 /// Errors: NCZCHUNK_EINVAL (array is NULL).
 #[unsafe(no_mangle)]

@@ -76,7 +76,7 @@ fn zstd(_: i32, _: bool) -> Result<Box<dyn Codec>> {
 }
 
 /// 1 if the library was built with the codec of this name, such as "blosc", "bytes", "crc32c", "fletcher32", "gzip",
-/// "lz4", "sharding_indexed", "shuffle", "transpose", "zlib" or "zstd"; 0 for any other name and for NULL.
+/// "lz4", "sharding_indexed", "shuffle", "transpose", "vlen-utf8", "zlib" or "zstd"; 0 for any other name and for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_has_codec(name: *const c_char) -> c_int {
     // SAFETY: name is NULL or a text, by the header's general promise.

@@ -80,7 +80,8 @@ pub struct nczchunk_description {
     pub shard_shape: *const usize,
     /// The names of the dimensions; a name may be NULL or empty for none. NULL if none has a name.
     pub dimension_names: *const *const c_char,
-    /// What is read where nothing was written: an element in native byte order. NULL for zeros.
+    /// What is read where nothing was written: an element in native byte order, which for NCZCHUNK_STRING is a
+    /// const char *. NULL for zeros, or an empty text.
     pub fill_value: *const c_void,
     /// The codecs, in the order in which they encode. NULL for zstd, if it is built in.
     pub codecs: *const nczchunk_codec_setting,
@@ -328,8 +329,15 @@ unsafe fn described<T>(
         to = to.with_shard_shape(shard_shape);
     }
     if !from.fill_value.is_null() {
-        // SAFETY: it points to an element.
-        to = to.with_fill_value(unsafe { std::slice::from_raw_parts(from.fill_value.cast(), element.size()) });
+        // SAFETY: it points to an element, which is a text's pointer if texts have any length.
+        to = to.with_fill_value(unsafe {
+            match element {
+                ElementType::String => {
+                    text(from.fill_value.cast::<*const c_char>().read_unaligned(), "the fill value is NULL")?.to_bytes()
+                }
+                _ => std::slice::from_raw_parts(from.fill_value.cast(), element.size()),
+            }
+        });
     }
     if from.separator != 0 {
         let separator = u32::try_from(from.separator).ok().and_then(char::from_u32).unwrap_or('\0');

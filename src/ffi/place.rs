@@ -18,6 +18,9 @@
 //! nczchunk_array_open_in(file, "SST", NCZCHUNK_READ, &array, NULL);
 //! ```
 //!
+//! A new zip file is made by nczchunk_place_create_zip; codecs that the library does not have are added to a place by
+//! nczchunk_place_add_codec.
+//!
 //! A place with latency has start and wait instead of read, or beside it: then many reads are under way at the same
 //! time, without threads. Chunks of an array with shards are found by the shards' indices, and neighbours among them
 //! are read at once. examples/http_array.c is such a place over HTTP.
@@ -29,11 +32,12 @@ use super::array::utf8;
 use super::array_objects::{c_text, nczchunk_place};
 use super::context::report;
 use super::growing::{Growing, assert_can_grow, read_growing};
-use super::objects::nczchunk_context;
+use super::objects::{nczchunk_codec, nczchunk_context};
 use super::pointers::{hand_over, handle, handle_mut, required, take_back, text};
 use crate::alloc::Slot;
-use crate::array::place_at;
+use crate::array::{place_at, place_for};
 use crate::buffer::Buffer;
+use crate::codec::{Codec, CodecUse};
 use crate::error::{Error, ErrorKind, Result};
 pub use crate::object::ObjectRequest as nczchunk_object_request;
 use crate::object::{Begin, Entry, Flight, Limits, Memory, ObjectRequest, Objects, Place, read_by_flight};
@@ -81,6 +85,72 @@ pub unsafe extern "C" fn nczchunk_place_file(
     }
 }
 
+/// A place at a path, in UTF-8, where something is to be created: a directory, which is made if there is none. Free it
+/// with nczchunk_place_free.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTNC (there is a file that is no zip file),
+/// NCZCHUNK_ENOTBUILT (there is nothing, and the name ends with .zip: see nczchunk_place_create_zip), NCZCHUNK_ENOMEM,
+/// and the system's own numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_place_create(
+    path: *const c_char,
+    place: *mut *mut nczchunk_place,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: path is NULL or a text, and place NULL or a place for a pointer, by the header's general promise.
+    unsafe {
+        report(context, || {
+            let path = utf8(text(path, "path is NULL")?)?;
+            hand_over(place, || Ok(nczchunk_place(place_for(path.as_ref())?)))
+        })
+    }
+}
+
+/// A place that is written to a new zip file at a path, in UTF-8. Its entries are stored as they are, for chunks are
+/// compressed already. Arrays are created in it by nczchunk_array_create_in, written and read again; an object that is
+/// written twice leaves its first bytes in the file, unused, so chunks are best written whole.
+///
+/// The file is there when nczchunk_place_finish has been called, in place of the one there was. Until then it has the
+/// name .<name>.<process>.<number>.partial beside the path. If the place is freed before, and all arrays in it are
+/// closed, nothing is left. Free it with nczchunk_place_free.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; a path that no file can have), NCZCHUNK_ENOTBUILT (the library was built
+/// without zip files), NCZCHUNK_ENOMEM, and the system's own numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_place_create_zip(
+    path: *const c_char,
+    place: *mut *mut nczchunk_place,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: path is NULL or a text, and place NULL or a place for a pointer, by the header's general promise.
+    unsafe {
+        report(context, || {
+            let path = utf8(text(path, "path is NULL")?)?;
+            hand_over(place, || Ok(nczchunk_place(new_zip(path)?)))
+        })
+    }
+}
+
+#[cfg(feature = "zip")]
+fn new_zip(path: &str) -> Result<Place> {
+    Place::new(crate::object::ZipWriter::create(path)?)
+}
+
+#[cfg(not(feature = "zip"))]
+fn new_zip(_: &str) -> Result<Place> {
+    Err(ErrorKind::Unsupported("zip files, without which the library was built").into())
+}
+
+/// Says that all has been written to a place. A new zip file gets its directory and its name, and cannot be written to
+/// from then on; elsewhere there is nothing to do. After a failure it can be called again.
+///
+/// Errors: NCZCHUNK_EINVAL (place is NULL), NCZCHUNK_ENOMEM, and the system's own numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_place_finish(place: *mut nczchunk_place, context: *mut nczchunk_context) -> c_int {
+    // SAFETY: place is NULL or alive, by the header's general promise.
+    unsafe { report(context, || handle(place, "place is NULL")?.0.finish()) }
+}
+
 /// A place in memory, with nothing in it. Free it with nczchunk_place_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (place is NULL), NCZCHUNK_ENOMEM.
@@ -119,6 +189,99 @@ pub unsafe extern "C" fn nczchunk_place_write(
             let name = utf8(text(name, "name is NULL")?)?;
             place.0.write(name, required(bytes.cast::<u8>(), nbytes, "bytes is NULL")?)
         })
+    }
+}
+
+/// What metadata say of a codec of yours that is to be made. All that it points to is valid until make returns.
+#[repr(C)]
+pub struct nczchunk_codec_use {
+    /// sizeof(nczchunk_codec_use) as the library knows it: fields beyond it do not exist.
+    pub struct_size: usize,
+    /// Its name as it is written, such as "delta" or "numcodecs.delta".
+    pub name: *const c_char,
+    /// Its configuration as the text of a JSON object, without blanks; "{}" if there is none. In Zarr v2 that is what
+    /// stands beside the id.
+    pub configuration: *const c_char,
+    /// The type of the array's elements: see nczchunk_array_type_name.
+    pub type_name: *const c_char,
+    /// Bytes in an element; 0 for texts of any length.
+    pub element_size: usize,
+}
+assert_can_grow!(nczchunk_codec_use, element_size: usize);
+
+/// Has make make the codecs of this name that the metadata of arrays in the place have. A name without "numcodecs."
+/// stands for the same with it, too. Arrays that are opened or created in the place from then on know the codec; so
+/// does a listing of the place. examples/own_codec.c is a codec of its own.
+///
+/// make sets codec to one that nczchunk_codec_new has made, which the library takes over, and returns 0; or it returns
+/// a status, which ends the call that needs the codec. It is called when an array is opened, created or resized, and
+/// for an array in shards more than once. user is passed to it, and is needed as long as the place or an array in it.
+///
+/// The codec turns bytes into bytes. What the metadata of Zarr v3 have before the codec "bytes", such as
+/// "numcodecs.delta", gets the bytes of the elements as well; these cannot be in another byte order than the machine's
+/// then. For texts of any length, capacity of nczchunk_coding is not what is due to be decoded, but a bound: it is
+/// tried again with a larger one.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; an empty name, or that of a codec that the library knows),
+/// NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_place_add_codec(
+    place: *mut nczchunk_place,
+    name: *const c_char,
+    make: Option<
+        unsafe extern "C" fn(
+            user: *mut c_void,
+            of: *const nczchunk_codec_use,
+            codec: *mut *mut nczchunk_codec,
+        ) -> c_int,
+    >,
+    user: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: place is NULL or alive and nobody else uses it, and name is NULL or a text, by the header's general
+    // promise.
+    unsafe {
+        report(context, || {
+            let place = handle_mut(place, "place is NULL")?;
+            let name = utf8(text(name, "name is NULL")?)?;
+            let make = make.ok_or(ErrorKind::Argument("make is NULL"))?;
+            let maker = Maker { make, user };
+            place.0.add_codec(name, move |of| maker.make(of))
+        })
+    }
+}
+
+/// A function of the caller's that makes codecs.
+struct Maker {
+    make: unsafe extern "C" fn(*mut c_void, *const nczchunk_codec_use, *mut *mut nczchunk_codec) -> c_int,
+    user: *mut c_void,
+}
+
+// SAFETY: the function is called by threads of the caller's, with a pointer that is for it.
+unsafe impl Send for Maker {}
+// SAFETY: as above.
+unsafe impl Sync for Maker {}
+
+impl Maker {
+    fn make(&self, of: &CodecUse<'_>) -> Result<Box<dyn Codec>> {
+        let (name, configuration, type_name) = (c_text(of.name)?, c_text(of.configuration)?, c_text(of.type_name)?);
+        let of = nczchunk_codec_use {
+            struct_size: size_of::<nczchunk_codec_use>(),
+            name: name.as_ptr(),
+            configuration: configuration.as_ptr(),
+            type_name: type_name.as_ptr(),
+            element_size: of.element_size,
+        };
+        let mut codec = std::ptr::null_mut();
+        // SAFETY: the function gets what is documented.
+        let status = unsafe { (self.make)(self.user, &raw const of, &raw mut codec) };
+        // SAFETY: what it has made, whatever it returns, is the library's to free.
+        let codec = (!codec.is_null()).then(|| unsafe { Box::from_raw(codec) });
+        match (status, codec) {
+            (NOERR, Some(codec)) => Ok(codec.0),
+            (NOERR, None) => Err(ErrorKind::Argument("make has returned 0, but made no codec").into()),
+            (status, _) => Err(ErrorKind::Callback(status).into()),
+        }
     }
 }
 

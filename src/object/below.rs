@@ -1,7 +1,9 @@
 //! The objects whose names begin with a prefix, as a place of its own: an array within a group, or what is stored in a
 //! zip file below one directory.
+#![allow(unsafe_code)]
 
 use super::contract::{Begin, Entry, Objects, check_name, check_prefix};
+use super::flight::{Flight, Limits, ObjectRequest};
 use super::names::{Text, concatenated};
 use crate::alloc;
 use crate::buffer::Buffer;
@@ -12,6 +14,8 @@ use crate::error::{ErrorKind, Result};
 pub struct Below<O> {
     objects: O,
     prefix: String,
+    /// What the names of reads in flight begin with, in the place that starts them.
+    flight_prefix: String,
 }
 
 impl<O: Objects> Below<O> {
@@ -21,7 +25,12 @@ impl<O: Objects> Below<O> {
     /// The prefix is not a name; a failed allocation.
     pub fn new(objects: O, prefix: &str) -> Result<Self> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
-        Ok(Below { objects, prefix: alloc::text(prefix)? })
+        let mut flight_prefix = alloc::text(objects.flight().map_or("", Flight::name_prefix))?;
+        if !prefix.is_empty() {
+            alloc::push_text(&mut flight_prefix, prefix)?;
+            alloc::push_text(&mut flight_prefix, "/")?;
+        }
+        Ok(Below { prefix: alloc::text(prefix)?, flight_prefix, objects })
     }
 
     /// The prefix.
@@ -89,6 +98,38 @@ impl<O: Objects> Objects for Below<O> {
     fn gap(&self) -> usize {
         self.objects.gap()
     }
+
+    fn flight(&self) -> Option<&dyn Flight> {
+        self.objects.flight().map(|_| self as &dyn Flight)
+    }
+}
+
+/// The reads are those of the other place, whose names begin with the prefix.
+impl<O: Objects> Flight for Below<O> {
+    fn limits(&self) -> Limits {
+        self.objects.flight().map(Flight::limits).unwrap_or_default()
+    }
+
+    fn name_prefix(&self) -> &str {
+        &self.flight_prefix
+    }
+
+    unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
+        let flight = self.objects.flight().ok_or(ErrorKind::Internal)?;
+        // SAFETY: the caller's promise is the same.
+        unsafe { flight.start(request) }
+    }
+
+    fn wait(&self) -> Result<*mut ObjectRequest> {
+        self.objects.flight().ok_or(ErrorKind::Internal)?.wait()
+    }
+
+    unsafe fn cancel(&self, request: *mut ObjectRequest) {
+        if let Some(flight) = self.objects.flight() {
+            // SAFETY: the caller's promise is the same.
+            unsafe { flight.cancel(request) };
+        }
+    }
 }
 
 /// The prefix that all objects of a place are below, if there is nothing beside it: the directory in a zip file of
@@ -114,7 +155,8 @@ pub fn only_prefix(objects: &(impl Objects + ?Sized)) -> Result<Option<String>> 
 mod tests {
     use super::*;
     use crate::object::Memory;
-    use crate::object::testing::{keeps_the_contract, list, whole};
+    use crate::object::testing::{Later, keeps_the_contract, list, whole};
+    use crate::object::{Answer, UnderWay};
 
     #[test]
     fn below_a_prefix_is_a_place_of_its_own() {
@@ -129,6 +171,54 @@ mod tests {
         let long = "x".repeat(300);
         memory.write(&format!("g/{long}"), b"3").unwrap();
         assert_eq!(whole(&Below::new(&memory, "g").unwrap(), &long).unwrap(), b"3");
+    }
+
+    /// Also below a place that is below another one. All reads are under way at the same time.
+    #[test]
+    fn reads_are_in_flight_in_the_place_itself() {
+        let later = Later::new();
+        (0..3u8).for_each(|i| later.put(&format!("a/b/x/{i}"), &[i; 4]));
+        later.put("x/0", b"another");
+        let below = Below::new(Below::new(&later, "a/b").unwrap(), "x").unwrap();
+        let mut memory = [[9u8; 4]; 4];
+        let mut under_way = UnderWay::new(below.flight().unwrap());
+        for (i, room) in memory.iter_mut().enumerate() {
+            // SAFETY: the memory is not used before all reads have come back.
+            let started = unsafe { under_way.start(i, &i.to_string(), Begin::At(0), (room.as_mut_ptr(), 4)) };
+            assert_eq!(started, Ok(None));
+        }
+        let mut found = [false; 4];
+        while under_way.len() > 0 {
+            let (i, answer) = under_way.wait().unwrap();
+            found[i] = answer.unwrap() == Some(Answer { nbytes: 4, object_size: 4 });
+        }
+        assert_eq!((found, later.most().0), ([true, true, true, false], 4));
+        drop(under_way);
+        assert_eq!(memory, [[0; 4], [1; 4], [2; 4], [9; 4]]);
+        assert!(Below::new(Memory::new(), "a").unwrap().flight().is_none());
+        assert_eq!(Below::new(&later, "").unwrap().flight().unwrap().name_prefix(), "");
+    }
+
+    /// An array below a prefix is read with many requests under way, too.
+    #[test]
+    fn an_array_below_a_prefix_is_read_in_flight() {
+        use crate::object::Place;
+        use crate::{Access, Array, Description, ElementType, Hyperslab};
+        let later = std::sync::Arc::new(Later::new());
+        let memory = std::sync::Arc::new(Memory::new());
+        let description = Description::new(&[16], ElementType::Int).with_chunk_shape(&[2]);
+        let values: Vec<i32> = (0..16).collect();
+        let array = Array::create_in(&Place::new(memory.clone()).unwrap(), "g/x", &description).unwrap();
+        array.write(&Hyperslab::all(), &values).unwrap();
+        later.put("top/g/x/zarr.json", &whole(&*memory, "g/x/zarr.json").unwrap());
+        (0..8).for_each(|i| {
+            let name = format!("g/x/c/{i}");
+            later.put(&format!("top/{name}"), &whole(&*memory, &name).unwrap());
+        });
+        let place = Place::new(Below::new(later.clone(), "top").unwrap()).unwrap();
+        let array = Array::open_in(&place, "g/x", Access::Read).unwrap();
+        assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), values);
+        assert_eq!(later.most().0, 8);
     }
 
     #[test]

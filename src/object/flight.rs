@@ -59,6 +59,12 @@ pub trait Flight {
     /// How much may be on its way at the same time. The library keeps to it, in each transfer.
     fn limits(&self) -> Limits;
 
+    /// What the names of all requests begin with: nothing or, for a place that is below a prefix of another one, that
+    /// prefix and a `/`. Whoever makes a request puts it before the object's name.
+    fn name_prefix(&self) -> &str {
+        ""
+    }
+
     /// Starts a read; `false` if the object is known to be absent: then the read has not begun.
     ///
     /// # Errors

@@ -4,7 +4,8 @@ use std::ops::Deref;
 
 use super::contract::{Objects, check_name};
 use crate::alloc::{self, Slot};
-use crate::error::Result;
+use crate::codec::{self, Codec, CodecUse, Makers};
+use crate::error::{ErrorKind, Result};
 use crate::shared::Shared;
 
 /// A place for objects that several arrays share. A copy is the same place.
@@ -15,6 +16,7 @@ use crate::shared::Shared;
 pub struct Place {
     objects: Shared<Box<dyn Objects>>,
     file: Option<Shared<String>>,
+    codecs: Makers,
 }
 
 impl Place {
@@ -27,7 +29,8 @@ impl Place {
     /// A place that is made only once nothing can fail any more.
     pub(crate) fn new_with<O: Objects + 'static>(make: impl FnOnce() -> O) -> Result<Self> {
         let (outer, inner) = (Shared::slot()?, Slot::new()?);
-        Ok(Place { objects: Shared::fill(outer, inner.fill(make()) as Box<dyn Objects>), file: None })
+        let objects = Shared::fill(outer, inner.fill(make()) as Box<dyn Objects>);
+        Ok(Place { objects, file: None, codecs: Makers::default() })
     }
 
     /// One file of this place, as a place: an object that holds arrays, such as a netCDF classic file. Then what is
@@ -45,12 +48,74 @@ impl Place {
     /// A name that no object can have; `OutOfMemory`.
     pub fn file(&self, name: &str) -> Result<Self> {
         check_name(name).map_err(|error| error.in_object(name))?;
-        Ok(Place { objects: self.objects.clone(), file: Some(Shared::new(alloc::text(name)?)?) })
+        let file = Some(Shared::new(alloc::text(name)?)?);
+        Ok(Place { objects: self.objects.clone(), file, codecs: self.codecs.clone() })
     }
 
     /// The name of the file that the place is, if it is one.
     pub fn file_name(&self) -> Option<&str> {
         self.file.as_ref().map(|name| name.as_str())
+    }
+
+    /// Has `make` make the codecs of this name that the metadata of arrays in this place have, where the library has
+    /// none of that name. A name without `numcodecs.` stands for the same with it, too. Arrays that are open already,
+    /// and copies of the place, do not know it.
+    ///
+    /// The codec turns bytes into bytes; what the metadata of Zarr v3 have before the codec `bytes` is given the bytes
+    /// of the elements as well, which then cannot be stored in another byte order than the machine's.
+    ///
+    /// ```
+    /// use nczchunk::object::{Memory, Place};
+    /// use nczchunk::{Array, Buffer, Codec, Description, ElementType, Hyperslab, Result};
+    ///
+    /// /// Stores what is the other way round.
+    /// struct Not;
+    ///
+    /// impl Codec for Not {
+    ///     fn name(&self) -> &str {
+    ///         "not"
+    ///     }
+    ///     fn encoded_bound(&self, decoded_size: usize) -> usize {
+    ///         decoded_size
+    ///     }
+    ///     fn decode(&self, encoded: &[u8], _: std::ops::Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+    ///         encoded.iter().for_each(|byte| assert!(decoded.write(&[!byte])));
+    ///         Ok(())
+    ///     }
+    ///     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+    ///         self.decode(decoded, 0..decoded.len(), encoded)
+    ///     }
+    /// }
+    ///
+    /// let mut place = Place::new(Memory::new())?;
+    /// place.add_codec("not", |of| {
+    ///     assert_eq!((of.name, of.configuration, of.type_name), ("not", r#"{"really":true}"#, "uint8"));
+    ///     Ok(Box::new(Not))
+    /// })?;
+    /// let description =
+    ///     Description::new(&[3], ElementType::UByte).with_codecs(&[("not", r#"{"really": true}"#)]);
+    /// let array = Array::create_in(&place, "", &description)?;
+    /// array.write(&Hyperslab::all(), &[1u8, 2, 3])?;
+    /// assert_eq!(array.read::<u8>(&Hyperslab::all())?, [1, 2, 3]);
+    /// # Ok::<(), nczchunk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Argument` for an empty name and one of a codec that the library knows; `OutOfMemory`.
+    pub fn add_codec(
+        &mut self,
+        name: &str,
+        make: impl Fn(&CodecUse<'_>) -> Result<Box<dyn Codec>> + Send + Sync + 'static,
+    ) -> Result<()> {
+        if codec::is_known(name.strip_prefix("numcodecs.").unwrap_or(name)) {
+            return Err(ErrorKind::Argument("the library knows a codec of this name").into());
+        }
+        self.codecs.add(name, make)
+    }
+
+    /// The codecs that were added.
+    pub(crate) fn codecs(&self) -> &Makers {
+        &self.codecs
     }
 }
 

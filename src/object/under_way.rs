@@ -125,7 +125,9 @@ impl<'p, T> UnderWay<'p, T> {
         // SAFETY: it is there as long as the slot, and no read is under way that uses it.
         let told = unsafe { self.slots[number].told.as_mut() };
         told.name.clear();
-        told.name.try_reserve(name.len() + 1).map_err(|_| ErrorKind::OutOfMemory)?;
+        let prefix = self.flight.name_prefix();
+        told.name.try_reserve(prefix.len() + name.len() + 1).map_err(|_| ErrorKind::OutOfMemory)?;
+        told.name.extend_from_slice(prefix.as_bytes());
         told.name.extend_from_slice(name.as_bytes());
         told.name.push(0);
         self.free.pop();

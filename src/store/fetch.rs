@@ -88,7 +88,7 @@ impl Store<'_> {
 
 /// Fetches what is stored into memory, `room` bytes at first, and tells how many bytes it is; `None` for an absent
 /// chunk.
-fn fetch_stored(
+pub(super) fn fetch_stored(
     filler: &dyn Fill,
     request: &Request<'_>,
     mut room: usize,

@@ -10,8 +10,11 @@
 //!   flight.rs    one that is asked first and gives the answer later
 //!   base.rs      a store: its reader, its codecs, its memory
 //!   fetch.rs     a whole chunk, decoded, into a buffer
+//!   any_length.rs  and one whose length is not known before
 //! ```
 
+#[cfg(feature = "arrays")]
+mod any_length;
 mod base;
 mod fetch;
 mod fill;

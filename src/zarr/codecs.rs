@@ -3,12 +3,14 @@
 //! v2 has one object with the `id` and the configuration in it. v3 has a `name` and a `configuration`; `numcodecs.` and
 //! an id of v2 is a name, too. What is missing is numcodecs' default, which is what the writer left out.
 
+use crate::alloc;
 use crate::dataset::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, Value};
+use crate::object::Name;
 
 /// A codec and its settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(crate) enum CodecSpec {
     Zstd {
         level: i32,
@@ -37,6 +39,47 @@ pub(crate) enum CodecSpec {
     },
     Crc32c,
     Fletcher32,
+    /// One that is none of the library's.
+    Own(OwnCodec),
+}
+
+/// A codec that is none of the library's.
+#[derive(Debug, PartialEq)]
+pub(crate) struct OwnCodec {
+    pub(crate) name: String,
+    /// An object.
+    pub(crate) configuration: Value,
+    /// Where it is in the document; empty for that of an array that is to be created.
+    at: String,
+}
+
+impl CodecSpec {
+    /// A codec that is none of the library's.
+    pub(super) fn own(at: &At<'_>, name: &str, configuration: Option<&Value>) -> Result<Self> {
+        let at = Name::of(format_args!("{at}"))?;
+        CodecSpec::own_of(&at, name, configuration)
+    }
+
+    fn own_of(at: &str, name: &str, configuration: Option<&Value>) -> Result<Self> {
+        let mut members = Vec::new();
+        for (name, member) in configuration.map(Value::members).unwrap_or_default() {
+            // In v2 the name is among the members.
+            if name != "id" {
+                alloc::push(&mut members, (alloc::text(name)?, member.copied()?))?;
+            }
+        }
+        let configuration = Value::Object(members);
+        Ok(CodecSpec::Own(OwnCodec { name: alloc::text(name)?, configuration, at: alloc::text(at)? }))
+    }
+}
+
+impl OwnCodec {
+    /// The error that there is no such codec.
+    #[cold]
+    pub(super) fn unknown(&self) -> Error {
+        let error = Error::from(ErrorKind::Codec("the library does not have it")).in_object(&self.name);
+        if self.at.is_empty() { error } else { error.in_object(&self.at) }
+    }
 }
 
 /// What compresses within blosc.
@@ -76,7 +119,7 @@ pub(crate) enum BloscShuffle {
 /// The codec of an object of v2's.
 pub(super) fn read_v2(at: At<'_>, element: ElementType) -> Result<CodecSpec> {
     let id = at.require("id")?.text()?;
-    of_numcodecs(id, Some(&at), element)?.ok_or_else(|| unknown(&at, id))
+    of_numcodecs(id, Some(&at), element)?.map_or_else(|| CodecSpec::own(&at, id, Some(at.value())), Ok)
 }
 
 /// The codec of a name of v3's; `None` if it is none that turns bytes into bytes.
@@ -90,10 +133,10 @@ pub(super) fn read_v3(name: &str, configuration: Option<&At<'_>>, element: Eleme
 }
 
 /// The codec of a name and the text of a configuration, which is a JSON object; an empty one stands for the defaults.
-/// It is a name of v2's or of v3's.
+/// It is a name of v2's or of v3's, or none of the library's.
 ///
 /// # Errors
-/// `Codec` for a name that is none of the library's, `Metadata` for a configuration that is malformed; `OutOfMemory`.
+/// `Metadata` for a configuration that is malformed; `OutOfMemory`.
 pub(crate) fn codec_named(name: &str, configuration: &str, element: ElementType) -> Result<CodecSpec> {
     let about = |error: Error| error.in_object(name);
     let configuration = match configuration {
@@ -103,14 +146,8 @@ pub(crate) fn codec_named(name: &str, configuration: &str, element: ElementType)
     let at = At::root(&configuration);
     at.check_object().map_err(about)?;
     let id = name.strip_prefix("numcodecs.").unwrap_or(name);
-    let unknown = || about(ErrorKind::Codec("the library does not have it").into());
-    of_numcodecs(id, Some(&at), element).map_err(about)?.ok_or_else(unknown)
-}
-
-/// The error that the library has no such codec.
-#[cold]
-pub(super) fn unknown(at: &At<'_>, name: &str) -> Error {
-    at.error(Error::from(ErrorKind::Codec("the library does not have it")).in_object(name))
+    let own = || CodecSpec::own_of("", name, Some(&configuration));
+    of_numcodecs(id, Some(&at), element).map_err(about)?.map_or_else(own, Ok)
 }
 
 fn of_numcodecs(id: &str, configuration: Option<&At<'_>>, element: ElementType) -> Result<Option<CodecSpec>> {
@@ -243,7 +280,8 @@ mod tests {
         assert_eq!(named("zstd", "{\"level\": 7}").unwrap(), CodecSpec::Zstd { level: 7, checksum: false });
         assert_eq!(named("numcodecs.shuffle", "").unwrap(), CodecSpec::Shuffle { element_size: 4 });
         assert_eq!(named("lz4", "{}").unwrap(), CodecSpec::Lz4 { acceleration: 1 });
-        assert_eq!(named("bz2", "").unwrap_err().about(), "bz2");
+        let CodecSpec::Own(own) = named("bz2", "{\"level\": 1}").unwrap() else { panic!() };
+        assert_eq!((own.unknown().about(), own.configuration.members().len()), ("bz2", 1));
         assert_eq!(named("zlib", "{\"level\": {}}").unwrap_err().about(), "zlib: $.level");
         assert_eq!(named("zlib", "[1]").unwrap_err().about(), "zlib: $");
         assert_eq!(named("zlib", "{").unwrap_err().kind().status(), crate::status::ENCZARR);
@@ -251,7 +289,9 @@ mod tests {
 
     #[test]
     fn others_are_refused_by_name_or_place() {
-        let error = v2(r#"{"id":"pcodec"}"#).unwrap_err();
+        let CodecSpec::Own(own) = v2(r#"{"id":"pcodec","level":1}"#).unwrap() else { panic!() };
+        assert_eq!(own.configuration.members().len(), 1);
+        let error = own.unknown();
         assert_eq!((error.kind(), error.about()), (ErrorKind::Codec("the library does not have it"), "$: pcodec"));
         for (text, about) in [
             (r#"{"id":"blosc","cname":"x"}"#, "$.cname: x"),

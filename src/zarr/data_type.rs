@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::json::{At, Value};
 
 /// The types whose name says all.
-const NAMED: [(&str, ElementType); 17] = [
+const NAMED: [(&str, ElementType); 18] = [
     ("bool", ElementType::Bool),
     ("int8", ElementType::Byte),
     ("int16", ElementType::Short),
@@ -23,6 +23,7 @@ const NAMED: [(&str, ElementType); 17] = [
     ("complex_float32", ElementType::Complex { bytes: 8 }),
     ("complex_float64", ElementType::Complex { bytes: 16 }),
     ("string", ElementType::String),
+    ("variable_length_utf8", ElementType::String),
 ];
 
 /// What a `data_type` says.

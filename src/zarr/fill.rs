@@ -30,7 +30,7 @@ impl Dialect {
     }
 }
 
-/// The bytes of a fill value; `None` for `null`. Those of a text of any length are its UTF-8.
+/// The bytes of a fill value; `None` for `null`. Those of a text of any length are its UTF-8 and a NUL.
 pub(super) fn read(at: At<'_>, element: ElementType, dialect: Dialect) -> Result<Option<Vec<u8>>> {
     match (at.value(), element) {
         (Value::Null, _) => return Ok(None),
@@ -69,7 +69,14 @@ pub(super) fn read(at: At<'_>, element: ElementType, dialect: Dialect) -> Result
             }
             pad(&mut bytes, len.saturating_mul(4))?;
         }
-        ElementType::String => text(&at, dialect)?.as_bytes().append_to(&mut bytes)?,
+        ElementType::String => {
+            let text = text(&at, dialect)?;
+            if text.contains('\0') {
+                return Err(at.unsupported("a text with a NUL in it, where one of C's ends"));
+            }
+            text.append_to(&mut bytes)?;
+            [0].append_to(&mut bytes)?;
+        }
     }
     Ok(Some(bytes))
 }
@@ -344,8 +351,9 @@ mod tests {
         let unicode = ElementType::Unicode { len: 2 };
         assert_eq!(fill("\"\u{e4}\"", unicode, V2).unwrap(), [0xe4u32.to_ne_bytes(), [0; 4]].concat());
         refused("\"abc\"", unicode, V2);
-        assert_eq!(fill("\"hi\"", ElementType::String, V3).unwrap(), b"hi");
-        assert_eq!(fill("0", ElementType::String, V2).unwrap(), b"");
+        assert_eq!(fill("\"hi\"", ElementType::String, V3).unwrap(), b"hi\0");
+        refused("\"a\\u0000\"", ElementType::String, V3);
+        assert_eq!(fill("0", ElementType::String, V2).unwrap(), b"\0");
         assert_eq!(fill("\"x\"", ElementType::Char, NCZARR).unwrap(), b"x");
         assert_eq!(fill("\"\"", ElementType::Char, V2).unwrap(), [0]);
         refused("\"xy\"", ElementType::Char, V2);

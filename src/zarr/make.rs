@@ -5,11 +5,22 @@
 #[cfg(feature = "blosc")]
 use super::codecs::BloscShuffle;
 use super::codecs::CodecSpec;
-use crate::codec::Codec;
+use crate::codec::{Codec, CodecUse, Makers};
+use crate::dataset::ElementType;
 use crate::error::Result;
+use crate::json;
+use crate::object::Name;
 
-/// The codec with these settings.
-pub(super) fn make(spec: &CodecSpec) -> Result<Box<dyn Codec>> {
+/// The codec with these settings, for elements of this type; one that is not the library's is among the caller's.
+pub(super) fn make(spec: &CodecSpec, element: ElementType, own: &Makers) -> Result<Box<dyn Codec>> {
+    if let CodecSpec::Own(codec) = spec {
+        let make = own.find(&codec.name).ok_or_else(|| codec.unknown())?;
+        let configuration = json::compact(&codec.configuration)?;
+        let type_name = Name::of(format_args!("{element}"))?;
+        let element_size = element.size();
+        let of = CodecUse { name: &codec.name, configuration: &configuration, type_name: &type_name, element_size };
+        return make(&of).map_err(|error| error.in_object(&codec.name));
+    }
     match *spec {
         #[cfg(feature = "zstd")]
         CodecSpec::Zstd { level, checksum } => boxed(crate::codec::Zstd::new(level, checksum)),

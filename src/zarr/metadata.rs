@@ -2,6 +2,7 @@
 
 use super::codecs::CodecSpec;
 use super::format::Format;
+use crate::codec::Makers;
 use crate::dataset::ElementType;
 use crate::error::Result;
 use crate::json::Value;
@@ -24,8 +25,8 @@ pub(crate) struct Metadata {
     pub(crate) endian: Endian,
     /// The axes of a chunk, or of a chunk within a shard, from the slowest to the fastest; `None` for row-major.
     pub(crate) order: Option<Vec<usize>>,
-    /// One element in native byte order, or a text of any length in UTF-8; `None` if it is not defined, which everybody
-    /// reads as zeros.
+    /// One element in native byte order, or a text of any length in UTF-8 with a NUL behind it; `None` if it is not
+    /// defined, which everybody reads as zeros, or as an empty text.
     pub(crate) fill_value: Option<Vec<u8>>,
     pub(crate) keys: Keys,
     /// What turns the bytes of a chunk into those of its object, in the order of encoding. If there are shards, these
@@ -41,6 +42,23 @@ pub(crate) struct Metadata {
     pub(crate) attributes: Value,
     /// Whether the array is a scalar of netCDF-C's: its shape is `[1]`, and it is to be shown without dimensions.
     pub(crate) is_scalar: bool,
+}
+
+impl Metadata {
+    /// Refuses codecs that are neither the library's nor among these.
+    pub(crate) fn check_codecs(&self, own: &Makers) -> Result<()> {
+        let in_shards = self.shards.as_ref().map_or(&[][..], |shards| &shards.codecs);
+        for codec in self.codecs.iter().chain(in_shards) {
+            match codec {
+                CodecSpec::Own(codec) if own.find(&codec.name).is_none() => {
+                    let document = if self.format == Format::V2 { ".zarray" } else { "zarr.json" };
+                    return Err(codec.unknown().in_object(document));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
 }
 
 /// How the objects of the chunks are named.

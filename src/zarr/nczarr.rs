@@ -2,7 +2,9 @@
 //!
 //! netCDF-C from 4.9.3 on has `_nczarr_array`, `_nczarr_attr` and `_nczarr_group` among the attributes. Versions before
 //! it have them, or `_NCZARR_ARRAY` and so on, in `.zarray` and `.zgroup` themselves. Some of those spell a character
-//! `<U1`, and tell a scalar by its storage, or by a list of dimensions that is empty where the shape is not.
+//! `<U1`, and tell a scalar by its storage, or by a list of dimensions that is empty where the shape is not. The first
+//! version of NCZarr, which 4.8.0 writes, has the same in documents of its own: `.nczarray`, `.nczattr` and
+//! `.nczgroup`.
 
 use crate::alloc;
 use crate::dataset::ElementType;
@@ -17,6 +19,19 @@ pub(crate) const SCALAR_DIMENSION: &str = "_scalar_";
 
 pub(super) const ARRAY: [&str; 2] = ["_nczarr_array", "_NCZARR_ARRAY"];
 pub(super) const ATTRIBUTES: [&str; 2] = ["_nczarr_attr", "_NCZARR_ATTR"];
+
+/// The documents of the first version of NCZarr, one of which has two names.
+pub(super) const ARRAY_DOCUMENTS: [&str; 1] = [".nczarray"];
+pub(super) const ATTRIBUTES_DOCUMENTS: [&str; 2] = [".nczattr", ".nczattrs"];
+pub(super) const GROUP_DOCUMENT: &str = ".nczgroup";
+
+/// Whether there may be documents of the first version of NCZarr: what is in `.zarray` and `.zattrs` is none of a later
+/// version's, and names no dimensions, which that version does not do there.
+pub(super) fn may_have_documents(array: &Value, attributes: Option<&Value>) -> bool {
+    let has = |name: &&str| array.get(name).is_some() || attributes.is_some_and(|all| all.get(name).is_some());
+    !ARRAY.iter().chain(&ATTRIBUTES).chain(&[ARRAY_DIMENSIONS]).any(has)
+}
+
 const GROUP: [&str; 2] = ["_nczarr_group", "_NCZARR_GROUP"];
 
 /// Whether an attribute is there for the format's sake, and not the user's.

@@ -2,10 +2,11 @@
 
 use super::group::{Node, read_group_v2, read_node_v3};
 use super::metadata::Metadata;
+use super::nczarr;
 use super::separator;
 use super::v2::v2_of_values;
 use crate::error::{Error, ErrorKind, Result};
-use crate::json;
+use crate::json::{self, Value};
 use crate::object::{Name, Place, check_name, read_whole};
 
 /// No document is longer: those of real arrays have some kilobytes.
@@ -18,20 +19,52 @@ pub(crate) fn open(place: &Place, name: &str) -> Result<Metadata> {
     }
     if let Some(text) = document(place, name, "zarr.json")? {
         return match read_node_v3(&text)? {
-            Node::Array(metadata) => Ok(*metadata),
+            Node::Array(metadata) => metadata.check_codecs(place.codecs()).map(|()| *metadata),
             Node::Group(_) => Err(ErrorKind::NotAnArray.into()),
         };
     }
     let Some(text) = document(place, name, ".zarray")? else { return Err(why_not(place, name)?) };
     let attributes = document(place, name, ".zattrs")?;
-    let array = json::read(&text).map_err(|error| error.in_object(".zarray"))?;
-    let attributes = attributes.as_deref().map(json::read).transpose().map_err(|error| error.in_object(".zattrs"))?;
+    let mut array = json::read(&text).map_err(|error| error.in_object(".zarray"))?;
+    let mut attributes =
+        attributes.as_deref().map(json::read).transpose().map_err(|error| error.in_object(".zattrs"))?;
+    if nczarr::may_have_documents(&array, attributes.as_ref()) {
+        add_documents(place, name, &mut array, attributes.as_mut())?;
+    }
     let mut metadata = v2_of_values(&array, attributes.as_ref())?;
+    metadata.check_codecs(place.codecs())?;
     separator::check(place, name, &array, metadata.shape.len())?;
     if metadata.is_nczarr {
         mark_unlimited(&mut metadata, place, name)?;
     }
     Ok(metadata)
+}
+
+/// Adds what the first version of NCZarr has in documents of its own to those that later ones have it in.
+fn add_documents(place: &Place, name: &str, array: &mut Value, attributes: Option<&mut Value>) -> Result<()> {
+    if !add_document(place, name, &nczarr::ARRAY_DOCUMENTS, (nczarr::ARRAY[0], array))? {
+        return Ok(());
+    }
+    if let Some(attributes) = attributes {
+        add_document(place, name, &nczarr::ATTRIBUTES_DOCUMENTS, (nczarr::ATTRIBUTES[0], attributes))?;
+    }
+    Ok(())
+}
+
+/// Adds the first of these documents that is there as a member of another; `false` if none is there.
+fn add_document(
+    place: &Place,
+    name: &str,
+    documents: &[&'static str],
+    (member, to): (&str, &mut Value),
+) -> Result<bool> {
+    for which in documents {
+        if let Some(text) = document(place, name, which)? {
+            to.push(member, json::read(&text).map_err(|error| error.in_object(which))?)?;
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Finds out from the groups above a NCZarr array which of its dimensions are unlimited.
@@ -50,13 +83,16 @@ fn mark_unlimited(metadata: &mut Metadata, place: &Place, name: &str) -> Result<
 /// Whether netCDF-C keeps a list of what is in a group.
 pub(crate) fn has_netcdf_group(place: &Place, name: &str) -> Result<bool> {
     let Some(text) = document(place, name, ".zgroup")? else { return Ok(false) };
+    if document(place, name, nczarr::GROUP_DOCUMENT)?.is_some() {
+        return Ok(true);
+    }
     let attributes = document(place, name, ".zattrs")?;
     Ok(read_group_v2(&text, attributes.as_deref())?.is_nczarr)
 }
 
 /// Why there is no array of that name.
 fn why_not(place: &Place, name: &str) -> Result<Error> {
-    for group in [".zgroup", ".zattrs", ".nczarr", ".nczgroup"] {
+    for group in [".zgroup", ".zattrs", ".nczarr", nczarr::GROUP_DOCUMENT] {
         if document(place, name, group)?.is_some() {
             return Ok(ErrorKind::NotAnArray.into());
         }
@@ -78,4 +114,45 @@ fn why_not(place: &Place, name: &str) -> Result<Error> {
 pub(crate) fn document(place: &Place, name: &str, which: &'static str) -> Result<Option<Vec<u8>>> {
     let slash = if name.is_empty() { "" } else { "/" };
     read_whole(&**place, &Name::of(format_args!("{name}{slash}{which}"))?, LARGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::ElementType;
+    use crate::object::{Memory, Objects};
+    use crate::zarr::attributes::attribute;
+
+    /// What netCDF-C 4.8.0 writes.
+    #[test]
+    fn documents_of_the_first_version_of_nczarr_are_read() {
+        let memory = Memory::new();
+        let write = |name: &str, text: &str| memory.write(name, text.as_bytes()).unwrap();
+        let array = r#"{"zarr_format": 2, "shape": [1], "dtype": "<U1", "chunks": [1], "fill_value": "x", "order": "C",
+            "compressor": null, "filters": null}"#;
+        write("g/.zgroup", r#"{"zarr_format": 2}"#);
+        write("g/.nczgroup", r#"{"dims": {"x": "3"}, "vars": ["v"], "groups": []}"#);
+        write("g/v/.zarray", array);
+        write("g/v/.nczarray", r#"{"dimrefs": [], "storage": "scalar"}"#);
+        write("g/v/.zattrs", r#"{"level": 3}"#);
+        write("g/v/.nczattr", r#"{"types": {"level": "<i2"}}"#);
+        write("g/w/.zarray", &array.replace("[1]", "[3]").replace("<U1", "<i4").replace("\"x\"", "0"));
+        write("g/w/.nczarray", r#"{"dimrefs": ["/g/x"], "storage": "chunked"}"#);
+        write("plain/.zarray", array);
+        write("plain/.zattrs", r#"{"level": 3}"#);
+        write("wrong/.zarray", array);
+        write("wrong/.nczarray", "{");
+        let place = Place::new(memory).unwrap();
+        let scalar = open(&place, "g/v").unwrap();
+        assert!(scalar.is_nczarr && scalar.is_scalar);
+        assert_eq!(scalar.element, ElementType::Char);
+        let level = attribute(&scalar.attributes, None, "level").unwrap().unwrap();
+        assert_eq!(level.element, ElementType::Short);
+        let vector = open(&place, "g/w").unwrap();
+        assert_eq!((vector.dimension_names, vector.is_scalar), (vec![Some("x".to_owned())], false));
+        assert_eq!((has_netcdf_group(&place, "g"), has_netcdf_group(&place, "plain")), (Ok(true), Ok(false)));
+        let plain = open(&place, "plain").unwrap();
+        assert_eq!((plain.element, plain.is_nczarr), (ElementType::Unicode { len: 1 }, false));
+        assert_eq!(open(&place, "wrong").unwrap_err().about(), ".nczarray: line 1, column 2");
+    }
 }

@@ -25,8 +25,8 @@ pub(crate) fn opened(metadata: &Metadata, place: &Place, prefix: &str) -> Result
 ///
 /// # Errors
 /// Those that are not of what the metadata say, but of reading them.
-pub(crate) fn array_node(name: &str, metadata: Result<Metadata>) -> Result<Node> {
-    match metadata {
+pub(crate) fn array_node(place: &Place, name: &str, metadata: Result<Metadata>) -> Result<Node> {
+    match metadata.and_then(|metadata| metadata.check_codecs(place.codecs()).map(|()| metadata)) {
         Ok(metadata) => {
             let attributes = attributes(&metadata.attributes, Some(metadata.element))?;
             Node::of_array(name, attributes, array(metadata))

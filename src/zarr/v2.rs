@@ -150,7 +150,8 @@ mod tests {
         "zarr_format":2}"#;
 
     fn of(array: &str) -> Result<Metadata> {
-        read_v2(array.as_bytes(), None)
+        let metadata = read_v2(array.as_bytes(), None)?;
+        metadata.check_codecs(&crate::codec::Makers::default()).map(|()| metadata)
     }
 
     #[test]
@@ -231,7 +232,7 @@ mod tests {
         let array = of(text).unwrap();
         assert_eq!(
             (array.element, array.codecs.len(), array.fill_value),
-            (ElementType::String, 1, Some(b"hi".to_vec()))
+            (ElementType::String, 1, Some(b"hi\0".to_vec()))
         );
         let error = of(&text.replace("vlen-utf8", "json2")).unwrap_err();
         assert_eq!(error.about(), ".zarray: $.dtype: |O");

@@ -193,6 +193,9 @@ struct Chain {
 
 /// Reads a list of codecs: transpositions, then one that makes bytes, then those that turn bytes into bytes. `chunk` is
 /// the shape of what is encoded, in the array's axes.
+///
+/// Codecs that are none of the library's may follow the transpositions, such as `numcodecs.delta`. They turn elements
+/// into elements; in the machine's byte order that is the same as if they came behind what makes bytes.
 fn chain(list: &At<'_>, chunk: &[usize], data_type: &DataType, is_inner: bool) -> Result<Chain> {
     let element = data_type.element;
     let mut chain = Chain { order: row_major(chunk.len())?, endian: Endian::Native, codecs: Vec::new(), shards: None };
@@ -200,11 +203,28 @@ fn chain(list: &At<'_>, chunk: &[usize], data_type: &DataType, is_inner: bool) -
     for codec in list.items()? {
         let (name, configuration) = extension(&codec)?;
         if has_bytes {
-            let read = codecs::read_v3(name, configuration.as_ref(), element)?;
-            alloc::push(&mut chain.codecs, read.ok_or_else(|| codecs::unknown(&codec, name))?)?;
+            let own = || CodecSpec::own(&codec, name, configuration.as_ref().map(At::value));
+            let read = codecs::read_v3(name, configuration.as_ref(), element)?.map_or_else(own, Ok)?;
+            alloc::push(&mut chain.codecs, read)?;
             continue;
         }
-        has_bytes = name != "transpose";
+        has_bytes = match name {
+            "bytes" | "endian" | "sharding_indexed" => true,
+            "vlen-utf8" => element == ElementType::String,
+            _ => false,
+        };
+        if let Some(CodecSpec::Own(before)) = chain.codecs.first() {
+            let is_foreign = || -> Result<bool> {
+                Ok(configuration.as_ref().map_or(Ok(None), endian)?.is_some_and(Endian::is_foreign))
+            };
+            match name {
+                "bytes" | "endian" if is_foreign()? => {
+                    return Err(codec.unsupported("another byte order behind a codec that is not the library's"));
+                }
+                "transpose" | "vlen-utf8" | "sharding_indexed" => return Err(before.unknown()),
+                _ => {}
+            }
+        }
         match name {
             "transpose" => transpose(&mut chain.order, &configured(&codec, configuration)?.require("order")?)?,
             "bytes" | "endian" => chain.endian = bytes(&codec, configuration, data_type)?,
@@ -214,10 +234,17 @@ fn chain(list: &At<'_>, chunk: &[usize], data_type: &DataType, is_inner: bool) -
             _ if codecs::read_v3(name, configuration.as_ref(), element)?.is_some() => {
                 return Err(codec.malformed("this codec comes before one that makes bytes"));
             }
-            _ => return Err(codecs::unknown(&codec, name)),
+            _ => {
+                let own = CodecSpec::own(&codec, name, configuration.as_ref().map(At::value))?;
+                alloc::push(&mut chain.codecs, own)?;
+            }
         }
     }
-    if has_bytes { Ok(chain) } else { Err(list.malformed("a codec that makes bytes is missing")) }
+    match chain.codecs.first() {
+        _ if has_bytes => Ok(chain),
+        Some(CodecSpec::Own(before)) => Err(before.unknown()),
+        _ => Err(list.malformed("a codec that makes bytes is missing")),
+    }
 }
 
 /// Adds a transposition: axis `i` of the result is axis `order[i]` of what is transposed.

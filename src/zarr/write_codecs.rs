@@ -8,12 +8,12 @@ use crate::json::Value;
 
 impl CodecSpec {
     /// Whether Zarr v2 has it as a compressor rather than as a filter.
-    pub(super) fn is_compressor(self) -> bool {
-        !matches!(self, CodecSpec::Shuffle { .. } | CodecSpec::Crc32c | CodecSpec::Fletcher32)
+    pub(super) fn is_compressor(&self) -> bool {
+        !matches!(self, CodecSpec::Shuffle { .. } | CodecSpec::Crc32c | CodecSpec::Fletcher32 | CodecSpec::Own(_))
     }
 
-    /// The name that numcodecs has for it.
-    pub(crate) fn id(self) -> &'static str {
+    /// The name that numcodecs has for it, or its own.
+    pub(crate) fn id(&self) -> &str {
         match self {
             CodecSpec::Zstd { .. } => "zstd",
             CodecSpec::Blosc { .. } => "blosc",
@@ -23,12 +23,13 @@ impl CodecSpec {
             CodecSpec::Shuffle { .. } => "shuffle",
             CodecSpec::Crc32c => "crc32c",
             CodecSpec::Fletcher32 => "fletcher32",
+            CodecSpec::Own(own) => &own.name,
         }
     }
 
     /// The configuration's members.
-    fn configuration(self, format: Format) -> Result<Value> {
-        match self {
+    fn configuration(&self, format: Format) -> Result<Value> {
+        match *self {
             // Readers of v2 refuse a checksum that they do not know.
             CodecSpec::Zstd { level, checksum: false } if format == Format::V2 => {
                 Value::object([("level", Value::number(level)?)])
@@ -40,6 +41,7 @@ impl CodecSpec {
             CodecSpec::Lz4 { acceleration } => Value::object([("acceleration", Value::number(acceleration)?)]),
             CodecSpec::Shuffle { element_size } => Value::object([("elementsize", Value::number(element_size)?)]),
             CodecSpec::Crc32c | CodecSpec::Fletcher32 => Value::object([]),
+            CodecSpec::Own(ref own) => own.configuration.copied(),
             CodecSpec::Blosc { compressor, level, shuffle, typesize, blocksize } => {
                 let shuffle = match (format, shuffle) {
                     (Format::V2, BloscShuffle::None) => Value::number(0)?,
@@ -65,7 +67,7 @@ impl CodecSpec {
     }
 
     /// The object that v2 writes.
-    pub(super) fn write_v2(self) -> Result<Value> {
+    pub(super) fn write_v2(&self) -> Result<Value> {
         let mut value = Value::object([("id", Value::text(self.id())?)])?;
         if let Value::Object(members) = self.configuration(Format::V2)? {
             for (name, member) in members {
@@ -76,12 +78,13 @@ impl CodecSpec {
     }
 
     /// The object that v3 writes.
-    pub(super) fn write_v3(self) -> Result<Value> {
+    pub(super) fn write_v3(&self) -> Result<Value> {
         match self {
             CodecSpec::Crc32c => Value::object([("name", Value::text("crc32c")?)]),
             CodecSpec::Zstd { .. } | CodecSpec::Blosc { .. } | CodecSpec::Gzip { .. } => {
                 extension(self.id(), self.configuration(Format::V3)?)
             }
+            CodecSpec::Own(own) => extension(&own.name, own.configuration.copied()?),
             // The others are none of the specification's; numcodecs' spelling has the members of v2.
             _ => {
                 let configuration = self.configuration(Format::V2)?;

@@ -73,7 +73,10 @@ pub(super) fn write(fill: Option<&[u8]>, element: ElementType, dialect: Dialect)
             }
             Ok(Value::Text(text))
         }
-        ElementType::String => Value::text(std::str::from_utf8(bytes).map_err(|_| WRONG)?),
+        ElementType::String => {
+            let text = bytes.strip_suffix(&[0]).unwrap_or(bytes);
+            Value::text(std::str::from_utf8(text).map_err(|_| WRONG)?)
+        }
     }
 }
 

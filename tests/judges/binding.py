@@ -76,12 +76,17 @@ class Library:
             ("context_set_threads", c_int, [pointer, c_size_t]),
             ("array_open", c_int, [text, text, c_int, POINTER(pointer), pointer]),
             ("array_create", c_int, [text, text, POINTER(Description), POINTER(pointer), pointer]),
+            ("array_create_in", c_int, [pointer, text, POINTER(Description), POINTER(pointer), pointer]),
+            ("place_create_zip", c_int, [text, POINTER(pointer), pointer]),
+            ("place_finish", c_int, [pointer, pointer]),
+            ("place_free", None, [pointer]),
             ("array_resize", c_int, [pointer, sizes, pointer]),
             ("array_set_attribute", c_int, [pointer, text, c_int, c_size_t, pointer, pointer]),
             ("array_remove_attribute", c_int, [pointer, text, pointer]),
             ("list", c_int, [text, text, c_int, FOUND, pointer, pointer]),
             ("array_close", None, [pointer]),
             ("array_read", c_int, [pointer, sizes, sizes, strides, pointer, pointer]),
+            ("free_strings", None, [c_size_t, pointer]),
             ("array_write", c_int, [pointer, sizes, sizes, strides, pointer, pointer]),
             ("array_var", pointer, [pointer]),
             ("array_type", c_int, [pointer]),
@@ -113,6 +118,9 @@ class Library:
                attributes=None, format=ZARR_V3, separator=None, endian=None, overwrite=False):
         """A new array. codecs are (name, configuration) pairs; none at all have chunks stored as they are."""
         codec_list = [CodecSetting(name.encode(), json.dumps(settings).encode()) for name, settings in codecs or []]
+        if isinstance(fill_value, str):
+            kept = c_char_p(fill_value.encode())
+            fill_value = np.array(ctypes.cast(kept, c_void_p).value, "u8")
         fill = None if fill_value is None else np.ascontiguousarray(fill_value)
         description = Description(
             struct_size=ctypes.sizeof(Description), type_name=type_name.encode(), rank=len(shape),
@@ -123,6 +131,9 @@ class Library:
             uncompressed=codecs is not None and not codec_list,
             attributes_json=json.dumps(attributes or {}).encode(), format=format, separator=ord(separator or "\0"),
             endian=endian or 0, overwrite=overwrite)
+        if isinstance(path, NewZip):
+            return Array(self, lambda pointer: self.c.nczchunk_array_create_in(
+                path.place, name.encode(), byref(description), pointer, self.context))
         return Array(self, lambda pointer: self.c.nczchunk_array_create(
             str(path).encode(), name.encode(), byref(description), pointer, self.context))
 
@@ -144,6 +155,18 @@ class Library:
 
 def _list(values, kind):
     return None if values is None else (kind * max(1, len(values)))(*values)
+
+
+class NewZip:
+    """A zip file that is being made, to be given in place of a path."""
+
+    def __init__(self, library, path):
+        self.library, self.place = library, c_void_p()
+        library.check(library.c.nczchunk_place_create_zip(str(path).encode(), byref(self.place), library.context))
+
+    def finish(self):
+        self.library.check(self.library.c.nczchunk_place_finish(self.place, self.library.context))
+        self.library.c.nczchunk_place_free(self.place)
 
 
 class Array:
@@ -184,9 +207,14 @@ class Array:
         """A hyperslab as an array of this type."""
         start = [0] * len(self.shape) if start is None else start
         count = list(self.shape) if count is None else count
-        out = np.zeros(count, dtype)
+        is_text = self.type_name == "string"
+        out = np.zeros(count, "u8" if is_text else dtype)
         self.read_into(out, start, stride)
-        return out
+        if not is_text:
+            return out
+        texts = [ctypes.string_at(int(pointer)).decode() for pointer in out.reshape(-1)]
+        self.c.nczchunk_free_strings(out.size, out.ctypes.data)
+        return np.array([*texts, None], object)[:-1].reshape(count)
 
     def read_into(self, out, start, stride=None):
         """A hyperslab of the shape of an array that is contiguous, into it."""
@@ -198,8 +226,12 @@ class Array:
     def write(self, values, start, stride=None):
         """Writes values to a hyperslab."""
         values = np.ascontiguousarray(values)
+        shape = values.shape
+        if values.dtype == object:
+            texts = [text.encode() for text in values.reshape(-1)]
+            values = np.array([ctypes.cast(text, c_void_p).value for text in map(c_char_p, texts)], "u8")
         self.library.check(self.c.nczchunk_array_write(
-            self.pointer, _list(start, c_size_t), _list(values.shape, c_size_t), _list(stride, c_ssize_t),
+            self.pointer, _list(start, c_size_t), _list(shape, c_size_t), _list(stride, c_ssize_t),
             values.ctypes.data, self.library.context))
 
     def resize(self, shape):

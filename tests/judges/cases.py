@@ -38,8 +38,8 @@ class Case:
 
 
 def netcdf_type(dtype):
-    """netCDF's number for a type; 12 for texts of a fixed length, 0 for what it does not have."""
-    if dtype.kind == "S":
+    """netCDF's number for a type; 12 for texts, 0 for what it does not have."""
+    if dtype.kind in "SO":
         return 12
     return NETCDF.get(dtype.newbyteorder("=").str.lstrip("<>|="), 0) if dtype.names is None else 0
 
@@ -58,6 +58,9 @@ def values(shape, dtype):
         for field in dtype.names:
             parts[field] = values((n,), dtype[field])
         return parts.reshape(shape)
+    if dtype.kind == "O":
+        words = ["a", "\u00e4\u20ac", "", "a longer text", "\U0001f30d" * 50]
+        return np.array([f"{words[i % 5]}{i % 7}" if i % 11 else "" for i in range(n)], object).reshape(shape)
     if dtype.kind == "U":
         return np.array(["a", "\u00e4\u20ac", "", "xyz"] * (n // 4 + 1))[:n].astype(dtype).reshape(shape)
     if dtype.kind == "S":

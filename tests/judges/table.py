@@ -35,12 +35,12 @@ def by_zarr(root, name, dtype="<i4", version=2, **settings):
     """An array of zarr-python's, in a group, with what netCDF-C wants to find."""
     path = root / re.sub(r"[^A-Za-z0-9]+", "-", name)
     group = zarr.open_group(path, mode="w", zarr_format=version)
-    data = values(SHAPE, dtype)
+    data = values(SHAPE, object if dtype is str else dtype)
     attributes = {"_ARRAY_DIMENSIONS": ["t", "y", "x"], **settings.pop("attributes", {})}
-    array = group.create_array("x", shape=SHAPE, chunks=CHUNKS, dtype=np.dtype(dtype), attributes=attributes,
-                               **settings)
+    array = group.create_array("x", shape=SHAPE, chunks=CHUNKS, dtype=str if dtype is str else np.dtype(dtype),
+                               attributes=attributes, **settings)
     array[...] = data
-    return Case(name, path, native(data), "x")
+    return Case(name, path, native(data.astype(str) if dtype is str else data), "x")
 
 
 def by_netcdf(root, name, dtype="i2", mode="nczarr", **settings):
@@ -82,6 +82,7 @@ def v2_rows(root):
                         ("datetime64", "<M8[s]"), ("text of 5 bytes", "S5"), ("text of 4 characters", "<U4"),
                         ("structure", [("a", "<i2"), ("b", "<f8")])]:
         yield by_zarr(root, name, dtype, fill_value=None, **none)
+    yield by_zarr(root, "text of any length (vlen-utf8)", str)
 
 
 def nczarr_rows(root):
@@ -111,6 +112,8 @@ def v3_rows(root):
     yield row("v3 numcodecs.lz4", compressors=[of_v2.LZ4()])
     yield row("v3 numcodecs.fletcher32", compressors=[of_v2.Fletcher32()])
     yield row("v3 datetime64", "<M8[s]")
+    yield row("v3 string", str)
+    yield row("v3 string in shards", str, shards=(6, 20, 48))
     for location in ("end", "start"):
         yield row(f"v3 shards, index at the {location}", shards=zarr.core.array.ShardsConfigParam(
             shape=(6, 20, 48), index_location=location))

@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 
-from cases import EBADTYPE, ENCZARR, ENOFILTER, ENOTBUILT, values
-from handmade import DATA, LITTLE, Maker
+from cases import EBADTYPE, EIO, ENCZARR, ENOFILTER, ENOTBUILT, values
+from handmade import DATA, LITTLE, Maker, write
 
 INF, NAN, NAT = float("inf"), float("nan"), np.datetime64("NaT")
 NC_FILL = 9.969209968386869e36
@@ -102,8 +102,8 @@ def v2(make):
                   dtype=[["a", [["b", "<i2"]]], ["c", "<i2", [2, 2]]])
     yield make.v2("v2 structure, big-endian", fields.astype([("a", ">i2"), ("b", "<f8")]),
                   refused=(EBADTYPE, "big-endian"))
-    yield make.v2("v2 texts of any length", dtype="|O", filters=[{"id": "vlen-utf8"}], fill_value="",
-                  refused=(EBADTYPE, "string"))
+    yield make.v2("v2 texts of any length whose chunks hold something else", dtype="|O", filters=[{"id": "vlen-utf8"}],
+                  fill_value="", refused=(EIO, "vlen-utf8"))
     yield make.v2("v2 objects", dtype="|O", filters=[{"id": "pickle"}], fill_value=None, refused=(EBADTYPE, "|O"))
     for dtype in ("<f16", "|J0", "<i3", "i4", ">M8[parsec]"):
         yield make.v2(f"v2 dtype {dtype}", dtype=dtype, refused=(EBADTYPE, dtype))
@@ -163,7 +163,10 @@ def v3(make):
     for name in ("numcodecs.delta", "numcodecs.bz2", "numcodecs.pcodec", "lz4", "packbits"):
         yield make.v3(f"v3 codec {name}", codecs=[LITTLE, {"name": name, "configuration": {}}],
                       refused=(ENOFILTER, name))
-    for name in ("string", "binary", "variable_length_utf8", "bfloat16", "int2"):
+    for name in ("string", "variable_length_utf8"):
+        yield make.v3(f"v3 data_type {name}, and chunks that hold something else", data_type=name, fill_value="",
+                      codecs=["vlen-utf8"], refused=(EIO, "vlen-utf8"))
+    for name in ("binary", "bfloat16", "int2"):
         yield make.v3(f"v3 data_type {name}", data_type=name, fill_value="", codecs=["vlen-utf8"],
                       refused=(EBADTYPE, name))
     nested = {"name": "sharding_indexed", "configuration": {"chunk_shape": [1, 3], "codecs": [LITTLE],
@@ -201,7 +204,28 @@ def crc32c(chunk):
     return chunk + google_crc32c.value(chunk).to_bytes(4, "little")
 
 
+def nczarr_v1(make):
+    """The first version of NCZarr, which netCDF-C 4.8.0 writes, has documents of its own beside those of Zarr."""
+    def case(name, documents, dimensions, typed=None, **settings):
+        made = make.v2(f"NCZarr version 1, {name}", **settings)
+        write(made.path / ".nczgroup", json.dumps({"dims": {"y": "4", "x": "6"}, "vars": ["x"], "groups": []}))
+        for document, content in documents.items():
+            write(made.path / "x" / document, json.dumps(content))
+        made.dimensions, made.typed = dimensions, typed
+        return made
+
+    array = {"dimrefs": ["/y", "/x"], "storage": "chunked"}
+    yield case("an array", {".nczarray": array}, ["y", "x"])
+    yield case("types of attributes", {".nczarray": array, ".nczattr": {"types": {"level": "<i2"}}}, ["y", "x"],
+               {"level": (3, np.int16(3))}, attributes={"level": 3})
+    types = {"types": {"level": "<i2"}}
+    yield case("types of attributes under the other name", {".nczarray": array, ".nczattrs": types},
+               ["y", "x"], {"level": (3, np.int16(3))}, attributes={"level": 3})
+    yield case("a scalar", {".nczarray": {"dimrefs": [], "storage": "scalar"}}, [], data=np.array([7], "<i4"),
+               chunks=(1,), expected=np.array(7, "<i4"))
+
+
 def cases(root):
     make = Maker(root)
-    for part in (fill_values, v2, nczarr, v3):
+    for part in (fill_values, v2, nczarr, nczarr_v1, v3):
         yield from part(make)

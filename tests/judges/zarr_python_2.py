@@ -30,10 +30,10 @@ class Writer:
         self.root, self.cases = root, []
 
     def add(self, name, path, expected, array="", dimensions=None):
-        expected_path = f"{path}.npy"
-        np.save(expected_path, expected)
+        expected_path, texts = f"{path}.npy", expected.dtype == object
+        np.save(expected_path, expected.astype(str) if texts else expected)
         self.cases.append(dict(name=f"zarr-python 2: {name}", path=str(path), array=array, values=expected_path,
-                               dimensions=dimensions))
+                               dimensions=dimensions, texts=texts))
 
     def array(self, name, dtype="<f4", skipped=0, **settings):
         path = self.root / f"{len(self.cases)}"
@@ -59,6 +59,8 @@ class Writer:
         self.array("no empty chunks", skipped=3, fill_value=0, write_empty_chunks=False)
         for dtype in DTYPES:
             self.array(f"type {dtype}", dtype=dtype, fill_value=None)
+        for settings in [{}, dict(order="F"), dict(compressor=None), dict(fill_value="n/a", skipped=3)]:
+            self.array(f"texts of any length {settings}", dtype=object, object_codec=numcodecs.VLenUTF8(), **settings)
         for dtype, fill in FILLS:
             self.array(f"{dtype} fill value {fill}", dtype=dtype, skipped=3, fill_value=fill)
         data = values(SHAPE, "<i4")

@@ -14,7 +14,8 @@ fn with_codecs(codecs: &str) -> Result<Metadata> {
     let text = r#"{"chunk_grid":{"configuration":{"chunk_shape":[8,6,3]},"name":"regular"},"chunk_key_encoding":{"name":
         "default"},"codecs":CODECS,"data_type":"float32","fill_value":"NaN","node_type":"array","shape":[8,9,3],
         "zarr_format":3}"#;
-    read_v3(text.replace("CODECS", codecs).as_bytes())
+    let metadata = read_v3(text.replace("CODECS", codecs).as_bytes())?;
+    metadata.check_codecs(&crate::codec::Makers::default()).map(|()| metadata)
 }
 
 fn sharded(before: &str, inner: &str, index: &str, rest: &str, after: &str) -> Result<Metadata> {
@@ -137,6 +138,31 @@ fn chains_of_codecs_have_their_order() {
     ] {
         assert_eq!(with_codecs(codecs).unwrap_err().about(), format!("zarr.json: {about}"), "{codecs}");
     }
+}
+
+/// Elements that a codec of the caller's makes of elements are bytes in this machine's order.
+#[test]
+fn codecs_of_the_callers_come_before_bytes_too() {
+    let mut own = crate::codec::Makers::default();
+    own.add("delta", |_| Err(ErrorKind::Internal.into())).unwrap();
+    let with = |codecs: &str, endian: &str| {
+        let bytes = format!(r#""codecs":[{codecs}{{"name":"bytes","configuration":{{"endian":"{endian}"}}}},"#);
+        let begin = PLAIN.find(r#""codecs":["#).unwrap();
+        let end = PLAIN.find(r#"{"name":"zstd""#).unwrap();
+        let array = read_v3(format!("{}{bytes}{}", &PLAIN[..begin], &PLAIN[end..]).as_bytes())?;
+        array.check_codecs(&own).map(|()| array)
+    };
+    let (native, foreign) = if cfg!(target_endian = "big") { ("big", "little") } else { ("little", "big") };
+    let of = |codecs: &str| with(codecs, native);
+    let delta = r#"{"name":"numcodecs.delta","configuration":{"dtype":"<i4"}},"#;
+    let array = of(delta).unwrap();
+    let [CodecSpec::Own(codec), CodecSpec::Zstd { .. }] = array.codecs.as_slice() else { panic!("{array:?}") };
+    assert_eq!((codec.name.as_str(), codec.configuration.members().len()), ("numcodecs.delta", 1));
+    let transposed = r#"{"name":"transpose","configuration":{"order":[1,0]}},"#;
+    assert!(of(&format!("{transposed}{delta}")).is_ok());
+    assert_eq!(of(&format!("{delta}{transposed}")).unwrap_err().about(), "zarr.json: $.codecs[0]: numcodecs.delta");
+    assert!(of(r#""numcodecs.bitround","#).is_err());
+    assert!(matches!(with(delta, foreign).unwrap_err().kind(), ErrorKind::Unsupported(_)));
 }
 
 #[test]

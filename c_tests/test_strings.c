@@ -1,0 +1,186 @@
+/*
+ * Arrays of texts of any length, which are char * as netCDF's NC_STRING: created, written, read, and refused where
+ * their chunks are not what they should be.
+ */
+#include "check.h"
+
+#include "nczchunk_array.h"
+
+enum { ROWS = 4, COLUMNS = 5, ELEMENTS = ROWS * COLUMNS };
+
+static const size_t shape[2] = {ROWS, COLUMNS}, chunks[2] = {2, 3}, origin[2] = {0, 0};
+
+static nczchunk_array *create(nczchunk_place *place, const char *name, size_t format, const char *fill_value)
+{
+    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_array *array = NULL;
+
+    description.type = NCZCHUNK_STRING;
+    description.rank = 2;
+    description.shape = shape;
+    description.chunk_shape = chunks;
+    description.format = format;
+    description.fill_value = fill_value == NULL ? NULL : &fill_value;
+    CHECK_OK(nczchunk_array_create_in(place, name, &description, &array, NULL));
+    return array;
+}
+
+/* Each text that is read is a new one, and all are freed by one call. */
+static void texts_are_written_and_read(nczchunk_place *place, size_t format)
+{
+    const char *const written[2][2] = {{"a", "\xc3\xa4\xe2\x82\xac"}, {"", "a text that is longer than the others"}};
+    const size_t start[2] = {1, 2}, count[2] = {2, 2}, every_second[2] = {2, 2};
+    const ptrdiff_t stride[2] = {2, 2};
+    nczchunk_array *array = create(place, "texts", format, "none");
+    char *back[ROWS][COLUMNS], *few[2][2];
+
+    CHECK_EQ(nczchunk_array_type(array), NCZCHUNK_STRING);
+    CHECK_STR(nczchunk_array_type_name(array), "string");
+    CHECK_EQ(nczchunk_var_element_size(nczchunk_array_var(array)), sizeof(char *));
+    CHECK_OK(nczchunk_array_write(array, start, count, NULL, written, NULL));
+    nczchunk_array_close(array);
+
+    array = NULL;
+    CHECK_OK(nczchunk_array_open_in(place, "texts", NCZCHUNK_READ, &array, NULL));
+    CHECK_OK(nczchunk_array_read(array, origin, NULL, NULL, back, NULL));
+    for (size_t row = 0; row < ROWS; row++)
+        for (size_t column = 0; column < COLUMNS; column++) {
+            int is_written = row >= 1 && row < 3 && column >= 2 && column < 4;
+
+            CHECK_STR(back[row][column], is_written ? written[row - 1][column - 2] : "none");
+        }
+    nczchunk_free_strings(ELEMENTS, &back[0][0]);
+    CHECK(back[0][0] == NULL && back[ROWS - 1][COLUMNS - 1] == NULL);
+    nczchunk_free_strings(ELEMENTS, &back[0][0]);
+    nczchunk_free_strings(0, NULL);
+    nczchunk_free_strings(1, NULL);
+
+    CHECK_OK(nczchunk_array_read(array, start, every_second, stride, few, NULL));
+    CHECK_STR(few[0][0], "a");
+    CHECK_STR(few[0][1], "none");
+    CHECK_STR(few[1][0], "none");
+    nczchunk_free_strings(4, &few[0][0]);
+    nczchunk_array_close(array);
+}
+
+/* A NULL that is written is an empty text; what is not UTF-8 is not written. Nobody's text is taken. */
+static void what_is_written_is_checked(nczchunk_place *place)
+{
+    const char *texts[2] = {NULL, "\xff"};
+    const size_t one[2] = {1, 1};
+    nczchunk_array *array = create(place, "checked", NCZCHUNK_ZARR_V3, NULL);
+    char *back = NULL;
+
+    CHECK_EQ(nczchunk_array_write(array, origin, one, NULL, &texts[1], NULL), NCZCHUNK_EINVAL);
+    CHECK_OK(nczchunk_array_read(array, origin, one, NULL, &back, NULL));
+    CHECK_STR(back, "");
+    nczchunk_free_strings(1, &back);
+    CHECK_OK(nczchunk_array_write(array, origin, one, NULL, &texts[0], NULL));
+    CHECK_OK(nczchunk_array_read(array, origin, one, NULL, &back, NULL));
+    CHECK_STR(back, "");
+    nczchunk_free_strings(1, &back);
+    nczchunk_array_close(array);
+}
+
+/* What is cut off becomes the fill value. */
+static void an_array_gets_another_shape(nczchunk_place *place)
+{
+    const char *texts[ELEMENTS];
+    const size_t smaller[2] = {3, 2};
+    nczchunk_array *array = create(place, "cut", NCZCHUNK_ZARR_V3, "cut");
+    char *back[ELEMENTS];
+
+    for (int i = 0; i < ELEMENTS; i++)
+        texts[i] = "kept";
+    CHECK_OK(nczchunk_array_write(array, origin, NULL, NULL, texts, NULL));
+    CHECK_OK(nczchunk_array_resize(array, smaller, NULL));
+    CHECK_OK(nczchunk_array_resize(array, shape, NULL));
+    CHECK_OK(nczchunk_array_read(array, origin, NULL, NULL, back, NULL));
+    for (int i = 0; i < ELEMENTS; i++)
+        CHECK_STR(back[i], i / COLUMNS < 3 && i % COLUMNS < 2 ? "kept" : "cut");
+    nczchunk_free_strings(ELEMENTS, back);
+    nczchunk_array_close(array);
+}
+
+/* Chunks that are not what they should be end the call, and data is as it was. */
+static void hostile_chunks(nczchunk_place *place)
+{
+    static const struct { const char *bytes; size_t len; int status; } hostile[] = {
+        {"", 0, NCZCHUNK_EIO},
+        {"\2\0\0", 3, NCZCHUNK_EIO},
+        {"\2\0\0\0\1\0\0\0a\1\0\0", 12, NCZCHUNK_EIO},
+        {"\3\0\0\0\1\0\0\0a\1\0\0\0b", 14, NCZCHUNK_EIO},
+        {"\377\377\377\377\1\0\0\0a\1\0\0\0b", 14, NCZCHUNK_EIO},
+        {"\2\0\0\0\1\0\0\0a\377\377\377\377b", 14, NCZCHUNK_EIO},
+        {"\2\0\0\0\1\0\0\0a\1\0\0\0\377", 14, NCZCHUNK_EIO},
+        {"\2\0\0\0\1\0\0\0a\1\0\0\0bc", 15, NCZCHUNK_EIO},
+        {"\2\0\0\0\1\0\0\0a\1\0\0\0\0", 14, NCZCHUNK_ENOTBUILT},
+        {"\2\0\0\0\1\0\0\0a\1\0\0\0b", 14, NCZCHUNK_NOERR},
+    };
+    const size_t two[1] = {2}, four[1] = {4}, start[1] = {0};
+    const char *texts[2] = {"c", "d"};
+    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_array *array = NULL;
+
+    description.type = NCZCHUNK_STRING;
+    description.rank = 1;
+    description.shape = four;
+    description.chunk_shape = two;
+    description.uncompressed = 1;
+    CHECK_OK(nczchunk_array_create_in(place, "hostile", &description, &array, NULL));
+    CHECK_OK(nczchunk_array_write(array, start, two, NULL, texts, NULL));
+    for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
+        char untouched, *back[4] = {&untouched, &untouched, &untouched, &untouched};
+
+        CHECK_OK(nczchunk_place_write(place, "hostile/c/1", hostile[i].bytes, hostile[i].len, NULL));
+        CHECK_EQ(nczchunk_array_read(array, start, four, NULL, back, NULL), hostile[i].status);
+        if (hostile[i].status == NCZCHUNK_NOERR) {
+            CHECK_STR(back[3], "b");
+            nczchunk_free_strings(4, back);
+        } else {
+            CHECK(back[0] == &untouched && back[3] == &untouched);
+        }
+    }
+    nczchunk_array_close(array);
+}
+
+static void what_cannot_be(nczchunk_place *place)
+{
+    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_array *array = NULL;
+    const char *wrong = "\xff", *null = NULL;
+
+    description.type = NCZCHUNK_STRING;
+    description.rank = 2;
+    description.shape = shape;
+    description.chunk_shape = chunks;
+    description.shard_shape = chunks;
+    CHECK_EQ(nczchunk_array_create_in(place, "not", &description, &array, NULL), NCZCHUNK_ENOTBUILT);
+    description.shard_shape = NULL;
+    description.fill_value = &wrong;
+    CHECK_EQ(nczchunk_array_create_in(place, "not", &description, &array, NULL), NCZCHUNK_EINVAL);
+    description.fill_value = &null;
+    CHECK_EQ(nczchunk_array_create_in(place, "not", &description, &array, NULL), NCZCHUNK_EINVAL);
+    description.fill_value = NULL;
+    description.format = NCZCHUNK_NCZARR;
+    CHECK_EQ(nczchunk_array_create_in(place, "not", &description, &array, NULL), NCZCHUNK_ENOTBUILT);
+    CHECK(array == NULL);
+}
+
+int main(void)
+{
+    nczchunk_place *place = NULL;
+
+    for (size_t format = NCZCHUNK_ZARR_V2; format <= NCZCHUNK_ZARR_V3; format++) {
+        CHECK_OK(nczchunk_place_memory(&place, NULL));
+        texts_are_written_and_read(place, format);
+        nczchunk_place_free(place);
+    }
+    CHECK_OK(nczchunk_place_memory(&place, NULL));
+    what_is_written_is_checked(place);
+    an_array_gets_another_shape(place);
+    hostile_chunks(place);
+    what_cannot_be(place);
+    nczchunk_place_free(place);
+    return 0;
+}

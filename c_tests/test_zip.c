@@ -1,0 +1,158 @@
+/*
+ * New zip files: arrays are created, written and read in a place that becomes one. It is there as a whole when it is
+ * finished, and not at all if it is not.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#include "nczchunk_array.h"
+
+static const size_t shape[2] = {4, 6}, chunks[2] = {2, 3}, origin[2] = {0, 0};
+
+/* How many files there are in the directory whose names contain a word. */
+static int files_with(const char *word)
+{
+    DIR *directory = opendir(".");
+    struct dirent *entry;
+    int found = 0;
+
+    CHECK(directory != NULL);
+    while ((entry = readdir(directory)) != NULL)
+        found += strstr(entry->d_name, word) != NULL;
+    closedir(directory);
+    return found;
+}
+
+static nczchunk_array *create(nczchunk_place *place, const char *name)
+{
+    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_array *array = NULL;
+
+    description.type = NCZCHUNK_INT;
+    description.rank = 2;
+    description.shape = shape;
+    description.chunk_shape = chunks;
+    CHECK_OK(nczchunk_array_create_in(place, name, &description, &array, NULL));
+    return array;
+}
+
+static void fill(int data[4][6], int first)
+{
+    for (int i = 0; i < 24; i++)
+        data[i / 6][i % 6] = first + i;
+}
+
+/* What is written is read, before the file is finished and after. */
+static void a_zip_file_is_made(void)
+{
+    const size_t one[2] = {1, 1};
+    nczchunk_place *place = NULL;
+    nczchunk_array *array;
+    int data[4][6], back[4][6];
+
+    fill(data, 100);
+    CHECK_OK(nczchunk_place_create_zip("new.zip", &place, NULL));
+    array = create(place, "a/b");
+    CHECK_OK(nczchunk_array_write(array, origin, NULL, NULL, data, NULL));
+    data[0][0] = -1;
+    CHECK_OK(nczchunk_array_write(array, origin, one, NULL, data, NULL));
+    CHECK_OK(nczchunk_array_set_attribute(array, "units", NCZCHUNK_CHAR, 1, "K", NULL));
+    CHECK_OK(nczchunk_array_read(array, origin, NULL, NULL, back, NULL));
+    CHECK(memcmp(back, data, sizeof data) == 0);
+    CHECK_EQ(files_with("new.zip"), 1); /* which is the partial one */
+    CHECK(access("new.zip", F_OK) != 0);
+    CHECK_OK(nczchunk_place_finish(place, NULL));
+    CHECK_OK(nczchunk_place_finish(place, NULL));
+    CHECK(access("new.zip", F_OK) == 0);
+    CHECK_EQ(files_with("new.zip"), 1);
+    /* From then on it is only read. */
+    CHECK_EQ(nczchunk_array_write(array, origin, one, NULL, data, NULL), NCZCHUNK_EPERM);
+    nczchunk_array_close(array);
+    nczchunk_place_free(place);
+
+    array = NULL;
+    memset(back, 0, sizeof back);
+    CHECK_OK(nczchunk_array_open("new.zip", "a/b", NCZCHUNK_READ, &array, NULL));
+    CHECK_OK(nczchunk_array_read(array, origin, NULL, NULL, back, NULL));
+    CHECK(memcmp(back, data, sizeof data) == 0);
+    nczchunk_array_close(array);
+}
+
+/* A place that is freed leaves the file that there was, and no other. */
+static void a_zip_file_that_is_not_finished(void)
+{
+    nczchunk_place *place = NULL;
+    nczchunk_array *array;
+    int data[4][6];
+
+    fill(data, 500);
+    CHECK_OK(nczchunk_place_create_zip("new.zip", &place, NULL));
+    array = create(place, "a/b");
+    CHECK_OK(nczchunk_array_write(array, origin, NULL, NULL, data, NULL));
+    nczchunk_place_free(place);
+    nczchunk_array_close(array);
+    CHECK_EQ(files_with("new.zip"), 1);
+    array = NULL;
+    CHECK_OK(nczchunk_array_open("new.zip", "a/b", NCZCHUNK_READ, &array, NULL));
+    CHECK_OK(nczchunk_array_read(array, origin, NULL, NULL, data, NULL));
+    CHECK_EQ(data[3][5], 123);
+    nczchunk_array_close(array);
+}
+
+/* If the file cannot get its name nothing is left under it, and all can be tried again. */
+static void a_file_that_cannot_be_named(void)
+{
+    nczchunk_place *place = NULL;
+    nczchunk_array *array;
+    int data[4][6];
+
+    fill(data, 0);
+    CHECK_OK(nczchunk_place_create_zip("taken.zip", &place, NULL));
+    array = create(place, NULL);
+    CHECK_OK(nczchunk_array_write(array, origin, NULL, NULL, data, NULL));
+    nczchunk_array_close(array);
+    CHECK_OK(mkdir("taken.zip", 0777));
+    CHECK(nczchunk_place_finish(place, NULL) > 0);
+    CHECK_OK(rmdir("taken.zip"));
+    CHECK(access("taken.zip", F_OK) != 0);
+    CHECK_OK(nczchunk_place_finish(place, NULL));
+    nczchunk_place_free(place);
+    array = NULL;
+    CHECK_OK(nczchunk_array_open("taken.zip", NULL, NCZCHUNK_READ, &array, NULL));
+    nczchunk_array_close(array);
+    CHECK_EQ(files_with("taken.zip"), 1);
+}
+
+static void what_cannot_be(void)
+{
+    nczchunk_place *place = NULL;
+
+    CHECK_EQ(nczchunk_place_create_zip(NULL, &place, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_place_create_zip("x.zip", NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_place_create_zip("..", &place, NULL), NCZCHUNK_EINVAL);
+    CHECK(nczchunk_place_create_zip("nowhere/x.zip", &place, NULL) > 0);
+    CHECK_EQ(nczchunk_place_finish(NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK(place == NULL);
+    CHECK_EQ(files_with("x.zip"), 0);
+    /* A directory has nothing to finish. */
+    CHECK_OK(nczchunk_place_create("directory.zarr", &place, NULL));
+    nczchunk_array_close(create(place, "x"));
+    CHECK_OK(nczchunk_place_finish(place, NULL));
+    nczchunk_place_free(place);
+    CHECK_EQ(nczchunk_place_create("absent.zip", &place, NULL), NCZCHUNK_ENOTBUILT);
+    CHECK_EQ(nczchunk_place_create(NULL, &place, NULL), NCZCHUNK_EINVAL);
+}
+
+int main(void)
+{
+    CHECK(system("rm -rf new.zip taken.zip directory.zarr .*.partial") == 0);
+    a_zip_file_is_made();
+    a_zip_file_that_is_not_finished();
+    a_file_that_cannot_be_named();
+    what_cannot_be();
+    return 0;
+}

@@ -1,0 +1,60 @@
+//! Codecs of the caller's, which metadata name: functions that make them.
+
+use super::contract::Codec;
+use crate::alloc;
+use crate::error::{ErrorKind, Result};
+use crate::shared::Shared;
+
+/// What metadata say of a codec that is to be made.
+#[derive(Debug, Clone, Copy)]
+pub struct CodecUse<'a> {
+    /// Its name as it is written, such as `delta` or `numcodecs.delta`.
+    pub name: &'a str,
+    /// Its configuration as the text of a JSON object; `{}` if there is none.
+    pub configuration: &'a str,
+    /// The name of the type of the array's elements, such as `float32`.
+    pub type_name: &'a str,
+    /// Bytes in an element; 0 for texts of any length.
+    pub element_size: usize,
+}
+
+/// A function that makes a codec.
+type Make = Box<dyn Fn(&CodecUse<'_>) -> Result<Box<dyn Codec>> + Send + Sync>;
+
+/// Functions that make codecs, by name. A copy has the same, and shares none that are added to one of them later.
+#[derive(Clone, Default)]
+pub(crate) struct Makers(Option<Shared<Maker>>);
+
+struct Maker {
+    name: String,
+    make: Make,
+    others: Makers,
+}
+
+impl Makers {
+    /// Adds a function for a codec, which comes before another of the same name.
+    pub(crate) fn add(
+        &mut self,
+        name: &str,
+        make: impl Fn(&CodecUse<'_>) -> Result<Box<dyn Codec>> + Send + Sync + 'static,
+    ) -> Result<()> {
+        if name.is_empty() {
+            return Err(ErrorKind::Argument("a codec's name is empty").into());
+        }
+        let maker = Maker { name: alloc::text(name)?, make: alloc::try_box(make)?, others: self.clone() };
+        self.0 = Some(Shared::new(maker)?);
+        Ok(())
+    }
+
+    /// The function for a name that metadata have: the name itself or, of `numcodecs.delta`, `delta`.
+    pub(crate) fn find(&self, name: &str) -> Option<&Make> {
+        let mut makers = self;
+        while let Some(maker) = &makers.0 {
+            if maker.name == name || name.strip_prefix("numcodecs.") == Some(&maker.name) {
+                return Some(&maker.make);
+            }
+            makers = &maker.others;
+        }
+        None
+    }
+}

@@ -1,0 +1,81 @@
+//! A reader that lends chunks of texts, which are stored as bytes.
+#![allow(unsafe_code)]
+
+use std::ffi::c_char;
+
+use super::owned::OwnedTexts;
+use super::vlen;
+use crate::error::{ErrorKind, Result};
+use crate::store::{Borrowed, Lend, Lent, Request, Store};
+
+/// The chunks of an array of texts.
+pub(crate) struct TextChunks {
+    /// The chunks as bytes of any length.
+    bytes: Store<'static>,
+    /// How many texts a chunk has.
+    count: usize,
+    /// Why chunks cannot be written, if that is so.
+    unwritable: Option<&'static str>,
+}
+
+/// A chunk that has been read: its bytes, and where the texts are in them.
+struct Chunk {
+    _bytes: Vec<u8>,
+    texts: Vec<*const c_char>,
+}
+
+impl TextChunks {
+    /// The texts in chunks that are stored as bytes. What is `unwritable` is refused with these words when it is
+    /// written to.
+    pub(crate) fn new(bytes: Store<'static>, count: usize, unwritable: Option<&'static str>) -> Self {
+        TextChunks { bytes, count, unwritable }
+    }
+
+    /// The chunk; `None` if there is none.
+    fn chunk(&self, request: &Request<'_>) -> Result<Option<Chunk>> {
+        let Some(mut bytes) = self.bytes.fetch_any_length(request)? else { return Ok(None) };
+        let begins = vlen::decode(&mut bytes, self.count)?;
+        let mut texts = Vec::new();
+        texts.try_reserve_exact(begins.len()).map_err(|_| ErrorKind::OutOfMemory)?;
+        texts.extend(begins.into_iter().map(|begin| bytes.as_ptr().wrapping_add(begin).cast()));
+        Ok(Some(Chunk { _bytes: bytes, texts }))
+    }
+}
+
+impl Lend for TextChunks {
+    fn lend(&self, request: &Request<'_>, take: &mut dyn FnMut(Lent<'_>) -> Result<()>) -> Result<()> {
+        let Some(chunk) = self.chunk(request)? else { return take(Lent::Absent) };
+        // SAFETY: pointers have no padding, and nobody changes them.
+        let elements =
+            unsafe { std::slice::from_raw_parts(chunk.texts.as_ptr().cast(), size_of_val(chunk.texts.as_slice())) };
+        take(Lent::Chunk(elements))
+    }
+
+    fn is_concurrent(&self) -> bool {
+        self.bytes.is_concurrent()
+    }
+
+    fn is_writable(&self) -> bool {
+        self.bytes.is_writable()
+    }
+
+    fn change(
+        &self,
+        request: &Request<'_>,
+        covered: bool,
+        change: &mut dyn FnMut(Borrowed<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(why) = self.unwritable {
+            return Err(ErrorKind::Unsupported(why).into());
+        }
+        let mut texts = OwnedTexts::new(self.count)?;
+        match if covered { None } else { self.chunk(request)? } {
+            Some(chunk) => {
+                texts.duplicate(&chunk.texts)?;
+                change(Borrowed::Chunk(texts.as_bytes_mut()))?;
+            }
+            None => change(Borrowed::New(texts.as_bytes_mut()))?,
+        }
+        self.bytes.put_any_length(request, &vlen::encode(texts.iter())?)
+    }
+}

@@ -1,0 +1,20 @@
+//! Texts of any length: their chunks as pointers to texts, and texts that are read and written.
+//!
+//! An element is a pointer to a text of C's, in UTF-8. The engine copies it by a [copier](crate::Copier), so that each
+//! text has one owner: a chunk, or whoever has read it.
+//!
+//! ```text
+//!   owned.rs      texts with an owner, and the copier
+//!   vlen.rs       the bytes of a chunk of texts
+//!   chunks.rs     a reader that lends chunks of texts, which are stored as bytes
+//!   transfer.rs   reading and writing hyperslabs
+//! ```
+
+mod chunks;
+mod owned;
+mod transfer;
+mod vlen;
+
+pub(crate) use chunks::TextChunks;
+pub(crate) use owned::{ELEMENT, copier, free};
+pub(crate) use transfer::{read, read_strings, write_strings};

@@ -1,0 +1,78 @@
+//! Reading and writing hyperslabs of texts.
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+
+use super::owned::{ELEMENT, OwnedTexts};
+use crate::alloc;
+use crate::copy::{Destination, Source};
+use crate::error::{ErrorKind, Result};
+use crate::hyperslab::Hyperslab;
+use crate::store::Store;
+use crate::transfer::{self, Options};
+use crate::variable::Variable;
+
+/// Reads a hyperslab of texts. Before anything is read, `check` is called with the bytes that the elements have.
+pub(crate) fn read(
+    variable: &Variable,
+    store: &Store<'_>,
+    hyperslab: &Hyperslab<'_>,
+    options: Options<'_>,
+    done: &mut usize,
+    check: impl FnOnce(usize) -> Result<()>,
+) -> Result<OwnedTexts> {
+    let mut texts = OwnedTexts::new(0)?;
+    let memory = |len| {
+        check(len)?;
+        texts = OwnedTexts::new(len / ELEMENT)?;
+        let bytes = texts.as_bytes_mut();
+        // SAFETY: the list has so many bytes, is not used before the read ends, and stays where it is.
+        Ok(unsafe { Destination::from_raw(bytes.as_mut_ptr(), bytes.len()) })
+    };
+    transfer::read(variable, store, hyperslab, memory, options, done)?;
+    Ok(texts)
+}
+
+/// Reads a hyperslab of texts.
+pub(crate) fn read_strings(variable: &Variable, store: &Store<'_>, hyperslab: &Hyperslab<'_>) -> Result<Vec<String>> {
+    let texts = read(variable, store, hyperslab, Options::default(), &mut 0, |_| Ok(()))?;
+    let mut strings = Vec::new();
+    strings.try_reserve_exact(texts.len()).map_err(|_| ErrorKind::OutOfMemory)?;
+    for text in texts.iter() {
+        strings.push(alloc::text(text.to_str().map_err(|_| ErrorKind::Internal)?)?);
+    }
+    Ok(strings)
+}
+
+/// Writes texts, row-major, to a hyperslab.
+pub(crate) fn write_strings(
+    variable: &Variable,
+    store: &Store<'_>,
+    hyperslab: &Hyperslab<'_>,
+    values: &[impl AsRef<str>],
+) -> Result<()> {
+    let (mut texts, mut pointers) = (Vec::new(), Vec::new());
+    for value in values {
+        alloc::push(&mut texts, c_text(value.as_ref())?)?;
+    }
+    for text in &texts {
+        alloc::push(&mut pointers, text.as_ptr())?;
+    }
+    let memory = |len| {
+        if len != size_of_val(pointers.as_slice()) {
+            return Err(ErrorKind::Memory { len: size_of_val(pointers.as_slice()) }.into());
+        }
+        // SAFETY: the list has so many bytes, which nobody changes.
+        Ok(unsafe { Source::from_raw(pointers.as_ptr().cast(), len) })
+    };
+    transfer::write(variable, store, hyperslab, memory, Options::default(), &mut 0)
+}
+
+/// A text of C's.
+fn c_text(text: &str) -> Result<CString> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(text.len() + 1).map_err(|_| ErrorKind::OutOfMemory)?;
+    bytes.extend_from_slice(text.as_bytes());
+    bytes.push(0);
+    CString::from_vec_with_nul(bytes).map_err(|_| ErrorKind::Argument("there is a NUL within a text").into())
+}

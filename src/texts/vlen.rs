@@ -1,0 +1,130 @@
+//! The bytes of a chunk of texts: what numcodecs calls `vlen-utf8`.
+//!
+//! A number of texts (u32, little-endian), then for each its number of bytes (u32, little-endian) and its bytes.
+
+use std::ffi::CStr;
+
+use crate::error::{Error, ErrorKind, Result};
+
+const NAME: &str = "vlen-utf8";
+
+/// How long a number is.
+const NUMBER: usize = 4;
+
+fn corrupt(reason: &'static str) -> Error {
+    ErrorKind::Corrupt { codec: NAME, reason }.into()
+}
+
+fn number(bytes: &[u8], at: usize) -> Result<usize> {
+    let number =
+        bytes.get(at..).and_then(<[u8]>::first_chunk::<NUMBER>).ok_or_else(|| corrupt("the data end early"))?;
+    Ok(u32::from_le_bytes(*number) as usize)
+}
+
+/// Finds the texts of a chunk, of which there are `count`, and ends each with a NUL where it is. What is returned is
+/// where each begins.
+pub(super) fn decode(bytes: &mut Vec<u8>, count: usize) -> Result<Vec<usize>> {
+    let len = bytes.len();
+    if number(bytes, 0)? != count {
+        return Err(corrupt("the number of texts is not that of a chunk's elements"));
+    }
+    // A text takes at least the number before it, so the data bound what is allocated.
+    if len.saturating_sub(NUMBER) / NUMBER < count {
+        return Err(corrupt("the data end early"));
+    }
+    let mut begins = Vec::new();
+    begins.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory)?;
+    let mut at = NUMBER;
+    for _ in 0..count {
+        let (begin, text_len) = (at + NUMBER, number(bytes, at)?);
+        let end = begin
+            .checked_add(text_len)
+            .filter(|end| *end <= len)
+            .ok_or_else(|| corrupt("a text ends beyond the data"))?;
+        let text = bytes.get(begin..end).ok_or(ErrorKind::Internal)?;
+        std::str::from_utf8(text).map_err(|_| corrupt("a text is not UTF-8"))?;
+        if text.contains(&0) {
+            return Err(ErrorKind::Unsupported("a text with a NUL in it, where one of C's ends").into());
+        }
+        // The number has been read, so its place can be the end of the text before it.
+        if let Some(end_of_last) = bytes.get_mut(at) {
+            *end_of_last = 0;
+        }
+        begins.push(begin);
+        at = end;
+    }
+    if at != len {
+        return Err(corrupt("there are bytes behind the last text"));
+    }
+    bytes.try_reserve_exact(1).map_err(|_| ErrorKind::OutOfMemory)?;
+    bytes.push(0);
+    Ok(begins)
+}
+
+/// The bytes of a chunk of these texts.
+pub(super) fn encode<'t>(texts: impl ExactSizeIterator<Item = &'t CStr>) -> Result<Vec<u8>> {
+    const TOO_MUCH: ErrorKind =
+        ErrorKind::Encode { codec: NAME, reason: "there are more than 2^32 - 1 texts or bytes" };
+    let number = |number: usize| u32::try_from(number).map(u32::to_le_bytes).map_err(|_| TOO_MUCH);
+    let mut bytes = Vec::new();
+    let mut push = |more: &[u8]| -> Result<()> {
+        bytes.try_reserve(more.len()).map_err(|_| ErrorKind::OutOfMemory)?;
+        bytes.extend_from_slice(more);
+        Ok(())
+    };
+    push(&number(texts.len())?)?;
+    for text in texts {
+        let text = text.to_str().map_err(|_| ErrorKind::Argument("a text is not UTF-8"))?;
+        push(&number(text.len())?)?;
+        push(text.as_bytes())?;
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXTS: [&CStr; 4] = [c"a", c"", c"\u{e4}\u{20ac}", c"end"];
+
+    fn texts(mut bytes: Vec<u8>, count: usize) -> Result<Vec<String>> {
+        let begins = decode(&mut bytes, count)?;
+        let text = |begin: usize| CStr::from_bytes_until_nul(&bytes[begin..]).unwrap().to_str().unwrap().to_owned();
+        Ok(begins.into_iter().map(text).collect())
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded() {
+        let bytes = encode(TEXTS.into_iter()).unwrap();
+        assert_eq!(bytes[..9], [4, 0, 0, 0, 1, 0, 0, 0, b'a']);
+        assert_eq!(texts(bytes, 4).unwrap(), ["a", "", "\u{e4}\u{20ac}", "end"]);
+        assert_eq!(texts(encode([].into_iter()).unwrap(), 0).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_corrupt_is_refused() {
+        let bytes = encode(TEXTS.into_iter()).unwrap();
+        for len in 0..bytes.len() {
+            assert_eq!(texts(bytes[..len].to_vec(), 4).unwrap_err().status(), crate::status::EIO, "{len}");
+        }
+        let changed = |at: usize, byte: u8| {
+            let mut bytes = bytes.clone();
+            bytes[at] = byte;
+            texts(bytes, 4).map_err(|error| error.kind())
+        };
+        let reason = |reason| Err(ErrorKind::Corrupt { codec: NAME, reason });
+        assert_eq!(changed(0, 3), reason("the number of texts is not that of a chunk's elements"));
+        assert_eq!(changed(7, 0xff), reason("a text ends beyond the data"));
+        assert_eq!(changed(8, 0xff), reason("a text is not UTF-8"));
+        assert!(matches!(changed(8, 0), Err(ErrorKind::Unsupported(_))));
+        let longer = [&bytes[..], b"x"].concat();
+        assert_eq!(texts(longer, 4).map_err(|e| e.kind()), reason("there are bytes behind the last text"));
+        // The number of texts is bounded by the data before anything is allocated for them.
+        assert!(texts(u32::MAX.to_le_bytes().to_vec(), u32::MAX as usize).is_err());
+    }
+
+    #[test]
+    fn texts_that_are_not_utf_8_are_not_encoded() {
+        assert_eq!(encode([c"\xff"].into_iter()).unwrap_err().status(), crate::status::EINVAL);
+    }
+}
