@@ -48,6 +48,8 @@ mod array;
 mod buffer;
 mod cache;
 mod cancel;
+#[cfg(feature = "cfdb")]
+mod cfdb;
 pub mod chunkshape;
 pub mod classic;
 mod codec;

@@ -5,6 +5,8 @@
 
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
+#[cfg(feature = "cfdb")]
+use crate::cfdb;
 use crate::dataset::{Node, Opened};
 use crate::error::{ErrorKind, Result};
 use crate::object::{Begin, Objects, Place};
@@ -29,6 +31,8 @@ const MAGIC: [(FileKind, &[u8]); 5] = [
     (FileKind::Cfdb, b"\x4f\x7e\x8a\x3f\xe7\x5c\x47\x50\xad\x43\x0a\x72\x8f\xe3\x1c\xfe"),
 ];
 const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
+/// What booklet calls files with values of one length.
+const BOOKLET_FIXED: &[u8] = b"\x04\xd3\xb2\x94\xf2\x10\x41\x62\x95\x8d\x04\x00\x73\x8c\x9e\x0a";
 
 /// How many bytes tell what a file is.
 const MAGIC_BYTES: usize = 16;
@@ -48,6 +52,9 @@ impl FileKind {
         match MAGIC.iter().find(|(_, magic)| first.starts_with(magic)) {
             Some((kind, _)) => Ok(*kind),
             None if first.starts_with(HDF5) => Err(ErrorKind::Unsupported("an HDF5 file, as netCDF-4 writes").into()),
+            None if first.starts_with(BOOKLET_FIXED) => {
+                Err(ErrorKind::Unsupported("a booklet file with values of one length, which cfdb's have not").into())
+            }
             None => Err(ErrorKind::UnknownFormat.into()),
         }
     }
@@ -55,7 +62,8 @@ impl FileKind {
 
 const ZIP_WITHIN: ErrorKind = ErrorKind::Unsupported("a zip file that is an object of a place");
 const CLASSIC: ErrorKind = ErrorKind::Unsupported("a netCDF classic file");
-const CFDB: ErrorKind = ErrorKind::Unsupported("a cfdb file");
+#[cfg(not(feature = "cfdb"))]
+const CFDB: ErrorKind = ErrorKind::Unsupported("a cfdb file, which the library was built without");
 
 /// Opens the array of this name in a file of a place.
 ///
@@ -68,6 +76,9 @@ pub(super) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
     }
     match kind {
         FileKind::Classic => Err(CLASSIC.into()),
+        #[cfg(feature = "cfdb")]
+        FileKind::Cfdb => cfdb::open(place, file, name),
+        #[cfg(not(feature = "cfdb"))]
         FileKind::Cfdb => Err(CFDB.into()),
         FileKind::Zip => Err(ZIP_WITHIN.into()),
     }
@@ -79,9 +90,12 @@ pub(super) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
 /// # Errors
 /// `NotFound`, `UnknownFormat`, `Unsupported`, and those of `one`, of the format and of the place.
 pub(super) fn list(place: &Place, file: &str, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
-    let _ = (name, one);
+    let _ = (name, &one);
     match FileKind::of(&**place, file)? {
         FileKind::Classic => Err(CLASSIC.into()),
+        #[cfg(feature = "cfdb")]
+        FileKind::Cfdb => cfdb::list(place, file, name, one),
+        #[cfg(not(feature = "cfdb"))]
         FileKind::Cfdb => Err(CFDB.into()),
         FileKind::Zip => Err(ZIP_WITHIN.into()),
     }

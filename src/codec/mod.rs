@@ -38,6 +38,10 @@ pub use deflate::Gzip;
 pub use deflate::Zlib;
 #[cfg(feature = "lz4")]
 pub use lz4::Lz4;
+#[cfg(all(feature = "cfdb", feature = "lz4"))]
+pub(crate) use lz4::frame::Lz4Frame;
+#[cfg(all(test, feature = "cfdb", feature = "lz4"))]
+pub(crate) use lz4::frame::testing::frame as lz4_frame;
 #[cfg(feature = "shuffle")]
 pub use shuffle::Shuffle;
 #[cfg(feature = "zstd")]

@@ -81,6 +81,26 @@ pub unsafe extern "C" fn nczchunk_place_file(
     }
 }
 
+/// Sets whether files are opened that hold only a part of their arrays, as those of cfdb do that say that they are
+/// copies of remote ones: 1 for yes, and then what has not been fetched is read as fill values; 0, which is how a place
+/// begins, for no, and then they are refused with NCZCHUNK_ENOTBUILT. Arrays that are open stay open.
+///
+/// Errors: NCZCHUNK_EINVAL (place is NULL).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_place_allow_partial(
+    place: *mut nczchunk_place,
+    allow: c_int,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or alive, by the header's general promise.
+    unsafe {
+        report(context, || {
+            handle_mut(place, "place is NULL")?.0.allow_partial(allow != 0);
+            Ok(())
+        })
+    }
+}
+
 /// A place in memory, with nothing in it. Free it with nczchunk_place_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (place is NULL), NCZCHUNK_ENOMEM.

@@ -54,7 +54,7 @@ fn array(metadata: Metadata) -> NodeArray {
 }
 
 /// Whether an error is one of what metadata say, and not of reading them.
-fn is_of_metadata(error: &Error) -> bool {
+pub(crate) fn is_of_metadata(error: &Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::Metadata(_)
