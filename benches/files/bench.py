@@ -102,4 +102,5 @@ def main():
         options.output.write_text("\n".join(lines))
 
 
-main()
+if __name__ == "__main__":
+    main()
