@@ -55,6 +55,11 @@ impl<'a> ClassicVariable<'a> {
         self.dimlens.first() == Some(&0)
     }
 
+    /// The bytes of one value.
+    pub fn typesize(&self) -> u64 {
+        self.typesize
+    }
+
     /// The bytes its values take, those of one record for a record variable.
     pub fn size(&self) -> u64 {
         self.size

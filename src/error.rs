@@ -105,6 +105,9 @@ pub enum ErrorKind {
     #[error("{codec} could not encode the chunk: {reason}")]
     #[allow(missing_docs)]
     Encode { codec: &'static str, reason: &'static str },
+    /// A file that ends before what it should hold.
+    #[error("the file ends before what is asked for")]
+    Truncated,
     /// There is nothing under that name.
     #[error("there is no such {0}")]
     NotFound(&'static str),
@@ -168,7 +171,7 @@ impl ErrorKind {
             | ErrorKind::DecodedLength { .. }
             | ErrorKind::LentLength(_)
             | ErrorKind::NoData => status::EBADCHUNK,
-            ErrorKind::Corrupt { .. } | ErrorKind::Changed => status::EIO,
+            ErrorKind::Corrupt { .. } | ErrorKind::Truncated | ErrorKind::Changed => status::EIO,
             ErrorKind::Busy => libc::EBUSY,
             ErrorKind::Encode { .. } => status::EFILTER,
             ErrorKind::NotFound(_) => status::ENOTFOUND,

@@ -197,6 +197,26 @@ impl Grid {
         }
     }
 
+    /// Sets how many bytes lie from a step of a row-major chunk's slowest dimension to the next, where other things lie
+    /// in between.
+    ///
+    /// # Errors
+    /// `Argument` for less than a step has, and for a chunk that then is larger than memory can hold.
+    #[cfg(feature = "arrays")]
+    pub(crate) fn set_pitch(&mut self, pitch: usize) -> Result<()> {
+        let Some(dimension) = self.dimensions.first() else { return Ok(()) };
+        let step = self.chunk_bytes / dimension.chunklen;
+        if pitch < step {
+            return Err(ErrorKind::Argument("the steps of a chunk overlap").into());
+        }
+        let chunk_bytes = (dimension.chunklen - 1).checked_mul(pitch).and_then(|bytes| bytes.checked_add(step));
+        let fits = |bytes: &usize| isize::try_from(*bytes).is_ok() && isize::try_from(pitch).is_ok();
+        const TOO_LARGE: ErrorKind = ErrorKind::Argument("a chunk is larger than memory can hold");
+        self.chunk_bytes = chunk_bytes.filter(fits).ok_or(TOO_LARGE)?;
+        self.strides[0] = pitch as isize;
+        Ok(())
+    }
+
     pub(crate) fn try_clone(&self) -> Result<Self> {
         Ok(Grid {
             dimensions: dims::copied(self.dimensions.iter().copied())?,
@@ -277,6 +297,17 @@ mod tests {
         assert_eq!([0, 1, 2].map(|chunk| dimension.num_inside(chunk)), [4, 4, 1]);
         assert_eq!(dimension.locate(9), (2, 1));
         assert_eq!(Dimension::new(9, usize::MAX).unwrap().num_inside(0), 9);
+    }
+
+    #[test]
+    #[cfg(feature = "arrays")]
+    fn steps_of_a_chunk_may_lie_apart() {
+        let mut grid = Grid::new(&[9, 5], &[3, 5], 2).unwrap();
+        grid.set_pitch(32).unwrap();
+        assert_eq!((grid.strides(), grid.chunk_bytes()), (&[32isize, 2][..], 74));
+        assert_eq!(status(grid.set_pitch(9)), EINVAL);
+        assert_eq!(status(grid.set_pitch(usize::MAX / 4)), EINVAL);
+        assert_eq!(grid.try_clone().unwrap().chunk_bytes(), 74);
     }
 
     #[test]

@@ -17,7 +17,8 @@
 //! ```
 //!
 //! Above this engine, with the feature `arrays`, is what opens arrays: [`Array`] is a variable and a store that follow
-//! from metadata (`zarr`), whose chunks are objects in a place ([`object`]): a directory, a zip file, memory.
+//! from metadata (`zarr`), whose chunks are objects in a place ([`object`]): a directory, a zip file, memory. Or they
+//! follow from the header of a file (`netcdf`), of which its chunks are parts.
 //!
 //! Nothing calls upward. The C interface (`include/*.h`) is a thin layer over this crate.
 //!
@@ -68,6 +69,8 @@ mod json;
 pub mod key;
 mod layout;
 mod lock;
+#[cfg(feature = "arrays")]
+mod netcdf;
 #[cfg(feature = "arrays")]
 pub mod object;
 mod odometer;

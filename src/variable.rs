@@ -151,6 +151,16 @@ impl Variable {
         Ok(())
     }
 
+    /// Sets how many bytes lie from a step of a row-major chunk's slowest dimension to the next, where other things lie
+    /// in between; for a variable that is only read.
+    ///
+    /// # Errors
+    /// `Argument` for less than a step has, and for a chunk that then is larger than memory can hold.
+    #[cfg(feature = "arrays")]
+    pub(crate) fn set_chunk_pitch(&mut self, pitch: usize) -> Result<()> {
+        self.grid.set_pitch(pitch)
+    }
+
     /// Sets a coarser grid by which the variable is written, such as that of the shards in which its chunks are stored;
     /// `None` stands for the chunks themselves. Every length is a multiple of the chunk's. What a write covers, which
     /// chunks two plans share and how a plan for writing is divided go by this grid.

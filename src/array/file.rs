@@ -9,6 +9,7 @@ use crate::buffer::Buffer;
 use crate::cfdb;
 use crate::dataset::{Node, Opened};
 use crate::error::{ErrorKind, Result};
+use crate::netcdf;
 use crate::object::{Begin, Objects, Place};
 
 /// What a file is.
@@ -61,7 +62,6 @@ impl FileKind {
 }
 
 const ZIP_WITHIN: ErrorKind = ErrorKind::Unsupported("a zip file that is an object of a place");
-const CLASSIC: ErrorKind = ErrorKind::Unsupported("a netCDF classic file");
 #[cfg(not(feature = "cfdb"))]
 const CFDB: ErrorKind = ErrorKind::Unsupported("a cfdb file, which the library was built without");
 
@@ -75,7 +75,7 @@ pub(super) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
         return Err(ErrorKind::NotAnArray.into());
     }
     match kind {
-        FileKind::Classic => Err(CLASSIC.into()),
+        FileKind::Classic => netcdf::open(place, file, name),
         #[cfg(feature = "cfdb")]
         FileKind::Cfdb => cfdb::open(place, file, name),
         #[cfg(not(feature = "cfdb"))]
@@ -90,9 +90,8 @@ pub(super) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
 /// # Errors
 /// `NotFound`, `UnknownFormat`, `Unsupported`, and those of `one`, of the format and of the place.
 pub(super) fn list(place: &Place, file: &str, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
-    let _ = (name, &one);
     match FileKind::of(&**place, file)? {
-        FileKind::Classic => Err(CLASSIC.into()),
+        FileKind::Classic => netcdf::list(place, file, name, one),
         #[cfg(feature = "cfdb")]
         FileKind::Cfdb => cfdb::list(place, file, name, one),
         #[cfg(not(feature = "cfdb"))]

@@ -57,22 +57,14 @@ impl File {
     }
 
     fn array(&self, name: &str) -> Result<Node> {
-        let found = self.metadata.variable(name).and_then(|variable| Ok((self.attributes(name, &variable)?, variable)));
-        match found {
-            Ok((all, variable)) => {
-                let dimensions = dimensions(&variable)?;
-                let VariableMetadata { shape, chunk_shape, data_type, .. } = variable;
-                let element = data_type.stored;
-                let attributes = zarr::attributes(&all, Some(element))?;
-                Node::of_array(
-                    name,
-                    attributes,
-                    NodeArray { element, shape, chunk_shape, shard_shape: None, dimensions },
-                )
-            }
-            Err(error) if zarr::is_of_metadata(&error) => Node::unreadable(name, error),
-            Err(error) => Err(error),
-        }
+        let found = self.metadata.variable(name).and_then(|variable| {
+            let element = variable.data_type.stored;
+            let attributes = zarr::attributes(&self.attributes(name, &variable)?, Some(element))?;
+            let dimensions = dimensions(&variable)?;
+            let VariableMetadata { shape, chunk_shape, .. } = variable;
+            Ok((attributes, NodeArray { element, shape, chunk_shape, shard_shape: None, dimensions }))
+        });
+        Node::found(name, found.map_err(|error| error.in_object(name)))
     }
 }
 

@@ -60,7 +60,7 @@ impl Attribute {
             Values::Texts(texts) => return list(texts, |text| Value::text(text)),
         };
         match self.element {
-            ElementType::Char => lossy_text(bytes),
+            ElementType::Char => Ok(Value::Text(lossy_text(bytes)?)),
             ElementType::Byte => numbers(bytes, |bytes| Value::number(i8::from_ne_bytes(bytes))),
             ElementType::Short => numbers(bytes, |bytes| Value::number(i16::from_ne_bytes(bytes))),
             ElementType::Int => numbers(bytes, |bytes| Value::number(i32::from_ne_bytes(bytes))),
@@ -121,8 +121,8 @@ fn numbers<const N: usize>(bytes: &[u8], one: impl Fn([u8; N]) -> Result<Value>)
     }
 }
 
-/// A text of bytes that should be UTF-8.
-fn lossy_text(bytes: &[u8]) -> Result<Value> {
+/// A text of bytes that should be UTF-8. What is not is replaced.
+pub(crate) fn lossy_text(bytes: &[u8]) -> Result<String> {
     let mut text = String::new();
     for part in bytes.utf8_chunks() {
         alloc::push_text(&mut text, part.valid())?;
@@ -130,7 +130,7 @@ fn lossy_text(bytes: &[u8]) -> Result<Value> {
             alloc::push_text(&mut text, "\u{fffd}")?;
         }
     }
-    Ok(Value::Text(text))
+    Ok(text)
 }
 
 /// A floating-point number as the shortest text that reads as the same one, and as Python writes what JSON lacks.

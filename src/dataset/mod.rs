@@ -17,7 +17,7 @@ mod node;
 mod opened;
 
 pub use attribute::{Attribute, AttributeValues};
-pub(crate) use attribute::{Attributes, Values, float_as_json};
+pub(crate) use attribute::{Attributes, Values, float_as_json, lossy_text};
 pub(crate) use dimension::Dimensions;
 pub(crate) use element::LARGEST as LARGEST_ELEMENT;
 pub use element::{ElementType, TimeUnit};

@@ -53,6 +53,10 @@ impl<O: Objects> Objects for Below<O> {
         self.object(name, |full| self.objects.read(full, begin, buffer))
     }
 
+    fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
+        self.object(name, |full| self.objects.read_part(full, offset, buffer))
+    }
+
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
         self.full(prefix, |full| self.objects.list(full, one))

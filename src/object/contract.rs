@@ -47,6 +47,16 @@ pub trait Objects: Send + Sync {
     /// Any error; only what is not there is absent.
     fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>>;
 
+    /// Reads a part of an object, from a byte on, into an empty buffer: as many bytes as there are or as there is room
+    /// for; `false` if there is no object of that name. Unlike [`read`](Self::read) it need not find out how long the
+    /// object is.
+    ///
+    /// # Errors
+    /// Any error; only what is not there is absent.
+    fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
+        Ok(self.read(name, Begin::At(offset), buffer)?.is_some())
+    }
+
     /// Calls `one` with the last part of the name of each object and prefix directly below `prefix`, which is empty or
     /// a name, in any order and each once. A prefix that is not there has nothing below it.
     ///
@@ -136,6 +146,10 @@ macro_rules! forward {
         impl<O: Objects + ?Sized> Objects for $pointer {
             fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
                 (**self).read(name, begin, buffer)
+            }
+
+            fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
+                (**self).read_part(name, offset, buffer)
             }
 
             fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

@@ -8,8 +8,9 @@ use super::positioned;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 
-/// One file that is kept open: a place whose only object is called [`NAME`](OneFile::NAME). To read from it is one
-/// system call beside the one that asks for its length, so that a file which grows is read as it is.
+/// One file that is kept open: a place whose only object is called [`NAME`](OneFile::NAME). To read a part of it is one
+/// system call. [`read`](Objects::read) has another one that asks for its length, so that a file which grows is read as
+/// it is.
 pub struct OneFile(File);
 
 impl OneFile {
@@ -41,6 +42,14 @@ impl Objects for OneFile {
         Ok(Some(len))
     }
 
+    fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
+        if name != Self::NAME {
+            return Ok(false);
+        }
+        positioned::read_at(&self.0, offset, buffer.capacity(), buffer)?;
+        Ok(true)
+    }
+
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         if prefix.is_empty() { one(Self::NAME, Entry::Object) } else { Ok(()) }
     }
@@ -61,6 +70,13 @@ mod tests {
         let last = read(&file, OneFile::NAME, Begin::BeforeEnd(3), 2).unwrap();
         assert_eq!(last, Some((b"78".to_vec(), 10)));
         assert_eq!(read(&file, "any name", Begin::At(0), 2).unwrap(), None);
+        let mut scratch = crate::alloc::Scratch::EMPTY;
+        for (offset, part) in [(3, &b"3456"[..]), (8, b"89"), (10, b""), (u64::MAX, b"")] {
+            let mut buffer = Buffer::new(scratch.room(4).unwrap());
+            assert!(file.read_part(OneFile::NAME, offset, &mut buffer).unwrap());
+            assert_eq!(buffer.filled(), part);
+        }
+        assert!(!file.read_part("any name", 0, &mut Buffer::new(&mut [])).unwrap());
         std::fs::remove_file(&path).unwrap();
         assert!(read(&file, OneFile::NAME, Begin::At(0), 2).unwrap().is_some());
         assert_eq!(OneFile::open(&path).err().unwrap().status(), libc::ENOENT);

@@ -56,6 +56,7 @@ pub use memory::Memory;
 pub(crate) use name::Name;
 pub use place::Place;
 pub(crate) use under_way::{Answer, UnderWay, read as read_by_flight};
+pub(crate) use whole::read_more;
 pub use whole::read_whole;
 #[cfg(feature = "zip")]
 pub use zip::{Zip, ZipWriter};

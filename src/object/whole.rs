@@ -27,6 +27,29 @@ pub fn read_whole(objects: &(impl Objects + ?Sized), name: &str, most: usize) ->
     }
 }
 
+/// Adds a part of an object to some bytes: as many as there are from `begin` on, but no more than so many. The result
+/// is that of [`Objects::read`].
+///
+/// # Errors
+/// A failed allocation, and those of the place.
+pub(crate) fn read_more(
+    objects: &(impl Objects + ?Sized),
+    name: &str,
+    begin: Begin,
+    most: usize,
+    bytes: &mut Vec<u8>,
+) -> Result<Option<u64>> {
+    bytes.try_reserve_exact(most).map_err(|_| ErrorKind::OutOfMemory)?;
+    let mut all = Buffer::new(bytes.spare_capacity_mut());
+    let mut buffer = all.rest_up_to(most);
+    let object_len = objects.read(name, begin, &mut buffer)?;
+    let added = buffer.filled().len();
+    let len = bytes.len() + added;
+    // SAFETY: the buffer over the spare memory says that so many bytes have been written.
+    unsafe { bytes.set_len(len) };
+    Ok(object_len)
+}
+
 /// What `fill` puts into a buffer of so many bytes, and its result.
 pub(super) fn filled<T>(room: usize, fill: impl FnOnce(&mut Buffer<'_>) -> Result<T>) -> Result<(Vec<u8>, T)> {
     let mut bytes: Vec<u8> = Vec::new();

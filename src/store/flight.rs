@@ -41,6 +41,22 @@ pub struct RawRequest {
     pub handle: *mut c_void,
 }
 
+#[cfg(feature = "arrays")]
+impl RawRequest {
+    /// What a request asks for: the chunk's indices, from which byte on, and where as many bytes go.
+    ///
+    /// # Safety
+    /// The request is one of the library's, which does not change it as long as the indices are used.
+    pub(crate) unsafe fn asked_for<'r>(request: *mut RawRequest) -> (&'r [isize], usize, (*mut u8, usize)) {
+        // SAFETY: the caller's promise; a list of no indices may be NULL.
+        unsafe {
+            let RawRequest { rank, chunk_indices, offset, buffer, size, .. } = *request;
+            let indices = if rank == 0 { &[] } else { std::slice::from_raw_parts(chunk_indices, rank) };
+            (indices, offset, (buffer.cast(), size))
+        }
+    }
+}
+
 /// What is wrong with a reader that gives back what it was not asked for.
 pub(crate) const NOT_IN_FLIGHT: ErrorKind = ErrorKind::Argument("wait gave back a request that is not in flight");
 

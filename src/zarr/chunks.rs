@@ -79,19 +79,6 @@ impl Fill for Chunks {
     }
 }
 
-/// What a request of a chunk asks for.
-///
-/// # Safety
-/// The request is one of the library's, which does not change it as long as the indices are used.
-pub(super) unsafe fn asked_for<'r>(request: *mut RawRequest) -> (&'r [isize], usize, (*mut u8, usize)) {
-    // SAFETY: the caller's promise; a list of no indices may be NULL.
-    unsafe {
-        let RawRequest { rank, chunk_indices, offset, buffer, size, .. } = *request;
-        let indices = if rank == 0 { &[] } else { std::slice::from_raw_parts(chunk_indices, rank) };
-        (indices, offset, (buffer.cast(), size))
-    }
-}
-
 /// The requests of one transfer for chunks that are objects: each is a read of one object.
 struct ChunkFlight<'c> {
     names: &'c Names,
@@ -115,7 +102,7 @@ impl Flight for ChunkFlight<'_> {
 
     unsafe fn start(&mut self, request: *mut RawRequest) -> Result<bool> {
         // SAFETY: the request is not in flight yet, and does not change.
-        let (indices, offset, room) = unsafe { asked_for(request) };
+        let (indices, offset, room) = unsafe { RawRequest::asked_for(request) };
         let name = self.names.name(indices)?;
         // SAFETY: nobody else uses the buffer until the request is given back, or this is dropped.
         match unsafe { self.under_way.start(request, &name, Begin::At(offset as u64), room) } {
@@ -127,7 +114,7 @@ impl Flight for ChunkFlight<'_> {
     fn wait(&mut self) -> Result<*mut RawRequest> {
         let (request, answer) = self.under_way.wait()?;
         // SAFETY: the request has ended.
-        let (_, offset, _) = unsafe { asked_for(request) };
+        let (_, offset, _) = unsafe { RawRequest::asked_for(request) };
         let filled = |Answer { object_size, .. }| stored(object_size, offset as u64);
         self.outcome = Some(answer.map(|answer| answer.map_or(Filled::Absent, filled)));
         Ok(request)

@@ -62,7 +62,7 @@ pub(crate) use group::{Group, Node, consolidated_v2, read_group_v2, read_node_v3
 pub(crate) use metadata::{KeyEncoding, Keys, Metadata, Shards};
 pub(crate) use nczarr::{SCALAR_DIMENSION, keep_types};
 pub(crate) use open::{document, has_netcdf_group, open};
-pub(crate) use told::{array_node, group_node, is_of_metadata, opened};
+pub(crate) use told::{array_node, group_node, opened};
 pub(crate) use v2::{read_v2, v2_of_values};
 pub(crate) use v3::{read_v3, v3_of_value};
 pub use write_attributes::AttributeValue;

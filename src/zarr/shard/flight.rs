@@ -24,7 +24,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::object::{self, Answer, Begin, Limits, UnderWay};
 use crate::shared::Shared;
 use crate::store::{Filled, Flight, RawRequest};
-use crate::zarr::chunks::{Names, asked_for};
+use crate::zarr::chunks::Names;
 
 /// A longer index is not read before it is known that the shard is as long.
 pub(super) const LONG_INDEX: usize = 1 << 20;
@@ -359,7 +359,7 @@ impl Flight for ShardFlight<'_> {
 
     unsafe fn start(&mut self, request: *mut RawRequest) -> Result<bool> {
         // SAFETY: the request is not in flight yet, and does not change.
-        let (chunk, offset, (_, size)) = unsafe { asked_for(request) };
+        let (chunk, offset, (_, size)) = unsafe { RawRequest::asked_for(request) };
         // SAFETY: as above.
         self.chunk_bytes = unsafe { (*request).chunk_bytes };
         let (shard, number) = self.layout.locate(chunk)?;

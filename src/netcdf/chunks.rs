@@ -1,0 +1,59 @@
+//! Chunks that are parts of a file.
+
+use super::flight::{PartFlight, truncated};
+use super::layout::Layout;
+use crate::alloc::{self, try_box};
+use crate::buffer::Buffer;
+use crate::error::{ErrorKind, Result};
+use crate::object::Place;
+use crate::store::{Fill, Filled, Flight, Request};
+
+/// The chunks of a variable.
+pub(super) struct Chunks {
+    place: Place,
+    /// The name of the file in the place.
+    file: String,
+    /// The name of the variable in the file.
+    variable: String,
+    layout: Layout,
+    /// Whether the file ends before the variable does.
+    is_truncated: bool,
+}
+
+impl Chunks {
+    /// The chunks of a variable in a file that had so many bytes when its header was read.
+    pub(super) fn new(place: &Place, file: &str, variable: &str, layout: Layout, file_len: u64) -> Result<Self> {
+        let is_truncated = layout.end > file_len;
+        let (place, file, variable) = (place.clone(), alloc::text(file)?, alloc::text(variable)?);
+        Ok(Chunks { place, file, variable, layout, is_truncated })
+    }
+}
+
+impl Fill for Chunks {
+    fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
+        let offset = self.layout.offset(request.chunk(), request.offset())?;
+        if !self.place.read_part(&self.file, offset, buffer)? {
+            return Err(ErrorKind::NotFound("file").into());
+        }
+        let (filled, due) = (buffer.filled().len(), buffer.capacity());
+        if filled == due { Ok(Filled::Stored(filled)) } else { Err(truncated(&self.variable)) }
+    }
+
+    fn range_gap(&self) -> Option<usize> {
+        // Of a file that ends too early nothing is read that is not needed.
+        Some(if self.is_truncated { 0 } else { self.place.gap() })
+    }
+
+    fn is_concurrent(&self) -> bool {
+        self.place.is_concurrent()
+    }
+
+    fn has_latency(&self) -> bool {
+        self.place.flight().is_some()
+    }
+
+    fn flight(&self) -> Result<Box<dyn Flight + '_>> {
+        let flight = self.place.flight().ok_or(ErrorKind::Internal)?;
+        Ok(try_box(PartFlight::new((&self.file, &self.variable), &self.layout, flight))?)
+    }
+}

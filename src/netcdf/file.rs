@@ -1,0 +1,182 @@
+//! A file: its header, how many records it has, and which of its variables cannot be right.
+
+use super::cursor::Stop;
+use super::header::{DimensionHeader, Header, VariableHeader};
+use super::layout::Layout;
+use crate::alloc;
+use crate::classic::{ClassicVariable, record_size};
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::{Begin, Place, read_more};
+
+/// How much of a file is read first. As long as that is not the whole header, as much is read again.
+const FIRST: usize = 8 << 10;
+
+/// No header is longer: those of real files have some kilobytes.
+const LARGEST: usize = 64 << 20;
+
+/// A file.
+#[derive(Debug)]
+pub(super) struct File {
+    pub header: Header,
+    /// How many bytes the file has.
+    pub len: u64,
+    num_records: usize,
+    /// The bytes of one record of all variables.
+    record_size: u64,
+    /// For each variable whether its values share bytes with the header or with those of another variable.
+    overlaps: Vec<bool>,
+}
+
+impl File {
+    /// Reads the header of a file of a place.
+    pub(super) fn read(place: &Place, name: &str) -> Result<File> {
+        let mut bytes = Vec::new();
+        loop {
+            let known = bytes.len();
+            let begin = Begin::At(known as u64);
+            let Some(len) = read_more(&**place, name, begin, known.max(FIRST), &mut bytes)? else {
+                return Err(ErrorKind::NotFound("file").into());
+            };
+            if bytes.len() == known {
+                return Err(ErrorKind::Truncated.into());
+            }
+            match Header::read(&bytes, len) {
+                Ok(header) => return File::of(header, len),
+                Err(Stop::Refused(error)) => return Err(error),
+                Err(Stop::More) if bytes.len() >= LARGEST => {
+                    return Err(ErrorKind::Unsupported("a header above 64 MiB").into());
+                }
+                Err(Stop::More) => {}
+            }
+        }
+    }
+
+    fn of(header: Header, len: u64) -> Result<File> {
+        let mut sizes = Vec::new();
+        for variable in &header.variables {
+            let dimlens = dimlens(&header, variable)?;
+            let is_of = |error: Error| error.in_object(&variable.name);
+            let classic = ClassicVariable::new(&dimlens, variable.element.size()).map_err(is_of)?;
+            if classic.is_record() {
+                alloc::push(&mut sizes, classic.size())?;
+            }
+        }
+        let record_size = record_size(&sizes)?;
+        let mut file = File { header, len, num_records: 0, record_size, overlaps: Vec::new() };
+        let extents = file.extents()?;
+        let num_records = file.header.num_records.unwrap_or_else(|| complete_records(&extents, record_size, len));
+        const TOO_MANY: ErrorKind = ErrorKind::VariableSize("there are too many records");
+        file.num_records = usize::try_from(num_records).map_err(|_| TOO_MANY)?;
+        file.overlaps = overlaps(extents, &file)?;
+        Ok(file)
+    }
+
+    /// The number of the variable with this name.
+    pub(super) fn find(&self, name: &str) -> Option<usize> {
+        self.header.variables.iter().position(|variable| variable.name == name)
+    }
+
+    /// The name of a variable.
+    pub(super) fn name(&self, i: usize) -> &str {
+        self.header.variables.get(i).map_or("", |variable| &variable.name)
+    }
+
+    /// The dimensions of a variable, slowest first.
+    pub(super) fn dimensions(&self, i: usize) -> impl Iterator<Item = &DimensionHeader> {
+        let numbers = self.header.variables.get(i).map_or(&[][..], |variable| &variable.dimensions);
+        numbers.iter().filter_map(|&number| self.header.dimensions.get(number))
+    }
+
+    /// How a variable lies in the file.
+    ///
+    /// # Errors
+    /// `Metadata` if its values cannot be where they should be; `VariableSize`, `OutOfMemory`.
+    pub(super) fn layout(&self, i: usize) -> Result<Layout> {
+        let variable = self.header.variables.get(i).ok_or(ErrorKind::Internal)?;
+        if self.overlaps.get(i).is_none_or(|overlaps| *overlaps) {
+            const OVERLAPS: ErrorKind =
+                ErrorKind::Metadata("its values share bytes of the file with another variable's or with the header");
+            return Err(OVERLAPS.into());
+        }
+        let dimlens = dimlens(&self.header, variable)?;
+        let classic = ClassicVariable::new(&dimlens, variable.element.size())?;
+        Layout::new(&classic, &dimlens, self.num_records, variable.begin, self.record_size)
+    }
+
+    /// Where the values of each variable lie, or those of its first record.
+    fn extents(&self) -> Result<Vec<Extent>> {
+        let mut extents = Vec::new();
+        for (i, variable) in self.header.variables.iter().enumerate() {
+            let dimlens = dimlens(&self.header, variable)?;
+            let classic = ClassicVariable::new(&dimlens, variable.element.size())?;
+            let end = variable.begin.saturating_add(classic.size());
+            alloc::push(&mut extents, Extent { begin: variable.begin, end, is_record: classic.is_record(), i })?;
+        }
+        Ok(extents)
+    }
+}
+
+/// The lengths of a variable's dimensions, with 0 for the record dimension.
+fn dimlens(header: &Header, variable: &VariableHeader) -> Result<Vec<usize>> {
+    let mut dimlens = Vec::new();
+    for &number in &variable.dimensions {
+        alloc::push(&mut dimlens, header.dimensions.get(number).ok_or(ErrorKind::Internal)?.len)?;
+    }
+    Ok(dimlens)
+}
+
+/// The bytes that a variable or its first record takes.
+#[derive(Clone, Copy)]
+struct Extent {
+    begin: u64,
+    end: u64,
+    is_record: bool,
+    /// The variable's number.
+    i: usize,
+}
+
+/// How many records of all variables a file of so many bytes has, the last of them perhaps without the bytes that fill
+/// it up.
+fn complete_records(extents: &[Extent], record_size: u64, len: u64) -> u64 {
+    let records = |extent: &Extent| match len.checked_sub(extent.end) {
+        Some(behind_first) => 1 + behind_first / record_size.max(1),
+        None => 0,
+    };
+    extents.iter().filter(|extent| extent.is_record).map(records).min().unwrap_or(0)
+}
+
+/// Which variables share bytes with the header or with another variable. Fixed variables and records may come in any
+/// order.
+fn overlaps(mut extents: Vec<Extent>, file: &File) -> Result<Vec<bool>> {
+    let mut overlaps = Vec::new();
+    overlaps.try_reserve_exact(extents.len()).map_err(|_| alloc::Failed)?;
+    overlaps.resize(extents.len(), false);
+    if file.num_records == 0 {
+        extents.retain(|extent| !extent.is_record);
+    }
+    extents.sort_unstable_by_key(|extent| extent.begin);
+    let records = || extents.iter().filter(|extent| extent.is_record);
+    let first = records().next().map_or(0, |extent| extent.begin);
+    let behind = (file.num_records as u64).saturating_sub(1).saturating_mul(file.record_size);
+    let last = records().map(|extent| extent.end).max().unwrap_or(0).saturating_add(behind);
+    let mut furthest = Extent { begin: 0, end: file.header.len, is_record: false, i: usize::MAX };
+    for extent in &extents {
+        // Later records lie behind each other if the first ones lie within one record's size, and nothing else may lie
+        // between the first record and the end of the last.
+        let is_within = extent.end - first.min(extent.end) <= file.record_size;
+        let is_wrong = match extent.is_record {
+            true => file.num_records > 1 && !is_within,
+            false => extent.begin < last && extent.end > first,
+        };
+        let overlapped = extent.begin < furthest.end;
+        for i in [Some(extent.i).filter(|_| is_wrong || overlapped), Some(furthest.i).filter(|_| overlapped)] {
+            if let Some(overlaps) = i.and_then(|i| overlaps.get_mut(i)) {
+                *overlaps = true;
+            }
+        }
+        if extent.end > furthest.end {
+            furthest = *extent;
+        }
+    }
+    Ok(overlaps)
+}

@@ -1,0 +1,123 @@
+//! The header of a file: dimensions, attributes, variables. What a variable's `vsize` says is not used.
+
+use super::cursor::{Cursor, Stop};
+use super::types;
+use crate::alloc;
+use crate::copy;
+use crate::dataset::{Attribute, ElementType, Values};
+use crate::error::ErrorKind;
+use crate::variable::Endian;
+
+/// A header.
+#[derive(Debug)]
+pub(super) struct Header {
+    /// How many records there are; `None` if the file does not say, for it was written as a stream.
+    pub num_records: Option<u64>,
+    pub dimensions: Vec<DimensionHeader>,
+    pub attributes: Vec<Attribute>,
+    pub variables: Vec<VariableHeader>,
+    /// How many bytes the header has.
+    pub len: u64,
+}
+
+/// A dimension.
+#[derive(Debug)]
+pub(super) struct DimensionHeader {
+    pub name: String,
+    /// 0 for the record dimension.
+    pub len: usize,
+}
+
+/// A variable.
+#[derive(Debug)]
+pub(super) struct VariableHeader {
+    pub name: String,
+    /// The numbers of its dimensions, slowest first. There are such dimensions.
+    pub dimensions: Vec<usize>,
+    pub attributes: Vec<Attribute>,
+    pub element: ElementType,
+    /// Where its values begin in the file.
+    pub begin: u64,
+}
+
+const DIMENSIONS: u32 = 10;
+const VARIABLES: u32 = 11;
+const ATTRIBUTES: u32 = 12;
+
+impl DimensionHeader {
+    /// Whether it is the record dimension, the only one that can be unlimited.
+    pub(super) fn is_record(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl Header {
+    /// Reads a header from the first bytes of a file that has so many.
+    ///
+    /// # Errors
+    /// `More` if they do not have all of it; `Metadata`, `Truncated`, `OutOfMemory`.
+    pub(super) fn read(bytes: &[u8], file_len: u64) -> Result<Header, Stop> {
+        let mut cursor = Cursor::new(bytes, file_len);
+        let &[b'C', b'D', b'F', version @ (1 | 2 | 5)] = cursor.take(4)? else {
+            return Err(ErrorKind::UnknownFormat.into());
+        };
+        cursor.has_long_counts = version == 5;
+        cursor.has_long_offsets = version != 1;
+        let num_records = cursor.count()?;
+        let streaming = if version == 5 { u64::MAX } else { u32::MAX.into() };
+        let dimensions = read_dimensions(&mut cursor)?;
+        let attributes = read_attributes(&mut cursor)?;
+        let variables = read_variables(&mut cursor, dimensions.len())?;
+        let num_records = (num_records != streaming).then_some(num_records);
+        Ok(Header { num_records, dimensions, attributes, variables, len: cursor.position() })
+    }
+}
+
+fn read_dimensions(cursor: &mut Cursor<'_>) -> Result<Vec<DimensionHeader>, Stop> {
+    let mut dimensions: Vec<DimensionHeader> = Vec::new();
+    for _ in 0..cursor.list(DIMENSIONS, 8)? {
+        let name = cursor.name()?;
+        let len = usize::try_from(cursor.count()?).map_err(|_| ErrorKind::Metadata("a dimension is too long"))?;
+        let dimension = DimensionHeader { name, len };
+        if dimension.is_record() && dimensions.iter().any(DimensionHeader::is_record) {
+            return Err(ErrorKind::Metadata("there is more than one record dimension").into());
+        }
+        alloc::push(&mut dimensions, dimension)?;
+    }
+    Ok(dimensions)
+}
+
+fn read_attributes(cursor: &mut Cursor<'_>) -> Result<Vec<Attribute>, Stop> {
+    let mut attributes = Vec::new();
+    for _ in 0..cursor.list(ATTRIBUTES, 12)? {
+        let name = cursor.name()?;
+        let element = types::element(cursor.u32()?, cursor.has_long_counts)?;
+        let num_values = cursor.length(element.size() as u64)?;
+        // It is at most what is left of the file.
+        let mut bytes = alloc::copied(cursor.take_padded(num_values.saturating_mul(element.size()))?)?;
+        if Endian::Big.is_foreign() && element.size() > 1 {
+            copy::swap_in_place(&mut bytes, element.size());
+        }
+        alloc::push(&mut attributes, Attribute { name, element, values: Values::Bytes(bytes) })?;
+    }
+    Ok(attributes)
+}
+
+fn read_variables(cursor: &mut Cursor<'_>, num_dimensions: usize) -> Result<Vec<VariableHeader>, Stop> {
+    let mut variables = Vec::new();
+    for _ in 0..cursor.list(VARIABLES, 28)? {
+        let name = cursor.name()?;
+        let mut dimensions = Vec::new();
+        for _ in 0..cursor.length(4)? {
+            let dimension = usize::try_from(cursor.count()?).ok().filter(|&number| number < num_dimensions);
+            const NO_SUCH: ErrorKind = ErrorKind::Metadata("a variable has a dimension that the file does not have");
+            alloc::push(&mut dimensions, dimension.ok_or(NO_SUCH)?)?;
+        }
+        let attributes = read_attributes(cursor)?;
+        let element = types::element(cursor.u32()?, cursor.has_long_counts)?;
+        let _vsize = cursor.count()?;
+        let begin = if cursor.has_long_offsets { cursor.u64()? } else { cursor.u32()?.into() };
+        alloc::push(&mut variables, VariableHeader { name, dimensions, attributes, element, begin })?;
+    }
+    Ok(variables)
+}

@@ -1,0 +1,138 @@
+//! A variable as chunks: how long they are, and where each begins in the file.
+//!
+//! A file has no chunks: a record, or a fixed variable, is one row-major piece. It is cut where it would be too long to
+//! be read at once, and short records are taken together, so that what is needed of several is read at once if that is
+//! better. What lies between two records, which are other variables' parts of them, is the chunk's *pitch*.
+
+use crate::alloc;
+use crate::classic::ClassicVariable;
+use crate::dims::{self, Dims};
+use crate::error::{ErrorKind, Result};
+
+/// What follows each other is one chunk up to this many bytes.
+const WHOLE: u64 = 16 << 20;
+
+/// Several steps of a dimension are taken together up to this many bytes.
+const TOGETHER: u64 = 1 << 20;
+
+/// How a variable lies in a file.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub shape: Vec<usize>,
+    pub chunk_shape: Vec<usize>,
+    /// How many bytes lie from a step of a chunk's first dimension to the next, if there is something between them.
+    pub pitch: Option<usize>,
+    begin: u64,
+    /// For each dimension the bytes from a chunk to the next.
+    steps: Dims<u64>,
+    /// The end of the variable's values.
+    pub end: u64,
+}
+
+impl Layout {
+    /// A variable with these lengths of dimensions, 0 for the record dimension.
+    ///
+    /// # Errors
+    /// `VariableSize` if it does not fit a file, `OutOfMemory`.
+    pub(super) fn new(
+        classic: &ClassicVariable<'_>,
+        dimlens: &[usize],
+        num_records: usize,
+        begin: u64,
+        record_size: u64,
+    ) -> Result<Self> {
+        let is_record = classic.is_record();
+        let mut shape = alloc::copied(dimlens)?;
+        if is_record {
+            shape[0] = num_records;
+        }
+        let last = dims::copied(shape.iter().map(|&len| len.saturating_sub(1)))?;
+        let last_value = classic.offset(begin, record_size, &last)?;
+        let size = classic.typesize();
+        // The bytes of a step along each dimension: they fit, for the offset of the last value does.
+        let mut steps = dims::copied(shape.iter().map(|_| 0u64))?;
+        let mut step = size;
+        for (d, &len) in shape.iter().enumerate().rev() {
+            steps[d] = if is_record && d == 0 { record_size } else { step };
+            step = step.saturating_mul(len as u64);
+        }
+        let chunk_shape = chunk_shape(&shape, &steps, is_record)?;
+        let pitch = match (is_record, chunk_shape.first()) {
+            (true, Some(&records)) if records > 1 && record_size > classic.size() => {
+                Some(usize::try_from(record_size).map_err(|_| ErrorKind::VariableSize("a record is too large"))?)
+            }
+            _ => None,
+        };
+        steps.iter_mut().zip(&chunk_shape).for_each(|(step, &len)| *step = step.saturating_mul(len as u64));
+        Ok(Layout { shape, chunk_shape, pitch, begin, steps, end: last_value.saturating_add(size) })
+    }
+
+    /// Where a byte of a chunk is in the file.
+    pub(super) fn offset(&self, chunk: &[isize], offset: usize) -> Result<u64> {
+        let mut at = self.begin.checked_add(offset as u64);
+        for (&index, &step) in chunk.iter().zip(&self.steps) {
+            let behind = u64::try_from(index).ok().and_then(|index| index.checked_mul(step));
+            at = at.and_then(|at| at.checked_add(behind?));
+        }
+        at.ok_or_else(|| ErrorKind::Internal.into())
+    }
+}
+
+/// The lengths of chunks for a variable with these lengths, and so many bytes in a step along each dimension.
+fn chunk_shape(shape: &[usize], steps: &[u64], is_record: bool) -> Result<Vec<usize>> {
+    let mut chunk_shape = alloc::copied(shape)?;
+    chunk_shape.iter_mut().for_each(|len| *len = (*len).max(1));
+    // What follows each other as a whole: the dimensions from this one on.
+    let bytes_from = |d: usize| match (shape.get(d), steps.get(d)) {
+        (Some(&len), Some(step)) => step.saturating_mul(len as u64),
+        _ => 0,
+    };
+    let first = usize::from(is_record);
+    let whole = (first..shape.len()).find(|&d| bytes_from(d) <= WHOLE).unwrap_or(shape.len());
+    if let Some((last, others)) = chunk_shape.get_mut(..whole).and_then(<[usize]>::split_last_mut) {
+        others.fill(1);
+        let step = steps.get(whole - 1).map_or(1, |step| *step).max(1);
+        let together = usize::try_from(TOGETHER / step).unwrap_or(usize::MAX);
+        *last = together.clamp(1, *last);
+    }
+    Ok(chunk_shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(dimlens: &[usize], num_records: usize, record_size: u64) -> Layout {
+        let classic = ClassicVariable::new(dimlens, 4).unwrap();
+        Layout::new(&classic, dimlens, num_records, 100, record_size).unwrap()
+    }
+
+    #[test]
+    fn short_records_are_taken_together_and_long_ones_cut() {
+        let shape = |dimlens: &[usize], record_size| {
+            let layout = layout(dimlens, 10_000, record_size);
+            (layout.chunk_shape, layout.pitch)
+        };
+        assert_eq!(shape(&[], 0), (vec![], None));
+        assert_eq!(shape(&[0], 4), (vec![10_000], None));
+        assert_eq!(shape(&[0], 1 << 10), (vec![1024], Some(1 << 10)));
+        assert_eq!(shape(&[0, 10], 40), (vec![10_000, 10], None));
+        assert_eq!(shape(&[0, 721, 1440], 5 << 20), (vec![1, 721, 1440], None));
+        assert_eq!(shape(&[0, 100, 1000, 1000], 400 << 20), (vec![1, 1, 1000, 1000], None));
+        assert_eq!(shape(&[721, 1440], 0), (vec![721, 1440], None));
+        assert_eq!(shape(&[1 << 30], 0), (vec![1 << 18], None));
+        assert_eq!(shape(&[5000, 1000], 0), (vec![262, 1000], None));
+    }
+
+    #[test]
+    fn a_chunk_begins_where_its_first_value_is() {
+        let layout = layout(&[0, 100, 1000, 1000], 3, 500 << 20);
+        let classic = ClassicVariable::new(&[0, 100, 1000, 1000], 4).unwrap();
+        assert_eq!(layout.offset(&[2, 7, 0, 0], 12).unwrap(), classic.offset(100, 500 << 20, &[2, 7, 0, 3]).unwrap());
+        assert_eq!(layout.end, 100 + (1000 << 20) + 400_000_000);
+        assert!(layout.offset(&[-1, 0, 0, 0], 0).is_err() && layout.offset(&[isize::MAX, 0, 0, 0], 0).is_err());
+        let dimlens = [0, 1 << 20];
+        let classic = ClassicVariable::new(&dimlens, 4).unwrap();
+        assert!(Layout::new(&classic, &dimlens, usize::MAX, 100, 1 << 23).is_err());
+    }
+}

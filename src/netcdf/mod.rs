@@ -1,0 +1,99 @@
+//! netCDF classic files (CDF-1, CDF-2, CDF-5), to be read.
+//!
+//! ```text
+//!   cursor.rs      the numbers and names of a header
+//!   types.rs       the types of values, and what is not written
+//!   header.rs      a header: dimensions, attributes, variables
+//!   file.rs        a file: its header, how many records it has, what is wrong with it
+//!   layout.rs      a variable as chunks: how long they are, where each begins
+//!   flight.rs      chunks, many at a time, from a place that answers later
+//!   chunks.rs      chunks that are parts of the file
+//! ```
+//!
+//! Where a value lies is told by [`classic`](crate::classic). The source is the specification of the format, corrected
+//! by what netCDF-C, PnetCDF and scipy write.
+
+mod chunks;
+mod cursor;
+mod file;
+mod flight;
+mod header;
+mod layout;
+mod types;
+
+use crate::alloc;
+use crate::dataset::{Attributes, Dimensions, Node, NodeArray, Opened};
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::Place;
+use crate::store::Store;
+use crate::variable::{Endian, Variable};
+
+use chunks::Chunks;
+use file::File;
+use header::VariableHeader;
+use layout::Layout;
+
+/// Opens the variable of this name in a file of a place.
+///
+/// # Errors
+/// `NotFound`, `Metadata`, `Truncated`, `Unsupported`, `VariableSize`, `Rank`, and those of the place.
+pub(crate) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
+    let mut read = File::read(place, file)?;
+    let i = read.find(name).ok_or(ErrorKind::NotFound("variable"))?;
+    let layout = read.layout(i)?;
+    let dimensions = dimensions(&read, i)?;
+    let variable_header = read.header.variables.swap_remove(i);
+    let element = variable_header.element;
+    let variable = variable(&variable_header, &layout)?;
+    let store = Store::filling(Chunks::new(place, file, name, layout, read.len)?)?;
+    Ok(Opened { variable, store, element, dimensions, attributes: Attributes::of(variable_header.attributes)? })
+}
+
+/// Calls `one` for a file of a place, which is a group, and then for its variables in their order; or, if `name` is not
+/// empty, for the variable of that name alone.
+///
+/// # Errors
+/// Those of [`open`] about the file, and those of `one`.
+pub(crate) fn list(place: &Place, file: &str, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
+    let mut read = File::read(place, file)?;
+    if !name.is_empty() {
+        let i = read.find(name).ok_or_else(|| Error::from(ErrorKind::NotFound("variable")).in_object(name))?;
+        return one(node(&mut read, i)?);
+    }
+    one(Node::of_group("", Attributes::of(std::mem::take(&mut read.header.attributes))?)?)?;
+    (0..read.header.variables.len()).try_for_each(|i| one(node(&mut read, i)?))
+}
+
+/// What is said of a variable. Its attributes are taken from the file's.
+fn node(file: &mut File, i: usize) -> Result<Node> {
+    let layout = match file.layout(i) {
+        Ok(layout) => layout,
+        Err(error) if error.kind() == ErrorKind::OutOfMemory => return Err(error),
+        Err(error) => return Node::unreadable(file.name(i), error),
+    };
+    let dimensions = dimensions(file, i)?;
+    let VariableHeader { attributes, name, element, .. } =
+        file.header.variables.get_mut(i).ok_or(ErrorKind::Internal)?;
+    let Layout { shape, chunk_shape, .. } = layout;
+    let array = NodeArray { element: *element, shape, chunk_shape, shard_shape: None, dimensions };
+    Node::of_array(name, Attributes::of(std::mem::take(attributes))?, array)
+}
+
+fn dimensions(file: &File, i: usize) -> Result<Dimensions> {
+    let mut dimensions = Dimensions::default();
+    for dimension in file.dimensions(i) {
+        alloc::push(&mut dimensions.names, Some(alloc::text(&dimension.name)?))?;
+        alloc::push(&mut dimensions.unlimited, dimension.is_record())?;
+    }
+    Ok(dimensions)
+}
+
+fn variable(header: &VariableHeader, layout: &Layout) -> Result<Variable> {
+    let mut variable = Variable::new(&layout.shape, &layout.chunk_shape, header.element.size())?;
+    variable.set_endian(Endian::Big)?;
+    variable.set_fill_value(Some(types::fill_value(&header.attributes, header.element)?))?;
+    if let Some(pitch) = layout.pitch {
+        variable.set_chunk_pitch(pitch)?;
+    }
+    Ok(variable)
+}
