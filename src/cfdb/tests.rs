@@ -121,6 +121,10 @@ fn what_is_said_of_variables_is_told() {
     assert_eq!((nodes[3].shape(), nodes[3].chunk_shape()), (&[7, 5][..], &[2, 3][..]));
     assert_eq!(nodes[3].element_type(), Some(ElementType::UShort));
     assert!(nodes[4].error().unwrap().to_string().contains("(str)"));
+    let file = place(&bytes).file("f").unwrap();
+    let one = list(&file, "v", true).unwrap();
+    assert_eq!((one.len(), one[0].name()), (1, "v"));
+    assert_eq!(list(&file, "none", true).unwrap_err().to_string(), "none: there is no such variable");
 }
 
 #[test]
@@ -186,6 +190,18 @@ fn truncated_files_are_errors() {
     ));
 }
 
+/// The bytes of values, in a file whose blocks begin behind an index of 5 buckets and have times.
+fn values(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
+    let (mut values, mut at) = (Vec::new(), 200 + 5 * 6);
+    while at < bytes.len() {
+        let number = |from: usize, len: usize| (0..len).rev().fold(0, |n, i| n << 8 | usize::from(bytes[from + i]));
+        let begin = at + 25 + 7 + number(at + 19, 2);
+        values.push(begin..begin + number(at + 21, 4));
+        at = values[values.len() - 1].end;
+    }
+    values
+}
+
 #[test]
 fn spoilt_files_are_errors_or_arrays() {
     for compression in ["zstd_shuffle", "lz4"] {
@@ -196,6 +212,24 @@ fn spoilt_files_are_errors_or_arrays() {
                 bad[at] ^= change;
                 read_all(&bad);
             }
+        }
+    }
+}
+
+/// Where booklet's own bytes are spoilt, a chunk is an error, right, or not found.
+#[test]
+fn spoilt_chains_lead_to_no_other_values() {
+    let bytes = file("zstd", false).bytes();
+    let values = values(&bytes);
+    assert_eq!(values.len(), 12);
+    for at in (0..bytes.len()).filter(|at| !values.iter().any(|value| value.contains(at))) {
+        for bit in 0..if cfg!(miri) { 1 } else { 8 } {
+            let mut bad = bytes.clone();
+            bad[at] ^= 1 << bit;
+            let Ok(array) = open(&bad, "v") else { continue };
+            let Ok(found) = array.read::<u16>(&Hyperslab::all()) else { continue };
+            let is_due = |(i, found): (usize, &u16)| *found == 0 || *found == expected(i / 5, i % 5);
+            assert!(found.len() == 35 && found.iter().enumerate().all(is_due), "{at} {bit}");
         }
     }
 }

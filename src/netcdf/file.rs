@@ -151,32 +151,35 @@ fn overlaps(mut extents: Vec<Extent>, file: &File) -> Result<Vec<bool>> {
     let mut overlaps = Vec::new();
     overlaps.try_reserve_exact(extents.len()).map_err(|_| alloc::Failed)?;
     overlaps.resize(extents.len(), false);
+    let mut is_wrong = |i: usize| overlaps.get_mut(i).into_iter().for_each(|wrong| *wrong = true);
     if file.num_records == 0 {
         extents.retain(|extent| !extent.is_record);
     }
     extents.sort_unstable_by_key(|extent| extent.begin);
-    let records = || extents.iter().filter(|extent| extent.is_record);
-    let first = records().next().map_or(0, |extent| extent.begin);
-    let behind = (file.num_records as u64).saturating_sub(1).saturating_mul(file.record_size);
-    let last = records().map(|extent| extent.end).max().unwrap_or(0).saturating_add(behind);
     let mut furthest = Extent { begin: 0, end: file.header.len, is_record: false, i: usize::MAX };
     for extent in &extents {
-        // Later records lie behind each other if the first ones lie within one record's size, and nothing else may lie
-        // between the first record and the end of the last.
-        let is_within = extent.end - first.min(extent.end) <= file.record_size;
-        let is_wrong = match extent.is_record {
-            true => file.num_records > 1 && !is_within,
-            false => extent.begin < last && extent.end > first,
-        };
-        let overlapped = extent.begin < furthest.end;
-        for i in [Some(extent.i).filter(|_| is_wrong || overlapped), Some(furthest.i).filter(|_| overlapped)] {
-            if let Some(overlaps) = i.and_then(|i| overlaps.get_mut(i)) {
-                *overlaps = true;
-            }
+        if extent.begin < furthest.end {
+            is_wrong(extent.i);
+            is_wrong(furthest.i);
         }
         if extent.end > furthest.end {
             furthest = *extent;
         }
+    }
+    // The records lie behind each other if all of the first one lies within the size of one, and nothing else lies
+    // between its beginning and the end of the last.
+    let records = || extents.iter().filter(|extent| extent.is_record);
+    let Some(first) = records().next().map(|extent| extent.begin) else { return Ok(overlaps) };
+    let first_end = records().map(|extent| extent.end).max().unwrap_or(first);
+    let behind = (file.num_records as u64 - 1).saturating_mul(file.record_size);
+    let end = first_end.saturating_add(behind);
+    let mut are_wrong = file.num_records > 1 && first_end - first > file.record_size;
+    for extent in extents.iter().filter(|extent| !extent.is_record && extent.begin < end && extent.end > first) {
+        is_wrong(extent.i);
+        are_wrong = true;
+    }
+    if are_wrong {
+        records().for_each(|extent| is_wrong(extent.i));
     }
     Ok(overlaps)
 }

@@ -22,6 +22,7 @@ import numpy as np
 import cfdb_
 import created
 import netcdf_c
+import netcdf_classic
 import random_arrays
 import table
 import tensorstore_
@@ -35,7 +36,7 @@ from binding import Failed, Library
 from cases import Case, native
 
 WRITERS = {"zarr-python": zarr_python, "TensorStore": tensorstore_, "netCDF-C": netcdf_c, "xarray": xarray_,
-           "random": random_arrays, "cfdb": cfdb_,
+           "random": random_arrays, "netCDF classic": netcdf_classic, "cfdb": cfdb_,
            "traps: metadata": traps_metadata, "traps: chunks": traps_chunks, "traps: shards": traps_shards,
            "traps: places": traps_places}
 
@@ -163,9 +164,10 @@ def main():
     library, failed = Library(args.library), 0
     for name, writer in WRITERS.items():
         failed += run(library, name, writer.cases(args.directory / name.replace(": ", "-")), args)
-    num, wrong = created.check_all(library, args.directory / "created")
-    print(f"{'created by us':20} {num:4} arrays, {wrong} wrong", flush=True)
-    failed += wrong
+    for name, checks in [("created by us", created), ("netCDF classic", netcdf_classic)]:
+        num, wrong = checks.check_all(library, args.directory / f"checks-{name.replace(' ', '-')}")
+        print(f"{name:20} {num:4} checks, {wrong} wrong", flush=True)
+        failed += wrong
     programs = [("netCDF-C, installed", sys.executable, "netcdf_c_installed.py")]
     if args.zarr_2:
         programs.append(("zarr-python 2", args.zarr_2, "zarr_python_2.py"))
