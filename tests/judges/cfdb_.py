@@ -1,12 +1,15 @@
 """Files as cfdb writes them, with everything at random, and those that are refused. cfdb reads what is to be read."""
 
+import itertools
 import pathlib
 import random
 import warnings
 
 import booklet
 import cfdb
+import lz4.frame
 import numpy as np
+import zstandard
 
 from cases import EIO, ENOTBUILT, ENOTFOUND, ENOTVAR, Case
 
@@ -149,6 +152,36 @@ def at_random(root):
                            attributes=attributes)
 
 
+def frames():
+    """Encoders of frames with everything that cfdb does not ask for, and other programs may."""
+    yes = (False, True)
+    for size, linked, content, block, told in itertools.product((4, 5, 7), yes, yes, yes, yes):
+        yield "lz4", f"{size} {linked} {content} {block} {told}", lambda bytes_, options=dict(
+            block_size=size, block_linked=linked, content_checksum=content, block_checksum=block,
+            store_size=told): lz4.frame.compress(bytes_, **options)
+    for told, checksum in itertools.product(yes, yes):
+        codec = zstandard.ZstdCompressor(write_content_size=told, write_checksum=checksum)
+        yield "zstd", f"{told} {checksum}", codec.compress
+
+
+def of_other_frames(root):
+    """A chunk of 250 000 bytes, in many blocks, of which some do not compress."""
+    values = np.arange(125_000, dtype="int16") // 100
+    values[40_000:90_000] = np.random.default_rng(3).integers(-30_000, 30_000, 50_000)
+    for compression, encoders in itertools.groupby(frames(), lambda frame: frame[0]):
+        path = root / f"frames-{compression}.cfdb"
+        encoders = list(encoders)
+        with cfdb.open_dataset(path, "n", compression=compression, n_buckets=61) as file:
+            file.create.coord.generic("x", np.arange(len(values), dtype="int32"), chunk_shape=(len(values),))
+            for i, _ in enumerate(encoders):
+                file.create.data_var.generic(f"v{i}", ("x",), "int16", chunk_shape=(len(values),))
+        with booklet.open(path, "w") as file:
+            for i, (_, _, encode) in enumerate(encoders):
+                file[f"v{i}!0"] = encode(values.tobytes())
+        for i, (_, name, _) in enumerate(encoders):
+            yield Case(f"{path.name}, {name}", path, values, f"v{i}")
+
+
 def refused(root):
     path = root / "refused.cfdb"
     with cfdb.open_dataset(path, "n", n_buckets=61) as file:
@@ -198,4 +231,5 @@ def cases(root):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield from at_random(root)
+        yield from of_other_frames(root)
         yield from refused(root)
