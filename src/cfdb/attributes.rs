@@ -14,6 +14,7 @@
 
 use super::data_type::Packing;
 use super::metadata::VariableMetadata;
+use crate::alloc;
 use crate::dataset::float_as_json;
 use crate::error::Result;
 use crate::json::Value;
@@ -36,7 +37,10 @@ pub(super) fn attributes(mut all: Value, variable: &VariableMetadata) -> Result<
     }
     for (name, text) in [("units", &variable.units), ("axis", &variable.axis)] {
         if let (Some(text), None) = (text, all.get(name)) {
-            let text = if name == "axis" { text.to_ascii_uppercase() } else { crate::alloc::text(text)? };
+            let mut text = alloc::text(text)?;
+            if name == "axis" {
+                text.make_ascii_uppercase();
+            }
             all.push(name, Value::Text(text))?;
         }
     }
