@@ -19,7 +19,7 @@ mod metadata;
 mod open;
 #[cfg(test)]
 mod testing;
-#[cfg(all(test, feature = "lz4", feature = "shuffle", feature = "zstd"))]
+#[cfg(all(test, not(miri), feature = "lz4", feature = "shuffle", feature = "zstd"))]
 mod tests;
 
 pub(crate) use open::{list, open};

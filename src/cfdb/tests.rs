@@ -177,7 +177,7 @@ fn read_all(bytes: &[u8]) {
 #[test]
 fn truncated_files_are_errors() {
     let bytes = file("lz4_shuffle", false).bytes();
-    for len in (0..bytes.len()).step_by(if cfg!(miri) { 97 } else { 1 }) {
+    for len in 0..bytes.len() {
         read_all(&bytes[..len]);
         assert!(nodes(&bytes[..len]).is_err() || len > 0);
     }
@@ -206,7 +206,7 @@ fn values(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
 fn spoilt_files_are_errors_or_arrays() {
     for compression in ["zstd_shuffle", "lz4"] {
         let bytes = file(compression, false).bytes();
-        for at in (0..bytes.len()).step_by(if cfg!(miri) { 97 } else { 1 }) {
+        for at in 0..bytes.len() {
             for change in [1, 0x80, 0xFF] {
                 let mut bad = bytes.clone();
                 bad[at] ^= change;
@@ -223,7 +223,7 @@ fn spoilt_chains_lead_to_no_other_values() {
     let values = values(&bytes);
     assert_eq!(values.len(), 12);
     for at in (0..bytes.len()).filter(|at| !values.iter().any(|value| value.contains(at))) {
-        for bit in 0..if cfg!(miri) { 1 } else { 8 } {
+        for bit in 0..8 {
             let mut bad = bytes.clone();
             bad[at] ^= 1 << bit;
             let Ok(array) = open(&bad, "v") else { continue };

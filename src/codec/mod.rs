@@ -40,7 +40,7 @@ pub use deflate::Zlib;
 pub use lz4::Lz4;
 #[cfg(all(feature = "cfdb", feature = "lz4"))]
 pub(crate) use lz4::frame::Lz4Frame;
-#[cfg(all(test, feature = "cfdb", feature = "lz4", feature = "shuffle", feature = "zstd"))]
+#[cfg(all(test, not(miri), feature = "cfdb", feature = "lz4", feature = "shuffle", feature = "zstd"))]
 pub(crate) use lz4::frame::testing::frame as lz4_frame;
 #[cfg(feature = "shuffle")]
 pub use shuffle::Shuffle;

@@ -244,7 +244,8 @@ mod tests {
 
     #[test]
     fn frames_are_decoded_as_far_as_is_needed() {
-        for len in [0, 1, 1000, LEAST_BLOCK, LEAST_BLOCK + 1, 200_000] {
+        let lens = [0, 1, 1000, LEAST_BLOCK, LEAST_BLOCK + 1, 200_000];
+        for &len in &lens[..if cfg!(miri) { 3 } else { 6 }] {
             let content = content(len);
             for is_checked in [false, true] {
                 let stored = frame(&content, is_checked);
@@ -300,31 +301,32 @@ mod tests {
 
     #[test]
     fn what_breaks_the_rules_is_refused() {
-        let content = content(70_000);
+        let len = if cfg!(miri) { 700 } else { 70_000 };
+        let content = content(len);
         let good = frame(&content, true);
         for (at, byte) in [(0, 5), (4, 0x24), (4, 0x66), (4, 0x65), (5, 0x30), (5, 0x41), (6, 0), (20, 0x99)] {
             let mut bad = good.clone();
             assert_ne!(bad[at], byte);
             bad[at] = byte;
-            assert!(decoded(&Lz4Frame, &bad, 0..70_000, 70_000).is_err(), "{at}");
+            assert!(decoded(&Lz4Frame, &bad, 0..len, len).is_err(), "{at}");
         }
         let mut longer = good.clone();
         longer.push(0);
-        assert!(decoded(&Lz4Frame, &longer, 0..70_000, 70_000).is_err());
-        assert!(decoded(&Lz4Frame, &good, 0..69_999, 69_999).is_err());
-        assert_eq!(decoded(&Lz4Frame, &good, 0..70_001, 70_001).map(|found| found.len()), Ok(70_000));
+        assert!(decoded(&Lz4Frame, &longer, 0..len, len).is_err());
+        assert!(decoded(&Lz4Frame, &good, 0..len - 1, len - 1).is_err());
+        assert_eq!(decoded(&Lz4Frame, &good, 0..len + 1, len + 1).map(|found| found.len()), Ok(len));
         let sized = frame(&content, false);
-        let kind = decoded(&Lz4Frame, &sized, 0..69_999, 69_999).unwrap_err().kind();
-        assert_eq!(kind, ErrorKind::DecodedLength { found: None, expected: 69_999 });
+        let kind = decoded(&Lz4Frame, &sized, 0..len - 1, len - 1).unwrap_err().kind();
+        assert_eq!(kind, ErrorKind::DecodedLength { found: None, expected: len - 1 });
         // Any byte may be another: what is decoded is an error, or as long as it should be.
         let mut random = fastrand::Rng::with_seed(3);
         for _ in 0..if cfg!(miri) { 3 } else { 2000 } {
             let mut bad = sized.clone();
             let at = random.usize(..bad.len());
             bad[at] = random.u8(..);
-            let end = random.usize(..=70_000);
-            if let Ok(found) = decoded(&Lz4Frame, &bad, 0..end, 70_000) {
-                assert!(found.len() <= 70_000);
+            let end = random.usize(..=len);
+            if let Ok(found) = decoded(&Lz4Frame, &bad, 0..end, len) {
+                assert!(found.len() <= len);
             }
         }
     }
