@@ -1,6 +1,6 @@
 /*
- * Variables of netCDF classic files are opened by name and read as any array is. The file is one at a path, or an object
- * of any place, such as one in memory.
+ * Variables of netCDF classic files are opened by name and read as any array is. The file is one at a path, or an
+ * object of any place, such as one in memory.
  */
 #include "check.h"
 #include "coads.h"

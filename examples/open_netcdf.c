@@ -1,6 +1,6 @@
 /*
- * Shows what is in a netCDF classic file, and reads a part of one variable: the sea surface temperatures of a year at one
- * place.
+ * Shows what is in a netCDF classic file, and reads a part of one variable: the sea surface temperatures of a year at
+ * one place.
  *
  *     cc open_netcdf.c -lnczchunk && ./a.out coads_sst.nc
  */
@@ -35,7 +35,8 @@ int main(int argc, char **argv)
     if (status == 0) status = nczchunk_array_read(array, start, count, NULL, year, context);
     if (status != 0) fprintf(stderr, "open_netcdf: %s\n", nczchunk_context_message(context));
 
-    for (int month = 0; status == 0 && month < 12; month++) printf("%5.1f%s", (double)year[month], month < 11 ? "" : "\n");
+    for (int month = 0; status == 0 && month < 12; month++) printf("%5.1f", (double)year[month]);
+    if (status == 0) puts("");
 
     nczchunk_array_close(array);
     nczchunk_context_free(context);

@@ -1,6 +1,8 @@
 //! netCDF classic files of all formats, read by name: every value, what is listed, how many reads it takes, and files
 //! that end too early or that nobody should write.
 
+#![cfg(feature = "arrays")]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::CStr;
 use std::sync::Mutex;

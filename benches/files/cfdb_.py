@@ -68,7 +68,7 @@ def main():
     options.directory.mkdir(parents=True, exist_ok=True)
     paths = make(options.directory, options.steps)
     own, other = Reader("nczchunk", options.library), Reader("cfdb", options.library)
-    lines = ["# Reads from cfdb files", "", "Written by `scripts/bench-files`; do not edit.", "",
+    lines = ["# Reads from cfdb files", "", "Written by `scripts/bench-files --cfdb`; do not edit.", "",
              f"- {datetime.date.today()}, {platform.processor() or platform.machine()}, {os.cpu_count()} cores; "
              f"cfdb {importlib.metadata.version('cfdb')}",
              "- The files are warm. Every read opens the variable anew; the time is the least of up to seven. Both "

@@ -20,7 +20,8 @@
 //! So a whole chunk, a row, and a scattered element differ only in the length of the unit. To fill a box, copy from a
 //! single element: all distances in the source are 0.
 //!
-//! The imports within this folder lead one way: `mod` -> `kernel` (chooses) -> `x86` -> `portable` (kernels) -> `rows`.
+//! The imports within this folder lead one way: `mod` -> `kernel` (chooses) -> `x86` -> `portable`, `swap` (kernels) ->
+//! `rows`.
 #![allow(unsafe_code)]
 #![allow(clippy::manual_is_multiple_of, reason = "`is_multiple_of` needs Rust 1.87, and this folder does not")]
 
@@ -29,6 +30,7 @@ mod kernel;
 mod portable;
 mod region;
 mod rows;
+mod swap;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -447,13 +449,11 @@ pub(crate) fn element(
 
 /// Reverses the bytes of every word of `word` bytes. Bytes after the last whole word remain as they are.
 pub fn swap_in_place(bytes: &mut [u8], word: usize) {
-    match word {
-        // The compiler vectorises the loop for a length that it knows.
-        2 => bytes.chunks_exact_mut(2).for_each(<[u8]>::reverse),
-        4 => bytes.chunks_exact_mut(4).for_each(<[u8]>::reverse),
-        8 => bytes.chunks_exact_mut(8).for_each(<[u8]>::reverse),
-        _ => bytes.chunks_exact_mut(word).for_each(<[u8]>::reverse),
+    #[cfg(target_arch = "x86_64")]
+    if x86::swap_in_place(bytes, word) {
+        return;
     }
+    swap::words(bytes, word);
 }
 
 #[cfg(test)]

@@ -378,6 +378,16 @@ fn words_are_swapped_in_place() {
     let mut bytes: Vec<u8> = (0..16).collect();
     swap_in_place(&mut bytes, 8);
     assert_eq!(bytes[..9], [7, 6, 5, 4, 3, 2, 1, 0, 15]);
+    for word in [1, 2, 3, 4, 8, 16] {
+        for len in (0..100).chain([1000, 1003]) {
+            let bytes: Vec<u8> = (0..len).map(|i| i as u8).collect();
+            let swapped = |i: usize| if i / word < len / word { i / word * word + word - 1 - i % word } else { i };
+            let expected: Vec<u8> = (0..len).map(|i| bytes[swapped(i)]).collect();
+            let mut found = bytes.clone();
+            swap_in_place(&mut found, word);
+            assert_eq!(found, expected);
+        }
+    }
 }
 
 /// Boxes whose rows all have the same alignment to lines, and that are not a whole number of blocks or of tiles.

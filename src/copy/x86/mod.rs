@@ -11,6 +11,7 @@ mod transposed;
 use std::arch::x86_64::_mm_sfence;
 
 use super::rows::{Kernel, LINE, Shape};
+use super::swap;
 #[cfg(test)]
 pub(super) use non_temporal::choose as choose_non_temporal;
 
@@ -26,6 +27,25 @@ pub(super) fn choose(shape: &Shape<'_>) -> Option<Kernel> {
         return Some(kernel);
     }
     non_temporal::choose(shape).or_else(|| cached::choose(shape))
+}
+
+/// Swaps words where they are; `false` if there is nothing better for that than the portable way.
+pub(super) fn swap_in_place(bytes: &mut [u8], word: usize) -> bool {
+    /// The portable way, compiled for AVX2.
+    ///
+    /// # Safety
+    /// The processor has the feature.
+    #[target_feature(enable = "avx2")]
+    unsafe fn words_avx2(bytes: &mut [u8], word: usize) {
+        swap::words(bytes, word);
+    }
+
+    let is_available = is_x86_feature_detected!("avx2");
+    if is_available {
+        // SAFETY: the processor has the feature.
+        unsafe { words_avx2(bytes, word) };
+    }
+    is_available
 }
 
 /// Orders non-temporal stores before all later stores. Other stores need no such fence on x86-64.
