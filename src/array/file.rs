@@ -136,4 +136,16 @@ mod tests {
         assert_eq!(Array::create_in(&file, "v", &description).err().unwrap().kind(), ErrorKind::ReadOnly);
         assert!(place.file("../f").is_err());
     }
+
+    #[cfg(not(feature = "cfdb"))]
+    #[test]
+    fn a_format_that_was_left_out_is_named() {
+        let place = Place::new(Memory::new()).unwrap();
+        let cfdb = MAGIC.iter().find(|(kind, _)| *kind == FileKind::Cfdb).unwrap();
+        place.write("f", cfdb.1).unwrap();
+        let file = place.file("f").unwrap();
+        let words = "not supported: a cfdb file, which the library was built without";
+        assert_eq!(crate::list(&file, "", true).unwrap_err().to_string(), words);
+        assert_eq!(Array::open_in(&file, "v", Access::Read).err().unwrap().to_string(), format!("v: {words}"));
+    }
 }
