@@ -2,9 +2,9 @@
 
     instructions.py [--update] PROGRAM LIBRARY-DIRECTORY
 
-Called by scripts/instructions. Valgrind counts what happens inside nczchunk_read_vars and nczchunk_plan_read, the callback included. It shows
-programs a processor without AVX-512, always the same one, so the counts of one compiler's output are the same on all
-machines.
+Called by scripts/instructions. Valgrind counts what happens inside nczchunk_read_vars and nczchunk_plan_read, the
+callback included. It shows programs a processor without AVX-512, always the same one, so the counts of one compiler's
+output are the same on all machines.
 """
 
 import argparse

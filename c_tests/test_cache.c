@@ -132,8 +132,8 @@ static void several_stores_share_a_limit(void)
     close_array(&other);
 }
 
-/* Of transfers that are larger than the cache nothing is kept that only one of them wants. As soon as a second wants the
- * same chunks the first of them are kept, and stay: the third finds them. */
+/* Of transfers that are larger than the cache nothing is kept that only one of them wants. As soon as a second wants
+ * the same chunks the first of them are kept, and stay: the third finds them. */
 static void a_large_transfer_keeps_what_it_needs_first(void)
 {
     encoded_array e;

@@ -12,7 +12,7 @@ if(failed)
 endif()
 
 # What the libraries have besides the engine: each is a feature of the crate.
-set(features arrays zip blosc crc32c fletcher32 gzip lz4 shuffle zlib zstd)
+set(features arrays cfdb zip blosc crc32c fletcher32 gzip lz4 shuffle zlib zstd)
 set(with "")
 foreach(feature IN LISTS features)
     string(TOUPPER ${feature} FEATURE)

@@ -125,8 +125,8 @@ typedef struct nczchunk_place nczchunk_place;
  *     nczchunk_array_close(array);
  *
  * What can be opened is an array of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or in a zip file; and
- * to read it, a variable of a netCDF classic file. What is not supported is refused with the name of what it is: ask
- * the context.
+ * to read it, a variable of a netCDF classic file or of a cfdb file. What is not supported is refused with the name of
+ * what it is: ask the context.
  */
 
 /**
@@ -916,6 +916,18 @@ NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_place_create(const char *path,
                           nczchunk_place **place,
                           nczchunk_context *context);
+
+/**
+ * Sets whether files are opened that hold only a part of their arrays, as those of cfdb do that say that they are
+ * copies of remote ones: 1 for yes, and then what has not been fetched is read as fill values; 0, which is how a place
+ * begins, for no, and then they are refused with NCZCHUNK_ENOTBUILT. Arrays that are open stay open.
+ *
+ * Errors: NCZCHUNK_EINVAL (place is NULL).
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_place_allow_partial(nczchunk_place *place,
+                                 int allow,
+                                 nczchunk_context *context);
 
 /**
  * A place that is written to a new zip file at a path, in UTF-8. Its entries are stored as they are, for chunks are

@@ -135,6 +135,12 @@ pub enum ErrorKind {
     /// Something that must not be there yet.
     #[error("there is such an object already")]
     Exists,
+    /// A file that another program has locked to write to it.
+    #[error("another program has it open to write to it")]
+    Busy,
+    /// A file that was written to while it was read.
+    #[error("the file has changed since it was opened; open it again")]
+    Changed,
     /// What a callback of the caller's returned, passed on as it is.
     #[error("the callback failed with status {0}: {words}", words = words(*.0))]
     Callback(c_int),
@@ -165,7 +171,8 @@ impl ErrorKind {
             | ErrorKind::DecodedLength { .. }
             | ErrorKind::LentLength(_)
             | ErrorKind::NoData => status::EBADCHUNK,
-            ErrorKind::Corrupt { .. } | ErrorKind::Truncated => status::EIO,
+            ErrorKind::Corrupt { .. } | ErrorKind::Truncated | ErrorKind::Changed => status::EIO,
+            ErrorKind::Busy => libc::EBUSY,
             ErrorKind::Encode { .. } => status::EFILTER,
             ErrorKind::NotFound(_) => status::ENOTFOUND,
             ErrorKind::NotAnArray => status::ENOTVAR,

@@ -18,7 +18,7 @@
 //!
 //! Above this engine, with the feature `arrays`, is what opens arrays: [`Array`] is a variable and a store that follow
 //! from metadata (`zarr`), whose chunks are objects in a place ([`object`]): a directory, a zip file, memory. Or they
-//! follow from the header of a file (`netcdf`), of which its chunks are parts.
+//! follow from what a file says of itself (`netcdf`, `cfdb`), of which its chunks are parts.
 //!
 //! Nothing calls upward. The C interface (`include/*.h`) is a thin layer over this crate.
 //!
@@ -49,6 +49,8 @@ mod array;
 mod buffer;
 mod cache;
 mod cancel;
+#[cfg(feature = "cfdb")]
+mod cfdb;
 pub mod chunkshape;
 pub mod classic;
 mod codec;

@@ -296,46 +296,81 @@ fn one_record_variable_is_not_padded() {
     }
 }
 
-/// Records that are taken together in several chunks, and fixed variables that are cut.
+/// Random hyperslabs of a variable with these lengths, which was made as number `v`.
+fn check_hyperslabs(array: &Array, (v, lens): (usize, &[usize]), number: usize) {
+    let mut rng = fastrand::Rng::with_seed(v as u64);
+    for _ in 0..number {
+        let (mut start, mut count, mut stride) = (Vec::new(), Vec::new(), Vec::new());
+        for &len in lens {
+            let first = rng.usize(0..len);
+            let step = rng.usize(1..if len > 20 { 3000 } else { 3 });
+            let most = (len - 1 - first) / step + 1;
+            start.push(first);
+            stride.push(step as isize);
+            count.push(rng.usize(1..=most.min(700)));
+        }
+        let mut expected = Vec::new();
+        let mut indices = vec![0; lens.len()];
+        for _ in 0..count.iter().product() {
+            let place = |d: usize| start[d] + indices[d] * stride[d] as usize;
+            let i = (0..lens.len()).fold(0, |i, d| i * lens[d] + place(d));
+            expected.extend(value(v, i, array.variable().element_size()));
+            for d in (0..lens.len()).rev() {
+                indices[d] += 1;
+                if indices[d] < count[d] {
+                    break;
+                }
+                indices[d] = 0;
+            }
+        }
+        let hyperslab = Hyperslab::new(&start, &count).with_stride(&stride);
+        assert_eq!(all_bytes(array, &hyperslab).unwrap(), expected, "{} {start:?} {count:?} {stride:?}", array.name());
+    }
+}
+
+/// Records that are taken together in several chunks, at once and by many requests in flight.
 #[test]
 fn hyperslabs_of_many_records() {
     let shape = Shape { num_records: 100_000, y: 2, x: 3 };
     let vars: [Var; 4] = [("a", &[0, 2], 3), ("b", &[0, 1, 2], 6), ("c", &[0], 1), ("d", &[1, 2], 5)];
     let made = make(2, shape, &vars, 100_000);
-    let far = Far::of(&made.bytes);
-    let mut rng = fastrand::Rng::with_seed(1);
-    for place in [place_of(&made.bytes), Place::new(far).unwrap().file("f").unwrap()] {
-        for (v, (name, dimensions, kind)) in vars.iter().enumerate() {
+    for place in [place_of(&made.bytes), Place::new(Far::of(&made.bytes)).unwrap().file("f").unwrap()] {
+        for (v, (name, dimensions, _)) in vars.iter().enumerate() {
             let array = Array::open_in(&place, name, Access::Read).unwrap();
             let lens: Vec<usize> = dimensions.iter().map(|d| [100_000, 2, 3][*d]).collect();
-            for _ in 0..60 {
-                let (mut start, mut count, mut stride) = (Vec::new(), Vec::new(), Vec::new());
-                for &len in &lens {
-                    let first = rng.usize(0..len);
-                    let step = rng.usize(1..if len > 10 { 3000 } else { 3 });
-                    let most = (len - 1 - first) / step + 1;
-                    start.push(first);
-                    stride.push(step as isize);
-                    count.push(rng.usize(1..=most.min(700)));
-                }
-                let hyperslab = Hyperslab::new(&start, &count).with_stride(&stride);
-                let mut expected = Vec::new();
-                let mut indices = vec![0; lens.len()];
-                for _ in 0..count.iter().product() {
-                    let place = |d: usize| start[d] + indices[d] * stride[d] as usize;
-                    let i = (0..lens.len()).fold(0, |i, d| i * lens[d] + place(d));
-                    expected.extend(value(v, i, size(*kind)));
-                    for d in (0..lens.len()).rev() {
-                        indices[d] += 1;
-                        if indices[d] < count[d] {
-                            break;
-                        }
-                        indices[d] = 0;
-                    }
-                }
-                assert_eq!(all_bytes(&array, &hyperslab).unwrap(), expected, "{name} {start:?} {count:?} {stride:?}");
-            }
+            check_hyperslabs(&array, (v, &lens), 60);
         }
+    }
+}
+
+/// Records and fixed variables that are too long to be one chunk.
+#[test]
+fn hyperslabs_of_long_records() {
+    let vars: [Var; 3] = [("a", &[0, 1, 2], 6), ("b", &[0, 2], 3), ("c", &[1, 2], 6)];
+    let made = make(5, Shape { num_records: 2, y: 11, x: 200_000 }, &vars, 2);
+    for place in [place_of(&made.bytes), Place::new(Far::of(&made.bytes)).unwrap().file("f").unwrap()] {
+        for (v, (name, dimensions, _)) in vars.iter().enumerate() {
+            let array = Array::open_in(&place, name, Access::Read).unwrap();
+            let lens: Vec<usize> = dimensions.iter().map(|d| [2, 11, 200_000][*d]).collect();
+            check_hyperslabs(&array, (v, &lens), 60);
+        }
+    }
+    let nodes = list(&place_of(&made.bytes), "", true).unwrap();
+    assert_eq!((nodes[1].chunk_shape(), nodes[3].chunk_shape()), (&[1, 1, 200_000][..], &[1, 200_000][..]));
+}
+
+#[test]
+fn a_file_without_records() {
+    let vars: [Var; 3] = [("a", &[0, 2], 3), ("b", &[0], 6), ("c", &[2], 1)];
+    for num_records in [0, STREAMING] {
+        let place = place_of(&make(1, Shape { num_records: 0, y: 1, x: 3 }, &vars, num_records).bytes);
+        let array = Array::open_in(&place, "a", Access::Read).unwrap();
+        assert_eq!((shape_of(&array), all_bytes(&array, &Hyperslab::all())), (vec![0, 3], Ok(vec![])));
+        let array = Array::open_in(&place, "c", Access::Read).unwrap();
+        assert_eq!(
+            all_bytes(&array, &Hyperslab::all()).unwrap(),
+            (0..3).flat_map(|i| value(2, i, 1)).collect::<Vec<u8>>()
+        );
     }
 }
 

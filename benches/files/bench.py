@@ -71,7 +71,8 @@ def main():
              "- The files are warm. Every read opens the array anew; the time is the least of up to seven, with all "
              "that opening takes. All libraries delivered the same bytes (the same CRC-32).",
              "- The others: how many times as long as nczchunk they take, by the clock and, behind the slash, by CPU.",
-             "- *codec alone*: numcodecs decodes the file of every chunk into the same memory, and delivers nothing.", ""]
+             "- *codec alone*: numcodecs decodes the file of every chunk into the same memory, and delivers nothing.",
+             ""]
     for name, array in arrays.items():
         if options.only not in name:
             continue
@@ -107,4 +108,5 @@ def main():
     options.output.write_text("\n".join(lines))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -13,6 +13,8 @@ import zlib
 
 import numpy as np
 
+from cfdb_ import Cfdb
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "judges"))
 
 
@@ -116,6 +118,7 @@ LIBRARIES = {
     "zarr-python": ZarrPython,
     "netCDF-C": NetCdf,
     "xarray": Xarray,
+    "cfdb": Cfdb,
 }
 
 

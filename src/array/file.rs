@@ -5,6 +5,8 @@
 
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
+#[cfg(feature = "cfdb")]
+use crate::cfdb;
 use crate::dataset::{Node, Opened};
 use crate::error::{ErrorKind, Result};
 use crate::netcdf;
@@ -30,6 +32,8 @@ const MAGIC: [(FileKind, &[u8]); 5] = [
     (FileKind::Cfdb, b"\x4f\x7e\x8a\x3f\xe7\x5c\x47\x50\xad\x43\x0a\x72\x8f\xe3\x1c\xfe"),
 ];
 const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
+/// What booklet calls files with values of one length.
+const BOOKLET_FIXED: &[u8] = b"\x04\xd3\xb2\x94\xf2\x10\x41\x62\x95\x8d\x04\x00\x73\x8c\x9e\x0a";
 
 /// How many bytes tell what a file is.
 const MAGIC_BYTES: usize = 16;
@@ -49,13 +53,17 @@ impl FileKind {
         match MAGIC.iter().find(|(_, magic)| first.starts_with(magic)) {
             Some((kind, _)) => Ok(*kind),
             None if first.starts_with(HDF5) => Err(ErrorKind::Unsupported("an HDF5 file, as netCDF-4 writes").into()),
+            None if first.starts_with(BOOKLET_FIXED) => {
+                Err(ErrorKind::Unsupported("a booklet file with values of one length, which cfdb's have not").into())
+            }
             None => Err(ErrorKind::UnknownFormat.into()),
         }
     }
 }
 
 const ZIP_WITHIN: ErrorKind = ErrorKind::Unsupported("a zip file that is an object of a place");
-const CFDB: ErrorKind = ErrorKind::Unsupported("a cfdb file");
+#[cfg(not(feature = "cfdb"))]
+const CFDB: ErrorKind = ErrorKind::Unsupported("a cfdb file, which the library was built without");
 
 /// Opens the array of this name in a file of a place.
 ///
@@ -68,6 +76,9 @@ pub(super) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
     }
     match kind {
         FileKind::Classic => netcdf::open(place, file, name),
+        #[cfg(feature = "cfdb")]
+        FileKind::Cfdb => cfdb::open(place, file, name),
+        #[cfg(not(feature = "cfdb"))]
         FileKind::Cfdb => Err(CFDB.into()),
         FileKind::Zip => Err(ZIP_WITHIN.into()),
     }
@@ -81,6 +92,9 @@ pub(super) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
 pub(super) fn list(place: &Place, file: &str, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
     match FileKind::of(&**place, file)? {
         FileKind::Classic => netcdf::list(place, file, name, one),
+        #[cfg(feature = "cfdb")]
+        FileKind::Cfdb => cfdb::list(place, file, name, one),
+        #[cfg(not(feature = "cfdb"))]
         FileKind::Cfdb => Err(CFDB.into()),
         FileKind::Zip => Err(ZIP_WITHIN.into()),
     }
@@ -121,5 +135,17 @@ mod tests {
         let description = crate::Description::new(&[4], crate::ElementType::Int);
         assert_eq!(Array::create_in(&file, "v", &description).err().unwrap().kind(), ErrorKind::ReadOnly);
         assert!(place.file("../f").is_err());
+    }
+
+    #[cfg(not(feature = "cfdb"))]
+    #[test]
+    fn a_format_that_was_left_out_is_named() {
+        let place = Place::new(Memory::new()).unwrap();
+        let cfdb = MAGIC.iter().find(|(kind, _)| *kind == FileKind::Cfdb).unwrap();
+        place.write("f", cfdb.1).unwrap();
+        let file = place.file("f").unwrap();
+        let words = "not supported: a cfdb file, which the library was built without";
+        assert_eq!(crate::list(&file, "", true).unwrap_err().to_string(), words);
+        assert_eq!(Array::open_in(&file, "v", Access::Read).err().unwrap().to_string(), format!("v: {words}"));
     }
 }

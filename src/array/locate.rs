@@ -4,6 +4,8 @@ use std::path::Path;
 
 use super::file::FileKind;
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "cfdb")]
+use crate::object::LockedFile;
 #[cfg(feature = "zip")]
 use crate::object::{Below, Zip, only_prefix};
 use crate::object::{Directory, OneFile, Place};
@@ -31,7 +33,15 @@ pub fn place_at(path: &Path) -> Result<Place> {
 fn file_at(path: &Path) -> Result<Place> {
     let file = OneFile::open(path)?;
     let kind = FileKind::of(&file, OneFile::NAME).map_err(|error| error.in_object(path.display()))?;
-    if kind == FileKind::Zip { zip_at(path) } else { Place::new(file)?.file(OneFile::NAME) }
+    match kind {
+        FileKind::Zip => zip_at(path),
+        #[cfg(feature = "cfdb")]
+        FileKind::Cfdb => {
+            let file = LockedFile::open(path).map_err(|error| error.in_object(path.display()))?;
+            Place::new(file)?.file(OneFile::NAME)
+        }
+        _ => Place::new(file)?.file(OneFile::NAME),
+    }
 }
 
 /// The place at a path where something is to be created: a directory, which is made if there is nothing.

@@ -66,7 +66,7 @@ impl Array {
     ///
     /// # Errors
     /// `NotFound`, `NotAnArray`, `UnknownFormat`, `Metadata`, `Unsupported`, `Codec`, `ElementType`, `ReadOnly` for a
-    /// file to be written to, `OutOfMemory`, and those of the system.
+    /// file to be written to, `Busy` for a cfdb file that is locked to write, `OutOfMemory`, and those of the system.
     pub fn open(path: impl AsRef<Path>, name: &str, access: Access) -> Result<Array> {
         let path = path.as_ref();
         Array::open_in(&place_at(path)?, name, access).map_err(|error| error.in_object(path.display()))

@@ -40,6 +40,10 @@ pub use deflate::Gzip;
 pub use deflate::Zlib;
 #[cfg(feature = "lz4")]
 pub use lz4::Lz4;
+#[cfg(all(feature = "cfdb", feature = "lz4"))]
+pub(crate) use lz4::frame::Lz4Frame;
+#[cfg(all(test, not(miri), feature = "cfdb", feature = "lz4", feature = "shuffle", feature = "zstd"))]
+pub(crate) use lz4::frame::testing::frame as lz4_frame;
 #[cfg(feature = "arrays")]
 pub use makers::CodecUse;
 #[cfg(feature = "arrays")]

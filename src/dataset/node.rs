@@ -4,7 +4,7 @@ use super::attribute::{Attribute, Attributes};
 use super::dimension::Dimensions;
 use super::element::ElementType;
 use crate::alloc;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A group or an array that was found.
 #[derive(Debug)]
@@ -97,6 +97,18 @@ impl Node {
         Ok(Node { name: alloc::text(name)?, attributes, what: What::Group })
     }
 
+    /// An array of this name and what is said of it, or why it cannot be opened.
+    ///
+    /// # Errors
+    /// Those that are not of what the metadata say, but of reading them.
+    pub(crate) fn found(name: &str, found: Result<(Attributes, NodeArray)>) -> Result<Self> {
+        match found {
+            Ok((attributes, array)) => Node::of_array(name, attributes, array),
+            Err(error) if is_of_metadata(&error) => Node::unreadable(name, error),
+            Err(error) => Err(error),
+        }
+    }
+
     pub(crate) fn of_array(name: &str, attributes: Attributes, array: NodeArray) -> Result<Self> {
         Ok(Node { name: alloc::text(name)?, attributes, what: What::Array(alloc::try_box(array)?) })
     }
@@ -106,4 +118,16 @@ impl Node {
         let attributes = Attributes { list: Vec::new(), json: alloc::text("{}")? };
         Ok(Node { name: alloc::text(name)?, attributes, what: What::Unreadable(error) })
     }
+}
+
+/// Whether an error is one of what metadata say, and not of reading them.
+fn is_of_metadata(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Metadata(_)
+            | ErrorKind::Unsupported(_)
+            | ErrorKind::Codec(_)
+            | ErrorKind::ElementType
+            | ErrorKind::Rank(_)
+    )
 }

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! What can be opened is an array of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or in a zip file; and
-//! to read it, a variable of a netCDF classic file. What is not supported is refused with the name of what it is: ask
-//! the context.
+//! to read it, a variable of a netCDF classic file or of a cfdb file. What is not supported is refused with the name of
+//! what it is: ask the context.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;

@@ -106,6 +106,26 @@ pub unsafe extern "C" fn nczchunk_place_create(
     }
 }
 
+/// Sets whether files are opened that hold only a part of their arrays, as those of cfdb do that say that they are
+/// copies of remote ones: 1 for yes, and then what has not been fetched is read as fill values; 0, which is how a place
+/// begins, for no, and then they are refused with NCZCHUNK_ENOTBUILT. Arrays that are open stay open.
+///
+/// Errors: NCZCHUNK_EINVAL (place is NULL).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_place_allow_partial(
+    place: *mut nczchunk_place,
+    allow: c_int,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or alive, by the header's general promise.
+    unsafe {
+        report(context, || {
+            handle_mut(place, "place is NULL")?.0.allow_partial(allow != 0);
+            Ok(())
+        })
+    }
+}
+
 /// A place that is written to a new zip file at a path, in UTF-8. Its entries are stored as they are, for chunks are
 /// compressed already. Arrays are created in it by nczchunk_array_create_in, written and read again; an object that is
 /// written twice leaves its first bytes in the file, unused, so chunks are best written whole.

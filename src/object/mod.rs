@@ -10,6 +10,7 @@
 //!     unix.rs      its system calls, relative to a descriptor of the directory
 //!     portable.rs  the same by paths, where there are no such calls
 //!   file.rs        one file, kept open
+//!   locked_file.rs one file that must not change
 //!   memory.rs      objects in memory
 //!   zip/           zip files
 //!     mod.rs       reading the entries of one
@@ -31,6 +32,8 @@ mod contract;
 mod directory;
 mod file;
 mod flight;
+#[cfg(feature = "cfdb")]
+mod locked_file;
 mod memory;
 mod name;
 mod names;
@@ -47,6 +50,8 @@ pub use contract::{Begin, Entry, Objects, check_name};
 pub use directory::Directory;
 pub use file::OneFile;
 pub use flight::{Flight, Limits, ObjectRequest};
+#[cfg(feature = "cfdb")]
+pub(crate) use locked_file::LockedFile;
 pub use memory::Memory;
 pub(crate) use name::Name;
 pub use place::Place;

@@ -17,6 +17,7 @@ pub struct Place {
     objects: Shared<Box<dyn Objects>>,
     file: Option<Shared<String>>,
     codecs: Makers,
+    allows_partial: bool,
 }
 
 impl Place {
@@ -30,7 +31,7 @@ impl Place {
     pub(crate) fn new_with<O: Objects + 'static>(make: impl FnOnce() -> O) -> Result<Self> {
         let (outer, inner) = (Shared::slot()?, Slot::new()?);
         let objects = Shared::fill(outer, inner.fill(make()) as Box<dyn Objects>);
-        Ok(Place { objects, file: None, codecs: Makers::default() })
+        Ok(Place { objects, file: None, codecs: Makers::default(), allows_partial: false })
     }
 
     /// One file of this place, as a place: an object that holds arrays, such as a netCDF classic file. Then what is
@@ -48,8 +49,19 @@ impl Place {
     /// A name that no object can have; `OutOfMemory`.
     pub fn file(&self, name: &str) -> Result<Self> {
         check_name(name).map_err(|error| error.in_object(name))?;
-        let file = Some(Shared::new(alloc::text(name)?)?);
-        Ok(Place { objects: self.objects.clone(), file, codecs: self.codecs.clone() })
+        Ok(Place { file: Some(Shared::new(alloc::text(name)?)?), ..self.clone() })
+    }
+
+    /// Sets whether files are opened that hold only a part of their arrays, as those of cfdb do that say that they are
+    /// copies of remote ones: then what has not been fetched is read as fill values. Else they are refused.
+    pub fn allow_partial(&mut self, allow: bool) {
+        self.allows_partial = allow;
+    }
+
+    /// Whether files are opened that hold only a part of their arrays.
+    #[cfg(feature = "cfdb")]
+    pub(crate) fn allows_partial(&self) -> bool {
+        self.allows_partial
     }
 
     /// The name of the file that the place is, if it is one.

@@ -5,7 +5,7 @@ use super::build::build;
 use super::metadata::Metadata;
 use crate::alloc;
 use crate::dataset::{Dimensions, Node, NodeArray, Opened};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::json::Value;
 use crate::object::Place;
 
@@ -26,14 +26,12 @@ pub(crate) fn opened(metadata: &Metadata, place: &Place, prefix: &str) -> Result
 /// # Errors
 /// Those that are not of what the metadata say, but of reading them.
 pub(crate) fn array_node(place: &Place, name: &str, metadata: Result<Metadata>) -> Result<Node> {
-    match metadata.and_then(|metadata| metadata.check_codecs(place.codecs()).map(|()| metadata)) {
-        Ok(metadata) => {
-            let attributes = attributes(&metadata.attributes, Some(metadata.element))?;
-            Node::of_array(name, attributes, array(metadata))
-        }
-        Err(error) if is_of_metadata(&error) => Node::unreadable(name, error),
-        Err(error) => Err(error),
-    }
+    let found = metadata.and_then(|metadata| {
+        metadata.check_codecs(place.codecs())?;
+        let attributes = attributes(&metadata.attributes, Some(metadata.element))?;
+        Ok((attributes, array(metadata)))
+    });
+    Node::found(name, found)
 }
 
 /// A group of this name with these attributes.
@@ -51,16 +49,4 @@ fn array(metadata: Metadata) -> NodeArray {
         shard_shape = shard_shape.map(|_| Vec::new());
     }
     NodeArray { element, shape, chunk_shape, shard_shape, dimensions }
-}
-
-/// Whether an error is one of what metadata say, and not of reading them.
-fn is_of_metadata(error: &Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::Metadata(_)
-            | ErrorKind::Unsupported(_)
-            | ErrorKind::Codec(_)
-            | ErrorKind::ElementType
-            | ErrorKind::Rank(_)
-    )
 }

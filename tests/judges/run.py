@@ -19,6 +19,7 @@ import warnings
 
 import numpy as np
 
+import cfdb_
 import created
 import netcdf_c
 import netcdf_classic
@@ -35,7 +36,7 @@ from binding import Failed, Library
 from cases import Case, native
 
 WRITERS = {"zarr-python": zarr_python, "TensorStore": tensorstore_, "netCDF-C": netcdf_c, "xarray": xarray_,
-           "random": random_arrays, "netCDF classic": netcdf_classic,
+           "random": random_arrays, "netCDF classic": netcdf_classic, "cfdb": cfdb_,
            "traps: metadata": traps_metadata, "traps: chunks": traps_chunks, "traps: shards": traps_shards,
            "traps: places": traps_places}
 

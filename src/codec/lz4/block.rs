@@ -187,7 +187,25 @@ const FROM_8: [usize; 8] = [0, 8, 8, 9, 8, 10, 12, 14];
 /// Decodes a block that has to decode to just the length of `to`, or to more if that `is_part` of it. After a success
 /// all of `to` is written.
 pub(in crate::codec) fn decode(block: &[u8], to: &mut [MaybeUninit<u8>], is_part: bool) -> Result<()> {
-    let (mut input, mut output) = (Input(block), Output { to, at: 0 });
+    let len = to.len();
+    // SAFETY: nothing precedes what the block decodes to.
+    let end = unsafe { decode_behind(block, to, 0, is_part) }?;
+    if end == len { Ok(()) } else { Err(corrupt("it holds fewer bytes than it says")) }
+}
+
+/// Decodes a block behind the first `at` bytes of `to`, at most its length, from which matches may copy. Returns where
+/// what has been written ends: that is where the block ends, which must not be beyond `to`, or if that `is_part` of it
+/// the end of `to`.
+///
+/// # Safety
+/// The first `at` bytes have been written.
+pub(super) unsafe fn decode_behind(
+    block: &[u8],
+    to: &mut [MaybeUninit<u8>],
+    at: usize,
+    is_part: bool,
+) -> Result<usize> {
+    let (mut input, mut output) = (Input(block), Output { to, at });
     let too_far = || corrupt("a match begins before the data");
     let too_many = || corrupt("it holds more bytes than it says");
     loop {
@@ -201,11 +219,8 @@ pub(in crate::codec) fn decode(block: &[u8], to: &mut [MaybeUninit<u8>], is_part
         }
         let part = len.min(output.left());
         output.literals(input.take(part).ok_or_else(|| corrupt("the data end early"))?);
-        if is_part && output.left() == 0 {
-            return Ok(());
-        }
-        if input.0.is_empty() {
-            break;
+        if input.0.is_empty() || (is_part && output.left() == 0) {
+            return Ok(output.at);
         }
         let distance = input.distance()?;
         let len = input.length(token & 15)? + SHORTEST;
@@ -216,8 +231,7 @@ pub(in crate::codec) fn decode(block: &[u8], to: &mut [MaybeUninit<u8>], is_part
             return Err(too_far());
         }
         if is_part && output.left() == 0 {
-            return Ok(());
+            return Ok(output.at);
         }
     }
-    if output.left() == 0 && !is_part { Ok(()) } else { Err(corrupt("it holds fewer bytes than it says")) }
 }

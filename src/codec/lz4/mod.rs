@@ -8,6 +8,10 @@
 #![allow(unsafe_code)]
 
 pub(super) mod block;
+#[cfg(feature = "cfdb")]
+pub(super) mod frame;
+#[cfg(feature = "cfdb")]
+mod xxh32;
 
 use std::ops::Range;
 

@@ -1,0 +1,247 @@
+//! The types of cfdb: what elements stand for, and how they are stored.
+//!
+//! Numbers and times can be packed in integers: what is stored is `(value - offset) * 10^precision`, rounded, and one
+//! integer stands for no value. They are if all of what that needs is told, as in cfdb's `dtypes.py`: for
+//! floating-point numbers the type that is stored, precision, offset and fill value; for integers and times, which have
+//! no precision, the type and the offset.
+
+use crate::alloc;
+use crate::dataset::{ElementType, TimeUnit};
+use crate::error::{ErrorKind, Result};
+use crate::json::{At, Value};
+
+/// What a variable's elements are.
+#[derive(Debug)]
+pub(super) struct DataType {
+    /// The type that is stored.
+    pub(super) stored: ElementType,
+    /// What an absent chunk holds: one element, in native byte order; `None` for zeros.
+    pub(super) fill_value: Option<Vec<u8>>,
+    /// What times count, if it can be told in the words of the CF conventions.
+    pub(super) time_unit: Option<&'static str>,
+    pub(super) packing: Option<Packing>,
+}
+
+/// How packed elements are turned into what they stand for: divided by the factor, plus the offset.
+#[derive(Debug)]
+pub(super) struct Packing {
+    /// The name of the type that they stand for.
+    pub(super) name: String,
+    pub(super) factor: Option<f64>,
+    pub(super) offset: Value,
+    /// What stands for no value.
+    pub(super) fill_value: Option<i128>,
+}
+
+/// The type that the metadata say.
+///
+/// # Errors
+/// `Unsupported` for texts and geometries, `ElementType` for others that the library does not have, `Metadata`.
+pub(super) fn data_type(at: &At<'_>) -> Result<DataType> {
+    let name = at.require("name")?;
+    let text = name.text()?;
+    if text == "str" {
+        return Err(name.unsupported("texts of any length (str)"));
+    }
+    if ["point", "line", "linestring", "polygon"].iter().any(|geometry| text.eq_ignore_ascii_case(geometry)) {
+        return Err(name.unsupported("geometries (Point, LineString, Polygon)"));
+    }
+    let element = element(text).ok_or_else(|| name.error(ErrorKind::ElementType))?;
+    let packed = at.given("dtype_encoded").zip(at.given("offset"));
+    let (precision, fill_value) = (at.given("precision"), at.given("fillvalue"));
+    let time_unit = if let ElementType::Time { unit, count: 1, .. } = element { words(unit) } else { None };
+    let (factor, fill_value) = match kind(element) {
+        Kind::Float => match precision.zip(fill_value) {
+            Some((precision, fill)) if packed.is_some() => (Some(factor(&precision)?), Some(integer(&fill)?)),
+            _ => return Ok(DataType { stored: element, fill_value: nan(element)?, time_unit, packing: None }),
+        },
+        // cfdb takes 0 for no time, whatever the metadata say.
+        Kind::Time => (None, Some(0)),
+        Kind::Integer => (None, fill_value.map(|fill| integer(&fill)).transpose()?),
+        Kind::Bool => return Ok(DataType { stored: element, fill_value: None, time_unit, packing: None }),
+    };
+    let Some((encoded, offset)) = packed else {
+        return Ok(DataType { stored: element, fill_value: not_a_time(element)?, time_unit, packing: None });
+    };
+    let stored = self::element(encoded.text()?).filter(|element| matches!(kind(*element), Kind::Integer));
+    let stored = stored.ok_or_else(|| encoded.unsupported("elements that are packed in other types than integers"))?;
+    if offset.value().as_f64().is_none() {
+        return Err(offset.malformed("a number is due"));
+    }
+    let fill_bytes = fill_value.map(|value| bytes(value, stored)).unwrap_or(Some(Ok(Vec::new())));
+    let fill_bytes =
+        fill_bytes.ok_or_else(|| at.malformed("the fill value does not fit the type that is stored"))??;
+    let packing = Packing { name: alloc::text(text)?, factor, offset: offset.value().copied()?, fill_value };
+    let fill_value = (!fill_bytes.is_empty()).then_some(fill_bytes);
+    Ok(DataType { stored, fill_value, time_unit, packing: Some(packing) })
+}
+
+enum Kind {
+    Bool,
+    Integer,
+    Float,
+    Time,
+}
+
+fn kind(element: ElementType) -> Kind {
+    match element {
+        ElementType::Bool => Kind::Bool,
+        ElementType::Half | ElementType::Float | ElementType::Double => Kind::Float,
+        ElementType::Time { .. } => Kind::Time,
+        _ => Kind::Integer,
+    }
+}
+
+/// The type that numpy calls so, if cfdb has it.
+fn element(name: &str) -> Option<ElementType> {
+    Some(match name {
+        "bool" => ElementType::Bool,
+        "int8" => ElementType::Byte,
+        "int16" => ElementType::Short,
+        "int32" => ElementType::Int,
+        "int64" => ElementType::Int64,
+        "uint8" => ElementType::UByte,
+        "uint16" => ElementType::UShort,
+        "uint32" => ElementType::UInt,
+        "uint64" => ElementType::UInt64,
+        "float16" => ElementType::Half,
+        "float32" => ElementType::Float,
+        "float64" => ElementType::Double,
+        _ => return time(name),
+    })
+}
+
+/// The type `datetime64[UNIT]`, with a count before the unit or none.
+fn time(name: &str) -> Option<ElementType> {
+    let unit = name.strip_prefix("datetime64[")?.strip_suffix(']')?;
+    let letters = unit.find(|c: char| !c.is_ascii_digit())?;
+    let (count, unit) = unit.split_at(letters);
+    let count = if count.is_empty() { 1 } else { count.parse().ok().filter(|count| *count > 0)? };
+    let unit = TimeUnit::of(unit).filter(|unit| *unit != TimeUnit::Generic)?;
+    Some(ElementType::Time { unit, count, is_delta: false })
+}
+
+/// What a unit of time is called in the CF conventions.
+fn words(unit: TimeUnit) -> Option<&'static str> {
+    Some(match unit {
+        TimeUnit::Month => "months",
+        TimeUnit::Day => "days",
+        TimeUnit::Hour => "hours",
+        TimeUnit::Minute => "minutes",
+        TimeUnit::Second => "seconds",
+        TimeUnit::Millisecond => "milliseconds",
+        TimeUnit::Microsecond => "microseconds",
+        TimeUnit::Nanosecond => "nanoseconds",
+        _ => return None,
+    })
+}
+
+/// 10 to the power of a precision.
+fn factor(precision: &At<'_>) -> Result<f64> {
+    let factor = match (precision.value().as_i64(), precision.value().as_f64()) {
+        (Some(power), _) => crate::object::Name::of(format_args!("1e{power}"))?.parse().ok(),
+        (None, power) => power.map(|power| 10f64.powf(power)),
+    };
+    factor.filter(|factor: &f64| factor.is_normal()).ok_or_else(|| precision.malformed("this is not a precision"))
+}
+
+fn integer(at: &At<'_>) -> Result<i128> {
+    let number = at.value().as_number().and_then(|number| number.parse().ok());
+    number.ok_or_else(|| at.malformed("an integer is due"))
+}
+
+/// An integer as an element of this type, in native byte order; `None` if it does not fit.
+fn bytes(value: i128, element: ElementType) -> Option<Result<Vec<u8>>> {
+    let copied = |bytes: &[u8]| Ok(alloc::copied(bytes)?);
+    Some(match element {
+        ElementType::Byte => copied(&i8::try_from(value).ok()?.to_ne_bytes()),
+        ElementType::Short => copied(&i16::try_from(value).ok()?.to_ne_bytes()),
+        ElementType::Int => copied(&i32::try_from(value).ok()?.to_ne_bytes()),
+        ElementType::Int64 => copied(&i64::try_from(value).ok()?.to_ne_bytes()),
+        ElementType::UByte => copied(&u8::try_from(value).ok()?.to_ne_bytes()),
+        ElementType::UShort => copied(&u16::try_from(value).ok()?.to_ne_bytes()),
+        ElementType::UInt => copied(&u32::try_from(value).ok()?.to_ne_bytes()),
+        ElementType::UInt64 => copied(&u64::try_from(value).ok()?.to_ne_bytes()),
+        _ => return None,
+    })
+}
+
+/// What numpy calls nan.
+fn nan(element: ElementType) -> Result<Option<Vec<u8>>> {
+    Ok(Some(match element {
+        ElementType::Half => alloc::copied(&0x7e00u16.to_ne_bytes())?,
+        ElementType::Float => alloc::copied(&0x7fc0_0000u32.to_ne_bytes())?,
+        _ => alloc::copied(&0x7ff8_0000_0000_0000u64.to_ne_bytes())?,
+    }))
+}
+
+/// What numpy calls NaT; nothing for types that are no times.
+fn not_a_time(element: ElementType) -> Result<Option<Vec<u8>>> {
+    let is_time = matches!(kind(element), Kind::Time);
+    Ok(is_time.then(|| alloc::copied(&i64::MIN.to_ne_bytes())).transpose()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    fn with<T>(text: &str, look: impl FnOnce(Result<DataType>) -> T) -> T {
+        let value = json::read(text.as_bytes()).unwrap();
+        look(data_type(&At::root(&value)))
+    }
+
+    #[test]
+    fn types_are_packed_if_all_is_told() {
+        let f = r#"{"name":"float32","precision":2,"dtype_encoded":"uint16","offset":-1.5,"fillvalue":7}"#;
+        with(f, |found| {
+            let found = found.unwrap();
+            assert_eq!((found.stored, found.fill_value), (ElementType::UShort, Some(7u16.to_ne_bytes().to_vec())));
+            let packing = found.packing.unwrap();
+            assert_eq!((&packing.name[..], packing.factor, packing.fill_value), ("float32", Some(100.0), Some(7)));
+            assert_eq!(packing.offset.as_f64(), Some(-1.5));
+        });
+        for without in [r#","fillvalue":7"#, r#""precision":2,"#, r#""offset":-1.5,"#, r#""dtype_encoded":"uint16","#] {
+            with(&f.replace(without, ""), |found| {
+                let found = found.unwrap();
+                assert_eq!((found.stored, found.packing.is_none()), (ElementType::Float, true), "{without}");
+                assert!(f32::from_ne_bytes(found.fill_value.unwrap().try_into().unwrap()).is_nan());
+            });
+        }
+        let fill = |text: &str| with(text, |found| found.map(|found| (found.stored.to_string(), found.fill_value)));
+        let of = |name: &str, bytes: &[u8]| Ok((name.to_owned(), (!bytes.is_empty()).then(|| bytes.to_vec())));
+        assert_eq!(fill(r#"{"name":"int64","dtype_encoded":"uint8","offset":5}"#), of("uint8", &[]));
+        assert_eq!(fill(r#"{"name":"int64","dtype_encoded":"uint8","offset":5,"fillvalue":3}"#), of("uint8", &[3]));
+        assert_eq!(fill(r#"{"name":"int64","dtype_encoded":"uint8"}"#), of("int64", &[]));
+        let time = r#"{"name":"datetime64[D]","dtype_encoded":"int16","offset":5,"fillvalue":3}"#;
+        assert_eq!(fill(time), of("int16", &[0, 0]));
+        assert_eq!(fill(r#"{"name":"datetime64[15m]"}"#), of("datetime64[15m]", &i64::MIN.to_ne_bytes()));
+        assert_eq!(fill(r#"{"name":"bool","dtype_encoded":"int8","offset":1}"#), of("bool", &[]));
+        assert_eq!(fill(r#"{"name":"float16"}"#), of("float16", &0x7e00u16.to_ne_bytes()));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused_by_name() {
+        let words = |text: &str| with(text, |found| found.unwrap_err().to_string());
+        assert!(words(r#"{"name":"str"}"#).contains("str"));
+        assert!(words(r#"{"name":"Point","precision":3}"#).contains("Point"));
+        for name in ["float128", "complex64", "datetime64", "datetime64[]", "datetime64[0s]", "timedelta64[s]", ""] {
+            assert!(words(&format!(r#"{{"name":"{name}"}}"#)).contains("$.name: elements of this type"), "{name}");
+        }
+        assert!(words("{}").contains("$.name"));
+        for (encoded, offset, precision, fill) in [
+            (r#""uint8""#, "0", "1", "256"),
+            (r#""uint8""#, "0", "1", "1.5"),
+            (r#""float32""#, "0", "1", "0"),
+            (r#""uint8""#, "true", "1", "0"),
+            (r#""uint8""#, "0", "400", "0"),
+            ("8", "0", "1", "0"),
+        ] {
+            let text = format!(
+                r#"{{"name":"float64","dtype_encoded":{encoded},"offset":{offset},
+                "precision":{precision},"fillvalue":{fill}}}"#
+            );
+            assert!(with(&text, |found| found.is_err()), "{text}");
+        }
+    }
+}

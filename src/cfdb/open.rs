@@ -1,0 +1,121 @@
+//! Opening the variables of a cfdb file, and telling what there is.
+
+use super::attributes;
+use super::booklet::Booklet;
+use super::chunks;
+use super::metadata::{Metadata, VariableMetadata};
+use crate::alloc;
+use crate::dataset::{Dimensions, Node, NodeArray, Opened};
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::{self, Value};
+use crate::object::{Name, Place, read_whole};
+use crate::variable::{Endian, Variable};
+use crate::zarr;
+
+/// The key of the metadata.
+pub(super) const METADATA: &str = "adb01ebc1ba3433eb043527";
+/// The most bytes that the metadata, or the attributes of a variable, may have.
+const LONGEST: usize = 16 << 20;
+/// What stands in the place of a variable's name in the key of the file's own attributes.
+const FILE: &str = "_";
+
+/// A file, and what its metadata say.
+struct File {
+    booklet: Booklet,
+    metadata: Metadata,
+}
+
+impl File {
+    fn open(place: &Place, file: &str) -> Result<Self> {
+        let booklet = Booklet::new(place, file)?;
+        let text = read_whole(&booklet, METADATA, LONGEST)?;
+        let text = text.ok_or(ErrorKind::Unsupported("a booklet file that is not cfdb's"))?;
+        Ok(File { booklet, metadata: Metadata::read(&text)? })
+    }
+
+    /// The attributes that the user has written of a variable, or of the [file](FILE).
+    fn written(&self, name: &str) -> Result<Value> {
+        let key = Name::of(format_args!("_{name}.attrs"))?;
+        let Some(text) = read_whole(&self.booklet, &key, LONGEST)? else { return Ok(Value::Object(Vec::new())) };
+        let value = json::read(&text).map_err(|error| error.in_object(&*key))?;
+        match value {
+            Value::Object(_) => Ok(value),
+            _ => Err(Error::from(ErrorKind::Metadata("an object is due")).in_object(&*key)),
+        }
+    }
+
+    fn attributes(&self, name: &str, variable: &VariableMetadata) -> Result<Value> {
+        attributes::attributes(self.written(name)?, variable)
+    }
+
+    fn group(&self) -> Result<Node> {
+        let mut all = self.written(FILE)?;
+        if let (Some(text), None) = (self.metadata.reference_system(), all.get("crs")) {
+            all.push("crs", Value::text(text)?)?;
+        }
+        zarr::group_node("", &all)
+    }
+
+    fn array(&self, name: &str) -> Result<Node> {
+        let found = self.metadata.variable(name).and_then(|variable| {
+            let element = variable.data_type.stored;
+            let attributes = zarr::attributes(&self.attributes(name, &variable)?, Some(element))?;
+            let dimensions = dimensions(&variable)?;
+            let VariableMetadata { shape, chunk_shape, .. } = variable;
+            Ok((attributes, NodeArray { element, shape, chunk_shape, shard_shape: None, dimensions }))
+        });
+        Node::found(name, found.map_err(|error| error.in_object(name)))
+    }
+}
+
+/// Opens a variable of a cfdb file, which is an object of a place.
+///
+/// # Errors
+/// `NotFound`, `Unsupported`, `Metadata`, `Codec`, `ElementType`, `Corrupt` for a file that breaks the rules, `Changed`
+/// for one that is written to meanwhile, `OutOfMemory`, and those of the place.
+pub(crate) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
+    let file = File::open(place, file)?;
+    if file.metadata.is_remote && !place.allows_partial() {
+        return Err(
+            ErrorKind::Unsupported("a file that holds only a part of its arrays, unless that is allowed").into()
+        );
+    }
+    let metadata = file.metadata.variable(name)?;
+    let element = metadata.data_type.stored;
+    let mut variable = Variable::new(&metadata.shape, &metadata.chunk_shape, element.size())?;
+    variable.set_endian(Endian::Little)?;
+    variable.set_fill_value(metadata.data_type.fill_value.as_deref())?;
+    for (d, origin) in metadata.origins.iter().enumerate() {
+        variable.set_origin(d, *origin)?;
+    }
+    let attributes = zarr::attributes(&file.attributes(name, &metadata)?, Some(element))?;
+    let dimensions = dimensions(&metadata)?;
+    let store = chunks::store(file.booklet, name, &metadata, file.metadata.compression)?;
+    Ok(Opened { variable, store, element, dimensions, attributes })
+}
+
+/// Calls `one` for what is in a cfdb file: if `name` is empty for the file itself and then for its variables in their
+/// order, else for the variable of that name.
+///
+/// # Errors
+/// Those of `one`, and as for [`open`].
+pub(crate) fn list(place: &Place, file: &str, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
+    let file = File::open(place, file)?;
+    if !name.is_empty() {
+        return one(file.array(name)?);
+    }
+    one(file.group()?)?;
+    for name in file.metadata.names()? {
+        one(file.array(name)?)?;
+    }
+    Ok(())
+}
+
+/// Coordinates grow, but nothing says which do.
+fn dimensions(variable: &VariableMetadata) -> Result<Dimensions> {
+    let mut names = Vec::new();
+    for name in &variable.coordinates {
+        alloc::push(&mut names, Some(alloc::text(name)?))?;
+    }
+    Ok(Dimensions { names, unlimited: Vec::new() })
+}
