@@ -30,8 +30,13 @@ pub fn place_at(path: &Path) -> Result<Place> {
 /// The place that a file is.
 fn file_at(path: &Path) -> Result<Place> {
     let file = OneFile::open(path)?;
-    let kind = FileKind::of(&file, OneFile::NAME).map_err(|error| error.in_object(path.display()))?;
-    if kind == FileKind::Zip { zip_at(path) } else { Place::new(file)?.file(OneFile::NAME) }
+    match FileKind::of(&file, OneFile::NAME) {
+        Ok(FileKind::Zip) => zip_at(path),
+        Ok(FileKind::Classic | FileKind::Cfdb) => Place::new(file)?.file(OneFile::NAME),
+        // A zip file has its directory at its end, and may have anything before it.
+        Err(error) if error.kind() == ErrorKind::UnknownFormat => zip_at(path),
+        Err(error) => Err(error.in_object(path.display())),
+    }
 }
 
 /// The place at a path where something is to be created: a directory, which is made if there is nothing.
@@ -61,7 +66,7 @@ fn zip_at(path: &Path) -> Result<Place> {
 
 #[cfg(not(feature = "zip"))]
 fn zip_at(path: &Path) -> Result<Place> {
-    Err(Error::from(ErrorKind::Unsupported("a zip file")).in_object(path.display()))
+    Err(Error::from(ErrorKind::UnknownFormat).in_object(path.display()))
 }
 
 /// The path in a name of netCDF's.
