@@ -32,15 +32,17 @@ pub fn place_at(path: &Path) -> Result<Place> {
 /// The place that a file is.
 fn file_at(path: &Path) -> Result<Place> {
     let file = OneFile::open(path)?;
-    let kind = FileKind::of(&file, OneFile::NAME).map_err(|error| error.in_object(path.display()))?;
-    match kind {
-        FileKind::Zip => zip_at(path),
+    match FileKind::of(&file, OneFile::NAME) {
+        Ok(FileKind::Zip) => zip_at(path),
         #[cfg(feature = "cfdb")]
-        FileKind::Cfdb => {
+        Ok(FileKind::Cfdb) => {
             let file = LockedFile::open(path).map_err(|error| error.in_object(path.display()))?;
             Place::new(file)?.file(OneFile::NAME)
         }
-        _ => Place::new(file)?.file(OneFile::NAME),
+        Ok(_) => Place::new(file)?.file(OneFile::NAME),
+        // A zip file has its directory at its end, and may have anything before it.
+        Err(error) if error.kind() == ErrorKind::UnknownFormat => zip_at(path),
+        Err(error) => Err(error.in_object(path.display())),
     }
 }
 
@@ -72,7 +74,7 @@ fn zip_at(path: &Path) -> Result<Place> {
 
 #[cfg(not(feature = "zip"))]
 fn zip_at(path: &Path) -> Result<Place> {
-    Err(Error::from(ErrorKind::Unsupported("a zip file")).in_object(path.display()))
+    Err(Error::from(ErrorKind::UnknownFormat).in_object(path.display()))
 }
 
 /// The path in a name of netCDF's.

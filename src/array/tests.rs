@@ -247,5 +247,11 @@ fn arrays_are_created_in_a_new_zip_file() {
     let array = Array::open(&path, "a/b", Access::Read).unwrap();
     assert_eq!(array.read::<i16>(&Hyperslab::new(&[2], &[2])).unwrap(), [3, 4]);
     assert_eq!(list(&place_at(&path).unwrap(), "", true).unwrap().len(), 4);
+    // A zip file is known by its end, too: other bytes may be before it.
+    let zip = std::fs::read(&path).unwrap();
+    std::fs::write(&path, [b"#!/bin/sh\n", zip.as_slice()].concat()).unwrap();
+    assert_eq!(list(&place_at(&path).unwrap(), "", true).unwrap().len(), 4);
+    std::fs::write(&path, b"#!/bin/sh\n").unwrap();
+    assert_eq!(place_at(&path).err().unwrap().kind(), ErrorKind::UnknownFormat);
     std::fs::remove_file(&path).unwrap();
 }

@@ -139,7 +139,7 @@ pub(crate) struct Loading<'c> {
 }
 
 impl Part {
-    /// Begins a transfer, whose chunks have so many bytes in all.
+    /// Begins a transfer, whose chunks that are to be kept have so many bytes in all.
     pub(crate) fn begin(&self, bytes: usize) -> Turn {
         let inner = &*self.cache.0;
         let cached = inner.table.lock().map_or(0, |table| table.bytes());
