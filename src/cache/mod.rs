@@ -5,9 +5,10 @@
 //! alive.
 //!
 //! Chunks are dropped in the order of their last use, except that a transfer does not push out what it has fetched
-//! itself. A transfer that needs more chunks than there are or is room for has those kept only that another of the kind
-//! has wanted before it: of one that is done once nothing is kept, for to decode into memory that the processor has at
-//! hand is faster; of one that is done again and again the first chunks are, as many as there is room for.
+//! itself. Of a transfer that needs more chunks than there is room for, and that is done once, nothing is kept: to
+//! decode into memory that the processor has at hand is faster. If it is done again its first chunks are kept, as many
+//! as there is room for, and none of them makes room for the others. Slabs that end in the next layer of chunks need
+//! more than there is room for as well, but find so much that the rest may fit; that is kept at once.
 //!
 //! Of a chunk that was decoded in part that part is kept. When more of it is needed the chunk is decoded to its end, so
 //! no chunk that stays in the cache is decoded more than twice, and one that is used once costs no more than without a
@@ -36,7 +37,7 @@ use crate::error::{ErrorKind, Result};
 use crate::lock::Lock;
 use crate::shared::Shared;
 use entry::Block;
-use table::{Key, State, Table};
+use table::{Key, Spared, State, Table};
 
 /// A cache of decoded chunks. A copy is the same cache, which lives as long as there is one, or a store that uses it.
 ///
@@ -117,8 +118,10 @@ pub(crate) struct Part {
 #[derive(Clone, Copy)]
 pub(crate) struct Turn {
     transfer: u64,
-    /// Whether the cache has, or has room for, all of its chunks, as far as can be told by their bytes.
+    /// Whether all of its chunks fit into the cache.
     fits: bool,
+    /// Whether they would if all that is there were among them.
+    may_fit: bool,
 }
 
 /// What a cache has of a chunk.
@@ -144,7 +147,7 @@ impl Part {
         let inner = &*self.cache.0;
         let cached = inner.table.lock().map_or(0, |table| table.bytes());
         let transfer = inner.next_transfer.fetch_add(1, Ordering::Relaxed);
-        Turn { transfer, fits: bytes.saturating_sub(cached) <= inner.limit }
+        Turn { transfer, fits: bytes <= inner.limit, may_fit: bytes.saturating_sub(cached) <= inner.limit }
     }
 
     fn key(&self, chunk: &[isize]) -> Result<Key> {
@@ -159,7 +162,7 @@ impl Part {
         needed: &Range<usize>,
         size: usize,
         keep: bool,
-        Turn { transfer, fits }: Turn,
+        Turn { transfer, fits, may_fit }: Turn,
     ) -> Result<Found<'_>> {
         let inner = &*self.cache.0;
         let key = self.key(chunk)?;
@@ -188,17 +191,19 @@ impl Part {
         let (memory, all) = match (number, partial) {
             (Some(number), Some(before)) => {
                 let slot = table.slot(number);
-                (slot.loaded_by, slot.is_reused) = (transfer, true);
+                (slot.loaded_by, slot.used_by, slot.is_reused) = (transfer, transfer, true);
                 table.touch(number);
                 table.wants_whole = true;
                 let State::Ready(entry) = before else { return Err(ErrorKind::Internal.into()) };
                 (entry.into_memory().unwrap_or(Scratch::EMPTY), true)
             }
             _ => {
-                if !fits && !table.marks.find_or_mark(key.hash64(), transfer) {
+                let is_repeated = !fits && table.marks.find_or_mark(key.hash64(), transfer);
+                if !(fits || may_fit || is_repeated) {
                     return Ok(Found::Nothing);
                 }
-                let Some(memory) = table.make_room(size, inner.limit, transfer) else { return Ok(Found::Nothing) };
+                let spared = if is_repeated { Spared::Used(transfer) } else { Spared::Fetched(transfer) };
+                let Some(memory) = table.make_room(size, inner.limit, spared) else { return Ok(Found::Nothing) };
                 table.add(&key, size, transfer)?;
                 (memory, table.wants_whole)
             }

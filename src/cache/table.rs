@@ -41,6 +41,15 @@ pub(super) enum State {
     Ready(Entry),
 }
 
+/// Which chunks do not make room for others.
+#[derive(Clone, Copy)]
+pub(super) enum Spared {
+    /// Those that this transfer has fetched, as long as no other has used them.
+    Fetched(u64),
+    /// Those that this transfer has fetched or found.
+    Used(u64),
+}
+
 /// A chunk that is kept or being fetched.
 pub(super) struct Slot {
     pub key: Key,
@@ -49,6 +58,8 @@ pub(super) struct Slot {
     size: usize,
     /// The transfer that has fetched it, as long as no other has used it.
     pub loaded_by: u64,
+    /// The last transfer that has fetched or found it.
+    pub used_by: u64,
     /// Whether a transfer has used it that did not fetch it, or not all of it.
     pub is_reused: bool,
     newer: usize,
@@ -115,6 +126,7 @@ impl Table {
             state: State::Loading { stale: false },
             size,
             loaded_by,
+            used_by: loaded_by,
             is_reused: false,
             newer: NONE,
             older: NONE,
@@ -149,6 +161,7 @@ impl Table {
     /// Makes a chunk the newest that a transfer has found here.
     pub(super) fn reuse(&mut self, number: usize, transfer: u64) {
         let slot = &mut self.slots[number];
+        slot.used_by = transfer;
         if slot.loaded_by != transfer {
             (slot.loaded_by, slot.is_reused) = (0, true);
         }
@@ -167,10 +180,14 @@ impl Table {
     }
 
     /// Takes out the chunks that have not been used for the longest time, until there is room for `size` bytes within
-    /// `limit`; but none that this transfer has fetched itself. If that is not enough, nothing is taken out. The memory
-    /// of one of them, which nobody else uses, is the result.
-    pub(super) fn make_room(&mut self, size: usize, limit: usize, transfer: u64) -> Option<Scratch> {
-        let may_go = |slot: &Slot| matches!(slot.state, State::Ready(_)) && slot.loaded_by != transfer;
+    /// `limit`; but none that is spared. If that is not enough, nothing is taken out. The memory of one of them, which
+    /// nobody else uses, is the result.
+    pub(super) fn make_room(&mut self, size: usize, limit: usize, spared: Spared) -> Option<Scratch> {
+        let is_spared = |slot: &Slot| match spared {
+            Spared::Fetched(transfer) => slot.loaded_by == transfer,
+            Spared::Used(transfer) => slot.used_by == transfer,
+        };
+        let may_go = |slot: &Slot| matches!(slot.state, State::Ready(_)) && !is_spared(slot);
         let mut memory = Scratch::EMPTY;
         // To look further than this for a chunk that may go is not worth it.
         const PASSED_OVER: usize = 64;

@@ -46,8 +46,10 @@ fn of_transfers_that_do_not_fit_the_first_chunks_are_kept_once_they_are_wanted_a
     let part = cache.part();
     assert_eq!((fetched(&part, 0..10), cache.statistics().chunks), (10, 0));
     assert_eq!((fetched(&part, 0..10), cache.statistics().chunks), (10, 4));
-    // The next finds those, and makes room for what follows, which was wanted before, too.
-    assert_eq!((fetched(&part, 0..10), fetched(&part, 4..8)), (6, 0));
+    // The next ones find those, and do not make room for what follows.
+    assert_eq!((fetched(&part, 0..10), fetched(&part, 0..10), fetched(&part, 0..4)), (6, 6, 0));
+    // Slabs of which each begins where the one before ended find that, and make room for what follows.
+    assert_eq!((fetched(&part, 20..24), fetched(&part, 20..28), fetched(&part, 24..28)), (4, 4, 0));
 }
 
 #[test]
