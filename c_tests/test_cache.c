@@ -133,7 +133,7 @@ static void several_stores_share_a_limit(void)
 }
 
 /* Of transfers that are larger than the cache nothing is kept that only one of them wants. As soon as a second wants
- * the same chunks the first of them are kept, and stay: the third finds them. */
+ * the same chunks the first of them are kept, and stay: the next ones find them. */
 static void a_large_transfer_keeps_what_it_needs_first(void)
 {
     encoded_array e;
@@ -147,10 +147,12 @@ static void a_large_transfer_keeps_what_it_needs_first(void)
     CHECK_EQ(e.coded, 16);
     read_slab(&e, 1, 1);
     CHECK_EQ(e.coded, 16 + 16);
-    read_slab(&e, 2, 1);
-    CHECK_EQ(e.coded, 16 + 16 + 8);
-    read_slab(&e, 3, 1);
-    CHECK_EQ(e.coded, 16 + 16 + 8 + 8);
+    for (size_t row = 2; row < CHUNK; row++) {
+        const long before = e.coded;
+
+        read_slab(&e, row, 1);
+        CHECK(e.coded - before <= 16 - 8 + 1); /* the chunks are remembered by hashes, of which two may be in the way */
+    }
     close_array(&e);
 }
 

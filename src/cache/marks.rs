@@ -17,21 +17,16 @@ impl Marks {
     /// No marks, and no memory.
     pub(super) const NONE: Marks = Marks(Vec::new());
 
-    /// Whether an earlier transfer has marked a chunk. If not, this one marks it, as long as the mark does not take the
-    /// place of another of its own: so of many chunks the first are marked.
-    pub(super) fn find_or_mark(&mut self, hash: u64, transfer: u64) -> bool {
+    /// Whether an earlier transfer has marked a chunk, which this one marks now. `None` if there is no room for a mark:
+    /// of many chunks that one transfer wants the first are marked.
+    pub(super) fn find_or_mark(&mut self, hash: u64, transfer: u64) -> Option<bool> {
         if self.0.is_empty() {
-            if self.0.try_reserve_exact(CAPACITY).is_err() {
-                return false;
-            }
+            self.0.try_reserve_exact(CAPACITY).ok()?;
             self.0.resize(CAPACITY, Mark { hash: 0, transfer: 0 });
         }
-        let Some(mark) = self.0.get_mut(hash as usize % CAPACITY) else { return false };
-        if mark.transfer == transfer {
-            return false;
-        }
+        let mark = self.0.get_mut(hash as usize % CAPACITY).filter(|mark| mark.transfer != transfer)?;
         let is_found = mark.hash == hash && mark.transfer != 0;
         *mark = Mark { hash, transfer };
-        is_found
+        Some(is_found)
     }
 }

@@ -198,11 +198,13 @@ impl Part {
                 (entry.into_memory().unwrap_or(Scratch::EMPTY), true)
             }
             _ => {
-                let is_repeated = !fits && table.marks.find_or_mark(key.hash64(), transfer);
-                if !(fits || may_fit || is_repeated) {
-                    return Ok(Found::Nothing);
-                }
-                let spared = if is_repeated { Spared::Used(transfer) } else { Spared::Fetched(transfer) };
+                let is_repeated = if fits { None } else { table.marks.find_or_mark(key.hash64(), transfer) };
+                let spared = match is_repeated {
+                    Some(true) => Spared::Used(transfer),
+                    Some(false) if may_fit => Spared::Fetched(transfer),
+                    None if fits => Spared::Fetched(transfer),
+                    _ => return Ok(Found::Nothing),
+                };
                 let Some(memory) = table.make_room(size, inner.limit, spared) else { return Ok(Found::Nothing) };
                 table.add(&key, size, transfer)?;
                 (memory, table.wants_whole)

@@ -180,7 +180,8 @@ impl Table {
     }
 
     /// Takes out the chunks that have not been used for the longest time, until there is room for `size` bytes within
-    /// `limit`; but none that is spared. If that is not enough, nothing is taken out. The memory of one of them, which
+    /// `limit`; but none that is spared. For a transfer that is repeated they are the last ones, which it will need
+    /// last if they are its own. If that is not enough, nothing is taken out. The memory of one of them, which
     /// nobody else uses, is the result.
     pub(super) fn make_room(&mut self, size: usize, limit: usize, spared: Spared) -> Option<Scratch> {
         let is_spared = |slot: &Slot| match spared {
@@ -192,12 +193,14 @@ impl Table {
         // To look further than this for a chunk that may go is not worth it.
         const PASSED_OVER: usize = 64;
         while self.bytes.saturating_add(size) > limit {
-            let mut number = self.oldest;
+            let is_repeated = matches!(spared, Spared::Used(_));
+            let mut number = if is_repeated { self.newest } else { self.oldest };
             for _ in 0..PASSED_OVER {
                 if number == NONE || may_go(&self.slots[number]) {
                     break;
                 }
-                number = self.slots[number].newer;
+                let slot = &self.slots[number];
+                number = if is_repeated { slot.older } else { slot.newer };
             }
             if number == NONE || !may_go(&self.slots[number]) {
                 return None;
