@@ -45,6 +45,19 @@ def can_read(peer, array):
     return not (peer == "netCDF-C" and array["codec"] == "sharded")
 
 
+def in_turns(readers, ask):
+    """The least of two times of each reader. They take turns, for whoever comes first may get memory that the machine
+    has not used for long, which costs more than what is measured here."""
+    answers = {}
+    for _ in range(2):
+        for name, reader in readers.items():
+            answer, before = reader.ask(ask), answers.get(name)
+            if before and "failed" not in before and "failed" not in answer:
+                answer = {**answer, **{key: min(answer[key], before[key]) for key in ("wall", "cpu")}}
+            answers[name] = answer
+    return answers
+
+
 def ratio(answer, own, key):
     return f"{answer[key] / own[key]:.2f}" if "failed" not in answer else "–"
 
@@ -68,7 +81,7 @@ def main():
     lines = ["# Reads from files", "", "Written by `scripts/bench-files`; do not edit.", "",
              f"- {datetime.date.today()}, {platform.processor() or platform.machine()}, {os.cpu_count()} cores; "
              f"{versions}",
-             "- The files are warm. Every read opens the array anew; the time is the least of up to seven, with all "
+             "- The files are warm. Every read opens the array anew; the time is the least of a few, with all "
              "that opening takes. All libraries delivered the same bytes (the same CRC-32).",
              "- The others: how many times as long as nczchunk they take, by the clock and, behind the slash, by CPU.",
              "- *codec alone*: numcodecs decodes the file of every chunk into the same memory, and delivers nothing.",
@@ -80,18 +93,21 @@ def main():
                   f"{' x '.join(map(str, array['chunks']))}", "",
                   "| | threads | nczchunk | CPU | codec alone | " + " | ".join(PEERS) + " |",
                   "|---|---:|---:|---:|---:|" + "---:|" * len(PEERS)]
-        for job, slabs in data.jobs(array["steps"]).items():
+        for job, hyperslabs in data.jobs(array["steps"]).items():
             for threads in (1, 2):
-                ask = {"path": array["path"], "threads": threads, "slabs": slabs, "budget": 1.5}
-                own = readers["nczchunk"].ask(ask)
+                ask = {"path": array["path"], "threads": threads, "slabs": hyperslabs, "budget": 0.2}
+                has_codec = array["codec"] not in ("raw", "sharded") and job == "everything" and threads == 1
+                asked = {"nczchunk": readers["nczchunk"]}
+                asked |= {"codec alone": readers["codec alone"]} if has_codec else {}
+                asked |= {peer: readers[peer] for peer in PEERS if can_read(peer, array)}
+                answers = in_turns(asked, ask)
+                own = answers["nczchunk"]
                 if "failed" in own:
                     sys.exit(f"{name}, {job}: nczchunk: {own['failed']}")
                 cells = [job, str(threads), milliseconds(own["wall"]), milliseconds(own["cpu"])]
-                has_codec = array["codec"] not in ("raw", "sharded") and job == "everything" and threads == 1
-                alone = readers["codec alone"].ask(ask) if has_codec else {"failed": ""}
-                cells.append(ratio(alone, own, "wall") if has_codec else "")
+                cells.append(ratio(answers["codec alone"], own, "wall") if has_codec else "")
                 for peer in PEERS:
-                    answer = readers[peer].ask(ask) if can_read(peer, array) else {"failed": "not supported"}
+                    answer = answers.get(peer, {"failed": "not supported"})
                     if "failed" not in answer and answer["crc"] != own["crc"]:
                         sys.exit(f"{name}, {job}: {peer} delivers other bytes")
                     if "failed" in answer:

@@ -182,8 +182,8 @@ def main():
     lines = ["# Reads of netCDF classic files", "", "Written by `scripts/bench-files --classic`; do not edit.", "",
              f"- {datetime.date.today()}, {platform.processor() or platform.machine()}, {os.cpu_count()} cores; "
              f"{versions} with netCDF-C {netCDF4.__netcdf4libversion__}",
-             "- The files are warm and open; one thread; the least time of several, in turns. All deliver the same "
-             "values, which is checked first.",
+             "- The files are warm and open; one thread; the least time of several, in turns. All deliver the same",
+             "  values, which is checked first.",
              "- *bare*: preads of the same ranges in C, which neither swaps nor picks out values; *preads*: how many.",
              "- The others: how many times as long as nczchunk they take.", ""]
     for name, (shape, has_records) in FILES.items():
