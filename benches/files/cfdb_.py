@@ -71,11 +71,11 @@ def main():
     lines = ["# Reads from cfdb files", "", "Written by `scripts/bench-files --cfdb`; do not edit.", "",
              f"- {datetime.date.today()}, {platform.processor() or platform.machine()}, {os.cpu_count()} cores; "
              f"cfdb {importlib.metadata.version('cfdb')}",
-             "- The files are warm. Every read opens the variable anew; the time is the least of two to seven. Both "
-             "delivered the same bytes (the same CRC-32).",
+             "- The files are warm. Every read opens the variable anew; the time is the least of up to seven.",
+             "- Both delivered the same bytes (the same CRC-32).",
              f"- float32, {options.steps} x {data.LAT} x {data.LON}, chunks of "
-             f"{' x '.join(map(str, data.LAYOUTS['tiles']))}, by one thread. cfdb: how many times as long as nczchunk "
-             "it takes.", ""]
+             f"{' x '.join(map(str, data.LAYOUTS['tiles']))}, by one thread.",
+             "- cfdb: how many times as long as nczchunk it takes.", ""]
     for compression, path in paths.items():
         lines += [f"## {compression}", "", "| | nczchunk | cfdb |", "|---|---:|---:|"]
         for job, slabs in data.jobs(options.steps).items():
