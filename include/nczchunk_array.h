@@ -935,7 +935,7 @@ int nczchunk_place_allow_partial(nczchunk_place *place,
  * written twice leaves its first bytes in the file, unused, so chunks are best written whole.
  *
  * The file is there when nczchunk_place_finish has been called, in place of the one there was. Until then it has the
- * name .<name>.<process>.<number>.partial beside the path. If the place is freed before, and all arrays in it are
+ * name `.<name>.<process>.<number>.partial` beside the path. If the place is freed before, and all arrays in it are
  * closed, nothing is left. Free it with nczchunk_place_free.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; a path that no file can have), NCZCHUNK_ENOTBUILT (the library was built

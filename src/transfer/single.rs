@@ -38,7 +38,7 @@ impl Single {
 
     /// Whether the request, for writing if `WRITE` is set, is valid and touches just one chunk; then this is it. If
     /// not, a plan tells what is wrong with it, or which chunks they are.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find<const WRITE: bool>(&mut self, variable: &Variable, hyperslab: &Hyperslab<'_>) -> bool {
         // The same for all, but a rank that the compiler knows saves it a quarter of the instructions.
         match variable.rank() {
