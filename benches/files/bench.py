@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Measures reads from files by nczchunk and by others, in one run, and writes a table.
 
-    bench.py LIBNCZCHUNK DIRECTORY OUTPUT.md [--steps N] [--only TEXT]
+    bench.py LIBNCZCHUNK DIRECTORY OUTPUT.md [--steps N] [--only TEXT] [--readme README.md]
 
 DIRECTORY gets the arrays, unless they are there from an earlier run. --steps is the length of the longest array in
-time: 1500 by default, which is 1.5 GB. --only chooses the arrays whose names contain the text.
+time: 1500 by default, which is 1.5 GB. --only chooses the arrays whose names contain the text. Beside the table a plot
+is written, and into the README what stands there of it.
 """
 
 import argparse
@@ -22,6 +23,9 @@ import slabs
 
 HERE = pathlib.Path(__file__).resolve().parent
 PEERS = ["TensorStore", "zarrs", "zarr-python", "netCDF-C", "xarray"]
+BEGIN, END = "<!-- files: written by scripts/bench-files -->", "<!-- end of files -->"
+# The arrays that the README shows.
+CHOSEN = ("zstd", "raw, one chunk", "sharded, tiles")
 PACKAGES = {"TensorStore": "tensorstore", "zarrs": "zarrs", "zarr-python": "zarr", "netCDF-C": "netCDF4",
             "xarray": "xarray"}
 
@@ -66,6 +70,44 @@ def milliseconds(seconds):
     return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
+class Row:
+    """What the plot shows in a row: a job on an array, by one thread."""
+
+    name, access = "", "read"
+
+    def __init__(self, array, job, answers):
+        self.title = f"{array}: {job}"
+        self.own = answers["nczchunk"]
+        self.answers = {peer.lower(): answer for peer, answer in answers.items()}
+
+    def relative(self, subject):
+        answer = self.answers.get(subject, {"failed": ""})
+        return None if "failed" in answer else answer["wall"] / self.own["wall"]
+
+    def cells(self):
+        others = {peer: self.relative(peer.lower()) for peer in PEERS if self.relative(peer.lower())}
+        best = min(others, key=others.get)
+        own, netcdf = milliseconds(self.own["wall"]), others.get("netCDF-C")
+        return f"| {self.title} | {own} | {best} {others[best]:.2f} | {f'{netcdf:.2f}' if netcdf else '–'} |"
+
+
+def excerpt(rows, date):
+    """What stands in the README."""
+    return [
+        BEGIN,
+        "![Times of reads from files relative to nczchunk's](docs/files.svg)",
+        "",
+        "| from files, float32 (time, lat, lon) | nczchunk | next best | netCDF-C |",
+        "|---|---:|---:|---:|",
+        *(row.cells() for row in rows if row.title.startswith(CHOSEN)),
+        "",
+        f"{date}, one thread, warm files. *Next best* and *netCDF-C*: how many times as long they take, with all that",
+        "opening the array takes. All arrays, two threads, versions and how it is measured:",
+        "[docs/files.md](docs/files.md).",
+        END,
+    ]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("library")
@@ -73,6 +115,7 @@ def main():
     parser.add_argument("output", type=pathlib.Path)
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--only", default="")
+    parser.add_argument("--readme", type=pathlib.Path)
     options = parser.parse_args()
     options.directory.mkdir(parents=True, exist_ok=True)
     arrays = data.make(options.directory, options.steps)
@@ -86,6 +129,7 @@ def main():
              "- The others: how many times as long as nczchunk they take, by the clock and, behind the slash, by CPU.",
              "- *codec alone*: numcodecs decodes the file of every chunk into the same memory, and delivers nothing.",
              ""]
+    rows = []
     for name, array in arrays.items():
         if options.only not in name:
             continue
@@ -104,6 +148,8 @@ def main():
                 own = answers["nczchunk"]
                 if "failed" in own:
                     sys.exit(f"{name}, {job}: nczchunk: {own['failed']}")
+                if threads == 1:
+                    rows.append(Row(name, job, answers))
                 cells = [job, str(threads), milliseconds(own["wall"]), milliseconds(own["cpu"])]
                 cells.append(ratio(answers["codec alone"], own, "wall") if has_codec else "")
                 for peer in PEERS:
@@ -122,6 +168,14 @@ def main():
     from binding import Library
     lines += slabs.lines(Library(options.library), str(options.directory / "cube.zarr"))
     options.output.write_text("\n".join(lines))
+    sys.path.insert(0, str(HERE.parent / "peers"))
+    import report
+    date = str(datetime.date.today())
+    results = {"peers": [peer.lower() for peer in PEERS], "date": date, "machine": {"model": platform.machine()}}
+    options.output.with_suffix(".svg").write_text(report.plot(rows, results))
+    if options.readme:
+        before, rest = options.readme.read_text().split(BEGIN)
+        options.readme.write_text(before + "\n".join(excerpt(rows, date)) + rest.split(END)[1])
 
 
 if __name__ == "__main__":
