@@ -18,6 +18,9 @@ use crate::json::{self, At, Value};
 
 const FILL_VALUE: &str = "_FillValue";
 
+/// More attributes are refused: no file has them, and to look each of them up among all the others would take minutes.
+const MOST: usize = 1 << 14;
+
 /// The values of an attribute with their type.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Typed {
@@ -30,8 +33,13 @@ pub(crate) struct Typed {
 /// themselves.
 ///
 /// # Errors
-/// `OutOfMemory`.
+/// `Metadata` for too many of them; `OutOfMemory`.
 pub(crate) fn attributes(all: &Value, element: Option<ElementType>) -> Result<Attributes> {
+    let root = [At::root(all)];
+    let types = written_types(&root).map_or(0, |types| types.members().len());
+    if all.members().len().max(types) > MOST {
+        return Err(ErrorKind::Metadata("there are more than 16384 attributes").into());
+    }
     let mut list: Vec<dataset::Attribute> = Vec::new();
     for (name, _) in all.members() {
         // Of several members with one name the last counts, and is found by it.
@@ -43,6 +51,11 @@ pub(crate) fn attributes(all: &Value, element: Option<ElementType>) -> Result<At
         }
     }
     Ok(Attributes { list, json: json::compact(all)? })
+}
+
+/// The types of attributes, by their names, if netCDF-C has written them.
+fn written_types<'v>(root: &'v [At<'v>]) -> Option<&'v Value> {
+    nczarr::find(root, &nczarr::ATTRIBUTES).and_then(|at| at.value().get("types"))
 }
 
 /// An attribute of an array with such elements or of a group, of which these are all; `None` if there is none of that
@@ -59,8 +72,7 @@ pub(crate) fn attribute(attributes: &Value, element: Option<ElementType>, name: 
     }
     let Some(value) = attributes.get(name) else { return Ok(None) };
     let root = [At::root(attributes)];
-    let types = nczarr::find(&root, &nczarr::ATTRIBUTES).and_then(|at| at.value().get("types"));
-    let written = types.and_then(|types| types.get(name)).and_then(Value::as_str);
+    let written = written_types(&root).and_then(|types| types.get(name)).and_then(Value::as_str);
     let one = std::slice::from_ref(value);
     let items = value.as_list().unwrap_or(one);
     let element = match written {
@@ -217,6 +229,16 @@ mod tests {
 
     fn chars(text: &str) -> (ElementType, Values) {
         (ElementType::Char, Values::Bytes(text.as_bytes().to_vec()))
+    }
+
+    #[test]
+    fn too_many_attributes_are_refused() {
+        let texts = |count: usize| (0..count).map(|i| format!(r#""a{i}":1"#)).collect::<Vec<_>>().join(",");
+        let read = |text: String| attributes(&json::read(text.as_bytes()).unwrap(), None).map(|all| all.list.len());
+        assert_eq!(read(format!("{{{}}}", texts(1000))), Ok(1000));
+        assert!(matches!(read(format!("{{{}}}", texts(MOST + 1))).unwrap_err().kind(), ErrorKind::Metadata(_)));
+        let types = format!(r#"{{"a":1,"_nczarr_attr":{{"types":{{{}}}}}}}"#, texts(MOST + 1));
+        assert!(matches!(read(types).unwrap_err().kind(), ErrorKind::Metadata(_)));
     }
 
     #[test]
