@@ -1439,8 +1439,7 @@ int nczchunk_store_add_codec(nczchunk_store *store,
  * It is used where it saves decoding, or requests that take long: not for chunks on loan, nor for chunks that are
  * stored as they are and can be asked for in ranges, unless the store has start and wait; nor to keep chunks of which
  * a call takes all. Chunks are dropped in the order of their last use, but no call pushes out what it has fetched
- * itself. Of calls that touch more than the cache can hold, the first chunks are kept from the second call on that
- * wants them. While one thread fetches a chunk, others that need it wait; so a callback must not read the same chunk
+ * itself. While one thread fetches a chunk, others that need it wait; so a callback must not read the same chunk
  * of the same store. Writes go through to the store at once.
  */
 

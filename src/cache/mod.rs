@@ -5,10 +5,7 @@
 //! alive.
 //!
 //! Chunks are dropped in the order of their last use, except that a transfer does not push out what it has fetched
-//! itself. Of a transfer that needs more chunks than there is room for, and that is done once, nothing is kept: to
-//! decode into memory that the processor has at hand is faster. If it is done again its first chunks are kept, as many
-//! as there is room for, and none of them makes room for the others. Slabs that end in the next layer of chunks need
-//! more than there is room for as well, but find so much that the rest may fit; that is kept at once.
+//! itself. So of a transfer that is larger than the cache the first chunks are kept, and doing it again finds them.
 //!
 //! Of a chunk that was decoded in part that part is kept. When more of it is needed the chunk is decoded to its end, so
 //! no chunk that stays in the cache is decoded more than twice, and one that is used once costs no more than without a
@@ -17,13 +14,11 @@
 //!
 //! ```text
 //!   entry.rs    a decoded chunk
-//!   marks.rs    which chunks were wanted once, and not kept
 //!   table.rs    which chunks there are, and in which order they were used
 //! ```
 #![allow(unsafe_code)]
 
 mod entry;
-mod marks;
 mod table;
 
 use std::mem::MaybeUninit;
@@ -37,7 +32,7 @@ use crate::error::{ErrorKind, Result};
 use crate::lock::Lock;
 use crate::shared::Shared;
 use entry::Block;
-use table::{Key, Spared, State, Table};
+use table::{Key, State, Table};
 
 /// A cache of decoded chunks. A copy is the same cache, which lives as long as there is one, or a store that uses it.
 ///
@@ -116,13 +111,7 @@ pub(crate) struct Part {
 
 /// A transfer, as far as a cache is concerned.
 #[derive(Clone, Copy)]
-pub(crate) struct Turn {
-    transfer: u64,
-    /// Whether all of its chunks fit into the cache.
-    fits: bool,
-    /// Whether they would if all that is there were among them.
-    may_fit: bool,
-}
+pub(crate) struct Turn(u64);
 
 /// What a cache has of a chunk.
 pub(crate) enum Found<'c> {
@@ -142,12 +131,9 @@ pub(crate) struct Loading<'c> {
 }
 
 impl Part {
-    /// Begins a transfer, whose chunks that are to be kept have so many bytes in all.
-    pub(crate) fn begin(&self, bytes: usize) -> Turn {
-        let inner = &*self.cache.0;
-        let cached = inner.table.lock().map_or(0, |table| table.bytes());
-        let transfer = inner.next_transfer.fetch_add(1, Ordering::Relaxed);
-        Turn { transfer, fits: bytes <= inner.limit, may_fit: bytes.saturating_sub(cached) <= inner.limit }
+    /// Begins a transfer.
+    pub(crate) fn begin(&self) -> Turn {
+        Turn(self.cache.0.next_transfer.fetch_add(1, Ordering::Relaxed))
     }
 
     fn key(&self, chunk: &[isize]) -> Result<Key> {
@@ -162,7 +148,7 @@ impl Part {
         needed: &Range<usize>,
         size: usize,
         keep: bool,
-        Turn { transfer, fits, may_fit }: Turn,
+        Turn(transfer): Turn,
     ) -> Result<Found<'_>> {
         let inner = &*self.cache.0;
         let key = self.key(chunk)?;
@@ -191,21 +177,14 @@ impl Part {
         let (memory, all) = match (number, partial) {
             (Some(number), Some(before)) => {
                 let slot = table.slot(number);
-                (slot.loaded_by, slot.used_by, slot.is_reused) = (transfer, transfer, true);
+                (slot.loaded_by, slot.is_reused) = (transfer, true);
                 table.touch(number);
                 table.wants_whole = true;
                 let State::Ready(entry) = before else { return Err(ErrorKind::Internal.into()) };
                 (entry.into_memory().unwrap_or(Scratch::EMPTY), true)
             }
             _ => {
-                let is_repeated = if fits { None } else { table.marks.find_or_mark(key.hash64(), transfer) };
-                let spared = match is_repeated {
-                    Some(true) => Spared::Used(transfer),
-                    Some(false) if may_fit => Spared::Fetched(transfer),
-                    None if fits => Spared::Fetched(transfer),
-                    _ => return Ok(Found::Nothing),
-                };
-                let Some(memory) = table.make_room(size, inner.limit, spared) else { return Ok(Found::Nothing) };
+                let Some(memory) = table.make_room(size, inner.limit, transfer) else { return Ok(Found::Nothing) };
                 table.add(&key, size, transfer)?;
                 (memory, table.wants_whole)
             }
@@ -214,7 +193,7 @@ impl Part {
     }
 
     /// Bytes of a chunk, if they are there. Nobody is waited for, so one who fetches many chunks at a time may ask.
-    pub(crate) fn ready(&self, chunk: &[isize], needed: &Range<usize>, turn: Turn) -> Result<Option<Entry>> {
+    pub(crate) fn ready(&self, chunk: &[isize], needed: &Range<usize>, Turn(transfer): Turn) -> Result<Option<Entry>> {
         let inner = &*self.cache.0;
         let key = self.key(chunk)?;
         let Some(mut table) = inner.table.lock() else { return Ok(None) };
@@ -224,7 +203,7 @@ impl Part {
             State::Ready(entry) if entry.has(needed) => entry.clone(),
             _ => return Ok(None),
         };
-        table.reuse(number, turn.transfer);
+        table.reuse(number, transfer);
         inner.hits.fetch_add(1, Ordering::Relaxed);
         Ok(Some(entry))
     }

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Place;
-use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasherDefault, DefaultHasher};
 
 use super::entry::Entry;
-use super::marks::Marks;
 use crate::alloc::Scratch;
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
@@ -25,12 +24,6 @@ impl Key {
     fn try_clone(&self) -> Result<Self> {
         Key::new(self.store, &self.chunk)
     }
-
-    pub(super) fn hash64(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.hash(&mut hasher);
-        hasher.finish()
-    }
 }
 
 pub(super) enum State {
@@ -41,15 +34,6 @@ pub(super) enum State {
     Ready(Entry),
 }
 
-/// Which chunks do not make room for others.
-#[derive(Clone, Copy)]
-pub(super) enum Spared {
-    /// Those that this transfer has fetched, as long as no other has used them.
-    Fetched(u64),
-    /// Those that this transfer has fetched or found.
-    Used(u64),
-}
-
 /// A chunk that is kept or being fetched.
 pub(super) struct Slot {
     pub key: Key,
@@ -58,8 +42,6 @@ pub(super) struct Slot {
     size: usize,
     /// The transfer that has fetched it, as long as no other has used it.
     pub loaded_by: u64,
-    /// The last transfer that has fetched or found it.
-    pub used_by: u64,
     /// Whether a transfer has used it that did not fetch it, or not all of it.
     pub is_reused: bool,
     newer: usize,
@@ -77,7 +59,6 @@ pub(super) struct Table {
     oldest: usize,
     bytes: usize,
     pub evictions: u64,
-    pub marks: Marks,
     /// Whether more of a chunk is likely to be needed than what is needed first.
     pub wants_whole: bool,
 }
@@ -92,7 +73,6 @@ impl Table {
             oldest: NONE,
             bytes: 0,
             evictions: 0,
-            marks: Marks::NONE,
             wants_whole: false,
         }
     }
@@ -126,7 +106,6 @@ impl Table {
             state: State::Loading { stale: false },
             size,
             loaded_by,
-            used_by: loaded_by,
             is_reused: false,
             newer: NONE,
             older: NONE,
@@ -161,7 +140,6 @@ impl Table {
     /// Makes a chunk the newest that a transfer has found here.
     pub(super) fn reuse(&mut self, number: usize, transfer: u64) {
         let slot = &mut self.slots[number];
-        slot.used_by = transfer;
         if slot.loaded_by != transfer {
             (slot.loaded_by, slot.is_reused) = (0, true);
         }
@@ -180,27 +158,20 @@ impl Table {
     }
 
     /// Takes out the chunks that have not been used for the longest time, until there is room for `size` bytes within
-    /// `limit`; but none that is spared. For a transfer that is repeated they are the last ones, which it will need
-    /// last if they are its own. If that is not enough, nothing is taken out. The memory of one of them, which
-    /// nobody else uses, is the result.
-    pub(super) fn make_room(&mut self, size: usize, limit: usize, spared: Spared) -> Option<Scratch> {
-        let is_spared = |slot: &Slot| match spared {
-            Spared::Fetched(transfer) => slot.loaded_by == transfer,
-            Spared::Used(transfer) => slot.used_by == transfer,
-        };
-        let may_go = |slot: &Slot| matches!(slot.state, State::Ready(_)) && !is_spared(slot);
+    /// `limit`; but none that this transfer has fetched itself. If that is not enough, nothing is taken out. The memory
+    /// of one of them, which nobody else uses, is the result.
+    pub(super) fn make_room(&mut self, size: usize, limit: usize, transfer: u64) -> Option<Scratch> {
+        let may_go = |slot: &Slot| matches!(slot.state, State::Ready(_)) && slot.loaded_by != transfer;
         let mut memory = Scratch::EMPTY;
         // To look further than this for a chunk that may go is not worth it.
         const PASSED_OVER: usize = 64;
         while self.bytes.saturating_add(size) > limit {
-            let is_repeated = matches!(spared, Spared::Used(_));
-            let mut number = if is_repeated { self.newest } else { self.oldest };
+            let mut number = self.oldest;
             for _ in 0..PASSED_OVER {
                 if number == NONE || may_go(&self.slots[number]) {
                     break;
                 }
-                let slot = &self.slots[number];
-                number = if is_repeated { slot.older } else { slot.newer };
+                number = self.slots[number].newer;
             }
             if number == NONE || !may_go(&self.slots[number]) {
                 return None;

@@ -17,6 +17,14 @@ pub(super) fn choose(shape: &Shape<'_>) -> Kernel {
     portable::choose(shape)
 }
 
+/// Whether a line of the processor's cache is stored by one non-temporal instruction.
+pub(crate) fn stores_lines() -> bool {
+    #[cfg(all(target_arch = "x86_64", nczchunk_avx512))]
+    return x86::stores_lines();
+    #[cfg(not(all(target_arch = "x86_64", nczchunk_avx512)))]
+    false
+}
+
 /// Orders the non-temporal stores of a kernel before all later stores. To be called after kernels that were chosen for
 /// streaming.
 #[inline]

@@ -38,7 +38,7 @@ use smallvec::SmallVec;
 
 use crate::error::{ErrorKind, Result};
 use extent::Extent;
-pub(crate) use kernel::fence;
+pub(crate) use kernel::{fence, stores_lines};
 pub(crate) use rows::LINE;
 use rows::{Kernel, Rows, Shape};
 

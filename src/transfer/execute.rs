@@ -104,11 +104,7 @@ impl<'a> Transfer<'a> {
                 done,
             );
         }
-        let turn = self.store.cache().map(|cache| {
-            // Chunks of which all is taken are not kept.
-            let kept = (self.plan.num_chunks() - self.plan.num_covered()).min(self.chunks.len());
-            cache.begin(kept.saturating_mul(self.plan.variable().chunk_bytes()))
-        });
+        let turn = self.store.cache().map(|cache| cache.begin());
         self.run(done, || {
             // SAFETY: workers have different chunks, whose boxes share no memory: where two elements may, there is one
             // worker.

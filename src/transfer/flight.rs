@@ -40,8 +40,7 @@ pub(super) fn read(
     let stream = piece::streams(plan.variable(), Access::Read, false, plan.selected_bytes());
     let _fence = Fence::new(stream);
     let tracker = Tracker::of_plan(progress.is_some(), plan, &chunks);
-    // What took a request is worth keeping, however much there is of it.
-    let turn = store.cache().map(|cache| cache.begin(0));
+    let turn = store.cache().map(|cache| cache.begin());
     let mut state = State {
         plan,
         store,

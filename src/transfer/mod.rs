@@ -275,7 +275,7 @@ fn read_one_chunk(
         return read_plan(variable, store, hyperslab, |_| Ok(out), options, done);
     }
     one_chunk(variable, store, single, Access::Read, options, done, || {
-        let turn = store.cache().map(|cache| cache.begin(variable.chunk_bytes()));
+        let turn = store.cache().map(|cache| cache.begin());
         Reading::new(variable, store, turn).single(single, &mut out)
     })
 }

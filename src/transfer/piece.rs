@@ -166,7 +166,8 @@ impl<'v> Mover<'v> {
 const STREAM_BYTES: usize = 16 << 20;
 
 /// Smaller chunks are stored as usual, except that they are read so if their rows are whole lines of the processor's
-/// cache. A write waits for its non-temporal stores at the end of each chunk, which the lender gets back.
+/// cache, each of which it stores at once. A write waits for its non-temporal stores at the end of each chunk, which
+/// the lender gets back.
 const STREAM_CHUNK: usize = 64 << 10;
 
 /// Whether copies of a transfer of so many bytes use non-temporal stores.
@@ -178,7 +179,8 @@ pub(super) fn streams(variable: &Variable, access: Access, is_lending: bool, byt
     let row = grid.dimensions().last().map_or(1, |dimension| dimension.chunklen()) * variable.element_size();
     bytes >= STREAM_BYTES
         && is_kept
-        && (grid.chunk_bytes() >= STREAM_CHUNK || (access == Access::Read && row % copy::LINE == 0))
+        && (grid.chunk_bytes() >= STREAM_CHUNK
+            || (access == Access::Read && row % copy::LINE == 0 && copy::stores_lines()))
 }
 
 /// Prepares the copy of a box, whose axes lead from chunk to memory and are given slowest first.

@@ -100,7 +100,7 @@ impl<'a> Writing<'a> {
         match store.cache() {
             // The rest of the chunk is likely to be written next.
             Some(cache) if stored.is_ok() && !piece.is_covered && self.variable.write_ratio(0).is_none() => {
-                let turn = *self.turn.get_or_insert_with(|| cache.begin(chunk_bytes));
+                let turn = *self.turn.get_or_insert_with(|| cache.begin());
                 cache.replace(piece.indices, bytes, turn)
             }
             _ => stored.and(self.forget(piece)),

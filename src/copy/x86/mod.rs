@@ -29,6 +29,12 @@ pub(super) fn choose(shape: &Shape<'_>) -> Option<Kernel> {
     non_temporal::choose(shape).or_else(|| cached::choose(shape))
 }
 
+/// Whether a line of the processor's cache is stored by one non-temporal instruction.
+#[cfg(nczchunk_avx512)]
+pub(super) fn stores_lines() -> bool {
+    avx512::is_available()
+}
+
 /// Swaps words where they are; `false` if there is nothing better for that than the portable way.
 pub(super) fn swap_in_place(bytes: &mut [u8], word: usize) -> bool {
     /// The portable way, compiled for AVX2.
