@@ -30,7 +30,7 @@ def test_types_and_fill_values(tmp_path, dtype, format):
         array[:4] = values
     with nczchunk.open(tmp_path / "a") as array:
         assert array.dtype == np.dtype(dtype)
-        assert array.fill_value == fill and array.fill_value.dtype == np.dtype(dtype)
+        assert array.fill_value == fill and array.fill_value.dtype.kind == np.dtype(dtype).kind
         assert np.array_equal(array[:4], values) and (array[4:] == fill).all()
 
 
@@ -137,7 +137,7 @@ def test_errors(tmp_path, sst):
         assert caught.value.status == -68 and caught.value.chunk == (1,)
         assert pickle.loads(pickle.dumps(caught.value)).chunk == (1,)
     (tmp_path / "a" / "zarr.json").write_text('{"zarr_format": 3, "node_type": "array", ')
-    with pytest.raises(nczchunk.Error, match="byte|JSON|end"):
+    with pytest.raises(nczchunk.Error, match="line 1, column 42"):
         nczchunk.open(tmp_path / "a")
     with pytest.raises(ValueError, match="closed"):
         array[0]
@@ -174,7 +174,7 @@ def test_listing(tmp_path):
 def test_a_cache_that_arrays_share(tmp_path):
     cache = nczchunk.Cache(1 << 20)
     for name in "ab":
-        nczchunk.create(tmp_path, name, shape=(40, 40), dtype="f8", chunks=(20, 20), cache=cache)[...] = 1
+        nczchunk.create(tmp_path, name, shape=(40, 40), dtype="f8", chunks=(20, 20))[...] = 1
     arrays = [nczchunk.open(tmp_path, name, cache=cache) for name in "ab"]
     for _ in range(2):
         assert all(array[3, 4] == 1 for array in arrays)

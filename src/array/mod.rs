@@ -150,6 +150,9 @@ impl Array {
     fn of(place: &Place, name: &str, access: Access, mut opened: Opened, zarr: Option<Box<Metadata>>) -> Result<Array> {
         let cache = Cache::new(CACHE.max(opened.variable.chunk_bytes().min(LARGEST_CHUNK)))?;
         opened.store.set_cache(Some(&cache));
+        if access == Access::Read {
+            opened.store.set_read_only();
+        }
         let (place, name, cache) = (place.clone(), alloc::text(name)?, Some(cache));
         Ok(Array { opened, zarr, place, name, access, cache, verify: false })
     }
