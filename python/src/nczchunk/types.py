@@ -19,6 +19,8 @@ def type_name_of(dtype):
     if dtype is str:
         return "string"
     dtype = np.dtype(dtype)
+    if dtype.names or dtype.subdtype:
+        raise NotSupported(f"elements with parts, {dtype}")
     if dtype.kind == "O":
         return "string"
     if dtype.kind in "mM":
