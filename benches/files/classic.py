@@ -71,17 +71,19 @@ def room(shape, dtype):
 
 class Nczchunk:
     def __init__(self, library, path):
-        self.library, self.array = library, library.open(path, "v")
+        self.array = library.open(path, "v").array
 
     def prepare(self, slab):
-        out, c, array = room(slab[1], "f4"), self.library.c, self.array
+        from nczchunk._c import c
+        out, array = room(slab[1], "f4"), self.array._pointer
         start, count = ((ctypes.c_size_t * 3)(*numbers) for numbers in slab[:2])
-        stride, into, context = (ctypes.c_ssize_t * 3)(*slab[2]), ctypes.c_void_p(out.ctypes.data), self.library.context
+        stride, into, context = (ctypes.c_ssize_t * 3)(*slab[2]), ctypes.c_void_p(out.ctypes.data), None
 
         def read():
-            if c.nczchunk_array_read(array.pointer, start, count, stride, into, context):
+            if c.array_read(array, start, count, stride, into, context):
                 sys.exit("nczchunk could not read")
             return out
+        read.kept = self.array
         return read
 
 

@@ -297,8 +297,9 @@ def arrays_of_netcdf(library, root):
 
 def consolidated(library, root, format):
     """What zarr-python has consolidated does not hide what is created and changed."""
-    path = root / f"consolidated-{format}"
-    group = zarr.open_group(path, mode="w", zarr_format=format)
+    number = 3 if format == ZARR_V3 else 2
+    path = root / f"consolidated-{number}"
+    group = zarr.open_group(path, mode="w", zarr_format=number)
     group.create_array("old", shape=(4,), dtype="i4")
     group.create_group("g")
     zarr.consolidate_metadata(path)
@@ -320,7 +321,7 @@ def zip_file(library, root):
     """A new zip file, read by Python and zarr-python; one array has chunks that are written twice."""
     for format in (ZARR_V2, ZARR_V3):
         path = root / f"new-{format}.zip"
-        new, expected = NewZip(library, path), {}
+        new, expected = NewZip(path), {}
         for name in ("x", "group/y"):
             expected[name] = values(SHAPE, "i4")
             with library.create(new, name, "int32", SHAPE, CHUNKS, format=format, attributes=ATTRIBUTES) as array:
@@ -379,8 +380,8 @@ def check_all(library, root):
     note("attributes", types_of_attributes(library, root))
     note("texts for netCDF-C", texts_for_netcdf(library, root))
     note("attributes of netCDF-C's arrays", arrays_of_netcdf(library, root))
-    note("consolidated v2", consolidated(library, root, 2))
-    note("consolidated v3", consolidated(library, root, 3))
+    note("consolidated v2", consolidated(library, root, ZARR_V2))
+    note("consolidated v3", consolidated(library, root, ZARR_V3))
     note("listed", listed(library, root))
     note("zip file", zip_file(library, root))
     return num, failed

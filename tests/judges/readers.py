@@ -31,7 +31,7 @@ def nczchunk(library):
         with opened.open(path, array) as found:
             return found.read(f"V{found.element_size}" if expected is None else expected.dtype)
 
-    return read, "nczchunk " + opened.c.nczchunk_version().decode()
+    return read, "nczchunk " + opened.version
 
 
 def zarr_python(_):

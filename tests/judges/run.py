@@ -122,7 +122,7 @@ def check(library, case, rng):
         if case.refused is None:
             return str(error)
         status, word = case.refused
-        if error.status != status or word not in error.message:
+        if error.status != status or word not in str(error):
             return f"{error}; due is {status} with {word!r}"
     return None
 

@@ -81,6 +81,7 @@ _FUNCTIONS = [
     ("array_set_cache", c_int, [_POINTER, _POINTER, _POINTER]),
     ("array_set_verify", c_int, [_POINTER, c_int, _POINTER]),
     ("array_store", _POINTER, [_POINTER]),
+    ("array_type", c_int, [_POINTER]),
     ("array_type_name", _TEXT, [_POINTER]),
     ("array_var", _POINTER, [_POINTER]),
     ("array_write", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, _POINTER]),

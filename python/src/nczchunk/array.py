@@ -60,6 +60,11 @@ class Array:
         self.shards = None if shards == self.chunks else shards
 
     @property
+    def netcdf_type(self):
+        """netCDF's number for the type of its elements; 0 for a type that netCDF does not have."""
+        return c.array_type(self._alive())
+
+    @property
     def ndim(self):
         return len(self.shape)
 
@@ -131,7 +136,7 @@ class Array:
             raise ValueError(f"out has the shape {out.shape}, what is selected {selection.shape}")
         if not out.flags.writeable:
             raise ValueError("out may only be read")
-        if any(stride == 0 and length > 1 for stride, length in zip(out.strides, out.shape)):
+        if out.size and any(stride == 0 and length > 1 for stride, length in zip(out.strides, out.shape)):
             raise ValueError("elements of out share memory")
         if self.dtype == object:
             out[...] = self._read_texts(selection)

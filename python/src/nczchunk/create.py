@@ -11,7 +11,7 @@ from . import _c
 from ._c import c
 from .array import Array, open
 from .attributes import as_stored
-from .types import type_name_of
+from .types import dtype_of, type_name_of
 
 _FORMATS = {"zarr3": _c.ZARR_V3, "zarr2": _c.ZARR_V2, "nczarr": _c.NCZARR}
 _ENDIANS = {None: 0, "little": 1, "big": 2}
@@ -55,7 +55,7 @@ def create(path, name="", *, shape, dtype, chunks=None, shards=None, dims=None, 
     path, name: a directory, and where the array is to be below it; or a NewZip.
     shape, chunks, shards: lengths for each dimension. Without chunks they have about 16 MiB; without shards each chunk
         is a file.
-    dtype: a type of numpy's, or str for texts of any length.
+    dtype: a type of numpy's, str for texts of any length, or "char" for characters as netCDF has them.
     codecs: in the order in which they encode, each a name or a pair of a name and a dict, such as ("zstd", {"level":
         3}); None to store chunks as they are. Without it zstd.
     format: "zarr3", "zarr2", or "nczarr", which netCDF-C reads.
@@ -65,7 +65,7 @@ def create(path, name="", *, shape, dtype, chunks=None, shards=None, dims=None, 
     """
     type_name = type_name_of(dtype)
     settings = _settings(codecs)
-    fill, kept = _fill_value(fill_value, dtype, type_name)
+    fill, kept = _fill_value(fill_value, type_name)
     for lengths, what in ((chunks, "chunks"), (shards, "shards"), (dims, "dims")):
         if lengths is not None and len(lengths) != len(shape):
             raise ValueError(f"the shape has {len(shape)} dimensions, {what} has {len(lengths)}")
@@ -114,7 +114,7 @@ def _settings(codecs):
     return [_c.CodecSetting(_c.text(name), json.dumps(settings).encode()) for name, settings in pairs]
 
 
-def _fill_value(value, dtype, type_name):
+def _fill_value(value, type_name):
     """The address of a fill value as the library takes it, and what has to be kept meanwhile."""
     if value is None:
         return None, None
@@ -122,5 +122,5 @@ def _fill_value(value, dtype, type_name):
         kept = c_char_p(_c.text(value))
         pointer = c_void_p(ctypes.cast(kept, c_void_p).value)
         return ctypes.addressof(pointer), (kept, pointer)
-    kept = np.array(value, np.dtype(dtype).newbyteorder("="))
+    kept = np.array(value, dtype_of(type_name))
     return _c.address(kept), kept

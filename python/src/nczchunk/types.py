@@ -15,9 +15,12 @@ def dtype_of(type_name):
 
 
 def type_name_of(dtype):
-    """What the library calls elements of a type of numpy's, or of Python's."""
+    """What the library calls elements of a type of numpy's, or of Python's. "string" and "char" are the library's own
+    names for what numpy has no names for."""
     if dtype is str:
         return "string"
+    if isinstance(dtype, str) and dtype in ("string", "char"):
+        return dtype
     dtype = np.dtype(dtype)
     if dtype.names or dtype.subdtype:
         raise NotSupported(f"elements with parts, {dtype}")
