@@ -106,10 +106,7 @@ pub fn push(text: &mut String, element: ElementType, bytes: &[u8]) {
 
 /// Whether elements are texts, which are quoted where values are separated by commas.
 pub fn is_text(element: ElementType) -> bool {
-    matches!(
-        element,
-        ElementType::Char | ElementType::Text { .. } | ElementType::Unicode { .. } | ElementType::String
-    )
+    matches!(element, ElementType::Char | ElementType::Text { .. } | ElementType::Unicode { .. } | ElementType::String)
 }
 
 /// Adds a text in quotes, as C writes it.
@@ -195,13 +192,16 @@ mod tests {
 
     #[test]
     fn floats_have_the_fewest_digits() {
-        for (value, text) in [(0.1f32, "0.1"), (1.0, "1"), (-1e34, "-1e34"), (16_777_216.0, "16777216"), (1e-7, "1e-7")] {
+        for (value, text) in [(0.1f32, "0.1"), (1.0, "1"), (-1e34, "-1e34"), (16_777_216.0, "16777216"), (1e-7, "1e-7")]
+        {
             assert_eq!(shown(ElementType::Float, &value.to_ne_bytes()), text);
         }
         assert_eq!(shown(ElementType::Double, &(0.1f64 + 0.2).to_ne_bytes()), "0.30000000000000004");
         assert_eq!(shown(ElementType::Double, &f64::NAN.to_ne_bytes()), "NaN");
         assert_eq!(shown(ElementType::Double, &f64::NEG_INFINITY.to_ne_bytes()), "-inf");
-        for (bits, text) in [(0x2e66u16, "0.1"), (0x3c00, "1"), (0xc000, "-2"), (0x7bff, "65500"), (1, "6e-8"), (0, "0")] {
+        for (bits, text) in
+            [(0x2e66u16, "0.1"), (0x3c00, "1"), (0xc000, "-2"), (0x7bff, "65500"), (1, "6e-8"), (0, "0")]
+        {
             assert_eq!(shown(ElementType::Half, &bits.to_ne_bytes()), text);
         }
         assert_eq!(shown(ElementType::Half, &0x7c00u16.to_ne_bytes()), "inf");

@@ -16,6 +16,7 @@
 
 mod attribute;
 mod check;
+mod copy;
 mod dump;
 mod element;
 mod failure;
@@ -67,6 +68,7 @@ enum Command {
     Plan(plan::Plan),
     Dump(dump::Dump),
     Map(map::Map),
+    Copy(copy::Copy),
     Check(check::Check),
 }
 
@@ -92,6 +94,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Plan(plan) => plan.run(&session),
         Command::Dump(dump) => dump.run(&session),
         Command::Map(map) => map.run(&session),
+        Command::Copy(copy) => copy.run(&session),
         Command::Check(check) => check.run(&session),
     }
 }

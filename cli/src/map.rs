@@ -65,7 +65,8 @@ impl FromStr for Range {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let ends = text.split_once(':').and_then(|(low, high)| Some((low.trim().parse().ok()?, high.trim().parse().ok()?)));
+        let ends =
+            text.split_once(':').and_then(|(low, high)| Some((low.trim().parse().ok()?, high.trim().parse().ok()?)));
         match ends {
             Some((low, high)) if low < high => Ok(Range { low, high }),
             Some(_) => Err("the first value has to be less than the second".to_owned()),
@@ -291,10 +292,7 @@ mod tests {
         let picture = picture(&[&[0.0, f64::NAN, f64::NAN], &[9.0, 9.0, f64::NAN], &[0.0, f64::NAN, f64::NAN]]);
         assert_eq!(
             picture.lines(Depth::True),
-            [
-                "\x1b[0;38;2;68;1;84;48;2;253;231;37m▀\x1b[0;38;2;253;231;37m▄\x1b[0m ",
-                "\x1b[0;38;2;68;1;84m▀\x1b[0m  ",
-            ]
+            ["\x1b[0;38;2;68;1;84;48;2;253;231;37m▀\x1b[0;38;2;253;231;37m▄\x1b[0m ", "\x1b[0;38;2;68;1;84m▀\x1b[0m  ",]
         );
         assert_eq!(picture.lines(Depth::Palette)[1], "\x1b[0;38;5;53m▀\x1b[0m  ");
     }

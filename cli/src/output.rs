@@ -23,7 +23,11 @@ pub enum Output {
     /// A file that is there from the beginning, such as a device.
     Open(BufWriter<File>, PathBuf),
     /// A file under another name; it gets its own when all has been written.
-    Partial { file: BufWriter<File>, partial: Partial, path: PathBuf },
+    Partial {
+        file: BufWriter<File>,
+        partial: Partial,
+        path: PathBuf,
+    },
 }
 
 /// A file or directory that is removed unless it is kept.

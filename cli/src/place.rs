@@ -64,7 +64,7 @@ fn only_array(path: &Path, place: &Place) -> Result<String> {
     match arrays(&nodes)[..] {
         [name] => Ok(name.to_owned()),
         [] => Err(Failure::failed(format_args!("{}: there is no array in it", path.display()))),
-        _ => Err(Failure::usage(format_args!("{}: which array?{}", path.display(), there_are(place)))),
+        _ => Err(Failure::usage(format_args!("{}: name one of its arrays{}", path.display(), there_are(place)))),
     }
 }
 

@@ -25,7 +25,11 @@ pub struct Slab(Vec<Part>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Index(isize),
-    Range { start: Option<isize>, stop: Option<isize>, step: isize },
+    Range {
+        start: Option<isize>,
+        stop: Option<isize>,
+        step: isize,
+    },
     /// `...`
     Rest,
 }

@@ -65,12 +65,7 @@ impl Stored {
     }
 
     /// How many bytes a chunk has as it is stored; `None` if it is absent.
-    pub(super) fn chunk_len(
-        &self,
-        variable: &Variable,
-        store: &Store<'_>,
-        chunk: &[isize],
-    ) -> Result<Option<usize>> {
+    pub(super) fn chunk_len(&self, variable: &Variable, store: &Store<'_>, chunk: &[isize]) -> Result<Option<usize>> {
         let inside = inside_bytes(variable, chunk)?;
         if let Stored::File(FileKind::Classic) = self {
             // What reaches beyond a dimension is not there, and what lies between two records is not the variable's.

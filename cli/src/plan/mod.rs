@@ -114,7 +114,11 @@ impl Plan {
         let (all_reads, all_bytes) = counting.counts();
         let requests = human::count(all_reads - reads, "request");
         let bytes = human::bytes(all_bytes - bytes);
-        Ok(format!("{requests}, {bytes}, {:.1} ms with {}", took.as_secs_f64() * 1e3, human::count(threads as u64, "thread")))
+        Ok(format!(
+            "{requests}, {bytes}, {:.1} ms with {}",
+            took.as_secs_f64() * 1e3,
+            human::count(threads as u64, "thread")
+        ))
     }
 }
 

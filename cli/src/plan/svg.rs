@@ -24,8 +24,10 @@ pub(super) fn draw(title: &str, rows: Option<&Axis>, columns: &Axis) -> String {
     });
     let across = Scale::new(columns, WIDTH);
     let down = rows.map(|rows| Scale::new(rows, height));
-    let all = vec![(0.0, height)];
-    let vertical = |pieces: fn(&Scale<'_>) -> Pieces| down.as_ref().map_or_else(|| all.clone(), pieces);
+    let [inside, touched, selected] = match &down {
+        Some(rows) => [rows.inside(), rows.touched(), rows.selected()],
+        None => std::array::from_fn(|_| vec![(0.0, height)]),
+    };
     let (w, h) = (WIDTH + 2.0 * MARGIN, height + ABOVE + BELOW);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w:.0} {h:.0}\" font-family=\"sans-serif\" \
@@ -33,9 +35,9 @@ pub(super) fn draw(title: &str, rows: Option<&Axis>, columns: &Axis) -> String {
          font-weight=\"bold\">{}</text>\n<g transform=\"translate({MARGIN} {ABOVE})\">\n",
         escaped(title)
     );
-    rectangles(&mut svg, &vertical(Scale::inside), &across.inside(), "#f2f2f2");
-    rectangles(&mut svg, &vertical(Scale::touched), &across.touched(), "#f6c26b");
-    rectangles(&mut svg, &vertical(Scale::selected), &across.selected(), "#1f6f8b");
+    rectangles(&mut svg, &inside, &across.inside(), "#f2f2f2");
+    rectangles(&mut svg, &touched, &across.touched(), "#f6c26b");
+    rectangles(&mut svg, &selected, &across.selected(), "#1f6f8b");
     lines(&mut svg, &across.borders(), &down.as_ref().map_or_else(|| vec![0.0, height], Scale::borders), height);
     svg.push_str("</g>\n");
     let words = |axis: &Axis, direction: &str| {
@@ -115,10 +117,7 @@ fn rectangles(svg: &mut String, down: &Pieces, across: &Pieces, colour: &str) {
     for (top, bottom) in down {
         for (left, right) in across {
             let (width, height) = (right - left, bottom - top);
-            let _ = writeln!(
-                svg,
-                "<rect x=\"{left:.2}\" y=\"{top:.2}\" width=\"{width:.2}\" height=\"{height:.2}\"/>"
-            );
+            let _ = writeln!(svg, "<rect x=\"{left:.2}\" y=\"{top:.2}\" width=\"{width:.2}\" height=\"{height:.2}\"/>");
         }
     }
     svg.push_str("</g>\n");
