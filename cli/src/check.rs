@@ -75,7 +75,7 @@ impl Check {
             Err(error) if self.array.is_some() => return Err(error.in_object(self.place.display()).into()),
             Err(error) => {
                 let bad = session.screen.paint(Tint::Bad, "cannot be opened");
-                writeln!(out, "{title}: {bad}: {}", words(&error))?;
+                writeln!(out, "{title}: {bad}: {}", place::reason(name, &error))?;
                 return Ok(false);
             }
         };

@@ -8,7 +8,7 @@ use nczchunk::{Attribute, Node};
 
 use crate::Session;
 use crate::attribute;
-use crate::failure::{Result, words};
+use crate::failure::Result;
 use crate::human;
 use crate::place;
 use crate::screen::{Screen, Tint};
@@ -40,7 +40,8 @@ impl List {
         let nodes = place::list(&self.place, &place, &self.group, !self.shallow)?;
         let lines: Vec<Line> = nodes.iter().map(line).collect();
         let mut widths = [0; 4];
-        for line in &lines {
+        // Reasons why something cannot be opened are long, and stand alone.
+        for (_, line) in nodes.iter().zip(&lines).filter(|(node, _)| node.error().is_none()) {
             widths.iter_mut().zip(line).for_each(|(width, text)| *width = (*width).max(text.chars().count()));
         }
         let mut out = BufWriter::new(io::stdout().lock());
@@ -58,7 +59,10 @@ impl List {
 fn line(node: &Node) -> Line {
     let name = if node.name().is_empty() { "/".to_owned() } else { node.name().to_owned() };
     match (node.error(), node.element_type()) {
-        (Some(error), _) => [name, "?".to_owned(), words(error), String::new()],
+        (Some(error), _) => {
+            let reason = place::reason(&name, error);
+            [name, "?".to_owned(), reason, String::new()]
+        }
         (None, None) => {
             let attributes = human::count(node.attributes().len() as u64, "attribute");
             [name, "group".to_owned(), attributes, String::new()]

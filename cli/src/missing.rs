@@ -20,13 +20,9 @@ impl Missing {
         let mut missing = Missing { element, values: Vec::new(), has_nan: false };
         // netCDF has no fill value of its own for bytes.
         let is_told = !(element.size() == 1 && array.format() == "netCDF classic");
-        match array.fill_value() {
-            Some(fill_value) if is_told && element.size() == fill_value.len() => {
-                if fill_value.iter().any(|byte| *byte != 0) {
-                    missing.add(fill_value.to_vec());
-                }
-            }
-            _ => {}
+        let fill_value = array.fill_value().filter(|value| is_told && value.len() == element.size());
+        if let Some(value) = fill_value.filter(|value| value.iter().any(|byte| *byte != 0)) {
+            missing.add(value.to_vec());
         }
         let is_named = |name: &str| name == "_FillValue" || name == "missing_value";
         for attribute in array.attributes().iter().filter(|attribute| is_named(attribute.name())) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use nczchunk::object::Place;
-use nczchunk::{Access, Array, Node};
+use nczchunk::{Access, Array, Error, Node};
 
 use crate::failure::{Failure, Result, words};
 
@@ -78,6 +78,12 @@ fn there_are(place: &Place) -> String {
     }
     let more = if names.len() > SHOWN { ", ..." } else { "" };
     format!("; there are: {}{more}", names[..names.len().min(SHOWN)].join(", "))
+}
+
+/// Why an array cannot be opened, without its name, which has been said.
+pub fn reason(name: &str, error: &Error) -> String {
+    let words = words(error);
+    words.strip_prefix(&format!("{name}: ")).map(str::to_owned).unwrap_or(words)
 }
 
 /// What an array is called where it has no name: by the last part of its path.

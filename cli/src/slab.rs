@@ -204,7 +204,7 @@ impl Display for Selection {
             let comma = if d > 0 { ", " } else { "" };
             let (start, stride) = (self.start[d], self.stride[d]);
             let stop = if self.count[d] == 0 { start } else { self.index(d, self.count[d] - 1) + 1 };
-            match (self.is_kept[d], stride) {
+            match (self.is_kept[d], if self.count[d] > 1 { stride } else { 1 }) {
                 (false, _) => write!(f, "{comma}{start}")?,
                 (true, 1) => write!(f, "{comma}{start}:{stop}")?,
                 (true, _) => write!(f, "{comma}{start}:{stop}:{stride}")?,

@@ -39,7 +39,13 @@ impl Destination {
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip")) {
             return Destination::zip(path, wish);
         }
-        let Ok(metadata) = path.symlink_metadata() else { return whole(wish.name_of_new()?) };
+        let Ok(metadata) = path.symlink_metadata() else {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            if let Some(parent) = parent {
+                parent.metadata().map_err(Failure::about(parent.display()))?;
+            }
+            return whole(wish.name_of_new()?);
+        };
         if !metadata.is_dir() && !path.is_dir() {
             return Err(refused(path, "this is a file, and no directory"));
         }

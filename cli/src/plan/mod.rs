@@ -129,18 +129,19 @@ fn lines(array: &Array, selection: &Selection) -> Result<Vec<(&'static str, Stri
     let covered: usize = plan.dimensions().iter().map(Projections::num_covered).product();
     let size = if is_sized { format!(", {}", human::bytes(bytes)) } else { String::new() };
     let touched = plan.num_chunks() as u64;
-    let mut lines = vec![
-        ("selected", format!("{}: {}{size}", human::shape(&selection.count), human::count(elements, "element"))),
-        ("chunks", format!("{touched} of {} touched, {covered} of them covered", plan.grid_chunks())),
-    ];
     let amplification = |many: u64| match (is_sized, bytes) {
         (true, 1..) => format!(", {} times what is selected", human::times(many, bytes)),
         _ => String::new(),
     };
-    if is_sized {
-        let whole = plan.chunk_bytes() as u64;
-        lines.push(("decoded", format!("up to {}, as whole chunks{}", human::bytes(whole), amplification(whole))));
-    }
+    let whole = plan.chunk_bytes() as u64;
+    let decoded = match is_sized {
+        true => format!(": {} as whole chunks{}", human::bytes(whole), amplification(whole)),
+        false => String::new(),
+    };
+    let mut lines = vec![
+        ("selected", format!("{}: {}{size}", human::shape(&selection.count), human::count(elements, "element"))),
+        ("chunks", format!("{touched} of {} touched, {covered} of them covered{decoded}", plan.grid_chunks())),
+    ];
     if plan.num_chunks() <= ASKED {
         let stored = storage::stored(array, &plan)?;
         let absent = if stored.absent > 0 { format!(" ({} absent)", stored.absent) } else { String::new() };
@@ -157,10 +158,11 @@ fn requests(array: &Array, plan: &nczchunk::Plan<'_>) -> Result<String> {
     let touched = plan.num_chunks();
     if shard_shape(array.variable()).is_some() {
         let shards = nczchunk::Plan::num_chunks(&shards_of(plan)?);
-        return Ok(format!("{} for chunks, and {shards} for the indices of shards", touched));
+        return Ok(format!("{touched} for chunks, and {shards} for the indices of shards"));
     }
     Ok(match (array.format(), array.codecs()?.is_empty()) {
-        ("cfdb" | "netCDF classic", _) => format!("{touched} chunks of one file"),
+        ("netCDF classic", _) => "ranges of the file, as many as are needed".to_owned(),
+        ("cfdb", _) => format!("{}, and those that find them in the file", human::count(touched as u64, "chunk")),
         (_, false) => format!("{touched}, one for each chunk"),
         (_, true) => format!("{touched} or more, for chunks that are not encoded are read in ranges"),
     })
