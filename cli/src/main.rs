@@ -7,11 +7,16 @@
 //!   slab.rs         hyperslabs: the text, and what it selects
 //!   pieces.rs       a selection in pieces that fit memory
 //!   storage.rs      what is stored of an array
-//!   element.rs      elements as text and as numbers     time.rs  those that are times    missing.rs  those that are none
+//!   element.rs      elements as text and as numbers
+//!   time.rs         those that are times
+//!   missing.rs      those that stand for no value
 //!   attribute.rs    attributes as text
 //!   human.rs        numbers for people
-//!   screen.rs       what the output can show            output.rs  where it goes
-//!   failure.rs      what ends the program early         interrupt.rs  and the user's wish to end
+//!   screen.rs       what the output can show
+//!   output.rs       where the output goes
+//!   progress.rs     how far a long command has come
+//!   failure.rs      what ends the program early
+//!   interrupt.rs    the user's wish to end
 //! ```
 
 mod attribute;

@@ -324,7 +324,7 @@ fn told(source: &Array, selection: &Selection, created: &Array) -> Result<String
             words.push_str(&format!(", {:.1} %", stored.bytes as f64 / bytes as f64 * 100.0));
         }
     }
-    Ok(format!("{words}; {}, codecs: {}", created.format(), storage::codecs(created)?))
+    Ok(format!("{words}\n{}, codecs: {}", created.format(), storage::codecs(created)?))
 }
 
 fn println(words: &str) -> Result<()> {

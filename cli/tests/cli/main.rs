@@ -2,6 +2,8 @@
 
 mod check;
 mod copy;
+#[cfg(unix)]
+mod documentation;
 mod dump;
 mod list_info;
 mod map;
