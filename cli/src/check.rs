@@ -148,8 +148,10 @@ fn check_chunks(
             None => found.stored.absent += 1,
         }
         if let Some(what) = wrong {
-            let chunk = storage::chunk(plan, i)?;
-            found.broken.push((i, name(array, &chunk)?, what));
+            let indices = indices(&storage::chunk(plan, i)?);
+            // The chunk is named before what is wrong.
+            let what = what.strip_prefix(&format!("{indices}: ")).map(str::to_owned).unwrap_or(what);
+            found.broken.push((i, name(array, plan, i)?, what));
         }
         drop(found);
         bar.inc(1);
@@ -195,12 +197,18 @@ fn inside(array: &Array, plan: &Plan<'_>, i: usize) -> Result<Selection> {
     })
 }
 
-/// The name of a chunk's object, with its indices where that is not enough to know it.
-fn name(array: &Array, chunk: &[isize]) -> Result<String> {
-    let indices: Vec<String> = chunk.iter().map(isize::to_string).collect();
-    let indices = format!("chunk ({})", indices.join(", "));
-    Ok(match array.chunk_object(chunk)? {
+/// The name of a chunk's object, and its indices.
+fn name(array: &Array, plan: &Plan<'_>, i: usize) -> Result<String> {
+    let chunk = storage::chunk(plan, i)?;
+    let indices = indices(&chunk);
+    Ok(match array.chunk_object(&chunk)? {
         Some(object) => format!("{object}, {indices}"),
         None => indices,
     })
+}
+
+/// A chunk, as the library names it.
+fn indices(chunk: &[isize]) -> String {
+    let indices: Vec<String> = chunk.iter().map(isize::to_string).collect();
+    format!("chunk ({})", indices.join(", "))
 }

@@ -1,5 +1,6 @@
 //! `nczchunk copy`: an array or a hyperslab of it as a new array, in another format or with other codecs.
 
+mod attributes;
 mod codec;
 mod destination;
 mod transfer;
@@ -8,9 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use nczchunk::key::Separator;
-use nczchunk::{
-    Access, Array, ArrayFormat, Attribute, AttributeValue, AttributeValues, Description, ElementType, Endian,
-};
+use nczchunk::{Access, Array, ArrayFormat, Description, Endian};
 
 use crate::Session;
 use crate::failure::{Failure, Result};
@@ -21,6 +20,7 @@ use crate::place;
 use crate::slab::{self, Selection, Slab};
 use crate::storage;
 
+use attributes::Attributes;
 use codec::Codec;
 use destination::Destination;
 
@@ -135,8 +135,8 @@ impl Copy {
         let codecs = self.codecs(source)?;
         let codecs: Option<Vec<(&str, &str)>> =
             codecs.as_ref().map(|all| all.iter().map(|(name, configuration)| (&**name, &**configuration)).collect());
-        let texts: Vec<Vec<&str>> = source.attributes().iter().map(texts).collect();
-        let numbers: Vec<Numbers> = source.attributes().iter().map(Numbers::of).collect();
+        let attributes = Attributes::of(source, self.format.into());
+        let values = attributes.values();
         let json = source.own_attributes_json()?;
 
         let mut description = Description::new(&shape, *source.element_type())
@@ -160,14 +160,9 @@ impl Copy {
         if let Some(separator) = self.separator {
             description = description.with_separator(separator);
         }
-        // Only what netCDF-C reads has types of attributes, and no attributes of other kinds than its own.
-        let values: Vec<(&str, AttributeValue<'_>)> = if self.format == Format::Nczarr {
-            let all = source.attributes().iter().zip(texts.iter().zip(&numbers));
-            all.map(|(attribute, (texts, numbers))| (attribute.name(), value(attribute, texts, numbers))).collect()
-        } else {
+        if self.format != Format::Nczarr {
             description = description.with_attributes_json(&json);
-            Vec::new()
-        };
+        }
         description = description.with_attributes(&values);
         destination.create(&description)
     }
@@ -232,77 +227,6 @@ impl From<Order> for Endian {
             Order::Little => Endian::Little,
             Order::Big => Endian::Big,
         }
-    }
-}
-
-/// The texts of an attribute.
-fn texts(attribute: &Attribute) -> Vec<&str> {
-    match attribute.values() {
-        AttributeValues::Texts(texts) => texts.iter().map(String::as_str).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// The numbers, or the text, of an attribute, as they are written again.
-enum Numbers {
-    Text(String),
-    Byte(Vec<i8>),
-    Short(Vec<i16>),
-    Int(Vec<i32>),
-    Int64(Vec<i64>),
-    UByte(Vec<u8>),
-    UShort(Vec<u16>),
-    UInt(Vec<u32>),
-    UInt64(Vec<u64>),
-    Float(Vec<f32>),
-    Double(Vec<f64>),
-}
-
-impl Numbers {
-    fn of(attribute: &Attribute) -> Self {
-        let AttributeValues::Bytes(bytes) = attribute.values() else { return Numbers::Text(String::new()) };
-        match attribute.element_type() {
-            ElementType::Byte => Numbers::Byte(words(bytes, i8::from_ne_bytes)),
-            ElementType::Short => Numbers::Short(words(bytes, i16::from_ne_bytes)),
-            ElementType::Int => Numbers::Int(words(bytes, i32::from_ne_bytes)),
-            ElementType::Int64 => Numbers::Int64(words(bytes, i64::from_ne_bytes)),
-            ElementType::UByte => Numbers::UByte(bytes.to_vec()),
-            ElementType::UShort => Numbers::UShort(words(bytes, u16::from_ne_bytes)),
-            ElementType::UInt => Numbers::UInt(words(bytes, u32::from_ne_bytes)),
-            ElementType::UInt64 => Numbers::UInt64(words(bytes, u64::from_ne_bytes)),
-            ElementType::Float => Numbers::Float(words(bytes, f32::from_ne_bytes)),
-            ElementType::Double => Numbers::Double(words(bytes, f64::from_ne_bytes)),
-            _ => Numbers::Text(String::from_utf8_lossy(bytes).into_owned()),
-        }
-    }
-}
-
-fn words<const N: usize, T>(bytes: &[u8], word: impl Fn([u8; N]) -> T) -> Vec<T> {
-    let all = bytes.chunks_exact(N);
-    all.map(|bytes| {
-        let mut own = [0; N];
-        own.copy_from_slice(bytes);
-        word(own)
-    })
-    .collect()
-}
-
-fn value<'a>(attribute: &Attribute, texts: &'a [&'a str], numbers: &'a Numbers) -> AttributeValue<'a> {
-    if let AttributeValues::Texts(_) = attribute.values() {
-        return AttributeValue::Texts(texts);
-    }
-    match numbers {
-        Numbers::Text(text) => AttributeValue::Text(text),
-        Numbers::Byte(values) => AttributeValue::Byte(values),
-        Numbers::Short(values) => AttributeValue::Short(values),
-        Numbers::Int(values) => AttributeValue::Int(values),
-        Numbers::Int64(values) => AttributeValue::Int64(values),
-        Numbers::UByte(values) => AttributeValue::UByte(values),
-        Numbers::UShort(values) => AttributeValue::UShort(values),
-        Numbers::UInt(values) => AttributeValue::UInt(values),
-        Numbers::UInt64(values) => AttributeValue::UInt64(values),
-        Numbers::Float(values) => AttributeValue::Float(values),
-        Numbers::Double(values) => AttributeValue::Double(values),
     }
 }
 

@@ -48,7 +48,7 @@ fn broken_chunks_are_named() {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 5, "{text}");
         assert!(lines[0].starts_with("a: 6 chunks, ") && lines[0].ends_with("2 whole, 2 absent, 2 broken"), "{text}");
-        assert!(lines[1].starts_with("  broken a/c/0/1, chunk (0, 1): ") && lines[1].contains("crc32c"), "{text}");
+        assert!(lines[1].starts_with("  broken a/c/0/1, chunk (0, 1): the chunk is corrupt: crc32c says"), "{text}");
         assert!(lines[2].starts_with("  broken a/c/1/1, chunk (1, 1): ") && lines[2].contains("crc32c"), "{text}");
         assert!(lines[3].ends_with("3 whole, 2 absent, 1 broken"), "{text}");
         assert!(lines[4].starts_with("  broken b/c/0/0, chunk (0, 0): "), "{text}");

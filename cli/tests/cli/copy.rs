@@ -55,6 +55,10 @@ fn attributes_names_and_the_fill_value_are_copied() {
         let found = |name: &str| array.attributes().iter().find(|attribute| attribute.name() == name).unwrap();
         assert_eq!(array.attributes().len(), 5);
         assert_eq!(found("units").values(), AttributeValues::Bytes(b"Deg C"));
+        assert_eq!(*found("_FillValue").element_type(), ElementType::Float);
+        assert_eq!(found("_FillValue").values(), AttributeValues::Bytes(&(-1e34f32).to_ne_bytes()));
+        // What xarray expects there is another thing in Zarr v3.
+        assert_eq!(array.attributes_json().contains(r#""_FillValue":"AAAA4JvQ/sY=""#), format == "zarr3");
         // JSON has no types of numbers; netCDF-C keeps them beside the attributes.
         let is_kept = *found("missing_value").element_type() == ElementType::Float;
         assert_eq!(is_kept, format == "nczarr", "{format}");
