@@ -49,20 +49,22 @@ use clap::{Parser, Subcommand};
 use failure::Result;
 use screen::{Screen, When};
 
+const COMMON: &str = "Options of all commands";
+
 const EXIT_CODES: &str = "\
 Exit codes: 0 if all is well, 1 if something failed or check has found a broken chunk, 2 for what cannot be asked for.";
 
 /// Shows, checks, dumps and copies chunked n-dimensional arrays: Zarr v2 and v3, NCZarr, netCDF classic and cfdb
 #[derive(Debug, Parser)]
-#[command(name = "nczchunk", version, max_term_width = 100, after_help = EXIT_CODES, propagate_version = true)]
+#[command(name = "nczchunk", version, max_term_width = 100, after_help = EXIT_CODES)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
     /// When colours are used; NO_COLOR is respected
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, help_heading = COMMON)]
     color: When,
     /// Threads to read and write with; as many as there are processors without it
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", help_heading = COMMON)]
     threads: Option<NonZeroUsize>,
 }
 

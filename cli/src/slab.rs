@@ -15,7 +15,7 @@ Hyperslabs are written as in numpy: one part for each dimension, with commas bet
   ::3        every third element
   -12:       the last twelve
   ...        all of as many dimensions as there are to spare
-Parts that are missing at the end select all. Steps are 1 or more. Unlike in numpy, what reaches beyond a dimension is
+Parts that are missing at the end select all. Steps are 1 or more. Unlike in numpy, what reaches beyond a dimension is \
 refused.";
 
 /// A hyperslab as text.
