@@ -237,7 +237,7 @@ fn an_array_that_is_gone_is_not_half_made_again() {
 #[cfg(feature = "zip")]
 #[test]
 fn arrays_are_created_in_a_new_zip_file() {
-    let path = std::env::temp_dir().join(format!("nczchunk-create-{}.zip", std::process::id()));
+    let path = std::env::temp_dir().join(format!("nczchunk-created-{}.zip", std::process::id()));
     let place = Place::new(crate::object::ZipWriter::create(&path).unwrap()).unwrap();
     for name in ["a/b", "c"] {
         let array = Array::create_in(&place, name, &Description::new(&[6], ElementType::Short)).unwrap();
