@@ -128,6 +128,8 @@ static void what_is_open_to_read_is_not_written_to(const char *path)
 
     CHECK_OK(nczchunk_array_open(path, NULL, NCZCHUNK_READ, &array, NULL));
     CHECK_EQ(nczchunk_array_write(array, start, count, NULL, raw, NULL), NCZCHUNK_EPERM);
+    CHECK_EQ(nczchunk_write_vars(nczchunk_array_var(array), nczchunk_array_store(array), start, count, NULL, raw, NULL),
+             NCZCHUNK_EPERM);
     nczchunk_array_close(array);
 }
 

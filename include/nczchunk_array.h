@@ -214,8 +214,8 @@ int nczchunk_array_write(const nczchunk_array *array,
 NCZCHUNK_API const nczchunk_var *nczchunk_array_var(const nczchunk_array *array);
 
 /**
- * The store of an array, for the functions that take one. It is the array's, and valid until that is closed. NULL for
- * NULL.
+ * The store of an array, for the functions that take one. It is the array's, and valid until that is closed. If the
+ * array was opened with NCZCHUNK_READ, it cannot be written to. NULL for NULL.
  */
 NCZCHUNK_API const nczchunk_store *nczchunk_array_store(const nczchunk_array *array);
 

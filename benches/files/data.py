@@ -76,12 +76,16 @@ def make(root, steps):
     return arrays
 
 
+INTO_USED = "everything, into used memory"
+
+
 def jobs(steps):
     """What is read of an array, one hyperslab after another: the start, count and stride of each."""
     mid = steps // 2
     maps = [([mid + step, 0, 0], [1, LAT, LON], [1, 1, 1]) for step in range(min(48, steps - mid))]
     return {
         "everything": [([0, 0, 0], [steps, LAT, LON], [1, 1, 1])],
+        INTO_USED: [([0, 0, 0], [steps, LAT, LON], [1, 1, 1])],
         "one series": [([0, 123, 456], [steps, 1, 1], [1, 1, 1])],
         "one map": maps[:1],
         "48 maps, one by one": maps,

@@ -152,6 +152,9 @@ impl Array {
     fn of(place: &Place, name: &str, access: Access, mut opened: Opened, stored: Stored) -> Result<Array> {
         let cache = Cache::new(CACHE.max(opened.variable.chunk_bytes().min(LARGEST_CHUNK)))?;
         opened.store.set_cache(Some(&cache));
+        if access == Access::Read {
+            opened.store.set_read_only();
+        }
         let (place, name, cache) = (place.clone(), alloc::text(name)?, Some(cache));
         Ok(Array { opened, stored, place, name, access, cache, verify: false })
     }

@@ -140,6 +140,17 @@ fn chunks_outside_are_removed() {
     assert_eq!(reader.set_attribute("a", "x").unwrap_err().kind(), ErrorKind::ReadOnly);
 }
 
+/// What an array lends is no way round the way in which it was opened.
+#[test]
+fn an_array_that_was_opened_to_be_read_is_not_written_to_by_its_store() {
+    let place = place();
+    Array::create_in(&place, "v", &Description::new(&[2], ElementType::Int)).unwrap();
+    let reader = Array::open_in(&place, "v", Access::Read).unwrap();
+    let written = crate::write(reader.variable(), reader.store(), &Hyperslab::all(), &[1i32, 2]);
+    assert_eq!(written.unwrap_err().kind(), ErrorKind::ReadOnly);
+    assert_eq!(objects(&place, "v"), ["zarr.json"]);
+}
+
 #[test]
 fn unknown_members_and_consolidated_metadata() {
     let place = place();

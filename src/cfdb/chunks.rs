@@ -5,7 +5,7 @@ use super::metadata::{Compression, VariableMetadata};
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::codec::Codec;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::key::KeyStyle;
 use crate::object::{Begin, Name, Objects};
 use crate::store::{Fill, Filled, Request, Store};
@@ -57,7 +57,7 @@ fn shuffle(size: usize) -> Result<Box<dyn Codec>> {
 
 #[cfg(not(feature = "shuffle"))]
 fn shuffle(_: usize) -> Result<Box<dyn Codec>> {
-    Err(not_built_in("shuffle"))
+    Err(crate::codec::not_built_in("shuffle"))
 }
 
 #[cfg(feature = "lz4")]
@@ -67,7 +67,7 @@ fn lz4() -> Result<Box<dyn Codec>> {
 
 #[cfg(not(feature = "lz4"))]
 fn lz4() -> Result<Box<dyn Codec>> {
-    Err(not_built_in("lz4"))
+    Err(crate::codec::not_built_in("lz4"))
 }
 
 #[cfg(feature = "zstd")]
@@ -77,10 +77,5 @@ fn zstd() -> Result<Box<dyn Codec>> {
 
 #[cfg(not(feature = "zstd"))]
 fn zstd() -> Result<Box<dyn Codec>> {
-    Err(not_built_in("zstd"))
-}
-
-#[allow(dead_code)]
-fn not_built_in(codec: &str) -> Error {
-    Error::from(ErrorKind::Codec("the library was built without it")).in_object(codec)
+    Err(crate::codec::not_built_in("zstd"))
 }

@@ -53,6 +53,8 @@ pub use shuffle::Shuffle;
 #[cfg(feature = "zstd")]
 pub use zstd::Zstd;
 
+use crate::error::{Error, ErrorKind};
+
 /// Whether the library was built with the codec of this name.
 pub fn has(name: &str) -> bool {
     known().contains(&(name, true))
@@ -62,6 +64,12 @@ pub fn has(name: &str) -> bool {
 #[cfg(feature = "arrays")]
 pub(crate) fn is_known(name: &str) -> bool {
     known().iter().any(|(known, _)| *known == name)
+}
+
+/// What is said of a codec that the library can be built with, and was not.
+#[allow(dead_code, reason = "with every codec built in nobody says it")]
+pub(crate) fn not_built_in(name: &str) -> Error {
+    Error::from(ErrorKind::Codec("the library was built without it")).in_object(name)
 }
 
 /// The library's codecs, and whether it was built with them.

@@ -188,8 +188,8 @@ pub unsafe extern "C" fn nczchunk_array_var(array: *const nczchunk_array) -> *co
     unsafe { array.as_ref() }.map_or(ptr::null(), |array| nczchunk_var::lent(array.array.variable()))
 }
 
-/// The store of an array, for the functions that take one. It is the array's, and valid until that is closed. NULL for
-/// NULL.
+/// The store of an array, for the functions that take one. It is the array's, and valid until that is closed. If the
+/// array was opened with NCZCHUNK_READ, it cannot be written to. NULL for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_store(array: *const nczchunk_array) -> *const nczchunk_store {
     // SAFETY: array is NULL or alive, by the header's general promise.

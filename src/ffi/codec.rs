@@ -72,7 +72,7 @@ fn zstd(level: i32, checksum: bool) -> Result<Box<dyn Codec>> {
 
 #[cfg(not(feature = "zstd"))]
 fn zstd(_: i32, _: bool) -> Result<Box<dyn Codec>> {
-    Err(crate::error::Error::from(ErrorKind::Codec("the library was built without it")).in_object("zstd"))
+    Err(crate::codec::not_built_in("zstd"))
 }
 
 /// 1 if the library was built with the codec of this name, such as "blosc", "bytes", "crc32c", "fletcher32", "gzip",

@@ -8,6 +8,9 @@ use crate::error::{ErrorKind, Result};
 use crate::object::Place;
 use crate::store::{Fill, Filled, Flight, Request};
 
+/// What lands in memory is read by so many bytes. A read of as many takes much longer than to ask for it.
+const SWAPPED: usize = 128 << 10;
+
 /// The chunks of a variable.
 pub(super) struct Chunks {
     place: Place,
@@ -42,6 +45,10 @@ impl Fill for Chunks {
     fn range_gap(&self) -> Option<usize> {
         // Of a file that ends too early nothing is read that is not needed.
         Some(if self.is_truncated { 0 } else { self.place.gap() })
+    }
+
+    fn swapped_part(&self) -> Option<usize> {
+        Some(SWAPPED)
     }
 
     fn is_concurrent(&self) -> bool {

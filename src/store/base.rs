@@ -28,6 +28,7 @@ pub struct Store<'r> {
     /// The codecs of a write grid's chunks, if they are others.
     write_codecs: Chain<'r>,
     pub(super) verify: bool,
+    is_read_only: bool,
     cache: Option<Part>,
     pub(super) memory: Memory,
 }
@@ -56,6 +57,7 @@ impl<'r> Store<'r> {
             codecs: Chain::default(),
             write_codecs: Chain::default(),
             verify: false,
+            is_read_only: false,
             cache: None,
             memory: Memory::new(),
         }
@@ -123,6 +125,11 @@ impl<'r> Store<'r> {
         self.verify = verify;
     }
 
+    /// Refuses all writes from now on, whatever the reader can do.
+    pub fn set_read_only(&mut self) {
+        self.is_read_only = true;
+    }
+
     /// Whether several threads may use the store at the same time.
     pub fn is_concurrent(&self) -> bool {
         let reader = match &self.reader {
@@ -134,6 +141,9 @@ impl<'r> Store<'r> {
 
     /// Whether chunks can be written.
     pub fn is_writable(&self) -> bool {
+        if self.is_read_only {
+            return false;
+        }
         match &self.reader {
             // What is lent is changed in place, so there is nothing that could be encoded.
             Reader::Lending(lender) => lender.is_writable() && self.codecs.is_empty(),

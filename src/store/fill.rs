@@ -21,6 +21,13 @@ pub trait Fill: Send + Sync {
         None
     }
 
+    /// With ranges: bytes that are to be swapped are best read in parts of about so many, for each of them is swapped
+    /// while it is in the processor's cache. `None` for a reader whose chunks should be read at once, because they may
+    /// be replaced meanwhile, or because every request takes long.
+    fn swapped_part(&self) -> Option<usize> {
+        None
+    }
+
     /// Whether several threads may use the reader at the same time.
     fn is_concurrent(&self) -> bool {
         true

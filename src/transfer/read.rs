@@ -8,7 +8,7 @@ use super::ranges::Ranges;
 use super::single::Single;
 use crate::buffer::Buffer;
 use crate::cache::{Found, Turn};
-use crate::copy::{self, Destination, Fence, StridedCopy};
+use crate::copy::{self, Axis, Destination, Fence, StridedCopy};
 use crate::error::Result;
 use crate::grid::Access;
 use crate::store::{self, Encoded, Fill, Filled, Lend, Lent, Request, Store, Workspace};
@@ -77,7 +77,7 @@ impl<'a> Reading<'a> {
 
     fn fetch(&mut self, piece: &Piece<'_>, out: &mut Destination<'_>) -> Result<()> {
         match self.store.ranged() {
-            Some((filler, gap)) if self.mover.whole_chunk(piece).is_none() => {
+            Some((filler, gap)) if self.mover.whole_chunk(piece).is_none() || self.part(filler).is_some() => {
                 return self.in_ranges(piece, filler, gap, out);
             }
             _ => {}
@@ -145,45 +145,74 @@ impl<'a> Reading<'a> {
         self.mover.read_fill_value(piece, out)
     }
 
+    /// How many bytes are read at a time where they land in one piece, a multiple of an element's; `None` for all of them.
+    fn part(&self, filler: &dyn Fill) -> Option<usize> {
+        let (part, size) = (filler.swapped_part()?, self.variable.element_size());
+        self.variable.swapped_word()?;
+        (self.mover.chunk_bytes() > part && part >= size).then_some(part / size * size)
+    }
+
     /// Reads only those ranges of a chunk that hold selected elements, where they are far enough apart.
     fn in_ranges(&mut self, piece: &Piece<'_>, filler: &dyn Fill, gap: usize, out: &mut Destination<'_>) -> Result<()> {
         let (chunk_bytes, size) = (self.mover.chunk_bytes(), self.variable.element_size());
+        let swap = self.variable.swapped_word();
         let ranges = Ranges::new(piece.axes, size, gap)?;
-        let copy = piece.copy.like(size, self.variable.swapped_word(), ranges.inner.iter().copied())?;
+        let copy = piece.copy.like(size, swap, ranges.inner.iter().copied())?;
         let lands_whole = copy.is_one_piece(ranges.len);
+        let part = self.part(filler).filter(|_| lands_whole);
+        let streams = part.is_some() && copy.is_streaming();
         let store = self.store;
         let workspace = self.workspace.get_or_insert_with(|| store.workspace());
         let mover = &self.mover;
-        let is_absent = ranges.for_each(|in_chunk, in_memory| {
-            let begin = piece.chunk_offset.wrapping_add_signed(in_chunk);
-            let offset = piece.memory_offset.wrapping_add_signed(in_memory);
-            let request = Request::new(piece.indices, Access::Read, chunk_bytes).starting_at(begin);
-            let is_whole = ranges.len == chunk_bytes;
-            let fill = |buffer: &mut Buffer<'_>| -> Result<bool> {
-                match filler.fill(&request, buffer)? {
-                    Filled::Absent => Ok(false),
-                    Filled::Stored(stored) => {
-                        store::check_filled(stored, buffer, is_whole, filler.accepts_longer())?;
-                        Ok(true)
-                    }
+        let request = Request::new(piece.indices, Access::Read, chunk_bytes);
+        let fill = |begin: usize, buffer: &mut Buffer<'_>| -> Result<bool> {
+            match filler.fill(&request.starting_at(begin), buffer)? {
+                Filled::Absent => Ok(false),
+                Filled::Stored(stored) => {
+                    let is_whole = buffer.capacity() == chunk_bytes;
+                    store::check_filled(stored, buffer, is_whole, filler.accepts_longer())?;
+                    Ok(true)
                 }
-            };
-            // SAFETY: the range lands here in one piece, so all of its bytes are selected ones.
-            let room = if lands_whole { unsafe { out.piece(offset, ranges.len) } } else { None };
+            }
+        };
+        // A range, or a part of one: so many bytes that begin there in the chunk and in memory.
+        let mut read = |begin: usize, offset: usize, len: usize| -> Result<bool> {
+            // SAFETY: what is read lands here in one piece, so all of its bytes are selected ones.
+            let room = if lands_whole && !streams { unsafe { out.piece(offset, len) } } else { None };
             if let Some(room) = room {
                 let mut buffer = Buffer::new(room);
-                let is_there = fill(&mut buffer)?;
-                if let (true, Some(word)) = (is_there, self.variable.swapped_word()) {
+                let is_there = fill(begin, &mut buffer)?;
+                if let (true, Some(word)) = (is_there, swap) {
                     copy::swap_in_place(buffer.filled_mut(), word);
                 }
                 return Ok(is_there);
             }
-            let mut buffer = Buffer::new(workspace.chunk.room(ranges.len)?);
-            let is_there = fill(&mut buffer)?;
-            if is_there {
+            let mut buffer = Buffer::new(workspace.chunk.room(len)?);
+            let is_there = fill(begin, &mut buffer)?;
+            if is_there && len == ranges.len {
                 mover.run(&copy, buffer.filled().into(), 0, out, offset)?;
+            } else if is_there {
+                let row = Axis { count: len / size, source: size as isize, destination: size as isize };
+                mover.run(
+                    &piece.copy.like(size, swap, std::iter::once(row))?,
+                    buffer.filled().into(),
+                    0,
+                    out,
+                    offset,
+                )?;
             }
             Ok(is_there)
+        };
+        let is_absent = ranges.for_each(|in_chunk, in_memory| {
+            let begin = piece.chunk_offset.wrapping_add_signed(in_chunk);
+            let offset = piece.memory_offset.wrapping_add_signed(in_memory);
+            let Some(part) = part else { return read(begin, offset, ranges.len) };
+            for at in (0..ranges.len).step_by(part) {
+                if !read(begin + at, offset + at, part.min(ranges.len - at))? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
         })?;
         // A chunk that is absent is so as a whole, even if it vanished on the way.
         if is_absent { self.mover.read_fill_value(piece, out) } else { Ok(()) }

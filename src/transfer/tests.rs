@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::buffer::Buffer;
+use crate::copy::Fence;
 use crate::store::{Borrowed, Fill, Filled, Lend, Lent, Request};
 use crate::variable::Endian;
 
@@ -191,6 +192,58 @@ fn ranges_of_a_chunk_are_fetched() {
     check([7, 15], [1, 1], [1, 1], 1, &[(254, 2)]);
     check([0, 0], [8, 16], [1, 1], 1, &[(0, 256)]);
     check([0, 0], [8, 8], [1, 2], 100, &[(0, 254)]);
+}
+
+/// A reader in ranges, of which what is swapped is read in parts of 44 bytes.
+struct InParts<'a>(Filling<'a>);
+
+impl Fill for InParts<'_> {
+    fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
+        self.0.fill(request, buffer)
+    }
+
+    fn range_gap(&self) -> Option<usize> {
+        self.0.range_gap()
+    }
+
+    fn swapped_part(&self) -> Option<usize> {
+        Some(44)
+    }
+}
+
+/// What lands in memory in one piece is read in parts, each a number of elements, if its words are swapped; past the
+/// cache or not.
+#[test]
+fn what_is_swapped_is_read_in_parts() {
+    // Two chunks of 8 rows of 4 elements of 8 bytes, whose words have 4.
+    let chunk =
+        |indices: &[isize]| Some((0..64u32).flat_map(|i| (i + 100 * indices[0] as u32).to_be_bytes()).collect());
+    let mut variable = Variable::new(&[16, 4], &[8, 4], 8).unwrap();
+    variable.set_word_size(4).unwrap();
+    for (endian, streaming) in [(Endian::Big, false), (Endian::Big, true), (Endian::Little, false)] {
+        variable.set_endian(endian).unwrap();
+        let asked = Asked::default();
+        let store = Store::filling(InParts(Filling { asked: &asked, gap: Some(1), chunk: &chunk })).unwrap();
+        let mut out = vec![0; 14 * 32];
+        let plan = Plan::new(&variable, &Hyperslab::new(&[2, 0], &[14, 4]), Access::Read).unwrap();
+        let is_swapped = (endian == Endian::Big) == cfg!(target_endian = "little");
+        let fence = Fence::new(streaming);
+        let destination = &mut Destination::from(&mut out[..]);
+        let mut reading = read::Reading::new(&variable, &store, None);
+        let mut walk = walk::Walk::new(&plan, streaming);
+        walk.begin(0).unwrap();
+        reading.piece(&walk.piece().unwrap(), destination).unwrap();
+        walk.advance();
+        reading.piece(&walk.piece().unwrap(), destination).unwrap();
+        let due = |i: u32| if i < 48 { 16 + i } else { 100 + i - 48 };
+        drop(fence);
+        let bytes = |i: u32| if is_swapped { due(i).to_le_bytes() } else { due(i).to_be_bytes() };
+        assert_eq!(out, (0..112).flat_map(bytes).collect::<Vec<u8>>());
+        let fetched: Vec<_> = asked.fetched.lock().unwrap().iter().map(|(_, offset, len)| (*offset, *len)).collect();
+        let parts = |begin: usize| (begin..256).step_by(40).map(move |at| (at, 40.min(256 - at)));
+        let whole = vec![(64, 192), (0, 256)];
+        assert_eq!(fetched, if is_swapped { parts(64).chain(parts(0)).collect() } else { whole });
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@
 #[cfg(feature = "blosc")]
 use super::codecs::BloscShuffle;
 use super::codecs::CodecSpec;
-use crate::codec::{Codec, CodecUse, Makers};
+use crate::codec::{Codec, CodecUse, Makers, not_built_in};
 use crate::dataset::ElementType;
 use crate::error::Result;
 use crate::json;
@@ -47,15 +47,11 @@ pub(super) fn make(spec: &CodecSpec, element: ElementType, own: &Makers) -> Resu
         #[cfg(feature = "fletcher32")]
         CodecSpec::Fletcher32 => boxed(crate::codec::Fletcher32),
         #[allow(unreachable_patterns)]
-        ref other => Err(not_built_in(other)),
+        ref other => Err(not_built_in(other.id())),
     }
 }
 
+#[allow(dead_code, reason = "without codecs nobody calls it")]
 fn boxed(codec: impl Codec + 'static) -> Result<Box<dyn Codec>> {
     Ok(crate::alloc::try_box(codec)?)
-}
-
-#[allow(dead_code)]
-fn not_built_in(spec: &CodecSpec) -> crate::error::Error {
-    crate::error::Error::from(crate::error::ErrorKind::Codec("the library was built without it")).in_object(spec.id())
 }

@@ -1,0 +1,23 @@
+"""Reads and writes hyperslabs of chunked arrays: Zarr v2 and v3, sharded too, NCZarr, and to read them netCDF classic
+and cfdb files.
+
+>>> array = nczchunk.open("data/coads_sst.zarr")      # doctest: +SKIP
+>>> array[0, 10:30, ::-3]                              # doctest: +SKIP
+"""
+
+from . import errors
+from ._c import c as _functions
+from .array import Array, open
+from .cache import Cache, CacheStatistics
+from .create import NewZip, create
+from .errors import Error
+from .listing import Node, list_nodes
+
+__version__ = _functions.version().decode()
+__all__ = ["Array", "Cache", "CacheStatistics", "Error", "NewZip", "Node", "create", "errors", "has_codec",
+           "list_nodes", "open"]
+
+
+def has_codec(name):
+    """Whether the library was built with the codec of this name, such as "zstd"."""
+    return bool(_functions.has_codec(name.encode()))

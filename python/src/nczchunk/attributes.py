@@ -1,0 +1,86 @@
+"""Attributes of an array or group: texts, lists of texts, and numbers with their types."""
+
+import ctypes
+from collections.abc import MutableMapping
+from ctypes import POINTER, byref, c_char_p
+
+import numpy as np
+
+from . import _c
+from ._c import c
+
+_NUMBERS = {1: "i1", 3: "i2", 4: "i4", 5: "f4", 6: "f8", 7: "u1", 8: "u2", 9: "u4", 10: "i8", 11: "u8"}
+_NUMBER_OF = {dtype: number for number, dtype in _NUMBERS.items()}
+
+
+def value_of(attribute):
+    """A text, a list of texts, one number, or an array of numbers."""
+    if attribute.type == _c.CHAR:
+        return ctypes.string_at(attribute.values, attribute.num_values).decode(errors="replace")
+    if attribute.type == _c.STRING:
+        pointers = ctypes.cast(attribute.values, POINTER(c_char_p))
+        return [pointers[i].decode(errors="replace") for i in range(attribute.num_values)]
+    dtype = np.dtype(_NUMBERS[attribute.type])
+    numbers = np.frombuffer(ctypes.string_at(attribute.values, attribute.num_values * dtype.itemsize), dtype)
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def collect(num, get):
+    """The attributes that a function of an index and a structure tells, by name."""
+    found = {}
+    for i in range(num):
+        one = _c.Attribute(ctypes.sizeof(_c.Attribute))
+        get(i, byref(one))
+        found[one.name.decode(errors="replace")] = value_of(one)
+    return found
+
+
+def as_stored(value):
+    """The number of a value's type, how many there are, and where they are, with what has to be kept meanwhile."""
+    if isinstance(value, str):
+        encoded = ctypes.create_string_buffer(value.encode())
+        return _c.CHAR, len(encoded) - 1, ctypes.addressof(encoded), encoded
+    if isinstance(value, (list, tuple)) and value and all(isinstance(one, str) for one in value):
+        pointers = _c.texts(value)
+        return _c.STRING, len(value), ctypes.addressof(pointers), pointers
+    numbers = np.ascontiguousarray(value)
+    number = _NUMBER_OF.get(numbers.dtype.str[1:])
+    if number is None or not numbers.dtype.isnative:
+        raise TypeError(f"an attribute is a text, a list of texts, or numbers that netCDF has, not {value!r}")
+    return number, numbers.size, _c.address(numbers), numbers
+
+
+class Attributes(MutableMapping):
+    """The attributes of an array, which are changed where it is stored as they are changed here."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def _all(self):
+        pointer = self._array._pointer
+        return collect(c.array_num_attributes(pointer), lambda i, one: _c.call(c.array_attribute_at, pointer, i, one))
+
+    def __getitem__(self, name):
+        return self._all()[name]
+
+    def __iter__(self):
+        return iter(self._all())
+
+    def __len__(self):
+        return c.array_num_attributes(self._array._pointer)
+
+    def __setitem__(self, name, value):
+        number, num_values, values, _kept = as_stored(value)
+        _c.call(c.array_set_attribute, self._array._pointer, _c.text(name), number, num_values, values)
+
+    def __delitem__(self, name):
+        if name not in self:
+            raise KeyError(name)
+        _c.call(c.array_remove_attribute, self._array._pointer, _c.text(name))
+
+    def __repr__(self):
+        return repr(self._all())
+
+    def as_json(self):
+        """All of them as the text of a JSON object."""
+        return c.array_attributes_json(self._array._pointer).decode()

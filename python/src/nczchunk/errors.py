@@ -1,0 +1,96 @@
+"""What is raised, by the status that the library returns.
+
+Each error is an :class:`Error`, and what Python's own functions raise in such a case: a path that does not exist is a
+``FileNotFoundError``, an index beyond its dimension an ``IndexError``.
+"""
+
+
+class Error(Exception):
+    """A call of the library that failed.
+
+    status: netCDF's number for it, or the system's, which is positive.
+    dimension: the dimension in which it went wrong, or None.
+    chunk: the indices of the chunk at which it went wrong, or None.
+    """
+
+    def __init__(self, message, status=None, dimension=None, chunk=None):
+        super().__init__(message)
+        self.status, self.dimension, self.chunk = status, dimension, chunk
+
+    def __reduce__(self):
+        return type(self), (self.args[0], self.status, self.dimension, self.chunk)
+
+    def __str__(self):
+        return self.args[0]
+
+
+class InvalidArgument(Error, ValueError):
+    """What was asked for does not fit together."""
+
+
+class OutOfRange(Error, IndexError):
+    """An index beyond its dimension."""
+
+
+class Exists(Error, FileExistsError):
+    """An array is to be created where something is already."""
+
+
+class NotFound(Error, FileNotFoundError):
+    """There is no such file, directory or array."""
+
+
+class NotPermitted(Error, PermissionError):
+    """Writing to what may only be read."""
+
+
+class NotSupported(Error, NotImplementedError):
+    """A format, type or codec that the library does not have."""
+
+
+class Corrupt(Error, ValueError):
+    """Metadata or a chunk that break the rules of their format."""
+
+
+class OutOfMemory(Error, MemoryError):
+    """There is not enough memory."""
+
+
+class SystemFailure(Error, OSError):
+    """The system refused something. errno is its number."""
+
+    def __init__(self, message, status=None, dimension=None, chunk=None):
+        super().__init__(message, status, dimension, chunk)
+        self.errno = status
+
+
+_BY_STATUS = {
+    -35: Exists,
+    -36: InvalidArgument,
+    -37: NotPermitted,
+    -40: OutOfRange,
+    -41: InvalidArgument,
+    -45: NotSupported,
+    -49: NotFound,
+    -51: NotSupported,
+    -56: InvalidArgument,
+    -57: OutOfRange,
+    -58: InvalidArgument,
+    -60: InvalidArgument,
+    -61: OutOfMemory,
+    -62: InvalidArgument,
+    -63: InvalidArgument,
+    -68: Corrupt,
+    -90: NotFound,
+    -127: Corrupt,
+    -128: NotSupported,
+    -132: Corrupt,
+    -136: NotSupported,
+    -137: Corrupt,
+}
+
+
+def error_of(status, message, dimension=None, chunk=None):
+    """The error that stands for a status."""
+    kind = _BY_STATUS.get(status, SystemFailure if status > 0 else Error)
+    return kind(message, status, dimension, chunk)

@@ -1,0 +1,52 @@
+"""What is in a directory, zip file or file."""
+
+from collections import namedtuple
+
+from . import _c
+from ._c import FOUND, c
+from .attributes import collect
+
+Node = namedtuple("Node", "name is_group dtype shape chunks shards dims unlimited attrs problem")
+Node.__doc__ = """A group or an array that was found.
+
+name: with those of the groups that it is in before it; what open() takes.
+dtype: the name of an array's type, such as "float32"; shape, chunks, shards, dims: of an array.
+unlimited: which dimensions are said to be unlimited.
+problem: why it cannot be opened, if that is known; else None.
+"""
+
+
+def list_nodes(path, group="", *, recursive=True):
+    """The groups and arrays in a group of a directory or zip file, or in a file that holds arrays; the group itself is
+    the first."""
+    found, raised = [], []
+
+    def one(_, node):
+        try:
+            found.append(_node(node))
+            return 0
+        except BaseException as error:  # noqa: BLE001 - it is raised again below
+            raised.append(error)
+            return _c.INTERRUPTED
+
+    try:
+        _c.call(c.list, _c.path_bytes(path), _c.text(group), int(recursive), FOUND(one), None)
+    finally:
+        if raised:
+            raise raised[0]
+    return found
+
+
+def _node(pointer):
+    node = pointer.contents
+    rank = range(node.rank)
+    name = node.name.decode(errors="replace")
+    attrs = collect(node.num_attributes, lambda i, one: _c.call(c.node_attribute_at, pointer, i, one))
+    problem = node.message.decode(errors="replace") if node.status else None
+    if node.is_group or node.status:
+        return Node(name, bool(node.is_group), None, None, None, None, None, None, attrs, problem)
+    shards = tuple(node.shard_shape[d] for d in rank) if node.shard_shape else None
+    return Node(name, False, node.type_name.decode(), tuple(node.shape[d] for d in rank),
+                tuple(node.chunk_shape[d] for d in rank), shards,
+                tuple(node.dimension_names[d].decode(errors="replace") for d in rank),
+                tuple(bool(node.is_unlimited[d]) for d in rank), attrs, None)

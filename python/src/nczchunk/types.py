@@ -1,0 +1,34 @@
+"""Types of elements: numpy's for the library's names, and the other way round."""
+
+import numpy as np
+
+from .errors import NotSupported
+
+
+def dtype_of(type_name):
+    """The type in which numpy has elements that the library calls so. Texts of any length are Python's, as objects."""
+    if type_name == "string":
+        return np.dtype(object)
+    if type_name == "char":
+        return np.dtype("S1")
+    return np.dtype(type_name)
+
+
+def type_name_of(dtype):
+    """What the library calls elements of a type of numpy's, or of Python's."""
+    if dtype is str:
+        return "string"
+    dtype = np.dtype(dtype)
+    if dtype.names or dtype.subdtype:
+        raise NotSupported(f"elements with parts, {dtype}")
+    if dtype.kind == "O":
+        return "string"
+    if dtype.kind in "mM":
+        unit, count = np.datetime_data(dtype)
+        name = "datetime64" if dtype.kind == "M" else "timedelta64"
+        return name if unit == "generic" else f"{name}[{'' if count == 1 else count}{unit}]"
+    if dtype.kind in "biufc":
+        return dtype.newbyteorder("=").name
+    if dtype.kind in "SUV":
+        return f"{dtype.kind}{dtype.itemsize // (4 if dtype.kind == 'U' else 1)}"
+    raise NotSupported(f"elements of the type {dtype}")

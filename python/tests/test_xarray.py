@@ -1,0 +1,62 @@
+"""The engine of xarray, beside xarray's own."""
+
+import numpy as np
+import pytest
+
+import nczchunk
+
+xarray = pytest.importorskip("xarray")
+
+
+@pytest.fixture(params=[2, 3])
+def path(request, tmp_path):
+    """A dataset as xarray writes it: packed values with gaps, times, texts, coordinates."""
+    rng = np.random.default_rng(4)
+    values = rng.normal(10, 3, (9, 5, 7)).round(1)
+    values[rng.random(values.shape) < 0.2] = np.nan
+    dataset = xarray.Dataset(
+        {"sst": (("time", "lat", "lon"), values, {"units": "degC"}), "count": ("time", np.arange(9))},
+        coords={"time": np.arange("2020-01-01", "2020-01-10", dtype="M8[D]").astype("M8[ns]"),
+                "lat": np.linspace(-10, 10, 5), "lon": np.arange(7.0)},
+        attrs={"title": "made up"})
+    packed = {"sst": {"dtype": "i2", "scale_factor": 0.1, "_FillValue": -999, "chunks": (4, 3, 3)}}
+    dataset.to_zarr(tmp_path / "a.zarr", zarr_format=request.param, consolidated=False, encoding=packed)
+    return tmp_path / "a.zarr"
+
+
+def test_a_dataset_is_as_xarray_reads_it(path):
+    due = xarray.open_zarr(path, chunks=None, consolidated=False)
+    with xarray.open_dataset(path, engine="nczchunk") as found:
+        xarray.testing.assert_identical(found.load(), due.load())
+
+
+def test_it_is_read_lazily_and_by_dask(path):
+    pytest.importorskip("dask")
+    due = xarray.open_zarr(path, chunks=None, consolidated=False)
+    with xarray.open_dataset(path, engine="nczchunk") as found:
+        assert not found["sst"].variable._in_memory
+        part = found["sst"][::-2, 1:3, [0, 4, 2]]
+        xarray.testing.assert_identical(part.load(), due["sst"][::-2, 1:3, [0, 4, 2]].load())
+    with xarray.open_dataset(path, engine="nczchunk", chunks={}) as found:
+        assert found["sst"].chunks == ((4, 4, 1), (3, 2), (3, 3, 1))
+        for scheduler in ("threads", "processes"):
+            mean = found["sst"].mean("time").compute(scheduler=scheduler)
+            xarray.testing.assert_allclose(mean, due["sst"].mean("time"))
+
+
+def test_groups_and_what_cannot_be_read(tmp_path):
+    nczchunk.create(tmp_path, "g/a", shape=(4,), dtype="i4", dims=["x"])[...] = 3
+    with xarray.open_dataset(tmp_path, engine="nczchunk", group="g") as found:
+        assert found["a"].values.tolist() == [3, 3, 3, 3] and found["a"].dims == ("x",)
+    with pytest.raises(FileNotFoundError):
+        xarray.open_dataset(tmp_path / "none", engine="nczchunk")
+
+
+def test_netcdf_classic(tmp_path):
+    pytest.importorskip("scipy")
+    due = xarray.Dataset({"v": (("time", "x"), np.arange(12, dtype="i4").reshape(3, 4), {"units": "m"})},
+                         coords={"time": [0.5, 1.5, 2.5]}, attrs={"title": "made up"})
+    due.to_netcdf(tmp_path / "a.nc", engine="scipy", unlimited_dims=["time"])
+    with xarray.open_dataset(tmp_path / "a.nc", engine="nczchunk") as found:
+        xarray.testing.assert_identical(found.load(), due)
+        assert found.encoding["unlimited_dims"] == {"time"}
