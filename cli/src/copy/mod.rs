@@ -25,8 +25,8 @@ use codec::Codec;
 use destination::Destination;
 
 const HELP: &str = "\
-DST is a directory, or a zip file if its name ends with .zip. If DST is a group already, or --format is nczarr, the new \
-array is below it; else it is the array itself. Attributes, names of dimensions and the fill value are copied, and \
+DST is a directory, or a zip file if its name ends with .zip. If DST is a group already, or --format is nczarr, the \
+new array is below it; else it is the array itself. Attributes, names of dimensions and the fill value are copied, and \
 chunks of nothing but the fill value are left out. Nothing is left behind if the copy fails or is interrupted.";
 
 /// Copies an array or a hyperslab of it to another codec or format
