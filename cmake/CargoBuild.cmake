@@ -27,6 +27,14 @@ if(NOT with STREQUAL features)
     set(cargo_features --no-default-features "--features=${with}")
 endif()
 
+# The program has all of it.
+set(cargo_packages -p nczchunk)
+if(NCZCHUNK_BUILD_CLI AND with STREQUAL features)
+    list(APPEND cargo_packages -p nczchunk-cli)
+else()
+    set(NCZCHUNK_BUILD_CLI OFF)
+endif()
+
 set(cargo_arguments --locked --target-dir ${PROJECT_BINARY_DIR}/cargo ${cargo_features} ${NCZCHUNK_CARGO_FLAGS})
 set(cargo_libdir ${PROJECT_BINARY_DIR}/cargo)
 if(NCZCHUNK_CARGO_TARGET)
@@ -56,7 +64,7 @@ set_target_properties(nczchunk::shared nczchunk::static PROPERTIES IMPORTED_GLOB
 
 # Only cargo knows whether anything is to be done, so it is always asked. The link is what programs find at run time.
 add_custom_target(nczchunk_cargo ALL
-    COMMAND ${cargo_command} build --profile ${cargo_profile} ${cargo_arguments}
+    COMMAND ${cargo_command} build --profile ${cargo_profile} ${cargo_packages} ${cargo_arguments}
     COMMAND ${CMAKE_COMMAND} -E create_symlink libnczchunk.so ${cargo_libdir}/${nczchunk_soname}
     BYPRODUCTS ${cargo_libdir}/libnczchunk.so ${cargo_libdir}/libnczchunk.a
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}

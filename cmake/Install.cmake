@@ -1,5 +1,5 @@
-# What is installed: the headers, both libraries, a pkg-config file, a CMake package, the licence. The tree can be
-# moved.
+# What is installed: the headers, both libraries, the program, a pkg-config file, a CMake package, the licence. The tree
+# can be moved.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -13,6 +13,9 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # what they are linked to.
 set(so_file libnczchunk.so.${PROJECT_VERSION})
 install(PROGRAMS ${cargo_libdir}/libnczchunk.so DESTINATION ${CMAKE_INSTALL_LIBDIR} RENAME ${so_file})
+if(NCZCHUNK_BUILD_CLI)
+    install(PROGRAMS ${cargo_libdir}/nczchunk DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 install(FILES ${cargo_libdir}/libnczchunk.a DESTINATION ${CMAKE_INSTALL_LIBDIR})
 file(MAKE_DIRECTORY ${generated_dir})
 foreach(link ${nczchunk_soname} libnczchunk.so)

@@ -39,6 +39,15 @@ const BOOKLET_FIXED: &[u8] = b"\x04\xd3\xb2\x94\xf2\x10\x41\x62\x95\x8d\x04\x00\
 const MAGIC_BYTES: usize = 16;
 
 impl FileKind {
+    /// The format, in words.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            FileKind::Zip => "zip",
+            FileKind::Classic => "netCDF classic",
+            FileKind::Cfdb => "cfdb",
+        }
+    }
+
     /// What an object of a place is.
     ///
     /// # Errors
@@ -65,23 +74,24 @@ const ZIP_WITHIN: ErrorKind = ErrorKind::Unsupported("a zip file that is an obje
 #[cfg(not(feature = "cfdb"))]
 const CFDB: ErrorKind = ErrorKind::Unsupported("a cfdb file, which the library was built without");
 
-/// Opens the array of this name in a file of a place.
+/// Opens the array of this name in a file of a place, and tells what the file is.
 ///
 /// # Errors
 /// `NotFound`, `NotAnArray` for an empty name, `UnknownFormat`, `Unsupported`, and those of the format and the place.
-pub(super) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
+pub(super) fn open(place: &Place, file: &str, name: &str) -> Result<(Opened, FileKind)> {
     let kind = FileKind::of(&**place, file)?;
     if name.is_empty() {
         return Err(ErrorKind::NotAnArray.into());
     }
-    match kind {
-        FileKind::Classic => netcdf::open(place, file, name),
+    let opened = match kind {
+        FileKind::Classic => netcdf::open(place, file, name)?,
         #[cfg(feature = "cfdb")]
-        FileKind::Cfdb => cfdb::open(place, file, name),
+        FileKind::Cfdb => cfdb::open(place, file, name)?,
         #[cfg(not(feature = "cfdb"))]
-        FileKind::Cfdb => Err(CFDB.into()),
-        FileKind::Zip => Err(ZIP_WITHIN.into()),
-    }
+        FileKind::Cfdb => return Err(CFDB.into()),
+        FileKind::Zip => return Err(ZIP_WITHIN.into()),
+    };
+    Ok((opened, kind))
 }
 
 /// Calls `one` for what is in a file of a place: if `name` is empty for the file itself, which is a group, and then for

@@ -8,6 +8,7 @@
 //!   create.rs         writing the documents of a new array
 //!   resize.rs         removing what another shape cuts off
 //!   list.rs           what is in a group
+//!   stored.rs         how an array is stored
 //! ```
 
 mod create;
@@ -17,6 +18,7 @@ mod file;
 mod list;
 mod locate;
 mod resize;
+mod stored;
 
 use std::path::Path;
 
@@ -26,7 +28,7 @@ use crate::dataset::{Attribute, ElementType, Opened};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
-use crate::json::Value;
+use crate::json::{self, Value};
 use crate::object::{Memory, Place};
 use crate::store::Store;
 use crate::texts;
@@ -38,6 +40,7 @@ pub use description::{ArrayFormat, Description};
 pub(crate) use list::each as list_each;
 pub use list::list;
 pub use locate::{place_at, place_for};
+use stored::Stored;
 
 /// An array that is open: its variable, its store, and what its metadata say.
 ///
@@ -45,8 +48,7 @@ pub use locate::{place_at, place_for};
 /// shards, shards of their own.
 pub struct Array {
     opened: Opened,
-    /// What is written again when a Zarr array changes; `None` for an array of any other format, which is only read.
-    zarr: Option<Box<Metadata>>,
+    stored: Stored,
     place: Place,
     name: String,
     access: Access,
@@ -82,8 +84,8 @@ impl Array {
             if access == Access::Write {
                 return Err(ErrorKind::ReadOnly.into());
             }
-            let opened = file::open(place, file, name).map_err(|error| about(error, name))?;
-            return Array::of(place, name, access, opened, None);
+            let (opened, kind) = file::open(place, file, name).map_err(|error| about(error, name))?;
+            return Array::of(place, name, access, opened, Stored::File(kind));
         }
         let name = name.trim_matches('/');
         let metadata = zarr::open(place, name).map_err(|error| about(error, name))?;
@@ -144,17 +146,17 @@ impl Array {
 
     fn of_zarr(place: &Place, name: &str, access: Access, metadata: Metadata) -> Result<Array> {
         let opened = zarr::opened(&metadata, place, &documents::below(name, "")?)?;
-        Array::of(place, name, access, opened, Some(alloc::try_box(metadata)?))
+        Array::of(place, name, access, opened, Stored::Zarr(alloc::try_box(metadata)?))
     }
 
-    fn of(place: &Place, name: &str, access: Access, mut opened: Opened, zarr: Option<Box<Metadata>>) -> Result<Array> {
+    fn of(place: &Place, name: &str, access: Access, mut opened: Opened, stored: Stored) -> Result<Array> {
         let cache = Cache::new(CACHE.max(opened.variable.chunk_bytes().min(LARGEST_CHUNK)))?;
         opened.store.set_cache(Some(&cache));
         if access == Access::Read {
             opened.store.set_read_only();
         }
         let (place, name, cache) = (place.clone(), alloc::text(name)?, Some(cache));
-        Ok(Array { opened, zarr, place, name, access, cache, verify: false })
+        Ok(Array { opened, stored, place, name, access, cache, verify: false })
     }
 
     /// Gives the array another shape, with as many dimensions. Chunks (or shards) outside of it are removed; where it
@@ -172,7 +174,7 @@ impl Array {
     /// cannot list its objects; `OutOfMemory`, and those of the place and of writing.
     pub fn resize(&mut self, shape: &[usize]) -> Result<()> {
         self.check_writable()?;
-        let Array { opened, zarr: Some(metadata), place, name, .. } = self else {
+        let Array { opened, stored: Stored::Zarr(metadata), place, name, .. } = self else {
             return Err(ErrorKind::ReadOnly.into());
         };
         if shape.len() != opened.variable.rank() {
@@ -242,7 +244,7 @@ impl Array {
 
     fn change_attributes(&mut self, change: impl FnOnce(&mut Value) -> Result<()>) -> Result<()> {
         self.check_writable()?;
-        let Array { opened, zarr: Some(metadata), place, name, .. } = self else {
+        let Array { opened, stored: Stored::Zarr(metadata), place, name, .. } = self else {
             return Err(ErrorKind::ReadOnly.into());
         };
         let element = metadata.element;
@@ -292,6 +294,15 @@ impl Array {
         &self.opened.attributes.json
     }
 
+    /// Its attributes as the text of a JSON object, without those that formats keep among them for themselves, such as
+    /// the names of dimensions: what [`Description::with_attributes_json`] takes for an array like this one.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn own_attributes_json(&self) -> Result<String> {
+        json::compact(&zarr::own_attributes(&json::read(self.attributes_json().as_bytes())?)?)
+    }
+
     /// The name of a dimension, if it has one.
     pub fn dimension_name(&self, d: usize) -> Option<&str> {
         self.opened.dimensions.name(d)
@@ -305,6 +316,57 @@ impl Array {
     /// Its name in the place it was opened in; empty if the place is the array.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The format that it is stored in, in words: `Zarr v2`, `Zarr v3`, `NCZarr`, `netCDF classic` or `cfdb`.
+    pub fn format(&self) -> &'static str {
+        self.stored.format()
+    }
+
+    /// The codecs of its chunks in the order in which they encode, as [`Description::with_codecs`] takes them: each has
+    /// a name and a configuration, which is empty where the format does not tell it. (What shards are encoded with as a
+    /// whole is not among them.)
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn codecs(&self) -> Result<Vec<(String, String)>> {
+        self.stored.codecs(&self.opened.store)
+    }
+
+    /// What absent chunks read as: the bytes of an element in native byte order, or a text in UTF-8 if elements are
+    /// [texts of any length](ElementType::String), as [`Description::with_fill_value`] takes it. `None` stands for
+    /// zeros, or an empty text.
+    pub fn fill_value(&self) -> Option<&[u8]> {
+        self.stored.fill_value(&self.opened.variable)
+    }
+
+    /// How many bytes a chunk has as it is stored, after encoding; `None` if it is absent and reads as the fill value.
+    /// The indices are those of the [variable's](Self::variable) chunks. The chunk is not read, but where it is in a
+    /// shard, whose index is.
+    ///
+    /// ```
+    /// # use nczchunk::{Array, Description, ElementType, Hyperslab, object::{Memory, Place}};
+    /// let description = Description::new(&[6], ElementType::Short).with_chunk_shape(&[4]).with_codecs(&[]);
+    /// let array = Array::create_in(&Place::new(Memory::new())?, "", &description)?;
+    /// array.write(&Hyperslab::new(&[4], &[1]), &[7i16])?;
+    /// assert_eq!((array.stored_chunk_len(&[0])?, array.stored_chunk_len(&[1])?), (None, Some(8)));
+    /// # Ok::<(), nczchunk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Argument` if there is no such chunk; `Corrupt` for the index of a shard; those of the place.
+    pub fn stored_chunk_len(&self, chunk: &[isize]) -> Result<Option<usize>> {
+        self.stored.chunk_len(&self.opened.variable, &self.opened.store, chunk)
+    }
+
+    /// The name of the object that a chunk is in, or is to be in, among those of the array's place; `None` for an array
+    /// in a file. Several chunks may have the same, which is a shard's then.
+    ///
+    /// # Errors
+    /// `Argument` if there is no such chunk; `OutOfMemory`.
+    pub fn chunk_object(&self, chunk: &[isize]) -> Result<Option<String>> {
+        let name = self.stored.object_name(&self.opened.variable, &self.name, chunk)?;
+        Ok(name.as_deref().map(alloc::text).transpose()?)
     }
 
     /// Refuses to write to an array that was opened to be read.

@@ -248,7 +248,7 @@ fn an_array_that_is_gone_is_not_half_made_again() {
 #[cfg(feature = "zip")]
 #[test]
 fn arrays_are_created_in_a_new_zip_file() {
-    let path = std::env::temp_dir().join(format!("nczchunk-create-{}.zip", std::process::id()));
+    let path = std::env::temp_dir().join(format!("nczchunk-created-{}.zip", std::process::id()));
     let place = Place::new(crate::object::ZipWriter::create(&path).unwrap()).unwrap();
     for name in ["a/b", "c"] {
         let array = Array::create_in(&place, name, &Description::new(&[6], ElementType::Short)).unwrap();
@@ -265,4 +265,85 @@ fn arrays_are_created_in_a_new_zip_file() {
     std::fs::write(&path, b"#!/bin/sh\n").unwrap();
     assert_eq!(place_at(&path).err().unwrap().kind(), ErrorKind::UnknownFormat);
     std::fs::remove_file(&path).unwrap();
+}
+
+/// A place with the array `x` that is described.
+fn created(description: &Description<'_>) -> (Place, Array) {
+    let place = place();
+    let array = Array::create_in(&place, "x", description).unwrap();
+    (place, array)
+}
+
+#[test]
+fn it_is_told_how_an_array_is_stored() {
+    let shape = Description::new(&[10, 12], ElementType::Short).with_dimension_names(&["y", "x"]);
+    let (_, array) = created(&shape.with_codecs(&[("shuffle", ""), ("zlib", r#"{"level": 4}"#)]));
+    let named = |name: &str, configuration: &str| (name.to_owned(), configuration.to_owned());
+    let codecs = [named("shuffle", r#"{"elementsize":2}"#), named("zlib", r#"{"level":4}"#)];
+    assert_eq!((array.format(), array.codecs().unwrap()), ("Zarr v3", codecs.to_vec()));
+    // What is told is what describes an array like it.
+    let codecs: Vec<_> = codecs.iter().map(|(name, configuration)| (&**name, &**configuration)).collect();
+    let (_, again) = created(&shape.with_codecs(&codecs).with_format(ArrayFormat::NcZarr));
+    assert_eq!((again.format(), again.codecs().unwrap()), ("NCZarr", array.codecs().unwrap()));
+    let (_, sharded) = created(&shape.with_codecs(&[]).with_chunk_shape(&[2, 3]).with_shard_shape(&[4, 6]));
+    assert_eq!(sharded.codecs().unwrap(), []);
+    assert_eq!(created(&shape.with_format(ArrayFormat::ZarrV2)).1.format(), "Zarr v2");
+}
+
+#[test]
+fn attributes_of_formats_are_not_the_users_own() {
+    let json = r#"{"units":"K","nested":{"a":[1,NaN]}}"#;
+    let description = Description::new(&[4], ElementType::Int).with_dimension_names(&["x"]).with_attributes_json(json);
+    for format in [ArrayFormat::ZarrV2, ArrayFormat::ZarrV3, ArrayFormat::NcZarr] {
+        let (_, array) = created(&description.with_format(format));
+        assert_eq!(array.attributes_json() == json, format == ArrayFormat::ZarrV3);
+        assert_eq!(array.own_attributes_json().unwrap(), json);
+    }
+}
+
+#[test]
+fn fill_values_are_bytes_or_texts() {
+    let value = (-1i16).to_ne_bytes();
+    let short = Description::new(&[4], ElementType::Short);
+    assert_eq!(created(&short.with_fill_value(&value)).1.fill_value(), Some(&value[..]));
+    let texts = Description::new(&[4], ElementType::String).with_fill_value(b"none");
+    assert_eq!(created(&texts).1.fill_value(), Some(&b"none"[..]));
+}
+
+#[test]
+fn stored_chunks_have_lengths_and_names() {
+    let all = Description::new(&[5, 6], ElementType::Short).with_chunk_shape(&[2, 4]);
+    let first = Hyperslab::new(&[0, 0], &[2, 4]);
+    let (place, array) = created(&all.with_codecs(&[("zstd", "")]).with_format(ArrayFormat::ZarrV2));
+    array.write(&first, &[7i16; 8]).unwrap();
+    assert_eq!(array.chunk_object(&[0, 0]).unwrap().as_deref(), Some("x/0.0"));
+    let stored = read_whole(&*place, "x/0.0", 1 << 20).unwrap().unwrap();
+    assert_eq!(array.stored_chunk_len(&[0, 0]).unwrap(), Some(stored.len()));
+    assert_eq!(array.stored_chunk_len(&[2, 1]).unwrap(), None);
+    for wrong in [&[3, 0][..], &[0, 2], &[-1, 0], &[0]] {
+        assert!(matches!(array.stored_chunk_len(wrong).unwrap_err().kind(), ErrorKind::Argument(_)));
+        assert!(matches!(array.chunk_object(wrong).unwrap_err().kind(), ErrorKind::Argument(_)));
+    }
+    // A chunk of a shard has the bytes that the shard's index tells.
+    let (_, array) = created(&all.with_codecs(&[]).with_chunk_shape(&[1, 2]).with_shard_shape(&[2, 4]));
+    array.write(&first, &[7i16; 8]).unwrap();
+    assert_eq!(array.stored_chunk_len(&[1, 1]).unwrap(), Some(4));
+    assert_eq!((array.stored_chunk_len(&[0, 2]).unwrap(), array.stored_chunk_len(&[2, 0]).unwrap()), (None, None));
+    assert_eq!(array.chunk_object(&[3, 2]).unwrap().as_deref(), Some("x/c/1/1"));
+    // Of texts it is what is stored, and not what they are in memory.
+    let (place, array) = created(&Description::new(&[2], ElementType::String).with_codecs(&[]));
+    array.write_strings(&Hyperslab::all(), &["a", "bc"]).unwrap();
+    let stored = read_whole(&*place, "x/c/0", 1 << 20).unwrap().unwrap();
+    assert_eq!(array.stored_chunk_len(&[0]).unwrap(), Some(stored.len()));
+}
+
+#[test]
+fn a_file_tells_how_an_array_is_stored() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/coads_sst.nc");
+    let array = Array::open(path, "SST", Access::Read).unwrap();
+    assert_eq!((array.format(), array.codecs().unwrap().len()), ("netCDF classic", 0));
+    // Records lie between those of other variables, whose bytes are not its own.
+    assert_eq!(array.stored_chunk_len(&[0, 0, 0]).unwrap(), Some(12 * 90 * 180 * 4));
+    assert_eq!(array.chunk_object(&[0, 0, 0]).unwrap(), None);
+    assert_eq!(array.fill_value(), Some(&(-1e34f32).to_ne_bytes()[..]));
 }

@@ -46,6 +46,12 @@ impl<'c> Chain<'c> {
         self.codecs.is_empty()
     }
 
+    /// The codecs' names in their order.
+    #[cfg(feature = "arrays")]
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.codecs.iter().map(|codec| codec.name())
+    }
+
     pub(crate) fn is_concurrent(&self) -> bool {
         self.codecs.iter().all(|codec| codec.is_concurrent())
     }

@@ -3,7 +3,11 @@
 use super::fill::Fill;
 use super::lend::Lend;
 use super::memory::Memory;
+#[cfg(feature = "arrays")]
+use super::request::{Filled, Request};
 use crate::alloc::Slot;
+#[cfg(feature = "arrays")]
+use crate::buffer::Buffer;
 use crate::cache::{Cache, Part};
 use crate::codec::{Chain, Codec};
 use crate::error::Result;
@@ -175,6 +179,25 @@ impl<'r> Store<'r> {
 
     pub(crate) fn has_codecs(&self) -> bool {
         !self.codecs.is_empty()
+    }
+
+    /// The names of the codecs of the chunks by which a variable is read.
+    #[cfg(feature = "arrays")]
+    pub(crate) fn codec_names(&self) -> impl Iterator<Item = &str> {
+        self.codecs.names()
+    }
+
+    /// How many bytes a chunk has as it is stored; `None` for an absent one. Only its length is asked for, where the
+    /// reader can tell it without the bytes.
+    #[cfg(feature = "arrays")]
+    pub(crate) fn stored_len(&self, request: &Request<'_>) -> Result<Option<usize>> {
+        match &self.reader {
+            Reader::Lending(lender) => lender.stored_len(request),
+            Reader::Filling(filler) => Ok(match filler.fill(request, &mut Buffer::new(&mut []))? {
+                Filled::Stored(len) => Some(len),
+                Filled::Absent => None,
+            }),
+        }
     }
 
     /// Whether chunks may be longer than they should be.

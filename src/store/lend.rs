@@ -33,6 +33,17 @@ pub trait Lend: Send + Sync {
     /// Those of `take`, and any other; it ends the call.
     fn lend(&self, request: &Request<'_>, take: &mut dyn FnMut(Lent<'_>) -> Result<()>) -> Result<()>;
 
+    /// How many bytes a chunk has as it is stored; `None` for an absent one. Without this it is lent to be measured.
+    #[doc(hidden)]
+    fn stored_len(&self, request: &Request<'_>) -> Result<Option<usize>> {
+        let mut len = None;
+        self.lend(request, &mut |lent| {
+            len = if let Lent::Chunk(chunk) = lent { Some(chunk.len()) } else { None };
+            Ok(())
+        })?;
+        Ok(len)
+    }
+
     /// Whether several threads may use the reader at the same time and more than one chunk may be on loan. If not, each
     /// chunk is given back before another is asked for.
     fn is_concurrent(&self) -> bool {

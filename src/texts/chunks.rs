@@ -51,6 +51,10 @@ impl Lend for TextChunks {
         take(Lent::Chunk(elements))
     }
 
+    fn stored_len(&self, request: &Request<'_>) -> Result<Option<usize>> {
+        self.bytes.stored_len(request)
+    }
+
     fn is_concurrent(&self) -> bool {
         self.bytes.is_concurrent()
     }

@@ -60,7 +60,7 @@ pub(crate) use codecs::{CodecSpec, codec_named};
 pub(crate) use format::Format;
 pub(crate) use group::{Group, Node, consolidated_v2, read_group_v2, read_node_v3};
 pub(crate) use metadata::{KeyEncoding, Keys, Metadata, Shards};
-pub(crate) use nczarr::{SCALAR_DIMENSION, keep_types};
+pub(crate) use nczarr::{SCALAR_DIMENSION, keep_types, own_attributes};
 pub(crate) use open::{document, has_netcdf_group, open};
 pub(crate) use told::{array_node, group_node, opened};
 pub(crate) use v2::{read_v2, v2_of_values};

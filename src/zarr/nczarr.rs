@@ -40,6 +40,17 @@ pub(crate) fn is_internal_attribute(name: &str) -> bool {
     is_nczarr || matches!(name, ARRAY_DIMENSIONS | "_NCProperties" | "_nczarr")
 }
 
+/// The attributes that are the user's.
+pub(crate) fn own_attributes(all: &Value) -> Result<Value> {
+    let mut own = Vec::new();
+    for (name, value) in all.members() {
+        if !is_internal_attribute(name) {
+            alloc::push(&mut own, (alloc::text(name)?, value.copied()?))?;
+        }
+    }
+    Ok(Value::Object(own))
+}
+
 /// Adds the key that keeps the types of attributes, unless it is there.
 pub(crate) fn keep_types(attributes: &mut Value) -> Result<()> {
     if ATTRIBUTES.iter().all(|name| attributes.get(name).is_none()) {

@@ -28,7 +28,7 @@ impl CodecSpec {
     }
 
     /// The configuration's members.
-    fn configuration(&self, format: Format) -> Result<Value> {
+    pub(crate) fn configuration(&self, format: Format) -> Result<Value> {
         match *self {
             // Readers of v2 refuse a checksum that they do not know.
             CodecSpec::Zstd { level, checksum: false } if format == Format::V2 => {

@@ -1,0 +1,42 @@
+//! Attributes as text.
+
+use nczchunk::{Attribute, AttributeValues, ElementType};
+
+use crate::element;
+
+/// The values of an attribute, with commas between them.
+pub fn values(attribute: &Attribute) -> String {
+    let mut text = String::new();
+    let element = *attribute.element_type();
+    match attribute.values() {
+        AttributeValues::Bytes(bytes) if element == ElementType::Char => {
+            element::push_quoted(&mut text, &String::from_utf8_lossy(bytes));
+        }
+        AttributeValues::Bytes(bytes) => {
+            for (i, value) in bytes.chunks_exact(element.size().max(1)).enumerate() {
+                text.push_str(if i > 0 { ", " } else { "" });
+                element::push(&mut text, element, value);
+            }
+        }
+        AttributeValues::Texts(texts) => {
+            for (i, value) in texts.iter().enumerate() {
+                text.push_str(if i > 0 { ", " } else { "" });
+                element::push_quoted(&mut text, value);
+            }
+        }
+        _ => text.push('?'),
+    }
+    text
+}
+
+/// The text of an attribute of an array, if it has one that is a text.
+pub fn text<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a str> {
+    let attribute = attributes.iter().find(|attribute| attribute.name() == name)?;
+    match attribute.values() {
+        AttributeValues::Bytes(bytes) if *attribute.element_type() == ElementType::Char => {
+            std::str::from_utf8(bytes).ok()
+        }
+        AttributeValues::Texts([text]) => Some(text),
+        _ => None,
+    }
+}

@@ -1,0 +1,159 @@
+//! Where the new array is to be. It is made under another name, and gets its own once it is complete.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use nczchunk::object::{Place, ZipWriter};
+use nczchunk::{Array, Description, ErrorKind, Node};
+
+use crate::failure::{Failure, Result, words};
+use crate::output::{Partial, partial};
+
+/// What the user wishes.
+pub(super) struct Wish {
+    /// The name of the new array in a group, if one is known.
+    pub name: Option<String>,
+    /// Whether the array is in a group, also if it is the only one there.
+    pub is_named: bool,
+    /// Whether an array that is there is replaced.
+    pub force: bool,
+}
+
+/// A place for the new array.
+pub(super) enum Destination {
+    /// A new zip file.
+    Zip { place: Place, name: String },
+    /// A directory that is new, or replaces one that is an array or is empty.
+    Whole { partial: Partial, name: String, path: PathBuf },
+    /// An array in a group that is there.
+    Within { group: PathBuf, name: String, partial_name: String, partial: Partial, path: PathBuf },
+}
+
+impl Destination {
+    /// The destination at a path.
+    pub(super) fn new(path: &Path, wish: &Wish) -> Result<Self> {
+        let whole = |name: String| {
+            let partial = Partial::new(partial(path)?);
+            Ok(Destination::Whole { partial, name, path: path.to_owned() })
+        };
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip")) {
+            return Destination::zip(path, wish);
+        }
+        let Ok(metadata) = path.symlink_metadata() else {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            if let Some(parent) = parent {
+                parent.metadata().map_err(Failure::about(parent.display()))?;
+            }
+            return whole(wish.name_of_new()?);
+        };
+        if !metadata.is_dir() && !path.is_dir() {
+            return Err(refused(path, "this is a file, and no directory"));
+        }
+        match nczchunk::place_at(path).and_then(|place| nczchunk::list(&place, "", false)).as_deref() {
+            Ok([first, ..]) if first.is_group() => Destination::within(path, wish),
+            Ok(_) if wish.is_named => Err(refused(path, "this is an array, and no group")),
+            Ok(_) if wish.force => whole(String::new()),
+            Ok(_) => Err(refused(path, "this is an array already; --force replaces it")),
+            Err(error) if error.kind() == ErrorKind::UnknownFormat => match is_empty(path)? {
+                true => whole(wish.name_of_new()?),
+                false => Err(refused(path, "this is a directory that is no group, and not empty")),
+            },
+            Err(error) => Err(Failure::Failed(words(error))),
+        }
+    }
+
+    fn zip(path: &Path, wish: &Wish) -> Result<Self> {
+        if path.symlink_metadata().is_ok() && !wish.force {
+            return Err(refused(path, "this is there already; --force replaces it"));
+        }
+        Ok(Destination::Zip { place: Place::new(ZipWriter::create(path)?)?, name: wish.name_of_new()? })
+    }
+
+    /// A place in the group at a path.
+    fn within(group: &Path, wish: &Wish) -> Result<Self> {
+        let name =
+            wish.name.clone().ok_or_else(|| refused(group, "this is a group; give the array a name by --name"))?;
+        let name = name.trim_matches('/').to_owned();
+        let path = group.join(&name);
+        if path.symlink_metadata().is_ok() {
+            let there = nczchunk::place_at(group).and_then(|place| nczchunk::list(&place, &name, false));
+            let is_array =
+                there.as_deref().is_ok_and(|nodes| nodes.first().is_some_and(|node: &Node| !node.is_group()));
+            match (is_array, wish.force) {
+                (true, true) => {}
+                (true, false) => return Err(refused(&path, "this is an array already; --force replaces it")),
+                (false, _) => return Err(refused(&path, "this is there already, and no array")),
+            }
+        }
+        let partial_path = partial(&path)?;
+        let last = partial_path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let partial_name = match name.rsplit_once('/') {
+            Some((groups, _)) => format!("{groups}/{last}"),
+            None => last,
+        };
+        let group = group.to_owned();
+        Ok(Destination::Within { group, name, partial_name, partial: Partial::new(partial_path), path })
+    }
+
+    /// Creates the array.
+    pub(super) fn create(&self, description: &Description<'_>) -> Result<Array> {
+        let (created, shown) = match self {
+            Destination::Zip { place, name } => (Array::create_in(place, name, description), name),
+            Destination::Whole { partial, name, .. } => (Array::create(partial.path(), name, description), name),
+            Destination::Within { group, partial_name, name, .. } => {
+                (Array::create(group, partial_name, description), name)
+            }
+        };
+        created.map_err(|error| {
+            let shown = if shown.is_empty() { "the new array" } else { shown };
+            Failure::failed(format_args!("{shown} cannot be created: {}", words(&error)))
+        })
+    }
+
+    /// Gives the array its name.
+    pub(super) fn finish(self) -> Result<()> {
+        match self {
+            Destination::Zip { place, .. } => Ok(place.finish()?),
+            Destination::Whole { partial, path, .. } | Destination::Within { partial, path, .. } => {
+                replace(&partial, &path)
+            }
+        }
+    }
+}
+
+impl Wish {
+    /// The name in a place that is new: none, unless the user wishes one.
+    fn name_of_new(&self) -> Result<String> {
+        match &self.name {
+            _ if !self.is_named => Ok(String::new()),
+            Some(name) => Ok(name.clone()),
+            None => Err(Failure::usage("an array that netCDF-C reads has a name; give it one by --name")),
+        }
+    }
+}
+
+fn refused(path: &Path, why: &str) -> Failure {
+    Failure::failed(format_args!("{}: {why}", path.display()))
+}
+
+fn is_empty(path: &Path) -> Result<bool> {
+    let mut entries = fs::read_dir(path).map_err(Failure::about(path.display()))?;
+    Ok(entries.next().is_none())
+}
+
+/// Puts what is complete in the place of what is there. That is put aside first, and back if the other cannot have its
+/// name.
+fn replace(partial: &Partial, path: &Path) -> Result<()> {
+    let about = || Failure::about(path.display());
+    if path.symlink_metadata().is_err() || is_empty(path)? {
+        return fs::rename(partial.path(), path).map_err(about());
+    }
+    let mut old = partial.path().as_os_str().to_owned();
+    old.push(".old");
+    let old = Partial::new(old.into());
+    fs::rename(path, old.path()).map_err(about())?;
+    fs::rename(partial.path(), path).map_err(|error| {
+        let _ = fs::rename(old.path(), path);
+        about()(error)
+    })
+}

@@ -1,0 +1,142 @@
+//! `nczchunk dump`: the elements of a hyperslab.
+
+mod csv;
+mod npy;
+mod text;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use nczchunk::{Array, ElementType};
+
+use crate::Session;
+use crate::element;
+use crate::failure::{Failure, Result};
+use crate::interrupt;
+use crate::missing::Missing;
+use crate::output::Output;
+use crate::pieces::{self, Values};
+use crate::place::{self, Source};
+use crate::slab::{self, Selection, Slab};
+
+/// Writes the elements of a hyperslab as text, CSV, npy or bytes
+#[derive(Debug, Args)]
+#[command(after_help = slab::HELP)]
+pub struct Dump {
+    #[command(flatten)]
+    source: Source,
+    /// The hyperslab, such as '0,10:30,::3'; the whole array without it
+    #[arg(short, long, value_name = "SLAB", allow_hyphen_values = true)]
+    slab: Option<Slab>,
+    /// How the elements are written
+    #[arg(short, long, value_enum, default_value_t)]
+    format: Format,
+    /// The file to write to; without it, or with '-', the standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// How elements are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Format {
+    /// As ncdump writes them; `_` stands for no value
+    #[default]
+    Text,
+    /// A line for each element: its indices and its value, which is empty for no value
+    Csv,
+    /// A file that numpy.load reads
+    Npy,
+    /// The bytes of the elements, row-major, in the machine's byte order
+    Raw,
+}
+
+/// What is dumped.
+struct Dumped<'a> {
+    array: &'a Array,
+    selection: &'a Selection,
+    element: ElementType,
+    title: String,
+    threads: usize,
+}
+
+impl Dump {
+    /// Writes them.
+    pub fn run(&self, session: &Session) -> Result<()> {
+        let array = self.source.open()?;
+        let selection = Slab::select(self.slab.as_ref(), &array)?;
+        let element = *array.element_type();
+        if self.format == Format::Raw && element == ElementType::String {
+            return Err(Failure::usage("texts of any length have no bytes to write; take another format"));
+        }
+        if self.output.is_some() {
+            interrupt::watch()?;
+        }
+        let is_binary = matches!(self.format, Format::Npy | Format::Raw);
+        let mut out = Output::new(self.output.as_deref(), is_binary)?;
+        let title = place::title(&self.source.place, &array);
+        let dumped = Dumped { array: &array, selection: &selection, element, title, threads: session.threads };
+        match self.format {
+            Format::Text => text::write(&dumped, &mut out)?,
+            Format::Csv => csv::write(&dumped, &mut out)?,
+            Format::Npy => npy::write(&dumped, &mut out)?,
+            Format::Raw => dumped.each_bytes(|bytes| Ok(out.write_all(bytes)?))?,
+        }
+        out.finish()
+    }
+}
+
+impl Dumped<'_> {
+    /// Calls `one` for the elements, in pieces.
+    fn each(&self, mut one: impl FnMut(&Selection, &Values) -> Result<()>) -> Result<()> {
+        for piece in pieces::pieces(self.array, self.selection) {
+            interrupt::check()?;
+            one(&piece, &pieces::read(self.array, &piece, self.threads)?)?;
+        }
+        Ok(())
+    }
+
+    /// Calls `one` for the bytes of elements that have some, in pieces.
+    fn each_bytes(&self, mut one: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        self.each(|_, values| if let Values::Bytes { bytes, .. } = values { one(bytes) } else { Ok(()) })
+    }
+
+    /// Calls `one` for each element as text, in quotes by `quote` if it is one: its number in the selection, the text,
+    /// and whether it stands for no value.
+    fn each_text(
+        &self,
+        quote: impl Fn(&mut String, &str),
+        mut one: impl FnMut(usize, &str, bool) -> Result<()>,
+    ) -> Result<()> {
+        let missing = Missing::of(self.array);
+        let (mut i, mut plain, mut text) = (0, String::new(), String::new());
+        let is_text = element::is_text(self.element);
+        self.each(|_, values| {
+            match values {
+                Values::Texts(texts) => {
+                    for value in texts {
+                        text.clear();
+                        quote(&mut text, value);
+                        one(i, &text, false)?;
+                        i += 1;
+                    }
+                }
+                Values::Bytes { bytes, size } => {
+                    for bytes in bytes.chunks_exact(*size) {
+                        text.clear();
+                        if is_text {
+                            plain.clear();
+                            element::push(&mut plain, self.element, bytes);
+                            quote(&mut text, &plain);
+                        } else {
+                            element::push(&mut text, self.element, bytes);
+                        }
+                        one(i, &text, missing.contains(bytes))?;
+                        i += 1;
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,160 @@
+//! `nczchunk info`: what is to be said of an array.
+
+use std::io::{self, BufWriter, Write};
+
+use clap::Args;
+use nczchunk::{Access, Array, ElementType, Endian, Variable};
+
+use crate::Session;
+use crate::attribute;
+use crate::element;
+use crate::failure::Result;
+use crate::human;
+use crate::place::{self, Source};
+use crate::screen::Tint;
+use crate::slab::shape;
+use crate::storage::{self, Stored};
+
+/// Tells shape, chunks, codecs, fill value, attributes and stored bytes of an array
+#[derive(Debug, Args)]
+pub struct Info {
+    #[command(flatten)]
+    source: Source,
+    /// Counts what is stored of any number of chunks, not only up to 100000
+    #[arg(long)]
+    stored: bool,
+}
+
+/// Up to so many chunks are asked for how long they are without being told to.
+const ASKED: usize = 100_000;
+
+impl Info {
+    /// Prints it.
+    pub fn run(&self, session: &Session) -> Result<()> {
+        let array = self.source.open()?;
+        let mut out = BufWriter::new(io::stdout().lock());
+        let heading = place::heading(&self.source.place, &array);
+        writeln!(out, "{}", session.screen.paint(Tint::Heading, &heading))?;
+        for (what, words) in self.lines(&array)? {
+            writeln!(out, "  {what:<12}{words}")?;
+        }
+        if !array.attributes().is_empty() {
+            writeln!(out, "  attributes")?;
+        }
+        for attribute in array.attributes() {
+            writeln!(out, "    {} = {}", attribute.name(), attribute::values(attribute))?;
+        }
+        out.flush()?;
+        Ok(())
+    }
+
+    fn lines(&self, array: &Array) -> Result<Vec<(&'static str, String)>> {
+        let variable = array.variable();
+        let mut lines = vec![
+            ("format", array.format().to_owned()),
+            ("type", type_name(array)),
+            ("shape", whole_shape(array)),
+            ("chunks", chunks(variable)),
+        ];
+        if let Some(shards) = shard_shape(variable) {
+            lines.push(("shards", human::shape(&shards)));
+        }
+        lines.push(("codecs", storage::codecs(array)?));
+        lines.push(("fill value", fill_value(array)));
+        let plan = storage::whole(array)?;
+        if self.stored || plan.num_chunks() <= ASKED {
+            lines.push(("stored", stored(array, storage::stored(array, &plan)?)));
+        } else {
+            lines.push(("stored", "not counted; ask with --stored".to_owned()));
+        }
+        Ok(lines)
+    }
+}
+
+fn type_name(array: &Array) -> String {
+    let variable = array.variable();
+    let is_big = match variable.endian() {
+        Endian::Native => cfg!(target_endian = "big"),
+        Endian::Big => true,
+        Endian::Little => false,
+    };
+    let order = match variable.word_size() {
+        _ if *array.element_type() == ElementType::String => "",
+        0 | 1 => "",
+        _ if is_big => ", big-endian",
+        _ => ", little-endian",
+    };
+    format!("{}{order}", array.element_type())
+}
+
+fn whole_shape(array: &Array) -> String {
+    let dimension = |(d, len): (usize, usize)| {
+        let name = array.dimension_name(d).map(|name| format!("{name}=")).unwrap_or_default();
+        format!("{name}{len}{}", if array.is_unlimited(d) { " (unlimited)" } else { "" })
+    };
+    let shape = shape(array);
+    let texts: Vec<String> = shape.iter().copied().enumerate().map(dimension).collect();
+    let elements = num_elements(&shape);
+    let size = match array.element_type() {
+        ElementType::String => String::new(),
+        element => format!(", {}", human::bytes(elements.saturating_mul(element.size() as u64))),
+    };
+    format!("{}: {}{size}", human::shape(&texts), human::count(elements, "element"))
+}
+
+fn num_elements(shape: &[usize]) -> u64 {
+    if shape.contains(&0) { 0 } else { shape.iter().fold(1, |all: u64, &len| all.saturating_mul(len as u64)) }
+}
+
+fn chunks(variable: &Variable) -> String {
+    let lens: Vec<usize> = variable.dimensions().iter().map(nczchunk::Dimension::chunklen).collect();
+    let grid: Vec<usize> = variable.dimensions().iter().map(nczchunk::Dimension::num_chunks).collect();
+    let size = match variable.copier() {
+        Some(_) => String::new(),
+        None => format!(", {} each", human::bytes(variable.chunk_bytes() as u64)),
+    };
+    let order = match variable.chunk_order() {
+        Some(order) => format!(", dimensions in the order {order:?}"),
+        None => String::new(),
+    };
+    let number = human::count(num_elements(&grid), "chunk");
+    let grid = if grid.len() > 1 { format!(" in a grid of {}", human::shape(&grid)) } else { String::new() };
+    format!("{}{size}{order}: {number}{grid}", human::shape(&lens))
+}
+
+/// The lengths of the shards, if there are any.
+pub fn shard_shape(variable: &Variable) -> Option<Vec<usize>> {
+    let lens = |access| -> Vec<usize> {
+        variable.grid(access).dimensions().iter().map(nczchunk::Dimension::chunklen).collect()
+    };
+    // With shards of one chunk each the grids are the same, but are two.
+    let is_sharded = !std::ptr::eq(variable.grid(Access::Read), variable.grid(Access::Write));
+    is_sharded.then(|| lens(Access::Write))
+}
+
+fn fill_value(array: &Array) -> String {
+    let element = *array.element_type();
+    let zeros = vec![0; element.size()];
+    let bytes = array.fill_value().unwrap_or(&zeros);
+    let mut text = String::new();
+    element::push(&mut text, element, bytes);
+    if !element::is_text(element) {
+        return text;
+    }
+    let mut quoted = String::new();
+    let text = if element == ElementType::String { String::from_utf8_lossy(bytes).into_owned() } else { text };
+    element::push_quoted(&mut quoted, &text);
+    quoted
+}
+
+fn stored(array: &Array, stored: Stored) -> String {
+    let Stored { present, absent, bytes } = stored;
+    let whole = num_elements(&shape(array)).saturating_mul(array.variable().element_size() as u64);
+    let part = match array.element_type() {
+        _ if whole == 0 => String::new(),
+        ElementType::String => String::new(),
+        _ => format!(", {:.1} % of the elements' bytes", bytes as f64 / whole as f64 * 100.0),
+    };
+    let absent = if absent > 0 { format!(", {absent} absent") } else { String::new() };
+    format!("{} in {}{absent}{part}", human::bytes(bytes), human::count(present, "chunk"))
+}

@@ -1,0 +1,116 @@
+//! `nczchunk list`: what is in a store or file.
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use nczchunk::{Attribute, Node};
+
+use crate::Session;
+use crate::attribute;
+use crate::failure::Result;
+use crate::human;
+use crate::place;
+use crate::screen::{Screen, Tint};
+
+/// Lists the groups and arrays of a store or file
+#[derive(Debug, Args)]
+pub struct List {
+    /// A directory or zip file of Zarr or NCZarr, a netCDF classic file, or a cfdb file
+    #[arg(value_name = "PLACE")]
+    place: PathBuf,
+    /// The group whose contents are listed; all of the place without it
+    #[arg(value_name = "GROUP", default_value = "")]
+    group: String,
+    /// Shows attributes, too
+    #[arg(short, long)]
+    attributes: bool,
+    /// Lists what is directly in the group, and not what is in groups within it
+    #[arg(short, long)]
+    shallow: bool,
+}
+
+/// The columns of a line.
+type Line = [String; 4];
+
+impl List {
+    /// Prints the list.
+    pub fn run(&self, session: &Session) -> Result<()> {
+        let place = place::place(&self.place)?;
+        let nodes = place::list(&self.place, &place, &self.group, !self.shallow)?;
+        let lines: Vec<Line> = nodes.iter().map(line).collect();
+        let mut widths = [0; 4];
+        // Reasons why something cannot be opened are long, and stand alone.
+        for (_, line) in nodes.iter().zip(&lines).filter(|(node, _)| node.error().is_none()) {
+            widths.iter_mut().zip(line).for_each(|(width, text)| *width = (*width).max(text.chars().count()));
+        }
+        let mut out = BufWriter::new(io::stdout().lock());
+        for (node, line) in nodes.iter().zip(&lines) {
+            writeln!(out, "{}", columns(&session.screen, node, line, &widths))?;
+            if self.attributes {
+                write_attributes(&mut out, node.attributes())?;
+            }
+        }
+        out.flush()?;
+        Ok(())
+    }
+}
+
+fn line(node: &Node) -> Line {
+    let name = if node.name().is_empty() { "/".to_owned() } else { node.name().to_owned() };
+    match (node.error(), node.element_type()) {
+        (Some(error), _) => {
+            let reason = place::reason(&name, error);
+            [name, "?".to_owned(), reason, String::new()]
+        }
+        (None, None) => {
+            let attributes = human::count(node.attributes().len() as u64, "attribute");
+            [name, "group".to_owned(), attributes, String::new()]
+        }
+        (None, Some(element)) => [name, element.to_string(), dimensions(node), chunks(node)],
+    }
+}
+
+fn dimensions(node: &Node) -> String {
+    let dimension = |(d, len): (usize, &usize)| {
+        let name = node.dimension_name(d).map(|name| format!("{name}=")).unwrap_or_default();
+        format!("{name}{len}{}", if node.is_unlimited(d) { " (unlimited)" } else { "" })
+    };
+    let texts: Vec<String> = node.shape().iter().enumerate().map(dimension).collect();
+    human::shape(&texts)
+}
+
+fn chunks(node: &Node) -> String {
+    if node.shape().is_empty() {
+        return String::new();
+    }
+    let shards = node.shard_shape().map(|shape| format!(" in shards of {}", human::shape(shape))).unwrap_or_default();
+    format!("in chunks of {}{shards}", human::shape(node.chunk_shape()))
+}
+
+/// The columns one under another, in colours.
+fn columns(screen: &Screen, node: &Node, line: &Line, widths: &[usize; 4]) -> String {
+    let tints = match (node.is_group(), node.error()) {
+        (true, _) => [Some(Tint::Group), None, None, None],
+        (false, Some(_)) => [Some(Tint::Bad), Some(Tint::Bad), Some(Tint::Bad), None],
+        (false, None) => [Some(Tint::Heading), Some(Tint::Kind), None, None],
+    };
+    let mut text = String::new();
+    for (i, (column, tint)) in line.iter().zip(tints).enumerate() {
+        // Nothing is filled up behind the last column that there is.
+        let is_last = line[i + 1..].iter().all(String::is_empty);
+        text.push_str(&tint.map_or_else(|| column.clone(), |tint| screen.paint(tint, column)));
+        if is_last {
+            break;
+        }
+        text.extend(std::iter::repeat_n(' ', widths[i].saturating_sub(column.chars().count()) + 2));
+    }
+    text
+}
+
+fn write_attributes(out: &mut impl Write, attributes: &[Attribute]) -> Result<()> {
+    for attribute in attributes {
+        writeln!(out, "    {} = {}", attribute.name(), attribute::values(attribute))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! The command-line program: shows, checks, dumps and copies the arrays that the library opens.
+//!
+//! ```text
+//!   list.rs info.rs plan/ dump/ map.rs copy/ check.rs    the commands, one each
+//!
+//!   place.rs        from the words of the user to an open array
+//!   slab.rs         hyperslabs: the text, and what it selects
+//!   pieces.rs       a selection in pieces that fit memory
+//!   storage.rs      what is stored of an array
+//!   element.rs      elements as text and as numbers
+//!   time.rs         those that are times
+//!   missing.rs      those that stand for no value
+//!   attribute.rs    attributes as text
+//!   human.rs        numbers for people
+//!   screen.rs       what the output can show
+//!   output.rs       where the output goes
+//!   progress.rs     how far a long command has come
+//!   failure.rs      what ends the program early
+//!   interrupt.rs    the user's wish to end
+//! ```
+
+mod attribute;
+mod check;
+mod copy;
+mod dump;
+mod element;
+mod failure;
+mod human;
+mod info;
+mod interrupt;
+mod list;
+mod map;
+mod missing;
+mod output;
+mod pieces;
+mod place;
+mod plan;
+mod progress;
+mod screen;
+mod slab;
+mod storage;
+mod time;
+
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use failure::Result;
+use screen::{Screen, When};
+
+const COMMON: &str = "Options of all commands";
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 if all is well, 1 if something failed or check has found a broken chunk, 2 for what cannot be asked for.";
+
+/// Shows, checks, dumps and copies chunked n-dimensional arrays: Zarr v2 and v3, NCZarr, netCDF classic and cfdb
+#[derive(Debug, Parser)]
+#[command(name = "nczchunk", version, max_term_width = 100, after_help = EXIT_CODES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    /// When colours are used; NO_COLOR is respected
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, help_heading = COMMON)]
+    color: When,
+    /// Threads to read and write with; as many as there are processors without it
+    #[arg(long, global = true, value_name = "N", help_heading = COMMON)]
+    threads: Option<NonZeroUsize>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    List(list::List),
+    Info(info::Info),
+    Plan(plan::Plan),
+    Dump(dump::Dump),
+    Map(map::Map),
+    Copy(copy::Copy),
+    Check(check::Check),
+}
+
+/// What all commands have in common.
+struct Session {
+    screen: Screen,
+    threads: usize,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    let threads = arguments.threads.or_else(|| std::thread::available_parallelism().ok());
+    let session = Session { screen: Screen::new(arguments.color), threads: threads.map_or(1, NonZeroUsize::get) };
+    match &arguments.command {
+        Command::List(list) => list.run(&session),
+        Command::Info(info) => info.run(&session),
+        Command::Plan(plan) => plan.run(&session),
+        Command::Dump(dump) => dump.run(&session),
+        Command::Map(map) => map.run(&session),
+        Command::Copy(copy) => copy.run(&session),
+        Command::Check(check) => check.run(&session),
+    }
+}

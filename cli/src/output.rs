@@ -1,0 +1,102 @@
+//! Where a program's result goes: the standard output, or a file that is there once it is complete.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use crate::failure::{Failure, Result};
+
+/// The name of what is being made, beside the path that it gets once it is complete.
+pub fn partial(path: &Path) -> Result<PathBuf> {
+    let name = path.file_name().ok_or_else(|| {
+        Failure::failed(format_args!("{}: this is not a path that something new can have", path.display()))
+    })?;
+    let mut partial = std::ffi::OsString::from(".");
+    partial.push(name);
+    partial.push(format!(".{}.partial", std::process::id()));
+    Ok(path.with_file_name(partial))
+}
+
+/// The standard output, or a file.
+pub enum Output {
+    Standard(BufWriter<io::StdoutLock<'static>>),
+    /// A file that is there from the beginning, such as a device.
+    Open(BufWriter<File>, PathBuf),
+    /// A file under another name; it gets its own when all has been written.
+    Partial {
+        file: BufWriter<File>,
+        partial: Partial,
+        path: PathBuf,
+    },
+}
+
+/// A file or directory that is removed unless it is kept.
+pub struct Partial(PathBuf);
+
+impl Partial {
+    /// A path of something that is being made.
+    pub fn new(path: PathBuf) -> Self {
+        Partial(path)
+    }
+
+    /// The path.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        // What has got its own name is not there any more.
+        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+impl Output {
+    /// Opens a file to be written, or the standard output if there is no path. Bytes that are no text are not written
+    /// to a terminal.
+    pub fn new(path: Option<&Path>, is_binary: bool) -> Result<Self> {
+        let Some(path) = path.filter(|path| *path != Path::new("-")) else {
+            if is_binary && io::stdout().is_terminal() {
+                return Err(Failure::usage("this is no text; name a file with -o, or send it into a pipe"));
+            }
+            return Ok(Output::Standard(BufWriter::with_capacity(1 << 16, io::stdout().lock())));
+        };
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            let file = File::options().write(true).open(path).map_err(Failure::about(path.display()))?;
+            return Ok(Output::Open(BufWriter::with_capacity(1 << 16, file), path.to_owned()));
+        }
+        let partial = Partial::new(partial(path)?);
+        let file = File::create(partial.path()).map_err(Failure::about(path.display()))?;
+        Ok(Output::Partial { file: BufWriter::with_capacity(1 << 16, file), partial, path: path.to_owned() })
+    }
+
+    /// Says that all has been written.
+    pub fn finish(self) -> Result<()> {
+        match self {
+            Output::Standard(mut out) => Ok(out.flush()?),
+            Output::Open(mut file, path) => file.flush().map_err(Failure::about(path.display())),
+            Output::Partial { mut file, partial, path } => {
+                let named = file.flush().and_then(|()| fs::rename(partial.path(), &path));
+                named.map_err(Failure::about(path.display()))
+            }
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Output::Standard(out) => out.write(bytes),
+            Output::Open(file, _) | Output::Partial { file, .. } => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Output::Standard(out) => out.flush(),
+            Output::Open(file, _) | Output::Partial { file, .. } => file.flush(),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! From the words of the user to an open array.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use nczchunk::object::Place;
+use nczchunk::{Access, Array, Error, Node};
+
+use crate::failure::{Failure, Result, words};
+
+/// The array to be looked at.
+#[derive(Debug, Args)]
+pub struct Source {
+    /// A directory or zip file of Zarr or NCZarr, a netCDF classic file, or a cfdb file
+    #[arg(value_name = "PLACE")]
+    pub place: PathBuf,
+    /// The array's name there, such as ocean/sst; may be left out if there is only one
+    #[arg(value_name = "ARRAY")]
+    pub array: Option<String>,
+}
+
+impl Source {
+    /// Opens the array to be read.
+    pub fn open(&self) -> Result<Array> {
+        open(&self.place, self.array.as_deref())
+    }
+}
+
+/// The place at a path.
+pub fn place(path: &Path) -> Result<Place> {
+    nczchunk::place_at(path).map_err(|error| Failure::Failed(words(&error)))
+}
+
+/// Opens the array of this name at a path, or the only one that is there.
+pub fn open(path: &Path, name: Option<&str>) -> Result<Array> {
+    let place = place(path)?;
+    let name = match name {
+        Some(name) => name.to_owned(),
+        None => only_array(path, &place)?,
+    };
+    Array::open_in(&place, &name, Access::Read).map_err(|error| {
+        let error = error.in_object(path.display());
+        match error.kind() {
+            nczchunk::ErrorKind::NotFound("array" | "variable") => {
+                Failure::failed(format_args!("{}{}", words(&error), there_are(&place)))
+            }
+            _ => error.into(),
+        }
+    })
+}
+
+/// What is in a place, by name.
+pub fn list(path: &Path, place: &Place, group: &str, recursive: bool) -> Result<Vec<Node>> {
+    nczchunk::list(place, group, recursive).map_err(|error| error.in_object(path.display()).into())
+}
+
+/// The names of the arrays in a place, those included that cannot be opened.
+pub fn arrays(nodes: &[Node]) -> Vec<&str> {
+    nodes.iter().filter(|node| !node.is_group()).map(Node::name).collect()
+}
+
+fn only_array(path: &Path, place: &Place) -> Result<String> {
+    let nodes = list(path, place, "", true)?;
+    match arrays(&nodes)[..] {
+        [name] => Ok(name.to_owned()),
+        [] => Err(Failure::failed(format_args!("{}: there is no array in it", path.display()))),
+        _ => Err(Failure::usage(format_args!("{}: name one of its arrays{}", path.display(), there_are(place)))),
+    }
+}
+
+/// What arrays there are, as the end of a message.
+fn there_are(place: &Place) -> String {
+    const SHOWN: usize = 20;
+    let Ok(nodes) = nczchunk::list(place, "", true) else { return String::new() };
+    let names = arrays(&nodes);
+    if names.is_empty() {
+        return String::new();
+    }
+    let more = if names.len() > SHOWN { ", ..." } else { "" };
+    format!("; there are: {}{more}", names[..names.len().min(SHOWN)].join(", "))
+}
+
+/// Why an array cannot be opened, without its name, which has been said.
+pub fn reason(name: &str, error: &Error) -> String {
+    let words = words(error);
+    words.strip_prefix(&format!("{name}: ")).map(str::to_owned).unwrap_or(words)
+}
+
+/// What an array is called where it has no name: by the last part of its path.
+pub fn title(path: &Path, array: &Array) -> String {
+    let stem = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    match array.name().rsplit('/').next() {
+        Some(name) if !name.is_empty() => name.to_owned(),
+        _ => stem().unwrap_or_else(|| "array".to_owned()),
+    }
+}
+
+/// The path and the name, for headings.
+pub fn heading(path: &Path, array: &Array) -> String {
+    let name = if array.name().is_empty() { String::new() } else { format!(" {}", array.name()) };
+    format!("{}{name}", path.display())
+}

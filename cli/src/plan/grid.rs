@@ -1,0 +1,285 @@
+//! A hyperslab on its grid of chunks, drawn in characters.
+//!
+//! A chunk is a box of some cells, each of which stands for some of its elements. Where there are too many chunks for
+//! that a cell stands for some chunks.
+
+use std::io::Write;
+
+use nczchunk::Array;
+
+use crate::failure::Result;
+use crate::screen::{Screen, Tint};
+use crate::slab::{self, Selection};
+
+/// The most cells that a chunk has.
+const MOST_COLUMNS: usize = 12;
+const MOST_ROWS: usize = 4;
+/// The most lines that are drawn.
+const LINES: usize = 31;
+
+/// A dimension, its chunks and what is selected of it.
+#[derive(Debug)]
+pub(super) struct Axis {
+    pub name: String,
+    pub len: usize,
+    pub chunklen: usize,
+    pub num_chunks: usize,
+    /// How much of the first chunk lies before the dimension.
+    lead: usize,
+    pub start: usize,
+    pub count: usize,
+    pub stride: usize,
+}
+
+impl Axis {
+    /// A dimension of an array.
+    pub(super) fn new(array: &Array, selection: &Selection, d: usize) -> Self {
+        let dimension = array.variable().dimensions()[d];
+        let chunklen = dimension.chunklen();
+        let lead = isize::try_from(chunklen).map_or(0, |chunklen| dimension.origin().rem_euclid(chunklen));
+        Axis {
+            name: slab::dimension_name(array, d),
+            len: dimension.len(),
+            chunklen,
+            num_chunks: dimension.num_chunks(),
+            lead: lead.unsigned_abs(),
+            start: selection.start[d],
+            count: selection.count[d],
+            stride: selection.stride[d].unsigned_abs(),
+        }
+    }
+
+    /// A dimension of length 1, for the rows of an array that has only columns.
+    fn one() -> Self {
+        Axis { name: String::new(), len: 1, chunklen: 1, num_chunks: 1, lead: 0, start: 0, count: 1, stride: 1 }
+    }
+
+    /// The elements at the positions `from..to`, which are counted from the beginning of the first chunk.
+    fn elements(&self, from: usize, to: usize) -> (usize, usize) {
+        let element = |position: usize| position.saturating_sub(self.lead).min(self.len);
+        (element(from), element(to))
+    }
+
+    /// How many of the elements `from..to` are selected.
+    fn selected(&self, (from, to): (usize, usize)) -> usize {
+        let before = |element: usize| element.saturating_sub(self.start).div_ceil(self.stride).min(self.count);
+        before(to) - before(from)
+    }
+
+    /// The elements of a chunk.
+    pub(super) fn chunk(&self, c: usize) -> (usize, usize) {
+        self.elements(c * self.chunklen, (c + 1) * self.chunklen)
+    }
+
+    /// Whether a chunk is touched.
+    pub(super) fn is_touched(&self, c: usize) -> bool {
+        self.selected(self.chunk(c)) > 0
+    }
+
+    /// The axis as cells that fit so many characters, with the lines between chunks.
+    fn cells(&self, room: usize, most: usize) -> Vec<Cell> {
+        let chunks = self.num_chunks.max(1);
+        if chunks.saturating_mul(2) < room {
+            let parts = ((room - 1) / chunks - 1).min(most).min(self.chunklen).max(1);
+            return (0..chunks).flat_map(|c| (0..parts).map(move |part| self.part(c, part, parts))).collect();
+        }
+        let together = chunks.div_ceil(room.saturating_sub(2).max(1));
+        (0..chunks.div_ceil(together)).map(|cell| self.group(cell * together, together, chunks)).collect()
+    }
+
+    /// A part of a chunk.
+    fn part(&self, c: usize, part: usize, parts: usize) -> Cell {
+        let position = |part: usize| c * self.chunklen + part * self.chunklen / parts;
+        let (from, to) = self.elements(position(part), position(part + 1));
+        Cell {
+            begins_chunk: part == 0,
+            is_inside: to > from,
+            is_touched: self.is_touched(c),
+            share: self.share(from, to),
+        }
+    }
+
+    /// How much of some elements is selected: the very part where there are few, else how dense the selection is, so
+    /// that cells of which one happens to have an element more than the other look the same.
+    fn share(&self, from: usize, to: usize) -> f64 {
+        let inside = to.saturating_sub(from).max(1) as f64;
+        if inside <= 2.0 || self.count == 0 {
+            return self.selected((from, to)) as f64 / inside;
+        }
+        let end = self.start + self.count.saturating_mul(self.stride);
+        let overlap = to.min(end).saturating_sub(from.max(self.start));
+        overlap as f64 / inside / self.stride as f64
+    }
+
+    /// Several chunks.
+    fn group(&self, first: usize, together: usize, chunks: usize) -> Cell {
+        let group = first..(first + together).min(chunks);
+        let touched = group.clone().filter(|c| self.is_touched(*c)).count();
+        Cell {
+            begins_chunk: first == 0,
+            is_inside: true,
+            is_touched: touched > 0,
+            share: touched as f64 / group.len() as f64,
+        }
+    }
+
+    /// What is said of it beside the drawing.
+    fn words(&self, direction: &str) -> String {
+        let touched = (0..self.num_chunks).filter(|c| self.is_touched(*c)).count();
+        let (chunks, len) = (self.num_chunks, self.chunklen);
+        format!("{direction} {}, length {}: {touched} of {chunks} chunks of {len} touched", self.name, self.len)
+    }
+}
+
+/// What a character stands for along one axis.
+struct Cell {
+    begins_chunk: bool,
+    is_inside: bool,
+    is_touched: bool,
+    /// The share of it that is selected, or of its chunks that are touched.
+    share: f64,
+}
+
+/// Draws the grid of an array without rows, or with some.
+pub(super) fn write(out: &mut impl Write, screen: &Screen, rows: Option<&Axis>, columns: &Axis) -> Result<()> {
+    let one = Axis::one();
+    let down = rows.unwrap_or(&one);
+    let across = columns.cells(screen.width - 2, MOST_COLUMNS);
+    let lines = down.cells(LINES, MOST_ROWS);
+    for (i, row) in lines.iter().enumerate() {
+        if row.begins_chunk {
+            writeln!(out, "  {}", border(&across, if i == 0 { ['┌', '┬', '┐'] } else { ['├', '┼', '┤'] }))?;
+        }
+        writeln!(out, "  {}", line(screen, row, &across))?;
+    }
+    writeln!(out, "  {}", border(&across, ['└', '┴', '┘']))?;
+    if rows.is_some() {
+        writeln!(out, "  {}", down.words("down:"))?;
+    }
+    writeln!(out, "  {}", columns.words("across:"))?;
+    writeln!(out, "  █ selected  ▓▒ in part  ░ touched with it")?;
+    Ok(())
+}
+
+/// A line between chunks.
+fn border(across: &[Cell], [left, between, right]: [char; 3]) -> String {
+    let mut text = String::new();
+    for (i, cell) in across.iter().enumerate() {
+        if cell.begins_chunk {
+            text.push(if i == 0 { left } else { between });
+        }
+        text.push('─');
+    }
+    text.push(right);
+    text
+}
+
+/// A line of cells. What follows each other in one colour is painted as one.
+fn line(screen: &Screen, row: &Cell, across: &[Cell]) -> String {
+    let (mut text, mut run, mut tint) = (String::new(), String::new(), None);
+    for cell in across {
+        if cell.begins_chunk {
+            text.push_str(&painted(screen, tint, &std::mem::take(&mut run)));
+            text.push('│');
+        }
+        let (character, its) = shade(row, cell);
+        if its != tint {
+            text.push_str(&painted(screen, tint, &std::mem::take(&mut run)));
+            tint = its;
+        }
+        run.push(character);
+    }
+    text.push_str(&painted(screen, tint, &run));
+    text.push('│');
+    text
+}
+
+/// What a character is drawn in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shade {
+    Selected,
+    Touched,
+}
+
+fn painted(screen: &Screen, shade: Option<Shade>, text: &str) -> String {
+    match shade {
+        None => text.to_owned(),
+        Some(Shade::Selected) => screen.paint(Tint::Good, text),
+        Some(Shade::Touched) => screen.paint(Tint::Touched, text),
+    }
+}
+
+fn shade(row: &Cell, column: &Cell) -> (char, Option<Shade>) {
+    let share = row.share * column.share;
+    if !(row.is_inside && column.is_inside && row.is_touched && column.is_touched) {
+        return (' ', None);
+    }
+    match share {
+        1.0.. => ('█', Some(Shade::Selected)),
+        0.4.. => ('▓', Some(Shade::Selected)),
+        share if share > 0.0 => ('▒', Some(Shade::Selected)),
+        _ => ('░', Some(Shade::Touched)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screen::Depth;
+
+    fn axis(len: usize, chunklen: usize, (start, count, stride): (usize, usize, usize)) -> Axis {
+        let num_chunks = len.div_ceil(chunklen);
+        Axis { name: "x".to_owned(), len, chunklen, num_chunks, lead: 0, start, count, stride }
+    }
+
+    fn drawn(rows: Option<&Axis>, columns: &Axis, width: usize) -> Vec<String> {
+        let mut out = Vec::new();
+        write(&mut out, &Screen { depth: Depth::Plain, width }, rows, columns).unwrap();
+        String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn chunks_are_boxes() {
+        let rows = axis(5, 2, (0, 2, 1));
+        let columns = axis(10, 4, (2, 4, 1));
+        assert_eq!(
+            drawn(Some(&rows), &columns, 80)[..10],
+            [
+                "  ┌────┬────┬────┐",
+                "  │░░██│██░░│    │",
+                "  │░░██│██░░│    │",
+                "  ├────┼────┼────┤",
+                "  │    │    │    │",
+                "  │    │    │    │",
+                "  ├────┼────┼────┤",
+                "  │    │    │    │",
+                "  │    │    │    │",
+                "  └────┴────┴────┘",
+            ]
+        );
+    }
+
+    #[test]
+    fn strides_are_shades() {
+        let columns = axis(48, 24, (0, 16, 3));
+        assert_eq!(drawn(None, &columns, 22)[1], "  │▒▒▒▒▒▒▒▒│▒▒▒▒▒▒▒▒│");
+        let sparse = axis(16, 2, (0, 3, 6));
+        assert_eq!(drawn(None, &sparse, 80)[1], "  │█░│  │  │█░│  │  │█░│  │");
+        assert!(drawn(None, &sparse, 80)[3].contains("3 of 8 chunks"));
+    }
+
+    #[test]
+    fn many_chunks_share_a_cell() {
+        let columns = axis(1_000_000, 10, (0, 500_000, 1));
+        let lines = drawn(None, &columns, 42);
+        assert_eq!(lines[1].chars().count(), 42);
+        assert_eq!(lines[1].chars().filter(|character| *character == '█').count(), 18);
+    }
+
+    #[test]
+    fn what_lies_before_an_origin_is_blank() {
+        let mut columns = axis(6, 4, (0, 2, 1));
+        (columns.lead, columns.num_chunks) = (3, 3);
+        assert_eq!(drawn(None, &columns, 80)[1], "  │   █│█░░░│    │");
+    }
+}

@@ -1,0 +1,182 @@
+//! `nczchunk plan`: what a hyperslab touches.
+
+mod counting;
+mod grid;
+mod svg;
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Args;
+use nczchunk::object::Place;
+use nczchunk::{Access, Array, ElementType, Projections};
+
+use crate::Session;
+use crate::failure::{Failure, Result};
+use crate::human;
+use crate::info::shard_shape;
+use crate::pieces;
+use crate::place::{self, Source};
+use crate::screen::Tint;
+use crate::slab::{self, Selection, Slab};
+use crate::storage;
+
+use counting::Counting;
+use grid::Axis;
+
+/// Tells which chunks a hyperslab touches and what reading it costs, and draws it on its grid
+#[derive(Debug, Args)]
+#[command(after_help = slab::HELP)]
+pub struct Plan {
+    #[command(flatten)]
+    source: Source,
+    /// The hyperslab, such as '0,10:30,::3'; the whole array without it
+    #[arg(short, long, value_name = "SLAB", allow_hyphen_values = true)]
+    slab: Option<Slab>,
+    /// The dimensions that are drawn downwards and to the right, by name or number; the last two without it
+    #[arg(short, long, value_name = "ROWS,COLUMNS", value_delimiter = ',', num_args = 1)]
+    dims: Vec<String>,
+    /// Draws into an SVG file and not on the terminal
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Reads the hyperslab, too, and tells what that has taken
+    #[arg(long)]
+    run: bool,
+}
+
+/// Up to so many chunks are asked for how long they are.
+const ASKED: usize = 100_000;
+
+impl Plan {
+    /// Prints the plan.
+    pub fn run(&self, session: &Session) -> Result<()> {
+        let array = self.source.open()?;
+        let selection = Slab::select(self.slab.as_ref(), &array)?;
+        let drawn = self.drawn(&array)?;
+        let mut out = BufWriter::new(io::stdout().lock());
+        let heading = format!("{} [{selection}]", place::heading(&self.source.place, &array));
+        writeln!(out, "{}", session.screen.paint(Tint::Heading, &heading))?;
+        for (what, words) in lines(&array, &selection)? {
+            writeln!(out, "  {what:<10}{words}")?;
+        }
+        if self.run {
+            writeln!(out, "  {:<10}{}", "measured", self.measured(&array, &selection, session.threads)?)?;
+        }
+        let axis = |d: usize| Axis::new(&array, &selection, d);
+        match (drawn, &self.svg) {
+            (None, None) => {}
+            (None, Some(_)) => return Err(Failure::usage("a scalar has no grid to be drawn")),
+            (Some((rows, columns)), None) => {
+                writeln!(out)?;
+                grid::write(&mut out, &session.screen, rows.map(axis).as_ref(), &axis(columns))?;
+            }
+            (Some((rows, columns)), Some(path)) => {
+                let text = svg::draw(&heading, rows.map(axis).as_ref(), &axis(columns));
+                std::fs::write(path, text).map_err(Failure::about(path.display()))?;
+                writeln!(out, "  {:<10}{}", "drawn", path.display())?;
+            }
+        }
+        out.flush()?;
+        Ok(())
+    }
+
+    /// The dimensions that are drawn: that of the rows, if there is one, and that of the columns.
+    fn drawn(&self, array: &Array) -> Result<Option<(Option<usize>, usize)>> {
+        let rank = array.variable().rank();
+        match &self.dims[..] {
+            [] => Ok(rank.checked_sub(1).map(|last| (last.checked_sub(1), last))),
+            [columns] => Ok(Some((None, slab::dimension(array, columns)?))),
+            [rows, columns] => {
+                let (rows, columns) = (slab::dimension(array, rows)?, slab::dimension(array, columns)?);
+                if rows == columns {
+                    return Err(Failure::usage("two dimensions are drawn, and not one twice"));
+                }
+                Ok(Some((Some(rows), columns)))
+            }
+            _ => Err(Failure::usage("two dimensions at most can be drawn")),
+        }
+    }
+
+    /// Reads the hyperslab, and tells what that has taken.
+    fn measured(&self, array: &Array, selection: &Selection, threads: usize) -> Result<String> {
+        let place = place::place(&self.source.place)?;
+        let file = place.file_name().map(str::to_owned);
+        let counting = Arc::new(Counting::new(place));
+        let counted = Place::new(counting.clone())?;
+        let counted = if let Some(file) = file { counted.file(&file)? } else { counted };
+        let array = Array::open_in(&counted, array.name(), Access::Read)?;
+        let (reads, bytes) = counting.counts();
+        let begin = Instant::now();
+        pieces::read(&array, selection, threads)?;
+        let took = begin.elapsed();
+        let (all_reads, all_bytes) = counting.counts();
+        let requests = human::count(all_reads - reads, "request");
+        let bytes = human::bytes(all_bytes - bytes);
+        Ok(format!(
+            "{requests}, {bytes}, {:.1} ms with {}",
+            took.as_secs_f64() * 1e3,
+            human::count(threads as u64, "thread")
+        ))
+    }
+}
+
+fn lines(array: &Array, selection: &Selection) -> Result<Vec<(&'static str, String)>> {
+    let plan = nczchunk::Plan::new(array.variable(), &selection.hyperslab(), Access::Read)?;
+    let is_sized = *array.element_type() != ElementType::String;
+    let (elements, bytes) = (plan.num_elements() as u64, plan.selected_bytes() as u64);
+    let covered: usize = plan.dimensions().iter().map(Projections::num_covered).product();
+    let size = if is_sized { format!(", {}", human::bytes(bytes)) } else { String::new() };
+    let touched = plan.num_chunks() as u64;
+    let amplification = |many: u64| match (is_sized, bytes) {
+        (true, 1..) => format!(", {} times what is selected", human::times(many, bytes)),
+        _ => String::new(),
+    };
+    let whole = plan.chunk_bytes() as u64;
+    let decoded = match is_sized {
+        true => format!(": {} as whole chunks{}", human::bytes(whole), amplification(whole)),
+        false => String::new(),
+    };
+    let mut lines = vec![
+        ("selected", format!("{}: {}{size}", human::shape(&selection.count), human::count(elements, "element"))),
+        ("chunks", format!("{touched} of {} touched, {covered} of them covered{decoded}", plan.grid_chunks())),
+    ];
+    if plan.num_chunks() <= ASKED {
+        let stored = storage::stored(array, &plan)?;
+        let absent = if stored.absent > 0 { format!(" ({} absent)", stored.absent) } else { String::new() };
+        let chunks = human::count(stored.present, "chunk");
+        let fetched = human::bytes(stored.bytes);
+        lines.push(("stored", format!("{fetched} in {chunks}{absent}{}", amplification(stored.bytes))));
+    }
+    lines.push(("requests", requests(array, &plan)?));
+    Ok(lines)
+}
+
+/// How many requests a place gets, as far as that is known without asking it.
+fn requests(array: &Array, plan: &nczchunk::Plan<'_>) -> Result<String> {
+    let touched = plan.num_chunks();
+    if shard_shape(array.variable()).is_some() {
+        let shards = nczchunk::Plan::num_chunks(&shards_of(plan)?);
+        return Ok(format!("{touched} for chunks, and {shards} for the indices of shards"));
+    }
+    Ok(match (array.format(), array.codecs()?.is_empty()) {
+        ("netCDF classic", _) => "ranges of the file, as many as are needed".to_owned(),
+        ("cfdb", _) => format!("{}, and those that find them in the file", human::count(touched as u64, "chunk")),
+        (_, false) => format!("{touched}, one for each chunk"),
+        (_, true) => format!("{touched} or more, for chunks that are not encoded are read in ranges"),
+    })
+}
+
+/// The plan of the shards in which the chunks of a plan are.
+fn shards_of<'v>(plan: &'v nczchunk::Plan<'_>) -> Result<nczchunk::Plan<'v>> {
+    let slices = plan.dimensions().iter().map(Projections::slice);
+    let (mut start, mut count, mut stride) = (Vec::new(), Vec::new(), Vec::new());
+    for slice in slices {
+        start.push(slice.start());
+        count.push(slice.count());
+        stride.push(isize::try_from(slice.stride()).unwrap_or(isize::MAX));
+    }
+    let slab = nczchunk::Hyperslab::new(&start, &count).with_stride(&stride);
+    Ok(nczchunk::Plan::new(plan.variable(), &slab, Access::Write)?)
+}

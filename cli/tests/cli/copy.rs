@@ -1,0 +1,236 @@
+//! `copy`: formats, codecs, hyperslabs, and what is left behind when it fails.
+
+use std::path::Path;
+
+use nczchunk::{Access, Array, ArrayFormat, AttributeValues, Description, ElementType, Hyperslab, list, place_at};
+
+use super::{Temporary, run, run_at, sst, sst_of, stored};
+
+fn open(path: &Path, name: &str) -> Array {
+    Array::open(path, name, Access::Read).unwrap()
+}
+
+#[test]
+fn every_format_and_codec_has_the_same_values() {
+    for format in ["zarr2", "zarr3", "nczarr"] {
+        for codecs in [
+            &["none"][..],
+            &["zstd:3"],
+            &["blosc:cname=zstd,clevel=3,shuffle=bitshuffle"],
+            &["shuffle", "zlib:4"],
+            &["gzip"],
+            &["lz4"],
+            &["fletcher32"],
+            &["crc32c"],
+        ] {
+            if format == "nczarr" && ["gzip", "lz4", "crc32c"].contains(&codecs[0]) {
+                continue; // netCDF-C does not read them.
+            }
+            let directory = Temporary::new();
+            let mut arguments =
+                vec!["copy", "data/coads_sst.nc", "SST", "@/x", "--format", format, "--chunks", "7,40,70"];
+            codecs.iter().for_each(|codec| arguments.extend(["--codec", *codec]));
+            let text = run_at(&directory, &arguments).text();
+            assert!(text.starts_with("copied 194400 elements, 759.4 KiB, to "), "{text}");
+            let array = open(&directory.join("x"), if format == "nczarr" { "SST" } else { "" });
+            let names: Vec<String> = array.codecs().unwrap().into_iter().map(|(name, _)| name).collect();
+            let expected: Vec<&str> = codecs.iter().map(|codec| codec.split(':').next().unwrap()).collect();
+            assert_eq!(names, if codecs == ["none"] { Vec::new() } else { expected });
+            let expected = [("zarr2", "Zarr v2"), ("zarr3", "Zarr v3"), ("nczarr", "NCZarr")];
+            assert!(expected.contains(&(format, array.format())));
+            assert!(array.read::<f32>(&Hyperslab::all()).unwrap() == sst(), "{format} {codecs:?}");
+        }
+    }
+}
+
+#[test]
+fn attributes_names_and_the_fill_value_are_copied() {
+    for format in ["zarr2", "zarr3", "nczarr"] {
+        let directory = Temporary::new();
+        run_at(&directory, &["copy", "data/coads_sst.nc", "SST", "@/x", "-n", "sea/sst", "-f", format]).text();
+        let array = open(&directory.join("x"), "sea/sst");
+        let names: Vec<_> = (0..3).map(|d| array.dimension_name(d).unwrap()).collect();
+        assert_eq!(names, ["TIME", "COADSY", "COADSX"]);
+        assert_eq!(array.fill_value(), Some(&(-1e34f32).to_ne_bytes()[..]));
+        let found = |name: &str| array.attributes().iter().find(|attribute| attribute.name() == name).unwrap();
+        assert_eq!(array.attributes().len(), 5);
+        assert_eq!(found("units").values(), AttributeValues::Bytes(b"Deg C"));
+        assert_eq!(*found("_FillValue").element_type(), ElementType::Float);
+        assert_eq!(found("_FillValue").values(), AttributeValues::Bytes(&(-1e34f32).to_ne_bytes()));
+        // What xarray expects there is another thing in Zarr v3.
+        assert_eq!(array.attributes_json().contains(r#""_FillValue":"AAAA4JvQ/sY=""#), format == "zarr3");
+        // JSON has no types of numbers; netCDF-C keeps them beside the attributes.
+        let is_kept = *found("missing_value").element_type() == ElementType::Float;
+        assert_eq!(is_kept, format == "nczarr", "{format}");
+    }
+}
+
+#[test]
+fn what_json_has_is_copied_as_json() {
+    let json = r#"{"nested":{"a":[1,2.5,"x"]},"nan":NaN}"#;
+    let description =
+        Description::new(&[2], ElementType::Int).with_format(ArrayFormat::ZarrV2).with_dimension_names(&["x"]);
+    let directory = stored(&description.with_attributes_json(json), &[1i32, 2]);
+    run_at(&directory, &["copy", "@", "a", "@/b"]).text();
+    assert!(run_at(&directory, &["list", "@"]).text().contains("b  int32  x=2"));
+    let array = open(&directory, "b");
+    assert_eq!((array.attributes_json(), array.dimension_name(0)), (json, Some("x")));
+}
+
+#[test]
+fn hyperslabs_become_arrays() {
+    let directory = Temporary::new();
+    run_at(&directory, &["copy", "data/coads_sst.zarr", "@/x", "-s", "3, -60:, 1::7", "-f", "zarr2"]).text();
+    let array = open(&directory.join("x"), "");
+    let lens: Vec<_> = array.variable().dimensions().iter().map(|d| (d.len(), d.chunklen())).collect();
+    assert_eq!(lens, [(60, 40), (26, 26)]);
+    assert_eq!((array.dimension_name(0), array.dimension_name(1)), (Some("COADSY"), Some("COADSX")));
+    let values = array.read::<f32>(&Hyperslab::all()).unwrap();
+    assert_eq!(values, sst_of([(3, 4, 1), (30, 90, 1), (1, 180, 7)]));
+    run_at(&directory, &["copy", "data/coads_sst.zarr", "@/y", "-s", "5,6,7"]).text();
+    let array = open(&directory.join("y"), "");
+    assert_eq!(
+        (array.variable().rank(), array.read::<f32>(&Hyperslab::all()).unwrap()),
+        (0, vec![sst()[(5 * 90 + 6) * 180 + 7]])
+    );
+}
+
+#[test]
+fn shards_are_written_and_kept() {
+    let directory = Temporary::new();
+    run_at(&directory, &["copy", "data/coads_sst.zarr", "@/x", "--chunks", "2,30,60", "--shards", "6,90,60"]).text();
+    let text = run_at(&directory, &["info", "@/x"]).text();
+    assert!(text.contains("chunks      2 x 30 x 60, ") && text.contains("shards      6 x 90 x 60\n"), "{text}");
+    assert!(open(&directory.join("x"), "").read::<f32>(&Hyperslab::all()).unwrap() == sst());
+    assert_eq!(std::fs::read_dir(directory.join("x/c")).unwrap().count(), 2);
+    run_at(&directory, &["copy", "@/x", "@/y", "-s", "0:4"]).text();
+    let text = run_at(&directory, &["info", "@/y"]).text();
+    assert!(text.contains("chunks      2 x 30 x 60, ") && text.contains("shards      4 x 90 x 60\n"), "{text}");
+    // Zarr v2 has none.
+    run_at(&directory, &["copy", "@/x", "@/z", "-f", "zarr2"]).text();
+    assert!(!run_at(&directory, &["info", "@/z"]).text().contains("shards"));
+    let message = run_at(&directory, &["copy", "@/x", "@/w", "--chunks", "2,30,60", "--shards", "3,90,60"]).message(1);
+    assert!(message.contains("dimension 0: a shard is not a whole number of chunks"), "{message}");
+    assert!(run_at(&directory, &["copy", "@/x", "@/w", "--chunks", "2,30"]).message(2).contains("has rank 3"));
+    assert_eq!(directory.names(), ["x", "y", "z"]);
+}
+
+#[test]
+fn chunks_of_nothing_are_left_out() {
+    let directory = Temporary::new();
+    run_at(&directory, &["copy", "data/coads_sst.zarr", "@/x", "--format", "zarr2", "--separator", "/"]).text();
+    assert!(run_at(&directory, &["info", "@/x"]).text().contains("in 34 chunks, 2 absent"));
+    assert!(directory.join("x/0/2/0").exists() && !directory.join("x/0/2/1").exists());
+}
+
+#[test]
+fn big_words_and_texts_are_copied() {
+    let directory = Temporary::new();
+    run_at(&directory, &["copy", "data/coads_sst.zarr", "@/x", "--endian", "big", "--codec", "none"]).text();
+    assert!(run_at(&directory, &["info", "@/x"]).text().contains("float32, big-endian"));
+    let bytes = std::fs::read(directory.join("x/c/0/0/0")).unwrap();
+    let all = sst();
+    assert_eq!(bytes[..4], all[0].to_be_bytes());
+    assert!(open(&directory.join("x"), "").read::<f32>(&Hyperslab::all()).unwrap() == all);
+
+    let texts = Description::new(&[5], ElementType::String).with_chunk_shape(&[2]).with_fill_value(b"-");
+    let array = Array::create(directory.join("t"), "", &texts).unwrap();
+    array.write_strings(&Hyperslab::all(), &["a", "\u{e4}", "", "-", "e"]).unwrap();
+    run_at(&directory, &["copy", "@/t", "@/u", "-f", "zarr2", "-s", "::-1"]).message(2);
+    run_at(&directory, &["copy", "@/t", "@/u", "-f", "zarr2", "-s", "1:"]).text();
+    let array = open(&directory.join("u"), "");
+    assert_eq!(array.read_strings(&Hyperslab::all()).unwrap(), ["\u{e4}", "", "-", "e"]);
+    assert_eq!(array.fill_value(), Some(&b"-"[..]));
+}
+
+#[test]
+fn groups_and_zip_files_are_destinations() {
+    let directory = Temporary::new();
+    for name in ["SST", "COADSX", "TIME"] {
+        run_at(&directory, &["copy", "data/coads_sst.nc", name, "@/nc", "--format", "nczarr"]).text();
+    }
+    let nodes = list(&place_at(&directory.join("nc")).unwrap(), "", true).unwrap();
+    assert_eq!(nodes.iter().map(nczchunk::Node::name).collect::<Vec<_>>(), ["", "COADSX", "SST", "TIME"]);
+    assert!(run_at(&directory, &["copy", "data/coads_sst.zarr", "@/nc", "-f", "zarr2"]).message(1).contains("--name"));
+    let message = run_at(&directory, &["copy", "data/coads_sst.nc", "TIME", "@/nc", "-n", "T/T"]).message(1);
+    assert!(message.contains("another version of Zarr"), "{message}");
+
+    run_at(&directory, &["copy", "data/coads_sst.zarr", "@/x.zip"]).text();
+    assert!(open(&directory.join("x.zip"), "").read::<f32>(&Hyperslab::all()).unwrap() == sst());
+    assert!(run_at(&directory, &["copy", "data/coads_sst.zarr", "@/x.zip"]).message(1).contains("--force"));
+    run_at(&directory, &["copy", "data/coads_sst.zarr", "@/x.zip", "--force", "-s", "0"]).text();
+    assert_eq!(open(&directory.join("x.zip"), "").variable().rank(), 2);
+    assert_eq!(directory.names(), ["nc", "x.zip"]);
+}
+
+#[test]
+fn what_is_there_is_replaced_by_force_only() {
+    let directory = Temporary::new();
+    run_at(&directory, &["copy", "data/coads_sst.zarr", "@/x"]).text();
+    assert!(
+        run_at(&directory, &["copy", "data/coads_sst.zarr", "@/x"]).message(1).contains("this is an array already")
+    );
+    // An array can replace itself.
+    run_at(&directory, &["copy", "@/x", "@/x", "--force", "-s", "1", "-c", "gzip"]).text();
+    let array = open(&directory.join("x"), "");
+    assert_eq!(array.read::<f32>(&Hyperslab::all()).unwrap(), sst_of([(1, 2, 1), (0, 90, 1), (0, 180, 1)]));
+    run_at(&directory, &["copy", "data/coads_sst.nc", "TIME", "@/g", "-n", "a/t"]).text();
+    run_at(&directory, &["copy", "data/coads_sst.nc", "TIME", "@/g", "-n", "a/t"]).message(1);
+    run_at(&directory, &["copy", "data/coads_sst.nc", "COADSX", "@/g", "-n", "a/t", "--force"]).text();
+    assert_eq!(open(&directory.join("g"), "a/t").variable().dimensions()[0].len(), 180);
+    // What is no array is never removed.
+    std::fs::write(directory.join("file"), "x").unwrap();
+    for (destination, words) in [("@", "not empty"), ("@/file", "a file"), ("@/g/a", "--name")] {
+        let message = run_at(&directory, &["copy", "data/coads_sst.zarr", destination, "--force"]).message(1);
+        assert!(message.contains(words), "{message}");
+    }
+    let message = run_at(&directory, &["copy", "data/coads_sst.zarr", "@/g", "-n", "a", "--force"]).message(1);
+    assert!(message.contains("no array"), "{message}");
+    assert_eq!(directory.names(), ["file", "g", "x"]);
+}
+
+#[test]
+fn nothing_is_left_of_what_fails() {
+    let directory = Temporary::new();
+    run_at(&directory, &["copy", "data/coads_sst.zarr", "@/x", "-c", "gzip"]).text();
+    std::fs::write(directory.join("x/c/2/1/1"), "no gzip").unwrap();
+    for destination in ["@/y", "@/y.zip"] {
+        let message = run_at(&directory, &["copy", "@/x", destination]).message(1);
+        assert!(message.contains("chunk (2, 1, 1)"), "{message}");
+    }
+    run_at(&directory, &["copy", "@/x", "@/g", "-n", "a", "-s", ":10"]).text();
+    run_at(&directory, &["copy", "@/x", "@/g", "-n", "a", "--force"]).message(1);
+    assert_eq!(open(&directory.join("g"), "a").variable().dimensions()[0].len(), 10);
+    let message =
+        run_at(&directory, &["copy", "data/coads_sst.nc", "SST", "@/y", "-f", "nczarr", "-c", "lz4"]).message(1);
+    assert!(message.contains("SST cannot be created: ") && message.contains("lz4"), "{message}");
+    assert_eq!(directory.names(), ["g", "x"]);
+    let names: Vec<_> = std::fs::read_dir(directory.join("g")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(run(&["copy", "data/coads_sst.zarr", "no/such/place/x"]).message(1).contains("No such file"));
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_left_of_what_is_interrupted() {
+    use std::process::{Command, Stdio};
+    let directory = Temporary::new();
+    // So many small chunks take long enough to be interrupted.
+    let mut child = super::command()
+        .args(["copy", "data/coads_sst.zarr", "--chunks", "1,1,1", "--codec", "none"])
+        .arg(directory.join("x"))
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !directory.names().iter().any(|name| directory.join(name).join("c").exists()) {
+        assert!(child.try_wait().unwrap().is_none(), "it was done before it could be interrupted");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (output.status.code(), &*String::from_utf8_lossy(&output.stderr)),
+        (Some(130), "nczchunk: interrupted\n")
+    );
+    assert_eq!(directory.names(), [""; 0]);
+}

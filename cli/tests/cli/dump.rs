@@ -1,0 +1,177 @@
+//! `dump`: text, CSV, npy and bytes.
+
+use nczchunk::{Array, ArrayFormat, Description, ElementType, Endian, Hyperslab, TimeUnit};
+
+use super::{Temporary, run, run_at, sst, sst_of, stored};
+
+/// The header's dictionary and the elements' bytes of a file of numpy's.
+fn npy(bytes: &[u8]) -> (String, &[u8]) {
+    assert_eq!(bytes[..8], *b"\x93NUMPY\x01\x00");
+    let len = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    assert_eq!((10 + len) % 64, 0);
+    let header = std::str::from_utf8(&bytes[10..10 + len]).unwrap();
+    assert!(header.ends_with('\n'));
+    (header.trim_end().to_owned(), &bytes[10 + len..])
+}
+
+fn header(descr: &str, shape: &str) -> String {
+    format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}")
+}
+
+fn floats(bytes: &[u8]) -> Vec<f32> {
+    bytes.chunks_exact(4).map(|bytes| f32::from_ne_bytes(bytes.try_into().unwrap())).collect()
+}
+
+#[test]
+fn bytes_are_those_of_the_array() {
+    // Little-endian in chunks, and big-endian in records.
+    for arguments in [&["data/coads_sst.zarr"][..], &["data/coads_sst.nc", "SST"]] {
+        let ran = run(&[&["dump", "--format", "raw"], arguments].concat());
+        assert_eq!((ran.code, &*ran.err), (Some(0), ""));
+        assert!(floats(&ran.out) == sst());
+    }
+}
+
+#[test]
+fn numpy_loads_a_hyperslab() {
+    for arguments in [&["data/coads_sst.zarr"][..], &["data/coads_sst.nc", "SST"]] {
+        let ran = run(&[&["dump", "-f", "npy", "-s", "-1,10:30,::3"], arguments].concat());
+        let (found, bytes) = npy(&ran.out);
+        assert_eq!(found, header("<f4", "(20, 60)"));
+        assert_eq!(floats(bytes), sst_of([(11, 12, 1), (10, 30, 1), (0, 180, 3)]));
+    }
+}
+
+#[test]
+fn numpy_loads_other_types() {
+    let time = ElementType::Time { unit: TimeUnit::Day, count: 1, is_delta: false };
+    let description = Description::new(&[3], time).with_format(ArrayFormat::ZarrV2).with_endian(Endian::Big);
+    let days = stored(&description, &[0i64, 18_321, i64::MIN]);
+    let ran = run_at(&days, &["dump", "@", "--format=npy"]);
+    let (found, bytes) = npy(&ran.out);
+    assert_eq!((found, bytes.len()), (header("<M8[D]", "(3,)"), 24));
+    assert_eq!(bytes[8..16], 18_321i64.to_ne_bytes());
+
+    let directory = Temporary::new();
+    let array = Array::create(&*directory, "", &Description::new(&[3], ElementType::String)).unwrap();
+    array.write_strings(&Hyperslab::all(), &["a", "\u{e4}\u{20ac}x", ""]).unwrap();
+    let ran = run_at(&directory, &["dump", "@", "--format=npy"]);
+    let (found, bytes) = npy(&ran.out);
+    assert_eq!(found, header("<U3", "(3,)"));
+    let words: Vec<u32> = bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect();
+    assert_eq!(words, [0x61, 0, 0, 0xe4, 0x20ac, 0x78, 0, 0, 0]);
+}
+
+#[test]
+fn an_index_alone_drops_its_dimension() {
+    for (slab, shape) in [("0,1,2", "()"), ("0:1,1,2", "(1,)"), (":,1,2", "(12,)")] {
+        let ran = run(&["dump", "data/coads_sst.zarr", "-f", "npy", "-s", slab]);
+        assert_eq!(npy(&ran.out).0, header("<f4", shape));
+    }
+}
+
+#[test]
+fn text_is_in_rows_with_planes() {
+    let text = run(&["dump", "data/coads_sst.zarr", "-s", "0:2,40:42,::30"]).text();
+    assert_eq!(
+        text,
+        " coads_sst =\n  \
+         // TIME = 0\n  \
+         _, 28.279472, 28.791428, 28.560999, 24.149534, _,\n  \
+         _, 28.096071, 29.55, 28.509998, 24.157316, _,\n  \
+         // TIME = 1\n  \
+         _, 28.433626, 28.155117, 28.514286, 25.325613, _,\n  \
+         _, 28.044397, _, 28.818325, 25.557884, _ ;\n"
+    );
+    // What is shown is read as what it was.
+    let text = run(&["dump", "data/coads_sst.zarr"]).text();
+    let lines = text.lines().filter(|line| !line.contains("//")).skip(1);
+    let values: Vec<f32> = lines
+        .flat_map(|line| line.split([',', ';', ' ']).filter(|word| !word.is_empty()))
+        .map(|word| if word == "_" { -1e34 } else { word.parse().unwrap() })
+        .collect();
+    assert!(values == sst());
+    assert!(text.lines().all(|line| line.len() <= 80));
+}
+
+#[test]
+fn characters_are_texts_and_texts_are_quoted() {
+    let characters =
+        stored(&Description::new(&[2, 4], ElementType::Char).with_format(ArrayFormat::ZarrV2), b"ab\0\0\"c\n\0");
+    let text = run_at(&characters, &["dump", "@"]).text();
+    assert_eq!(text, " a =\n  \"ab\", \"\\\"c\\n\" ;\n");
+    let texts = stored(&Description::new(&[2], ElementType::Text { len: 3 }), &[*b"a,b", *b"x\0\0"]);
+    assert_eq!(run_at(&texts, &["dump", "@"]).text(), " a =\n  \"a,b\", \"x\" ;\n");
+    assert_eq!(run_at(&texts, &["dump", "@", "-f", "csv"]).text(), "dim_0,a\n0,\"a,b\"\n1,x\n");
+    assert!(run_at(&texts, &["dump", "@", "-s", "0,0"]).message(2).contains("the array has one dimension"));
+}
+
+#[test]
+fn csv_has_a_line_for_each_element() {
+    let text = run(&["dump", "data/coads_sst.nc", "SST", "--format", "csv", "--slab", "3,-2:,1:180:100"]).text();
+    let expected = sst_of([(3, 4, 1), (88, 90, 1), (1, 180, 100)]);
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("TIME,COADSY,COADSX,SST"));
+    let found: Vec<&str> = lines.collect();
+    let value = |value: f32| if value == -1e34 { String::new() } else { value.to_string() };
+    for (i, (line, expected)) in found.iter().zip(&expected).enumerate() {
+        assert_eq!(*line, format!("3,{},{},{}", 88 + i / 2, 1 + i % 2 * 100, value(*expected)));
+    }
+    assert_eq!(found.len(), 4);
+}
+
+#[test]
+fn zeros_are_values_unless_they_are_said_to_be_none() {
+    let zeros = Description::new(&[3], ElementType::Int);
+    assert_eq!(run_at(&stored(&zeros, &[0, 1, 0]), &["dump", "@"]).text(), " a =\n  0, 1, 0 ;\n");
+    let none = zeros.with_attributes_json(r#"{"missing_value": 0.0}"#);
+    assert_eq!(run_at(&stored(&none, &[0, 1, 0]), &["dump", "@"]).text(), " a =\n  _, 1, _ ;\n");
+    let nan = Description::new(&[2], ElementType::Double).with_fill_value(const { &f64::NAN.to_ne_bytes() });
+    assert_eq!(run_at(&stored(&nan, &[f64::NAN, 0.5]), &["dump", "@"]).text(), " a =\n  _, 0.5 ;\n");
+}
+
+#[test]
+fn scalars_and_what_is_empty() {
+    let scalar = stored(&Description::new(&[], ElementType::Short), &[7i16]);
+    assert_eq!(run_at(&scalar, &["dump", "@"]).text(), " a =\n  7 ;\n");
+    assert_eq!(run_at(&scalar, &["dump", "@", "-f", "csv"]).text(), "a\n7\n");
+    assert_eq!(npy(&run_at(&scalar, &["dump", "@", "-f", "npy"]).out).0, header("<i2", "()"));
+    let empty = stored(&Description::new(&[0, 3], ElementType::Short).with_chunk_shape(&[1, 3]), &[0i16; 0]);
+    assert_eq!(run_at(&empty, &["dump", "@"]).text(), " a =\n  ;\n");
+    assert_eq!(npy(&run_at(&empty, &["dump", "@", "-f", "npy"]).out).0, header("<i2", "(0, 3)"));
+}
+
+#[test]
+fn a_file_is_there_when_it_is_complete() {
+    let directory = Temporary::new();
+    let text = run_at(&directory, &["dump", "data/coads_sst.zarr", "-f", "raw", "-o", "@/x"]).text();
+    assert_eq!(
+        (&*text, std::fs::read(directory.join("x")).unwrap() == run(&["dump", "data/coads_sst.zarr", "-f", "raw"]).out),
+        ("", true)
+    );
+    std::fs::remove_file(directory.join("x")).unwrap();
+    // A chunk that is broken is found while the file is written.
+    let array = directory.join("a");
+    std::fs::create_dir(&array).unwrap();
+    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../data/coads_sst.zarr")).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), array.join(entry.file_name())).unwrap();
+    }
+    std::fs::write(array.join("2.1.1"), "no zstd").unwrap();
+    let message = run_at(&directory, &["dump", "@/a", "-f", "raw", "-o", "@/x"]).message(1);
+    assert!(message.starts_with("nczchunk: ") && message.contains("chunk (2, 1, 1)"), "{message}");
+    assert_eq!(directory.names(), ["a"]);
+    assert!(run_at(&directory, &["dump", "@/a", "-o", "@/no/x"]).message(1).contains("/no/x: No such file"));
+}
+
+#[test]
+fn texts_of_any_length_have_no_bytes() {
+    let directory = Temporary::new();
+    let array = Array::create(&*directory, "", &Description::new(&[2], ElementType::String)).unwrap();
+    array.write_strings(&Hyperslab::all(), &["a\"b", "two\nlines"]).unwrap();
+    assert!(run_at(&directory, &["dump", "@", "-f", "raw"]).message(2).contains("another format"));
+    let text = run_at(&directory, &["dump", "@"]).text();
+    assert!(text.ends_with(" =\n  \"a\\\"b\", \"two\\nlines\" ;\n"), "{text}");
+    let text = run_at(&directory, &["dump", "@", "-f", "csv"]).text();
+    assert!(text.ends_with("\n0,\"a\"\"b\"\n1,\"two\nlines\"\n"), "{text}");
+}

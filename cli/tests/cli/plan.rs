@@ -1,0 +1,103 @@
+//! `plan`: numbers, and the grid.
+
+use nczchunk::{Description, ElementType};
+
+use super::{Temporary, run, run_at, stored};
+
+/// The line that begins with this word.
+fn line<'t>(text: &'t str, what: &str) -> &'t str {
+    let line = text.lines().find(|line| line.trim_start().starts_with(what));
+    line.unwrap_or_else(|| panic!("no {what} in {text}")).trim_start()[what.len()..].trim_start()
+}
+
+#[test]
+fn what_is_touched_is_counted() {
+    let text = run(&["plan", "data/coads_sst.zarr", "--slab", "0,10:70,::3"]).text();
+    assert!(text.starts_with("data/coads_sst.zarr [0, 10:70, 0:178:3]\n"), "{text}");
+    assert_eq!(line(&text, "selected"), "1 x 60 x 60: 3600 elements, 14.1 KiB");
+    let chunks = "8 of 36 touched, 0 of them covered: 312.5 KiB as whole chunks, 22.2 times what is selected";
+    assert_eq!(line(&text, "chunks"), chunks);
+    let names = (0..2).flat_map(|j| (0..4).map(move |k| format!("../data/coads_sst.zarr/0.{j}.{k}")));
+    let stored: u64 = names.map(|name| std::fs::metadata(name).unwrap().len()).sum();
+    let stored = format!("{:.1} KiB in 8 chunks, ", stored as f64 / 1024.0);
+    assert!(line(&text, "stored").starts_with(&stored), "{text}");
+    assert_eq!(line(&text, "requests"), "8, one for each chunk");
+    assert_eq!(line(&text, "down:"), "COADSY, length 90: 2 of 3 chunks of 40 touched");
+    let text = run(&["plan", "data/coads_sst.zarr", "-s", "0,80:,40:150"]).text();
+    assert!(line(&text, "stored").contains("in 2 chunks (1 absent)"), "{text}");
+}
+
+#[test]
+fn the_hyperslab_is_drawn_on_its_grid() {
+    let rows: Vec<i16> = (0..30).collect();
+    let array = stored(&Description::new(&[5, 6], ElementType::Short).with_chunk_shape(&[2, 3]), &rows);
+    let text = run_at(&array, &["plan", "@", "-s", "1:4,:2"]).text();
+    let drawn: Vec<&str> = text.lines().skip_while(|line| !line.contains('┌')).take(10).collect();
+    assert_eq!(
+        drawn,
+        [
+            "  ┌───┬───┐",
+            "  │░░░│   │",
+            "  │██░│   │",
+            "  ├───┼───┤",
+            "  │██░│   │",
+            "  │██░│   │",
+            "  ├───┼───┤",
+            "  │   │   │",
+            "  │   │   │",
+            "  └───┴───┘",
+        ]
+    );
+    let coloured = run_at(&array, &["plan", "@", "-s", "1:4,:2", "--color", "always"]).text();
+    assert!(coloured.contains("│\x1b[32m██\x1b[0m\x1b[33m░\x1b[0m│   │"), "{coloured}");
+}
+
+#[test]
+fn other_dimensions_can_be_drawn() {
+    let text = run(&["plan", "data/coads_sst.zarr", "-s", "3:5", "--dims", "COADSX,TIME"]).text();
+    assert_eq!(line(&text, "down:"), "COADSX, length 180: 4 of 4 chunks of 50 touched");
+    assert_eq!(line(&text, "across:"), "TIME, length 12: 1 of 3 chunks of 5 touched");
+    let text = run(&["plan", "data/coads_sst.zarr", "--dims", "0"]).text();
+    assert!(!text.contains("down:"));
+    let message = run(&["plan", "data/coads_sst.zarr", "--dims", "TIME,LAT"]).message(2);
+    assert_eq!(message, "nczchunk: there is no dimension LAT; there are: TIME, COADSY, COADSX\n");
+    assert!(run(&["plan", "data/coads_sst.zarr", "--dims", "1,1"]).message(2).contains("not one twice"));
+}
+
+#[test]
+fn a_picture_is_drawn() {
+    let directory = Temporary::new();
+    let svg = ["plan", "data/coads_sst.zarr", "-s", "0,10:70,::60", "--svg", "@/x.svg"];
+    assert!(line(&run_at(&directory, &svg).text(), "drawn").ends_with("/x.svg"));
+    let text = std::fs::read_to_string(directory.join("x.svg")).unwrap();
+    assert!(text.starts_with("<svg xmlns") && text.ends_with("</svg>\n"));
+    let group = |colour: &str| {
+        let begin = text.find(&format!("<g fill=\"{colour}\">")).unwrap();
+        let group = &text[begin..begin + text[begin..].find("</g>").unwrap()];
+        group.matches("<rect").count()
+    };
+    // Three columns; they are in three of the four chunks, of which two are side by side.
+    assert_eq!((group("#1f6f8b"), group("#f6c26b")), (3, 1));
+    assert_eq!(text.matches("<g").count(), text.matches("</g>").count());
+}
+
+#[test]
+fn reading_is_measured() {
+    let text = run(&["plan", "data/coads_sst.zarr", "-s", "0,80:,40:150", "--run", "--threads", "1"]).text();
+    assert!(line(&text, "measured").starts_with("3 requests, "), "{text}");
+    // What is not encoded is read in ranges.
+    let text = run(&["plan", "data/coads_sst.nc", "SST", "-s", "::4,45", "--run"]).text();
+    assert!(line(&text, "measured").starts_with("3 requests, 2.1 KiB, "), "{text}");
+    let shards = Description::new(&[8, 8], ElementType::Short).with_chunk_shape(&[2, 2]).with_shard_shape(&[4, 4]);
+    let array = stored(&shards, &[1i16; 64]);
+    let text = run_at(&array, &["plan", "@", "-s", "3:5,0:3", "--run"]).text();
+    assert_eq!(line(&text, "requests"), "4 for chunks, and 2 for the indices of shards");
+    assert!(line(&text, "measured").starts_with("6 requests, "), "{text}");
+}
+
+#[test]
+fn a_scalar_has_no_grid() {
+    let scalar = stored(&Description::new(&[], ElementType::Short), &[7i16]);
+    let text = run_at(&scalar, &["plan", "@"]).text();
+    assert!(text.contains("1 of 1 touched, 1 of them covered") && !text.contains('┌'), "{text}");
+}

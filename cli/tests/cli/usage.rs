@@ -1,0 +1,84 @@
+//! Help, messages and exit codes, and what becomes of a closed pipe.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use super::{command, run};
+
+#[test]
+fn help_tells_all_commands() {
+    let text = run(&["--help"]).text();
+    for name in ["list", "info", "plan", "dump", "map", "copy", "check", "Exit codes:", "--color", "--threads"] {
+        assert!(text.contains(name), "{name}");
+    }
+    for name in ["list", "info", "plan", "dump", "map", "copy", "check"] {
+        let text = run(&[name, "--help"]).text();
+        assert!(text.contains("Usage: nczchunk ") && text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    }
+    assert!(run(&["dump", "--help"]).text().contains("10:30      elements 10 to 29"));
+    let version = format!("nczchunk {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(run(&["--version"]).text(), version);
+}
+
+#[test]
+fn what_cannot_be_asked_for_is_2() {
+    for (arguments, words) in [
+        (&["plant", "data"][..], "unrecognized subcommand 'plant'"),
+        (&["dump"], "<PLACE>"),
+        (&["dump", "data/coads_sst.zarr", "-s", "0,a"], "'a' is no integer"),
+        (&["dump", "data/coads_sst.zarr", "-s", "::-1"], "steps are 1 or more"),
+        (&["dump", "data/coads_sst.zarr", "-s", "0,0:91"], "dimension 1 (COADSY, length 90): stop 91"),
+        (&["dump", "data/coads_sst.zarr", "-s", "0,0,0,0"], "4 parts, but the array has 3 dimensions"),
+        (&["dump", "data/coads_sst.zarr", "-f", "xml"], "'xml'"),
+        (&["info", "data/coads_sst.nc"], "name one of its arrays; there are: TIME, COADSY, COADSX, SST"),
+        (&["info", "data/coads_sst.zarr", "--threads", "0"], "'0'"),
+        (&["map", "data/coads_sst.zarr", "-r", "3"], "two numbers with a colon"),
+    ] {
+        let message = run(arguments).message(2);
+        assert!(message.contains(words), "{message}");
+    }
+}
+
+#[test]
+fn what_fails_is_1() {
+    for (arguments, words) in [
+        (&["list", "no/such"][..], "nczchunk: no/such: there is no such file or directory\n"),
+        (&["info", "data"], "nczchunk: data: this is none of the formats that are known\n"),
+        (&["info", "Cargo.toml"], "nczchunk: Cargo.toml: this is none of the formats that are known\n"),
+        (
+            &["info", "data/coads_sst.nc", "sst"],
+            "nczchunk: data/coads_sst.nc: sst: there is no such variable; there are: TIME, COADSY, COADSX, SST\n",
+        ),
+    ] {
+        assert_eq!(run(arguments).message(1), words);
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    for arguments in [&["dump", "data/coads_sst.zarr"][..], &["dump", "data/coads_sst.zarr", "-f", "raw"]] {
+        let mut child = command().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut some = [0; 16];
+        // The pipe has no room for all, and is closed when this much has been read.
+        child.stdout.take().unwrap().read_exact(&mut some).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(0), ""));
+    }
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    assert!(!run(&["list", "data/coads_sst.nc"]).text().contains('\x1b'));
+    assert!(run(&["list", "data/coads_sst.nc", "--color", "always"]).text().contains("\x1b[1;34m/\x1b[0m"));
+    let plain = command().args(["list", "data/coads_sst.nc"]).env("NO_COLOR", "1").output().unwrap();
+    assert!(!plain.stdout.contains(&0x1b));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_written_is_an_error() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = command().args(["dump", "data/coads_sst.zarr"]).stdout(full).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), message.contains("No space left")), (Some(1), true), "{message}");
+}

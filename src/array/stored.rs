@@ -1,0 +1,109 @@
+//! How an array is stored: its format, its codecs, and what of it is in which object.
+
+use super::documents::below;
+use super::file::FileKind;
+use crate::alloc;
+use crate::dims;
+use crate::error::{ErrorKind, Result};
+use crate::grid::Access;
+use crate::json;
+use crate::object::Name;
+use crate::store::{Request, Store};
+use crate::variable::Variable;
+use crate::zarr::{Format, Metadata};
+
+/// How an array is stored.
+pub(super) enum Stored {
+    /// In objects of its own. The metadata are written again when the array changes.
+    Zarr(Box<Metadata>),
+    /// In a file, which is only read.
+    File(FileKind),
+}
+
+impl Stored {
+    /// The format, in words.
+    pub(super) fn format(&self) -> &'static str {
+        match self {
+            Stored::File(kind) => kind.name(),
+            Stored::Zarr(metadata) => match metadata.format {
+                Format::V3 => "Zarr v3",
+                Format::V2 if metadata.is_nczarr => "NCZarr",
+                Format::V2 => "Zarr v2",
+            },
+        }
+    }
+
+    /// The codecs of the chunks in the order of encoding, each a name and its configuration, which is a JSON object or,
+    /// if the format does not tell it, empty.
+    pub(super) fn codecs(&self, store: &Store<'_>) -> Result<Vec<(String, String)>> {
+        let mut codecs = Vec::new();
+        match self {
+            Stored::File(_) => {
+                for name in store.codec_names() {
+                    alloc::push(&mut codecs, (alloc::text(name)?, String::new()))?;
+                }
+            }
+            Stored::Zarr(metadata) => {
+                for codec in metadata.shards.as_ref().map_or(&metadata.codecs, |shards| &shards.codecs) {
+                    let configuration = json::compact(&codec.configuration(metadata.format)?)?;
+                    alloc::push(&mut codecs, (alloc::text(codec.id())?, configuration))?;
+                }
+            }
+        }
+        Ok(codecs)
+    }
+
+    /// The bytes of the fill value, or its text if elements are texts of any length.
+    pub(super) fn fill_value<'a>(&'a self, variable: &'a Variable) -> Option<&'a [u8]> {
+        match self {
+            // A text ends with a NUL here, and the variable has a pointer to it.
+            Stored::Zarr(metadata) if variable.copier().is_some() => {
+                metadata.fill_value.as_deref().map(|text| text.strip_suffix(b"\0").unwrap_or(text))
+            }
+            _ => variable.fill_value(),
+        }
+    }
+
+    /// How many bytes a chunk has as it is stored; `None` if it is absent.
+    pub(super) fn chunk_len(&self, variable: &Variable, store: &Store<'_>, chunk: &[isize]) -> Result<Option<usize>> {
+        let inside = inside_bytes(variable, chunk)?;
+        if let Stored::File(FileKind::Classic) = self {
+            // What reaches beyond a dimension is not there, and what lies between two records is not the variable's.
+            return Ok(Some(inside));
+        }
+        let request = Request::new(chunk, Access::Read, variable.chunk_bytes());
+        store.stored_len(&request).map_err(|error| error.in_chunk(chunk))
+    }
+
+    /// The name of the object that a chunk of the array of this name is in; `None` for an array in a file.
+    pub(super) fn object_name(&self, variable: &Variable, name: &str, chunk: &[isize]) -> Result<Option<Name>> {
+        inside_bytes(variable, chunk)?;
+        let Stored::Zarr(metadata) = self else { return Ok(None) };
+        // Chunks of a shard have the shard's object in common.
+        let ratio = |d| variable.write_ratio(d).and_then(|ratio| isize::try_from(ratio).ok()).unwrap_or(1);
+        let object = dims::copied(chunk.iter().enumerate().map(|(d, index)| index.div_euclid(ratio(d))))?;
+        let key = Name::of(format_args!("{}", metadata.keys.style().key(&object)?))?;
+        below(name, &key).map(Some)
+    }
+}
+
+/// How many bytes the elements of a chunk have that lie inside of the dimensions.
+///
+/// # Errors
+/// `Argument` if there is no such chunk.
+fn inside_bytes(variable: &Variable, chunk: &[isize]) -> Result<usize> {
+    const NO_CHUNK: ErrorKind = ErrorKind::Argument("there is no chunk with these indices");
+    if chunk.len() != variable.rank() {
+        return Err(NO_CHUNK.into());
+    }
+    let mut bytes = variable.element_size();
+    for (dimension, &index) in variable.dimensions().iter().zip(chunk) {
+        let number = dimension.chunk_at(index);
+        if number >= dimension.num_chunks() {
+            return Err(NO_CHUNK.into());
+        }
+        // It is no more than a chunk has.
+        bytes = bytes.saturating_mul(dimension.num_inside(number));
+    }
+    Ok(bytes)
+}
