@@ -6,7 +6,9 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/nczchunk)
 set(generated_dir ${PROJECT_BINARY_DIR}/package)
 
-install(FILES include/nczchunk.h include/nczchunk_array.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES
+    include/nczchunk.h include/nczchunk.hpp include/nczchunk_array.h include/nczchunk_array.hpp
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # libnczchunk.so.X.Y.Z is the file, libnczchunk.so.X (before 1.0 libnczchunk.so.0.Y) what programs load, libnczchunk.so

@@ -18,8 +18,8 @@
  * - callbacks are any callable objects, also such as can only be moved, or objects of classes derived from those here.
  *   They live as long as the library needs them, and are then destroyed, by whichever thread lets them go;
  * - callbacks may throw. The exception ends the call of the library and is thrown again by the function that the
- *   program had called, in its thread, also if the callback ran in another one: see call. What a destructor throws is
- *   dropped;
+ *   program had called, in its thread, also if the callback ran in another one: see call. A callable whose destructor
+ *   may throw does not compile;
  * - what threads may share is what nczchunk.h says of the objects: variables, plans, stores (if their callbacks allow
  *   it) and caches may be used by several threads as long as none changes them; a Context serves one call at a time,
  *   an Odometer one thread;
@@ -747,13 +747,10 @@ template <class Body> int guarded(Body &&body) noexcept
     }
 }
 
-/// Destroys what callbacks used. There is nobody whom an exception of its destructor would concern.
+/// Destroys what callbacks used. Classes derived from T have no destructors that throw, for that of T does not.
 template <class T> void destroy(void *user) noexcept
 {
-    try {
-        delete static_cast<T *>(user);
-    } catch (...) {
-    }
+    delete static_cast<T *>(user);
 }
 
 } // namespace detail
@@ -1643,6 +1640,10 @@ class Selection {
   public:
     Selection(VariableRef variable, const Hyperslab &hyperslab) : start_(hyperslab.start), stride_(hyperslab.stride)
     {
+        if (variable.get() == nullptr) {
+            is_refused_ = true;
+            return;
+        }
         const std::size_t rank = variable.rank();
         check(start_.size(), rank, "start");
         check(hyperslab.count.size(), rank, "count");

@@ -1108,14 +1108,14 @@ class Array {
     template <class Container>
     void write(const Hyperslab &hyperslab, const Container &data, ContextRef context = {}) const
     {
+        using T = std::remove_cv_t<detail::ValueOf<const Container>>;
+        check_type<std::conditional_t<detail::is_text<T>, std::string, T>>();
         const detail::Selection selection(variable(), hyperslab);
         selection.check_memory(as_span(data).size());
-        if constexpr (detail::is_text<detail::ValueOf<const Container>>) {
-            check_type<std::string>();
+        if constexpr (detail::is_text<T>) {
             const detail::Texts texts(as_span(data));
-            write_raw(selection, texts.data(), context);
+            write_raw(selection, selection.memory(texts.data()), context);
         } else {
-            check_type<std::remove_cv_t<detail::ValueOf<const Container>>>();
             write_raw(selection, selection.memory(as_span(data).data()), context);
         }
     }
