@@ -1,5 +1,4 @@
-//! Gives the shared library its SONAME, and finds out what the compiler has. A program loads no library with another
-//! SONAME, so it changes whenever the ABI may: with the minor version before 1.0, with the major version from then on.
+//! Finds out what the compiler has.
 
 use std::env;
 use std::process::Command;
@@ -8,13 +7,6 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     // The tests that compile C have to know for what.
     println!("cargo::rustc-env=NCZCHUNK_TARGET={}", env::var("TARGET").unwrap_or_default());
-    if target("OS") == "linux" {
-        let abi = match (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR")) {
-            ("0", minor) => format!("0.{minor}"),
-            (major, _) => major.to_owned(),
-        };
-        println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libnczchunk.so.{abi}");
-    }
     // The intrinsics for AVX-512 are stable from Rust 1.89 on.
     println!("cargo::rustc-check-cfg=cfg(nczchunk_avx512)");
     if target("ARCH") == "x86_64" && rustc_minor().is_some_and(|minor| minor >= 89) {

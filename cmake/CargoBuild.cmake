@@ -1,4 +1,5 @@
-# How the two libraries come from cargo: the targets nczchunk::shared and nczchunk::static of the build tree.
+# How the two libraries come from cargo: the targets nczchunk::shared, nczchunk::static and nczchunk::nczchunk of
+# the build tree.
 
 set(NCZCHUNK_CARGO cargo CACHE STRING "The command for cargo, as a list: cargo;+nightly")
 set(NCZCHUNK_CARGO_FLAGS "" CACHE STRING "More arguments for cargo, as a list: --offline")
@@ -28,45 +29,101 @@ if(NOT with STREQUAL features)
 endif()
 
 # The program has all of it.
-set(cargo_packages -p nczchunk)
-if(NCZCHUNK_BUILD_CLI AND with STREQUAL features)
-    list(APPEND cargo_packages -p nczchunk-cli)
-else()
+if(NOT with STREQUAL features)
     set(NCZCHUNK_BUILD_CLI OFF)
 endif()
 
-set(cargo_arguments --locked --target-dir ${PROJECT_BINARY_DIR}/cargo ${cargo_features} ${NCZCHUNK_CARGO_FLAGS})
-set(cargo_libdir ${PROJECT_BINARY_DIR}/cargo)
-if(NCZCHUNK_CARGO_TARGET)
-    list(APPEND cargo_arguments --target ${NCZCHUNK_CARGO_TARGET})
-    string(APPEND cargo_libdir /${NCZCHUNK_CARGO_TARGET})
-endif()
-if(CMAKE_BUILD_TYPE STREQUAL "Debug")
-    set(cargo_profile dev)
-    string(APPEND cargo_libdir /debug)
-else()
-    set(cargo_profile release)
-    string(APPEND cargo_libdir /release)
+# Where a cross compiler says what it compiles for, cargo is told the same.
+if(CMAKE_CROSSCOMPILING AND NOT NCZCHUNK_CARGO_TARGET)
+    string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" processor)
+    string(REGEX REPLACE "^(arm64|aarch64)$" "aarch64" processor "${processor}")
+    string(REGEX REPLACE "^amd64$" "x86_64" processor "${processor}")
+    string(REGEX REPLACE "^riscv64$" "riscv64gc" processor "${processor}")
+    string(REGEX REPLACE "^ppc64le$" "powerpc64le" processor "${processor}")
+    if(processor MATCHES "^(x86_64|i686|aarch64|riscv64gc|powerpc64le|s390x)$")
+        if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+            set(NCZCHUNK_CARGO_TARGET ${processor}-unknown-linux-gnu)
+        elseif(APPLE)
+            set(NCZCHUNK_CARGO_TARGET ${processor}-apple-darwin)
+        elseif(MINGW)
+            set(NCZCHUNK_CARGO_TARGET ${processor}-pc-windows-gnu)
+        elseif(WIN32)
+            set(NCZCHUNK_CARGO_TARGET ${processor}-pc-windows-msvc)
+        endif()
+    endif()
+    if(NOT NCZCHUNK_CARGO_TARGET)
+        message(FATAL_ERROR "Set NCZCHUNK_CARGO_TARGET to Rust's name of the target: rustc --print target-list")
+    endif()
 endif()
 
-# zstd, the C in the library, is compiled like the C of this project: sanitizers see it too.
-set(cargo_environment CC=${CMAKE_C_COMPILER} CFLAGS=${CMAKE_C_FLAGS})
+# Each configuration is a profile of cargo's, with a directory of its own.
+set(cargo_profile "$<IF:$<CONFIG:Debug>,dev,$<IF:$<CONFIG:RelWithDebInfo,MinSizeRel>,$<LOWER_CASE:$<CONFIG>>,release>>")
+set(cargo_arguments --locked --target-dir ${PROJECT_BINARY_DIR}/cargo ${cargo_features} ${NCZCHUNK_CARGO_FLAGS})
+set(cargo_target_dir ${PROJECT_BINARY_DIR}/cargo)
+if(NCZCHUNK_CARGO_TARGET)
+    list(APPEND cargo_arguments --target ${NCZCHUNK_CARGO_TARGET})
+    string(APPEND cargo_target_dir /${NCZCHUNK_CARGO_TARGET})
+    set(triple ${NCZCHUNK_CARGO_TARGET})
+else()
+    execute_process(COMMAND ${NCZCHUNK_CARGO} -vV OUTPUT_VARIABLE triple)
+    string(REGEX REPLACE ".*host: ([^\n]+).*" "\\1" triple "${triple}")
+endif()
+string(REPLACE "-" "_" triple "${triple}")
+string(TOUPPER "${triple}" TRIPLE)
+set(cargo_libdir "${cargo_target_dir}/$<IF:$<CONFIG:Debug>,debug,${cargo_profile}>")
+
+# zstd, the C in the library, is compiled like the C of this project: sanitizers see it too. That is said of the target
+# alone, for what cargo runs while it builds is for this machine.
+set(cargo_environment "CC_${triple}=${CMAKE_C_COMPILER}" "CFLAGS_${triple}=${CMAKE_C_FLAGS}")
+set(link_flags ${soname_flag})
+if(NOT MSVC)
+    list(APPEND cargo_environment "CARGO_TARGET_${TRIPLE}_LINKER=${CMAKE_C_COMPILER}")
+    separate_arguments(user_link_flags NATIVE_COMMAND "${CMAKE_SHARED_LINKER_FLAGS}")
+    list(APPEND link_flags ${user_link_flags})
+    if(CMAKE_C_COMPILER_TARGET AND CMAKE_C_COMPILER_ID MATCHES "Clang")
+        list(APPEND link_flags --target=${CMAKE_C_COMPILER_TARGET})
+    endif()
+    if(CMAKE_SYSROOT)
+        list(APPEND link_flags --sysroot=${CMAKE_SYSROOT})
+    endif()
+endif()
+if(CMAKE_CROSSCOMPILING AND CMAKE_AR)
+    list(APPEND cargo_environment "AR_${triple}=${CMAKE_AR}")
+endif()
 if(NCZCHUNK_RUSTFLAGS)
     list(APPEND cargo_environment RUSTFLAGS=${NCZCHUNK_RUSTFLAGS})
 endif()
 set(cargo_command ${CMAKE_COMMAND} -E env ${cargo_environment} ${NCZCHUNK_CARGO})
+list(TRANSFORM link_flags PREPEND -Clink-arg= OUTPUT_VARIABLE rustc_arguments)
 
 # The targets are the installed package's own, pointed at the build tree.
-set(nczchunk_libdir ${cargo_libdir})
 set(nczchunk_includedir ${PROJECT_SOURCE_DIR}/include)
+set(nczchunk_libdir ${cargo_target_dir}/release)
+set(nczchunk_bindir ${nczchunk_libdir})
 include(${CMAKE_CURRENT_LIST_DIR}/nczchunk-targets.cmake)
-set_target_properties(nczchunk::shared nczchunk::static PROPERTIES IMPORTED_GLOBAL ON)
+foreach(config debug relwithdebinfo minsizerel)
+    string(TOUPPER ${config} CONFIG)
+    nczchunk_locate(${cargo_target_dir}/${config} ${cargo_target_dir}/${config} _${CONFIG})
+endforeach()
+set_target_properties(nczchunk::shared nczchunk::static nczchunk::nczchunk PROPERTIES IMPORTED_GLOBAL ON)
 
 # Only cargo knows whether anything is to be done, so it is always asked. The link is what programs find at run time.
+set(link_command "")
+if(nczchunk_soname)
+    set(link_command COMMAND ${CMAKE_COMMAND} -E create_symlink ${nczchunk_shared_file} ${cargo_libdir}/${nczchunk_soname})
+endif()
+set(program_command "")
+if(NCZCHUNK_BUILD_CLI)
+    set(program_command COMMAND ${cargo_command} build -p nczchunk-cli --profile ${cargo_profile} ${cargo_arguments})
+endif()
+set(cargo_products ${nczchunk_shared_file} ${nczchunk_import_file} ${nczchunk_static_file})
+list(TRANSFORM cargo_products PREPEND ${cargo_libdir}/)
 add_custom_target(nczchunk_cargo ALL
-    COMMAND ${cargo_command} build --profile ${cargo_profile} ${cargo_packages} ${cargo_arguments}
-    COMMAND ${CMAKE_COMMAND} -E create_symlink libnczchunk.so ${cargo_libdir}/${nczchunk_soname}
-    BYPRODUCTS ${cargo_libdir}/libnczchunk.so ${cargo_libdir}/libnczchunk.a
+    COMMAND ${cargo_command} rustc --lib --crate-type cdylib,staticlib --profile ${cargo_profile} ${cargo_arguments}
+        -- ${rustc_arguments}
+    ${link_command}
+    ${program_command}
+    BYPRODUCTS ${cargo_products}
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     COMMENT "Building libnczchunk with cargo"
     USES_TERMINAL VERBATIM)

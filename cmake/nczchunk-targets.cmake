@@ -1,22 +1,44 @@
 # The libraries as CMake targets: of the build tree and of the installed package, which both set
-#   nczchunk_libdir      where libnczchunk.so and libnczchunk.a are
-#   nczchunk_includedir  where nczchunk.h is
-
-# The SONAME is the one that build.rs gives the library: before 1.0 it changes with the minor version.
-set(nczchunk_soname libnczchunk.so.${nczchunk_VERSION_MAJOR})
-if(nczchunk_VERSION_MAJOR EQUAL 0)
-    string(APPEND nczchunk_soname .${nczchunk_VERSION_MINOR})
-endif()
+#   nczchunk_libdir, nczchunk_bindir   where the libraries are, and the DLL on Windows
+#   nczchunk_includedir                where nczchunk.h is
+# and what Names.cmake names.
 
 add_library(nczchunk::shared SHARED IMPORTED)
-set_target_properties(nczchunk::shared PROPERTIES
-    IMPORTED_LOCATION ${nczchunk_libdir}/libnczchunk.so
-    IMPORTED_SONAME ${nczchunk_soname}
-    INTERFACE_INCLUDE_DIRECTORIES ${nczchunk_includedir})
-
-# What Rust's standard library needs: cargo rustc --release --crate-type staticlib -- --print native-static-libs
+set_target_properties(nczchunk::shared PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${nczchunk_includedir}")
 add_library(nczchunk::static STATIC IMPORTED)
 set_target_properties(nczchunk::static PROPERTIES
-    IMPORTED_LOCATION ${nczchunk_libdir}/libnczchunk.a
-    INTERFACE_LINK_LIBRARIES "gcc_s;util;rt;pthread;m;dl;c"
-    INTERFACE_INCLUDE_DIRECTORIES ${nczchunk_includedir})
+    INTERFACE_LINK_LIBRARIES "${nczchunk_system_libs}"
+    INTERFACE_INCLUDE_DIRECTORIES "${nczchunk_includedir}")
+if(NOT nczchunk_soname STREQUAL "")
+    set(soname ${nczchunk_soname})
+    if(APPLE)
+        set(soname @rpath/${nczchunk_soname})
+    endif()
+    set_target_properties(nczchunk::shared PROPERTIES IMPORTED_SONAME "${soname}")
+endif()
+
+# nczchunk_locate(LIBDIR BINDIR [SUFFIX]): where the files are; in the build tree for each configuration, as _DEBUG.
+function(nczchunk_locate libdir bindir)
+    if(nczchunk_import_file STREQUAL "")
+        set_target_properties(nczchunk::shared PROPERTIES IMPORTED_LOCATION${ARGN} "${libdir}/${nczchunk_shared_file}")
+    else()
+        set_target_properties(nczchunk::shared PROPERTIES
+            IMPORTED_LOCATION${ARGN} "${bindir}/${nczchunk_shared_file}"
+            IMPORTED_IMPLIB${ARGN} "${libdir}/${nczchunk_import_file}")
+    endif()
+    set_target_properties(nczchunk::static PROPERTIES IMPORTED_LOCATION${ARGN} "${libdir}/${nczchunk_static_file}")
+endfunction()
+nczchunk_locate("${nczchunk_libdir}" "${nczchunk_bindir}")
+
+# nczchunk::nczchunk is the one that BUILD_SHARED_LIBS asks for: the static one where it is OFF, else the shared one.
+# Where find_package is told a single component, it is that.
+set(kind shared)
+if(nczchunk_FIND_COMPONENTS STREQUAL "static")
+    set(kind static)
+elseif(DEFINED BUILD_SHARED_LIBS AND NOT BUILD_SHARED_LIBS AND NOT nczchunk_FIND_COMPONENTS STREQUAL "shared")
+    set(kind static)
+endif()
+add_library(nczchunk::nczchunk INTERFACE IMPORTED)
+set_target_properties(nczchunk::nczchunk PROPERTIES INTERFACE_LINK_LIBRARIES nczchunk::${kind})
+unset(kind)
+unset(soname)

@@ -64,11 +64,11 @@ need_cargo() {
         die "cargo $found is too old, $wanted is needed; run: rustup update stable"
 }
 
-# Whether cmake is there and new enough for CMakeLists.txt.
+# Whether cmake is there and new enough for CMakePresets.json, which the scripts use.
 have_cmake() {
     local wanted found
     have cmake || return 1
-    wanted=$(sed -n 's/^cmake_minimum_required(VERSION \(.*\))/\1/p' CMakeLists.txt)
+    wanted=$(sed -n 's/.*"cmakeMinimumRequired": { "major": \(.*\), "minor": \(.*\), .*/\1.\2/p' CMakePresets.json)
     found=$(cmake --version | sed -n 's/^cmake version //p')
     [[ $(printf '%s\n' "$wanted" "$found" | sort -V | head -n 1) == "$wanted" ]]
 }

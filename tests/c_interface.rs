@@ -7,11 +7,12 @@
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// What Rust's standard library needs, as in cmake/nczchunk-targets.cmake.
-const SYSTEM_LIBRARIES: &[&str] = &["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
+/// What Rust's standard library needs, as in cmake/Names.cmake.
+const SYSTEM_LIBRARIES: &[&str] = &["-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
 
 #[test]
 fn the_header_is_c99() {
@@ -63,11 +64,8 @@ fn an_ignored_status_is_warned_of() {
 #[test]
 fn a_program_runs_with_the_shared_library() {
     let directory = empty_directory("shared");
-    // The program asks for the library by its SONAME, as it would be installed.
-    let soname = directory.join(match (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR")) {
-        ("0", minor) => format!("libnczchunk.so.0.{minor}"),
-        (major, _) => format!("libnczchunk.so.{major}"),
-    });
+    // Whoever installs the library gives it a SONAME, as cmake/CargoBuild.cmake does. Here it goes by its file's name.
+    let soname = directory.join("libnczchunk.so");
     std::os::unix::fs::symlink(libraries().join("libnczchunk.so"), &soname).unwrap();
     run_smoke(&directory, |link| link.arg(&soname).arg(format!("-Wl,-rpath,{}", directory.display())));
 }
@@ -129,21 +127,18 @@ fn compiler(standard: &str, cpp: bool) -> Command {
     tool.to_command()
 }
 
-/// Where the libraries are that were built along with the crate that the tests of this run are linked to.
-fn libraries() -> PathBuf {
-    // cargo gives rustc all crate types at once, so they lie side by side, next to this program.
-    let beside = std::env::current_exe().unwrap().parent().unwrap().to_owned();
-    if beside.join("libnczchunk.so").exists() && beside.join("libnczchunk.a").exists() {
-        return beside;
-    }
-    // Should cargo put them elsewhere one day, they are built anew, which takes a little longer.
-    let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c_interface/cargo");
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["build", "--lib", "--locked", "--offline", "--target", env!("NCZCHUNK_TARGET"), "--target-dir"]);
-    command.arg(&target_dir).current_dir(ROOT);
-    let result = run(&mut command, "");
-    expect_success(&command, result);
-    target_dir.join(env!("NCZCHUNK_TARGET")).join("debug")
+/// Where the libraries for C are, which are made as CMake makes them. The crate itself is for Rust.
+fn libraries() -> &'static Path {
+    static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
+    DIRECTORY.get_or_init(|| {
+        let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c_interface/cargo");
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.args(["rustc", "--lib", "--crate-type", "cdylib,staticlib", "--locked", "--offline"]);
+        command.args(["--target", env!("NCZCHUNK_TARGET"), "--target-dir"]).arg(&target_dir).current_dir(ROOT);
+        let result = run(&mut command, "");
+        expect_success(&command, result);
+        target_dir.join(env!("NCZCHUNK_TARGET")).join("debug")
+    })
 }
 
 fn empty_directory(name: &str) -> PathBuf {

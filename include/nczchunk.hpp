@@ -1,0 +1,2283 @@
+/*
+ * nczchunk for C++17: hyperslabs of chunked n-dimensional arrays.
+ *
+ * This is nczchunk.h in the manner of C++; what opens arrays by name is in nczchunk_array.hpp. Both need nothing but
+ * the library, its C headers and the standard library.
+ *
+ *     auto var = nczchunk::Variable::of<float>({90, 180}, {40, 50});          an array of floats, and a chunk of it
+ *     auto store = nczchunk::Store::filling([&](nczchunk::Request request) {
+ *         request.put(chunks[request.index(0)][request.index(1)]);            chunks is yours
+ *     });
+ *     std::vector<float> data = nczchunk::read<float>(var, store, {{10, 0}, {20, 60}, {1, 3}});
+ *
+ * examples/own_store.cpp is that as a whole program. In all of it:
+ * - objects own what they are made of, and can be moved and not copied. One that was moved from can be destroyed and
+ *   assigned to; to any use it is a NULL of the C interface, which is refused with an Error;
+ * - what fails throws an Error: the status, the words, the dimension and the chunk. Ranks and the sizes of memory are
+ *   checked before the library is called;
+ * - callbacks are any callable objects, also such as can only be moved, or objects of classes derived from those here.
+ *   They live as long as the library needs them, and are then destroyed, by whichever thread lets them go;
+ * - callbacks may throw. The exception ends the call of the library and is thrown again by the function that the
+ *   program had called, in its thread, also if the callback ran in another one: see call. A callable whose destructor
+ *   may throw does not compile;
+ * - what threads may share is what nczchunk.h says of the objects: variables, plans, stores (if their callbacks allow
+ *   it) and caches may be used by several threads as long as none changes them; a Context serves one call at a time,
+ *   an Odometer one thread;
+ * - get() gives the C object for functions that are not here; it stays the C++ object's.
+ */
+#ifndef NCZCHUNK_HPP
+#define NCZCHUNK_HPP
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+#if __cplusplus >= 202002L && __has_include(<span>)
+#include <span>
+#endif
+
+#include "nczchunk.h"
+
+// Errors are caught, and exceptions found again, across the borders of shared libraries.
+#if defined(__GNUC__) && !defined(_WIN32)
+#define NCZCHUNK_NAMESPACE nczchunk __attribute__((visibility("default")))
+#else
+#define NCZCHUNK_NAMESPACE nczchunk
+#endif
+
+namespace NCZCHUNK_NAMESPACE {
+
+// ---------------------------------------------------------------------------------------------------------------------
+// ERRORS
+
+/// The library's own statuses by name; nczchunk.h says what each stands for.
+enum class Status : int {
+    ok = NCZCHUNK_NOERR,
+    exists = NCZCHUNK_EEXIST,
+    invalid = NCZCHUNK_EINVAL,
+    read_only = NCZCHUNK_EPERM,
+    coordinates = NCZCHUNK_EINVALCOORDS,
+    no_attribute = NCZCHUNK_ENOTATT,
+    max_rank = NCZCHUNK_EMAXDIMS,
+    bad_type = NCZCHUNK_EBADTYPE,
+    bad_dimension = NCZCHUNK_EBADDIM,
+    not_an_array = NCZCHUNK_ENOTVAR,
+    unknown_format = NCZCHUNK_ENOTNC,
+    text = NCZCHUNK_ECHAR,
+    edge = NCZCHUNK_EEDGE,
+    stride = NCZCHUNK_ESTRIDE,
+    range = NCZCHUNK_ERANGE,
+    no_memory = NCZCHUNK_ENOMEM,
+    variable_size = NCZCHUNK_EVARSIZE,
+    dimension_size = NCZCHUNK_EDIMSIZE,
+    io = NCZCHUNK_EIO,
+    not_found = NCZCHUNK_ENOTFOUND,
+    internal = NCZCHUNK_EINTERNAL,
+    bad_chunk = NCZCHUNK_EBADCHUNK,
+    not_built = NCZCHUNK_ENOTBUILT,
+    cannot_extend = NCZCHUNK_ECANTEXTEND,
+    filter = NCZCHUNK_EFILTER,
+    no_filter = NCZCHUNK_ENOFILTER,
+    bad_metadata = NCZCHUNK_ENCZARR,
+    empty = NCZCHUNK_EEMPTY,
+    object = NCZCHUNK_EOBJECT,
+    no_object = NCZCHUNK_ENOOBJECT
+};
+
+namespace detail {
+
+class Category final : public std::error_category {
+  public:
+    const char *name() const noexcept override { return "nczchunk"; }
+
+    std::string message(int status) const override { return nczchunk_strerror(status); }
+
+    std::error_condition default_error_condition(int status) const noexcept override
+    {
+        switch (static_cast<Status>(status)) {
+        case Status::exists: return std::errc::file_exists;
+        case Status::read_only: return std::errc::operation_not_permitted;
+        case Status::not_found: return std::errc::no_such_file_or_directory;
+        case Status::no_memory: return std::errc::not_enough_memory;
+        case Status::io: return std::errc::io_error;
+        case Status::not_built: return std::errc::not_supported;
+        case Status::range: return std::errc::result_out_of_range;
+        case Status::invalid:
+        case Status::coordinates:
+        case Status::bad_dimension:
+        case Status::edge:
+        case Status::stride: return std::errc::invalid_argument;
+        default: return {status, *this};
+        }
+    }
+};
+
+} // namespace detail
+
+/// The category of the library's statuses, named "nczchunk". Where the standard has a condition that says the same, a
+/// status compares equal to it: Status::not_found to std::errc::no_such_file_or_directory.
+inline const std::error_category &category() noexcept
+{
+    static const detail::Category category;
+    return category;
+}
+
+inline std::error_code make_error_code(Status status) noexcept
+{
+    return {static_cast<int>(status), category()};
+}
+
+/// The code for a status of the C interface: of the generic category for positive ones, which are errno's.
+inline std::error_code make_error_code(int status) noexcept
+{
+    return {status, status > 0 ? std::generic_category() : category()};
+}
+
+/// What went wrong in a call, and where.
+class Error : public std::system_error {
+  public:
+    /// A status with words, or with those of nczchunk_strerror. A callback may throw one like any other exception.
+    explicit Error(Status status, const std::string &message = {}) : Error(static_cast<int>(status), message) {}
+
+    /// The same for a status of the C interface.
+    explicit Error(int status, const std::string &message = {})
+        : std::system_error(make_error_code(status)), details_(std::make_shared<Details>())
+    {
+        details_->message = message.empty() ? nczchunk_strerror(status) : message;
+    }
+
+    /// What a context tells of its last call, which ended with this status. NULL for context is allowed.
+    Error(int status, const nczchunk_context *context) : Error(status, nczchunk_context_message(context))
+    {
+        if (context == nullptr)
+            return;
+        if (const int dimension = nczchunk_context_dimension(context); dimension >= 0)
+            details_->dimension = static_cast<std::size_t>(dimension);
+        std::size_t rank = 0;
+        if (const std::ptrdiff_t *chunk = nczchunk_context_chunk(context, &rank); chunk != nullptr)
+            details_->chunk.emplace(chunk, chunk + rank);
+        details_->chunks_done = nczchunk_context_chunks_done(context);
+    }
+
+    /// The status of the C interface.
+    int status() const noexcept { return code().value(); }
+
+    /// The words: "chunk (1, 0, 3): the stored chunk has 40 bytes where 4000 are due". They name the array, object or
+    /// file if it is a matter of one.
+    const char *what() const noexcept override { return details_->message.c_str(); }
+    const std::string &message() const noexcept { return details_->message; }
+
+    /// The dimension, counted from 0, if it is a matter of one.
+    std::optional<std::size_t> dimension() const noexcept { return details_->dimension; }
+
+    /// The indices of the chunk, if it is a matter of one; a scalar's chunk has none.
+    const std::optional<std::vector<std::ptrdiff_t>> &chunk() const noexcept { return details_->chunk; }
+
+    /// How many chunks of the call had been read or written: the first ones, in the plan's order.
+    std::size_t chunks_done() const noexcept { return details_->chunks_done; }
+
+  private:
+    struct Details {
+        std::string message;
+        std::optional<std::size_t> dimension;
+        std::optional<std::vector<std::ptrdiff_t>> chunk;
+        std::size_t chunks_done = 0;
+    };
+
+    // Shared, because the copies of an exception must not throw.
+    std::shared_ptr<Details> details_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// MEMORY AND HYPERSLABS
+
+namespace detail {
+
+template <class Container> using DataOf = decltype(std::data(std::declval<Container &>()));
+
+/// What a contiguous container has one after another. Of a C array of several dimensions that is the innermost element.
+template <class Container>
+using ValueOf = std::remove_all_extents_t<std::remove_pointer_t<DataOf<Container>>>;
+
+} // namespace detail
+
+/// A pointer and a length: memory of the caller's. It is made from any contiguous container or C array, also of several
+/// dimensions, and from std::span; std::span is made from it.
+template <class T> class Span {
+  public:
+    using element_type = T;
+    using value_type = std::remove_cv_t<T>;
+    using iterator = T *;
+
+    constexpr Span() noexcept = default;
+    constexpr Span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
+
+    template <class Container,
+              class Reference = std::remove_reference_t<Container>,
+              class = std::enable_if_t<std::is_convertible_v<detail::ValueOf<Reference> (*)[], T (*)[]> &&
+                                       !std::is_same_v<std::remove_cv_t<Reference>, Span>>>
+    constexpr Span(Container &&container) noexcept
+        : data_(reinterpret_cast<T *>(std::data(container))),
+          size_(std::size(container) * (sizeof *std::data(container) / sizeof(T)))
+    {
+    }
+
+    constexpr T *data() const noexcept { return data_; }
+    constexpr std::size_t size() const noexcept { return size_; }
+    constexpr std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
+    constexpr bool empty() const noexcept { return size_ == 0; }
+    constexpr T *begin() const noexcept { return data_; }
+    constexpr T *end() const noexcept { return data_ + size_; }
+    constexpr T &operator[](std::size_t i) const noexcept { return data_[i]; }
+
+  private:
+    T *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/// The span of a container: Span<float> of a std::vector<float>, Span<const float> of a const one.
+template <class Container> constexpr auto as_span(Container &&container) noexcept
+{
+    return Span<detail::ValueOf<std::remove_reference_t<Container>>>(container);
+}
+
+/// The bytes of a container of elements that are their bytes.
+template <class Container> Span<const std::byte> as_bytes(const Container &container) noexcept
+{
+    const auto span = as_span(container);
+    static_assert(std::is_trivially_copyable_v<typename decltype(span)::value_type>, "these are more than their bytes");
+    return {reinterpret_cast<const std::byte *>(span.data()), span.size_bytes()};
+}
+
+/// One number per dimension, the slowest first. Up to 8 need no memory from the heap.
+template <class T> class PerDimension {
+  public:
+    PerDimension() noexcept = default;
+    PerDimension(std::initializer_list<T> numbers) : PerDimension(numbers.begin(), numbers.size()) {}
+    PerDimension(const T *numbers, std::size_t rank) : PerDimension(rank) { std::copy_n(numbers, rank, data()); }
+
+    /// Of a contiguous container of numbers of this type.
+    template <class Container,
+              class = std::enable_if_t<std::is_same_v<std::remove_cv_t<detail::ValueOf<const Container>>, T> &&
+                                       !std::is_same_v<Container, std::initializer_list<T>>>>
+    PerDimension(const Container &numbers) : PerDimension(std::data(numbers), std::size(numbers))
+    {
+    }
+
+    /// The same number for each of so many dimensions.
+    explicit PerDimension(std::size_t rank, T number = {}) : rank_(rank)
+    {
+        if (rank > few_.size())
+            many_.resize(rank);
+        std::fill_n(data(), rank, number);
+    }
+
+    PerDimension(const PerDimension &) = default;
+    PerDimension &operator=(const PerDimension &) = default;
+    ~PerDimension() = default;
+
+    T *data() noexcept { return rank_ > few_.size() ? many_.data() : few_.data(); }
+    const T *data() const noexcept { return rank_ > few_.size() ? many_.data() : few_.data(); }
+    std::size_t size() const noexcept { return rank_; }
+    bool empty() const noexcept { return rank_ == 0; }
+    T &operator[](std::size_t dimension) noexcept { return data()[dimension]; }
+    const T &operator[](std::size_t dimension) const noexcept { return data()[dimension]; }
+    T *begin() noexcept { return data(); }
+    const T *begin() const noexcept { return data(); }
+    T *end() noexcept { return data() + rank_; }
+    const T *end() const noexcept { return data() + rank_; }
+
+    friend bool operator==(const PerDimension &a, const PerDimension &b)
+    {
+        return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    }
+    friend bool operator!=(const PerDimension &a, const PerDimension &b) { return !(a == b); }
+
+  private:
+    std::array<T, 8> few_{};
+    std::vector<T> many_;
+    std::size_t rank_ = 0;
+};
+
+using Lengths = PerDimension<std::size_t>;
+using Steps = PerDimension<std::ptrdiff_t>;
+
+/// A hyperslab: along each dimension, count elements from start on, stride apart.
+///
+///     {{0, 10, 0}, {1, 20, 60}, {1, 1, 3}}        start, count and stride
+///     {{0, 10, 0}, {1, 20, 60}}                   every element: stride is 1
+///     {}                                          the whole array
+///
+/// An empty list has the default of the C interface: start 0, the length of each dimension as count, stride 1. Any
+/// other has one number per dimension.
+struct Hyperslab {
+    Hyperslab() noexcept = default;
+    Hyperslab(const Lengths &first, const Lengths &number, const Steps &step = {})
+        : start(first), count(number), stride(step)
+    {
+    }
+
+    Lengths start, count;
+    Steps stride;
+};
+
+/// Where elements lie in memory that is not row-major without gaps. All is counted in elements.
+struct Layout {
+    /// How far an element is from the next one, along each dimension; backwards if negative.
+    Steps strides;
+    /// Where the first selected element lies, counted from the beginning of the memory.
+    std::size_t offset = 0;
+
+    /// Without gaps, with the dimensions in another order: order names each once, the slowest in memory first.
+    /// {0, 1, 2} is row-major, {2, 1, 0} Fortran order. count is the hyperslab's.
+    static Layout in_order(const Lengths &count, const Lengths &order)
+    {
+        Layout layout;
+        layout.strides = Steps(count.size());
+        if (order.size() != count.size())
+            throw Error(Status::invalid, "the order of the dimensions in memory has another rank than count");
+        std::vector<bool> named(count.size(), false);
+        std::ptrdiff_t stride = 1;
+        for (std::size_t i = order.size(); i-- > 0;) {
+            if (order[i] >= count.size() || named[order[i]])
+                throw Error(Status::invalid, "the order of the dimensions in memory does not name each of them once");
+            named[order[i]] = true;
+            layout.strides[order[i]] = stride;
+            if (count[order[i]] > 1) {
+                if (static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max() / stride) < count[order[i]])
+                    throw Error(Status::invalid, "the memory is larger than the address space");
+                stride *= static_cast<std::ptrdiff_t>(count[order[i]]);
+            }
+        }
+        return layout;
+    }
+
+    /// Fortran order: the first dimension varies fastest.
+    static Layout fortran(const Lengths &count)
+    {
+        Lengths order(count.size());
+        for (std::size_t i = 0; i < order.size(); i++)
+            order[i] = order.size() - 1 - i;
+        return in_order(count, order);
+    }
+};
+
+/// For reading or for writing.
+enum class Access : int { read = NCZCHUNK_READ, write = NCZCHUNK_WRITE };
+
+/// The byte order of stored words.
+enum class Endian : int {
+    native = NCZCHUNK_ENDIAN_NATIVE,
+    little = NCZCHUNK_ENDIAN_LITTLE,
+    big = NCZCHUNK_ENDIAN_BIG
+};
+
+namespace detail {
+
+template <class Handle, void (*Free)(Handle *)> struct Freer {
+    void operator()(Handle *handle) const noexcept { Free(handle); }
+};
+
+template <class Handle, void (*Free)(Handle *)> using Owned = std::unique_ptr<Handle, Freer<Handle, Free>>;
+
+/// Numbers that are made one after another: the i-th is source[i].
+template <class Source> class IndexIterator {
+  public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = std::decay_t<decltype(std::declval<const Source &>()[0])>;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const value_type *;
+    using reference = value_type;
+
+    IndexIterator() noexcept = default;
+    IndexIterator(const Source *source, std::size_t i) noexcept : source_(source), i_(i) {}
+    value_type operator*() const { return (*source_)[i_]; }
+    IndexIterator &operator++() noexcept
+    {
+        i_++;
+        return *this;
+    }
+    IndexIterator operator++(int) noexcept
+    {
+        IndexIterator old = *this;
+        i_++;
+        return old;
+    }
+    friend bool operator==(const IndexIterator &a, const IndexIterator &b) noexcept { return a.i_ == b.i_; }
+    friend bool operator!=(const IndexIterator &a, const IndexIterator &b) noexcept { return a.i_ != b.i_; }
+
+  private:
+    const Source *source_ = nullptr;
+    std::size_t i_ = 0;
+};
+
+} // namespace detail
+
+// ---------------------------------------------------------------------------------------------------------------------
+// CONTEXT: PROGRESS, THREADS, AND HOW THE LIBRARY IS CALLED
+
+/// How far a call has come: see nczchunk.h.
+using Progress = nczchunk_progress;
+
+/// What calls may use. Functions that can take long have one as their last argument, which may be left out. One context
+/// serves one call at a time.
+class Context {
+  public:
+    Context()
+    {
+        nczchunk_context *context = nullptr;
+        if (const int status = nczchunk_context_new(&context); status != 0)
+            throw Error(status);
+        context_.reset(context);
+    }
+
+    /// Lets calls use up to so many threads, the caller's included: see nczchunk_context_set_threads. The callbacks of
+    /// a store run in them only if its options say concurrent.
+    Context &threads(std::size_t number)
+    {
+        if (const int status = nczchunk_context_set_threads(context_.get(), number); status != 0)
+            throw Error(status, "the number of threads is 0, or the context was moved from");
+        threads_ = number;
+        return *this;
+    }
+
+    /// Has a callable told how far a call has come: void or bool (const Progress &), in the calling thread. Where it
+    /// returns false the call ends, with an Error whose code is std::errc::operation_canceled.
+    template <class Callable> Context &progress(Callable callable)
+    {
+        struct Owner final : Told {
+            explicit Owner(Callable &&with) : tell(std::move(with)) {}
+            bool operator()(const Progress &far) override
+            {
+                if constexpr (std::is_same_v<std::invoke_result_t<Callable &, const Progress &>, bool>) {
+                    return tell(far);
+                } else {
+                    tell(far);
+                    return true;
+                }
+            }
+            Callable tell;
+        };
+        set_progress(std::make_unique<Owner>(std::move(callable)));
+        return *this;
+    }
+
+    /// Has nobody told any more.
+    Context &no_progress()
+    {
+        set_progress(nullptr);
+        return *this;
+    }
+
+    /// How many chunks the last call has read or written.
+    std::size_t chunks_done() const noexcept { return nczchunk_context_chunks_done(context_.get()); }
+
+    nczchunk_context *get() const noexcept { return context_.get(); }
+
+  private:
+    friend class ContextRef;
+
+    struct Told {
+        Told() = default;
+        Told(const Told &) = delete;
+        Told &operator=(const Told &) = delete;
+        virtual ~Told() = default;
+        virtual bool operator()(const Progress &far) = 0;
+    };
+
+    void set_progress(std::unique_ptr<Told> told);
+
+    std::unique_ptr<Told> told_;
+    detail::Owned<nczchunk_context, nczchunk_context_free> context_;
+    std::size_t threads_ = 1;
+};
+
+/// A context, or none. It is what functions take: leave it out, or pass a Context.
+class ContextRef {
+  public:
+    ContextRef() noexcept = default;
+    ContextRef(const Context &context) noexcept : context_(context.get()), threads_(context.threads_) {}
+
+    nczchunk_context *get() const noexcept { return context_; }
+    std::size_t threads() const noexcept { return threads_; }
+
+  private:
+    nczchunk_context *context_ = nullptr;
+    std::size_t threads_ = 1;
+};
+
+namespace detail {
+
+/// A call of the library that is under way, and the exceptions that its callbacks have thrown.
+///
+/// A callback that throws returns a ticket as its status: a number that nothing else has. The exception is kept by the
+/// innermost call of its thread or, in a thread that the library has spawned, by each call that may have spawned it.
+/// When the call has returned, the exception whose ticket is its status is thrown again. Of several that were thrown in
+/// the calling thread, that is the first.
+class Call {
+  public:
+    explicit Call(ContextRef with) : context_(with.get()), threaded_(with.threads() > 1), outer_(innermost())
+    {
+        if (context_ == nullptr) {
+            Spare &spare = this_threads_spare();
+            if (!spare.gone && !spare.busy) {
+                // Without memory for a context there is none, which serves, too.
+                if (spare.context == nullptr)
+                    spare.gone = nczchunk_context_new(&spare.context) != 0;
+                spare.busy = borrowed_ = true;
+                context_ = spare.context;
+            } else if (nczchunk_context_new(&context_) == 0) {
+                own_context_.reset(context_);
+            }
+        }
+        if (threaded_) {
+            const std::lock_guard<std::mutex> lock(registry().mutex);
+            next_ = registry().first;
+            registry().first = this;
+        }
+        innermost() = this;
+    }
+
+    Call(const Call &) = delete;
+    Call &operator=(const Call &) = delete;
+
+    ~Call()
+    {
+        leave();
+        if (borrowed_)
+            this_threads_spare().busy = false;
+    }
+
+    nczchunk_context *context() const noexcept { return context_; }
+
+    /// Throws what has to be thrown, now that the library has returned this status.
+    void finish(int status)
+    {
+        leave();
+        if (std::exception_ptr thrown = choose(status))
+            std::rethrow_exception(std::move(thrown));
+        if (status != 0)
+            throw Error(status, context_);
+    }
+
+    /// Keeps the exception that a callback in this thread has thrown, and tells what the callback is to return.
+    static int keep(std::exception_ptr thrown) noexcept
+    {
+        Call *const call = innermost();
+        if (call == nullptr)
+            return keep_of_other_thread(std::move(thrown));
+        if (!call->first_) {
+            call->first_ = std::move(thrown);
+            call->first_ticket_ = new_ticket();
+        }
+        return call->first_ticket_;
+    }
+
+    /// The same for one that matters only if its ticket becomes the status of the call.
+    static int keep_in_case(std::exception_ptr thrown) noexcept
+    {
+        Call *const call = innermost();
+        if (call == nullptr)
+            return keep_of_other_thread(std::move(thrown));
+        const int ticket = new_ticket();
+        std::unique_lock<std::mutex> lock(registry().mutex, std::defer_lock);
+        if (call->threaded_)
+            lock.lock(); // other threads may add theirs
+        return call->add({ticket, false, std::move(thrown)}) ? ticket : NCZCHUNK_ENOMEM;
+    }
+
+  private:
+    struct Kept {
+        int ticket;
+        bool certain;
+        std::exception_ptr thrown;
+    };
+
+    struct Registry {
+        std::mutex mutex;
+        Call *first = nullptr;
+    };
+
+    /// The context that a thread keeps for calls without one.
+    struct Spare {
+        Spare() = default;
+        Spare(const Spare &) = delete;
+        Spare &operator=(const Spare &) = delete;
+        ~Spare()
+        {
+            nczchunk_context_free(context);
+            context = nullptr;
+            gone = true;
+        }
+        nczchunk_context *context = nullptr;
+        bool busy = false;
+        bool gone = false;
+    };
+
+    static Call *&innermost() noexcept
+    {
+        static thread_local Call *call = nullptr;
+        return call;
+    }
+
+    static Spare &this_threads_spare() noexcept
+    {
+        static thread_local Spare spare;
+        return spare;
+    }
+
+    static Registry &registry() noexcept
+    {
+        static Registry registry;
+        return registry;
+    }
+
+    /// Numbers that are neither netCDF's nor errno's.
+    static int new_ticket() noexcept
+    {
+        static std::atomic<unsigned> last{0};
+        return static_cast<int>(0x40000000U | (last.fetch_add(1, std::memory_order_relaxed) & 0x3fffffffU));
+    }
+
+    static int keep_of_other_thread(std::exception_ptr thrown) noexcept
+    {
+        const std::lock_guard<std::mutex> lock(registry().mutex);
+        Call *const first = registry().first;
+        if (first == nullptr)
+            return status_of(thrown);
+        const int ticket = new_ticket();
+        for (Call *call = first; call != nullptr; call = call->next_)
+            if (!call->add({ticket, first->next_ == nullptr, thrown}))
+                return NCZCHUNK_ENOMEM;
+        return ticket;
+    }
+
+    /// What an exception is as a status, where no call of this header is under way that could throw it.
+    static int status_of(const std::exception_ptr &thrown) noexcept
+    {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const std::bad_alloc &) {
+            return NCZCHUNK_ENOMEM;
+        } catch (const std::system_error &error) {
+            const int status = error.code().value();
+            const bool is_status = error.code().category() == category() && status != 0;
+            const bool is_errno = error.code().category() == std::generic_category() && status > 0;
+            const bool is_absent = status == NCZCHUNK_EEMPTY || status == NCZCHUNK_ENOOBJECT;
+            return (is_status && !is_absent) || is_errno ? status : NCZCHUNK_EINTERNAL;
+        } catch (...) {
+            return NCZCHUNK_EINTERNAL;
+        }
+    }
+
+    bool add(Kept kept) noexcept
+    {
+        try {
+            others_.push_back(std::move(kept));
+            return true;
+        } catch (...) {
+            return false;
+        }
+    }
+
+    std::exception_ptr choose(int status) const noexcept
+    {
+        if (first_ && first_ticket_ == status)
+            return first_;
+        for (const Kept &kept : others_)
+            if (kept.ticket == status)
+                return kept.thrown;
+        if (first_)
+            return first_;
+        for (const Kept &kept : others_)
+            if (kept.certain)
+                return kept.thrown;
+        return nullptr;
+    }
+
+    void leave() noexcept
+    {
+        if (left_)
+            return;
+        left_ = true;
+        innermost() = outer_;
+        if (!threaded_)
+            return;
+        const std::lock_guard<std::mutex> lock(registry().mutex);
+        Call **place = &registry().first;
+        while (*place != this)
+            place = &(*place)->next_;
+        *place = next_;
+    }
+
+    nczchunk_context *context_;
+    Owned<nczchunk_context, nczchunk_context_free> own_context_;
+    bool threaded_, borrowed_ = false, left_ = false;
+    Call *outer_, *next_ = nullptr;
+    std::exception_ptr first_;
+    int first_ticket_ = 0;
+    std::vector<Kept> others_; // of a threaded call: under the registry's mutex
+};
+
+/// The body of a callback: what it returns, or a status if it throws.
+template <class Body> int guarded(Body &&body) noexcept
+{
+    try {
+        return body();
+    } catch (...) {
+        return Call::keep(std::current_exception());
+    }
+}
+
+/// Destroys what callbacks used. Classes derived from T have no destructors that throw, for that of T does not.
+template <class T> void destroy(void *user) noexcept
+{
+    delete static_cast<T *>(user);
+}
+
+} // namespace detail
+
+/// Calls a function of the C interface as the classes here do: function takes a nczchunk_context * and returns a
+/// status.
+///
+///     nczchunk::call([&](nczchunk_context *context) { return nczchunk_codec_zstd(&options, &codec, context); });
+///
+/// Throws the exception that ended the call, if a callback of a class here has thrown one in it, and otherwise an Error
+/// for a status other than 0. If several threads have thrown, it is the exception at the first chunk in order. A
+/// callback that throws while a C function runs that was called in another way returns the status of what it threw:
+/// that of an Error, NCZCHUNK_ENOMEM for std::bad_alloc, NCZCHUNK_EINTERNAL for what has none.
+template <class Function> void call(Function &&function, ContextRef context = {})
+{
+    detail::Call call(context);
+    call.finish(function(call.context()));
+}
+
+namespace detail {
+
+/// What a function of the C interface makes: function(&handle, context). It is freed, too, if a callback has thrown and
+/// the library has gone on regardless.
+template <class Handle, void (*Free)(Handle *), class Function>
+Owned<Handle, Free> make(Function &&function, ContextRef with = {})
+{
+    Owned<Handle, Free> made;
+    call(
+        [&](nczchunk_context *context) {
+            Handle *handle = nullptr;
+            const int status = function(&handle, context);
+            made.reset(handle);
+            return status;
+        },
+        with);
+    return made;
+}
+
+} // namespace detail
+
+inline void Context::set_progress(std::unique_ptr<Told> told)
+{
+    const auto tell = [](void *user, const nczchunk_progress *far) noexcept {
+        return detail::guarded([&] {
+            const bool go_on = (*static_cast<Told *>(user))(*far);
+            return go_on ? NCZCHUNK_NOERR : static_cast<int>(std::errc::operation_canceled);
+        });
+    };
+    const int status = nczchunk_context_set_progress(context_.get(), told ? +tell : nullptr, told.get());
+    if (status != 0)
+        throw Error(status, "the context was moved from");
+    told_ = std::move(told);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// VARIABLE: WHAT IS STORED
+
+namespace detail {
+
+/// The bytes of the words that elements of a type are made of, 0 where the size of the element says it.
+template <class T> struct WordSize : std::integral_constant<std::size_t, 0> {};
+template <class T> struct WordSize<std::complex<T>> : std::integral_constant<std::size_t, sizeof(T)> {};
+template <class T, std::size_t N> struct WordSize<std::array<T, N>> : std::integral_constant<std::size_t, sizeof(T)> {};
+
+inline std::string text(std::size_t number) { return std::to_string(number); }
+
+/// Elements of T are read and written as bytes, so they have to be no more than these.
+template <class T> void check_element_size(std::size_t element_size)
+{
+    static_assert(std::is_trivially_copyable_v<T>, "elements have to be trivially copyable");
+    if (element_size != sizeof(T))
+        throw Error(Status::bad_type, "an element of the variable has " + text(element_size) + " bytes, one in memory "
+                                          + text(sizeof(T)));
+}
+
+/// What a variable tells, owned or not.
+template <class Self> class VariableGetters {
+  public:
+    std::size_t rank() const noexcept { return nczchunk_var_rank(var()); }
+    std::size_t dimlen(std::size_t dimension) const noexcept { return nczchunk_var_dimlen(var(), dimension); }
+    std::size_t chunklen(std::size_t dimension) const noexcept { return nczchunk_var_chunklen(var(), dimension); }
+    std::size_t write_chunklen(std::size_t dimension) const noexcept
+    {
+        return nczchunk_var_write_chunklen(var(), dimension);
+    }
+    std::ptrdiff_t origin(std::size_t dimension) const noexcept { return nczchunk_var_origin(var(), dimension); }
+
+    /// The current lengths of the dimensions, and of a chunk along them.
+    Lengths shape() const { return lengths(nczchunk_var_dimlen); }
+    Lengths chunk_shape() const { return lengths(nczchunk_var_chunklen); }
+
+    std::size_t element_size() const noexcept { return nczchunk_var_element_size(var()); }
+    std::size_t word_size() const noexcept { return nczchunk_var_word_size(var()); }
+    Endian endian() const noexcept { return static_cast<Endian>(nczchunk_var_endian(var())); }
+    std::size_t chunk_bytes() const noexcept { return nczchunk_var_chunk_bytes(var()); }
+
+    /// What absent chunks read as; nothing if none is set, which stands for zeros. Throws Status::bad_type if a T has
+    /// another size than an element.
+    template <class T> std::optional<T> fill_value() const
+    {
+        check_element_size<T>(element_size());
+        const void *bytes = nczchunk_var_fill_value(var());
+        if (bytes == nullptr)
+            return std::nullopt;
+        T value;
+        std::memcpy(&value, bytes, sizeof value);
+        return value;
+    }
+
+  private:
+    const nczchunk_var *var() const noexcept { return static_cast<const Self *>(this)->get(); }
+
+    template <class Get> Lengths lengths(Get get) const
+    {
+        Lengths all(rank());
+        for (std::size_t d = 0; d < all.size(); d++)
+            all[d] = get(var(), d);
+        return all;
+    }
+};
+
+struct Copying {
+    Copying() = default;
+    Copying(const Copying &) = delete;
+    Copying &operator=(const Copying &) = delete;
+    virtual ~Copying() = default;
+    virtual void copy(bool writing, std::size_t count, const void *source, void *destination) = 0;
+};
+
+} // namespace detail
+
+/// How an array is cut into chunks and what its elements are: see nczchunk_var.
+class Variable : public detail::VariableGetters<Variable> {
+  public:
+    /// Lengths of the array and of a chunk, in elements, and the bytes of an element. Throws what nczchunk_var_new
+    /// finds, and Status::invalid if shape and chunk_shape have different ranks.
+    Variable(const Lengths &shape, const Lengths &chunk_shape, std::size_t element_size)
+    {
+        if (shape.size() != chunk_shape.size())
+            throw Error(Status::invalid, "the array has " + detail::text(shape.size()) + " dimensions, its chunks have "
+                                             + detail::text(chunk_shape.size()));
+        var_ = detail::make<nczchunk_var, nczchunk_var_free>([&](nczchunk_var **var, nczchunk_context *context) {
+            return nczchunk_var_new(shape.size(), shape.data(), chunk_shape.data(), element_size, var, context);
+        });
+    }
+
+    /// A variable whose elements are T: a number, a std::complex, a std::array of small things, any type that is its
+    /// bytes.
+    template <class T> static Variable of(const Lengths &shape, const Lengths &chunk_shape)
+    {
+        static_assert(std::is_trivially_copyable_v<T>, "elements have to be trivially copyable");
+        Variable variable(shape, chunk_shape, sizeof(T));
+        if constexpr (detail::WordSize<T>::value > 0 && detail::WordSize<T>::value <= 8)
+            variable.set_word_size(detail::WordSize<T>::value);
+        return variable;
+    }
+
+    /// Sets what absent chunks read as. Throws Status::bad_type if a T has another size than an element.
+    template <class T> void set_fill_value(const T &value)
+    {
+        if (var_)
+            detail::check_element_size<T>(element_size());
+        call([&](nczchunk_context *context) { return nczchunk_var_set_fill_value(var_.get(), &value, context); });
+    }
+
+    void set_endian(Endian endian)
+    {
+        const int value = static_cast<int>(endian);
+        call([&](nczchunk_context *context) { return nczchunk_var_set_endian(var_.get(), value, context); });
+    }
+
+    void set_word_size(std::size_t size)
+    {
+        call([&](nczchunk_context *context) { return nczchunk_var_set_word_size(var_.get(), size, context); });
+    }
+
+    /// Sets the order in which a chunk's elements are stored: its dimensions, the slowest first.
+    void set_chunk_order(const Lengths &order)
+    {
+        check_rank(order.size());
+        call([&](nczchunk_context *context) {
+            return nczchunk_var_set_chunk_order(var_.get(), order.data(), context);
+        });
+    }
+
+    /// Sets the coarser grid by which the variable is written: the lengths of a shard.
+    void set_write_grid(const Lengths &write_chunk_shape)
+    {
+        check_rank(write_chunk_shape.size());
+        call([&](nczchunk_context *context) {
+            return nczchunk_var_set_write_grid(var_.get(), write_chunk_shape.data(), context);
+        });
+    }
+
+    void set_dimlen(std::size_t dimension, std::size_t dimlen)
+    {
+        call([&](nczchunk_context *context) {
+            return nczchunk_var_set_dimlen(var_.get(), dimension, dimlen, context);
+        });
+    }
+
+    void set_origin(std::size_t dimension, std::ptrdiff_t origin)
+    {
+        call([&](nczchunk_context *context) {
+            return nczchunk_var_set_origin(var_.get(), dimension, origin, context);
+        });
+    }
+
+    /// Sets how elements are copied that are more than their bytes: void (bool writing, std::size_t count, const void
+    /// *source, void *destination). See nczchunk_var_set_copier. Plans of the variable keep the callable alive.
+    template <class Callable> void set_copier(Callable callable)
+    {
+        struct Owner final : detail::Copying {
+            explicit Owner(Callable &&with) : function(std::move(with)) {}
+            void copy(bool writing, std::size_t count, const void *source, void *destination) override
+            {
+                function(writing, count, source, destination);
+            }
+            Callable function;
+        };
+        const auto copy = [](void *user, int writing, std::size_t count, const void *from, void *to) noexcept {
+            return detail::guarded([&] {
+                static_cast<detail::Copying *>(user)->copy(writing != 0, count, from, to);
+                return NCZCHUNK_NOERR;
+            });
+        };
+        std::shared_ptr<detail::Copying> copier = std::make_shared<Owner>(std::move(callable));
+        call([&](nczchunk_context *context) {
+            return nczchunk_var_set_copier(var_.get(), +copy, copier.get(), context);
+        });
+        copier_ = std::move(copier);
+    }
+
+    nczchunk_var *get() const noexcept { return var_.get(); }
+
+  private:
+    friend class VariableRef;
+
+    void check_rank(std::size_t given) const
+    {
+        if (var_ && given != rank())
+            throw Error(Status::invalid, "the variable has " + detail::text(rank()) + " dimensions, not "
+                                             + detail::text(given));
+    }
+
+    std::shared_ptr<detail::Copying> copier_;
+    detail::Owned<nczchunk_var, nczchunk_var_free> var_;
+};
+
+/// A variable of somebody else's, an Array's for one. It is what functions take; a Variable becomes one by itself. It
+/// is valid as long as that.
+class VariableRef : public detail::VariableGetters<VariableRef> {
+  public:
+    explicit VariableRef(const nczchunk_var *variable) noexcept : var_(variable) {}
+    VariableRef(const Variable &variable) noexcept : var_(variable.get()), copier_(variable.copier_) {}
+
+    const nczchunk_var *get() const noexcept { return var_; }
+
+  private:
+    friend class Plan;
+    const nczchunk_var *var_;
+    std::shared_ptr<detail::Copying> copier_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// CODECS AND CACHES
+
+/// What a codec is to encode or decode. It is valid until the callback returns; so is what it points to.
+class Coding {
+  public:
+    explicit Coding(nczchunk_coding *coding) noexcept : coding_(coding) {}
+
+    /// The bytes to encode or decode.
+    Span<const std::byte> source() const noexcept
+    {
+        return {static_cast<const std::byte *>(coding_->source), coding_->source_size};
+    }
+
+    /// Where the result goes: to decode, as many bytes as are due. It need not be aligned.
+    Span<std::byte> destination() const noexcept
+    {
+        return {static_cast<std::byte *>(coding_->destination), coding_->capacity};
+    }
+
+    /// To decode: what of the result is needed. What is behind it may be left out, not what is before it.
+    std::size_t needed_offset() const noexcept { return coding_->needed_offset; }
+    std::size_t needed_size() const noexcept { return coding_->needed_size; }
+
+    /// Says how many bytes of the result there are, from the first on. More than there is room for are an error.
+    void set_length(std::size_t nbytes) const noexcept { coding_->nbytes = nbytes; }
+
+    /// Copies the result, as far as there is room, and says how long it is.
+    template <class Container> void put(const Container &result) const noexcept
+    {
+        const Span<const std::byte> bytes = as_bytes(result);
+        if (const std::size_t size = std::min(bytes.size(), coding_->capacity); size > 0)
+            std::memcpy(coding_->destination, bytes.data(), size);
+        coding_->nbytes = bytes.size();
+    }
+
+    nczchunk_coding *get() const noexcept { return coding_; }
+
+  private:
+    nczchunk_coding *coding_;
+};
+
+/// A codec of the program's own, to be derived from. decode has to be overridden; without encode there is no writing.
+/// What is overridden has to be public and not overloaded.
+class Coder {
+  public:
+    Coder(const Coder &) = delete;
+    Coder &operator=(const Coder &) = delete;
+    virtual ~Coder() = default;
+
+    virtual void decode(Coding coding) = 0;
+    virtual void encode(Coding) { throw Error(Status::filter); }
+
+    /// The most bytes that so many take when they are encoded in one go. Not overridden: as many.
+    virtual std::size_t encoded_bound(std::size_t decoded_size) { return decoded_size; }
+
+  protected:
+    Coder() = default;
+};
+
+/// How a codec may be used.
+struct CodecOptions {
+    /// Whether the callbacks may run in several threads at the same time.
+    bool concurrent = false;
+};
+
+/// A codec, to be given to a store.
+class Codec {
+  public:
+    /// zstd with a level, and whether a checksum follows the data.
+    static Codec zstd(int level = 0, bool checksum = true)
+    {
+        nczchunk_zstd_options options = NCZCHUNK_ZSTD_OPTIONS_INIT;
+        options.level = level;
+        options.no_checksum = checksum ? 0 : 1;
+        return Codec(detail::make<nczchunk_codec, nczchunk_codec_free>(
+            [&](nczchunk_codec **codec, nczchunk_context *context) {
+                return nczchunk_codec_zstd(&options, codec, context);
+            }));
+    }
+
+    /// One of the program's own. name is for messages.
+    template <class T, class = std::enable_if_t<std::is_base_of_v<Coder, T>>>
+    static Codec own(const std::string &name, std::unique_ptr<T> coder, CodecOptions options = {})
+    {
+        static_assert(!std::is_same_v<T, Coder>, "pass the derived class, whose functions are looked at");
+        constexpr bool encodes = !std::is_same_v<decltype(&T::encode), void (Coder::*)(Coding)>;
+        constexpr bool bounds = !std::is_same_v<decltype(&T::encoded_bound), std::size_t (Coder::*)(std::size_t)>;
+        nczchunk_codec_callbacks callbacks = NCZCHUNK_CODEC_CALLBACKS_INIT;
+        callbacks.user = static_cast<Coder *>(coder.get());
+        callbacks.decode = coder ? decode : nullptr;
+        callbacks.encode = encodes ? encode : nullptr;
+        callbacks.encoded_bound = bounds ? encoded_bound : nullptr;
+        callbacks.destroy = detail::destroy<Coder>;
+        callbacks.concurrent = options.concurrent ? 1 : 0;
+        Codec made(detail::make<nczchunk_codec, nczchunk_codec_free>(
+            [&](nczchunk_codec **codec, nczchunk_context *context) {
+                return nczchunk_codec_new(name.c_str(), &callbacks, codec, context);
+            }));
+        static_cast<void>(coder.release()); // it is the codec's now
+        return made;
+    }
+
+    /// One of two callables, void (Coding), whose results are no longer than what they encode.
+    template <class Decode, class Encode, class = std::enable_if_t<std::is_invocable_v<Decode &, Coding>>>
+    static Codec own(const std::string &name, Decode decoding, Encode encoding, CodecOptions options = {})
+    {
+        struct Callables final : Coder {
+            Callables(Decode &&one, Encode &&other) : decoding(std::move(one)), encoding(std::move(other)) {}
+            void decode(Coding coding) override { decoding(coding); }
+            void encode(Coding coding) override { encoding(coding); }
+            Decode decoding;
+            Encode encoding;
+        };
+        return own(name, std::make_unique<Callables>(std::move(decoding), std::move(encoding)), options);
+    }
+
+    nczchunk_codec *get() const noexcept { return codec_.get(); }
+
+    /// Gives the C object away, to be freed by whoever takes it.
+    nczchunk_codec *release() noexcept { return codec_.release(); }
+
+  private:
+    using Owned = detail::Owned<nczchunk_codec, nczchunk_codec_free>;
+
+    explicit Codec(Owned codec) noexcept : codec_(std::move(codec)) {}
+
+    static int decode(void *user, nczchunk_coding *coding) noexcept
+    {
+        return detail::guarded([&] {
+            static_cast<Coder *>(user)->decode(Coding(coding));
+            return NCZCHUNK_NOERR;
+        });
+    }
+
+    static int encode(void *user, nczchunk_coding *coding) noexcept
+    {
+        return detail::guarded([&] {
+            static_cast<Coder *>(user)->encode(Coding(coding));
+            return NCZCHUNK_NOERR;
+        });
+    }
+
+    static std::size_t encoded_bound(void *user, std::size_t decoded_size) noexcept
+    {
+        std::size_t bound = decoded_size;
+        // The answer cannot be a status: the exception is thrown when the call is over.
+        static_cast<void>(detail::guarded([&] {
+            bound = static_cast<Coder *>(user)->encoded_bound(decoded_size);
+            return NCZCHUNK_NOERR;
+        }));
+        return bound;
+    }
+
+    Owned codec_;
+};
+
+/// Whether the library was built with the codec of this name: see nczchunk_has_codec.
+inline bool has_codec(const std::string &name) noexcept
+{
+    return nczchunk_has_codec(name.c_str()) != 0;
+}
+
+/// What has become of a cache's requests, and what is in it: see nczchunk.h.
+using CacheStatistics = nczchunk_cache_statistics;
+
+/// A cache of decoded chunks, for one store or array or for several. They go on using it when it is destroyed.
+class Cache {
+  public:
+    /// One that keeps up to so many bytes.
+    explicit Cache(std::size_t limit)
+    {
+        cache_ = detail::make<nczchunk_cache, nczchunk_cache_free>(
+            [&](nczchunk_cache **cache, nczchunk_context *context) {
+                return nczchunk_cache_new(limit, cache, context);
+            });
+    }
+
+    CacheStatistics statistics() const
+    {
+        CacheStatistics statistics = NCZCHUNK_CACHE_STATISTICS_INIT;
+        call([&](nczchunk_context *context) {
+            return nczchunk_cache_get_statistics(cache_.get(), &statistics, context);
+        });
+        return statistics;
+    }
+
+    nczchunk_cache *get() const noexcept { return cache_.get(); }
+
+  private:
+    detail::Owned<nczchunk_cache, nczchunk_cache_free> cache_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// STORES OF YOUR OWN
+
+/// One chunk that a store is asked for, or is to keep. It refers to what the library has, and is valid until the
+/// callback returns or, for a request that was started, until it is given back. Copies refer to the same request.
+class Request {
+  public:
+    explicit Request(nczchunk_request *request) noexcept : request_(request) {}
+
+    /// The chunk's indices.
+    Span<const std::ptrdiff_t> indices() const noexcept { return {request_->chunk_indices, request_->rank}; }
+    std::ptrdiff_t index(std::size_t dimension) const noexcept { return request_->chunk_indices[dimension]; }
+
+    /// Whether the chunk is fetched to be changed, or stored.
+    bool writing() const noexcept { return request_->access == NCZCHUNK_WRITE; }
+
+    /// The bytes of the whole chunk, decoded.
+    std::size_t chunk_bytes() const noexcept { return request_->chunk_bytes; }
+
+    /// The first byte of the stored chunk that is asked for; 0 unless the store serves ranges.
+    std::size_t offset() const noexcept { return request_->offset; }
+
+    /// To fetch: the memory to fill.
+    Span<std::byte> buffer() const noexcept { return {static_cast<std::byte *>(request_->buffer), request_->size}; }
+
+    /// The same as elements. Throws Status::invalid if the memory is not aligned for them, or is no whole number of
+    /// them.
+    template <class T> Span<T> elements() const
+    {
+        static_assert(std::is_trivially_copyable_v<T>, "elements have to be trivially copyable");
+        if (request_->size % sizeof(T) != 0 || reinterpret_cast<std::uintptr_t>(request_->buffer) % alignof(T) != 0)
+            throw Error(Status::invalid, "the buffer is not aligned for such elements, or no whole number of them");
+        return {static_cast<T *>(request_->buffer), request_->size / sizeof(T)};
+    }
+
+    /// To store: the bytes to be kept.
+    Span<const std::byte> bytes() const noexcept
+    {
+        return {static_cast<const std::byte *>(request_->buffer), request_->size};
+    }
+
+    /// Answers with a whole stored chunk: copies what is asked for of it. Any contiguous container will do.
+    template <class Container> void put(const Container &stored) const noexcept
+    {
+        const Span<const std::byte> all = as_bytes(stored);
+        const std::size_t rest = all.size() - std::min(request_->offset, all.size());
+        if (const std::size_t size = std::min(rest, request_->size); size > 0)
+            std::memcpy(request_->buffer, all.data() + request_->offset, size);
+        request_->nbytes = rest;
+    }
+
+    /// Answers that the buffer is filled: the stored chunk has so many bytes from offset on, which may be more than
+    /// there is room for.
+    void set_length(std::size_t nbytes) const noexcept { request_->nbytes = nbytes; }
+
+    /// Answers that there is no such chunk: it reads as the fill value.
+    void set_absent() const noexcept { request_->status = NCZCHUNK_EEMPTY; }
+
+    nczchunk_request *get() const noexcept { return request_; }
+
+    friend bool operator==(Request a, Request b) noexcept { return a.request_ == b.request_; }
+    friend bool operator!=(Request a, Request b) noexcept { return a.request_ != b.request_; }
+
+  private:
+    nczchunk_request *request_;
+};
+
+namespace detail {
+
+template <class Which> struct EndedOf {
+    EndedOf(Which which, std::exception_ptr why = nullptr) noexcept : request(which), failure(std::move(why)) {}
+
+    Which request;
+    /// Why it failed; NULL if it did not.
+    std::exception_ptr failure;
+};
+
+} // namespace detail
+
+/// A request that has ended, and why if it has failed: see Filler::wait. A Request becomes one by itself.
+using Ended = detail::EndedOf<Request>;
+
+/// Where chunks come from and go to, to be derived from. What is overridden says what the store can do; fill has to be,
+/// or start and wait. It has to be public and not overloaded. nczchunk_filling_callbacks says what each is for.
+class Filler {
+  public:
+    Filler(const Filler &) = delete;
+    Filler &operator=(const Filler &) = delete;
+    virtual ~Filler() = default;
+
+    /// Fetches a chunk: answers the request with put, set_length or set_absent.
+    virtual void fill(Request) { throw Error(Status::not_built); }
+
+    /// Stores a chunk: the request's bytes.
+    virtual void store(Request) { throw Error(Status::read_only); }
+
+    /// Begins to fetch a chunk and returns. true: wait will give the request back; false: it is known already that
+    /// there is no such chunk.
+    virtual bool start(Request) { throw Error(Status::not_built); }
+
+    /// Waits until a request that this thread has started has ended, and gives it back, answered. If it throws, no
+    /// request is under way any more, and no buffer is touched; one that has failed alone is given back with why.
+    virtual Ended wait() { throw Error(Status::not_built); }
+
+    /// Told that a request is not needed any more. wait still gives it back.
+    virtual void cancel(Request) {}
+
+  protected:
+    Filler() = default;
+};
+
+/// A chunk on loan. It is valid until the callback returns.
+class Loan {
+  public:
+    explicit Loan(nczchunk_loan *loan) noexcept : loan_(loan) {}
+    Loan(const Loan &) = delete;
+    Loan &operator=(const Loan &) = delete;
+
+    Span<const std::ptrdiff_t> indices() const noexcept { return {loan_->chunk_indices, loan_->rank}; }
+    std::ptrdiff_t index(std::size_t dimension) const noexcept { return loan_->chunk_indices[dimension]; }
+
+    /// Whether the chunk is lent to be changed.
+    bool writing() const noexcept { return loan_->access == NCZCHUNK_WRITE; }
+
+    /// Whether all that the chunk has inside the dimensions will be replaced.
+    bool covered() const noexcept { return loan_->covered != 0; }
+
+    std::size_t chunk_bytes() const noexcept { return loan_->chunk_bytes; }
+
+    /// Lends the memory of a contiguous container, which has to stay until the loan is given back. keep is kept until
+    /// then, so a std::shared_ptr to the chunk holds it, and is what kept() gives to Lender::release.
+    template <class Container> void lend(Container &chunk, std::shared_ptr<void> keep = nullptr)
+    {
+        const Span<const std::byte> bytes = as_bytes(chunk);
+        if (writing() && std::is_const_v<detail::ValueOf<Container>>)
+            throw Error(Status::invalid, "a chunk that is lent to be changed cannot be const");
+        // Only a chunk that is lent to be changed is written to.
+        loan_->data = const_cast<std::byte *>(bytes.data());
+        loan_->nbytes = bytes.size();
+        kept_ = std::move(keep);
+    }
+
+    /// Says that there is no such chunk. To read, what was lent before holds fill values that are used instead of the
+    /// variable's, if anything was lent; to write, what was lent is a new chunk.
+    void set_absent() noexcept { absent_ = true; }
+
+    /// What lend was given to keep.
+    const std::shared_ptr<void> &kept() const noexcept { return kept_; }
+
+    nczchunk_loan *get() const noexcept { return loan_; }
+
+  private:
+    friend class Store;
+    nczchunk_loan *loan_;
+    std::shared_ptr<void> kept_;
+    bool absent_ = false;
+};
+
+/// Who lends chunks, to be derived from. lend has to be overridden; without lend_to_write there is no writing. What is
+/// overridden has to be public and not overloaded.
+class Lender {
+  public:
+    Lender(const Lender &) = delete;
+    Lender &operator=(const Lender &) = delete;
+    virtual ~Lender() = default;
+
+    virtual void lend(Loan &loan) = 0;
+    virtual void lend_to_write(Loan &) { throw Error(Status::read_only); }
+
+    /// Takes a chunk back; status is 0 if all went well: see nczchunk_lending_callbacks.
+    virtual void release(Loan &, int /* status */) {}
+
+  protected:
+    Lender() = default;
+};
+
+/// How a store may be used: see nczchunk_filling_callbacks. What is false or 0 has the default of the C interface.
+struct StoreOptions {
+    /// Whether the callbacks may run in several threads at the same time.
+    bool concurrent = false;
+    /// Whether a chunk may be longer than a full one.
+    bool accept_longer = false;
+    /// Whether fill serves ranges, and how many bytes between two parts are fetched with them. Not for lenders.
+    bool ranges = false;
+    std::size_t gap = 0;
+    /// With start: how many requests may be under way at the same time.
+    std::size_t in_flight = 0;
+};
+
+/// Where chunks come from and go to. It owns its callbacks and its codecs.
+class Store {
+  public:
+    /// Chunks that a Filler fills in.
+    template <class T, class = std::enable_if_t<std::is_base_of_v<Filler, T>>>
+    static Store filling(std::unique_ptr<T> filler, StoreOptions options = {})
+    {
+        static_assert(!std::is_same_v<T, Filler>, "pass the derived class, whose functions are looked at");
+        constexpr bool fills = !std::is_same_v<decltype(&T::fill), void (Filler::*)(Request)>;
+        constexpr bool stores = !std::is_same_v<decltype(&T::store), void (Filler::*)(Request)>;
+        constexpr bool starts = !std::is_same_v<decltype(&T::start), bool (Filler::*)(Request)>;
+        constexpr bool waits = !std::is_same_v<decltype(&T::wait), Ended (Filler::*)()>;
+        static_assert(fills || starts, "override fill, or start and wait");
+        static_assert(starts == waits, "override both start and wait, or none of them");
+        nczchunk_filling_callbacks callbacks = NCZCHUNK_FILLING_CALLBACKS_INIT;
+        callbacks.user = static_cast<Filler *>(filler.get());
+        callbacks.fill = fills ? fill : nullptr;
+        callbacks.store = stores ? store : nullptr;
+        callbacks.start = starts ? start : nullptr;
+        callbacks.wait = waits ? wait : nullptr;
+        callbacks.cancel = starts ? cancel : nullptr;
+        callbacks.destroy = detail::destroy<Filler>;
+        callbacks.concurrent = options.concurrent ? 1 : 0;
+        callbacks.accept_longer = options.accept_longer ? 1 : 0;
+        callbacks.ranges = options.ranges ? 1 : 0;
+        callbacks.gap = options.gap;
+        callbacks.in_flight = options.in_flight;
+        if (!filler)
+            throw Error(Status::invalid, "there is no filler");
+        Store made(detail::make<nczchunk_store, nczchunk_store_free>(
+            [&](nczchunk_store **store, nczchunk_context *context) {
+                return nczchunk_store_filling(&callbacks, store, context);
+            }));
+        static_cast<void>(filler.release()); // it is the store's now
+        return made;
+    }
+
+    /// Chunks that a callable fills in: void (Request). The store is read-only.
+    template <class Fill, class = std::enable_if_t<std::is_invocable_v<Fill &, Request>>>
+    static Store filling(Fill fills, StoreOptions options = {})
+    {
+        struct Callable final : Filler {
+            explicit Callable(Fill &&with) : fills(std::move(with)) {}
+            void fill(Request request) override { fills(request); }
+            Fill fills;
+        };
+        return filling(std::make_unique<Callable>(std::move(fills)), options);
+    }
+
+    /// Chunks that one callable fills in and another stores: void (Request).
+    template <class Fill,
+              class Write,
+              class = std::enable_if_t<std::is_invocable_v<Fill &, Request> && std::is_invocable_v<Write &, Request>>>
+    static Store filling(Fill fills, Write writes, StoreOptions options = {})
+    {
+        struct Callables final : Filler {
+            Callables(Fill &&one, Write &&other) : fills(std::move(one)), writes(std::move(other)) {}
+            void fill(Request request) override { fills(request); }
+            void store(Request request) override { writes(request); }
+            Fill fills;
+            Write writes;
+        };
+        return filling(std::make_unique<Callables>(std::move(fills), std::move(writes)), options);
+    }
+
+    /// Chunks that a Lender lends.
+    template <class T, class = std::enable_if_t<std::is_base_of_v<Lender, T>>>
+    static Store lending(std::unique_ptr<T> lender, StoreOptions options = {})
+    {
+        static_assert(!std::is_same_v<T, Lender>, "pass the derived class, whose functions are looked at");
+        constexpr bool writes = !std::is_same_v<decltype(&T::lend_to_write), void (Lender::*)(Loan &)>;
+        nczchunk_lending_callbacks callbacks = NCZCHUNK_LENDING_CALLBACKS_INIT;
+        callbacks.user = static_cast<Lender *>(lender.get());
+        callbacks.lend = lend;
+        callbacks.lend_to_write = writes ? lend_to_write : nullptr;
+        callbacks.release = release;
+        callbacks.destroy = detail::destroy<Lender>;
+        callbacks.concurrent = options.concurrent ? 1 : 0;
+        callbacks.accept_longer = options.accept_longer ? 1 : 0;
+        if (!lender)
+            throw Error(Status::invalid, "there is no lender");
+        Store made(detail::make<nczchunk_store, nczchunk_store_free>(
+            [&](nczchunk_store **store, nczchunk_context *context) {
+                return nczchunk_store_lending(&callbacks, store, context);
+            }));
+        static_cast<void>(lender.release()); // it is the store's now
+        return made;
+    }
+
+    /// Chunks that a callable lends: void (Loan &). The store is read-only.
+    template <class Lend, class = std::enable_if_t<std::is_invocable_v<Lend &, Loan &>>>
+    static Store lending(Lend lends, StoreOptions options = {})
+    {
+        struct Callable final : Lender {
+            explicit Callable(Lend &&with) : lends(std::move(with)) {}
+            void lend(Loan &loan) override { lends(loan); }
+            Lend lends;
+        };
+        return lending(std::make_unique<Callable>(std::move(lends)), options);
+    }
+
+    /// Chunks that one callable lends to be read and another to be changed: void (Loan &).
+    template <class Lend,
+              class Write,
+              class = std::enable_if_t<std::is_invocable_v<Lend &, Loan &> && std::is_invocable_v<Write &, Loan &>>>
+    static Store lending(Lend lends, Write writes, StoreOptions options = {})
+    {
+        struct Callables final : Lender {
+            Callables(Lend &&one, Write &&other) : lends(std::move(one)), writes(std::move(other)) {}
+            void lend(Loan &loan) override { lends(loan); }
+            void lend_to_write(Loan &loan) override { writes(loan); }
+            Lend lends;
+            Write writes;
+        };
+        return lending(std::make_unique<Callables>(std::move(lends), std::move(writes)), options);
+    }
+
+    /// Adds a codec at the end of the chain, in the order of encoding. If it throws, the codec stays the caller's.
+    void add_codec(Codec &&codec)
+    {
+        call([&](nczchunk_context *context) { return nczchunk_store_add_codec(store_.get(), codec.get(), context); });
+        static_cast<void>(codec.release());
+    }
+
+    /// Has decoded chunks kept in a cache, which the store goes on using; and no longer.
+    void set_cache(const Cache &cache) { set_cache(cache.get()); }
+    void set_no_cache() { set_cache(nullptr); }
+
+    /// Sets whether every chunk is decoded to its end.
+    void set_verify(bool verify)
+    {
+        call([&](nczchunk_context *context) { return nczchunk_store_set_verify(store_.get(), verify, context); });
+    }
+
+    nczchunk_store *get() const noexcept { return store_.get(); }
+
+  private:
+    using Owned = detail::Owned<nczchunk_store, nczchunk_store_free>;
+
+    explicit Store(Owned store) noexcept : store_(std::move(store)) {}
+
+    void set_cache(const nczchunk_cache *cache)
+    {
+        call([&](nczchunk_context *context) { return nczchunk_store_set_cache(store_.get(), cache, context); });
+    }
+
+    static int fill(void *user, nczchunk_request *request) noexcept
+    {
+        return detail::guarded([&] {
+            static_cast<Filler *>(user)->fill(Request(request));
+            return static_cast<int>(request->status); // set_absent has set it
+        });
+    }
+
+    static int store(void *user, nczchunk_request *request) noexcept
+    {
+        return detail::guarded([&] {
+            static_cast<Filler *>(user)->store(Request(request));
+            return NCZCHUNK_NOERR;
+        });
+    }
+
+    static int start(void *user, nczchunk_request *request) noexcept
+    {
+        return detail::guarded([&] {
+            return static_cast<Filler *>(user)->start(Request(request)) ? NCZCHUNK_NOERR : NCZCHUNK_EEMPTY;
+        });
+    }
+
+    static int wait(void *user, nczchunk_request **done) noexcept
+    {
+        return detail::guarded([&] {
+            const Ended ended = static_cast<Filler *>(user)->wait();
+            if (ended.failure)
+                ended.request.get()->status = detail::Call::keep_in_case(ended.failure);
+            *done = ended.request.get();
+            return NCZCHUNK_NOERR;
+        });
+    }
+
+    static void cancel(void *user, nczchunk_request *request) noexcept
+    {
+        static_cast<void>(detail::guarded([&] {
+            static_cast<Filler *>(user)->cancel(Request(request));
+            return NCZCHUNK_NOERR;
+        }));
+    }
+
+    static int lend(void *user, nczchunk_loan *loan) noexcept { return lent<&Lender::lend>(user, loan); }
+    static int lend_to_write(void *user, nczchunk_loan *loan) noexcept
+    {
+        return lent<&Lender::lend_to_write>(user, loan);
+    }
+
+    template <void (Lender::*Lend)(Loan &)> static int lent(void *user, nczchunk_loan *loan) noexcept
+    {
+        return detail::guarded([&] {
+            Loan told(loan);
+            (static_cast<Lender *>(user)->*Lend)(told);
+            // Without data, or after an exception, it is not given back.
+            if (told.kept_ && loan->data != nullptr)
+                loan->handle = new std::shared_ptr<void>(std::move(told.kept_));
+            return told.absent_ ? NCZCHUNK_EEMPTY : NCZCHUNK_NOERR;
+        });
+    }
+
+    static int release(void *user, nczchunk_loan *loan, int status) noexcept
+    {
+        return detail::guarded([&] {
+            const std::unique_ptr<std::shared_ptr<void>> kept(static_cast<std::shared_ptr<void> *>(loan->handle));
+            Loan told(loan);
+            if (kept)
+                told.kept_ = std::move(*kept);
+            static_cast<Lender *>(user)->release(told, status);
+            return NCZCHUNK_NOERR;
+        });
+    }
+
+    Owned store_;
+};
+
+/// A store of somebody else's, an Array's for one. It is what functions take; a Store becomes one by itself.
+class StoreRef {
+  public:
+    explicit StoreRef(const nczchunk_store *store) noexcept : store_(store) {}
+    StoreRef(const Store &store) noexcept : store_(store.get()) {}
+
+    const nczchunk_store *get() const noexcept { return store_; }
+
+  private:
+    const nczchunk_store *store_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// READING AND WRITING
+
+namespace detail {
+
+/// A hyperslab of a variable as the C functions take it, and how many elements it selects.
+class Selection {
+  public:
+    Selection(VariableRef variable, const Hyperslab &hyperslab) : start_(hyperslab.start), stride_(hyperslab.stride)
+    {
+        if (variable.get() == nullptr) {
+            is_refused_ = true;
+            return;
+        }
+        const std::size_t rank = variable.rank();
+        check(start_.size(), rank, "start");
+        check(hyperslab.count.size(), rank, "count");
+        check(stride_.size(), rank, "stride");
+        if (start_.empty())
+            start_ = Lengths(rank, 0);
+        count_ = hyperslab.count.empty() ? variable.shape() : hyperslab.count;
+        for (std::size_t d = 0; d < rank; d++) {
+            const std::size_t count = count_[d];
+            is_refused_ = is_refused_ || count > variable.dimlen(d);
+            if (count != 0 && elements_ > std::numeric_limits<std::size_t>::max() / count)
+                elements_ = std::numeric_limits<std::size_t>::max();
+            else
+                elements_ *= count;
+        }
+    }
+
+    const std::size_t *start() const noexcept { return start_.data(); }
+    const std::size_t *count() const noexcept { return count_.data(); }
+    const std::ptrdiff_t *stride() const noexcept { return stride_.empty() ? nullptr : stride_.data(); }
+
+    /// How many elements there are; none if there are more than the variable has, which the library refuses.
+    std::size_t elements() const noexcept { return is_refused_ ? 0 : elements_; }
+
+    /// That memory has as many elements as are selected. What the library refuses is left to it, for it has the words.
+    void check_memory(std::size_t given) const
+    {
+        if (!is_refused_ && given != elements_)
+            throw Error(Status::invalid, text(elements_) + " elements are selected, and the memory has " + text(given));
+    }
+
+    /// The memory for the library: none if what is selected will be refused.
+    template <class T> T *memory(T *data) const noexcept { return is_refused_ ? nullptr : data; }
+
+  private:
+    static void check(std::size_t given, std::size_t rank, const char *what)
+    {
+        if (given != 0 && given != rank)
+            throw Error(Status::invalid, std::string(what) + " has " + text(given) + " numbers for " + text(rank)
+                                             + " dimensions");
+    }
+
+    Lengths start_, count_;
+    Steps stride_;
+    std::size_t elements_ = 1;
+    bool is_refused_ = false;
+};
+
+/// A layout as the C functions take it: in bytes.
+class LayoutInBytes {
+  public:
+    LayoutInBytes(const Layout &layout, std::size_t rank, std::size_t element_size) : strides_(layout.strides)
+    {
+        const auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / element_size;
+        if (strides_.size() != rank)
+            throw Error(Status::invalid, "the layout of memory has " + text(strides_.size()) + " strides for "
+                                             + text(rank) + " dimensions");
+        bool fits = layout.offset <= most;
+        for (std::ptrdiff_t &stride : strides_) {
+            const auto limit = static_cast<std::ptrdiff_t>(most);
+            fits = fits && stride <= limit && stride >= -limit;
+            if (fits)
+                stride *= static_cast<std::ptrdiff_t>(element_size);
+        }
+        if (!fits)
+            throw Error(Status::invalid, "the layout of memory reaches beyond the address space");
+        offset_ = layout.offset * element_size;
+    }
+
+    const std::ptrdiff_t *strides() const noexcept { return strides_.data(); }
+    std::size_t offset() const noexcept { return offset_; }
+
+  private:
+    Steps strides_;
+    std::size_t offset_ = 0;
+};
+
+/// A container that can be written to.
+template <class Container> auto writable_span(Container &&container) noexcept
+{
+    const auto span = as_span(container);
+    static_assert(!std::is_const_v<typename decltype(span)::element_type>, "this memory cannot be written to");
+    return span;
+}
+
+} // namespace detail
+
+/// Reads a hyperslab into memory of the caller's, row-major: any contiguous container, C array or span with exactly as
+/// many elements as are selected, of the variable's size. See nczchunk_read_vars; also for what it throws.
+template <class Container>
+void read_into(VariableRef variable,
+               StoreRef store,
+               const Hyperslab &hyperslab,
+               Container &&out,
+               ContextRef context = {})
+{
+    const auto span = detail::writable_span(out);
+    const detail::Selection selection(variable, hyperslab);
+    if (variable.get() != nullptr)
+        detail::check_element_size<typename decltype(span)::value_type>(variable.element_size());
+    selection.check_memory(span.size());
+    call(
+        [&](nczchunk_context *with) {
+            return nczchunk_read_vars(variable.get(), store.get(), selection.start(), selection.count(),
+                                      selection.stride(), selection.memory(span.data()), with);
+        },
+        context);
+}
+
+/// Reads a hyperslab into a part of memory, which may be larger, in another order or backwards. Strides of the
+/// hyperslab may be negative: then start is the last of the elements. Nothing outside of the container is touched.
+template <class Container>
+void read_into(VariableRef variable,
+               StoreRef store,
+               const Hyperslab &hyperslab,
+               Container &&out,
+               const Layout &layout,
+               ContextRef context = {})
+{
+    const auto span = detail::writable_span(out);
+    using T = typename decltype(span)::value_type;
+    const detail::Selection selection(variable, hyperslab);
+    if (variable.get() != nullptr)
+        detail::check_element_size<T>(variable.element_size());
+    const detail::LayoutInBytes memory(layout, variable.rank(), sizeof(T));
+    call(
+        [&](nczchunk_context *with) {
+            return nczchunk_read_strided(variable.get(), store.get(), selection.start(), selection.count(),
+                                         selection.stride(), span.data(), span.size_bytes(), memory.offset(),
+                                         memory.strides(), with);
+        },
+        context);
+}
+
+/// Reads a hyperslab: its elements, row-major.
+template <class T>
+std::vector<T> read(VariableRef variable, StoreRef store, const Hyperslab &hyperslab = {}, ContextRef context = {})
+{
+    static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no elements; read std::uint8_t");
+    std::vector<T> data(detail::Selection(variable, hyperslab).elements());
+    read_into(variable, store, hyperslab, data, context);
+    return data;
+}
+
+/// Writes a hyperslab from memory of the caller's, row-major: see read_into and nczchunk_write_vars.
+template <class Container>
+void write(VariableRef variable,
+           StoreRef store,
+           const Hyperslab &hyperslab,
+           const Container &data,
+           ContextRef context = {})
+{
+    const auto span = as_span(data);
+    const detail::Selection selection(variable, hyperslab);
+    if (variable.get() != nullptr)
+        detail::check_element_size<typename decltype(span)::value_type>(variable.element_size());
+    selection.check_memory(span.size());
+    call(
+        [&](nczchunk_context *with) {
+            return nczchunk_write_vars(variable.get(), store.get(), selection.start(), selection.count(),
+                                       selection.stride(), selection.memory(span.data()), with);
+        },
+        context);
+}
+
+/// Writes a hyperslab from a part of memory: see read_into.
+template <class Container>
+void write(VariableRef variable,
+           StoreRef store,
+           const Hyperslab &hyperslab,
+           const Container &data,
+           const Layout &layout,
+           ContextRef context = {})
+{
+    const auto span = as_span(data);
+    using T = typename decltype(span)::value_type;
+    const detail::Selection selection(variable, hyperslab);
+    if (variable.get() != nullptr)
+        detail::check_element_size<T>(variable.element_size());
+    const detail::LayoutInBytes memory(layout, variable.rank(), sizeof(T));
+    call(
+        [&](nczchunk_context *with) {
+            return nczchunk_write_strided(variable.get(), store.get(), selection.start(), selection.count(),
+                                          selection.stride(), span.data(), span.size_bytes(), memory.offset(),
+                                          memory.strides(), with);
+        },
+        context);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// PLANS
+
+/// What a plan adds up to, and what a slice selects of one chunk along one dimension: see nczchunk.h.
+using Totals = nczchunk_totals;
+using Projection = nczchunk_projection;
+
+/// Some of a plan's chunks, which follow each other: see Plan::part.
+struct Part {
+    std::size_t first_chunk = 0;
+    std::size_t num_chunks = NCZCHUNK_ALL;
+};
+
+/// One chunk of a plan.
+struct PlannedChunk {
+    /// One for each dimension.
+    std::vector<Projection> projections;
+    /// Whether every element of the chunk that lies inside the dimensions is selected.
+    bool covered = false;
+};
+
+/// Which chunks a hyperslab touches, and where their elements go in memory: see nczchunk_plan. It is a range of
+/// PlannedChunk. It can be executed as often as needed, as a whole or in parts, by several threads at the same time.
+class Plan {
+  public:
+    using const_iterator = detail::IndexIterator<Plan>;
+
+    /// A plan for memory that is row-major without gaps.
+    Plan(VariableRef variable, const Hyperslab &hyperslab, Access access = Access::read)
+        : copier_(variable.copier_), element_size_(variable.element_size()), rank_(variable.rank()), access_(access)
+    {
+        const detail::Selection selection(variable, hyperslab);
+        plan_ = detail::make<nczchunk_plan, nczchunk_plan_free>([&](nczchunk_plan **plan, nczchunk_context *context) {
+            return nczchunk_plan_new(variable.get(), selection.start(), selection.count(), selection.stride(),
+                                     static_cast<int>(access), plan, context);
+        });
+        memory_bytes_ = totals().selected_bytes;
+    }
+
+    /// A plan for a part of a block of memory of so many elements: see read_into.
+    Plan(VariableRef variable,
+         const Hyperslab &hyperslab,
+         const Layout &layout,
+         std::size_t memory_size,
+         Access access = Access::read)
+        : copier_(variable.copier_), element_size_(variable.element_size()), rank_(variable.rank()), access_(access)
+    {
+        const detail::Selection selection(variable, hyperslab);
+        const detail::LayoutInBytes memory(layout, rank_, std::max<std::size_t>(element_size_, 1));
+        if (element_size_ != 0 && memory_size > std::numeric_limits<std::size_t>::max() / element_size_)
+            throw Error(Status::invalid, "the memory is larger than the address space");
+        memory_bytes_ = memory_size * element_size_;
+        plan_ = detail::make<nczchunk_plan, nczchunk_plan_free>([&](nczchunk_plan **plan, nczchunk_context *context) {
+            return nczchunk_plan_new_strided(variable.get(), selection.start(), selection.count(), selection.stride(),
+                                             memory_bytes_, memory.offset(), memory.strides(),
+                                             static_cast<int>(access), plan, context);
+        });
+    }
+
+    Totals totals() const
+    {
+        Totals totals = NCZCHUNK_TOTALS_INIT;
+        call([&](nczchunk_context *context) { return nczchunk_plan_totals(plan_.get(), &totals, context); });
+        return totals;
+    }
+
+    std::size_t rank() const noexcept { return rank_; }
+    Access access() const noexcept { return access_; }
+
+    /// How many chunks there are, and the i-th of them. Throws Status::coordinates if there are not so many.
+    std::size_t size() const { return totals().chunks; }
+    PlannedChunk operator[](std::size_t i) const
+    {
+        PlannedChunk chunk;
+        int covered = 0;
+        chunk.projections.resize(rank_);
+        call([&](nczchunk_context *context) {
+            return nczchunk_plan_chunk(plan_.get(), i, chunk.projections.data(), sizeof(Projection), &covered, context);
+        });
+        chunk.covered = covered != 0;
+        return chunk;
+    }
+    const_iterator begin() const { return {this, 0}; }
+    const_iterator end() const { return {this, size()}; }
+
+    /// One of num_parts parts, counted from 0. Parts of a plan for writing touch different chunks.
+    Part part(std::size_t number, std::size_t num_parts) const
+    {
+        Part part;
+        call([&](nczchunk_context *context) {
+            return nczchunk_plan_part(plan_.get(), number, num_parts, &part.first_chunk, &part.num_chunks, context);
+        });
+        return part;
+    }
+
+    /// Whether writes by two plans for the same variable would touch a chunk in common.
+    bool shares_chunks(const Plan &other) const
+    {
+        int shared = 0;
+        call([&](nczchunk_context *context) {
+            return nczchunk_plan_shares_chunks(plan_.get(), other.plan_.get(), &shared, context);
+        });
+        return shared != 0;
+    }
+
+    /// Reads all of it, or a part, into memory: as many elements as are selected or, for a plan with a layout, as the
+    /// memory has that it was made for. The memory is the same for every part.
+    template <class Container> void read_into(StoreRef store, Container &&out, ContextRef context = {}) const
+    {
+        read_into(store, Part(), out, context);
+    }
+
+    template <class Container>
+    void read_into(StoreRef store, Part part, Container &&out, ContextRef context = {}) const
+    {
+        const auto span = detail::writable_span(out);
+        check<typename decltype(span)::value_type>(span.size_bytes());
+        call(
+            [&](nczchunk_context *with) {
+                return nczchunk_plan_read(plan_.get(), store.get(), part.first_chunk, part.num_chunks, span.data(),
+                                          with);
+            },
+            context);
+    }
+
+    /// Writes all of it, or a part, from memory: see read_into.
+    template <class Container> void write(StoreRef store, const Container &data, ContextRef context = {}) const
+    {
+        write(store, Part(), data, context);
+    }
+
+    template <class Container>
+    void write(StoreRef store, Part part, const Container &data, ContextRef context = {}) const
+    {
+        const auto span = as_span(data);
+        check<typename decltype(span)::value_type>(span.size_bytes());
+        call(
+            [&](nczchunk_context *with) {
+                return nczchunk_plan_write(plan_.get(), store.get(), part.first_chunk, part.num_chunks, span.data(),
+                                           with);
+            },
+            context);
+    }
+
+    /// Moves the elements of the i-th chunk between the chunk, which is the caller's, and memory: from the chunk if the
+    /// plan is for reading, to it if it is for writing. The chunk is a full one, decoded and in stored byte order.
+    template <class Chunk, class Container> void copy_chunk(std::size_t i, Chunk &&chunk, Container &&data) const
+    {
+        const auto bytes = detail::writable_span(chunk);
+        const auto span = detail::writable_span(data);
+        check<typename decltype(span)::value_type>(span.size_bytes());
+        call([&](nczchunk_context *context) {
+            return nczchunk_plan_copy_chunk(plan_.get(), i, bytes.data(), bytes.size_bytes(), span.data(), context);
+        });
+    }
+
+    nczchunk_plan *get() const noexcept { return plan_.get(); }
+
+  private:
+    template <class T> void check(std::size_t bytes) const
+    {
+        if (!plan_)
+            return; // which the library refuses
+        detail::check_element_size<T>(element_size_);
+        if (bytes != memory_bytes_)
+            throw Error(Status::invalid, "the plan is for memory of " + detail::text(memory_bytes_) + " bytes, not of "
+                                             + detail::text(bytes));
+    }
+
+    std::shared_ptr<detail::Copying> copier_;
+    detail::Owned<nczchunk_plan, nczchunk_plan_free> plan_;
+    std::size_t element_size_ = 0, rank_ = 0, memory_bytes_ = 0;
+    Access access_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// WHAT THESE ARE MADE OF
+
+/// Which chunks a slice touches along one dimension: a range of Projection, each found in constant time.
+///
+///     for (const nczchunk::Projection &p : nczchunk::Projections(90, 40, 10, 20))
+///
+/// Throws what nczchunk_projections finds.
+class Projections {
+  public:
+    using const_iterator = detail::IndexIterator<Projections>;
+
+    Projections(std::size_t dimlen,
+                std::size_t chunklen,
+                std::size_t start,
+                std::size_t count,
+                std::ptrdiff_t stride = 1)
+        : dimlen_(dimlen), chunklen_(chunklen), start_(start), count_(count), stride_(stride)
+    {
+        call([&](nczchunk_context *context) {
+            return nczchunk_projections(dimlen, chunklen, start, count, stride, nullptr, sizeof(Projection), 0, &size_,
+                                        context);
+        });
+    }
+
+    std::size_t size() const noexcept { return size_; }
+
+    /// The p-th. Throws Status::coordinates if there are not so many.
+    Projection operator[](std::size_t p) const
+    {
+        Projection projection;
+        call([&](nczchunk_context *context) {
+            return nczchunk_projection_at(dimlen_, chunklen_, start_, count_, stride_, p, &projection,
+                                          sizeof projection, context);
+        });
+        return projection;
+    }
+    const_iterator begin() const noexcept { return {this, 0}; }
+    const_iterator end() const noexcept { return {this, size_}; }
+
+  private:
+    std::size_t dimlen_, chunklen_, start_, count_;
+    std::ptrdiff_t stride_;
+    std::size_t size_ = 0;
+};
+
+/// Where an Odometer is.
+struct Position {
+    /// One index per dimension. They are the odometer's, and change with it.
+    Span<const std::size_t> indices;
+    /// The row-major place in an array of the extents len, in elements.
+    std::size_t offset = 0;
+};
+
+/// Walks a box in row-major order: see nczchunk_odometer. As a range it can be walked once; reset goes back.
+///
+///     nczchunk::Odometer odometer({0, 0}, {4, 6}, {1, 2}, {4, 6});
+///     for (const nczchunk::Position &at : odometer)
+///         use(at.indices, at.offset);
+class Odometer {
+  public:
+    class Iterator {
+      public:
+        using iterator_category = std::input_iterator_tag;
+        using value_type = Position;
+        using difference_type = std::ptrdiff_t;
+        using pointer = const Position *;
+        using reference = Position;
+
+        Iterator() noexcept = default;
+        explicit Iterator(Odometer *odometer) noexcept : odometer_(odometer) {}
+        Position operator*() const noexcept { return odometer_->position(); }
+        Iterator &operator++() noexcept
+        {
+            odometer_->next();
+            return *this;
+        }
+        void operator++(int) noexcept { odometer_->next(); }
+        friend bool operator==(const Iterator &a, const Iterator &b) noexcept { return a.at_end() == b.at_end(); }
+        friend bool operator!=(const Iterator &a, const Iterator &b) noexcept { return !(a == b); }
+
+      private:
+        bool at_end() const noexcept { return odometer_ == nullptr || !odometer_->more(); }
+        Odometer *odometer_ = nullptr;
+    };
+
+    /// Along each dimension start, start + stride, .. below stop, in an array of the extents len. Throws
+    /// Status::invalid for lists of different lengths, and what nczchunk_odometer_new finds.
+    Odometer(const Lengths &start, const Lengths &stop, const Lengths &stride, const Lengths &len) : rank_(start.size())
+    {
+        if (stop.size() != rank_ || stride.size() != rank_ || len.size() != rank_)
+            throw Error(Status::invalid, "start, stop, stride and len have different ranks");
+        odometer_ = detail::make<nczchunk_odometer, nczchunk_odometer_free>(
+            [&](nczchunk_odometer **odometer, nczchunk_context *context) {
+                return nczchunk_odometer_new(rank_, start.data(), stop.data(), stride.data(), len.data(), odometer,
+                                             context);
+            });
+    }
+
+    bool more() const noexcept { return nczchunk_odometer_more(odometer_.get()) != 0; }
+    void next() noexcept { nczchunk_odometer_next(odometer_.get()); }
+    Position position() const noexcept
+    {
+        const std::size_t *const indices = nczchunk_odometer_indices(odometer_.get());
+        return {{indices, indices == nullptr ? 0 : rank_}, nczchunk_odometer_offset(odometer_.get())};
+    }
+
+    /// How far a row reaches, and the way to the beginning of the next one: see nczchunk_odometer_skipavail.
+    std::size_t avail() const noexcept { return nczchunk_odometer_avail(odometer_.get()); }
+    void skipavail() noexcept { nczchunk_odometer_skipavail(odometer_.get()); }
+
+    /// Back to the first position.
+    void reset() noexcept { nczchunk_odometer_reset(odometer_.get()); }
+
+    Iterator begin() noexcept { return Iterator(this); }
+    Iterator end() noexcept { return Iterator(); }
+
+    nczchunk_odometer *get() const noexcept { return odometer_.get(); }
+
+  private:
+    detail::Owned<nczchunk_odometer, nczchunk_odometer_free> odometer_;
+    std::size_t rank_;
+};
+
+/// Copies a box of elements between two blocks of memory, each with a layout of its own, in elements. The blocks may
+/// not overlap. word_size is 0, or the size of the words whose bytes are reversed on the way. Nothing outside of the
+/// containers is touched: see nczchunk_copy_strided.
+template <class Source, class Destination>
+void copy_strided(const Lengths &count,
+                  const Source &source,
+                  const Layout &source_layout,
+                  Destination &&destination,
+                  const Layout &destination_layout,
+                  std::size_t word_size = 0)
+{
+    const auto from = as_span(source);
+    const auto to = detail::writable_span(destination);
+    using T = typename decltype(from)::value_type;
+    static_assert(std::is_same_v<T, typename decltype(to)::value_type>, "the elements have different types");
+    static_assert(std::is_trivially_copyable_v<T>, "elements have to be trivially copyable");
+    const detail::LayoutInBytes from_layout(source_layout, count.size(), sizeof(T));
+    const detail::LayoutInBytes to_layout(destination_layout, count.size(), sizeof(T));
+    call([&](nczchunk_context *context) {
+        return nczchunk_copy_strided(count.size(), count.data(), sizeof(T), word_size, from.data(), from.size_bytes(),
+                                     from_layout.offset(), from_layout.strides(), to.data(), to.size_bytes(),
+                                     to_layout.offset(), to_layout.strides(), context);
+    });
+}
+
+namespace detail {
+
+/// A key, which write(key, capacity, &length, context) writes.
+template <class Write> std::string key(Write write)
+{
+    std::string key;
+    std::size_t length = 0;
+    call([&](nczchunk_context *context) { return write(nullptr, std::size_t{0}, &length, context); });
+    key.resize(length + 1); // with the NUL
+    call([&](nczchunk_context *context) { return write(key.data(), key.size(), &length, context); });
+    key.resize(length);
+    return key;
+}
+
+} // namespace detail
+
+/// The key of a chunk in Zarr v2: "2.1" or "2/1".
+inline std::string key_zarr_v2(const Steps &chunk_indices, char separator = '.')
+{
+    return detail::key([&](char *key, std::size_t capacity, std::size_t *length, nczchunk_context *context) {
+        return nczchunk_key_zarr_v2(chunk_indices.size(), chunk_indices.data(), separator, key, capacity, length,
+                                    context);
+    });
+}
+
+/// The key of a chunk in Zarr v3: "c/2/1" or "c.2.1".
+inline std::string key_zarr_v3(const Steps &chunk_indices, char separator = '/')
+{
+    return detail::key([&](char *key, std::size_t capacity, std::size_t *length, nczchunk_context *context) {
+        return nczchunk_key_zarr_v3(chunk_indices.size(), chunk_indices.data(), separator, key, capacity, length,
+                                    context);
+    });
+}
+
+/// The key of a chunk in cfdb: "sst!180.90".
+inline std::string key_cfdb(const std::string &name, const Lengths &chunk_shape, const Steps &chunk_indices)
+{
+    if (chunk_shape.size() != chunk_indices.size())
+        throw Error(Status::invalid, "the chunk's lengths and its indices have different ranks");
+    return detail::key([&](char *key, std::size_t capacity, std::size_t *length, nczchunk_context *context) {
+        return nczchunk_key_cfdb(name.c_str(), chunk_shape.size(), chunk_shape.data(), chunk_indices.data(), key,
+                                 capacity, length, context);
+    });
+}
+
+/// The chunk lengths that netCDF-C chooses; 0 in shape is an unlimited dimension: see nczchunk_chunkshape_netcdf.
+inline Lengths chunkshape_netcdf(const Lengths &shape, std::size_t element_size, std::size_t target_bytes = 0)
+{
+    Lengths chunks(shape.size());
+    call([&](nczchunk_context *context) {
+        return nczchunk_chunkshape_netcdf(shape.size(), shape.data(), element_size, target_bytes, chunks.data(),
+                                          context);
+    });
+    return chunks;
+}
+
+/// The chunk lengths that rechunkit guesses: see nczchunk_chunkshape_rechunkit.
+inline Lengths chunkshape_rechunkit(const Lengths &shape, std::size_t element_size, std::size_t target_bytes = 0)
+{
+    Lengths chunks(shape.size());
+    call([&](nczchunk_context *context) {
+        return nczchunk_chunkshape_rechunkit(shape.size(), shape.data(), element_size, target_bytes, chunks.data(),
+                                             context);
+    });
+    return chunks;
+}
+
+/// The bytes of a variable of a netCDF classic file, or of one record of it, as they are and padded: see
+/// nczchunk_classic_varsize.
+struct ClassicSize {
+    std::uint64_t size = 0, padded = 0;
+};
+
+inline ClassicSize classic_varsize(const Lengths &shape, std::size_t element_size)
+{
+    ClassicSize told;
+    call([&](nczchunk_context *context) {
+        return nczchunk_classic_varsize(shape.size(), shape.data(), element_size, &told.size, &told.padded, context);
+    });
+    return told;
+}
+
+/// The bytes of a record, from the sizes of the file's record variables: see nczchunk_classic_recsize.
+inline std::uint64_t classic_recsize(Span<const std::uint64_t> sizes)
+{
+    std::uint64_t recsize = 0;
+    call([&](nczchunk_context *context) {
+        return nczchunk_classic_recsize(sizes.size(), sizes.data(), &recsize, context);
+    });
+    return recsize;
+}
+
+/// The byte offset of a value from the beginning of a netCDF classic file: see nczchunk_classic_offset.
+inline std::uint64_t classic_offset(const Lengths &shape,
+                                    std::size_t element_size,
+                                    std::uint64_t begin,
+                                    std::uint64_t recsize,
+                                    const Lengths &indices)
+{
+    if (shape.size() != indices.size())
+        throw Error(Status::invalid, "the variable's lengths and the indices have different ranks");
+    std::uint64_t offset = 0;
+    call([&](nczchunk_context *context) {
+        return nczchunk_classic_offset(shape.size(), shape.data(), element_size, begin, recsize, indices.data(),
+                                       &offset, context);
+    });
+    return offset;
+}
+
+/// The version of the library in use, such as "0.2.0".
+inline std::string_view version() noexcept
+{
+    return nczchunk_version();
+}
+
+} // namespace NCZCHUNK_NAMESPACE
+
+template <> struct std::is_error_code_enum<nczchunk::Status> : std::true_type {};
+
+#if defined(__cpp_lib_span)
+template <class T> inline constexpr bool std::ranges::enable_borrowed_range<nczchunk::Span<T>> = true;
+#endif
+
+#endif // NCZCHUNK_HPP

@@ -1,0 +1,1445 @@
+/*
+ * nczchunk for C++17: arrays that are opened by name.
+ *
+ *     auto array = nczchunk::Array::open("sst.zarr");
+ *     std::vector<float> sst = array.read<float>({{0, 10, 0}, {1, 20, 60}, {1, 1, 3}});       every third column
+ *
+ * This is nczchunk_array.h in the manner of C++, above nczchunk.hpp; what that says of all classes holds for these.
+ * examples/open_array.cpp is a whole program. An Array is a variable and a store: variable() and store() lend them to
+ * plans and to every other function there. Paths and names are in UTF-8.
+ */
+#ifndef NCZCHUNK_ARRAY_HPP
+#define NCZCHUNK_ARRAY_HPP
+
+#include "nczchunk.hpp"
+#include "nczchunk_array.h"
+
+namespace NCZCHUNK_NAMESPACE {
+
+// ---------------------------------------------------------------------------------------------------------------------
+// TYPES
+
+/// What a type of C++ is as an element of an array: its number in netCDF, or 0; the name that messages have for it; and
+/// whether an array may be read as such, by the type's number and name and the bytes of an element. What is known:
+///
+/// - numbers, by their size: float is "float32", long is "int64" or "int32". std::uint8_t reads "bool", too, and
+///   std::int64_t "datetime64[..]" and "timedelta64[..]", whose units are in the name;
+/// - char is "char"; std::complex<float> and std::complex<double> are "complex64" and "complex128";
+/// - std::array<char, N> is "SN", text of N bytes; std::array<char32_t, N> is "UN"; std::array<std::byte, N> is any
+///   element of N bytes, as it is;
+/// - std::string, for reading and writing arrays, is "string": texts of any length.
+///
+/// Specialise it for a type of your own, such as a float16, that is its bytes.
+template <class T, class = void> struct Element;
+
+namespace detail {
+
+template <class T> constexpr int number_type() noexcept
+{
+    if constexpr (std::is_same_v<T, char>)
+        return NCZCHUNK_CHAR;
+    else if constexpr (std::is_floating_point_v<T>)
+        return sizeof(T) == 4 ? NCZCHUNK_FLOAT : sizeof(T) == 8 ? NCZCHUNK_DOUBLE : 0;
+    else if constexpr (std::is_signed_v<T>)
+        return sizeof(T) == 1   ? NCZCHUNK_BYTE
+               : sizeof(T) == 2 ? NCZCHUNK_SHORT
+               : sizeof(T) == 4 ? NCZCHUNK_INT
+                                : NCZCHUNK_INT64;
+    else
+        return sizeof(T) == 1   ? NCZCHUNK_UBYTE
+               : sizeof(T) == 2 ? NCZCHUNK_USHORT
+               : sizeof(T) == 4 ? NCZCHUNK_UINT
+                                : NCZCHUNK_UINT64;
+}
+
+/// The name of a type by its number; "" for a number that is no type.
+inline std::string type_name(std::size_t type)
+{
+    static constexpr std::string_view names[] = {"",      "int8",  "char",   "int16",  "int32", "float32", "float64",
+                                                 "uint8", "uint16", "uint32", "int64", "uint64", "string"};
+    return std::string(type < std::size(names) ? names[type] : "");
+}
+
+/// The bytes of an element of a type by its number; 0 for texts of any length and for a number that is no type.
+inline std::size_t type_size(int type) noexcept
+{
+    static constexpr std::size_t sizes[] = {0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8, 0};
+    return type >= 0 && static_cast<std::size_t>(type) < std::size(sizes) ? sizes[type] : 0;
+}
+
+inline bool begins_with(std::string_view text, std::string_view beginning) noexcept
+{
+    return text.substr(0, beginning.size()) == beginning;
+}
+
+} // namespace detail
+
+template <class T>
+struct Element<T, std::enable_if_t<std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && (sizeof(T) <= 8)>> {
+    static constexpr int type = detail::number_type<T>();
+    static std::string name() { return detail::type_name(type); }
+    static bool fits(int number, std::string_view name, std::size_t) noexcept
+    {
+        if (number == 0 && type == NCZCHUNK_UBYTE)
+            return name == "bool";
+        if (number == 0 && type == NCZCHUNK_INT64)
+            return detail::begins_with(name, "datetime64") || detail::begins_with(name, "timedelta64");
+        return number == type;
+    }
+};
+
+template <class T> struct Element<std::complex<T>> {
+    static constexpr int type = 0;
+    static std::string name() { return "complex" + detail::text(16 * sizeof(T)); }
+    static bool fits(int, std::string_view name_of, std::size_t) { return name_of == name(); }
+};
+
+template <std::size_t N> struct Element<std::array<char, N>> {
+    static constexpr int type = 0;
+    static std::string name() { return "S" + detail::text(N); }
+    static bool fits(int, std::string_view name_of, std::size_t) { return name_of == name(); }
+};
+
+template <std::size_t N> struct Element<std::array<char32_t, N>> {
+    static constexpr int type = 0;
+    static std::string name() { return "U" + detail::text(N); }
+    static bool fits(int, std::string_view name_of, std::size_t) { return name_of == name(); }
+};
+
+template <std::size_t N> struct Element<std::array<std::byte, N>> {
+    static constexpr int type = 0;
+    static std::string name() { return "V" + detail::text(N); }
+    static bool fits(int, std::string_view name_of, std::size_t size) noexcept
+    {
+        return size == N && name_of != "string";
+    }
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// ATTRIBUTES
+
+/// An attribute of an array. It refers to what the array has, and is valid until the array's attributes are changed or
+/// it is closed; that of a Node, until the callback returns.
+class Attribute {
+  public:
+    explicit Attribute(const nczchunk_attribute &attribute) noexcept : attribute_(attribute) {}
+
+    std::string_view name() const noexcept { return attribute_.name; }
+
+    /// netCDF's number for the type of its values: NCZCHUNK_CHAR for a text, NCZCHUNK_STRING for several.
+    int type() const noexcept { return static_cast<int>(attribute_.type); }
+
+    /// How many values there are: numbers or texts; a single text is one.
+    std::size_t size() const noexcept { return type() == NCZCHUNK_CHAR ? 1 : attribute_.num_values; }
+
+    /// Its values as a T: a number, a std::string, or a std::vector of either. Numbers are converted if that changes
+    /// none of them. Throws Status::text for a text where numbers are meant, Status::bad_type for numbers where texts
+    /// are, Status::range for a number that T does not have, and Status::invalid for one value where there are more or
+    /// none.
+    template <class T> T as() const
+    {
+        if constexpr (IsVector<T>::value) {
+            using Value = typename T::value_type;
+            T values;
+            values.reserve(size());
+            for (std::size_t i = 0; i < size(); i++)
+                values.push_back(value<Value>(i));
+            return values;
+        } else {
+            if (size() != 1)
+                throw Error(Status::invalid, "the attribute " + std::string(name()) + " has " + detail::text(size())
+                                                 + " values");
+            return value<T>(0);
+        }
+    }
+
+    const nczchunk_attribute &get() const noexcept { return attribute_; }
+
+  private:
+    template <class T> struct IsVector : std::false_type {};
+    template <class T> struct IsVector<std::vector<T>> : std::true_type {};
+
+    template <class T> T value(std::size_t i) const
+    {
+        if constexpr (std::is_same_v<T, std::string>) {
+            if (type() == NCZCHUNK_CHAR)
+                return {static_cast<const char *>(attribute_.values), attribute_.num_values};
+            if (type() == NCZCHUNK_STRING)
+                return static_cast<const char *const *>(attribute_.values)[i];
+            throw Error(Status::bad_type, "the attribute " + std::string(name()) + " is no text");
+        } else {
+            static_assert(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>, "attributes are numbers or std::string");
+            switch (type()) {
+            case NCZCHUNK_BYTE: return number<T, std::int8_t>(i);
+            case NCZCHUNK_SHORT: return number<T, std::int16_t>(i);
+            case NCZCHUNK_INT: return number<T, std::int32_t>(i);
+            case NCZCHUNK_INT64: return number<T, std::int64_t>(i);
+            case NCZCHUNK_UBYTE: return number<T, std::uint8_t>(i);
+            case NCZCHUNK_USHORT: return number<T, std::uint16_t>(i);
+            case NCZCHUNK_UINT: return number<T, std::uint32_t>(i);
+            case NCZCHUNK_UINT64: return number<T, std::uint64_t>(i);
+            case NCZCHUNK_FLOAT: return number<T, float>(i);
+            case NCZCHUNK_DOUBLE: return number<T, double>(i);
+            default: throw Error(Status::text, "the attribute " + std::string(name()) + " is a text");
+            }
+        }
+    }
+
+    template <class T, class Stored> T number(std::size_t i) const
+    {
+        const Stored stored = static_cast<const Stored *>(attribute_.values)[i];
+        if (!is_kept<T>(stored))
+            throw Error(Status::range, "the attribute " + std::string(name()) + " is " + std::to_string(stored)
+                                           + ", which a " + Element<T>::name() + " cannot be");
+        return static_cast<T>(stored);
+    }
+
+    /// Whether a number is the same as a T. A double may lose digits as a float, as in netCDF, but not its size.
+    template <class T, class Stored> static bool is_kept(Stored stored) noexcept
+    {
+        if constexpr (std::is_same_v<T, Stored>) {
+            return true;
+        } else if constexpr (std::is_floating_point_v<T>) {
+            if constexpr (std::is_floating_point_v<Stored>) {
+                const bool is_finite = stored - stored == 0;
+                return !is_finite || (stored <= static_cast<Stored>(std::numeric_limits<T>::max())
+                                      && stored >= static_cast<Stored>(std::numeric_limits<T>::lowest()))
+                       || sizeof(T) > sizeof(Stored);
+            } else {
+                const T converted = static_cast<T>(stored);
+                return is_in_range<Stored>(converted) && static_cast<Stored>(converted) == stored;
+            }
+        } else if constexpr (std::is_floating_point_v<Stored>) {
+            return is_in_range<T>(stored) && static_cast<Stored>(static_cast<T>(stored)) == stored;
+        } else if constexpr (std::is_signed_v<Stored>) {
+            if (stored < 0)
+                return std::is_signed_v<T> && std::int64_t{stored} >= std::int64_t{std::numeric_limits<T>::min()};
+            return static_cast<std::uint64_t>(stored) <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+        } else {
+            return std::uint64_t{stored} <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+        }
+    }
+
+    /// Whether a floating-point number, or what it is without its fraction, is among the values of an integer type.
+    /// The largest integer is one less than a power of 2, which a floating-point number is exactly.
+    template <class Integer, class Float> static bool is_in_range(Float number) noexcept
+    {
+        const Float beyond = static_cast<Float>(std::numeric_limits<Integer>::max() / 2 + 1) * 2;
+        return number < beyond && number >= static_cast<Float>(std::numeric_limits<Integer>::min());
+    }
+
+    nczchunk_attribute attribute_;
+};
+
+namespace detail {
+
+/// Texts as C has them: pointers to NUL-terminated ones, which live as long as this and what it was made from.
+class Texts {
+  public:
+    template <class Container> explicit Texts(const Container &texts)
+    {
+        copies_.reserve(std::size(texts));
+        for (const auto &text : texts)
+            add(text);
+        for (const std::string &copy : copies_)
+            pointers_.push_back(copy.c_str());
+    }
+
+    const char *const *data() const noexcept { return pointers_.data(); }
+    std::size_t size() const noexcept { return pointers_.size(); }
+
+  private:
+    void add(std::string_view text)
+    {
+        if (text.find('\0') != std::string_view::npos)
+            throw Error(Status::invalid, "a text has a NUL in it");
+        copies_.emplace_back(text);
+    }
+
+    std::vector<std::string> copies_;
+    std::vector<const char *> pointers_;
+};
+
+template <class T> constexpr bool is_text = std::is_convertible_v<const T &, std::string_view>;
+
+/// A text for a function of the C interface, which would take a NUL in it for the end.
+inline const char *c_text(const std::string &text)
+{
+    if (text.find('\0') != std::string::npos)
+        throw Error(Status::invalid, "a path or name has a NUL in it");
+    return text.c_str();
+}
+
+/// Passes an attribute's value on: set(type, num_values, values).
+template <class Value, class Set> void with_attribute(const Value &value, Set set)
+{
+    if constexpr (is_text<Value>) {
+        const std::string_view text = value;
+        set(NCZCHUNK_CHAR, text.size(), text.empty() ? "" : text.data());
+    } else if constexpr (std::is_arithmetic_v<Value>) {
+        set(Element<Value>::type, std::size_t{1}, &value);
+    } else {
+        using Item = std::remove_cv_t<ValueOf<const Value>>;
+        if constexpr (is_text<Item>) {
+            const Texts texts(value);
+            set(NCZCHUNK_STRING, texts.size(), texts.data());
+        } else {
+            const auto span = as_span(value);
+            // Without values there is nothing to point to, but NULL is none.
+            static const Item none{};
+            set(Element<Item>::type, span.size(), span.empty() ? &none : span.data());
+        }
+    }
+}
+
+} // namespace detail
+
+// ---------------------------------------------------------------------------------------------------------------------
+// CREATING AN ARRAY
+
+/// The format of an array that is to be created.
+enum class Format : std::size_t {
+    zarr_v3 = NCZCHUNK_ZARR_V3,
+    zarr_v2 = NCZCHUNK_ZARR_V2,
+    nczarr = NCZCHUNK_NCZARR
+};
+
+/// An array that is to be created: see nczchunk_description. What is not said has its default, which is Zarr v3 in
+/// chunks of about 16 MiB that zstd has compressed, and fill values of 0.
+///
+///     nczchunk::Description::of<float>({365, 90, 180}).chunks({1, 90, 180}).dimension_names({"time", "lat", "lon"})
+class Description {
+  public:
+    /// An array whose elements are T: see Element. The lengths of its dimensions.
+    template <class T> static Description of(const Lengths &shape)
+    {
+        if constexpr (std::is_same_v<T, std::string>)
+            return Description("string", shape);
+        else
+            return Description(Element<T>::name(), shape);
+    }
+
+    /// One whose elements have a type by name: "datetime64[ns]", "bool".
+    Description(std::string type_name, const Lengths &shape) : type_name_(std::move(type_name)), shape_(shape) {}
+
+    /// The lengths of a chunk; and of a shard, which are multiples of those.
+    Description &chunks(const Lengths &lengths)
+    {
+        check_rank(lengths.size(), "chunk");
+        chunks_ = lengths;
+        return *this;
+    }
+    Description &shards(const Lengths &lengths)
+    {
+        check_rank(lengths.size(), "shard");
+        shards_ = lengths;
+        return *this;
+    }
+
+    /// The names of the dimensions; an empty one for none.
+    Description &dimension_names(std::vector<std::string> names)
+    {
+        check_rank(names.size(), "list of names");
+        names_ = std::move(names);
+        return *this;
+    }
+
+    /// What is read where nothing was written: a number or a text of the array's type.
+    template <class T> Description &fill_value(const T &value)
+    {
+        if constexpr (detail::is_text<T>) {
+            check_type("string");
+            fill_text_ = std::string(std::string_view(value));
+        } else {
+            static_assert(std::is_trivially_copyable_v<T>, "elements have to be trivially copyable");
+            // "bool" and the like are numbers, too.
+            if (Element<T>::type == 0 || !Element<T>::fits(0, type_name_, sizeof(T)))
+                check_type(Element<T>::name());
+            const auto *const bytes = reinterpret_cast<const unsigned char *>(&value);
+            fill_value_.assign(bytes, bytes + sizeof value);
+        }
+        return *this;
+    }
+
+    /// One more codec, in the order in which they encode: its name and its configuration as JSON.
+    Description &codec(std::string name, std::string configuration = "{}")
+    {
+        codecs_.emplace_back(std::move(name), std::move(configuration));
+        return *this;
+    }
+
+    /// Stores chunks as they are.
+    Description &uncompressed()
+    {
+        uncompressed_ = true;
+        return *this;
+    }
+
+    /// One more attribute: a number, a text, or a contiguous container of either.
+    template <class Value> Description &attribute(std::string name, const Value &value)
+    {
+        detail::with_attribute(value, [&](int type, std::size_t num_values, const void *values) {
+            Setting setting = {std::move(name), type, num_values, {}, {}};
+            if (type == NCZCHUNK_STRING) {
+                const auto *const texts = static_cast<const char *const *>(values);
+                setting.texts.assign(texts, texts + num_values);
+            } else {
+                const auto *const bytes = static_cast<const unsigned char *>(values);
+                const std::size_t nbytes = num_values * detail::type_size(type);
+                setting.numbers.resize(nbytes / sizeof(std::uint64_t) + 1);
+                std::copy_n(bytes, nbytes, reinterpret_cast<unsigned char *>(setting.numbers.data()));
+            }
+            attributes_.push_back(std::move(setting));
+        });
+        return *this;
+    }
+
+    /// Attributes as the text of a JSON object; those of attribute are set after them.
+    Description &attributes_json(std::string json)
+    {
+        attributes_json_ = std::move(json);
+        return *this;
+    }
+
+    Description &format(Format format)
+    {
+        format_ = format;
+        return *this;
+    }
+
+    /// What stands between the numbers of a chunk's name: '.' or '/'.
+    Description &separator(char separator)
+    {
+        separator_ = separator;
+        return *this;
+    }
+
+    /// The byte order of what is stored.
+    Description &endian(Endian endian)
+    {
+        endian_ = endian;
+        return *this;
+    }
+
+    /// Removes an array or group that is there, with all that is in it.
+    Description &overwrite(bool overwrite = true)
+    {
+        overwrite_ = overwrite;
+        return *this;
+    }
+
+  private:
+    friend class Array;
+
+    /// An attribute that is to be set: its values as words, so that they are aligned, or as texts.
+    struct Setting {
+        std::string name;
+        int type;
+        std::size_t num_values;
+        std::vector<std::uint64_t> numbers;
+        std::vector<std::string> texts;
+    };
+
+    void check_type(const std::string &given) const
+    {
+        if (given != type_name_)
+            throw Error(Status::bad_type, "the elements of the array are " + type_name_ + ", its fill value is "
+                                              + given);
+    }
+
+    void check_rank(std::size_t given, const char *what) const
+    {
+        if (given != shape_.size())
+            throw Error(Status::invalid, "the array has " + detail::text(shape_.size()) + " dimensions, its " + what
+                                             + " " + detail::text(given));
+    }
+
+    /// Calls function with the description as C has it.
+    template <class Function> void pass(Function function) const
+    {
+        std::vector<const char *> names;
+        for (const std::string &name : names_)
+            names.push_back(detail::c_text(name));
+        std::vector<nczchunk_codec_setting> codecs;
+        for (const auto &[name, configuration] : codecs_)
+            codecs.push_back({detail::c_text(name), detail::c_text(configuration)});
+        std::vector<std::vector<const char *>> texts(attributes_.size());
+        std::vector<nczchunk_attribute> attributes;
+        for (std::size_t i = 0; i < attributes_.size(); i++) {
+            const Setting &setting = attributes_[i];
+            for (const std::string &text : setting.texts)
+                texts[i].push_back(text.c_str());
+            nczchunk_attribute attribute = NCZCHUNK_ATTRIBUTE_INIT;
+            attribute.name = detail::c_text(setting.name);
+            attribute.type = static_cast<std::size_t>(setting.type);
+            attribute.num_values = setting.num_values;
+            static const char *const no_texts[1] = {""};
+            if (setting.type != NCZCHUNK_STRING)
+                attribute.values = setting.numbers.data();
+            else
+                attribute.values = texts[i].empty() ? no_texts : texts[i].data();
+            attributes.push_back(attribute);
+        }
+        const char *const fill_text = fill_text_ ? detail::c_text(*fill_text_) : nullptr;
+
+        nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+        description.type_name = detail::c_text(type_name_);
+        description.rank = shape_.size();
+        description.shape = shape_.data();
+        description.chunk_shape = chunks_ ? chunks_->data() : nullptr;
+        description.shard_shape = shards_ ? shards_->data() : nullptr;
+        description.dimension_names = names.empty() ? nullptr : names.data();
+        if (fill_text_)
+            description.fill_value = &fill_text;
+        else
+            description.fill_value = fill_value_.empty() ? nullptr : fill_value_.data();
+        description.codecs = codecs.empty() ? nullptr : codecs.data();
+        description.num_codecs = codecs.size();
+        description.uncompressed = uncompressed_ ? 1 : 0;
+        description.attributes_json = attributes_json_ ? detail::c_text(*attributes_json_) : nullptr;
+        description.attributes = attributes.empty() ? nullptr : attributes.data();
+        description.num_attributes = attributes.size();
+        description.format = static_cast<std::size_t>(format_);
+        description.separator = static_cast<unsigned char>(separator_);
+        description.endian = static_cast<std::size_t>(endian_);
+        description.overwrite = overwrite_ ? 1 : 0;
+        function(&description);
+    }
+
+    std::string type_name_;
+    Lengths shape_;
+    std::optional<Lengths> chunks_, shards_;
+    std::vector<std::string> names_;
+    std::vector<unsigned char> fill_value_;
+    std::optional<std::string> fill_text_, attributes_json_;
+    std::vector<std::pair<std::string, std::string>> codecs_;
+    std::vector<Setting> attributes_;
+    Format format_ = Format::zarr_v3;
+    char separator_ = '\0';
+    Endian endian_ = Endian::native;
+    bool uncompressed_ = false, overwrite_ = false;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// PLACES FOR OBJECTS
+
+/// A read of an object. It refers to what the library has, and is valid until the callback returns or, for a read that
+/// was started, until it is given back. Copies refer to the same read.
+class ObjectRequest {
+  public:
+    explicit ObjectRequest(nczchunk_object_request *request) noexcept : request_(request) {}
+
+    /// The object's name, such as "ocean/sst/c/0/1".
+    std::string_view name() const noexcept { return request_->name; }
+
+    /// Where the read begins: so many bytes behind the object's beginning or, if from_end, before its end.
+    std::uint64_t offset() const noexcept { return request_->offset; }
+    bool from_end() const noexcept { return request_->from_end != 0; }
+
+    /// Where the bytes go. Without any room only the object's length is asked for.
+    Span<std::byte> buffer() const noexcept { return {static_cast<std::byte *>(request_->buffer), request_->size}; }
+
+    /// Answers with a whole object: copies what is asked for of it. Any contiguous container will do.
+    template <class Container> void put(const Container &object) const noexcept
+    {
+        const Span<const std::byte> all = as_bytes(object);
+        const std::uint64_t offset = std::min<std::uint64_t>(request_->offset, all.size());
+        const auto begin = static_cast<std::size_t>(from_end() ? all.size() - offset : offset);
+        const std::size_t size = std::min(all.size() - begin, request_->size);
+        if (size > 0)
+            std::memcpy(request_->buffer, all.data() + begin, size);
+        set_length(size, all.size());
+    }
+
+    /// Answers that there are so many bytes in the buffer, and that the whole object has so many.
+    void set_length(std::size_t nbytes, std::uint64_t object_size) const noexcept
+    {
+        request_->nbytes = nbytes;
+        request_->object_size = object_size;
+    }
+
+    /// Answers that there is no such object.
+    void set_absent() const noexcept { request_->status = NCZCHUNK_ENOOBJECT; }
+
+    nczchunk_object_request *get() const noexcept { return request_; }
+
+    friend bool operator==(ObjectRequest a, ObjectRequest b) noexcept { return a.request_ == b.request_; }
+    friend bool operator!=(ObjectRequest a, ObjectRequest b) noexcept { return a.request_ != b.request_; }
+
+  private:
+    nczchunk_object_request *request_;
+};
+
+/// A read that has ended, and why if it has failed: see Objects::wait. An ObjectRequest becomes one by itself.
+using ObjectEnded = detail::EndedOf<ObjectRequest>;
+
+/// Whom Objects::list tells what there is.
+class Found {
+  public:
+    /// The last part of a name, and whether it is a prefix: what the names of objects further below begin with. false:
+    /// no more is wanted.
+    bool operator()(std::string_view name, bool is_prefix) const
+    {
+        if (status_ == 0)
+            status_ = found_(argument_, std::string(name).c_str(), is_prefix ? 1 : 0);
+        return status_ == 0;
+    }
+
+  private:
+    friend class Place;
+    using Function = int(void *argument, const char *name, int is_prefix);
+
+    Found(Function *found, void *argument) noexcept : found_(found), argument_(argument) {}
+
+    Function *found_;
+    void *argument_;
+    mutable int status_ = 0;
+};
+
+/// Where objects are, to be derived from. What is overridden says what the place can do; read has to be, or start and
+/// wait. It has to be public and not overloaded. nczchunk_place_callbacks says what each is for.
+class Objects {
+  public:
+    Objects(const Objects &) = delete;
+    Objects &operator=(const Objects &) = delete;
+    virtual ~Objects() = default;
+
+    /// Reads an object: answers with put, set_length or set_absent.
+    virtual void read(ObjectRequest) { throw Error(Status::not_built); }
+
+    /// Tells what is directly below a prefix, each once.
+    virtual void list(std::string_view /* prefix */, const Found &) { throw Error(Status::not_built); }
+
+    /// Writes a whole object at once, in place of the one there was.
+    virtual void write(std::string_view /* name */, Span<const std::byte> /* bytes */)
+    {
+        throw Error(Status::read_only);
+    }
+
+    /// Removes an object, if it is there.
+    virtual void remove(std::string_view /* name */) { throw Error(Status::read_only); }
+
+    /// Begins to read an object and returns. true: wait will give the request back; false: it is known already that
+    /// there is no such object.
+    virtual bool start(ObjectRequest) { throw Error(Status::not_built); }
+
+    /// Waits until a read that this thread has started has ended, and gives it back, answered. If it throws, no read is
+    /// under way any more, and no buffer is touched; one that has failed alone is given back with why.
+    virtual ObjectEnded wait() { throw Error(Status::not_built); }
+
+    /// Told that a read is not needed any more. wait still gives it back.
+    virtual void cancel(ObjectRequest) {}
+
+  protected:
+    Objects() = default;
+};
+
+/// How a place may be used: see nczchunk_place_callbacks. 0 has the default of the C interface.
+struct PlaceOptions {
+    /// Whether the callbacks may run in several threads at the same time.
+    bool concurrent = false;
+    /// How many bytes more are better read than asked for by another request.
+    std::size_t gap = 0;
+    /// With start: how many reads, and bytes of their buffers, may be under way at the same time.
+    std::size_t in_flight = 0;
+    std::size_t bytes_in_flight = 0;
+    /// With start: up to how many bytes are read at once.
+    std::size_t largest = 0;
+};
+
+/// What metadata say of a codec that is to be made: see nczchunk_codec_use. It is valid until the callback returns.
+class CodecUse {
+  public:
+    explicit CodecUse(const nczchunk_codec_use *use) noexcept : use_(use) {}
+
+    std::string_view name() const noexcept { return use_->name; }
+    /// Its configuration as the text of a JSON object.
+    std::string_view configuration() const noexcept { return use_->configuration; }
+    std::string_view type_name() const noexcept { return use_->type_name; }
+    std::size_t element_size() const noexcept { return use_->element_size; }
+
+    const nczchunk_codec_use *get() const noexcept { return use_; }
+
+  private:
+    const nczchunk_codec_use *use_;
+};
+
+namespace detail {
+
+struct CodecMaker {
+    CodecMaker() = default;
+    CodecMaker(const CodecMaker &) = delete;
+    CodecMaker &operator=(const CodecMaker &) = delete;
+    virtual ~CodecMaker() = default;
+    virtual Codec make(CodecUse use) = 0;
+};
+
+using CodecMakers = std::vector<std::shared_ptr<CodecMaker>>;
+
+} // namespace detail
+
+/// A place for objects: a directory, a zip file, a file that holds arrays, memory, or one of the program's own. Arrays
+/// that were opened or created in it go on using it when it is destroyed.
+class Place {
+  public:
+    /// What is at a path: a directory, a zip file, or a file that holds arrays.
+    static Place at(const std::string &path)
+    {
+        return Place([&](nczchunk_place **place, nczchunk_context *context) {
+            return nczchunk_place_at(detail::c_text(path), place, context);
+        });
+    }
+
+    /// A directory, which is made if there is none.
+    static Place create(const std::string &path)
+    {
+        return Place([&](nczchunk_place **place, nczchunk_context *context) {
+            return nczchunk_place_create(detail::c_text(path), place, context);
+        });
+    }
+
+    /// A new zip file, which is there after finish.
+    static Place create_zip(const std::string &path)
+    {
+        return Place([&](nczchunk_place **place, nczchunk_context *context) {
+            return nczchunk_place_create_zip(detail::c_text(path), place, context);
+        });
+    }
+
+    /// Memory, with nothing in it.
+    static Place memory()
+    {
+        return Place([](nczchunk_place **place, nczchunk_context *context) {
+            return nczchunk_place_memory(place, context);
+        });
+    }
+
+    /// Objects of the program's own.
+    template <class T, class = std::enable_if_t<std::is_base_of_v<Objects, T>>>
+    static Place own(std::unique_ptr<T> objects, PlaceOptions options = {})
+    {
+        static_assert(!std::is_same_v<T, Objects>, "pass the derived class, whose functions are looked at");
+        constexpr bool reads = !std::is_same_v<decltype(&T::read), decltype(&Objects::read)>;
+        constexpr bool lists = !std::is_same_v<decltype(&T::list), decltype(&Objects::list)>;
+        constexpr bool writes = !std::is_same_v<decltype(&T::write), decltype(&Objects::write)>;
+        constexpr bool removes = !std::is_same_v<decltype(&T::remove), decltype(&Objects::remove)>;
+        constexpr bool starts = !std::is_same_v<decltype(&T::start), decltype(&Objects::start)>;
+        constexpr bool waits = !std::is_same_v<decltype(&T::wait), decltype(&Objects::wait)>;
+        static_assert(reads || starts, "override read, or start and wait");
+        static_assert(starts == waits, "override both start and wait, or none of them");
+        nczchunk_place_callbacks callbacks = NCZCHUNK_PLACE_CALLBACKS_INIT;
+        callbacks.user = static_cast<Objects *>(objects.get());
+        callbacks.read = reads ? read : nullptr;
+        callbacks.list = lists ? list : nullptr;
+        callbacks.write = writes ? write_object : nullptr;
+        callbacks.remove = removes ? remove : nullptr;
+        callbacks.start = starts ? start : nullptr;
+        callbacks.wait = waits ? wait : nullptr;
+        callbacks.cancel = starts ? cancel : nullptr;
+        callbacks.destroy = detail::destroy<Objects>;
+        callbacks.concurrent = options.concurrent ? 1 : 0;
+        callbacks.gap = options.gap;
+        callbacks.in_flight = options.in_flight;
+        callbacks.bytes_in_flight = options.bytes_in_flight;
+        callbacks.largest = options.largest;
+        if (!objects)
+            throw Error(Status::invalid, "there are no objects");
+        Place made([&](nczchunk_place **place, nczchunk_context *context) {
+            return nczchunk_place_new(&callbacks, place, context);
+        });
+        static_cast<void>(objects.release()); // they are the place's now
+        return made;
+    }
+
+    /// Objects that a callable reads: void (ObjectRequest). Nothing is listed or written.
+    template <class Read, class = std::enable_if_t<std::is_invocable_v<Read &, ObjectRequest>>>
+    static Place own(Read reads, PlaceOptions options = {})
+    {
+        struct Callable final : Objects {
+            explicit Callable(Read &&with) : reads(std::move(with)) {}
+            void read(ObjectRequest request) override { reads(request); }
+            Read reads;
+        };
+        return own(std::make_unique<Callable>(std::move(reads)), options);
+    }
+
+    /// Objects that one callable reads and another writes: void (std::string_view name, Span<const std::byte>).
+    template <class Read,
+              class Write,
+              class = std::enable_if_t<std::is_invocable_v<Read &, ObjectRequest>
+                                       && std::is_invocable_v<Write &, std::string_view, Span<const std::byte>>>>
+    static Place own(Read reads, Write writes, PlaceOptions options = {})
+    {
+        struct Callables final : Objects {
+            Callables(Read &&one, Write &&other) : reads(std::move(one)), writes(std::move(other)) {}
+            void read(ObjectRequest request) override { reads(request); }
+            void write(std::string_view name, Span<const std::byte> bytes) override { writes(name, bytes); }
+            Read reads;
+            Write writes;
+        };
+        return own(std::make_unique<Callables>(std::move(reads), std::move(writes)), options);
+    }
+
+    Place(Place &&) noexcept = default;
+    Place &operator=(Place &&other) noexcept
+    {
+        place_ = std::move(other.place_); // before what it may use
+        makers_ = std::move(other.makers_);
+        return *this;
+    }
+    ~Place() = default;
+
+    /// The place that is one file of this one: an object that holds arrays.
+    Place file(const std::string &name) const
+    {
+        Place made([&](nczchunk_place **file, nczchunk_context *context) {
+            return nczchunk_place_file(place_.get(), detail::c_text(name), file, context);
+        });
+        *made.makers_ = *makers_;
+        return made;
+    }
+
+    /// Whether files are opened that hold only a part of their arrays.
+    void allow_partial(bool allow)
+    {
+        call([&](nczchunk_context *context) {
+            return nczchunk_place_allow_partial(place_.get(), allow ? 1 : 0, context);
+        });
+    }
+
+    /// Says that all has been written: a new zip file gets its name.
+    void finish()
+    {
+        call([&](nczchunk_context *context) { return nczchunk_place_finish(place_.get(), context); });
+    }
+
+    /// Writes an object: the bytes of a contiguous container.
+    template <class Container> void write(const std::string &name, const Container &object) const
+    {
+        const Span<const std::byte> bytes = as_bytes(object);
+        // No bytes are somewhere, too.
+        const std::byte none{};
+        const std::byte *const data = bytes.empty() ? &none : bytes.data();
+        call([&](nczchunk_context *context) {
+            return nczchunk_place_write(place_.get(), detail::c_text(name), data, bytes.size(), context);
+        });
+    }
+
+    /// Has a callable make the codecs of this name that metadata have: Codec (CodecUse). Arrays that are opened in the
+    /// place from then on know the codec, and keep the callable.
+    template <class Make> void add_codec(const std::string &name, Make make)
+    {
+        struct Owner final : detail::CodecMaker {
+            explicit Owner(Make &&with) : makes(std::move(with)) {}
+            Codec make(CodecUse use) override { return makes(use); }
+            Make makes;
+        };
+        if (!place_)
+            throw Error(Status::invalid, "the place was moved from");
+        const auto make_codec = [](void *user, const nczchunk_codec_use *of, nczchunk_codec **codec) noexcept {
+            return detail::guarded([&] {
+                *codec = static_cast<detail::CodecMaker *>(user)->make(CodecUse(of)).release();
+                return NCZCHUNK_NOERR;
+            });
+        };
+        detail::CodecMaker *const maker = makers_->emplace_back(std::make_shared<Owner>(std::move(make))).get();
+        call([&](nczchunk_context *context) {
+            return nczchunk_place_add_codec(place_.get(), detail::c_text(name), +make_codec, maker, context);
+        });
+    }
+
+    nczchunk_place *get() const noexcept { return place_.get(); }
+
+  private:
+    friend class Array;
+
+    template <class Make>
+    explicit Place(Make make) : place_(detail::make<nczchunk_place, nczchunk_place_free>(std::move(make)))
+    {
+    }
+
+    static Objects &objects(void *user) noexcept { return *static_cast<Objects *>(user); }
+
+    static int read(void *user, nczchunk_object_request *request) noexcept
+    {
+        return detail::guarded([&] {
+            objects(user).read(ObjectRequest(request));
+            return static_cast<int>(request->status); // set_absent has set it
+        });
+    }
+
+    static int list(void *user, const char *prefix, Found::Function *found, void *argument) noexcept
+    {
+        return detail::guarded([&] {
+            const Found tell(found, argument);
+            objects(user).list(prefix, tell);
+            return tell.status_;
+        });
+    }
+
+    static int write_object(void *user, const char *name, const void *bytes, std::size_t nbytes) noexcept
+    {
+        return detail::guarded([&] {
+            objects(user).write(name, {static_cast<const std::byte *>(bytes), nbytes});
+            return NCZCHUNK_NOERR;
+        });
+    }
+
+    static int remove(void *user, const char *name) noexcept
+    {
+        return detail::guarded([&] {
+            objects(user).remove(name);
+            return NCZCHUNK_NOERR;
+        });
+    }
+
+    static int start(void *user, nczchunk_object_request *request) noexcept
+    {
+        return detail::guarded([&] {
+            return objects(user).start(ObjectRequest(request)) ? NCZCHUNK_NOERR : NCZCHUNK_ENOOBJECT;
+        });
+    }
+
+    static int wait(void *user, nczchunk_object_request **done) noexcept
+    {
+        return detail::guarded([&] {
+            const ObjectEnded ended = objects(user).wait();
+            if (ended.failure)
+                ended.request.get()->status = detail::Call::keep_in_case(ended.failure);
+            *done = ended.request.get();
+            return NCZCHUNK_NOERR;
+        });
+    }
+
+    static void cancel(void *user, nczchunk_object_request *request) noexcept
+    {
+        static_cast<void>(detail::guarded([&] {
+            objects(user).cancel(ObjectRequest(request));
+            return NCZCHUNK_NOERR;
+        }));
+    }
+
+    std::shared_ptr<detail::CodecMakers> makers_ = std::make_shared<detail::CodecMakers>();
+    detail::Owned<nczchunk_place, nczchunk_place_free> place_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// ARRAYS
+
+/// An array that is open: see nczchunk_array. It is closed when it is destroyed. Any number of threads may read it at
+/// the same time, if its place allows it; those that the library has do.
+class Array {
+  public:
+    /// Opens an array. path is a directory, a zip file, or a file that holds arrays; name is where the array is in it,
+    /// empty if path is the array itself. For what is thrown see nczchunk_array_open.
+    static Array open(const std::string &path,
+                      const std::string &name = {},
+                      Access access = Access::read,
+                      ContextRef context = {})
+    {
+        return Array(
+            [&](nczchunk_array **array, nczchunk_context *with) {
+                return nczchunk_array_open(detail::c_text(path), detail::c_text(name), static_cast<int>(access), array,
+                                           with);
+            },
+            context);
+    }
+
+    static Array open(const Place &place,
+                      const std::string &name = {},
+                      Access access = Access::read,
+                      ContextRef context = {})
+    {
+        return Array(
+            [&](nczchunk_array **array, nczchunk_context *with) {
+                return nczchunk_array_open_in(place.get(), detail::c_text(name), static_cast<int>(access), array, with);
+            },
+            context, place.makers_);
+    }
+
+    /// Opens an array that need not be there: nothing if there is none. All else that is wrong is thrown. (Where what
+    /// is looked for may be missing, that is an answer and no failure; elsewhere functions have no variants that do
+    /// not throw.)
+    static std::optional<Array> find(const std::string &path,
+                                     const std::string &name = {},
+                                     Access access = Access::read,
+                                     ContextRef context = {})
+    {
+        return found([&] { return open(path, name, access, context); });
+    }
+
+    static std::optional<Array> find(const Place &place,
+                                     const std::string &name = {},
+                                     Access access = Access::read,
+                                     ContextRef context = {})
+    {
+        return found([&] { return open(place, name, access, context); });
+    }
+
+    /// Creates an array, and opens it to be read and written: see nczchunk_array_create.
+    static Array create(const std::string &path,
+                        const std::string &name,
+                        const Description &description,
+                        ContextRef context = {})
+    {
+        std::optional<Array> array;
+        description.pass([&](const nczchunk_description *passed) {
+            array = Array(
+                [&](nczchunk_array **made, nczchunk_context *with) {
+                    return nczchunk_array_create(detail::c_text(path), detail::c_text(name), passed, made, with);
+                },
+                context);
+        });
+        return std::move(*array);
+    }
+
+    static Array create(const Place &place,
+                        const std::string &name,
+                        const Description &description,
+                        ContextRef context = {})
+    {
+        std::optional<Array> array;
+        description.pass([&](const nczchunk_description *passed) {
+            array = Array(
+                [&](nczchunk_array **made, nczchunk_context *with) {
+                    return nczchunk_array_create_in(place.get(), detail::c_text(name), passed, made, with);
+                },
+                context, place.makers_);
+        });
+        return std::move(*array);
+    }
+
+    Array(Array &&) noexcept = default;
+    Array &operator=(Array &&other) noexcept
+    {
+        array_ = std::move(other.array_); // before what it may use
+        makers_ = std::move(other.makers_);
+        return *this;
+    }
+    ~Array() = default;
+
+    /// Closes the array before it is destroyed. What it lent is not valid any more.
+    void close() noexcept { array_.reset(); }
+
+    /// The variable and the store, for plans and the functions of nczchunk.hpp. They are valid until the array is
+    /// closed, the variable until it is resized. Types are not checked there, but for the size of an element.
+    VariableRef variable() const noexcept { return VariableRef(nczchunk_array_var(array_.get())); }
+    StoreRef store() const noexcept { return StoreRef(nczchunk_array_store(array_.get())); }
+
+    std::size_t rank() const noexcept { return variable().rank(); }
+    Lengths shape() const { return variable().shape(); }
+    Lengths chunk_shape() const { return variable().chunk_shape(); }
+
+    /// netCDF's number for the type of the elements, 0 for one that netCDF does not have; and its name.
+    int type() const noexcept { return nczchunk_array_type(array_.get()); }
+    std::string type_name() const { return nczchunk_array_type_name(array_.get()); }
+
+    /// Whether read, read_into and write take elements of this type: see Element.
+    template <class T> bool has_elements() const
+    {
+        const char *const name = nczchunk_array_type_name(array_.get());
+        if constexpr (std::is_same_v<T, std::string>) {
+            return std::string_view(name) == "string";
+        } else {
+            const std::size_t size = variable().element_size();
+            return size == sizeof(T) && Element<T>::fits(type(), name, size);
+        }
+    }
+
+    /// The name of a dimension, empty if it has none; and all of them.
+    std::string dimension_name(std::size_t dimension) const { return nczchunk_array_dimname(array_.get(), dimension); }
+    std::vector<std::string> dimension_names() const
+    {
+        std::vector<std::string> names;
+        for (std::size_t d = 0; d < rank(); d++)
+            names.push_back(dimension_name(d));
+        return names;
+    }
+
+    /// What is read where nothing was written; nothing if the array does not say, which stands for zeros. Throws
+    /// Status::bad_type if the elements are no T.
+    template <class T> std::optional<T> fill_value() const
+    {
+        check_type<T>();
+        return variable().template fill_value<T>();
+    }
+
+    /// Reads a hyperslab: its elements, row-major. Throws Status::bad_type if they are no T, and what
+    /// nczchunk_array_read finds.
+    template <class T> std::vector<T> read(const Hyperslab &hyperslab = {}, ContextRef context = {}) const
+    {
+        static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no elements; read std::uint8_t");
+        check_type<T>();
+        std::vector<T> data(detail::Selection(variable(), hyperslab).elements());
+        read_into(hyperslab, data, context);
+        return data;
+    }
+
+    /// Reads a hyperslab into memory of the caller's: any contiguous container, C array or span with exactly as many
+    /// elements as are selected.
+    template <class Container>
+    void read_into(const Hyperslab &hyperslab, Container &&out, ContextRef context = {}) const
+    {
+        const auto span = detail::writable_span(out);
+        using T = typename decltype(span)::value_type;
+        check_type<T>();
+        const detail::Selection selection(variable(), hyperslab);
+        selection.check_memory(span.size());
+        if constexpr (std::is_same_v<T, std::string>) {
+            FreedTexts texts(span.size());
+            read_raw(selection, texts.pointers.data(), context);
+            for (std::size_t i = 0; i < span.size(); i++)
+                span[i] = texts.pointers[i] == nullptr ? "" : texts.pointers[i];
+        } else {
+            read_raw(selection, selection.memory(span.data()), context);
+        }
+    }
+
+    /// Reads a hyperslab into a part of memory, in any layout: see read_into of nczchunk.hpp.
+    template <class Container>
+    void read_into(const Hyperslab &hyperslab, Container &&out, const Layout &layout, ContextRef context = {}) const
+    {
+        check_type<typename decltype(detail::writable_span(out))::value_type>();
+        nczchunk::read_into(variable(), store(), hyperslab, out, layout, context);
+    }
+
+    /// Writes a hyperslab of an array that was opened with Access::write, from memory of the caller's: see
+    /// nczchunk_array_write. An array of texts takes a container of std::string, std::string_view or const char *.
+    template <class Container>
+    void write(const Hyperslab &hyperslab, const Container &data, ContextRef context = {}) const
+    {
+        using T = std::remove_cv_t<detail::ValueOf<const Container>>;
+        check_type<std::conditional_t<detail::is_text<T>, std::string, T>>();
+        const detail::Selection selection(variable(), hyperslab);
+        selection.check_memory(as_span(data).size());
+        if constexpr (detail::is_text<T>) {
+            const detail::Texts texts(as_span(data));
+            write_raw(selection, selection.memory(texts.data()), context);
+        } else {
+            write_raw(selection, selection.memory(as_span(data).data()), context);
+        }
+    }
+
+    /// Writes a hyperslab from a part of memory, in any layout.
+    template <class Container>
+    void write(const Hyperslab &hyperslab,
+               const Container &data,
+               const Layout &layout,
+               ContextRef context = {}) const
+    {
+        check_type<std::remove_cv_t<detail::ValueOf<const Container>>>();
+        nczchunk::write(variable(), store(), hyperslab, data, layout, context);
+    }
+
+    /// Gives the array another shape: see nczchunk_array_resize. Throws Status::invalid for another rank.
+    void resize(const Lengths &shape, ContextRef context = {})
+    {
+        if (array_ && shape.size() != rank())
+            throw Error(Status::invalid, "the array has " + detail::text(rank()) + " dimensions, not "
+                                             + detail::text(shape.size()));
+        call([&](nczchunk_context *with) { return nczchunk_array_resize(array_.get(), shape.data(), with); }, context);
+    }
+
+    /// Has decoded chunks kept in another cache than its own, which goes on being used; and in none.
+    void set_cache(const Cache &cache) { set_cache(cache.get()); }
+    void set_no_cache() { set_cache(nullptr); }
+
+    /// Sets whether every chunk is decoded to its end.
+    void set_verify(bool verify)
+    {
+        call([&](nczchunk_context *context) {
+            return nczchunk_array_set_verify(array_.get(), verify ? 1 : 0, context);
+        });
+    }
+
+    /// All attributes, in the order in which they are stored. They are valid until one is changed.
+    std::vector<Attribute> attributes() const
+    {
+        std::vector<Attribute> all;
+        for (std::size_t i = 0; i < nczchunk_array_num_attributes(array_.get()); i++) {
+            nczchunk_attribute attribute = NCZCHUNK_ATTRIBUTE_INIT;
+            call([&](nczchunk_context *context) {
+                return nczchunk_array_attribute_at(array_.get(), i, &attribute, context);
+            });
+            all.emplace_back(attribute);
+        }
+        return all;
+    }
+
+    /// The attribute of this name. Throws Status::no_attribute if there is none.
+    Attribute attribute(const std::string &name) const
+    {
+        nczchunk_attribute attribute = NCZCHUNK_ATTRIBUTE_INIT;
+        call([&](nczchunk_context *context) {
+            return nczchunk_array_attribute(array_.get(), detail::c_text(name), &attribute, context);
+        });
+        return Attribute(attribute);
+    }
+
+    /// The same, as a value: see Attribute::as.
+    template <class T> T attribute(const std::string &name) const { return attribute(name).as<T>(); }
+
+    /// The attribute of this name, or nothing.
+    std::optional<Attribute> find_attribute(const std::string &name) const
+    {
+        try {
+            return attribute(name);
+        } catch (const Error &error) {
+            if (error.code() == Status::no_attribute)
+                return std::nullopt;
+            throw;
+        }
+    }
+
+    /// All attributes as the text of a JSON object.
+    std::string attributes_json() const { return nczchunk_array_attributes_json(array_.get()); }
+
+    /// Sets an attribute, or adds it, at once: a number, a text, or a contiguous container of either. See
+    /// nczchunk_array_set_attribute.
+    template <class Value> void set_attribute(const std::string &name, const Value &value)
+    {
+        detail::with_attribute(value, [&](int type, std::size_t num_values, const void *values) {
+            call([&](nczchunk_context *context) {
+                return nczchunk_array_set_attribute(array_.get(), detail::c_text(name), type, num_values, values,
+                                                    context);
+            });
+        });
+    }
+
+    /// Removes an attribute, at once.
+    void remove_attribute(const std::string &name)
+    {
+        call([&](nczchunk_context *context) {
+            return nczchunk_array_remove_attribute(array_.get(), detail::c_text(name), context);
+        });
+    }
+
+    nczchunk_array *get() const noexcept { return array_.get(); }
+
+  private:
+    /// Texts that the library has made.
+    struct FreedTexts {
+        explicit FreedTexts(std::size_t number) : pointers(number, nullptr) {}
+        FreedTexts(const FreedTexts &) = delete;
+        FreedTexts &operator=(const FreedTexts &) = delete;
+        ~FreedTexts() { nczchunk_free_strings(pointers.size(), pointers.data()); }
+        std::vector<char *> pointers;
+    };
+
+    template <class Make>
+    explicit Array(Make make, ContextRef context, std::shared_ptr<detail::CodecMakers> makers = nullptr)
+        : makers_(std::move(makers)),
+          array_(detail::make<nczchunk_array, nczchunk_array_close>(std::move(make), context))
+    {
+    }
+
+    template <class Open> static std::optional<Array> found(Open open)
+    {
+        try {
+            return open();
+        } catch (const Error &error) {
+            if (error.code() == Status::not_found)
+                return std::nullopt;
+            throw;
+        }
+    }
+
+    template <class T> void check_type() const
+    {
+        if (!array_)
+            throw Error(Status::invalid, "the array is closed, or was moved from");
+        if (has_elements<T>())
+            return;
+        std::string name;
+        if constexpr (std::is_same_v<T, std::string>)
+            name = "string";
+        else
+            name = Element<T>::name();
+        throw Error(Status::bad_type, "the elements of the array are " + type_name() + ", not " + name);
+    }
+
+    void read_raw(const detail::Selection &selection, void *data, ContextRef context) const
+    {
+        call(
+            [&](nczchunk_context *with) {
+                return nczchunk_array_read(array_.get(), selection.start(), selection.count(), selection.stride(), data,
+                                           with);
+            },
+            context);
+    }
+
+    void write_raw(const detail::Selection &selection, const void *data, ContextRef context) const
+    {
+        call(
+            [&](nczchunk_context *with) {
+                return nczchunk_array_write(array_.get(), selection.start(), selection.count(), selection.stride(),
+                                            data, with);
+            },
+            context);
+    }
+
+    void set_cache(const nczchunk_cache *cache)
+    {
+        call([&](nczchunk_context *context) { return nczchunk_array_set_cache(array_.get(), cache, context); });
+    }
+
+    std::shared_ptr<detail::CodecMakers> makers_;
+    detail::Owned<nczchunk_array, nczchunk_array_close> array_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// LISTING A GROUP
+
+/// A group or an array that was found: see nczchunk_node.
+struct Node {
+    /// Its name, with those of the groups that it is in before it; empty for the place itself.
+    std::string name;
+    bool is_group = false;
+    /// 0, or why it cannot be opened, as a status and in words: then what follows is 0 or empty.
+    int status = 0;
+    std::string message;
+    /// What an array's elements are: netCDF's number, and the name.
+    int type = 0;
+    std::string type_name;
+    /// The lengths of the dimensions, of the chunks and, if it has any, of the shards.
+    Lengths shape, chunk_shape;
+    std::optional<Lengths> shard_shape;
+    /// The names of the dimensions, and which of them are unlimited.
+    std::vector<std::string> dimension_names;
+    std::vector<bool> is_unlimited;
+    /// All attributes as the text of a JSON object.
+    std::string attributes_json;
+};
+
+/// The same while it is told: what it refers to is valid until the callback returns.
+class NodeRef {
+  public:
+    explicit NodeRef(const nczchunk_node *node) noexcept : node_(node) {}
+
+    std::string_view name() const noexcept { return node_->name; }
+    bool is_group() const noexcept { return node_->is_group != 0; }
+    int status() const noexcept { return static_cast<int>(node_->status); }
+    std::string_view message() const noexcept { return node_->message; }
+    int type() const noexcept { return static_cast<int>(node_->type); }
+    std::string_view type_name() const noexcept { return node_->type_name; }
+    Span<const std::size_t> shape() const noexcept { return {node_->shape, node_->rank}; }
+    std::string_view dimension_name(std::size_t dimension) const noexcept { return node_->dimension_names[dimension]; }
+
+    std::vector<Attribute> attributes() const
+    {
+        std::vector<Attribute> all;
+        for (std::size_t i = 0; i < node_->num_attributes; i++) {
+            nczchunk_attribute attribute = NCZCHUNK_ATTRIBUTE_INIT;
+            call([&](nczchunk_context *context) { return nczchunk_node_attribute_at(node_, i, &attribute, context); });
+            all.emplace_back(attribute);
+        }
+        return all;
+    }
+
+    /// A copy of all of it but the attributes' values.
+    Node copy() const
+    {
+        Node node;
+        node.name = node_->name;
+        node.is_group = is_group();
+        node.status = status();
+        node.message = node_->message;
+        node.type = type();
+        node.type_name = node_->type_name;
+        node.shape = Lengths(node_->shape, node_->rank);
+        node.chunk_shape = Lengths(node_->chunk_shape, node_->rank);
+        if (node_->shard_shape != nullptr)
+            node.shard_shape = Lengths(node_->shard_shape, node_->rank);
+        for (std::size_t d = 0; d < node_->rank; d++) {
+            node.dimension_names.emplace_back(node_->dimension_names[d]);
+            node.is_unlimited.push_back(node_->is_unlimited[d] != 0);
+        }
+        node.attributes_json = node_->attributes_json;
+        return node;
+    }
+
+    const nczchunk_node *get() const noexcept { return node_; }
+
+  private:
+    const nczchunk_node *node_;
+};
+
+namespace detail {
+
+/// Lists with a callable that is told of each node: void, or bool, of which false ends the listing.
+template <class Tell, class List> void list_each(Tell &tell, List list, ContextRef context)
+{
+    struct Told {
+        Tell &tell;
+        bool is_enough;
+    } told = {tell, false};
+    const auto found = [](void *user, const nczchunk_node *node) noexcept {
+        return guarded([&] {
+            auto &[tell_of, is_enough] = *static_cast<Told *>(user);
+            if constexpr (std::is_same_v<std::invoke_result_t<Tell &, NodeRef>, bool>)
+                is_enough = !tell_of(NodeRef(node));
+            else
+                tell_of(NodeRef(node));
+            return is_enough ? static_cast<int>(std::errc::operation_canceled) : NCZCHUNK_NOERR;
+        });
+    };
+    call(
+        [&](nczchunk_context *with) {
+            const int status = list(+found, &told, with);
+            return told.is_enough ? NCZCHUNK_NOERR : status;
+        },
+        context);
+}
+
+} // namespace detail
+
+/// Tells a callable of a group, and of each group and array in it, as they are found: void or bool (NodeRef). Where it
+/// returns false the listing ends. See nczchunk_list.
+template <class Tell>
+void list_each(const std::string &path,
+               const std::string &group,
+               bool recursive,
+               Tell &&tell,
+               ContextRef context = {})
+{
+    detail::list_each(
+        tell,
+        [&](auto found, void *user, nczchunk_context *with) {
+            return nczchunk_list(detail::c_text(path), detail::c_text(group), recursive ? 1 : 0, found, user, with);
+        },
+        context);
+}
+
+template <class Tell>
+void list_each(const Place &place,
+               const std::string &group,
+               bool recursive,
+               Tell &&tell,
+               ContextRef context = {})
+{
+    detail::list_each(
+        tell,
+        [&](auto found, void *user, nczchunk_context *with) {
+            return nczchunk_list_in(place.get(), detail::c_text(group), recursive ? 1 : 0, found, user, with);
+        },
+        context);
+}
+
+/// What is in a group: the group itself first, then each group and array in it, and in those if recursive.
+inline std::vector<Node> list(const std::string &path, const std::string &group = {}, bool recursive = true)
+{
+    std::vector<Node> nodes;
+    list_each(path, group, recursive, [&](NodeRef node) { nodes.push_back(node.copy()); });
+    return nodes;
+}
+
+inline std::vector<Node> list(const Place &place, const std::string &group = {}, bool recursive = true)
+{
+    std::vector<Node> nodes;
+    list_each(place, group, recursive, [&](NodeRef node) { nodes.push_back(node.copy()); });
+    return nodes;
+}
+
+} // namespace NCZCHUNK_NAMESPACE
+
+#endif // NCZCHUNK_ARRAY_HPP
