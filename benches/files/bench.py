@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import subprocess
 import sys
 
@@ -71,24 +72,33 @@ def milliseconds(seconds):
 
 
 class Row:
-    """What the plot shows in a row: a job on an array, by one thread."""
+    """What the plot and the README show in a row: a job on an array with two threads, as the table tells it. Not with
+    one, for zarrs and xarray then use two all the same."""
 
     name, access = "", "read"
 
-    def __init__(self, array, job, answers):
-        self.title = f"{array}: {job}"
-        self.own = answers["nczchunk"]
-        self.answers = {peer.lower(): answer for peer, answer in answers.items()}
+    def __init__(self, array, cells):
+        self.title, self.own = f"{array}: {cells[0]}", cells[2]
+        self.others = {peer: float(cell.split(" / ")[0]) for peer, cell in zip(PEERS, cells[5:]) if cell != "–"}
 
     def relative(self, subject):
-        answer = self.answers.get(subject, {"failed": ""})
-        return None if "failed" in answer else answer["wall"] / self.own["wall"]
+        return next((ratio for peer, ratio in self.others.items() if peer.lower() == subject), None)
 
     def cells(self):
-        others = {peer: self.relative(peer.lower()) for peer in PEERS if self.relative(peer.lower())}
-        best = min(others, key=others.get)
-        own, netcdf = milliseconds(self.own["wall"]), others.get("netCDF-C")
-        return f"| {self.title} | {own} | {best} {others[best]:.2f} | {f'{netcdf:.2f}' if netcdf else '–'} |"
+        best = min(self.others, key=self.others.get)
+        netcdf = self.others.get("netCDF-C")
+        return f"| {self.title} | {self.own} | {best} {self.others[best]:.2f} | {f'{netcdf:.2f}' if netcdf else '–'} |"
+
+
+def rows_of(table):
+    """The rows of the written table."""
+    array = None
+    for line in table.splitlines():
+        heading = re.match(r"## (.*), \d+ x ", line)
+        array = heading.group(1) if heading else array
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| ") and cells[1] == "2" and data.INTO_USED not in line:
+            yield Row(array, cells)
 
 
 def excerpt(rows, date):
@@ -101,8 +111,8 @@ def excerpt(rows, date):
         "|---|---:|---:|---:|",
         *(row.cells() for row in rows if row.title.startswith(CHOSEN)),
         "",
-        f"{date}, one thread, warm files. *Next best* and *netCDF-C*: how many times as long they take, with all that",
-        "opening the array takes. All arrays, two threads, versions and how it is measured:",
+        f"{date}, two threads on two cores, warm files. *Next best* and *netCDF-C*: how many times as long they take,",
+        "with all that opening the array takes. All arrays, one thread, versions and how it is measured:",
         "[docs/files.md](docs/files.md).",
         END,
     ]
@@ -122,16 +132,16 @@ def main():
     readers = {name: Reader(name, options.library) for name in ["nczchunk", "codec alone", *PEERS]}
     versions = ", ".join(f"{peer} {importlib.metadata.version(package)}" for peer, package in PACKAGES.items())
     lines = ["# Reads from files", "", "Written by `scripts/bench-files`; do not edit.", "",
-             f"- {datetime.date.today()}, {platform.processor() or platform.machine()}, {os.cpu_count()} cores; "
-             f"{versions}",
-             "- The files are warm. Every read opens the array anew; the time is the least of a few, with all "
-             "that opening takes. All libraries delivered the same bytes (the same CRC-32).",
+             f"- {datetime.date.today()}, {platform.processor() or platform.machine()}, {os.cpu_count()} cores;",
+             f"  {versions}",
+             "- The files are warm. Every read opens the array anew; the time is the least of a few, with all that",
+             "  opening takes. All libraries delivered the same bytes (the same CRC-32).",
              "- The others: how many times as long as nczchunk they take, by the clock and, behind the slash, by CPU.",
+             "  zarrs and xarray use both cores even if they are told to use one thread.",
              "- *codec alone*: numcodecs decodes the file of every chunk into the same memory, and delivers nothing.",
              f"- *{data.INTO_USED}*: nczchunk reads into the caller's array, which was used before; elsewhere into a",
              "  new one, whose memory the system has to find and clear first, as for the others.",
              ""]
-    rows = []
     for name, array in arrays.items():
         if options.only not in name:
             continue
@@ -156,8 +166,6 @@ def main():
                 whole = own["crc"] if job == "everything" else whole
                 if into_used and own["crc"] != whole:
                     sys.exit(f"{name}, {job}: other bytes than in a new array")
-                if threads == 1 and not into_used:
-                    rows.append(Row(name, job, answers))
                 cells = [job, str(threads), milliseconds(own["wall"]), milliseconds(own["cpu"])]
                 cells.append(ratio(answers["codec alone"], own, "wall") if has_codec else "")
                 for peer in PEERS:
@@ -176,14 +184,21 @@ def main():
     from binding import Library
     lines += slabs.lines(Library(options.library), str(options.directory / "cube.zarr"))
     options.output.write_text("\n".join(lines))
+    show(options.output, options.readme)
+
+
+def show(table, readme):
+    """Draws the plot of a table, and writes into the README what stands there of it."""
     sys.path.insert(0, str(HERE.parent / "peers"))
     import report
-    date = str(datetime.date.today())
-    results = {"peers": [peer.lower() for peer in PEERS], "date": date, "machine": {"model": platform.machine()}}
-    options.output.with_suffix(".svg").write_text(report.plot(rows, results))
-    if options.readme:
-        before, rest = options.readme.read_text().split(BEGIN)
-        options.readme.write_text(before + "\n".join(excerpt(rows, date)) + rest.split(END)[1])
+    text = table.read_text()
+    date, rows = re.search(r"^- ([0-9-]+), ", text, re.MULTILINE).group(1), list(rows_of(text))
+    results = {"peers": [peer.lower() for peer in PEERS], "date": date, "threads": "two threads",
+               "machine": {"model": platform.machine()}}
+    table.with_suffix(".svg").write_text(report.plot(rows, results))
+    if readme:
+        before, rest = readme.read_text().split(BEGIN)
+        readme.write_text(before + "\n".join(excerpt(rows, date)) + rest.split(END)[1])
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def lines(library, path):
     expected, out = (np.zeros((data.CUBE,) * 3, "f4") for _ in range(2))
     at_once = measure(library, path, data.CUBE, expected)
     found = ["## A cube in slabs", "",
-             "nczchunk reads 512 x 512 x 512 float32 in zstd chunks of 64 x 64 x 64, with one thread and the array's "
+             "nczchunk reads 512 x 512 x 512 float32 in zstd chunks of 64 x 64 x 64, with one thread and the array's",
              "own cache, at once and slab by slab.", "",
              "| rows a slab | time | times as long as at once |", "|---:|---:|---:|",
              f"| {data.CUBE} | {at_once * 1e3:.0f} ms | 1.00 |"]

@@ -311,7 +311,9 @@ def plot(workloads, results):
         f'<rect width="{width}" height="{bottom + 44}" fill="white"/>',
         text(16, 24, "Time relative to nczchunk's", size=16, weight="bold"),
         text(
-            width - right, 24, f"{results['date'][:10]}, {results['machine']['model']}, one thread", "end", 11, "#666"
+            width - right, 24,
+            f"{results['date'][:10]}, {results['machine']['model']}, {results.get('threads', 'one thread')}",
+            "end", 11, "#666",
         ),
     ]
     at = 16

@@ -64,7 +64,7 @@ def test_random_views_are_read_into(pair):
         due = values[index]
         order = rng.sample(range(due.ndim), due.ndim)
         room = np.full([2 * n + 1 for n in np.array(due.shape)[order]], -1, "i4")
-        view = room[tuple(rng.choice([slice(0, 2 * n, 2), slice(1, n + 1), slice(2 * n - 1, None, -2) if n else slice(0, 0)])
+        view = room[tuple(rng.choice([slice(0, 2 * n, 2), slice(1, n + 1), slice(2 * n - 1 if n else 0, None, -2)])
                           for n in np.array(due.shape)[order])]
         view = view.transpose(np.argsort(order)) if due.ndim else room.reshape(-1)[:1].reshape(())
         if view.shape != due.shape:

@@ -16,8 +16,7 @@ import nczchunk
 @pytest.fixture
 def slow(tmp_path):
     """An array that takes a while to be read: 256 MB in many chunks."""
-    array = nczchunk.create(tmp_path / "a", shape=(4096, 8192), dtype="f8", chunks=(16, 64), fill_value=1.5, codecs=None)
-    return array
+    return nczchunk.create(tmp_path / "a", shape=(4096, 8192), dtype="f8", chunks=(16, 64), fill_value=1.5)
 
 
 def test_ctrl_c_ends_a_read(slow):
@@ -61,5 +60,6 @@ def test_a_child_that_was_forked_reads(slow):
 def test_an_open_array_does_not_hinder_the_end(tmp_path):
     program = ("import nczchunk, sys; array = nczchunk.create(sys.argv[1], shape=(4,), dtype='i4'); array[...] = 1; "
                "cache = nczchunk.Cache(10)")
-    done = subprocess.run([sys.executable, "-W", "error", "-c", program, tmp_path / "a"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program, tmp_path / "a"], capture_output=True,
+                          text=True)
     assert (done.returncode, done.stderr) == (0, "")

@@ -145,7 +145,7 @@ impl<'a> Reading<'a> {
         self.mover.read_fill_value(piece, out)
     }
 
-    /// How many bytes are read at a time where they land in one piece, a multiple of an element's; `None` for all of them.
+    /// How many bytes, of whole elements, are read at a time where they land in one piece; `None` for all of them.
     fn part(&self, filler: &dyn Fill) -> Option<usize> {
         let (part, size) = (filler.swapped_part()?, self.variable.element_size());
         self.variable.swapped_word()?;

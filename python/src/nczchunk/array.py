@@ -88,8 +88,8 @@ class Array:
 
     @property
     def fill_value(self):
-        """What is read where nothing was written, as a scalar of numpy's, or a str for texts of any length. None if none
-        is set; then zeros are read, or empty texts."""
+        """What is read where nothing was written, as a scalar of numpy's, or a str for texts of any length. None if
+        none is set; then zeros are read, or empty texts."""
         at = c.var_fill_value(c.array_var(self._alive()))
         if not at:
             return None

@@ -76,7 +76,8 @@ def create(path, name="", *, shape, dtype, chunks=None, shards=None, dims=None, 
         shard_shape=_c.sizes(shards) if shards is not None else None,
         dimension_names=_c.texts([one or "" for one in dims]) if dims is not None else None, fill_value=fill,
         codecs=(_c.CodecSetting * len(settings))(*settings) if settings else None, num_codecs=len(settings),
-        uncompressed=codecs is None, attributes_json=plain, attributes=typed, num_attributes=len(typed), format=_one_of(_FORMATS, format, "format"),
+        uncompressed=codecs is None, attributes_json=plain, attributes=typed, num_attributes=len(typed),
+        format=_one_of(_FORMATS, format, "format"),
         separator=ord(separator) if separator else 0, endian=_one_of(_ENDIANS, endian, "endian"), overwrite=overwrite)
     pointer = c_void_p()
     if isinstance(path, NewZip):
