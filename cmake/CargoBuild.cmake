@@ -105,7 +105,8 @@ set_target_properties(nczchunk::shared nczchunk::static nczchunk::nczchunk PROPE
 # Only cargo knows whether anything is to be done, so it is always asked. The link is what programs find at run time.
 set(link_command "")
 if(nczchunk_soname)
-    set(link_command COMMAND ${CMAKE_COMMAND} -E create_symlink ${nczchunk_shared_file} ${cargo_libdir}/${nczchunk_soname})
+    set(link_command
+        COMMAND ${CMAKE_COMMAND} -E create_symlink ${nczchunk_shared_file} ${cargo_libdir}/${nczchunk_soname})
 endif()
 set(cargo_products ${nczchunk_shared_file} ${nczchunk_import_file} ${nczchunk_static_file})
 list(TRANSFORM cargo_products PREPEND ${cargo_libdir}/)
