@@ -10,11 +10,11 @@ set_target_properties(nczchunk::static PROPERTIES
     INTERFACE_LINK_LIBRARIES "${nczchunk_system_libs}"
     INTERFACE_INCLUDE_DIRECTORIES "${nczchunk_includedir}")
 if(NOT nczchunk_soname STREQUAL "")
-    set(soname ${nczchunk_soname})
+    set(_nczchunk_soname ${nczchunk_soname})
     if(APPLE)
-        set(soname @rpath/${nczchunk_soname})
+        set(_nczchunk_soname @rpath/${nczchunk_soname})
     endif()
-    set_target_properties(nczchunk::shared PROPERTIES IMPORTED_SONAME "${soname}")
+    set_target_properties(nczchunk::shared PROPERTIES IMPORTED_SONAME "${_nczchunk_soname}")
 endif()
 
 # nczchunk_locate(LIBDIR BINDIR [SUFFIX]): where the files are; in the build tree for each configuration, as _DEBUG.
@@ -32,13 +32,13 @@ nczchunk_locate("${nczchunk_libdir}" "${nczchunk_bindir}")
 
 # nczchunk::nczchunk is the one that BUILD_SHARED_LIBS asks for: the static one where it is OFF, else the shared one.
 # Where find_package is told a single component, it is that.
-set(kind shared)
+set(_nczchunk_kind shared)
 if(nczchunk_FIND_COMPONENTS STREQUAL "static")
-    set(kind static)
+    set(_nczchunk_kind static)
 elseif(DEFINED BUILD_SHARED_LIBS AND NOT BUILD_SHARED_LIBS AND NOT nczchunk_FIND_COMPONENTS STREQUAL "shared")
-    set(kind static)
+    set(_nczchunk_kind static)
 endif()
 add_library(nczchunk::nczchunk INTERFACE IMPORTED)
-set_target_properties(nczchunk::nczchunk PROPERTIES INTERFACE_LINK_LIBRARIES nczchunk::${kind})
-unset(kind)
-unset(soname)
+set_target_properties(nczchunk::nczchunk PROPERTIES INTERFACE_LINK_LIBRARIES nczchunk::${_nczchunk_kind})
+unset(_nczchunk_kind)
+unset(_nczchunk_soname)
