@@ -9,6 +9,8 @@
 # targets nczarr and netcdf are defined.
 #
 #   NCZCHUNK_LINK     shared (default): libnetcdf needs libnczchunk.so; static: libnetcdf contains it
+#   NCZCHUNK_REQUIRED ON (default): no nczchunk, or a netCDF-C that it does not fit, is an error; OFF: NCZarr then keeps
+#                     its own three files
 #   NCZCHUNK_PRELOAD  ON leaves libnetcdf as it is and adds the target nczchunk-netcdf-preload instead: a library to be
 #                     preloaded into programs that use another libnetcdf of the same version. It contains nczchunk.
 
@@ -18,14 +20,23 @@ endif()
 
 set(NCZCHUNK_LINK shared CACHE STRING "How netCDF is linked to nczchunk: shared or static")
 set_property(CACHE NCZCHUNK_LINK PROPERTY STRINGS shared static)
+option(NCZCHUNK_REQUIRED "Whether NCZarr must run on nczchunk" ON)
 option(NCZCHUNK_PRELOAD "Build a library to be preloaded instead of an adapted libnetcdf" OFF)
 set(NCZCHUNK_ADAPTER_DIR ${CMAKE_CURRENT_LIST_DIR})
 
-find_package(nczchunk 0.2 REQUIRED)
+if(NCZCHUNK_REQUIRED OR NCZCHUNK_PRELOAD)
+    find_package(nczchunk 0.2 REQUIRED)
+else()
+    find_package(nczchunk 0.2 QUIET)
+    if(NOT nczchunk_FOUND)
+        message(STATUS "NCZarr runs on its own code: there is no nczchunk 0.2")
+        return()
+    endif()
+endif()
 
 # Whether the adapter fits this netCDF-C: it is compiled for trial, with a list of all that it relies on, once for each
 # form of netCDF-C's internals. What differs from the form that is closer is in the compiler's messages. The answer goes
-# to NCZCHUNK_DEFINITIONS.
+# to NCZCHUNK_DEFINITIONS, which is empty if it does not fit and need not.
 function(nczchunk_check_netcdf)
     if(NOT TARGET nczarr OR NOT TARGET netcdf)
         message(FATAL_ERROR "nczchunk takes the place of parts of NCZarr, but this netCDF is configured without it.")
@@ -62,11 +73,19 @@ function(nczchunk_check_netcdf)
     list(TRANSFORM differences REPLACE "^.*error: " "\n  ")
     list(REMOVE_DUPLICATES differences)
     list(JOIN differences "" differences)
+    if(NOT NCZCHUNK_REQUIRED AND NOT NCZCHUNK_PRELOAD)
+        set(NCZCHUNK_DEFINITIONS "" PARENT_SCOPE)
+        message(STATUS "NCZarr runs on its own code: nczchunk's adapter does not fit it, in which differ:${differences}")
+        return()
+    endif()
     message(FATAL_ERROR "nczchunk's adapter does not fit netCDF-C ${PROJECT_VERSION}, in which differ:${differences}")
 endfunction()
 
 function(nczchunk_adapt_netcdf)
     nczchunk_check_netcdf()
+    if(NOT NCZCHUNK_DEFINITIONS)
+        return()
+    endif()
 
     # The three files out, the adapter in.
     get_target_property(sources nczarr SOURCES)

@@ -24,8 +24,12 @@
 _Static_assert(sizeof(size_t) == sizeof(size64_t) && sizeof(ptrdiff_t) == sizeof(size64_t),
                "nczchunk's adapter is for machines with 64-bit addresses");
 
-/* What the files share is not seen outside libnetcdf. */
+/* What the files share is not seen outside libnetcdf, as it is with MSVC anyway. */
+#ifdef __GNUC__
 #define ADAPTER_LOCAL __attribute__((visibility("hidden")))
+#else
+#define ADAPTER_LOCAL
+#endif
 
 /* One transfer between the chunks of a variable and memory. */
 typedef struct Transfer {
@@ -35,6 +39,7 @@ typedef struct Transfer {
     int reading;
     int swap;                    /* stored words have the other byte order */
     size_t chunks;               /* how many were fetched or made before this one */
+    int spans_chunks;            /* goes through them from end to end */
     int replaces;                /* makes a chunk without reading it */
     size_t reused;               /* how many of them were in the cache, though not the last one used */
     const struct Common* common; /* what describes it, if that is not netCDF's interface */

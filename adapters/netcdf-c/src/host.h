@@ -7,7 +7,7 @@
 
 /* The internal functions of libnetcdf that the adapter calls: result, name, parameters, arguments. */
 #define HOST_FUNCTIONS(X)                                                                                              \
-    X(char*, NC_rclookup, (const char* key, const char* server, const char* path), (key, server, path))                 \
+    X(char*, NC_rclookup, (const char* key, const char* server, const char* path), (key, server, path))                \
     X(int, NC4_inq_atomic_type, (nc_type type, char* name, size_t* size), (type, name, size))                          \
     X(int, NCZ_buildchunkpath, (NCZChunkCache * cache, const size64_t* indices, struct ChunkKey* key),                 \
       (cache, indices, key))                                                                                           \

@@ -5,10 +5,10 @@
  *
  * - a variable keeps its last chunk, and about 1 MiB of them if they are small;
  * - it begins to keep all if a chunk comes back that would still be there, had all been kept since (its hash is
- *   remembered, with the time, which is counted in bytes that came into the caches), or when one is written in part,
- *   for then the rest is most often to follow;
+ *   remembered, with the time, which is counted in bytes that came into the caches), or when one is written in part
+ *   by a transfer that does not go through chunks from end to end, for then the rest is most often to follow;
  * - it stops when it has given up as much as it may keep, one after the other, of which nothing was used again;
- * - what all such variables of the process keep, beyond a chunk each, has one bound: 32 MiB, or the number of bytes
+ * - what all such variables of the process keep, beyond a chunk each, has one bound: 24 MiB, or the number of bytes
  *   that netCDF's rc file has for NCZCHUNK.CACHE_SIZE. Where it is reached, variables of the same file that were
  *   not used lately give up theirs first. Those of other files do not, because other threads may be using them.
  *
@@ -17,15 +17,24 @@
  * in front of it, with another close, which gives back what the file kept. */
 #include "adapter.h"
 
+#ifdef _MSC_VER
+#include <intrin.h>
+#endif
+
 #if NETCDF_CACHE_COUNTS
 
 enum { FEW = 1 << 20, USUAL_BOUND = 24 << 20, SEEN = 256 };
 
 static size_t kept_by_all, time_of_all;
 
+/* Adds to one of them, which is all that is ever done to it, and gives the sum. */
 static size_t add(size_t* shared, size_t number)
 {
+#ifdef _MSC_VER
+    return (size_t)_InterlockedExchangeAdd64((__int64*)shared, (__int64)number) + number;
+#else
     return __atomic_add_fetch(shared, number, __ATOMIC_RELAXED);
+#endif
 }
 
 /* A chunk that came into the cache, by the hash of its indices, and when. */
@@ -206,7 +215,8 @@ int nczadapter_keep(const Transfer* transfer, ncexhashkey_t hashkey)
     }
     count(variable);
     now = add(&time_of_all, chunk);
-    if (comes_back(file, variable, hashkey, now) || (!transfer->reading && !transfer->replaces)) {
+    if (comes_back(file, variable, hashkey, now) ||
+        (!transfer->reading && !transfer->replaces && !transfer->spans_chunks)) {
         variable->keeps_all = 1;
         variable->unused = 0;
     } else if (transfer->reused > 0) {
@@ -219,7 +229,7 @@ int nczadapter_keep(const Transfer* transfer, ncexhashkey_t hashkey)
             return stat;
     /* One chunk of the variable needs no room: with another, what it has already counts. */
     while (nclistlength(cache->mru) > 0 &&
-           __atomic_load_n(&kept_by_all, __ATOMIC_RELAXED) - variable->kept + size_of(cache) > file->bound) {
+           add(&kept_by_all, 0) - variable->kept + size_of(cache) > file->bound) {
         other = least_recent(file);
         if (other == NULL || other == variable)
             stat = give_up(file, variable, nczadapter_victim(transfer));

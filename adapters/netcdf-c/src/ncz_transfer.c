@@ -139,6 +139,18 @@ static Transfer transfer_of(NC_VAR_INFO_T* var, int reading)
                       .swap = var->type_info->hdr.id < NC_STRING && zfile->native_endianness != var->endianness};
 }
 
+/* Whether a transfer goes through chunks from end to end. (What overflows is refused later.) */
+static int spans_chunks(const NC_VAR_INFO_T* var, size_t rank, const size64_t* count, const size64_t* stride)
+{
+    for (size_t d = 0; d < rank; d++) {
+        const size64_t span = (count[d] - 1) * stride[d] + 1;
+
+        if (span < var->chunksizes[d] && span < var->dim[d]->len)
+            return 0;
+    }
+    return rank > 0;
+}
+
 /* The entry from zvar.c: what nc_get_vars and nc_put_vars come down to. */
 int NCZ_transferslice(NC_VAR_INFO_T* var, int reading, size64_t* start, size64_t* count, size64_t* stride, void* memory,
                       nc_type typecode)
@@ -167,6 +179,7 @@ int NCZ_transferslice(NC_VAR_INFO_T* var, int reading, size64_t* start, size64_t
     for (size_t d = 0; d < rank; d++)
         dimlens[d] = var->dim[d]->len;
 
+    transfer.spans_chunks = spans_chunks(var, rank, count, stride);
     stat = run(&transfer, &chunks, rank, dimlens, var->chunksizes, typesize, start, count, stride, memory);
     if (dimlens != some_dimlens)
         free(dimlens);
