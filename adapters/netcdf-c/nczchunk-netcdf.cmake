@@ -9,6 +9,8 @@
 # targets nczarr and netcdf are defined.
 #
 #   NCZCHUNK_LINK     shared (default): libnetcdf needs libnczchunk.so; static: libnetcdf contains it
+#   NCZCHUNK_REQUIRED ON (default): no nczchunk, or a netCDF-C that it does not fit, is an error; OFF: NCZarr then keeps
+#                     its own three files
 #   NCZCHUNK_PRELOAD  ON leaves libnetcdf as it is and adds the target nczchunk-netcdf-preload instead: a library to be
 #                     preloaded into programs that use another libnetcdf of the same version. It contains nczchunk.
 
@@ -18,14 +20,71 @@ endif()
 
 set(NCZCHUNK_LINK shared CACHE STRING "How netCDF is linked to nczchunk: shared or static")
 set_property(CACHE NCZCHUNK_LINK PROPERTY STRINGS shared static)
+option(NCZCHUNK_REQUIRED "Whether NCZarr must run on nczchunk" ON)
 option(NCZCHUNK_PRELOAD "Build a library to be preloaded instead of an adapted libnetcdf" OFF)
 set(NCZCHUNK_ADAPTER_DIR ${CMAKE_CURRENT_LIST_DIR})
 
-find_package(nczchunk 0.2 REQUIRED)
+if(NCZCHUNK_REQUIRED OR NCZCHUNK_PRELOAD)
+    find_package(nczchunk 0.2 REQUIRED)
+else()
+    find_package(nczchunk 0.2 QUIET)
+    if(NOT nczchunk_FOUND)
+        message(STATUS "NCZarr runs on its own code: there is no nczchunk 0.2")
+        return()
+    endif()
+endif()
 
-function(nczchunk_adapt_netcdf)
+# Whether the adapter fits this netCDF-C: it is compiled for trial, with a list of all that it relies on, once for each
+# form of netCDF-C's internals. What differs from the form that is closer is in the compiler's messages. The answer goes
+# to NCZCHUNK_DEFINITIONS, which is empty if it does not fit and need not.
+function(nczchunk_check_netcdf)
     if(NOT TARGET nczarr OR NOT TARGET netcdf)
         message(FATAL_ERROR "nczchunk takes the place of parts of NCZarr, but this netCDF is configured without it.")
+    endif()
+    get_target_property(libnczarr nczarr SOURCE_DIR)
+    get_target_property(includes nczarr INCLUDE_DIRECTORIES)
+    get_target_property(nczchunk_includes nczchunk::shared INTERFACE_INCLUDE_DIRECTORIES)
+    file(GLOB sources ${NCZCHUNK_ADAPTER_DIR}/src/*.c)
+    set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+    set(fewest -1)
+    foreach(counts 1 0)
+        set(definition NETCDF_CACHE_COUNTS=${counts})
+        try_compile(fits ${CMAKE_BINARY_DIR}/nczchunk-check-${counts} SOURCES ${sources}
+            CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${libnczarr};${includes};${nczchunk_includes}"
+            COMPILE_DEFINITIONS -DHAVE_CONFIG_H -D${definition} -Werror=incompatible-pointer-types
+                -Werror=implicit-function-declaration -Werror=int-conversion -fno-diagnostics-show-caret
+            OUTPUT_VARIABLE output)
+        if(fits)
+            set(NCZCHUNK_DEFINITIONS ${definition} PARENT_SCOPE)
+            if(NOT PROJECT_VERSION MATCHES "^4\\.(9\\.[23]|10\\.[01])$")
+                message(STATUS "nczchunk was not tested with netCDF-C ${PROJECT_VERSION}, whose internals are those it "
+                    "knows")
+            endif()
+            return()
+        endif()
+        string(REGEX MATCHALL "[^\n]*error: [^\n]*" errors "${output}")
+        list(LENGTH errors number)
+        if(fewest EQUAL -1 OR number LESS fewest)
+            set(fewest ${number})
+            set(differences ${errors})
+        endif()
+    endforeach()
+    list(REMOVE_DUPLICATES differences)
+    list(TRANSFORM differences REPLACE "^.*error: " "\n  ")
+    list(REMOVE_DUPLICATES differences)
+    list(JOIN differences "" differences)
+    if(NOT NCZCHUNK_REQUIRED AND NOT NCZCHUNK_PRELOAD)
+        set(NCZCHUNK_DEFINITIONS "" PARENT_SCOPE)
+        message(STATUS "NCZarr runs on its own code: nczchunk's adapter does not fit it. What differs:${differences}")
+        return()
+    endif()
+    message(FATAL_ERROR "nczchunk's adapter does not fit netCDF-C ${PROJECT_VERSION}. What differs:${differences}")
+endfunction()
+
+function(nczchunk_adapt_netcdf)
+    nczchunk_check_netcdf()
+    if(NOT NCZCHUNK_DEFINITIONS)
+        return()
     endif()
 
     # The three files out, the adapter in.
@@ -36,10 +95,11 @@ function(nczchunk_adapt_netcdf)
         endif()
         list(REMOVE_ITEM sources ${file})
     endforeach()
-    foreach(file ncz_cache.c ncz_transfer.c ncz_odometer.c ncz_projections.c)
+    foreach(file ncz_cache.c ncz_keep.c ncz_transfer.c ncz_odometer.c ncz_projections.c)
         list(APPEND sources ${NCZCHUNK_ADAPTER_DIR}/src/${file})
     endforeach()
     set_property(TARGET nczarr PROPERTY SOURCES ${sources})
+    set_property(TARGET nczarr APPEND PROPERTY COMPILE_DEFINITIONS ${NCZCHUNK_DEFINITIONS})
 
     # The target's own properties are set, because netCDF-C's versions call target_link_libraries in different styles,
     # which do not mix.
@@ -52,26 +112,72 @@ function(nczchunk_adapt_netcdf)
         # What libnczchunk.a brings along, zstd for one, stays inside.
         set_property(TARGET netcdf APPEND PROPERTY LINK_OPTIONS LINKER:--exclude-libs,libnczchunk.a)
     endif()
+    get_target_property(type netcdf TYPE)
+    if(type STREQUAL "STATIC_LIBRARY")
+        # An archive is not linked: what it needs is for the program's linker.
+        set_property(TARGET netcdf APPEND PROPERTY INTERFACE_LINK_LIBRARIES $<LINK_ONLY:${library}>)
+    elseif(NCZCHUNK_LINK STREQUAL "shared")
+        # The installed libnetcdf finds libnczchunk.so where it was linked to it.
+        set_property(TARGET netcdf PROPERTY INSTALL_RPATH_USE_LINK_PATH TRUE)
+    endif()
+    nczchunk_name_in_files(${library})
     message(STATUS "NCZarr runs on nczchunk ${nczchunk_VERSION} (${NCZCHUNK_LINK})")
+endfunction()
+
+# Changes a file that netCDF-C's configuration has just written.
+function(nczchunk_edit file pattern replacement)
+    file(READ ${netCDF_BINARY_DIR}/${file} text)
+    string(REGEX REPLACE "${pattern}" "${replacement}" edited "${text}")
+    if(edited STREQUAL text)
+        message(FATAL_ERROR "${file} has no ${pattern}: this is not a netCDF-C that nczchunk knows.")
+    endif()
+    file(WRITE ${netCDF_BINARY_DIR}/${file} "${edited}")
+endfunction()
+
+# What tells others how to link netCDF names nczchunk, which a static libnetcdf leaves to them.
+function(nczchunk_name_in_files library)
+    get_target_property(location ${library} IMPORTED_LOCATION)
+    get_filename_component(directory ${location} DIRECTORY)
+    if(NCZCHUNK_LINK STREQUAL "static")
+        set(words ${location})
+        get_target_property(needed ${library} INTERFACE_LINK_LIBRARIES)
+        foreach(name IN LISTS needed)
+            string(APPEND words " -l${name}")
+        endforeach()
+    else()
+        set(words "-L${directory} -lnczchunk")
+    endif()
+    set(dependency "include(CMakeFindDependencyMacro)\nfind_dependency(nczchunk ${nczchunk_VERSION}")
+    string(APPEND dependency " HINTS \"${nczchunk_DIR}\")")
+    nczchunk_edit(netcdf.pc "(\nLibs.private:[^\n]*)" "\\1 ${words}")
+    nczchunk_edit(nc-config "(\nlibsprivate=\"[^\"\n]*)" "\\1 ${words}")
+    nczchunk_edit(libnetcdf.settings "(\nExtra libraries:[^\n]*)" "\\1 ${words}")
+    nczchunk_edit(libnetcdf.settings "(\nNCZarr Support:[^\n]*)"
+        "\\1\nNCZarr Chunking:\tnczchunk ${nczchunk_VERSION} (${NCZCHUNK_LINK})")
+    nczchunk_edit(netCDFConfig.cmake "(\ninclude\\(\"[^\n]*netCDFTargets.cmake\"\\))"
+        "\n${dependency}\\1")
 endfunction()
 
 # The library to be preloaded sees the headers as libnczarr's own files do.
 function(nczchunk_add_preload)
+    nczchunk_check_netcdf()
     set(target nczchunk-netcdf-preload)
     get_target_property(libnczarr nczarr SOURCE_DIR)
     add_library(${target} MODULE EXCLUDE_FROM_ALL
         ${NCZCHUNK_ADAPTER_DIR}/preload/preload.c
         ${NCZCHUNK_ADAPTER_DIR}/src/ncz_cache.c
+        ${NCZCHUNK_ADAPTER_DIR}/src/ncz_keep.c
         ${NCZCHUNK_ADAPTER_DIR}/src/ncz_transfer.c)
     target_include_directories(${target} PRIVATE
         ${NCZCHUNK_ADAPTER_DIR}/src ${libnczarr} $<TARGET_PROPERTY:nczarr,INCLUDE_DIRECTORIES>)
     # The adapter's entry has another name here, because the one that is preloaded has netCDF's.
     set_property(SOURCE ${NCZCHUNK_ADAPTER_DIR}/src/ncz_transfer.c
         PROPERTY COMPILE_DEFINITIONS NCZ_transferslice=nczadapter_transferslice)
+    target_compile_definitions(${target} PRIVATE ${NCZCHUNK_DEFINITIONS})
     target_link_libraries(${target} PRIVATE nczchunk::static)
     # NCZ_transferslice is all that is seen from outside, and nothing inside can be replaced.
     target_link_options(${target} PRIVATE
-        LINKER:--version-script=${NCZCHUNK_ADAPTER_DIR}/preload/exports LINKER:--no-undefined)
+        LINKER:--version-script=${NCZCHUNK_ADAPTER_DIR}/preload/exports LINKER:--no-undefined LINKER:--strip-all)
     set_property(TARGET ${target} PROPERTY LINK_DEPENDS ${NCZCHUNK_ADAPTER_DIR}/preload/exports)
     set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME libnczchunk-netcdf-${PROJECT_VERSION})
 endfunction()

@@ -33,7 +33,7 @@ static int reclaim(NCZChunkCache* cache, void* data)
     NC_FILE_INFO_T* file = cache->var->container->nc4_info;
     nc_type type = cache->var->type_info->hdr.id;
 
-#if NETCDF_VERSION >= 40903
+#if NETCDF_CACHE_COUNTS
     return NC_reclaim_data_all(file->controller, type, data, (size_t)cache->chunkcount);
 #else
     return nc_reclaim_data_all(file->controller->ext_ncid, type, data, (size_t)cache->chunkcount);
@@ -54,7 +54,7 @@ static void free_entry(NCZChunkCache* cache, NCZCacheEntry* entry)
 /* Adds to the bytes that the cache counts. Only 4.9.2 does not count them: there a number above 0 would empty it. */
 static void count_bytes(NCZChunkCache* cache, size64_t bytes)
 {
-    cache->used = NETCDF_VERSION >= 40903 ? cache->used + (size_t)bytes : 0;
+    cache->used = NETCDF_CACHE_COUNTS ? cache->used + (size_t)bytes : 0;
 }
 
 /* Takes an entry off the list of all. Its order means nothing, in spite of its name: so that the others need not be
@@ -80,11 +80,54 @@ void nczadapter_drop(NCZChunkCache* cache, NCZCacheEntry* entry)
     free_entry(cache, entry);
 }
 
-/* The entry of a chunk if it is in the cache, else NULL. */
-static int find(NCZChunkCache* cache, const size64_t* indices, ncexhashkey_t* hashkey, NCZCacheEntry** entryp)
+/* Stores an entry that has changed, and no other: a flush stores what is in the list of all, so this one is, as long as
+ * it takes. What is stored is left encoded. */
+static int store(NCZChunkCache* cache, NCZCacheEntry* entry)
 {
+    void* content = entry;
+    NClist one = *cache->mru, *all = cache->mru;
+    const size_t used = cache->used;
+    const size64_t size = entry->size;
+    int stat;
+
+    one.content = &content;
+    one.alloc = one.length = 1;
+    cache->mru = &one;
+#if NETCDF_CACHE_COUNTS
+    {
+        const struct ChunkCache limits = cache->params;
+
+        cache->params.size = SIZE_MAX;
+        cache->params.nelems = SIZE_MAX;
+        stat = NCZ_flush_chunk_cache(cache);
+        cache->params = limits;
+    }
+#else
+    stat = NCZ_flush_chunk_cache(cache);
+#endif
+    cache->mru = all;
+    cache->used = used;
+    count_bytes(cache, entry->size - size);
+    return stat;
+}
+
+int nczadapter_evict(NCZChunkCache* cache, NCZCacheEntry* entry)
+{
+    int stat;
+
+    if (entry->modified && (stat = store(cache, entry)) != NC_NOERR)
+        return stat;
+    nczadapter_drop(cache, entry);
+    return NC_NOERR;
+}
+
+/* The entry of a chunk if it is in the cache, else NULL and the hash of its indices. */
+static int find(Transfer* transfer, const size64_t* indices, ncexhashkey_t* hashkey, NCZCacheEntry** entryp)
+{
+    NCZChunkCache* cache = transfer->cache;
     /* Most often the chunk is the one that was used last, which is found without its hash. */
     NCZCacheEntry* entry = ncxcachefirst(cache->xcache);
+    size64_t* reused;
     int stat;
 
     *entryp = NULL;
@@ -94,39 +137,32 @@ static int find(NCZChunkCache* cache, const size64_t* indices, ncexhashkey_t* ha
             return NC_NOERR;
         if ((stat = ncxcachetouch(cache->xcache, *hashkey)) != NC_NOERR)
             return stat;
+        if ((reused = nczadapter_reused(cache, entry)) != NULL)
+            *reused = 1;
+        transfer->reused++;
     }
     /* Another chunk with the same hash has to give way, and so has what a flush has encoded in place. */
     if (!is_decoded(cache, entry) || !is_chunk(cache, entry, indices)) {
         *hashkey = (ncexhashkey_t)entry->hashkey;
-        if (entry->modified && (stat = NCZ_flush_chunk_cache(cache)) != NC_NOERR)
-            return stat;
-        /* The flush may have made room and so removed the entry. */
-        if (ncxcachelookup(cache->xcache, *hashkey, (void**)&entry) == NC_NOERR)
-            nczadapter_drop(cache, entry);
-        return NC_NOERR;
+        return nczadapter_evict(cache, entry);
     }
     *entryp = entry;
     return NC_NOERR;
 }
 
-#if NETCDF_VERSION >= 40903
-/* Whether a transfer leaves no more of its chunks in the cache. One that goes through large chunks from end to end does
- * not, after the first, unless somebody has set the cache's size: memory that is new to the process costs more than to
- * read such chunks, and they are not often wanted again at once. */
-static int passes_by(const Transfer* transfer)
+#if NETCDF_CACHE_COUNTS
+NCZCacheEntry* nczadapter_victim(const Transfer* transfer)
 {
-    enum { LARGE = 128 << 10, KEPT = 1 << 20 };
-    const NC_VAR_INFO_T* var = transfer->var;
-    const size_t chunk = (size_t)transfer->cache->chunksize;
+    const NCZChunkCache* cache = transfer->cache;
 
-    return transfer->spans_chunks && chunk >= LARGE && transfer->chunks > KEPT / chunk &&
-           var->chunkcache.size == DEFAULT_CHUNK_CACHE_SIZE && !has_strings(transfer->cache);
+    /* The least recently used goes. But if that is one of this transfer's, which is larger than the cache, then the
+     * chunk before this one goes: so the first are still there if the same is read again. */
+    return transfer->chunks < nclistlength(cache->mru) ? ncxcachelast(cache->xcache) : ncxcachefirst(cache->xcache);
 }
 
 /* Makes room for one more chunk, within the limits that nc_set_var_chunk_cache set. (The cache itself forgets them once
- * it is in use.) What has changed must be stored before it goes, which only a flush does, and that takes a walk through
- * the whole cache: so it makes room for the next few chunks as well. */
-static int make_room(const Transfer* transfer)
+ * it is in use.) A size that nobody has set is the limit of what is worth keeping. */
+static int make_room(const Transfer* transfer, ncexhashkey_t hashkey)
 {
     NCZChunkCache* cache = transfer->cache;
     const struct ChunkCache limits = cache->var->chunkcache;
@@ -135,39 +171,22 @@ static int make_room(const Transfer* transfer)
     int stat;
 
     cache->params = limits;
-    if (passes_by(transfer)) {
-        entry = ncxcachefirst(cache->xcache); /* the chunk before this one */
-        if (entry != NULL && entry->modified && (stat = NCZ_flush_chunk_cache(cache)) != NC_NOERR)
-            return stat;
-        if ((entry = ncxcachefirst(cache->xcache)) != NULL)
-            nczadapter_drop(cache, entry);
-    }
+    if (limits.size == DEFAULT_CHUNK_CACHE_SIZE && (stat = nczadapter_keep(transfer, hashkey)) != NC_NOERR)
+        return stat;
     while (nclistlength(cache->mru) >= limits.nelems || cache->used > limits.size ||
            chunk > limits.size - cache->used) {
-        /* The least recently used goes. But if that is one of this transfer's, which is larger than the cache, then the
-         * chunk before this one goes: so the first are still there if the same is read again. */
-        entry = transfer->chunks < nclistlength(cache->mru) ? ncxcachelast(cache->xcache)
-                                                            : ncxcachefirst(cache->xcache);
-        if (entry == NULL)
+        if ((entry = nczadapter_victim(transfer)) == NULL)
             break; /* a chunk larger than the cache */
-        if (!entry->modified) {
-            nczadapter_drop(cache, entry);
-            continue;
-        }
-        cache->params.nelems = limits.nelems / 8 * 7;
-        cache->params.size = limits.size / 8 * 7;
-        stat = NCZ_flush_chunk_cache(cache);
-        cache->params = limits;
-        if (stat != NC_NOERR)
+        if ((stat = nczadapter_evict(cache, entry)) != NC_NOERR)
             return stat;
     }
     return NC_NOERR;
 }
 #else
-/* The cache of 4.9.2 does not count what it holds, and gives up nothing. */
-static int make_room(const Transfer* transfer)
+static int make_room(const Transfer* transfer, ncexhashkey_t hashkey)
 {
     (void)transfer;
+    (void)hashkey;
     return NC_NOERR;
 }
 #endif
@@ -179,7 +198,8 @@ static void swap_chunk(const Transfer* transfer, NCZCacheEntry* entry)
 }
 
 /* Reads a chunk that is not in the cache into it. */
-static int read_entry(const Transfer* transfer, const size64_t* indices, NCZCacheEntry** entryp)
+static int read_entry(const Transfer* transfer, const size64_t* indices, ncexhashkey_t hashkey,
+                      NCZCacheEntry** entryp)
 {
     NCZChunkCache* cache = transfer->cache;
     NC_FILE_INFO_T* file = transfer->file;
@@ -188,11 +208,11 @@ static int read_entry(const Transfer* transfer, const size64_t* indices, NCZCach
     void* data;
     int stat;
 
-    if ((stat = make_room(transfer)) != NC_NOERR)
+    if ((stat = make_room(transfer, hashkey)) != NC_NOERR)
         return stat;
     /* An entry of a file that can be written to begins as modified if the chunk is absent: that is how it is told. */
     file->no_write = NC_FALSE;
-#if NETCDF_VERSION >= 40903
+#if NETCDF_CACHE_COUNTS
     {
         /* There is room, but the cache would give up something: it does not if it believes to be empty. */
         const struct ChunkCache limits = cache->params;
@@ -214,12 +234,17 @@ static int read_entry(const Transfer* transfer, const size64_t* indices, NCZCach
         return stat;
 
     entry = ncxcachefirst(cache->xcache);
+    if (entry == NULL || entry->data != data)
+        return NC_EINTERNAL; /* not the cache that this was compiled for */
     /* Too short, or not undone by its filter: fletcher32's tells a wrong checksum by a length beyond all memory. Of one
      * that is longer, the first bytes are used. It keeps its length, as in netCDF-C, when it is stored again. */
     if (entry->size < cache->chunksize || entry->size > PTRDIFF_MAX) {
         nczadapter_drop(cache, entry);
         return NCZCHUNK_EBADCHUNK;
     }
+    /* Filters that do not know how long a chunk will be, as deflate, take up to twice its memory. */
+    if (FILTERED(cache) && !has_strings(cache) && (data = realloc(data, (size_t)entry->size)) != NULL)
+        entry->data = data;
     if (entry->modified) {
         entry->modified = 0; /* reading changes no file */
         if (transfer->swap)
@@ -229,13 +254,13 @@ static int read_entry(const Transfer* transfer, const size64_t* indices, NCZCach
     return NC_NOERR;
 }
 
-int nczadapter_fetch(const Transfer* transfer, const size64_t* indices, NCZCacheEntry** entryp)
+int nczadapter_fetch(Transfer* transfer, const size64_t* indices, NCZCacheEntry** entryp)
 {
     ncexhashkey_t hashkey;
-    int stat = find(transfer->cache, indices, &hashkey, entryp);
+    int stat = find(transfer, indices, &hashkey, entryp);
 
     if (stat == NC_NOERR && *entryp == NULL)
-        stat = read_entry(transfer, indices, entryp);
+        stat = read_entry(transfer, indices, hashkey, entryp);
     return stat;
 }
 
@@ -266,12 +291,12 @@ static int is_stored_longer(const Transfer* transfer, const size64_t* indices, i
     return stat;
 }
 
-int nczadapter_make(const Transfer* transfer, const size64_t* indices, NCZCacheEntry** entryp, int* created)
+int nczadapter_make(Transfer* transfer, const size64_t* indices, NCZCacheEntry** entryp, int* created)
 {
     NCZChunkCache* cache = transfer->cache;
     NCZCacheEntry* entry;
     ncexhashkey_t hashkey;
-    int longer, stat = find(cache, indices, &hashkey, entryp);
+    int longer, stat = find(transfer, indices, &hashkey, entryp);
 
     *created = *entryp == NULL;
     if (stat != NC_NOERR || *entryp != NULL)
@@ -280,18 +305,21 @@ int nczadapter_make(const Transfer* transfer, const size64_t* indices, NCZCacheE
         return stat;
     if (longer) {
         /* It is read, and keeps its length; what cannot be read is replaced. */
-        stat = read_entry(transfer, indices, entryp);
+        stat = read_entry(transfer, indices, hashkey, entryp);
         *created = stat != NC_NOERR;
         if (stat == NC_NOERR || stat == NC_ENOMEM)
             return stat;
     }
-    if ((stat = make_room(transfer)) != NC_NOERR)
+    transfer->replaces = 1;
+    stat = make_room(transfer, hashkey);
+    transfer->replaces = 0;
+    if (stat != NC_NOERR)
         return stat;
 
     if ((entry = calloc(1, sizeof *entry)) == NULL)
         return NC_ENOMEM;
     memcpy(entry->indices, indices, cache->ndims * sizeof *indices);
-    entry->hashkey = ncxcachekey(indices, cache->ndims * sizeof *indices);
+    entry->hashkey = hashkey;
     entry->size = cache->chunksize;
     /* Strings are freed when they are overwritten, so there must not be any. */
     entry->data = has_strings(cache) ? calloc(1, (size_t)entry->size) : malloc((size_t)entry->size);
@@ -316,7 +344,7 @@ int nczadapter_make(const Transfer* transfer, const size64_t* indices, NCZCacheE
 
 int nczadapter_copy(const Transfer* transfer, int reading, size_t count, const void* source, void* destination)
 {
-#if NETCDF_VERSION >= 40903
+#if NETCDF_CACHE_COUNTS
     return NCZ_copy_data(transfer->file, transfer->var, source, count, reading, destination);
 #else
     return NCZ_copy_data(transfer->file, transfer->var->type_info, source, count, reading, destination);

@@ -102,7 +102,7 @@ void nczodom_reset(NCZOdometer* odom)
     nczchunk_odometer_reset(inner(odom));
 }
 
-#if NETCDF_VERSION >= 40903
+#if NETCDF_CACHE_COUNTS
 size64_t nczodom_laststride(const NCZOdometer* odom)
 {
     return odom->stride[odom->rank - 1];

@@ -2,7 +2,7 @@
  * for netCDF-C's own tests. Nothing in the library calls these functions; they are here for programs that do. */
 #include "adapter.h"
 
-#if NETCDF_VERSION < 40903
+#if !NETCDF_CACHE_COUNTS
 extern int NCZ_projectslices(size64_t* dimlens, size64_t* chunklens, NCZSlice* slices, struct Common*, NCZOdometer**);
 #endif
 
@@ -26,7 +26,7 @@ static int chunk_ranges(int rank, const NCZSlice* slices, const size64_t* chunkl
     return NC_NOERR;
 }
 
-#if NETCDF_VERSION >= 40903
+#if NETCDF_CACHE_COUNTS
 int NCZ_compute_chunk_ranges(struct Common* common, const NCZSlice* slices, NCZChunkRange* ranges)
 {
     return chunk_ranges(common->rank, slices, common->chunklens, ranges);
@@ -188,7 +188,7 @@ static int project(struct Common* common, const size64_t* dimlens, const size64_
     return stat;
 }
 
-#if NETCDF_VERSION >= 40903
+#if NETCDF_CACHE_COUNTS
 int NCZ_projectslices(struct Common* common, NCZSlice* slices, NCZOdometer** odomp)
 {
     return project(common, common->dimlens, common->chunklens, slices, odomp);

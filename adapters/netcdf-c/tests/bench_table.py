@@ -38,6 +38,10 @@ def processor():
     return platform.machine()
 
 
+def today():
+    return datetime.date.today()
+
+
 def main():
     check = sys.argv[1] == "--check"
     results, guide = map(pathlib.Path, sys.argv[-2:])
@@ -47,7 +51,7 @@ def main():
 
     rounds = len(list(results.glob("stock.*")))
     table = [
-        f"{processor()}, {datetime.date.today()}, netCDF-C 4.10.1, the least of {rounds} interleaved rounds.",
+        f"{processor()}, {today()}, netCDF-C 4.10.1, the least of {rounds} interleaved rounds.",
         "",
         "| | get: stock | adapted | times faster | put: stock | adapted | times faster |",
         "|---|--:|--:|--:|--:|--:|--:|",
@@ -77,4 +81,5 @@ def main():
         sys.exit("\n".join(failed))
 
 
-main()
+if __name__ == "__main__":
+    main()

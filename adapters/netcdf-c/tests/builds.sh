@@ -30,6 +30,7 @@ crate_version() {
     case $1 in
         4.9.2) echo 0.4.1 ;;
         4.9.3) echo 0.4.3 ;;
+        4.10.0) echo 0.5.2 ;;
         4.10.1) echo 0.5.3 ;;
         *) die "no crate is known to have netCDF-C $1" ;;
     esac
@@ -80,16 +81,30 @@ netcdf_options() {
     [[ $1 != 4.9.2 ]] || echo "-DENABLE_NETCDF_4=ON"
 }
 
-# build_netcdf NAME VERSION TARGET [OPTION...]: the build $netcdf/NAME-VERSION.
-build_netcdf() {
-    local name=$1 version=$2 target=$3 options
-    shift 3
-    fetch_netcdf "$version"
-    say "Building netCDF-C $version, $name"
+# configure_netcdf NAME VERSION [OPTION...]: configures the build $netcdf/NAME-VERSION.
+configure_netcdf() {
+    local name=$1 version=$2 options
+    shift 2
     mapfile -t options < <(netcdf_options "$version")
-    quietly cmake -G Ninja -S "$(source_of "$version")" -B "$netcdf/$name-$version" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-        "${options[@]}" "$@"
+    cmake -G Ninja -S "$(source_of "$version")" -B "$netcdf/$name-$version" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+        -DCMAKE_INSTALL_PREFIX="$netcdf/installed-$name-$version" "${options[@]}" "$@"
+}
+
+# build_netcdf NAME VERSION TARGET [OPTION...]: builds it.
+build_netcdf() {
+    local name=$1 version=$2 target=$3
+    shift 3
+    [[ -e $(source_of "$version")/CMakeLists.txt ]] || fetch_netcdf "$version"
+    say "Building netCDF-C $version, $name"
+    quietly configure_netcdf "$name" "$version" "$@"
     quietly cmake --build "$netcdf/$name-$version" --parallel "$jobs" --target "$target"
+}
+
+# altered_source FROM TO: a copy of a version's source, to be changed.
+altered_source() {
+    fetch_netcdf "$1"
+    rm -rf "$(source_of "$2")"
+    cp -r "$(source_of "$1")" "$(source_of "$2")"
 }
 
 # What makes a build an adapted one.
@@ -136,4 +151,12 @@ need_netcdf_tools() {
     [[ -e /usr/include/zstd.h ]] || packages+=(libzstd-dev)
     have m4 || packages+=(m4)
     ((${#packages[@]} == 0)) || apt_install "${packages[@]}" || [[ ${CI:-} != true ]] || die "install: ${packages[*]}"
+}
+
+# Python with netCDF4, whose libnetcdf is the version that the preload is built for, xarray and Dask.
+python=$netcdf/python/bin/python
+need_python() {
+    "$python" -c 'import dask, netCDF4, xarray' 2>/dev/null && return
+    quietly python3 -m venv "$netcdf/python"
+    quietly "$netcdf/python/bin/pip" install 'netCDF4==1.7.5.1.post1' xarray dask
 }

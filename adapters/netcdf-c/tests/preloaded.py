@@ -4,6 +4,7 @@ preloaded.py DIRECTORY right|wrong: whether strides over an unlimited dimension 
 stock netCDF-C, B1) tells whether the adapter is at work.
 """
 
+import ctypes
 import sys
 
 import netCDF4
@@ -30,6 +31,14 @@ with netCDF4.Dataset(url) as file:
     assert numpy.array_equal(file["numbers"][:], numbers)
     assert list(file["words"][:]) == list(words)
     assert file["packed"][1] == 1 / 3 and file["packed"][2] == -1
+
+# The preloaded library says so too.
+adapted = getattr(ctypes.CDLL(None), "nczchunk_netcdf_adapted", None)
+if expected == "right":
+    adapted.restype = ctypes.c_char_p
+    assert b"libnetcdf" in adapted(), adapted()
+else:
+    assert adapted is None
 
 with xarray.open_dataset(url, engine="netcdf4") as dataset:
     assert numpy.array_equal(dataset["numbers"].values, numbers)

@@ -1,0 +1,244 @@
+/* Which chunks stay in memory in caches whose size nobody has set.
+ *
+ * netCDF-C's default, 64 MiB a variable, is more than a process with many variables can afford, and memory that is new
+ * to a process costs time: a chunk that is used once should take the place of the one before it. So
+ *
+ * - a variable keeps its last chunk, and about 1 MiB of them if they are small;
+ * - it begins to keep all if a chunk comes back that would still be there, had all been kept since (its hash is
+ *   remembered, with the time, which is counted in bytes that came into the caches), or when one is written in part
+ *   by a transfer that does not go through chunks from end to end, for then the rest is most often to follow;
+ * - it stops when it has given up as much as it may keep, one after the other, of which nothing was used again;
+ * - what all such variables of the process keep, beyond a chunk each, has one bound: 24 MiB, or the number of bytes
+ *   that netCDF's rc file has for NCZCHUNK.CACHE_SIZE. Where it is reached, variables of the same file that were
+ *   not used lately give up theirs first. Those of other files do not, because other threads may be using them.
+ *
+ * Two numbers are shared by all files, and changed as atomics: the bytes kept, and the time. What else must be known of
+ * a variable is in a list of its file. The list hangs on the file's map: a copy of the map's table of functions stands
+ * in front of it, with another close, which gives back what the file kept. */
+#include "adapter.h"
+
+#ifdef _MSC_VER
+#include <intrin.h>
+#endif
+
+#if NETCDF_CACHE_COUNTS
+
+enum { FEW = 1 << 20, USUAL_BOUND = 24 << 20, SEEN = 256 };
+
+static size_t kept_by_all, time_of_all;
+
+/* Adds to one of them, which is all that is ever done to it, and gives the sum. */
+static size_t add(size_t* shared, size_t number)
+{
+#ifdef _MSC_VER
+    return (size_t)_InterlockedExchangeAdd64((__int64*)shared, (__int64)number) + number;
+#else
+    return __atomic_add_fetch(shared, number, __ATOMIC_RELAXED);
+#endif
+}
+
+/* A chunk that came into the cache, by the hash of its indices, and when. */
+typedef struct Seen {
+    size64_t hashkey;
+    size_t time;
+} Seen;
+
+typedef struct Variable {
+    struct Variable* next;
+    NC_VAR_INFO_T* var;
+    size_t kept;   /* what it adds to what all keep */
+    size_t time;   /* when a chunk came last */
+    size_t unused; /* bytes given up in a row that were not used again */
+    int keeps_all;
+    Seen seen[SEEN];
+} Variable;
+
+typedef struct File {
+    struct NCZMAP_API api; /* first: the map holds its address */
+    struct NCZMAP_API* original;
+    size_t bound;
+    Variable* variables;
+} File;
+
+static NCZChunkCache* cache_of(const Variable* variable)
+{
+    const NCZ_VAR_INFO_T* zvar = variable->var->format_var_info;
+
+    return zvar->cache;
+}
+
+/* What a chunk takes: its entry has 8 KB of its own. */
+static size_t size_of_chunk(const NCZChunkCache* cache)
+{
+    return (size_t)cache->chunksize + sizeof(NCZCacheEntry);
+}
+
+static size_t size_of(const NCZChunkCache* cache)
+{
+    return cache->used + nclistlength(cache->mru) * sizeof(NCZCacheEntry);
+}
+
+/* Counts anew what a variable keeps. A flush may have changed it, or somebody has set its size. */
+static void count(Variable* variable)
+{
+    const NCZChunkCache* cache = cache_of(variable);
+    const size_t size = size_of(cache), chunk = size_of_chunk(cache);
+    size_t kept = 0;
+
+    if (variable->var->chunkcache.size == DEFAULT_CHUNK_CACHE_SIZE && nclistlength(cache->mru) > 1 && size > chunk)
+        kept = size - chunk;
+    (void)add(&kept_by_all, kept - variable->kept);
+    variable->kept = kept;
+}
+
+static int close_map(NCZMAP* map, int deleteit)
+{
+    File* file = (File*)map->api;
+    Variable *variable, *next;
+
+    map->api = file->original;
+    for (variable = file->variables; variable != NULL; variable = next) {
+        next = variable->next;
+        (void)add(&kept_by_all, 0 - variable->kept);
+        free(variable);
+    }
+    free(file);
+    return map->api->close(map, deleteit);
+}
+
+static size_t bound_of_process(void)
+{
+    const char* text = NC_rclookup("NCZCHUNK.CACHE_SIZE", NULL, NULL);
+    unsigned long long bytes;
+    char* end;
+
+    if (text == NULL || *text < '0' || *text > '9')
+        return USUAL_BOUND;
+    bytes = strtoull(text, &end, 10);
+    return *end == '\0' ? (size_t)bytes : USUAL_BOUND;
+}
+
+/* What is known of the file of a map; NULL without memory. */
+static File* file_of(NCZMAP* map)
+{
+    File* file;
+
+    if (map->api->close == close_map)
+        return (File*)map->api;
+    if ((file = calloc(1, sizeof *file)) == NULL)
+        return NULL;
+    file->api = *map->api;
+    file->api.close = close_map;
+    file->original = map->api;
+    file->bound = bound_of_process();
+    map->api = &file->api;
+    return file;
+}
+
+/* What is known of a variable, which becomes the first of its file; NULL without memory. */
+static Variable* variable_of(File* file, NC_VAR_INFO_T* var)
+{
+    Variable *variable, **link = &file->variables;
+
+    while ((variable = *link) != NULL && variable->var != var)
+        link = &variable->next;
+    if (variable != NULL)
+        *link = variable->next;
+    else if ((variable = calloc(1, sizeof *variable)) == NULL)
+        return NULL;
+    variable->var = var;
+    variable->next = file->variables;
+    file->variables = variable;
+    return variable;
+}
+
+/* Whether a chunk that comes would still be there, had all been kept. If there are more chunks to be remembered than
+ * there is room for, only some are. */
+static int comes_back(const File* file, Variable* variable, ncexhashkey_t hashkey, size_t now)
+{
+    const size_t step = file->bound / size_of_chunk(cache_of(variable)) / SEEN + 1;
+    Seen *seen, last;
+
+    if (hashkey % step != 0)
+        return 0;
+    seen = &variable->seen[hashkey / step % SEEN];
+    last = *seen;
+    *seen = (Seen){hashkey, now};
+    return last.time != 0 && last.hashkey == hashkey && now - last.time <= file->bound;
+}
+
+/* Gives up an entry of a variable, and notes whether it had been worth its place. */
+static int give_up(const File* file, Variable* variable, NCZCacheEntry* entry)
+{
+    NCZChunkCache* cache = cache_of(variable);
+    const size64_t* reused = nczadapter_reused(cache, entry);
+    int stat;
+
+    variable->unused = reused != NULL && *reused ? 0 : variable->unused + size_of_chunk(cache);
+    if (variable->unused > file->bound)
+        variable->keeps_all = 0;
+    stat = nczadapter_evict(cache, entry);
+    count(variable);
+    return stat;
+}
+
+/* The variable that was not used for longest, of those that have more than a chunk; NULL if none has. */
+static Variable* least_recent(const File* file)
+{
+    Variable *variable, *found = NULL;
+
+    for (variable = file->variables; variable != NULL; variable = variable->next) {
+        if (variable->kept > 0)
+            count(variable);
+        if (variable->kept > 0 && (found == NULL || variable->time < found->time))
+            found = variable;
+    }
+    return found;
+}
+
+int nczadapter_keep(const Transfer* transfer, ncexhashkey_t hashkey)
+{
+    const NCZ_FILE_INFO_T* zfile = transfer->file->format_file_info;
+    NCZChunkCache* cache = transfer->cache;
+    const size_t chunk = size_of_chunk(cache);
+    File* file = file_of(zfile->map);
+    Variable *variable = file == NULL ? NULL : variable_of(file, transfer->var), *other;
+    NCZCacheEntry* entry;
+    size_t now;
+    int stat;
+
+    if (variable == NULL) {
+        while ((entry = ncxcachelast(cache->xcache)) != NULL)
+            if ((stat = nczadapter_evict(cache, entry)) != NC_NOERR)
+                return stat;
+        return NC_NOERR;
+    }
+    count(variable);
+    now = add(&time_of_all, chunk);
+    if (comes_back(file, variable, hashkey, now) ||
+        (!transfer->reading && !transfer->replaces && !transfer->spans_chunks)) {
+        variable->keeps_all = 1;
+        variable->unused = 0;
+    } else if (transfer->reused > 0) {
+        variable->unused = 0;
+    }
+    variable->time = now;
+
+    while (!variable->keeps_all && size_of(cache) + chunk > FEW && (entry = nczadapter_victim(transfer)) != NULL)
+        if ((stat = give_up(file, variable, entry)) != NC_NOERR)
+            return stat;
+    /* One chunk of the variable needs no room: with another, what it has already counts. */
+    while (nclistlength(cache->mru) > 0 &&
+           add(&kept_by_all, 0) - variable->kept + size_of(cache) > file->bound) {
+        other = least_recent(file);
+        if (other == NULL || other == variable)
+            stat = give_up(file, variable, nczadapter_victim(transfer));
+        else
+            stat = give_up(file, other, ncxcachelast(cache_of(other)->xcache));
+        if (stat != NC_NOERR)
+            return stat;
+    }
+    return NC_NOERR;
+}
+
+#endif

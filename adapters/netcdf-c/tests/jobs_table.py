@@ -1,0 +1,76 @@
+"""Makes a table of what `jobs` and `jobs.py` printed in several rounds, stock and adapted.
+
+jobs_table.py [--check] RESULTS GUIDE: RESULTS has the files stock.N and adapted.N. The table goes between the guide's
+two markers; with --check it is only printed, and a job that is clearly slower than with stock netCDF-C, needs clearly
+more memory or reads other values is an error.
+"""
+
+import pathlib
+import sys
+
+from bench_table import processor, today
+
+BEGIN, END = "<!-- The jobs begin. -->\n", "<!-- The jobs end. -->\n"
+
+# What all variables may keep, as in src/ncz_keep.c, and what the C library's allocator adds to it.
+BOUND, REST = 24 * 1024, 20 * 1024
+
+
+def measured(results, kind):
+    """The least time, CPU time, resident set (in KiB) and page faults of each job over all rounds, and its sum."""
+    jobs = {}
+    for path in sorted(results.glob(f"{kind}.*")):
+        for line in path.read_text().splitlines():
+            name, *numbers = line.split("\t")
+            wall, cpu, _, resident, faults, total = map(float, numbers)
+            if name in jobs:
+                *least, before = jobs[name]
+                assert abs(before - total) <= 1e-9 * abs(total), f"{name}: other values in another round"
+                jobs[name] = *map(min, least, (wall, cpu, resident, faults)), total
+            else:
+                jobs[name] = wall, cpu, resident, faults, total
+    return jobs
+
+
+def in_words(seconds):
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
+
+
+def main():
+    check = sys.argv[1] == "--check"
+    results, guide = map(pathlib.Path, sys.argv[-2:])
+    stock, adapted = measured(results, "stock"), measured(results, "adapted")
+    rounds = len(list(results.glob("stock.*")))
+
+    table = [
+        f"{processor()}, {today()}, netCDF-C 4.10.1, the least of {rounds} interleaved rounds.",
+        "",
+        "| | wall: stock | adapted | times faster | CPU: times less | peak RSS: stock | adapted | page faults: stock "
+        "| adapted |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    failed = []
+    for name, (wall, cpu, resident, faults, total) in stock.items():
+        new_wall, new_cpu, new_resident, new_faults, new_total = adapted[name]
+        table.append(
+            f"| {name} | {in_words(wall)} | {in_words(new_wall)} | **{wall / new_wall:.3g}** | **{cpu / new_cpu:.3g}** "
+            f"| {resident / 1024:.0f} MB | {new_resident / 1024:.0f} MB | {faults:.0f} | {new_faults:.0f} |"
+        )
+        # Small jobs on a shared machine are noisy: these are what no noise explains.
+        if cpu / new_cpu < 0.7 and new_cpu - cpu > 0.05:
+            failed.append(f"{name}: {cpu / new_cpu:.2f} times as fast")
+        if new_resident > 1.5 * resident and new_resident > resident + BOUND + REST:
+            failed.append(f"{name}: {new_resident:.0f} KiB, not {resident:.0f}")
+        if abs(total - new_total) > 1e-9 * abs(total):
+            failed.append(f"{name}: {new_total}, not {total}")
+    table = "\n".join(table) + "\n"
+    print(table)
+
+    if not check:
+        before, rest = guide.read_text().split(BEGIN)
+        guide.write_text(before + BEGIN + "\n" + table + "\n" + END + rest.split(END)[1])
+    elif failed:
+        sys.exit("\n".join(failed))
+
+
+main()
