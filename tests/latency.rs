@@ -7,6 +7,7 @@
 //!
 //! Time must be at most 1.1 times what 64 equal lines of requests take, and memory at most that of 64 chunks, beside
 //! the one that is decoded.
+#![cfg(feature = "arrays")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::HashMap;

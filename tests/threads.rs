@@ -227,7 +227,7 @@ fn filling(chunks: &Chunks) -> Store<'_> {
 }
 
 /// zstd is not written in Rust, so it is not for Miri.
-#[cfg(not(miri))]
+#[cfg(all(not(miri), feature = "zstd"))]
 fn compressed(chunks: &Chunks) -> Store<'_> {
     let mut store = Store::filling(chunks).unwrap();
     store.add_codec(nczchunk::Zstd::default()).unwrap();
@@ -307,7 +307,7 @@ fn threads_write_and_store_chunks() {
     threads_write_what_one_writes(filling);
 }
 
-#[cfg(not(miri))]
+#[cfg(all(not(miri), feature = "zstd"))]
 #[test]
 fn threads_compress_and_decompress() {
     threads_write_what_one_writes(compressed);
