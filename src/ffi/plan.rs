@@ -21,7 +21,8 @@ use std::ffi::{c_int, c_void};
 use super::context::{report, report_transfer};
 use super::growing::{Growing, assert_can_grow, check_element_size, write_element, write_growing};
 use super::objects::{nczchunk_context, nczchunk_plan, nczchunk_store, nczchunk_var};
-use super::pointers::{destination, hand_over, handle, handle_mut, hyperslab, optional, required, source, take_back};
+use super::pointers::{destination, hand_over, handle, handle_mut, hyperslab, optional, required, take_back};
+use crate::copy::{Destination, Source};
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
@@ -290,7 +291,7 @@ pub unsafe extern "C" fn nczchunk_plan_read(
         report_transfer(context, move |options, done| {
             let (plan, store) = (&handle(plan, "plan is NULL")?.0, handle(store, "store is NULL")?);
             let chunks = plan.chunk_range(first_chunk, num_chunks)?;
-            let out = destination(beginning(plan, data.cast()), plan.memory_bytes())?;
+            let out = memory_to_fill(plan, data.cast())?;
             transfer::read_prepared((plan, &store.0), chunks, out, options, done)
         })
     }
@@ -315,7 +316,7 @@ pub unsafe extern "C" fn nczchunk_plan_write(
         report_transfer(context, |options, done| {
             let (plan, store) = (&handle(plan, "plan is NULL")?.0, handle(store, "store is NULL")?);
             let chunks = plan.chunk_range(first_chunk, num_chunks)?;
-            let data = source(beginning(plan, data.cast_mut().cast()), plan.memory_bytes())?;
+            let data = memory_to_take(plan, data.cast())?;
             Transfer::new(plan, Some(plan), &store.0, chunks, options)?.write(data, done)
         })
     }
@@ -342,8 +343,7 @@ pub unsafe extern "C" fn nczchunk_plan_copy_chunk(
     unsafe {
         report_transfer(context, |_, done| {
             let plan = &handle(plan, "plan is NULL")?.0;
-            let (chunk, memory) = (chunk.cast::<u8>(), beginning(plan, data.cast()));
-            let (memory_bytes, expected) = (plan.memory_bytes(), plan.grid().chunk_bytes());
+            let (chunk, data, expected) = (chunk.cast::<u8>(), data.cast(), plan.grid().chunk_bytes());
             if chunk.is_null() {
                 return Err(ErrorKind::Argument("chunk is NULL").into());
             }
@@ -354,9 +354,9 @@ pub unsafe extern "C" fn nczchunk_plan_copy_chunk(
             match plan.access() {
                 Access::Read => {
                     let chunk = required(chunk, nbytes, "chunk is NULL")?;
-                    plan.copy_from_chunk(i, chunk, destination(memory, memory_bytes)?)?;
+                    plan.copy_from_chunk(i, chunk, memory_to_fill(plan, data)?)?;
                 }
-                Access::Write => plan.copy_to_chunk(i, source(memory, memory_bytes)?, destination(chunk, nbytes)?)?,
+                Access::Write => plan.copy_to_chunk(i, memory_to_take(plan, data)?, destination(chunk, nbytes)?)?,
             }
             *done = 1;
             Ok(())
@@ -417,11 +417,40 @@ pub(super) unsafe fn strided<'v>(
 }
 
 /// Where the plan's memory begins, if this is what the caller's pointer points to.
-fn beginning(plan: &Plan<'_>, data: *mut u8) -> *mut u8 {
+///
+/// # Errors
+/// `Argument` for NULL, though something is selected.
+#[inline]
+fn beginning(plan: &Plan<'_>, data: *const u8) -> Result<*const u8> {
     if plan.num_elements() == 0 {
-        return std::ptr::dangling_mut();
+        return Ok(std::ptr::dangling());
     }
-    if data.is_null() { data } else { data.wrapping_sub(plan.layout().pointer()) }
+    if data.is_null() {
+        return Err(ErrorKind::Argument("data is NULL").into());
+    }
+    Ok(data.wrapping_sub(plan.layout().pointer()))
+}
+
+/// The plan's memory, to be read into.
+///
+/// # Safety
+/// `data` is NULL or points to the memory that the plan is for, of which nobody else uses the plan's elements meanwhile.
+#[inline]
+unsafe fn memory_to_fill<'a>(plan: &Plan<'_>, data: *mut u8) -> Result<Destination<'a>> {
+    let begin = beginning(plan, data)?.cast_mut();
+    // SAFETY: from its beginning the memory has as many bytes as the plan says, by the caller's promise.
+    Ok(unsafe { Destination::from_raw(begin, plan.memory_bytes()) })
+}
+
+/// The plan's memory, to be written from.
+///
+/// # Safety
+/// `data` is NULL or points to the memory that the plan is for, which nobody changes meanwhile.
+#[inline]
+unsafe fn memory_to_take<'a>(plan: &Plan<'_>, data: *const u8) -> Result<Source<'a>> {
+    let begin = beginning(plan, data)?;
+    // SAFETY: from its beginning the memory has as many bytes as the plan says, by the caller's promise.
+    Ok(unsafe { Source::from_raw(begin, plan.memory_bytes()) })
 }
 
 /// Executes a plan for reading.
@@ -435,8 +464,8 @@ pub(super) unsafe fn read_plan(
     options: Options<'_>,
     done: &mut usize,
 ) -> Result<()> {
-    // SAFETY: from its beginning the memory has as many bytes as the plan says, by the caller's promise.
-    let out = unsafe { destination(beginning(plan, data), plan.memory_bytes()) }?;
+    // SAFETY: the caller promises what is asked for.
+    let out = unsafe { memory_to_fill(plan, data) }?;
     Transfer::new(plan, None, store, 0..plan.num_chunks(), options)?.read(out, done)
 }
 
@@ -451,7 +480,7 @@ pub(super) unsafe fn write_plan(
     options: Options<'_>,
     done: &mut usize,
 ) -> Result<()> {
-    // SAFETY: from its beginning the memory has as many bytes as the plan says, by the caller's promise.
-    let data = unsafe { source(beginning(plan, data.cast_mut()), plan.memory_bytes()) }?;
+    // SAFETY: the caller promises what is asked for.
+    let data = unsafe { memory_to_take(plan, data) }?;
     Transfer::new(plan, None, store, 0..plan.num_chunks(), options)?.write(data, done)
 }

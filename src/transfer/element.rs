@@ -23,7 +23,7 @@ impl SingleElement<'_> {
     pub(super) fn read(&self, variable: &Variable, lender: &dyn Lend, out: &mut Destination<'_>) -> Result<()> {
         let (size, chunk_bytes) = (variable.element_size(), variable.chunk_bytes());
         let request = Request::new(self.indices, Access::Read, chunk_bytes);
-        let result = lender.lend(&request, &mut |lent| {
+        let result = lender.lend(&request, &mut move |lent| {
             let (bytes, swap) = match lent {
                 Lent::Chunk(bytes) => (bytes, variable.swapped_word()),
                 Lent::FillValues(bytes) => (bytes, None),

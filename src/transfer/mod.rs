@@ -207,7 +207,8 @@ pub(crate) fn read_prepared(
     done: &mut usize,
 ) -> Result<()> {
     match (prepared.element(), store.lender()) {
-        (Some(element), Some(lender)) if chunks == (0..1) && options.progress.is_none() => {
+        // There is one chunk.
+        (Some(element), Some(lender)) if !chunks.is_empty() && options.progress.is_none() => {
             element.read(prepared.variable(), lender, &mut out)?;
             *done = 1;
             Ok(())

@@ -75,6 +75,8 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// Not part of [`piece`](Self::piece), which small reads from a store that lends go through.
+    #[inline(never)]
     fn fetch(&mut self, piece: &Piece<'_>, out: &mut Destination<'_>) -> Result<()> {
         match self.store.ranged() {
             Some((filler, gap)) if self.mover.whole_chunk(piece).is_none() || self.part(filler).is_some() => {
