@@ -434,7 +434,8 @@ fn beginning(plan: &Plan<'_>, data: *const u8) -> Result<*const u8> {
 /// The plan's memory, to be read into.
 ///
 /// # Safety
-/// `data` is NULL or points to the memory that the plan is for, of which nobody else uses the plan's elements meanwhile.
+/// `data` is NULL or points to the memory that the plan is for, of which nobody else uses the plan's elements
+/// meanwhile.
 #[inline]
 unsafe fn memory_to_fill<'a>(plan: &Plan<'_>, data: *mut u8) -> Result<Destination<'a>> {
     let begin = beginning(plan, data)?.cast_mut();
