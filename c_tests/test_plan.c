@@ -480,10 +480,10 @@ static void plans_of_very_many_chunks(void)
     nczchunk_plan_free(other_stride);
 }
 
-/* In two dimensions there are 2^40 chunks in a grid of 2^20 x 2^20, and in chunks of several elements. */
+/* In two dimensions: 2^40 chunks in a grid of 2^20 x 2^20 (2^12 x 2^12 of 32 bits), in chunks of several elements. */
 static void plans_of_very_many_chunks_in_a_plane(void)
 {
-    const size_t side = (size_t)1 << 20, dims[2] = {10 * side, 10 * side}, chunks[2] = {3, 5};
+    const size_t side = (size_t)1 << (BITS == 64 ? 20 : 12), dims[2] = {10 * side, 10 * side}, chunks[2] = {3, 5};
     const size_t count[2] = {side, side}, start[2] = {0, 0}, below[2] = {7 * side, 0}, right[2] = {3, 5};
     const ptrdiff_t stride[2] = {6, 10};
     nczchunk_plan *plan, *other, *diagonal;
