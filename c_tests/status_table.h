@@ -80,13 +80,14 @@ static const status_case status_cases[] = {
     {LINE, {0}, {4}, {4}, 0, ALL(NCZCHUNK_EEDGE)},
     {LINE, {1}, {4}, {3}, 0, ALL(NCZCHUNK_EEDGE)},
 
-    /* Nor may it wrap around. In netCDF-C it does where count * stride is a multiple of 2^64 and a little: HDF5 then
-     * refuses the selection with an error of its own, NCZarr delivers one element and says that all is well. */
+    /* Nor may it wrap around. In netCDF-C it does where count * stride is a multiple of 2^64, or of 2^32 on machines of
+     * 32 bits, and a little: HDF5 then refuses the selection with an error of its own, NCZarr delivers one element and
+     * says that all is well. */
     {LINE, {0}, {2}, {PTRDIFF_MAX}, 0, ALL(NCZCHUNK_EEDGE)},
-    {LINE_FOR(GET), {0}, {5}, {(ptrdiff_t)1 << 62}, 0, NCZCHUNK_EEDGE, STATUS_EHDFERR, NCZCHUNK_NOERR},
-    {LINE_FOR(GET), {0}, {((size_t)1 << 63) + 1}, {2}, 0, NCZCHUNK_EEDGE, STATUS_EHDFERR, NCZCHUNK_NOERR},
-    {LINE_FOR(PUT), {0}, {5}, {(ptrdiff_t)1 << 62}, 0, NCZCHUNK_EEDGE, STATUS_EHDFERR, STATUS_NOT_ASKED},
-    {LINE_FOR(PUT), {0}, {((size_t)1 << 63) + 1}, {2}, 0, NCZCHUNK_EEDGE, STATUS_EHDFERR, STATUS_NOT_ASKED},
+    {LINE_FOR(GET), {0}, {5}, {PTRDIFF_MAX / 2 + 1}, 0, NCZCHUNK_EEDGE, STATUS_EHDFERR, NCZCHUNK_NOERR},
+    {LINE_FOR(GET), {0}, {SIZE_MAX / 2 + 2}, {2}, 0, NCZCHUNK_EEDGE, STATUS_EHDFERR, NCZCHUNK_NOERR},
+    {LINE_FOR(PUT), {0}, {5}, {PTRDIFF_MAX / 2 + 1}, 0, NCZCHUNK_EEDGE, STATUS_EHDFERR, STATUS_NOT_ASKED},
+    {LINE_FOR(PUT), {0}, {SIZE_MAX / 2 + 2}, {2}, 0, NCZCHUNK_EEDGE, STATUS_EHDFERR, STATUS_NOT_ASKED},
 
     /* Strides are positive, whatever else is wrong, and even if nothing is selected. */
     {LINE, {0}, {1}, {0}, 0, ALL(NCZCHUNK_ESTRIDE)},

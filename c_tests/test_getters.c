@@ -2,6 +2,7 @@
  * What a variable is told, it tells: its shape, its elements, its byte order. And what two of the things that it is
  * told mean: the order of the elements in a chunk, and the coarser grid by which a variable is written.
  */
+#include <limits.h>
 #include <stdint.h>
 
 #include "memory_array.h"
@@ -659,7 +660,7 @@ static void both_grids_have_the_origin(store_kind kind)
 static void grids_that_are_none(void)
 {
     const size_t wrong[][2] = {{3, 6}, {4, 7}, {4, 0}, {0, 6}, {1, 3}, {2, 2}, {SIZE_MAX, 3}};
-    const size_t too_large[2] = {(size_t)1 << 40, 3 * ((size_t)1 << 40)};
+    const size_t root = (size_t)1 << sizeof(size_t) * CHAR_BIT / 2, too_large[2] = {root, 3 * root};
     nczchunk_var *var = sharded_var();
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)

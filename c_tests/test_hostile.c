@@ -2,6 +2,7 @@
  * Arguments that no one should pass: NULL in every place, structures of the wrong size, shapes that no memory holds.
  * Each gives a status, before any callback runs and with everything untouched.
  */
+#include <limits.h>
 #include <stdint.h>
 
 #include "memory_array.h"
@@ -14,6 +15,9 @@ const char *__asan_default_options(void)
 }
 
 static const size_t longest = (size_t)PTRDIFF_MAX + 1;
+
+/* The square of it is the first number that overflows. */
+static const size_t root = (size_t)1 << sizeof(size_t) * CHAR_BIT / 2;
 static const size_t dimlens[2] = {5, 4}, chunklens[2] = {2, 3}, zeros[2] = {0, 0};
 
 typedef struct fixture {
@@ -465,7 +469,7 @@ static void check_no_variable(size_t rank, const size_t *dims, const size_t *chu
 static void shapes_that_no_variable_has(void)
 {
     const size_t one = 1, zero = 0, half = PTRDIFF_MAX / 2 + 1, too_long = longest + 1;
-    const size_t large[2] = {(size_t)1 << 32, (size_t)1 << 32};
+    const size_t large[2] = {root, root};
 
     check_no_variable(0, NULL, NULL, 0, NCZCHUNK_EINVAL);
     check_no_variable(1, &one, &zero, 4, NCZCHUNK_EINVAL);
@@ -571,7 +575,7 @@ static void selections_that_no_memory_holds(void)
         {{longest, 1}, NCZCHUNK_EINVAL},
         {{longest, 2}, NCZCHUNK_EINVAL},
         {{longest, longest}, NCZCHUNK_EINVAL},
-        {{(size_t)1 << 32, (size_t)1 << 32}, NCZCHUNK_EINVAL},
+        {{root, root}, NCZCHUNK_EINVAL},
         {{longest, 0}, NCZCHUNK_NOERR},
         {{longest, SIZE_MAX}, NCZCHUNK_EEDGE},
     };

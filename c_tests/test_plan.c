@@ -2,7 +2,12 @@
  * A plan tells what a read or a write will do without doing it: how many chunks it touches, which, and how much of
  * each.
  */
+#include <limits.h>
+
 #include "memory_array.h"
+
+/* How many bits a length has. Of the numbers of elements below, those of machines with 64 bits are named. */
+enum { BITS = sizeof(size_t) * CHAR_BIT };
 
 /* 5 x 4 elements of 4 bytes in chunks of 2 x 3: a grid of 3 x 2 chunks, clipped at both ends. */
 static const size_t dimlens[2] = {5, 4}, chunklens[2] = {2, 3};
@@ -175,8 +180,8 @@ static void a_read_does_what_the_plan_says(void)
 /* A plan takes no memory for its chunks: this one has 2^60, and any of them is found at once. */
 static void a_plan_may_have_very_many_chunks(void)
 {
-    const size_t dims[2] = {(size_t)1 << 40, (size_t)1 << 20}, ones[2] = {1, 1}, zeros[2] = {0, 0};
-    const size_t last = ((size_t)1 << 60) - 1;
+    const size_t dims[2] = {(size_t)1 << (BITS - 24), (size_t)1 << 20}, ones[2] = {1, 1}, zeros[2] = {0, 0};
+    const size_t last = ((size_t)1 << (BITS - 4)) - 1;
     nczchunk_var *var;
     nczchunk_plan *plan;
     nczchunk_projection box[2];
@@ -289,7 +294,7 @@ static void a_write_does_what_the_plan_says(void)
 /* The numbers of chunks that do not fit are SIZE_MAX. */
 static void a_grid_of_more_chunks_than_can_be_counted(void)
 {
-    const size_t dims[3] = {(size_t)1 << 40, (size_t)1 << 40, 0}, ones[3] = {1, 1, 1}, zeros[3] = {0, 0, 0};
+    const size_t many = (size_t)1 << BITS * 5 / 8, dims[3] = {many, many, 0}, ones[3] = {1, 1, 1}, zeros[3] = {0, 0, 0};
 
     for (size_t rank = 2; rank <= 3; rank++) {
         nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
@@ -438,8 +443,8 @@ static void plans_that_share_in_one_dimension_only(void)
 /* Nobody looks at the chunks one by one: plans with 2^40 of them each are compared at once. */
 static void plans_of_very_many_chunks(void)
 {
-    const size_t chunks = (size_t)1 << 40, length = (size_t)1 << 62;
-    const ptrdiff_t sparse = (ptrdiff_t)1 << 21;
+    const size_t chunks = (size_t)1 << BITS * 5 / 8, length = (size_t)1 << (BITS - 2);
+    const ptrdiff_t sparse = (ptrdiff_t)1 << (BITS * 3 / 8 - 3);
     /* Each has 2^40 elements, all in chunks of their own: in the even chunks, in the odd ones, in every third. */
     nczchunk_plan *even = plan_of_slice((slice){0, chunks, 2}, length, 1, 0);
     nczchunk_plan *odd = plan_of_slice((slice){1, chunks, 2}, length, 1, 0);
@@ -475,10 +480,10 @@ static void plans_of_very_many_chunks(void)
     nczchunk_plan_free(other_stride);
 }
 
-/* In two dimensions there are 2^40 chunks in a grid of 2^20 x 2^20, and in chunks of several elements. */
+/* In two dimensions: 2^40 chunks in a grid of 2^20 x 2^20 (2^12 x 2^12 of 32 bits), in chunks of several elements. */
 static void plans_of_very_many_chunks_in_a_plane(void)
 {
-    const size_t side = (size_t)1 << 20, dims[2] = {10 * side, 10 * side}, chunks[2] = {3, 5};
+    const size_t side = (size_t)1 << (BITS == 64 ? 20 : 12), dims[2] = {10 * side, 10 * side}, chunks[2] = {3, 5};
     const size_t count[2] = {side, side}, start[2] = {0, 0}, below[2] = {7 * side, 0}, right[2] = {3, 5};
     const ptrdiff_t stride[2] = {6, 10};
     nczchunk_plan *plan, *other, *diagonal;

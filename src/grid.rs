@@ -315,7 +315,8 @@ mod tests {
         let large = u32::MAX as usize;
         for chunklen in [1, 2, 3, 5, 7, 100, 641, 65_535, 65_536, 1 << 31, large - 1, large] {
             let dimension = Dimension::new(MAX_DIMLEN, chunklen).unwrap();
-            let multiples = [0, 1, 2, 1000, large / chunklen, large / chunklen + 1].map(|n| n.saturating_mul(chunklen));
+            let multiples = [0, 1, 2, 1000, large / chunklen, (large / chunklen).saturating_add(1)]
+                .map(|n| n.saturating_mul(chunklen));
             let positions = multiples.into_iter().flat_map(|p| [p.saturating_sub(1), p, p.saturating_add(1)]);
             for position in positions.chain([large - 1, large, isize::MAX as usize]) {
                 assert_eq!(dimension.locate(position), (position / chunklen, position % chunklen), "{chunklen}");

@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn the_largest_sizes_do_not_overflow() {
-        let len = 1 << 63;
+        let len = 1 << (usize::BITS - 1);
         assert_eq!(projections(len, len, 0, len, 1).get(0).unwrap().iocount, len);
         assert_eq!(projections(len, usize::MAX, len - 1, 1, isize::MAX).get(0).unwrap().first, len - 1);
         assert_eq!(projections(len, 1, len - 1, 1, 1).get(0).unwrap().chunk_index, isize::MAX);

@@ -158,11 +158,11 @@ fn random_sparse_dim(rng: &mut fastrand::Rng, chunklen: usize) -> Dim {
 
 /// A number whose magnitude, too, is random.
 fn random_magnitude(rng: &mut fastrand::Rng, max: usize) -> usize {
-    (rng.usize(..) >> rng.u32(0..64)) % max + 1
+    (rng.usize(..) >> rng.u32(0..usize::BITS)) % max + 1
 }
 
 fn random_enormous_dim(rng: &mut fastrand::Rng) -> Dim {
-    let len = random_magnitude(rng, 1 << 63);
+    let len = random_magnitude(rng, 1 << (usize::BITS - 1));
     let start = random_magnitude(rng, len) - 1;
     let stride = random_magnitude(rng, isize::MAX as usize);
     let count = random_magnitude(rng, ((len - 1 - start) / stride + 1).min(50));

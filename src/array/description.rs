@@ -102,7 +102,8 @@ impl<'a> Description<'a> {
         Description { format, ..self }
     }
 
-    /// The byte order of what is stored; the machine's without it.
+    /// The byte order of what is stored; without it the machine's, or in an array for netCDF-C the one that it reads,
+    /// which is little-endian.
     pub fn with_endian(self, endian: Endian) -> Self {
         Description { endian, ..self }
     }
@@ -175,7 +176,11 @@ impl<'a> Description<'a> {
             unlimited: Vec::new(),
             chunk_shape,
             element: self.element,
-            endian: if self.element.word_size() > 1 { self.endian } else { Endian::Native },
+            endian: match self.endian {
+                _ if self.element.word_size() <= 1 => Endian::Native,
+                Endian::Native if self.format == ArrayFormat::NcZarr => Endian::Little,
+                endian => endian,
+            },
             order: None,
             fill_value: Some(self.fill()?),
             keys: Keys { style, separator: self.separator.unwrap_or(separator) },
@@ -395,6 +400,8 @@ mod tests {
         let scalar = scalar.metadata("v").unwrap();
         assert_eq!((scalar.shape, scalar.is_scalar), (vec![1], true));
         assert!(matches!(refused(named.with_endian(Endian::Big)), ErrorKind::Unsupported(_)));
+        // On every machine it is given little-endian words.
+        assert_eq!(named.metadata("v").unwrap().endian, Endian::Little);
         let half = Description::new(&[], ElementType::Half).with_format(ArrayFormat::NcZarr);
         assert!(matches!(refused(half), ErrorKind::Unsupported(_)));
     }

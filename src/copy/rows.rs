@@ -126,6 +126,7 @@ pub(super) struct Shape<'a> {
     /// Whether units are closest along the row in the destination, but across the rows in the source.
     pub(super) is_transposed: bool,
     /// Whether the copy is too large for what it writes to stay in the cache.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "other processors have no kernels for it"))]
     pub(super) streaming: bool,
 }
 

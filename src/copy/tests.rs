@@ -85,12 +85,14 @@ fn check(element_size: usize, swap: Option<usize>, axes: &[(usize, isize, isize)
     };
     let with_kernel = |kernel: Kernel| StridedCopy { kernel, ..prepared(true) };
     let copy = prepared(false);
-    let mut kernels = vec![("portable", with_kernel(portable::choose(&copy.shape()))), ("streaming", prepared(true))];
     #[cfg(target_arch = "x86_64")]
-    if !cfg!(miri) {
-        let sse2 = x86::choose_non_temporal(&prepared(true).shape());
-        kernels.extend(sse2.map(|kernel| ("streaming with SSE2", with_kernel(kernel))));
-    }
+    let sse2 = if cfg!(miri) { None } else { x86::choose_non_temporal(&prepared(true).shape()) };
+    #[cfg(not(target_arch = "x86_64"))]
+    let sse2 = None;
+    let portable = portable::choose(&copy.shape());
+    let kernels = [("portable", with_kernel(portable)), ("streaming", prepared(true))];
+    let kernels: Vec<_> =
+        kernels.into_iter().chain(sse2.map(|kernel| ("streaming with SSE2", with_kernel(kernel)))).collect();
     let reach = |stride: fn(&Axis) -> isize| {
         let low: isize = axes.iter().map(|axis| (stride(axis) * (axis.count as isize - 1)).min(0)).sum();
         let high: isize = axes.iter().map(|axis| (stride(axis) * (axis.count as isize - 1)).max(0)).sum();

@@ -40,11 +40,10 @@ use layout::Layout;
 pub(crate) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
     let mut read = File::read(place, file)?;
     let i = read.find(name).ok_or(ErrorKind::NotFound("variable"))?;
-    let layout = read.layout(i)?;
+    let (layout, variable) = layout_and_variable(&read, i)?;
     let dimensions = dimensions(&read, i)?;
     let variable_header = read.header.variables.swap_remove(i);
     let element = variable_header.element;
-    let variable = variable(&variable_header, &layout)?;
     let store = Store::filling(Chunks::new(place, file, name, layout, read.len)?)?;
     Ok(Opened { variable, store, element, dimensions, attributes: Attributes::of(variable_header.attributes)? })
 }
@@ -66,8 +65,9 @@ pub(crate) fn list(place: &Place, file: &str, name: &str, one: &mut dyn FnMut(No
 
 /// What is said of a variable. Its attributes are taken from the file's.
 fn node(file: &mut File, i: usize) -> Result<Node> {
-    let layout = match file.layout(i) {
-        Ok(layout) => layout,
+    // A variable that fits a file may still be longer than a machine with 32 bits can have it.
+    let layout = match layout_and_variable(file, i) {
+        Ok((layout, _)) => layout,
         Err(error) if error.kind() == ErrorKind::OutOfMemory => return Err(error),
         Err(error) => return Node::unreadable(file.name(i), error),
     };
@@ -86,6 +86,16 @@ fn dimensions(file: &File, i: usize) -> Result<Dimensions> {
         alloc::push(&mut dimensions.unlimited, dimension.is_record())?;
     }
     Ok(dimensions)
+}
+
+/// How a variable lies in the file, and what is read.
+///
+/// # Errors
+/// Those of [`File::layout`], and `DimensionLength`.
+fn layout_and_variable(file: &File, i: usize) -> Result<(Layout, Variable)> {
+    let layout = file.layout(i)?;
+    let variable = variable(file.header.variables.get(i).ok_or(ErrorKind::Internal)?, &layout)?;
+    Ok((layout, variable))
 }
 
 fn variable(header: &VariableHeader, layout: &Layout) -> Result<Variable> {

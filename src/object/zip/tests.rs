@@ -62,7 +62,7 @@ fn open(bytes: &[u8]) -> Result<Zip<Counted>> {
 }
 
 fn text(len: usize) -> Vec<u8> {
-    (0..len).map(|i| (i * i / 7 % 251) as u8).collect()
+    (0..len as u64).map(|i| (i * i / 7 % 251) as u8).collect()
 }
 
 #[test]
