@@ -460,7 +460,8 @@ typedef struct nczchunk_description {
      */
     size_t separator;
     /**
-     * The byte order of what is stored: NCZCHUNK_ENDIAN_LITTLE or NCZCHUNK_ENDIAN_BIG. 0 for this machine's.
+     * The byte order of what is stored: NCZCHUNK_ENDIAN_LITTLE or NCZCHUNK_ENDIAN_BIG. 0 for this machine's,
+     * and for NCZCHUNK_NCZARR for little-endian words, which netCDF-C reads.
      */
     size_t endian;
     /**

@@ -99,7 +99,8 @@ pub struct nczchunk_description {
     pub format: usize,
     /// What stands between the numbers of a chunk's name: '.' or '/'. 0 for '/' in Zarr v3, else '.'.
     pub separator: usize,
-    /// The byte order of what is stored: NCZCHUNK_ENDIAN_LITTLE or NCZCHUNK_ENDIAN_BIG. 0 for this machine's.
+    /// The byte order of what is stored: NCZCHUNK_ENDIAN_LITTLE or NCZCHUNK_ENDIAN_BIG. 0 for this machine's,
+    /// and for NCZCHUNK_NCZARR for little-endian words, which netCDF-C reads.
     pub endian: usize,
     /// 1 to remove an array or group that is there, with all that is in it. 0 has the call fail then.
     pub overwrite: usize,
