@@ -35,6 +35,26 @@ static inline unsigned char *coads_read_file(const char *path, size_t *nbytes)
     return bytes;
 }
 
+/* The array uncompressed, which the caller frees. The file has the least significant byte of a number first. */
+static inline float *coads_read_raw(const char *directory)
+{
+    char path[1024];
+    unsigned char *bytes;
+    size_t nbytes = 0;
+
+    snprintf(path, sizeof path, "%s/coads_sst.f32", directory);
+    bytes = coads_read_file(path, &nbytes);
+    if (bytes == NULL)
+        CHECK_FAILED("%s is not there; the data directory is the program's argument", path);
+    CHECK_EQ(nbytes, COADS_ELEMENTS * sizeof(float));
+    for (size_t i = 0; i < nbytes; i += sizeof(float)) {
+        uint32_t word = bytes[i] | (uint32_t)bytes[i + 1] << 8 | (uint32_t)bytes[i + 2] << 16 |
+                        (uint32_t)bytes[i + 3] << 24;
+        memcpy(&bytes[i], &word, sizeof word);
+    }
+    return (float *)(void *)bytes;
+}
+
 /* The chunks, compressed as they are. */
 static inline void coads_load(memory_array *array, const char *directory)
 {

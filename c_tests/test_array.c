@@ -137,13 +137,8 @@ int main(int argc, char **argv)
 {
     const char *data = argc > 1 ? argv[1] : "data";
     char path[1100];
-    size_t nbytes = 0;
 
-    snprintf(path, sizeof path, "%s/coads_sst.f32", data);
-    raw = (float *)(void *)coads_read_file(path, &nbytes);
-    CHECK(raw != NULL);
-    CHECK_EQ(nbytes, COADS_ELEMENTS * sizeof(float));
-
+    raw = coads_read_raw(data);
     snprintf(path, sizeof path, "%s/coads_sst.zarr", data);
     everything_is_what_was_written(path);
     it_tells_what_it_is(path);

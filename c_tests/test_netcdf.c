@@ -170,11 +170,8 @@ int main(int argc, char **argv)
 {
     const char *data = argc > 1 ? argv[1] : "data";
     char path[1100];
-    size_t nbytes;
 
-    snprintf(path, sizeof path, "%s/coads_sst.f32", data);
-    raw = (float *)(void *)coads_read_file(path, &nbytes);
-    CHECK_EQ(nbytes, COADS_ELEMENTS * sizeof(float));
+    raw = coads_read_raw(data);
     snprintf(path, sizeof path, "%s/coads_sst.nc", data);
     file_bytes = coads_read_file(path, &file_nbytes);
 

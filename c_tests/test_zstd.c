@@ -15,19 +15,7 @@
 
 /* --- Real data: a file per chunk. */
 
-/* Element e of the uncompressed array, whose bytes are stored little-endian. */
-static float oracle_at(const unsigned char *oracle, size_t e)
-{
-    uint32_t bits = 0;
-    float value;
-
-    for (size_t i = 0; i < 4; i++)
-        bits |= (uint32_t)oracle[4 * e + i] << (8 * i);
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static void check_coads(memory_array *array, const unsigned char *oracle, store_kind kind, const size_t *start,
+static void check_coads(memory_array *array, const float *oracle, store_kind kind, const size_t *start,
                         const size_t *count, const ptrdiff_t *stride)
 {
     static float data[COADS_ELEMENTS];
@@ -41,7 +29,7 @@ static void check_coads(memory_array *array, const unsigned char *oracle, store_
             for (size_t k = 0; k < count[2]; k++, e++) {
                 size_t month = start[0] + i * (size_t)stride[0], row = start[1] + j * (size_t)stride[1];
                 size_t column = start[2] + k * (size_t)stride[2];
-                CHECK(data[e] == oracle_at(oracle, (month * 90 + row) * 180 + column));
+                CHECK(data[e] == oracle[(month * 90 + row) * 180 + column]);
             }
     nczchunk_store_free(store);
     nczchunk_var_free(var);
@@ -59,16 +47,9 @@ static void real_chunks(const char *directory)
         {{0, 60, 160}, {12, 1, 1}, {1, 1, 1}},
         {{1, 2, 3}, {2, 13, 26}, {7, 7, 7}},
     };
-    char path[1024];
-    size_t nbytes = 0;
-    unsigned char *oracle;
+    float *oracle = coads_read_raw(directory);
     memory_array array;
 
-    snprintf(path, sizeof path, "%s/coads_sst.f32", directory);
-    oracle = coads_read_file(path, &nbytes);
-    if (oracle == NULL)
-        CHECK_FAILED("%s is not there; the data directory is the program's argument", path);
-    CHECK_EQ(nbytes, 4 * COADS_ELEMENTS);
     coads_load(&array, directory);
     for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++)
         for (size_t i = 0; i < sizeof slabs / sizeof *slabs; i++)

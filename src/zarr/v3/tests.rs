@@ -121,13 +121,14 @@ fn what_shards_cannot_have_is_refused_by_name() {
 
 #[test]
 fn chains_of_codecs_have_their_order() {
+    let native = if cfg!(target_endian = "big") { LITTLE.replace("little", "big") } else { LITTLE.to_owned() };
     for (codecs, about) in [
         ("[]", "$.codecs"),
         ("[\"bytes\"]", "$.codecs[0]"),
         ("[\"gzip\"]", "$.codecs[0]"),
         (&format!("[{LITTLE},{LITTLE}]"), "$.codecs[1]: bytes"),
         (&format!("[{LITTLE},\"pcodec\"]"), "$.codecs[1]: pcodec"),
-        (&format!("[\"numcodecs.delta\",{LITTLE}]"), "$.codecs[0]: numcodecs.delta"),
+        (&format!("[\"numcodecs.delta\",{native}]"), "$.codecs[0]: numcodecs.delta"),
         (&format!("[{CYCLE}]"), "$.codecs"),
         ("[\"transpose\"]", "$.codecs[0]"),
         ("[\"vlen-utf8\"]", "$.codecs[0]: vlen-utf8"),
