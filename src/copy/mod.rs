@@ -477,6 +477,10 @@ pub(crate) fn element(
 
 /// Reverses the bytes of every word of `word` bytes. Bytes after the last whole word remain as they are.
 pub fn swap_in_place(bytes: &mut [u8], word: usize) {
+    // A single word is no work for vectors.
+    if bytes.len() == word {
+        return swap::words(bytes, word);
+    }
     #[cfg(target_arch = "x86_64")]
     if x86::swap_in_place(bytes, word) {
         return;

@@ -69,12 +69,13 @@ impl Layout {
 
     /// Where a byte of a chunk is in the file.
     pub(super) fn offset(&self, chunk: &[isize], offset: usize) -> Result<u64> {
-        let mut at = self.begin.checked_add(offset as u64);
+        let mut at = self.begin.checked_add(offset as u64).ok_or(ErrorKind::Internal)?;
         for (&index, &step) in chunk.iter().zip(&self.steps) {
-            let behind = u64::try_from(index).ok().and_then(|index| index.checked_mul(step));
-            at = at.and_then(|at| at.checked_add(behind?));
+            let index = u64::try_from(index).map_err(|_| ErrorKind::Internal)?;
+            let behind = index.checked_mul(step).ok_or(ErrorKind::Internal)?;
+            at = at.checked_add(behind).ok_or(ErrorKind::Internal)?;
         }
-        at.ok_or_else(|| ErrorKind::Internal.into())
+        Ok(at)
     }
 }
 
