@@ -660,7 +660,7 @@ static void both_grids_have_the_origin(store_kind kind)
 static void grids_that_are_none(void)
 {
     const size_t wrong[][2] = {{3, 6}, {4, 7}, {4, 0}, {0, 6}, {1, 3}, {2, 2}, {SIZE_MAX, 3}};
-    const size_t root = (size_t)1 << sizeof(size_t) * CHAR_BIT / 2, too_large[2] = {root, 3 * root};
+    const size_t large = (size_t)1 << sizeof(size_t) * CHAR_BIT * 5 / 8, too_large[2] = {large, 3 * large};
     nczchunk_var *var = sharded_var();
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)

@@ -169,6 +169,8 @@ mod tests {
         let error = variable(&[5, 3], 2).offset(0, 0, &[4, 3]).unwrap_err();
         assert_eq!((error.status(), error.dimension()), (status::EINVALCOORDS, Some(1)));
         assert_eq!(variable(&[0, 3], 2).offset(0, 6 << 10, &[1 << 30, 0]), Ok(6 << 40));
+        #[cfg(target_pointer_width = "64")]
+        assert_eq!(variable(&[0, 3], 2).offset(0, 6, &[1 << 40, 0]), Ok(6 << 40));
     }
 
     #[test]
@@ -177,6 +179,8 @@ mod tests {
         let new = |dimlens: &[usize], typesize| ClassicVariable::new(dimlens, typesize).unwrap_err().status();
         assert_eq!(new(&[1 << 30, 1 << 30], 8), status::EVARSIZE);
         assert_eq!(new(&[usize::MAX; 3], 8), status::EVARSIZE);
+        #[cfg(target_pointer_width = "64")]
+        assert_eq!(new(&[i64::MAX as usize], 1), status::EVARSIZE);
         // 2^63 - 1 bytes, which the padding makes too many.
         assert_eq!(new(&[153_092_023, 92_737, 649_657], 1), status::EVARSIZE);
         assert_eq!(new(&[5, 0], 4), status::EDIMSIZE);
@@ -187,6 +191,8 @@ mod tests {
         assert_eq!(status(variable(&[2], 8).offset(i64::MAX as u64 - 7, 0, &[1])), status::EVARSIZE);
         assert_eq!(status(variable(&[], 8).offset(u64::MAX, 0, &[])), status::EVARSIZE);
         assert_eq!(status(variable(&[0], 8).offset(0, 1 << 32, &[usize::MAX])), status::EVARSIZE);
+        #[cfg(target_pointer_width = "64")]
+        assert_eq!(status(variable(&[0], 8).offset(0, 8, &[usize::MAX])), status::EVARSIZE);
         assert_eq!(status(variable(&[0], 8).offset(0, 7, &[0])), status::EINVAL);
         assert_eq!(status(variable(&[5], 8).offset(0, 0, &[0, 0])), status::EINVAL);
     }

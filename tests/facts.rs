@@ -83,11 +83,11 @@ fn cfdb_keys(row: &Value) {
 #[test]
 fn chunkshape_netcdf() {
     let facts = facts("chunkshape_netcdf");
-    let mut checked = 0;
+    let (mut checked, mut left_out) = (0, 0);
     for row in rows(&facts["rows"]) {
         // One has 2^32 elements, which a machine with 32 bits cannot count.
         if usize::BITS < 64 && row[0] == serde_json::json!([1u64 << 32]) {
-            checked += 1;
+            left_out += 1;
             continue;
         }
         let (dimlens, expected): (Vec<usize>, Vec<usize>) = (list(&row[0]), list(&row[2]));
@@ -96,7 +96,8 @@ fn chunkshape_netcdf() {
         assert_eq!(chunklens, expected, "{row}");
         checked += 1;
     }
-    assert_eq!((checked, rows(&facts["rows"]).len()), (17, 17));
+    let due = if usize::BITS < 64 { (16, 1) } else { (17, 0) };
+    assert_eq!(((checked, left_out), rows(&facts["rows"]).len()), (due, 17));
 }
 
 #[test]

@@ -132,9 +132,13 @@ mod tests {
         assert_eq!(layout.offset(&[2, 7, 0, 0], 12).unwrap(), classic.offset(100, 500 << 20, &[2, 7, 0, 3]).unwrap());
         assert_eq!(layout.end, 100 + (1000 << 20) + 400_000_000);
         assert!(layout.offset(&[-1, 0, 0, 0], 0).is_err());
+        #[cfg(target_pointer_width = "64")]
+        assert!(layout.offset(&[isize::MAX, 0, 0, 0], 0).is_err());
         assert!(self::layout(&[0], 3, 1 << 34).offset(&[isize::MAX], 0).is_err());
         let dimlens = [0, 1 << 20];
         let classic = ClassicVariable::new(&dimlens, 4).unwrap();
         assert!(Layout::new(&classic, &dimlens, usize::MAX, 100, 1 << 33).is_err());
+        #[cfg(target_pointer_width = "64")]
+        assert!(Layout::new(&classic, &dimlens, usize::MAX, 100, 1 << 23).is_err());
     }
 }
