@@ -53,6 +53,7 @@ pub use shuffle::Shuffle;
 #[cfg(feature = "zstd")]
 pub use zstd::Zstd;
 
+#[cfg(any(feature = "arrays", not(feature = "zstd")))]
 use crate::error::{Error, ErrorKind};
 
 /// Whether the library was built with the codec of this name.
@@ -67,7 +68,7 @@ pub(crate) fn is_known(name: &str) -> bool {
 }
 
 /// What is said of a codec that the library can be built with, and was not.
-#[allow(dead_code, reason = "with every codec built in nobody says it")]
+#[cfg(any(feature = "arrays", not(feature = "zstd")))]
 pub(crate) fn not_built_in(name: &str) -> Error {
     Error::from(ErrorKind::Codec("the library was built without it")).in_object(name)
 }
