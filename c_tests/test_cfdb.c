@@ -177,6 +177,7 @@ static void a_file_that_changes_is_an_error(const char *path)
     nczchunk_array_close(array);
     nczchunk_context_free(context);
     free(bytes);
+    CHECK(remove("changing.cfdb") == 0);
 }
 
 int main(int argc, char **argv)
