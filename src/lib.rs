@@ -74,6 +74,7 @@ mod netcdf;
 #[cfg(feature = "arrays")]
 pub mod object;
 mod odometer;
+mod open_file;
 mod plan;
 mod pool;
 mod projection;

@@ -6,6 +6,7 @@ use crate::alloc::{self, try_box};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::object::Place;
+use crate::open_file::Opening;
 use crate::store::{Fill, Filled, Flight, Request};
 
 /// What lands in memory is read by so many bytes. A read of as many takes much longer than to ask for it.
@@ -40,6 +41,14 @@ impl Fill for Chunks {
         }
         let (filled, due) = (buffer.filled().len(), buffer.capacity());
         if filled == due { Ok(Filled::Stored(filled)) } else { Err(truncated(&self.variable)) }
+    }
+
+    fn open(&self, request: &Request<'_>) -> Result<Opening<'_>> {
+        let offset = self.layout.offset(request.chunk(), 0)?;
+        match self.place.open(&self.file)? {
+            Opening::Absent => Err(ErrorKind::NotFound("file").into()),
+            opening => Ok(opening.behind(offset)),
+        }
     }
 
     fn range_gap(&self) -> Option<usize> {

@@ -8,6 +8,7 @@ use super::names::{Text, concatenated};
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
+use crate::open_file::Opening;
 
 /// The objects below a prefix of another place, by what follows the prefix and a `/`. What writes, removes or finishes
 /// does so in that place.
@@ -64,6 +65,10 @@ impl<O: Objects> Objects for Below<O> {
 
     fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
         self.object(name, |full| self.objects.read_part(full, offset, buffer))
+    }
+
+    fn open(&self, name: &str) -> Result<Opening<'_>> {
+        self.object(name, |full| self.objects.open(full))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

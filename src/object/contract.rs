@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::flight::Flight;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
+use crate::open_file::Opening;
 
 /// Where in an object a read begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +56,13 @@ pub trait Objects: Send + Sync {
     /// Any error; only what is not there is absent.
     fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
         Ok(self.read(name, Begin::At(offset), buffer)?.is_some())
+    }
+
+    /// Opens an object of which several parts are going to be read, where that is better than to open it for each.
+    #[doc(hidden)]
+    fn open(&self, name: &str) -> Result<Opening<'_>> {
+        let _ = name;
+        Ok(Opening::Nothing)
     }
 
     /// Calls `one` with the last part of the name of each object and prefix directly below `prefix`, which is empty or
@@ -150,6 +158,10 @@ macro_rules! forward {
 
             fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
                 (**self).read_part(name, offset, buffer)
+            }
+
+            fn open(&self, name: &str) -> Result<Opening<'_>> {
+                (**self).open(name)
             }
 
             fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

@@ -7,6 +7,7 @@ use super::contract::{Begin, Entry, Objects};
 use super::positioned;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
+use crate::open_file::{Opening, read_at};
 
 /// One file that is kept open: a place whose only object is called [`NAME`](OneFile::NAME). To read a part of it is one
 /// system call. [`read`](Objects::read) has another one that asks for its length, so that a file which grows is read as
@@ -46,8 +47,12 @@ impl Objects for OneFile {
         if name != Self::NAME {
             return Ok(false);
         }
-        positioned::read_at(&self.0, offset, buffer.capacity(), buffer)?;
+        read_at(&self.0, offset, buffer.capacity(), buffer)?;
         Ok(true)
+    }
+
+    fn open(&self, name: &str) -> Result<Opening<'_>> {
+        Ok(if name == Self::NAME { Opening::borrowed(&self.0) } else { Opening::Absent })
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

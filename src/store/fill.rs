@@ -4,6 +4,7 @@ use super::flight::Flight;
 use super::request::{Filled, Request};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
+use crate::open_file::Opening;
 
 /// A reader that fills chunks into buffers. The buffer is the destination itself whenever the chunk lands there in one
 /// piece.
@@ -26,6 +27,14 @@ pub trait Fill: Send + Sync {
     /// be replaced meanwhile, or because every request takes long.
     fn swapped_part(&self) -> Option<usize> {
         None
+    }
+
+    /// Opens a chunk of which several ranges are going to be read. What cannot be read from a file that this gives,
+    /// `fill` is asked for.
+    #[doc(hidden)]
+    fn open(&self, request: &Request<'_>) -> Result<Opening<'_>> {
+        let _ = request;
+        Ok(Opening::Nothing)
     }
 
     /// Whether several threads may use the reader at the same time.

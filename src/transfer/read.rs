@@ -11,6 +11,7 @@ use crate::cache::{Found, Turn};
 use crate::copy::{self, Axis, Destination, Fence, StridedCopy};
 use crate::error::Result;
 use crate::grid::Access;
+use crate::open_file::Opening;
 use crate::store::{self, Encoded, Fill, Filled, Lend, Lent, Request, Store, Workspace};
 use crate::variable::Variable;
 
@@ -167,7 +168,13 @@ impl<'a> Reading<'a> {
         let workspace = self.workspace.get_or_insert_with(|| store.workspace());
         let mover = &self.mover;
         let request = Request::new(piece.indices, Access::Read, chunk_bytes);
+        let opening = if part.is_some() || ranges.count() > 1 { filler.open(&request)? } else { Opening::Nothing };
         let fill = |begin: usize, buffer: &mut Buffer<'_>| -> Result<bool> {
+            match &opening {
+                Opening::File(file) if file.fill(begin, buffer) => return Ok(true),
+                Opening::Absent => return Ok(false),
+                _ => {}
+            }
             match filler.fill(&request.starting_at(begin), buffer)? {
                 Filled::Absent => Ok(false),
                 Filled::Stored(stored) => {

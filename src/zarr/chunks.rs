@@ -8,6 +8,7 @@ use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::KeyStyle;
 use crate::object::{self, Answer, Begin, Limits, Name, Place, UnderWay};
+use crate::open_file::Opening;
 use crate::store::{Fill, Filled, Flight, RawRequest, Request};
 
 /// How the objects of an array are named.
@@ -50,6 +51,10 @@ fn stored(len: u64, offset: u64) -> Filled {
 impl Fill for Chunks {
     fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
         self.read(request.chunk(), request.offset() as u64, buffer)
+    }
+
+    fn open(&self, request: &Request<'_>) -> Result<Opening<'_>> {
+        self.place.open(&self.names.name(request.chunk())?)
     }
 
     fn range_gap(&self) -> Option<usize> {

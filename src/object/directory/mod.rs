@@ -20,6 +20,7 @@ use super::contract::{Begin, Entry, Objects, check_name, check_prefix};
 use super::partial;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
+use crate::open_file::Opening;
 
 /// The files below a directory, by their paths relative to it.
 ///
@@ -145,6 +146,12 @@ impl Objects for Directory {
     fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         self.root.read(name, begin, buffer).map_err(|error| Error::from(error).in_object(name))
+    }
+
+    fn open(&self, name: &str) -> Result<Opening<'_>> {
+        check_name(name).map_err(|error| error.in_object(name))?;
+        let file = self.root.open_file(name).map_err(|error| Error::from(error).in_object(name))?;
+        Ok(file.map_or(Opening::Absent, Opening::owned))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

@@ -29,7 +29,8 @@ impl Root {
         Ok(self.0.join(name))
     }
 
-    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<u64>> {
+    /// A file's path and length.
+    fn find(&self, name: &str) -> io::Result<Option<(PathBuf, u64)>> {
         let path = self.path(name)?;
         // Windows does not open directories.
         let metadata = match fs::metadata(&path) {
@@ -41,16 +42,26 @@ impl Root {
             let kind = if is_directory { io::ErrorKind::IsADirectory } else { io::ErrorKind::InvalidInput };
             return Err(kind.into());
         }
+        Ok(Some((path, metadata.len())))
+    }
+
+    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<u64>> {
         if buffer.capacity() == 0 {
-            return Ok(Some(metadata.len()));
+            return Ok(self.find(name)?.map(|(_, len)| len));
         }
-        let file = match File::open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file?,
-        };
+        let Some(file) = self.open_file(name)? else { return Ok(None) };
         let len = file.metadata()?.len();
         positioned::read(&file, len, begin, buffer)?;
         Ok(Some(len))
+    }
+
+    /// Opens a file to read it.
+    pub(super) fn open_file(&self, name: &str) -> io::Result<Option<File>> {
+        let Some((path, _)) = self.find(name)? else { return Ok(None) };
+        match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            file => file.map(Some),
+        }
     }
 
     pub(super) fn create_new(&self, name: &str) -> io::Result<File> {

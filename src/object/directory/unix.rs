@@ -92,18 +92,31 @@ impl Root {
     }
 
     pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<u64>> {
-        let result = if buffer.capacity() == 0 {
+        self.unless_absent(if buffer.capacity() == 0 {
             self.status(name).and_then(|status| length(status.st_mode, status.st_size))
         } else {
-            self.read_file(name, begin, buffer)
-        };
+            self.open_to_read(name).and_then(|(file, len)| {
+                positioned::read(&file, len, begin, buffer)?;
+                Ok(len)
+            })
+        })
+    }
+
+    /// Opens a file to read it.
+    pub(super) fn open_file(&self, name: &str) -> io::Result<Option<File>> {
+        self.unless_absent(self.open_to_read(name).map(|(file, _)| file))
+    }
+
+    /// `None` if the result is that there is no such file.
+    fn unless_absent<T>(&self, result: io::Result<T>) -> io::Result<Option<T>> {
         match result {
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => self.is_there().map(|()| None),
             result => result.map(Some),
         }
     }
 
-    fn read_file(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<u64> {
+    /// Opens a file and asks for its length.
+    fn open_to_read(&self, name: &str) -> io::Result<(File, u64)> {
         // To open a named pipe would wait for a writer. A file is opened at once with this flag or, if someone holds a
         // lease on it, not yet.
         let file = match self.open_at(name, libc::O_RDONLY | libc::O_NONBLOCK) {
@@ -112,8 +125,7 @@ impl Root {
         };
         let status = status_of(&file)?;
         let len = length(status.st_mode, status.st_size)?;
-        positioned::read(&file, len, begin, buffer)?;
-        Ok(len)
+        Ok((file, len))
     }
 
     /// An error if the directory has been removed: then nothing is there, but not because it never was.

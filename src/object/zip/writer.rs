@@ -16,6 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::object::contract::{Begin, Entry, Objects, check_name, check_prefix};
 use crate::object::names::{self, Listed};
 use crate::object::{partial, positioned};
+use crate::open_file::read_at;
 
 /// A zip file that is being made. What has been written can be read; an object that is written again is appended
 /// again, so that its former bytes remain in the file, unused.
@@ -202,8 +203,7 @@ impl Objects for ZipWriter {
         let Some(Written { data, len, .. }) = written else { return Ok(None) };
         let begin = begin.offset(len);
         let wanted = usize::try_from(len - begin).unwrap_or(usize::MAX).min(buffer.capacity());
-        positioned::read_at(&self.file, data + begin, wanted, buffer)
-            .map_err(|error| Error::from(error).in_object(name))?;
+        read_at(&self.file, data + begin, wanted, buffer).map_err(|error| Error::from(error).in_object(name))?;
         if buffer.filled().len() < wanted {
             return Err(corrupt("the file that is being written has become shorter").in_object(name));
         }
