@@ -82,6 +82,10 @@ mod tests {
             assert_eq!(buffer.filled(), part);
         }
         assert!(!file.read_part("any name", 0, &mut Buffer::new(&mut [])).unwrap());
+        let Opening::File(opened) = file.open(OneFile::NAME).unwrap() else { panic!("this is a file") };
+        let mut buffer = Buffer::new(scratch.room(4).unwrap());
+        assert!(opened.fill(6, &mut buffer) && buffer.filled() == b"6789");
+        assert!(matches!(file.open("any name").unwrap(), Opening::Absent));
         std::fs::remove_file(&path).unwrap();
         assert!(read(&file, OneFile::NAME, Begin::At(0), 2).unwrap().is_some());
         assert_eq!(OneFile::open(&path).err().unwrap().status(), libc::ENOENT);

@@ -160,10 +160,11 @@ impl<'a> Reading<'a> {
         let (chunk_bytes, size) = (self.mover.chunk_bytes(), self.variable.element_size());
         let swap = self.variable.swapped_word();
         let ranges = Ranges::new(piece.axes, size, gap)?;
-        let copy = piece.copy.like(size, swap, ranges.inner.iter().copied())?;
-        let lands_whole = copy.is_one_piece(ranges.len);
+        let lands_whole = ranges.land_whole(size);
         let part = self.part(filler).filter(|_| lands_whole);
-        let streams = part.is_some() && copy.is_streaming();
+        let streams = part.is_some() && piece.copy.is_streaming();
+        // The copy of a range that does not land whole.
+        let copy = if lands_whole { None } else { Some(piece.copy.like(size, swap, ranges.inner())?) };
         let store = self.store;
         let workspace = self.workspace.get_or_insert_with(|| store.workspace());
         let mover = &self.mover;
@@ -198,17 +199,15 @@ impl<'a> Reading<'a> {
             }
             let mut buffer = Buffer::new(workspace.chunk.room(len)?);
             let is_there = fill(begin, &mut buffer)?;
-            if is_there && len == ranges.len {
-                mover.run(&copy, buffer.filled().into(), 0, out, offset)?;
-            } else if is_there {
-                let row = Axis { count: len / size, source: size as isize, destination: size as isize };
-                mover.run(
-                    &piece.copy.like(size, swap, std::iter::once(row))?,
-                    buffer.filled().into(),
-                    0,
-                    out,
-                    offset,
-                )?;
+            if is_there {
+                let bytes = buffer.filled().into();
+                match &copy {
+                    Some(copy) => mover.run(copy, bytes, 0, out, offset)?,
+                    None => {
+                        let row = Axis { count: len / size, source: size as isize, destination: size as isize };
+                        mover.run(&piece.copy.like(size, swap, std::iter::once(row))?, bytes, 0, out, offset)?;
+                    }
+                }
             }
             Ok(is_there)
         };
@@ -263,7 +262,7 @@ impl<'a> Reading<'a> {
         memory_offset: usize,
     ) -> Result<()> {
         let (size, swap) = (self.variable.element_size(), self.variable.swapped_word());
-        let copy = piece.copy.like(size, swap, ranges.inner.iter().copied())?;
+        let copy = piece.copy.like(size, swap, ranges.inner())?;
         self.mover.run(&copy, bytes.into(), 0, out, memory_offset)
     }
 

@@ -194,6 +194,55 @@ fn ranges_of_a_chunk_are_fetched() {
     check([0, 0], [8, 8], [1, 2], 100, &[(0, 254)]);
 }
 
+/// A file as a chunk, which is kept open while its ranges are read. What the file has no bytes for is asked for.
+#[cfg(all(feature = "arrays", not(miri)))]
+#[test]
+fn a_chunk_is_opened_once_for_all_its_ranges() {
+    use crate::open_file::Opening;
+
+    struct InFile<'a> {
+        filling: Filling<'a>,
+        file: Option<std::fs::File>,
+        times_opened: &'a Mutex<usize>,
+    }
+
+    impl Fill for InFile<'_> {
+        fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
+            self.filling.fill(request, buffer)
+        }
+
+        fn range_gap(&self) -> Option<usize> {
+            self.filling.range_gap()
+        }
+
+        fn open(&self, _: &Request<'_>) -> Result<Opening<'_>> {
+            *self.times_opened.lock().unwrap() += 1;
+            Ok(self.file.as_ref().map_or(Opening::Absent, |file| Opening::borrowed(file).behind(3)))
+        }
+    }
+
+    let mut variable = Variable::new(&[8, 4], &[8, 4], 1).unwrap();
+    variable.set_fill_value(Some(&[200])).unwrap();
+    let chunk = |_: &[isize]| Some((100..132).collect());
+    let path = std::env::temp_dir().join(format!("nczchunk-opened-{}", std::process::id()));
+    std::fs::write(&path, [[90; 3].as_slice(), &(0..18).collect::<Vec<u8>>()].concat()).unwrap();
+    let read = |file: Option<std::fs::File>, start: [usize; 2], count: [usize; 2]| {
+        let (asked, times_opened) = (Asked::default(), Mutex::new(0));
+        let filling = Filling { asked: &asked, gap: Some(1), chunk: &chunk };
+        let store = Store::filling(InFile { filling, file, times_opened: &times_opened }).unwrap();
+        let values = crate::read::<u8>(&variable, &store, &Hyperslab::new(&start, &count)).unwrap();
+        drop(store);
+        let fetched: Vec<usize> = asked.fetched.lock().unwrap().iter().map(|(_, offset, _)| *offset).collect();
+        (values, times_opened.into_inner().unwrap(), fetched)
+    };
+    let file = || std::fs::File::open(&path).ok();
+    assert_eq!(read(file(), [1, 1], [3, 2]), (vec![5, 6, 9, 10, 13, 14], 1, vec![]));
+    assert_eq!(read(file(), [3, 1], [2, 2]), (vec![13, 14, 117, 118], 1, vec![17]));
+    assert_eq!(read(file(), [1, 1], [1, 2]), (vec![105, 106], 0, vec![5]));
+    assert_eq!(read(None, [1, 1], [2, 2]), (vec![200; 4], 1, vec![]));
+    std::fs::remove_file(&path).unwrap();
+}
+
 /// A reader in ranges, of which what is swapped is read in parts of 44 bytes.
 struct InParts<'a>(Filling<'a>);
 

@@ -32,10 +32,16 @@ fn only_what_is_not_there_is_absent() {
         assert_eq!((status("file", room), status("link", room)), (Ok(true), Ok(true)));
         assert_eq!(status(&long, room).unwrap_err().status(), libc::ENAMETOOLONG);
     }
+    let opened = |name| directory.open(name).map(|opening| matches!(opening, Opening::File(_)));
+    assert_eq!((opened("file"), opened("link")), (Ok(true), Ok(true)));
+    assert!(matches!(directory.open("no/such").unwrap(), Opening::Absent));
+    assert_eq!(opened("directory").unwrap_err().status(), libc::EISDIR);
+    assert_eq!((opened("file/x").unwrap_err().about(), opened("../x").is_err()), ("file/x", true));
     assert_eq!(status("file/x", 1).unwrap_err().about(), "file/x");
     assert_eq!(list(&directory, ""), ["directory/", "file", "link"]);
     std::fs::remove_dir_all(&temporary.0).unwrap();
     assert_eq!((status("file", 1).unwrap_err().status()), libc::ENOENT);
+    assert_eq!(directory.open("file").err().map(|error| error.status()), Some(libc::ENOENT));
     assert!(directory.list("", &mut |_, _| Ok(())).is_err() && directory.write("file", b"").is_err());
 }
 
