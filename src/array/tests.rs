@@ -347,3 +347,27 @@ fn a_file_tells_how_an_array_is_stored() {
     assert_eq!(array.chunk_object(&[0, 0, 0]).unwrap(), None);
     assert_eq!(array.fill_value(), Some(&(-1e34f32).to_ne_bytes()[..]));
 }
+
+/// Chunks that land whole in the memory of a large read, where they are decoded in the processor's cache first, or not.
+#[cfg(all(feature = "zstd", feature = "shuffle", not(miri)))]
+#[test]
+fn large_reads_of_whole_chunks() {
+    // 18 MiB in chunks of 256 KiB, of which the fourth is absent.
+    const LENS: [usize; 3] = [72, 256, 256];
+    const PLANE: usize = 256 * 256;
+    for endian in [crate::Endian::Native, crate::Endian::Big] {
+        let description = Description::new(&LENS, ElementType::UInt)
+            .with_chunk_shape(&[1, 256, 256])
+            .with_endian(endian)
+            .with_fill_value(const { &9u32.to_ne_bytes() })
+            .with_codecs(&[("shuffle", r#"{"elementsize": 4}"#), ("zstd", "")])
+            .with_format(ArrayFormat::ZarrV2);
+        let (place, mut array) = created(&description);
+        let mut values: Vec<u32> = (0..72 * PLANE as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 12).collect();
+        array.write(&Hyperslab::all(), &values).unwrap();
+        place.remove("x/3.0.0").unwrap();
+        values[3 * PLANE..4 * PLANE].fill(9);
+        array.set_cache(None);
+        assert!(array.read::<u32>(&Hyperslab::all()).unwrap() == values);
+    }
+}

@@ -170,6 +170,16 @@ const STREAM_BYTES: usize = 16 << 20;
 /// the lender gets back.
 const STREAM_CHUNK: usize = 64 << 10;
 
+/// A core's cache holds a chunk up to this many bytes, and what it is decoded from and with.
+const CACHED_CHUNK: usize = 1 << 20;
+
+/// Whether a chunk that lands whole in memory is decoded in the processor's cache first and copied past the cache from
+/// there. Where the memory is not in the cache that takes less time than to decode the chunk there, because a decoder's
+/// stores fetch what they overwrite.
+pub(super) fn decodes_in_cache(copy: &StridedCopy, chunk_bytes: usize) -> bool {
+    copy.is_streaming() && chunk_bytes <= CACHED_CHUNK && copy::stores_lines()
+}
+
 /// Whether copies of a transfer of so many bytes use non-temporal stores.
 #[inline]
 pub(super) fn streams(variable: &Variable, access: Access, is_lending: bool, bytes: usize) -> bool {

@@ -98,8 +98,8 @@ impl<'a> Reading<'a> {
     }
 
     /// Has `get` fill a buffer of a chunk's size, of which the bytes it is told are needed, and moves the piece from
-    /// there. The buffer is the destination itself if the whole chunk lands there in one piece. `false` from `get`
-    /// stands for an absent chunk.
+    /// there. The buffer is the destination itself if the whole chunk lands there in one piece, unless it is quicker to
+    /// decode it in the processor's cache first. `false` from `get` stands for an absent chunk.
     fn through_buffer(
         &mut self,
         piece: &Piece<'_>,
@@ -129,7 +129,8 @@ impl<'a> Reading<'a> {
             let entry = unsafe { loading.finish(filled, begin..filled) }?;
             return self.mover.read_chunk(piece, entry.bytes(), 0, out);
         }
-        let whole_chunk = self.mover.whole_chunk(piece);
+        let first_in_cache = store.has_codecs() && piece::decodes_in_cache(piece.copy, chunk_bytes);
+        let whole_chunk = self.mover.whole_chunk(piece).filter(|_| !first_in_cache);
         // SAFETY: the whole chunk lands here in one piece, so all of its bytes are selected ones.
         if let Some(room) = whole_chunk.and_then(|offset| unsafe { out.piece(offset, chunk_bytes) }) {
             let mut buffer = Buffer::new(room);
