@@ -41,7 +41,8 @@ int main(int argc, char **argv)
     const ptrdiff_t steps[3] = {0, sizeof framed[0], sizeof framed[0][0]};
     const size_t first = (size_t)((char *)&framed[FRAME][FRAME] - (char *)framed);
     if (status == 0)
-        status = nczchunk_read_strided(var, store, from, count, backwards, framed, sizeof framed, first, steps, context);
+        status = nczchunk_read_strided(var, store, from, count, backwards, framed, sizeof framed, first, steps,
+                                       context);
 
     /* [end] */
     if (status != 0) fprintf(stderr, "layouts: %s\n", nczchunk_context_message(context));

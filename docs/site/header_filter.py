@@ -27,7 +27,8 @@ MAIN_PAGE = """/**
 def filtered(path):
     comment, text = re.match(r"/\*\n(.*?)\*/\n(.*)", path.read_text(), re.DOTALL).groups()
     # What lies behind the braces round all of it is nothing that programs use.
-    text = text[: text.rindex("\n} // namespace NCZCHUNK_NAMESPACE" if path.suffix == ".hpp" else "\n#ifdef __cplusplus")]
+    end = "\n} // namespace NCZCHUNK_NAMESPACE" if path.suffix == ".hpp" else "\n#ifdef __cplusplus"
+    text = text[: text.rindex(end)]
     number = 0
 
     def section(found):
