@@ -26,8 +26,6 @@ extensions = ["myst_parser"]
 include_patterns = PAGES
 root_doc = "docs/index"
 nitpicky = True
-# A page that need not be there is looked for by a pattern.
-suppress_warnings = ["toc.empty_glob"]
 myst_heading_anchors = 4
 highlight_language = "none"
 
@@ -38,7 +36,7 @@ html_show_copyright = False
 
 # Options of CMake and cargo, environment variables, what the compiler is told, functions of the adapter.
 NOT_THE_INTERFACE = re.compile(
-    r"NCZCHUNK_(?:WITH|BUILD|UPDATE|CARGO|NETCDF)_\w+|NCZCHUNK_(?:INSTALL|LINK|PRELOAD|REQUIRED|LIBRARY)"
+    r"NCZCHUNK_(?:WITH|BUILD|UPDATE|CARGO|NETCDF|SYSTEM)_\w+|NCZCHUNK_(?:INSTALL|LINK|PRELOAD|REQUIRED|LIBRARY)"
     r"|NCZCHUNK_REQUIRE_CHECKERS|NCZCHUNK_API|NCZCHUNK_MUST_USE|NCZCHUNK_DLL|nczchunk_netcdf_adapted|nczchunk_cargo"
 )
 logger = logging.getLogger(__name__)
