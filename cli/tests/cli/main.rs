@@ -3,7 +3,6 @@
 mod check;
 mod copy;
 #[cfg(unix)]
-mod documentation;
 mod dump;
 mod list_info;
 mod map;
