@@ -28,6 +28,12 @@ if(NOT with STREQUAL features)
     set(cargo_features --no-default-features "--features=${with}")
 endif()
 
+# Whoever distributes libraries wants one zstd in the system, and not one more in each library.
+option(NCZCHUNK_SYSTEM_ZSTD "Link the libzstd that pkg-config finds instead of compiling one in" OFF)
+if(NCZCHUNK_SYSTEM_ZSTD AND NCZCHUNK_WITH_ZSTD)
+    list(PREPEND nczchunk_system_libs zstd)
+endif()
+
 # The program has all of it.
 if(NOT with STREQUAL features)
     set(NCZCHUNK_BUILD_CLI OFF)
@@ -89,6 +95,9 @@ if(NOT MSVC)
 endif()
 if(CMAKE_CROSSCOMPILING AND CMAKE_AR)
     list(APPEND cargo_environment "AR_${triple}=${CMAKE_AR}")
+endif()
+if(NCZCHUNK_SYSTEM_ZSTD)
+    list(APPEND cargo_environment ZSTD_SYS_USE_PKG_CONFIG=1)
 endif()
 if(NCZCHUNK_RUSTFLAGS)
     list(APPEND cargo_environment RUSTFLAGS=${NCZCHUNK_RUSTFLAGS})
