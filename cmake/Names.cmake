@@ -30,7 +30,7 @@ elseif(APPLE)
     set(nczchunk_static_file libnczchunk.a)
     set(nczchunk_soname libnczchunk.${abi}.dylib)
     set(nczchunk_versioned libnczchunk.${PROJECT_VERSION}.dylib)
-    set(nczchunk_system_libs m)
+    set(nczchunk_system_libs iconv m)
     set(soname_flag -Wl,-install_name,@rpath/${nczchunk_soname} -Wl,-current_version,${PROJECT_VERSION}
         -Wl,-compatibility_version,${abi})
 else()
