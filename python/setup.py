@@ -57,4 +57,5 @@ def told(key):
 
 
 urls = {"Homepage": told("homepage"), "Source": told("repository")}
-setup(version=told("version"), project_urls=urls, cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": WheelForPlatform})
+setup(version=told("version"), project_urls=urls,
+      cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": WheelForPlatform})
