@@ -28,6 +28,12 @@ if(NOT with STREQUAL features)
     set(cargo_features --no-default-features "--features=${with}")
 endif()
 
+# Whoever distributes libraries wants one zstd in the system, and not one more in each library.
+option(NCZCHUNK_SYSTEM_ZSTD "Link the libzstd that pkg-config finds instead of compiling one in" OFF)
+if(NCZCHUNK_SYSTEM_ZSTD AND NCZCHUNK_WITH_ZSTD)
+    list(PREPEND nczchunk_system_libs zstd)
+endif()
+
 # The program has all of it.
 if(NOT with STREQUAL features)
     set(NCZCHUNK_BUILD_CLI OFF)
@@ -75,11 +81,14 @@ set(cargo_libdir "${cargo_target_dir}/$<IF:$<CONFIG:Debug>,debug,${cargo_profile
 # zstd, the C in the library, is compiled like the C of this project: sanitizers see it too. That is said of the target
 # alone, for what cargo runs while it builds is for this machine.
 set(cargo_environment "CC_${triple}=${CMAKE_C_COMPILER}" "CFLAGS_${triple}=${CMAKE_C_FLAGS}")
-set(link_flags ${soname_flag})
+set(link_flags "")
+set(shared_flags ${soname_flag})
+set(program_flags "")
 if(NOT MSVC)
     list(APPEND cargo_environment "CARGO_TARGET_${TRIPLE}_LINKER=${CMAKE_C_COMPILER}")
-    separate_arguments(user_link_flags NATIVE_COMMAND "${CMAKE_SHARED_LINKER_FLAGS}")
-    list(APPEND link_flags ${user_link_flags})
+    separate_arguments(shared_linker_flags NATIVE_COMMAND "${CMAKE_SHARED_LINKER_FLAGS}")
+    separate_arguments(program_flags NATIVE_COMMAND "${CMAKE_EXE_LINKER_FLAGS}")
+    list(APPEND shared_flags ${shared_linker_flags})
     if(CMAKE_C_COMPILER_TARGET AND CMAKE_C_COMPILER_ID MATCHES "Clang")
         list(APPEND link_flags --target=${CMAKE_C_COMPILER_TARGET})
     endif()
@@ -90,11 +99,17 @@ endif()
 if(CMAKE_CROSSCOMPILING AND CMAKE_AR)
     list(APPEND cargo_environment "AR_${triple}=${CMAKE_AR}")
 endif()
+if(NCZCHUNK_SYSTEM_ZSTD)
+    list(APPEND cargo_environment ZSTD_SYS_USE_PKG_CONFIG=1)
+endif()
 if(NCZCHUNK_RUSTFLAGS)
     list(APPEND cargo_environment RUSTFLAGS=${NCZCHUNK_RUSTFLAGS})
 endif()
 set(cargo_command ${CMAKE_COMMAND} -E env ${cargo_environment} ${NCZCHUNK_CARGO})
-list(TRANSFORM link_flags PREPEND -Clink-arg= OUTPUT_VARIABLE rustc_arguments)
+list(APPEND shared_flags ${link_flags})
+list(APPEND program_flags ${link_flags})
+list(TRANSFORM shared_flags PREPEND -Clink-arg=)
+list(TRANSFORM program_flags PREPEND -Clink-arg=)
 
 # The targets are the installed package's own, pointed at the build tree.
 set(nczchunk_includedir ${PROJECT_SOURCE_DIR}/include)
@@ -115,13 +130,15 @@ if(nczchunk_soname)
 endif()
 set(program_command "")
 if(NCZCHUNK_BUILD_CLI)
-    set(program_command COMMAND ${cargo_command} build -p nczchunk-cli --profile ${cargo_profile} ${cargo_arguments})
+    set(program_command
+        COMMAND ${cargo_command} rustc -p nczchunk-cli --bin nczchunk --profile ${cargo_profile} ${cargo_arguments}
+            -- ${program_flags})
 endif()
 set(cargo_products ${nczchunk_shared_file} ${nczchunk_import_file} ${nczchunk_static_file})
 list(TRANSFORM cargo_products PREPEND ${cargo_libdir}/)
 add_custom_target(nczchunk_cargo ALL
     COMMAND ${cargo_command} rustc --lib --crate-type cdylib,staticlib --profile ${cargo_profile} ${cargo_arguments}
-        -- ${rustc_arguments}
+        -- ${shared_flags}
     ${link_command}
     ${program_command}
     BYPRODUCTS ${cargo_products}

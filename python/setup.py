@@ -51,5 +51,11 @@ class WheelForPlatform(bdist_wheel):
         return "py3", "none", super().get_tag()[2]
 
 
-version = re.search(r'^version = "(.*)"$', MANIFEST.read_text(), re.MULTILINE).group(1)
-setup(version=version, cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": WheelForPlatform})
+def told(key):
+    """What the crate says of itself."""
+    return re.search(rf'^{key} = "(.*)"$', MANIFEST.read_text(), re.MULTILINE).group(1)
+
+
+urls = {"Homepage": told("homepage"), "Source": told("repository")}
+setup(version=told("version"), project_urls=urls,
+      cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": WheelForPlatform})

@@ -9,7 +9,7 @@ use super::contract::{Begin, Entry, Objects};
 use super::file::OneFile;
 use super::positioned;
 use crate::buffer::Buffer;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 
 /// A file that others may read meanwhile, and not write: a place whose only object is called [`OneFile::NAME`].
 ///
@@ -76,7 +76,7 @@ fn lock(file: &File) -> Result<()> {
         let error = SystemError::last_os_error();
         match error.kind() {
             SystemErrorKind::Interrupted => {}
-            SystemErrorKind::WouldBlock => return Err(Error::from(ErrorKind::Busy)),
+            SystemErrorKind::WouldBlock => return Err(ErrorKind::Busy.into()),
             // Some file systems have no locks; then the comparison of each read remains.
             _ => return Ok(()),
         }
