@@ -344,7 +344,7 @@ BOUNDED = [
     (next_projection, [5], [3], []),
     (covered, [5], [3], ["covers"]),
     (count_covered, [5], [3], []),
-    (intersections_dense, [8], [4], ["dense"]),
+    (intersections_dense, [8], [4], []),
     (intersections_sparse, [5], [4], ["touches"]),
     (parts, [6], [4], ["part"]),
     (layouts, [6], [4], ["reach"]),
