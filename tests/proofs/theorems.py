@@ -336,19 +336,19 @@ def reciprocals(width):
 
 # Each theorem, the widths of the full and of the short form, and the faults that it notices.
 BOUNDED = [
-    (checks, [8, 12, 16], [8], ["edge"]),
-    (slices, [8, 10], [6], []),
+    (checks, [8, 12], [8], ["edge"]),
+    (slices, [8], [6], []),
     (origins, [8], [5], ["lead"]),
     (each_projection, [5], [3], ["rounding", "limit", "dense"]),
     (all_projections, [5], [3], ["rounding"]),
     (next_projection, [5], [3], []),
     (covered, [5], [3], ["covers"]),
     (count_covered, [5], [3], []),
-    (intersections_dense, [8], [4], []),
+    (intersections_dense, [5], [4], []),
     (intersections_sparse, [5], [4], ["touches"]),
-    (parts, [6], [4], ["part"]),
-    (layouts, [6], [4], ["reach"]),
-    (disjoint, [6], [4], []),
-    (classic, [8], [6], ["offset"]),
-    (reciprocals, [8, 12, 16], [8, 12], ["reciprocal"]),
+    (parts, [5], [4], ["part"]),
+    (layouts, [5], [4], ["reach"]),
+    (disjoint, [5], [4], []),
+    (classic, [6], [6], ["offset"]),
+    (reciprocals, [8, 12], [8, 12], ["reciprocal"]),
 ]
