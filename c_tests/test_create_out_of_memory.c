@@ -128,6 +128,50 @@ static int write_and_read_texts(nczchunk_place *place, size_t format)
     return status;
 }
 
+/* What the chunks of the scene below are encoded with, and whether they are in shards. */
+static nczchunk_codec_setting codecs[2];
+static size_t num_codecs;
+static int in_shards;
+
+/* An array is written and read with codecs. A call that fails can be made again with the same array, and is right. */
+static int write_and_read_encoded(nczchunk_place *place, size_t format)
+{
+    const size_t shards[2] = {4, 3}, part[2] = {3, 1};
+    int values[4][6], back[4][6] = {{0}}, column[3] = {0}, status, first;
+    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_array *array = NULL;
+
+    for (int i = 0; i < 24; i++)
+        values[i / 6][i % 6] = i * i;
+    description.type = NCZCHUNK_INT;
+    description.rank = 2;
+    description.shape = shape;
+    description.chunk_shape = chunks;
+    description.shard_shape = in_shards ? shards : NULL;
+    description.codecs = codecs;
+    description.num_codecs = num_codecs;
+    description.format = format;
+    first = nczchunk_array_create_in(place, "g/encoded", &description, &array, NULL);
+    if (first != NCZCHUNK_NOERR)
+        return first;
+    first = nczchunk_array_write(array, origin, NULL, NULL, values, NULL);
+    if (first != NCZCHUNK_NOERR)
+        CHECK_OK(nczchunk_array_write(array, origin, NULL, NULL, values, NULL));
+    status = nczchunk_array_read(array, origin, part, NULL, column, NULL);
+    if (status != NCZCHUNK_NOERR)
+        CHECK_OK(nczchunk_array_read(array, origin, part, NULL, column, NULL));
+    first = first == NCZCHUNK_NOERR ? status : first;
+    status = nczchunk_array_read(array, origin, NULL, NULL, back, NULL);
+    if (status != NCZCHUNK_NOERR)
+        CHECK_OK(nczchunk_array_read(array, origin, NULL, NULL, back, NULL));
+    first = first == NCZCHUNK_NOERR ? status : first;
+    for (int i = 0; i < 24; i++)
+        CHECK_EQ(back[i / 6][i % 6], i * i);
+    CHECK(column[0] == 0 && column[1] == 36 && column[2] == 144);
+    nczchunk_array_close(array);
+    return first;
+}
+
 static int count(void *user, const nczchunk_node *node)
 {
     nczchunk_attribute attribute = NCZCHUNK_ATTRIBUTE_INIT;
@@ -184,6 +228,39 @@ static void play(const char *name, int (*scene)(nczchunk_place *place, size_t fo
     }
 }
 
+/* Every codec that is built in, in both versions of Zarr and in shards. */
+static void play_codecs(void)
+{
+    static const nczchunk_codec_setting all[][2] = {
+        {{"zstd", NULL}},
+        {{"gzip", NULL}},
+        {{"zlib", NULL}},
+        {{"lz4", NULL}},
+        {{"fletcher32", NULL}},
+        {{"shuffle", NULL}, {"crc32c", NULL}},
+        {{"blosc", "{\"cname\": \"lz4\"}"}},
+        {{"blosc", "{\"cname\": \"zlib\", \"shuffle\": 2}"}},
+        {{"blosc", "{\"cname\": \"zstd\"}"}, {"crc32c", NULL}},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        num_codecs = all[i][1].name ? 2 : 1;
+        codecs[0] = all[i][0];
+        codecs[1] = all[i][1];
+        if (!nczchunk_has_codec(codecs[0].name) || (num_codecs == 2 && !nczchunk_has_codec(codecs[1].name)))
+            continue;
+        /* blosc is made of what else is built in. */
+        if (codecs[0].configuration && !(nczchunk_has_codec("lz4") && nczchunk_has_codec("zlib") &&
+                                         nczchunk_has_codec("zstd")))
+            continue;
+        in_shards = 0;
+        play(codecs[0].name, write_and_read_encoded, NCZCHUNK_ZARR_V2);
+        play(codecs[0].name, write_and_read_encoded, NCZCHUNK_ZARR_V3);
+        in_shards = 1;
+        play(codecs[0].name, write_and_read_encoded, NCZCHUNK_ZARR_V3);
+    }
+}
+
 int main(void)
 {
     for (size_t format = NCZCHUNK_NCZARR; format <= NCZCHUNK_ZARR_V3; format++) {
@@ -193,5 +270,6 @@ int main(void)
         play("list", list, format);
         play("texts", write_and_read_texts, format);
     }
+    play_codecs();
     return 0;
 }

@@ -168,7 +168,7 @@ mod vectors {
             }
             let is_summed = ["crc32c", "fletcher32", "gzip", "zlib"].contains(&codec.name());
             for at in 0..stored.len() {
-                for change in [1, 8, 64, 255] {
+                for change in [1, 2, 4, 8, 16, 32, 64, 128, 255] {
                     stored[at] ^= change;
                     // In the headers of these four a change may leave the bytes as they are, but not alter them.
                     if let Ok(all) = decoded(&*codec, &stored, 0..chunk.len(), chunk.len()) {

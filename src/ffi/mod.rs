@@ -14,7 +14,7 @@
 #[cfg(feature = "arrays")]
 pub mod array;
 #[cfg(feature = "arrays")]
-mod array_objects;
+pub mod array_objects;
 #[cfg(feature = "arrays")]
 pub mod attribute;
 pub mod cache;

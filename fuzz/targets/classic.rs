@@ -1,0 +1,22 @@
+//! netCDF classic files, CDF-1, CDF-2 and CDF-5, that nobody should write: the input is one. All its variables are
+//! listed, opened and read.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use nczchunk::object::{Memory, Place};
+use nczchunk_fuzz::read_everything;
+
+fuzz_target!(|bytes: &[u8]| {
+    let place = Place::new(Memory::new()).unwrap();
+    // Whatever else begins the input, it is one of these formats.
+    let mut bytes = bytes.to_vec();
+    if let Some([c, d, f, version]) = bytes.get_mut(..4) {
+        (*c, *d, *f) = (b'C', b'D', b'F');
+        if ![1, 2, 5].contains(version) {
+            *version = [1, 2, 5][usize::from(*version) % 3];
+        }
+    }
+    place.write("file.nc", &bytes).unwrap();
+    read_everything(&place.file("file.nc").unwrap());
+});

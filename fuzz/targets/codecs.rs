@@ -1,0 +1,83 @@
+//! Every codec, on bytes that its encoder made and on bytes that nobody should make.
+//!
+//! The input begins with a byte for the codec and two for the length of a chunk. Then come, by the fourth byte, the
+//! chunk as it is stored, or a chunk that is to be stored. A part of a chunk that decodes has to be the same as that
+//! part of the whole.
+
+#![no_main]
+
+use std::sync::Mutex;
+
+use libfuzzer_sys::fuzz_target;
+use nczchunk::{
+    Blosc, BloscShuffle, Buffer, Crc32c, Fill, Filled, Fletcher32, Gzip, Hyperslab, Lz4, Request, Result, Shuffle,
+    Store, Variable, Zlib, Zstd,
+};
+use nczchunk_fuzz::Input;
+
+/// Gives a store a codec, by its number and the size of elements.
+fn add_codec(store: &mut Store<'_>, number: u8, type_size: usize) -> Result<()> {
+    const CNAMES: [&str; 5] = ["blosclz", "lz4", "lz4hc", "zlib", "zstd"];
+    const SHUFFLES: [BloscShuffle; 3] = [BloscShuffle::None, BloscShuffle::Byte, BloscShuffle::Bit];
+    match number % 22 {
+        0 => store.add_codec(Crc32c),
+        1 => store.add_codec(Fletcher32),
+        2 => store.add_codec(Gzip::default()),
+        3 => store.add_codec(Lz4),
+        4 => store.add_codec(Shuffle::new(type_size)),
+        5 => store.add_codec(Zlib::default()),
+        6 => store.add_codec(Zstd::default()),
+        blosc => {
+            let (cname, shuffle) = (CNAMES[usize::from(blosc - 7) % 5], SHUFFLES[usize::from(blosc - 7) / 5]);
+            store.add_codec(Blosc::new(cname, 5, shuffle, type_size, 0))
+        }
+    }
+}
+
+/// One chunk, as it is stored.
+struct OneChunk(Mutex<Vec<u8>>);
+
+impl Fill for OneChunk {
+    fn fill(&self, _: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
+        let stored = self.0.lock().unwrap();
+        buffer.write(&stored[..stored.len().min(buffer.capacity())]);
+        Ok(Filled::Stored(stored.len()))
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+
+    fn store(&self, _: &Request<'_>, bytes: &[u8]) -> Result<()> {
+        *self.0.lock().unwrap() = bytes.to_vec();
+        Ok(())
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut input = Input::new(bytes);
+    let (number, len) = (input.byte(), 1 + (input.between(0, 255) | input.between(0, 15) << 8));
+    let how = input.byte();
+    let (is_chunk, type_size) = (how & 1 == 1, [1, 2, 3, 4, 8, 16, 20, 255][usize::from(how >> 1) % 8]);
+    let bytes = input.rest();
+
+    // Blosc codes the elements' size in its header; the shuffle takes whole elements.
+    let variable = Variable::new(&[len], &[len], 1).unwrap();
+    let mut store = Store::filling(OneChunk(Mutex::new(bytes.to_vec()))).unwrap();
+    add_codec(&mut store, number, type_size).unwrap();
+    // blosclz is decoded only.
+    if is_chunk && store.is_writable() {
+        let chunk: Vec<u8> = bytes.iter().copied().cycle().take(len).chain(vec![0; len]).take(len).collect();
+        nczchunk::write(&variable, &store, &Hyperslab::all(), &chunk).unwrap();
+        assert_eq!(nczchunk::read::<u8>(&variable, &store, &Hyperslab::all()).unwrap(), chunk);
+    }
+    store.set_verify(true);
+    let whole = nczchunk::read::<u8>(&variable, &store, &Hyperslab::all());
+    store.set_verify(false);
+    for (begin, count) in [(0, 1), (len / 3, len.div_ceil(3)), (len - 1, 1)] {
+        let part = nczchunk::read::<u8>(&variable, &store, &Hyperslab::new(&[begin], &[count]));
+        if let Ok(whole) = &whole {
+            assert_eq!(part.unwrap(), whole[begin..][..count]);
+        }
+    }
+});
