@@ -1269,9 +1269,10 @@ NCZCHUNK_API void nczchunk_store_free(nczchunk_store *store);
  *     nczchunk_codec_zstd(NULL, &codec, NULL);
  *     nczchunk_store_add_codec(store, codec, NULL);
  *
- * A chunk is decoded straight into the caller's memory where it lands there in one piece. No size that encoded data
- * claims is trusted: they are decoded into a buffer of the size that is due. Data that decode to another length fail
- * with NCZCHUNK_EBADCHUNK, data that do not decode with NCZCHUNK_EIO; but see nczchunk_store_set_verify.
+ * A chunk is decoded straight into the caller's memory where it lands there in one piece; only large reads decode
+ * chunks of up to 1 MiB in the processor's cache first, where that is quicker. No size that encoded data claims is
+ * trusted: they are decoded into a buffer of the size that is due. Data that decode to another length fail with
+ * NCZCHUNK_EBADCHUNK, data that do not decode with NCZCHUNK_EIO; but see nczchunk_store_set_verify.
  */
 
 /**

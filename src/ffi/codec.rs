@@ -8,9 +8,10 @@
 //! nczchunk_store_add_codec(store, codec, NULL);
 //! ```
 //!
-//! A chunk is decoded straight into the caller's memory where it lands there in one piece. No size that encoded data
-//! claims is trusted: they are decoded into a buffer of the size that is due. Data that decode to another length fail
-//! with NCZCHUNK_EBADCHUNK, data that do not decode with NCZCHUNK_EIO; but see nczchunk_store_set_verify.
+//! A chunk is decoded straight into the caller's memory where it lands there in one piece; only large reads decode
+//! chunks of up to 1 MiB in the processor's cache first, where that is quicker. No size that encoded data claims is
+//! trusted: they are decoded into a buffer of the size that is due. Data that decode to another length fail with
+//! NCZCHUNK_EBADCHUNK, data that do not decode with NCZCHUNK_EIO; but see nczchunk_store_set_verify.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ops::Range;
