@@ -14,15 +14,15 @@
 
 #include "memory_array.h"
 
-/* 8 x 8 elements in 3 x 3 chunks. Half of the rows and nearly all columns are selected, so chunks are written in part. */
+/* 8 x 8 elements in 3 x 3 chunks. Half of the rows and nearly all columns are selected: all chunks, each in part. */
 enum { RANK = 2, CHUNKS = 9, SELECTED = 4 * 7, FAILED = 77, STOPPED = 88 };
 
 static const size_t dimlens[RANK] = {8, 8}, chunklens[RANK] = {3, 3};
 static const size_t start_at[RANK] = {1, 0}, count[RANK] = {4, 7};
 static const ptrdiff_t stride[RANK] = {2, 1};
 
-/* The selected ones of these elements are work enough for several threads. A store that fills in chunks gets threads for
- * the time that it takes. */
+/* The selected ones of these elements are work enough for several threads. A store that fills in chunks gets threads
+ * for the time that it takes. */
 enum { LARGE_ELEMENT = MOST_ELEMENT_BYTES };
 
 typedef enum fault {
