@@ -371,3 +371,27 @@ fn large_reads_of_whole_chunks() {
         assert!(array.read::<u32>(&Hyperslab::all()).unwrap() == values);
     }
 }
+
+/// A shard that another one takes the place of is not read by the index of the one before, even if both are as long.
+#[cfg(not(miri))]
+#[test]
+fn a_shard_that_is_replaced_has_an_index_of_its_own() {
+    let directory = std::env::temp_dir().join(format!("nczchunk-shard-{}", std::process::id()));
+    let description = Description::new(&[8], ElementType::UByte)
+        .with_chunk_shape(&[2])
+        .with_shard_shape(&[8])
+        .with_fill_value(&[0])
+        .with_codecs(&[]);
+    let writer = Array::create(&directory, "", &description).unwrap();
+    let mut reader = Array::open(&directory, "", Access::Read).unwrap();
+    reader.set_cache(None);
+    // The chunks that are all fill values are not stored: so the shards have the same length, and others in them.
+    let [first, second] = [[1u8, 2, 0, 0, 5, 6, 0, 0], [0, 0, 3, 4, 0, 0, 7, 8]];
+    for values in [first, second, first] {
+        writer.write(&Hyperslab::all(), &values).unwrap();
+        assert_eq!(reader.read::<u8>(&Hyperslab::all()).unwrap(), values);
+        assert_eq!(reader.read::<u8>(&Hyperslab::new(&[2], &[2])).unwrap(), values[2..4]);
+    }
+    drop((writer, reader));
+    std::fs::remove_dir_all(&directory).unwrap();
+}

@@ -67,6 +67,10 @@ impl<O: Objects> Objects for Below<O> {
         self.object(name, |full| self.objects.read_part(full, offset, buffer))
     }
 
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
+        self.object(name, |full| self.objects.read_version(full, begin, buffer))
+    }
+
     fn open(&self, name: &str) -> Result<Opening<'_>> {
         self.object(name, |full| self.objects.open(full))
     }

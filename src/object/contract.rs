@@ -58,6 +58,13 @@ pub trait Objects: Send + Sync {
         Ok(self.read(name, Begin::At(offset), buffer)?.is_some())
     }
 
+    /// [`read`](Self::read), and beside the length a number that is another one once the object has been replaced,
+    /// where that is known.
+    #[doc(hidden)]
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
+        Ok(self.read(name, begin, buffer)?.map(|len| (len, 0)))
+    }
+
     /// Opens an object of which several parts are going to be read, where that is better than to open it for each.
     #[doc(hidden)]
     fn open(&self, name: &str) -> Result<Opening<'_>> {
@@ -158,6 +165,10 @@ macro_rules! forward {
 
             fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
                 (**self).read_part(name, offset, buffer)
+            }
+
+            fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
+                (**self).read_version(name, begin, buffer)
             }
 
             fn open(&self, name: &str) -> Result<Opening<'_>> {

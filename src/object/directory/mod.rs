@@ -144,6 +144,10 @@ impl Drop for Temporary<'_> {
 
 impl Objects for Directory {
     fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
+    }
+
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         self.root.read(name, begin, buffer).map_err(|error| Error::from(error).in_object(name))
     }

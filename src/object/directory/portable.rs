@@ -3,7 +3,7 @@
 //!
 //! Functions take names that [`check_name`](crate::object::check_name) allows.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -29,8 +29,8 @@ impl Root {
         Ok(self.0.join(name))
     }
 
-    /// A file's path and length.
-    fn find(&self, name: &str) -> io::Result<Option<(PathBuf, u64)>> {
+    /// A file's path and what is known of it.
+    fn find(&self, name: &str) -> io::Result<Option<(PathBuf, Metadata)>> {
         let path = self.path(name)?;
         // Windows does not open directories.
         let metadata = match fs::metadata(&path) {
@@ -42,17 +42,18 @@ impl Root {
             let kind = if is_directory { io::ErrorKind::IsADirectory } else { io::ErrorKind::InvalidInput };
             return Err(kind.into());
         }
-        Ok(Some((path, metadata.len())))
+        Ok(Some((path, metadata)))
     }
 
-    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<u64>> {
+    /// Reads from a file, and tells its length and a number that is another one for another file.
+    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<(u64, u128)>> {
         if buffer.capacity() == 0 {
-            return Ok(self.find(name)?.map(|(_, len)| len));
+            return Ok(self.find(name)?.map(|(_, metadata)| (metadata.len(), version(&metadata))));
         }
         let Some(file) = self.open_file(name)? else { return Ok(None) };
-        let len = file.metadata()?.len();
-        positioned::read(&file, len, begin, buffer)?;
-        Ok(Some(len))
+        let metadata = file.metadata()?;
+        positioned::read(&file, metadata.len(), begin, buffer)?;
+        Ok(Some((metadata.len(), version(&metadata))))
     }
 
     /// Opens a file to read it.
@@ -121,4 +122,10 @@ impl Root {
         }
         Ok(())
     }
+}
+
+/// When a file was modified, as a number.
+fn version(metadata: &Metadata) -> u128 {
+    let modified = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    modified.map_or(0, |since| since.as_nanos())
 }

@@ -94,7 +94,7 @@ struct Portable(portable::Root);
 impl Objects for Portable {
     fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         check_name(name)?;
-        Ok(self.0.read(name, begin, buffer)?)
+        Ok(self.0.read(name, begin, buffer)?.map(|(len, _)| len))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

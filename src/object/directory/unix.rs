@@ -91,13 +91,15 @@ impl Root {
         Ok(unsafe { status.assume_init() })
     }
 
-    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<u64>> {
+    /// Reads from a file, and tells its length and a number that is another one for another file.
+    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<(u64, u128)>> {
         self.unless_absent(if buffer.capacity() == 0 {
-            self.status(name).and_then(|status| length(status.st_mode, status.st_size))
+            self.status(name).and_then(|status| Ok((length(&status)?, version(&status))))
         } else {
-            self.open_to_read(name).and_then(|(file, len)| {
+            self.open_to_read(name).and_then(|(file, status)| {
+                let len = length(&status)?;
                 positioned::read(&file, len, begin, buffer)?;
-                Ok(len)
+                Ok((len, version(&status)))
             })
         })
     }
@@ -115,8 +117,8 @@ impl Root {
         }
     }
 
-    /// Opens a file and asks for its length.
-    fn open_to_read(&self, name: &str) -> io::Result<(File, u64)> {
+    /// Opens what is a file, and asks for its status.
+    fn open_to_read(&self, name: &str) -> io::Result<(File, stat)> {
         // To open a named pipe would wait for a writer. A file is opened at once with this flag or, if someone holds a
         // lease on it, not yet.
         let file = match self.open_at(name, libc::O_RDONLY | libc::O_NONBLOCK) {
@@ -124,8 +126,8 @@ impl Root {
             file => file?,
         };
         let status = status_of(&file)?;
-        let len = length(status.st_mode, status.st_size)?;
-        Ok((file, len))
+        length(&status)?;
+        Ok((file, status))
     }
 
     /// An error if the directory has been removed: then nothing is there, but not because it never was.
@@ -233,12 +235,19 @@ fn status_of(file: &File) -> io::Result<stat> {
 }
 
 /// The length of a file, if it is one.
-fn length(mode: libc::mode_t, size: i64) -> io::Result<u64> {
-    match mode & libc::S_IFMT {
-        libc::S_IFREG => u64::try_from(size).map_err(|_| io::Error::from_raw_os_error(libc::EIO)),
+fn length(status: &stat) -> io::Result<u64> {
+    match status.st_mode & libc::S_IFMT {
+        libc::S_IFREG => u64::try_from(status.st_size).map_err(|_| io::Error::from_raw_os_error(libc::EIO)),
         libc::S_IFDIR => Err(io::Error::from_raw_os_error(libc::EISDIR)),
         _ => Err(io::Error::from_raw_os_error(libc::EINVAL)),
     }
+}
+
+/// A number that is another one once a file has been replaced, or changed at another time: its inode, and when it was
+/// modified.
+fn version(status: &stat) -> u128 {
+    let modified = status.st_mtime as i128 * 1_000_000_000 + status.st_mtime_nsec as i128;
+    u128::from(status.st_ino) << 64 | u128::from(modified as u64)
 }
 
 /// A directory that is being listed.

@@ -265,7 +265,7 @@ impl<'s> ShardFlight<'s> {
                 let bytes = unsafe { memory.filled(answer.nbytes) };
                 let index = self.layout.decode(bytes);
                 let opened = index.and_then(|index| {
-                    let opened = Shared::new(Opened { index, shard_len: answer.object_size })?;
+                    let opened = Shared::new(Opened { index, shard_len: answer.object_size, version: 0 })?;
                     self.indices.keep(copied(&shard)?, &opened)?;
                     Ok(Some(opened))
                 });

@@ -13,6 +13,8 @@ use crate::shared::Shared;
 pub(super) struct Opened {
     pub index: Index,
     pub shard_len: u64,
+    /// Another number for another shard in its place, if the place tells.
+    pub version: u128,
 }
 
 /// How many bytes the indices take that are kept, unless a single one takes more.
@@ -96,7 +98,7 @@ mod tests {
         let (indices, bytes) = (Indices::new(&layout), vec![0xff; layout.index_bytes()]);
         let shard = |i| crate::dims::copied([i].into_iter()).unwrap();
         for i in 0..num_shards {
-            let opened = Opened { index: layout.decode(&bytes).unwrap(), shard_len: 0 };
+            let opened = Opened { index: layout.decode(&bytes).unwrap(), shard_len: 0, version: 0 };
             indices.keep(shard(i), &Shared::new(opened).unwrap()).unwrap();
             // What is used stays.
             assert_eq!(indices.get(&shard(0)).is_some(), num_chunks < 100_000 || i == 0);
@@ -119,7 +121,7 @@ mod tests {
         let format = IndexFormat { at_start: false, endian: Endian::Little, has_checksum: false };
         let layout = Layout::new(&[1], None, format).unwrap();
         let indices = Indices::new(&layout);
-        let opened = Opened { index: layout.decode(&[0xff; 16]).unwrap(), shard_len: 7 };
+        let opened = Opened { index: layout.decode(&[0xff; 16]).unwrap(), shard_len: 7, version: 0 };
         indices.keep(crate::dims::copied([1isize, 2].into_iter()).unwrap(), &Shared::new(opened).unwrap()).unwrap();
         assert_eq!(indices.get(&[1, 2]).unwrap().shard_len, 7);
         indices.forget(&[1, 2]);

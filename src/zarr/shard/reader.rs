@@ -28,15 +28,16 @@ impl ShardedChunks {
         ShardedChunks { shards, layout, indices }
     }
 
-    /// The index of a shard; `None` if there is no such shard.
-    fn open(&self, shard: &Dims<isize>) -> Result<Option<Shared<Opened>>> {
+    /// The index of a shard, and whether it was kept, so that the shard may be another one now; `None` if there is no
+    /// such shard.
+    fn open(&self, shard: &Dims<isize>) -> Result<Option<(Shared<Opened>, bool)>> {
         if let Some(opened) = self.indices.get(shard) {
-            return Ok(Some(opened));
+            return Ok(Some((opened, true)));
         }
         let Some(opened) = self.read_index(shard)? else { return Ok(None) };
         let opened = Shared::new(opened)?;
         self.indices.keep(crate::dims::copied(shard.iter().copied())?, &opened)?;
-        Ok(Some(opened))
+        Ok(Some((opened, false)))
     }
 
     fn read_index(&self, shard: &[isize]) -> Result<Option<Opened>> {
@@ -55,25 +56,30 @@ impl ShardedChunks {
         let mut bytes: Vec<u8> = Vec::new();
         bytes.try_reserve_exact(len).map_err(|_| Failed)?;
         let mut buffer = Buffer::new(&mut bytes.spare_capacity_mut()[..len]);
-        let Some(shard_len) = place.read(&name, begin, &mut buffer)? else { return Ok(None) };
-        Ok(Some(Opened { index: self.layout.decode(buffer.filled())?, shard_len }))
+        let Some((shard_len, version)) = place.read_version(&name, begin, &mut buffer)? else { return Ok(None) };
+        Ok(Some(Opened { index: self.layout.decode(buffer.filled())?, shard_len, version }))
     }
 
     /// Reads a chunk or a part of it; `None` if the shard is not any more what its index was read from.
     fn read(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Option<Filled>> {
         let (shard, number) = self.layout.locate(request.chunk())?;
-        let Some(opened) = self.open(&shard)? else { return Ok(Some(Filled::Absent)) };
+        let Some((opened, was_kept)) = self.open(&shard)? else { return Ok(Some(Filled::Absent)) };
+        let (name, expected) = (self.shards.names.name(&shard)?, Some((opened.shard_len, opened.version)));
+        let place = &self.shards.place;
         let Some((offset, len)) = opened.index.place(&self.layout, number, opened.shard_len)? else {
+            if was_kept && place.read_version(&name, Begin::At(0), &mut Buffer::new(&mut []))? != expected {
+                self.indices.forget(&shard);
+                return Ok(None);
+            }
             return Ok(Some(Filled::Absent));
         };
         let skipped = (request.offset() as u64).min(len);
         let stored = usize::try_from(len - skipped).unwrap_or(usize::MAX);
         // What follows belongs to another chunk.
         let mut part = buffer.rest_up_to(stored);
-        let name = self.shards.names.name(&shard)?;
-        let shard_len = self.shards.place.read(&name, Begin::At(offset + skipped), &mut part)?;
+        let found = place.read_version(&name, Begin::At(offset + skipped), &mut part)?;
         let (filled, due) = (part.filled().len(), part.capacity());
-        if shard_len != Some(opened.shard_len) || filled != due {
+        if found != expected || filled != due {
             self.indices.forget(&shard);
             return Ok(None);
         }
