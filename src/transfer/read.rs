@@ -173,7 +173,7 @@ impl<'a> Reading<'a> {
         let opening = if part.is_some() || ranges.count() > 1 { filler.open(&request)? } else { Opening::Nothing };
         let fill = |begin: usize, buffer: &mut Buffer<'_>| -> Result<bool> {
             match &opening {
-                Opening::File(file) if file.fill(begin, buffer) => return Ok(true),
+                Opening::File(file) if file.fill(begin as u64, buffer) => return Ok(true),
                 Opening::Absent => return Ok(false),
                 _ => {}
             }

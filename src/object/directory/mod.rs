@@ -155,7 +155,7 @@ impl Objects for Directory {
     fn open(&self, name: &str) -> Result<Opening<'_>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         let file = self.root.open_file(name).map_err(|error| Error::from(error).in_object(name))?;
-        Ok(file.map_or(Opening::Absent, Opening::owned))
+        Ok(file.map_or(Opening::Absent, |(file, state)| Opening::owned(file, state)))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

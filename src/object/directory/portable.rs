@@ -50,19 +50,20 @@ impl Root {
         if buffer.capacity() == 0 {
             return Ok(self.find(name)?.map(|(_, metadata)| (metadata.len(), version(&metadata))));
         }
-        let Some(file) = self.open_file(name)? else { return Ok(None) };
-        let metadata = file.metadata()?;
-        positioned::read(&file, metadata.len(), begin, buffer)?;
-        Ok(Some((metadata.len(), version(&metadata))))
+        let Some((file, (len, version))) = self.open_file(name)? else { return Ok(None) };
+        positioned::read(&file, len, begin, buffer)?;
+        Ok(Some((len, version)))
     }
 
-    /// Opens a file to read it.
-    pub(super) fn open_file(&self, name: &str) -> io::Result<Option<File>> {
+    /// Opens a file to read it, and tells of it what [`read`](Self::read) does.
+    pub(super) fn open_file(&self, name: &str) -> io::Result<Option<(File, (u64, u128))>> {
         let Some((path, _)) = self.find(name)? else { return Ok(None) };
-        match File::open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            file => file.map(Some),
-        }
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        let metadata = file.metadata()?;
+        Ok(Some((file, (metadata.len(), version(&metadata)))))
     }
 
     pub(super) fn create_new(&self, name: &str) -> io::Result<File> {

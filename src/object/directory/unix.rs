@@ -104,9 +104,10 @@ impl Root {
         })
     }
 
-    /// Opens a file to read it.
-    pub(super) fn open_file(&self, name: &str) -> io::Result<Option<File>> {
-        self.unless_absent(self.open_to_read(name).map(|(file, _)| file))
+    /// Opens a file to read it, and tells of it what [`read`](Self::read) does.
+    pub(super) fn open_file(&self, name: &str) -> io::Result<Option<(File, (u64, u128))>> {
+        let opened = self.open_to_read(name);
+        self.unless_absent(opened.and_then(|(file, status)| Ok((file, (length(&status)?, version(&status))))))
     }
 
     /// `None` if the result is that there is no such file.

@@ -4,12 +4,13 @@
 use super::flight::{LONG_INDEX, ShardFlight};
 use super::indices::{Indices, Opened};
 use super::layout::{Layout, corrupt};
-use crate::alloc::{Failed, try_box};
+use crate::alloc::{Failed, Scratch, try_box};
 use crate::buffer::Buffer;
 use crate::dims::Dims;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::object::Begin;
+use crate::open_file::Opening;
 use crate::shared::Shared;
 use crate::store::{Fill, Filled, Flight, Request};
 use crate::zarr::chunks::Chunks;
@@ -73,8 +74,7 @@ impl ShardedChunks {
             }
             return Ok(Some(Filled::Absent));
         };
-        let skipped = (request.offset() as u64).min(len);
-        let stored = usize::try_from(len - skipped).unwrap_or(usize::MAX);
+        let (skipped, stored) = part(request, len);
         // What follows belongs to another chunk.
         let mut part = buffer.rest_up_to(stored);
         let found = place.read_version(&name, Begin::At(offset + skipped), &mut part)?;
@@ -89,15 +89,63 @@ impl ShardedChunks {
     }
 }
 
+/// What is read if a shard is not any more what its index was read from.
+impl ShardedChunks {
+    /// Reads a chunk or a part of it, and the shard's index, from the same file, so that it does not matter who
+    /// replaces the shard meanwhile. Where there are no files, [`read`](Self::read) tries once more.
+    fn read_anew(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
+        let (shard, number) = self.layout.locate(request.chunk())?;
+        let file = match self.shards.place.open(&self.shards.names.name(&shard)?)? {
+            Opening::Absent => return Ok(Filled::Absent),
+            Opening::File(file) => file,
+            Opening::Nothing => return self.read(request, buffer)?.ok_or_else(changed),
+        };
+        let (Some((shard_len, version)), index_len) = (file.state, self.layout.index_bytes()) else {
+            return Err(ErrorKind::Internal.into());
+        };
+        let Some(behind_chunks) = shard_len.checked_sub(index_len as u64) else {
+            return Err(corrupt("the shard is shorter than its index"));
+        };
+        let mut bytes = Scratch::EMPTY;
+        let mut index = Buffer::new(bytes.room(index_len)?);
+        if !file.fill(if self.layout.index_is_at_start() { 0 } else { behind_chunks }, &mut index) {
+            return Err(changed());
+        }
+        let opened = Shared::new(Opened { index: self.layout.decode(index.filled())?, shard_len, version })?;
+        self.indices.keep(crate::dims::copied(shard.iter().copied())?, &opened)?;
+        let Some((offset, len)) = opened.index.place(&self.layout, number, shard_len)? else {
+            return Ok(Filled::Absent);
+        };
+        let (skipped, stored) = part(request, len);
+        let mut part = buffer.rest_up_to(stored);
+        if !file.fill(offset + skipped, &mut part) {
+            return Err(changed());
+        }
+        let filled = part.filled().len();
+        // SAFETY: so many bytes of the buffer's beginning have been filled.
+        unsafe { buffer.set_filled(filled) };
+        Ok(Filled::Stored(stored))
+    }
+}
+
+fn changed() -> Error {
+    corrupt("the shard changed while it was read")
+}
+
+/// How many bytes of a chunk of `len` a request skips, and how many it has from there on.
+fn part(request: &Request<'_>, len: u64) -> (u64, usize) {
+    let skipped = (request.offset() as u64).min(len);
+    (skipped, usize::try_from(len - skipped).unwrap_or(usize::MAX))
+}
+
 impl Fill for ShardedChunks {
     fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
         if request.access() == Access::Write {
             return self.shards.fill(request, buffer);
         }
-        // A shard may have been written anew since its index was read; then the new index is read.
         match self.read(request, buffer)? {
             Some(filled) => Ok(filled),
-            None => self.read(request, buffer)?.ok_or_else(|| corrupt("the shard changed while it was read")),
+            None => self.read_anew(request, buffer),
         }
     }
 
