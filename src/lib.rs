@@ -122,6 +122,8 @@ pub use error::{Error, ErrorKind, Result};
 pub use grid::{Access, Dimension, Grid};
 pub use hyperslab::{Hyperslab, Slice};
 pub use odometer::Odometer;
+#[doc(hidden)]
+pub use open_file::{OpenFile, Opening};
 pub use plan::Plan;
 pub use projection::{Projection, Projections};
 pub use store::{Borrowed, Fill, Filled, Lend, Lent, Request, Store};

@@ -16,20 +16,19 @@ pub enum Opening<'f> {
     File(OpenFile<'f>),
 }
 
-#[cfg(feature = "arrays")]
 impl<'f> Opening<'f> {
     /// A file that stays open anyway.
-    pub(crate) fn borrowed(file: &'f File) -> Self {
+    pub fn borrowed(file: &'f File) -> Self {
         Opening::File(OpenFile { file: Handle::Borrowed(file), begin: 0, state: None })
     }
 
     /// A file that is closed with this; its length, and a number that is another one for another file.
-    pub(crate) fn owned(file: File, state: (u64, u128)) -> Self {
+    pub fn owned(file: File, state: (u64, u128)) -> Self {
         Opening::File(OpenFile { file: Handle::Owned(file), begin: 0, state: Some(state) })
     }
 
     /// What is so many bytes behind the beginning of this.
-    pub(crate) fn behind(mut self, bytes: u64) -> Self {
+    pub fn behind(mut self, bytes: u64) -> Self {
         if let Opening::File(file) = &mut self {
             file.begin = file.begin.saturating_add(bytes);
         }
@@ -41,28 +40,34 @@ impl<'f> Opening<'f> {
 pub struct OpenFile<'f> {
     file: Handle<'f>,
     begin: u64,
-    /// The file's length, and a number that is another one for another file, if they were asked for.
-    #[cfg_attr(not(feature = "arrays"), allow(dead_code, reason = "only places for objects ask for it"))]
-    pub(crate) state: Option<(u64, u128)>,
+    state: Option<(u64, u128)>,
 }
 
-#[cfg_attr(not(feature = "arrays"), allow(dead_code, reason = "only stores of arrays open files"))]
 enum Handle<'f> {
     Borrowed(&'f File),
     Owned(File),
 }
 
 impl OpenFile<'_> {
+    /// The file.
+    pub fn file(&self) -> &File {
+        match &self.file {
+            Handle::Borrowed(file) => file,
+            Handle::Owned(file) => file,
+        }
+    }
+
+    /// The file's length, and a number that is another one for another file, if they were asked for.
+    pub fn state(&self) -> Option<(u64, u128)> {
+        self.state
+    }
+
     /// Fills an empty buffer with the bytes from `offset` on; `false`, and the buffer is empty, if they are not all
     /// there or cannot be read.
     #[inline]
     pub(crate) fn fill(&self, offset: u64, buffer: &mut Buffer<'_>) -> bool {
-        let file = match &self.file {
-            Handle::Borrowed(file) => file,
-            Handle::Owned(file) => file,
-        };
         let due = buffer.capacity();
-        let is_read = read_at(file, self.begin.saturating_add(offset), due, buffer).is_ok();
+        let is_read = read_at(self.file(), self.begin.saturating_add(offset), due, buffer).is_ok();
         if is_read && buffer.filled().len() == due {
             return true;
         }

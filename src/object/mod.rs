@@ -55,6 +55,7 @@ pub(crate) use locked_file::LockedFile;
 pub use memory::Memory;
 pub(crate) use name::Name;
 pub use place::Place;
+pub(crate) use positioned::read_opened;
 pub(crate) use under_way::{Answer, UnderWay, read as read_by_flight};
 pub(crate) use whole::read_more;
 pub use whole::read_whole;

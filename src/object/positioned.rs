@@ -5,13 +5,22 @@ use std::io;
 
 use super::contract::Begin;
 use crate::buffer::Buffer;
-use crate::open_file::read_at;
+use crate::error::{ErrorKind, Result};
+use crate::open_file::{OpenFile, read_at};
 
 /// Reads from a file of so many bytes into an empty buffer. If the file has become shorter meanwhile, what there is.
 pub(super) fn read(file: &File, len: u64, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<()> {
     let offset = begin.offset(len);
     let wanted = usize::try_from(len - offset).unwrap_or(usize::MAX).min(buffer.capacity());
     read_at(file, offset, wanted, buffer)
+}
+
+/// Reads from a file that was opened as an object, and tells its length and version, as
+/// [`read_version`](super::Objects::read_version) does.
+pub(crate) fn read_opened(opened: &OpenFile<'_>, begin: Begin, buffer: &mut Buffer<'_>) -> Result<(u64, u128)> {
+    let (len, version) = opened.state().ok_or(ErrorKind::Internal)?;
+    read(opened.file(), len, begin, buffer)?;
+    Ok((len, version))
 }
 
 /// Writes all bytes at a position.

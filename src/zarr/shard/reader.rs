@@ -4,12 +4,12 @@
 use super::flight::{LONG_INDEX, ShardFlight};
 use super::indices::{Indices, Opened};
 use super::layout::{Layout, corrupt};
-use crate::alloc::{Failed, Scratch, try_box};
+use crate::alloc::{Failed, try_box};
 use crate::buffer::Buffer;
 use crate::dims::Dims;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
-use crate::object::Begin;
+use crate::object::{self, Begin};
 use crate::open_file::Opening;
 use crate::shared::Shared;
 use crate::store::{Fill, Filled, Flight, Request};
@@ -29,26 +29,55 @@ impl ShardedChunks {
         ShardedChunks { shards, layout, indices }
     }
 
-    /// The index of a shard, and whether it was kept, so that the shard may be another one now; `None` if there is no
-    /// such shard.
-    fn open(&self, shard: &Dims<isize>) -> Result<Option<(Shared<Opened>, bool)>> {
-        if let Some(opened) = self.indices.get(shard) {
-            return Ok(Some((opened, true)));
+    /// Reads a chunk or a part of it.
+    fn read(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
+        let (shard, number) = self.layout.locate(request.chunk())?;
+        let (place, name) = (&self.shards.place, self.shards.names.name(&shard)?);
+        let wanted = Wanted { number, offset: request.offset() as u64 };
+        let read_in_place = |begin: Begin, buffer: &mut Buffer<'_>| place.read_version(&name, begin, buffer);
+        if let Some(opened) = self.indices.get(&shard) {
+            if let Some(filled) = self.read_chunk(&opened, &wanted, buffer, &read_in_place)? {
+                return Ok(filled);
+            }
+            self.indices.forget(&shard);
         }
-        let Some(opened) = self.read_index(shard)? else { return Ok(None) };
-        let opened = Shared::new(opened)?;
-        self.indices.keep(crate::dims::copied(shard.iter().copied())?, &opened)?;
-        Ok(Some((opened, false)))
+        for _ in 0..2 {
+            // From one file, if the shard is one: then it does not matter who replaces the shard meanwhile.
+            let found = match place.open(&name)? {
+                Opening::Absent => return Ok(Filled::Absent),
+                Opening::Nothing => self.read_anew(&shard, &wanted, buffer, &read_in_place)?,
+                Opening::File(file) => self.read_anew(&shard, &wanted, buffer, &|begin, buffer| {
+                    object::read_opened(&file, begin, buffer).map(Some)
+                })?,
+            };
+            if let Some(filled) = found {
+                return Ok(filled);
+            }
+        }
+        Err(corrupt("the shard changed while it was read"))
     }
 
-    fn read_index(&self, shard: &[isize]) -> Result<Option<Opened>> {
-        let Chunks { place, names } = &self.shards;
-        let (name, len) = (names.name(shard)?, self.layout.index_bytes());
+    /// Reads a shard's index, and then [a chunk](Self::read_chunk).
+    fn read_anew(
+        &self,
+        shard: &Dims<isize>,
+        wanted: &Wanted,
+        buffer: &mut Buffer<'_>,
+        read: &Read<'_>,
+    ) -> Result<Option<Filled>> {
+        let Some(opened) = self.read_index(read)? else { return Ok(Some(Filled::Absent)) };
+        let opened = Shared::new(opened)?;
+        self.indices.keep(crate::dims::copied(shard.iter().copied())?, &opened)?;
+        self.read_chunk(&opened, wanted, buffer, read)
+    }
+
+    fn read_index(&self, read: &Read<'_>) -> Result<Option<Opened>> {
+        let len = self.layout.index_bytes();
         let begin = if self.layout.index_is_at_start() { Begin::At(0) } else { Begin::BeforeEnd(len as u64) };
         if len > LONG_INDEX {
-            match place.read(&name, Begin::At(0), &mut Buffer::new(&mut []))? {
+            match read(Begin::At(0), &mut Buffer::new(&mut []))? {
                 None => return Ok(None),
-                Some(shard_len) if shard_len < len as u64 => {
+                Some((shard_len, _)) if shard_len < len as u64 => {
                     return Err(corrupt("the shard is shorter than its index"));
                 }
                 Some(_) => {}
@@ -57,30 +86,29 @@ impl ShardedChunks {
         let mut bytes: Vec<u8> = Vec::new();
         bytes.try_reserve_exact(len).map_err(|_| Failed)?;
         let mut buffer = Buffer::new(&mut bytes.spare_capacity_mut()[..len]);
-        let Some((shard_len, version)) = place.read_version(&name, begin, &mut buffer)? else { return Ok(None) };
+        let Some((shard_len, version)) = read(begin, &mut buffer)? else { return Ok(None) };
         Ok(Some(Opened { index: self.layout.decode(buffer.filled())?, shard_len, version }))
     }
 
     /// Reads a chunk or a part of it; `None` if the shard is not any more what its index was read from.
-    fn read(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Option<Filled>> {
-        let (shard, number) = self.layout.locate(request.chunk())?;
-        let Some((opened, was_kept)) = self.open(&shard)? else { return Ok(Some(Filled::Absent)) };
-        let (name, expected) = (self.shards.names.name(&shard)?, Some((opened.shard_len, opened.version)));
-        let place = &self.shards.place;
-        let Some((offset, len)) = opened.index.place(&self.layout, number, opened.shard_len)? else {
-            if was_kept && place.read_version(&name, Begin::At(0), &mut Buffer::new(&mut []))? != expected {
-                self.indices.forget(&shard);
-                return Ok(None);
-            }
-            return Ok(Some(Filled::Absent));
+    fn read_chunk(
+        &self,
+        opened: &Opened,
+        wanted: &Wanted,
+        buffer: &mut Buffer<'_>,
+        read: &Read<'_>,
+    ) -> Result<Option<Filled>> {
+        let is_same = |found| found == Some((opened.shard_len, opened.version));
+        let Some((offset, len)) = opened.index.place(&self.layout, wanted.number, opened.shard_len)? else {
+            return Ok(is_same(read(Begin::At(0), &mut Buffer::new(&mut []))?).then_some(Filled::Absent));
         };
-        let (skipped, stored) = part(request, len);
+        let skipped = wanted.offset.min(len);
+        let stored = usize::try_from(len - skipped).unwrap_or(usize::MAX);
         // What follows belongs to another chunk.
         let mut part = buffer.rest_up_to(stored);
-        let found = place.read_version(&name, Begin::At(offset + skipped), &mut part)?;
+        let found = read(Begin::At(offset + skipped), &mut part)?;
         let (filled, due) = (part.filled().len(), part.capacity());
-        if found != expected || filled != due {
-            self.indices.forget(&shard);
+        if !is_same(found) || filled != due {
             return Ok(None);
         }
         // SAFETY: so many bytes of the buffer's beginning have been filled.
@@ -89,64 +117,21 @@ impl ShardedChunks {
     }
 }
 
-/// What is read if a shard is not any more what its index was read from.
-impl ShardedChunks {
-    /// Reads a chunk or a part of it, and the shard's index, from the same file, so that it does not matter who
-    /// replaces the shard meanwhile. Where there are no files, [`read`](Self::read) tries once more.
-    fn read_anew(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
-        let (shard, number) = self.layout.locate(request.chunk())?;
-        let file = match self.shards.place.open(&self.shards.names.name(&shard)?)? {
-            Opening::Absent => return Ok(Filled::Absent),
-            Opening::File(file) => file,
-            Opening::Nothing => return self.read(request, buffer)?.ok_or_else(changed),
-        };
-        let (Some((shard_len, version)), index_len) = (file.state, self.layout.index_bytes()) else {
-            return Err(ErrorKind::Internal.into());
-        };
-        let Some(behind_chunks) = shard_len.checked_sub(index_len as u64) else {
-            return Err(corrupt("the shard is shorter than its index"));
-        };
-        let mut bytes = Scratch::EMPTY;
-        let mut index = Buffer::new(bytes.room(index_len)?);
-        if !file.fill(if self.layout.index_is_at_start() { 0 } else { behind_chunks }, &mut index) {
-            return Err(changed());
-        }
-        let opened = Shared::new(Opened { index: self.layout.decode(index.filled())?, shard_len, version })?;
-        self.indices.keep(crate::dims::copied(shard.iter().copied())?, &opened)?;
-        let Some((offset, len)) = opened.index.place(&self.layout, number, shard_len)? else {
-            return Ok(Filled::Absent);
-        };
-        let (skipped, stored) = part(request, len);
-        let mut part = buffer.rest_up_to(stored);
-        if !file.fill(offset + skipped, &mut part) {
-            return Err(changed());
-        }
-        let filled = part.filled().len();
-        // SAFETY: so many bytes of the buffer's beginning have been filled.
-        unsafe { buffer.set_filled(filled) };
-        Ok(Filled::Stored(stored))
-    }
+/// What is asked for: a chunk of a shard, from this byte on.
+struct Wanted {
+    number: usize,
+    offset: u64,
 }
 
-fn changed() -> Error {
-    corrupt("the shard changed while it was read")
-}
-
-/// How many bytes of a chunk of `len` a request skips, and how many it has from there on.
-fn part(request: &Request<'_>, len: u64) -> (u64, usize) {
-    let skipped = (request.offset() as u64).min(len);
-    (skipped, usize::try_from(len - skipped).unwrap_or(usize::MAX))
-}
+/// Reads from a shard, and tells its length and its version; `None` if there is no such shard.
+type Read<'r> = dyn Fn(Begin, &mut Buffer<'_>) -> Result<Option<(u64, u128)>> + 'r;
 
 impl Fill for ShardedChunks {
     fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
         if request.access() == Access::Write {
             return self.shards.fill(request, buffer);
         }
-        match self.read(request, buffer)? {
-            Some(filled) => Ok(filled),
-            None => self.read_anew(request, buffer),
-        }
+        self.read(request, buffer)
     }
 
     fn range_gap(&self) -> Option<usize> {
