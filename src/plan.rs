@@ -192,8 +192,10 @@ impl Plan<'_> {
 
     /// How many elements are selected of the chunks before the i-th one, which may be one beyond the last.
     pub(crate) fn elements_before(&self, i: usize) -> usize {
-        if i >= self.num_chunks {
-            return self.num_elements;
+        match i {
+            0 => return 0,
+            i if i >= self.num_chunks => return self.num_elements,
+            _ => {}
         }
         // With row-major chunks: the elements of all chunks before this one along the first dimension, and of those
         // that are level with it in the first dimension, the elements of all before it along the second, and so on.

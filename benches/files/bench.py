@@ -24,6 +24,8 @@ import slabs
 
 HERE = pathlib.Path(__file__).resolve().parent
 PEERS = ["TensorStore", "zarrs", "zarr-python", "netCDF-C", "xarray"]
+# Not libraries, but what bounds them.
+BOUNDS = ["codec alone", "codec and copy"]
 BEGIN, END = "<!-- files: written by scripts/bench-files -->", "<!-- end of files -->"
 # The arrays and the jobs that the README shows.
 CHOSEN = [f"{array}: {job}" for array in ("zstd, time", "zstd, tiles", "raw, one chunk")
@@ -80,7 +82,8 @@ class Row:
 
     def __init__(self, array, cells):
         self.title, self.own = f"{array}: {cells[0]}", cells[2]
-        self.others = {peer: float(cell.split(" / ")[0]) for peer, cell in zip(PEERS, cells[5:]) if cell != "–"}
+        peers = zip(PEERS, cells[4 + len(BOUNDS):])
+        self.others = {peer: float(cell.split(" / ")[0]) for peer, cell in peers if cell != "–"}
 
     def relative(self, subject):
         return next((ratio for peer, ratio in self.others.items() if peer.lower() == subject), None)
@@ -128,7 +131,7 @@ def main():
     options = parser.parse_args()
     options.directory.mkdir(parents=True, exist_ok=True)
     arrays = data.make(options.directory, options.steps)
-    readers = {name: Reader(name, options.library) for name in ["nczchunk", "codec alone", *PEERS]}
+    readers = {name: Reader(name, options.library) for name in ["nczchunk", *BOUNDS, *PEERS]}
     versions = ", ".join(f"{peer} {importlib.metadata.version(package)}" for peer, package in PACKAGES.items())
     lines = ["# Reads from files", "", "Written by `scripts/bench-files`; do not edit.", "",
              f"- {datetime.date.today()}, {platform.processor() or platform.machine()}, {os.cpu_count()} cores;",
@@ -137,7 +140,8 @@ def main():
              "  opening takes. All libraries delivered the same bytes (the same CRC-32).",
              "- The others: how many times as long as nczchunk they take, by the clock and, behind the slash, by CPU.",
              "  zarrs and xarray use both cores even if they are told to use one thread.",
-             "- *codec alone*: numcodecs decodes the file of every chunk into the same memory, and delivers nothing.",
+             "- *codec alone*: numcodecs decodes the file of every chunk into the same memory, and delivers nothing;",
+             "  *codec and copy*: numpy copies each chunk from there to where it belongs.",
              f"- *{data.INTO_USED}*: nczchunk reads into the caller's array, which was used before; elsewhere into a",
              "  new one, whose memory the system has to find and clear first, as for the others.",
              "", "![Times of reads from files relative to nczchunk's](files.svg)", ""]
@@ -146,8 +150,8 @@ def main():
             continue
         lines += [f"## {name}, {array['steps']} x {data.LAT} x {data.LON}, chunks of "
                   f"{' x '.join(map(str, array['chunks']))}", "",
-                  "| | threads | nczchunk | CPU | codec alone | " + " | ".join(PEERS) + " |",
-                  "|---|---:|---:|---:|---:|" + "---:|" * len(PEERS)]
+                  "| | threads | nczchunk | CPU | " + " | ".join(BOUNDS + PEERS) + " |",
+                  "|---|---:|---:|---:|" + "---:|" * len(BOUNDS + PEERS)]
         whole = None
         for job, hyperslabs in data.jobs(array["steps"]).items():
             into_used = job == data.INTO_USED
@@ -156,7 +160,7 @@ def main():
                        "into_used": into_used}
                 has_codec = array["codec"] not in ("raw", "sharded") and job.startswith("everything") and threads == 1
                 asked = {"nczchunk": readers["nczchunk"]}
-                asked |= {"codec alone": readers["codec alone"]} if has_codec else {}
+                asked |= {bound: readers[bound] for bound in BOUNDS if has_codec}
                 asked |= {peer: readers[peer] for peer in PEERS if can_read(peer, array) and not into_used}
                 answers = in_turns(asked, ask)
                 own = answers["nczchunk"]
@@ -166,7 +170,10 @@ def main():
                 if into_used and own["crc"] != whole:
                     sys.exit(f"{name}, {job}: other bytes than in a new array")
                 cells = [job, str(threads), milliseconds(own["wall"]), milliseconds(own["cpu"])]
-                cells.append(ratio(answers["codec alone"], own, "wall") if has_codec else "")
+                cells += [ratio(answers[bound], own, "wall") if has_codec else "" for bound in BOUNDS]
+                copied = answers.get("codec and copy", own)
+                if copied.get("crc") != own["crc"]:
+                    sys.exit(f"{name}, {job}: the codec delivers other bytes")
                 for peer in PEERS:
                     answer = answers.get(peer, {"failed": "not supported"})
                     if "failed" not in answer and answer["crc"] != own["crc"]:

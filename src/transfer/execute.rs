@@ -233,9 +233,11 @@ impl<'a> Transfer<'a> {
     }
 }
 
-/// How many threads are worth spawning for so much work.
+/// How many threads are worth spawning for so much work, of as many as there may be.
 fn helpers(work: Duration) -> usize {
-    (work.as_nanos() / WORK_PER_THREAD.as_nanos()) as usize
+    // As words, whose division is many times quicker than that of 128 bits.
+    let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    (nanoseconds(work) / nanoseconds(WORK_PER_THREAD)).min(MAX_THREADS as u64) as usize
 }
 
 impl<'a> Job<'a> {
