@@ -366,8 +366,11 @@ impl From<alloc::Failed> for Error {
 }
 
 impl From<std::io::Error> for Error {
-    /// The system's error number where there is one, else `EIO`.
+    /// The system's error number where there is one, else `EIO`. That the system has no memory is `OutOfMemory`.
     fn from(error: std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::OutOfMemory {
+            return ErrorKind::OutOfMemory.into();
+        }
         Error::caused_by(error.raw_os_error().filter(|&number| number > 0).unwrap_or(status::EIO), error)
     }
 }
@@ -497,6 +500,12 @@ mod tests {
         let error = Error::from(std::io::Error::from_raw_os_error(5)).in_chunk(&[0]);
         assert_eq!(error.status(), 5);
         assert!(error.source().unwrap().downcast_ref::<std::io::Error>().is_some());
+    }
+
+    #[test]
+    fn a_system_without_memory_is_out_of_memory() {
+        let error = Error::from(std::io::Error::from_raw_os_error(libc::ENOMEM));
+        assert_eq!((error.kind(), error.status()), (ErrorKind::OutOfMemory, status::ENOMEM));
     }
 
     #[test]

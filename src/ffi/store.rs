@@ -34,7 +34,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 pub use crate::store::RawRequest as nczchunk_request;
-use crate::store::{Borrowed, Fill, Filled, Flight, Lend, Lent, NOT_IN_FLIGHT, RawRequest, Reader, Request, Store};
+use crate::store::{
+    Borrowed, Fill, Filled, Flight, Lend, Lent, Memory, NOT_IN_FLIGHT, RawRequest, Reader, Request, Store,
+};
 
 /// A chunk on loan: which one the library wants, and what the lender gives. The library sets the fields up to covered,
 /// the callback the others. The callbacks get the same loan with the same fields when it is given back, at an address
@@ -182,7 +184,7 @@ pub unsafe extern "C" fn nczchunk_store_lending(
         let lend = callbacks.lend.ok_or(ErrorKind::Argument("the lend callback is NULL"))?;
         let slot = Slot::new()?;
         // SAFETY: store is NULL or a place for a pointer, by the header's general promise.
-        unsafe { hand_over(store, || Reader::Lending(slot.fill(Lending { callbacks, lend }))) }
+        unsafe { hand_over(store, None, || Reader::Lending(slot.fill(Lending { callbacks, lend }))) }
     };
     // SAFETY: the header's general promise.
     unsafe { report(context, make) }
@@ -207,9 +209,9 @@ pub unsafe extern "C" fn nczchunk_store_filling(
         if callbacks.fill.is_none() && callbacks.start.is_none() {
             return Err(ErrorKind::Argument("the fill callback is NULL").into());
         }
-        let slot = Slot::new()?;
+        let (slot, memory) = (Slot::new()?, Memory::new()?);
         // SAFETY: store is NULL or a place for a pointer, by the header's general promise.
-        unsafe { hand_over(store, || Reader::Filling(slot.fill(Filling { callbacks }))) }
+        unsafe { hand_over(store, Some(memory), || Reader::Filling(slot.fill(Filling { callbacks }))) }
     };
     // SAFETY: the header's general promise.
     unsafe { report(context, make) }
@@ -247,11 +249,15 @@ pub unsafe extern "C" fn nczchunk_store_free(store: *mut nczchunk_store) {
 ///
 /// # Safety
 /// `out` is NULL or points to a place for a pointer.
-unsafe fn hand_over(out: *mut *mut nczchunk_store, make: impl FnOnce() -> Reader<'static>) -> Result<()> {
+unsafe fn hand_over(
+    out: *mut *mut nczchunk_store,
+    memory: Option<Box<Memory>>,
+    make: impl FnOnce() -> Reader<'static>,
+) -> Result<()> {
     // SAFETY: a pointer that is not NULL points to a place for a pointer, by the caller's promise.
     let out = unsafe { handle_mut(out, "store is NULL") }?;
     let slot = Slot::new()?;
-    *out = Box::into_raw(slot.fill(nczchunk_store(Store::of(make()))));
+    *out = Box::into_raw(slot.fill(nczchunk_store(Store::of(make(), memory))));
     Ok(())
 }
 

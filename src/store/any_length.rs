@@ -18,7 +18,7 @@ impl Store<'_> {
     /// Fetches a chunk of any length up to 1 GiB, decoded; `None` stands for an absent chunk.
     pub(crate) fn fetch_any_length(&self, request: &Request<'_>) -> Result<Option<Vec<u8>>> {
         let Reader::Filling(filler) = &self.reader else { return Err(ErrorKind::Internal.into()) };
-        let Workspace { encoded, .. } = &mut self.workspace();
+        let Workspace { encoded, .. } = &mut self.workspace()?;
         let Encoded { stored, between: [one, other] } = encoded;
         let Some(len) = fetch_stored(&**filler, request, LEAST, stored)? else { return Ok(None) };
         // SAFETY: `fetch_stored` has filled so many bytes.
@@ -50,6 +50,6 @@ impl Store<'_> {
 
     /// Encodes a chunk of any length and stores it.
     pub(crate) fn put_any_length(&self, request: &Request<'_>, chunk: &[u8]) -> Result<()> {
-        self.put(request, chunk, &mut self.workspace().encoded)
+        self.put(request, chunk, &mut self.workspace()?.encoded)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::fill::Fill;
 use super::lend::Lend;
-use super::memory::Memory;
+use super::memory::{Memory, Workspace};
 #[cfg(feature = "arrays")]
 use super::request::{Filled, Request};
 use crate::alloc::Slot;
@@ -10,7 +10,7 @@ use crate::alloc::Slot;
 use crate::buffer::Buffer;
 use crate::cache::{Cache, Part};
 use crate::codec::{Chain, Codec};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 
 /// Either kind of reader.
@@ -30,7 +30,8 @@ pub struct Store<'r> {
     pub(super) verify: bool,
     is_read_only: bool,
     cache: Option<Part>,
-    pub(super) memory: Memory,
+    /// There is none as long as chunks are lent as they are.
+    memory: Option<Box<Memory>>,
 }
 
 impl<'r> Store<'r> {
@@ -39,7 +40,7 @@ impl<'r> Store<'r> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn lending(reader: impl Lend + 'r) -> Result<Self> {
-        Ok(Store::of(Reader::Lending(Slot::new()?.fill(reader))))
+        Ok(Store::of(Reader::Lending(Slot::new()?.fill(reader)), None))
     }
 
     /// A store whose chunks are filled into buffers. A closure that takes a request and a [`Buffer`](crate::Buffer) is
@@ -48,10 +49,12 @@ impl<'r> Store<'r> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn filling(reader: impl Fill + 'r) -> Result<Self> {
-        Ok(Store::of(Reader::Filling(Slot::new()?.fill(reader))))
+        let memory = Memory::new()?;
+        Ok(Store::of(Reader::Filling(Slot::new()?.fill(reader)), Some(memory)))
     }
 
-    pub(crate) fn of(reader: Reader<'r>) -> Self {
+    /// A store; for a reader that fills chunks in there is memory.
+    pub(crate) fn of(reader: Reader<'r>, memory: Option<Box<Memory>>) -> Self {
         Store {
             reader,
             codecs: Chain::default(),
@@ -59,7 +62,7 @@ impl<'r> Store<'r> {
             verify: false,
             is_read_only: false,
             cache: None,
-            memory: Memory::new(),
+            memory,
         }
     }
 
@@ -74,7 +77,7 @@ impl<'r> Store<'r> {
 
     /// [`add_codec`](Self::add_codec) for a codec that is in a box already.
     pub(crate) fn add_boxed_codec(&mut self, codec: Box<dyn Codec + 'r>) -> Result<()> {
-        self.codecs.reserve()?;
+        self.reserve_codec()?;
         self.codecs.push(codec);
         Ok(())
     }
@@ -86,6 +89,7 @@ impl<'r> Store<'r> {
     /// `OutOfMemory`; then the store is as it was.
     pub fn add_write_codec(&mut self, codec: impl Codec + 'r) -> Result<()> {
         let slot = Slot::new()?;
+        self.reserve_memory()?;
         self.write_codecs.reserve()?;
         self.write_codecs.push(slot.fill(codec));
         Ok(())
@@ -110,7 +114,29 @@ impl<'r> Store<'r> {
 
     /// Makes room for one more codec.
     pub(crate) fn reserve_codec(&mut self) -> Result<()> {
+        self.reserve_memory()?;
         self.codecs.reserve()
+    }
+
+    /// Chunks that have codecs are not lent as they are.
+    fn reserve_memory(&mut self) -> Result<()> {
+        if self.memory.is_none() {
+            self.memory = Some(Memory::new()?);
+        }
+        Ok(())
+    }
+
+    /// Memory for one thread, in a store whose chunks are not lent as they are. Nothing is allocated before it is used.
+    pub(crate) fn workspace(&self) -> Result<Workspace<'_>> {
+        Ok(self.memory.as_ref().ok_or(ErrorKind::Internal)?.workspace())
+    }
+
+    /// The same, kept by the caller, whose first call takes it.
+    pub(crate) fn workspace_in<'k, 's>(&'s self, kept: &'k mut Option<Workspace<'s>>) -> Result<&'k mut Workspace<'s>> {
+        match kept {
+            Some(workspace) => Ok(workspace),
+            None => Ok(kept.insert(self.workspace()?)),
+        }
     }
 
     /// [`add_codec`](Self::add_codec) for a codec that is in a box already, and for which there is

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::base::{Reader, Store};
 use super::fill::{Fill, check_filled};
 use super::lend::Lent;
-use super::memory::{Encoded, Workspace};
+use super::memory::Encoded;
 use super::request::{Filled, Request};
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
@@ -15,11 +15,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 
 impl Store<'_> {
-    /// Memory for one thread. Nothing is allocated before it is used.
-    pub(crate) fn workspace(&self) -> Workspace<'_> {
-        self.memory.workspace()
-    }
-
     /// Fetches a chunk into an empty buffer of the chunk's size; `false` stands for an absent chunk. The bytes `needed`
     /// are there afterwards, with all before them; the rest may be missing, unless they reach to the end.
     pub(crate) fn fetch(

@@ -1,6 +1,6 @@
 //! Memory for chunks, which a store keeps between calls.
 
-use crate::alloc::Scratch;
+use crate::alloc::{Failed, Scratch, try_box};
 use crate::codec::Between;
 use crate::pool::{Lease, Pool};
 
@@ -14,8 +14,8 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) const fn new() -> Self {
-        Memory { chunk: Pool::new(), stored: Pool::new(), between: [Pool::new(), Pool::new()] }
+    pub(crate) fn new() -> Result<Box<Self>, Failed> {
+        try_box(Memory { chunk: Pool::new(), stored: Pool::new(), between: [Pool::new(), Pool::new()] })
     }
 
     /// Memory for one thread. Nothing is allocated before it is used.

@@ -31,5 +31,5 @@ pub(crate) use flight::NOT_IN_FLIGHT;
 pub use flight::{Flight, RawRequest};
 pub use lend::{Borrowed, Lend, Lent};
 pub(crate) use lend::{due, due_mut};
-pub(crate) use memory::{Encoded, Workspace};
+pub(crate) use memory::{Encoded, Memory, Workspace};
 pub use request::{Filled, Request};

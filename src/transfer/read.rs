@@ -116,7 +116,7 @@ impl<'a> Reading<'a> {
                 Found::Nothing => {}
             }
         }
-        let Workspace { chunk, encoded } = self.workspace.get_or_insert_with(|| store.workspace());
+        let Workspace { chunk, encoded } = store.workspace_in(&mut self.workspace)?;
         if let Some((mut loading, all)) = loading {
             let needed = if all { 0..chunk_bytes } else { piece.needed() };
             let mut buffer = Buffer::new(loading.room(chunk_bytes)?);
@@ -167,7 +167,7 @@ impl<'a> Reading<'a> {
         // The copy of a range that does not land whole.
         let copy = if lands_whole { None } else { Some(piece.copy.like(size, swap, ranges.inner())?) };
         let store = self.store;
-        let workspace = self.workspace.get_or_insert_with(|| store.workspace());
+        let workspace = store.workspace_in(&mut self.workspace)?;
         let mover = &self.mover;
         let request = Request::new(piece.indices, Access::Read, chunk_bytes);
         let opening = if part.is_some() || ranges.count() > 1 { filler.open(&request)? } else { Opening::Nothing };

@@ -39,7 +39,7 @@ pub(super) struct Slot<'s> {
 
 impl<'s> Slot<'s> {
     pub(super) fn new(plan: &Plan<'_>, store: &'s Store<'_>) -> Result<Self> {
-        let Workspace { chunk: memory, .. } = store.workspace();
+        let Workspace { chunk: memory, .. } = store.workspace()?;
         let mut indices = Dims::new();
         dims::reserve(&mut indices, plan.rank())?;
         let request = RawRequest {

@@ -1,5 +1,7 @@
 //! Going through the chunks of a plan, piece by piece.
 
+use std::hint::black_box;
+
 use super::piece::{self, Piece};
 use crate::copy::{Axis, StridedCopy};
 use crate::dims::{self, Dims};
@@ -126,8 +128,10 @@ impl<'a> Walk<'a> {
             axes: &self.axes,
             copy: &self.copy,
             shape: self.shape,
-            chunk_offset: self.chunk_offset,
-            memory_offset: self.memory_offset,
+            // Each is loaded by itself. To load both at once, the processor would have to wait until `advance` has
+            // stored them to its cache, behind all that the last piece has stored.
+            chunk_offset: black_box(self.chunk_offset),
+            memory_offset: black_box(self.memory_offset),
             is_covered: is_write && self.plan.covers(&self.projections),
             is_whole: is_write && self.is_whole(),
         })

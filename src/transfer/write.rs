@@ -67,7 +67,7 @@ impl<'a> Writing<'a> {
     fn store_chunk(&mut self, piece: &Piece<'_>, data: Source<'_>) -> Result<()> {
         let (store, chunk_bytes) = (self.store, self.mover.chunk_bytes());
         let request = Request::new(piece.indices, Access::Write, chunk_bytes);
-        let Workspace { chunk, encoded } = self.workspace.get_or_insert_with(|| store.workspace());
+        let Workspace { chunk, encoded } = store.workspace_in(&mut self.workspace)?;
         if self.variable.swapped_word().is_none() {
             let whole_chunk = self.mover.whole_chunk(piece);
             // SAFETY: the whole chunk lies there in one piece, so all of its bytes are selected ones.
