@@ -11,6 +11,9 @@ use super::cases::Dim;
 use super::naive::{self, Touched};
 use super::written;
 
+/// The byte order that this machine does not have: stored in it, every word has its bytes reversed.
+pub const FOREIGN: c_int = if cfg!(target_endian = "little") { NCZCHUNK_ENDIAN_BIG } else { NCZCHUNK_ENDIAN_LITTLE };
+
 /// What surrounds the output, and what no read may change.
 const GUARD: usize = 16;
 const UNTOUCHED: u8 = 0xA7;
@@ -296,7 +299,7 @@ struct Source<'a> {
     dims: &'a [Dim],
     element_size: usize,
     word_size: usize,
-    is_big_endian: bool,
+    is_foreign: bool,
     has_absent_chunks: bool,
     /// The axes of a chunk, slowest first.
     order: Vec<usize>,
@@ -313,7 +316,7 @@ impl<'a> Source<'a> {
     fn new(dims: &'a [Dim], variant: usize, concurrent: bool) -> Self {
         // Lengths of 2, 3 and 5 in turn, so that all combinations come up.
         let element_size = [1, 2, 3, 4, 8, 16, 5][variant / 2 % 7];
-        let is_big_endian = (variant / 2).is_multiple_of(3) && !matches!(element_size, 3 | 5);
+        let is_foreign = (variant / 2).is_multiple_of(3) && !matches!(element_size, 3 | 5);
         let dimlens: Vec<usize> = dims.iter().map(|dim| dim.len).collect();
         let chunklens: Vec<usize> = dims.iter().map(|dim| dim.chunklen).collect();
         let fill_value: Vec<u8> = (0..element_size).map(fill).collect();
@@ -327,13 +330,13 @@ impl<'a> Source<'a> {
                 0
             );
             assert_eq!(nczchunk_var_set_fill_value(var, fill_value.as_ptr().cast(), ptr::null_mut()), 0);
-            let endian = if is_big_endian { NCZCHUNK_ENDIAN_BIG } else { NCZCHUNK_ENDIAN_NATIVE };
+            let endian = if is_foreign { FOREIGN } else { NCZCHUNK_ENDIAN_NATIVE };
             assert_eq!(nczchunk_var_set_endian(var, endian, ptr::null_mut()), 0);
             if let Some(order) = &order {
                 assert_eq!(nczchunk_var_set_chunk_order(var, order.as_ptr(), ptr::null_mut()), 0);
             }
         }
-        let word_size = if is_big_endian { element_size.min(8) } else { 1 };
+        let word_size = if is_foreign { element_size.min(8) } else { 1 };
         let has_absent_chunks = variant / 2 % 5 == 1;
         let (asked, lent) = Default::default();
         let order = order.unwrap_or_else(|| (0..dims.len()).collect());
@@ -342,7 +345,7 @@ impl<'a> Source<'a> {
             dims,
             element_size,
             word_size,
-            is_big_endian,
+            is_foreign,
             has_absent_chunks,
             order,
             gap,
@@ -450,7 +453,7 @@ impl<'a> Source<'a> {
             let inside = indices.iter().zip(self.dims).all(|(&index, dim)| index < dim.len);
             for place in 0..self.element_size {
                 let word = place / self.word_size * self.word_size;
-                let stored = if self.is_big_endian { word + self.word_size - 1 - (place - word) } else { place };
+                let stored = if self.is_foreign { word + self.word_size - 1 - (place - word) } else { place };
                 bytes.push(if inside { naive::byte(&indices, stored) } else { 0xCC });
             }
         }

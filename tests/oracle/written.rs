@@ -9,7 +9,7 @@ use nczchunk::ffi::{plan::*, store::*, var::*, write::*};
 
 use super::cases::Dim;
 use super::naive::{self, Touched};
-use super::subject::{Context, Plan, chunk_order, division, is_kept};
+use super::subject::{Context, FOREIGN, Plan, chunk_order, division, is_kept};
 
 const FILL: u8 = 0xF0;
 /// What lies in stored chunks outside the array.
@@ -62,7 +62,7 @@ struct Shape<'a> {
     grid: Vec<usize>,
     size: usize,
     word: usize,
-    is_big_endian: bool,
+    is_foreign: bool,
     has_absent_chunks: bool,
     variant: usize,
     order: Option<Vec<usize>>,
@@ -80,13 +80,13 @@ impl<'a> Shape<'a> {
             step *= dims[d].chunklen;
         }
         let size = [4, 1, 2, 3, 8, 16, 5][variant % 7];
-        let is_big_endian = variant.is_multiple_of(3) && !matches!(size, 3 | 5);
+        let is_foreign = variant.is_multiple_of(3) && !matches!(size, 3 | 5);
         Shape {
             dims,
             grid: dims.iter().map(|dim| dim.len.div_ceil(dim.chunklen)).collect(),
             size,
-            word: if is_big_endian { size.min(8) } else { 1 },
-            is_big_endian,
+            word: if is_foreign { size.min(8) } else { 1 },
+            is_foreign,
             has_absent_chunks: variant % 5 < 2,
             variant: case,
             order,
@@ -119,7 +119,7 @@ impl<'a> Shape<'a> {
     /// Where the byte at a place of an element is stored.
     fn stored_place(&self, place: usize) -> usize {
         let word = place / self.word * self.word;
-        if self.is_big_endian { word + self.word - 1 - (place - word) } else { place }
+        if self.is_foreign { word + self.word - 1 - (place - word) } else { place }
     }
 
     /// A chunk of fill values, whose bytes in native order are FILL, FILL + 1, ...
@@ -230,7 +230,7 @@ fn write(
         let rank = dimlens.len();
         assert_eq!(nczchunk_var_new(rank, dimlens.as_ptr(), chunklens.as_ptr(), shape.size, &raw mut var, none), 0);
         assert_eq!(nczchunk_var_set_fill_value(var, fill_value.as_ptr().cast(), none), 0);
-        let endian = if shape.is_big_endian { NCZCHUNK_ENDIAN_BIG } else { NCZCHUNK_ENDIAN_NATIVE };
+        let endian = if shape.is_foreign { FOREIGN } else { NCZCHUNK_ENDIAN_NATIVE };
         assert_eq!(nczchunk_var_set_endian(var, endian, none), 0);
         if let Some(order) = &shape.order {
             assert_eq!(nczchunk_var_set_chunk_order(var, order.as_ptr(), none), 0);
