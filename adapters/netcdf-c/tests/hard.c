@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "check.h"
+#include "collision.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -972,6 +973,43 @@ static void decoding(void)
     free(decoded_found);
 }
 
+/* --- Chunks with the same hash, lent to threads at the same time: pairs of them, with two absent chunks between */
+
+static void decoding_collisions(void)
+{
+    enum { PAIRS = 8, WIDTH = 32768, ROUNDS = 20 };
+    const size_t len = (size_t)1 << INDEX_BITS;
+    static int values[PAIRS][2][2][WIDTH], found[PAIRS][2][2][WIDTH];
+    unsigned long long indices[2];
+    const size_t start[4] = {0}, count[4] = {PAIRS, 2, 2, WIDTH};
+    ptrdiff_t stride[4] = {1, 1, 1, 1};
+    int ncid = create_file(url, NC_INT, 4, (size_t[]){PAIRS, len, len, WIDTH}, (size_t[]){1, 1, 1, WIDTH});
+
+    find_collision(4, 1, indices);
+    OK(nc_def_var_deflate(ncid, 0, 1, 1, 1));
+    for (size_t p = 0; p < PAIRS; p++) {
+        for (size_t k = 0; k < 4; k++) {
+            int *row = values[p][k / 2][k % 2];
+
+            for (int x = 0; x < WIDTH; x++)
+                row[x] = k % 3 == 0 ? (int)((p * 4 + k) * WIDTH) + x : NC_FILL_INT;
+            if (k % 3 == 0)
+                OK(nc_put_vara_int(ncid, 0, (size_t[]){p, k == 0 ? 0 : indices[0], k == 0 ? 0 : indices[1], 0},
+                                   (size_t[]){1, 1, 1, WIDTH}, row));
+        }
+    }
+    ncid = reopen(ncid, NC_NOWRITE);
+    stride[1] = (ptrdiff_t)indices[0];
+    stride[2] = (ptrdiff_t)indices[1];
+    for (int round = 0; round < ROUNDS; round++) {
+        OK(nc_set_var_chunk_cache(ncid, 0, (size_t)round * WIDTH * 8, 1000, 0.5f));
+        memset(found, 0, sizeof found);
+        OK(nc_get_vars_int(ncid, 0, start, count, stride, &found[0][0][0][0]));
+        EXPECT(memcmp(found, values, sizeof found) == 0);
+    }
+    OK(nc_close(ncid));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -984,7 +1022,7 @@ static const struct {
     {"quantized", quantized}, {"converted", converted}, {"characters", characters}, {"read-only", read_only},
     {"removed-chunk", removed_chunk}, {"longer", longer}, {"longer-filtered", longer_filtered},
     {"expanding-filter", expanding_filter}, {"shorter", shorter}, {"half-way", half_way},
-    {"decoding", decoding},
+    {"decoding", decoding}, {"decoding-collisions", decoding_collisions},
 };
 
 int main(int argc, char **argv)
