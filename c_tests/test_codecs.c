@@ -798,9 +798,56 @@ static void calls_beside_each_other(void)
     close_fixture(&f);
 }
 
+/* --- HDF5's filters, by their numbers: what a chain of them has stored comes back. */
+
+static int add_filter(nczchunk_store *store, unsigned filter, size_t number, const unsigned *parameters)
+{
+    nczchunk_codec *codec = NULL;
+    int status = nczchunk_codec_filter(filter, number, parameters, &codec, NULL);
+
+    CHECK((status == NCZCHUNK_NOERR) == (codec != NULL));
+    if (status == NCZCHUNK_NOERR)
+        CHECK_OK(nczchunk_store_add_codec(store, codec, NULL));
+    return status;
+}
+
+static void filters(void)
+{
+    const unsigned level[1] = {6}, size[1] = {4}, blosc[7] = {2, 2, 4, 0, 5, 1, 1};
+    const struct {
+        const char *codec;
+        unsigned filter;
+        size_t number;
+        const unsigned *parameters;
+    } chain[] = {{"fletcher32", 3, 0, NULL}, {"shuffle", 2, 1, size}, {"zlib", 1, 1, level},
+                 {"blosc", 32001, 7, blosc}, {"zstd", 32015, 1, level}};
+    fixture f;
+    unsigned data[WORDS], found[WORDS];
+
+    open_fixture(&f, "");
+    for (size_t i = 0; i < sizeof chain / sizeof *chain; i++) {
+        int status = add_filter(f.store, chain[i].filter, chain[i].number, chain[i].parameters);
+
+        CHECK_EQ(status, nczchunk_has_codec(chain[i].codec) ? NCZCHUNK_NOERR : NCZCHUNK_ENOFILTER);
+    }
+    for (unsigned i = 0; i < WORDS; i++)
+        data[i] = i / 3;
+    CHECK_OK(nczchunk_write_vars(f.var, f.store, &zero, NULL, NULL, data, NULL));
+    CHECK_OK(nczchunk_read_vars(f.var, f.store, &zero, NULL, NULL, found, NULL));
+    CHECK(memcmp(data, found, sizeof data) == 0);
+
+    CHECK_EQ(add_filter(f.store, 4, 0, NULL), NCZCHUNK_ENOFILTER);
+    CHECK_EQ(add_filter(f.store, 1, 0, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(add_filter(f.store, 1, 1, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(add_filter(f.store, 2, 1, (unsigned[]){0}), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_codec_filter(3, 0, NULL, NULL, NULL), NCZCHUNK_EINVAL);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     alarm(300);
+    filters();
     for (size_t i = 0; i < NUM_CHAINS; i++) {
         what_was_written_reads_back(chains[i]);
         chunks_on_loan(chains[i]);

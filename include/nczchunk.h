@@ -579,8 +579,8 @@ int nczchunk_context_set_progress(nczchunk_context *context,
  * - the store's callbacks allow it (see concurrent),
  * - the variable has no copier,
  * - there are several chunks, and elements that are read do not share memory,
- * - there is work enough for them: about 0.1 ms for each. In a store that lends, the work is estimated from the bytes;
- *   in any other it is measured on the first chunks.
+ * - there is work enough for them: about 0.1 ms for each. In a store that lends at once, the work is estimated from
+ *   the bytes; in any other it is measured on the first chunks.
  *
  * If the system refuses a thread, the remaining workers do its share. Results and status are the same with any number,
  * as long as there is memory for a chunk in each. New threads have all signals blocked but those of a fault (SIGSEGV,
@@ -1070,7 +1070,8 @@ typedef struct nczchunk_lending_callbacks {
      * is released or, without release, until the call of the library ends, whatever else is lent meanwhile. Then a
      * call may use threads (nczchunk_context_set_threads), which are not the program's own: they have a stack of the
      * system's default size, and thread-local variables as in any new thread. 0 keeps a call to its own thread; that
-     * no two threads of yours call at the same time is then up to you.
+     * no two threads of yours call at the same time is then up to you. 2 is as 1, for callbacks that may take any
+     * time, to fetch or to decode a chunk: how many threads are worth while is then measured on the first chunks.
      */
     size_t concurrent;
     /**
@@ -1381,6 +1382,22 @@ NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_codec_zstd(const nczchunk_zstd_options *options,
                         nczchunk_codec **codec,
                         nczchunk_context *context);
+
+/**
+ * The codec that does what HDF5's filter of this number does, with the parameters of nc_def_var_filter: 1 is deflate
+ * (the level), 2 shuffle (the bytes of an element), 3 fletcher32 (none), 32001 blosc (seven, as H5Zblosc.c has them)
+ * and 32015 zstd (the level). It decodes only what the filter decodes: of zstd one frame that says its size. Free it
+ * with nczchunk_codec_free, unless a store has taken it over.
+ *
+ * Errors: NCZCHUNK_EINVAL (codec is NULL; parameters is NULL though there are some; parameters that the filter does
+ * not take), NCZCHUNK_ENOFILTER (another filter; the library was built without it), NCZCHUNK_ENOMEM.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_codec_filter(unsigned int filter,
+                          size_t num_parameters,
+                          const unsigned int *parameters,
+                          nczchunk_codec **codec,
+                          nczchunk_context *context);
 
 /**
  * 1 if the library was built with the codec of this name, such as "blosc", "bytes", "crc32c", "fletcher32", "gzip",

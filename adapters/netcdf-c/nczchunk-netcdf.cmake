@@ -95,7 +95,7 @@ function(nczchunk_adapt_netcdf)
         endif()
         list(REMOVE_ITEM sources ${file})
     endforeach()
-    foreach(file ncz_cache.c ncz_keep.c ncz_transfer.c ncz_odometer.c ncz_projections.c)
+    foreach(file ncz_cache.c ncz_decode.c ncz_keep.c ncz_transfer.c ncz_odometer.c ncz_projections.c)
         list(APPEND sources ${NCZCHUNK_ADAPTER_DIR}/src/${file})
     endforeach()
     set_property(TARGET nczarr PROPERTY SOURCES ${sources})
@@ -166,6 +166,7 @@ function(nczchunk_add_preload)
     add_library(${target} MODULE EXCLUDE_FROM_ALL
         ${NCZCHUNK_ADAPTER_DIR}/preload/preload.c
         ${NCZCHUNK_ADAPTER_DIR}/src/ncz_cache.c
+        ${NCZCHUNK_ADAPTER_DIR}/src/ncz_decode.c
         ${NCZCHUNK_ADAPTER_DIR}/src/ncz_keep.c
         ${NCZCHUNK_ADAPTER_DIR}/src/ncz_transfer.c)
     target_include_directories(${target} PRIVATE
@@ -173,7 +174,7 @@ function(nczchunk_add_preload)
     # The adapter's entry has another name here, because the one that is preloaded has netCDF's.
     set_property(SOURCE ${NCZCHUNK_ADAPTER_DIR}/src/ncz_transfer.c
         PROPERTY COMPILE_DEFINITIONS NCZ_transferslice=nczadapter_transferslice)
-    target_compile_definitions(${target} PRIVATE ${NCZCHUNK_DEFINITIONS})
+    target_compile_definitions(${target} PRIVATE ${NCZCHUNK_DEFINITIONS} NCZADAPTER_PRELOADED)
     target_link_libraries(${target} PRIVATE nczchunk::static)
     # NCZ_transferslice is all that is seen from outside, and nothing inside can be replaced.
     target_link_options(${target} PRIVATE

@@ -11,6 +11,7 @@ mod checksum;
 mod contract;
 #[cfg(any(feature = "gzip", feature = "zlib"))]
 mod deflate;
+mod filter;
 #[cfg(feature = "lz4")]
 mod lz4;
 #[cfg(feature = "arrays")]
@@ -38,6 +39,9 @@ pub use contract::Codec;
 pub use deflate::Gzip;
 #[cfg(feature = "zlib")]
 pub use deflate::Zlib;
+#[cfg(any(feature = "arrays", not(feature = "zstd")))]
+pub(crate) use filter::not_built_in;
+pub(crate) use filter::of_filter;
 #[cfg(feature = "lz4")]
 pub use lz4::Lz4;
 #[cfg(all(feature = "cfdb", feature = "lz4"))]
@@ -53,9 +57,6 @@ pub use shuffle::Shuffle;
 #[cfg(feature = "zstd")]
 pub use zstd::Zstd;
 
-#[cfg(any(feature = "arrays", not(feature = "zstd")))]
-use crate::error::{Error, ErrorKind};
-
 /// Whether the library was built with the codec of this name.
 pub fn has(name: &str) -> bool {
     known().contains(&(name, true))
@@ -65,12 +66,6 @@ pub fn has(name: &str) -> bool {
 #[cfg(feature = "arrays")]
 pub(crate) fn is_known(name: &str) -> bool {
     known().iter().any(|(known, _)| *known == name)
-}
-
-/// What is said of a codec that the library can be built with, and was not.
-#[cfg(any(feature = "arrays", not(feature = "zstd")))]
-pub(crate) fn not_built_in(name: &str) -> Error {
-    Error::from(ErrorKind::Codec("the library was built without it")).in_object(name)
 }
 
 /// The library's codecs, and whether it was built with them.

@@ -21,6 +21,7 @@ const NAME: &str = "zstd";
 pub struct Zstd {
     level: i32,
     checksum: bool,
+    knows_size: bool,
     decoders: Pool<Decoder>,
     encoders: Pool<Encoder>,
 }
@@ -29,8 +30,32 @@ impl Zstd {
     /// A codec that encodes with zstd's level `level`, of which 0 is zstd's default, and may add a checksum. Levels
     /// outside zstd's range are clamped to it.
     pub fn new(level: i32, checksum: bool) -> Self {
-        Zstd { level, checksum, decoders: Pool::new(), encoders: Pool::new() }
+        Zstd { level, checksum, knows_size: false, decoders: Pool::new(), encoders: Pool::new() }
     }
+
+    /// The same, of which a chunk is one frame that says how many bytes it holds, as HDF5's filter has it: anything
+    /// else is refused.
+    pub(crate) fn of_known_size(self) -> Self {
+        Zstd { knows_size: true, ..self }
+    }
+
+    fn decode_frames(&self, frames: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+        let decoder = Lease::new(&self.decoders, Decoder::new)?;
+        if needed.end <= decoded.capacity() / FEWER * (FEWER - 1) {
+            decoder.decode_up_to(needed.end, frames, decoded)
+        } else {
+            decoder.decode(frames, decoded)
+        }
+    }
+}
+
+/// How many bytes the first frame says that it holds, if it says it.
+fn size_of_first(frames: &[u8]) -> Option<u64> {
+    /// zstd.h, ZSTD_CONTENTSIZE_ERROR and ZSTD_CONTENTSIZE_UNKNOWN are the two largest numbers.
+    const ERROR: u64 = u64::MAX - 1;
+    // SAFETY: zstd reads at most `frames.len()` bytes of the frames.
+    let size = unsafe { sys::ZSTD_getFrameContentSize(frames.as_ptr().cast(), frames.len()) };
+    (size < ERROR).then_some(size)
 }
 
 impl Default for Zstd {
@@ -52,12 +77,16 @@ impl Codec for Zstd {
     }
 
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
-        let decoder = Lease::new(&self.decoders, Decoder::new)?;
-        if needed.end <= decoded.capacity() / FEWER * (FEWER - 1) {
-            decoder.decode_up_to(needed.end, encoded, decoded)
-        } else {
-            decoder.decode(encoded, decoded)
+        if !self.knows_size {
+            return self.decode_frames(encoded, needed, decoded);
         }
+        let size = size_of_first(encoded).ok_or_else(|| corrupt("the frame does not say its size"))?;
+        let is_all = needed.end >= decoded.capacity();
+        self.decode_frames(encoded, needed, decoded)?;
+        if is_all && decoded.filled().len() as u64 != size {
+            return Err(corrupt("there are several frames"));
+        }
+        Ok(())
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {

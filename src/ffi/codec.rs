@@ -13,13 +13,13 @@
 //! trusted: they are decoded into a buffer of the size that is due. Data that decode to another length fail with
 //! NCZCHUNK_EBADCHUNK, data that do not decode with NCZCHUNK_EIO; but see nczchunk_store_set_verify.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ops::Range;
 
 use super::context::report;
 use super::growing::{Growing, assert_can_grow, read_growing};
 use super::objects::{nczchunk_codec, nczchunk_context, nczchunk_store};
-use super::pointers::{hand_over, handle_mut, take_back, text};
+use super::pointers::{hand_over, handle_mut, required, take_back, text};
 use crate::alloc::Slot;
 use crate::buffer::Buffer;
 use crate::codec::{self, Codec};
@@ -74,6 +74,30 @@ fn zstd(level: i32, checksum: bool) -> Result<Box<dyn Codec>> {
 #[cfg(not(feature = "zstd"))]
 fn zstd(_: i32, _: bool) -> Result<Box<dyn Codec>> {
     Err(crate::codec::not_built_in("zstd"))
+}
+
+/// The codec that does what HDF5's filter of this number does, with the parameters of nc_def_var_filter: 1 is deflate
+/// (the level), 2 shuffle (the bytes of an element), 3 fletcher32 (none), 32001 blosc (seven, as H5Zblosc.c has them)
+/// and 32015 zstd (the level). It decodes only what the filter decodes: of zstd one frame that says its size. Free it
+/// with nczchunk_codec_free, unless a store has taken it over.
+///
+/// Errors: NCZCHUNK_EINVAL (codec is NULL; parameters is NULL though there are some; parameters that the filter does
+/// not take), NCZCHUNK_ENOFILTER (another filter; the library was built without it), NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_codec_filter(
+    filter: c_uint,
+    num_parameters: usize,
+    parameters: *const c_uint,
+    codec: *mut *mut nczchunk_codec,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let make = || {
+        // SAFETY: parameters has so many entries, as documented.
+        let parameters = unsafe { required(parameters, num_parameters, "parameters is NULL") }?;
+        Ok(nczchunk_codec(codec::of_filter(filter, parameters)?))
+    };
+    // SAFETY: codec is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
+    unsafe { report(context, || hand_over(codec, make)) }
 }
 
 /// 1 if the library was built with the codec of this name, such as "blosc", "bytes", "crc32c", "fletcher32", "gzip",

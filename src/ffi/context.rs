@@ -130,8 +130,8 @@ pub unsafe extern "C" fn nczchunk_context_set_progress(
 /// - the store's callbacks allow it (see concurrent),
 /// - the variable has no copier,
 /// - there are several chunks, and elements that are read do not share memory,
-/// - there is work enough for them: about 0.1 ms for each. In a store that lends, the work is estimated from the bytes;
-///   in any other it is measured on the first chunks.
+/// - there is work enough for them: about 0.1 ms for each. In a store that lends at once, the work is estimated from
+///   the bytes; in any other it is measured on the first chunks.
 ///
 /// If the system refuses a thread, the remaining workers do its share. Results and status are the same with any number,
 /// as long as there is memory for a chunk in each. New threads have all signals blocked but those of a fault (SIGSEGV,

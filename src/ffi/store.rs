@@ -106,7 +106,8 @@ pub struct nczchunk_lending_callbacks {
     /// is released or, without release, until the call of the library ends, whatever else is lent meanwhile. Then a
     /// call may use threads (nczchunk_context_set_threads), which are not the program's own: they have a stack of the
     /// system's default size, and thread-local variables as in any new thread. 0 keeps a call to its own thread; that
-    /// no two threads of yours call at the same time is then up to you.
+    /// no two threads of yours call at the same time is then up to you. 2 is as 1, for callbacks that may take any
+    /// time, to fetch or to decode a chunk: how many threads are worth while is then measured on the first chunks.
     pub concurrent: usize,
     /// 1 if a chunk may be longer than a full one: then its first bytes count, as in netCDF-C. 0 refuses it.
     pub accept_longer: usize,
@@ -341,6 +342,10 @@ impl Lend for Lending {
 
     fn is_concurrent(&self) -> bool {
         self.callbacks.concurrent != 0
+    }
+
+    fn takes_time(&self) -> bool {
+        self.callbacks.concurrent == 2
     }
 
     fn accepts_longer(&self) -> bool {

@@ -50,6 +50,12 @@ pub trait Lend: Send + Sync {
         true
     }
 
+    /// Whether lending a chunk may take any time, as where it is fetched or decoded first. Then how many threads are
+    /// worth while is measured, as with readers that fill, and not estimated from the bytes.
+    fn takes_time(&self) -> bool {
+        false
+    }
+
     /// Whether chunks may be longer than they should be. Then their first bytes count, as in netCDF-C; if not, they are
     /// refused.
     fn accepts_longer(&self) -> bool {

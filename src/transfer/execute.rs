@@ -155,13 +155,14 @@ impl<'a> Transfer<'a> {
         let is_lending = self.store.lender().is_some();
         let stream = piece::streams(self.plan.variable(), access, is_lending, bytes);
         let job = Job { plan: self.plan, prepared: self.prepared, stream, tracker: self.tracker() };
-        let is_small = || is_lending && helpers(self.lending_work()) == 0;
+        let is_quick = self.store.lender().is_some_and(|lender| !lender.takes_time());
+        let is_small = || is_quick && helpers(self.lending_work()) == 0;
         let max_workers = if self.options.threads <= 1 || is_small() { 1 } else { self.max_workers() };
         if max_workers == 1 {
             job.do_in_order(self.chunks.clone(), self.options.progress, done, begin())?;
         } else {
             let queue = Queue::new(self.chunks.clone());
-            self.share(&job, &queue, max_workers, is_lending, &begin);
+            self.share(&job, &queue, max_workers, is_quick, &begin);
             queue.finish(done)?;
         }
         job.tracker.finish(self.options.progress);
@@ -174,13 +175,13 @@ impl<'a> Transfer<'a> {
         job: &Job<'_>,
         queue: &Queue,
         max_workers: usize,
-        is_lending: bool,
+        is_quick: bool,
         begin: &(impl Fn() -> W + Sync),
     ) where
         W: FnMut(&Piece<'_>) -> Result<()>,
     {
         let progress = self.options.progress;
-        let left = self.estimate(job, queue, is_lending, begin);
+        let left = self.estimate(job, queue, is_quick, begin);
         let workers = max_workers.min(1 + helpers(left));
         let block = queue.block(workers);
         if workers == 1 {
@@ -206,13 +207,13 @@ impl<'a> Transfer<'a> {
         Duration::from_nanos(chunks.saturating_add(bytes as u64 / BYTES_PER_NANOSECOND))
     }
 
-    /// How long one thread will take for what is left to do. For a store that lends, that follows from the bytes; any
-    /// other may take any time for a chunk, which is found out by doing some.
-    fn estimate<W>(&self, job: &Job<'_>, queue: &Queue, is_lending: bool, begin: &(impl Fn() -> W + Sync)) -> Duration
+    /// How long one thread will take for what is left to do. For a store that lends at once, that follows from the
+    /// bytes; any other may take any time for a chunk, which is found out by doing some.
+    fn estimate<W>(&self, job: &Job<'_>, queue: &Queue, is_quick: bool, begin: &(impl Fn() -> W + Sync)) -> Duration
     where
         W: FnMut(&Piece<'_>) -> Result<()>,
     {
-        if is_lending {
+        if is_quick {
             return self.lending_work();
         }
         let (all, begun) = (queue.num_waiting(), Instant::now());

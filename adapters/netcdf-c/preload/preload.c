@@ -47,6 +47,16 @@ static Caller* callers; /* only ever grows, at its head: it can be read without 
 /* The library that the adapter works for, in this thread. A library that is preloaded has its place from the start. */
 static __thread const Host* host __attribute__((tls_model("initial-exec")));
 
+const void* nczadapter_host(void)
+{
+    return host;
+}
+
+void nczadapter_set_host(const void* of_transfer)
+{
+    host = of_transfer;
+}
+
 /* What the adapter calls goes to the library that it works for. These are not visible outside. */
 #define FORWARD(result, name, parameters, arguments) \
     result name parameters                           \

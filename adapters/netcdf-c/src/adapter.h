@@ -31,6 +31,19 @@ _Static_assert(sizeof(size_t) == sizeof(size64_t) && sizeof(ptrdiff_t) == sizeof
 #define ADAPTER_LOCAL
 #endif
 
+/* A lock, which C11 has not everywhere. */
+#ifdef _WIN32
+#include <windows.h>
+typedef SRWLOCK Lock;
+#define LOCK_INIT SRWLOCK_INIT
+#else
+#include <pthread.h>
+typedef pthread_mutex_t Lock;
+#define LOCK_INIT PTHREAD_MUTEX_INITIALIZER
+#endif
+
+typedef struct Decoder Decoder;
+
 /* One transfer between the chunks of a variable and memory. */
 typedef struct Transfer {
     NC_FILE_INFO_T* file;
@@ -43,6 +56,10 @@ typedef struct Transfer {
     int replaces;                /* makes a chunk without reading it */
     size_t reused;               /* how many of them were in the cache, though not the last one used */
     const struct Common* common; /* what describes it, if that is not netCDF's interface */
+    size_t threads;              /* how many may decode here; 0: netCDF-C decodes */
+    Decoder* decoder;            /* made with the first chunk that is to be decoded */
+    Lock* lock;                  /* of all above and of netCDF-C, if there are several threads; else NULL */
+    const void* host;            /* nczadapter_host() of the thread that began */
 } Transfer;
 
 /* ncz_cache.c: the entry of a chunk in NCZarr's cache, fetched if need be, in stored byte order and not filtered. It
@@ -66,12 +83,46 @@ static inline size64_t* nczadapter_reused(const NCZChunkCache* cache, NCZCacheEn
     return cache->ndims < NC_MAX_VAR_DIMS ? &entry->indices[NC_MAX_VAR_DIMS - 1] : NULL;
 }
 
+/* Whether a chunk is on loan to one of several threads, so that it must stay where it is. The last index but one, which
+ * no variable of such a transfer has, is where this is noted. */
+static inline size64_t* nczadapter_lent(NCZCacheEntry* entry)
+{
+    return &entry->indices[NC_MAX_VAR_DIMS - 2];
+}
+
+static inline int nczadapter_is_lent(const Transfer* transfer, NCZCacheEntry* entry)
+{
+    return transfer->lock != NULL && *nczadapter_lent(entry) != 0;
+}
+
 #if NETCDF_CACHE_COUNTS
-/* The entry that a transfer can do without best; NULL if the cache is empty. */
+/* The entry that a transfer can do without best; NULL if the cache is empty, or all is on loan. */
 ADAPTER_LOCAL NCZCacheEntry* nczadapter_victim(const Transfer* transfer);
 
 /* ncz_keep.c: makes room for a chunk in a cache whose size nobody has set. */
 ADAPTER_LOCAL int nczadapter_keep(const Transfer* transfer, ncexhashkey_t hashkey);
+
+/* How many threads may decode chunks of a file here, as netCDF's rc file says; 0: netCDF-C decodes. */
+ADAPTER_LOCAL size_t nczadapter_threads(const NC_FILE_INFO_T* file);
+#endif
+
+/* ncz_decode.c: decodes a stored chunk here, into memory for it, if the variable's filters are known and what is stored
+ * is a chunk; if not, data is NULL, and netCDF-C is to read it. With a lock, which the caller holds, it is released
+ * while the chunk is decoded. */
+ADAPTER_LOCAL void nczadapter_decode(Transfer* transfer, const struct ChunkKey* key, void** data);
+ADAPTER_LOCAL void nczadapter_free_decoder(Decoder* decoder);
+
+/* For transfers without a lock these do nothing. */
+ADAPTER_LOCAL void nczadapter_lock(const Transfer* transfer);
+ADAPTER_LOCAL void nczadapter_unlock(const Transfer* transfer);
+
+/* Lets the other threads of a transfer go on. */
+ADAPTER_LOCAL void nczadapter_wait(const Transfer* transfer);
+
+/* Which libnetcdf is worked for in this thread: the library that is preloaded may have several. */
+#ifdef NCZADAPTER_PRELOADED
+ADAPTER_LOCAL const void* nczadapter_host(void);
+ADAPTER_LOCAL void nczadapter_set_host(const void* host);
 #endif
 
 /* Copies elements that may be strings. Overwritten strings are freed. */

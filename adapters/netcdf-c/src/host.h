@@ -5,6 +5,8 @@
 
 #include "adapter.h"
 
+#include "netcdf_filter.h"
+
 /* The internal functions of libnetcdf that the adapter calls: result, name, parameters, arguments. */
 #define HOST_FUNCTIONS(X)                                                                                              \
     X(char*, NC_rclookup, (const char* key, const char* server, const char* path), (key, server, path))                \
@@ -20,7 +22,14 @@
     X(int, nc4_find_grp_h5_var,                                                                                        \
       (int ncid, int varid, NC_FILE_INFO_T** file, NC_GRP_INFO_T** group, NC_VAR_INFO_T** var),                        \
       (ncid, varid, file, group, var))                                                                                 \
+    X(int, nc_inq_var_filter_ids, (int ncid, int varid, size_t* number, unsigned* ids), (ncid, varid, number, ids))    \
+    X(int, nc_inq_var_filter_info,                                                                                     \
+      (int ncid, int varid, unsigned id, size_t* number, unsigned* parameters),                                        \
+      (ncid, varid, id, number, parameters))                                                                           \
     X(int, nczmap_len, (NCZMAP * map, const char* key, size64_t* length), (map, key, length))                          \
+    X(int, nczmap_read,                                                                                                \
+      (NCZMAP * map, const char* key, size64_t start, size64_t count, void* content),                                  \
+      (map, key, start, count, content))                                                                               \
     X(void*, nclistpop, (NClist * list), (list))                                                                       \
     X(int, nclistpush, (NClist * list, const void* element), (list, element))                                          \
     X(void*, ncxcachefirst, (NCxcache * cache), (cache))                                                               \

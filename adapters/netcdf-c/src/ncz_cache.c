@@ -121,6 +121,19 @@ int nczadapter_evict(NCZChunkCache* cache, NCZCacheEntry* entry)
     return NC_NOERR;
 }
 
+/* Makes way for a chunk with this hash: another chunk with the same goes, once it is not on loan any more. */
+static int make_way(const Transfer* transfer, ncexhashkey_t hashkey)
+{
+    NCZCacheEntry* entry;
+
+    while (ncxcachelookup(transfer->cache->xcache, hashkey, (void**)&entry) == NC_NOERR) {
+        if (!nczadapter_is_lent(transfer, entry))
+            return nczadapter_evict(transfer->cache, entry);
+        nczadapter_wait(transfer);
+    }
+    return NC_NOERR;
+}
+
 /* The entry of a chunk if it is in the cache, else NULL and the hash of its indices. */
 static int find(Transfer* transfer, const size64_t* indices, ncexhashkey_t* hashkey, NCZCacheEntry** entryp)
 {
@@ -144,7 +157,7 @@ static int find(Transfer* transfer, const size64_t* indices, ncexhashkey_t* hash
     /* Another chunk with the same hash has to give way, and so has what a flush has encoded in place. */
     if (!is_decoded(cache, entry) || !is_chunk(cache, entry, indices)) {
         *hashkey = (ncexhashkey_t)entry->hashkey;
-        return nczadapter_evict(cache, entry);
+        return make_way(transfer, *hashkey);
     }
     *entryp = entry;
     return NC_NOERR;
@@ -154,10 +167,16 @@ static int find(Transfer* transfer, const size64_t* indices, ncexhashkey_t* hash
 NCZCacheEntry* nczadapter_victim(const Transfer* transfer)
 {
     const NCZChunkCache* cache = transfer->cache;
-
+    const size_t length = nclistlength(cache->mru);
     /* The least recently used goes. But if that is one of this transfer's, which is larger than the cache, then the
      * chunk before this one goes: so the first are still there if the same is read again. */
-    return transfer->chunks < nclistlength(cache->mru) ? ncxcachelast(cache->xcache) : ncxcachefirst(cache->xcache);
+    const int is_last = transfer->chunks < length;
+    NCZCacheEntry* entry = is_last ? ncxcachelast(cache->xcache) : ncxcachefirst(cache->xcache);
+
+    /* What is on loan stays: the next one that came before or after it goes, as far as the list of all tells. */
+    for (size_t i = 0; entry != NULL && nczadapter_is_lent(transfer, entry); i++)
+        entry = i < length ? nclistcontents(cache->mru)[is_last ? i : length - 1 - i] : NULL;
+    return entry;
 }
 
 /* Makes room for one more chunk, within the limits that nc_set_var_chunk_cache set. (The cache itself forgets them once
@@ -176,7 +195,7 @@ static int make_room(const Transfer* transfer, ncexhashkey_t hashkey)
     while (nclistlength(cache->mru) >= limits.nelems || cache->used > limits.size ||
            chunk > limits.size - cache->used) {
         if ((entry = nczadapter_victim(transfer)) == NULL)
-            break; /* a chunk larger than the cache */
+            break; /* a chunk larger than the cache, or all on loan */
         if ((stat = nczadapter_evict(cache, entry)) != NC_NOERR)
             return stat;
     }
@@ -197,9 +216,64 @@ static void swap_chunk(const Transfer* transfer, NCZCacheEntry* entry)
     NCZ_swapatomicdata((size_t)entry->size, entry->data, (int)transfer->var->type_info->size);
 }
 
+/* A new entry for a chunk, without data, that is not in the cache; NULL without memory. */
+static int new_entry(NCZChunkCache* cache, const size64_t* indices, ncexhashkey_t hashkey, NCZCacheEntry** entryp)
+{
+    NCZCacheEntry* entry = calloc(1, sizeof *entry);
+    int stat;
+
+    if (entry == NULL)
+        return NC_ENOMEM;
+    memcpy(entry->indices, indices, cache->ndims * sizeof *indices);
+    entry->hashkey = hashkey;
+    entry->size = cache->chunksize;
+    if ((stat = NCZ_buildchunkpath(cache, indices, &entry->key)) != NC_NOERR) {
+        free_entry(cache, entry);
+        return stat;
+    }
+    *entryp = entry;
+    return NC_NOERR;
+}
+
+/* Puts it into the cache. On an error it is freed. */
+static int insert(NCZChunkCache* cache, NCZCacheEntry* entry)
+{
+    int stat;
+
+    if (!nclistpush(cache->mru, entry)) {
+        free_entry(cache, entry);
+        return NC_ENOMEM;
+    }
+    if ((stat = ncxcacheinsert(cache->xcache, (ncexhashkey_t)entry->hashkey, entry)) != NC_NOERR) {
+        forget(cache, entry);
+        free_entry(cache, entry);
+        return stat;
+    }
+    count_bytes(cache, entry->size);
+    return NC_NOERR;
+}
+
+/* Reads a chunk that is not in the cache into it, decoded here. NULL if netCDF-C is to read it. */
+static int read_decoded(Transfer* transfer, const size64_t* indices, ncexhashkey_t hashkey, NCZCacheEntry** entryp)
+{
+    NCZCacheEntry* entry;
+    int stat = new_entry(transfer->cache, indices, hashkey, &entry);
+
+    if (stat != NC_NOERR)
+        return stat;
+    nczadapter_decode(transfer, &entry->key, &entry->data);
+    /* Other threads were at the cache meanwhile. */
+    if ((stat = make_way(transfer, hashkey)) != NC_NOERR || entry->data == NULL) {
+        free_entry(transfer->cache, entry);
+        return stat;
+    }
+    if ((stat = insert(transfer->cache, entry)) == NC_NOERR)
+        *entryp = entry;
+    return stat;
+}
+
 /* Reads a chunk that is not in the cache into it. */
-static int read_entry(const Transfer* transfer, const size64_t* indices, ncexhashkey_t hashkey,
-                      NCZCacheEntry** entryp)
+static int read_entry(Transfer* transfer, const size64_t* indices, ncexhashkey_t hashkey, NCZCacheEntry** entryp)
 {
     NCZChunkCache* cache = transfer->cache;
     NC_FILE_INFO_T* file = transfer->file;
@@ -210,6 +284,11 @@ static int read_entry(const Transfer* transfer, const size64_t* indices, ncexhas
 
     if ((stat = make_room(transfer, hashkey)) != NC_NOERR)
         return stat;
+    if (transfer->threads > 0) {
+        stat = read_decoded(transfer, indices, hashkey, entryp);
+        if (stat != NC_NOERR || *entryp != NULL)
+            return stat;
+    }
     /* An entry of a file that can be written to begins as modified if the chunk is absent: that is how it is told. */
     file->no_write = NC_FALSE;
 #if NETCDF_CACHE_COUNTS
@@ -316,30 +395,17 @@ int nczadapter_make(Transfer* transfer, const size64_t* indices, NCZCacheEntry**
     if (stat != NC_NOERR)
         return stat;
 
-    if ((entry = calloc(1, sizeof *entry)) == NULL)
-        return NC_ENOMEM;
-    memcpy(entry->indices, indices, cache->ndims * sizeof *indices);
-    entry->hashkey = hashkey;
-    entry->size = cache->chunksize;
+    if ((stat = new_entry(cache, indices, hashkey, &entry)) != NC_NOERR)
+        return stat;
     /* Strings are freed when they are overwritten, so there must not be any. */
     entry->data = has_strings(cache) ? calloc(1, (size_t)entry->size) : malloc((size_t)entry->size);
-    stat = entry->data == NULL ? NC_ENOMEM : NCZ_buildchunkpath(cache, indices, &entry->key);
-    if (stat != NC_NOERR) {
-        free_entry(cache, entry);
-        return stat;
-    }
-    if (!nclistpush(cache->mru, entry)) {
+    if (entry->data == NULL) {
         free_entry(cache, entry);
         return NC_ENOMEM;
     }
-    if ((stat = ncxcacheinsert(cache->xcache, (ncexhashkey_t)entry->hashkey, entry)) != NC_NOERR) {
-        forget(cache, entry);
-        free_entry(cache, entry);
-        return stat;
-    }
-    count_bytes(cache, entry->size);
-    *entryp = entry;
-    return NC_NOERR;
+    if ((stat = insert(cache, entry)) == NC_NOERR)
+        *entryp = entry;
+    return stat;
 }
 
 int nczadapter_copy(const Transfer* transfer, int reading, size_t count, const void* source, void* destination)

@@ -23,7 +23,7 @@
 
 #if NETCDF_CACHE_COUNTS
 
-enum { FEW = 1 << 20, USUAL_BOUND = 24 << 20, SEEN = 256 };
+enum { FEW = 1 << 20, USUAL_BOUND = 24 << 20, SEEN = 256, MOST_THREADS = 256 };
 
 static size_t kept_by_all, time_of_all;
 
@@ -57,6 +57,7 @@ typedef struct File {
     struct NCZMAP_API api; /* first: the map holds its address */
     struct NCZMAP_API* original;
     size_t bound;
+    size_t threads; /* that may decode */
     Variable* variables;
 } File;
 
@@ -106,16 +107,17 @@ static int close_map(NCZMAP* map, int deleteit)
     return map->api->close(map, deleteit);
 }
 
-static size_t bound_of_process(void)
+/* A number in netCDF's rc file, or the usual one. */
+static size_t setting(const char* key, size_t usual)
 {
-    const char* text = NC_rclookup("NCZCHUNK.CACHE_SIZE", NULL, NULL);
-    unsigned long long bytes;
+    const char* text = NC_rclookup(key, NULL, NULL);
+    unsigned long long number;
     char* end;
 
     if (text == NULL || *text < '0' || *text > '9')
-        return USUAL_BOUND;
-    bytes = strtoull(text, &end, 10);
-    return *end == '\0' ? (size_t)bytes : USUAL_BOUND;
+        return usual;
+    number = strtoull(text, &end, 10);
+    return *end == '\0' ? (size_t)number : usual;
 }
 
 /* What is known of the file of a map; NULL without memory. */
@@ -130,9 +132,21 @@ static File* file_of(NCZMAP* map)
     file->api = *map->api;
     file->api.close = close_map;
     file->original = map->api;
-    file->bound = bound_of_process();
+    file->bound = setting("NCZCHUNK.CACHE_SIZE", USUAL_BOUND);
+    if (setting("NCZCHUNK.DECODE", 0) != 0) {
+        file->threads = setting("NCZCHUNK.THREADS", 1);
+        file->threads = file->threads < 1 ? 1 : file->threads > MOST_THREADS ? MOST_THREADS : file->threads;
+    }
     map->api = &file->api;
     return file;
+}
+
+size_t nczadapter_threads(const NC_FILE_INFO_T* file)
+{
+    const NCZ_FILE_INFO_T* zfile = file->format_file_info;
+    const File* known = file_of(zfile->map);
+
+    return known == NULL ? 0 : known->threads;
 }
 
 /* What is known of a variable, which becomes the first of its file; NULL without memory. */
@@ -208,7 +222,7 @@ int nczadapter_keep(const Transfer* transfer, ncexhashkey_t hashkey)
     int stat;
 
     if (variable == NULL) {
-        while ((entry = ncxcachelast(cache->xcache)) != NULL)
+        while ((entry = nczadapter_victim(transfer)) != NULL)
             if ((stat = nczadapter_evict(cache, entry)) != NC_NOERR)
                 return stat;
         return NC_NOERR;
@@ -231,11 +245,12 @@ int nczadapter_keep(const Transfer* transfer, ncexhashkey_t hashkey)
     while (nclistlength(cache->mru) > 0 &&
            add(&kept_by_all, 0) - variable->kept + size_of(cache) > file->bound) {
         other = least_recent(file);
-        if (other == NULL || other == variable)
-            stat = give_up(file, variable, nczadapter_victim(transfer));
-        else
-            stat = give_up(file, other, ncxcachelast(cache_of(other)->xcache));
-        if (stat != NC_NOERR)
+        if (other == NULL)
+            other = variable;
+        entry = other == variable ? nczadapter_victim(transfer) : ncxcachelast(cache_of(other)->xcache);
+        if (entry == NULL)
+            break;
+        if ((stat = give_up(file, other, entry)) != NC_NOERR)
             return stat;
     }
     return NC_NOERR;

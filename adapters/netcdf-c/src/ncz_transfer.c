@@ -49,6 +49,30 @@ static int lend_to_write(void* user, nczchunk_loan* loan)
     return created ? NC_EEMPTY : NC_NOERR;
 }
 
+/* Lends a chunk to be read to one of several threads, to which it belongs until it is taken back. */
+static int lend_to_thread(void* user, nczchunk_loan* loan)
+{
+    Transfer* transfer = user;
+    int stat;
+
+    nczadapter_lock(transfer);
+    if ((stat = lend(user, loan)) == NC_NOERR)
+        *nczadapter_lent(loan->handle) = 1;
+    nczadapter_unlock(transfer);
+    return stat;
+}
+
+static int release_from_thread(void* user, nczchunk_loan* loan, int status)
+{
+    const Transfer* transfer = user;
+
+    (void)status;
+    nczadapter_lock(transfer);
+    *nczadapter_lent(loan->handle) = 0;
+    nczadapter_unlock(transfer);
+    return NC_NOERR;
+}
+
 /* Takes back a chunk that was to be changed. If that succeeded, it is stored when it leaves the cache. If not, the
  * cache forgets it, so that it is read again; unless earlier changes are in it that are not stored yet. Then it stays:
  * only elements that were to be changed may be neither as they were nor as they should be. */
@@ -110,16 +134,20 @@ static int run(Transfer* transfer, const nczchunk_lending_callbacks* chunks, siz
 {
     nczchunk_var* var = NULL;
     nczchunk_store* store = NULL;
+    nczchunk_context* context = NULL;
     int stat = describe(transfer, rank, dimlens, chunklens, typesize, &var);
 
     if (stat == NC_NOERR)
         stat = nczchunk_store_lending(chunks, &store, NULL);
+    if (stat == NC_NOERR && transfer->lock != NULL && (stat = nczchunk_context_new(&context)) == NC_NOERR)
+        stat = nczchunk_context_set_threads(context, transfer->threads);
     if (stat == NC_NOERR && transfer->reading)
         stat = nczchunk_read_vars(var, store, (const size_t*)start, (const size_t*)count, (const ptrdiff_t*)stride,
-                                  memory, NULL);
+                                  memory, context);
     else if (stat == NC_NOERR)
         stat = nczchunk_write_vars(var, store, (const size_t*)start, (const size_t*)count, (const ptrdiff_t*)stride,
                                    memory, NULL);
+    nczchunk_context_free(context);
     nczchunk_store_free(store);
     nczchunk_var_free(var);
     return stat;
@@ -151,6 +179,16 @@ static int spans_chunks(const NC_VAR_INFO_T* var, size_t rank, const size64_t* c
     return rank > 0;
 }
 
+/* Whether a transfer touches several chunks. (What overflows is refused later.) */
+static int touches_several(const NC_VAR_INFO_T* var, size_t rank, const size64_t* start, const size64_t* count,
+                           const size64_t* stride)
+{
+    for (size_t d = 0; d < rank; d++)
+        if (start[d] % var->chunksizes[d] + (count[d] - 1) * stride[d] >= var->chunksizes[d])
+            return 1;
+    return 0;
+}
+
 /* The entry from zvar.c: what nc_get_vars and nc_put_vars come down to. */
 int NCZ_transferslice(NC_VAR_INFO_T* var, int reading, size64_t* start, size64_t* count, size64_t* stride, void* memory,
                       nc_type typecode)
@@ -160,8 +198,9 @@ int NCZ_transferslice(NC_VAR_INFO_T* var, int reading, size64_t* start, size64_t
     const NCZ_VAR_INFO_T* zvar = var->format_var_info;
     const size_t rank = zvar->scalar ? 0 : var->ndims;
     Transfer transfer = transfer_of(var, reading);
+    Lock lock = LOCK_INIT;
     /* What is read needs not be taken back. Chunks that are longer than they should be serve as in netCDF-C. */
-    const nczchunk_lending_callbacks chunks = {.struct_size = sizeof chunks, .user = &transfer, .lend = lend,
+    nczchunk_lending_callbacks chunks = {.struct_size = sizeof chunks, .user = &transfer, .lend = lend,
                                                .lend_to_write = lend_to_write, .release = reading ? NULL : release,
                                                .accept_longer = 1};
     size_t typesize;
@@ -180,7 +219,22 @@ int NCZ_transferslice(NC_VAR_INFO_T* var, int reading, size64_t* start, size64_t
         dimlens[d] = var->dim[d]->len;
 
     transfer.spans_chunks = spans_chunks(var, rank, count, stride);
+#if NETCDF_CACHE_COUNTS
+    if (FILTERED(transfer.cache) && var->type_info->hdr.id < NC_STRING)
+        transfer.threads = nczadapter_threads(transfer.file);
+#endif
+    if (reading && transfer.threads > 1 && rank < NC_MAX_VAR_DIMS - 1 &&
+        touches_several(var, rank, start, count, stride)) {
+        transfer.lock = &lock;
+#ifdef NCZADAPTER_PRELOADED
+        transfer.host = nczadapter_host();
+#endif
+        chunks.lend = lend_to_thread;
+        chunks.release = release_from_thread;
+        chunks.concurrent = 2; /* decoding takes its time */
+    }
     stat = run(&transfer, &chunks, rank, dimlens, var->chunksizes, typesize, start, count, stride, memory);
+    nczadapter_free_decoder(transfer.decoder);
     if (dimlens != some_dimlens)
         free(dimlens);
     return stat;

@@ -129,7 +129,9 @@ c_flags() {
 compile() {
     local flags
     mapfile -t flags < <(c_flags "$2")
-    quietly cc "${flags[@]}" -o "$netcdf/$1-$2" "$adapter/tests/$1.c" -L"$(libdir "stock-$2")" -lnetcdf -pthread -lm
+    # What a test has of its own is found by libraries that are loaded later, too.
+    quietly cc "${flags[@]}" -rdynamic -o "$netcdf/$1-$2" "$adapter/tests/$1.c" -L"$(libdir "stock-$2")" -lnetcdf \
+        -pthread -lm
 }
 
 # with BUILD COMMAND...: runs a command with a build's library and filters, in an empty directory $run.
@@ -142,6 +144,13 @@ with() {
     env LD_LIBRARY_PATH="$(libdir "$which")" HDF5_PLUGIN_PATH="$netcdf/$which/plugins" "$@"
 }
 
+# What netCDF's rc file has to say so that the adapter decodes, with so many threads.
+decoding() {
+    local rc=$netcdf/decode-$1.ncrc
+    printf 'NCZCHUNK.DECODE=1\nNCZCHUNK.THREADS=%s\n' "$1" >"$rc"
+    echo "$rc"
+}
+
 # The filters that are compared need these; without them netCDF-C builds fewer filters, and the comparison says so.
 need_netcdf_tools() {
     need_build_tools
@@ -149,6 +158,7 @@ need_netcdf_tools() {
     local packages=()
     [[ -e /usr/include/zlib.h ]] || packages+=(zlib1g-dev)
     [[ -e /usr/include/zstd.h ]] || packages+=(libzstd-dev)
+    [[ -e /usr/include/blosc.h ]] || packages+=(libblosc-dev)
     have m4 || packages+=(m4)
     ((${#packages[@]} == 0)) || apt_install "${packages[@]}" || [[ ${CI:-} != true ]] || die "install: ${packages[*]}"
 }

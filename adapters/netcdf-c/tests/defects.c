@@ -6,16 +6,14 @@
  * With a stock libnetcdf every case fails or crashes, with an adapted one every case passes.
  */
 #include "check.h"
+#include "collision.h"
 
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
-/*
- * Not part of netCDF's interface, but visible: the hash by which the cache finds a chunk, and ncdumpchunks' way to one.
- */
-extern unsigned long long ncxcachekey(const void *key, size_t size);
+/* Not part of netCDF's interface, but visible: ncdumpchunks' way to a chunk. */
 extern int NCZ_read_chunk(int ncid, int varid, unsigned long long *indices, void *chunk);
 
 static const char *directory, *url;
@@ -319,45 +317,6 @@ static void c3(void)
 
 /* --- C4: two chunks whose indices have the same hash */
 
-enum { INDEX_BITS = 40 };
-
-static void set_bit(unsigned long long indices[2], int bit)
-{
-    indices[bit / INDEX_BITS] ^= 1ull << bit % INDEX_BITS;
-}
-
-/* The hash is linear in the bits of the indices, but for a constant: two indices of 40 bits are more unknowns than it
- * has bits, and Gaussian elimination finds a sum of them that leaves it as it is. */
-static void find_collision(unsigned long long indices[2])
-{
-    unsigned long long pivots[64] = {0}, sums[64][2] = {{0}};
-
-    for (int bit = 0; bit < 2 * INDEX_BITS; bit++) {
-        unsigned long long sum[2] = {0, 0}, hash;
-        int b;
-
-        set_bit(sum, bit);
-        hash = ncxcachekey(sum, sizeof sum) ^ ncxcachekey((unsigned long long[2]){0, 0}, sizeof sum);
-        for (b = 63; b >= 0 && hash != 0; b--) {
-            if (!(hash >> b & 1))
-                continue;
-            if (pivots[b] == 0) {
-                pivots[b] = hash;
-                memcpy(sums[b], sum, sizeof sum);
-                break;
-            }
-            hash ^= pivots[b];
-            sum[0] ^= sums[b][0];
-            sum[1] ^= sums[b][1];
-        }
-        if (hash == 0) {
-            memcpy(indices, sum, sizeof sum);
-            return;
-        }
-    }
-    EXPECT(!"a collision");
-}
-
 static void c4(void)
 {
     const size_t len = (size_t)1 << INDEX_BITS;
@@ -365,7 +324,7 @@ static void c4(void)
     int ncid = create(NC_INT, 2, (size_t[]){len, len}, (size_t[]){1, 1}), value;
     size_t here[2] = {0, 0}, there[2];
 
-    find_collision(indices);
+    find_collision(2, 0, indices);
     there[0] = indices[0];
     there[1] = indices[1];
     OK(nc_put_var1_int(ncid, 0, here, &(int){5}));

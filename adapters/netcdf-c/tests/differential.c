@@ -63,7 +63,8 @@ static const struct {
 } types[] = {{NC_BYTE, 1},   {NC_CHAR, 1}, {NC_SHORT, 2},  {NC_INT, 4},   {NC_FLOAT, 4},  {NC_DOUBLE, 8},
              {NC_UBYTE, 1},  {NC_USHORT, 2}, {NC_UINT, 4}, {NC_INT64, 8}, {NC_UINT64, 8}, {NC_STRING, sizeof(char *)}};
 
-static const char *const filters[] = {"none", "deflate", "shuffle and deflate", "zstd", "fletcher32"};
+static const char *const filters[] = {"none", "deflate", "shuffle and deflate", "zstd", "fletcher32",
+                                      "fletcher32, shuffle and deflate"};
 enum { NUM_FILTERS = sizeof filters / sizeof *filters };
 
 static char directory[4000], url[4096];
@@ -194,6 +195,11 @@ static int define_filter(const variable *v)
         return nc_def_var_zstandard(v->ncid, 0, 1);
     case 4:
         return nc_def_var_fletcher32(v->ncid, 0, 1);
+    case 5: {
+        int status = nc_def_var_fletcher32(v->ncid, 0, 1);
+
+        return status != NC_NOERR ? status : nc_def_var_deflate(v->ncid, 0, 1, 1, 1);
+    }
     default:
         return NC_NOERR;
     }

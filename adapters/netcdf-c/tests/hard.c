@@ -5,10 +5,12 @@
  */
 #define _GNU_SOURCE
 #include "check.h"
+#include "collision.h"
 
 #include <dlfcn.h>
 #include <math.h>
 #include <netcdf_filter.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -171,7 +173,7 @@ static void bound_from_rc(void)
     snprintf(path, sizeof path, "%s/.ncrc", directory);
     file = fopen(path, "w");
     EXPECT(file != NULL && fputs("NCZCHUNK.CACHE_SIZE=1000000\n", file) > 0 && fclose(file) == 0);
-    EXPECT(setenv("HOME", directory, 1) == 0 && chdir(directory) == 0);
+    EXPECT(setenv("HOME", directory, 1) == 0 && chdir(directory) == 0 && unsetenv("NCRCENV_RC") == 0);
     create_variables();
     OK(nc_open(url, NC_NOWRITE, &ncid));
     for (int pass = 0; pass < 4; pass++)
@@ -828,6 +830,198 @@ static void half_way(void)
     OK(nc_close(ncid));
 }
 
+/* --- Chunks that take their time to decode, by netCDF-C's filters or, if the rc file asks for it, by the adapter and
+ * several threads: what is absent, changed, spoilt and replaced among them, in caches of all sizes. What is printed is
+ * the same either way. Who decodes is seen by zlib's function, and the threads by the C library's, which are looked for
+ * here first. */
+
+static int inflated, threads_begun;
+
+extern int inflate(void *stream, int flush);
+
+int inflate(void *stream, int flush)
+{
+    int (*original)(void *, int);
+    void *zlib = dlopen("libz.so.1", RTLD_LAZY);
+
+    EXPECT(zlib != NULL);
+    *(void **)&original = dlsym(zlib, "inflate");
+    __atomic_add_fetch(&inflated, 1, __ATOMIC_RELAXED);
+    return original(stream, flush);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*begin)(void *), void *user)
+{
+    int (*original)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+    *(void **)&original = dlsym(RTLD_NEXT, "pthread_create");
+    __atomic_add_fetch(&threads_begun, 1, __ATOMIC_RELAXED);
+    return original(thread, attributes, begin, user);
+}
+
+/* A number in the rc file; 0 without. */
+static int rc_number(const char *key)
+{
+    char *text = nc_rc_get(key);
+    int number = text == NULL ? 0 : atoi(text);
+
+    free(text);
+    return is_492() ? 0 : number;
+}
+
+enum { LONG = 96, WIDE = 8192, HIGH = 4, DECODED = LONG / HIGH };
+
+static int (*decoded_values)[WIDE], (*decoded_found)[WIDE];
+
+static int define_filters(int ncid, int kind)
+{
+    static const unsigned blosc[7] = {0, 0, 4, 0, 5, 1, 1};
+
+    switch (kind) {
+    case 5: return nc_def_var_filter(ncid, 0, 32001, 7, blosc);
+    case 6: {
+        int stat = nc_def_var_fletcher32(ncid, 0, 1);
+
+        return stat != NC_NOERR ? stat : nc_def_var_deflate(ncid, 0, 1, 1, 1);
+    }
+    default: return define_filter(ncid, kind);
+    }
+}
+
+static void read_and_compare(int ncid, size_t first, size_t rows)
+{
+    OK(nc_get_vara_int(ncid, 0, (size_t[]){first, 0}, (size_t[]){rows, WIDE}, decoded_found[0]));
+    EXPECT(memcmp(decoded_found, decoded_values[first], rows * sizeof *decoded_values) == 0);
+}
+
+static void decode_kind(int kind)
+{
+    static const size_t caches[] = {0, 3 * HIGH * WIDE * sizeof(int), DECODED * HIGH * WIDE * sizeof(int)};
+    const size_t len[2] = {LONG, WIDE}, chunk[2] = {HIGH, WIDE};
+    const int is_ours = rc_number("NCZCHUNK.DECODE"), threads = rc_number("NCZCHUNK.THREADS");
+    int ncid = create_file(url, NC_INT, 2, len, chunk), status;
+
+    if (define_filters(ncid, kind) != NC_NOERR) {
+        OK(nc_close(ncid));
+        printf("filters %d are not there\n", kind);
+        return;
+    }
+    if (kind % 2 == 1 && !is_492())
+        OK(nc_def_var_endian(ncid, 0, NC_ENDIAN_BIG));
+    srand((unsigned)kind);
+    for (int y = 0; y < LONG; y++)
+        for (int x = 0; x < WIDE; x++)
+            decoded_values[y][x] = y / HIGH == 5 ? NC_FILL_INT : x / 3 * 1000 + rand() % 50;
+    for (size_t y = 0; y < LONG; y += HIGH) /* the chunk 5.0 is absent */
+        if (y / HIGH != 5)
+            OK(nc_put_vara_int(ncid, 0, (size_t[]){y, 0}, (size_t[]){HIGH, WIDE}, decoded_values[y]));
+    ncid = reopen(ncid, NC_WRITE);
+
+    inflated = threads_begun = 0;
+    read_and_compare(ncid, 0, LONG);
+    EXPECT((inflated == 0) == (is_ours || kind == 2 || kind == 3 || kind == 4 || kind == 5));
+    EXPECT((threads_begun > 0) == (is_ours && threads > 1));
+    EXPECT(access(chunk_path("5.0"), F_OK) != 0);
+    ncid = reopen(ncid, NC_WRITE);
+
+    /* Changed in the cache, and not stored yet; and one that is spoilt, which those before it do not mind. */
+    decoded_values[7 * HIGH + 1][100] = -1;
+    OK(nc_put_var1_int(ncid, 0, (size_t[]){7 * HIGH + 1, 100}, &decoded_values[7 * HIGH + 1][100]));
+    if (kind < 5) { /* blosc's filter reads beyond the end, and fletcher32's what deflate's has refused */
+        EXPECT(truncate(chunk_path("3.0"), 1000) == 0);
+        status = nc_get_var_int(ncid, 0, decoded_found[0]);
+        EXPECT(status != NC_NOERR);
+        EXPECT(nc_get_var1_int(ncid, 0, (size_t[]){3 * HIGH, 0}, decoded_found[0]) == status);
+        printf("filters %d: %s\n", kind, nc_strerror(status));
+    }
+    read_and_compare(ncid, 0, 3 * HIGH);
+    read_and_compare(ncid, 4 * HIGH, LONG - 4 * HIGH);
+    /* It is replaced; what zstd stores over a longer chunk has a rest that it refuses. */
+    EXPECT(remove(chunk_path("3.0")) == 0);
+    OK(nc_put_vara_int(ncid, 0, (size_t[]){3 * HIGH, 0}, (size_t[]){HIGH, WIDE}, decoded_values[3 * HIGH]));
+    read_and_compare(ncid, 0, LONG);
+    if (kind != 4) {
+        for (size_t c = 0; c < sizeof caches / sizeof *caches; c++) {
+            OK(nc_set_var_chunk_cache(ncid, 0, caches[c], 1000, 0.5f));
+            for (int round = 0; round < 2; round++) {
+                const size_t y = 11 * HIGH + c;
+
+                decoded_values[y][round] = (int)c;
+                OK(nc_put_var1_int(ncid, 0, (size_t[]){y, (size_t)round}, &decoded_values[y][round]));
+                read_and_compare(ncid, 0, LONG);
+                read_and_compare(ncid, 2, LONG - 3);
+            }
+        }
+        ncid = reopen(ncid, NC_NOWRITE);
+        read_and_compare(ncid, 0, LONG);
+    }
+    /* Few elements of each chunk. */
+    OK(nc_get_vara_int(ncid, 0, (size_t[]){0, 100}, (size_t[]){LONG, 1}, decoded_found[0]));
+    for (int y = 0; y < LONG; y++)
+        EXPECT(decoded_found[0][y] == decoded_values[y][100]);
+    OK(nc_close(ncid));
+}
+
+static void decode_kinds(int first, int last)
+{
+    decoded_values = malloc(LONG * sizeof *decoded_values);
+    decoded_found = malloc(LONG * sizeof *decoded_found);
+    EXPECT(decoded_values != NULL && decoded_found != NULL);
+    for (int kind = first; kind <= last; kind++)
+        decode_kind(kind);
+    free(decoded_values);
+    free(decoded_found);
+}
+
+static void decoding(void)
+{
+    decode_kinds(0, 6);
+}
+
+/* For valgrind: deflate, and three filters. (What deflate's refuses, shuffle's asks too much memory for.) */
+static void decoding_briefly(void)
+{
+    decode_kinds(0, 0);
+    decode_kinds(6, 6);
+}
+
+/* --- Chunks with the same hash, lent to threads at the same time: pairs of them, with two absent chunks between */
+
+static void decoding_collisions(void)
+{
+    enum { PAIRS = 8, WIDTH = 32768, ROUNDS = 20 };
+    const size_t len = (size_t)1 << INDEX_BITS;
+    static int values[PAIRS][2][2][WIDTH], found[PAIRS][2][2][WIDTH];
+    unsigned long long indices[2];
+    const size_t start[4] = {0}, count[4] = {PAIRS, 2, 2, WIDTH};
+    ptrdiff_t stride[4] = {1, 1, 1, 1};
+    int ncid = create_file(url, NC_INT, 4, (size_t[]){PAIRS, len, len, WIDTH}, (size_t[]){1, 1, 1, WIDTH});
+
+    find_collision(4, 1, indices);
+    OK(nc_def_var_deflate(ncid, 0, 1, 1, 1));
+    for (size_t p = 0; p < PAIRS; p++) {
+        for (size_t k = 0; k < 4; k++) {
+            int *row = values[p][k / 2][k % 2];
+
+            for (int x = 0; x < WIDTH; x++)
+                row[x] = k % 3 == 0 ? (int)((p * 4 + k) * WIDTH) + x : NC_FILL_INT;
+            if (k % 3 == 0)
+                OK(nc_put_vara_int(ncid, 0, (size_t[]){p, k == 0 ? 0 : indices[0], k == 0 ? 0 : indices[1], 0},
+                                   (size_t[]){1, 1, 1, WIDTH}, row));
+        }
+    }
+    ncid = reopen(ncid, NC_NOWRITE);
+    stride[1] = (ptrdiff_t)indices[0];
+    stride[2] = (ptrdiff_t)indices[1];
+    for (int round = 0; round < ROUNDS; round++) {
+        OK(nc_set_var_chunk_cache(ncid, 0, (size_t)round * WIDTH * 8, 1000, 0.5f));
+        memset(found, 0, sizeof found);
+        OK(nc_get_vars_int(ncid, 0, start, count, stride, &found[0][0][0][0]));
+        EXPECT(memcmp(found, values, sizeof found) == 0);
+    }
+    OK(nc_close(ncid));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -840,6 +1034,7 @@ static const struct {
     {"quantized", quantized}, {"converted", converted}, {"characters", characters}, {"read-only", read_only},
     {"removed-chunk", removed_chunk}, {"longer", longer}, {"longer-filtered", longer_filtered},
     {"expanding-filter", expanding_filter}, {"shorter", shorter}, {"half-way", half_way},
+    {"decoding", decoding}, {"decoding-briefly", decoding_briefly}, {"decoding-collisions", decoding_collisions},
 };
 
 int main(int argc, char **argv)

@@ -72,6 +72,7 @@ enum { RANK = 10, LEN = 9, CHUNK = 4 };
 
 static const char *const words[LEN] = {"zero", "one", "two", "three", "four", "five", "six", "seven", "eight"};
 static size_t start[RANK], count[RANK];
+static int is_decoding; /* netCDF's rc file has the adapter decode: then the numbers are filtered */
 
 static int put(int ncid, int varid, const void *data)
 {
@@ -112,6 +113,8 @@ static int one_round(const char *directory, size_t n, int writing, int is_fresh)
     OK(nc_def_var(ncid, "numbers", NC_INT, RANK, dims, &(int){0}));
     OK(nc_def_var_chunking(ncid, 0, NC_CHUNKED, chunk));
     OK(nc_def_var_endian(ncid, 0, NC_ENDIAN_BIG));
+    if (is_decoding)
+        OK(nc_def_var_deflate(ncid, 0, 1, 1, 1));
     OK(nc_def_var(ncid, "strings", NC_STRING, RANK, dims, &(int){0}));
     OK(nc_def_var_chunking(ncid, 1, NC_CHUNKED, chunk));
     OK(nc_enddef(ncid));
@@ -153,8 +156,12 @@ int main(int argc, char **argv)
 {
     size_t all = 0;
 
+    char *decode = nc_rc_get("NCZCHUNK.DECODE");
+
     if (argc != 2)
         return 2;
+    is_decoding = decode != NULL;
+    free(decode);
     for (int kind = 0; kind < 4; kind++) {
         size_t n = 1;
 
