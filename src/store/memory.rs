@@ -14,7 +14,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Memory { chunk: Pool::new(), stored: Pool::new(), between: [Pool::new(), Pool::new()] }
     }
 
