@@ -9,6 +9,8 @@ use super::Exclusive;
 use crate::Model;
 use crate::error::ErrorKind;
 
+// It is the transfer's own, to which nobody else has access.
+#[allow(clippy::duplicate_mod)]
 #[path = "../../../src/transfer/queue.rs"]
 mod library;
 
