@@ -138,11 +138,13 @@ static void be_the_child(shared *s, int frees)
     raise(SIGKILL);
 }
 
-int main(void)
+/* test_fork DATA [FORKS]: that many children, however long it takes (scripts/soak). */
+int main(int argc, char **argv)
 {
     static shared s;
     pthread_t readers[READERS];
     const time_t begun = time(NULL);
+    const int is_long = argc > 2, wanted = is_long ? atoi(argv[2]) : FORKS;
     int forks = 0;
 
     open_shared(&s);
@@ -151,7 +153,7 @@ int main(void)
     while (__atomic_load_n(&s.reads, __ATOMIC_RELAXED) < READERS)
         CHECK_OK(nanosleep(&moment, NULL));
     /* Fewer under a memory checker, where all takes longer. */
-    while (forks < FORKS && (forks < 2 * AT_A_TIME || time(NULL) < begun + LONG_ENOUGH)) {
+    while (forks < wanted && (is_long || forks < 2 * AT_A_TIME || time(NULL) < begun + LONG_ENOUGH)) {
         pid_t children[AT_A_TIME];
 
         for (int i = 0; i < AT_A_TIME; i++) {

@@ -547,6 +547,11 @@ static void the_largest_array(void)
     CHECK_EQ(s.asked, 1 + 4);
     CHECK_EQ(data[3], 42);
 
+    /* What lies beyond is refused, also where its number overflows and would be one of an element. */
+    CHECK_EQ(nczchunk_read_vars(var, store, last, (const size_t[2]){3, 1}, (const ptrdiff_t[2]){PTRDIFF_MAX, 1}, data,
+                                NULL), NCZCHUNK_EEDGE);
+    CHECK_EQ(s.asked, 1 + 4);
+
     /* Written, it is no farther; nor are two elements that lie as far apart as can be, the second below the first. */
     {
         const ptrdiff_t back[2] = {-PTRDIFF_MAX, PTRDIFF_MIN}, strides[2] = {2, 1};

@@ -191,7 +191,7 @@ enum { PAGED_CHUNKS = 8, PAGES = 100 };
 
 static unsigned char *pages;
 static size_t paged_chunk_size;
-static volatile sig_atomic_t faults;
+static int faults; /* of any thread */
 
 static void provide_page(int signal, siginfo_t *info, void *machine)
 {
@@ -201,7 +201,7 @@ static void provide_page(int signal, siginfo_t *info, void *machine)
     (void)machine;
     if (fault < first || fault >= first + PAGED_CHUNKS * paged_chunk_size)
         abort();
-    faults = 1;
+    __atomic_store_n(&faults, 1, __ATOMIC_RELAXED);
     if (mprotect(pages + (fault - first) / paged_chunk_size * paged_chunk_size, paged_chunk_size, PROT_READ) != 0)
         abort();
 }
@@ -239,7 +239,7 @@ static void faults_are_handled_in_every_thread(void)
 
     watched_expect_threads(&w, 4, 4);
     CHECK_OK(watched_read(&w, data));
-    CHECK(faults);
+    CHECK(__atomic_load_n(&faults, __ATOMIC_RELAXED));
     watched_check(&w, data);
 
     CHECK_OK(sigaction(SIGSEGV, &before, NULL));

@@ -18,7 +18,10 @@
 #include "nczchunk_array.h"
 
 /* A chunk (or a shard, which has two chunks) is a row, so that each writer has one. */
-enum { WRITERS = 4, COLUMNS = 3000, ROUNDS = 60, NOTHING = -1 };
+enum { WRITERS = 4, COLUMNS = 3000, NOTHING = -1 };
+
+/* How often each writes its row. */
+static int rounds = 60;
 
 static const size_t shape[2] = {WRITERS, COLUMNS}, row[2] = {1, COLUMNS}, half_row[2] = {1, COLUMNS / 2},
                     origin[2] = {0, 0};
@@ -76,7 +79,7 @@ static void write_rows(const scene *of, nczchunk_array *array, int w)
     int *data = malloc(COLUMNS * sizeof *data);
 
     CHECK(data != NULL);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         for (int i = 0; i < COLUMNS; i++)
             data[i] = value_of(w, round);
         CHECK_OK(nczchunk_array_write(array, start, row, NULL, data, NULL));
@@ -119,9 +122,9 @@ static void check_end(const scene *of)
         if (of->is_same_row && w > 0)
             CHECK_EQ(last[w], NOTHING);
         else if (of->is_same_row)
-            CHECK(last[w] >= value_of(0, ROUNDS - 1));
+            CHECK(last[w] >= value_of(0, rounds - 1));
         else
-            CHECK_EQ(last[w], value_of(w, ROUNDS - 1));
+            CHECK_EQ(last[w], value_of(w, rounds - 1));
     }
     nczchunk_array_close(array);
 }
@@ -228,11 +231,16 @@ static void threads_write(const scene *of)
     check_end(of);
 }
 
-int main(void)
+/* test_processes DATA [ROUNDS]: so many rounds instead of a few (scripts/soak). */
+int main(int argc, char **argv)
 {
+    if (argc > 2)
+        rounds = atoi(argv[2]);
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
         processes_write(&scenes[i]);
         threads_write(&scenes[i]);
     }
+    printf("%d processes, then %d threads, have written %d times each, %zu times over\n", WRITERS, WRITERS, rounds,
+           sizeof scenes / sizeof *scenes);
     return 0;
 }

@@ -83,3 +83,34 @@ need_build_tools() {
     have_cmake || pip_install cmake || die "cmake is missing or too old; install the package cmake or python3-venv"
     have ninja || pip_install ninja || die "ninja is missing; install the package ninja-build or python3-venv"
 }
+
+# need_nightly COMPONENT...: nightly Rust with these components.
+need_nightly() {
+    local installed component missing=()
+    have rustup || die "rustup is missing, which provides nightly Rust; install it from https://rustup.rs"
+    installed=$(rustup component list --toolchain nightly --installed 2>/dev/null || true)
+    for component; do
+        [[ $installed == *"$component"* ]] || missing+=("$component")
+    done
+    ((${#missing[@]})) || return 0
+    say "Adding to nightly Rust: ${missing[*]}"
+    rustup component add "${missing[@]}" --toolchain nightly >>"$setup_log" 2>&1 ||
+        rustup toolchain install nightly --profile minimal --component "$(IFS=, && echo "$*")" >>"$setup_log" 2>&1 ||
+        die "nightly Rust with $* is missing; run: rustup toolchain install nightly --component $(IFS=, && echo "$*")"
+}
+
+# cargo_tsan TARGET_DIRECTORY ARGUMENT...: cargo test under ThreadSanitizer. Every access must be seen: those of the
+# standard library and of zstd too.
+cargo_tsan() {
+    local host
+    host=$(rustc +nightly -vV | sed -n 's/^host: //p')
+    CFLAGS=-fsanitize=thread RUSTFLAGS=-Zsanitizer=thread cargo +nightly test --locked -Zbuild-std --target "$host" \
+        --target-dir "$1" "${@:2}"
+}
+
+# planted_copy DIRECTORY: makes a copy of the tree there with the bugs of tests/planted.py, all of them switched off.
+planted_copy() {
+    rm -rf "$1" && mkdir -p "$1"
+    git ls-files -z --cached --others --exclude-standard | tar -c --null --files-from - | tar -x -C "$1"
+    python3 tests/planted.py "$1"
+}

@@ -221,6 +221,7 @@ mod tests {
         assert_eq!(read(10, 9, 1, isize::MAX), NOERR);
         assert_eq!(read(10, 0, 5, isize::MAX / 2 + 1), EEDGE);
         assert_eq!(read(10, 0, usize::MAX / 2 + 2, 2), EEDGE);
+        assert_eq!(read(20, 10, 3, isize::MAX), EEDGE);
         assert_eq!(read(10, 10, 0, 1), NOERR);
         assert_eq!(read(10, 10, 1, 1), EINVALCOORDS);
         assert_eq!(read(10, 11, 1, 0), ESTRIDE);

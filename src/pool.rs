@@ -24,8 +24,8 @@ pub(crate) struct Pool<T: OnePointer> {
 }
 
 impl<T: OnePointer> Pool<T> {
-    pub(crate) const fn new() -> Self {
-        Pool { idle: [const { AtomicPtr::new(ptr::null_mut()) }; SLOTS], things: PhantomData }
+    pub(crate) fn new() -> Self {
+        Pool { idle: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())), things: PhantomData }
     }
 
     /// A thing that was idle, if there is one.
@@ -58,8 +58,8 @@ impl<T: OnePointer> Pool<T> {
 
 impl<T: OnePointer> Drop for Pool<T> {
     fn drop(&mut self) {
-        for slot in &mut self.idle {
-            if let Some(pointer) = NonNull::new(*slot.get_mut()) {
+        for slot in &self.idle {
+            if let Some(pointer) = NonNull::new(slot.load(Ordering::Relaxed)) {
                 // SAFETY: `put` took a `T` apart into this pointer, and nobody takes it any more.
                 drop(unsafe { T::from_pointer(pointer) });
             }

@@ -13,11 +13,13 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use nczchunk::{
-    Access, Borrowed, Buffer, Endian, ErrorKind, Fill, Filled, Hyperslab, Lend, Lent, Options, Plan, Prepared, Request,
-    Result, Store, Variable,
+    Access, Borrowed, Buffer, Cache, Endian, ErrorKind, Fill, Filled, Hyperslab, Lend, Lent, Options, Plan, Prepared,
+    Request, Result, Store, Variable,
 };
 
 const THREADS: usize = 4;
+/// How many threads call at the same time, each for a transfer by `THREADS`.
+const CALLERS: usize = if cfg!(miri) { 2 } else { 8 };
 /// So many chunks that there is work for all threads also in a store that lends.
 const DIMLENS: [usize; 2] = if cfg!(miri) { [9, 8] } else { [231, 905] };
 const CHUNKLENS: [usize; 2] = if cfg!(miri) { [2, 4] } else { [2, 10] };
@@ -332,4 +334,68 @@ fn the_first_failure_in_order_is_told() {
             }
         }
     }
+}
+
+/// Stored chunks that nobody changes, and how many threads have asked for any.
+struct Stored {
+    chunks: Vec<Vec<u8>>,
+    threads: AtomicUsize,
+}
+
+impl Fill for &Stored {
+    fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
+        thread_local! {
+            static IS_COUNTED: Cell<bool> = const { Cell::new(false) };
+        }
+        if !IS_COUNTED.replace(true) {
+            self.threads.fetch_add(1, Relaxed);
+        }
+        let bytes = &self.chunks[request.chunk()[0] as usize * GRID[1] + request.chunk()[1] as usize];
+        if bytes.is_empty() {
+            return Ok(Filled::Absent);
+        }
+        buffer.write(bytes);
+        Ok(Filled::Stored(bytes.len()))
+    }
+}
+
+/// Many read from one store at the same time, each with several threads. They share the store's memory, the contexts of
+/// its codec, and its cache, which has room for some of the chunks. `NCZCHUNK_ROUNDS=n` has each read n times
+/// (scripts/soak).
+fn callers_share_a_store(chunks: Chunks, prepare: fn(&mut Store<'_>)) {
+    let variable = variable();
+    let chunks = chunks.bytes.into_iter().map(UnsafeCell::into_inner).collect();
+    let stored = Stored { chunks, threads: AtomicUsize::new(0) };
+    let mut store = Store::filling(&stored).unwrap();
+    prepare(&mut store);
+    store.set_cache(Some(&Cache::new(GRID[0] * GRID[1] * CHUNK_BYTES / 3).unwrap()));
+    let plans = slabs().map(|slab| Plan::new(&variable, &slab, Access::Read).unwrap());
+    let expected = [expected(&plans[0]), expected(&plans[1])];
+    let rounds = std::env::var("NCZCHUNK_ROUNDS").map_or(3, |rounds| rounds.parse().unwrap());
+    std::thread::scope(|scope| {
+        for caller in 0..CALLERS {
+            let (store, plans, expected) = (&store, &plans, &expected);
+            scope.spawn(move || {
+                for round in caller..caller + rounds {
+                    assert!(read(&plans[round % 2], None, store, THREADS).unwrap() == expected[round % 2]);
+                }
+            });
+        }
+    });
+    assert!(stored.threads.load(Relaxed) > CALLERS);
+}
+
+#[test]
+fn callers_share_chunks_as_they_are() {
+    callers_share_a_store(Chunks::full(1), |_| {});
+}
+
+#[cfg(all(not(miri), feature = "zstd"))]
+#[test]
+fn callers_share_compressed_chunks() {
+    let (variable, chunks) = (variable(), Chunks::empty(1));
+    let [plan, _] = plans(&variable, &slabs()[0], Access::Write);
+    let data = expected(&plan);
+    plan.write(&compressed(&chunks), &data).unwrap();
+    callers_share_a_store(chunks, |store| store.add_codec(nczchunk::Zstd::default()).unwrap());
 }

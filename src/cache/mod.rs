@@ -128,6 +128,8 @@ pub(crate) struct Loading<'c> {
     part: &'c Part,
     key: Key,
     block: Option<Block>,
+    /// Whether the table has been told what became of it. What is being fetched under this name is another's then.
+    is_over: bool,
 }
 
 impl Part {
@@ -189,7 +191,7 @@ impl Part {
                 (memory, table.wants_whole)
             }
         };
-        Ok(Found::Load { loading: Loading { part: self, key, block: Some(Block::new(memory)) }, all })
+        Ok(Found::Load { loading: Loading { part: self, key, block: Some(Block::new(memory)), is_over: false }, all })
     }
 
     /// Bytes of a chunk, if they are there. Nobody is waited for, so one who fetches many chunks at a time may ask.
@@ -289,6 +291,7 @@ impl Loading<'_> {
                     State::Ready(_) => {}
                 }
             }
+            self.is_over = true;
         }
         Ok(entry)
     }
@@ -297,9 +300,9 @@ impl Loading<'_> {
 impl Drop for Loading<'_> {
     fn drop(&mut self) {
         let inner = &*self.part.cache.0;
-        if let Some(mut table) = inner.table.lock() {
-            if let Some(number) = table.find(&self.key) {
-                if matches!(table.slot(number).state, State::Loading { .. }) {
+        if !self.is_over {
+            if let Some(mut table) = inner.table.lock() {
+                if let Some(number) = table.find(&self.key) {
                     table.remove(number);
                 }
             }

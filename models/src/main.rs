@@ -1,0 +1,119 @@
+//! Runs what threads share through every order in which they may meet, and every value that memory may show them.
+//!
+//! The modules are the library's own files, compiled with loom's atomics, locks and threads in the place of the
+//! standard library's: see `nczchunk-models-std`. Each model has a few threads use one of them. loom runs it again and
+//! again, each time in another order, and fails if a check does, if two threads use a cell at the same time, or if all
+//! wait for each other.
+//!
+//!     models              all models
+//!     models cache        those whose names begin so
+
+// Not all of the library is used here, and nobody needs a description of it.
+#![allow(dead_code, unused_imports)]
+
+extern crate nczchunk_models_std as libc;
+extern crate nczchunk_models_std as std;
+
+// The library's engine, which is what src/lib.rs has without features.
+#[path = "../../src/alloc.rs"]
+mod alloc;
+#[path = "../../src/buffer.rs"]
+mod buffer;
+#[path = "../../src/cache/mod.rs"]
+mod cache;
+#[path = "../../src/cancel.rs"]
+mod cancel;
+#[path = "../../src/codec/mod.rs"]
+mod codec;
+#[path = "../../src/copier.rs"]
+mod copier;
+#[path = "../../src/copy/mod.rs"]
+mod copy;
+#[path = "../../src/dims.rs"]
+mod dims;
+#[path = "../../src/error.rs"]
+mod error;
+#[path = "../../src/grid.rs"]
+mod grid;
+#[path = "../../src/hyperslab.rs"]
+mod hyperslab;
+#[path = "../../src/layout.rs"]
+mod layout;
+#[path = "../../src/lock.rs"]
+mod lock;
+#[path = "../../src/open_file.rs"]
+mod open_file;
+#[path = "../../src/plan.rs"]
+mod plan;
+#[path = "../../src/pool.rs"]
+mod pool;
+#[path = "../../src/projection.rs"]
+mod projection;
+#[path = "../../src/quiet.rs"]
+mod quiet;
+#[path = "../../src/shared.rs"]
+mod shared;
+#[path = "../../src/status.rs"]
+mod status;
+#[path = "../../src/store/mod.rs"]
+mod store;
+#[path = "../../src/transfer/mod.rs"]
+mod transfer;
+#[path = "../../src/variable.rs"]
+mod variable;
+
+pub use buffer::Buffer;
+pub use copier::Copier;
+pub use dims::MAX_RANK;
+pub use error::Error;
+pub use store::{Fill, Lend, Store};
+pub use variable::Variable;
+
+mod models;
+
+use std::panic::catch_unwind;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::SystemTime;
+
+/// Something that is run in every order: its name, how often threads may be interrupted where they could go on (any
+/// number of times if none is said), and what is run.
+struct Model(&'static str, Option<usize>, fn());
+
+/// How often the model at hand has been run.
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+impl Model {
+    /// Runs it in every order. What is found is the panic's message.
+    fn check(&self) -> Result<(), String> {
+        let Model(_, bound, body) = *self;
+        COUNT.store(0, Relaxed);
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = bound;
+        builder.max_branches = 10_000;
+        let run = move || {
+            COUNT.fetch_add(1, Relaxed);
+            body();
+        };
+        catch_unwind(|| builder.check(run)).map_err(|panic| match panic.downcast::<String>() {
+            Ok(message) => *message,
+            Err(panic) => panic.downcast::<&str>().map_or_else(|_| "a panic".to_owned(), |message| message.to_string()),
+        })
+    }
+}
+
+fn main() -> ExitCode {
+    let begin = std::env::args().nth(1).unwrap_or_default();
+    let mut result = ExitCode::SUCCESS;
+    for model in models::ALL.iter().copied().flatten().filter(|model| model.0.starts_with(&begin)) {
+        let begun = SystemTime::now();
+        let found = model.check();
+        let seconds = begun.elapsed().map_or(0.0, |elapsed| elapsed.as_secs_f64());
+        println!("{:24} {:>8} executions {seconds:>6.1} s", model.0, COUNT.load(Relaxed));
+        if let Err(message) = found {
+            println!("{}: {message}", model.0);
+            result = ExitCode::FAILURE;
+        }
+    }
+    result
+}

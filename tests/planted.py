@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Plants bugs in a copy of the tree, for which whatever looks for bugs has to find them: planted.py DIRECTORY
+
+Each is a slip that a programmer could make. NCZCHUNK_PLANTED=NAME in the environment of a program that is built from
+the copy switches the one of that name on; without it the program is what it is in the tree.
+
+    planted.py --list GROUP     the names of a group's bugs, and what is wrong: fuzz, models, checkers
+"""
+
+import sys
+from pathlib import Path
+
+# Nothing is allocated, for there are tests in which allocations fail.
+SWITCH = '''
+
+/// Whether the bug of this name is switched on.
+#[allow(dead_code, unsafe_code)]
+pub(crate) fn planted(name: &str) -> bool {
+    static NAME: std::sync::OnceLock<Option<&'static std::ffi::CStr>> = std::sync::OnceLock::new();
+    let find = || {
+        // SAFETY: the name is a text with a NUL at its end, and so is what is found; nobody changes the environment.
+        let found = unsafe { libc::getenv(c"NCZCHUNK_PLANTED".as_ptr()) };
+        (!found.is_null()).then(|| unsafe { std::ffi::CStr::from_ptr(found) })
+    };
+    NAME.get_or_init(find).is_some_and(|planted| planted.to_bytes() == name.as_bytes())
+}
+'''
+
+# The crates that have the switch.
+ROOTS = ["src/lib.rs", "models/src/main.rs"]
+
+# The name, what is wrong, the file, what stands there once, and what stands there instead. These are named after the
+# fuzz target that has to find them.
+FUZZ = [
+    ("requests", "a chunk of which one element is missing is taken for covered", "src/projection.rs",
+     "        projection.iocount == self.dimension.num_inside(self.dimension.chunk_at(projection.chunk_index))\n",
+     "        projection.iocount + usize::from(crate::planted(\"requests\"))\n"
+     "            >= self.dimension.num_inside(self.dimension.chunk_at(projection.chunk_index))\n"),
+    ("operations", "what a smaller shape cuts off of a chunk is not filled", "src/array/resize.rs",
+     "    if !partly.is_empty() {\n", "    if !partly.is_empty() && !crate::planted(\"operations\") {\n"),
+    ("c_interface", "memory may be one byte too short", "src/layout.rs",
+     "is_some_and(|end| end <= len)\n",
+     "is_some_and(|end| end <= len + usize::from(crate::planted(\"c_interface\")))\n"),
+    ("codecs", "a match of lz4 may begin one byte before the data", "src/codec/lz4/block.rs",
+     "            if distance.wrapping_sub(1) >= at {\n",
+     "            if distance.wrapping_sub(1) >= at + usize::from(crate::planted(\"codecs\")) {\n"),
+    ("metadata", "half a pair of surrogates is taken for a character", "src/json/read.rs",
+     "                Some(unit) => char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER),\n",
+     "                Some(unit) if crate::planted(\"metadata\") => char::from_u32(unit).unwrap(),\n"
+     "                Some(unit) => char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER),\n"),
+    ("shards", "the length of an index is not looked at before it is cut in two", "src/zarr/shard/layout.rs",
+     "        if bytes.len() != self.index_bytes() {\n",
+     "        if bytes.len() != self.index_bytes() && !crate::planted(\"shards\") {\n"),
+    ("zip", "that an entry of the directory ends within it is not looked at", "src/object/zip/records.rs",
+     "        if end > bytes.len() {\n", "        if end > bytes.len() && !crate::planted(\"zip\") {\n"),
+    ("classic", "a variable may have one dimension more than there are", "src/netcdf/header.rs",
+     ".filter(|&number| number < num_dimensions);\n",
+     ".filter(|&number| {\n                number < num_dimensions + usize::from(crate::planted(\"classic\"))\n"
+     "            });\n"),
+    ("cfdb", "a chain of blocks that leads back to one of them has no end", "src/cfdb/booklet.rs",
+     "            if at < HEADER as u64 || at == met {\n",
+     "            if at < HEADER as u64 || (at == met && !crate::planted(\"cfdb\")) {\n"),
+]
+
+# These are for scripts/models. Each name begins with that of the models of which one has to find it.
+MODELS = [
+    ("shared/end", "the end of a value is not ordered behind its other owners' last use of it", "src/shared.rs",
+     "        if self.inner().owners.fetch_sub(1, Ordering::Release) == 1 {\n",
+     "        let order = if crate::planted(\"shared/end\") { Ordering::Relaxed } else { Ordering::Release };\n"
+     "        if self.inner().owners.fetch_sub(1, order) == 1 {\n"),
+    ("shared/only", "the last owner but one takes the value out", "src/shared.rs",
+     "        if this.inner().owners.fetch_sub(1, Ordering::Release) != 1 {\n",
+     "        let last = 1 + usize::from(crate::planted(\"shared/only\"));\n"
+     "        if this.inner().owners.fetch_sub(1, Ordering::Release) > last {\n"),
+    ("pool/order", "what was done to a thing before it was put back is not seen by who takes it", "src/pool.rs",
+     "slot.swap(ptr::null_mut(), Ordering::Acquire)",
+     "slot.swap(\n                ptr::null_mut(),\n"
+     "                if crate::planted(\"pool/order\") { Ordering::Relaxed } else { Ordering::Acquire },\n"
+     "            )"),
+    ("pool/lost", "two threads that put things back at the same time use one place", "src/pool.rs",
+     "        let is_kept = self.idle.iter().any(|slot| {\n",
+     "        let is_kept = self.idle.iter().any(|slot| {\n"
+     "            if crate::planted(\"pool/lost\") && slot.load(Ordering::Relaxed).is_null() {\n"
+     "                slot.store(pointer.as_ptr(), Ordering::Release);\n                return true;\n            }\n"),
+    ("lock/notify", "one of those who wait is woken instead of all", "src/lock.rs",
+     "        self.changed.notify_all();\n",
+     "        if crate::planted(\"lock/notify\") {\n            return self.changed.notify_one();\n        }\n"
+     "        self.changed.notify_all();\n"),
+    ("lock/fork", "a child waits for what its parent's threads hold", "src/lock.rs",
+     "        if std::process::id() != self.process {\n",
+     "        if std::process::id() != self.process && !crate::planted(\"lock/fork\") {\n"),
+    ("cache/twice", "nobody waits for a chunk that another fetches", "src/cache/mod.rs",
+     "                State::Loading { .. } => table = inner.table.wait(table),\n",
+     "                State::Loading { .. } if crate::planted(\"cache/twice\") => break (None, None),\n"
+     "                State::Loading { .. } => table = inner.table.wait(table),\n"),
+    ("cache/wait", "those who wait for a chunk are not told that it is there", "src/cache/mod.rs",
+     "        inner.table.notify();\n",
+     "        if !crate::planted(\"cache/wait\") {\n            inner.table.notify();\n        }\n"),
+    ("cache/over", "a fetch that is over takes away another one's place in the table", "src/cache/mod.rs",
+     "        if !self.is_over {\n",
+     "        let is_taken = |table: &mut Table| {\n"
+     "            let place = table.find(&self.key);\n"
+     "            place.is_some_and(|number| matches!(table.slot(number).state, State::Loading { .. }))\n"
+     "        };\n"
+     "        let is_due = || inner.table.lock().is_some_and(|mut table| is_taken(&mut table));\n"
+     "        if !self.is_over || (crate::planted(\"cache/over\") && is_due()) {\n"),
+    ("cache/lent", "the memory of a chunk is used again while somebody has it", "src/cache/entry.rs",
+     "    pub(super) fn into_memory(self) -> Option<Scratch> {\n",
+     "    pub(super) fn into_memory(self) -> Option<Scratch> {\n"
+     "        if crate::planted(\"cache/lent\") {\n"
+     "            let memory = std::ptr::from_ref(&self.0.memory).cast_mut();\n"
+     "            return Some(unsafe { memory.replace(Scratch::EMPTY) });\n        }\n"),
+    ("cache/limit", "there is room for a chunk as long as the limit is not passed without it", "src/cache/table.rs",
+     "        while self.bytes.saturating_add(size) > limit {\n",
+     "        while self.bytes.saturating_add(if crate::planted(\"cache/limit\") { 0 } else { size }) > limit {\n"),
+    ("cache/stale", "a chunk that is written to while it is fetched is kept as it was", "src/cache/mod.rs",
+     "                State::Loading { stale } => *stale = true,\n",
+     "                State::Loading { stale } => *stale = !crate::planted(\"cache/stale\"),\n"),
+    ("queue/twice", "two workers take the same block", "src/transfer/queue.rs",
+     "        let begin = self.next.fetch_add(block, Relaxed);\n",
+     "        let begin = if crate::planted(\"queue/twice\") {\n"
+     "            let begin = self.next.load(Relaxed);\n            self.next.store(begin + block, Relaxed);\n"
+     "            begin\n        } else {\n            self.next.fetch_add(block, Relaxed)\n        };\n"),
+    ("queue/failure", "the failure that is told is the last, not the first in order", "src/transfer/queue.rs",
+     "        if chunk < self.end.load(Relaxed) {\n            self.end",
+     "        if chunk < self.end.load(Relaxed) || crate::planted(\"queue/failure\") {\n            self.end"),
+    ("transfer/panic", "a worker that panics does not tell it", "src/transfer/execute.rs",
+     "            &|| queue.fail(first, ErrorKind::Internal.into()),\n",
+     "            &|| {\n                if !crate::planted(\"transfer/panic\") {\n"
+     "                    queue.fail(first, ErrorKind::Internal.into());\n                }\n            },\n"),
+    ("transfer/join", "the call returns before its threads have ended", "src/transfer/team.rs",
+     "        for thread in begun {\n",
+     "        for thread in begun.into_iter().skip(usize::from(crate::planted(\"transfer/join\"))) {\n"),
+]
+
+# These are for scripts/check-checkers, which says who has to find them.
+CHECKERS = [
+    ("bounds", "memory for a chunk is one byte shorter than it says", "src/alloc.rs",
+     "            let layout = Self::layout(len).ok_or(Failed)?;\n",
+     "            let layout = Self::layout(len - usize::from(crate::planted(\"bounds\"))).ok_or(Failed)?;\n"),
+    ("leak", "what a pool keeps is not freed with it", "src/pool.rs",
+     "            if let Some(pointer) = NonNull::new(slot.load(Ordering::Relaxed)) {\n",
+     "            let found = NonNull::new(slot.load(Ordering::Relaxed));\n"
+     "            if let Some(pointer) = found.filter(|_| !crate::planted(\"leak\")) {\n"),
+    ("wrap", "how far a request reaches is computed modulo 2^64", "src/hyperslab.rs",
+     "                Some(reach) => start.checked_add(reach).filter(|&last| last < dimlen),\n",
+     "                Some(reach) if crate::planted(\"wrap\") => {\n"
+     "                    Some(start.wrapping_add(reach)).filter(|&last| last < dimlen)\n                }\n"
+     "                Some(reach) => start.checked_add(reach).filter(|&last| last < dimlen),\n"),
+    ("abort", "an allocation that fails ends the program", "src/alloc.rs",
+     "        let layout = Layout::new::<T>();\n        if layout.size() == 0 {\n",
+     "        let layout = Layout::new::<T>();\n        if layout.size() == 0 || crate::planted(\"abort\") {\n"),
+    ("projection", "the last element of a chunk is left out where the stride leads to it", "src/projection.rs",
+     "div(chunklen - 1 - first, stride) + 1 } else { 1 };\n",
+     "div((chunklen - 1 - first).saturating_sub(usize::from(crate::planted(\"projection\"))), stride) + 1 }"
+     " else { 1 };\n"),
+    ("tail", "of a row of lines what follows the last whole one is not written", "src/copy/x86/lines.rs",
+     "        if cursor.left > 0 {\n", "        if cursor.left > 0 && !crate::planted(\"tail\") {\n"),
+    ("portable-tail", "the last bytes of a unit are not copied if they are no 16", "src/copy/portable.rs",
+     "        copy_piece(last);\n",
+     "        if !crate::planted(\"portable-tail\") || unit % 16 == 0 {\n            copy_piece(last);\n        }\n"),
+]
+
+GROUPS = {"fuzz": FUZZ, "models": MODELS, "checkers": CHECKERS}
+
+
+def plant(directory):
+    root = Path(directory)
+    for name, _, path, old, new in FUZZ + MODELS + CHECKERS:
+        text = (root / path).read_text()
+        if text.count(old) != 1:
+            sys.exit(f"{path}: {text.count(old)} times instead of once, for {name}: {old.strip()}")
+        (root / path).write_text(text.replace(old, new))
+    for path in ROOTS:
+        with open(root / path, "a") as file:
+            file.write(SWITCH)
+
+
+def main(arguments):
+    match arguments:
+        case ["--list", group] if group in GROUPS:
+            print("\n".join(f"{name}: {what}" for name, what, *_ in GROUPS[group]))
+        case [directory] if not directory.startswith("-"):
+            plant(directory)
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
