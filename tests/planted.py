@@ -138,6 +138,10 @@ CHECKERS = [
     ("bounds", "memory for a chunk is one byte shorter than it says", "src/alloc.rs",
      "            let layout = Self::layout(len).ok_or(Failed)?;\n",
      "            let layout = Self::layout(len - usize::from(crate::planted(\"bounds\"))).ok_or(Failed)?;\n"),
+    ("race", "a worker's block of chunks begins with the last of the block before", "src/transfer/queue.rs",
+     "        (begin < end).then(|| begin..end.min(begin.saturating_add(block)))\n",
+     "        let overlap = usize::from(crate::planted(\"race\") && begin > self.begin);\n"
+     "        (begin < end).then(|| begin - overlap..end.min(begin.saturating_add(block)))\n"),
     ("leak", "what a pool keeps is not freed with it", "src/pool.rs",
      "            if let Some(pointer) = NonNull::new(slot.load(Ordering::Relaxed)) {\n",
      "            let found = NonNull::new(slot.load(Ordering::Relaxed));\n"
@@ -159,6 +163,13 @@ CHECKERS = [
     ("portable-tail", "the last bytes of a unit are not copied if they are no 16", "src/copy/portable.rs",
      "        copy_piece(last);\n",
      "        if !crate::planted(\"portable-tail\") || unit % 16 == 0 {\n            copy_piece(last);\n        }\n"),
+    # In C, for the one that looks at C alone.
+    ("undefined", "a sum of ints may be too large for one", "c_tests/memory_array.h",
+     "    uint8_t one = (uint8_t)number;\n",
+     "    const char *planted = getenv(\"NCZCHUNK_PLANTED\");\n"
+     "    int more = planted != NULL && strcmp(planted, \"undefined\") == 0 ? 0x7fffffff : 0;\n"
+     "    int sum = (int)number + more;\n"
+     "    uint8_t one = (uint8_t)sum;\n"),
 ]
 
 GROUPS = {"fuzz": FUZZ, "models": MODELS, "checkers": CHECKERS}
