@@ -1,7 +1,7 @@
 //! The objects that have been made, and the calls that use them.
 // Every call below has the same safety: each pointer is NULL or points to what the function's description says.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 use nczchunk::Projection;
@@ -326,11 +326,18 @@ impl World {
                     nczchunk_codec_free(self.codecs[slot]);
                     self.codecs[slot] = ptr::null_mut();
                     let made = or_null_mut(input, &raw mut self.codecs[slot]);
-                    if input.bool() {
+                    let kind = input.byte();
+                    if kind & 1 == 1 {
                         let mut options: nczchunk_zstd_options = std::mem::zeroed();
                         options.struct_size = size_of::<nczchunk_zstd_options>();
                         options.level = input.between(0, 6) as isize - 3;
                         check(nczchunk_codec_zstd(or_null(input, &raw const options), made, context));
+                    } else if kind & 2 == 2 {
+                        let filter = input.choice(&[1, 2, 3, 32001, 32015, 4]);
+                        let number = input.choice(&[1, 0, 7, 8]);
+                        let parameters: [c_uint; 8] = std::array::from_fn(|_| input.between(0, 11) as c_uint);
+                        let parameters = or_null(input, parameters.as_ptr());
+                        check(nczchunk_codec_filter(filter, number, parameters, made, context));
                     } else {
                         let callbacks = callbacks::copying(&*self.byte(input));
                         let made = or_null_mut(input, &raw mut self.codecs[slot]);
