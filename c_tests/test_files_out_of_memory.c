@@ -13,8 +13,6 @@
 
 #include "counted_malloc.h"
 
-static const char *data_directory;
-
 /* Of whatever was called: the first status that is not NCZCHUNK_NOERR, as long as all before it were. */
 static int also(int status, int (*next)(void *user), void *user)
 {
@@ -88,7 +86,7 @@ static int list_netcdf(void *path)
 
 static const size_t shape[2] = {4, 6}, chunks[2] = {2, 3}, origin[2] = {0, 0};
 
-static int write_to(nczchunk_place *place)
+static int write_to(nczchunk_place *place, size_t format, const size_t *shard_shape)
 {
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
     nczchunk_array *array = NULL;
@@ -100,6 +98,8 @@ static int write_to(nczchunk_place *place)
     description.rank = 2;
     description.shape = shape;
     description.chunk_shape = chunks;
+    description.shard_shape = shard_shape;
+    description.format = format;
     status = nczchunk_array_create_in(place, "v", &description, &array, NULL);
     if (status == NCZCHUNK_NOERR) status = nczchunk_array_write(array, origin, NULL, NULL, values, NULL);
     nczchunk_array_close(array);
@@ -130,7 +130,7 @@ static int make_directory(void *path)
     int status = nczchunk_place_create(path, &place, NULL);
 
     CHECK((place == NULL) == (status != NCZCHUNK_NOERR));
-    if (status == NCZCHUNK_NOERR) status = write_to(place);
+    if (status == NCZCHUNK_NOERR) status = write_to(place, NCZCHUNK_ZARR_V2, NULL);
     nczchunk_place_free(place);
     return also(also(status, read_made, path), list_made, path);
 }
@@ -142,7 +142,7 @@ static int make_zip(void *path)
     int status = nczchunk_place_create_zip(path, &place, NULL);
 
     CHECK((place == NULL) == (status != NCZCHUNK_NOERR));
-    if (status == NCZCHUNK_NOERR) status = write_to(place);
+    if (status == NCZCHUNK_NOERR) status = write_to(place, NCZCHUNK_ZARR_V3, NULL);
     CHECK(access(path, F_OK) != 0);
     if (status == NCZCHUNK_NOERR) status = nczchunk_place_finish(place, NULL);
     nczchunk_place_free(place);
@@ -246,29 +246,16 @@ static int read_far(void *user)
 /* An array in a far place, in shards or not. */
 static void make_far(far_place *f, const size_t *shard_shape)
 {
-    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
     nczchunk_place_callbacks callbacks = NCZCHUNK_PLACE_CALLBACKS_INIT;
     nczchunk_place *place = NULL;
-    nczchunk_array *array = NULL;
-    int values[4][6];
 
-    for (int i = 0; i < 24; i++)
-        values[i / 6][i % 6] = i;
     memset(f, 0, sizeof *f);
     callbacks.user = f;
     callbacks.write = write_far;
     callbacks.start = start;
     callbacks.wait = wait_for_one;
     CHECK_OK(nczchunk_place_new(&callbacks, &place, NULL));
-    description.type = NCZCHUNK_INT;
-    description.rank = 2;
-    description.shape = shape;
-    description.chunk_shape = chunks;
-    description.shard_shape = shard_shape;
-    description.format = NCZCHUNK_ZARR_V3;
-    CHECK_OK(nczchunk_array_create_in(place, "v", &description, &array, NULL));
-    CHECK_OK(nczchunk_array_write(array, origin, NULL, NULL, values, NULL));
-    nczchunk_array_close(array);
+    CHECK_OK(write_to(place, NCZCHUNK_ZARR_V3, shard_shape));
     nczchunk_place_free(place);
 }
 
@@ -311,11 +298,10 @@ int main(int argc, char **argv)
     char path[1100];
 
     CHECK(argc > 1);
-    data_directory = argv[1];
-    snprintf(path, sizeof path, "%s/coads_sst.nc", data_directory);
+    snprintf(path, sizeof path, "%s/coads_sst.nc", argv[1]);
     play("read_netcdf", read_netcdf, path);
     play("list_netcdf", list_netcdf, path);
-    snprintf(path, sizeof path, "%s/../tests/vectors/small.cfdb", data_directory);
+    snprintf(path, sizeof path, "%s/../tests/vectors/small.cfdb", argv[1]);
     if (is_built_in(path)) {
         play("read_cfdb", read_cfdb, path);
         play("list_cfdb", list_cfdb, path);

@@ -8,8 +8,7 @@
 //!     models              all models
 //!     models cache        those whose names begin so
 
-// Not all of the library is used here, and nobody needs a description of it.
-#![allow(dead_code, unused_imports)]
+#![allow(dead_code, unused_imports, reason = "the models use a part of the library")]
 
 extern crate nczchunk_models_std as libc;
 extern crate nczchunk_models_std as std;

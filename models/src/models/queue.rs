@@ -9,8 +9,7 @@ use super::Exclusive;
 use crate::Model;
 use crate::error::ErrorKind;
 
-// It is the transfer's own, to which nobody else has access.
-#[allow(clippy::duplicate_mod)]
+#[allow(clippy::duplicate_mod, reason = "the transfer has it for itself alone")]
 #[path = "../../../src/transfer/queue.rs"]
 mod library;
 
