@@ -6,6 +6,7 @@ use crate::copy::{self, Axis, Destination, Source, StridedCopy};
 use crate::dims;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
+use crate::store::Request;
 use crate::variable::Variable;
 
 /// A box of one chunk's elements, and where they are on either side. Offsets and strides are in bytes.
@@ -61,6 +62,15 @@ impl<'v> Mover<'v> {
     #[inline]
     pub(super) fn chunk_bytes(&self) -> usize {
         self.chunk_bytes
+    }
+
+    /// The piece's chunk, as a store is asked for it.
+    #[inline(always)]
+    pub(super) fn request<'p>(&self, piece: &Piece<'p>) -> Request<'p> {
+        // The slice's pointer is loaded without its length. To load both at once, the processor would have to wait until
+        // they are stored to its cache, behind all that the last piece has stored.
+        let indices = piece.indices.get(..self.variable.rank()).unwrap_or_default();
+        Request::new(indices, self.access, self.chunk_bytes)
     }
 
     /// Where the whole chunk begins in memory, if the box is the whole chunk and lies there in one piece.

@@ -12,7 +12,7 @@ use crate::copy::{self, Axis, Destination, Fence, StridedCopy};
 use crate::error::Result;
 use crate::grid::Access;
 use crate::open_file::Opening;
-use crate::store::{self, Encoded, Fill, Filled, Lend, Lent, Request, Store, Workspace};
+use crate::store::{self, Encoded, Fill, Filled, Lend, Lent, Store, Workspace};
 use crate::variable::Variable;
 
 /// What one thread needs to read pieces of a variable's chunks.
@@ -54,8 +54,7 @@ impl<'a> Reading<'a> {
 
     #[inline]
     fn borrow(&mut self, piece: &Piece<'_>, lender: &dyn Lend, out: &mut Destination<'_>) -> Result<()> {
-        let chunk_bytes = self.mover.chunk_bytes();
-        let request = Request::new(piece.indices, Access::Read, chunk_bytes);
+        let request = self.mover.request(piece);
         lender.lend(&request, &mut |lent| Reading::lent(&mut self.mover, piece, lender, lent, out))
     }
 
@@ -85,7 +84,7 @@ impl<'a> Reading<'a> {
             }
             _ => {}
         }
-        let (store, request) = (self.store, Request::new(piece.indices, Access::Read, self.mover.chunk_bytes()));
+        let (store, request) = (self.store, self.mover.request(piece));
         self.through_buffer(piece, out, |needed, buffer, encoded| store.fetch(&request, needed, buffer, encoded))
     }
 
@@ -169,7 +168,7 @@ impl<'a> Reading<'a> {
         let store = self.store;
         let workspace = store.workspace_in(&mut self.workspace)?;
         let mover = &self.mover;
-        let request = Request::new(piece.indices, Access::Read, chunk_bytes);
+        let request = mover.request(piece);
         let opening = if part.is_some() || ranges.count() > 1 { filler.open(&request)? } else { Opening::Nothing };
         let fill = |begin: usize, buffer: &mut Buffer<'_>| -> Result<bool> {
             match &opening {

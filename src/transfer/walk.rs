@@ -23,6 +23,8 @@ pub(super) struct Walk<'a> {
     shape: usize,
     is_prepared: bool,
     copy: StridedCopy,
+    /// Whether boxes of the current shape are whole chunks.
+    is_whole: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -42,6 +44,7 @@ impl<'a> Walk<'a> {
             shape: 0,
             is_prepared: false,
             copy,
+            is_whole: false,
         }
     }
 
@@ -132,20 +135,17 @@ impl<'a> Walk<'a> {
             // stored them to its cache, behind all that the last piece has stored.
             chunk_offset: black_box(self.chunk_offset),
             memory_offset: black_box(self.memory_offset),
-            is_covered: is_write && self.plan.covers(&self.projections),
-            is_whole: is_write && self.is_whole(),
+            is_covered: is_write && (self.is_whole || self.plan.covers(&self.projections)),
+            is_whole: is_write && self.is_whole,
         })
     }
 
     #[cold]
     fn prepare(&mut self) -> Result<()> {
         piece::prepare(&mut self.copy, self.plan.variable(), self.plan.access(), &self.axes)?;
+        let mut lengths = self.grid.dimensions().iter().zip(&self.axes);
+        self.is_whole = lengths.all(|(dimension, axis)| dimension.chunklen() == axis.count);
         self.is_prepared = true;
         Ok(())
-    }
-
-    /// Whether the box is the whole chunk.
-    fn is_whole(&self) -> bool {
-        self.grid.dimensions().iter().zip(&self.axes).all(|(dimension, axis)| dimension.chunklen() == axis.count)
     }
 }

@@ -9,7 +9,7 @@ use crate::copy::{Destination, Fence, Source, StridedCopy};
 use crate::dims;
 use crate::error::Result;
 use crate::grid::Access;
-use crate::store::{self, Borrowed, Lend, Request, Store, Workspace};
+use crate::store::{self, Borrowed, Lend, Store, Workspace};
 use crate::variable::Variable;
 
 /// What one thread needs to write pieces of a variable's chunks.
@@ -44,7 +44,7 @@ impl<'a> Writing<'a> {
     }
 
     fn change_chunk(&self, piece: &Piece<'_>, lender: &dyn Lend, data: Source<'_>) -> Result<()> {
-        let request = Request::new(piece.indices, Access::Write, self.mover.chunk_bytes());
+        let request = self.mover.request(piece);
         lender.change(&request, piece.is_covered, &mut |borrowed| {
             // The lender gets the chunk back after this, and may tell another thread.
             let _fence = Fence::new(piece.copy.is_streaming());
@@ -66,7 +66,7 @@ impl<'a> Writing<'a> {
 
     fn store_chunk(&mut self, piece: &Piece<'_>, data: Source<'_>) -> Result<()> {
         let (store, chunk_bytes) = (self.store, self.mover.chunk_bytes());
-        let request = Request::new(piece.indices, Access::Write, chunk_bytes);
+        let request = self.mover.request(piece);
         let Workspace { chunk, encoded } = store.workspace_in(&mut self.workspace)?;
         if self.variable.swapped_word().is_none() {
             let whole_chunk = self.mover.whole_chunk(piece);

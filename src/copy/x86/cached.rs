@@ -33,6 +33,9 @@ pub(super) fn choose(shape: &Shape<'_>) -> Option<Kernel> {
         (8, false) if is_dense => Some(words_avx2::<u64, false>),
         (4, true) => Some(words_avx2::<u32, true>),
         (8, true) => Some(words_avx2::<u64, true>),
+        (32, _) => Some(words_avx2::<[u8; 32], false>),
+        (64, _) => Some(words_avx2::<[u8; 64], false>),
+        (128, _) => Some(words_avx2::<[u8; 128], false>),
         _ => None,
     }
 }

@@ -17,6 +17,11 @@ pub(super) fn choose(shape: &Shape<'_>) -> Option<Kernel> {
     if shape.unit >= PREFETCHED && !shape.is_transposed {
         return Some(copy_prefetching);
     }
+    match shape.unit {
+        64 => return Some(copy_whole_lines::<1>),
+        128 => return Some(copy_whole_lines::<2>),
+        _ => {}
+    }
     let size = shape.unit as isize;
     let is_contiguous = row.source == size && row.destination == size;
     if !shape.streaming || !shape.swap || !is_contiguous || !has_whole_lines(shape) {
@@ -54,6 +59,21 @@ unsafe fn copy_prefetching(source: *const u8, destination: *mut u8, unit: usize,
         (0..unit - LINE).step_by(LINE).for_each(copy_line);
         // The last line overlaps the one before unless the unit is a multiple.
         copy_line(unit - LINE);
+    });
+}
+
+/// Copies units of so many lines with ordinary stores, each of which takes one place of those that the processor has for
+/// stores that wait.
+///
+/// # Safety
+/// See [`Kernel`]; a unit has `LINES` times `LINE` bytes, and the processor has the features.
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn copy_whole_lines<const LINES: usize>(source: *const u8, destination: *mut u8, _: usize, rows: &Rows) {
+    rows.for_each_unit(source, destination, |from, to| {
+        for at in (0..LINES).map(|i| i * LINE) {
+            // SAFETY: the line lies within the unit, which is readable and writable.
+            unsafe { _mm512_storeu_si512(to.add(at).cast(), _mm512_loadu_si512(from.add(at).cast())) };
+        }
     });
 }
 
