@@ -7,6 +7,9 @@ use super::rows::{Axis, Kernel, LINE, Rows, Shape, Word, maybe_swapped};
 pub(super) fn choose(shape: &Shape<'_>) -> Kernel {
     match shape {
         Shape { row: None, .. } => choose_single(shape.unit, shape.swap),
+        Shape { is_transposed: false, row: Some(row), .. } if row.destination != shape.unit as isize => {
+            choose_scattered(shape.unit, shape.swap)
+        }
         Shape { is_transposed: false, .. } => choose_rows(shape.unit, shape.swap),
         Shape { is_transposed: true, .. } => choose_transposed(shape.unit, shape.swap),
     }
@@ -44,6 +47,11 @@ fn choose_rows(unit: usize, swap: bool) -> Kernel {
         [3 5 6 7 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 64 128],
         other
     )
+}
+
+/// The kernel for rows whose units are not contiguous in the destination.
+fn choose_scattered(unit: usize, swap: bool) -> Kernel {
+    instance!(scattered, unit, swap, [], choose_rows(unit, swap))
 }
 
 /// The kernel for rows of a transposed box.
@@ -115,7 +123,30 @@ unsafe fn short_units(source: *const u8, destination: *mut u8, unit: usize, rows
 /// # Safety
 /// See [`Kernel`]; `rows` is a single unit, which is a `W`.
 unsafe fn single<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, _: usize, _: &Rows) {
-    // SAFETY: the unit is readable and writable, it has the size of `W`, and no alignment is assumed.
+    // SAFETY: these are the addresses of the unit.
+    unsafe { copy_word::<W, SWAP>(source, destination) };
+}
+
+/// Copies words that are stored one by one. It has no loop for any particular distance, and so nothing to find out
+/// before the first word.
+///
+/// # Safety
+/// See [`Kernel`]; a unit is a `W`.
+unsafe fn scattered<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8, _: usize, rows: &Rows) {
+    // SAFETY: these are the addresses of a unit.
+    rows.for_each_unit(source, destination, |source, destination| unsafe {
+        copy_word::<W, SWAP>(source, destination);
+    });
+}
+
+/// Copies one word.
+///
+/// # Safety
+/// The word is readable and initialised in the source, writable in the destination, and does not overlap itself. No
+/// alignment is assumed.
+#[inline(always)]
+unsafe fn copy_word<W: Word, const SWAP: bool>(source: *const u8, destination: *mut u8) {
+    // SAFETY: as the caller promises.
     unsafe {
         let word = source.cast::<W>().read_unaligned();
         destination.cast::<W>().write_unaligned(maybe_swapped::<W, SWAP>(word));

@@ -26,16 +26,17 @@ pub(super) fn choose(shape: &Shape<'_>) -> Option<Kernel> {
         return None;
     }
     match (shape.unit, shape.swap) {
-        (1, _) => Some(words_avx2::<u8, false>),
-        (2, false) => Some(words_avx2::<u16, false>),
-        (2, true) => Some(words_avx2::<u16, true>),
-        (4, false) if is_dense => Some(words_avx2::<u32, false>),
-        (8, false) if is_dense => Some(words_avx2::<u64, false>),
-        (4, true) => Some(words_avx2::<u32, true>),
-        (8, true) => Some(words_avx2::<u64, true>),
         (32, _) => Some(words_avx2::<[u8; 32], false>),
         (64, _) => Some(words_avx2::<[u8; 64], false>),
         (128, _) => Some(words_avx2::<[u8; 128], false>),
+        _ if !is_dense => None,
+        (1, _) => Some(words_avx2::<u8, false>),
+        (2, false) => Some(words_avx2::<u16, false>),
+        (2, true) => Some(words_avx2::<u16, true>),
+        (4, false) => Some(words_avx2::<u32, false>),
+        (8, false) => Some(words_avx2::<u64, false>),
+        (4, true) => Some(words_avx2::<u32, true>),
+        (8, true) => Some(words_avx2::<u64, true>),
         _ => None,
     }
 }
