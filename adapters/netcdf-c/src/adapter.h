@@ -17,6 +17,16 @@
 #endif
 /* Named for one of the differences: 4.9.2's cache does not count its bytes, and gives up nothing. */
 
+/* Whether zxcache.c offers what docs/netcdf-maintainers.md proposes. check.c finds out, too; where nobody has asked it,
+ * zcache.h tells by NCZ_PEEK. If it does not, ncz_zxcache.c stands in. */
+#ifndef NETCDF_CACHE_OFFERS
+#ifdef NCZ_PEEK
+#define NETCDF_CACHE_OFFERS 1
+#else
+#define NETCDF_CACHE_OFFERS 0
+#endif
+#endif
+
 /*
  * netCDF-C's indices are size64_t, nczchunk's size_t and ptrdiff_t. Where all have 64 bits they can be passed as they
  * are.
@@ -62,6 +72,25 @@ typedef struct Transfer {
     const void* host;            /* nczadapter_host() of the thread that began */
 } Transfer;
 
+#if !NETCDF_CACHE_OFFERS
+#define NCZ_cache_get nczadapter_cache_get
+#define NCZ_cache_bound nczadapter_cache_bound
+#define NCZ_entry_length nczadapter_entry_length
+#define NCZ_entry_modify nczadapter_entry_modify
+#define NCZ_entry_evict nczadapter_entry_evict
+#define NCZ_entry_drop nczadapter_entry_drop
+#define NCZ_victim nczadapter_victim_function
+enum { NCZ_READ, NCZ_REPLACE, NCZ_PEEK };
+typedef NCZCacheEntry* NCZ_victim(void* user);
+ADAPTER_LOCAL int NCZ_cache_get(NCZChunkCache* cache, const size64_t* indices, int how, NCZCacheEntry** entry);
+ADAPTER_LOCAL int NCZ_cache_bound(NCZChunkCache* cache, const struct ChunkCache* limits, size64_t coming,
+                                  NCZ_victim* victim, void* user);
+ADAPTER_LOCAL size64_t NCZ_entry_length(const NCZCacheEntry* entry, void** data);
+ADAPTER_LOCAL int NCZ_entry_modify(NCZChunkCache* cache, NCZCacheEntry* entry);
+ADAPTER_LOCAL int NCZ_entry_evict(NCZChunkCache* cache, NCZCacheEntry* entry);
+ADAPTER_LOCAL int NCZ_entry_drop(NCZChunkCache* cache, NCZCacheEntry* entry);
+#endif
+
 /* ncz_cache.c: the entry of a chunk in NCZarr's cache, fetched if need be, in stored byte order and not filtered. It
  * may be longer than it should be, never shorter. */
 ADAPTER_LOCAL int nczadapter_fetch(Transfer* transfer, const size64_t* indices, NCZCacheEntry** entryp);
@@ -69,12 +98,6 @@ ADAPTER_LOCAL int nczadapter_fetch(Transfer* transfer, const size64_t* indices, 
 /* The same for a chunk whose old contents do not matter: it is not read, unless its length does. created tells that it
  * is a new one, without contents. */
 ADAPTER_LOCAL int nczadapter_make(Transfer* transfer, const size64_t* indices, NCZCacheEntry** entryp, int* created);
-
-/* Takes an entry out of the cache, whatever it holds. */
-ADAPTER_LOCAL void nczadapter_drop(NCZChunkCache* cache, NCZCacheEntry* entry);
-
-/* The same for one that is to be kept: what has changed is stored first. */
-ADAPTER_LOCAL int nczadapter_evict(NCZChunkCache* cache, NCZCacheEntry* entry);
 
 /* Whether a chunk was used again since it came into the cache, after another one was used. The last index, which no
  * variable of fewer dimensions has, is where this is noted. */

@@ -191,7 +191,7 @@ static int give_up(const File* file, Variable* variable, NCZCacheEntry* entry)
     variable->unused = reused != NULL && *reused ? 0 : variable->unused + size_of_chunk(cache);
     if (variable->unused > file->bound)
         variable->keeps_all = 0;
-    stat = nczadapter_evict(cache, entry);
+    stat = NCZ_entry_evict(cache, entry);
     count(variable);
     return stat;
 }
@@ -223,7 +223,7 @@ int nczadapter_keep(const Transfer* transfer, ncexhashkey_t hashkey)
 
     if (variable == NULL) {
         while ((entry = nczadapter_victim(transfer)) != NULL)
-            if ((stat = nczadapter_evict(cache, entry)) != NC_NOERR)
+            if ((stat = NCZ_entry_evict(cache, entry)) != NC_NOERR)
                 return stat;
         return NC_NOERR;
     }

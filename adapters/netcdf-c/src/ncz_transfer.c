@@ -17,8 +17,7 @@ static const size64_t* indices_of(const nczchunk_loan* loan)
 static void give(Transfer* transfer, nczchunk_loan* loan, NCZCacheEntry* entry)
 {
     transfer->chunks++;
-    loan->data = entry->data;
-    loan->nbytes = (size_t)entry->size;
+    loan->nbytes = (size_t)NCZ_entry_length(entry, &loan->data);
     loan->handle = entry;
 }
 
@@ -82,9 +81,9 @@ static int release(void* user, nczchunk_loan* loan, int status)
     NCZCacheEntry* entry = loan->handle;
 
     if (status == NC_NOERR)
-        entry->modified = 1;
-    else if (!entry->modified)
-        nczadapter_drop(transfer->cache, entry);
+        return NCZ_entry_modify(transfer->cache, entry);
+    if (!entry->modified)
+        return NCZ_entry_drop(transfer->cache, entry);
     return NC_NOERR;
 }
 
