@@ -97,7 +97,8 @@ function(nczchunk_adapt_netcdf)
         endif()
         list(REMOVE_ITEM sources ${file})
     endforeach()
-    foreach(file ncz_cache.c ncz_decode.c ncz_keep.c ncz_transfer.c ncz_zxcache.c ncz_odometer.c ncz_projections.c)
+    foreach(file ncz_cache.c ncz_decode.c ncz_keep.c ncz_odometer.c ncz_projections.c ncz_shelf.c ncz_transfer.c
+            ncz_zxcache.c)
         list(APPEND sources ${NCZCHUNK_ADAPTER_DIR}/src/${file})
     endforeach()
     set_property(TARGET nczarr PROPERTY SOURCES ${sources})
@@ -173,6 +174,7 @@ function(nczchunk_add_preload)
         ${NCZCHUNK_ADAPTER_DIR}/src/ncz_cache.c
         ${NCZCHUNK_ADAPTER_DIR}/src/ncz_decode.c
         ${NCZCHUNK_ADAPTER_DIR}/src/ncz_keep.c
+        ${NCZCHUNK_ADAPTER_DIR}/src/ncz_shelf.c
         ${NCZCHUNK_ADAPTER_DIR}/src/ncz_transfer.c
         ${NCZCHUNK_ADAPTER_DIR}/src/ncz_zxcache.c)
     target_include_directories(${target} PRIVATE

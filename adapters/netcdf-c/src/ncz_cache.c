@@ -33,7 +33,7 @@ static int find(Transfer* transfer, const size64_t* indices, ncexhashkey_t* hash
         *entryp = last;
         return NC_NOERR;
     }
-    stat = NCZ_cache_get(cache, indices, NCZ_PEEK, entryp);
+    stat = last == NULL ? NC_ENOOBJECT : NCZ_cache_get(cache, indices, NCZ_PEEK, entryp);
     if (stat == NC_ENOOBJECT) {
         *hashkey = ncxcachekey(indices, cache->ndims * sizeof *indices);
         return NC_NOERR;
@@ -121,6 +121,7 @@ static int read_entry(Transfer* transfer, const size64_t* indices, ncexhashkey_t
     NCZCacheEntry* entry;
     int stat;
 
+    *entryp = NULL;
     if ((stat = make_room(transfer, hashkey)) != NC_NOERR)
         return stat;
     if (transfer->threads > 0) {
@@ -141,14 +142,72 @@ static int read_entry(Transfer* transfer, const size64_t* indices, ncexhashkey_t
     return NC_NOERR;
 }
 
+/* Moves a chunk from the shelf into the cache, if it is there. */
+static int unshelve(Transfer* transfer, const size64_t* indices, ncexhashkey_t hashkey, NCZCacheEntry** entryp)
+{
+    Book* book;
+    void* data;
+    int stat;
+
+    if (transfer->shelf == NULL || nczadapter_shelf_find(transfer->shelf, indices) == NULL)
+        return NC_NOERR;
+    if ((stat = make_room(transfer, hashkey)) != NC_NOERR)
+        return stat;
+    if ((book = nczadapter_shelf_find(transfer->shelf, indices)) == NULL)
+        return NC_NOERR; /* it had to go itself */
+    wait_for_place(transfer, hashkey);
+    if ((stat = NCZ_cache_get(transfer->cache, indices, NCZ_REPLACE, entryp)) != NC_NOERR) {
+        *entryp = NULL;
+        return stat;
+    }
+    (void)NCZ_entry_length(*entryp, &data);
+    memcpy(data, nczadapter_book_data(transfer->shelf, book), transfer->shelf->chunk);
+    (void)nczadapter_shelf_drop(transfer->shelf, book);
+    return NC_NOERR;
+}
+
 int nczadapter_fetch(Transfer* transfer, const size64_t* indices, NCZCacheEntry** entryp)
 {
     ncexhashkey_t hashkey;
     int stat = find(transfer, indices, &hashkey, entryp);
 
     if (stat == NC_NOERR && *entryp == NULL)
+        stat = unshelve(transfer, indices, hashkey, entryp);
+    if (stat == NC_NOERR && *entryp == NULL)
         stat = read_entry(transfer, indices, hashkey, entryp);
     return stat;
+}
+
+int nczadapter_fetch_small(Transfer* transfer, const size64_t* indices, void** data, size_t* size)
+{
+    Shelf* shelf = transfer->shelf;
+    const Book* newest = shelf->newest;
+    Book* book = nczadapter_shelf_find(shelf, indices);
+    NCZCacheEntry* entry;
+    ncexhashkey_t hashkey;
+    int stat;
+
+    if (book == NULL) {
+        stat = find(transfer, indices, &hashkey, &entry);
+        if (stat == NC_NOERR && entry == NULL) {
+            stat = read_entry(transfer, indices, hashkey, &entry);
+            if (stat == NC_NOERR && entry->size == shelf->chunk)
+                book = nczadapter_shelf_put(shelf, indices, entry->data);
+            if (book != NULL)
+                stat = NCZ_entry_drop(transfer->cache, entry);
+        }
+        if (stat != NC_NOERR)
+            return stat;
+    } else if (book != newest) {
+        transfer->reused++;
+    }
+    if (book == NULL) {
+        *size = (size_t)NCZ_entry_length(entry, data);
+    } else {
+        *size = shelf->chunk;
+        *data = nczadapter_book_data(shelf, book);
+    }
+    return NC_NOERR;
 }
 
 /* Whether the file of a filtered chunk has more bytes than a chunk. If one of the usual length were to take its place,
@@ -184,6 +243,8 @@ int nczadapter_make(Transfer* transfer, const size64_t* indices, NCZCacheEntry**
     ncexhashkey_t hashkey;
     int longer, stat = find(transfer, indices, &hashkey, entryp);
 
+    if (stat == NC_NOERR && *entryp == NULL)
+        stat = unshelve(transfer, indices, hashkey, entryp);
     *created = *entryp == NULL;
     if (stat != NC_NOERR || *entryp != NULL)
         return stat;
