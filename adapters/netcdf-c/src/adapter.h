@@ -83,6 +83,9 @@ typedef struct Transfer {
 } Transfer;
 
 #if !NETCDF_CACHE_OFFERS
+#undef NCZ_READ
+#undef NCZ_REPLACE
+#undef NCZ_PEEK
 #define NCZ_cache_get nczadapter_cache_get
 #define NCZ_cache_bound nczadapter_cache_bound
 #define NCZ_entry_length nczadapter_entry_length
