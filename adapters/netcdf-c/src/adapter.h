@@ -111,8 +111,8 @@ ADAPTER_LOCAL int nczadapter_fetch(Transfer* transfer, const size64_t* indices, 
 /* Where a chunk is that is to be read, for a transfer that has a shelf and one thread. */
 ADAPTER_LOCAL int nczadapter_fetch_small(Transfer* transfer, const size64_t* indices, void** data, size_t* size);
 
-/* The same as nczadapter_fetch for a chunk whose old contents do not matter: it is not read, unless its length does. created tells that it
- * is a new one, without contents. */
+/* The same as nczadapter_fetch for a chunk whose old contents do not matter: it is not read, unless its length does.
+ * created tells that it is a new one, without contents. */
 ADAPTER_LOCAL int nczadapter_make(Transfer* transfer, const size64_t* indices, NCZCacheEntry** entryp, int* created);
 
 /* Whether a chunk was used again since it came into the cache, after another one was used. The last index, which no

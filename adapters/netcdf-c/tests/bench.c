@@ -111,8 +111,12 @@ static double once(const char *directory, int ncid, const workload *w, int writi
 /* The least time of at least 3 runs, and of as many as fit into a while. */
 static void run(const char *directory, int ncid, const workload *w, int writing, float *data)
 {
-    double best = 1e9, begin = now();
+    double best = 1e9, begin;
 
+    /* A cache of the default size keeps what has come back. */
+    for (int i = 0; w->kind == USUAL && i < 4; i++)
+        transfer(ncid, w, writing, data);
+    begin = now();
     for (int i = 0; i < 3 || now() - begin < 0.15; i++) {
         double t = once(directory, ncid, w, writing, data);
 
