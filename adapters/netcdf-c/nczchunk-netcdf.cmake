@@ -35,7 +35,8 @@ else()
 endif()
 
 # Whether the adapter fits this netCDF-C: it is compiled for trial, with a list of all that it relies on, once for each
-# form of netCDF-C's internals. What differs from the form that is closer is in the compiler's messages. The answer goes
+# form of netCDF-C's internals: whose cache offers functions to such as it, whose cache counts its bytes, or neither
+# (src/adapter.h). What differs from the form that is closer is in the compiler's messages. The answer goes
 # to NCZCHUNK_DEFINITIONS, which is empty if it does not fit and need not.
 function(nczchunk_check_netcdf)
     if(NOT TARGET nczarr OR NOT TARGET netcdf)
@@ -47,15 +48,16 @@ function(nczchunk_check_netcdf)
     file(GLOB sources ${NCZCHUNK_ADAPTER_DIR}/src/*.c)
     set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
     set(fewest -1)
-    foreach(counts 1 0)
-        set(definition NETCDF_CACHE_COUNTS=${counts})
-        try_compile(fits ${CMAKE_BINARY_DIR}/nczchunk-check-${counts} SOURCES ${sources}
+    foreach(form 11 10 00)
+        string(REGEX REPLACE "(.)(.)" "NETCDF_CACHE_COUNTS=\\1;NETCDF_CACHE_OFFERS=\\2" definitions ${form})
+        list(TRANSFORM definitions PREPEND -D OUTPUT_VARIABLE options)
+        try_compile(fits ${CMAKE_BINARY_DIR}/nczchunk-check-${form} SOURCES ${sources}
             CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${libnczarr};${includes};${nczchunk_includes}"
-            COMPILE_DEFINITIONS -DHAVE_CONFIG_H -D${definition} -Werror=incompatible-pointer-types
+            COMPILE_DEFINITIONS -DHAVE_CONFIG_H ${options} -Werror=incompatible-pointer-types
                 -Werror=implicit-function-declaration -Werror=int-conversion -fno-diagnostics-show-caret
             OUTPUT_VARIABLE output)
         if(fits)
-            set(NCZCHUNK_DEFINITIONS ${definition} PARENT_SCOPE)
+            set(NCZCHUNK_DEFINITIONS ${definitions} PARENT_SCOPE)
             if(NOT PROJECT_VERSION MATCHES "^4\\.(9\\.[23]|10\\.[01])$")
                 message(STATUS "nczchunk was not tested with netCDF-C ${PROJECT_VERSION}, whose internals are those it "
                     "knows")
@@ -95,7 +97,8 @@ function(nczchunk_adapt_netcdf)
         endif()
         list(REMOVE_ITEM sources ${file})
     endforeach()
-    foreach(file ncz_cache.c ncz_decode.c ncz_keep.c ncz_transfer.c ncz_odometer.c ncz_projections.c)
+    foreach(file ncz_cache.c ncz_decode.c ncz_keep.c ncz_odometer.c ncz_projections.c ncz_shelf.c ncz_transfer.c
+            ncz_zxcache.c)
         list(APPEND sources ${NCZCHUNK_ADAPTER_DIR}/src/${file})
     endforeach()
     set_property(TARGET nczarr PROPERTY SOURCES ${sources})
@@ -122,6 +125,9 @@ function(nczchunk_adapt_netcdf)
     endif()
     nczchunk_name_in_files(${library})
     message(STATUS "NCZarr runs on nczchunk ${nczchunk_VERSION} (${NCZCHUNK_LINK})")
+    if(NETCDF_CACHE_OFFERS=1 IN_LIST NCZCHUNK_DEFINITIONS)
+        message(STATUS "nczchunk uses the functions that NCZarr's cache offers")
+    endif()
 endfunction()
 
 # Changes a file that netCDF-C's configuration has just written.
@@ -168,7 +174,9 @@ function(nczchunk_add_preload)
         ${NCZCHUNK_ADAPTER_DIR}/src/ncz_cache.c
         ${NCZCHUNK_ADAPTER_DIR}/src/ncz_decode.c
         ${NCZCHUNK_ADAPTER_DIR}/src/ncz_keep.c
-        ${NCZCHUNK_ADAPTER_DIR}/src/ncz_transfer.c)
+        ${NCZCHUNK_ADAPTER_DIR}/src/ncz_shelf.c
+        ${NCZCHUNK_ADAPTER_DIR}/src/ncz_transfer.c
+        ${NCZCHUNK_ADAPTER_DIR}/src/ncz_zxcache.c)
     target_include_directories(${target} PRIVATE
         ${NCZCHUNK_ADAPTER_DIR}/src ${libnczarr} $<TARGET_PROPERTY:nczarr,INCLUDE_DIRECTORIES>)
     # The adapter's entry has another name here, because the one that is preloaded has netCDF's.

@@ -237,7 +237,7 @@ static const char* strange_entry(NC_VAR_INFO_T* var, const size64_t* start)
         memcmp(entry->indices, indices, zvar->cache->ndims * sizeof *indices) != 0)
         return "NCZCacheEntry";
     if (!entry->modified)
-        nczadapter_drop(zvar->cache, entry);
+        (void)NCZ_entry_drop(zvar->cache, entry);
     return NULL;
 }
 

@@ -17,6 +17,16 @@
 #endif
 /* Named for one of the differences: 4.9.2's cache does not count its bytes, and gives up nothing. */
 
+/* Whether zxcache.c offers what docs/netcdf-maintainers.md proposes. check.c finds out, too; where nobody has asked it,
+ * zcache.h tells by NCZ_PEEK. If it does not, ncz_zxcache.c stands in. */
+#ifndef NETCDF_CACHE_OFFERS
+#ifdef NCZ_PEEK
+#define NETCDF_CACHE_OFFERS 1
+#else
+#define NETCDF_CACHE_OFFERS 0
+#endif
+#endif
+
 /*
  * netCDF-C's indices are size64_t, nczchunk's size_t and ptrdiff_t. Where all have 64 bits they can be passed as they
  * are.
@@ -43,12 +53,22 @@ typedef pthread_mutex_t Lock;
 #endif
 
 typedef struct Decoder Decoder;
+typedef struct Book Book;
+
+/* The small chunks of a variable that were read: ncz_shelf.c. */
+typedef struct Shelf {
+    size_t ndims, chunk; /* numbers of indices and bytes */
+    size_t length;
+    size_t places; /* in the table by which a chunk is found: a power of two, or 0 */
+    Book **table, *newest, *oldest;
+} Shelf;
 
 /* One transfer between the chunks of a variable and memory. */
 typedef struct Transfer {
     NC_FILE_INFO_T* file;
     NC_VAR_INFO_T* var;
     NCZChunkCache* cache;
+    Shelf* shelf; /* for what is read, if its chunks are small; else NULL */
     int reading;
     int swap;                    /* stored words have the other byte order */
     size_t chunks;               /* how many were fetched or made before this one */
@@ -62,19 +82,38 @@ typedef struct Transfer {
     const void* host;            /* nczadapter_host() of the thread that began */
 } Transfer;
 
+#if !NETCDF_CACHE_OFFERS
+#undef NCZ_READ
+#undef NCZ_REPLACE
+#undef NCZ_PEEK
+#define NCZ_cache_get nczadapter_cache_get
+#define NCZ_cache_bound nczadapter_cache_bound
+#define NCZ_entry_length nczadapter_entry_length
+#define NCZ_entry_modify nczadapter_entry_modify
+#define NCZ_entry_evict nczadapter_entry_evict
+#define NCZ_entry_drop nczadapter_entry_drop
+#define NCZ_victim nczadapter_victim_function
+enum { NCZ_READ, NCZ_REPLACE, NCZ_PEEK };
+typedef NCZCacheEntry* NCZ_victim(void* user);
+ADAPTER_LOCAL int NCZ_cache_get(NCZChunkCache* cache, const size64_t* indices, int how, NCZCacheEntry** entry);
+ADAPTER_LOCAL int NCZ_cache_bound(NCZChunkCache* cache, const struct ChunkCache* limits, size64_t coming,
+                                  NCZ_victim* victim, void* user);
+ADAPTER_LOCAL size64_t NCZ_entry_length(const NCZCacheEntry* entry, void** data);
+ADAPTER_LOCAL int NCZ_entry_modify(NCZChunkCache* cache, NCZCacheEntry* entry);
+ADAPTER_LOCAL int NCZ_entry_evict(NCZChunkCache* cache, NCZCacheEntry* entry);
+ADAPTER_LOCAL int NCZ_entry_drop(NCZChunkCache* cache, NCZCacheEntry* entry);
+#endif
+
 /* ncz_cache.c: the entry of a chunk in NCZarr's cache, fetched if need be, in stored byte order and not filtered. It
  * may be longer than it should be, never shorter. */
 ADAPTER_LOCAL int nczadapter_fetch(Transfer* transfer, const size64_t* indices, NCZCacheEntry** entryp);
 
-/* The same for a chunk whose old contents do not matter: it is not read, unless its length does. created tells that it
- * is a new one, without contents. */
+/* Where a chunk is that is to be read, for a transfer that has a shelf and one thread. */
+ADAPTER_LOCAL int nczadapter_fetch_small(Transfer* transfer, const size64_t* indices, void** data, size_t* size);
+
+/* The same as nczadapter_fetch for a chunk whose old contents do not matter: it is not read, unless its length does.
+ * created tells that it is a new one, without contents. */
 ADAPTER_LOCAL int nczadapter_make(Transfer* transfer, const size64_t* indices, NCZCacheEntry** entryp, int* created);
-
-/* Takes an entry out of the cache, whatever it holds. */
-ADAPTER_LOCAL void nczadapter_drop(NCZChunkCache* cache, NCZCacheEntry* entry);
-
-/* The same for one that is to be kept: what has changed is stored first. */
-ADAPTER_LOCAL int nczadapter_evict(NCZChunkCache* cache, NCZCacheEntry* entry);
 
 /* Whether a chunk was used again since it came into the cache, after another one was used. The last index, which no
  * variable of fewer dimensions has, is where this is noted. */
@@ -105,6 +144,23 @@ ADAPTER_LOCAL int nczadapter_keep(const Transfer* transfer, ncexhashkey_t hashke
 /* How many threads may decode chunks of a file here, as netCDF's rc file says; 0: netCDF-C decodes. */
 ADAPTER_LOCAL size_t nczadapter_threads(const NC_FILE_INFO_T* file);
 #endif
+
+/* ncz_keep.c: the shelf of a variable; NULL if its chunks are not small, or somebody has set the size of its cache. */
+ADAPTER_LOCAL Shelf* nczadapter_shelf(NC_FILE_INFO_T* file, NC_VAR_INFO_T* var);
+
+/* ncz_shelf.c: a chunk that is there, or NULL; one that was not the newest is noted as reused. */
+ADAPTER_LOCAL Book* nczadapter_shelf_find(Shelf* shelf, const size64_t* indices);
+
+/* Puts a copy of a chunk there that is not; NULL without memory. */
+ADAPTER_LOCAL Book* nczadapter_shelf_put(Shelf* shelf, const size64_t* indices, const void* chunk);
+
+/* Takes one away, and tells whether it was reused. */
+ADAPTER_LOCAL int nczadapter_shelf_drop(Shelf* shelf, Book* book);
+ADAPTER_LOCAL void nczadapter_shelf_empty(Shelf* shelf);
+ADAPTER_LOCAL void* nczadapter_book_data(const Shelf* shelf, Book* book);
+
+/* How many bytes of memory one takes. */
+ADAPTER_LOCAL size_t nczadapter_book_size(const Shelf* shelf);
 
 /* ncz_decode.c: decodes a stored chunk here, into memory for it, if the variable's filters are known and what is stored
  * is a chunk; if not, data is NULL, and netCDF-C is to read it. With a lock, which the caller holds, it is released

@@ -3,7 +3,9 @@
  * netCDF-C's default, 64 MiB a variable, is more than a process with many variables can afford, and memory that is new
  * to a process costs time: a chunk that is used once should take the place of the one before it. So
  *
- * - a variable keeps its last chunk, and about 1 MiB of them if they are small;
+ * - a variable keeps its last chunk, and about 1 MiB of them if they are small, with what they take beside;
+ * - chunks of up to 8 KB that are read do not stay in NCZarr's cache, whose entries take as much beside, but on a shelf
+ *   of the adapter's (ncz_shelf.c); what is written is in the cache;
  * - it begins to keep all if a chunk comes back that would still be there, had all been kept since (its hash is
  *   remembered, with the time, which is counted in bytes that came into the caches), or when one is written in part
  *   by a transfer that does not go through chunks from end to end, for then the rest is most often to follow;
@@ -23,7 +25,7 @@
 
 #if NETCDF_CACHE_COUNTS
 
-enum { FEW = 1 << 20, USUAL_BOUND = 24 << 20, SEEN = 256, MOST_THREADS = 256 };
+enum { FEW = 1 << 20, USUAL_BOUND = 24 << 20, SEEN = 256, MOST_THREADS = 256, LISTS = 64 };
 
 static size_t kept_by_all, time_of_all;
 
@@ -50,6 +52,7 @@ typedef struct Variable {
     size_t time;   /* when a chunk came last */
     size_t unused; /* bytes given up in a row that were not used again */
     int keeps_all;
+    Shelf shelf;
     Seen seen[SEEN];
 } Variable;
 
@@ -58,7 +61,7 @@ typedef struct File {
     struct NCZMAP_API* original;
     size_t bound;
     size_t threads; /* that may decode */
-    Variable* variables;
+    Variable* variables[LISTS];
 } File;
 
 static NCZChunkCache* cache_of(const Variable* variable)
@@ -68,26 +71,44 @@ static NCZChunkCache* cache_of(const Variable* variable)
     return zvar->cache;
 }
 
-/* What a chunk takes: its entry has 8 KB of its own. */
-static size_t size_of_chunk(const NCZChunkCache* cache)
+/* What a chunk in the cache takes: its entry has 8 KB of its own. */
+static size_t size_of_entry(const NCZChunkCache* cache)
 {
     return (size_t)cache->chunksize + sizeof(NCZCacheEntry);
 }
 
-static size_t size_of(const NCZChunkCache* cache)
+/* What the next chunk takes. Where it is only read, and small, it does not stay in the cache. */
+static size_t size_of_next(const Transfer* transfer)
 {
-    return cache->used + nclistlength(cache->mru) * sizeof(NCZCacheEntry);
+    return transfer->reading && transfer->lock == NULL && transfer->shelf != NULL
+               ? nczadapter_book_size(transfer->shelf)
+               : size_of_entry(transfer->cache);
+}
+
+static size_t number_of(const Variable* variable)
+{
+    return nclistlength(cache_of(variable)->mru) + variable->shelf.length;
+}
+
+static size_t size_of(const Variable* variable)
+{
+    const NCZChunkCache* cache = cache_of(variable);
+    const Shelf* shelf = &variable->shelf;
+
+    return cache->used + nclistlength(cache->mru) * sizeof(NCZCacheEntry) +
+           (shelf->length == 0 ? 0 : shelf->length * nczadapter_book_size(shelf));
 }
 
 /* Counts anew what a variable keeps. A flush may have changed it, or somebody has set its size. */
 static void count(Variable* variable)
 {
     const NCZChunkCache* cache = cache_of(variable);
-    const size_t size = size_of(cache), chunk = size_of_chunk(cache);
+    const size_t size = size_of(variable);
+    const size_t one = nclistlength(cache->mru) > 0 ? size_of_entry(cache) : nczadapter_book_size(&variable->shelf);
     size_t kept = 0;
 
-    if (variable->var->chunkcache.size == DEFAULT_CHUNK_CACHE_SIZE && nclistlength(cache->mru) > 1 && size > chunk)
-        kept = size - chunk;
+    if (variable->var->chunkcache.size == DEFAULT_CHUNK_CACHE_SIZE && number_of(variable) > 1 && size > one)
+        kept = size - one;
     (void)add(&kept_by_all, kept - variable->kept);
     variable->kept = kept;
 }
@@ -98,10 +119,13 @@ static int close_map(NCZMAP* map, int deleteit)
     Variable *variable, *next;
 
     map->api = file->original;
-    for (variable = file->variables; variable != NULL; variable = next) {
-        next = variable->next;
-        (void)add(&kept_by_all, 0 - variable->kept);
-        free(variable);
+    for (size_t i = 0; i < LISTS; i++) {
+        for (variable = file->variables[i]; variable != NULL; variable = next) {
+            next = variable->next;
+            (void)add(&kept_by_all, 0 - variable->kept);
+            nczadapter_shelf_empty(&variable->shelf);
+            free(variable);
+        }
     }
     free(file);
     return map->api->close(map, deleteit);
@@ -149,10 +173,10 @@ size_t nczadapter_threads(const NC_FILE_INFO_T* file)
     return known == NULL ? 0 : known->threads;
 }
 
-/* What is known of a variable, which becomes the first of its file; NULL without memory. */
+/* What is known of a variable, which becomes the first of its list; NULL without memory. */
 static Variable* variable_of(File* file, NC_VAR_INFO_T* var)
 {
-    Variable *variable, **link = &file->variables;
+    Variable **list = &file->variables[(uintptr_t)var / sizeof *var % LISTS], **link = list, *variable;
 
     while ((variable = *link) != NULL && variable->var != var)
         link = &variable->next;
@@ -161,16 +185,38 @@ static Variable* variable_of(File* file, NC_VAR_INFO_T* var)
     else if ((variable = calloc(1, sizeof *variable)) == NULL)
         return NULL;
     variable->var = var;
-    variable->next = file->variables;
-    file->variables = variable;
+    variable->next = *list;
+    *list = variable;
     return variable;
+}
+
+Shelf* nczadapter_shelf(NC_FILE_INFO_T* file, NC_VAR_INFO_T* var)
+{
+    const NCZ_FILE_INFO_T* zfile = file->format_file_info;
+    const NCZ_VAR_INFO_T* zvar = var->format_var_info;
+    const NCZChunkCache* cache = zvar->cache;
+    Variable* variable;
+    File* known;
+
+    if (cache->chunksize > sizeof(NCZCacheEntry) || var->type_info->hdr.id >= NC_STRING ||
+        (known = file_of(zfile->map)) == NULL || (variable = variable_of(known, var)) == NULL)
+        return NULL;
+    /* The size of the cache may have been set since, or other chunks. */
+    if (var->chunkcache.size != DEFAULT_CHUNK_CACHE_SIZE || variable->shelf.chunk != cache->chunksize ||
+        variable->shelf.ndims != cache->ndims) {
+        nczadapter_shelf_empty(&variable->shelf);
+        count(variable);
+        variable->shelf.chunk = (size_t)cache->chunksize;
+        variable->shelf.ndims = (size_t)cache->ndims;
+    }
+    return var->chunkcache.size == DEFAULT_CHUNK_CACHE_SIZE ? &variable->shelf : NULL;
 }
 
 /* Whether a chunk that comes would still be there, had all been kept. If there are more chunks to be remembered than
  * there is room for, only some are. */
-static int comes_back(const File* file, Variable* variable, ncexhashkey_t hashkey, size_t now)
+static int comes_back(const File* file, Variable* variable, ncexhashkey_t hashkey, size_t now, size_t size)
 {
-    const size_t step = file->bound / size_of_chunk(cache_of(variable)) / SEEN + 1;
+    const size_t step = file->bound / size / SEEN + 1;
     Seen *seen, last;
 
     if (hashkey % step != 0)
@@ -181,19 +227,38 @@ static int comes_back(const File* file, Variable* variable, ncexhashkey_t hashke
     return last.time != 0 && last.hashkey == hashkey && now - last.time <= file->bound;
 }
 
-/* Gives up an entry of a variable, and notes whether it had been worth its place. */
-static int give_up(const File* file, Variable* variable, NCZCacheEntry* entry)
+/* Gives up a chunk of a variable, an entry of its cache or a book of its shelf, and notes whether it had been worth its
+ * place. */
+static int give_up(const File* file, Variable* variable, NCZCacheEntry* entry, Book* book)
 {
     NCZChunkCache* cache = cache_of(variable);
-    const size64_t* reused = nczadapter_reused(cache, entry);
-    int stat;
+    const size64_t* reused = entry == NULL ? NULL : nczadapter_reused(cache, entry);
+    const size_t size = entry == NULL ? nczadapter_book_size(&variable->shelf) : size_of_entry(cache);
+    int stat = NC_NOERR, was_reused = reused != NULL && *reused;
 
-    variable->unused = reused != NULL && *reused ? 0 : variable->unused + size_of_chunk(cache);
+    if (entry != NULL)
+        stat = NCZ_entry_evict(cache, entry);
+    else
+        was_reused = nczadapter_shelf_drop(&variable->shelf, book);
+    variable->unused = was_reused ? 0 : variable->unused + size;
     if (variable->unused > file->bound)
         variable->keeps_all = 0;
-    stat = nczadapter_evict(cache, entry);
     count(variable);
     return stat;
+}
+
+/* Gives up a chunk of the variable of a transfer: first one of those that are of no use to it, which are on the shelf
+ * if it writes, and take more in the cache if it only reads. done tells that there was one. */
+static int give_up_own(const File* file, Variable* variable, const Transfer* transfer, int* done)
+{
+    const Shelf* shelf = &variable->shelf;
+    NCZCacheEntry* entry = NULL;
+    Book* book = transfer->chunks < shelf->length ? shelf->oldest : shelf->newest;
+
+    if (transfer->reading || book == NULL)
+        entry = nczadapter_victim(transfer);
+    *done = entry != NULL || book != NULL;
+    return *done ? give_up(file, variable, entry, book) : NC_NOERR;
 }
 
 /* The variable that was not used for longest, of those that have more than a chunk; NULL if none has. */
@@ -201,11 +266,13 @@ static Variable* least_recent(const File* file)
 {
     Variable *variable, *found = NULL;
 
-    for (variable = file->variables; variable != NULL; variable = variable->next) {
-        if (variable->kept > 0)
-            count(variable);
-        if (variable->kept > 0 && (found == NULL || variable->time < found->time))
-            found = variable;
+    for (size_t i = 0; i < LISTS; i++) {
+        for (variable = file->variables[i]; variable != NULL; variable = variable->next) {
+            if (variable->kept > 0)
+                count(variable);
+            if (variable->kept > 0 && (found == NULL || variable->time < found->time))
+                found = variable;
+        }
     }
     return found;
 }
@@ -213,23 +280,22 @@ static Variable* least_recent(const File* file)
 int nczadapter_keep(const Transfer* transfer, ncexhashkey_t hashkey)
 {
     const NCZ_FILE_INFO_T* zfile = transfer->file->format_file_info;
-    NCZChunkCache* cache = transfer->cache;
-    const size_t chunk = size_of_chunk(cache);
+    const size_t size = size_of_next(transfer);
     File* file = file_of(zfile->map);
     Variable *variable = file == NULL ? NULL : variable_of(file, transfer->var), *other;
     NCZCacheEntry* entry;
     size_t now;
-    int stat;
+    int stat, done = 1;
 
     if (variable == NULL) {
         while ((entry = nczadapter_victim(transfer)) != NULL)
-            if ((stat = nczadapter_evict(cache, entry)) != NC_NOERR)
+            if ((stat = NCZ_entry_evict(transfer->cache, entry)) != NC_NOERR)
                 return stat;
         return NC_NOERR;
     }
     count(variable);
-    now = add(&time_of_all, chunk);
-    if (comes_back(file, variable, hashkey, now) ||
+    now = add(&time_of_all, size);
+    if (comes_back(file, variable, hashkey, now, size) ||
         (!transfer->reading && !transfer->replaces && !transfer->spans_chunks)) {
         variable->keeps_all = 1;
         variable->unused = 0;
@@ -238,22 +304,31 @@ int nczadapter_keep(const Transfer* transfer, ncexhashkey_t hashkey)
     }
     variable->time = now;
 
-    while (!variable->keeps_all && size_of(cache) + chunk > FEW && (entry = nczadapter_victim(transfer)) != NULL)
-        if ((stat = give_up(file, variable, entry)) != NC_NOERR)
+    while (done && !variable->keeps_all && size_of(variable) + size > FEW)
+        if ((stat = give_up_own(file, variable, transfer, &done)) != NC_NOERR)
             return stat;
     /* One chunk of the variable needs no room: with another, what it has already counts. */
-    while (nclistlength(cache->mru) > 0 &&
-           add(&kept_by_all, 0) - variable->kept + size_of(cache) > file->bound) {
+    done = 1;
+    while (done && number_of(variable) > 0 &&
+           add(&kept_by_all, 0) - variable->kept + size_of(variable) > file->bound) {
         other = least_recent(file);
-        if (other == NULL)
-            other = variable;
-        entry = other == variable ? nczadapter_victim(transfer) : ncxcachelast(cache_of(other)->xcache);
-        if (entry == NULL)
-            break;
-        if ((stat = give_up(file, other, entry)) != NC_NOERR)
+        if (other == NULL || other == variable)
+            stat = give_up_own(file, variable, transfer, &done);
+        else
+            stat = give_up(file, other, ncxcachelast(cache_of(other)->xcache), other->shelf.oldest);
+        if (stat != NC_NOERR)
             return stat;
     }
     return NC_NOERR;
+}
+
+#else
+
+Shelf* nczadapter_shelf(NC_FILE_INFO_T* file, NC_VAR_INFO_T* var)
+{
+    (void)file;
+    (void)var;
+    return NULL;
 }
 
 #endif

@@ -17,8 +17,7 @@ static const size64_t* indices_of(const nczchunk_loan* loan)
 static void give(Transfer* transfer, nczchunk_loan* loan, NCZCacheEntry* entry)
 {
     transfer->chunks++;
-    loan->data = entry->data;
-    loan->nbytes = (size_t)entry->size;
+    loan->nbytes = (size_t)NCZ_entry_length(entry, &loan->data);
     loan->handle = entry;
 }
 
@@ -27,10 +26,14 @@ static int lend(void* user, nczchunk_loan* loan)
 {
     Transfer* transfer = user;
     NCZCacheEntry* entry;
-    int stat = nczadapter_fetch(transfer, indices_of(loan), &entry);
+    int stat;
 
-    if (stat == NC_NOERR)
+    if (transfer->reading && transfer->shelf != NULL && transfer->lock == NULL) {
+        stat = nczadapter_fetch_small(transfer, indices_of(loan), &loan->data, &loan->nbytes);
+        transfer->chunks++;
+    } else if ((stat = nczadapter_fetch(transfer, indices_of(loan), &entry)) == NC_NOERR) {
         give(transfer, loan, entry);
+    }
     return stat;
 }
 
@@ -82,9 +85,9 @@ static int release(void* user, nczchunk_loan* loan, int status)
     NCZCacheEntry* entry = loan->handle;
 
     if (status == NC_NOERR)
-        entry->modified = 1;
-    else if (!entry->modified)
-        nczadapter_drop(transfer->cache, entry);
+        return NCZ_entry_modify(transfer->cache, entry);
+    if (!entry->modified)
+        return NCZ_entry_drop(transfer->cache, entry);
     return NC_NOERR;
 }
 
@@ -163,6 +166,7 @@ static Transfer transfer_of(NC_VAR_INFO_T* var, int reading)
     return (Transfer){.file = file,
                       .var = var,
                       .cache = zvar->cache,
+                      .shelf = nczadapter_shelf(file, var),
                       .reading = reading,
                       .swap = var->type_info->hdr.id < NC_STRING && zfile->native_endianness != var->endianness};
 }
@@ -293,6 +297,9 @@ int nczadapter_transfer_common(struct Common* common, size_t rank, const size64_
                                                .lend = lend_from_reader, .lend_to_write = lend_from_reader,
                                                .release = common->reading ? NULL : release};
 
+    /* The cache is used without regard to the shelf. */
+    if (common->cache != NULL && (transfer.shelf = nczadapter_shelf(common->file, common->var)) != NULL)
+        nczadapter_shelf_empty(transfer.shelf);
     return run(&transfer, &chunks, rank, (const size_t*)common->dimlens, (const size_t*)common->chunklens,
                common->typesize, start, count, stride, common->memory);
 }

@@ -162,22 +162,125 @@ static void bound_given_back(void)
 }
 
 /* netCDF's rc file sets the bound. */
-static void bound_from_rc(void)
+static void set_bound(const char *bytes)
 {
     char path[4200];
     FILE *file;
+
+    snprintf(path, sizeof path, "%s/.ncrc", directory);
+    file = fopen(path, "w");
+    EXPECT(file != NULL && fprintf(file, "NCZCHUNK.CACHE_SIZE=%s\n", bytes) > 0 && fclose(file) == 0);
+    EXPECT(setenv("HOME", directory, 1) == 0 && chdir(directory) == 0 && unsetenv("NCRCENV_RC") == 0);
+}
+
+static void bound_from_rc(void)
+{
     int ncid;
 
     if (is_492())
         return;
-    snprintf(path, sizeof path, "%s/.ncrc", directory);
-    file = fopen(path, "w");
-    EXPECT(file != NULL && fputs("NCZCHUNK.CACHE_SIZE=1000000\n", file) > 0 && fclose(file) == 0);
-    EXPECT(setenv("HOME", directory, 1) == 0 && chdir(directory) == 0 && unsetenv("NCRCENV_RC") == 0);
+    set_bound("1000000");
     create_variables();
     OK(nc_open(url, NC_NOWRITE, &ncid));
     for (int pass = 0; pass < 4; pass++)
         EXPECT(read_variable(ncid, 0) > 0.4);
+    OK(nc_close(ncid));
+}
+
+/* --- Chunks of 1 KiB, beside which an entry of netCDF-C's cache takes 8: as many as fit into the bound are kept */
+
+enum { SMALL = 1 << 10, SMALL_ALL = 16 << 20 };
+
+static size_t resident(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    size_t all, pages;
+
+    EXPECT(file != NULL && fscanf(file, "%zu %zu", &all, &pages) == 2);
+    fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static signed char small_value(size_t i)
+{
+    return (signed char)(i / SMALL * 7 + i);
+}
+
+/* Reads the first bytes again and again, and tells how many bytes the last time read from the files. */
+static size_t read_small(int ncid, size_t number)
+{
+    static signed char found[SMALL_ALL];
+    size_t bytes = 0;
+
+    for (int pass = 0; pass < 5; pass++) {
+        memset(found, -1, sizeof found);
+        bytes = bytes_read();
+        OK(nc_get_vara_schar(ncid, 0, (size_t[]){0}, &number, found));
+        bytes = bytes_read() - bytes;
+        for (size_t i = 0; i < number; i++)
+            EXPECT(found[i] == small_value(i));
+    }
+    return bytes;
+}
+
+static int create_small(void)
+{
+    const size_t len = SMALL_ALL, chunk = SMALL;
+    signed char *values = malloc(len);
+    int ncid = create_file(url, NC_BYTE, 1, &len, &chunk);
+
+    EXPECT(values != NULL);
+    for (size_t i = 0; i < len; i++)
+        values[i] = small_value(i);
+    OK(nc_put_var_schar(ncid, 0, values));
+    free(values);
+    ncid = reopen(ncid, NC_WRITE);
+    (void)read_small(ncid, SMALL); /* has its memory from now on */
+    return ncid;
+}
+
+static void small_chunks(void)
+{
+    enum { PART = 5 * SMALL };
+    static signed char part[PART], found[PART + 2 * SMALL];
+    size_t before;
+    int ncid;
+
+    if (is_492())
+        return;
+    ncid = create_small();
+    before = resident();
+    EXPECT(read_small(ncid, SMALL_ALL) < 4 * SMALL);
+    EXPECT(resident() - before < 24 << 20);
+    /* What is written, in part and as a whole, is read, from memory and from the files. */
+    memset(part, 77, sizeof part);
+    OK(nc_put_vara_schar(ncid, 0, (size_t[]){SMALL_ALL / 2 + 100}, (size_t[]){PART}, part));
+    for (int session = 0; session < 2; session++) {
+        OK(nc_get_vara_schar(ncid, 0, (size_t[]){SMALL_ALL / 2 - SMALL}, (size_t[]){sizeof found}, found));
+        for (size_t i = 0; i < sizeof found; i++)
+            EXPECT(found[i] == (i >= SMALL + 100 && i < SMALL + 100 + PART
+                                    ? 77
+                                    : small_value(SMALL_ALL / 2 - SMALL + i)));
+        ncid = reopen(ncid, NC_NOWRITE);
+    }
+    OK(nc_close(ncid));
+}
+
+/* A part that fits is kept; more than fits is not. */
+static void small_chunks_bound(void)
+{
+    enum { FITS = 3500000 };
+    size_t before;
+    int ncid;
+
+    if (is_492())
+        return;
+    set_bound("4000000");
+    ncid = create_small();
+    before = resident();
+    EXPECT(read_small(ncid, FITS) < 4 * SMALL);
+    EXPECT(read_small(ncid, SMALL_ALL) > SMALL_ALL / 2);
+    EXPECT(resident() - before < 5 << 20);
     OK(nc_close(ncid));
 }
 
@@ -1027,7 +1130,8 @@ static const struct {
     void (*run)(void);
 } cases[] = {
     {"small-caches", small_caches}, {"bound", bound}, {"bound-given-back", bound_given_back},
-    {"bound-from-rc", bound_from_rc}, {"passing-by", passing_by}, {"passing-by-filtered", passing_by_filtered},
+    {"bound-from-rc", bound_from_rc}, {"small-chunks", small_chunks}, {"small-chunks-bound", small_chunks_bound},
+    {"passing-by", passing_by}, {"passing-by-filtered", passing_by_filtered},
     {"null-strings", null_strings}, {"scalars", scalars}, {"many-dimensions", many_dimensions}, {"growing", growing},
     {"unwritable", unwritable_plain}, {"unwritable-filtered", unwritable_filtered},
     {"unwritable-full-cache", unwritable_full_cache}, {"large-chunk", large_chunk}, {"long-dimension", long_dimension},

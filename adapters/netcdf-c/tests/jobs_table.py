@@ -1,8 +1,9 @@
-"""Makes tables of what `jobs` and `jobs.py` printed in several rounds: stock, adapted, and adapted and decoding.
+"""Makes tables of what `jobs` and `jobs.py` printed in several rounds: stock, adapted, adapted and decoding, and
+adapted and frugal (NCZCHUNK.CACHE_SIZE=0).
 
-jobs_table.py [--check] RESULTS GUIDE: RESULTS has the files stock.N, adapted.N and decoding.N. The tables go between
-the guide's two markers; with --check they are only printed, and a job that is clearly slower than with stock netCDF-C,
-needs clearly more memory or reads other values is an error.
+jobs_table.py [--check] RESULTS GUIDE: RESULTS has the files stock.N, adapted.N, decoding.N and frugal.N. The tables go
+between the guide's two markers; with --check they are only printed, and a job that is clearly slower than with stock
+netCDF-C, needs clearly more memory or reads other values is an error.
 """
 
 import pathlib
@@ -39,7 +40,8 @@ def in_words(seconds):
 def main():
     check = sys.argv[1] == "--check"
     results, guide = map(pathlib.Path, sys.argv[-2:])
-    stock, adapted, decoding = (measured(results, kind) for kind in ("stock", "adapted", "decoding"))
+    kinds = "stock", "adapted", "decoding", "frugal"
+    stock, adapted, decoding, frugal = (measured(results, kind) for kind in kinds)
     rounds = len(list(results.glob("stock.*")))
 
     table = [
@@ -65,6 +67,12 @@ def main():
                 failed.append(f"{name}: {new_resident:.0f} KiB, not {resident:.0f}")
             if abs(total - new_total) > 1e-9 * abs(total):
                 failed.append(f"{name}: {new_total}, not {total}")
+        # What is promised of the setting, for every job.
+        _, _, new_resident, _, new_total = frugal[name]
+        if new_resident > 1.5 * resident:
+            failed.append(f"{name}, NCZCHUNK.CACHE_SIZE=0: {new_resident:.0f} KiB, not {resident:.0f}")
+        if abs(total - new_total) > 1e-9 * abs(total):
+            failed.append(f"{name}, NCZCHUNK.CACHE_SIZE=0: {new_total}, not {total}")
     table += [
         "",
         "The same with `NCZCHUNK.DECODE=1` and `NCZCHUNK.THREADS=2`, measured in the same rounds:",
@@ -79,6 +87,17 @@ def main():
         cells = [*map(in_words, walls), *(f"**{wall / walls[2]:.3g}**" for wall in walls[:2]), *map(in_words, cpus)]
         cells += [f"{resident / 1024:.0f} MB" for resident in residents]
         table.append(f"| {name} | {' | '.join(cells)} |")
+    table += [
+        "",
+        "The same with `NCZCHUNK.CACHE_SIZE=0`, measured in the same rounds:",
+        "",
+        "| | wall: stock | adapted | with 0 | peak RSS: stock | adapted | with 0 | of stock |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for name in stock:
+        walls, _, residents = zip(*(kind[name][:3] for kind in (stock, adapted, frugal)))
+        cells = [*map(in_words, walls), *(f"{resident / 1024:.0f} MB" for resident in residents)]
+        table.append(f"| {name} | {' | '.join(cells)} | **{residents[2] / residents[0]:.3g}** |")
     table = "\n".join(table) + "\n"
     print(table)
 
