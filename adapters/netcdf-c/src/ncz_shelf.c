@@ -31,13 +31,13 @@ size_t nczadapter_book_size(const Shelf* shelf)
 
 static size_t hash_of(const Shelf* shelf, const size64_t* indices)
 {
-    size_t hash = 0;
+    size64_t hash = 0;
 
     for (size_t d = 0; d < shelf->ndims; d++) {
-        hash = (hash ^ (size_t)indices[d]) * (size_t)0x9e3779b97f4a7c15u;
+        hash = (hash ^ indices[d]) * 0x9e3779b97f4a7c15u;
         hash ^= hash >> 32;
     }
-    return hash;
+    return (size_t)hash;
 }
 
 static int is_of(const Shelf* shelf, const Book* book, const size64_t* indices)
