@@ -21,7 +21,7 @@ die() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# Runs a command while no other script runs one so: several scripts may run side by side.
+# Runs a command when no other script runs one so, for several scripts may run side by side.
 one_at_a_time() {
     if have flock; then
         (flock 9 && "$@" 9>&-) 9>"$build/setup/lock"
@@ -38,7 +38,8 @@ as_root() { ((EUID == 0)) || { sudo -n true 2>/dev/null && echo sudo -n; }; }
 apt_get() {
     # The answer is a list of words, to be split.
     # shellcheck disable=SC2046
-    one_at_a_time $(as_root) env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" >>"$setup_log" 2>&1
+    one_at_a_time $(as_root) env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" \
+        >>"$setup_log" 2>&1
 }
 
 # Installs Debian packages. A fresh machine knows no packages until it is told to update.
