@@ -5,8 +5,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit
 build=$root/build
 tools=$build/tools # programs from PyPI, where the system's packages cannot be had
-setup_log=$build/setup.log
-mkdir -p "$build"
+setup_log=$build/setup/$(basename "$0").log
+mkdir -p "$build/setup"
 : >"$setup_log"
 PATH=$tools/bin:$PATH
 CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(nproc)}
@@ -21,13 +21,25 @@ die() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
+# Runs a command when no other script runs one so, for several scripts may run side by side.
+one_at_a_time() {
+    if have flock; then
+        (flock 9 && "$@" 9>&-) 9>"$build/setup/lock"
+    else
+        "$@"
+    fi
+}
+
+! have rustup || rustup() { one_at_a_time env rustup "$@"; }
+
 # The words that run a command as root: none for root itself. Fails where that takes a password.
 as_root() { ((EUID == 0)) || { sudo -n true 2>/dev/null && echo sudo -n; }; }
 
 apt_get() {
     # The answer is a list of words, to be split.
     # shellcheck disable=SC2046
-    $(as_root) env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" >>"$setup_log" 2>&1
+    one_at_a_time $(as_root) env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" \
+        >>"$setup_log" 2>&1
 }
 
 # Installs Debian packages. A fresh machine knows no packages until it is told to update.
@@ -84,6 +96,18 @@ need_build_tools() {
     have ninja || pip_install ninja || die "ninja is missing; install the package ninja-build or python3-venv"
 }
 
+# build_library LOG: builds the libraries and the program below build/release, as they are installed.
+build_library() {
+    one_at_a_time build_preset "$1" || {
+        cat "$1" >&2
+        die "the build failed"
+    }
+}
+
+build_preset() {
+    { cmake --preset release && cmake --build --preset release --target nczchunk_cargo; } >"$1" 2>&1
+}
+
 # need_nightly COMPONENT...: nightly Rust with these components.
 need_nightly() {
     local installed component missing=()
@@ -99,13 +123,15 @@ need_nightly() {
         die "nightly Rust with $* is missing; run: rustup toolchain install nightly --component $(IFS=, && echo "$*")"
 }
 
-# cargo_tsan TARGET_DIRECTORY ARGUMENT...: cargo test under ThreadSanitizer. Every access must be seen: those of the
+# cargo_tsan ARGUMENT...: cargo test under ThreadSanitizer. Every access must be seen: those of the
 # standard library and of zstd too.
 cargo_tsan() {
     local host
     host=$(rustc +nightly -vV | sed -n 's/^host: //p')
-    CFLAGS=-fsanitize=thread RUSTFLAGS=-Zsanitizer=thread cargo +nightly test --locked -Zbuild-std --target "$host" \
-        --target-dir "$1" "${@:2}"
+    # As CMakePresets.json has it, so that one standard library and one zstd are compiled for both.
+    env "CC_${host//-/_}=$(command -v cc)" "CFLAGS_${host//-/_}=-fsanitize=thread -fno-omit-frame-pointer -O1" \
+        RUSTFLAGS="-Zsanitizer=thread -Copt-level=1" cargo +nightly test --locked -Zbuild-std --target "$host" \
+        --target-dir "$build/tsan-c/cargo" "$@"
 }
 
 # planted_copy DIRECTORY: makes a copy of the tree there with the bugs of tests/planted.py, all of them switched off.

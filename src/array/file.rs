@@ -7,7 +7,7 @@ use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 #[cfg(feature = "cfdb")]
 use crate::cfdb;
-use crate::dataset::{Node, Opened};
+use crate::dataset::{CFDB_MAGIC, Node, Opened};
 use crate::error::{ErrorKind, Result};
 use crate::netcdf;
 use crate::object::{Begin, Objects, Place};
@@ -29,7 +29,7 @@ const MAGIC: [(FileKind, &[u8]); 5] = [
     (FileKind::Classic, b"CDF\x01"),
     (FileKind::Classic, b"CDF\x02"),
     (FileKind::Classic, b"CDF\x05"),
-    (FileKind::Cfdb, b"\x4f\x7e\x8a\x3f\xe7\x5c\x47\x50\xad\x43\x0a\x72\x8f\xe3\x1c\xfe"),
+    (FileKind::Cfdb, &CFDB_MAGIC),
 ];
 const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
 /// What booklet calls files with values of one length.
@@ -151,8 +151,7 @@ mod tests {
     #[test]
     fn a_format_that_was_left_out_is_named() {
         let place = Place::new(Memory::new()).unwrap();
-        let cfdb = MAGIC.iter().find(|(kind, _)| *kind == FileKind::Cfdb).unwrap();
-        place.write("f", cfdb.1).unwrap();
+        place.write("f", &CFDB_MAGIC).unwrap();
         let file = place.file("f").unwrap();
         let words = "not supported: a cfdb file, which the library was built without";
         assert_eq!(crate::list(&file, "", true).unwrap_err().to_string(), words);

@@ -23,11 +23,9 @@ use smallvec::SmallVec;
 
 use crate::alloc;
 use crate::buffer::Buffer;
+use crate::dataset::CFDB_MAGIC;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Begin, Entry, Objects, Place};
-
-/// What files with values of any length begin with.
-pub(super) const MAGIC: [u8; 16] = *b"\x4f\x7e\x8a\x3f\xe7\x5c\x47\x50\xad\x43\x0a\x72\x8f\xe3\x1c\xfe";
 
 pub(super) const HEADER: usize = 200;
 pub(super) const POINTER: usize = 6;
@@ -91,7 +89,7 @@ impl Booklet {
         let mut buffer = Buffer::new(&mut memory);
         let len = place.read(name, Begin::At(0), &mut buffer)?.ok_or(ErrorKind::NotFound("file"))?;
         let header = buffer.filled();
-        if !header.starts_with(&MAGIC) {
+        if !header.starts_with(&CFDB_MAGIC) {
             return Err(ErrorKind::UnknownFormat.into());
         }
         if header.len() < HEADER {

@@ -1,6 +1,7 @@
 //! Booklet files for the tests, written as booklet writes them.
 
-use super::booklet::{HASH, HEADER, MAGIC, POINTER, hash};
+use super::booklet::{HASH, HEADER, POINTER, hash};
+use crate::dataset::CFDB_MAGIC;
 use crate::object::{Memory, Place};
 
 /// A place with one object, `f`.
@@ -20,7 +21,7 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn new(num_buckets: u64, has_times: bool) -> Self {
-        let mut bytes = MAGIC.to_vec();
+        let mut bytes = CFDB_MAGIC.to_vec();
         bytes.extend([5, 0, POINTER as u8, 2, 4]);
         bytes.extend((num_buckets as u32).to_le_bytes());
         bytes.resize(HEADER, 0);

@@ -22,7 +22,19 @@ mod matches;
 mod planes;
 #[cfg(feature = "shuffle")]
 mod shuffle;
-#[cfg(test)]
+#[cfg(all(
+    test,
+    any(
+        feature = "blosc",
+        feature = "crc32c",
+        feature = "fletcher32",
+        feature = "gzip",
+        feature = "lz4",
+        feature = "shuffle",
+        feature = "zlib",
+        feature = "zstd"
+    )
+))]
 mod tests;
 #[cfg(feature = "zstd")]
 pub(crate) mod zstd;

@@ -51,7 +51,16 @@ pub(super) fn make(spec: &CodecSpec, element: ElementType, own: &Makers) -> Resu
     }
 }
 
-#[allow(dead_code, reason = "without codecs nobody calls it")]
+#[cfg(any(
+    feature = "blosc",
+    feature = "crc32c",
+    feature = "fletcher32",
+    feature = "gzip",
+    feature = "lz4",
+    feature = "shuffle",
+    feature = "zlib",
+    feature = "zstd"
+))]
 fn boxed(codec: impl Codec + 'static) -> Result<Box<dyn Codec>> {
     Ok(crate::alloc::try_box(codec)?)
 }

@@ -20,8 +20,7 @@ quietly() {
 build_nczchunk() {
     mkdir -p "$netcdf"
     say "Building nczchunk"
-    quietly cmake --preset release
-    quietly cmake --build --preset release --target nczchunk_cargo
+    build_library "$netcdf/last.log"
     quietly cmake --install build/release --prefix "$netcdf/nczchunk"
 }
 

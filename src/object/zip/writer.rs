@@ -165,7 +165,11 @@ impl ZipWriter {
         if self.is_synced {
             self.file.sync_all()?;
         }
-        std::fs::rename(&self.partial, &self.path)?;
+        while let Err(error) = std::fs::rename(&self.partial, &self.path) {
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error.into());
+            }
+        }
         if self.is_synced && cfg!(unix) {
             let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
             File::open(directory.unwrap_or(Path::new(".")))?.sync_all()?;
