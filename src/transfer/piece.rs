@@ -67,8 +67,8 @@ impl<'v> Mover<'v> {
     /// The piece's chunk, as a store is asked for it.
     #[inline(always)]
     pub(super) fn request<'p>(&self, piece: &Piece<'p>) -> Request<'p> {
-        // The slice's pointer is loaded without its length. To load both at once, the processor would have to wait until
-        // they are stored to its cache, behind all that the last piece has stored.
+        // The slice's pointer is loaded without its length. To load both at once, the processor would have to wait
+        // until they are stored to its cache, behind all that the last piece has stored.
         let indices = piece.indices.get(..self.variable.rank()).unwrap_or_default();
         Request::new(indices, self.access, self.chunk_bytes)
     }

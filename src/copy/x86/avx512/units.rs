@@ -62,7 +62,7 @@ unsafe fn copy_prefetching(source: *const u8, destination: *mut u8, unit: usize,
     });
 }
 
-/// Copies units of so many lines with ordinary stores, each of which takes one place of those that the processor has for
+/// Copies units of so many lines with ordinary stores, one for each line: the processor has so many places only for
 /// stores that wait.
 ///
 /// # Safety
