@@ -406,3 +406,24 @@ fn transposed_lines() {
         }
     }
 }
+
+#[test]
+fn single_elements_of_one_word_and_of_several() {
+    let source: Vec<u8> = (1..=40).collect();
+    for size in [1, 2, 3, 4, 8, 12, 16] {
+        for swap in [None, Some(2), Some(4), Some(8)].into_iter().filter(|swap| swap.is_none_or(|w| size % w == 0)) {
+            let mut destination = [const { MaybeUninit::new(0) }; 20];
+            element(size, swap, (source[..].into(), 3), (&mut (&mut destination[..]).into(), 2)).unwrap();
+            // SAFETY: all of it is initialised.
+            let found = destination.map(|byte| unsafe { byte.assume_init() });
+            let mut expected = [0; 20];
+            expected[2..2 + size].copy_from_slice(&source[3..3 + size]);
+            if let Some(word) = swap {
+                expected[2..2 + size].chunks_exact_mut(word).for_each(<[u8]>::reverse);
+            }
+            assert_eq!(found, expected, "{size} bytes, {swap:?}");
+            let beyond = element(size, swap, (source[..].into(), 41 - size), (&mut (&mut destination[..]).into(), 0));
+            assert_eq!(beyond.unwrap_err().kind(), ErrorKind::Internal);
+        }
+    }
+}
