@@ -134,7 +134,24 @@ static void it_gets_another_shape(nczchunk_place *place)
 static void attributes_are_set(void)
 {
     static const char *const names[2] = {"y", "x"};
-    const short flags[3] = {1, 2, 4};
+    static const short flags[3] = {1, 2, 4};
+    static const int8_t byte = INT8_MIN;
+    static const int int32 = INT32_MIN;
+    static const int64_t int64 = INT64_MIN;
+    static const uint8_t ubyte = UINT8_MAX;
+    static const uint16_t ushort = UINT16_MAX;
+    static const uint32_t uint = UINT32_MAX;
+    static const uint64_t uint64 = UINT64_MAX;
+    static const float real = 0.5f;
+    const struct {
+        int type;
+        const void *value;
+        size_t size;
+    } each[] = {
+        {NCZCHUNK_BYTE, &byte, 1},     {NCZCHUNK_SHORT, &flags[2], 2}, {NCZCHUNK_INT, &int32, 4},
+        {NCZCHUNK_INT64, &int64, 8},   {NCZCHUNK_UBYTE, &ubyte, 1},    {NCZCHUNK_USHORT, &ushort, 2},
+        {NCZCHUNK_UINT, &uint, 4},     {NCZCHUNK_UINT64, &uint64, 8},  {NCZCHUNK_FLOAT, &real, 4},
+    };
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
     nczchunk_attribute told = NCZCHUNK_ATTRIBUTE_INIT;
     nczchunk_place *place = NULL;
@@ -152,6 +169,14 @@ static void attributes_are_set(void)
     CHECK_OK(nczchunk_array_remove_attribute(array, "units", NULL));
     CHECK_EQ(nczchunk_array_remove_attribute(array, "units", NULL), NCZCHUNK_ENOTATT);
     CHECK_EQ(nczchunk_array_num_attributes(array), 1);
+    for (size_t i = 0; i < sizeof each / sizeof each[0]; i++) {
+        CHECK_OK(nczchunk_array_set_attribute(array, "each", each[i].type, 1, each[i].value, NULL));
+        CHECK_OK(nczchunk_array_attribute(array, "each", &told, NULL));
+        CHECK_EQ(told.type, each[i].type);
+        CHECK(memcmp(told.values, each[i].value, each[i].size) == 0);
+    }
+    CHECK_OK(nczchunk_array_remove_attribute(array, "each", NULL));
+    CHECK_EQ(nczchunk_array_set_attribute(array, "x", NCZCHUNK_STRING + 1, 3, flags, NULL), NCZCHUNK_EBADTYPE);
     CHECK_EQ(nczchunk_array_set_attribute(array, "x", 99, 3, flags, NULL), NCZCHUNK_EBADTYPE);
     CHECK_EQ(nczchunk_array_set_attribute(array, "x", NCZCHUNK_SHORT, 3, NULL, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_array_set_attribute(array, "", NCZCHUNK_SHORT, 3, flags, NULL), NCZCHUNK_EINVAL);
@@ -192,6 +217,11 @@ static void what_cannot_be_created(nczchunk_place *place)
     description.type = NCZCHUNK_FLOAT;
     description.rank = 2;
     refused(place, &description, NCZCHUNK_EINVAL, "shape");
+    description.shape = shape;
+    description.endian = 99;
+    refused(place, &description, NCZCHUNK_EINVAL, "endian");
+    description.endian = 0;
+    description.shape = NULL;
     description.rank = 2000;
     refused(place, &description, NCZCHUNK_EMAXDIMS, "2000");
     description.rank = 2;

@@ -132,9 +132,128 @@ static void by_callbacks(void)
     nczchunk_context_free(context);
 }
 
+/* A place with all callbacks: a shelf of a few objects. */
+typedef struct {
+    struct {
+        char name[24];
+        char bytes[512];
+        size_t nbytes;
+    } objects[4];
+    int lies, forgets_names;
+} shelf;
+
+static int on_shelf(const shelf *s, const char *name)
+{
+    for (int i = 0; i < 4; i++)
+        if (strcmp(s->objects[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static int read_from_shelf(void *user, nczchunk_object_request *request)
+{
+    const shelf *s = user;
+    const int i = on_shelf(s, request->name);
+
+    if (i < 0)
+        return NCZCHUNK_ENOOBJECT;
+    request->object_size = s->objects[i].nbytes;
+    request->nbytes = s->objects[i].nbytes < request->size ? s->objects[i].nbytes : request->size;
+    memcpy(request->buffer, s->objects[i].bytes, request->nbytes);
+    if (s->lies)
+        request->nbytes = request->size + 1;
+    return NCZCHUNK_NOERR;
+}
+
+static int list_shelf(void *user, const char *prefix, int (*found)(void *argument, const char *name, int is_prefix),
+                      void *argument)
+{
+    const shelf *s = user;
+    int status = 0;
+
+    for (int i = 0; i < 4 && !status; i++)
+        if (s->objects[i].name[0] != '\0' && prefix[0] == '\0')
+            status = found(argument, s->forgets_names ? NULL : s->objects[i].name, 0);
+    return status;
+}
+
+static int write_to_shelf(void *user, const char *name, const void *bytes, size_t nbytes)
+{
+    shelf *s = user;
+    const int i = on_shelf(s, name) >= 0 ? on_shelf(s, name) : on_shelf(s, "");
+
+    if (i < 0 || nbytes > sizeof s->objects[i].bytes)
+        return NCZCHUNK_ENOMEM;
+    strcpy(s->objects[i].name, name);
+    memcpy(s->objects[i].bytes, bytes, nbytes);
+    s->objects[i].nbytes = nbytes;
+    return NCZCHUNK_NOERR;
+}
+
+static int remove_from_shelf(void *user, const char *name)
+{
+    shelf *s = user;
+    const int i = on_shelf(s, name);
+
+    if (i >= 0)
+        s->objects[i].name[0] = '\0';
+    return NCZCHUNK_NOERR;
+}
+
+static void by_all_callbacks(void)
+{
+    static shelf s;
+    static const size_t all[1] = {8}, half[1] = {4}, start[1] = {0};
+    static const signed char values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    nczchunk_place_callbacks callbacks = NCZCHUNK_PLACE_CALLBACKS_INIT;
+    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_context *context = NULL;
+    nczchunk_place *place = NULL;
+    nczchunk_array *array = NULL;
+    signed char data[8];
+
+    callbacks.user = &s;
+    callbacks.read = read_from_shelf;
+    callbacks.list = list_shelf;
+    callbacks.write = write_to_shelf;
+    callbacks.remove = remove_from_shelf;
+    description.type = NCZCHUNK_BYTE;
+    description.rank = 1;
+    description.shape = all;
+    description.chunk_shape = half;
+    description.uncompressed = 1;
+    description.separator = '.';
+    CHECK_OK(nczchunk_context_new(&context));
+    CHECK_OK(nczchunk_context_set_threads(context, 2));
+    CHECK_OK(nczchunk_place_new(&callbacks, &place, context));
+    CHECK_OK(nczchunk_array_create_in(place, "", &description, &array, context));
+    CHECK_OK(nczchunk_array_write(array, start, NULL, NULL, values, context));
+    CHECK(on_shelf(&s, "zarr.json") >= 0 && on_shelf(&s, "c.0") >= 0 && on_shelf(&s, "c.1") >= 0);
+    CHECK_OK(nczchunk_array_read(array, start, NULL, NULL, data, context));
+    CHECK(memcmp(data, values, sizeof data) == 0);
+
+    /* What lies outside of a smaller shape is removed. A listed object without a name is an error, and nothing is. */
+    s.forgets_names = 1;
+    CHECK_EQ(nczchunk_array_resize(array, half, context), NCZCHUNK_EINVAL);
+    s.forgets_names = 0;
+    CHECK(on_shelf(&s, "c.1") >= 0);
+    CHECK_OK(nczchunk_array_resize(array, half, context));
+    CHECK(on_shelf(&s, "c.0") >= 0 && on_shelf(&s, "c.1") < 0);
+
+    /* More bytes than there is room for were not written, whatever the callback says. */
+    s.lies = 1;
+    CHECK_EQ(nczchunk_array_read(array, start, NULL, NULL, data, context), NCZCHUNK_EBADCHUNK);
+    CHECK(strstr(nczchunk_context_message(context), "c.0") != NULL);
+
+    nczchunk_array_close(array);
+    nczchunk_place_free(place);
+    nczchunk_context_free(context);
+}
+
 int main(void)
 {
     in_memory();
     by_callbacks();
+    by_all_callbacks();
     return 0;
 }

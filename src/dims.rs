@@ -58,3 +58,27 @@ pub(crate) fn fill<T: Copy>(dims: &mut Dims<T>, rank: usize, value: T) -> Result
     unsafe { dims.set_len(rank) };
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_dimension_gets_the_value() {
+        for rank in [0, 1, INLINE_RANK - 1, INLINE_RANK, INLINE_RANK + 1, 40] {
+            let mut dims: Dims<u64> = (0..3).collect();
+            fill(&mut dims, rank, 7).unwrap();
+            assert_eq!(dims.as_slice(), vec![7; rank]);
+        }
+    }
+
+    #[test]
+    fn what_is_collected_ends_at_the_rank_or_the_first_error() {
+        let values =
+            |limit: usize| (0..).map(move |d| if d < limit { Ok(d) } else { check_rank(MAX_RANK + d).map(|()| d) });
+        assert_eq!(try_collect(3, values(3)).unwrap().as_slice(), [0, 1, 2]);
+        assert_eq!(try_collect(3, values(2)).unwrap_err().kind(), ErrorKind::Rank(MAX_RANK + 2));
+        assert_eq!(copied([4, 5].into_iter()).unwrap().as_slice(), [4, 5]);
+        assert_eq!(check_rank(MAX_RANK), Ok(()));
+    }
+}

@@ -217,6 +217,7 @@ mod tests {
     #[test]
     fn the_last_element_is_the_bound() {
         assert_eq!(read(10, 0, 4, 3), NOERR);
+        assert_eq!(read(10, 0, 3, 5), EEDGE);
         assert_eq!(read(10, 0, 4, 4), EEDGE);
         assert_eq!(read(10, 9, 1, isize::MAX), NOERR);
         assert_eq!(read(10, 0, 5, isize::MAX / 2 + 1), EEDGE);
@@ -246,8 +247,13 @@ mod tests {
         let dimensions = [Dimension::new(10, 1).unwrap()];
         let check = |start, count, stride, both_ways| -> Result<_> {
             let (start, count, stride) = ([start], [count], [stride]);
-            let slab = Hyperslab { both_ways, ..Hyperslab::new(&start, &count).with_stride(&stride) };
-            let slice = slab.slices(&dimensions, Access::Read)?.next().unwrap();
+            let slab = Hyperslab::new(&start, &count);
+            let slab = if both_ways { slab.with_signed_stride(&stride) } else { slab.with_stride(&stride) };
+            let of_lists = Hyperslab::from_lists(Some(&start), Some(&count), Some(&stride));
+            let of_lists = if both_ways { of_lists.both_ways() } else { of_lists };
+            let slice = |slab: Hyperslab<'_>| slab.slices(&dimensions, Access::Read).map(|mut all| all.next().unwrap());
+            assert_eq!(slice(slab), slice(of_lists));
+            let slice = slice(slab)?;
             Ok((slice.start(), slice.stride(), slice.descends()))
         };
         assert_eq!(check(9, 4, -3, true), Ok((0, 3, true)));
@@ -255,6 +261,9 @@ mod tests {
         assert_eq!(check(9, 4, -3, false).unwrap_err().status(), ESTRIDE);
         assert_eq!(check(9, 4, 0, true).unwrap_err().status(), ESTRIDE);
         assert_eq!(check(9, 2, isize::MIN, true).unwrap_err().status(), EEDGE);
+        // The last stride that is given is the one that counts, with what it allows.
+        let ascending = Hyperslab::new(&[9], &[4]).with_signed_stride(&[-3]).with_stride(&[-3]);
+        assert_eq!(ascending.slices(&dimensions, Access::Read).map(|_| ()).unwrap_err().status(), ESTRIDE);
     }
 
     #[test]

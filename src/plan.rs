@@ -370,4 +370,33 @@ mod tests {
         assert!(first.shares_chunks(&second).unwrap());
         assert!(!first.shares_chunks(&plan(10, 10, Access::Write)).unwrap());
     }
+
+    #[test]
+    fn a_plan_tells_what_it_was_made_for() {
+        let mut variable = Variable::new(&[10, 9], &[2, 3], 4).unwrap();
+        variable.set_write_grid(Some(&[4, 3])).unwrap();
+        let slab = Hyperslab::new(&[0, 3], &[4, 3]);
+        let plan = |access| Plan::new(&variable, &slab, access).unwrap();
+        let told = |p: &Plan<'_>| (p.access(), p.num_chunks(), p.num_covered(), p.chunk_bytes(), p.grid_chunks());
+        assert_eq!(told(&plan(Access::Read)), (Access::Read, 2, 2, 48, 15));
+        assert_eq!(told(&plan(Access::Write).into_owned().unwrap()), (Access::Write, 1, 1, 48, 9));
+
+        let read = || plan(Access::Read);
+        let memory = |p: &Plan<'_>| (p.rank(), p.num_elements(), p.selected_bytes(), p.memory_bytes(), p.is_disjoint());
+        assert_eq!(memory(&read()), (2, 12, 48, 48, true));
+        assert_eq!(memory(&read().with_memory(&[24, 4], 8, 100).unwrap()), (2, 12, 48, 100, true));
+        assert_eq!(memory(&read().with_imap(&[6, 1]).unwrap()), (2, 12, 48, 84, true));
+        assert_eq!(memory(&read().with_imap(&[1, 1]).unwrap()), (2, 12, 48, 24, false));
+
+        let mut projections = [Projection::default(); 2];
+        let partly = Plan::new(&variable, &Hyperslab::new(&[0, 3], &[3, 3]), Access::Read).unwrap();
+        let covers = [0, 1].map(|i| partly.chunk(i, &mut projections).map(|()| partly.covers(&projections)).unwrap());
+        assert_eq!(covers, [true, false]);
+        assert_eq!(partly.chunk(0, &mut projections[..1]).unwrap_err().status(), crate::status::EINVAL);
+
+        let range = |first, num_chunks| read().chunk_range(first, num_chunks).map_err(|error| error.kind());
+        assert_eq!([range(0, usize::MAX), range(1, 1), range(2, 0)], [Ok(0..2), Ok(1..2), Ok(2..2)]);
+        assert_eq!(range(1, 2), Err(ErrorKind::ChunkRange { first: 1, num_chunks: 2, len: 2 }));
+        assert_eq!(range(3, usize::MAX), Err(ErrorKind::Index { index: 3, len: 2 }));
+    }
 }

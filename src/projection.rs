@@ -378,6 +378,8 @@ mod tests {
             for one in &all {
                 let each = (1..one.len()).map(|p| (one.get(p - 1).unwrap(), one.get(p).unwrap()));
                 each.for_each(|(previous, next)| assert_eq!(one.after(&previous), next, "{one:?}"));
+                let covered = one.iter().filter(|projection| one.covers(projection)).count();
+                assert_eq!(one.num_covered(), covered, "{one:?}");
             }
             for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (one, other))) {
                 let expected = one.iter().any(|mine| other.iter().any(|theirs| mine.chunk_index == theirs.chunk_index));

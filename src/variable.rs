@@ -385,4 +385,41 @@ mod tests {
         variable.set_write_grid(None).unwrap();
         assert_eq!(chunks(&variable, Access::Write), 10);
     }
+
+    #[test]
+    fn what_is_set_is_told_by_the_variable_and_its_copy() {
+        let mut variable = Variable::new(&[10, 20], &[4, 5], 16).unwrap();
+        let told = |v: &Variable| {
+            (v.rank(), v.element_size(), v.word_size(), v.endian(), v.chunk_bytes(), v.fill_value().map(<[u8]>::to_vec))
+        };
+        assert_eq!(told(&variable), (2, 16, 8, Endian::Native, 320, None));
+        assert_eq!((variable.chunk_order(), variable.write_ratio(0), variable.swapped_word()), (None, None, None));
+        let word_size = |size| Variable::new(&[], &[], size).unwrap().word_size();
+        assert_eq!([1, 2, 3, 4, 8, 12, 16, 32].map(word_size), [1, 2, 0, 4, 8, 0, 8, 0]);
+
+        variable.set_word_size(4).unwrap();
+        let foreign = if Endian::Big.is_foreign() { Endian::Big } else { Endian::Little };
+        variable.set_endian(foreign).unwrap();
+        assert_eq!(status(variable.set_fill_value(Some(&[7; 15]))), EINVAL);
+        variable.set_fill_value(Some(&[7; 16])).unwrap();
+        variable.set_chunk_order(Some(&[1, 0])).unwrap();
+        variable.set_write_grid(Some(&[8, 15])).unwrap();
+        variable.set_origin(1, -3).unwrap();
+        for v in [&variable, &variable.try_clone().unwrap()] {
+            assert_eq!(told(v), (2, 16, 4, foreign, 320, Some(vec![7; 16])));
+            assert_eq!((v.chunk_order(), v.swapped_word()), (Some(&[1, 0][..]), Some(4)));
+            assert_eq!([0, 1, 2].map(|d| v.write_ratio(d)), [Some(2), Some(3), None]);
+            assert_eq!(v.dimensions().iter().map(Dimension::origin).collect::<Vec<_>>(), [0, -3]);
+            assert_eq!(v.grid(Access::Read).strides(), [16, 64]);
+            assert_eq!(v.grid(Access::Write).strides(), [16, 128]);
+            assert_eq!(v.grid(Access::Write).dimensions()[1].origin(), -3);
+        }
+        assert_eq!(status(variable.set_write_grid(Some(&[8]))), EINVAL);
+        assert_eq!(status(variable.set_dimlen(2, 1)), EBADDIM);
+        variable.set_fill_value(None).unwrap();
+        assert_eq!(variable.fill_value(), None);
+        // Words of one byte are in every order.
+        variable.set_word_size(1).unwrap();
+        assert_eq!(variable.swapped_word(), None);
+    }
 }

@@ -247,6 +247,57 @@ fn a_lending_reader_knows_when_a_loan_is_over() -> Result<()> {
     Ok(())
 }
 
+/// Readers that say what they must and no more.
+struct Least;
+
+impl Lend for Least {
+    fn lend(&self, request: &Request<'_>, take: &mut dyn FnMut(Lent<'_>) -> Result<()>) -> Result<()> {
+        match request.chunk() {
+            [0, 0] => take(Lent::Chunk(&[1; 49])),
+            [1, ..] => take(Lent::FillValues(&2.0_f32.to_ne_bytes().repeat(12))),
+            _ => take(Lent::Absent),
+        }
+    }
+}
+
+/// Readers that say that they can be written to, and do not say how.
+struct Forgetful;
+
+impl Lend for Forgetful {
+    fn lend(&self, request: &Request<'_>, take: &mut dyn FnMut(Lent<'_>) -> Result<()>) -> Result<()> {
+        Least.lend(request, take)
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+}
+
+impl Fill for Forgetful {
+    fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
+        fill(request, buffer)
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn what_a_reader_does_not_say_is_no() -> Result<()> {
+    let (variable, lending) = (variable()?, Store::lending(Least)?);
+    // Chunks that are too long are refused; fill values that are lent are what is read.
+    let error = nczchunk::read::<f32>(&variable, &lending, &Hyperslab::new(&[0, 0], &[1, 1])).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::StoredLength { found: 49, expected: 48 }));
+    assert_eq!(nczchunk::read::<f32>(&variable, &lending, &Hyperslab::new(&[3, 4], &[2, 1]))?, [0.0, 2.0]);
+    assert_eq!(nczchunk::read::<f32>(&variable, &lending, &Hyperslab::new(&[5, 7], &[1, 1]))?, [2.0]);
+    for store in [lending, Store::lending(Forgetful)?, Store::filling(Forgetful)?, Store::filling(fill)?] {
+        let error = nczchunk::write(&variable, &store, &Hyperslab::all(), &[0.0_f32; 48]).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::ReadOnly), "{error}");
+    }
+    Ok(())
+}
+
 /// Runs of equal bytes as pairs of a length and a byte.
 struct RunLengths;
 

@@ -57,6 +57,7 @@ fn what_is_created_is_opened_as_it_was_described() {
         array.write(&Hyperslab::all(), &values).unwrap();
         let array = Array::open_in(&place, "a/b", Access::Read).unwrap();
         assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), values);
+        assert_eq!(array.name(), "a/b");
         assert_eq!((array.dimension_name(0), array.dimension_name(1)), (Some("y"), Some("x")));
         assert_eq!(array.variable().fill_value(), Some(&(-1i16).to_ne_bytes()[..]));
         let error = Array::create_in(&place, "a/b", description).err().unwrap();
@@ -394,4 +395,58 @@ fn a_shard_that_is_replaced_has_an_index_of_its_own() {
     }
     drop((writer, reader));
     std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// A place that can be written to, and does not tell what it has.
+struct Unlisted(Memory);
+
+impl crate::object::Objects for Unlisted {
+    fn read(&self, name: &str, begin: crate::object::Begin, buffer: &mut crate::Buffer<'_>) -> Result<Option<u64>> {
+        self.0.read(name, begin, buffer)
+    }
+
+    fn list(&self, _: &str, _: &mut dyn FnMut(&str, crate::object::Entry) -> Result<()>) -> Result<()> {
+        Ok(())
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.0.write(name, bytes)
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+}
+
+/// Without a list of the objects nobody knows which of them are to be removed.
+#[test]
+fn nothing_is_cut_off_or_overwritten_where_objects_are_not_listed() {
+    let place = Place::new(Unlisted(Memory::new())).unwrap();
+    let description = Description::new(&[10], ElementType::Short).with_chunk_shape(&[4]);
+    let mut array = Array::create_in(&place, "v", &description).unwrap();
+    array.write(&Hyperslab::all(), &[7i16; 10]).unwrap();
+    let words = |error: crate::Error| error.to_string();
+    assert!(words(array.resize(&[3]).unwrap_err()).contains("cannot list"));
+    assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [7; 10]);
+    array.resize(&[11]).unwrap();
+    assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap()[9..], [7, 0]);
+    let again = Array::create_in(&place, "v", &description.with_overwrite(true));
+    assert!(words(again.err().unwrap()).contains("cannot list"));
+}
+
+#[test]
+fn attributes_are_set_where_there_were_none() {
+    let place = place();
+    Array::create_in(&place, "v", &Description::new(&[2], ElementType::Short)).unwrap();
+    let mut metadata = crate::json::read(document(&place, "v/zarr.json").unwrap().as_bytes()).unwrap();
+    for attributes in [None, Some(crate::json::Value::Null)] {
+        while metadata.take("attributes").is_some() {}
+        if let Some(null) = attributes {
+            metadata.set("attributes", null).unwrap();
+        }
+        place.write("v/zarr.json", crate::json::compact(&metadata).unwrap().as_bytes()).unwrap();
+        Array::open_in(&place, "v", Access::Write).unwrap().set_attribute("units", "m").unwrap();
+        let array = Array::open_in(&place, "v", Access::Read).unwrap();
+        assert_eq!(array.attributes_json(), r#"{"units":"m"}"#);
+    }
 }

@@ -244,4 +244,37 @@ mod tests {
             assert!(with(&text, |found| found.is_err()), "{text}");
         }
     }
+
+    #[test]
+    fn fill_values_have_the_type_that_is_stored() {
+        let fill = |encoded: &str, value: i128| {
+            let text = format!(
+                r#"{{"name":"float64","dtype_encoded":"{encoded}","offset":0,"precision":1,"fillvalue":{value}}}"#
+            );
+            with(&text, |found| found.ok().map(|found| found.fill_value.unwrap()))
+        };
+        macro_rules! check {
+            ($($name:literal $type:ty),*) => {$(
+                let (least, most) = (<$type>::MIN, <$type>::MAX);
+                assert_eq!(fill($name, least.into()), Some(least.to_ne_bytes().to_vec()));
+                assert_eq!(fill($name, most.into()), Some(most.to_ne_bytes().to_vec()));
+                assert_eq!(fill($name, i128::from(most) + 1), None);
+                assert_eq!(fill($name, i128::from(least) - 1), None);
+            )*};
+        }
+        check!("int8" i8, "int16" i16, "int32" i32, "int64" i64, "uint8" u8, "uint16" u16, "uint32" u32, "uint64" u64);
+        with(r#"{"name":"float64"}"#, |found| {
+            assert_eq!(found.unwrap().fill_value, Some(0x7ff8_0000_0000_0000u64.to_ne_bytes().to_vec()));
+        });
+        let half = r#"{"name":"float64","dtype_encoded":"int8","offset":0,"precision":0.5,"fillvalue":0}"#;
+        with(half, |found| assert_eq!(found.unwrap().packing.unwrap().factor, Some(10f64.sqrt())));
+    }
+
+    #[test]
+    fn units_of_time_have_names_in_the_cf_conventions() {
+        let named = ["M", "D", "h", "m", "s", "ms", "us", "ns", "Y"].map(|unit| words(TimeUnit::of(unit).unwrap()));
+        let names = ["months", "days", "hours", "minutes", "seconds", "milliseconds", "microseconds", "nanoseconds"];
+        assert_eq!(named[..8], names.map(Some));
+        assert_eq!(named[8], None);
+    }
 }

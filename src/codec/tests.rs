@@ -137,6 +137,32 @@ mod vectors {
     }
 
     #[test]
+    fn what_has_no_room_is_not_encoded() {
+        use super::{Buffer, MaybeUninit};
+        let chunk = chunk(4096);
+        for name in ["blosc", "crc32c", "fletcher32", "gzip", "lz4", "shuffle", "zlib", "zstd"] {
+            let parameters: &[&str] = if name == "shuffle" { &["4"] } else { &["zstd", "byte", "4", "0"] };
+            let codec = codec(name, parameters);
+            assert!(codec.can_encode());
+            for room in [0, 3, 20] {
+                let mut memory = vec![MaybeUninit::uninit(); room];
+                let error = codec.encode(&chunk, &mut Buffer::new(&mut memory)).unwrap_err();
+                assert_eq!(error.status(), crate::status::EFILTER, "{name}: {error}");
+                assert!(error.to_string().contains(name), "{name}: {error}");
+            }
+        }
+        // A codec that only decodes says so.
+        let mut memory = vec![MaybeUninit::uninit(); 2 * chunk.len()];
+        let snappy = Blosc::new("snappy", 5, BloscShuffle::None, 1, 0);
+        let error = snappy.encode(&chunk, &mut Buffer::new(&mut memory)).unwrap_err();
+        assert_eq!((snappy.can_encode(), error.status()), (false, crate::status::EFILTER), "{error}");
+        assert_eq!(
+            encoded(&Blosc::default(), &chunk),
+            encoded(&*self::codec("blosc", &["lz4", "byte", "8", "0"]), &chunk)
+        );
+    }
+
+    #[test]
     fn too_little_room_is_noticed() {
         for Vector { about, codec, chunk, stored } in vectors() {
             if chunk.len() > 1 {

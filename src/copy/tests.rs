@@ -406,3 +406,46 @@ fn transposed_lines() {
         }
     }
 }
+
+#[test]
+fn single_elements_of_one_word_and_of_several() {
+    let source: Vec<u8> = (1..=40).collect();
+    for size in [1, 2, 3, 4, 8, 12, 16] {
+        for swap in [None, Some(2), Some(4), Some(8)].into_iter().filter(|swap| swap.is_none_or(|w| size % w == 0)) {
+            let mut destination = [const { MaybeUninit::new(0) }; 20];
+            element(size, swap, (source[..].into(), 3), (&mut (&mut destination[..]).into(), 2)).unwrap();
+            // SAFETY: all of it is initialised.
+            let found = destination.map(|byte| unsafe { byte.assume_init() });
+            let mut expected = [0; 20];
+            expected[2..2 + size].copy_from_slice(&source[3..3 + size]);
+            if let Some(word) = swap {
+                expected[2..2 + size].chunks_exact_mut(word).for_each(<[u8]>::reverse);
+            }
+            assert_eq!(found, expected, "{size} bytes, {swap:?}");
+            let beyond = element(size, swap, (source[..].into(), 41 - size), (&mut (&mut destination[..]).into(), 0));
+            assert_eq!(beyond.unwrap_err().kind(), ErrorKind::Internal);
+        }
+    }
+}
+
+#[test]
+fn a_box_fits_and_is_copied_by_runs_of_elements() {
+    let copy = |destination| {
+        let axis = Axis { count: 3, source: 2, destination };
+        StridedCopy::new(2, None, [axis].into_iter()).unwrap()
+    };
+    let apart = copy(4);
+    assert!(apart.fits((1, 7), (2, 12)));
+    assert!(!apart.fits((2, 7), (2, 12)) && !apart.fits((1, 7), (3, 12)) && !apart.fits((2, 7), (3, 12)));
+    for (destination, runs) in [(2, vec![(3, 1, 2)]), (4, vec![(1, 1, 2), (1, 3, 6), (1, 5, 10)])] {
+        let (source, mut memory) = ([0u8; 7], [const { MaybeUninit::new(0u8) }; 12]);
+        let (from, to) = (source.as_ptr().addr(), memory.as_ptr().addr());
+        let mut found = Vec::new();
+        let mut one = |elements: usize, at: *const u8, into: *mut u8| {
+            found.push((elements, at.addr() - from, into.addr() - to));
+            Ok(())
+        };
+        copy(destination).run_with(source[..].into(), 1, &mut (&mut memory[..]).into(), 2, &mut one).unwrap();
+        assert_eq!(found, runs);
+    }
+}

@@ -166,9 +166,21 @@ mod tests {
             one("ubyte", ElementType::UByte, &[255, 1]),
             one("float", ElementType::Float, &numbers(&[0.1, f32::NAN])),
             one("none", ElementType::Int, &[]),
+            one("short", ElementType::Short, &i16::MIN.to_ne_bytes()),
+            one("int", ElementType::Int, &i32::MIN.to_ne_bytes()),
+            one("int64", ElementType::Int64, &i64::MIN.to_ne_bytes()),
+            one("ushort", ElementType::UShort, &u16::MAX.to_ne_bytes()),
+            one("uint", ElementType::UInt, &u32::MAX.to_ne_bytes()),
+            one("uint64", ElementType::UInt64, &u64::MAX.to_ne_bytes()),
+            one("double", ElementType::Double, &f64::NEG_INFINITY.to_ne_bytes()),
             texts,
         ]);
-        let text = r#"{"text":"a\"�b","byte":-1,"ubyte":[255,1],"float":[0.1,NaN],"none":[],"texts":["x"]}"#;
-        assert_eq!(all.unwrap().json, text);
+        let text = [
+            r#"{"text":"a\"�b","byte":-1,"ubyte":[255,1],"float":[0.1,NaN],"none":[],"short":-32768,"#,
+            r#""int":-2147483648,"int64":-9223372036854775808,"ushort":65535,"uint":4294967295,"#,
+            r#""uint64":18446744073709551615,"#,
+            r#""double":-Infinity,"texts":["x"]}"#,
+        ];
+        assert_eq!(all.unwrap().json, text.concat());
     }
 }

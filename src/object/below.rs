@@ -240,4 +240,83 @@ mod tests {
         memory.write("x", b"").unwrap();
         assert_eq!(only_prefix(&memory).unwrap(), None);
     }
+
+    /// A place that has nothing, and keeps what it was asked for.
+    #[derive(Default)]
+    struct Asked(std::sync::Mutex<Vec<String>>);
+
+    impl Asked {
+        fn add(&self, what: &str, name: &str) {
+            self.0.lock().unwrap().push(format!("{what} {name}"));
+        }
+    }
+
+    impl Objects for Asked {
+        fn read(&self, name: &str, _: Begin, _: &mut Buffer<'_>) -> Result<Option<u64>> {
+            self.add("read", name);
+            Ok(None)
+        }
+
+        fn read_part(&self, name: &str, _: u64, _: &mut Buffer<'_>) -> Result<bool> {
+            self.add("read_part", name);
+            Ok(false)
+        }
+
+        fn read_version(&self, name: &str, _: Begin, _: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
+            self.add("read_version", name);
+            Ok(None)
+        }
+
+        fn open(&self, name: &str) -> Result<Opening<'_>> {
+            self.add("open", name);
+            Ok(Opening::Absent)
+        }
+
+        fn list(&self, prefix: &str, _: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+            self.add("list", prefix);
+            Ok(())
+        }
+
+        fn remove_empty(&self, prefix: &str) -> Result<()> {
+            self.add("remove_empty", prefix);
+            Ok(())
+        }
+
+        fn finish(&self) -> Result<()> {
+            self.add("finish", "");
+            Ok(())
+        }
+
+        fn is_concurrent(&self) -> bool {
+            false
+        }
+
+        fn gap(&self) -> usize {
+            7
+        }
+    }
+
+    /// What is asked of a place below another one, and of what points to it, is asked of that one by the full name.
+    #[test]
+    fn all_is_asked_of_the_place_itself() {
+        let asked = std::sync::Arc::new(Asked::default());
+        let below = Box::new(Below::new(asked.clone(), "g/h").unwrap());
+        let mut buffer = Buffer::new(&mut []);
+        assert_eq!(below.prefix(), "g/h");
+        assert_eq!(below.read("x", Begin::At(0), &mut buffer), Ok(None));
+        assert_eq!(below.read_part("x", 0, &mut buffer), Ok(false));
+        assert_eq!(below.read_version("x", Begin::At(0), &mut buffer), Ok(None));
+        assert!(matches!(below.open("x"), Ok(Opening::Absent)));
+        let mut one = |_: &str, _| Ok(());
+        assert_eq!((below.list("", &mut one), below.list("x", &mut one)), (Ok(()), Ok(())));
+        assert_eq!((below.remove_empty("x"), below.finish()), (Ok(()), Ok(())));
+        let all = ["read g/h/x", "read_part g/h/x", "read_version g/h/x", "open g/h/x", "list g/h", "list g/h/x"];
+        assert_eq!(asked.0.lock().unwrap()[..6], all);
+        assert_eq!(asked.0.lock().unwrap()[6..], ["remove_empty g/h/x", "finish "]);
+        assert_eq!((below.is_concurrent(), below.gap(), below.is_writable()), (false, 7, false));
+        // It neither writes nor removes, unless it says how.
+        let refused = [below.write("x", b""), below.remove("x")].map(|result| result.unwrap_err().kind());
+        assert_eq!(refused, [ErrorKind::ReadOnly; 2]);
+        assert_eq!(below.read("../x", Begin::At(0), &mut buffer).unwrap_err().status(), crate::status::EINVAL);
+    }
 }

@@ -205,4 +205,26 @@ mod tests {
         assert!(!remove_attribute(&mut attributes, "_nczarr_attr"));
         assert_eq!(compact(&attributes).unwrap(), r#"{"_nczarr_attr":{"types":{}}}"#);
     }
+
+    #[test]
+    fn each_type_of_numbers_is_told_beside_them() {
+        fn check<'a, T>(values: &'a [T], dtype: &str, json: &str)
+        where
+            AttributeValue<'a>: From<&'a [T]>,
+        {
+            let text = set(r#"{"_nczarr_attr":{"types":{}}}"#, "a", values.into());
+            assert_eq!(text, format!(r#"{{"_nczarr_attr":{{"types":{{"a":"{dtype}"}}}},"a":{json}}}"#));
+        }
+        check(&[i8::MIN, 2], "|i1", "[-128,2]");
+        check(&[i16::MIN, 2], "<i2", "[-32768,2]");
+        check(&[i32::MIN], "<i4", "-2147483648");
+        check(&[i64::MIN], "<i8", "-9223372036854775808");
+        check(&[u8::MAX], "|u1", "255");
+        check(&[u16::MAX], "<u2", "65535");
+        check(&[u32::MAX, 0], "<u4", "[4294967295,0]");
+        check(&[u64::MAX], "<u8", "18446744073709551615");
+        check(&[0.5f32], "<f4", "0.5");
+        check(&[0.25f64], "<f8", "0.25");
+        check(&["ab", "c"], "|S2", r#"["ab","c"]"#);
+    }
 }

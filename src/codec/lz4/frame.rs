@@ -330,4 +330,12 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn frames_are_only_read() {
+        let mut memory = [std::mem::MaybeUninit::uninit(); 100];
+        let error = Lz4Frame.encode(b"x", &mut Buffer::new(&mut memory)).unwrap_err();
+        assert_eq!((Lz4Frame.can_encode(), error.status()), (false, crate::status::EFILTER));
+        assert!(error.to_string().contains(Lz4Frame.name()), "{error}");
+    }
 }

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Which lines of src/ the tests come by, from what llvm-cov exports: coverage.py FILE... scripts/coverage calls it.
+
+Prints a table by file, then the lines that no test comes by. Those of tests/coverage.txt are not printed, but they
+count as much as others; an entry that is for no line that is left is told. Exits 1 if fewer than PERCENT of all lines
+are come by.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+# Lines that tests come by, of all lines of src/ with code that are no tests.
+PERCENT = 98.0
+
+ROOT = Path(__file__).resolve().parent.parent
+ARGUED = ROOT / "tests" / "coverage.txt"
+
+TEST_ITEM = re.compile(r"^( *)#\[cfg\((?:all\()?test\b")
+
+
+def lines_of_tests():
+    """The lines of tests in each file of src/; None for all of them."""
+    tests = {}
+    for path in sorted((ROOT / "src").rglob("*.rs")):
+        lines = path.read_text(encoding="utf-8").split("\n")
+        own = tests.setdefault(path, set())
+        number = 0
+        while number < len(lines):
+            if not (item := TEST_ITEM.match(lines[number])):
+                number += 1
+                continue
+            begin = number
+            while lines[number].lstrip().startswith("#["):
+                number += 1
+            if module := re.match(r"^.*\bmod (\w+);$", lines[number]):
+                folder = path.parent if path.name in ("mod.rs", "lib.rs") else path.with_suffix("")
+                tests[folder / f"{module[1]}.rs"] = None
+                for below in (folder / module[1]).rglob("*.rs"):
+                    tests[below] = None
+            elif not lines[number].endswith(";"):
+                while lines[number] != f"{item[1]}}}":
+                    number += 1
+            if own is not None:
+                own.update(range(begin + 1, number + 2))
+            number += 1
+        if tests.get(path, own) is not None:
+            tests[path] = own
+    return tests
+
+
+def lines_with_code(exported):
+    """How often the tests come by each line with code, for each file of src/."""
+    tests, found, path = lines_of_tests(), {}, None
+    for line in (line for file in exported for line in file.read_text(encoding="utf-8").split("\n")):
+        kind, _, rest = line.partition(":")
+        if kind == "SF":
+            path = Path(rest)
+        elif kind == "DA" and path.is_relative_to(ROOT / "src") and tests.get(path, set()) is not None:
+            number, count = map(int, rest.split(",")[:2])
+            if number not in tests.get(path, set()):
+                counts = found.setdefault(path, {})
+                counts[number] = counts.get(number, 0) + count
+    return found
+
+
+def argued():
+    """(file, code) of each line that tests/coverage.txt has: lines behind a bar, after the file, before the reason."""
+    found = set()
+    text = re.sub(r"^#.*\n", "", ARGUED.read_text(encoding="utf-8"), flags=re.M)
+    for block in filter(None, (block.strip("\n") for block in text.split("\n\n"))):
+        head, *rest = block.split("\n")
+        codes = [line[6:].strip() for line in rest if line.startswith("    | ")]
+        if not codes or len(codes) == len(rest) or any(not line.startswith("    ") for line in rest):
+            sys.exit(f"{ARGUED.name}: an entry is the file, lines of it behind bars, and why:\n{block}")
+        found.update((head, code) for code in codes)
+    return found
+
+
+def main():
+    entries, used, left, table = argued(), set(), [], []
+    for path, counts in lines_with_code([Path(file) for file in sys.argv[1:]]).items():
+        name = str(path.relative_to(ROOT))
+        code = path.read_text(encoding="utf-8").split("\n")
+        missed = [number for number, count in sorted(counts.items()) if count == 0]
+        for number in missed:
+            entry = (name, code[number - 1].strip())
+            if entry in entries:
+                used.add(entry)
+            else:
+                left.append(f"{name}:{number}: {code[number - 1].strip()}")
+        table.append((len(counts) - len(missed), len(counts), name))
+    for covered, lines, name in sorted(table, key=lambda row: (row[0] / row[1], row[2])):
+        print(f"{100 * covered / lines:6.1f} % {covered:6d} of {lines:5d}  {name}")
+    print("\n".join(left))
+    covered, lines = sum(row[0] for row in table), sum(row[1] for row in table)
+    percent = 100 * covered / lines
+    print(f"{percent:.2f} % of the lines: {covered} of {lines}; of those missed {len(left)} are not argued")
+    for name, text in sorted(entries - used):
+        print(f"{ARGUED.name}: tests come by this line, or it is not there: {name}: {text}")
+    if percent < PERCENT:
+        sys.exit(f"these are fewer than {PERCENT} %")
+
+
+main()
