@@ -499,7 +499,7 @@ void the_librarys_places()
     CHECK_THROWS(directory.finish(), Status::invalid, "place is NULL");
     CHECK_THROWS(directory.file("x"), Status::invalid, "place is NULL");
     CHECK_THROWS(directory.add_codec("x", [](nczchunk::CodecUse) { return nczchunk::Codec::zstd(); }), Status::invalid,
-                 "moved from");
+                 "place is NULL");
     directory = std::move(moved);
     CHECK_EQ(Array::open(directory, "a").read<int>()[0], 5);
 

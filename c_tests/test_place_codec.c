@@ -16,6 +16,7 @@ typedef struct maker {
     char name[32], configuration[64], type_name[16];
     size_t element_size;
     int made, freed, status, makes_none;
+    int ended; /* how often the library has given it up */
 } maker;
 
 static maker last;
@@ -79,13 +80,19 @@ static int make(void *user, const nczchunk_codec_use *of, nczchunk_codec **codec
     return nczchunk_codec_new("add", &callbacks, codec, NULL);
 }
 
+static void destroy_maker(void *user)
+{
+    CHECK(user == &last);
+    last.ended++;
+}
+
 static nczchunk_place *new_place(void)
 {
     nczchunk_place *place = NULL;
 
     memset(&last, 0, sizeof last);
     CHECK_OK(nczchunk_place_memory(&place, NULL));
-    CHECK_OK(nczchunk_place_add_codec(place, "add", make, &last, NULL));
+    CHECK_OK(nczchunk_place_add_codec(place, "add", make, &last, destroy_maker, NULL));
     return place;
 }
 
@@ -137,8 +144,11 @@ static void the_codec_encodes_and_decodes(void)
         nczchunk_place_free(place);
         CHECK_OK(nczchunk_array_read(array, origin, NULL, NULL, back, NULL));
         CHECK(memcmp(back, data, sizeof data) == 0);
+        /* The array outlives the place, and so does what makes its codecs. */
+        CHECK_EQ(last.ended, 0);
         nczchunk_array_close(array);
         CHECK_EQ(last.made, last.freed);
+        CHECK_EQ(last.ended, 1);
     }
 }
 
@@ -162,7 +172,9 @@ static void a_codec_of_numcodecs(void)
     CHECK_OK(nczchunk_array_read(array, start, NULL, NULL, back, NULL));
     CHECK(memcmp(back, "\0\1\2\3", 4) == 0);
     nczchunk_array_close(array);
+    CHECK_EQ(last.ended, 0);
     nczchunk_place_free(place);
+    CHECK_EQ(last.ended, 1);
 }
 
 static int count_unreadable(void *user, const nczchunk_node *node)
@@ -198,13 +210,15 @@ static void codecs_that_are_not_there(void)
     CHECK_EQ(unreadable, 0);
     nczchunk_array_close(array);
 
-    CHECK_EQ(nczchunk_place_add_codec(place, "zstd", make, NULL, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_place_add_codec(place, "numcodecs.lz4", make, NULL, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_place_add_codec(place, "", make, NULL, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_place_add_codec(place, NULL, make, NULL, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_place_add_codec(place, "x", NULL, NULL, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_place_add_codec(NULL, "x", make, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_place_add_codec(place, "zstd", make, NULL, destroy_maker, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_place_add_codec(place, "numcodecs.lz4", make, NULL, destroy_maker, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_place_add_codec(place, "", make, NULL, destroy_maker, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_place_add_codec(place, NULL, make, NULL, destroy_maker, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_place_add_codec(place, "x", NULL, NULL, destroy_maker, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_place_add_codec(NULL, "x", make, NULL, destroy_maker, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(last.ended, 0); /* nor was it called for those that were refused */
     nczchunk_place_free(place);
+    CHECK_EQ(last.ended, 1);
     nczchunk_context_free(context);
 }
 

@@ -85,7 +85,7 @@ int main(int argc, char **argv)
     /* The arrays of a place know the codecs that are added to it. */
     int status = nczchunk_context_new(&context);
     if (status == 0) status = nczchunk_place_create(argc > 1 ? argv[1] : "new.zarr", &place, context);
-    if (status == 0) status = nczchunk_place_add_codec(place, "delta", make_delta, NULL, context);
+    if (status == 0) status = nczchunk_place_add_codec(place, "delta", make_delta, NULL, NULL, context);
     if (status == 0) status = nczchunk_array_create_in(place, "tide", &tide, &array, context);
     if (status == 0) status = nczchunk_array_write(array, start, NULL, NULL, levels, context);
     nczchunk_array_close(array);

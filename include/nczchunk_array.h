@@ -987,7 +987,10 @@ int nczchunk_place_write(const nczchunk_place *place,
  *
  * make sets codec to one that nczchunk_codec_new has made, which the library takes over, and returns 0; or it returns
  * a status, which ends the call that needs the codec. It is called when an array is opened, created or resized, and
- * for an array in shards more than once. user is passed to it, and is needed as long as the place or an array in it.
+ * for an array in shards more than once, by the thread that does that. user is passed to it.
+ *
+ * destroy, unless it is NULL, is called with user once: when the place has been freed and every array is closed that
+ * was opened or created in it, by the thread that does the last of these. If this call fails it is not called.
  *
  * The codec turns bytes into bytes. What the metadata of Zarr v3 have before the codec "bytes", such as
  * "numcodecs.delta", gets the bytes of the elements as well; these cannot be in another byte order than the machine's
@@ -1002,6 +1005,7 @@ int nczchunk_place_add_codec(nczchunk_place *place,
                              const char *name,
                              int (*make)(void *user, const nczchunk_codec_use *of, nczchunk_codec **codec),
                              void *user,
+                             void (*destroy)(void *user),
                              nczchunk_context *context);
 
 /**

@@ -664,20 +664,6 @@ class CodecUse {
     const nczchunk_codec_use *use_;
 };
 
-namespace detail {
-
-struct CodecMaker {
-    CodecMaker() = default;
-    CodecMaker(const CodecMaker &) = delete;
-    CodecMaker &operator=(const CodecMaker &) = delete;
-    virtual ~CodecMaker() = default;
-    virtual Codec make(CodecUse use) = 0;
-};
-
-using CodecMakers = std::vector<std::shared_ptr<CodecMaker>>;
-
-} // namespace detail
-
 /// A place for objects: a directory, a zip file, a file that holds arrays, memory, or one of the program's own. Arrays
 /// that were opened or created in it go on using it when it is destroyed.
 class Place {
@@ -780,23 +766,12 @@ class Place {
         return own(std::make_unique<Callables>(std::move(reads), std::move(writes)), options);
     }
 
-    Place(Place &&) noexcept = default;
-    Place &operator=(Place &&other) noexcept
-    {
-        place_ = std::move(other.place_); // before what it may use
-        makers_ = std::move(other.makers_);
-        return *this;
-    }
-    ~Place() = default;
-
     /// The place that is one file of this one: an object that holds arrays.
     Place file(const std::string &name) const
     {
-        Place made([&](nczchunk_place **file, nczchunk_context *context) {
+        return Place([&](nczchunk_place **file, nczchunk_context *context) {
             return nczchunk_place_file(place_.get(), detail::c_text(name), file, context);
         });
-        *made.makers_ = *makers_;
-        return made;
     }
 
     /// Whether files are opened that hold only a part of their arrays.
@@ -829,23 +804,19 @@ class Place {
     /// place from then on know the codec, and keep the callable.
     template <class Make> void add_codec(const std::string &name, Make make)
     {
-        struct Owner final : detail::CodecMaker {
-            explicit Owner(Make &&with) : makes(std::move(with)) {}
-            Codec make(CodecUse use) override { return makes(use); }
-            Make makes;
-        };
-        if (!place_)
-            throw Error(Status::invalid, "the place was moved from");
+        auto owned = std::make_unique<Make>(std::move(make));
         const auto make_codec = [](void *user, const nczchunk_codec_use *of, nczchunk_codec **codec) noexcept {
             return detail::guarded([&] {
-                *codec = static_cast<detail::CodecMaker *>(user)->make(CodecUse(of)).release();
+                *codec = Codec((*static_cast<Make *>(user))(CodecUse(of))).release();
                 return NCZCHUNK_NOERR;
             });
         };
-        detail::CodecMaker *const maker = makers_->emplace_back(std::make_shared<Owner>(std::move(make))).get();
+        const auto destroy = [](void *user) noexcept { delete static_cast<Make *>(user); };
         call([&](nczchunk_context *context) {
-            return nczchunk_place_add_codec(place_.get(), detail::c_text(name), +make_codec, maker, context);
+            return nczchunk_place_add_codec(place_.get(), detail::c_text(name), +make_codec, owned.get(), +destroy,
+                                            context);
         });
+        (void)owned.release(); // the library's from now on
     }
 
     nczchunk_place *get() const noexcept { return place_.get(); }
@@ -919,7 +890,6 @@ class Place {
         }));
     }
 
-    std::shared_ptr<detail::CodecMakers> makers_ = std::make_shared<detail::CodecMakers>();
     detail::Owned<nczchunk_place, nczchunk_place_free> place_;
 };
 
@@ -954,7 +924,7 @@ class Array {
             [&](nczchunk_array **array, nczchunk_context *with) {
                 return nczchunk_array_open_in(place.get(), detail::c_text(name), static_cast<int>(access), array, with);
             },
-            context, place.makers_);
+            context);
     }
 
     /// Opens an array that need not be there: nothing if there is none. All else that is wrong is thrown. (Where what
@@ -1004,19 +974,10 @@ class Array {
                 [&](nczchunk_array **made, nczchunk_context *with) {
                     return nczchunk_array_create_in(place.get(), detail::c_text(name), passed, made, with);
                 },
-                context, place.makers_);
+                context);
         });
         return std::move(*array);
     }
-
-    Array(Array &&) noexcept = default;
-    Array &operator=(Array &&other) noexcept
-    {
-        array_ = std::move(other.array_); // before what it may use
-        makers_ = std::move(other.makers_);
-        return *this;
-    }
-    ~Array() = default;
 
     /// Closes the array before it is destroyed. What it lent is not valid any more.
     void close() noexcept { array_.reset(); }
@@ -1227,9 +1188,8 @@ class Array {
     };
 
     template <class Make>
-    explicit Array(Make make, ContextRef context, std::shared_ptr<detail::CodecMakers> makers = nullptr)
-        : makers_(std::move(makers)),
-          array_(detail::make<nczchunk_array, nczchunk_array_close>(std::move(make), context))
+    explicit Array(Make make, ContextRef context)
+        : array_(detail::make<nczchunk_array, nczchunk_array_close>(std::move(make), context))
     {
     }
 
@@ -1283,7 +1243,6 @@ class Array {
         call([&](nczchunk_context *context) { return nczchunk_array_set_cache(array_.get(), cache, context); });
     }
 
-    std::shared_ptr<detail::CodecMakers> makers_;
     detail::Owned<nczchunk_array, nczchunk_array_close> array_;
 };
 

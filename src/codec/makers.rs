@@ -1,7 +1,7 @@
 //! Codecs of the caller's, which metadata name: functions that make them.
 
 use super::contract::Codec;
-use crate::alloc;
+use crate::alloc::{self, Slot};
 use crate::error::{ErrorKind, Result};
 use crate::shared::Shared;
 
@@ -32,17 +32,17 @@ struct Maker {
 }
 
 impl Makers {
-    /// Adds a function for a codec, which comes before another of the same name.
-    pub(crate) fn add(
-        &mut self,
-        name: &str,
-        make: impl Fn(&CodecUse<'_>) -> Result<Box<dyn Codec>> + Send + Sync + 'static,
-    ) -> Result<()> {
+    /// Adds a function for a codec, which comes before another of the same name. `begin` gives it once nothing can fail
+    /// any more.
+    pub(crate) fn add<M>(&mut self, name: &str, begin: impl FnOnce() -> M) -> Result<()>
+    where
+        M: Fn(&CodecUse<'_>) -> Result<Box<dyn Codec>> + Send + Sync + 'static,
+    {
         if name.is_empty() {
             return Err(ErrorKind::Argument("a codec's name is empty").into());
         }
-        let maker = Maker { name: alloc::text(name)?, make: alloc::try_box(make)?, others: self.clone() };
-        self.0 = Some(Shared::new(maker)?);
+        let (name, others, outer, inner) = (alloc::text(name)?, self.clone(), Shared::slot()?, Slot::new()?);
+        self.0 = Some(Shared::fill(outer, Maker { name, make: inner.fill(begin()), others }));
         Ok(())
     }
 

@@ -235,7 +235,10 @@ assert_can_grow!(nczchunk_codec_use, element_size: usize);
 ///
 /// make sets codec to one that nczchunk_codec_new has made, which the library takes over, and returns 0; or it returns
 /// a status, which ends the call that needs the codec. It is called when an array is opened, created or resized, and
-/// for an array in shards more than once. user is passed to it, and is needed as long as the place or an array in it.
+/// for an array in shards more than once, by the thread that does that. user is passed to it.
+///
+/// destroy, unless it is NULL, is called with user once: when the place has been freed and every array is closed that
+/// was opened or created in it, by the thread that does the last of these. If this call fails it is not called.
 ///
 /// The codec turns bytes into bytes. What the metadata of Zarr v3 have before the codec "bytes", such as
 /// "numcodecs.delta", gets the bytes of the elements as well; these cannot be in another byte order than the machine's
@@ -256,6 +259,7 @@ pub unsafe extern "C" fn nczchunk_place_add_codec(
         ) -> c_int,
     >,
     user: *mut c_void,
+    destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
     context: *mut nczchunk_context,
 ) -> c_int {
     // SAFETY: place is NULL or alive and nobody else uses it, and name is NULL or a text, by the header's general
@@ -265,8 +269,10 @@ pub unsafe extern "C" fn nczchunk_place_add_codec(
             let place = handle_mut(place, "place is NULL")?;
             let name = utf8(text(name, "name is NULL")?)?;
             let make = make.ok_or(ErrorKind::Argument("make is NULL"))?;
-            let maker = Maker { make, user };
-            place.0.add_codec(name, move |of| maker.make(of))
+            place.0.add_codec_with(name, || {
+                let maker = Maker { make, user, destroy };
+                move |of: &CodecUse<'_>| maker.make(of)
+            })
         })
     }
 }
@@ -275,12 +281,22 @@ pub unsafe extern "C" fn nczchunk_place_add_codec(
 struct Maker {
     make: unsafe extern "C" fn(*mut c_void, *const nczchunk_codec_use, *mut *mut nczchunk_codec) -> c_int,
     user: *mut c_void,
+    destroy: Option<unsafe extern "C" fn(*mut c_void)>,
 }
 
 // SAFETY: the function is called by threads of the caller's, with a pointer that is for it.
 unsafe impl Send for Maker {}
 // SAFETY: as above.
 unsafe impl Sync for Maker {}
+
+impl Drop for Maker {
+    fn drop(&mut self) {
+        if let Some(destroy) = self.destroy {
+            // SAFETY: nothing makes codecs with it any more.
+            unsafe { destroy(self.user) };
+        }
+    }
+}
 
 impl Maker {
     fn make(&self, of: &CodecUse<'_>) -> Result<Box<dyn Codec>> {

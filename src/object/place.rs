@@ -119,10 +119,18 @@ impl Place {
         name: &str,
         make: impl Fn(&CodecUse<'_>) -> Result<Box<dyn Codec>> + Send + Sync + 'static,
     ) -> Result<()> {
+        self.add_codec_with(name, || make)
+    }
+
+    /// [`add_codec`](Self::add_codec) of a function that is made only once nothing can fail any more.
+    pub(crate) fn add_codec_with<M>(&mut self, name: &str, begin: impl FnOnce() -> M) -> Result<()>
+    where
+        M: Fn(&CodecUse<'_>) -> Result<Box<dyn Codec>> + Send + Sync + 'static,
+    {
         if codec::is_known(name.strip_prefix("numcodecs.").unwrap_or(name)) {
             return Err(ErrorKind::Argument("the library knows a codec of this name").into());
         }
-        self.codecs.add(name, make)
+        self.codecs.add(name, begin)
     }
 
     /// The codecs that were added.

@@ -317,7 +317,7 @@ impl<'a> Pieces<'a> {
 }
 
 impl Job<'_> {
-    #[inline]
+    #[inline(always)]
     fn one(&self, piece: &Piece<'_>, one: &mut impl FnMut(&Piece<'_>) -> Result<()>) -> Result<()> {
         one(piece).map_err(|error| error.in_chunk(piece.indices))?;
         self.tracker.add(|| piece.num_elements() * self.plan.variable().element_size());

@@ -585,7 +585,7 @@ impl World {
                 6 => {
                     let user = self.byte(input).cast();
                     let make = (!input.bool()).then_some(callbacks::make as _);
-                    check(nczchunk_place_add_codec(place, name(input), make, user, context));
+                    check(nczchunk_place_add_codec(place, name(input), make, user, None, context));
                     return;
                 }
                 _ => {

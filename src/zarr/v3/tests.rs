@@ -145,7 +145,7 @@ fn chains_of_codecs_have_their_order() {
 #[test]
 fn codecs_of_the_callers_come_before_bytes_too() {
     let mut own = crate::codec::Makers::default();
-    own.add("delta", |_| Err(ErrorKind::Internal.into())).unwrap();
+    own.add("delta", || |_: &crate::codec::CodecUse<'_>| Err(ErrorKind::Internal.into())).unwrap();
     let with = |codecs: &str, endian: &str| {
         let bytes = format!(r#""codecs":[{codecs}{{"name":"bytes","configuration":{{"endian":"{endian}"}}}},"#);
         let begin = PLAIN.find(r#""codecs":["#).unwrap();
