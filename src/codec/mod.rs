@@ -22,19 +22,7 @@ mod matches;
 mod planes;
 #[cfg(feature = "shuffle")]
 mod shuffle;
-#[cfg(all(
-    test,
-    any(
-        feature = "blosc",
-        feature = "crc32c",
-        feature = "fletcher32",
-        feature = "gzip",
-        feature = "lz4",
-        feature = "shuffle",
-        feature = "zlib",
-        feature = "zstd"
-    )
-))]
+#[cfg(all(test, nczchunk_codecs))]
 mod tests;
 #[cfg(feature = "zstd")]
 pub(crate) mod zstd;

@@ -51,16 +51,7 @@ pub(super) fn make(spec: &CodecSpec, element: ElementType, own: &Makers) -> Resu
     }
 }
 
-#[cfg(any(
-    feature = "blosc",
-    feature = "crc32c",
-    feature = "fletcher32",
-    feature = "gzip",
-    feature = "lz4",
-    feature = "shuffle",
-    feature = "zlib",
-    feature = "zstd"
-))]
+#[cfg(nczchunk_codecs)]
 fn boxed(codec: impl Codec + 'static) -> Result<Box<dyn Codec>> {
     Ok(crate::alloc::try_box(codec)?)
 }
