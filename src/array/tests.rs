@@ -373,6 +373,39 @@ fn large_reads_of_whole_chunks() {
     }
 }
 
+/// What is kept of a chunk by reads of which the first needs a part of it: how often it has to be decoded.
+#[cfg(all(feature = "zstd", feature = "blosc", feature = "lz4", feature = "shuffle", not(miri)))]
+#[test]
+fn chunks_that_are_nearly_all_decoded_are_kept_whole() {
+    const LEN: usize = 300_000;
+    let values: Vec<i32> = (0..LEN as i32).map(|i| i.wrapping_mul(i) >> 7).collect();
+    let zstd: &[(&str, &str)] = &[("zstd", "")];
+    let shuffled: &[(&str, &str)] = &[("shuffle", r#"{"elementsize": 4}"#), ("zstd", "")];
+    let blosc: &[(&str, &str)] = &[("blosc", r#"{"cname": "lz4", "blocksize": 4096}"#)];
+    // The codecs, which elements are read first, and how often the chunk is decoded if its last and its first are read
+    // after them.
+    for (codecs, begin, end, expected) in [
+        (zstd, 0, LEN / 2, 2),
+        (zstd, LEN / 2, LEN * 7 / 10, 2),
+        (zstd, LEN * 7 / 10, LEN * 8 / 10, 1),
+        (shuffled, 0, 10, 1),
+        (blosc, LEN * 7 / 10, LEN * 8 / 10, 2),
+        (blosc, 0, LEN * 8 / 10, 1),
+    ] {
+        let description = Description::new(&[LEN], ElementType::Int).with_codecs(codecs);
+        let (_, mut array) = created(&description.with_format(ArrayFormat::ZarrV2));
+        array.write(&Hyperslab::all(), &values).unwrap();
+        let cache = Cache::new(4 << 20).unwrap();
+        array.set_cache(Some(&cache));
+        for (begin, end) in [(begin, end), (LEN - 1, LEN), (0, 1)] {
+            let read = array.read::<i32>(&Hyperslab::new(&[begin], &[end - begin])).unwrap();
+            assert_eq!(read, values[begin..end]);
+        }
+        let statistics = cache.statistics();
+        assert_eq!((statistics.misses, statistics.hits), (expected, 3 - expected), "{codecs:?} from {begin} to {end}");
+    }
+}
+
 /// A shard that another one takes the place of is not read by the index of the one before, even if both are as long.
 #[cfg(not(miri))]
 #[test]

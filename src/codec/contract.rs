@@ -20,6 +20,12 @@ pub trait Codec: Send + Sync {
         0..usize::MAX
     }
 
+    /// About how much is decoded to have the bytes `needed`: all up to the last of them, unless the codec says
+    /// otherwise.
+    fn decoded_for(&self, needed: Range<usize>) -> Range<usize> {
+        0..needed.end
+    }
+
     /// Decodes into an empty buffer that has room for just what is due. Of that, the bytes `needed` have to be there
     /// afterwards. What is before them has to be filled with anything, see [`Buffer::skip`]; what follows may be left
     /// out, and then nobody looks at it. If `needed` is not all, of the encoded bytes those may be missing that

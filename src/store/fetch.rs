@@ -70,6 +70,11 @@ impl Store<'_> {
         self.codecs(access).decode(stored, needed, chunk, between)
     }
 
+    /// Whether to decode these bytes of a chunk that is read takes nearly as long as to decode all of it.
+    pub(crate) fn decodes_most(&self, chunk_bytes: usize, needed: &Range<usize>) -> Result<bool> {
+        self.codecs(Access::Read).decodes_most(chunk_bytes, needed)
+    }
+
     /// Encodes a chunk and stores it.
     pub(crate) fn put(&self, request: &Request<'_>, chunk: &[u8], encoded: &mut Encoded<'_>) -> Result<()> {
         let Reader::Filling(filler) = &self.reader else { return Err(ErrorKind::ReadOnly.into()) };

@@ -117,6 +117,7 @@ impl<'a> Reading<'a> {
         }
         let Workspace { chunk, encoded } = store.workspace_in(&mut self.workspace)?;
         if let Some((mut loading, all)) = loading {
+            let all = all || store.decodes_most(chunk_bytes, &piece.needed())?;
             let needed = if all { 0..chunk_bytes } else { piece.needed() };
             let mut buffer = Buffer::new(loading.room(chunk_bytes)?);
             if !get(needed.clone(), &mut buffer, encoded)? {

@@ -54,6 +54,9 @@ HOST_FUNCTIONS(FUNCTION)
     X(NCZChunkCache, size_t, used, used)                       \
     X(NCZChunkCache, NClist*, mru, mru)                        \
     X(NCZChunkCache, struct NCxcache*, xcache, xcache)         \
+    X(NCxcache, NCxnode, lru, lru)                             \
+    X(NCxnode, NCxnode*, next, next)                           \
+    X(NCxnode, NCxnode*, prev, prev)                           \
     X(NClist, size_t, length, length)                          \
     X(NClist, size_t, alloc, alloc)                            \
     X(NClist, void**, content, content)

@@ -55,7 +55,6 @@
     X(int, nclistpush, (NClist * list, const void* element), (list, element))                                          \
     X(int, ncxcacheinsert, (NCxcache * cache, const ncexhashkey_t key, void* object), (cache, key, object))            \
     X(int, ncxcacheremove, (NCxcache * cache, ncexhashkey_t key, void** object), (cache, key, object))                 \
-    X(int, ncxcachetouch, (NCxcache * cache, ncexhashkey_t key), (cache, key))                                         \
     HOST_RECLAIM(X)
 #endif
 

@@ -238,6 +238,19 @@ static int read_entry(NCZChunkCache* cache, const size64_t* indices, NCZCacheEnt
     return NC_NOERR;
 }
 
+/* Makes an entry the one that was used last, as ncxcachetouch does, which looks it up once more. */
+static void touch(NCxcache* xcache, NCZCacheEntry* entry)
+{
+    NCxnode *node = (NCxnode*)&entry->list, *head = &xcache->lru;
+
+    node->prev->next = node->next;
+    node->next->prev = node->prev;
+    node->prev = head;
+    node->next = head->next;
+    head->next->prev = node;
+    head->next = node;
+}
+
 int NCZ_cache_get(NCZChunkCache* cache, const size64_t* indices, int how, NCZCacheEntry** entryp)
 {
     const ncexhashkey_t hashkey = ncxcachekey(indices, cache->ndims * sizeof *indices);
@@ -246,8 +259,9 @@ int NCZ_cache_get(NCZChunkCache* cache, const size64_t* indices, int how, NCZCac
 
     if (ncxcachelookup(cache->xcache, hashkey, (void**)&entry) == NC_NOERR) {
         if (is_decoded(cache, entry) && memcmp(entry->indices, indices, cache->ndims * sizeof *indices) == 0) {
+            touch(cache->xcache, entry);
             *entryp = entry;
-            return ncxcachetouch(cache->xcache, hashkey);
+            return NC_NOERR;
         }
         /* Another chunk with the same hash has to give way, and so has what a flush has encoded in place. */
         if (how != NCZ_PEEK && (stat = NCZ_entry_evict(cache, entry)) != NC_NOERR)

@@ -37,6 +37,10 @@ impl Codec for Blosc {
         decoded_size.saturating_add(header::LEN)
     }
 
+    fn decoded_for(&self, needed: Range<usize>) -> Range<usize> {
+        needed
+    }
+
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
         self.decode_blocks(encoded, needed, decoded)
     }
