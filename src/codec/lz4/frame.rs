@@ -310,6 +310,19 @@ mod tests {
             bad[at] = byte;
             assert!(decoded(&Lz4Frame, &bad, 0..len, len).is_err(), "{at}");
         }
+        for described in [
+            [INDEPENDENT, 4 << 4],
+            [VERSION, 4 << 4],
+            [VERSION_1 | RESERVED, 4 << 4],
+            [VERSION_1, 4 << 4 | 1],
+            [VERSION_1, 1 << 7 | 4 << 4],
+            [VERSION_1, 3 << 4],
+        ] {
+            let unknown = Err(corrupt("this is a frame of an unknown version"));
+            assert_eq!(decoded(&Lz4Frame, &framed(&described, &[], &[]), 0..0, 0), unknown, "{described:?}");
+        }
+        let needy = framed(&[VERSION_1 | DICTIONARY, 4 << 4], &[], &[]);
+        assert_eq!(decoded(&Lz4Frame, &needy, 0..0, 0), Err(corrupt("the frame needs a dictionary")));
         let mut longer = good.clone();
         longer.push(0);
         assert!(decoded(&Lz4Frame, &longer, 0..len, len).is_err());
@@ -375,6 +388,6 @@ mod tests {
         let mut memory = [std::mem::MaybeUninit::uninit(); 100];
         let error = Lz4Frame.encode(b"x", &mut Buffer::new(&mut memory)).unwrap_err();
         assert_eq!((Lz4Frame.can_encode(), error.status()), (false, crate::status::EFILTER));
-        assert!(error.to_string().contains(Lz4Frame.name()), "{error}");
+        assert!(error.to_string().contains("lz4") && Lz4Frame.name() == "lz4", "{error}");
     }
 }
