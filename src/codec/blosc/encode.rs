@@ -209,7 +209,7 @@ mod tests {
     fn more_than_blosc_takes_is_not_encoded() {
         let codec = Blosc::new("lz4", 0, BloscShuffle::None, 1, 0);
         let encode = |len: usize| codec.encode_blocks(&vec![0; len], &mut Buffer::new(&mut []));
-        assert_eq!(encode(LARGEST), Err(failed("there is no room for it")));
-        assert_eq!(encode(LARGEST + 1), Err(failed("more than 2147483631 bytes")));
+        assert_eq!(encode(2_147_483_631), Err(failed("there is no room for it")));
+        assert_eq!(encode(2_147_483_632), Err(failed("more than 2147483631 bytes")));
     }
 }
