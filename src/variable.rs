@@ -356,6 +356,22 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "arrays")]
+    #[test]
+    fn what_a_copier_copies_is_not_swapped_and_a_chunk_may_have_a_pitch() {
+        let mut variable = Variable::new(&[4, 5], &[2, 5], 8).unwrap();
+        variable.set_endian(if Endian::Big.is_foreign() { Endian::Big } else { Endian::Little }).unwrap();
+        variable.set_copier(Some(crate::texts::copier()));
+        for v in [&variable, &variable.try_clone().unwrap()] {
+            assert_eq!((v.copier().is_some(), v.swapped_word()), (true, None));
+        }
+        variable.set_copier(None);
+        assert_eq!((variable.copier().is_some(), variable.swapped_word()), (false, Some(8)));
+        assert_eq!(status(variable.set_chunk_pitch(39)), EINVAL);
+        variable.set_chunk_pitch(64).unwrap();
+        assert_eq!(variable.grid(Access::Read).strides(), [64, 8]);
+    }
+
     #[test]
     fn a_chunks_axes_can_have_any_order() {
         let mut variable = Variable::new(&[9, 9, 9], &[2, 3, 4], 8).unwrap();

@@ -20,6 +20,7 @@ found once stays found until the file changes. What no test has found is tried a
 
 import argparse
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -43,7 +44,7 @@ STATE = WORK / "state.json"
 EXPLAINED = ROOT / "tests" / "mutants.txt"
 
 ENGINE = ["--no-default-features", "--lib", "--test", "facts", "--test", "rust_api"]
-ALL = ["--lib", "--test", "arrays", "--test", "netcdf"]
+ALL = ["--lib", "--test", "arrays", "--test", "netcdf", "--test", "capi", "--test", "rust_api"]
 
 # The files of each group, and which tests there are for it, as arguments to cargo test.
 GROUPS = {
@@ -156,10 +157,12 @@ def die(text):
 # The copy of the tree.
 
 
+@functools.cache
 def tree_files():
+    """Every file by its name, as they are when this begins: the tree may be worked on while mutants are tried."""
     listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
-    return [name for name in names if name and (ROOT / name).is_file()]
+    return {name: (ROOT / name).read_bytes() for name in names if name and (ROOT / name).is_file()}
 
 
 def write_if_new(path, data):
@@ -171,28 +174,29 @@ def write_if_new(path, data):
 
 def sync(changed):
     """Makes the copy the tree, but for the files of which the text is given."""
-    names = tree_files()
-    for name in names:
-        write_if_new(TREE / name, changed.get(name) or (ROOT / name).read_bytes())
-    known = set(names)
+    files = tree_files()
+    for name, data in files.items():
+        write_if_new(TREE / name, changed.get(name) or data)
     for path in (TREE / "src").rglob("*.rs"):
-        if str(path.relative_to(TREE)) not in known:
+        if str(path.relative_to(TREE)) not in files:
             path.unlink()
 
 
 def hash_of_tests():
     """Changes whenever something does that a test depends on."""
     digest = hashlib.sha256()
-    for name in sorted(tree_files()):
+    for name, data in sorted(tree_files().items()):
         if name.endswith(".rs") and name.startswith(("src/", "tests/")):
-            digest.update(name.encode() + b"\0" + (ROOT / name).read_bytes())
+            digest.update(name.encode() + b"\0" + data)
     return digest.hexdigest()[:16]
 
 
 # What mutants there are.
 
 
-def mutants_of(files):
+@functools.cache
+def mutants_of(group):
+    files, _ = GROUPS[group]
     command = ["cargo-mutants", "mutants", "--dir", str(ROOT), "--list", "--json"]
     for pattern in files:
         command += ["--file", pattern]
@@ -203,11 +207,13 @@ def mutants_of(files):
     for entry in listed:
         file = entry["file"]
         if file not in texts:
-            text = (ROOT / file).read_text(encoding="utf-8")
+            text = tree_files()[file].decode()
             own = TEST_MODULE.split(text, maxsplit=1)[0]
-            texts[file] = (text.split("\n"), hashlib.sha256(own.encode()).hexdigest()[:16])
-        lines, digest = texts[file]
+            texts[file] = (text.split("\n"), own.count("\n"), hashlib.sha256(own.encode()).hexdigest()[:16])
+        lines, own_lines, digest = texts[file]
         span = entry["span"]
+        if span["start"]["line"] > own_lines:
+            continue
 
         def offset(at):
             before = sum(len(line.encode()) + 1 for line in lines[: at["line"] - 1])
@@ -246,7 +252,9 @@ def edits_of(text, mutants):
     for mutant in mutants:
         node = root.descendant_for_byte_range(mutant.start, max(mutant.start, mutant.end - 1))
         if mutant.genre == "FnValue":
-            add(mutant.start, mutant.start, "return", mutant)
+            # Behind a switch, two ways to return would have to be of the one type that is not named.
+            if "impl " not in mutant.returns:
+                add(mutant.start, mutant.start, "return", mutant)
         elif mutant.genre in ("BinaryOperator", "UnaryOperator"):
             kinds = ("binary_expression", "compound_assignment_expr")
             if mutant.genre == "UnaryOperator":
@@ -345,6 +353,9 @@ def switched(text, mutants):
 
 # Cargo.
 
+# What the tests of the codecs are made with is compiled once, and then it is quick.
+CONFIG = ["--config", 'profile.test.package."*".opt-level=2']
+
 
 def environment():
     """Warnings about what mutants leave unused are of no interest."""
@@ -362,7 +373,7 @@ def environment():
 def cargo(command, arguments):
     """What cargo says in JSON, and whether it has succeeded."""
     run = subprocess.run(
-        ["cargo", *command, "--locked", "--message-format=json", *arguments],
+        ["cargo", *command, *CONFIG, "--locked", "--message-format=json", *arguments],
         cwd=TREE, env=environment(), capture_output=True, text=True,
     )
     messages = [json.loads(line) for line in run.stdout.split("\n") if line.startswith("{")]
@@ -386,7 +397,7 @@ def refused_for_itself(mutant, code):
     """Whether what the compiler says is said of the mutant, and not of the switch around it."""
     if mutant.genre in ("BinaryOperator", "UnaryOperator"):
         return code in ("E0277", "E0368", "E0369", "E0600")
-    return mutant.genre == "FnValue" and code != "E0015" and "impl " not in mutant.returns
+    return mutant.genre == "FnValue" and code != "E0015"
 
 
 def build_switched(mutants, arguments):
@@ -396,13 +407,13 @@ def build_switched(mutants, arguments):
     while True:
         changed, marks = {}, {}
         for file in sorted({mutant.file for mutant in left}):
-            text = (ROOT / file).read_bytes()
+            text = tree_files()[file]
             changed[file], marks[file] = switched(text, [mutant for mutant in left if mutant.file == file])
         placed = {mark[2].number for places in marks.values() for mark in places}
         alone += [mutant for mutant in left if mutant.number not in placed]
         left = [mutant for mutant in left if mutant.number in placed]
         number = str(max((mutant.number for mutant in mutants), default=0) + 1)
-        library = (ROOT / "src/lib.rs").read_text(encoding="utf-8") + SWITCH.replace("NUMBER_OF_MUTANTS", number)
+        library = tree_files()["src/lib.rs"].decode() + SWITCH.replace("NUMBER_OF_MUTANTS", number)
         changed["src/lib.rs"] = library.encode()
         sync(changed)
         messages, good, stderr = cargo(["check"], arguments)
@@ -473,7 +484,7 @@ def run_test(program, names, mutant, seconds, seen=None):
 
 def record(programs):
     """Every test with its time, and the switches it comes by."""
-    tests, longer = [], 0
+    tests, longer = [], []
     seen = WORK / "seen.txt"
     for program in programs:
         command = [program, "--list", "--format", "terse"]
@@ -486,11 +497,13 @@ def record(programs):
             if result == "failed":
                 die(f"the test {name} fails without a mutant")
             if result == "endless":
-                longer += 1
+                longer.append(name)
                 continue
             numbers = set(map(int, seen.read_text().split())) if seen.exists() else set()
             tests.append(Test(program, name, seconds, numbers))
-    say(f"{len(tests)} tests come by the switches" + (f"; {longer} that take longer are left out" if longer else ""))
+    say(f"{len(tests)} tests come by the switches")
+    if longer:
+        say(f"left out, for they take longer than {LONGEST} s: {', '.join(longer)}")
     return tests
 
 
@@ -513,23 +526,31 @@ def try_mutant(number, tests):
 
 
 def try_alone(mutant, arguments, tests):
-    """A mutant that is no switch: compiled by itself. The tests are all that come by its file."""
-    text = (ROOT / mutant.file).read_bytes()
+    """A mutant that is no switch: compiled by itself, first with the library's own tests. The tests are all that come
+    by its file."""
+    text = tree_files()[mutant.file]
     changed = text[: mutant.start] + mutant.replacement.encode() + text[mutant.end :]
     if mutant.genre == "MatchArm" and changed[mutant.start :].lstrip().startswith(b","):
         changed = text[: mutant.start] + changed[mutant.start :].lstrip()[1:]
     if mutant.genre == "StructField":
         changed = text[: mutant.start] + changed[mutant.start :].lstrip().removeprefix(b",")
     sync({mutant.file: changed})
-    _, good, _ = cargo(["check"], arguments)
-    if not good:
-        return "refused", ""
-    programs = build_programs(arguments)
-    if programs is None:
-        return "refused", ""
-    by_name = {re.sub(r"-[0-9a-f]+$", "", program): program for program in programs}
-    here = [Test(by_name[re.sub(r"-[0-9a-f]+$", "", t.program)], t.name, t.seconds) for t in tests]
-    return try_mutant(0, here)
+
+    def name(program):
+        return re.sub(r"-[0-9a-f]+$", "", program)
+
+    done = set()
+    for some in ([argument for argument in arguments if argument in ("--lib", "--no-default-features")], arguments):
+        programs = build_programs(some)
+        if programs is None:
+            return "refused", ""
+        by_name = {name(program): program for program in programs if name(program) not in done}
+        here = [Test(by_name[name(t.program)], t.name, t.seconds) for t in tests if name(t.program) in by_name]
+        result, test = try_mutant(0, here)
+        if result != "survived":
+            break
+        done |= by_name.keys()
+    return result, test
 
 
 # Results.
@@ -572,7 +593,7 @@ def explanations():
 def try_groups(names, state, tests_hash, deadline):
     """Tries the mutants of groups that have the same tests, all built at once."""
     arguments = GROUPS[names[0]][1]
-    groups = {name: mutants_of(GROUPS[name][0]) for name in names}
+    groups = {name: mutants_of(name) for name in names}
     mutants = [mutant for name in names for mutant in groups[name]]
     for number, mutant in enumerate(mutants, 1):
         mutant.number = number
@@ -633,7 +654,7 @@ def report(names, state):
     survivors = []
     for name in names:
         counts, seconds = Counter(), 0.0
-        for mutant in mutants_of(GROUPS[name][0]):
+        for mutant in mutants_of(name):
             counts["mutants"] += 1
             result = state.result(mutant)
             entry = (mutant.file, mutant.name, mutant.code)
@@ -674,6 +695,8 @@ def main():
             die(f"there is no group {name}; there are {', '.join(GROUPS)}")
     WORK.mkdir(parents=True, exist_ok=True)
     state, tests_hash = State(), hash_of_tests()
+    for name in names:
+        mutants_of(name)  # of the tree as it is now
     deadline = time.monotonic() + 60 * arguments.minutes if arguments.minutes else float("inf")
     if not arguments.report:
         with contextlib.suppress(KeyboardInterrupt):

@@ -98,12 +98,11 @@ impl<'c> Chain<'c> {
         chunk: &mut Buffer<'_>,
         between: Between<'_>,
     ) -> Result<()> {
-        let chunk_bytes = chunk.capacity();
-        let (least, is_all) = (needed.end, needed.end >= chunk_bytes);
+        let least = needed.end;
         self.decode_stages(stored, needed, chunk, between)?;
         let found = chunk.filled().len();
-        if found < least || (is_all && found != chunk_bytes) {
-            return Err(ErrorKind::DecodedLength { found: Some(found), expected: chunk_bytes }.into());
+        if found < least {
+            return Err(ErrorKind::DecodedLength { found: Some(found), expected: chunk.capacity() }.into());
         }
         Ok(())
     }
@@ -161,5 +160,92 @@ impl<'c> Chain<'c> {
         let len = given.ok_or(ErrorKind::Internal)?;
         // SAFETY: the last codec has filled so many bytes of it.
         Ok(unsafe { last.filled(len) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::error::Error;
+
+    /// Stores bytes as they are, and more behind them, and tells what of them it was asked for.
+    struct Told<'t> {
+        asked: &'t Mutex<Vec<Range<usize>>>,
+        more: usize,
+        skips: bool,
+        is_concurrent: bool,
+    }
+
+    impl Codec for Told<'_> {
+        fn name(&self) -> &str {
+            "told"
+        }
+
+        fn encoded_bound(&self, decoded_size: usize) -> usize {
+            decoded_size + self.more
+        }
+
+        fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {
+            needed
+        }
+
+        fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+            self.asked.lock().unwrap().push(needed.clone());
+            decoded.skip(if self.skips { needed.start } else { 0 });
+            let begin = decoded.filled().len();
+            decoded.write(&encoded[begin..needed.end.min(encoded.len())]);
+            Ok(())
+        }
+
+        fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+            encoded.write(decoded);
+            encoded.write(&vec![0; self.more]);
+            Ok(())
+        }
+
+        fn is_concurrent(&self) -> bool {
+            self.is_concurrent
+        }
+    }
+
+    #[test]
+    fn each_codec_is_asked_for_what_the_one_before_needs() {
+        let asked = Mutex::new(Vec::new());
+        let mut chain = Chain::default();
+        for (more, skips) in [(4, false), (0, true)] {
+            chain.reserve().unwrap();
+            assert!(chain.codecs.capacity() > chain.codecs.len());
+            chain.push(Box::new(Told { asked: &asked, more, skips, is_concurrent: true }));
+        }
+        let (mut one, mut other) = (Scratch::EMPTY, Scratch::EMPTY);
+        let stored = chain.encode(b"0123456789", [&mut one, &mut other]).unwrap().to_vec();
+        assert_eq!((&stored[..], chain.encoded_bound(10)), (&b"0123456789\0\0\0\0"[..], 14));
+        let mut decoded = |stored: &[u8], needed: Range<usize>| {
+            let mut room = Scratch::EMPTY;
+            let mut chunk = Buffer::new(room.room(10).unwrap());
+            let result = chain.decode(stored, needed, &mut chunk, [&mut one, &mut other]);
+            let asked = std::mem::take(&mut *asked.lock().unwrap());
+            (result, asked, chunk.has_gaps(), chunk.filled().to_vec())
+        };
+        // All that is stored, with what is behind the chunk.
+        assert_eq!(decoded(&stored, 0..10), (Ok(()), vec![0..14, 0..10], false, b"0123456789".to_vec()));
+        assert_eq!(decoded(&stored, 0..5), (Ok(()), vec![0..5, 0..5], false, b"01234".to_vec()));
+        assert_eq!(decoded(&stored, 2..5), (Ok(()), vec![2..5, 2..5], true, b"\0\x00234".to_vec()));
+        for (needed, found) in [(2..5, 4), (0..10, 9)] {
+            let too_few = Err(Error::from(ErrorKind::DecodedLength { found: Some(found), expected: 10 }));
+            assert_eq!(decoded(&stored[..found], needed).0, too_few);
+        }
+    }
+
+    #[test]
+    fn a_chain_is_concurrent_if_all_its_codecs_are() {
+        let asked = Mutex::new(Vec::new());
+        let mut chain = Chain::default();
+        for is_concurrent in [true, false, true] {
+            chain.push(Box::new(Told { asked: &asked, more: 0, skips: false, is_concurrent }));
+            assert_eq!(chain.is_concurrent(), chain.codecs.len() == 1);
+        }
     }
 }

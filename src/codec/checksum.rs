@@ -55,8 +55,8 @@ impl Sum for Fletcher32 {
 
     fn is_valid(stored: u32, data: &[u8]) -> bool {
         let sum = Self::of(data);
-        let swapped = (sum & 0x00FF_00FF) << 8 | (sum >> 8) & 0x00FF_00FF;
-        stored == sum || stored == swapped
+        let [a, b, c, d] = sum.to_le_bytes();
+        stored == sum || stored == u32::from_le_bytes([b, a, d, c])
     }
 }
 
@@ -75,10 +75,7 @@ const WORDS: usize = 360;
 fn fletcher32(data: &[u8]) -> u32 {
     /// The end-around carry: the sum modulo 65535, where only a sum of 0 gives 0.
     fn folded(sum: u64) -> u64 {
-        let sum = (sum & 0xFFFF_FFFF) + (sum >> 32);
-        let sum = (sum & 0xFFFF) + (sum >> 16);
-        let sum = (sum & 0xFFFF) + (sum >> 16);
-        (sum & 0xFFFF) + (sum >> 16)
+        if sum == 0 { 0 } else { (sum - 1) % 0xFFFF + 1 }
     }
     let (mut first, mut second) = (0, 0);
     let mut rows = data.chunks_exact(2 * LANES);
@@ -105,7 +102,8 @@ fn fletcher32(data: &[u8]) -> u32 {
         first = folded(first + u64::from(word));
         second = folded(second + first);
     }
-    (second << 16 | first) as u32
+    // Neither has more than 16 bits.
+    (second * 0x1_0000 + first) as u32
 }
 
 /// Decodes with either checksum.

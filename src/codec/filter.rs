@@ -77,6 +77,19 @@ mod tests {
         }
     }
 
+    /// The flags and the type size in a chunk's header.
+    #[test]
+    fn blosc_has_the_parameters_of_its_filter() {
+        let header = |parameters: &[u32]| {
+            let stored = encoded(&*of_filter(32001, parameters).unwrap(), &[7; 4000]);
+            [stored[2], stored[3]]
+        };
+        assert_eq!(header(&[2, 2, 4, 0, 5, 1, 5]), [4 << 5 | 1 << 4 | 1, 4]);
+        assert_eq!(header(&[2, 2, 8, 0, 1, 2, 1]), [1 << 5 | 1 << 4 | 1 << 2, 8]);
+        assert_eq!(header(&[2, 2, 2, 0, 5, 0, 4]), [3 << 5 | 1 << 4, 2]);
+        assert_eq!(header(&[2, 2, 2, 0, 0, 0, 1]), [1 << 5 | 1 << 4 | 1 << 1, 2]);
+    }
+
     #[test]
     fn other_parameters_and_filters_are_refused() {
         let refused: [(u32, &[u32]); 8] = [
@@ -112,5 +125,7 @@ mod tests {
             assert!(decoded(&*codec, stored, 0..size, size).is_err());
         }
         assert_eq!(decoded(&*codec, &one, 0..3, 3).unwrap(), b"one");
+        let kind = decoded(&*codec, b"no frame", 0..3, 3).unwrap_err().kind();
+        assert_eq!(kind, ErrorKind::Corrupt { codec: "zstd", reason: "the frame does not say its size" });
     }
 }

@@ -8,6 +8,12 @@ const WIDE: usize = 16;
 /// The same for closer ones.
 const NARROW: usize = 8;
 
+/// What is copied at most by two wide moves.
+const FEW: usize = 32;
+
+/// What is copied at most by narrow moves.
+const MANY: usize = 64;
+
 /// Copies `len` bytes to `at` from `distance` bytes before; bytes that are copied may be copied again. Behind them up
 /// to 32 bytes may be changed, which are to be written later. Returns `false`, having written nothing, if the bytes do
 /// not lie in `to`.
@@ -19,10 +25,10 @@ pub(super) fn repeat(to: &mut [u8], at: usize, distance: usize, len: usize) -> b
         return false;
     }
     let from = at - distance;
-    if distance >= WIDE && len <= 2 * WIDE && room >= 2 * WIDE {
+    if distance >= WIDE && len <= FEW && room >= FEW {
         to.copy_within(from..from + WIDE, at);
-        to.copy_within(from + WIDE..from + 2 * WIDE, at + WIDE);
-    } else if distance < WIDE && len <= 4 * WIDE && room >= 4 * WIDE + NARROW {
+        to.copy_within(from + WIDE..from + FEW, at + WIDE);
+    } else if distance < WIDE && len <= MANY && room >= MANY {
         repeat_closely(to, at, distance, len);
     } else if distance == 1 {
         let byte = to[from];
@@ -79,7 +85,7 @@ mod tests {
 
     #[test]
     fn matches_repeat_what_stands_before() {
-        for total in [100, 140, 300] {
+        for total in [70 + FEW - 1, 70 + FEW, 70 + MANY - 1, 70 + MANY, 300] {
             for distance in 1..70 {
                 for len in 0..=total - 70 {
                     let mut to: Vec<u8> = (0..total).map(|i| (i * 37) as u8).collect();

@@ -72,8 +72,8 @@ impl Codec for Zstd {
 
     /// The source is zstd.h, ZSTD_COMPRESSBOUND.
     fn encoded_bound(&self, decoded_size: usize) -> usize {
-        let small = if decoded_size < 128 << 10 { ((128 << 10) - decoded_size) >> 11 } else { 0 };
-        decoded_size.saturating_add(decoded_size >> 8).saturating_add(small)
+        const SMALL: usize = 128 << 10;
+        decoded_size.saturating_add(decoded_size >> 8).saturating_add(SMALL.saturating_sub(decoded_size) >> 11)
     }
 
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
@@ -281,23 +281,44 @@ impl Drop for Encoder {
 #[cfg(all(test, not(miri)))]
 mod tests {
     use super::*;
-    use crate::alloc::Scratch;
+    use crate::codec::tests::{decoded, encoded};
+
+    #[test]
+    fn bounds_are_those_of_zstd() {
+        for size in [0, 1, 1000, (128 << 10) - 1, 128 << 10, (128 << 10) + 1, 1 << 30] {
+            // SAFETY: the function takes any size.
+            assert_eq!(Zstd::default().encoded_bound(size), unsafe { sys::ZSTD_compressBound(size) });
+        }
+        assert_eq!(Zstd::default().encoded_bound(usize::MAX), usize::MAX);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_the_words_of_zstd() {
+        let kind = decoded(&Zstd::default(), &[0; 100], 0..100, 100).unwrap_err().kind();
+        assert_eq!(kind, ErrorKind::Corrupt { codec: "zstd", reason: "Unknown frame descriptor" });
+    }
+
+    #[test]
+    fn contexts_are_kept() {
+        let codec = Zstd::default();
+        assert_eq!(decoded(&codec, &encoded(&codec, b"abc"), 0..3, 3).unwrap(), b"abc");
+        assert!(codec.encoders.take().is_some() && codec.decoders.take().is_some());
+    }
 
     #[test]
     fn decoding_stops_after_what_is_needed() {
         let chunk: Vec<u8> =
             (0..1u32 << 18).flat_map(|i| (i.wrapping_mul(2_654_435_761) >> 20).to_le_bytes()).collect();
         let codec = Zstd::default();
-        let mut scratch = Scratch::EMPTY;
-        let mut frame = Buffer::new(scratch.room(codec.encoded_bound(chunk.len())).unwrap());
-        codec.encode(&chunk, &mut frame).unwrap();
-        let mut scratch = Scratch::EMPTY;
+        let frame = encoded(&codec, &chunk);
         for needed in [0, 1, 4, 1000, 300_000, chunk.len() - 1, chunk.len()] {
-            let mut decoded = Buffer::new(scratch.room(chunk.len()).unwrap());
-            codec.decode(frame.filled(), 0..needed, &mut decoded).unwrap();
-            let filled = decoded.filled();
-            assert!(filled.len() >= needed && chunk.starts_with(filled));
-            assert!(filled.len() <= needed.next_multiple_of(128 << 10) + (256 << 10), "{needed}: {}", filled.len());
+            let found = decoded(&codec, &frame, 0..needed, chunk.len()).unwrap();
+            assert!(found.len() >= needed && chunk.starts_with(&found));
+            assert!(found.len() - needed < 128 << 10, "{needed}: {}", found.len());
+            // Those that end where a block does.
+            assert_eq!(decoded(&codec, &frame, 0..found.len(), chunk.len()).unwrap().len(), found.len());
         }
+        // That the frame ends early is for others to say.
+        assert!(decoded(&codec, &frame[..1000], 0..300_000, chunk.len()).unwrap().len() < 300_000);
     }
 }

@@ -251,7 +251,7 @@ impl<'a> Reader<'a> {
         let digits = self.text.as_bytes().get(self.at..self.at.checked_add(4)?)?;
         let mut unit = 0;
         for &digit in digits {
-            unit = unit << 4 | char::from(digit).to_digit(16)?;
+            unit = unit * 16 + char::from(digit).to_digit(16)?;
         }
         self.at += 4;
         Some(unit)
@@ -294,7 +294,7 @@ mod tests {
             "NaN",
             "[Infinity,-Infinity]",
             r#"{"a":{"b":[1,"x",null,false]},"a":18446744073709551616}"#,
-            r#""\"\\\n\t\u0001/""#,
+            r#""\"\\\n\t\r\u0001/""#,
             "\"\u{e4}\u{1f600}\"",
         ] {
             assert_eq!(compact(&read(text.as_bytes()).unwrap()).unwrap(), text);
@@ -361,8 +361,15 @@ mod tests {
 
     #[test]
     fn size_is_limited() {
-        assert!(read(&vec![b' '; LONGEST + 1]).is_err());
-        assert!(read(format!("[{}0]", "0,".repeat(MOST_VALUES)).as_bytes()).is_err());
+        let long = |len: usize| [vec![b' '; len - 1], b"0".to_vec()].concat();
+        assert_eq!(read(&long(LONGEST)).unwrap().as_usize(), Some(0));
+        let kind = read(&long(LONGEST + 1)).unwrap_err().kind();
+        assert_eq!(kind, ErrorKind::Metadata("the JSON text is longer than 16 MiB"));
+        let values = |number: usize| format!("[{}[]]", "[],".repeat(number - 2));
+        assert_eq!(read(values(MOST_VALUES).as_bytes()).unwrap().as_list().unwrap().len(), MOST_VALUES - 1);
+        let error = read(values(MOST_VALUES + 1).as_bytes()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Metadata("there are more than 4194304 JSON values"));
+        assert_eq!(error.about(), format!("line 1, column {}", 2 + 3 * (MOST_VALUES - 1)));
         let digits = "9".repeat(100_000);
         assert_eq!(read(digits.as_bytes()).unwrap().as_f64(), Some(f64::INFINITY));
     }

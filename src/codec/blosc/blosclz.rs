@@ -87,6 +87,7 @@ impl<'i> Input<'i> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     #[test]
     fn literals_and_matches_are_as_the_format_says() {
@@ -99,17 +100,26 @@ mod tests {
         assert_eq!(decoded(&[2, 1, 2, 3, 0x40, 2, 1, 8, 9], 9).unwrap(), [1, 2, 3, 1, 2, 3, 1, 8, 9]);
         // A run of 9 + 255 + 1 bytes.
         assert_eq!(decoded(&[0, 7, 0xE0, 255, 1, 0], 266).unwrap(), [7; 266]);
-        // A far match, 8192 + 44 back.
-        let mut far = vec![0, 5];
-        far.extend([0xE0, 255, 255, 255]);
-        far.extend([255; 29]);
-        far.extend([100, 0, 1, 8, 9, 0x3F, 255, 0, 44]);
-        let len = 1 + 9 + 255 * 32 + 100 + 2 + 3;
-        let all = decoded(&far, len).unwrap();
-        assert_eq!((&all[len - 5..], all.len()), (&[8, 9, 5, 5, 5][..], len));
-        for wrong in [&[][..], &[1, 1], &[0, 1, 0x20], &[0, 1, 0x20, 1], &[0, 1, 0xE0, 255], &[0, 1, 0x3F, 255, 0]] {
-            assert!(decoded(wrong, 4).is_err(), "{wrong:?}");
+        // The shortest match.
+        assert_eq!(decoded(&[0, 1, 0x20, 0], 4).unwrap(), [1; 4]);
+        // A far match, 8192 + 256 + 44 back.
+        let mut due: Vec<u8> = (0..32 * 270).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let mut far: Vec<u8> = due.chunks(32).flat_map(|bytes| [&[31], bytes].concat()).collect();
+        far.extend([0x3F, 255, 1, 44]);
+        due.extend_from_within(due.len() - 8492..due.len() - 8489);
+        assert!(decoded(&far, due.len()).unwrap() == due);
+        let reason = |from: &[u8], len| match decoded(from, len).unwrap_err().kind() {
+            ErrorKind::Corrupt { reason, .. } => reason,
+            kind => panic!("{kind}"),
+        };
+        let early: [&[u8]; 6] = [&[], &[1, 1], &[0, 1, 0x20], &[0, 1, 0xE0, 255], &[0, 1, 0x3F, 255, 0], &[3, 1, 2, 3]];
+        for wrong in early {
+            assert_eq!(reason(wrong, 4), "a block ends early", "{wrong:?}");
         }
-        assert!(decoded(&[0, 1, 0x20, 0], 3).is_err() && decoded(&[0, 1, 0x20, 0], 5).is_err());
+        for (wrong, len) in [(&[0, 1, 0x20, 0][..], 3), (&[2, 1, 2, 3], 2), (&[1, 1, 2, 0x20, 0], 4)] {
+            assert_eq!(reason(wrong, len), "a block holds more bytes than it should", "{wrong:?}");
+        }
+        assert_eq!(reason(&[0, 1, 0x20, 1], 4), "a match begins before the data");
+        assert_eq!(reason(&[0, 1, 0x20, 0], 5), "a block holds fewer bytes than it should");
     }
 }

@@ -136,3 +136,31 @@ impl Blosc {
         }
     }
 }
+
+#[cfg(all(test, feature = "zlib"))]
+mod tests {
+    use super::*;
+    use crate::codec::deflate::Zlib;
+    use crate::codec::tests::{decoded, encoded};
+
+    #[test]
+    fn a_stream_holds_just_its_block() {
+        let stream = encoded(&Zlib::default(), &[7; 100]);
+        let reason = |size: u8, stream: &[u8]| {
+            let (stored, len) = (24 + stream.len() as u8, stream.len() as u8);
+            let numbers = [size, size, stored, 20, len].map(u32::from);
+            let chunk: Vec<u8> = [header::VERSION, header::INNER_VERSION, 3 << 5 | header::IS_NOT_SPLIT, 1]
+                .into_iter()
+                .chain(numbers.into_iter().flat_map(u32::to_le_bytes))
+                .chain(stream.iter().copied())
+                .collect();
+            let size = usize::from(size);
+            decoded(&Blosc::default(), &chunk, 0..size, size).map(|found| found.len())
+        };
+        assert_eq!(reason(100, &stream), Ok(100));
+        assert_eq!(reason(99, &stream), Err(corrupt("a block holds more bytes than it should")));
+        assert_eq!(reason(101, &stream), Err(corrupt("a block holds fewer bytes than it should")));
+        let early = ErrorKind::Corrupt { codec: "zlib", reason: "the data end early" };
+        assert_eq!(reason(100, &stream[..stream.len() - 1]), Err(early.into()));
+    }
+}

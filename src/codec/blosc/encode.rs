@@ -141,3 +141,75 @@ fn no_inner(_: &[u8], _: &mut Buffer<'_>) -> Error {
 fn failed(reason: &'static str) -> Error {
     ErrorKind::Encode { codec: NAME, reason }.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_shuffled_as_is_asked() {
+        let flags = |shuffle| [1, 4].map(|size| Blosc::new("lz4", 5, shuffle, size, 0).shuffle_flag());
+        assert_eq!(flags(BloscShuffle::None), [0, 0]);
+        assert_eq!(flags(BloscShuffle::Byte), [0, BYTE_SHUFFLE]);
+        assert_eq!(flags(BloscShuffle::Bit), [BIT_SHUFFLE, BIT_SHUFFLE]);
+        assert_eq!(flags(BloscShuffle::Auto), [BIT_SHUFFLE, BYTE_SHUFFLE]);
+    }
+
+    #[test]
+    fn blocks_hold_groups_of_elements() {
+        for (type_size, asked, size, expected) in [
+            (1, 0, 0, 1),
+            (4, 0, 1_000_000, 262_144),
+            (3, 0, 1_000_000, 262_128),
+            (4, 1, 1000, 128),
+            (4, 1000, 1000, 1000),
+            (4, 1000, 1001, 992),
+            (255, 1, 5000, 2040),
+            (255, 1, 1000, 1000),
+        ] {
+            let codec = Blosc::new("lz4", 5, BloscShuffle::None, type_size, asked);
+            assert_eq!(codec.block(size), expected, "{type_size} {asked} {size}");
+        }
+    }
+
+    /// Blocks of 200 bytes: zeros, and bytes of which more and more are the same.
+    #[cfg(all(feature = "lz4", not(miri)))]
+    #[test]
+    fn what_does_not_become_shorter_is_stored_as_it_is() {
+        use crate::codec::tests::{decoded, encoded};
+        let codec = Blosc::new("lz4", 5, BloscShuffle::None, 1, 200);
+        let mut random = fastrand::Rng::with_seed(5);
+        let noise: Vec<u8> = (0..200).map(|_| random.u8(..)).collect();
+        let length = |block: &[u8]| {
+            let mut stream = Scratch::EMPTY;
+            let mut stream = Buffer::new(stream.room(codec.stream_bound(Inner::Lz4, 200)).unwrap());
+            codec.encode_stream(Inner::Lz4, block, &mut stream).unwrap();
+            stream.filled().len()
+        };
+        let mut streams = Vec::new();
+        for same in 0..=40 {
+            let block = [&vec![7; same], &noise[same..]].concat();
+            streams.push(length(&block));
+            for chunk in [block.clone(), [vec![0; 200], block.clone()].concat()] {
+                let blocks = chunk.chunks(200).map(|block| 8 + length(block).min(200));
+                let len = header::LEN + blocks.sum::<usize>();
+                let copy = header::LEN + chunk.len();
+                let stored = encoded(&codec, &chunk);
+                assert_eq!((stored.len(), stored[2] & IS_COPY != 0), (len.min(copy), len >= copy), "{same}");
+                assert!(decoded(&codec, &stored, 0..chunk.len(), chunk.len()).unwrap() == chunk, "{same}");
+            }
+        }
+        // That of a stream as long as its block, and that of a chunk as long as its copy.
+        assert!(streams.contains(&200) && streams.contains(&192));
+    }
+
+    /// The chunks are zeros that nobody looks at, so they take no memory.
+    #[cfg(all(feature = "lz4", not(miri), target_pointer_width = "64"))]
+    #[test]
+    fn more_than_blosc_takes_is_not_encoded() {
+        let codec = Blosc::new("lz4", 0, BloscShuffle::None, 1, 0);
+        let encode = |len: usize| codec.encode_blocks(&vec![0; len], &mut Buffer::new(&mut []));
+        assert_eq!(encode(2_147_483_631), Err(failed("there is no room for it")));
+        assert_eq!(encode(2_147_483_632), Err(failed("more than 2147483631 bytes")));
+    }
+}

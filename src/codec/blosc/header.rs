@@ -157,6 +157,8 @@ mod tests {
         assert_eq!((header.inner, header.arranged, header.blocks()), (Some(Inner::Lz4), Arranged::Bytes, 2));
         assert_eq!((header.splits(600).unwrap(), header.splits(400).unwrap()), (4, 1));
         assert!(Header::read(&bytes(), 999).is_err() && Header::read(&bytes()[..499], 1000).is_err());
+        assert_eq!(Header { block: 508, ..header }.splits(508).unwrap(), 1);
+        assert_eq!(Header { block: 512, ..header }.splits(512).unwrap(), 4);
         // Bytes that nobody accounts for may follow.
         assert!(Header::read(&[&bytes()[..], &[0; 16]].concat(), 1000).is_ok());
         for (at, value) in [(0, 1), (0, 3), (1, 2), (2, 0x41), (2, 0xE1), (2, 0x29), (2, 0x23), (3, 0), (9, 16)] {
@@ -164,6 +166,40 @@ mod tests {
             bytes[at] = value;
             assert!(Header::read(&bytes, 1000).is_err(), "{at} {value}");
         }
+        // A chunk that holds nothing has no blocks, and is not shorter than its header.
+        let mut empty = [&bytes()[..4], &[0; 8], &[16, 0, 0, 0]].concat();
+        assert_eq!(Header::read(&empty, 0).unwrap().blocks(), 0);
+        empty[12] = 15;
+        assert_eq!(Header::read(&empty, 0).unwrap_err(), corrupt("the data end early"));
+    }
+
+    #[test]
+    fn flags_say_what_was_done_to_elements() {
+        let read = |flags: u8, type_size: u8, block: u32| {
+            let mut bytes = bytes();
+            (bytes[2], bytes[3]) = (flags, type_size);
+            bytes[4..8].copy_from_slice(&484u32.to_le_bytes());
+            bytes[8..12].copy_from_slice(&block.to_le_bytes());
+            Header::read(&bytes, 484)
+        };
+        let arranged = |flags, type_size, block| read(flags, type_size, block).unwrap().arranged;
+        for (flags, of_one, of_four) in [
+            (0, Arranged::Not, Arranged::Not),
+            (BYTE_SHUFFLE, Arranged::Not, Arranged::Bytes),
+            (BIT_SHUFFLE, Arranged::Bits, Arranged::Bits),
+            (BYTE_SHUFFLE | BIT_SHUFFLE, Arranged::Bits, Arranged::Bytes),
+        ] {
+            assert_eq!((arranged(flags, 1, 100), arranged(flags, 4, 100)), (of_one, of_four), "{flags}");
+        }
+        assert_eq!((arranged(BIT_SHUFFLE, 100, 100), arranged(BIT_SHUFFLE, 101, 100)), (Arranged::Bits, Arranged::Not));
+        let inner = |flags| read(flags, 4, 100).map(|header| header.inner);
+        let known = [(0, Inner::BloscLz), (1, Inner::Lz4), (3, Inner::Zlib), (4, Inner::Zstd)];
+        for (number, codec) in known {
+            assert_eq!(inner(number << 5), Ok(Some(codec)));
+            assert_eq!(inner(number << 5 | IS_COPY), Ok(None));
+        }
+        assert_eq!(inner(2 << 5), Err(corrupt("snappy, which is within, is not supported")));
+        assert_eq!(inner(5 << 5), Err(corrupt("the codec that is within is unknown")));
     }
 
     #[test]

@@ -149,6 +149,10 @@ mod tests {
         for stored in [&[&member[..], b"x"].concat(), &[&member[..], &full[..full.len() - 1]].concat(), &header] {
             assert!(decoded(&codec, stored, 0..6, 6).is_err());
         }
+        // What follows is not looked at if nothing of it is needed.
+        let spoilt = [&member[..], b"x"].concat();
+        assert_eq!(decoded(&codec, &spoilt, 0..3, 4).unwrap(), b"abc");
+        assert!(decoded(&codec, &spoilt, 0..3, 3).is_err());
         header[20] ^= 1;
         assert!(decoded(&codec, &[&header, &member[HEADER..]].concat(), 0..3, 3).is_err());
     }

@@ -31,6 +31,13 @@ mod tests {
     }
 
     #[test]
+    fn the_bound_is_nine_bits_a_byte() {
+        for codec in [&Zlib::default() as &dyn Codec, &Gzip::default()] {
+            assert_eq!((codec.encoded_bound(80_000), codec.encoded_bound(usize::MAX)), (91_024, usize::MAX));
+        }
+    }
+
+    #[test]
     pub(super) fn levels_come_back_and_decoding_stops_early() {
         let chunk = chunk();
         for level in 0..=9 {
@@ -59,6 +66,8 @@ mod tests {
         let (gzip, zlib) = (Gzip::default(), Zlib::default());
         assert_eq!(reason(&gzip, &encoded(&zlib, b"abc")), "this is zlib data, not gzip");
         assert_eq!(reason(&zlib, &encoded(&gzip, b"abc")), "this is gzip data, not zlib");
+        assert_eq!(reason(&gzip, &[0x78, 0x02, 0, 0]), "there is no gzip header");
+        assert_eq!(reason(&zlib, &[0x78, 0x20, 1, 2, 3, 4, 0, 0]), "it needs a dictionary");
         let mut spoilt = encoded(&zlib, b"abc");
         *spoilt.last_mut().unwrap() ^= 1;
         assert_eq!(reason(&zlib, &spoilt), "incorrect data check");

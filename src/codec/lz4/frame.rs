@@ -310,6 +310,19 @@ mod tests {
             bad[at] = byte;
             assert!(decoded(&Lz4Frame, &bad, 0..len, len).is_err(), "{at}");
         }
+        for described in [
+            [INDEPENDENT, 4 << 4],
+            [VERSION, 4 << 4],
+            [VERSION_1 | RESERVED, 4 << 4],
+            [VERSION_1, 4 << 4 | 1],
+            [VERSION_1, 1 << 7 | 4 << 4],
+            [VERSION_1, 3 << 4],
+        ] {
+            let unknown = Err(corrupt("this is a frame of an unknown version"));
+            assert_eq!(decoded(&Lz4Frame, &framed(&described, &[], &[]), 0..0, 0), unknown, "{described:?}");
+        }
+        let needy = framed(&[VERSION_1 | DICTIONARY, 4 << 4], &[], &[]);
+        assert_eq!(decoded(&Lz4Frame, &needy, 0..0, 0), Err(corrupt("the frame needs a dictionary")));
         let mut longer = good.clone();
         longer.push(0);
         assert!(decoded(&Lz4Frame, &longer, 0..len, len).is_err());
@@ -331,11 +344,50 @@ mod tests {
         }
     }
 
+    /// Blocks that are stored as they are, and one that decodes to more than it may.
+    #[cfg(not(miri))]
+    #[test]
+    fn blocks_are_no_larger_than_the_header_says() {
+        let reason = |stored: &[u8], end: usize, capacity: usize| {
+            decoded(&Lz4Frame, stored, 0..end, capacity).map(|found| found.len()).map_err(|error| error.kind())
+        };
+        let failed = |reason| Err(ErrorKind::Corrupt { codec: NAME, reason });
+        let of = |block: u8, lens: &[usize]| {
+            let blocks: Vec<_> = lens.iter().map(|len| (content(*len), false)).collect();
+            framed(&[VERSION_1 | INDEPENDENT, block << 4], &blocks, &[])
+        };
+        for (block, largest) in [(4, LEAST_BLOCK), (5, 4 * LEAST_BLOCK)] {
+            let most = reason(&of(block, &[largest]), largest, largest);
+            assert_eq!(
+                (most, Lz4Frame.encoded_bound(largest)),
+                (Ok(largest), largest + largest / LEAST_BLOCK * 8 + 23)
+            );
+            let more = reason(&of(block, &[largest + 1]), largest + 1, largest + 1);
+            assert_eq!(more, failed("a block is larger than the frame says"));
+        }
+        let two = of(4, &[LEAST_BLOCK, 100]);
+        assert_eq!(reason(&two, LEAST_BLOCK + 99, LEAST_BLOCK + 99), failed("it holds more bytes than it says"));
+        // What follows the last block that is needed is not looked at.
+        assert_eq!(reason(&two[..7 + 4 + LEAST_BLOCK], LEAST_BLOCK, 2 * LEAST_BLOCK), Ok(LEAST_BLOCK));
+
+        let mut room = vec![MaybeUninit::uninit(); 2 * LEAST_BLOCK];
+        let mut block = Buffer::new(&mut room);
+        crate::codec::lz4::encode_block(&vec![7; LEAST_BLOCK + 1], &mut block).unwrap();
+        let blocks = vec![(block.filled().to_vec(), true); 3];
+        let larger = framed(&[VERSION_1 | INDEPENDENT, 4 << 4], &blocks, &[]);
+        for end in [LEAST_BLOCK, LEAST_BLOCK + 1, 3 * LEAST_BLOCK] {
+            assert_eq!(reason(&larger, end, 4 * LEAST_BLOCK), failed("it holds more bytes than it says"), "{end}");
+        }
+        let sized = [&[VERSION_1 | INDEPENDENT | CONTENT_SIZE, 4 << 4][..], &9u64.to_le_bytes()].concat();
+        let fewer = framed(&sized, &[(content(8), false)], &[]);
+        assert_eq!(reason(&fewer, 9, 9), failed("it holds fewer bytes than it says"));
+    }
+
     #[test]
     fn frames_are_only_read() {
         let mut memory = [std::mem::MaybeUninit::uninit(); 100];
         let error = Lz4Frame.encode(b"x", &mut Buffer::new(&mut memory)).unwrap_err();
         assert_eq!((Lz4Frame.can_encode(), error.status()), (false, crate::status::EFILTER));
-        assert!(error.to_string().contains(Lz4Frame.name()), "{error}");
+        assert!(error.to_string().contains("lz4") && Lz4Frame.name() == "lz4", "{error}");
     }
 }

@@ -68,9 +68,9 @@ impl Codec for Lz4 {
     }
 }
 
-/// The most bytes that a block of so many can take encoded.
+/// The most bytes that a block of so many can take encoded; there is none of more than [`LARGEST`].
 pub(super) fn block_bound(decoded_size: usize) -> usize {
-    if decoded_size > LARGEST { usize::MAX } else { get_maximum_output_size(decoded_size) }
+    get_maximum_output_size(decoded_size.min(LARGEST))
 }
 
 /// Adds a block to a buffer that has room for [`block_bound`] bytes more.
@@ -101,7 +101,25 @@ mod tests {
         }
         let three = [3, 0, 0, 0, 0x30, 1, 2, 3];
         assert_eq!(decoded(&Lz4, &three, 0..3, 3).unwrap(), [1, 2, 3]);
+        assert_eq!(decoded(&Lz4, &three, 0..2, 3).unwrap(), [1, 2]);
         assert_eq!(kind(&three, 2), ErrorKind::DecodedLength { found: None, expected: 2 });
+        let more = [2, 0, 0, 0, 0x30, 1, 2, 3];
+        assert!(matches!(kind(&more, 2), ErrorKind::Corrupt { .. }));
+        let said = |size: usize| kind(&(size as u32).to_le_bytes(), 100);
+        assert_eq!(said(LARGEST), ErrorKind::DecodedLength { found: None, expected: 100 });
+        assert!(matches!(said(LARGEST + 1), ErrorKind::Corrupt { .. }));
+    }
+
+    /// The chunks are zeros that nobody looks at, so they take no memory.
+    #[cfg(all(not(miri), target_pointer_width = "64"))]
+    #[test]
+    fn more_than_lz4_takes_is_not_encoded() {
+        let kind = |len: usize| Lz4.encode(&vec![0; len], &mut Buffer::new(&mut [MaybeUninit::uninit(); 8]));
+        let failed = |reason| Err(ErrorKind::Encode { codec: NAME, reason }.into());
+        assert_eq!(kind(LARGEST), failed("there is no room for it"));
+        assert_eq!(kind(LARGEST + 1), failed("more than 2113929216 bytes"));
+        assert_eq!(Lz4.encoded_bound(usize::MAX), Lz4.encoded_bound(LARGEST));
+        assert!(Lz4.encoded_bound(LARGEST) > LARGEST);
     }
 
     /// What a block decodes to; nothing may be written beyond it.

@@ -35,7 +35,7 @@ pub(super) fn xxh32(bytes: &[u8]) -> u32 {
 
 /// A word of 4 bytes.
 fn little(word: &[u8]) -> u32 {
-    word.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte))
+    word.try_into().map_or(0, u32::from_le_bytes)
 }
 
 #[cfg(test)]

@@ -193,7 +193,9 @@ mod tests {
         let mut to = [0; 8];
         assert!(!gather(4, &[0; 8], 2, 0..3, uninit(&mut to)));
         assert!(!gather(4, &[0; 7], 2, 0..2, uninit(&mut to)));
-        assert!(!gather(0, &[0; 8], 2, 0..2, uninit(&mut to)));
+        assert!(!gather(4, &[0; 9], 2, 0..3, uninit(&mut [0; 12])));
+        assert!(!gather(4, &[0; 8], 2, 0..1, uninit(&mut to)));
+        assert!(!gather(0, &[0; 8], 2, 0..2, uninit(&mut to)) && !gather(0, &[0; 8], 2, 0..2, &mut []));
         assert!(!gather(4, &[0; 8], usize::MAX, 0..2, uninit(&mut to)));
         assert!(gather(4, &[0; 7], 2, 0..1, uninit(&mut to[..4])));
         assert!(!scatter(3, &[0; 8], uninit(&mut to)) && !scatter(4, &[0; 4], uninit(&mut to)));
