@@ -334,10 +334,11 @@ def switched(text, mutants):
             out.extend(b"(")
             for mutant in edit.mutants:
                 changed = (text[edit.start : mutant.start], mutant.replacement.encode(), text[mutant.end : edit.end])
-                marked(mutant, b"if ", on(mutant), b" { ", *changed, b" } else ")
-            out.extend(b"{ ")
+                marked(mutant, b"if ", on(mutant), b" { (", *changed, b") } else ")
+            # What begins with `if` or `match` would end there as a statement, without the parentheses.
+            out.extend(b"{ (")
             plain(edit.start, edit.end, edit)
-            out.extend(b" })")
+            out.extend(b") })")
 
     plain(0, len(text), outermost)
     return bytes(out), marks
