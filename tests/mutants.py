@@ -268,7 +268,8 @@ def edits_of(text, mutants):
                 guard = pattern.child_by_field_name("condition")
                 if guard:
                     add(guard.start_byte, guard.end_byte, "guard", mutant)
-                else:
+                elif any(text[arm.start_byte : arm.end_byte].startswith(b"_ =>") for arm in node.parent.children):
+                    # The compiler knows that this arm takes what falls through the switch.
                     add(pattern.end_byte, pattern.end_byte, "arm", mutant)
     return list(edits.values())
 
