@@ -11,7 +11,7 @@ use super::fill::{self, Dialect};
 use super::format::Format;
 use super::half;
 use super::nczarr;
-use crate::alloc::{self, copied};
+use crate::alloc::{self, copied, extend};
 use crate::dataset::{self, Attributes, ElementType, Values};
 use crate::error::{ErrorKind, Result};
 use crate::json::{self, At, Value};
@@ -150,7 +150,7 @@ fn read(items: &[Value], element: ElementType) -> Result<Option<Typed>> {
         let mut bytes = Vec::new();
         for item in items {
             let Some(text) = item.as_str() else { return Ok(None) };
-            add(&mut bytes, text.as_bytes())?;
+            extend(&mut bytes, text.as_bytes())?;
         }
         return Ok(Some(Typed { element, values: Values::Bytes(bytes) }));
     }
@@ -177,20 +177,14 @@ fn read(items: &[Value], element: ElementType) -> Result<Option<Typed>> {
     Ok(Some(Typed { element, values: Values::Bytes(bytes) }))
 }
 
-fn add(bytes: &mut Vec<u8>, added: &[u8]) -> Result<()> {
-    bytes.try_reserve(added.len()).map_err(|_| alloc::Failed)?;
-    bytes.extend_from_slice(added);
-    Ok(())
-}
-
 /// Adds a number; false if it does not fit the type. A number that does not belong among JSON's may be a text.
 fn number(item: &Value, element: ElementType, bytes: &mut Vec<u8>) -> Result<bool> {
     if let ElementType::Float | ElementType::Double = element {
         let word = item.as_str().filter(|text| matches!(*text, "NaN" | "Infinity" | "-Infinity"));
         let Some(value) = item.as_f64().or_else(|| word?.parse().ok()) else { return Ok(false) };
         match element {
-            ElementType::Float => add(bytes, &(value as f32).to_ne_bytes())?,
-            _ => add(bytes, &value.to_ne_bytes())?,
+            ElementType::Float => extend(bytes, &(value as f32).to_ne_bytes())?,
+            _ => extend(bytes, &value.to_ne_bytes())?,
         }
         return Ok(true);
     }
@@ -200,14 +194,14 @@ fn number(item: &Value, element: ElementType, bytes: &mut Vec<u8>) -> Result<boo
     let Some(value) = item.as_bool().map(i128::from).or(exact).or_else(whole) else { return Ok(false) };
     let begin = bytes.len();
     match element {
-        ElementType::Byte => i8::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
-        ElementType::Short => i16::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
-        ElementType::Int => i32::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
-        ElementType::Int64 => i64::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
-        ElementType::UByte => u8::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
-        ElementType::UShort => u16::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
-        ElementType::UInt => u32::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
-        ElementType::UInt64 => u64::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
+        ElementType::Byte => i8::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
+        ElementType::Short => i16::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
+        ElementType::Int => i32::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
+        ElementType::Int64 => i64::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
+        ElementType::UByte => u8::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
+        ElementType::UShort => u16::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
+        ElementType::UInt => u32::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
+        ElementType::UInt64 => u64::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
         _ => {}
     }
     Ok(bytes.len() > begin)

@@ -88,10 +88,7 @@ trait Append {
 
 impl<T: AsRef<[u8]> + ?Sized> Append for T {
     fn append_to(&self, bytes: &mut Vec<u8>) -> Result<()> {
-        let added = self.as_ref();
-        bytes.try_reserve(added.len()).map_err(|_| alloc::Failed)?;
-        bytes.extend_from_slice(added);
-        Ok(())
+        Ok(alloc::extend(bytes, self.as_ref())?)
     }
 }
 
