@@ -15,6 +15,7 @@ pub(crate) struct Later {
     memory: Memory,
     pub(crate) gap: usize,
     pub(crate) limits: Limits,
+    pub(crate) is_concurrent: bool,
     state: Mutex<State>,
 }
 
@@ -44,7 +45,8 @@ unsafe impl Send for Read {}
 
 impl Later {
     pub(crate) fn new() -> Self {
-        Later { memory: Memory::new(), gap: 1, limits: Limits::default(), state: Mutex::default() }
+        let (memory, limits) = (Memory::new(), Limits::default());
+        Later { memory, gap: 1, limits, is_concurrent: true, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -200,6 +202,10 @@ impl Objects for Later {
 
     fn is_writable(&self) -> bool {
         true
+    }
+
+    fn is_concurrent(&self) -> bool {
+        self.is_concurrent
     }
 
     fn gap(&self) -> usize {
