@@ -16,6 +16,8 @@ pub(crate) struct Later {
     pub(crate) gap: usize,
     pub(crate) limits: Limits,
     pub(crate) is_concurrent: bool,
+    /// Whether it is known that it answers later; else one read is waited for after the other.
+    pub(crate) has_latency: bool,
     state: Mutex<State>,
 }
 
@@ -46,7 +48,7 @@ unsafe impl Send for Read {}
 impl Later {
     pub(crate) fn new() -> Self {
         let (memory, limits) = (Memory::new(), Limits::default());
-        Later { memory, gap: 1, limits, is_concurrent: true, state: Mutex::default() }
+        Later { memory, gap: 1, limits, is_concurrent: true, has_latency: true, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -105,6 +107,11 @@ impl Later {
     pub(crate) fn most(&self) -> (usize, usize) {
         let state = self.state();
         (state.most, state.most_bytes)
+    }
+
+    /// What the clock says: each read takes 50 to 99.
+    pub(crate) fn now(&self) -> u64 {
+        self.state().now
     }
 
     /// The reads since the last time: names, offsets (from the end: less than 0, wrapped) and sizes.
@@ -213,6 +220,6 @@ impl Objects for Later {
     }
 
     fn flight(&self) -> Option<&dyn Flight> {
-        Some(self)
+        self.has_latency.then_some(self)
     }
 }
