@@ -121,7 +121,10 @@ mod tests {
             (
                 CodecSpec::Blosc { compressor, level: 5, shuffle, typesize: 4, blocksize: 0 },
                 r#"{"id":"blosc","cname":"zstd","clevel":5,"shuffle":1,"blocksize":0}"#,
-                r#"{"name":"blosc","configuration":{"cname":"zstd","clevel":5,"shuffle":"shuffle","blocksize":0,"typesize":4}}"#,
+                concat!(
+                    r#"{"name":"blosc","configuration":{"cname":"zstd","clevel":5,"#,
+                    r#""shuffle":"shuffle","blocksize":0,"typesize":4}}"#
+                ),
             ),
             (
                 CodecSpec::Zlib { level: 1 },

@@ -196,7 +196,8 @@ fn no_more_is_read_than_is_needed() {
     ] {
         let (_, file) = files.iter().find(|(other, _)| *other == name).unwrap();
         let zip = open(file).unwrap();
-        (zip.objects.reads(), zip.objects.bytes_read());
+        zip.objects.reads();
+        zip.objects.bytes_read();
         let expected = (long[begin..begin + wanted].to_vec(), 3 << 20);
         assert_eq!(read(&zip, name, Begin::At(begin as u64), wanted), Ok(Some(expected)));
         let (found, most) = ((zip.objects.reads(), zip.objects.bytes_read()), wanted + more);
