@@ -81,7 +81,7 @@ impl Flight for PartFlight<'_> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(miri)))]
 mod tests {
     use std::sync::Arc;
 
