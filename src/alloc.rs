@@ -70,6 +70,14 @@ pub(crate) fn push<T>(list: &mut Vec<T>, value: T) -> Result<()> {
     Ok(())
 }
 
+/// Adds values to a list, unless the allocation fails.
+#[cfg(feature = "arrays")]
+pub(crate) fn extend<T: Copy>(list: &mut Vec<T>, values: &[T]) -> Result<()> {
+    list.try_reserve(values.len()).map_err(|_| Failed)?;
+    list.extend_from_slice(values);
+    Ok(())
+}
+
 /// Adds a text to another, unless the allocation fails.
 #[cfg(feature = "arrays")]
 pub(crate) fn push_text(to: &mut String, text: &str) -> Result<()> {

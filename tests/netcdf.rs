@@ -517,6 +517,35 @@ fn values_that_share_bytes_are_refused_and_any_order_is_read() {
     }
 }
 
+/// With one record there is nothing for it to be apart from.
+#[test]
+fn a_single_record_lies_anywhere() {
+    let vars: [Var; 2] = [("r", &[0, 2], 4), ("s", &[0], 4)];
+    for (num_records, is_readable) in [(1, true), (2, false)] {
+        let made = make(2, Shape { num_records, y: 1, x: 2 }, &vars, num_records as u64);
+        let mut bytes = made.bytes.clone();
+        let behind = bytes.len() + 100;
+        bytes.resize(behind, 0);
+        bytes.extend([&made.bytes[made.begins[1]..][..4], &[0; 100]].concat());
+        set_begin(&mut bytes, 2, made.places[1], behind);
+        let opened = Array::open_in(&place_of(&bytes), "s", Access::Read);
+        assert_eq!(opened.is_ok(), is_readable);
+        if let Ok(array) = opened {
+            assert_eq!(all_bytes(&array, &Hyperslab::all()).unwrap(), value(1, 0, 4));
+        }
+    }
+}
+
+#[test]
+fn a_header_has_at_most_64_mib() {
+    let mut header = Header { version: 1, bytes: b"CDF\x01".to_vec() };
+    [0, 0, 0, 12, 1].into_iter().for_each(|number| header.u32(number));
+    header.text("a", &vec![b'x'; 65 << 20]);
+    [0, 0].into_iter().for_each(|number| header.u32(number));
+    let error = list(&place_of(&header.bytes), "", true).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Unsupported("a header above 64 MiB"));
+}
+
 // --- How much is read.
 
 /// A place with one file; counts the reads and their bytes. Several reads may be on their way.
@@ -605,6 +634,10 @@ fn what_is_near_is_read_at_once() {
     let large = Shape { num_records: 30, y: 50, x: 100 };
     assert_eq!(reads(large, &vars, "a", &[0, 2, 3], &[30, 1, 1]), (2, 30));
     assert_eq!(reads(large, &vars, "b", &[3, 0, 0], &[2, 50, 100]), (2, 2));
+    // What lands in memory and is to be swapped is read by 128 KiB.
+    let long = Shape { num_records: 1, y: 1, x: 1 << 18 };
+    let in_parts = if cfg!(target_endian = "little") { 8 } else { 1 };
+    assert_eq!(reads(long, &vars, "f", &[0, 0], &[1, 1 << 18]), (2, in_parts));
 }
 
 #[test]

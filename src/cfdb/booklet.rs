@@ -252,6 +252,73 @@ mod tests {
     }
 
     #[test]
+    fn blocks_may_be_where_the_index_was() {
+        let key = "key 1";
+        let mut bytes = Writer::new(1, false).bytes()[..HEADER].to_vec();
+        bytes.extend(hash(key.as_bytes()));
+        bytes.extend([1, 0, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0]);
+        bytes.extend(b"key 1one");
+        bytes[65] = bytes.len() as u8;
+        bytes.extend([HEADER as u8, 0, 0, 0, 0, 0]);
+        assert_eq!((value(&bytes, key), value(&bytes, "none")), (Ok(Some(b"one".to_vec())), Ok(None)));
+    }
+
+    #[test]
+    fn parts_of_values_are_read() {
+        let mut writer = Writer::new(1, true);
+        writer.set("key 1", b"0123456789");
+        // The chain ends with a block that has neither a key nor a value.
+        writer.set("", b"");
+        let file = open(&writer.bytes()).unwrap();
+        let part = |begin: Begin| {
+            let mut room = [MaybeUninit::uninit(); 8];
+            let mut buffer = Buffer::new(&mut room);
+            assert_eq!(file.read("key 1", begin, &mut buffer), Ok(Some(10)));
+            buffer.filled().to_vec()
+        };
+        assert_eq!(part(Begin::At(1)), b"12345678");
+        assert_eq!(part(Begin::At(7)), b"789");
+        assert_eq!(part(Begin::BeforeEnd(4)), b"6789");
+        assert_eq!(part(Begin::At(10)), b"");
+        assert_eq!(value(&writer.bytes(), "none"), Ok(None));
+        assert!(matches!(file.list("", &mut |_, _| Ok(())).unwrap_err().kind(), ErrorKind::Unsupported(_)));
+    }
+
+    /// A place that gives no more than so many bytes of its object, and tells its length all the same.
+    struct Short(Vec<u8>, usize);
+
+    impl Objects for Short {
+        fn read(&self, _: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+            let (len, begin) = (self.0.len() as u64, begin.offset(self.0.len() as u64) as usize);
+            let rest = self.0.get(begin..self.1).unwrap_or_default();
+            buffer.write(&rest[..rest.len().min(buffer.capacity())]);
+            Ok(Some(len))
+        }
+
+        fn list(&self, _: &str, _: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+            Ok(())
+        }
+
+        fn is_concurrent(&self) -> bool {
+            self.1 == self.0.len()
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_given_in_part_is_an_error() {
+        let mut writer = Writer::new(1, true);
+        writer.set("key", b"value");
+        let bytes = writer.bytes();
+        let of = |missing: usize| {
+            let place = Place::new(Short(bytes.clone(), bytes.len() - missing)).unwrap();
+            Booklet::new(&place, "f").unwrap()
+        };
+        assert_eq!(read_whole(&of(0), "key", 100), Ok(Some(b"value".to_vec())));
+        assert_eq!(read_whole(&of(1), "key", 100).unwrap_err().kind(), ErrorKind::Changed);
+        assert_eq!((of(0).is_concurrent(), of(1).is_concurrent()), (true, false));
+    }
+
+    #[test]
     fn files_of_other_kinds_are_named() {
         let mut writer = Writer::new(3, true);
         writer.set("key", b"value");

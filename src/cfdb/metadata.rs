@@ -231,5 +231,10 @@ mod tests {
         let bad_name = changed(r#""v":"#, r#""v!0.0":"#);
         assert!(matches!(bad_name.variable("v!0.0").unwrap_err().kind(), ErrorKind::Metadata(_)));
         assert!(changed(r#""x":"#, r#""y":"#).names().is_err());
+        for (len, is_name) in [(0, false), (1, true), (LONGEST_NAME, true), (LONGEST_NAME + 1, false)] {
+            let name = "v".repeat(len);
+            let metadata = changed(r#""v":"#, &format!(r#""{name}":"#));
+            assert_eq!(metadata.variable(&name).is_ok(), is_name, "{len}");
+        }
     }
 }

@@ -6,6 +6,8 @@ use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 use crate::codec::Codec;
 use crate::error::{ErrorKind, Result};
+use crate::object::Place;
+use crate::object::later::Later;
 use crate::{Access, Array, AttributeValues, ElementType, Hyperslab, Node, list};
 
 const COMPRESSIONS: [&str; 4] = ["zstd", "lz4", "zstd_shuffle", "lz4_shuffle"];
@@ -156,6 +158,18 @@ fn a_file_that_is_replaced_is_an_error() {
     assert_eq!(array.read::<u16>(&Hyperslab::all()).unwrap_err().kind(), ErrorKind::Changed);
     place.remove("f").unwrap();
     assert_eq!(array.read::<u16>(&Hyperslab::all()).unwrap_err().kind(), ErrorKind::Changed);
+}
+
+#[test]
+fn threads_share_a_variable_if_they_may_share_its_place() {
+    for is_concurrent in [false, true] {
+        let mut later = Later::new();
+        later.is_concurrent = is_concurrent;
+        later.put("f", &file("zstd", false).bytes());
+        let file = Place::new(later).unwrap().file("f").unwrap();
+        let array = Array::open_in(&file, "v", Access::Read).unwrap();
+        assert_eq!(array.store().is_concurrent(), is_concurrent);
+    }
 }
 
 /// Whatever a spoilt file says: an error, or as many elements as its shape has.

@@ -95,7 +95,7 @@ fn read_attributes(cursor: &mut Cursor<'_>) -> Result<Vec<Attribute>, Stop> {
         let num_values = cursor.length(element.size() as u64)?;
         // It is at most what is left of the file.
         let mut bytes = alloc::copied(cursor.take_padded(num_values.saturating_mul(element.size()))?)?;
-        if Endian::Big.is_foreign() && element.size() > 1 {
+        if Endian::Big.is_foreign() {
             copy::swap_in_place(&mut bytes, element.size());
         }
         alloc::push(&mut attributes, Attribute { name, element, values: Values::Bytes(bytes) })?;
@@ -120,4 +120,48 @@ fn read_variables(cursor: &mut Cursor<'_>, num_dimensions: usize) -> Result<Vec<
         alloc::push(&mut variables, VariableHeader { name, dimensions, attributes, element, begin })?;
     }
     Ok(variables)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Result;
+
+    /// A file with one dimension and one variable; these are the list of its attributes and its dimension's number.
+    fn read(attributes: [u32; 2], dimension: u32) -> Result<Header> {
+        let name = |letter| u32::from_be_bytes([letter, 0, 0, 0]);
+        let numbers = [&[0, 10, 1, 1, name(b'x'), 2][..], &attributes, &[11, 1, 1, name(b'v'), 1, dimension, 0, 0]];
+        let numbers = [&numbers.concat()[..], &[4, 8, 100]].concat();
+        let bytes = [&b"CDF\x01"[..], &numbers.iter().flat_map(|number| number.to_be_bytes()).collect::<Vec<u8>>()];
+        match Header::read(&bytes.concat(), 108) {
+            Ok(header) => Ok(header),
+            Err(Stop::Refused(error)) => Err(error),
+            Err(Stop::More) => panic!(),
+        }
+    }
+
+    #[test]
+    fn a_list_is_absent_or_has_its_tag() {
+        let header = read([0, 0], 0).unwrap();
+        assert_eq!((header.attributes.len(), header.variables[0].begin, header.len), (0, 100, 80));
+        assert_eq!(read([12, 0], 0).unwrap().attributes.len(), 0);
+        for attributes in [[11, 0], [0, 1], [11, 1]] {
+            let kind = ErrorKind::Metadata("a list of the header has another tag than is due");
+            assert_eq!(read(attributes, 0).unwrap_err().kind(), kind, "{attributes:?}");
+        }
+        // Each attribute has at least 12 bytes, and 72 follow.
+        let kind = ErrorKind::Metadata("a list of the header is longer than the file");
+        for num in [7, u32::MAX] {
+            assert_eq!(read([12, num], 0).unwrap_err().kind(), kind);
+        }
+        assert_ne!(read([12, 6], 0).unwrap_err().kind(), kind);
+    }
+
+    #[test]
+    fn dimensions_of_variables_are_those_of_the_file() {
+        let kind = ErrorKind::Metadata("a variable has a dimension that the file does not have");
+        for dimension in [1, u32::MAX] {
+            assert_eq!(read([0, 0], dimension).unwrap_err().kind(), kind);
+        }
+    }
 }

@@ -42,3 +42,41 @@ fn default_fill(element: ElementType) -> Option<&'static [u8]> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_written_has_the_values_of_netcdf() {
+        for (element, bytes) in [
+            (ElementType::Byte, (-127i8).to_ne_bytes().to_vec()),
+            (ElementType::Char, vec![0]),
+            (ElementType::Short, (-32767i16).to_ne_bytes().to_vec()),
+            (ElementType::Int, (-2_147_483_647i32).to_ne_bytes().to_vec()),
+            (ElementType::Float, 9.969_21e36f32.to_ne_bytes().to_vec()),
+            (ElementType::Double, 9.969_209_968_386_869e36f64.to_ne_bytes().to_vec()),
+            (ElementType::UByte, vec![255]),
+            (ElementType::UShort, 65535u16.to_ne_bytes().to_vec()),
+            (ElementType::UInt, 4_294_967_295u32.to_ne_bytes().to_vec()),
+            (ElementType::Int64, (-9_223_372_036_854_775_806i64).to_ne_bytes().to_vec()),
+            (ElementType::UInt64, 18_446_744_073_709_551_614u64.to_ne_bytes().to_vec()),
+        ] {
+            assert_eq!(fill_value(&[], element).unwrap(), bytes, "{element}");
+        }
+    }
+
+    #[test]
+    fn a_fill_value_is_one_value_of_the_type() {
+        let of = |name: &str, element, bytes: &[u8]| {
+            let attribute = Attribute { name: name.to_owned(), element, values: Values::Bytes(bytes.to_vec()) };
+            fill_value(&[attribute], ElementType::Short).unwrap().to_vec()
+        };
+        let default = (-32767i16).to_ne_bytes();
+        assert_eq!(of("_FillValue", ElementType::Short, &[1, 2]), [1, 2]);
+        assert_eq!(of("_FillValue", ElementType::Short, &[1, 2, 3, 4]), default);
+        assert_eq!(of("_FillValue", ElementType::Short, &[]), default);
+        assert_eq!(of("_FillValue", ElementType::Char, &[1, 2]), default);
+        assert_eq!(of("missing_value", ElementType::Short, &[1, 2]), default);
+    }
+}

@@ -15,6 +15,9 @@ pub(crate) struct Later {
     memory: Memory,
     pub(crate) gap: usize,
     pub(crate) limits: Limits,
+    pub(crate) is_concurrent: bool,
+    /// Whether it is known that it answers later; else one read is waited for after the other.
+    pub(crate) has_latency: bool,
     state: Mutex<State>,
 }
 
@@ -44,7 +47,8 @@ unsafe impl Send for Read {}
 
 impl Later {
     pub(crate) fn new() -> Self {
-        Later { memory: Memory::new(), gap: 1, limits: Limits::default(), state: Mutex::default() }
+        let (memory, limits) = (Memory::new(), Limits::default());
+        Later { memory, gap: 1, limits, is_concurrent: true, has_latency: true, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -103,6 +107,11 @@ impl Later {
     pub(crate) fn most(&self) -> (usize, usize) {
         let state = self.state();
         (state.most, state.most_bytes)
+    }
+
+    /// What the clock says: each read takes 50 to 99.
+    pub(crate) fn now(&self) -> u64 {
+        self.state().now
     }
 
     /// The reads since the last time: names, offsets (from the end: less than 0, wrapped) and sizes.
@@ -202,11 +211,15 @@ impl Objects for Later {
         true
     }
 
+    fn is_concurrent(&self) -> bool {
+        self.is_concurrent
+    }
+
     fn gap(&self) -> usize {
         self.gap
     }
 
     fn flight(&self) -> Option<&dyn Flight> {
-        Some(self)
+        self.has_latency.then_some(self)
     }
 }

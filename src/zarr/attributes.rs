@@ -9,9 +9,8 @@ use super::base64;
 use super::dtype;
 use super::fill::{self, Dialect};
 use super::format::Format;
-use super::half;
 use super::nczarr;
-use crate::alloc::{self, copied};
+use crate::alloc::{self, copied, extend};
 use crate::dataset::{self, Attributes, ElementType, Values};
 use crate::error::{ErrorKind, Result};
 use crate::json::{self, At, Value};
@@ -98,11 +97,10 @@ pub(crate) fn attribute(attributes: &Value, element: Option<ElementType>, name: 
 /// `OutOfMemory`.
 fn fill_attribute(attributes: &Value, element: ElementType) -> Result<Option<Vec<u8>>> {
     let Some(value) = attributes.get(FILL_VALUE) else { return Ok(None) };
-    let is_float = matches!(element, ElementType::Half | ElementType::Float | ElementType::Double);
+    let is_float = matches!(element, ElementType::Float | ElementType::Double);
     let decoded = if is_float { value.as_str().map_or(Ok(None), base64::decode)? } else { None };
     if let Some(double) = decoded.and_then(|bytes| bytes.try_into().ok()).map(f64::from_le_bytes) {
         let bytes = match element {
-            ElementType::Half => copied(&half::from_f64(double).to_ne_bytes())?,
             ElementType::Float => copied(&(double as f32).to_ne_bytes())?,
             _ => copied(&double.to_ne_bytes())?,
         };
@@ -150,7 +148,7 @@ fn read(items: &[Value], element: ElementType) -> Result<Option<Typed>> {
         let mut bytes = Vec::new();
         for item in items {
             let Some(text) = item.as_str() else { return Ok(None) };
-            add(&mut bytes, text.as_bytes())?;
+            extend(&mut bytes, text.as_bytes())?;
         }
         return Ok(Some(Typed { element, values: Values::Bytes(bytes) }));
     }
@@ -177,37 +175,31 @@ fn read(items: &[Value], element: ElementType) -> Result<Option<Typed>> {
     Ok(Some(Typed { element, values: Values::Bytes(bytes) }))
 }
 
-fn add(bytes: &mut Vec<u8>, added: &[u8]) -> Result<()> {
-    bytes.try_reserve(added.len()).map_err(|_| alloc::Failed)?;
-    bytes.extend_from_slice(added);
-    Ok(())
-}
-
 /// Adds a number; false if it does not fit the type. A number that does not belong among JSON's may be a text.
 fn number(item: &Value, element: ElementType, bytes: &mut Vec<u8>) -> Result<bool> {
     if let ElementType::Float | ElementType::Double = element {
         let word = item.as_str().filter(|text| matches!(*text, "NaN" | "Infinity" | "-Infinity"));
         let Some(value) = item.as_f64().or_else(|| word?.parse().ok()) else { return Ok(false) };
         match element {
-            ElementType::Float => add(bytes, &(value as f32).to_ne_bytes())?,
-            _ => add(bytes, &value.to_ne_bytes())?,
+            ElementType::Float => extend(bytes, &(value as f32).to_ne_bytes())?,
+            _ => extend(bytes, &value.to_ne_bytes())?,
         }
         return Ok(true);
     }
-    let whole =
-        || item.as_f64().filter(|value| value.trunc() == *value && value.abs() < 1e38).map(|value| value as i128);
+    // What is too large becomes the largest integer, which fits no type.
+    let whole = || item.as_f64().filter(|value| value.trunc() == *value).map(|value| value as i128);
     let exact = item.as_number().and_then(|text| text.parse::<i128>().ok());
     let Some(value) = item.as_bool().map(i128::from).or(exact).or_else(whole) else { return Ok(false) };
     let begin = bytes.len();
     match element {
-        ElementType::Byte => i8::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
-        ElementType::Short => i16::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
-        ElementType::Int => i32::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
-        ElementType::Int64 => i64::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
-        ElementType::UByte => u8::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
-        ElementType::UShort => u16::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
-        ElementType::UInt => u32::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
-        ElementType::UInt64 => u64::try_from(value).map_or(Ok(()), |value| add(bytes, &value.to_ne_bytes()))?,
+        ElementType::Byte => i8::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
+        ElementType::Short => i16::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
+        ElementType::Int => i32::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
+        ElementType::Int64 => i64::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
+        ElementType::UByte => u8::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
+        ElementType::UShort => u16::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
+        ElementType::UInt => u32::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
+        ElementType::UInt64 => u64::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
         _ => {}
     }
     Ok(bytes.len() > begin)
@@ -239,6 +231,8 @@ mod tests {
         assert!(matches!(read(format!("{{{}}}", texts(MOST + 1))).unwrap_err().kind(), ErrorKind::Metadata(_)));
         let types = format!(r#"{{"a":1,"_nczarr_attr":{{"types":{{{}}}}}}}"#, texts(MOST + 1));
         assert!(matches!(read(types).unwrap_err().kind(), ErrorKind::Metadata(_)));
+        let types = format!(r#"{{"a":1,"_nczarr_attr":{{"types":{{{}}}}}}}"#, texts(MOST));
+        assert_eq!(read(types), Ok(1));
     }
 
     #[test]
@@ -276,6 +270,27 @@ mod tests {
         assert_eq!(of(text, "f"), (ElementType::Float, bytes(&[1.5f32.to_ne_bytes()])));
         assert_eq!(of(text, "n"), (ElementType::Float, bytes(&[f32::NAN.to_ne_bytes()])));
         assert_eq!(of(text, "j"), chars("[1]"));
+        let numbers = |dtype: &str, value: &str| {
+            let text = format!(r#"{{"x": {value}, "_nczarr_attr": {{"types": {{"x": "{dtype}"}}}}}}"#);
+            of(&text, "x")
+        };
+        for (dtype, element, least) in [
+            ("|i1", ElementType::Byte, bytes(&[(-128i8).to_ne_bytes()])),
+            ("<i2", ElementType::Short, bytes(&[(-128i16).to_ne_bytes()])),
+            ("<i4", ElementType::Int, bytes(&[(-128i32).to_ne_bytes()])),
+            ("<i8", ElementType::Int64, bytes(&[(-128i64).to_ne_bytes()])),
+            ("|u1", ElementType::UByte, bytes(&[200u8.to_ne_bytes()])),
+            ("<u2", ElementType::UShort, bytes(&[200u16.to_ne_bytes()])),
+            ("<u4", ElementType::UInt, bytes(&[200u32.to_ne_bytes()])),
+            ("<u8", ElementType::UInt64, bytes(&[200u64.to_ne_bytes()])),
+        ] {
+            for value in if dtype.contains('i') { ["-128", "-128.0"] } else { ["200", "200.0"] } {
+                let (found, values) = numbers(dtype, value);
+                assert!(found == element && values == least, "{dtype} {value}");
+            }
+            assert_eq!(numbers(dtype, "0.5").0, ElementType::Double);
+            assert_eq!(numbers(dtype, "1e300").0, ElementType::Double);
+        }
         // What does not fit its type has the one that follows from its values.
         assert_eq!(of(text, "u"), (ElementType::Int, bytes(&[256i32.to_ne_bytes()])));
     }
@@ -290,6 +305,20 @@ mod tests {
         assert_eq!(fill(r#"{"_FillValue": [-999]}"#, ElementType::Short).unwrap(), (-999i16).to_ne_bytes());
         assert_eq!(fill(r#"{"_FillValue": NaN}"#, ElementType::Float).unwrap(), f32::NAN.to_ne_bytes());
         assert_eq!(fill("{}", ElementType::Float), None);
+    }
+
+    #[test]
+    fn the_fill_value_of_texts_is_an_attribute_like_others() {
+        let attributes = json::read(br#"{"_FillValue":"x"}"#).unwrap();
+        for element in [ElementType::String, ElementType::Text { len: 2 }, ElementType::Unicode { len: 1 }] {
+            let found = attribute(&attributes, Some(element), "_FillValue").unwrap().unwrap();
+            assert_eq!((found.element, found.values), chars("x"));
+        }
+        let attributes = json::read(br#"{"_FillValue":7}"#).unwrap();
+        for element in [ElementType::Half, ElementType::Bool, ElementType::Complex { bytes: 8 }] {
+            let found = attribute(&attributes, Some(element), "_FillValue").unwrap().unwrap();
+            assert_eq!(found.element, ElementType::Int);
+        }
     }
 
     #[test]

@@ -78,7 +78,7 @@ fn texts(
     variable.set_copier(Some(texts::copier()));
     let fill_value: *const u8 = metadata.fill_value.as_deref().map_or(c"".as_ptr().cast(), <[u8]>::as_ptr);
     variable.set_fill_value(Some(&fill_value.expose_provenance().to_ne_bytes()))?;
-    variable.set_chunk_order(metadata.order.as_deref().filter(|_| !shape.is_empty()))?;
+    variable.set_chunk_order(metadata.order.as_deref())?;
     let count = variable.chunk_bytes() / texts::ELEMENT;
     Ok((variable, Store::lending(TextChunks::new(bytes, count, unwritable))?))
 }
@@ -91,8 +91,7 @@ fn variable(metadata: &Metadata, shape: &[usize], chunklens: &[usize]) -> Result
         variable.set_endian(metadata.endian)?;
     }
     variable.set_fill_value(metadata.fill_value.as_deref())?;
-    // A scalar has one order only.
-    variable.set_chunk_order(metadata.order.as_deref().filter(|_| !shape.is_empty()))?;
+    variable.set_chunk_order(metadata.order.as_deref())?;
     Ok(variable)
 }
 
@@ -123,11 +122,7 @@ fn sharded(
 
 /// How many chunks a shard has along each dimension, and where in it they are.
 fn shard_layout(shards: &Shards, cells: &[usize]) -> Result<(Dims<usize>, Layout)> {
-    if shards.inner.len() != cells.len()
-        || cells.iter().zip(&shards.inner).any(|(cell, len)| *len == 0 || cell % len != 0)
-    {
-        return Err(ErrorKind::Metadata("a shard is not a whole number of chunks").into());
-    }
+    // The metadata's reader, or the description, has seen to it that they divide the shard.
     let counts = dims::copied(cells.iter().zip(&shards.inner).map(|(cell, len)| cell / len))?;
     let index = IndexFormat {
         at_start: shards.index_at_start,
@@ -168,9 +163,138 @@ fn stored_fill_value(metadata: &Metadata) -> Result<Vec<u8>> {
             zeros
         }
     };
-    let word = metadata.element.word_size();
-    if word > 1 && metadata.endian.is_foreign() {
-        copy::swap_in_place(&mut fill_value, word);
+    if metadata.endian.is_foreign() {
+        copy::swap_in_place(&mut fill_value, metadata.element.word_size());
     }
     Ok(fill_value)
+}
+
+#[cfg(all(test, feature = "crc32c"))]
+mod tests {
+    use super::*;
+    use crate::array::Array;
+    use crate::grid::Access;
+    use crate::hyperslab::Hyperslab;
+    use crate::object::Memory;
+    use crate::object::later::Later;
+
+    fn place_of(objects: &[(&str, &[u8])]) -> Place {
+        let place = Place::new(Memory::new()).unwrap();
+        objects.iter().for_each(|(name, bytes)| place.write(name, bytes).unwrap());
+        place
+    }
+
+    #[test]
+    fn words_are_read_in_the_order_that_is_stored() {
+        fn read<const N: usize>(dtype: &str, stored: &[u8]) -> Vec<[u8; N]>
+        where
+            [u8; N]: crate::Element,
+        {
+            let text = format!(
+                r#"{{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"{dtype}","fill_value":null,"order":"C",
+                "filters":null,"compressor":null}}"#
+            );
+            let place = place_of(&[(".zarray", text.as_bytes()), ("0", stored)]);
+            Array::open_in(&place, "", Access::Read).unwrap().read(&Hyperslab::all()).unwrap()
+        }
+        let stored: Vec<u8> = (0..16).collect();
+        let native = |big: &[u8]| {
+            let mut bytes = big.to_vec();
+            if cfg!(target_endian = "little") {
+                bytes.reverse();
+            }
+            bytes
+        };
+        assert_eq!(read::<2>(">i2", &stored[..4]).concat(), [native(&[0, 1]), native(&[2, 3])].concat());
+        assert_eq!(read::<8>(">f8", &stored).concat(), [native(&stored[..8]), native(&stored[8..])].concat());
+        let parts: Vec<Vec<u8>> = stored.chunks(4).map(native).collect();
+        assert_eq!(read::<8>(">c8", &stored).concat(), parts.concat());
+        assert_eq!(read::<8>(">U2", &stored).concat(), parts.concat());
+        for dtype in ["|S8", "|V8"] {
+            assert_eq!(read::<8>(dtype, &stored).concat(), stored, "{dtype}");
+        }
+    }
+
+    /// An array of 6 elements in shards of 4 and chunks of 2, with a codec for the whole shard or none.
+    fn sharded(data_type: &str, fill_value: &str, inner: &str, outer: &str) -> String {
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[6],"data_type":"{data_type}","fill_value":{fill_value},
+            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[4]}}}},"chunk_key_encoding":"default",
+            "codecs":[{{"name":"sharding_indexed","configuration":{{"chunk_shape":[2],"codecs":[{inner}],
+            "index_codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}}}{outer}]}}"#
+        )
+    }
+
+    const BIG: &str = r#"{"name":"bytes","configuration":{"endian":"big"}}"#;
+
+    /// A shard that has its second chunk only.
+    fn shard(chunk: &[u8]) -> Vec<u8> {
+        let mut bytes = chunk.to_vec();
+        for number in [u64::MAX, u64::MAX, 0, chunk.len() as u64] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes
+    }
+
+    #[test]
+    fn chunks_of_fill_values_are_not_in_shards() {
+        let text = sharded("int16", "258", BIG, "");
+        let place = place_of(&[("zarr.json", text.as_bytes())]);
+        let array = Array::open_in(&place, "", Access::Write).unwrap();
+        array.write(&Hyperslab::new(&[0], &[4]), &[258i16, 258, 259, 3]).unwrap();
+        let stored = crate::object::read_whole(&*place, "c/0", 1000).unwrap();
+        assert_eq!(stored, Some(shard(&[1, 3, 0, 3])));
+        let array = Array::open_in(&place, "", Access::Read).unwrap();
+        assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [258, 258, 259, 3, 258, 258]);
+    }
+
+    #[test]
+    fn texts_are_read_from_shards() {
+        let encoded = [&[2, 0, 0, 0, 1, 0, 0, 0][..], b"a", &[2, 0, 0, 0], b"bc"].concat();
+        let open = |outer: &str, access| {
+            let text = sharded("string", "\"none\"", "\"vlen-utf8\"", outer);
+            Array::open_in(&place_of(&[("zarr.json", text.as_bytes()), ("c/0", &shard(&encoded))]), "", access)
+        };
+        let array = open("", Access::Write).unwrap();
+        assert_eq!(array.read_strings(&Hyperslab::all()).unwrap(), ["none", "none", "a", "bc", "none", "none"]);
+        let error = array.write_strings(&Hyperslab::all(), &["x"; 6]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported("writing texts of any length to shards"));
+        let error = open(r#","crc32c""#, Access::Read).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Unsupported("shards that are encoded once more, as a whole"));
+    }
+
+    #[test]
+    fn stores_allow_what_their_place_allows() {
+        for is_concurrent in [false, true] {
+            for text in [&sharded("int16", "0", BIG, "")[..], &sharded("int16", "0", BIG, r#","crc32c""#)] {
+                let mut later = Later::new();
+                later.is_concurrent = is_concurrent;
+                later.put("zarr.json", text.as_bytes());
+                let array = Array::open_in(&Place::new(later).unwrap(), "", Access::Write).unwrap();
+                assert_eq!((array.store().is_concurrent(), array.store().is_writable()), (is_concurrent, true));
+                let place = Place::new(ReadOnly(text.as_bytes().to_vec())).unwrap();
+                assert!(!Array::open_in(&place, "", Access::Read).unwrap().store().is_writable());
+            }
+        }
+    }
+
+    /// A place with a `zarr.json` that is only read.
+    struct ReadOnly(Vec<u8>);
+
+    impl crate::object::Objects for ReadOnly {
+        fn read(
+            &self,
+            name: &str,
+            begin: crate::object::Begin,
+            buffer: &mut crate::buffer::Buffer<'_>,
+        ) -> Result<Option<u64>> {
+            let len = self.0.len() as u64;
+            let rest = &self.0[begin.offset(len) as usize..];
+            Ok((name == "zarr.json" && buffer.write(&rest[..rest.len().min(buffer.capacity())])).then_some(len))
+        }
+
+        fn list(&self, _: &str, _: &mut dyn FnMut(&str, crate::object::Entry) -> Result<()>) -> Result<()> {
+            Ok(())
+        }
+    }
 }

@@ -262,6 +262,27 @@ mod tests {
     }
 
     #[test]
+    fn shuffles_and_flags_have_several_spellings() {
+        let shuffle = |spelt: &str| match v2(&format!(r#"{{"id":"blosc","shuffle":{spelt}}}"#)) {
+            Ok(CodecSpec::Blosc { shuffle, .. }) => Some(shuffle),
+            _ => None,
+        };
+        for (spelt, due) in [
+            (["0", "\"0\"", "\"noshuffle\""], BloscShuffle::None),
+            (["1", "\"1\"", "\"shuffle\""], BloscShuffle::Byte),
+            (["2", "\"2\"", "\"bitshuffle\""], BloscShuffle::Bit),
+        ] {
+            assert!(spelt.iter().all(|spelt| shuffle(spelt) == Some(due)), "{spelt:?}");
+        }
+        assert_eq!((shuffle("\"x\""), shuffle("\"-2\"")), (None, None));
+        for (spelt, checksum) in [("0", false), ("1", true), ("\"1\"", true), ("false", false)] {
+            let zstd = v2(&format!(r#"{{"id":"zstd","checksum":{spelt}}}"#)).unwrap();
+            assert_eq!(zstd, CodecSpec::Zstd { level: 0, checksum }, "{spelt}");
+        }
+        assert_eq!(v2(r#"{"id":"crc32c","location":"end"}"#).unwrap(), CodecSpec::Crc32c);
+    }
+
+    #[test]
     fn names_of_v3_are_read() {
         let value = read(br#"{"typesize":4,"cname":"zstd","clevel":5,"shuffle":"bitshuffle","blocksize":8}"#).unwrap();
         let at = At::root(&value);

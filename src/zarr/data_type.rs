@@ -172,6 +172,26 @@ mod tests {
     }
 
     #[test]
+    fn elements_have_up_to_16_mib() {
+        for (len, is_read) in [(LARGEST, true), (LARGEST + 1, false)] {
+            let raw = format!(r#"{{"name":"raw_bytes","configuration":{{"length_bytes":{len}}}}}"#);
+            let structure = format!(r#"{{"name":"struct","configuration":{{"fields":[["a",{raw}]]}}}}"#);
+            for text in [format!("\"r{}\"", 8 * len), raw, structure] {
+                assert_eq!(of(&text).ok(), is_read.then_some(ElementType::Opaque { len }), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_have_no_order() {
+        let hides = |fields: &str| {
+            let text = format!(r#"{{"name":"struct","configuration":{{"fields":[{fields}]}}}}"#);
+            read(At::root(&json(text.as_bytes()).unwrap())).unwrap().has_hidden_words
+        };
+        assert!(!hides(r#"["a","int8"],["b","r24"]"#) && hides(r#"["a","int8"],["b","int16"]"#));
+    }
+
+    #[test]
     fn others_are_refused_by_name() {
         for (text, about) in [
             (r#""bfloat16""#, "$: bfloat16"),
@@ -179,6 +199,12 @@ mod tests {
             (r#"{"name":"int2","configuration":{}}"#, "$: int2"),
             (r#"{"configuration":{}}"#, "$.name"),
             (r#""r12""#, "$"),
+            (r#""r0""#, "$"),
+            (
+                r#"{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":0}}"#,
+                "$.configuration.scale_factor",
+            ),
+            (r#"{"name":"struct","configuration":{"fields":[]}}"#, "$.configuration.fields"),
             (r#"{"name":"raw_bytes","configuration":{"length_bytes":0}}"#, "$.configuration.length_bytes"),
             (r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":6}}"#, "$.configuration.length_bytes"),
             (r#"{"name":"numpy.datetime64","configuration":{"unit":"x"}}"#, "$.configuration.unit"),

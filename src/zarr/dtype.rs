@@ -96,7 +96,7 @@ fn structure(at: At<'_>) -> Result<usize> {
         };
         name.text()?;
         let (element, endian) = read(dtype, false)?;
-        if endian == Endian::Big && element.word_size() > 1 {
+        if endian == Endian::Big {
             return Err(unknown(&dtype, "a big-endian field of a structure"));
         }
         let mut bytes = element.size();
@@ -173,6 +173,9 @@ mod tests {
             let (element, endian) = parse(text).unwrap();
             assert_eq!(compact(&write(element, endian).unwrap()).unwrap(), format!("\"{text}\""));
         }
+        assert_eq!(parse("=i4"), Some((ElementType::Int, Endian::Native)));
+        assert_eq!(parse("|V16777216"), Some((ElementType::Opaque { len: LARGEST }, Endian::Native)));
+        assert_eq!(parse("|V16777217"), None);
         assert_eq!(parse("<i1"), Some((ElementType::Byte, Endian::Native)));
         assert_eq!(parse(">S1"), Some((ElementType::Char, Endian::Native)));
         let nanoseconds = ElementType::Time { unit: TimeUnit::Nanosecond, count: 1, is_delta: false };
@@ -211,6 +214,10 @@ mod tests {
     fn a_structure_is_its_bytes() {
         let structure = r#"[["a","<i4"],["b","<f8",[2,3]],["c",[["d","|u1"]]]]"#;
         assert_eq!(of(structure).unwrap(), (ElementType::Opaque { len: 53 }, Endian::Native));
+        assert_eq!(of(r#"[["a",">i1"]]"#).unwrap().0, ElementType::Opaque { len: 1 });
+        let largest = ElementType::Opaque { len: LARGEST };
+        assert_eq!(of(r#"[["a","|u1",[16777215]],["b","|u1"]]"#).unwrap().0, largest);
+        assert!(of(r#"[["a","|u1",[16777216]],["b","|u1"]]"#).is_err());
         let error = of(r#"[["a","<i4"],["b",">f8"]]"#).unwrap_err();
         assert_eq!(error.about(), "$[1][1]: a big-endian field of a structure");
         for text in ["[]", "[[]]", "[[\"a\"]]", "3", r#"[["a","|u1",[18446744073709551615,2]]]"#, r#"[["a","|O"]]"#] {

@@ -88,10 +88,7 @@ trait Append {
 
 impl<T: AsRef<[u8]> + ?Sized> Append for T {
     fn append_to(&self, bytes: &mut Vec<u8>) -> Result<()> {
-        let added = self.as_ref();
-        bytes.try_reserve(added.len()).map_err(|_| alloc::Failed)?;
-        bytes.extend_from_slice(added);
-        Ok(())
+        Ok(alloc::extend(bytes, self.as_ref())?)
     }
 }
 
@@ -108,17 +105,16 @@ fn out_of_range(at: &At<'_>) -> Error {
 
 /// A number that is an integer, however it is written.
 fn integer<T: TryFrom<i128>>(at: &At<'_>, dialect: Dialect) -> Result<T> {
-    /// The doubles below this one are integers of 128 bits when they are whole.
-    const TOO_LARGE: f64 = 1e38;
     let written = match at.value() {
         Value::Number(number) => Some(number.as_str()),
         Value::Text(number) if dialect.is_v2() => Some(number.trim()),
         _ => None,
     };
     let exact = written.and_then(|number| number.parse::<i128>().ok());
+    // What is too large becomes the largest integer, which fits no type.
     let whole = || {
         let value = written?.parse::<f64>().ok()?;
-        (value.trunc() == value && value.abs() < TOO_LARGE).then_some(value as i128)
+        (value.trunc() == value).then_some(value as i128)
     };
     let value = exact.or_else(whole).ok_or_else(|| at.malformed("an integer in the type's range is due"))?;
     T::try_from(value).map_err(|_| out_of_range(at))
@@ -156,7 +152,7 @@ fn float(at: &At<'_>, size: usize, dialect: Dialect, bytes: &mut Vec<u8>) -> Res
     let is_known = is_number || dialect.is_v2() || matches!(written, "NaN" | "Infinity" | "-Infinity");
     let value = written.parse::<f64>().ok().filter(|_| is_known);
     let mut value = value.ok_or_else(|| at.malformed("a floating-point number is due"))?;
-    if dialect.is_v2() && size > 2 && value == NC_FILL_SIX_DIGITS {
+    if dialect.is_v2() && value == NC_FILL_SIX_DIGITS {
         value = NC_FILL;
     }
     // A number that is written with digits and infinite as a value is too large for its type.
@@ -299,7 +295,7 @@ mod tests {
         assert_eq!(fill("0.1", ElementType::Double, V3).unwrap(), 0.1f64.to_ne_bytes());
         assert_eq!(fill("\"0x7e01\"", ElementType::Half, V3).unwrap(), 0x7e01u16.to_ne_bytes());
         assert_eq!(fill("1.5", ElementType::Half, V2).unwrap(), 0x3e00u16.to_ne_bytes());
-        for text in ["1e39", "-1e999", "true", "[]", "\"\"", "\"x\""] {
+        for text in ["1e39", "-1e999", "true", "[]", "\"\"", "\"x\"", "\"0x7fc00000\""] {
             refused(text, ElementType::Float, V2);
         }
         for text in ["\"nan\"", "\"1.5\"", "\"0x7fc0\"", "\"0x+fc00000\"", "\"0x\"", "[1.0]"] {
@@ -307,6 +303,17 @@ mod tests {
         }
         refused("65520", ElementType::Half, V2);
         refused("1e309", ElementType::Double, V3);
+    }
+
+    #[test]
+    fn bytes_that_are_refused_are_told_why() {
+        let error = |text: &str, element, dialect| {
+            read(At::root(&json(text.as_bytes()).unwrap()), element, dialect).unwrap_err().to_string()
+        };
+        let longer = |text: &str, element, dialect| error(text, element, dialect).contains("longer than an element");
+        let (text, opaque) = (ElementType::Text { len: 2 }, ElementType::Opaque { len: 2 });
+        assert!(longer("\"a-b\"", text, V2) && longer("\"YWJj\"", text, V2) && longer("\"abc\"", text, NCZARR));
+        assert!(longer("\"YWJj\"", opaque, V2) && error("\"a-b\"", opaque, V2).contains("base64 is due"));
     }
 
     #[test]
@@ -325,6 +332,8 @@ mod tests {
         refused("1", ElementType::Bool, V3);
         refused("2", ElementType::Bool, V2);
         assert_eq!(fill("\"NaT\"", TIME, V3).unwrap(), i64::MIN.to_ne_bytes());
+        assert_eq!(fill("\"5\"", TIME, V2).unwrap(), 5i64.to_ne_bytes());
+        refused("\"x\"", TIME, V2);
         assert_eq!(fill("-9223372036854775808", TIME, V2).unwrap(), i64::MIN.to_ne_bytes());
         let complex = ElementType::Complex { bytes: 8 };
         let pair = [f32::to_ne_bytes(1.0), f32::to_ne_bytes(f32::INFINITY)].concat();

@@ -47,6 +47,12 @@ mod tests {
     }
 
     #[test]
+    fn what_is_infinite_or_no_number_is_known() {
+        assert_eq!((to_f64(0x7c00), to_f64(0xfc00)), (f64::INFINITY, f64::NEG_INFINITY));
+        assert!(to_f64(0x7c01).is_nan() && to_f64(0x7fff).is_nan() && to_f64(0xfe00).is_nan());
+    }
+
+    #[test]
     fn numbers_between_are_rounded_to_even() {
         assert_eq!((from_f64(1.0), from_f64(-2.0), from_f64(0.1)), (0x3c00, 0xc000, 0x2e66));
         assert_eq!((from_f64(2049.0), from_f64(2051.0), from_f64(65519.9)), (0x6800, 0x6802, 0x7bff));

@@ -23,7 +23,8 @@ pub(crate) struct Metadata {
     pub(crate) element: ElementType,
     /// `Native` for elements without words of more than a byte.
     pub(crate) endian: Endian,
-    /// The axes of a chunk, or of a chunk within a shard, from the slowest to the fastest; `None` for row-major.
+    /// The axes of a chunk, or of a chunk within a shard, from the slowest to the fastest; `None` for row-major, the
+    /// only order of less than two.
     pub(crate) order: Option<Vec<usize>>,
     /// One element in native byte order, or a text of any length in UTF-8 with a NUL behind it; `None` if it is not
     /// defined, which everybody reads as zeros, or as an empty text.

@@ -153,6 +153,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_not_said_is_not_so() {
+        let read = |text: &str, shape: &[usize]| {
+            let value = crate::json::read(text.as_bytes()).unwrap();
+            read_array(&[At::root(&value)], shape).unwrap()
+        };
+        for (members, is_scalar) in [
+            (r#""storage":"chunked""#, false),
+            (r#""storage":"scalar""#, true),
+            (r#""scalar":0"#, false),
+            (r#""scalar":false"#, false),
+            (r#""scalar":1"#, true),
+            (r#""scalar":true"#, true),
+        ] {
+            let array = read(&format!(r#"{{"_nczarr_array":{{"dimrefs":["/x"],{members}}}}}"#), &[1]);
+            assert_eq!(array.is_scalar, is_scalar, "{members}");
+        }
+        let unlimited = |text: &str| {
+            let text = format!(r#"{{"_nczarr_group":{{"dims":{{"t":{{"size":2,"unlimited":{text}}}}}}}}}"#);
+            let value = crate::json::read(text.as_bytes()).unwrap();
+            read_group(&[At::root(&value)]).unwrap().1[0].is_unlimited
+        };
+        assert!(unlimited("1") && unlimited("true") && !unlimited("0") && !unlimited("false"));
+    }
+
+    #[test]
     fn internal_attributes_are_known() {
         for name in ["_ARRAY_DIMENSIONS", "_nczarr_array", "_NCZARR_ATTR", "_NCProperties", "_nczarr_default_maxstrlen"]
         {

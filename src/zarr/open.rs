@@ -154,5 +154,42 @@ mod tests {
         let plain = open(&place, "plain").unwrap();
         assert_eq!((plain.element, plain.is_nczarr), (ElementType::Unicode { len: 1 }, false));
         assert_eq!(open(&place, "wrong").unwrap_err().about(), ".nczarray: line 1, column 2");
+        // An array that names its dimensions is of no version that has such a document.
+        place.write("wrong/.zattrs", br#"{"_ARRAY_DIMENSIONS":["x"]}"#).unwrap();
+        assert_eq!(open(&place, "wrong").unwrap().dimension_names, [Some("x".to_owned())]);
+    }
+
+    #[test]
+    fn groups_above_tell_which_dimensions_are_unlimited() {
+        let memory = Memory::new();
+        let write = |name: &str, text: &str| memory.write(name, text.as_bytes()).unwrap();
+        let group = |dimension: &str| {
+            format!(
+                r#"{{"zarr_format": 2, "_NCZARR_GROUP": {{"dims": {{"{dimension}": {{"size": 2, "unlimited": 1}}}}}}}}"#
+            )
+        };
+        let array = r#"{"zarr_format": 2, "shape": [2, 2, 2], "dtype": "<i4", "chunks": [2, 2, 2], "fill_value": 0,
+            "order": "C", "compressor": null, "filters": null, "dimension_separator": ".",
+            "_NCZARR_ARRAY": {"dimrefs": ["/t", "/g/u", "/g/t"], "storage": "chunked"}}"#;
+        write(".zgroup", &group("t"));
+        write("g/.zgroup", &group("u"));
+        write("v/.zarray", array);
+        write("g/w/.zarray", array);
+        let place = Place::new(memory).unwrap();
+        assert_eq!(open(&place, "v").unwrap().unlimited, [true, false, false]);
+        assert_eq!(open(&place, "g/w").unwrap().unlimited, [true, true, false]);
+        // Of an array that is the place itself no group is known.
+        let memory = Memory::new();
+        memory.write(".zarray", array.as_bytes()).unwrap();
+        assert_eq!(open(&Place::new(memory).unwrap(), "").unwrap().unlimited, [false; 3]);
+    }
+
+    #[test]
+    fn what_is_not_there_is_told_apart() {
+        let place = Place::new(Memory::new()).unwrap();
+        assert_eq!(open(&place, "").unwrap_err().kind(), ErrorKind::UnknownFormat);
+        assert_eq!(open(&place, "x").unwrap_err().kind(), ErrorKind::NotFound("array"));
+        place.write("x/.zgroup", b"{}").unwrap();
+        assert_eq!(open(&place, "x").unwrap_err().kind(), ErrorKind::NotAnArray);
     }
 }

@@ -27,7 +27,6 @@ pub(super) fn check(place: &Place, name: &str, array: &Value, rank: usize) -> Re
         if has_dots { Err(ErrorKind::Exists.into()) } else { Ok(()) }
     });
     match listed {
-        _ if has_dots => Ok(()),
         Ok(()) if has_slashes => {
             let rule = "it is missing, which stands for '.', but the names of the chunks have '/' between the numbers";
             Err(Error::from(ErrorKind::Metadata(rule)).in_object(format_args!(".zarray: $.{MEMBER}")))
@@ -56,6 +55,30 @@ mod tests {
         let error = status(&["a/.zarray", "a/1/0", "b/0.0"], "{}", 2).unwrap_err();
         assert_eq!((error.about(), error.status()), (".zarray: $.dimension_separator", crate::status::ENCZARR));
         assert!(status(&["a/0/0/0"], r#"{"dimension_separator":null}"#, 3).is_err());
+    }
+
+    /// A place that cannot be listed, for this reason.
+    struct Unlisted(ErrorKind);
+
+    impl Objects for Unlisted {
+        fn read(&self, _: &str, _: crate::object::Begin, _: &mut crate::buffer::Buffer<'_>) -> Result<Option<u64>> {
+            Ok(None)
+        }
+
+        fn list(&self, _: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+            one("0", Entry::Prefix)?;
+            Err(self.0.into())
+        }
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_listed_is_not_judged() {
+        let judged = |kind| {
+            let array = json::read(b"{}").unwrap();
+            check(&Place::new(Unlisted(kind)).unwrap(), "a", &array, 2).map_err(|error| error.kind())
+        };
+        assert_eq!(judged(ErrorKind::Unsupported("listing")), Ok(()));
+        assert_eq!(judged(ErrorKind::OutOfMemory), Err(ErrorKind::OutOfMemory));
     }
 
     #[test]

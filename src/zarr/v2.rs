@@ -236,6 +236,8 @@ mod tests {
         );
         let error = of(&text.replace("vlen-utf8", "json2")).unwrap_err();
         assert_eq!(error.about(), ".zarray: $.dtype: |O");
+        let error = of(&text.replace("|O", "<i4").replace("\"hi\"", "0")).unwrap_err();
+        assert_eq!(error.about(), ".zarray: $.filters[0]: vlen-utf8");
     }
 
     #[test]

@@ -103,6 +103,41 @@ mod tests {
     use crate::json::At;
 
     #[test]
+    fn each_version_has_its_own_members() {
+        let compact = |value: Result<Value>| crate::json::compact(&value.unwrap()).unwrap();
+        let (compressor, shuffle) = (BloscCompressor::Zstd, BloscShuffle::Byte);
+        let own = CodecSpec::own(&At::root(&Value::Null), "mine", None).unwrap();
+        for (codec, v2, v3) in [
+            (
+                CodecSpec::Zstd { level: 3, checksum: false },
+                r#"{"id":"zstd","level":3}"#,
+                r#"{"name":"zstd","configuration":{"level":3,"checksum":false}}"#,
+            ),
+            (
+                CodecSpec::Zstd { level: 3, checksum: true },
+                r#"{"id":"zstd","level":3,"checksum":true}"#,
+                r#"{"name":"zstd","configuration":{"level":3,"checksum":true}}"#,
+            ),
+            (
+                CodecSpec::Blosc { compressor, level: 5, shuffle, typesize: 4, blocksize: 0 },
+                r#"{"id":"blosc","cname":"zstd","clevel":5,"shuffle":1,"blocksize":0}"#,
+                concat!(
+                    r#"{"name":"blosc","configuration":{"cname":"zstd","clevel":5,"#,
+                    r#""shuffle":"shuffle","blocksize":0,"typesize":4}}"#
+                ),
+            ),
+            (
+                CodecSpec::Zlib { level: 1 },
+                r#"{"id":"zlib","level":1}"#,
+                r#"{"name":"numcodecs.zlib","configuration":{"level":1}}"#,
+            ),
+            (own, r#"{"id":"mine"}"#, r#"{"name":"mine","configuration":{}}"#),
+        ] {
+            assert_eq!((&*compact(codec.write_v2()), &*compact(codec.write_v3())), (v2, v3));
+        }
+    }
+
+    #[test]
     fn what_is_written_is_read() {
         let (compressor, shuffle) = (BloscCompressor::Lz4hc, BloscShuffle::Bit);
         for codec in [

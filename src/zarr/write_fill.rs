@@ -108,7 +108,7 @@ fn float(bytes: &[u8], format: Format) -> Result<Value> {
         return Value::text("NaN");
     }
     if value.is_infinite() {
-        return Value::text(if value > 0.0 { "Infinity" } else { "-Infinity" });
+        return Value::text(if value.is_sign_negative() { "-Infinity" } else { "Infinity" });
     }
     // This is the shortest text that reads as the same double, with a point or an exponent.
     Value::number(format_args!("{value:?}"))
@@ -145,6 +145,7 @@ mod tests {
             (ElementType::Half, "65504.0", Format::V2),
             (ElementType::Double, "9.969209968386869e36", Format::V2),
             (ElementType::Double, "\"-Infinity\"", Format::V2),
+            (ElementType::Double, "\"Infinity\"", Format::V3),
             (ElementType::Double, "-0.0", Format::V3),
             (ElementType::Double, "5e-324", Format::V3),
             (ElementType::Complex { bytes: 16 }, "[1.0,\"NaN\"]", Format::V3),
@@ -163,6 +164,12 @@ mod tests {
     fn texts_of_netcdf_are_written_as_they_are() {
         let nczarr = Dialect { format: Format::V2, is_nczarr: true };
         is_written_as_it_was("\"abcd\"", ElementType::Text { len: 5 }, nczarr);
+    }
+
+    #[test]
+    fn a_character_is_bytes_in_v3() {
+        let write = |character: u8| compact(&write(Some(&[character]), ElementType::Char, V3).unwrap()).unwrap();
+        assert_eq!((&*write(b'x'), &*write(0)), ("\"eA==\"", "\"\""));
     }
 
     #[test]

@@ -104,6 +104,19 @@ mod tests {
     }
 
     #[test]
+    fn other_orders_are_refused_and_names_are_written_once() {
+        let text = r#"{"shape":[4,5],"chunks":[2,9],"dtype":"|u1","fill_value":0,"order":"F","filters":null,
+            "compressor":null,"zarr_format":2}"#;
+        let read = |attributes: &str| read_v2(text.as_bytes(), Some(attributes.as_bytes())).unwrap();
+        let mut array = read(r#"{"_ARRAY_DIMENSIONS":["y","x"]}"#);
+        assert_eq!(write_attributes_v2(&array).unwrap().matches("_ARRAY_DIMENSIONS").count(), 1);
+        array.order = Some(vec![0, 1]);
+        let error = write_array_v2(&array).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported("an order of dimensions other than C and F in Zarr v2"));
+        assert_eq!(write_attributes_v2(&read("{}")).unwrap(), "{}\n");
+    }
+
+    #[test]
     fn a_checksum_at_the_end_is_a_filter() {
         let text = r#"{"shape":[4],"chunks":[2],"dtype":"|O","fill_value":null,"order":"C","filters":
             [{"id":"vlen-utf8"},{"id":"zstd","level":0}],"compressor":{"id":"crc32c"},"zarr_format":2}"#;

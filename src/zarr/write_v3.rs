@@ -160,6 +160,13 @@ mod tests {
     }
 
     #[test]
+    fn bytes_have_no_order() {
+        let text = document(r#"[{"name":"bytes"}]"#).replace("float32", "int8").replace("\"NaN\"", "1");
+        let written = write_v3(&read_v3(text.as_bytes()).unwrap()).unwrap();
+        assert_eq!(json::read(written.as_bytes()).unwrap(), json::read(text.as_bytes()).unwrap());
+    }
+
+    #[test]
     fn shards_are_written_as_they_were() {
         is_written_as_it_was(
             r#"[{"name":"transpose","configuration":{"order":[1,2,0]}},{"name":"sharding_indexed","configuration":

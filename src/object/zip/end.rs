@@ -85,7 +85,7 @@ fn find_zip64(tail: &[u8], end: usize, tail_begin: u64) -> Option<usize> {
     // The record may hold data of others, and is longer then.
     let said = || usize::try_from(u64_at(tail, locator + 8)?.checked_sub(tail_begin)?).ok();
     let adjacent = locator.checked_sub(ZIP64_END).filter(|&at| is_record(at));
-    adjacent.or_else(|| said().filter(|&at| at < locator && is_record(at)))
+    adjacent.or_else(|| said().filter(|&at| is_record(at)))
 }
 
 /// The records at the end of a file whose directory, of so many entries, lies at `begin..end`. The zip64 records are
@@ -150,6 +150,60 @@ mod tests {
         }
         let followed = [tail(false, b""), b"and more".to_vec()].concat();
         assert_eq!(find(&followed, followed.len() as u64).unwrap().begin, 50);
+    }
+
+    #[test]
+    fn zip64_records_are_written_where_numbers_ask_for_them() {
+        for (begin, end, num_entries, is_due) in [
+            (0, 0, 0xfffe, false),
+            (0, 0, 0xffff, true),
+            (1, 0xffff_ffff, 0, false),
+            (1, 0x1_0000_0000, 0, true),
+            (0xffff_fffe, 0xffff_ffff, 0, false),
+            (0xffff_ffff, 0xffff_ffff, 0, true),
+        ] {
+            let (long, is_zip64, short) = write(begin, end, num_entries);
+            assert_eq!(is_zip64, is_due, "{begin} {end} {num_entries}");
+            let tail = [if is_zip64 { &long[..] } else { &[] }, &short].concat();
+            let expected = Directory { begin, size: end - begin, num_entries, is_zip64, base: 0 };
+            assert_eq!(find(&tail, end + tail.len() as u64), Ok(expected));
+        }
+    }
+
+    #[test]
+    fn a_zip64_record_may_be_longer() {
+        const MORE: usize = 10;
+        let mut bytes = tail(true, b"");
+        bytes.splice(150 + ZIP64_END..150 + ZIP64_END, [7; MORE]);
+        bytes[150 + 4] += MORE as u8;
+        let found = |bytes: &[u8]| find(bytes, bytes.len() as u64).map(|found| (found.is_zip64, found.num_entries));
+        assert_eq!(found(&bytes), Ok((true, 3)));
+        let mut behind = bytes.clone();
+        behind[150 + ZIP64_END + MORE + 8..][..8].copy_from_slice(&1150u64.to_le_bytes());
+        let expected = Directory { begin: 1050, size: 100, num_entries: 3, is_zip64: true, base: 1000 };
+        assert_eq!(find(&behind, behind.len() as u64 + 1000), Ok(expected));
+        // One that does not end at its locator, is too short, or does not begin so, is none.
+        for (at, byte) in [(150, b'p'), (150 + 4, 43 + MORE as u8), (150 + 5, 1), (150 + 4, 0)] {
+            let mut bad = bytes.clone();
+            bad[at] = byte;
+            assert!(!matches!(found(&bad), Ok((true, _))), "{at}");
+        }
+        let mut short = tail(true, b"");
+        let locator = 150 + ZIP64_END;
+        short[locator - 40..][..12].copy_from_slice(&[b'P', b'K', 6, 6, 28, 0, 0, 0, 0, 0, 0, 0]);
+        short[150] = 0;
+        short[locator + 8..][..8].copy_from_slice(&(locator as u64 - 40).to_le_bytes());
+        assert!(!matches!(found(&short), Ok((true, _))));
+    }
+
+    #[test]
+    fn files_in_several_parts_are_refused() {
+        for (is_zip64, at) in [(false, 4), (false, 6), (true, 16), (true, 20)] {
+            let mut bytes = tail(is_zip64, b"");
+            bytes[150 + at] = 1;
+            let error = find(&bytes, bytes.len() as u64).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported("a zip file in several parts"));
+        }
     }
 
     #[test]

@@ -135,18 +135,19 @@ impl<O: Objects> Zip<O> {
     }
 
     /// An entry's data from `offset` on: `len` bytes of those it has, or fewer. Those before are read as well, and the
-    /// header, if it is not known how long that is.
+    /// header, if it is not known how long that is. If it is longer than was expected there may be no data with it.
     fn data_with_header<'s>(
         &self,
         (place, record): (&Place, &Record<'_>),
-        offset: usize,
+        offset: u64,
         len: usize,
         scratch: &'s mut Scratch,
     ) -> Result<&'s [u8]> {
         if place.header_len().is_some() {
-            let at = self.data(place, record, scratch)?.checked_add(offset as u64).ok_or_else(beyond)?;
+            let at = self.data(place, record, scratch)?.checked_add(offset).ok_or_else(beyond)?;
             return self.load(at, len, scratch);
         }
+        let offset = usize::try_from(offset).map_err(|_| ErrorKind::OutOfMemory)?;
         let before = LOCAL + record.name.len() + EXTRA + offset;
         let bytes = self.load(self.header(record)?, before.saturating_add(len), scratch)?;
         let header_len = records::local_len(bytes, record.name)?;
@@ -168,7 +169,7 @@ impl<O: Objects> Zip<O> {
         // To copy bytes costs a fraction of what it costs to read them.
         let gap = self.objects.gap().min(PIECE);
         if place.header_len().is_none() && offset <= gap as u64 && wanted <= 4 * gap {
-            buffer.write(self.data_with_header((place, record), offset as usize, wanted, &mut scratch)?);
+            buffer.write(self.data_with_header((place, record), offset, wanted, &mut scratch)?);
         }
         let filled = buffer.filled().len();
         if filled < wanted {
@@ -206,13 +207,12 @@ impl<O: Objects> Zip<O> {
         while !is_end {
             // At most `PIECE`.
             let len = (record.stored - taken).min(piece) as usize;
-            let mut input = if taken == 0 {
-                self.data_with_header((place, record), 0, len, &mut scratch)?
-            } else {
-                let at = self.data(place, record, &mut scratch)?.checked_add(taken).ok_or_else(beyond)?;
-                self.load(at, len, &mut scratch)?
-            };
+            let is_header_known = place.header_len().is_some();
+            let mut input = self.data_with_header((place, record), taken, len, &mut scratch)?;
             if input.is_empty() {
+                if len > 0 && !is_header_known {
+                    continue;
+                }
                 return Err(if len == 0 { corrupt("the entry's deflated data end too early") } else { beyond() });
             }
             taken += input.len() as u64;

@@ -3,6 +3,7 @@
 //! The format is that of APPNOTE 6.3.10: the directory's records in section 4.3.12, the local header in 4.3.7, the
 //! extra field of zip64 in 4.5.3.
 
+use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 
 /// An error of a zip file that breaks the rules.
@@ -188,42 +189,45 @@ impl New<'_> {
         self.len >= ELSEWHERE.into()
     }
 
-    /// Gives the bytes of the local header, piece by piece.
-    pub(super) fn local(&self, mut put: impl FnMut(&[u8])) {
-        let extra_len = if self.is_long() { 20 } else { 0 };
-        put(&LOCAL_SIGNATURE.to_le_bytes());
-        put(&self.common(extra_len));
-        put(self.name.as_bytes());
-        if extra_len > 0 {
-            put(&[1, 0, 16, 0]);
-            put(&self.len.to_le_bytes());
-            put(&self.len.to_le_bytes());
+    /// Adds the local header to some bytes.
+    pub(super) fn add_local(&self, bytes: &mut Vec<u8>) -> Result<()> {
+        let mut put = |field: &[u8]| alloc::extend(bytes, field);
+        put(&LOCAL_SIGNATURE.to_le_bytes())?;
+        put(&self.common(if self.is_long() { 20 } else { 0 }))?;
+        put(self.name.as_bytes())?;
+        if self.is_long() {
+            put(&[1, 0, 16, 0])?;
+            put(&self.len.to_le_bytes())?;
+            put(&self.len.to_le_bytes())?;
         }
+        Ok(())
     }
 
-    /// Gives the bytes of the directory's record, piece by piece.
-    pub(super) fn record(&self, mut put: impl FnMut(&[u8])) {
+    /// Adds the directory's record to some bytes.
+    pub(super) fn add_record(&self, bytes: &mut Vec<u8>) -> Result<()> {
+        let mut put = |field: &[u8]| alloc::extend(bytes, field);
         let is_far = self.header >= ELSEWHERE.into();
         let numbers = if self.is_long() { 16 } else { 0 } + if is_far { 8 } else { 0 };
         let extra_len = if numbers > 0 { 4 + numbers } else { 0 };
-        put(&RECORD_SIGNATURE.to_le_bytes());
+        put(&RECORD_SIGNATURE.to_le_bytes())?;
         // Made on Unix, with what the file's permissions are there.
-        put(&[45, 3]);
-        put(&self.common(extra_len));
-        put(&[0; 6]);
-        put(&(0o100_644u32 << 16).to_le_bytes());
-        put(&u32::try_from(self.header).unwrap_or(ELSEWHERE).to_le_bytes());
-        put(self.name.as_bytes());
+        put(&[45, 3])?;
+        put(&self.common(extra_len))?;
+        put(&[0; 6])?;
+        put(&(0o100_644u32 << 16).to_le_bytes())?;
+        put(&u32::try_from(self.header).unwrap_or(ELSEWHERE).to_le_bytes())?;
+        put(self.name.as_bytes())?;
         if numbers > 0 {
-            put(&[1, 0, numbers as u8, 0]);
+            put(&[1, 0, numbers as u8, 0])?;
             if self.is_long() {
-                put(&self.len.to_le_bytes());
-                put(&self.len.to_le_bytes());
+                put(&self.len.to_le_bytes())?;
+                put(&self.len.to_le_bytes())?;
             }
             if is_far {
-                put(&self.header.to_le_bytes());
+                put(&self.header.to_le_bytes())?;
             }
         }
+        Ok(())
     }
 }
 
@@ -237,8 +241,8 @@ mod tests {
         for (len, header) in large.iter().flat_map(|&len| large.map(|header| (len, header))) {
             let new = New { name: "a/\u{e4}", crc: 7, len, header };
             let (mut directory, mut local) = (Vec::new(), Vec::new());
-            new.record(|bytes| directory.extend_from_slice(bytes));
-            new.local(|bytes| local.extend_from_slice(bytes));
+            new.add_record(&mut directory).unwrap();
+            new.add_local(&mut local).unwrap();
             let (record, next) = Record::read(&directory, 0).unwrap().unwrap();
             assert_eq!((record.crc, record.len, record.stored, record.header), (7, len, len, header));
             assert_eq!((record.name, next), (new.name.as_bytes(), directory.len()));
@@ -257,7 +261,76 @@ mod tests {
             let record = Record { name: b"", flags, method, crc: 0, stored: 0, len: 0, header: 0 };
             record.method().unwrap_err().to_string()
         };
-        assert!(refused(0, 93).ends_with("zstd") && refused(0, 14).ends_with("lzma"));
-        assert!(refused(1, 8).contains("encrypted") && refused(0, 77).contains("not known"));
+        for (method, name) in [
+            (9, "deflate64"),
+            (12, "bzip2"),
+            (14, "lzma"),
+            (20, "zstd"),
+            (93, "zstd"),
+            (95, "xz"),
+            (98, "ppmd"),
+            (1, "a method which is not known"),
+        ] {
+            assert!(refused(0, method).ends_with(&format!("with {name}")), "{method}");
+        }
+        for flag in [1, 1 << 6, 1 << 13] {
+            assert!(refused(flag, 8).contains("encrypted"), "{flag}");
+        }
+        // All other flags are of no account.
+        let flags = !(1 | 1 << 6 | 1 << 13);
+        let record = Record { name: b"", flags, method: 8, crc: 0, stored: 0, len: 1, header: 0 };
+        assert_eq!(record.method(), Ok(Method::Deflated));
+        let error = Record { method: 0, ..record }.method().unwrap_err();
+        assert_eq!(error, corrupt("a stored entry has two lengths"));
+    }
+
+    #[test]
+    fn records_have_the_bytes_of_the_format() {
+        const DATE: [u8; 4] = [0, 0, 0x21, 0];
+        let of = |name, len, header| {
+            let new = New { name, crc: 0x0403_0201, len, header };
+            let (mut record, mut local) = (Vec::new(), Vec::new());
+            new.add_record(&mut record).unwrap();
+            new.add_local(&mut local).unwrap();
+            (record, local)
+        };
+        let fields = |parts: &[&[u8]]| parts.concat();
+        let (record, local) = of("ab", 5, 7);
+        let sizes = [1, 2, 3, 4, 5, 0, 0, 0, 5, 0, 0, 0, 2, 0, 0, 0];
+        assert_eq!(local, fields(&[b"PK\x03\x04", &[20, 0, 0, 0, 0, 0], &DATE, &sizes, b"ab"]));
+        let behind = [0, 0, 0, 0, 0, 0, 0, 0, 0xa4, 0x81, 7, 0, 0, 0];
+        assert_eq!(record, fields(&[b"PK\x01\x02", &[45, 3], &[20, 0, 0, 0, 0, 0], &DATE, &sizes, &behind, b"ab"]));
+        let (len, header) = (1u64 << 32, 1u64 << 33);
+        let (record, local) = of("\u{e4}", len, header);
+        let name = "\u{e4}".as_bytes();
+        let sizes = [1, 2, 3, 4, 255, 255, 255, 255, 255, 255, 255, 255, 2, 0];
+        let numbers = fields(&[&len.to_le_bytes(), &len.to_le_bytes()]);
+        let common = fields(&[&[45, 0, 0, 8, 0, 0], &DATE, &sizes]);
+        assert_eq!(local, fields(&[b"PK\x03\x04", &common, &[20, 0], name, &[1, 0, 16, 0], &numbers]));
+        let behind = [28, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xa4, 0x81, 255, 255, 255, 255];
+        let extra = fields(&[&[1, 0, 24, 0], &numbers, &header.to_le_bytes()]);
+        assert_eq!(record, fields(&[b"PK\x01\x02", &[45, 3], &common, &behind, name, &extra]));
+    }
+
+    #[test]
+    fn the_numbers_of_zip64_are_found_behind_other_fields() {
+        let mut directory = Vec::new();
+        New { name: "ab", crc: 0, len: 1 << 32, header: 7 }.add_record(&mut directory).unwrap();
+        let other = [9, 0, 3, 0, 1, 0, 1];
+        directory.splice(RECORD + 2..RECORD + 2, other);
+        directory[30] += other.len() as u8;
+        // A comment follows.
+        directory.extend(b"words");
+        directory[32] = 5;
+        let (record, next) = Record::read(&directory, 0).unwrap().unwrap();
+        assert_eq!((record.len, record.stored, record.header, next), (1 << 32, 1 << 32, 7, directory.len()));
+        directory[RECORD + 2 + 7 + 2] = 15;
+        assert!(Record::read(&directory, 0).is_err());
+    }
+
+    #[test]
+    fn a_signature_ends_the_directory() {
+        assert_eq!(Record::read(b"PK\x05\x05\0\0", 0), Ok(None));
+        assert!(Record::read(b"PK\x06\x05\0\0", 0).is_err());
     }
 }

@@ -32,33 +32,75 @@ fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 /// A place with a zip file, which counts what is read.
-struct Counted(Memory, AtomicUsize);
+struct Counted {
+    bytes: Vec<u8>,
+    /// How many reads find all of it; later ones find an empty file.
+    whole_reads: usize,
+    reads: AtomicUsize,
+    bytes_read: AtomicUsize,
+    is_concurrent: bool,
+}
 
 impl Counted {
     fn new(bytes: &[u8]) -> Self {
-        let memory = Memory::new();
-        memory.write("zip", bytes).unwrap();
-        Counted(memory, AtomicUsize::new(0))
+        let (reads, bytes_read) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Counted { bytes: bytes.to_vec(), whole_reads: usize::MAX, reads, bytes_read, is_concurrent: false }
     }
 
     fn reads(&self) -> usize {
-        self.1.swap(0, Ordering::Relaxed)
+        self.reads.swap(0, Ordering::Relaxed)
+    }
+
+    fn bytes_read(&self) -> usize {
+        self.bytes_read.swap(0, Ordering::Relaxed)
     }
 }
 
 impl Objects for Counted {
     fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        self.1.fetch_add(1, Ordering::Relaxed);
-        self.0.read(name, begin, buffer)
+        assert_eq!(name, "zip");
+        let is_whole = self.reads.fetch_add(1, Ordering::Relaxed) < self.whole_reads;
+        let bytes = if is_whole { &self.bytes[..] } else { &[] };
+        let rest = &bytes[begin.offset(bytes.len() as u64) as usize..];
+        let part = &rest[..rest.len().min(buffer.capacity())];
+        self.bytes_read.fetch_add(part.len(), Ordering::Relaxed);
+        buffer.write(part);
+        Ok(Some(bytes.len() as u64))
     }
 
-    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        self.0.list(prefix, one)
+    fn list(&self, _: &str, _: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_concurrent(&self) -> bool {
+        self.is_concurrent
+    }
+
+    fn gap(&self) -> usize {
+        5000
     }
 }
 
 fn open(bytes: &[u8]) -> Result<Zip<Counted>> {
     Zip::within(Counted::new(bytes), "zip")
+}
+
+/// A zip file with the first entry's header longer by so many bytes of extra fields.
+fn with_extra(mut bytes: Vec<u8>, extra: usize) -> Vec<u8> {
+    let name_len = usize::from(bytes[26]);
+    let end = bytes.len() - 22;
+    for at in [28, end + 16] {
+        let number = u16::from_le_bytes([bytes[at], bytes[at + 1]]) + extra as u16;
+        bytes[at..at + 2].copy_from_slice(&number.to_le_bytes());
+    }
+    bytes.splice(LOCAL + name_len..LOCAL + name_len, vec![0; extra]);
+    bytes
+}
+
+/// Bytes that deflate makes no shorter.
+fn noise(len: usize) -> Vec<u8> {
+    let mut rng = fastrand::Rng::with_seed(3);
+    (0..len).map(|_| rng.u8(..)).collect()
 }
 
 fn text(len: usize) -> Vec<u8> {
@@ -105,8 +147,125 @@ fn few_reads_are_made() {
         whole(&zip, name);
         assert_eq!(zip.objects.reads(), 1, "{name}");
     }
-    read(&zip, "small", Begin::At(0), 0).unwrap().unwrap();
-    assert_eq!(zip.objects.reads(), 0);
+    let zip = open(&bytes).unwrap();
+    zip.objects.reads();
+    for name in ["small", "deflated"] {
+        read(&zip, name, Begin::At(0), 0).unwrap().unwrap();
+        assert_eq!(zip.objects.reads(), 0);
+    }
+    // What decodes is kept.
+    assert!(zip.inflaters.take().is_none());
+    whole(&zip, "deflated");
+    assert!(zip.inflaters.take().is_some() && zip.inflaters.take().is_none());
+}
+
+#[test]
+fn the_directory_is_read_at_once_if_it_is_short() {
+    // All that may be behind it has its greatest length.
+    let comment = [b'c'; 0xffff];
+    let mut bytes = zip(&[("stored", &noise(100_000))]);
+    let end = bytes.len() - 22;
+    let begin = u32::from_le_bytes(bytes[end + 16..][..4].try_into().unwrap());
+    bytes.truncate(end);
+    let (long, _, mut short) = end::write(begin.into(), end as u64, 1);
+    short[20..].copy_from_slice(&[0xff; 2]);
+    // Numbers that are elsewhere, so that the longer record is needed.
+    short[8..20].fill(0xff);
+    let bytes = [&bytes[..], &long, &short, &comment].concat();
+    let zip = open(&bytes).unwrap();
+    assert_eq!((zip.objects.reads(), zip.objects.bytes_read()), (2, 22 + 0xffff + 56 + 20 + end - begin as usize));
+    assert_eq!(list(&zip, ""), ["stored"]);
+}
+
+#[test]
+fn no_more_is_read_than_is_needed() {
+    let long = noise(3 << 20);
+    let files = ["stored", "deflated"].map(|name| (name, zip(&[(name, &long)])));
+    // The entry, where to begin, how much; how many reads, and how many bytes at most besides those that are wanted.
+    for (name, begin, wanted, reads, more) in [
+        // The header comes with the data, as long as it is not most of what is read, and what is between is little.
+        ("stored", 0, 20_000, 1, 100),
+        ("stored", 0, 20_001, 2, 100),
+        ("stored", 5000, 10, 1, 5100),
+        ("stored", 5001, 10, 2, 100),
+        // So much is decoded, and what comes before it; of the rest little is read.
+        ("deflated", 0, 10, 1, 1300),
+        ("deflated", 500_000, 10, 1, 501_800),
+        ("deflated", 1 << 20, 10, 2, (2 << 20) + 100),
+        ("deflated", 0, 3 << 20, 4, 2000),
+    ] {
+        let (_, file) = files.iter().find(|(other, _)| *other == name).unwrap();
+        let zip = open(file).unwrap();
+        zip.objects.reads();
+        zip.objects.bytes_read();
+        let expected = (long[begin..begin + wanted].to_vec(), 3 << 20);
+        assert_eq!(read(&zip, name, Begin::At(begin as u64), wanted), Ok(Some(expected)));
+        let (found, most) = ((zip.objects.reads(), zip.objects.bytes_read()), wanted + more);
+        assert!(found.0 == reads && found.1 <= most, "{name} {begin} {wanted}: {found:?}");
+        assert_eq!((zip.gap(), zip.is_concurrent()), (5000, false));
+    }
+    // With so many extra fields the data are read with the header still.
+    let zip = |extra| open(&with_extra(self::zip(&[("stored", b"value")]), extra)).unwrap();
+    for (extra, reads) in [(EXTRA, 1), (EXTRA + 1, 2)] {
+        let zip = zip(extra);
+        zip.objects.reads();
+        assert_eq!((whole(&zip, "stored").unwrap(), zip.objects.reads()), (b"value".to_vec(), reads));
+    }
+    let zip = self::zip(&[("a", b"")]);
+    assert!(Zip::within(Counted { is_concurrent: true, ..Counted::new(&zip) }, "zip").unwrap().is_concurrent());
+}
+
+#[test]
+fn headers_of_any_length_are_read() {
+    let data = text(2000);
+    for name in ["stored", "deflated"] {
+        for extra in [0, 1, 63, 64, 65, 1000, 5000] {
+            for (begin, room) in [(0, 2000), (0, 2001), (0, 100), (1990, 5), (2000, 1)] {
+                let zip = open(&with_extra(zip(&[(name, &data)]), extra)).unwrap();
+                for _ in 0..2 {
+                    let expected = data[begin..(begin + room).min(2000)].to_vec();
+                    let found = read(&zip, name, Begin::At(begin as u64), room).unwrap();
+                    assert_eq!(found, Some((expected, 2000)), "{name} {extra} {begin} {room}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn deflated_data_may_end_long_after_the_last_byte() {
+    let mut deflated = vec![0, 10, 0, 0xf5, 0xff];
+    deflated.extend(b"0123456789");
+    (0..1000).for_each(|_| deflated.extend([0, 0, 0, 0xff, 0xff]));
+    deflated.extend([1, 0, 0, 0xff, 0xff]);
+    let mut bytes = zip(&[("a", &deflated)]);
+    let record = bytes.windows(4).rposition(|bytes| bytes == b"PK\x01\x02").unwrap();
+    let mut crc = Crc::new();
+    crc.update(b"0123456789");
+    bytes[record + 10] = 8;
+    bytes[record + 16..][..4].copy_from_slice(&crc.sum().to_le_bytes());
+    bytes[record + 24..][..4].copy_from_slice(&10u32.to_le_bytes());
+    let zip = open(&bytes).unwrap();
+    assert_eq!(whole(&zip, "a").unwrap(), b"0123456789");
+    assert_eq!(read(&zip, "a", Begin::At(3), 4), Ok(Some((b"3456".to_vec(), 10))));
+}
+
+#[test]
+fn a_file_that_becomes_shorter_is_an_error() {
+    let read_short = |bytes: &[u8], whole_reads, name| {
+        let zip = Zip::within(Counted { whole_reads, ..Counted::new(bytes) }, "zip")?;
+        read(&zip, name, Begin::At(0), 4 << 20)
+    };
+    let bytes = zip(&[("stored", &noise(100_000)), ("deflated", &noise(3 << 20))]);
+    let names: Vec<String> = (0..3000).map(|i| format!("c/{i}")).collect();
+    let entries: Vec<_> = names.iter().map(|name| (name.as_str(), &b"value"[..])).collect();
+    for (bytes, name, num_reads) in [(&bytes, "stored", 3), (&bytes, "deflated", 5), (&zip(&entries), "c/0", 3)] {
+        assert!(read_short(bytes, num_reads, name).unwrap().is_some(), "{name}");
+        for whole_reads in 1..num_reads {
+            let error = read_short(bytes, whole_reads, name).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Corrupt { codec: "zip", .. }), "{name} {whole_reads}: {error}");
+        }
+    }
 }
 
 #[test]
@@ -188,6 +347,21 @@ fn what_claims_to_be_long_is_not_believed() {
     assert!(part.is_ok() && all.is_ok());
     let [part, all] = with(20, 3);
     assert!(part.is_err() && all.unwrap_err().to_string().contains("too early"));
+    // One that is found to be longer after a piece of it has been decoded.
+    let mut bytes = zip(&[("deflated", &noise(3 << 20))]);
+    let record = bytes.windows(4).rposition(|bytes| bytes == b"PK\x01\x02").unwrap();
+    bytes[record + 24..][..4].copy_from_slice(&(3u32 << 19).to_le_bytes());
+    let error = read(&open(&bytes).unwrap(), "deflated", Begin::At(0), 4 << 20).unwrap_err();
+    assert!(error.to_string().contains("longer"));
+    // A stored entry that ends beyond the file.
+    let mut bytes = zip(&[("stored", &[0; 100])]);
+    let record = bytes.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
+    for at in [20, 24] {
+        bytes[record + at..][..4].copy_from_slice(&(u32::MAX - 1).to_le_bytes());
+    }
+    let zip = open(&bytes).unwrap();
+    assert_eq!(read(&zip, "stored", Begin::At(0), 100), Ok(Some((vec![0; 100], u64::from(u32::MAX) - 1))));
+    assert!(read(&zip, "stored", Begin::At(0), 1 << 21).unwrap_err().to_string().contains("the file ends"));
 }
 
 #[test]
@@ -198,8 +372,12 @@ fn the_judge_finds_the_same_entries() {
     for name in ["a/\u{e4}", "b", "a/b", "b"] {
         writer.write(name, &text(1000 + name.len())).unwrap();
     }
+    // The file ends with the directory, also if something was left behind it.
+    let partial = std::fs::read_dir(&temporary.0).unwrap().next().unwrap().unwrap().path();
+    std::fs::OpenOptions::new().write(true).open(partial).unwrap().set_len(1 << 20).unwrap();
     writer.finish().unwrap();
     let bytes = std::fs::read(&path).unwrap();
+    assert!(bytes[bytes.len() - 22..].starts_with(b"PK\x05\x06"));
     let archive = rawzip::ZipArchive::from_slice(&bytes).unwrap();
     let mut entries = archive.entries();
     let mut found = Vec::new();
@@ -236,6 +414,80 @@ fn a_new_file_keeps_the_contract_and_is_there_when_it_is_finished() {
     assert_eq!(std::fs::read_dir(&temporary.0).unwrap().count(), 1);
     assert_eq!(Zip::open(temporary.0.join("no.zip")).err().unwrap().status(), libc::ENOENT);
     assert_eq!(Zip::within(Memory::new(), "no.zip").err().unwrap().kind(), ErrorKind::NotFound("zip file"));
+}
+
+#[test]
+fn names_have_at_most_65535_bytes() {
+    let temporary = Temporary::new("zip-names");
+    let path = temporary.0.join("new.zip");
+    let writer = ZipWriter::create(&path).unwrap();
+    let name = "n".repeat(65535);
+    writer.write(&name, b"value").unwrap();
+    let error = writer.write(&format!("{name}n"), b"value").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Argument("a name in a zip file has at most 65535 bytes"));
+    writer.finish().unwrap();
+    assert_eq!(whole(&Zip::open(&path).unwrap(), &name).unwrap(), b"value");
+}
+
+#[test]
+fn a_file_that_cannot_be_finished_can_be_later() {
+    let temporary = Temporary::new("zip-finish");
+    let path = temporary.0.join("new.zip");
+    let writer = ZipWriter::create(&path).unwrap();
+    writer.write("a", b"value").unwrap();
+    std::fs::create_dir_all(path.join("directory")).unwrap();
+    assert!(writer.finish().is_err() && writer.is_writable());
+    std::fs::remove_dir_all(&path).unwrap();
+    writer.write("b", b"other").unwrap();
+    writer.finish().unwrap();
+    let zip = Zip::open(&path).unwrap();
+    assert_eq!((whole(&zip, "a").unwrap(), whole(&zip, "b").unwrap()), (b"value".to_vec(), b"other".to_vec()));
+}
+
+#[test]
+fn a_file_without_a_directory_in_its_path_is_made_and_synced() {
+    let name = format!("nczchunk-zip-{}.zip", std::process::id());
+    let mut writer = ZipWriter::create(&name).unwrap();
+    writer.set_sync(true);
+    let finished = writer.finish();
+    drop(writer);
+    let _ = std::fs::remove_file(&name);
+    finished.unwrap();
+}
+
+#[test]
+fn what_is_cut_off_of_a_file_that_is_made_is_an_error() {
+    let temporary = Temporary::new("zip-cut");
+    let writer = ZipWriter::create(temporary.0.join("new.zip")).unwrap();
+    writer.write("a", &text(1000)).unwrap();
+    let partial = std::fs::read_dir(&temporary.0).unwrap().next().unwrap().unwrap().path();
+    std::fs::OpenOptions::new().write(true).open(partial).unwrap().set_len(500).unwrap();
+    assert_eq!(read(&writer, "a", Begin::At(0), 400), Ok(Some((text(400), 1000))));
+    let error = read(&writer, "a", Begin::At(0), 1000).unwrap_err();
+    assert!(error.to_string().contains("has become shorter") && error.about() == "a");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_forked_child_leaves_the_file_alone() {
+    let temporary = Temporary::new("zip-fork");
+    let path = temporary.0.join("new.zip");
+    let writer = ZipWriter::create(&path).unwrap();
+    writer.write("a", b"value").unwrap();
+    // SAFETY: the child does nothing but drop the writer, which uses no lock of another thread, and end.
+    match unsafe { libc::fork() } {
+        0 => {
+            drop(writer);
+            // SAFETY: there is nothing to promise.
+            unsafe { libc::_exit(0) }
+        }
+        child => {
+            // SAFETY: the status is not asked for.
+            assert_eq!(unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) }, child);
+        }
+    }
+    writer.finish().unwrap();
+    assert_eq!(whole(&Zip::open(&path).unwrap(), "a").unwrap(), b"value");
 }
 
 #[test]

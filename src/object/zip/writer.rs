@@ -102,9 +102,7 @@ impl ZipWriter {
         crc.update(bytes);
         let (len, crc) = (bytes.len() as u64, crc.sum());
         let mut header = Vec::new();
-        // The header, the name, and the extra field of zip64.
-        header.try_reserve_exact(30 + name.len() + 20).map_err(|_| ErrorKind::OutOfMemory)?;
-        New { name, crc, len, header: 0 }.local(|bytes| header.extend_from_slice(bytes));
+        New { name, crc, len, header: 0 }.add_local(&mut header)?;
         // The place is taken under the lock, and written to without it. If that fails, nothing refers to the place.
         let begin = {
             let mut state = self.state();
@@ -140,12 +138,10 @@ impl ZipWriter {
     fn complete(&self, state: &State) -> Result<()> {
         const PIECE: usize = 64 << 10;
         let mut piece = Vec::new();
-        // The longest record has its name beside less than 100 bytes.
-        piece.try_reserve_exact(PIECE + (64 << 10) + 100).map_err(|_| ErrorKind::OutOfMemory)?;
         let mut end = state.end;
         for (name, written) in &state.entries {
             let &Written { header, len, crc, .. } = written;
-            New { name, crc, len, header }.record(|bytes| piece.extend_from_slice(bytes));
+            New { name, crc, len, header }.add_record(&mut piece)?;
             if piece.len() >= PIECE {
                 positioned::write_at(&self.file, end, &piece)?;
                 end += piece.len() as u64;
@@ -261,5 +257,28 @@ impl Drop for ZipWriter {
             // Nobody is there to be told of an error.
             let _ = std::fs::remove_file(&self.partial);
         }
+    }
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::*;
+    use crate::object::testing::{Temporary, whole};
+
+    #[test]
+    fn of_several_writes_of_an_object_the_one_that_began_last_counts() {
+        let temporary = Temporary::new("zip-order");
+        let writer = ZipWriter::create(temporary.0.join("new.zip")).unwrap();
+        std::thread::scope(|scope| {
+            let long = vec![1; 64 << 20];
+            let writer = &writer;
+            scope.spawn(move || writer.write("a", &long).unwrap());
+            while writer.state().end == 0 {
+                std::thread::yield_now();
+            }
+            // This one is done long before the other is.
+            writer.write("a", b"later").unwrap();
+        });
+        assert_eq!(whole(&writer, "a").unwrap(), b"later");
     }
 }

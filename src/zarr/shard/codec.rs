@@ -218,4 +218,44 @@ mod tests {
             }
         }
     }
+
+    /// A codec that does nothing, and cannot do all that others can.
+    struct Own;
+
+    impl Codec for Own {
+        fn name(&self) -> &str {
+            "own"
+        }
+
+        fn encoded_bound(&self, decoded_size: usize) -> usize {
+            decoded_size
+        }
+
+        fn decode(&self, encoded: &[u8], _: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+            decoded.write(encoded);
+            Ok(())
+        }
+
+        fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+            encoded.write(decoded);
+            Ok(())
+        }
+
+        fn can_encode(&self) -> bool {
+            false
+        }
+
+        fn is_concurrent(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn a_shard_can_do_what_its_codecs_can() {
+        let mut codec = codec(None, false);
+        assert_eq!((codec.name(), codec.can_encode(), codec.is_concurrent()), ("sharding_indexed", true, true));
+        codec.chain.reserve().unwrap();
+        codec.chain.push(Box::new(Own));
+        assert_eq!((codec.can_encode(), codec.is_concurrent()), (false, false));
+    }
 }

@@ -49,6 +49,7 @@ mod tests {
         assert_eq!(runs(&ranges, 0, 1000), [(2, 0, 20), (1, 25, 30), (1, 30, 35), (1, 36, 40)]);
         assert_eq!(runs(&ranges, 5, 1000), [(2, 0, 20), (1, 25, 30), (2, 30, 40)]);
         assert_eq!(runs(&ranges, 6, 1000), [(3, 0, 30), (2, 30, 40)]);
+        assert_eq!(runs(&ranges, 6, 30), [(3, 0, 30), (2, 30, 40)]);
         assert_eq!(runs(&ranges, 6, 29), [(2, 0, 20), (1, 25, 30), (2, 30, 40)]);
         // One that is longer is read all the same.
         assert_eq!(runs(&ranges, 6, 9), [(1, 0, 10), (1, 10, 20), (1, 25, 30), (1, 30, 35), (1, 36, 40)]);

@@ -231,3 +231,13 @@ fn structures_and_texts_need_no_byte_order() {
     let strings = strings.replace("\n    \"bytes\",\"configuration\":{\"endian\":\"little\"}", "\"vlen-utf8\"");
     assert_eq!(read_v3(strings.as_bytes()).unwrap().element, ElementType::String);
 }
+
+#[test]
+fn transpositions_of_an_early_draft_have_names() {
+    let of = |order: &str| {
+        let codec = format!(r#"{{"name":"transpose","configuration":{{"order":"{order}"}}}}"#);
+        with_codecs(&format!("[{codec},{LITTLE}]")).map(|array| array.order)
+    };
+    assert_eq!((of("C"), of("F")), (Ok(None), Ok(Some(vec![2, 1, 0]))));
+    assert_eq!(of("A").unwrap_err().about(), "zarr.json: $.codecs[0].configuration.order");
+}

@@ -355,3 +355,103 @@ fn places_that_lie_outside_of_a_shard_are_errors() {
     later.put("c/0/0", &[0; INDEX - 1]);
     assert!(matches!(read_all(&array).unwrap_err().kind(), ErrorKind::Corrupt { .. }));
 }
+
+#[test]
+fn as_many_reads_are_under_way_as_may_be() {
+    for (requests, bytes, most) in
+        [(1, None, 1), (3, None, 3), (8, Some(2 * CHUNK + CHUNK / 2), 2), (8, Some(1), 1), (64, None, 16)]
+    {
+        let (later, array) = made(true, false, |later| {
+            (later.limits.requests, later.limits.bytes, later.limits.largest) = (requests, bytes, CHUNK);
+        });
+        // From then on the indices are known.
+        read_all(&array).unwrap();
+        later.reset();
+        let begin = later.now();
+        assert_eq!(read_all(&array).unwrap(), numbers());
+        assert_eq!(later.most(), (most, most * CHUNK));
+        assert!(later.now() - begin <= 100 * 16usize.div_ceil(most) as u64);
+    }
+}
+
+#[test]
+fn the_index_of_a_shard_is_read_once() {
+    // More chunks than are looked at ahead, and shards that those end within.
+    let mut later = Later::new();
+    later.limits.requests = 1;
+    later.put("zarr.json", metadata(true, false).replace("[16, 20]", "[24, 30]").as_bytes());
+    let later = Arc::new(later);
+    let array = Array::open_in(&place(&later), "", Access::Write).unwrap();
+    let values: Vec<i32> = (0..720).collect();
+    array.write(&Hyperslab::all(), &values).unwrap();
+    later.reset();
+    assert_eq!(read_all(&array).unwrap(), values);
+    let indices: Vec<_> = log(&later).into_iter().filter(|(_, _, size)| *size == INDEX).collect();
+    assert!(indices.len() == 9 && indices.windows(2).all(|pair| pair[0].0 != pair[1].0));
+}
+
+#[test]
+fn parts_of_chunks_are_read() {
+    for (at_start, has_latency) in [(false, false), (false, true), (true, false), (true, true)] {
+        let (later, array) = made(true, at_start, |later| later.has_latency = has_latency);
+        for (row, column) in [(1, 2), (5, 7)] {
+            later.log();
+            let values: Vec<i32> = array.read(&Hyperslab::new(&[row, column], &[1, 1])).unwrap();
+            assert_eq!(values, [(20 * row + column) as i32]);
+            let chunk = 2 * (row / 4) + column / 5;
+            let offset = CHUNK * chunk + 4 * (row % 4 * 5 + column % 5) + if at_start { INDEX } else { 0 };
+            assert!(log(&later).contains(&("c/0/0".to_owned(), offset as u64, 4)));
+        }
+    }
+    // Of a chunk that is shorter than it should be there are only the first elements.
+    for has_latency in [false, true] {
+        let (later, array) = made(true, false, |later| later.has_latency = has_latency);
+        let mut shard = other_shard(false);
+        shard[SHARD - INDEX + 8..][..8].copy_from_slice(&20u64.to_le_bytes());
+        later.put("c/0/0", &shard);
+        assert_eq!(array.read::<i32>(&Hyperslab::new(&[0, 4], &[1, 1])).unwrap(), [1000]);
+        for (row, column) in [(1, 0), (1, 2)] {
+            let error = array.read::<i32>(&Hyperslab::new(&[row, column], &[1, 1])).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::StoredLength { .. }), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_long_index_is_read_once_the_shard_is_long_enough() {
+    for (chunks, is_long) in [(super::LONG_INDEX / 16, false), (super::LONG_INDEX / 16 + 1, true)] {
+        let text = r#"{"zarr_format":3,"node_type":"array","shape":[9],"data_type":"uint8","fill_value":3,"chunk_grid":
+            {"name":"regular","configuration":{"chunk_shape":[CHUNKS]}},"chunk_key_encoding":"default","codecs":[{
+            "name":"sharding_indexed","configuration":{"chunk_shape":[1],"codecs":["bytes"],"index_codecs":[
+            {"name":"bytes","configuration":{"endian":"little"}}]}}]}"#;
+        let (index, text) = (16 * chunks, text.replace("CHUNKS", &chunks.to_string()));
+        let empty = vec![0xff; index];
+        let with_chunk = [&[7][..], &[0; 8], &1u64.to_le_bytes(), &empty[16..]].concat();
+        for (shard, due) in
+            [(None, Some(3)), (Some(&empty[1..]), None), (Some(&empty[..]), Some(3)), (Some(&with_chunk), Some(7))]
+        {
+            for has_latency in [true, false] {
+                let mut later = Later::new();
+                later.has_latency = has_latency;
+                later.put("zarr.json", text.as_bytes());
+                shard.inspect(|shard| later.put("c/0", shard));
+                let later = Arc::new(later);
+                let array = Array::open_in(&place(&later), "", Access::Read).unwrap();
+                later.reset();
+                let read = array.read::<u8>(&Hyperslab::new(&[0], &[1]));
+                let log = later.log();
+                // Of what has no room for its index nothing is read but how long it is.
+                assert_eq!((log[0].1 == 0, log[0].2), if is_long { (true, 0) } else { (false, index) });
+                let is_index_read = log.iter().any(|(_, _, size)| *size == index);
+                assert_eq!(is_index_read, !is_long || shard.is_some_and(|shard| shard.len() >= index));
+                match due {
+                    Some(due) => assert_eq!(read.unwrap(), [due]),
+                    None => {
+                        let reason = "the shard is shorter than its index";
+                        assert_eq!(read.unwrap_err().kind(), ErrorKind::Corrupt { codec: "sharding_indexed", reason });
+                    }
+                }
+            }
+        }
+    }
+}
