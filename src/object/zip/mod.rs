@@ -210,7 +210,7 @@ impl<O: Objects> Zip<O> {
             let is_header_known = place.header_len().is_some();
             let mut input = self.data_with_header((place, record), taken, len, &mut scratch)?;
             if input.is_empty() {
-                if len > 0 && !is_header_known {
+                if !is_header_known {
                     continue;
                 }
                 return Err(if len == 0 { corrupt("the entry's deflated data end too early") } else { beyond() });

@@ -111,7 +111,7 @@ impl<'d> Record<'d> {
     /// `Unsupported` with the name of another method.
     pub(super) fn method(&self) -> Result<Method> {
         // Encrypted, strongly encrypted, masked.
-        if self.flags & (1 | 1 << 6 | 1 << 13) != 0 {
+        if self.flags & 0b0010_0000_0100_0001 != 0 {
             return Err(ErrorKind::Unsupported("an encrypted entry of a zip file").into());
         }
         let name = match self.method {
