@@ -247,5 +247,7 @@ mod tests {
             chain.push(Box::new(Told { asked: &asked, more: 0, skips: false, is_concurrent }));
             assert_eq!(chain.is_concurrent(), chain.codecs.len() == 1);
         }
+        #[cfg(feature = "arrays")]
+        assert_eq!(chain.names().collect::<Vec<_>>(), ["told"; 3]);
     }
 }
