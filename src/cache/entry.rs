@@ -4,6 +4,7 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
+use super::slab::Place;
 use crate::alloc::{Failed, Scratch};
 use crate::shared::Shared;
 
@@ -11,17 +12,53 @@ use crate::shared::Shared;
 #[derive(Clone)]
 pub(crate) struct Entry(Shared<Block>);
 
+/// Where the bytes of a chunk are.
+pub(super) enum Memory {
+    /// In memory of its own.
+    Own(Scratch),
+    /// In a slab.
+    Place(Place),
+}
+
 /// Memory for a chunk that is being decoded.
 pub(crate) struct Block {
-    memory: Scratch,
+    memory: Memory,
     filled: usize,
     /// Which of the chunk's bytes are there.
     valid: Range<usize>,
 }
 
+impl Memory {
+    pub(super) const EMPTY: Memory = Memory::Own(Scratch::EMPTY);
+
+    /// The first `len` bytes. If there are fewer, it becomes memory of its own, and what it held is lost.
+    fn room(&mut self, len: usize) -> Result<&mut [MaybeUninit<u8>], Failed> {
+        if matches!(self, Memory::Place(place) if place.len() < len) {
+            *self = Memory::EMPTY;
+        }
+        match self {
+            Memory::Own(scratch) => scratch.room(len),
+            Memory::Place(place) => Ok(place.room(len)),
+        }
+    }
+
+    /// The first `len` bytes.
+    ///
+    /// # Safety
+    /// They have been written since [`room`](Self::room) last gave them.
+    unsafe fn filled(&self, len: usize) -> &[u8] {
+        match self {
+            // SAFETY: the caller's promise is the same.
+            Memory::Own(scratch) => unsafe { scratch.filled(len) },
+            // SAFETY: as above.
+            Memory::Place(place) => unsafe { place.filled(len) },
+        }
+    }
+}
+
 impl Block {
     /// Memory that may have been used for another chunk before.
-    pub(super) fn new(memory: Scratch) -> Self {
+    pub(super) fn new(memory: Memory) -> Self {
         Block { memory, filled: 0, valid: 0..0 }
     }
 
@@ -53,7 +90,7 @@ impl Entry {
     }
 
     /// The memory, if nobody else has the entry.
-    pub(super) fn into_memory(self) -> Option<Scratch> {
+    pub(super) fn into_memory(self) -> Option<Memory> {
         self.0.into_only().map(|block| block.memory)
     }
 }

@@ -15,12 +15,14 @@
 //! time.
 //!
 //! ```text
+//!   slab.rs     memory for several chunks
 //!   entry.rs    a decoded chunk
 //!   table.rs    which chunks there are, and in which order they were used
 //! ```
 #![allow(unsafe_code)]
 
 mod entry;
+mod slab;
 mod table;
 
 use std::mem::MaybeUninit;
@@ -29,11 +31,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use entry::Entry;
 
-use crate::alloc::Scratch;
 use crate::error::{ErrorKind, Result};
 use crate::lock::Lock;
 use crate::shared::Shared;
-use entry::Block;
+use entry::{Block, Memory};
 use table::{Key, State, Table};
 
 /// A cache of decoded chunks. A copy is the same cache, which lives as long as there is one, or a store that uses it.
@@ -185,7 +186,12 @@ impl Part {
                 table.touch(number);
                 table.wants_whole = true;
                 let State::Ready(entry) = before else { return Err(ErrorKind::Internal.into()) };
-                (entry.into_memory().unwrap_or(Scratch::EMPTY), true)
+                let memory = match entry.into_memory() {
+                    Some(memory @ Memory::Place(_)) => memory,
+                    // What there is of it is little, or it would have been decoded to its end.
+                    own => table.place(size, inner.limit).or(own).unwrap_or(Memory::EMPTY),
+                };
+                (memory, true)
             }
             _ => {
                 let Some(memory) = table.make_room(size, inner.limit, transfer) else { return Ok(Found::Nothing) };

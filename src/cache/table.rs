@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry as Place;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
-use super::entry::Entry;
-use crate::alloc::Scratch;
+use super::entry::{Entry, Memory};
+use super::slab::{self, Slab};
+use crate::alloc;
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
+use crate::shared::Shared;
 
 /// The name of a chunk: the store it is of, and its indices.
 #[derive(PartialEq, Eq, Hash)]
@@ -61,6 +63,8 @@ pub(super) struct Table {
     pub evictions: u64,
     /// Whether more of a chunk is likely to be needed than what is needed first.
     pub wants_whole: bool,
+    /// Memory for chunks of which more was needed, or is likely to be.
+    slabs: Vec<Shared<Slab>>,
 }
 
 impl Table {
@@ -74,6 +78,7 @@ impl Table {
             bytes: 0,
             evictions: 0,
             wants_whole: false,
+            slabs: Vec::new(),
         }
     }
 
@@ -158,11 +163,12 @@ impl Table {
     }
 
     /// Takes out the chunks that have not been used for the longest time, until there is room for `size` bytes within
-    /// `limit`; but none that this transfer has fetched itself. If that is not enough, nothing is taken out. The memory
-    /// of one of them, which nobody else uses, is the result.
-    pub(super) fn make_room(&mut self, size: usize, limit: usize, transfer: u64) -> Option<Scratch> {
+    /// `limit`; but none that this transfer has fetched itself. If that is not enough, nothing is taken out. The result
+    /// is memory that one of them had and nobody else uses, or a place in a slab, if the chunk will be decoded to its
+    /// end; if there is neither, it is empty.
+    pub(super) fn make_room(&mut self, size: usize, limit: usize, transfer: u64) -> Option<Memory> {
         let may_go = |slot: &Slot| matches!(slot.state, State::Ready(_)) && slot.loaded_by != transfer;
-        let mut memory = Scratch::EMPTY;
+        let mut memory = None;
         // To look further than this for a chunk that may go is not worth it.
         const PASSED_OVER: usize = 64;
         while self.bytes.saturating_add(size) > limit {
@@ -179,10 +185,33 @@ impl Table {
             self.evictions += 1;
             self.wants_whole &= self.slots[number].is_reused;
             if let State::Ready(entry) = self.remove(number) {
-                memory = entry.into_memory().unwrap_or(memory);
+                memory = entry.into_memory().or(memory);
             }
         }
-        Some(memory)
+        let place = || if self.wants_whole { self.place(size, limit) } else { None };
+        Some(memory.or_else(place).unwrap_or(Memory::EMPTY))
+    }
+
+    /// A place in a slab for a chunk of so many bytes, if they are kept in slabs and there is memory.
+    pub(super) fn place(&mut self, size: usize, limit: usize) -> Option<Memory> {
+        // A small cache would take more for one slab than for its chunks.
+        if !Slab::suits(size) || slab::BYTES > limit / 4 {
+            return None;
+        }
+        let mut suitable = self.slabs.iter().rev().filter(|slab| slab.is_for(size));
+        let place = suitable.find_map(Slab::take).or_else(|| {
+            self.slabs.retain(|slab| !slab.is_empty());
+            let slab = Slab::new(size).ok()?;
+            let place = Slab::take(&slab);
+            alloc::push(&mut self.slabs, slab).ok()?;
+            place
+        });
+        place.map(Memory::Place)
+    }
+
+    #[cfg(test)]
+    pub(super) fn num_slabs(&self) -> usize {
+        self.slabs.len()
     }
 
     /// Takes out all chunks of a store.
@@ -195,6 +224,7 @@ impl Table {
             }
             number = next;
         }
+        self.slabs.retain(|slab| !slab.is_empty());
     }
 
     fn link(&mut self, number: usize) {

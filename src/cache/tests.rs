@@ -1,3 +1,4 @@
+use super::slab::Slab;
 use super::*;
 
 const SIZE: usize = 100;
@@ -146,4 +147,54 @@ fn what_is_ready_is_found_without_waiting_for_what_is_not() {
     assert_eq!(part.ready(&[3], &(0..SIZE), turn).unwrap().unwrap().bytes(), [7; SIZE]);
     // What was not there is counted by whoever fetches it.
     assert_eq!((cache.statistics().hits, cache.statistics().misses), (2, 3));
+}
+
+/// Fills what is needed of a chunk of a mebibyte with a value; tells whether that had to be done.
+fn use_large_chunk(part: &Part, chunk: isize, needed: Range<usize>) -> bool {
+    const SIZE: usize = 1 << 20;
+    let entry = match part.find(&[chunk], &needed, SIZE, true, part.begin()).unwrap() {
+        Found::Ready(entry) => return entry.bytes()[needed].iter().any(|&byte| byte != chunk as u8),
+        Found::Load { mut loading, all } => {
+            let filled = if all { SIZE } else { needed.end };
+            loading.room(SIZE).unwrap()[..filled].fill(MaybeUninit::new(chunk as u8));
+            // SAFETY: so many bytes have just been written.
+            unsafe { loading.finish(filled, 0..filled) }.unwrap()
+        }
+        Found::Nothing => panic!("there is room"),
+    };
+    assert!(entry.bytes()[needed].iter().all(|&byte| byte == chunk as u8));
+    true
+}
+
+#[test]
+fn chunks_of_which_more_is_needed_are_kept_in_slabs() {
+    let num_slabs = |cache: &Cache| cache.0.table.lock().unwrap().num_slabs();
+    let cache = Cache::new(32 << 20).unwrap();
+    let part = cache.part();
+    let slabs_of = |chunks: usize| if Slab::suits(1 << 20) { chunks.div_ceil(8) } else { 0 };
+    // What is needed once has memory of its own.
+    assert!((0..20).all(|chunk| use_large_chunk(&part, chunk, 0..10)));
+    assert_eq!(num_slabs(&cache), 0);
+    assert!((0..20).all(|chunk| use_large_chunk(&part, chunk, 10..30)));
+    assert!((0..20).all(|chunk| !use_large_chunk(&part, chunk, 0..1 << 20)));
+    assert_eq!(num_slabs(&cache), slabs_of(20));
+    // Further ones take the places that are left, more slabs, and then the places of those that were not used last.
+    assert!((20..40).all(|chunk| use_large_chunk(&part, chunk, 0..10)));
+    assert!((8..40).all(|chunk| !use_large_chunk(&part, chunk, 0..1 << 20)));
+    assert_eq!((num_slabs(&cache), cache.statistics().bytes), (slabs_of(32), 32 << 20));
+    // What is in use keeps its slab, and the others go with the store.
+    let Found::Ready(entry) = part.find(&[39], &(0..10), 1 << 20, true, part.begin()).unwrap() else { panic!() };
+    drop(part);
+    assert_eq!(num_slabs(&cache), slabs_of(1));
+    assert!(entry.bytes().iter().all(|&byte| byte == 39));
+    drop(cache);
+    assert!(entry.bytes().iter().all(|&byte| byte == 39));
+}
+
+#[test]
+fn small_caches_have_no_slabs() {
+    let cache = Cache::new(31 << 20).unwrap();
+    let part = cache.part();
+    assert!(use_large_chunk(&part, 1, 0..10) && use_large_chunk(&part, 1, 10..30));
+    assert_eq!(cache.0.table.lock().unwrap().num_slabs(), 0);
 }

@@ -39,8 +39,8 @@ use smallvec::SmallVec;
 use crate::error::{ErrorKind, Result};
 use extent::Extent;
 pub(crate) use kernel::{fence, stores_lines};
-pub(crate) use rows::LINE;
 use rows::{Kernel, Rows, Shape};
+pub(crate) use rows::{LINE, Volume};
 
 pub use region::{Destination, Source};
 pub use rows::Axis;
@@ -55,10 +55,10 @@ pub(crate) struct Fence {
 }
 
 impl Fence {
-    /// A fence, if there will be streaming copies.
+    /// A fence, if the copies of a transfer that writes so much need one.
     #[inline]
-    pub(crate) fn new(is_needed: bool) -> Self {
-        Fence { is_needed }
+    pub(crate) fn new(volume: Volume) -> Self {
+        Fence { is_needed: volume.streams() }
     }
 }
 
@@ -79,7 +79,7 @@ pub struct StridedCopy {
     /// From unit to unit, innermost first: see `order_axes`.
     axes: SmallVec<[Axis; INLINE_AXES]>,
     is_transposed: bool,
-    streaming: bool,
+    volume: Volume,
     kernel: Kernel,
     source: Extent,
     destination: Extent,
@@ -94,7 +94,7 @@ impl Default for StridedCopy {
             swap: false,
             axes: SmallVec::new(),
             is_transposed: false,
-            streaming: false,
+            volume: Volume::Small,
             kernel: portable::units,
             source: Extent::UNBOUNDED,
             destination: Extent::UNBOUNDED,
@@ -120,28 +120,27 @@ impl StridedCopy {
         Ok(copy)
     }
 
-    /// Prepares another copy, which is streaming if this one is.
+    /// Prepares another copy, which is a part of the same transfer.
     pub(crate) fn like(
         &self,
         element_size: usize,
         swap: Option<usize>,
         axes: impl Iterator<Item = Axis>,
     ) -> Result<Self> {
-        let mut copy = StridedCopy { streaming: self.streaming, ..StridedCopy::default() };
+        let mut copy = StridedCopy { volume: self.volume, ..StridedCopy::default() };
         copy.prepare(element_size, swap, axes)?;
         Ok(copy)
     }
 
-    /// Says whether the copy writes more than stays in the cache. If so, kernels use non-temporal stores, which a
-    /// [`Fence`] has to order before others are told what was written. To be called before the copy is prepared.
-    pub(crate) fn set_streaming(&mut self, streaming: bool) {
-        self.streaming = streaming;
+    /// Says how much the transfer writes. To be called before the copy is prepared.
+    pub(crate) fn set_volume(&mut self, volume: Volume) {
+        self.volume = volume;
     }
 
-    /// Whether the copy uses non-temporal stores.
+    /// How much the transfer writes.
     #[inline]
-    pub(crate) fn is_streaming(&self) -> bool {
-        self.streaming
+    pub(crate) fn volume(&self) -> Volume {
+        self.volume
     }
 
     /// Prepares this copy anew; the arguments are as for [`new`](Self::new), but not validated.
@@ -257,7 +256,7 @@ impl StridedCopy {
             swap: self.swap,
             row: self.axes.first(),
             is_transposed: self.is_transposed,
-            streaming: self.streaming,
+            volume: self.volume,
         }
     }
 

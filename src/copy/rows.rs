@@ -114,6 +114,27 @@ impl Rows {
 /// any length of the rows and any number of rows may be reduced, also to 0.
 pub(super) type Kernel = unsafe fn(source: *const u8, destination: *mut u8, unit: usize, rows: &Rows);
 
+/// How much the transfer writes that a copy is a part of, as far as the processor's caches are concerned.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Volume {
+    /// It may all be in the caches.
+    #[default]
+    Small,
+    /// It is more than the first cache holds, and worth being prefetched.
+    Large,
+    /// It is more than stays in any cache, so kernels use non-temporal stores, which a [`Fence`](super::Fence) has to
+    /// order before others are told what was written.
+    Streaming,
+}
+
+impl Volume {
+    /// Whether kernels use non-temporal stores.
+    #[inline]
+    pub(crate) fn streams(self) -> bool {
+        self == Volume::Streaming
+    }
+}
+
 /// What the choice of a kernel depends on.
 #[derive(Clone, Copy)]
 pub(super) struct Shape<'a> {
@@ -125,9 +146,9 @@ pub(super) struct Shape<'a> {
     pub(super) row: Option<&'a Axis>,
     /// Whether units are closest along the row in the destination, but across the rows in the source.
     pub(super) is_transposed: bool,
-    /// Whether the copy is too large for what it writes to stay in the cache.
+    /// How much the transfer writes.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "other processors have no kernels for it"))]
-    pub(super) streaming: bool,
+    pub(super) volume: Volume,
 }
 
 impl Shape<'_> {

@@ -77,20 +77,24 @@ impl std::ops::DerefMut for Fenced {
 fn check(element_size: usize, swap: Option<usize>, axes: &[(usize, isize, isize)]) {
     let axes: Vec<Axis> =
         axes.iter().map(|&(count, source, destination)| Axis { count, source, destination }).collect();
-    let prepared = |stream: bool| {
+    let prepared = |volume: Volume| {
         let mut copy = StridedCopy::default();
-        copy.set_streaming(stream);
+        copy.set_volume(volume);
         copy.prepare(element_size, swap, axes.iter().copied()).unwrap();
         copy
     };
-    let with_kernel = |kernel: Kernel| StridedCopy { kernel, ..prepared(true) };
-    let copy = prepared(false);
+    let with_kernel = |kernel: Kernel| StridedCopy { kernel, ..prepared(Volume::Streaming) };
+    let copy = prepared(Volume::Small);
     #[cfg(target_arch = "x86_64")]
-    let sse2 = if cfg!(miri) { None } else { x86::choose_non_temporal(&prepared(true).shape()) };
+    let sse2 = if cfg!(miri) { None } else { x86::choose_non_temporal(&prepared(Volume::Streaming).shape()) };
     #[cfg(not(target_arch = "x86_64"))]
     let sse2 = None;
     let portable = portable::choose(&copy.shape());
-    let kernels = [("portable", with_kernel(portable)), ("streaming", prepared(true))];
+    let kernels = [
+        ("portable", with_kernel(portable)),
+        ("large", prepared(Volume::Large)),
+        ("streaming", prepared(Volume::Streaming)),
+    ];
     let kernels: Vec<_> =
         kernels.into_iter().chain(sse2.map(|kernel| ("streaming with SSE2", with_kernel(kernel)))).collect();
     let reach = |stride: fn(&Axis) -> isize| {
@@ -363,10 +367,10 @@ fn contiguous_boxes_are_one_piece() {
 #[test]
 fn boxes_beyond_all_memory_are_refused() {
     let axis = Axis { count: usize::MAX, source: isize::MAX, destination: 4 };
-    for stream in [false, true] {
+    for volume in [Volume::Small, Volume::Large, Volume::Streaming] {
         for first in [axis, Axis { source: 8, ..axis }] {
             let mut copy = StridedCopy::default();
-            copy.set_streaming(stream);
+            copy.set_volume(volume);
             copy.prepare(4, None, [first, axis].into_iter()).unwrap();
             assert!(run(&copy, &[0; 64], 0, &mut [MaybeUninit::uninit(); 64], 0).is_err());
         }

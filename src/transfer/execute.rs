@@ -12,7 +12,7 @@ use super::read::Reading;
 use super::walk::Walk;
 use super::write::Writing;
 use super::{flight, team};
-use crate::copy::{Destination, Fence, Source};
+use crate::copy::{Destination, Fence, Source, Volume};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::plan::Plan;
@@ -49,7 +49,7 @@ pub(crate) struct Transfer<'a> {
 struct Job<'a> {
     plan: &'a Plan<'a>,
     prepared: Option<&'a Prepared>,
-    stream: bool,
+    volume: Volume,
     tracker: Tracker,
 }
 
@@ -153,8 +153,8 @@ impl<'a> Transfer<'a> {
     {
         let (access, bytes) = (self.plan.access(), self.plan.selected_bytes());
         let is_lending = self.store.lender().is_some();
-        let stream = piece::streams(self.plan.variable(), access, is_lending, bytes);
-        let job = Job { plan: self.plan, prepared: self.prepared, stream, tracker: self.tracker() };
+        let volume = piece::volume(self.plan.variable(), access, is_lending, bytes);
+        let job = Job { plan: self.plan, prepared: self.prepared, volume, tracker: self.tracker() };
         let is_quick = self.store.lender().is_some_and(|lender| !lender.takes_time());
         let is_small = || is_quick && helpers(self.lending_work()) == 0;
         let max_workers = if self.options.threads <= 1 || is_small() { 1 } else { self.max_workers() };
@@ -252,7 +252,7 @@ impl<'a> Job<'a> {
         mut one: impl FnMut(&Piece<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut pieces = Pieces::new(self);
-        let _fence = Fence::new(self.stream);
+        let _fence = Fence::new(self.volume);
         for chunk in chunks {
             self.tracker.ask(progress)?;
             pieces.with(chunk, &mut one)?;
@@ -264,7 +264,7 @@ impl<'a> Job<'a> {
     /// Does `one` for the pieces of the chunks that the queue has for this thread. An error names the chunk.
     fn do_from(&self, queue: &Queue, part: Part<'_>, mut one: impl FnMut(&Piece<'_>) -> Result<()>) {
         let mut pieces = Pieces::new(self);
-        let _fence = Fence::new(self.stream);
+        let _fence = Fence::new(self.volume);
         while let Some(block) = queue.take(part.block) {
             for chunk in block {
                 if !queue.wants(chunk) {
@@ -305,7 +305,7 @@ impl<'a> Pieces<'a> {
         if let Some(piece) = job.prepared.and_then(|prepared| prepared.piece(chunk)) {
             return job.one(&piece, one);
         }
-        let walk = self.walk.get_or_insert_with(|| Walk::new(job.plan, job.stream));
+        let walk = self.walk.get_or_insert_with(|| Walk::new(job.plan, job.volume));
         if self.next == chunk {
             walk.advance();
         } else {

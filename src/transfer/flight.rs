@@ -37,8 +37,8 @@ pub(super) fn read(
     let flight = reader.flight()?;
     let useful = if store.ranged().is_some() { chunks.len().max(MOST_RANGES) } else { chunks.len() };
     let most = flight.limit(store.stored_bound(plan.grid().chunk_bytes())).clamp(1, useful.max(1));
-    let stream = piece::streams(plan.variable(), Access::Read, false, plan.selected_bytes());
-    let _fence = Fence::new(stream);
+    let volume = piece::volume(plan.variable(), Access::Read, false, plan.selected_bytes());
+    let _fence = Fence::new(volume);
     let tracker = Tracker::of_plan(progress.is_some(), plan, &chunks);
     let turn = store.cache().map(|cache| cache.begin());
     let mut state = State {
@@ -49,7 +49,7 @@ pub(super) fn read(
         slots: Vec::new(),
         addresses: Vec::new(),
         free: Vec::new(),
-        walk: Walk::new(plan, stream),
+        walk: Walk::new(plan, volume),
         reading: Reading::new(plan.variable(), store, turn),
         next: chunks.start,
         end: chunks.end,

@@ -43,7 +43,7 @@ pub use prepared::Prepared;
 pub use progress::{Progress, ProgressFunction};
 
 use crate::alloc;
-use crate::copy::{Destination, Source};
+use crate::copy::{Destination, Source, Volume};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
@@ -140,7 +140,7 @@ impl Plan<'_> {
         if chunk_len != expected {
             return Err(ErrorKind::StoredLength { found: chunk_len, expected }.into());
         }
-        let mut walk = Walk::new(self, false);
+        let mut walk = Walk::new(self, Volume::Small);
         walk.begin(i)?;
         Ok(walk)
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::copy::{self, Axis, Destination, Source, StridedCopy};
+use crate::copy::{self, Axis, Destination, Source, StridedCopy, Volume};
 use crate::dims;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
@@ -175,6 +175,10 @@ impl<'v> Mover<'v> {
 /// it would leave there.
 const STREAM_BYTES: usize = 16 << 20;
 
+/// What a transfer of this many bytes writes to is not in the processor's first cache: to prefetch it was measured to
+/// cost more for less, and to save time for more.
+const LARGE_BYTES: usize = 512 << 10;
+
 /// Smaller chunks are stored as usual, except that they are read so if their rows are whole lines of the processor's
 /// cache, each of which it stores at once. A write waits for its non-temporal stores at the end of each chunk, which
 /// the lender gets back.
@@ -187,20 +191,31 @@ const CACHED_CHUNK: usize = 1 << 20;
 /// there. Where the memory is not in the cache that takes less time than to decode the chunk there, because a decoder's
 /// stores fetch what they overwrite.
 pub(super) fn decodes_in_cache(copy: &StridedCopy, chunk_bytes: usize) -> bool {
-    copy.is_streaming() && chunk_bytes <= CACHED_CHUNK && copy::stores_lines()
+    copy.volume().streams() && chunk_bytes <= CACHED_CHUNK && copy::stores_lines()
 }
 
-/// Whether copies of a transfer of so many bytes use non-temporal stores.
+/// What the copies of a transfer of so many bytes are told of it.
 #[inline]
-pub(super) fn streams(variable: &Variable, access: Access, is_lending: bool, bytes: usize) -> bool {
+pub(super) fn volume(variable: &Variable, access: Access, is_lending: bool, bytes: usize) -> Volume {
+    if bytes < LARGE_BYTES {
+        return Volume::Small;
+    }
     // A chunk that is written to a buffer is used there at once.
     let is_kept = access == Access::Read || is_lending;
     let grid = variable.grid(access);
     let row = grid.dimensions().last().map_or(1, |dimension| dimension.chunklen()) * variable.element_size();
-    bytes >= STREAM_BYTES
+    let streams = bytes >= STREAM_BYTES
         && is_kept
         && (grid.chunk_bytes() >= STREAM_CHUNK
-            || (access == Access::Read && row % copy::LINE == 0 && copy::stores_lines()))
+            || (access == Access::Read && row % copy::LINE == 0 && copy::stores_lines()));
+    if streams {
+        Volume::Streaming
+    } else if access == Access::Read {
+        Volume::Large
+    } else {
+        // A buffer has one chunk at a time.
+        Volume::Small
+    }
 }
 
 /// Prepares the copy of a box, whose axes lead from chunk to memory and are given slowest first.

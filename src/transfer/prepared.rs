@@ -61,7 +61,8 @@ impl Prepared {
             return Ok(prepared);
         }
         places.try_reserve_exact(num_chunks).map_err(|_| ErrorKind::OutOfMemory)?;
-        let mut walk = Walk::new(plan, false);
+        let volume = piece::volume(plan.variable(), plan.access(), false, plan.selected_bytes());
+        let mut walk = Walk::new(plan, volume);
         walk.begin(0)?;
         for i in 0..num_chunks {
             if i > 0 {

@@ -47,8 +47,8 @@ impl<'a> Reading<'a> {
     #[inline]
     pub(super) fn single(&mut self, single: &Single, out: &mut Destination<'_>) -> Result<()> {
         let mut copy = StridedCopy::default();
-        copy.set_streaming(piece::streams(self.variable, Access::Read, false, single.selected_bytes()));
-        let _fence = Fence::new(copy.is_streaming());
+        copy.set_volume(piece::volume(self.variable, Access::Read, false, single.selected_bytes()));
+        let _fence = Fence::new(copy.volume());
         self.piece(&single.piece(self.variable, Access::Read, &mut copy)?, out)
     }
 
@@ -163,7 +163,7 @@ impl<'a> Reading<'a> {
         let ranges = Ranges::new(piece.axes, size, gap)?;
         let lands_whole = ranges.land_whole(size);
         let part = self.part(filler).filter(|_| lands_whole);
-        let streams = part.is_some() && piece.copy.is_streaming();
+        let streams = part.is_some() && piece.copy.volume().streams();
         // The copy of a range that does not land whole.
         let copy = if lands_whole { None } else { Some(piece.copy.like(size, swap, ranges.inner())?) };
         let store = self.store;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::buffer::Buffer;
-use crate::copy::Fence;
+use crate::copy::{Fence, Volume};
 use crate::store::{Borrowed, Fill, Filled, Lend, Lent, Request};
 use crate::variable::Endian;
 
@@ -269,17 +269,18 @@ fn what_is_swapped_is_read_in_parts() {
         |indices: &[isize]| Some((0..64u32).flat_map(|i| (i + 100 * indices[0] as u32).to_be_bytes()).collect());
     let mut variable = Variable::new(&[16, 4], &[8, 4], 8).unwrap();
     variable.set_word_size(4).unwrap();
-    for (endian, streaming) in [(Endian::Big, false), (Endian::Big, true), (Endian::Little, false)] {
+    use Volume::{Small, Streaming};
+    for (endian, volume) in [(Endian::Big, Small), (Endian::Big, Streaming), (Endian::Little, Small)] {
         variable.set_endian(endian).unwrap();
         let asked = Asked::default();
         let store = Store::filling(InParts(Filling { asked: &asked, gap: Some(1), chunk: &chunk })).unwrap();
         let mut out = vec![0; 14 * 32];
         let plan = Plan::new(&variable, &Hyperslab::new(&[2, 0], &[14, 4]), Access::Read).unwrap();
         let is_swapped = (endian == Endian::Big) == cfg!(target_endian = "little");
-        let fence = Fence::new(streaming);
+        let fence = Fence::new(volume);
         let destination = &mut Destination::from(&mut out[..]);
         let mut reading = read::Reading::new(&variable, &store, None);
-        let mut walk = walk::Walk::new(&plan, streaming);
+        let mut walk = walk::Walk::new(&plan, volume);
         walk.begin(0).unwrap();
         reading.piece(&walk.piece().unwrap(), destination).unwrap();
         walk.advance();

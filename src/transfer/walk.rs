@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use super::piece::{self, Piece};
-use crate::copy::{Axis, StridedCopy};
+use crate::copy::{Axis, StridedCopy, Volume};
 use crate::dims::{self, Dims};
 use crate::error::Result;
 use crate::grid::{Access, Grid};
@@ -28,11 +28,11 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// A walk that has not begun. Its copies use non-temporal stores if `stream` is set.
+    /// A walk that has not begun. Its copies are of a transfer that writes so much.
     #[inline]
-    pub(super) fn new(plan: &'a Plan<'a>, stream: bool) -> Self {
+    pub(super) fn new(plan: &'a Plan<'a>, volume: Volume) -> Self {
         let mut copy = StridedCopy::default();
-        copy.set_streaming(stream);
+        copy.set_volume(volume);
         Walk {
             plan,
             grid: plan.grid(),

@@ -39,7 +39,7 @@ impl<'a> Writing<'a> {
     pub(super) fn single(&mut self, single: &Single, data: Source<'_>) -> Result<()> {
         let mut copy = StridedCopy::default();
         let (is_lending, bytes) = (self.store.lender().is_some(), single.selected_bytes());
-        copy.set_streaming(piece::streams(self.variable, Access::Write, is_lending, bytes));
+        copy.set_volume(piece::volume(self.variable, Access::Write, is_lending, bytes));
         self.piece(&single.piece(self.variable, Access::Write, &mut copy)?, data)
     }
 
@@ -47,7 +47,7 @@ impl<'a> Writing<'a> {
         let request = self.mover.request(piece);
         lender.change(&request, piece.is_covered, &mut |borrowed| {
             // The lender gets the chunk back after this, and may tell another thread.
-            let _fence = Fence::new(piece.copy.is_streaming());
+            let _fence = Fence::new(piece.copy.volume());
             let has_copier = self.variable.copier().is_some();
             let (bytes, is_blank) = match borrowed {
                 // Elements with a copier hold something that is to be freed; those outside the dimensions are left

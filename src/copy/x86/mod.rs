@@ -10,7 +10,7 @@ mod transposed;
 
 use std::arch::x86_64::_mm_sfence;
 
-use super::rows::{Kernel, LINE, Shape};
+use super::rows::{Kernel, LINE, Shape, Volume};
 use super::swap;
 #[cfg(test)]
 pub(super) use non_temporal::choose as choose_non_temporal;
@@ -18,9 +18,10 @@ pub(super) use non_temporal::choose as choose_non_temporal;
 /// The kernel for such rows, if there is one that is better than the portable ones.
 pub(super) fn choose(shape: &Shape<'_>) -> Option<Kernel> {
     // Miri does not know non-temporal stores.
-    let shape = &Shape { streaming: shape.streaming && !cfg!(miri), ..*shape };
+    let most = if cfg!(miri) { Volume::Large } else { Volume::Streaming };
+    let shape = &Shape { volume: shape.volume.min(most), ..*shape };
     if shape.is_transposed && shape.unit < LINE {
-        return if shape.streaming { transposed::choose(shape) } else { None };
+        return if shape.volume.streams() { transposed::choose(shape) } else { None };
     }
     #[cfg(nczchunk_avx512)]
     if let Some(kernel) = avx512::choose(shape) {

@@ -8,7 +8,7 @@ use crate::copy::rows::{Kernel, LINE, Rows, Shape, Word};
 
 /// The kernel for such rows, if the copy is streaming and there is one.
 pub(in crate::copy) fn choose(shape: &Shape<'_>) -> Option<Kernel> {
-    if !shape.streaming {
+    if !shape.volume.streams() {
         return None;
     }
     if shape.unit >= LINE {

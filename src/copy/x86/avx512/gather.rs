@@ -50,12 +50,12 @@ pub(super) fn choose(shape: &Shape<'_>) -> Option<Kernel> {
     let row = shape.row?;
     let size = shape.unit as isize;
     let is_gather = row.destination == size && row.source > size && row.source % size == 0;
-    let furthest = if shape.streaming { MAX_STRIDE as isize * size } else { MAX_CACHED_DISTANCE };
+    let furthest = if shape.volume.streams() { MAX_STRIDE as isize * size } else { MAX_CACHED_DISTANCE };
     if shape.is_transposed || !is_gather || row.source > furthest || row.count < 4 {
         return None;
     }
     let stride = (row.source / size) as usize;
-    match (shape.unit, shape.swap, shape.streaming && has_whole_lines(shape)) {
+    match (shape.unit, shape.swap, shape.volume.streams() && has_whole_lines(shape)) {
         (2, false, false) => of_stride!(gather::<u16, false>, stride),
         (2, true, false) => of_stride!(gather::<u16, true>, stride),
         (4, false, false) => of_stride!(gather::<u32, false>, stride),

@@ -3,19 +3,22 @@
 use std::arch::x86_64::*;
 
 use super::vectors::{first_bytes, reversed_words};
-use crate::copy::rows::{Kernel, LINE, Rows, Shape, Word};
+use crate::copy::rows::{Kernel, LINE, Rows, Shape, Volume, Word};
 use crate::copy::x86::cached::words_avx2;
 use crate::copy::x86::lines::{self, Row, are_aligned, prefetch};
 use crate::copy::x86::non_temporal::{copy_lines, has_whole_lines};
 
 /// The kernel for such units, if there is one.
 pub(super) fn choose(shape: &Shape<'_>) -> Option<Kernel> {
-    if shape.streaming && shape.unit >= LINE {
+    if shape.volume.streams() && shape.unit >= LINE {
         return Some(copy_streaming);
     }
     let row = shape.row?;
     if shape.unit >= PREFETCHED && !shape.is_transposed {
-        return Some(copy_prefetching);
+        return Some(copy_prefetching::<2, true>);
+    }
+    if shape.unit >= PREFETCHED_IF_LARGE && shape.volume == Volume::Large && !shape.is_transposed {
+        return Some(copy_prefetching::<8, false>);
     }
     match shape.unit {
         64 => return Some(copy_whole_lines::<1>),
@@ -24,7 +27,7 @@ pub(super) fn choose(shape: &Shape<'_>) -> Option<Kernel> {
     }
     let size = shape.unit as isize;
     let is_contiguous = row.source == size && row.destination == size;
-    if !shape.streaming || !shape.swap || !is_contiguous || !has_whole_lines(shape) {
+    if !shape.volume.streams() || !shape.swap || !is_contiguous || !has_whole_lines(shape) {
         return None;
     }
     match shape.unit {
@@ -38,20 +41,28 @@ pub(super) fn choose(shape: &Shape<'_>) -> Option<Kernel> {
 /// Units of at least this length are copied with prefetching. For shorter ones it was measured to be slower.
 const PREFETCHED: usize = 512;
 
-/// How many units ahead lines are prefetched.
-const AHEAD: isize = 2;
+/// And of a transfer that writes more than the first cache holds, units of at least this length.
+const PREFETCHED_IF_LARGE: usize = 256;
 
-/// Copies units of a few lines with ordinary stores, while lines of units further on are prefetched on both sides.
+/// Copies units of a few lines with ordinary stores, while lines of the unit so far ahead are prefetched, in the
+/// destination or on both sides.
 ///
 /// # Safety
 /// See [`Kernel`]; a unit has at least `LINE` bytes, and the processor has the features.
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn copy_prefetching(source: *const u8, destination: *mut u8, unit: usize, rows: &Rows) {
+unsafe fn copy_prefetching<const AHEAD: isize, const BOTH: bool>(
+    source: *const u8,
+    destination: *mut u8,
+    unit: usize,
+    rows: &Rows,
+) {
     let next_source = rows.row.source.wrapping_mul(AHEAD);
     let next_destination = rows.row.destination.wrapping_mul(AHEAD);
     rows.for_each_unit(source, destination, |from, to| {
         let copy_line = |at: usize| {
-            prefetch(from.wrapping_offset(next_source).wrapping_add(at));
+            if BOTH {
+                prefetch(from.wrapping_offset(next_source).wrapping_add(at));
+            }
             prefetch(to.wrapping_offset(next_destination).wrapping_add(at));
             // SAFETY: `at` is at most `unit - LINE`, so the line lies within the unit, which is readable and writable.
             unsafe { _mm512_storeu_si512(to.add(at).cast(), _mm512_loadu_si512(from.add(at).cast())) };

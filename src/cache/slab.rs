@@ -1,0 +1,235 @@
+//! Memory for chunks of one size that are used in turns, several megabytes at a time.
+//!
+//! Slabs of rows that are read one after another take a few rows from each of many chunks, again and again. In memory
+//! of their own these chunks lie on more small pages than the processor knows the addresses of. A slab is memory that
+//! the system is asked to give in large pages. What no chunk uses any more is given back at once, page by page, so a
+//! slab takes no more memory than the chunks in it.
+#![allow(unsafe_code)]
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::mem::MaybeUninit;
+use std::ops::RangeInclusive;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::alloc::Failed;
+use crate::shared::Shared;
+
+/// The bytes of a slab, which begins at a multiple of a large page.
+pub(super) const BYTES: usize = 8 << 20;
+const LARGE_PAGE: usize = 2 << 20;
+const LAYOUT: Layout = match Layout::from_size_align(BYTES, LARGE_PAGE) {
+    Ok(layout) => layout,
+    Err(_) => panic!("the size is a multiple of the alignment"),
+};
+
+/// The chunks that are kept in slabs: smaller ones share pages anyway, and of larger ones few would fit.
+const CHUNK_BYTES: RangeInclusive<usize> = (256 << 10)..=LARGE_PAGE;
+
+/// Memory for some chunks of at most so many bytes each.
+pub(super) struct Slab {
+    memory: NonNull<u8>,
+    size: usize,
+    count: usize,
+    /// A bit for every place that no chunk has.
+    free: AtomicU64,
+}
+
+/// The memory for one chunk in a slab, which lives as long as one of its chunks.
+pub(super) struct Place {
+    slab: Shared<Slab>,
+    index: usize,
+}
+
+// SAFETY: the memory belongs to the slab, which uses none of it itself; each part belongs to the place that has it.
+unsafe impl Send for Slab {}
+// SAFETY: as above.
+unsafe impl Sync for Slab {}
+
+impl Slab {
+    /// Whether chunks of so many bytes are kept in slabs on this system.
+    pub(super) fn suits(chunk_bytes: usize) -> bool {
+        system::TAKES_PAGES_BACK && CHUNK_BYTES.contains(&chunk_bytes)
+    }
+
+    /// A slab for chunks of so many bytes, which [suit](Self::suits) it.
+    pub(super) fn new(chunk_bytes: usize) -> Result<Shared<Self>, Failed> {
+        let slab = Shared::slot()?;
+        let size = chunk_bytes.next_multiple_of(system::page_size()).clamp(1, BYTES);
+        let count = (BYTES / size).min(u64::BITS as usize);
+        // SAFETY: the size is not 0.
+        let memory = NonNull::new(unsafe { alloc(LAYOUT) }).ok_or(Failed)?;
+        system::ask_for_large_pages(memory, BYTES);
+        let free = AtomicU64::new(u64::MAX >> (u64::BITS as usize - count));
+        Ok(Shared::fill(slab, Slab { memory, size, count, free }))
+    }
+
+    /// Whether it has places for chunks of so many bytes.
+    pub(super) fn is_for(&self, chunk_bytes: usize) -> bool {
+        chunk_bytes <= self.size && self.size - chunk_bytes < system::page_size()
+    }
+
+    /// Whether no chunk has a place in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.free.load(Ordering::Acquire).count_ones() as usize == self.count
+    }
+
+    /// A place that no chunk has. Only one thread may ask at a time.
+    pub(super) fn take(slab: &Shared<Self>) -> Option<Place> {
+        // A place that is free stays so until this thread takes it.
+        let free = slab.free.load(Ordering::Acquire);
+        let index = free.trailing_zeros();
+        slab.free.fetch_and(!1_u64.checked_shl(index)?, Ordering::Relaxed);
+        Some(Place { slab: slab.clone(), index: index as usize })
+    }
+}
+
+impl Drop for Slab {
+    fn drop(&mut self) {
+        // SAFETY: `new` allocated the memory with this layout, and it is freed once, after all of its places.
+        unsafe { dealloc(self.memory.as_ptr(), LAYOUT) };
+    }
+}
+
+impl Place {
+    /// How many bytes it has.
+    pub(super) fn len(&self) -> usize {
+        self.slab.size
+    }
+
+    fn begin(&self) -> NonNull<u8> {
+        // SAFETY: `index` is below the number of places, so the place lies within the slab.
+        unsafe { self.slab.memory.add(self.index * self.slab.size) }
+    }
+
+    /// The first `len` bytes, which are not more than there are.
+    pub(super) fn room(&mut self, len: usize) -> &mut [MaybeUninit<u8>] {
+        let begin = self.begin().cast::<MaybeUninit<u8>>();
+        // SAFETY: the bytes are the place's, which are its owner's alone, and need not be initialised; they are
+        // borrowed from `self`.
+        unsafe { std::slice::from_raw_parts_mut(begin.as_ptr(), len.min(self.len())) }
+    }
+
+    /// The first `len` bytes.
+    ///
+    /// # Safety
+    /// They have been written since [`room`](Self::room) last gave them.
+    pub(super) unsafe fn filled(&self, len: usize) -> &[u8] {
+        // SAFETY: the bytes are the place's, there are so many because they were given, and they are initialised by the
+        // caller's promise.
+        unsafe { std::slice::from_raw_parts(self.begin().as_ptr(), len) }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // SAFETY: the place is whole pages of the slab, whose bytes nobody uses any more.
+        unsafe { system::give_back(self.begin(), self.slab.size) };
+        self.slab.free.fetch_or(1 << self.index, Ordering::Release);
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod system {
+    use std::ptr::NonNull;
+
+    /// Whether pages in the midst of an allocation can be given back.
+    pub(super) const TAKES_PAGES_BACK: bool = true;
+
+    pub(super) fn page_size() -> usize {
+        // SAFETY: the call has no preconditions.
+        usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(super::LARGE_PAGE)
+    }
+
+    /// Asks for large pages. If there are none, it does without.
+    pub(super) fn ask_for_large_pages(begin: NonNull<u8>, len: usize) {
+        advise(begin, len, libc::MADV_HUGEPAGE);
+    }
+
+    /// Gives pages back to the system. They are there again when they are next used, as zeros.
+    ///
+    /// # Safety
+    /// They are whole pages of an allocation, and nobody uses what is in them.
+    pub(super) unsafe fn give_back(begin: NonNull<u8>, len: usize) {
+        advise(begin, len, libc::MADV_DONTNEED);
+    }
+
+    fn advise(begin: NonNull<u8>, len: usize, advice: libc::c_int) {
+        if !cfg!(miri) {
+            // SAFETY: large pages change no memory, and what is given back nobody uses. A failure changes nothing.
+            unsafe { libc::madvise(begin.as_ptr().cast(), len, advice) };
+        }
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod system {
+    use std::ptr::NonNull;
+
+    /// Whether pages in the midst of an allocation can be given back: nobody has tried.
+    pub(super) const TAKES_PAGES_BACK: bool = false;
+
+    pub(super) fn page_size() -> usize {
+        super::LARGE_PAGE
+    }
+
+    pub(super) fn ask_for_large_pages(_: NonNull<u8>, _: usize) {}
+
+    /// # Safety
+    /// Any memory will do.
+    pub(super) unsafe fn give_back(_: NonNull<u8>, _: usize) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many bytes of a place the system has memory for.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn resident(place: &Place) -> usize {
+        let page = system::page_size();
+        let mut pages = vec![0_u8; place.len() / page];
+        // SAFETY: the place is so many whole pages, for which there is a byte each.
+        assert_eq!(unsafe { libc::mincore(place.begin().as_ptr().cast(), place.len(), pages.as_mut_ptr().cast()) }, 0);
+        pages.iter().filter(|&&byte| byte & 1 == 1).count() * page
+    }
+
+    #[test]
+    fn a_slab_has_as_many_places_as_fit() {
+        if !Slab::suits(1 << 20) {
+            return;
+        }
+        for (bytes, count) in [(256 << 10, 32), ((256 << 10) + 1, 31), (1 << 20, 8), (2 << 20, 4)] {
+            let slab = Slab::new(bytes).unwrap();
+            assert!(slab.is_empty() && slab.is_for(bytes) && !slab.is_for(bytes * 2) && !slab.is_for(bytes / 2));
+            let mut places: Vec<_> = std::iter::from_fn(|| Slab::take(&slab)).collect();
+            assert!(places.len() == count && !slab.is_empty(), "{bytes} {}", places.len());
+            for (value, place) in places.iter_mut().enumerate() {
+                assert!(place.len() >= bytes);
+                place.room(bytes).fill(MaybeUninit::new(value as u8));
+            }
+            for (value, place) in places.iter().enumerate() {
+                // SAFETY: so many bytes have just been written.
+                assert!(unsafe { place.filled(bytes) }.iter().all(|&byte| byte == value as u8));
+            }
+            drop(places.remove(count / 2));
+            drop(places.remove(0));
+            assert!(Slab::take(&slab).is_some_and(|place| place.index == 0));
+            drop(places);
+            assert!(slab.is_empty());
+        }
+        assert!(!Slab::suits((256 << 10) - 1) && !Slab::suits((2 << 20) + 1));
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn what_no_chunk_uses_is_given_back() {
+        let slab = Slab::new(1 << 20).unwrap();
+        let mut places: Vec<_> = std::iter::from_fn(|| Slab::take(&slab)).collect();
+        places.iter_mut().for_each(|place| place.room(1 << 20).fill(MaybeUninit::new(1)));
+        assert!(places.iter().all(|place| resident(place) == 1 << 20));
+        drop(places.remove(3));
+        let again = Slab::take(&slab).unwrap();
+        assert_eq!((again.index, resident(&again), resident(&places[3])), (3, 0, 1 << 20));
+    }
+}
