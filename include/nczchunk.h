@@ -1069,9 +1069,10 @@ typedef struct nczchunk_lending_callbacks {
      * 1 if the callbacks may run in several threads at the same time, and a chunk that was lent stays valid until it
      * is released or, without release, until the call of the library ends, whatever else is lent meanwhile. Then a
      * call may use threads (nczchunk_context_set_threads), which are not the program's own: they have a stack of the
-     * system's default size, and thread-local variables as in any new thread. 0 keeps a call to its own thread; that
-     * no two threads of yours call at the same time is then up to you. 2 is as 1, for callbacks that may take any
-     * time, to fetch or to decode a chunk: how many threads are worth while is then measured on the first chunks.
+     * system's default size, but 2 MiB at least, and thread-local variables as in any new thread. 0 keeps a call to
+     * its own thread; that no two threads of yours call at the same time is then up to you. 2 is as 1, for callbacks
+     * that may take any time, to fetch or to decode a chunk: how many threads are worth while is then measured on the
+     * first chunks.
      */
     size_t concurrent;
     /**

@@ -48,12 +48,13 @@ mod platform {
         let mut begun: SmallVec<[libc::pthread_t; 16]> = SmallVec::new();
         {
             let _blocked = Signals::block();
+            let attributes = Attributes::new();
             while begun.len() + 1 < threads && begun.try_reserve(1).is_ok() {
                 let mut thread = MaybeUninit::uninit();
                 // SAFETY: the order outlives the thread, which is joined below.
                 let refused = unsafe {
                     let order = ptr::from_ref(&order).cast_mut().cast();
-                    libc::pthread_create(thread.as_mut_ptr(), ptr::null(), enter, order)
+                    libc::pthread_create(thread.as_mut_ptr(), attributes.as_ptr(), enter, order)
                 };
                 if refused != 0 {
                     break;
@@ -68,6 +69,48 @@ mod platform {
         for thread in begun {
             // SAFETY: begun above and joined once.
             unsafe { libc::pthread_join(thread, ptr::null_mut()) };
+        }
+    }
+
+    /// What a thread is to have: a stack for callbacks that are used to that of the program's first thread. glibc gives
+    /// every thread as much as that one; musl would give it 128 KiB, and macOS 512.
+    struct Attributes(Option<libc::pthread_attr_t>);
+
+    /// The least stack of a thread in bytes, which is that of threads of Rust's standard library.
+    const STACK: usize = 2 << 20;
+
+    impl Attributes {
+        fn new() -> Self {
+            let mut attributes = MaybeUninit::uninit();
+            // SAFETY: this initialises the attributes, unless it fails.
+            if unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) } != 0 {
+                return Attributes(None);
+            }
+            // SAFETY: they have just been initialised.
+            let mut attributes = unsafe { attributes.assume_init() };
+            let mut stack = STACK;
+            // SAFETY: as above. A size that the system does not take leaves the default.
+            unsafe {
+                libc::pthread_attr_getstacksize(&raw const attributes, &raw mut stack);
+                if stack < STACK {
+                    libc::pthread_attr_setstacksize(&raw mut attributes, STACK);
+                }
+            }
+            Attributes(Some(attributes))
+        }
+
+        /// The attributes, or NULL for the default ones.
+        fn as_ptr(&self) -> *const libc::pthread_attr_t {
+            self.0.as_ref().map_or(ptr::null(), ptr::from_ref)
+        }
+    }
+
+    impl Drop for Attributes {
+        fn drop(&mut self) {
+            if let Some(attributes) = &mut self.0 {
+                // SAFETY: `new` has initialised them, and this is done once.
+                unsafe { libc::pthread_attr_destroy(attributes) };
+            }
         }
     }
 
