@@ -1471,18 +1471,6 @@ typedef struct nczchunk_cache_statistics {
      */
     size_t struct_size;
     /**
-     * How often a chunk was found.
-     */
-    uint64_t hits;
-    /**
-     * How often a chunk had to be fetched and decoded, in part or as a whole.
-     */
-    uint64_t misses;
-    /**
-     * How many chunks were dropped to make room.
-     */
-    uint64_t evictions;
-    /**
      * How many chunks there are.
      */
     size_t chunks;
@@ -1494,6 +1482,18 @@ typedef struct nczchunk_cache_statistics {
      * How many bytes they may take.
      */
     size_t limit;
+    /**
+     * How often a chunk was found.
+     */
+    uint64_t hits;
+    /**
+     * How often a chunk had to be fetched and decoded, in part or as a whole.
+     */
+    uint64_t misses;
+    /**
+     * How many chunks were dropped to make room.
+     */
+    uint64_t evictions;
 } nczchunk_cache_statistics;
 
 /**

@@ -29,20 +29,20 @@ use crate::cache::Cache;
 pub struct nczchunk_cache_statistics {
     /// sizeof(nczchunk_cache_statistics).
     pub struct_size: usize,
-    /// How often a chunk was found.
-    pub hits: u64,
-    /// How often a chunk had to be fetched and decoded, in part or as a whole.
-    pub misses: u64,
-    /// How many chunks were dropped to make room.
-    pub evictions: u64,
     /// How many chunks there are.
     pub chunks: usize,
     /// How many bytes they take.
     pub bytes: usize,
     /// How many bytes they may take.
     pub limit: usize,
+    /// How often a chunk was found.
+    pub hits: u64,
+    /// How often a chunk had to be fetched and decoded, in part or as a whole.
+    pub misses: u64,
+    /// How many chunks were dropped to make room.
+    pub evictions: u64,
 }
-assert_can_grow!(nczchunk_cache_statistics, limit: usize);
+assert_can_grow!(nczchunk_cache_statistics, evictions: u64);
 // SAFETY: a structure of C with words only, the first of which is its size.
 unsafe impl Growing for nczchunk_cache_statistics {}
 
@@ -100,12 +100,12 @@ pub unsafe extern "C" fn nczchunk_cache_get_statistics(
             let now = handle(cache, "cache is NULL")?.0.statistics();
             let told = nczchunk_cache_statistics {
                 struct_size: 0,
-                hits: now.hits,
-                misses: now.misses,
-                evictions: now.evictions,
                 chunks: now.chunks,
                 bytes: now.bytes,
                 limit: now.limit,
+                hits: now.hits,
+                misses: now.misses,
+                evictions: now.evictions,
             };
             write_growing(statistics, told)
         })

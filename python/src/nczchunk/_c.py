@@ -56,8 +56,8 @@ class Node(ctypes.Structure):
 class CacheStatistics(ctypes.Structure):
     """nczchunk_cache_statistics."""
 
-    _fields_ = [("struct_size", c_size_t), ("hits", c_uint64), ("misses", c_uint64), ("evictions", c_uint64),
-                ("chunks", c_size_t), ("bytes", c_size_t), ("limit", c_size_t)]
+    _fields_ = [("struct_size", c_size_t), ("chunks", c_size_t), ("bytes", c_size_t), ("limit", c_size_t),
+                ("hits", c_uint64), ("misses", c_uint64), ("evictions", c_uint64)]
 
 
 FOUND = CFUNCTYPE(c_int, c_void_p, POINTER(Node))
