@@ -105,11 +105,11 @@ MODELS = [
      "        let is_due = || inner.table.lock().is_some_and(|mut table| is_taken(&mut table));\n"
      "        if !self.is_over || (crate::planted(\"cache/over\") && is_due()) {\n"),
     ("cache/lent", "the memory of a chunk is used again while somebody has it", "src/cache/entry.rs",
-     "    pub(super) fn into_memory(self) -> Option<Scratch> {\n",
-     "    pub(super) fn into_memory(self) -> Option<Scratch> {\n"
+     "    pub(super) fn into_memory(self) -> Option<Memory> {\n",
+     "    pub(super) fn into_memory(self) -> Option<Memory> {\n"
      "        if crate::planted(\"cache/lent\") {\n"
      "            let memory = std::ptr::from_ref(&self.0.memory).cast_mut();\n"
-     "            return Some(unsafe { memory.replace(Scratch::EMPTY) });\n        }\n"),
+     "            return Some(unsafe { memory.replace(Memory::EMPTY) });\n        }\n"),
     ("cache/limit", "there is room for a chunk as long as the limit is not passed without it", "src/cache/table.rs",
      "        while self.bytes.saturating_add(size) > limit {\n",
      "        while self.bytes.saturating_add(if crate::planted(\"cache/limit\") { 0 } else { size }) > limit {\n"),
