@@ -374,7 +374,15 @@ fn large_reads_of_whole_chunks() {
 }
 
 /// What is kept of a chunk by reads of which the first needs a part of it: how often it has to be decoded.
-#[cfg(all(feature = "zstd", feature = "blosc", feature = "lz4", feature = "shuffle", not(miri)))]
+#[cfg(all(
+    feature = "zstd",
+    feature = "blosc",
+    feature = "lz4",
+    feature = "shuffle",
+    feature = "crc32c",
+    feature = "fletcher32",
+    not(miri)
+))]
 #[test]
 fn chunks_that_are_nearly_all_decoded_are_kept_whole() {
     const LEN: usize = 300_000;
@@ -382,6 +390,8 @@ fn chunks_that_are_nearly_all_decoded_are_kept_whole() {
     let zstd: &[(&str, &str)] = &[("zstd", "")];
     let shuffled: &[(&str, &str)] = &[("shuffle", r#"{"elementsize": 4}"#), ("zstd", "")];
     let blosc: &[(&str, &str)] = &[("blosc", r#"{"cname": "lz4", "blocksize": 4096}"#)];
+    let only_shuffled: &[(&str, &str)] = &[("shuffle", r#"{"elementsize": 4}"#)];
+    let [crc32c, fletcher32] = [("crc32c", ""), ("fletcher32", "")];
     // The codecs, which elements are read first, and how often the chunk is decoded if its last and its first are read
     // after them.
     for (codecs, begin, end, expected) in [
@@ -391,6 +401,14 @@ fn chunks_that_are_nearly_all_decoded_are_kept_whole() {
         (shuffled, 0, 10, 1),
         (blosc, LEN * 7 / 10, LEN * 8 / 10, 2),
         (blosc, 0, LEN * 8 / 10, 1),
+        (only_shuffled, LEN * 7 / 10, LEN * 8 / 10, 2),
+        (only_shuffled, 0, LEN * 8 / 10, 1),
+        // What has to be decoded decides, not what is summed up.
+        (&[crc32c], LEN * 7 / 10, LEN * 8 / 10, 2),
+        (&[zstd[0], crc32c], 0, LEN / 2, 2),
+        (&[zstd[0], fletcher32], 0, LEN / 2, 2),
+        (&[blosc[0], crc32c], LEN * 7 / 10, LEN * 8 / 10, 2),
+        (&[zstd[0], crc32c], LEN * 7 / 10, LEN * 8 / 10, 1),
     ] {
         let description = Description::new(&[LEN], ElementType::Int).with_codecs(codecs);
         let (_, mut array) = created(&description.with_format(ArrayFormat::ZarrV2));

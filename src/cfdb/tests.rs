@@ -2,23 +2,13 @@
 
 use super::open::METADATA;
 use super::testing::{Writer, place};
-use crate::alloc::Scratch;
-use crate::buffer::Buffer;
-use crate::codec::Codec;
+use crate::codec::tests::encoded;
 use crate::error::{ErrorKind, Result};
 use crate::object::Place;
 use crate::object::later::Later;
 use crate::{Access, Array, AttributeValues, ElementType, Hyperslab, Node, list};
 
 const COMPRESSIONS: [&str; 4] = ["zstd", "lz4", "zstd_shuffle", "lz4_shuffle"];
-
-/// The bytes that a codec makes.
-fn encoded(codec: &impl Codec, bytes: &[u8]) -> Vec<u8> {
-    let mut scratch = Scratch::EMPTY;
-    let mut buffer = Buffer::new(scratch.room(codec.encoded_bound(bytes.len())).unwrap());
-    codec.encode(bytes, &mut buffer).unwrap();
-    buffer.filled().to_vec()
-}
 
 fn compressed(compression: &str, size: usize, chunk: &[u8]) -> Vec<u8> {
     let shuffled = if compression.ends_with("shuffle") && size > 1 {

@@ -82,11 +82,8 @@ impl<'c> Chain<'c> {
 
     /// Whether one of the codecs decodes three quarters or more to have these bytes of a chunk.
     pub(crate) fn decodes_most(&self, chunk_bytes: usize, needed: &Range<usize>) -> Result<bool> {
-        let stages = self.stages(chunk_bytes, needed)?;
-        Ok(self.codecs.iter().zip(stages).any(|(codec, Stage { size, needed })| {
-            let decoded = codec.decoded_for(needed);
-            decoded.len() >= size - size / 4
-        }))
+        let mut stages = self.codecs.iter().zip(self.stages(chunk_bytes, needed)?);
+        Ok(stages.any(|(codec, Stage { size, needed })| codec.decoded_for(needed) >= size - size / 4))
     }
 
     /// Decodes a stored chunk into an empty buffer of a chunk's size. The bytes `needed` are there afterwards, with all

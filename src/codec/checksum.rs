@@ -154,6 +154,10 @@ impl Codec for Crc32c {
         needed
     }
 
+    fn decoded_for(&self, _: Range<usize>) -> usize {
+        0
+    }
+
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
         decode::<Self>(encoded, needed, decoded)
     }
@@ -175,6 +179,10 @@ impl Codec for Fletcher32 {
 
     fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {
         needed
+    }
+
+    fn decoded_for(&self, _: Range<usize>) -> usize {
+        0
     }
 
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {

@@ -20,10 +20,10 @@ pub trait Codec: Send + Sync {
         0..usize::MAX
     }
 
-    /// About how much is decoded to have the bytes `needed`: all up to the last of them, unless the codec says
-    /// otherwise.
-    fn decoded_for(&self, needed: Range<usize>) -> Range<usize> {
-        0..needed.end
+    /// About how many bytes are decoded to have the bytes `needed`: all up to the last of them, unless the codec says
+    /// otherwise. Those that are only copied do not count.
+    fn decoded_for(&self, needed: Range<usize>) -> usize {
+        needed.end
     }
 
     /// Decodes into an empty buffer that has room for just what is due. Of that, the bytes `needed` have to be there

@@ -23,7 +23,7 @@ mod planes;
 #[cfg(feature = "shuffle")]
 mod shuffle;
 #[cfg(all(test, nczchunk_codecs))]
-mod tests;
+pub(crate) mod tests;
 #[cfg(feature = "zstd")]
 pub(crate) mod zstd;
 

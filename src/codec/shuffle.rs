@@ -58,6 +58,10 @@ impl Codec for Shuffle {
         elements.start..last.max(needed.end)
     }
 
+    fn decoded_for(&self, needed: Range<usize>) -> usize {
+        needed.len()
+    }
+
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
         let capacity = decoded.capacity();
         if encoded.len() > capacity {

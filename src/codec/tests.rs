@@ -24,7 +24,7 @@ fn codecs_are_known_by_name() {
 const GUARD: usize = 64;
 
 /// Encodes a chunk.
-pub(super) fn encoded(codec: &dyn Codec, chunk: &[u8]) -> Vec<u8> {
+pub(crate) fn encoded(codec: &dyn Codec, chunk: &[u8]) -> Vec<u8> {
     let mut scratch = Scratch::EMPTY;
     let mut buffer = Buffer::new(scratch.room(codec.encoded_bound(chunk.len())).unwrap());
     codec.encode(chunk, &mut buffer).unwrap();
@@ -42,6 +42,37 @@ pub(super) fn decoded(codec: &dyn Codec, stored: &[u8], needed: Range<usize>, ca
     let is_kept = guard.iter().all(|byte| unsafe { byte.assume_init() } == 0xA5);
     assert!(is_kept, "{} wrote beyond its buffer", codec.name());
     result
+}
+
+/// Whatever the library was built with.
+#[test]
+fn what_is_encoded_comes_back() {
+    let codecs: &[&dyn Codec] = &[
+        #[cfg(all(feature = "blosc", feature = "lz4"))]
+        &super::Blosc::new("lz4", 5, super::BloscShuffle::Byte, 4, 0),
+        #[cfg(feature = "crc32c")]
+        &super::Crc32c,
+        #[cfg(feature = "fletcher32")]
+        &super::Fletcher32,
+        #[cfg(feature = "gzip")]
+        &super::Gzip::default(),
+        #[cfg(feature = "lz4")]
+        &super::Lz4,
+        #[cfg(feature = "shuffle")]
+        &super::Shuffle::new(4),
+        #[cfg(feature = "zlib")]
+        &super::Zlib::default(),
+        #[cfg(all(feature = "zstd", not(miri)))]
+        &super::Zstd::default(),
+    ];
+    let chunk: Vec<u8> = (0..1000u32).flat_map(|i| (i * i / 50).to_le_bytes()).collect();
+    for codec in codecs {
+        let stored = encoded(*codec, &chunk);
+        for needed in [0..chunk.len(), 0..1000, 2000..3000] {
+            let found = decoded(*codec, &stored, needed.clone(), chunk.len()).unwrap();
+            assert!(found[needed.clone()] == chunk[needed.clone()], "{} {needed:?}", codec.name());
+        }
+    }
 }
 
 #[cfg(all(

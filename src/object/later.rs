@@ -16,6 +16,7 @@ pub(crate) struct Later {
     pub(crate) gap: usize,
     pub(crate) limits: Limits,
     pub(crate) is_concurrent: bool,
+    pub(crate) is_writable: bool,
     /// Whether it is known that it answers later; else one read is waited for after the other.
     pub(crate) has_latency: bool,
     state: Mutex<State>,
@@ -48,7 +49,8 @@ unsafe impl Send for Read {}
 impl Later {
     pub(crate) fn new() -> Self {
         let (memory, limits) = (Memory::new(), Limits::default());
-        Later { memory, gap: 1, limits, is_concurrent: true, has_latency: true, state: Mutex::default() }
+        let state = Mutex::default();
+        Later { memory, gap: 1, limits, is_concurrent: true, is_writable: true, has_latency: true, state }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -208,7 +210,7 @@ impl Objects for Later {
     }
 
     fn is_writable(&self) -> bool {
-        true
+        self.is_writable
     }
 
     fn is_concurrent(&self) -> bool {

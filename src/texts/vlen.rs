@@ -4,6 +4,7 @@
 
 use std::ffi::CStr;
 
+use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 
 const NAME: &str = "vlen-utf8";
@@ -67,11 +68,7 @@ pub(super) fn encode<'t>(texts: impl ExactSizeIterator<Item = &'t CStr>) -> Resu
         ErrorKind::Encode { codec: NAME, reason: "there are more than 2^32 - 1 texts or bytes" };
     let number = |number: usize| u32::try_from(number).map(u32::to_le_bytes).map_err(|_| TOO_MUCH);
     let mut bytes = Vec::new();
-    let mut push = |more: &[u8]| -> Result<()> {
-        bytes.try_reserve(more.len()).map_err(|_| ErrorKind::OutOfMemory)?;
-        bytes.extend_from_slice(more);
-        Ok(())
-    };
+    let mut push = |more: &[u8]| alloc::extend(&mut bytes, more);
     push(&number(texts.len())?)?;
     for text in texts {
         let text = text.to_str().map_err(|_| ErrorKind::Argument("a text is not UTF-8"))?;

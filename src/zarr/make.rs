@@ -59,18 +59,14 @@ fn boxed(codec: impl Codec + 'static) -> Result<Box<dyn Codec>> {
 #[cfg(all(test, feature = "zlib"))]
 mod tests {
     use super::*;
-    use crate::alloc::Scratch;
-    use crate::buffer::Buffer;
+    use crate::codec::tests::encoded;
 
     #[test]
     fn levels_of_zlib_are_its_own() {
         let bytes: Vec<u8> = (0..20_000u32).map(|i| (i * i / 77 % 37) as u8).collect();
         let len = |level| {
             let codec = make(&CodecSpec::Zlib { level }, ElementType::Byte, &Makers::default()).unwrap();
-            let mut scratch = Scratch::EMPTY;
-            let mut buffer = Buffer::new(scratch.room(codec.encoded_bound(bytes.len())).unwrap());
-            codec.encode(&bytes, &mut buffer).unwrap();
-            buffer.filled().len()
+            encoded(&*codec, &bytes).len()
         };
         assert!(len(0) > bytes.len() && len(1) < bytes.len() && len(1) > len(6));
         // What is below 0 stands for the default.

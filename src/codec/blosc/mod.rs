@@ -37,8 +37,8 @@ impl Codec for Blosc {
         decoded_size.saturating_add(header::LEN)
     }
 
-    fn decoded_for(&self, needed: Range<usize>) -> Range<usize> {
-        needed
+    fn decoded_for(&self, needed: Range<usize>) -> usize {
+        needed.len()
     }
 
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {

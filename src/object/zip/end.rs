@@ -76,11 +76,11 @@ fn read(tail: &[u8], at: usize, tail_begin: u64) -> Result<Directory> {
 fn find_zip64(tail: &[u8], end: usize, tail_begin: u64) -> Option<usize> {
     let locator = end.checked_sub(LOCATOR).filter(|&at| u32_at(tail, at) == Some(LOCATOR_RECORD))?;
     let is_record = |at: usize| {
+        let record = tail.get(at..locator).unwrap_or_default();
         // The size is that of what follows it.
-        let size =
-            u64_at(tail, at + 4).and_then(|size| usize::try_from(size).ok()).and_then(|size| size.checked_add(12));
-        u32_at(tail, at) == Some(ZIP64_END_RECORD)
-            && size.is_some_and(|size| size >= ZIP64_END && at.checked_add(size) == Some(locator))
+        record.len() >= ZIP64_END
+            && u32_at(record, 0) == Some(ZIP64_END_RECORD)
+            && u64_at(record, 4) == Some(record.len() as u64 - 12)
     };
     // The record may hold data of others, and is longer then.
     let said = || usize::try_from(u64_at(tail, locator + 8)?.checked_sub(tail_begin)?).ok();
@@ -192,8 +192,12 @@ mod tests {
         let locator = 150 + ZIP64_END;
         short[locator - 40..][..12].copy_from_slice(&[b'P', b'K', 6, 6, 28, 0, 0, 0, 0, 0, 0, 0]);
         short[150] = 0;
-        short[locator + 8..][..8].copy_from_slice(&(locator as u64 - 40).to_le_bytes());
-        assert!(!matches!(found(&short), Ok((true, _))));
+        // Nor is one that is too short, is not in front of its locator, or lies beyond all memory.
+        let places = [locator - 40, locator - 1, locator, locator + 1, short.len(), usize::MAX - 4, usize::MAX];
+        for at in places.map(|at| at as u64).into_iter().chain([u64::MAX - 12, u64::MAX]) {
+            short[locator + 8..][..8].copy_from_slice(&at.to_le_bytes());
+            assert!(!matches!(found(&short), Ok((true, _))), "{at}");
+        }
     }
 
     #[test]

@@ -373,6 +373,37 @@ fn what_claims_to_be_long_is_not_believed() {
 }
 
 #[test]
+fn numbers_near_the_largest_are_errors() {
+    const NUMBERS: [u64; 7] = [0, 10, 1 << 32, i64::MAX as u64, u64::MAX - 40, u64::MAX - 1, u64::MAX];
+    let numbers = || NUMBERS.into_iter();
+    let of = |method: u8, len: u64, stored: u64, header: u64| {
+        let (mut bytes, mut record) = (vec![0; 7], Vec::new());
+        records::New { name: "a", crc: 0, len: 10, header: 0 }.add_local(&mut bytes).unwrap();
+        bytes.extend(b"0123456789");
+        records::New { name: "a", crc: 0, len: 1 << 32, header: 1 << 32 }.add_record(&mut record).unwrap();
+        record[10] = method;
+        let at = record.len() - 24;
+        record[at..].copy_from_slice(&[len, stored, header].map(u64::to_le_bytes).concat());
+        let begin = bytes.len() as u64 - 7;
+        let (_, _, end) = end::write(begin, begin + record.len() as u64, 1);
+        open(&[bytes, record, end.to_vec()].concat()).unwrap()
+    };
+    assert_eq!(read(&of(0, 10, 10, 0), "a", Begin::At(3), 4), Ok(Some((b"3456".to_vec(), 10))));
+    for (len, stored) in numbers().flat_map(|len| numbers().map(move |stored| (len, stored))) {
+        for (method, header) in [0, 8].into_iter().flat_map(|method| numbers().map(move |header| (method, header))) {
+            let zip = of(method, len, stored, header);
+            for begin in numbers().flat_map(|at| [Begin::At(at), Begin::BeforeEnd(at)]) {
+                // Of a stored entry there is what the file has, whatever that is.
+                let at = begin.offset(len);
+                let is_there = method == 0 && header == 0 && len == stored && at <= 40;
+                let found = read(&zip, "a", begin, 4);
+                assert!(found.is_ok() == is_there || at == len, "{method} {len} {stored} {header} {at}: {found:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_judge_finds_the_same_entries() {
     let temporary = Temporary::new("zip-judge");
     let path = temporary.0.join("new.zip");
