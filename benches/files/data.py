@@ -89,7 +89,7 @@ def jobs(steps):
         "one series": [([0, 123, 456], [steps, 1, 1], [1, 1, 1])],
         "one map": maps[:1],
         "48 maps, one by one": maps,
-        "a box": [([mid, 100, 200], [30, 60, 80], [1, 1, 1])],
+        "a box": [([mid, 100, 200], [min(30, steps - mid), 60, 80], [1, 1, 1])],
         "stride (7,2,2)": [([3, 1, 0], [(steps - 4) // 7 + 1, LAT // 2, LON // 2], [7, 2, 2])],
     }
 
