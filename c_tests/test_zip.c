@@ -3,7 +3,9 @@
  * finished, and not at all if it is not.
  */
 #define _POSIX_C_SOURCE 200809L
+#define _FILE_OFFSET_BITS 64 /* with less, readdir may fail on systems of 32 bits */
 #include <dirent.h>
+#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,8 +23,10 @@ static int files_with(const char *word)
     int found = 0;
 
     CHECK(directory != NULL);
+    errno = 0;
     while ((entry = readdir(directory)) != NULL)
         found += strstr(entry->d_name, word) != NULL;
+    CHECK_EQ(errno, 0);
     closedir(directory);
     return found;
 }
