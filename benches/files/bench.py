@@ -20,7 +20,6 @@ import subprocess
 import sys
 
 import data
-import slabs
 
 HERE = pathlib.Path(__file__).resolve().parent
 PEERS = ["TensorStore", "zarrs", "zarr-python", "netCDF-C", "xarray"]
@@ -187,10 +186,6 @@ def main():
                 print(name, lines[-1], flush=True)
         lines.append("")
         options.output.write_text("\n".join(lines))
-    sys.path.insert(0, str(HERE.parents[1] / "tests" / "judges"))
-    from binding import Library
-    lines += slabs.lines(Library(options.library), str(options.directory / "cube.zarr"))
-    options.output.write_text("\n".join(lines))
     show(options.output, options.readme)
 
 

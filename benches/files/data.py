@@ -65,15 +65,25 @@ def make(root, steps):
             array[:] = data[:length]
             name = "one chunk" if chunks[0] == length else layout
             arrays[f"{codec}, {name}"] = {"path": str(path), "steps": length, "codec": codec, "chunks": chunks}
-    path = root / "cube.zarr"
-    cube = zarr.create_group(path, zarr_format=2, overwrite=True).create_array(
+    done.write_text(json.dumps({"steps": steps, "arrays": arrays}))
+    return arrays
+
+
+def make_cube(root, steps):
+    """Writes the cube below a directory, of the values of so many steps, unless it is there; tells where it is."""
+    path = pathlib.Path(root) / f"cube-{steps}.zarr"
+    if path.exists():
+        return path
+    data = values(steps).reshape(-1)
+    part = path.with_suffix(".part")
+    cube = zarr.create_group(part, zarr_format=2, overwrite=True).create_array(
         "v", shape=(CUBE,) * 3, chunks=(CUBE_CHUNK,) * 3, dtype="f4", fill_value=0,
         compressors=numcodecs.Zstd(3))
     length = CUBE * CUBE * CUBE_CHUNK
     for first in range(0, CUBE, CUBE_CHUNK):
-        cube[first:first + CUBE_CHUNK] = np.resize(data.reshape(-1)[first * 1000:], length).reshape(-1, CUBE, CUBE)
-    done.write_text(json.dumps({"steps": steps, "arrays": arrays}))
-    return arrays
+        cube[first:first + CUBE_CHUNK] = np.resize(data[first * 1000:], length).reshape(-1, CUBE, CUBE)
+    part.rename(path)
+    return path
 
 
 INTO_USED = "everything, into used memory"
@@ -92,8 +102,3 @@ def jobs(steps):
         "a box": [([mid, 100, 200], [min(30, steps - mid), 60, 80], [1, 1, 1])],
         "stride (7,2,2)": [([3, 1, 0], [(steps - 4) // 7 + 1, LAT // 2, LON // 2], [7, 2, 2])],
     }
-
-
-def slabs(rows):
-    """The cube in slabs of so many rows."""
-    return [([first, 0, 0], [min(rows, CUBE - first), CUBE, CUBE], [1, 1, 1]) for first in range(0, CUBE, rows)]
