@@ -3,7 +3,7 @@
 //! Slabs of rows that are read one after another take a few rows from each of many chunks, again and again. In memory
 //! of their own these chunks lie on more small pages than the processor knows the addresses of. A slab is memory that
 //! the system is asked to give in large pages. What no chunk uses any more is given back at once, page by page, so a
-//! slab takes no more memory than the chunks in it.
+//! slab takes little more memory than the chunks in it: at most what is left of a large page.
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc, dealloc};
