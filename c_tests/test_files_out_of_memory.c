@@ -150,6 +150,49 @@ static int make_zip(void *path)
     return also(also(status, read_made, path), list_made, path);
 }
 
+/* --- Large chunks that are read row by row, which have larger memory in common if there is any. */
+
+enum { ROWS = 64, COLUMNS = 1024 };
+
+static void make_large(const char *path)
+{
+    static const size_t large[2] = {2 * ROWS, COLUMNS}, chunk[2] = {ROWS, COLUMNS};
+    static const nczchunk_codec_setting zstd = {"zstd", NULL};
+    static int values[2 * ROWS][COLUMNS];
+    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_array *array = NULL;
+
+    for (int i = 0; i < 2 * ROWS * COLUMNS; i++)
+        values[i / COLUMNS][i % COLUMNS] = i;
+    description.type = NCZCHUNK_INT;
+    description.rank = 2;
+    description.shape = large;
+    description.chunk_shape = chunk;
+    description.codecs = &zstd;
+    description.num_codecs = 1;
+    description.overwrite = 1;
+    CHECK_OK(nczchunk_array_create(path, NULL, &description, &array, NULL));
+    CHECK_OK(nczchunk_array_write(array, origin, NULL, NULL, values, NULL));
+    nczchunk_array_close(array);
+}
+
+static int read_rows(void *path)
+{
+    nczchunk_array *array = NULL;
+    int status = nczchunk_array_open(path, NULL, NCZCHUNK_READ, &array, NULL);
+
+    for (size_t row = 0; status == NCZCHUNK_NOERR && row < 2 * ROWS; row += ROWS / 4) {
+        const size_t start[2] = {row, 0}, one[2] = {1, COLUMNS};
+        int values[COLUMNS];
+
+        status = nczchunk_array_read(array, start, one, NULL, values, NULL);
+        for (int i = 0; status == NCZCHUNK_NOERR && i < COLUMNS; i++)
+            CHECK_EQ(values[i], (int)row * COLUMNS + i);
+    }
+    nczchunk_array_close(array);
+    return status;
+}
+
 /* --- A place that answers later. */
 
 enum { MOST = 32, LONGEST = 4096 };
@@ -259,13 +302,16 @@ static void make_far(far_place *f, const size_t *shard_shape)
     nczchunk_place_free(place);
 }
 
+/* Whether there are allocations that the scene can do without. */
+static int can_do_without;
+
 static void play(const char *name, int (*scene)(void *user), void *user)
 {
-    int status = NCZCHUNK_ENOMEM;
+    int failed = 1;
 
-    for (long n = 1; status != NCZCHUNK_NOERR; n++) {
+    for (long n = 1; failed; n++) {
         long live;
-        int failed;
+        int status;
 
         CHECK(n < 5000 && system("rm -rf made.zarr made.zip") == 0);
         live = live_allocations;
@@ -273,7 +319,7 @@ static void play(const char *name, int (*scene)(void *user), void *user)
         status = scene(user);
         failed = allocations >= failing_allocation;
         failing_allocation = 0;
-        if (status != (failed ? NCZCHUNK_ENOMEM : NCZCHUNK_NOERR))
+        if (status != (failed ? NCZCHUNK_ENOMEM : NCZCHUNK_NOERR) && !(can_do_without && status == NCZCHUNK_NOERR))
             CHECK_FAILED("%s: status %d when allocation %ld failed", name, status, n);
         if (live_allocations != live)
             CHECK_FAILED("%s: %ld allocations left when number %ld failed", name, live_allocations - live, n);
@@ -310,6 +356,12 @@ int main(int argc, char **argv)
     if (nczchunk_place_create_zip("tried.zip", &place, NULL) == NCZCHUNK_NOERR) {
         nczchunk_place_free(place);
         play("make_zip", make_zip, "made.zip");
+    }
+    if (nczchunk_has_codec("zstd")) {
+        make_large("large.zarr");
+        can_do_without = 1;
+        play("read_rows", read_rows, "large.zarr");
+        can_do_without = 0;
     }
     make_far(&f, NULL);
     play("read_far", read_far, &f);
