@@ -167,6 +167,7 @@ fn use_large_chunk(part: &Part, chunk: isize, needed: Range<usize>) -> bool {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "so many bytes take too long")]
 fn chunks_of_which_more_is_needed_are_kept_in_slabs() {
     let num_slabs = |cache: &Cache| cache.0.table.lock().unwrap().num_slabs();
     let cache = Cache::new(32 << 20).unwrap();
@@ -192,6 +193,7 @@ fn chunks_of_which_more_is_needed_are_kept_in_slabs() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "so many bytes take too long")]
 fn small_caches_have_no_slabs() {
     let cache = Cache::new(31 << 20).unwrap();
     let part = cache.part();
