@@ -266,16 +266,29 @@ enum { CHUNKS = 16, CHUNK_ELEMENTS = 100, STACK = 512 * 1024 };
 static pthread_t callers[CHUNKS];
 static size_t num_callbacks;
 
+/* Chunks 1 and 2 wait for each other, so two threads have them. Chunk 0 is filled before there is a second one. */
+static void meet(ptrdiff_t chunk)
+{
+    static int is_here[2];
+    const struct timespec moment = {0, 500000};
+
+    nanosleep(&moment, NULL);
+    if (chunk != 1 && chunk != 2)
+        return;
+    __atomic_store_n(&is_here[chunk - 1], 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < 20000 && !__atomic_load_n(&is_here[2 - chunk], __ATOMIC_RELAXED); i++)
+        nanosleep(&moment, NULL);
+}
+
 static int fill_with_much_stack(void *user, nczchunk_request *request)
 {
-    const struct timespec time = {0, 500000};
     volatile unsigned char stack[STACK];
     size_t sum = 0;
 
     callers[__atomic_fetch_add(&num_callbacks, 1, __ATOMIC_RELAXED)] = pthread_self();
     for (size_t i = 0; i < STACK; i += 512)
         stack[i] = (unsigned char)(i / 512);
-    nanosleep(&time, NULL);
+    meet(request->chunk_indices[0]);
     for (size_t i = 0; i < STACK; i += 512)
         sum += stack[i];
     CHECK_EQ(sum, STACK / 512 / 256 * (255 * 256 / 2));
@@ -306,7 +319,7 @@ static void callbacks_may_use_the_stack(void)
     CHECK_EQ(num_callbacks, CHUNKS);
     for (size_t i = 0; i < CHUNKS; i++)
         others += !pthread_equal(callers[i], pthread_self());
-    CHECK(others > 0 && others < CHUNKS);
+    CHECK(others > 0);
     nczchunk_context_free(context);
     nczchunk_store_free(store);
     nczchunk_var_free(var);

@@ -12,11 +12,11 @@
  * of any library, and none of this one.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <semaphore.h>
 #include <unistd.h>
 
+#include "tasks.h"
 #include "watched_array.h"
 
 /* --- A thread of the program, and one that cancels it. */
@@ -130,19 +130,6 @@ static void cancel_and_join(victim *v)
     CHECK_OK(sem_post(&v->cancelled));
     CHECK_OK(pthread_join(v->thread, &result));
     CHECK(result == PTHREAD_CANCELED);
-}
-
-/* How many threads the program has. */
-static long count_tasks(void)
-{
-    DIR *directory = opendir("/proc/self/task");
-    long tasks = -2; /* "." and ".." are none */
-
-    CHECK(directory != NULL);
-    while (readdir(directory) != NULL)
-        tasks++;
-    closedir(directory);
-    return tasks;
 }
 
 /* --- Reads and writes. */

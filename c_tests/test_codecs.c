@@ -43,12 +43,15 @@ typedef struct codec_log {
     ptrdiff_t error;
     /* How many threads are in a callback, and how many there were at most. */
     int inside, most_inside;
+    /* How often a callback was entered; all but the first wait until so many threads are inside at the same time. */
+    int entered, meeting;
     int naps;
 } codec_log;
 
 static void enter(codec_log *log)
 {
-    const struct timespec moment = {0, 20000000}; /* long enough for another thread to begin */
+    const struct timespec moment = {0, 20000000}; /* so long that it is worth to begin another thread */
+    int number = __atomic_add_fetch(&log->entered, 1, __ATOMIC_SEQ_CST);
     int inside = __atomic_add_fetch(&log->inside, 1, __ATOMIC_SEQ_CST);
     int most = __atomic_load_n(&log->most_inside, __ATOMIC_SEQ_CST);
 
@@ -56,6 +59,8 @@ static void enter(codec_log *log)
                                                          __ATOMIC_SEQ_CST))
         ;
     if (log->naps)
+        nanosleep(&moment, NULL);
+    for (int i = 0; number > 1 && i < 500 && __atomic_load_n(&log->most_inside, __ATOMIC_SEQ_CST) < log->meeting; i++)
         nanosleep(&moment, NULL);
 }
 
@@ -729,8 +734,8 @@ static void names(void)
 /* A codec that does not say that it may be called so keeps the call to its own thread, though the store may. */
 static void threads(void)
 {
-    for (size_t concurrent = 0; concurrent <= 1; concurrent++) {
-        codec_log log = {.naps = 1};
+    for (int concurrent = 0; concurrent <= 1; concurrent++) {
+        codec_log log = {.meeting = 1 + concurrent, .naps = 1};
         nczchunk_codec_callbacks callbacks = callbacks_of('x', &log);
         nczchunk_codec *codec;
         fixture f;

@@ -6,7 +6,6 @@
  * its handlers get in every thread. Callbacks may call the library themselves, and so may other threads of the program.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "counted_threads.h"
+#include "tasks.h"
 #include "watched_array.h"
 
 /* What is read. */
@@ -76,19 +76,6 @@ static void refused_threads(store_kind kind)
 }
 
 /* --- They begin and end with the call. */
-
-/* How many threads the program has. */
-static long count_tasks(void)
-{
-    DIR *directory = opendir("/proc/self/task");
-    long tasks = -2; /* "." and ".." are none */
-
-    CHECK(directory != NULL);
-    while (readdir(directory) != NULL)
-        tasks++;
-    closedir(directory);
-    return tasks;
-}
 
 static void no_thread_is_left(void)
 {
@@ -187,7 +174,7 @@ static void signals_are_for_the_caller(void)
 
 /* Chunks on pages that are not there until they are looked at, when a handler provides them: as in a mapped file. All
  * together are 3.2 MB: work for four threads. */
-enum { PAGED_CHUNKS = 8, PAGES = 100 };
+enum { PAGED_CHUNKS = 8, LEAST_PAGED_CHUNK = 400 * 1024 };
 
 static unsigned char *pages;
 static size_t paged_chunk_size;
@@ -227,7 +214,8 @@ static void faults_are_handled_in_every_thread(void)
     size_t chunk, length;
     watched w;
 
-    paged_chunk_size = PAGES * (size_t)sysconf(_SC_PAGESIZE);
+    paged_chunk_size = (size_t)sysconf(_SC_PAGESIZE);
+    paged_chunk_size *= (LEAST_PAGED_CHUNK - 1) / paged_chunk_size + 1;
     chunk = paged_chunk_size / sizeof(int);
     length = PAGED_CHUNKS * chunk;
     CHECK(PAGED_CHUNKS * paged_chunk_size <= sizeof data);

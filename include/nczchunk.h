@@ -1497,7 +1497,8 @@ typedef struct nczchunk_cache_statistics {
 } nczchunk_cache_statistics;
 
 /**
- * A new cache that keeps up to limit bytes of decoded chunks. Free it with nczchunk_cache_free.
+ * A new cache that keeps up to limit bytes of decoded chunks. Free it with nczchunk_cache_free. One of 32 MiB or more
+ * may take some MiB beside them, where the system has large pages.
  *
  * Errors: NCZCHUNK_EINVAL (cache is NULL), NCZCHUNK_ENOMEM.
  */

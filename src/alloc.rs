@@ -110,7 +110,8 @@ impl Scratch {
         Layout::from_size_align(size_of::<Header>().checked_add(capacity)?, ALIGNMENT).ok()
     }
 
-    fn capacity(&self) -> usize {
+    /// How many bytes it has.
+    pub(crate) fn capacity(&self) -> usize {
         // SAFETY: the block is alive and begins with an initialised header.
         self.0.map_or(0, |block| unsafe { block.as_ref() }.capacity)
     }

@@ -163,6 +163,11 @@ CHECKERS = [
     ("portable-tail", "the last bytes of a unit are not copied if they are no 16", "src/copy/portable.rs",
      "        copy_piece(last);\n",
      "        if !crate::planted(\"portable-tail\") || unit % 16 == 0 {\n            copy_piece(last);\n        }\n"),
+    ("place", "what a chunk leaves is another's before it has been given back", "src/cache/slab.rs",
+     "        // SAFETY: the place is whole pages of the slab, whose bytes nobody uses any more.\n",
+     "        if crate::planted(\"place\") {\n"
+     "            self.slab.free.fetch_or(1 << self.index, Ordering::Release);\n        }\n"
+     "        // SAFETY: the place is whole pages of the slab, whose bytes nobody uses any more.\n"),
     # In C, for the one that looks at C alone.
     ("undefined", "a sum of ints may be too large for one", "c_tests/memory_array.h",
      "    uint8_t one = (uint8_t)number;\n",

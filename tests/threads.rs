@@ -9,12 +9,13 @@
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, UnsafeCell};
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use nczchunk::{
-    Access, Borrowed, Buffer, Cache, Endian, ErrorKind, Fill, Filled, Hyperslab, Lend, Lent, Options, Plan, Prepared,
-    Request, Result, Store, Variable,
+    Access, Borrowed, Buffer, Cache, Codec, Endian, ErrorKind, Fill, Filled, Hyperslab, Lend, Lent, Options, Plan,
+    Prepared, Request, Result, Store, Variable,
 };
 
 const THREADS: usize = 4;
@@ -398,4 +399,76 @@ fn callers_share_compressed_chunks() {
     let data = expected(&plan);
     plan.write(&compressed(&chunks), &data).unwrap();
     callers_share_a_store(chunks, |store| store.add_codec(nczchunk::Zstd::default()).unwrap());
+}
+
+/// The rows of a chunk of 256 KiB, each full of one value; it decodes only what is needed.
+struct Rows;
+
+impl Rows {
+    const DIMLENS: [usize; 2] = [64, 160 * 1024];
+    const CHUNKLENS: [usize; 2] = [64, 1024];
+    const ROW_BYTES: usize = Self::CHUNKLENS[1] * 4;
+
+    fn value(chunk: usize, row: usize) -> u32 {
+        (chunk * Self::CHUNKLENS[0] + row) as u32
+    }
+}
+
+impl Codec for Rows {
+    fn name(&self) -> &str {
+        "rows"
+    }
+
+    fn encoded_bound(&self, _: usize) -> usize {
+        1
+    }
+
+    fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+        for row in 0..needed.end.div_ceil(Self::ROW_BYTES) {
+            let value = Self::value(encoded[0].into(), row).to_ne_bytes();
+            assert!((0..Self::CHUNKLENS[1]).all(|_| decoded.write(&value)));
+        }
+        Ok(())
+    }
+
+    fn encode(&self, _: &[u8], _: &mut Buffer<'_>) -> Result<()> {
+        unreachable!("nothing is written")
+    }
+
+    fn can_encode(&self) -> bool {
+        false
+    }
+}
+
+/// Many read row after row. On Linux the chunks are kept in memory that they share with others. The cache has room for
+/// four of five, so it drops chunks that some still read.
+#[test]
+#[cfg_attr(miri, ignore = "so many bytes take too long")]
+fn callers_share_memory_of_many_chunks() {
+    let variable = Variable::new(&Rows::DIMLENS, &Rows::CHUNKLENS, 4).unwrap();
+    let mut store = Store::filling(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
+        assert!(buffer.write(&[request.chunk()[1] as u8]));
+        Ok(Filled::Stored(1))
+    })
+    .unwrap();
+    store.add_codec(Rows).unwrap();
+    let cache = Cache::new(32 << 20).unwrap();
+    store.set_cache(Some(&cache));
+    std::thread::scope(|scope| {
+        for caller in 0..CALLERS {
+            let (variable, store) = (&variable, &store);
+            scope.spawn(move || {
+                for row in [3, 20, 50].map(|row| row + caller) {
+                    let (start, count) = ([row, 0], [1, Rows::DIMLENS[1]]);
+                    let plan = Plan::new(variable, &Hyperslab::new(&start, &count), Access::Read).unwrap();
+                    let bytes = read(&plan, None, store, 2).unwrap();
+                    assert!(bytes.chunks_exact(Rows::ROW_BYTES).enumerate().all(|(chunk, bytes)| {
+                        let value = Rows::value(chunk, row).to_ne_bytes();
+                        bytes.chunks_exact(4).all(|element| element == value)
+                    }));
+                }
+            });
+        }
+    });
+    assert!(cache.statistics().hits > 0 && cache.statistics().evictions > 0);
 }

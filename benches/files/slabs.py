@@ -58,7 +58,7 @@ def main():
              f"- {datetime.date.today()}, {platform.processor() or platform.machine()}, {os.cpu_count()} cores",
              "- nczchunk reads 512 x 512 x 512 float32 in zstd chunks of 64 x 64 x 64, with one thread and the",
              "  array's own cache, at once and slab by slab, all into one array. The files are warm. Every turn opens",
-             f"  the array anew; the time is the least of {TURNS}, for which all take turns.", "",
+             f"  the array anew. All are measured in turns, {TURNS} times; the time is the least.", "",
              "| rows a slab | time | times as long as at once |", "|---:|---:|---:|"]
     at_once = least[data.CUBE]
     lines += [f"| {rows} | {taken * 1e3:.0f} ms | {taken / at_once:.2f} |" for rows, taken in least.items()]

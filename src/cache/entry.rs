@@ -31,6 +31,15 @@ pub(crate) struct Block {
 impl Memory {
     pub(super) const EMPTY: Memory = Memory::Own(Scratch::EMPTY);
 
+    /// Whether it is at most a quarter larger than a chunk of so many bytes, which is what the cache counts.
+    pub(super) fn suits(&self, chunk_bytes: usize) -> bool {
+        let len = match self {
+            Memory::Own(scratch) => scratch.capacity(),
+            Memory::Place(place) => place.len(),
+        };
+        len.saturating_sub(chunk_bytes) <= chunk_bytes / 4
+    }
+
     /// The first `len` bytes. If there are fewer, it becomes memory of its own, and what it held is lost.
     fn room(&mut self, len: usize) -> Result<&mut [MaybeUninit<u8>], Failed> {
         if matches!(self, Memory::Place(place) if place.len() < len) {

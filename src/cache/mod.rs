@@ -71,7 +71,8 @@ pub struct CacheStatistics {
 }
 
 impl Cache {
-    /// A cache that keeps up to `limit` bytes of decoded chunks.
+    /// A cache that keeps up to `limit` bytes of decoded chunks. One of 32 MiB or more may take some MiB beside them,
+    /// where the system has large pages.
     ///
     /// # Errors
     /// `OutOfMemory`.

@@ -2,8 +2,9 @@
 //!
 //! Slabs of rows that are read one after another take a few rows from each of many chunks, again and again. In memory
 //! of their own these chunks lie on more small pages than the processor knows the addresses of. A slab is memory that
-//! the system is asked to give in large pages. What no chunk uses any more is given back at once, page by page, so a
-//! slab takes little more memory than the chunks in it: at most what is left of a large page.
+//! the system is asked to give in large pages. What no chunk uses any more is given back at once. The system may take
+//! it later, a large page at a time, so a slab usually takes little more than its chunks, and never more than its
+//! [`BYTES`].
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc, dealloc};
@@ -23,7 +24,7 @@ const LAYOUT: Layout = match Layout::from_size_align(BYTES, LARGE_PAGE) {
     Err(_) => panic!("the size is a multiple of the alignment"),
 };
 
-/// The chunks that are kept in slabs: smaller ones share pages anyway, and of larger ones few would fit.
+/// The chunks that are kept in slabs: smaller ones lie close together in the heap, and of larger ones few would fit.
 const CHUNK_BYTES: RangeInclusive<usize> = (256 << 10)..=LARGE_PAGE;
 
 /// Memory for some chunks of at most so many bytes each.
@@ -74,13 +75,13 @@ impl Slab {
         self.free.load(Ordering::Acquire).count_ones() as usize == self.count
     }
 
-    /// A place that no chunk has. Only one thread may ask at a time.
+    /// A place that no chunk has. If several threads ask at the same time, some may get none though there are more.
     pub(super) fn take(slab: &Shared<Self>) -> Option<Place> {
-        // A place that is free stays so until this thread takes it.
-        let free = slab.free.load(Ordering::Acquire);
-        let index = free.trailing_zeros();
-        slab.free.fetch_and(!1_u64.checked_shl(index)?, Ordering::Relaxed);
-        Some(Place { slab: slab.clone(), index: index as usize })
+        let index = slab.free.load(Ordering::Relaxed).trailing_zeros();
+        let place = 1_u64.checked_shl(index)?;
+        // This comes after all that the last owner of the place did with it.
+        let was_free = slab.free.fetch_and(!place, Ordering::Acquire) & place != 0;
+        was_free.then(|| Place { slab: slab.clone(), index: index as usize })
     }
 }
 
@@ -105,8 +106,8 @@ impl Place {
     /// The first `len` bytes, which are not more than there are.
     pub(super) fn room(&mut self, len: usize) -> &mut [MaybeUninit<u8>] {
         let begin = self.begin().cast::<MaybeUninit<u8>>();
-        // SAFETY: the bytes are the place's, which are its owner's alone, and need not be initialised; they are
-        // borrowed from `self`.
+        // SAFETY: the bytes are the place's, which `take` gives to one owner at a time, and need not be initialised;
+        // they are borrowed from `self`.
         unsafe { std::slice::from_raw_parts_mut(begin.as_ptr(), len.min(self.len())) }
     }
 
@@ -143,7 +144,8 @@ mod system {
 
     /// Asks for large pages. If there are none, it does without.
     pub(super) fn ask_for_large_pages(begin: NonNull<u8>, len: usize) {
-        advise(begin, len, libc::MADV_HUGEPAGE);
+        // SAFETY: the contents of the memory do not change.
+        unsafe { advise(begin, len, libc::MADV_HUGEPAGE) };
     }
 
     /// Gives pages back to the system. They are there again when they are next used, as zeros.
@@ -151,12 +153,22 @@ mod system {
     /// # Safety
     /// They are whole pages of an allocation, and nobody uses what is in them.
     pub(super) unsafe fn give_back(begin: NonNull<u8>, len: usize) {
-        advise(begin, len, libc::MADV_DONTNEED);
+        if cfg!(miri) {
+            // It has no such call. To whoever else uses the memory it would be a write.
+            // SAFETY: this is the first byte of an allocation's pages, which nobody uses.
+            unsafe { begin.write(0) };
+        }
+        // SAFETY: what is in the pages nobody uses.
+        unsafe { advise(begin, len, libc::MADV_DONTNEED) };
     }
 
-    fn advise(begin: NonNull<u8>, len: usize, advice: libc::c_int) {
+    /// Tells the system something of pages. If it refuses, nothing changes.
+    ///
+    /// # Safety
+    /// Nobody uses what is in them, if the advice is to throw that away.
+    unsafe fn advise(begin: NonNull<u8>, len: usize, advice: libc::c_int) {
         if !cfg!(miri) {
-            // SAFETY: large pages change no memory, and what is given back nobody uses. A failure changes nothing.
+            // SAFETY: by the caller's promise nothing is lost that anybody uses.
             unsafe { libc::madvise(begin.as_ptr().cast(), len, advice) };
         }
     }
@@ -199,7 +211,8 @@ mod tests {
         if !Slab::suits(1 << 20) {
             return;
         }
-        for (bytes, count) in [(256 << 10, 32), ((256 << 10) + 1, 31), (1 << 20, 8), (2 << 20, 4)] {
+        for bytes in [256_usize << 10, (256 << 10) + 1, 1 << 20, 2 << 20] {
+            let count = BYTES / bytes.next_multiple_of(system::page_size());
             let slab = Slab::new(bytes).unwrap();
             assert!(slab.is_empty() && slab.is_for(bytes) && !slab.is_for(bytes * 2) && !slab.is_for(bytes / 2));
             let mut places: Vec<_> = std::iter::from_fn(|| Slab::take(&slab)).collect();
@@ -226,6 +239,29 @@ mod tests {
             assert!(slab.is_empty());
         }
         assert!(!Slab::suits((256 << 10) - 1) && !Slab::suits((2 << 20) + 1));
+    }
+
+    #[test]
+    fn a_place_is_one_threads_at_a_time() {
+        if !Slab::suits(1 << 20) {
+            return;
+        }
+        let slab = Slab::new(1 << 20).unwrap();
+        std::thread::scope(|scope| {
+            for value in 0..4 {
+                let slab = &slab;
+                scope.spawn(move || {
+                    for _ in 0..if cfg!(miri) { 30 } else { 1000 } {
+                        let Some(mut place) = Slab::take(slab) else { continue };
+                        place.room(100).fill(MaybeUninit::new(value));
+                        std::thread::yield_now();
+                        // SAFETY: so many bytes have just been written.
+                        assert_eq!(unsafe { place.filled(100) }, [value; 100]);
+                    }
+                });
+            }
+        });
+        assert!(slab.is_empty());
     }
 
     #[test]

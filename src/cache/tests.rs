@@ -84,6 +84,26 @@ fn what_is_in_use_stays_when_the_cache_drops_it() {
 }
 
 #[test]
+fn memory_is_not_used_again_for_chunks_that_are_much_smaller() {
+    let cache = Cache::new(4 * SIZE).unwrap();
+    let (large, small) = (cache.part(), cache.part());
+    let memory_of = |part: &Part, size: usize| {
+        part.keep(&[1], &vec![3; size], part.begin()).unwrap();
+        let entry = part.get(&[1], size).unwrap().unwrap();
+        part.forget(&[1]).unwrap();
+        match entry.into_memory().unwrap() {
+            Memory::Own(scratch) => scratch.capacity(),
+            Memory::Place(_) => panic!("chunks in slabs are larger"),
+        }
+    };
+    // Each has to make room for itself, and the first finds memory that is a little larger than it has to be.
+    for (size, capacity) in [(4 * SIZE - 10, 4 * SIZE), (SIZE, SIZE)] {
+        large.keep(&[0], &[3; 4 * SIZE], large.begin()).unwrap();
+        assert_eq!(memory_of(&small, size), capacity);
+    }
+}
+
+#[test]
 fn one_store_does_not_find_the_chunks_of_another_and_takes_its_own_away() {
     let cache = Cache::new(10 * SIZE).unwrap();
     let (one, other) = (cache.part(), cache.part());

@@ -120,7 +120,7 @@ pub(crate) enum Volume {
     /// It may all be in the caches.
     #[default]
     Small,
-    /// It is more than the first cache holds, and worth being prefetched.
+    /// It is more than the nearest caches hold, and worth being prefetched.
     Large,
     /// It is more than stays in any cache, so kernels use non-temporal stores, which a [`Fence`](super::Fence) has to
     /// order before others are told what was written.

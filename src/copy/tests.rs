@@ -22,8 +22,13 @@ impl Fenced {
         fenced
     }
 
+    fn page_size() -> usize {
+        // SAFETY: the call has no preconditions.
+        usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap()
+    }
+
     fn mapped(len: usize) -> usize {
-        len.next_multiple_of(4096) + 4096
+        len.next_multiple_of(Self::page_size()) + Self::page_size()
     }
 
     /// Maps pages for so many bytes and returns the address after the last of them.
@@ -35,8 +40,8 @@ impl Fenced {
             let pages = libc::mmap(std::ptr::null_mut(), all, access, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
                 .cast::<u8>();
             assert_ne!(pages.cast(), libc::MAP_FAILED);
-            let end = pages.add(all - 4096);
-            assert_eq!(libc::mprotect(end.cast(), 4096, libc::PROT_NONE), 0);
+            let end = pages.add(all - Self::page_size());
+            assert_eq!(libc::mprotect(end.cast(), Self::page_size(), libc::PROT_NONE), 0);
             end
         }
     }
@@ -50,7 +55,8 @@ impl Drop for Fenced {
                 drop(Vec::from_raw_parts(self.bytes, self.len, self.len));
             } else {
                 let all = Self::mapped(self.len);
-                assert_eq!(libc::munmap(self.bytes.add(self.len).sub(all - 4096).cast(), all), 0);
+                let pages = self.bytes.add(self.len).sub(all - Self::page_size());
+                assert_eq!(libc::munmap(pages.cast(), all), 0);
             }
         }
     }

@@ -46,7 +46,8 @@ assert_can_grow!(nczchunk_cache_statistics, evictions: u64);
 // SAFETY: a structure of C with words only, the first of which is its size.
 unsafe impl Growing for nczchunk_cache_statistics {}
 
-/// A new cache that keeps up to limit bytes of decoded chunks. Free it with nczchunk_cache_free.
+/// A new cache that keeps up to limit bytes of decoded chunks. Free it with nczchunk_cache_free. One of 32 MiB or more
+/// may take some MiB beside them, where the system has large pages.
 ///
 /// Errors: NCZCHUNK_EINVAL (cache is NULL), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]

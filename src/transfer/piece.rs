@@ -175,8 +175,8 @@ impl<'v> Mover<'v> {
 /// it would leave there.
 const STREAM_BYTES: usize = 16 << 20;
 
-/// What a transfer of this many bytes writes to is not in the processor's first cache: to prefetch it was measured to
-/// cost more for less, and to save time for more.
+/// What a transfer of this many bytes writes to is not in the processor's nearest caches. Measured: in smaller
+/// transfers prefetching it costs more than it saves, in larger ones less.
 const LARGE_BYTES: usize = 512 << 10;
 
 /// Smaller chunks are stored as usual, except that they are read so if their rows are whole lines of the processor's

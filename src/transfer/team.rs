@@ -72,8 +72,8 @@ mod platform {
         }
     }
 
-    /// What a thread is to have: a stack for callbacks that are used to that of the program's first thread. glibc gives
-    /// every thread as much as that one; musl would give it 128 KiB, and macOS 512.
+    /// What a thread is to have: a stack for callbacks, which may be used to that of the program's first thread,
+    /// usually 8 MiB. glibc gives new threads as much; musl would give them 128 KiB, and macOS 512.
     struct Attributes(Option<libc::pthread_attr_t>);
 
     /// The least stack of a thread in bytes, which is that of threads of Rust's standard library.

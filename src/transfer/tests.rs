@@ -499,25 +499,18 @@ fn options_are_for_threads_and_progress() {
 #[cfg(all(not(miri), feature = "zstd"))]
 mod compressed {
     use super::*;
-    use crate::codec::{Codec, Zstd};
+    use crate::codec::Zstd;
+    use crate::codec::tests::encoded;
 
     /// A chunk of 1 MiB.
     fn chunk() -> Vec<u8> {
         (0..1u32 << 18).flat_map(|i| (i.wrapping_mul(2_654_435_761) >> 20).to_le_bytes()).collect()
     }
 
-    fn frame_of(chunk: &[u8]) -> Vec<u8> {
-        let codec = Zstd::default();
-        let mut room = vec![MaybeUninit::uninit(); codec.encoded_bound(chunk.len())];
-        let mut buffer = Buffer::new(&mut room);
-        codec.encode(chunk, &mut buffer).unwrap();
-        buffer.filled().to_vec()
-    }
-
     #[test]
     fn decoding_stops_after_what_is_needed() {
         let chunk = chunk();
-        let frame = frame_of(&chunk);
+        let frame = encoded(&Zstd::default(), &chunk);
         let mut damaged = frame.clone();
         let at = damaged.len() * 3 / 4;
         damaged[at..].fill(0x55);
@@ -548,7 +541,7 @@ mod compressed {
             }
         }
         // A chunk that decodes to less than is due is not noticed where enough of it is there.
-        let short = frame_of(&chunk[..3 << 18]);
+        let short = encoded(&Zstd::default(), &chunk[..3 << 18]);
         assert!(read(&short, 0, false).is_ok());
         for (row, verify) in [(3, false), (0, true)] {
             let error = read(&short, row, verify).unwrap_err();

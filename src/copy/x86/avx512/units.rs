@@ -41,7 +41,7 @@ pub(super) fn choose(shape: &Shape<'_>) -> Option<Kernel> {
 /// Units of at least this length are copied with prefetching. For shorter ones it was measured to be slower.
 const PREFETCHED: usize = 512;
 
-/// And of a transfer that writes more than the first cache holds, units of at least this length.
+/// And of a transfer that writes more than the nearest caches hold, units of at least this length.
 const PREFETCHED_IF_LARGE: usize = 256;
 
 /// Copies units of a few lines with ordinary stores, while lines of the unit so far ahead are prefetched, in the
