@@ -127,7 +127,7 @@ need_nightly() {
 # standard library and of zstd too.
 cargo_tsan() {
     local host
-    host=$(rustc +nightly -vV | sed -n 's/^host: //p')
+    host=$(rustc +nightly --print host-tuple)
     # As CMakePresets.json has it, so that one standard library and one zstd are compiled for both.
     env "CC_${host//-/_}=$(command -v cc)" "CFLAGS_${host//-/_}=-fsanitize=thread -fno-omit-frame-pointer -O1" \
         RUSTFLAGS="-Zsanitizer=thread -Copt-level=1" cargo +nightly test --locked -Zbuild-std --target "$host" \

@@ -27,11 +27,11 @@ pub fn check(dims: &[Dim], variant: usize, threads: usize) {
         check_projections(dim, expected);
     }
     let chunks = product(&expected);
-    let mut source = Source::new(dims, variant, threads > 1);
+    let source = Source::new(dims, variant, threads > 1);
     let context = Context::new(threads);
     let plan = source.plan(NCZCHUNK_READ);
     check_plan(&source, &plan, &chunks);
-    check_read(&mut source, &plan, &chunks, variant, &context);
+    check_read(&source, &plan, &chunks, variant, &context);
     written::check(dims, &chunks, variant, &context);
 }
 
@@ -223,7 +223,7 @@ fn mark(times_written: &mut [u32], projections: &[Projection], shape: &[usize]) 
     }
 }
 
-fn check_read(source: &mut Source<'_>, plan: &Plan, chunks: &[Vec<Touched>], variant: usize, context: &Context) {
+fn check_read(source: &Source<'_>, plan: &Plan, chunks: &[Vec<Touched>], variant: usize, context: &Context) {
     let (dims, size, lending) = (source.dims, source.element_size, variant.is_multiple_of(2));
     let mut expected = vec![UNTOUCHED; GUARD];
     naive::for_each_selected(dims, |indices| {
@@ -369,8 +369,8 @@ impl<'a> Source<'a> {
     }
 
     /// Checks that just these chunks were asked for, each of them once or in several ranges, and forgets them.
-    fn check_asked(&mut self, chunks: &[Vec<Touched>], context: &Context) {
-        let mut asked = context.in_order(std::mem::take(self.asked.get_mut().unwrap()));
+    fn check_asked(&self, chunks: &[Vec<Touched>], context: &Context) {
+        let mut asked = context.in_order(std::mem::take(&mut *self.asked.lock().unwrap()));
         if self.gap > 0 {
             asked.dedup();
         }
