@@ -103,7 +103,8 @@ impl Cache {
 
     /// A part of the cache for one store.
     pub(crate) fn part(&self) -> Part {
-        Part { cache: self.clone(), store: self.0.next_store.fetch_add(1, Ordering::Relaxed) }
+        let store = self.0.next_store.fetch_add(1, Ordering::Relaxed);
+        Part { cache: self.clone(), store, writes: AtomicU64::new(0) }
     }
 }
 
@@ -111,11 +112,17 @@ impl Cache {
 pub(crate) struct Part {
     cache: Cache,
     store: u64,
+    /// How often a chunk of the store has been written to. It is counted under the table's lock.
+    writes: AtomicU64,
 }
 
 /// A transfer, as far as a cache is concerned.
 #[derive(Clone, Copy)]
-pub(crate) struct Turn(u64);
+pub(crate) struct Turn {
+    transfer: u64,
+    /// For what was asked for before the cache knows of it: how often the store had been written to then.
+    writes: Option<u64>,
+}
 
 /// What a cache has of a chunk.
 pub(crate) enum Found<'c> {
@@ -139,7 +146,19 @@ pub(crate) struct Loading<'c> {
 impl Part {
     /// Begins a transfer.
     pub(crate) fn begin(&self) -> Turn {
-        Turn(self.cache.0.next_transfer.fetch_add(1, Ordering::Relaxed))
+        Turn { transfer: self.cache.0.next_transfer.fetch_add(1, Ordering::Relaxed), writes: None }
+    }
+
+    /// The same transfer for a request that is started now, and of which the cache is told when it has ended. What it
+    /// brings is not kept if the store was written to meanwhile, for it may be older.
+    pub(crate) fn requests(&self, turn: Turn) -> Turn {
+        let _table = self.cache.0.table.lock();
+        Turn { writes: Some(self.writes.load(Ordering::Relaxed)), ..turn }
+    }
+
+    /// Whether what a transfer brings is as new as what is stored. The table is locked.
+    fn is_new(&self, turn: Turn) -> bool {
+        turn.writes.is_none_or(|writes| writes == self.writes.load(Ordering::Relaxed))
     }
 
     fn key(&self, chunk: &[isize]) -> Result<Key> {
@@ -153,13 +172,15 @@ impl Part {
         chunk: &[isize],
         needed: &Range<usize>,
         size: usize,
-        keep: bool,
-        Turn(transfer): Turn,
+        mut keep: bool,
+        turn: Turn,
     ) -> Result<Found<'_>> {
+        let transfer = turn.transfer;
         let inner = &*self.cache.0;
         let key = self.key(chunk)?;
         let Some(mut table) = inner.table.lock() else { return Ok(Found::Nothing) };
         let (number, partial) = loop {
+            keep &= self.is_new(turn);
             let Some(number) = table.find(&key) else { break (None, None) };
             match &table.slot(number).state {
                 State::Loading { .. } => table = inner.table.wait(table),
@@ -204,7 +225,7 @@ impl Part {
     }
 
     /// Bytes of a chunk, if they are there. Nobody is waited for, so one who fetches many chunks at a time may ask.
-    pub(crate) fn ready(&self, chunk: &[isize], needed: &Range<usize>, Turn(transfer): Turn) -> Result<Option<Entry>> {
+    pub(crate) fn ready(&self, chunk: &[isize], needed: &Range<usize>, turn: Turn) -> Result<Option<Entry>> {
         let inner = &*self.cache.0;
         let key = self.key(chunk)?;
         let Some(mut table) = inner.table.lock() else { return Ok(None) };
@@ -214,7 +235,7 @@ impl Part {
             State::Ready(entry) if entry.has(needed) => entry.clone(),
             _ => return Ok(None),
         };
-        table.reuse(number, transfer);
+        table.reuse(number, turn.transfer);
         inner.hits.fetch_add(1, Ordering::Relaxed);
         Ok(Some(entry))
     }
@@ -251,6 +272,7 @@ impl Part {
     pub(crate) fn forget(&self, chunk: &[isize]) -> Result<()> {
         let key = self.key(chunk)?;
         let Some(mut table) = self.cache.0.table.lock() else { return Ok(()) };
+        self.writes.fetch_add(1, Ordering::Relaxed);
         if let Some(number) = table.find(&key) {
             match &mut table.slot(number).state {
                 State::Loading { stale } => *stale = true,

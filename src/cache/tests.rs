@@ -129,6 +129,19 @@ fn what_is_written_replaces_what_was_read() {
 }
 
 #[test]
+fn what_a_request_brings_is_kept_unless_the_store_was_written_to_meanwhile() {
+    let part = Cache::new(10 * SIZE).unwrap().part();
+    for written in [false, true] {
+        let request = part.requests(part.begin());
+        if written {
+            part.forget(&[5]).unwrap();
+        }
+        part.keep(&[5], &[9; SIZE], request).unwrap();
+        assert_eq!(part.get(&[5], SIZE).unwrap().is_none(), written);
+    }
+}
+
+#[test]
 fn many_threads_fetch_a_chunk_once() {
     let part = Cache::new(1000 * SIZE).unwrap().part();
     let count = AtomicU64::new(0);

@@ -315,6 +315,7 @@ impl State<'_> {
     /// Starts a slot's request for so many bytes; `false` if the chunk is absent.
     fn start(&mut self, slot: usize, size: usize) -> Result<bool> {
         let slot = &mut self.slots[slot];
+        slot.turn = self.reading.requests();
         let buffer = match self.flight.has_memory() {
             true => ptr::null_mut(),
             false => slot.memory.room(size)?.as_mut_ptr(),
@@ -371,6 +372,7 @@ impl State<'_> {
             return self.complete_range(slot_index, outcome, memory_offset, out);
         }
         self.walk.begin(slot.chunk)?;
+        self.reading.brought_by(slot.turn);
         let piece = self.walk.piece()?;
         // SAFETY: no other reference to the output is used meanwhile: this thread moves one piece after the other.
         let mut out = unsafe { out.alias() };

@@ -227,6 +227,16 @@ impl<'a> Reading<'a> {
         if is_absent { self.mover.read_fill_value(piece, out) } else { Ok(()) }
     }
 
+    /// A request that is started now, as far as the store's cache is concerned.
+    pub(super) fn requests(&self) -> Option<Turn> {
+        Some(self.store.cache()?.requests(self.turn?))
+    }
+
+    /// What is read next was brought by this request.
+    pub(super) fn brought_by(&mut self, request: Option<Turn>) {
+        self.turn = request;
+    }
+
     /// Moves a piece from the store's cache; `false` if it is not there.
     pub(super) fn read_cached(&mut self, piece: &Piece<'_>, out: &mut Destination<'_>) -> Result<bool> {
         let (Some(cache), Some(turn)) = (self.store.cache(), self.turn) else { return Ok(false) };

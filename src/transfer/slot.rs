@@ -4,6 +4,7 @@
 use std::ptr::{self, NonNull};
 
 use crate::alloc::{Scratch, try_box};
+use crate::cache::Turn;
 use crate::dims::{self, Dims};
 use crate::error::Result;
 use crate::plan::Plan;
@@ -35,6 +36,8 @@ pub(super) struct Slot<'s> {
     pub is_second: bool,
     /// Where the bytes go, if they are one of several ranges of the chunk.
     pub range: Option<usize>,
+    /// When it was started, as far as the store's cache is concerned.
+    pub turn: Option<Turn>,
 }
 
 impl<'s> Slot<'s> {
@@ -67,6 +70,7 @@ impl<'s> Slot<'s> {
             is_cancelled: false,
             is_second: false,
             range: None,
+            turn: None,
         })
     }
 

@@ -17,6 +17,7 @@ pub(super) const MODELS: &[Model] = &[
     Model("cache/more-of-it", Some(3), more_of_it),
     Model("cache/stale-forgotten", None, nothing_forgotten_is_stale),
     Model("cache/stale-replaced", None, nothing_replaced_is_stale),
+    Model("cache/stale-in-flight", None, nothing_from_a_request_is_stale),
     Model("cache/stale-readers", Some(4), nothing_stale_beside_readers),
 ];
 
@@ -128,6 +129,22 @@ fn nothing_forgotten_is_stale() {
 
 fn nothing_replaced_is_stale() {
     nothing_stale(|part| part.replace(&[7], &[2; SIZE], part.begin()).unwrap());
+}
+
+/// A thread reads a chunk by a request, of which the cache is told when it has ended, while another writes the chunk.
+fn nothing_from_a_request_is_stale() {
+    let (_, part) = new(10 * SIZE);
+    let stored = Arc::new(AtomicU8::new(1));
+    let (other, from) = (part.clone(), stored.clone());
+    let reader = thread::spawn(move || {
+        let request = other.requests(other.begin());
+        let value = from.load(SeqCst);
+        other.keep(&[7], &[value; SIZE], request).unwrap();
+    });
+    stored.store(2, SeqCst);
+    part.forget(&[7]).unwrap();
+    reader.join().unwrap();
+    assert!(part.get(&[7], SIZE).unwrap().is_none_or(|entry| entry.bytes() == [2; SIZE]));
 }
 
 /// Two threads read ever more of a chunk while a third writes it, and then reads it again.
