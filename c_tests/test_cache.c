@@ -9,10 +9,6 @@
  */
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
-#include <signal.h>
-#include <sys/types.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "memory_array.h"
 
@@ -202,30 +198,21 @@ static void *read_all(void *user)
     return NULL;
 }
 
-/* Threads that need the same chunk wait for the one that decodes it. A child that is forked meanwhile does without. */
-static void threads_and_a_fork(void)
+/* Threads that need the same chunk wait for the one that decodes it. (What a forked child does is in test_fork.c.) */
+static void threads_need_the_same_chunks(void)
 {
     encoded_array e;
     nczchunk_cache *cache = NULL;
     pthread_t threads[4];
-    int ended = 0;
 
     open_array(&e);
     CHECK_OK(nczchunk_cache_new(64 * CHUNK_BYTES, &cache, NULL));
     CHECK_OK(nczchunk_store_set_cache(e.store, cache, NULL));
     for (int t = 0; t < 4; t++)
         CHECK_EQ(pthread_create(&threads[t], NULL, read_all, &e), 0);
-    const pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        read_slab(&e, 7, 2);
-        raise(SIGKILL); /* without what a program does at its end, which is the parent's */
-    }
     for (int t = 0; t < 4; t++)
         CHECK_EQ(pthread_join(threads[t], NULL), 0);
     CHECK_EQ(e.coded, 64);
-    CHECK_EQ(waitpid(child, &ended, 0), child);
-    CHECK(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL);
     nczchunk_cache_free(cache);
     close_array(&e);
 }
@@ -250,7 +237,7 @@ int main(void)
     several_stores_share_a_limit();
     a_large_transfer_keeps_what_it_needs_first();
     writes_go_through();
-    threads_and_a_fork();
+    threads_need_the_same_chunks();
     impossible_arguments();
     return 0;
 }
