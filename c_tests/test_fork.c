@@ -2,33 +2,29 @@
  * A child that is forked while other threads read can read at once.
  *
  * After a fork the child has one thread, and whatever the others held at that moment they hold for ever. So the library
- * holds nothing that another call would have to wait for: no lock, in no store, and not for its decoders either.
+ * holds nothing that another call would have to wait for: no lock, in no store, and not for its decoders either. A cache
+ * has a lock, and a child does without the cache.
  *
  *     if (fork() == 0)
  *         status = nczchunk_read_vars(var, store, start, count, stride, data, NULL);     whatever others were doing
  */
 #define _XOPEN_SOURCE 700
-#include <pthread.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
+#include "forks.h"
 #include "zstd_frame.h"
 
 enum { RANK = 3, ELEMENTS = 12 * 10 * 8 };
-enum { READERS = 8, FORKS = 300, AT_A_TIME = 10, MOST_SECONDS = 100, LONG_ENOUGH = 4 };
+enum { FORKS = 300, NUM_STORES = 4, CACHED = 3, CACHE_BYTES = 8 * 5 * 4 * 3 * sizeof(int) };
 
 static const size_t dimlens[RANK] = {12, 10, 8}, chunklens[RANK] = {5, 4, 3}, zeros[RANK] = {0, 0, 0};
 
 typedef struct shared {
     memory_array plain, compressed;
     nczchunk_var *var;
-    /* One that fills in chunks, one that decodes them as well, and one that decodes what it is lent. */
-    nczchunk_store *stores[3];
+    /* One that fills in chunks, one that decodes them as well, one that decodes what it is lent, and one that keeps
+     * what it has decoded in a cache, of which there is room for a part. */
+    nczchunk_store *stores[NUM_STORES];
+    nczchunk_cache *cache;
     nczchunk_plan *plan;
-    int is_over;
-    long reads;
 } shared;
 
 /* --- The stores are used by all. So the callbacks count nothing, for several threads would count at once. */
@@ -51,8 +47,9 @@ static int lend(void *user, nczchunk_loan *loan)
     return chunk->status;
 }
 
-static void open_shared(shared *s)
+static void open_shared(void *user)
 {
+    shared *s = user;
     nczchunk_filling_callbacks filling = {.struct_size = sizeof filling, .user = &s->plain, .fill = fill,
                                           .concurrent = 1};
     const nczchunk_lending_callbacks lending = {.struct_size = sizeof lending, .user = &s->compressed, .lend = lend,
@@ -67,29 +64,43 @@ static void open_shared(shared *s)
     filling.user = &s->compressed;
     CHECK_OK(nczchunk_store_filling(&filling, &s->stores[1], NULL));
     CHECK_OK(nczchunk_store_lending(&lending, &s->stores[2], NULL));
-    store_add_zstd(s->stores[1]);
-    store_add_zstd(s->stores[2]);
+    CHECK_OK(nczchunk_store_filling(&filling, &s->stores[CACHED], NULL));
+    for (size_t i = 1; i < NUM_STORES; i++)
+        store_add_zstd(s->stores[i]);
+    CHECK_OK(nczchunk_cache_new(CACHE_BYTES, &s->cache, NULL));
+    CHECK_OK(nczchunk_store_set_cache(s->stores[CACHED], s->cache, NULL));
     CHECK_OK(nczchunk_plan_new(s->var, zeros, NULL, NULL, NCZCHUNK_READ, &s->plan, NULL));
 }
 
-static void close_shared(shared *s)
+static void close_shared(void *user)
 {
+    shared *s = user;
+
     nczchunk_plan_free(s->plan);
-    for (size_t i = 0; i < 3; i++)
+    nczchunk_cache_free(s->cache);
+    for (size_t i = 0; i < NUM_STORES; i++)
         nczchunk_store_free(s->stores[i]);
     nczchunk_var_free(s->var);
     memory_array_clear(&s->plain);
     memory_array_clear(&s->compressed);
 }
 
-/* Reads all of each store, directly and by the plan, and a part that does not land in one piece. */
-static void read_everything(const shared *s, nczchunk_context *context)
+static void open_again(void *user)
 {
+    close_shared(user);
+    open_shared(user);
+}
+
+/* Reads all of each store, directly and by the plan, and a part that does not land in one piece. */
+static void read_everything(void *user, nczchunk_context *context, int is_child)
+{
+    const shared *s = user;
     const size_t count[RANK] = {6, 5, 4};
     const ptrdiff_t stride[RANK] = {2, 2, 2};
+    nczchunk_cache_statistics statistics = NCZCHUNK_CACHE_STATISTICS_INIT;
     int data[ELEMENTS];
 
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < NUM_STORES; i++) {
         memset(data, 0, sizeof data);
         CHECK_OK(nczchunk_read_vars(s->var, s->stores[i], zeros, NULL, NULL, data, context));
         memory_array_expect(&s->plain, zeros, NULL, NULL, NULL, data);
@@ -98,83 +109,19 @@ static void read_everything(const shared *s, nczchunk_context *context)
         CHECK_OK(nczchunk_plan_read(s->plan, s->stores[i], 0, NCZCHUNK_ALL, data, context));
         memory_array_expect(&s->plain, zeros, NULL, NULL, NULL, data);
     }
-}
-
-static const struct timespec moment = {0, 20000};
-
-static void *keep_reading(void *argument)
-{
-    shared *s = argument;
-    nczchunk_context *context;
-
-    CHECK_OK(nczchunk_context_new(&context));
-    while (!__atomic_load_n(&s->is_over, __ATOMIC_RELAXED)) {
-        read_everything(s, context);
-        nanosleep(&moment, NULL); /* lets the children have a processor */
-        __atomic_fetch_add(&s->reads, 1, __ATOMIC_RELAXED);
-    }
-    nczchunk_context_free(context);
-    return NULL;
-}
-
-/* --- The child. If it has to wait for anybody, the alarm ends it; if something is wrong, the check does. Otherwise it
- * ends itself by a signal, so that no memory checker counts what the other threads held as lost. */
-
-static void be_the_child(shared *s, int frees)
-{
-    nczchunk_context *context;
-
-    alarm(MOST_SECONDS);
-    CHECK_OK(nczchunk_context_new(&context));
-    CHECK_OK(nczchunk_context_set_threads(context, 2));
-    read_everything(s, context);
-    /* What the other threads hold of the stores is lost, but stores can be freed, and others made. */
-    if (frees) {
-        close_shared(s);
-        open_shared(s);
-        read_everything(s, context);
-        close_shared(s);
-    }
-    nczchunk_context_free(context);
-    raise(SIGKILL);
+    /* A child finds nothing in its parent's cache and keeps nothing there. */
+    CHECK_OK(nczchunk_cache_get_statistics(s->cache, &statistics, NULL));
+    CHECK((statistics.chunks == 0) == is_child);
 }
 
 /* test_fork DATA [FORKS]: that many children, however long it takes (scripts/soak). */
 int main(int argc, char **argv)
 {
     static shared s;
-    pthread_t readers[READERS];
-    const time_t begun = time(NULL);
-    const int is_long = argc > 2, wanted = is_long ? atoi(argv[2]) : FORKS;
-    int forks = 0;
+    static const forks all = {.user = &s, .use = read_everything, .renew = open_again, .free = close_shared};
 
     open_shared(&s);
-    for (size_t i = 0; i < READERS; i++)
-        CHECK_OK(pthread_create(&readers[i], NULL, keep_reading, &s));
-    while (__atomic_load_n(&s.reads, __ATOMIC_RELAXED) < READERS)
-        CHECK_OK(nanosleep(&moment, NULL));
-    /* Fewer under a memory checker, where all takes longer. */
-    while (forks < wanted && (is_long || forks < 2 * AT_A_TIME || time(NULL) < begun + LONG_ENOUGH)) {
-        pid_t children[AT_A_TIME];
-
-        for (int i = 0; i < AT_A_TIME; i++) {
-            children[i] = fork();
-            CHECK(children[i] >= 0);
-            if (children[i] == 0)
-                be_the_child(&s, i % 2);
-        }
-        for (int i = 0; i < AT_A_TIME; i++, forks++) {
-            int status;
-
-            CHECK_EQ(waitpid(children[i], &status, 0), children[i]);
-            if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
-                CHECK_FAILED("child %d did not read: its status is %#x", forks, (unsigned)status);
-        }
-    }
-    __atomic_store_n(&s.is_over, 1, __ATOMIC_RELAXED);
-    for (size_t i = 0; i < READERS; i++)
-        CHECK_OK(pthread_join(readers[i], NULL));
+    forks_run(&all, argc > 2 ? atoi(argv[2]) : FORKS, argc > 2);
     close_shared(&s);
-    printf("%d children have read beside %d threads\n", forks, READERS);
     return 0;
 }

@@ -958,6 +958,9 @@ NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_place_finish(nczchunk_place *place, 
 /**
  * A place in memory, with nothing in it. Free it with nczchunk_place_free.
  *
+ * Any number of threads may use it at the same time. A child that was forked meanwhile can read it if no thread was
+ * writing to it then, and must not write to it.
+ *
  * Errors: NCZCHUNK_EINVAL (place is NULL), NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_place_memory(nczchunk_place **place, nczchunk_context *context);

@@ -173,6 +173,9 @@ pub unsafe extern "C" fn nczchunk_place_finish(place: *mut nczchunk_place, conte
 
 /// A place in memory, with nothing in it. Free it with nczchunk_place_free.
 ///
+/// Any number of threads may use it at the same time. A child that was forked meanwhile can read it if no thread was
+/// writing to it then, and must not write to it.
+///
 /// Errors: NCZCHUNK_EINVAL (place is NULL), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_place_memory(
