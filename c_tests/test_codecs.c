@@ -37,8 +37,8 @@ typedef struct codec_log {
     int stops_early;
     /* How many bytes of the result it did, in all. */
     size_t decoded_bytes;
-    /* What the callbacks return instead of doing anything. */
-    int decode_status, encode_status;
+    /* What the callbacks return instead of 0: at the one that is entered as this number, counted from 1; 0: at all. */
+    int decode_status, encode_status, failing_turn;
     /* So many bytes more than there are, or fewer, are told. */
     ptrdiff_t error;
     /* How many threads are in a callback, and how many there were at most. */
@@ -48,7 +48,8 @@ typedef struct codec_log {
     int naps;
 } codec_log;
 
-static void enter(codec_log *log)
+/* Tells how many callbacks have been entered, with this one. */
+static int enter(codec_log *log)
 {
     const struct timespec moment = {0, 20000000}; /* so long that it is worth to begin another thread */
     int number = __atomic_add_fetch(&log->entered, 1, __ATOMIC_SEQ_CST);
@@ -62,6 +63,13 @@ static void enter(codec_log *log)
         nanosleep(&moment, NULL);
     for (int i = 0; number > 1 && i < 500 && __atomic_load_n(&log->most_inside, __ATOMIC_SEQ_CST) < log->meeting; i++)
         nanosleep(&moment, NULL);
+    return number;
+}
+
+/* What the callback that was entered as this number returns. */
+static int outcome(const codec_log *log, int number, int status)
+{
+    return log->failing_turn == 0 || number == log->failing_turn ? status : NCZCHUNK_NOERR;
 }
 
 static void leave(codec_log *log)
@@ -98,13 +106,13 @@ static int xor_decode(void *user, nczchunk_coding *coding)
     const unsigned char *from = coding->source;
     unsigned char *to = coding->destination;
     size_t n = begin_decoding(log, coding, coding->source_size);
+    const int number = enter(log);
 
-    enter(log);
     for (size_t i = 0; i < n && i < coding->capacity; i++)
         to[i] = from[i] ^ 0x5A;
     coding->nbytes = n + (size_t)log->error;
     leave(log);
-    return log->decode_status;
+    return outcome(log, number, log->decode_status);
 }
 
 static int xor_encode(void *user, nczchunk_coding *coding)
@@ -112,16 +120,16 @@ static int xor_encode(void *user, nczchunk_coding *coding)
     codec_log *log = user;
     const unsigned char *from = coding->source;
     unsigned char *to = coding->destination;
+    const int number = enter(log);
 
     check_coding(coding);
-    enter(log);
     __atomic_fetch_add(&log->encoded, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&log->encode_capacity, coding->capacity, __ATOMIC_RELAXED);
     for (size_t i = 0; i < coding->source_size && i < coding->capacity; i++)
         to[i] = from[i] ^ 0x5A;
     coding->nbytes = coding->source_size + (size_t)log->error;
     leave(log);
-    return log->encode_status;
+    return outcome(log, number, log->encode_status);
 }
 
 /* Bytes that are repeated are counted: pairs of a number and a byte. */
@@ -599,6 +607,53 @@ static void errors_of_callbacks(void)
     }
 }
 
+/* Every other word is written: each chunk is decoded, changed and encoded. */
+static int write_every_other(fixture *f)
+{
+    return nczchunk_write_vars(f->var, f->store, &zero, (const size_t[1]){WORDS / 2}, (const ptrdiff_t[1]){2}, f->data,
+                               f->context);
+}
+
+/* A callback fails once, whichever it is: at that chunk the call ends. The same call again does all of it. */
+static void an_error_at_every_callback(void)
+{
+    uint32_t data[WORDS];
+
+    for (size_t which = 0; which < 2; which++) {
+        for (int turn = 1; turn <= 2 * CHUNKS; turn++) {
+            const size_t done = (size_t)(turn - 1) / 2;
+            fixture f;
+
+            open_fixture(&f, "xx");
+            CHECK_OK(write_all(&f));
+            f.logs[which].decode_status = f.logs[which].encode_status = EACCES;
+
+            /* A read calls once for each chunk, and so does a write of all. */
+            f.logs[which].failing_turn = turn;
+            f.logs[which].entered = 0;
+            CHECK_EQ(read_some(&f, 0, WORDS, data), turn <= CHUNKS ? EACCES : NCZCHUNK_NOERR);
+            if (turn <= CHUNKS)
+                CHECK_EQ(nczchunk_context_chunks_done(f.context), turn - 1);
+            CHECK(memcmp(data, f.data, (turn <= CHUNKS ? (size_t)(turn - 1) * CHUNK_WORDS : WORDS) * 4) == 0);
+            f.logs[which].entered = 0;
+            CHECK_EQ(write_all(&f), turn <= CHUNKS ? EACCES : NCZCHUNK_NOERR);
+
+            /* A write of a part calls twice. */
+            f.logs[which].entered = 0;
+            f.array.written = 0;
+            CHECK_EQ(write_every_other(&f), EACCES);
+            CHECK_EQ(nczchunk_context_chunks_done(f.context), done);
+            CHECK_EQ(f.array.written, done);
+            CHECK_EQ(nczchunk_context_chunk(f.context, NULL)[0], done);
+            CHECK_OK(write_every_other(&f)); /* the turn is over */
+            CHECK_OK(read_some(&f, 0, WORDS, data));
+            for (size_t i = 0; i < WORDS; i++)
+                CHECK_EQ(data[i], i % 2 == 0 ? f.data[i / 2] : f.data[i]);
+            close_fixture(&f);
+        }
+    }
+}
+
 /* An encoder that says it has made more than there is room for has not. */
 static void an_encoder_that_makes_too_much(void)
 {
@@ -865,6 +920,7 @@ int main(void)
     results_of_the_wrong_length();
     results_of_the_wrong_length_within_a_chain();
     errors_of_callbacks();
+    an_error_at_every_callback();
     an_encoder_that_makes_too_much();
     odd_bounds();
     whose_a_codec_is();

@@ -345,38 +345,44 @@ static void a_covered_chunk(void)
 }
 
 /* What the copier returns, unless it is 0, ends the call and is its status. A chunk that it failed on has not changed,
- * as far as the store is told. */
-static void a_copier_that_fails(void)
+ * as far as the store is told. It is called for each row of a chunk: twice for the first four chunks, and once for the
+ * last two, of which the second row is beyond the array. */
+static void a_copier_that_fails(int status)
 {
-    const int statuses[] = {NCZCHUNK_ENOMEM, NCZCHUNK_EEMPTY, 12345};
     char text[] = "text";
 
-    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+    for (long failing_call = 1; failing_call <= 10; failing_call++) {
+        const ptrdiff_t done = failing_call <= 8 ? (failing_call - 1) / 2 : failing_call - 5;
         char *data[ELEMENTS] = {0}, *texts[ELEMENTS];
         nczchunk_context *context;
         fixture f;
 
         open_fixture(&f);
         CHECK_OK(nczchunk_context_new(&context));
-        f.copier.status = statuses[i];
-        /* Two rows of chunk (0, 0), two of chunk (0, 1): the fourth call is for the latter. */
-        f.copier.failing_call = 4;
-        CHECK_EQ(nczchunk_read_vars(f.var, f.store, zeros, NULL, NULL, data, context), statuses[i]);
-        CHECK_EQ(f.copier.calls, 4);
+        f.copier.status = status;
+        f.copier.failing_call = failing_call;
+        CHECK_EQ(nczchunk_read_vars(f.var, f.store, zeros, NULL, NULL, data, context), status);
+        CHECK_EQ(f.copier.calls, failing_call);
         CHECK(nczchunk_context_chunk(context, NULL) != NULL);
-        CHECK_EQ(nczchunk_context_chunk(context, NULL)[1], 1);
-        CHECK_EQ(nczchunk_context_chunks_done(context), 1);
+        CHECK_EQ(nczchunk_context_chunk(context, NULL)[0], done / 2);
+        CHECK_EQ(nczchunk_context_chunk(context, NULL)[1], done % 2);
+        CHECK_EQ(nczchunk_context_chunks_done(context), done);
         free_texts(data, ELEMENTS);
 
         for (size_t e = 0; e < ELEMENTS; e++)
             texts[e] = text;
         f.copier.calls = 0;
-        CHECK_EQ(nczchunk_write_vars(f.var, f.store, zeros, NULL, NULL, texts, context), statuses[i]);
-        CHECK_EQ(f.texts.changed, 1);
-        CHECK_EQ(nczchunk_context_chunks_done(context), 1);
+        CHECK_EQ(nczchunk_write_vars(f.var, f.store, zeros, NULL, NULL, texts, context), status);
+        CHECK_EQ(f.texts.changed, done);
+        CHECK_EQ(nczchunk_context_chunks_done(context), done);
         f.copier.failing_call = 0;
         CHECK_OK(nczchunk_write_vars(f.var, f.store, zeros, NULL, NULL, texts, context));
-        CHECK_EQ(f.texts.changed, 1 + CHUNKS);
+        CHECK_EQ(f.texts.changed, done + CHUNKS);
+        memset(data, 0, sizeof data);
+        CHECK_OK(nczchunk_read_vars(f.var, f.store, zeros, NULL, NULL, data, context));
+        for (size_t e = 0; e < ELEMENTS; e++)
+            CHECK_STR(data[e], text);
+        free_texts(data, ELEMENTS);
         nczchunk_context_free(context);
         close_fixture(&f);
     }
@@ -494,7 +500,9 @@ int main(void)
     a_new_chunk();
     a_new_chunk_of_fill_values();
     a_covered_chunk();
-    a_copier_that_fails();
+    a_copier_that_fails(NCZCHUNK_ENOMEM);
+    a_copier_that_fails(NCZCHUNK_EEMPTY);
+    a_copier_that_fails(12345);
     one_chunk_by_a_plan();
     texts_in_fortran_order();
     stores_that_fill_are_refused();
