@@ -169,8 +169,7 @@ pub(super) unsafe fn report(context: *mut nczchunk_context, body: impl FnOnce() 
     unsafe { report_with(context, |_| body()) }
 }
 
-/// [`report`] for a body that transfers chunks: it is told what it may use, and counts the chunks it has done. It calls
-/// functions of the caller's, so the thread cannot be cancelled meanwhile.
+/// [`report`] for a body that transfers chunks: it is told what it may use, and counts the chunks it has done.
 ///
 /// # Safety
 /// As for [`report`].
@@ -179,7 +178,6 @@ pub(super) unsafe fn report_transfer(
     context: *mut nczchunk_context,
     body: impl FnOnce(Options<'_>, &mut usize) -> Result<()>,
 ) -> c_int {
-    let _held = HeldOff::new();
     // SAFETY: a pointer that is not NULL points to a context by the caller's promise.
     let Some((threads, progress, user)) =
         unsafe { context.as_ref() }.map(|context| (context.threads, context.progress, context.progress_user))
@@ -215,6 +213,9 @@ pub(super) unsafe fn report_transfer(
 /// As for [`report`].
 #[inline]
 unsafe fn report_with(context: *mut nczchunk_context, body: impl FnOnce(&mut usize) -> Result<()>) -> c_int {
+    // The body may call functions of the caller's, and of the system's that read and write: there the thread could be
+    // cancelled.
+    let _held = HeldOff::new();
     // What the context knew is forgotten before the call, so that a callback that asks it is not told of an earlier
     // one. SAFETY: a pointer that is not NULL points to a context by the caller's promise.
     if let Some(context) = unsafe { context.as_mut() } {

@@ -23,7 +23,6 @@ use super::objects::nczchunk_context;
 use super::pointers::{handle, text};
 use crate::alloc;
 use crate::array::{self, place_at};
-use crate::cancel::HeldOff;
 use crate::dataset::Node;
 use crate::error::{ErrorKind, Result};
 use crate::object::Place;
@@ -159,8 +158,6 @@ unsafe fn tell(
     found: unsafe extern "C" fn(*mut c_void, *const nczchunk_node) -> c_int,
     user: *mut c_void,
 ) -> Result<()> {
-    // The thread cannot be cancelled while a function of the caller's runs.
-    let _held = HeldOff::new();
     array::list_each(place, group, recursive, &mut |node| {
         let told = CNode::new(&node)?;
         let node = told.node(&node);
