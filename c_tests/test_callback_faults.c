@@ -109,9 +109,9 @@ static void sleep_a_moment(long nanoseconds)
     nanosleep(&moment, NULL);
 }
 
-/* Chunks are left to the calling thread, before each of which its progress callback is asked: every other thread keeps
- * the first that it gets until that has been asked so often that the fault has happened, or that no more chunks are sure
- * to be left. */
+/* Chunks are left to the calling thread, before each of which its progress callback is asked. Every other thread keeps
+ * the first that it gets until that has been asked so often that the fault has happened, or that no more chunks are
+ * sure to be left. */
 static void leave_chunks_to_the_caller(faulty *f)
 {
     const long sure = CHUNKS - (long)(f->threads - 1), awaited = f->turn < sure ? f->turn : sure;

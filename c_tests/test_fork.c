@@ -2,8 +2,8 @@
  * A child that is forked while other threads read can read at once.
  *
  * After a fork the child has one thread, and whatever the others held at that moment they hold for ever. So the library
- * holds nothing that another call would have to wait for: no lock, in no store, and not for its decoders either. A cache
- * has a lock, and a child does without the cache.
+ * holds nothing that another call would have to wait for: no lock, in no store, and not for its decoders either. A
+ * cache has a lock, and a child does without the cache.
  *
  *     if (fork() == 0)
  *         status = nczchunk_read_vars(var, store, start, count, stride, data, NULL);     whatever others were doing

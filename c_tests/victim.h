@@ -102,7 +102,8 @@ static inline void victim_close(victim *v)
     CHECK_OK(sem_destroy(&v->cancelled));
 }
 
-/* Runs the thread, and cancels it in its callback. Whether or not that comes, the call returns. Tells whether it came. */
+/* Runs the thread, and cancels it in its callback. Whether or not that comes, the call returns. Tells whether it
+ * came. */
 static inline int victim_run(victim *v, void (*call)(void *argument), void *argument)
 {
     pthread_t thread;
