@@ -647,7 +647,7 @@ def try_groups(names, state, tests_hash, deadline):
         go_on(f"{name}, alone", which, attempt)
 
 
-def report(names, state):
+def report(names, state, may_be_left):
     """Prints the totals; whether nothing is left that has to be done."""
     explained, used, good = explanations(), set(), True
     total = Counter()
@@ -682,6 +682,7 @@ def report(names, state):
             good = False
     if total["left"]:
         say(f"{total['left']} mutants are left; the next call goes on")
+        good = good and may_be_left
     return good
 
 
@@ -706,7 +707,7 @@ def main():
                 same = [name for name in names if GROUPS[name][1] is arguments_of]
                 if same and time.monotonic() < deadline:
                     try_groups(same, state, tests_hash, deadline)
-    sys.exit(0 if report(names, state) else 1)
+    sys.exit(0 if report(names, state, arguments.report or arguments.minutes) else 1)
 
 
 main()

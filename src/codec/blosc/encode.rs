@@ -156,6 +156,11 @@ mod tests {
     }
 
     #[test]
+    fn the_largest_chunk_is_that_of_blosc() {
+        assert_eq!(LARGEST, 2_147_483_631);
+    }
+
+    #[test]
     fn blocks_hold_groups_of_elements() {
         for (type_size, asked, size, expected) in [
             (1, 0, 0, 1),
