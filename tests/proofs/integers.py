@@ -162,6 +162,27 @@ class Integers:
     def saturating_sub(self, a, b):
         return self.choose(b <= a, lambda: a - b, lambda: self.word(0))
 
+    def saturating_add(self, a, b):
+        return self.min(a + b, self.limit)
+
+    def saturating_mul(self, a, b):
+        return self.min(self.product(a, b), self.limit)
+
+    def checked_add(self, a, b):
+        return a + b, a + b <= self.limit
+
+    @property
+    def signed_max(self):
+        return self.half - 1
+
+    # A signed number is its magnitude and whether it is negative.
+
+    def absolute(self, number):
+        return number[0]
+
+    def negative(self, number):
+        return number[1]
+
     # What wraps in the code is a signed number in a word; that it does not leave those is shown by `origins`.
 
     def wrapping_add(self, a, b):

@@ -243,12 +243,14 @@ def is_inside(m, first, length, low, high):
     return m.all(m.le(low, first), fits, m.le(end, length), m.le(length, m.signed_max))
 
 
-def is_disjoint(m, element_size, counts, strides):
+def is_disjoint(m, element_size, counts, strides, planted=None):
     """Layout::is_disjoint, for two dimensions of more than one element: ascending by stride, then by dimension."""
     first, second = (m.absolute(stride) for stride in strides)
 
     def in_order(small, count, large):
         end = m.saturating_add(element_size, m.saturating_mul(small, m.sub(count, m.word(1))))
+        if planted == "disjoint":
+            end = m.saturating_mul(small, m.sub(count, m.word(1)))
         return m.all(m.le(element_size, small), m.le(end, large))
 
     return m.choose(m.le(first, second), lambda: in_order(first, counts[0], second),

@@ -88,8 +88,8 @@ def main(path, is_short):
             if not any(answer == z3.sat for _, answer in check()):
                 sys.exit(f"NOT NOTICED by a proof: the planted fault {fault}")
             module.PLANTED = None
-        # The reciprocal and overlaps are not computed by the model's numbers.
-        is_compared = fault not in ["reciprocal", "overlap"]
+        # The reciprocal and overlaps are not computed by the model's numbers; whether memory is disjoint no call tells.
+        is_compared = fault not in ["reciprocal", "overlap", "disjoint"]
         if is_compared and not library.notices(path, fault):
             sys.exit(f"NOT NOTICED by the comparison: the planted fault {fault}")
     print(f"{len(faults)} planted faults are noticed; {time.monotonic() - begin:.1f} s in all")

@@ -296,7 +296,7 @@ def disjoint(width):
     m = Machine(width, True)
     size = m.unknown("size")
     counts, strides, k, l = ([m.unknown(f"{name}{d}") for d in range(2)] for name in ["count", "stride", "k", "l"])
-    accepted = model.is_disjoint(m, size, counts, strides)
+    accepted = model.is_disjoint(m, size, counts, strides, PLANTED)
     wide, signed = (lambda word: z3.ZeroExt(width + 4, word)), (lambda word: z3.SignExt(width + 4, word))
     distance = sum((wide(k[d]) - wide(l[d])) * signed(strides[d]) for d in range(2))
     differ = z3.Or(*(k[d] != l[d] for d in range(2)))
@@ -348,7 +348,7 @@ BOUNDED = [
     (intersections_sparse, [5], [4], ["touches"]),
     (parts, [6], [4], ["part"]),
     (layouts, [5], [4], ["reach"]),
-    (disjoint, [5], [4], []),
+    (disjoint, [5], [4], ["disjoint"]),
     (classic, [8], [6], ["offset"]),
     (reciprocals, [8, 12], [8, 12], ["reciprocal"]),
 ]

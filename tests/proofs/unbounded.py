@@ -109,6 +109,16 @@ def covered():
     ])
 
 
+def count_covered():
+    """The number of covered chunks is computed without wrapping, and is at most that of the touched ones."""
+    m = Integers()
+    ps, _, assumptions = projections(m)
+    for p in [m.word(0), ps.len - 1]:
+        one_of(m, ps, p)
+    m.obligations.clear()  # those of each_projection
+    return Theorem(m, assumptions, [ps.num_covered() <= ps.len])
+
+
 def intersections_dense():
     """Two slices that touch every chunk between their ends share one if and only if their ranges of chunks overlap."""
     m = Integers()
@@ -176,6 +186,63 @@ def parts():
     ])
 
 
+def strided(m):
+    """Two dimensions of memory: how many elements, and the strides in bytes."""
+    counts = [m.unknown(f"count{d}") for d in range(2)]
+    strides = [(m.unknown(f"magnitude{d}"), z3.Bool(f"negative{d}")) for d in range(2)]
+    valid = [m.half >= 2]
+    for count, (magnitude, _) in zip(counts, strides, strict=True):
+        valid += [count >= 1, count <= m.limit, magnitude >= 0, magnitude <= m.half]
+    return counts, strides, valid
+
+
+def signed(m, steps, stride):
+    """So many steps of a stride."""
+    product = m.product(steps, stride[0])
+    return m.choose(stride[1], lambda: -product, lambda: product)
+
+
+def layouts():
+    """Memory is accepted if and only if every element lies in it; two dimensions of any strides."""
+    m = Integers()
+    size, first, length = map(m.unknown, ["size", "first", "length"])
+    counts, strides, valid = strided(m)
+    k = [m.unknown(f"k{d}") for d in range(2)]
+    low, high = model.reach(m, size, counts, strides, PLANTED)
+    accepted = model.is_inside(m, first, length, low, high)
+
+    def is_inside(k):
+        at = first + signed(m, k[0], strides[0]) + signed(m, k[1], strides[1])
+        return z3.And(at >= 0, at + size <= length)
+
+    def corner(is_low):
+        return [m.choose(negative == is_low, lambda: count - 1, lambda: m.word(0))
+                for count, (_, negative) in zip(counts, strides, strict=True)]
+
+    corners = [corner(z3.BoolVal(is_low)) for is_low in [True, False]]
+    valid += [size >= 1, size <= m.limit, first >= 0, length >= 0]
+    valid += [z3.And(k[d] >= 0, k[d] < counts[d]) for d in range(2)]
+    return Theorem(m, valid, [
+        z3.Implies(accepted, is_inside(k)),
+        z3.Implies(z3.And(length <= m.signed_max, *map(is_inside, corners)), accepted),
+    ])
+
+
+def disjoint():
+    """Where the elements are said to be disjoint, no two of them share a byte; two dimensions of any strides."""
+    m = Integers()
+    size = m.unknown("size")
+    counts, strides, valid = strided(m)
+    accepted = model.is_disjoint(m, size, counts, strides, PLANTED)
+    k, l = ([m.unknown(f"{name}{d}") for d in range(2)] for name in "kl")
+    distance = signed(m, k[0] - l[0], strides[0]) + signed(m, k[1] - l[1], strides[1])
+    valid += [size >= 1, size <= m.limit, z3.Or(k[0] != l[0], k[1] != l[1])]
+    for d in range(2):
+        m.product(l[d] - k[d], strides[d][0])
+        valid += [counts[d] >= 2, k[d] >= 0, k[d] < counts[d], l[d] >= 0, l[d] < counts[d]]
+    return Theorem(m, valid, [z3.Implies(accepted, z3.Or(distance >= size, -distance >= size))])
+
+
 def monotone():
     """The lemma that the others use, by itself: real products."""
     x, y, f = z3.Ints("x y f")
@@ -217,8 +284,11 @@ THEOREMS = [
     (all_projections, ["rounding"]),
     (next_projection, []),
     (covered, ["covers"]),
+    (count_covered, []),
     (intersections_dense, ["overlap"]),
     (intersections_sparse, ["touches"]),
     (parts, ["part"]),
+    (layouts, ["reach"]),
+    (disjoint, ["disjoint"]),
     (reciprocals_64, []),
 ]
