@@ -160,12 +160,23 @@ unsafe fn error_of<'a>(context: *const nczchunk_context) -> Option<&'a Error> {
     unsafe { context.as_ref() }?.error.as_ref()
 }
 
-/// Runs the body of a C function, and notes in the context what became of it.
+/// Runs the body of a C function, and notes in the context what became of it. The body may call functions of the
+/// caller's, and of the system's that read and write: the thread cannot be cancelled there.
 ///
 /// # Safety
 /// The pointer is NULL or points to a context that nobody else uses meanwhile.
 pub(super) unsafe fn report(context: *mut nczchunk_context, body: impl FnOnce() -> Result<()>) -> c_int {
-    // SAFETY: the caller promises what `report_transfer` requires.
+    let _held = HeldOff::new();
+    // SAFETY: the caller's promise is the same.
+    unsafe { report_with(context, |_| body()) }
+}
+
+/// [`report`] for a body that only computes, in which no thread can be cancelled anyway.
+///
+/// # Safety
+/// As for [`report`].
+pub(super) unsafe fn report_computed(context: *mut nczchunk_context, body: impl FnOnce() -> Result<()>) -> c_int {
+    // SAFETY: the caller's promise is the same.
     unsafe { report_with(context, |_| body()) }
 }
 
@@ -178,6 +189,7 @@ pub(super) unsafe fn report_transfer(
     context: *mut nczchunk_context,
     body: impl FnOnce(Options<'_>, &mut usize) -> Result<()>,
 ) -> c_int {
+    let _held = HeldOff::new();
     // SAFETY: a pointer that is not NULL points to a context by the caller's promise.
     let Some((threads, progress, user)) =
         unsafe { context.as_ref() }.map(|context| (context.threads, context.progress, context.progress_user))
@@ -213,9 +225,6 @@ pub(super) unsafe fn report_transfer(
 /// As for [`report`].
 #[inline]
 unsafe fn report_with(context: *mut nczchunk_context, body: impl FnOnce(&mut usize) -> Result<()>) -> c_int {
-    // The body may call functions of the caller's, and of the system's that read and write: there the thread could be
-    // cancelled.
-    let _held = HeldOff::new();
     // What the context knew is forgotten before the call, so that a callback that asks it is not told of an earlier
     // one. SAFETY: a pointer that is not NULL points to a context by the caller's promise.
     if let Some(context) = unsafe { context.as_mut() } {

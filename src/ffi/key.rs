@@ -6,7 +6,7 @@
 use std::ffi::{c_char, c_int};
 use std::io::Write;
 
-use super::context::report;
+use super::context::report_computed;
 use super::objects::nczchunk_context;
 use super::pointers::{required, required_mut, text};
 use crate::dims::check_rank;
@@ -41,7 +41,7 @@ pub unsafe extern "C" fn nczchunk_key_zarr_v2(
         unsafe { write_key(found, key, capacity, length) }
     };
     // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
-    unsafe { report(context, answer) }
+    unsafe { report_computed(context, answer) }
 }
 
 /// Writes the key of a chunk in Zarr v3 with the "default" chunk key encoding: "c/2/1" or "c.2.1"; "c" for a scalar.
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn nczchunk_key_zarr_v3(
         unsafe { write_key(found, key, capacity, length) }
     };
     // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
-    unsafe { report(context, answer) }
+    unsafe { report_computed(context, answer) }
 }
 
 /// Writes the key of a chunk in cfdb: the variable's name, '!', and where the chunk starts in each dimension, in
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn nczchunk_key_cfdb(
         unsafe { write_key(found, key, capacity, length) }
     };
     // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
-    unsafe { report(context, answer) }
+    unsafe { report_computed(context, answer) }
 }
 
 /// The chunk indices, after the rank.

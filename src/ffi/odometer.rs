@@ -11,7 +11,7 @@
 
 use std::ffi::c_int;
 
-use super::context::report;
+use super::context::report_computed;
 use super::objects::nczchunk_context;
 use super::pointers::{guard, hand_over, required, take_back};
 use crate::dims::check_rank;
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn nczchunk_odometer_new(
         Ok(nczchunk_odometer(Odometer::new(list(start)?, list(stop)?, list(stride)?, list(len)?)?))
     };
     // SAFETY: the header's general promise.
-    unsafe { report(context, || hand_over(odometer, make)) }
+    unsafe { report_computed(context, || hand_over(odometer, make)) }
 }
 
 /// 1 while there is a current position, 0 once the last one is passed; 0 for NULL.

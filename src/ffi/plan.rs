@@ -18,7 +18,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::context::{report, report_transfer};
+use super::context::{report_computed, report_transfer};
 use super::growing::{Growing, assert_can_grow, check_element_size, write_element, write_growing};
 use super::objects::{nczchunk_context, nczchunk_plan, nczchunk_store, nczchunk_var};
 use super::pointers::{destination, hand_over, handle, handle_mut, hyperslab, optional, required, take_back};
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn nczchunk_plan_new_varm(
         Ok(nczchunk_plan(Prepared::new(plan)?))
     };
     // SAFETY: plan is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
-    unsafe { report(context, || hand_over(plan, make)) }
+    unsafe { report_computed(context, || hand_over(plan, make)) }
 }
 
 /// A plan for a hyperslab in a part of a block of memory, forwards or backwards, with the arguments of
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn nczchunk_plan_new_strided(
         Ok(nczchunk_plan(Prepared::new(plan)?))
     };
     // SAFETY: plan is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
-    unsafe { report(context, || hand_over(plan, make)) }
+    unsafe { report_computed(context, || hand_over(plan, make)) }
 }
 
 /// Frees a plan. NULL is allowed.
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn nczchunk_plan_totals(
         unsafe { write_growing(totals, found) }
     };
     // SAFETY: the header's general promise.
-    unsafe { report(context, tell) }
+    unsafe { report_computed(context, tell) }
 }
 
 /// The i-th chunk of the plan, counted from 0 in row-major order of chunk indices, which is the order of reading.
@@ -208,7 +208,7 @@ pub unsafe extern "C" fn nczchunk_plan_chunk(
         Ok(())
     };
     // SAFETY: the header's general promise.
-    unsafe { report(context, tell) }
+    unsafe { report_computed(context, tell) }
 }
 
 /// Whether writes by two plans, made for the same variable, would touch a chunk in common: shared receives 1 if so,
@@ -230,7 +230,7 @@ pub unsafe extern "C" fn nczchunk_plan_shares_chunks(
         Ok(())
     };
     // SAFETY: the header's general promise.
-    unsafe { report(context, tell) }
+    unsafe { report_computed(context, tell) }
 }
 
 /// One of num_parts parts of a plan, counted from 0, for as many threads or processes: num_chunks chunks from number
@@ -259,7 +259,7 @@ pub unsafe extern "C" fn nczchunk_plan_part(
         Ok(())
     };
     // SAFETY: the header's general promise.
-    unsafe { report(context, tell) }
+    unsafe { report_computed(context, tell) }
 }
 
 /// As a number of chunks: all of the plan's that follow the first one.

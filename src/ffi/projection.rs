@@ -6,7 +6,7 @@
 
 use std::ffi::c_int;
 
-use super::context::report;
+use super::context::report_computed;
 use super::growing::{check_element_size, write_element};
 use super::objects::nczchunk_context;
 use super::pointers::handle_mut;
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn nczchunk_projections(
         Ok(())
     };
     // SAFETY: the header's general promise.
-    unsafe { report(context, list) }
+    unsafe { report_computed(context, list) }
 }
 
 /// The p-th of these projections, counted from 0, in constant time. projection has projection_size bytes:
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn nczchunk_projection_at(
         Ok(())
     };
     // SAFETY: the header's general promise.
-    unsafe { report(context, find) }
+    unsafe { report_computed(context, find) }
 }
 
 fn project(dimlen: usize, chunklen: usize, start: usize, count: usize, stride: isize) -> Result<Projections> {
