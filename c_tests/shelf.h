@@ -37,6 +37,8 @@ typedef struct shelf {
     size_t num_under_way;
     /* Called at the beginning of each callback, which returns what this does, unless it is 0; NULL: nothing. */
     int (*hook)(void *user, shelf_callback callback);
+    /* Called once an object has been read, before the callback returns; NULL: nothing. */
+    void (*after)(void *user);
     void *user;
 } shelf;
 
@@ -67,6 +69,8 @@ static inline int shelf_answer(shelf *s, nczchunk_object_request *request)
     if (request->nbytes > 0)
         memcpy(request->buffer, object->bytes + begin, request->nbytes);
     request->object_size = object->nbytes;
+    if (s->after != NULL)
+        s->after(s->user);
     return NCZCHUNK_NOERR;
 }
 

@@ -114,6 +114,9 @@ MODELS = [
     ("cache/stale", "a chunk that is written to while it is fetched is kept as it was", "src/cache/mod.rs",
      "                State::Loading { stale } => *stale = true,\n",
      "                State::Loading { stale } => *stale = !crate::planted(\"cache/stale\"),\n"),
+    ("cache/request", "what a request brings is kept though the chunk was written to meanwhile", "src/cache/mod.rs",
+     "            keep &= self.is_new(turn);\n",
+     "            keep &= self.is_new(turn) || crate::planted(\"cache/request\");\n"),
     ("queue/twice", "two workers take the same block", "src/transfer/queue.rs",
      "        let begin = self.next.fetch_add(block, Relaxed);\n",
      "        let begin = if crate::planted(\"queue/twice\") {\n"

@@ -41,8 +41,8 @@ impl Placed {
 pub(super) enum Read {
     /// The length of a shard whose index is long.
     Length(Dims<isize>),
-    /// An index, its memory and its length.
-    Index(Dims<isize>, Scratch, usize),
+    /// An index, its memory and its length, and how often an index had been forgotten when it was asked for.
+    Index(Dims<isize>, Scratch, usize, u64),
     Chunks(Chunks),
 }
 
@@ -51,7 +51,7 @@ impl Read {
     pub(super) fn bytes(&self) -> usize {
         match self {
             Read::Length(_) => 0,
-            Read::Index(.., len) => *len,
+            Read::Index(_, _, len, _) => *len,
             Read::Chunks(chunks) => chunks.len,
         }
     }

@@ -210,7 +210,10 @@ impl<'s> ShardFlight<'s> {
         };
         let is_first = by_length || self.layout.index_is_at_start();
         let begin = if is_first { Begin::At(0) } else { Begin::BeforeEnd(len as u64) };
-        let read = if by_length { Read::Length(shard) } else { Read::Index(shard, memory, len) };
+        let read = match by_length {
+            true => Read::Length(shard),
+            false => Read::Index(shard, memory, len, self.indices.forgotten()),
+        };
         self.start_read(read, &name, begin, room);
     }
 
@@ -260,13 +263,13 @@ impl<'s> ShardFlight<'s> {
                 }
                 self.open(shard, false);
             }
-            (Read::Index(shard, memory, _), Ok(Some(answer))) => {
+            (Read::Index(shard, memory, _, forgotten), Ok(Some(answer))) => {
                 // SAFETY: so many bytes of the memory have been written.
                 let bytes = unsafe { memory.filled(answer.nbytes) };
                 let index = self.layout.decode(bytes);
                 let opened = index.and_then(|index| {
                     let opened = Shared::new(Opened { index, shard_len: answer.object_size, version: 0 })?;
-                    self.indices.keep(copied(&shard)?, &opened)?;
+                    self.indices.keep(copied(&shard)?, &opened, forgotten)?;
                     Ok(Some(opened))
                 });
                 self.opened(&shard, opened);

@@ -34,6 +34,8 @@ pub(super) struct Indices {
 struct Halves {
     new: HashMap<Dims<isize>, Shared<Opened>>,
     old: HashMap<Dims<isize>, Shared<Opened>>,
+    /// How often an index was forgotten.
+    forgotten: u64,
 }
 
 impl Halves {
@@ -66,8 +68,15 @@ impl Indices {
         Some(opened)
     }
 
-    pub(super) fn keep(&self, shard: Dims<isize>, opened: &Shared<Opened>) -> Result<()> {
-        let Some(mut kept) = self.kept.lock() else { return Ok(()) };
+    /// How often an index was forgotten so far: to be told to [`keep`](Self::keep) by who is about to read one.
+    pub(super) fn forgotten(&self) -> u64 {
+        self.kept.lock().map_or(0, |kept| kept.forgotten)
+    }
+
+    /// Keeps an index, unless one was forgotten since it was asked for: then it may be that of a shard which has been
+    /// replaced.
+    pub(super) fn keep(&self, shard: Dims<isize>, opened: &Shared<Opened>, forgotten: u64) -> Result<()> {
+        let Some(mut kept) = self.kept.lock().filter(|kept| kept.forgotten == forgotten) else { return Ok(()) };
         kept.old.remove(&shard);
         kept.keep(shard, opened.clone(), self.most)?;
         // Of indices that take more than a half each, one is enough.
@@ -81,6 +90,7 @@ impl Indices {
         if let Some(mut kept) = self.kept.lock() {
             kept.new.remove(shard);
             kept.old.remove(shard);
+            kept.forgotten += 1;
         }
     }
 }
@@ -99,7 +109,7 @@ mod tests {
         let shard = |i| crate::dims::copied([i].into_iter()).unwrap();
         for i in 0..num_shards {
             let opened = Opened { index: layout.decode(&bytes).unwrap(), shard_len: 0, version: 0 };
-            indices.keep(shard(i), &Shared::new(opened).unwrap()).unwrap();
+            indices.keep(shard(i), &Shared::new(opened).unwrap(), 0).unwrap();
             // What is used stays.
             assert_eq!(indices.get(&shard(0)).is_some(), num_chunks < 100_000 || i == 0);
         }
@@ -122,9 +132,19 @@ mod tests {
         let layout = Layout::new(&[1], None, format).unwrap();
         let indices = Indices::new(&layout);
         let opened = Opened { index: layout.decode(&[0xff; 16]).unwrap(), shard_len: 7, version: 0 };
-        indices.keep(crate::dims::copied([1isize, 2].into_iter()).unwrap(), &Shared::new(opened).unwrap()).unwrap();
+        let opened = Shared::new(opened).unwrap();
+        let keep = |forgotten| {
+            indices.keep(crate::dims::copied([1isize, 2].into_iter()).unwrap(), &opened, forgotten).unwrap();
+        };
+        let asked = indices.forgotten();
+        keep(asked);
         assert_eq!(indices.get(&[1, 2]).unwrap().shard_len, 7);
         indices.forget(&[1, 2]);
         assert!(indices.get(&[1, 2]).is_none());
+        // What was asked for before that is not kept any more.
+        keep(asked);
+        assert!(indices.get(&[1, 2]).is_none());
+        keep(indices.forgotten());
+        assert!(indices.get(&[1, 2]).is_some());
     }
 }

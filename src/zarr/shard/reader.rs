@@ -65,9 +65,10 @@ impl ShardedChunks {
         buffer: &mut Buffer<'_>,
         read: &Read<'_>,
     ) -> Result<Option<Filled>> {
+        let forgotten = self.indices.forgotten();
         let Some(opened) = self.read_index(read)? else { return Ok(Some(Filled::Absent)) };
         let opened = Shared::new(opened)?;
-        self.indices.keep(crate::dims::copied(shard.iter().copied())?, &opened)?;
+        self.indices.keep(crate::dims::copied(shard.iter().copied())?, &opened, forgotten)?;
         self.read_chunk(&opened, wanted, buffer, read)
     }
 
