@@ -1,7 +1,12 @@
 /*
- * An allocator that counts, and fails when told to. Include it in one file of a program: it takes the place of malloc
- * and its relatives in the whole program, the library included, whether linked statically or not. It needs glibc, whose
- * own allocator it calls; programs with it are not for valgrind or a sanitizer, which have allocators of their own.
+ * An allocator that counts, and fails when told to. Include it in one file of a program. It needs glibc, and there are
+ * two forms of it:
+ *
+ * - It takes the place of malloc and its relatives in the whole program, libraries included, and calls what is behind
+ *   glibc's. Such a program is not for valgrind or a sanitizer, which have allocators of their own.
+ * - With COUNTED_MALLOC_WRAPS the linker, told --wrap=malloc and so on, has the program's own calls come here, and
+ *   those of a library that it is statically linked to. From here they go on to malloc, whosever it is: valgrind's, a
+ *   sanitizer's or glibc's. What glibc allocates for itself is not counted.
  */
 #ifndef COUNTED_MALLOC_H
 #define COUNTED_MALLOC_H
@@ -9,11 +14,27 @@
 #include <errno.h>
 #include <stddef.h>
 
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t count, size_t size);
-extern void *__libc_realloc(void *memory, size_t size);
-extern void *__libc_memalign(size_t alignment, size_t size);
-extern void __libc_free(void *memory);
+#ifdef COUNTED_MALLOC_WRAPS
+#define COUNTED(function) __wrap_##function
+#define REAL(function) __real_##function
+#else
+#define COUNTED(function) function
+#define REAL(function) __libc_##function
+#endif
+
+extern void *REAL(malloc)(size_t size);
+extern void *REAL(calloc)(size_t count, size_t size);
+extern void *REAL(realloc)(void *memory, size_t size);
+extern void *REAL(memalign)(size_t alignment, size_t size);
+extern void REAL(free)(void *memory);
+
+void *COUNTED(malloc)(size_t size);
+void *COUNTED(calloc)(size_t count, size_t size);
+void *COUNTED(realloc)(void *memory, size_t size);
+void *COUNTED(memalign)(size_t alignment, size_t size);
+void *COUNTED(aligned_alloc)(size_t alignment, size_t size);
+int COUNTED(posix_memalign)(void **memory, size_t alignment, size_t size);
+void COUNTED(free)(void *memory);
 
 /* Successful or not, since the program began. Counted atomically, for several threads may be at work. */
 static long allocations;
@@ -38,32 +59,29 @@ static void *counted(void *memory)
     return memory;
 }
 
-void *malloc(size_t size)
+void *COUNTED(malloc)(size_t size)
 {
-    return may_allocate() ? counted(__libc_malloc(size)) : NULL;
+    return may_allocate() ? counted(REAL(malloc)(size)) : NULL;
 }
 
-void *calloc(size_t count, size_t size)
+void *COUNTED(calloc)(size_t count, size_t size)
 {
-    return may_allocate() ? counted(__libc_calloc(count, size)) : NULL;
+    return may_allocate() ? counted(REAL(calloc)(count, size)) : NULL;
 }
 
-void *memalign(size_t alignment, size_t size);
-void *memalign(size_t alignment, size_t size)
+void *COUNTED(memalign)(size_t alignment, size_t size)
 {
-    return may_allocate() ? counted(__libc_memalign(alignment, size)) : NULL;
+    return may_allocate() ? counted(REAL(memalign)(alignment, size)) : NULL;
 }
 
-void *aligned_alloc(size_t alignment, size_t size);
-void *aligned_alloc(size_t alignment, size_t size)
+void *COUNTED(aligned_alloc)(size_t alignment, size_t size)
 {
-    return memalign(alignment, size);
+    return COUNTED(memalign)(alignment, size);
 }
 
-int posix_memalign(void **memory, size_t alignment, size_t size);
-int posix_memalign(void **memory, size_t alignment, size_t size)
+int COUNTED(posix_memalign)(void **memory, size_t alignment, size_t size)
 {
-    void *aligned = memalign(alignment, size);
+    void *aligned = COUNTED(memalign)(alignment, size);
 
     if (aligned == NULL)
         return ENOMEM;
@@ -71,22 +89,22 @@ int posix_memalign(void **memory, size_t alignment, size_t size)
     return 0;
 }
 
-void free(void *memory)
+void COUNTED(free)(void *memory)
 {
     __atomic_sub_fetch(&live_allocations, memory != NULL, __ATOMIC_RELAXED);
-    __libc_free(memory);
+    REAL(free)(memory);
 }
 
 /* To grow in place or elsewhere changes nothing about how many there are. */
-void *realloc(void *memory, size_t size)
+void *COUNTED(realloc)(void *memory, size_t size)
 {
     if (memory == NULL)
-        return malloc(size);
+        return COUNTED(malloc)(size);
     if (size == 0) {
-        free(memory);
+        COUNTED(free)(memory);
         return NULL;
     }
-    return may_allocate() ? __libc_realloc(memory, size) : NULL;
+    return may_allocate() ? REAL(realloc)(memory, size) : NULL;
 }
 
 #endif

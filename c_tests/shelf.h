@@ -12,7 +12,7 @@
 #include "check.h"
 #include "nczchunk_array.h"
 
-enum { SHELF_OBJECTS = 24, SHELF_BYTES = 1024, SHELF_UNDER_WAY = 4 };
+enum { SHELF_OBJECTS = 24, SHELF_BYTES = 4096, SHELF_UNDER_WAY = 4 };
 
 typedef enum shelf_callback {
     SHELF_READ,
@@ -37,8 +37,9 @@ typedef struct shelf {
     size_t num_under_way;
     /* Called at the beginning of each callback, which returns what this does, unless it is 0; NULL: nothing. */
     int (*hook)(void *user, shelf_callback callback);
-    /* Called once an object has been read, before the callback returns; NULL: nothing. */
-    void (*after)(void *user);
+    /* Called once an object has been read, before the callback returns; the read ends with what this returns. NULL:
+     * nothing. */
+    int (*after)(void *user);
     void *user;
 } shelf;
 
@@ -69,9 +70,7 @@ static inline int shelf_answer(shelf *s, nczchunk_object_request *request)
     if (request->nbytes > 0)
         memcpy(request->buffer, object->bytes + begin, request->nbytes);
     request->object_size = object->nbytes;
-    if (s->after != NULL)
-        s->after(s->user);
-    return NCZCHUNK_NOERR;
+    return s->after != NULL ? s->after(s->user) : NCZCHUNK_NOERR;
 }
 
 static inline int shelf_read(void *user, nczchunk_object_request *request)
@@ -180,10 +179,9 @@ static inline int shelf_remove(void *user, const char *name)
     return status;
 }
 
-static inline nczchunk_place *shelf_place(shelf *s, int in_flight)
+static inline nczchunk_place_callbacks shelf_callbacks(shelf *s, int in_flight)
 {
     nczchunk_place_callbacks callbacks = NCZCHUNK_PLACE_CALLBACKS_INIT;
-    nczchunk_place *place;
 
     callbacks.user = s;
     callbacks.list = shelf_list;
@@ -197,6 +195,14 @@ static inline nczchunk_place *shelf_place(shelf *s, int in_flight)
     } else {
         callbacks.read = shelf_read;
     }
+    return callbacks;
+}
+
+static inline nczchunk_place *shelf_place(shelf *s, int in_flight)
+{
+    const nczchunk_place_callbacks callbacks = shelf_callbacks(s, in_flight);
+    nczchunk_place *place;
+
     CHECK_OK(nczchunk_place_new(&callbacks, &place, NULL));
     return place;
 }

@@ -39,8 +39,11 @@ typedef struct codec_log {
     size_t decoded_bytes;
     /* What the callbacks return instead of 0: at the one that is entered as this number, counted from 1; 0: at all. */
     int decode_status, encode_status, failing_turn;
-    /* So many bytes more than there are, or fewer, are told. */
+    /* So many bytes more than there are, or fewer, are told: at all, or at that one. */
     ptrdiff_t error;
+    /* What is called at that one, if anything. */
+    void (*act)(void *argument);
+    void *argument;
     /* How many threads are in a callback, and how many there were at most. */
     int inside, most_inside;
     /* How often a callback was entered; all but the first wait until so many threads are inside at the same time. */
@@ -63,13 +66,21 @@ static int enter(codec_log *log)
         nanosleep(&moment, NULL);
     for (int i = 0; number > 1 && i < 500 && __atomic_load_n(&log->most_inside, __ATOMIC_SEQ_CST) < log->meeting; i++)
         nanosleep(&moment, NULL);
+    if (log->act != NULL && number == log->failing_turn)
+        log->act(log->argument);
     return number;
+}
+
+/* Whether the callback that was entered as this number is one that is to fail. */
+static int is_its_turn(const codec_log *log, int number)
+{
+    return log->failing_turn == 0 || number == log->failing_turn;
 }
 
 /* What the callback that was entered as this number returns. */
 static int outcome(const codec_log *log, int number, int status)
 {
-    return log->failing_turn == 0 || number == log->failing_turn ? status : NCZCHUNK_NOERR;
+    return is_its_turn(log, number) ? status : NCZCHUNK_NOERR;
 }
 
 static void leave(codec_log *log)
@@ -110,7 +121,7 @@ static int xor_decode(void *user, nczchunk_coding *coding)
 
     for (size_t i = 0; i < n && i < coding->capacity; i++)
         to[i] = from[i] ^ 0x5A;
-    coding->nbytes = n + (size_t)log->error;
+    coding->nbytes = n + (is_its_turn(log, number) ? (size_t)log->error : 0);
     leave(log);
     return outcome(log, number, log->decode_status);
 }
@@ -127,7 +138,7 @@ static int xor_encode(void *user, nczchunk_coding *coding)
     __atomic_store_n(&log->encode_capacity, coding->capacity, __ATOMIC_RELAXED);
     for (size_t i = 0; i < coding->source_size && i < coding->capacity; i++)
         to[i] = from[i] ^ 0x5A;
-    coding->nbytes = coding->source_size + (size_t)log->error;
+    coding->nbytes = coding->source_size + (is_its_turn(log, number) ? (size_t)log->error : 0);
     leave(log);
     return outcome(log, number, log->encode_status);
 }
@@ -595,7 +606,7 @@ static void errors_of_callbacks(void)
             CHECK(nczchunk_context_chunk(f.context, &rank) != NULL);
             CHECK_EQ(rank, 1);
             CHECK_EQ(nczchunk_context_chunks_done(f.context), 0);
-            CHECK(strncmp(nczchunk_context_message(f.context), "chunk (0): ", 11) == 0);
+            CHECK(strncmp(nczchunk_context_message(f.context), "x: chunk (0): the callback failed with", 38) == 0);
             /* To change a part of a chunk, it must be decoded. */
             f.array.written = 0;
             CHECK_EQ(nczchunk_write_vars(f.var, f.store, &zero, (const size_t[1]){1}, NULL, f.data, NULL), statuses[i]);
@@ -652,6 +663,160 @@ static void an_error_at_every_callback(void)
             close_fixture(&f);
         }
     }
+}
+
+/* After every other word was written over what write_all had written. */
+static void check_every_other(const fixture *f)
+{
+    uint32_t data[WORDS];
+
+    CHECK_OK(read_some(f, 0, WORDS, data));
+    for (size_t i = 0; i < WORDS; i++)
+        CHECK_EQ(data[i], i % 2 == 0 ? f->data[i / 2] : f->data[i]);
+}
+
+/* The last chunk is needed to the array's end only, so that a byte less at its own end is nobody's concern. */
+static int is_noticed(size_t chunk, ptrdiff_t error)
+{
+    return chunk < CHUNKS - 1 || error != -1;
+}
+
+/* A read in which one decoder tells a wrong length once. */
+static void a_wrong_length_in_a_read(fixture *f, codec_log *log, ptrdiff_t error, int turn)
+{
+    const size_t done = (size_t)turn - 1;
+    uint32_t data[WORDS];
+
+    log->error = error;
+    log->failing_turn = turn;
+    log->entered = 0;
+    if (is_noticed(done, error)) {
+        CHECK_EQ(read_some(f, 0, WORDS, data), NCZCHUNK_EBADCHUNK);
+        CHECK_EQ(nczchunk_context_chunks_done(f->context), done);
+        CHECK_EQ(nczchunk_context_chunk(f->context, NULL)[0], done);
+        CHECK(memcmp(data, f->data, done * CHUNK_BYTES) == 0);
+    } else {
+        CHECK_OK(read_some(f, 0, WORDS, data));
+        CHECK(memcmp(data, f->data, sizeof data) == 0);
+    }
+    check_reads_back(f); /* the turn is over */
+}
+
+/* A write of a part calls twice for each chunk: to decode it and to encode it. */
+static void a_wrong_length_in_a_write(fixture *f, codec_log *log, ptrdiff_t error, int turn)
+{
+    const size_t done = (size_t)(turn - 1) / 2;
+    const int is_decoder = turn % 2 == 1;
+    uint32_t data[WORDS];
+
+    log->error = error;
+    log->failing_turn = turn;
+    log->entered = 0;
+    f->array.written = 0;
+    if (is_decoder || error > 0) {
+        CHECK_EQ(write_every_other(f), NCZCHUNK_EBADCHUNK);
+        CHECK_EQ(nczchunk_context_chunks_done(f->context), done);
+        CHECK_EQ(nczchunk_context_chunk(f->context, NULL)[0], done);
+        CHECK_EQ(f->array.written, done);
+        CHECK_OK(write_every_other(f));
+        check_every_other(f);
+        return;
+    }
+    /* Whether an encoder has left something out, only a decoder can tell. */
+    CHECK_OK(write_every_other(f));
+    CHECK_EQ(f->array.written, CHUNKS);
+    if (is_noticed(done, error)) {
+        CHECK_EQ(read_some(f, 0, WORDS, data), NCZCHUNK_EBADCHUNK);
+        CHECK_EQ(nczchunk_context_chunks_done(f->context), done);
+    } else {
+        check_every_other(f);
+    }
+    CHECK_OK(write_all(f));
+    check_reads_back(f);
+}
+
+/* A callback tells a wrong length once, whichever it is: nothing at all, less or more than there is, or more than there
+ * is room for. */
+static void a_wrong_length_at_every_callback(void)
+{
+    static const ptrdiff_t errors[] = {-CHUNK_BYTES, -1, 1, 1000, PTRDIFF_MAX - CHUNK_BYTES};
+
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        for (size_t which = 0; which < 2; which++)
+            for (int turn = 1; turn <= 2 * CHUNKS; turn++) {
+                fixture f;
+
+                open_fixture(&f, "xx");
+                CHECK_OK(write_all(&f));
+                if (turn <= CHUNKS)
+                    a_wrong_length_in_a_read(&f, &f.logs[which], errors[i], turn);
+                a_wrong_length_in_a_write(&f, &f.logs[which], errors[i], turn);
+                close_fixture(&f);
+            }
+}
+
+/* --- Callbacks that take their time, or call the library. */
+
+static void sleep_a_moment(void *argument)
+{
+    const struct timespec moment = {0, 1000000};
+
+    (void)argument;
+    nanosleep(&moment, NULL);
+}
+
+static void use_another_array(void *argument)
+{
+    fixture other;
+
+    (void)argument;
+    open_fixture(&other, "xs");
+    CHECK_OK(write_all(&other));
+    check_reads_back(&other);
+    close_fixture(&other);
+}
+
+/* By the same store, and so by the same codecs: every word is the old or the new one. */
+static void use_the_same_array(void *argument)
+{
+    const fixture *f = argument;
+    uint32_t data[WORDS];
+
+    use_another_array(NULL);
+    CHECK_OK(nczchunk_read_vars(f->var, f->store, &zero, NULL, NULL, data, NULL));
+    for (size_t i = 0; i < WORDS; i++)
+        CHECK(data[i] == f->data[i] || (i % 2 == 0 && data[i] == f->data[i / 2]));
+}
+
+/* Whichever callback it is: the call is none the worse for it. */
+static void acts_at_every_callback(void (*act)(void *argument), size_t threads)
+{
+    for (size_t which = 0; which < 2; which++)
+        for (int turn = 1; turn <= 2 * CHUNKS; turn++) {
+            uint32_t data[WORDS];
+            fixture f;
+
+            open_fixture(&f, "xx");
+            CHECK_OK(nczchunk_context_set_threads(f.context, threads));
+            CHECK_OK(write_all(&f));
+            f.logs[which].argument = &f;
+            f.logs[which].failing_turn = turn;
+
+            f.logs[which].act = act;
+            f.logs[which].entered = 0;
+            CHECK_OK(read_some(&f, 0, WORDS, data));
+            CHECK(memcmp(data, f.data, sizeof data) == 0);
+
+            /* While other threads write to this array, which has no lock, it must not be read. */
+            if (threads > 1 && act == use_the_same_array)
+                f.logs[which].act = use_another_array;
+            f.logs[which].entered = 0;
+            CHECK_OK(write_every_other(&f));
+            CHECK(f.logs[which].entered >= 2 * CHUNKS);
+            f.logs[which].act = NULL;
+            check_every_other(&f);
+            close_fixture(&f);
+        }
 }
 
 /* An encoder that says it has made more than there is room for has not. */
@@ -921,6 +1086,11 @@ int main(void)
     results_of_the_wrong_length_within_a_chain();
     errors_of_callbacks();
     an_error_at_every_callback();
+    a_wrong_length_at_every_callback();
+    for (size_t num_threads = 1; num_threads <= 2; num_threads++) {
+        acts_at_every_callback(sleep_a_moment, num_threads);
+        acts_at_every_callback(use_the_same_array, num_threads);
+    }
     an_encoder_that_makes_too_much();
     odd_bounds();
     whose_a_codec_is();

@@ -5,6 +5,9 @@
  * Each text has one owner: that which is in a chunk belongs to the chunk, that which was read to the reader. So a read
  * duplicates it, and a write frees what was there and duplicates. The memory checkers see whether all is freed once.
  */
+#define _XOPEN_SOURCE 700
+#include <time.h>
+
 #include "memory_array.h"
 
 /* 5 x 4 texts in chunks of 2 x 3. */
@@ -25,23 +28,62 @@ static char *duplicate(const char *text)
     return memcpy(copy, text, size);
 }
 
+/* What a copier may do in one of its calls. */
+typedef enum fault {
+    FAILS,          /* it returns its status, and has copied nothing */
+    FAILS_HALF_WAY, /* it returns its status, and has copied all elements but the last one */
+    LEAVES_ONE_OUT, /* it returns 0, and has not copied the last element */
+    DOES_NOTHING,   /* it returns 0, and has copied nothing */
+    GIVES_NULL,     /* it returns 0, and has put NULL everywhere */
+    ENTERS,         /* it calls the library itself */
+    IS_SLOW,        /* it takes its time */
+    NUM_FAULTS
+} fault;
+
 /* The copier, what it has seen, and when it is to fail. */
 typedef struct text_copier {
     long calls, elements, longest; /* longest: the most elements in one call */
     int writing;                   /* in the last call */
-    long failing_call;             /* 0: none */
+    long failing_call;             /* the one with the fault; 0: none */
+    fault fault;
     int status;
+    size_t not_copied; /* elements of that call */
+    /* What it calls then, if that is the fault. */
+    void (*enter)(void *argument);
+    void *argument;
 } text_copier;
+
+/* How many elements of so many are copied in the call that is to fail. */
+static size_t copied_elements(const text_copier *copier, size_t count)
+{
+    switch (copier->fault) {
+    case FAILS:
+    case DOES_NOTHING:
+    case GIVES_NULL: return 0;
+    case FAILS_HALF_WAY:
+    case LEAVES_ONE_OUT: return count - 1;
+    default: return count;
+    }
+}
 
 static int copy_texts(void *user, int writing, size_t count, const void *source, void *destination)
 {
     text_copier *copier = user;
     char *const *from = source;
     char **to = destination;
+    const struct timespec moment = {0, 1000000};
+    const int is_its_turn = ++copier->calls == copier->failing_call;
+    const size_t all = count;
 
     copier->writing = writing;
-    if (++copier->calls == copier->failing_call)
-        return copier->status;
+    if (is_its_turn && copier->fault == ENTERS)
+        copier->enter(copier->argument);
+    if (is_its_turn && copier->fault == IS_SLOW)
+        nanosleep(&moment, NULL);
+    if (is_its_turn) {
+        count = copied_elements(copier, all);
+        copier->not_copied = all - count;
+    }
     copier->elements += (long)count;
     if ((long)count > copier->longest)
         copier->longest = (long)count;
@@ -50,7 +92,12 @@ static int copy_texts(void *user, int writing, size_t count, const void *source,
             free(to[i]);
         to[i] = duplicate(from[i]);
     }
-    return 0;
+    for (size_t i = count; i < all && copier->fault == GIVES_NULL; i++) {
+        if (writing)
+            free(to[i]);
+        to[i] = NULL;
+    }
+    return is_its_turn && copier->fault <= FAILS_HALF_WAY ? copier->status : 0;
 }
 
 /* Chunks of texts, lent where they are. */
@@ -388,6 +435,102 @@ static void a_copier_that_fails(int status)
     }
 }
 
+/* --- Each fault at each of the ten calls. What the copier has not copied is not there, whatever it returns. */
+
+/* From within the copier: another array is written and read, and this one is read. Every text is old or new. */
+static void enter_the_library(void *argument)
+{
+    const fixture *f = argument;
+    const int is_writing = f->copier.writing;
+    char *data[ELEMENTS] = {0}, *texts[2] = {(char[]){"a"}, (char[]){"b"}};
+    const size_t count[2] = {1, 2};
+    fixture other;
+
+    open_fixture(&other);
+    CHECK_OK(nczchunk_write_vars(other.var, other.store, zeros, count, NULL, texts, NULL));
+    CHECK_OK(nczchunk_read_vars(other.var, other.store, zeros, NULL, NULL, data, NULL));
+    CHECK_STR(data[0], "a");
+    CHECK_STR(data[2], "0.2");
+    free_texts(data, ELEMENTS);
+    close_fixture(&other);
+
+    CHECK_OK(nczchunk_read_vars(f->var, f->store, zeros, NULL, NULL, data, NULL));
+    for (size_t e = 0; e < ELEMENTS; e++) {
+        char text[16];
+
+        make_text(text, "", e / 4, e % 4);
+        CHECK(strcmp(data[e], text) == 0 || (is_writing && strcmp(data[e], "text") == 0));
+    }
+    free_texts(data, ELEMENTS);
+}
+
+/* Reads all. Each text is the expected one, NULL for the old one, but for those that have not been copied. Returns how
+ * many those are. */
+static size_t read_all(fixture *f, const char *expected, int expected_status, nczchunk_context *context)
+{
+    char *data[ELEMENTS] = {0};
+    size_t others = 0;
+
+    CHECK_EQ(nczchunk_read_vars(f->var, f->store, zeros, NULL, NULL, data, context), expected_status);
+    CHECK_EQ(nczchunk_context_status(context), expected_status);
+    for (size_t e = 0; e < ELEMENTS; e++) {
+        char old[16];
+
+        make_text(old, "", e / 4, e % 4);
+        if (data[e] != NULL && strcmp(data[e], expected == NULL ? old : expected) == 0)
+            continue;
+        CHECK(data[e] == NULL || strcmp(data[e], old) == 0);
+        others++;
+    }
+    free_texts(data, ELEMENTS);
+    return others;
+}
+
+static void each_fault_at_every_call(fault fault)
+{
+    const int fails = fault <= FAILS_HALF_WAY, status = fails ? 55 : NCZCHUNK_NOERR;
+
+    for (long failing_call = 1; failing_call <= 10; failing_call++) {
+        const ptrdiff_t done = failing_call <= 8 ? (failing_call - 1) / 2 : failing_call - 5;
+        char text[] = "text", *texts[ELEMENTS];
+        nczchunk_context *context;
+        size_t others;
+        fixture f;
+
+        open_fixture(&f);
+        CHECK_OK(nczchunk_context_new(&context));
+        f.copier.fault = fault;
+        f.copier.status = 55;
+        f.copier.enter = enter_the_library;
+        f.copier.argument = &f;
+
+        /* Of a read that succeeds all is there but what was not copied. */
+        f.copier.failing_call = failing_call;
+        others = read_all(&f, NULL, status, context);
+        CHECK_EQ(nczchunk_context_chunks_done(context), fails ? done : CHUNKS);
+        CHECK(fails ? others >= f.copier.not_copied : others == f.copier.not_copied);
+        f.copier.failing_call = 0;
+        CHECK_EQ(read_all(&f, NULL, NCZCHUNK_NOERR, context), 0);
+
+        /* Of a write as well. */
+        for (size_t e = 0; e < ELEMENTS; e++)
+            texts[e] = text;
+        f.copier.calls = 0;
+        f.copier.failing_call = failing_call;
+        CHECK_EQ(nczchunk_write_vars(f.var, f.store, zeros, NULL, NULL, texts, context), status);
+        CHECK_EQ(nczchunk_context_chunks_done(context), fails ? done : CHUNKS);
+        CHECK_EQ(f.texts.changed, fails ? done : CHUNKS);
+        f.copier.failing_call = 0;
+        others = read_all(&f, text, NCZCHUNK_NOERR, context);
+        CHECK(fails ? others >= f.copier.not_copied : others == f.copier.not_copied);
+
+        CHECK_OK(nczchunk_write_vars(f.var, f.store, zeros, NULL, NULL, texts, context));
+        CHECK_EQ(read_all(&f, text, NCZCHUNK_NOERR, context), 0);
+        nczchunk_context_free(context);
+        close_fixture(&f);
+    }
+}
+
 /* A chunk that the caller has is copied in the same way, without a store: see nczchunk_plan_copy_chunk. */
 static void one_chunk_by_a_plan(void)
 {
@@ -503,6 +646,8 @@ int main(void)
     a_copier_that_fails(NCZCHUNK_ENOMEM);
     a_copier_that_fails(NCZCHUNK_EEMPTY);
     a_copier_that_fails(12345);
+    for (fault fault = FAILS; fault < NUM_FAULTS; fault++)
+        each_fault_at_every_call(fault);
     one_chunk_by_a_plan();
     texts_in_fortran_order();
     stores_that_fill_are_refused();

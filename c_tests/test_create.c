@@ -111,6 +111,7 @@ static void it_gets_another_shape(nczchunk_place *place)
     description.rank = 2;
     description.shape = shape;
     description.chunk_shape = chunks;
+    description.endian = NCZCHUNK_ENDIAN_LITTLE;
     CHECK_OK(nczchunk_array_create_in(place, "grows", &description, &array, NULL));
     for (int i = 0; i < ROWS * COLUMNS; i++)
         data[i / COLUMNS][i % COLUMNS] = 7;
@@ -214,6 +215,8 @@ static void what_cannot_be_created(nczchunk_place *place)
     refused(place, &description, NCZCHUNK_EINVAL, "type");
     description.type_name = "float33";
     refused(place, &description, NCZCHUNK_EBADTYPE, "float33");
+    description.type = SIZE_MAX;
+    refused(place, &description, NCZCHUNK_EBADTYPE, "type");
     description.type = NCZCHUNK_FLOAT;
     description.rank = 2;
     refused(place, &description, NCZCHUNK_EINVAL, "shape");

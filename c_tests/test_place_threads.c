@@ -40,15 +40,16 @@ static void *write_all(void *user)
     return NULL;
 }
 
-static void after_a_read(void *user)
+static int after_a_read(void *user)
 {
     shared *s = user;
     pthread_t thread;
 
     if (s->write_after == 0 || --s->write_after > 0)
-        return;
+        return NCZCHUNK_NOERR;
     CHECK_OK(pthread_create(&thread, NULL, write_all, s));
     CHECK_OK(pthread_join(thread, NULL));
+    return NCZCHUNK_NOERR;
 }
 
 static void a_write_after(int reads, int in_flight)

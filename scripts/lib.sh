@@ -123,15 +123,15 @@ need_nightly() {
         die "nightly Rust with $* is missing; run: rustup toolchain install nightly --component $(IFS=, && echo "$*")"
 }
 
-# cargo_tsan ARGUMENT...: cargo test under ThreadSanitizer. Every access must be seen: those of the
-# standard library and of zstd too.
+# cargo_tsan DIRECTORY ARGUMENT...: cargo test under ThreadSanitizer, built in the directory. Every access must be seen:
+# those of the standard library and of zstd too.
 cargo_tsan() {
     local host
     host=$(rustc +nightly --print host-tuple)
     # As CMakePresets.json has it, so that one standard library and one zstd are compiled for both.
     env "CC_${host//-/_}=$(command -v cc)" "CFLAGS_${host//-/_}=-fsanitize=thread -fno-omit-frame-pointer -O1" \
         RUSTFLAGS="-Zsanitizer=thread -Copt-level=1" cargo +nightly test --locked -Zbuild-std --target "$host" \
-        --target-dir "$build/tsan-c/cargo" "$@"
+        --target-dir "$1" "${@:2}"
 }
 
 # planted_copy DIRECTORY: makes a copy of the tree there with the bugs of tests/planted.py, all of them switched off.

@@ -526,4 +526,12 @@ mod tests {
             assert_eq!((copy.kind(), copy.chunk()), (ErrorKind::Rank(i), Some([i as isize; 9].as_slice())));
         }
     }
+
+    #[test]
+    fn what_is_printed_of_an_error_has_its_details() {
+        let error = Error::from(ErrorKind::Internal).in_object("x").in_dimension(2);
+        let printed = format!("{error:?}");
+        assert!(printed.contains("kind: Internal") && printed.contains("dimension: Some(2)"), "{printed}");
+        assert_eq!(error.status(), status::EINTERNAL);
+    }
 }

@@ -323,4 +323,11 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_grid_has_one_chunk_length_a_dimension() {
+        let error = Grid::new(&[4, 5], &[2], 1).unwrap_err();
+        assert_eq!(error.to_string(), "dimension and chunk lengths differ in number");
+        assert_eq!(error.status(), EINVAL);
+    }
 }

@@ -167,4 +167,15 @@ mod tests {
         assert!(disjoint([12, 4, 0]) && disjoint([4, 16, 0]) && disjoint([-100, 8, 1]));
         assert!(!disjoint([8, 4, 0]) && !disjoint([0, 4, 4]) && !disjoint([4, 4, 0]) && !disjoint([12, 3, 0]));
     }
+
+    #[test]
+    fn there_is_one_stride_a_dimension() {
+        let dimension = Projections::new(Dimension::new(4, 2).unwrap(), Slice::read(4, 0, 4, 1).unwrap());
+        let elements = Elements { dimensions: &[dimension], num_elements: 4, element_size: 4 };
+        for strides in [&[][..], &[4, 4]] {
+            for layout in [Layout::strided(elements, strides, 0, 16), Layout::mapped(elements, strides)] {
+                assert_eq!(layout.unwrap_err().to_string(), "the memory needs one stride per dimension");
+            }
+        }
+    }
 }

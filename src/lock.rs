@@ -35,3 +35,17 @@ impl<T> Lock<T> {
         self.changed.notify_all();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_process_does_not_get_the_value() {
+        let mut lock = Lock::new(1);
+        *lock.lock().unwrap() += 1;
+        assert_eq!(*lock.lock().unwrap(), 2);
+        lock.process += 1;
+        assert!(lock.lock().is_none());
+    }
+}

@@ -188,4 +188,13 @@ mod tests {
         let odometer = over([max, max]);
         assert!(odometer.more());
     }
+
+    #[test]
+    fn lists_of_different_lengths_are_refused() {
+        for lens in [[1, 2, 2, 2], [2, 1, 2, 2], [2, 2, 1, 2], [2, 2, 2, 1]] {
+            let [start, stop, stride, len] = lens.map(|len| &[1, 1][..len]);
+            let error = Odometer::new(start, stop, stride, len).unwrap_err();
+            assert_eq!(error.to_string(), "start, stop, stride and len differ in number");
+        }
+    }
 }

@@ -399,4 +399,11 @@ mod tests {
         assert_eq!(range(1, 2), Err(ErrorKind::ChunkRange { first: 1, num_chunks: 2, len: 2 }));
         assert_eq!(range(3, usize::MAX), Err(ErrorKind::Index { index: 3, len: 2 }));
     }
+
+    #[test]
+    fn a_plan_that_owns_its_variable_goes_on_owning_it() {
+        let owned = with_plan(&[10], &[4], Hyperslab::all(), |plan| plan.unwrap().into_owned().unwrap());
+        let again = owned.into_owned().unwrap();
+        assert_eq!((again.num_chunks(), again.variable().dimensions()[0].len()), (3, 10));
+    }
 }

@@ -426,4 +426,11 @@ mod tests {
         assert!(tens.shares_chunk(&projections(len, 5, 5, len / 16, 15)));
         assert!(!tens.shares_chunk(&projections(len, 5, 5, len / 16, 10)));
     }
+
+    #[test]
+    fn projections_tell_what_they_are_of() {
+        let all = projections(10, 4, 1, 3, 4);
+        assert_eq!((all.dimension(), all.slice().start(), all.slice().count()), (Dimension::new(10, 4).unwrap(), 1, 3));
+        assert_eq!((all.dimension().is_empty(), projections(0, 4, 0, 0, 1).dimension().is_empty()), (false, true));
+    }
 }

@@ -115,8 +115,13 @@ MODELS = [
      "                State::Loading { stale } => *stale = true,\n",
      "                State::Loading { stale } => *stale = !crate::planted(\"cache/stale\"),\n"),
     ("cache/request", "what a request brings is kept though the chunk was written to meanwhile", "src/cache/mod.rs",
-     "            keep &= self.is_new(turn);\n",
-     "            keep &= self.is_new(turn) || crate::planted(\"cache/request\");\n"),
+     "            keep &= turn.writes.is_none_or(|writes| writes == *table.writes(&key));\n",
+     "            let is_new = turn.writes.is_none_or(|writes| writes == *table.writes(&key));\n"
+     "            keep &= is_new || crate::planted(\"cache/request\");\n"),
+    ("cache/writers", "what a write leaves is kept though another has written to the chunk meanwhile",
+     "src/cache/mod.rs",
+     "        let with_own = turn.writes.map(|writes| writes + 1);\n",
+     "        let with_own = turn.writes.map(|writes| writes + 1).filter(|_| !crate::planted(\"cache/writers\"));\n"),
     ("queue/twice", "two workers take the same block", "src/transfer/queue.rs",
      "        let begin = self.next.fetch_add(block, Relaxed);\n",
      "        let begin = if crate::planted(\"queue/twice\") {\n"
@@ -155,12 +160,22 @@ CHECKERS = [
     ("abort", "an allocation that fails ends the program", "src/alloc.rs",
      "        let layout = Layout::new::<T>();\n        if layout.size() == 0 {\n",
      "        let layout = Layout::new::<T>();\n        if layout.size() == 0 || crate::planted(\"abort\") {\n"),
+    ("stale", "a buffer that cannot grow keeps the memory that it has freed", "src/alloc.rs",
+     "            *self = Scratch::EMPTY;\n",
+     "            let before = self.0;\n"
+     "            *self = Scratch::EMPTY;\n"
+     "            if crate::planted(\"stale\") {\n                self.0 = before;\n            }\n"),
     ("projection", "the last element of a chunk is left out where the stride leads to it", "src/projection.rs",
      "div(chunklen - 1 - first, stride) + 1 } else { 1 };\n",
      "div((chunklen - 1 - first).saturating_sub(usize::from(crate::planted(\"projection\"))), stride) + 1 }"
      " else { 1 };\n"),
     ("tail", "of a row of lines what follows the last whole one is not written", "src/copy/x86/lines.rs",
      "        if cursor.left > 0 {\n", "        if cursor.left > 0 && !crate::planted(\"tail\") {\n"),
+    ("avx512-tail", "the last byte of a row that is gathered by vectors of 64 bytes is not written",
+     "src/copy/x86/avx512/gather.rs",
+     "(Gather::<W, STRIDE, SWAP>::load_masks(rest), first_bytes(rest));\n",
+     "(\n        Gather::<W, STRIDE, SWAP>::load_masks(rest),\n"
+     "        first_bytes(rest - usize::from(crate::planted(\"avx512-tail\"))),\n    );\n"),
     ("portable-tail", "the last bytes of a unit are not copied if they are no 16", "src/copy/portable.rs",
      "        copy_piece(last);\n",
      "        if !crate::planted(\"portable-tail\") || unit % 16 == 0 {\n            copy_piece(last);\n        }\n"),

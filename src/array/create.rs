@@ -58,10 +58,13 @@ impl New {
         for group in &self.groups {
             documents::make_group(place, group, self.format)?;
         }
-        if let Some(attributes) = &self.attributes {
-            documents::write(place, name, V2_ATTRIBUTES, attributes)?;
-        }
-        documents::write(place, name, if self.format == Format::V2 { V2_ARRAY } else { V3 }, &self.array)
+        let Some(attributes) = &self.attributes else { return documents::write(place, name, V3, &self.array) };
+        // Attributes without an array would be in the way of who creates it again, so they go if that fails.
+        let attributes_name = below(name, V2_ATTRIBUTES)?;
+        place.write(&attributes_name, attributes.as_bytes())?;
+        documents::write(place, name, V2_ARRAY, &self.array).inspect_err(|_| {
+            let _ = place.remove(&attributes_name);
+        })
     }
 }
 

@@ -402,6 +402,8 @@ mod tests {
         assert!(matches!(refused(named.with_endian(Endian::Big)), ErrorKind::Unsupported(_)));
         // On every machine it is given little-endian words.
         assert_eq!(named.metadata("v").unwrap().endian, Endian::Little);
+        let shards = named.with_chunk_shape(&[2]).with_shard_shape(&[4]).metadata("v").unwrap_err();
+        assert!(matches!(shards.kind(), ErrorKind::Unsupported(_)) && shards.about() == "shards", "{shards}");
         let half = Description::new(&[], ElementType::Half).with_format(ArrayFormat::NcZarr);
         assert!(matches!(refused(half), ErrorKind::Unsupported(_)));
     }

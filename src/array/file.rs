@@ -157,4 +157,19 @@ mod tests {
         assert_eq!(crate::list(&file, "", true).unwrap_err().to_string(), words);
         assert_eq!(Array::open_in(&file, "v", Access::Read).err().unwrap().to_string(), format!("v: {words}"));
     }
+
+    #[test]
+    fn files_that_cannot_be_read_are_named() {
+        let place = Place::new(Memory::new()).unwrap();
+        let words = |bytes: &[u8]| {
+            place.write("f", bytes).unwrap();
+            let file = place.file("f").unwrap();
+            let listed = crate::list(&file, "", true).unwrap_err().to_string();
+            assert_eq!(Array::open_in(&file, "v", Access::Read).err().unwrap().to_string(), format!("v: {listed}"));
+            listed
+        };
+        assert_eq!(words(b"PK\x03\x04"), "not supported: a zip file that is an object of a place");
+        let fixed = "not supported: a booklet file with values of one length, which cfdb's have not";
+        assert_eq!(words(BOOKLET_FIXED), fixed);
+    }
 }

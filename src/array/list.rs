@@ -85,9 +85,7 @@ fn members(place: &Place, group: &str, names: &mut Vec<String>) -> Result<bool> 
         }
         Ok(())
     })?;
-    if let Some(added) = names.get_mut(begin..) {
-        added.sort_unstable_by(|one, other| other.cmp(one));
-    }
+    names[begin..].sort_unstable_by(|one, other| other.cmp(one));
     Ok(is_listed)
 }
 
@@ -220,5 +218,28 @@ mod tests {
         let nodes = list(&Place::new(Mute(memory)).unwrap(), "g", true).unwrap();
         assert_eq!(names(&nodes), ["g", "g/g", "g/g/a"]);
         assert_eq!((nodes[1].attributes().len(), nodes[2].element_type()), (1, Some(ElementType::Byte)));
+    }
+
+    #[test]
+    fn a_group_of_v3_without_consolidated_metadata_is_not_listed() {
+        let memory = Memory::new();
+        memory.write("g/zarr.json", br#"{"zarr_format":3,"node_type":"group"}"#).unwrap();
+        let error = list(&Place::new(Mute(memory)).unwrap(), "g", true).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Unsupported(_)) && error.about() == "g", "{error}");
+    }
+
+    #[test]
+    fn who_is_told_may_end_a_list_of_consolidated_metadata() {
+        let text =
+            br#"{"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline","must_understand":false,
+            "metadata":{"a":{"zarr_format":3,"node_type":"group"},"b":{"zarr_format":3,"node_type":"group"}}}}"#;
+        let memory = Memory::new();
+        memory.write("zarr.json", text).unwrap();
+        let mut told = Vec::new();
+        let ended = each(&Place::new(Mute(memory)).unwrap(), "", true, &mut |node| {
+            told.push(node.name().to_owned());
+            if node.name() == "a" { Err(ErrorKind::Stopped(7).into()) } else { Ok(()) }
+        });
+        assert_eq!((ended.unwrap_err().kind(), told), (ErrorKind::Stopped(7), vec![String::new(), "a".to_owned()]));
     }
 }

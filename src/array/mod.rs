@@ -24,7 +24,7 @@ use std::path::Path;
 
 use crate::alloc;
 use crate::cache::Cache;
-use crate::dataset::{Attribute, ElementType, Opened};
+use crate::dataset::{Attribute, Attributes, ElementType, Opened};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
@@ -124,9 +124,19 @@ impl Array {
     /// `Exists` if something is there, or the name is below an array; `Argument`, `ElementType`, `Codec`, `Metadata`,
     /// `Unsupported` and `Rank` for what cannot be; `ReadOnly` for a file; `OutOfMemory`, and those of the system.
     pub fn create(path: impl AsRef<Path>, name: &str, description: &Description<'_>) -> Result<Array> {
+        Array::create_as(path.as_ref(), name, description, Ok)
+    }
+
+    /// The same, of which the result is what is made of the array before anything is written, unless that fails.
+    pub(crate) fn create_as<T>(
+        path: &Path,
+        name: &str,
+        description: &Description<'_>,
+        make: impl FnOnce(Array) -> Result<T>,
+    ) -> Result<T> {
         // What cannot be does not leave an empty directory, so it is created nowhere first.
         Array::create_in(&Place::new(Memory::new())?, name, description)?;
-        Array::create_in(&locate::place_for(path.as_ref())?, name, description)
+        Array::create_in_as(&locate::place_for(path)?, name, description, make)
     }
 
     /// Creates an array among the objects of a place: see [`create`](Self::create).
@@ -134,14 +144,25 @@ impl Array {
     /// # Errors
     /// Those of `create`.
     pub fn create_in(place: &Place, name: &str, description: &Description<'_>) -> Result<Array> {
+        Array::create_in_as(place, name, description, Ok)
+    }
+
+    /// The same, of which the result is what is made of the array before anything is written, unless that fails.
+    pub(crate) fn create_in_as<T>(
+        place: &Place,
+        name: &str,
+        description: &Description<'_>,
+        make: impl FnOnce(Array) -> Result<T>,
+    ) -> Result<T> {
         let name = name.trim_matches('/');
         let (metadata, new) = create::New::check(place, name, description)?;
         let array = Array::of_zarr(place, name, Access::Write, metadata)?;
         if !array.opened.store.is_writable() {
             return Err(ErrorKind::Codec("one of the codecs cannot encode").into());
         }
+        let made = make(array)?;
         new.write(place, name)?;
-        Ok(array)
+        Ok(made)
     }
 
     fn of_zarr(place: &Place, name: &str, access: Access, metadata: Metadata) -> Result<Array> {
@@ -227,8 +248,7 @@ impl Array {
     /// `ReadOnly`; `Argument` for a name that no attribute can have; `NotFound` if the array is gone; `Metadata` if
     /// the metadata have become malformed meanwhile; `OutOfMemory`, and those of the place.
     pub fn set_attribute<'v>(&mut self, name: &str, value: impl Into<AttributeValue<'v>>) -> Result<()> {
-        let value = value.into();
-        self.change_attributes(|attributes| zarr::set_attribute(attributes, name, value))
+        self.change_attribute(name, Some(value.into()), |_| Ok(()))
     }
 
     /// Removes an attribute, at once: see [`set_attribute`](Self::set_attribute).
@@ -236,13 +256,29 @@ impl Array {
     /// # Errors
     /// `NoAttribute` if there is none of that name, and those of `set_attribute`.
     pub fn remove_attribute(&mut self, name: &str) -> Result<()> {
-        self.change_attributes(|attributes| match zarr::remove_attribute(attributes, name) {
-            true => Ok(()),
-            false => Err(Error::from(ErrorKind::NoAttribute).in_object(name)),
+        self.change_attribute(name, None, |_| Ok(()))
+    }
+
+    /// Sets or removes an attribute. The result is what is made of all that there are then, before anything is written,
+    /// unless that fails.
+    pub(crate) fn change_attribute<T>(
+        &mut self,
+        name: &str,
+        value: Option<AttributeValue<'_>>,
+        make: impl FnOnce(&Attributes) -> Result<T>,
+    ) -> Result<T> {
+        self.change_attributes(make, |attributes| match value {
+            Some(value) => zarr::set_attribute(attributes, name, value),
+            None if zarr::remove_attribute(attributes, name) => Ok(()),
+            None => Err(Error::from(ErrorKind::NoAttribute).in_object(name)),
         })
     }
 
-    fn change_attributes(&mut self, change: impl FnOnce(&mut Value) -> Result<()>) -> Result<()> {
+    fn change_attributes<T>(
+        &mut self,
+        make: impl FnOnce(&Attributes) -> Result<T>,
+        change: impl FnOnce(&mut Value) -> Result<()>,
+    ) -> Result<T> {
         self.check_writable()?;
         let Array { opened, stored: Stored::Zarr(metadata), place, name, .. } = self else {
             return Err(ErrorKind::ReadOnly.into());
@@ -260,13 +296,13 @@ impl Array {
             let attributes = if is_v3 { document.get_mut("attributes").ok_or(ErrorKind::Internal)? } else { document };
             change(attributes)?;
             let copy = attributes.copied()?;
-            changed = Some((zarr::attributes(&copy, Some(element))?, copy));
+            let attributes = zarr::attributes(&copy, Some(element))?;
+            changed = Some((make(&attributes)?, attributes, copy));
             Ok(())
         })?;
-        if let Some(changed) = changed {
-            (opened.attributes, metadata.attributes) = changed;
-        }
-        Ok(())
+        let Some((made, attributes, copy)) = changed else { return Err(ErrorKind::Internal.into()) };
+        (opened.attributes, metadata.attributes) = (attributes, copy);
+        Ok(made)
     }
 
     /// How it is cut into chunks, and what its elements are.

@@ -32,9 +32,6 @@ pub(super) struct Stored<'a> {
 pub(super) fn cut(variable: &Variable, store: &Store<'_>, stored: &Stored<'_>, shape: &[usize]) -> Result<()> {
     let grid = variable.grid(Access::Write);
     let cut = Cut { grid, shape };
-    if !cut.cuts_chunks() {
-        return Ok(());
-    }
     let (mut outside, mut partly) = (Vec::new(), Vec::new());
     let mut is_listed = false;
     stored.each(grid.rank(), &mut is_listed, &mut |indices, object| {
@@ -95,11 +92,6 @@ impl Cut<'_> {
     fn lengths(&self) -> impl Iterator<Item = (usize, usize, usize)> {
         let dimensions = self.grid.dimensions().iter();
         dimensions.zip(self.shape).map(|(dimension, &len)| (dimension.len(), dimension.chunklen(), len))
-    }
-
-    /// Whether any dimension becomes shorter.
-    fn cuts_chunks(&self) -> bool {
-        self.lengths().any(|(old, _, new)| new < old)
     }
 
     /// Whether a chunk has nothing inside the new shape.
@@ -234,13 +226,11 @@ mod tests {
     fn what_is_cut_off_is_told_by_dimension() {
         let grid = Grid::new(&[10, 10], &[4, 4], 1).unwrap();
         let cut = Cut { grid: &grid, shape: &[5, 8] };
-        assert!(cut.cuts_chunks());
         assert!(cut.is_outside(&[2, 0]) && cut.is_outside(&[0, 2]) && !cut.is_outside(&[1, 1]));
         assert_eq!(cut.partly(&[1, 1]).collect::<Vec<_>>(), [0]);
         assert_eq!(cut.partly(&[0, 1]).count(), 0);
         let (start, count) = cut.hyperslab(&[1, 1], 0).unwrap();
         assert_eq!((&start[..], &count[..]), (&[5, 4][..], &[3, 4][..]));
-        assert!(!Cut { grid: &grid, shape: &[10, 11] }.cuts_chunks());
         assert!(Cut { grid: &grid, shape: &[0, 10] }.is_outside(&[0, 0]));
     }
 }

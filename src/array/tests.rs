@@ -70,6 +70,8 @@ fn what_is_created_is_opened_as_it_was_described() {
 
 #[test]
 fn texts_of_any_length_are_written_and_read() {
+    let texts = Description::new(&[2], ElementType::String);
+    assert!(created(&texts).1.store().is_concurrent());
     let texts: Vec<String> = (0..120).map(|i| "\u{e4}".repeat(i)).collect();
     let plain = Description::new(&[10, 12], ElementType::String).with_chunk_shape(&[3, 5]).with_fill_value(b"none");
     let shuffled = plain.with_codecs(&[("shuffle", r#"{"elementsize": 4}"#), ("zlib", "")]);
@@ -265,6 +267,21 @@ fn arrays_are_created_in_a_new_zip_file() {
     assert_eq!(list(&place_at(&path).unwrap(), "", true).unwrap().len(), 4);
     std::fs::write(&path, b"#!/bin/sh\n").unwrap();
     assert_eq!(place_at(&path).err().unwrap().kind(), ErrorKind::UnknownFormat);
+    std::fs::remove_file(&path).unwrap();
+}
+
+/// A directory that is packed with its name before all others is a place as if it were not.
+#[cfg(feature = "zip")]
+#[test]
+fn a_directory_within_a_zip_file_is_the_place() {
+    let path = std::env::temp_dir().join(format!("nczchunk-packed-{}.zip", std::process::id()));
+    let writer = crate::object::ZipWriter::create(&path).unwrap();
+    let place = Place::new(crate::object::Below::new(writer, "v.zarr").unwrap()).unwrap();
+    let array = Array::create_in(&place, "", &Description::new(&[3], ElementType::Short)).unwrap();
+    array.write(&Hyperslab::all(), &[1i16, 2, 3]).unwrap();
+    place.finish().unwrap();
+    let array = Array::open(&path, "", Access::Read).unwrap();
+    assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [1, 2, 3]);
     std::fs::remove_file(&path).unwrap();
 }
 
@@ -500,4 +517,146 @@ fn attributes_are_set_where_there_were_none() {
         let array = Array::open_in(&place, "v", Access::Read).unwrap();
         assert_eq!(array.attributes_json(), r#"{"units":"m"}"#);
     }
+}
+
+/// A scalar of netCDF-C's has one element and no dimensions, and keeps its shape.
+#[test]
+fn a_scalar_of_netcdf_has_no_dimensions() {
+    let place = place();
+    let description = Description::new(&[], ElementType::Int).with_format(ArrayFormat::NcZarr);
+    let mut array = Array::create_in(&place, "g/v", &description).unwrap();
+    array.write(&Hyperslab::all(), &[7]).unwrap();
+    let before = document(&place, "g/v/.zarray");
+    array.resize(&[]).unwrap();
+    assert_eq!(array.resize(&[1]).unwrap_err().to_string(), "there is not one length per dimension");
+    assert_eq!((document(&place, "g/v/.zarray"), array.read::<i32>(&Hyperslab::all()).unwrap()), (before, vec![7]));
+    let nodes = list(&place, "g/v", true).unwrap();
+    assert_eq!((nodes[0].shape(), nodes[0].chunk_shape()), (&[][..], &[][..]));
+}
+
+/// The lengths of dimensions that netCDF-C has in a group are those of other arrays, too.
+#[test]
+fn dimensions_of_a_group_keep_their_lengths() {
+    let place = place();
+    let array = r#"{"shape":[4],"chunks":[2],"dtype":"<i2","fill_value":null,"order":"C","filters":null,
+        "compressor":null,"zarr_format":2,"_nczarr_array":{"dimension_references":["/x"],"storage":"chunked"}}"#;
+    place.write(".zgroup", br#"{"zarr_format":2,"_nczarr_group":{"dimensions":{"x":4}}}"#).unwrap();
+    place.write("v/.zarray", array.as_bytes()).unwrap();
+    let mut opened = Array::open_in(&place, "v", Access::Write).unwrap();
+    let error = opened.resize(&[3]).unwrap_err().to_string();
+    assert_eq!(error, "not supported: another length for dimensions that netCDF-C has in a group");
+    assert_eq!(document(&place, "v/.zarray").unwrap(), array);
+}
+
+/// Without a fill value what is cut off of a chunk becomes zeros.
+#[test]
+fn what_is_cut_off_without_a_fill_value_is_zeros() {
+    let place = place();
+    let array = br#"{"shape":[4],"chunks":[4],"dtype":"<i2","fill_value":null,"order":"C","filters":null,
+        "compressor":null,"zarr_format":2}"#;
+    place.write("v/.zarray", array).unwrap();
+    let mut array = Array::open_in(&place, "v", Access::Write).unwrap();
+    array.write(&Hyperslab::all(), &[1i16, 2, 3, 4]).unwrap();
+    array.resize(&[1]).unwrap();
+    array.resize(&[4]).unwrap();
+    assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [1, 0, 0, 0]);
+}
+
+/// Parts of a chunk that is stored as it is are read from the file, which is opened once for them.
+#[cfg(not(miri))]
+#[test]
+fn distant_parts_of_a_chunk_in_a_directory_are_read() {
+    let directory = std::env::temp_dir().join(format!("nczchunk-parts-{}", std::process::id()));
+    let description = Description::new(&[8, 20_000], ElementType::Short)
+        .with_chunk_shape(&[4, 20_000])
+        .with_fill_value(const { &(-1i16).to_ne_bytes() })
+        .with_codecs(&[]);
+    let array = Array::create(&directory, "", &description).unwrap();
+    let value = |row: usize, column: usize| (row * 100 + column % 97) as i16;
+    let values: Vec<i16> = (0..4).flat_map(|row| (0..20_000).map(move |column| value(row, column))).collect();
+    array.write(&Hyperslab::new(&[0, 0], &[4, 20_000]), &values).unwrap();
+    let found = array.read::<i16>(&Hyperslab::new(&[0, 5], &[8, 3])).unwrap();
+    let due = |row| (5..8).map(move |column| if row < 4 { value(row, column) } else { -1 });
+    assert_eq!(found, (0..8).flat_map(due).collect::<Vec<_>>());
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// The elements of inner chunks may be in another order than those of the array.
+#[test]
+fn inner_chunks_are_transposed() {
+    let place = place();
+    let bytes = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+    let text = format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":[4,6],"data_type":"int16","fill_value":0,"chunk_grid":{{
+        "name":"regular","configuration":{{"chunk_shape":[4,6]}}}},"chunk_key_encoding":{{"name":"default"}},"codecs":[
+        {{"name":"sharding_indexed","configuration":{{"chunk_shape":[2,3],"codecs":[{{"name":"transpose",
+        "configuration":{{"order":[1,0]}}}},{bytes}],"index_codecs":[{bytes}]}}}}],"attributes":{{}}}}"#
+    );
+    place.write("zarr.json", text.as_bytes()).unwrap();
+    let array = Array::open_in(&place, "", Access::Write).unwrap();
+    let values: Vec<i16> = (1..25).collect();
+    array.write(&Hyperslab::all(), &values).unwrap();
+    // The first inner chunk, by columns.
+    let shard = read_whole(&*place, "c/0/0", 1000).unwrap().unwrap();
+    let first: Vec<u8> = [1i16, 7, 2, 8, 3, 9].iter().flat_map(|value| value.to_le_bytes()).collect();
+    assert_eq!(shard[..12], first);
+    array.write(&Hyperslab::new(&[1, 1], &[1, 1]), &[100i16]).unwrap();
+    let array = Array::open_in(&place, "", Access::Read).unwrap();
+    let read = array.read::<i16>(&Hyperslab::all()).unwrap();
+    assert!(read.iter().zip(values).enumerate().all(|(e, (&read, value))| read == if e == 7 { 100 } else { value }));
+}
+
+/// A place in which every object has just been replaced by another one like it.
+struct Replaced(Memory, std::sync::atomic::AtomicU64);
+
+impl crate::object::Objects for Replaced {
+    fn read(&self, name: &str, begin: crate::object::Begin, buffer: &mut crate::Buffer<'_>) -> Result<Option<u64>> {
+        self.0.read(name, begin, buffer)
+    }
+
+    fn read_version(
+        &self,
+        name: &str,
+        begin: crate::object::Begin,
+        buffer: &mut crate::Buffer<'_>,
+    ) -> Result<Option<(u64, u128)>> {
+        let version = self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Ok(self.read(name, begin, buffer)?.map(|len| (len, version.into())))
+    }
+
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, crate::object::Entry) -> Result<()>) -> Result<()> {
+        self.0.list(prefix, one)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.0.write(name, bytes)
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_shard_that_changes_all_the_time_cannot_be_read() {
+    let place = Place::new(Replaced(Memory::new(), Default::default())).unwrap();
+    let description =
+        Description::new(&[4], ElementType::UByte).with_chunk_shape(&[2]).with_shard_shape(&[4]).with_codecs(&[]);
+    let array = Array::create_in(&place, "v", &description).unwrap();
+    array.write(&Hyperslab::all(), &[1u8, 2, 3, 4]).unwrap();
+    let error = array.read::<u8>(&Hyperslab::all()).unwrap_err();
+    assert!(error.to_string().contains("the shard changed while it was read"), "{error}");
+    assert_eq!(error.chunk(), Some(&[0][..]));
+}
+
+#[test]
+fn a_place_that_is_only_read_is_not_written_to() {
+    let mut later = crate::object::later::Later::new();
+    later.is_writable = false;
+    let memory = place();
+    Array::create_in(&memory, "", &Description::new(&[2], ElementType::Short)).unwrap();
+    later.put("zarr.json", document(&memory, "zarr.json").unwrap().as_bytes());
+    let place = Place::new(later).unwrap();
+    assert_eq!(Array::open_in(&place, "", Access::Write).err().unwrap().kind(), ErrorKind::ReadOnly);
+    assert_eq!(Array::open_in(&place, "", Access::Read).unwrap().read::<i16>(&Hyperslab::all()).unwrap(), [0, 0]);
 }

@@ -104,7 +104,7 @@ impl Cache {
     /// A part of the cache for one store.
     pub(crate) fn part(&self) -> Part {
         let store = self.0.next_store.fetch_add(1, Ordering::Relaxed);
-        Part { cache: self.clone(), store, writes: AtomicU64::new(0) }
+        Part { cache: self.clone(), store }
     }
 }
 
@@ -112,15 +112,13 @@ impl Cache {
 pub(crate) struct Part {
     cache: Cache,
     store: u64,
-    /// How often a chunk of the store has been written to. It is counted under the table's lock.
-    writes: AtomicU64,
 }
 
 /// A transfer, as far as a cache is concerned.
 #[derive(Clone, Copy)]
 pub(crate) struct Turn {
     transfer: u64,
-    /// For what was asked for before the cache knows of it: how often the store had been written to then.
+    /// For a chunk that was asked for before the cache knows of it: the number of its writes then.
     writes: Option<u64>,
 }
 
@@ -149,16 +147,12 @@ impl Part {
         Turn { transfer: self.cache.0.next_transfer.fetch_add(1, Ordering::Relaxed), writes: None }
     }
 
-    /// The same transfer for a request that is started now, and of which the cache is told when it has ended. What it
-    /// brings is not kept if the store was written to meanwhile, for it may be older.
-    pub(crate) fn requests(&self, turn: Turn) -> Turn {
-        let _table = self.cache.0.table.lock();
-        Turn { writes: Some(self.writes.load(Ordering::Relaxed)), ..turn }
-    }
-
-    /// Whether what a transfer brings is as new as what is stored. The table is locked.
-    fn is_new(&self, turn: Turn) -> bool {
-        turn.writes.is_none_or(|writes| writes == self.writes.load(Ordering::Relaxed))
+    /// The same transfer for a request of a chunk, to read or to write it, that is started now, and of which the cache
+    /// is told when it has ended. What it brings is not kept if another wrote to the chunk meanwhile: it may be older.
+    pub(crate) fn requests(&self, chunk: &[isize], turn: Turn) -> Result<Turn> {
+        let key = self.key(chunk)?;
+        let writes = self.cache.0.table.lock().map(|mut table| *table.writes(&key));
+        Ok(Turn { writes, ..turn })
     }
 
     fn key(&self, chunk: &[isize]) -> Result<Key> {
@@ -180,7 +174,7 @@ impl Part {
         let key = self.key(chunk)?;
         let Some(mut table) = inner.table.lock() else { return Ok(Found::Nothing) };
         let (number, partial) = loop {
-            keep &= self.is_new(turn);
+            keep &= turn.writes.is_none_or(|writes| writes == *table.writes(&key));
             let Some(number) = table.find(&key) else { break (None, None) };
             match &table.slot(number).state {
                 State::Loading { .. } => table = inner.table.wait(table),
@@ -272,7 +266,7 @@ impl Part {
     pub(crate) fn forget(&self, chunk: &[isize]) -> Result<()> {
         let key = self.key(chunk)?;
         let Some(mut table) = self.cache.0.table.lock() else { return Ok(()) };
-        self.writes.fetch_add(1, Ordering::Relaxed);
+        *table.writes(&key) += 1;
         if let Some(number) = table.find(&key) {
             match &mut table.slot(number).state {
                 State::Loading { stale } => *stale = true,
@@ -282,10 +276,13 @@ impl Part {
         Ok(())
     }
 
-    /// Replaces a chunk, which has been written to, by what it is now. If that cannot be kept, the chunk is dropped.
+    /// Replaces a chunk, which has been written to, by what it is now. The turn is that of the request that wrote it.
+    /// If another has written to it meanwhile, it is unknown whose bytes are stored: the chunk is dropped, as it is if
+    /// it cannot be kept.
     pub(crate) fn replace(&self, chunk: &[isize], bytes: &[u8], turn: Turn) -> Result<()> {
         self.forget(chunk)?;
-        self.keep(chunk, bytes, turn)
+        let with_own = turn.writes.map(|writes| writes + 1);
+        self.keep(chunk, bytes, Turn { writes: with_own, ..turn })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Place;
-use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use super::entry::{Entry, Memory};
 use super::slab::{self, Slab};
@@ -52,9 +52,13 @@ pub(super) struct Slot {
 
 const NONE: usize = usize::MAX;
 
+/// Chunks are so many groups, of which the writes are counted together.
+const GROUPS: u64 = 64;
+
 /// All chunks, in the order of their last use.
 pub(super) struct Table {
     places: HashMap<Key, usize, BuildHasherDefault<DefaultHasher>>,
+    writes: [u64; GROUPS as usize],
     slots: Vec<Slot>,
     free: Vec<usize>,
     newest: usize,
@@ -71,6 +75,7 @@ impl Table {
     pub(super) fn new() -> Self {
         Table {
             places: HashMap::default(),
+            writes: [0; GROUPS as usize],
             slots: Vec::new(),
             free: Vec::new(),
             newest: NONE,
@@ -93,6 +98,12 @@ impl Table {
     /// The number of a chunk's slot.
     pub(super) fn find(&self, key: &Key) -> Option<usize> {
         self.places.get(key).copied()
+    }
+
+    /// How often a chunk has been written to, or another of its group, which need not be there.
+    pub(super) fn writes(&mut self, key: &Key) -> &mut u64 {
+        let group = self.places.hasher().hash_one(key) % GROUPS;
+        &mut self.writes[group as usize]
     }
 
     pub(super) fn slot(&mut self, number: usize) -> &mut Slot {

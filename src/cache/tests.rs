@@ -129,16 +129,30 @@ fn what_is_written_replaces_what_was_read() {
 }
 
 #[test]
-fn what_a_request_brings_is_kept_unless_the_store_was_written_to_meanwhile() {
+fn what_a_request_brings_is_kept_unless_the_chunk_was_written_to_meanwhile() {
     let part = Cache::new(10 * SIZE).unwrap().part();
     for written in [false, true] {
-        let request = part.requests(part.begin());
+        let request = part.requests(&[5], part.begin()).unwrap();
         if written {
             part.forget(&[5]).unwrap();
         }
         part.keep(&[5], &[9; SIZE], request).unwrap();
         assert_eq!(part.get(&[5], SIZE).unwrap().is_none(), written);
     }
+}
+
+/// Whoever's bytes are stored at last, those of one who was told of it too late are not kept.
+#[test]
+fn what_a_write_leaves_is_kept_unless_another_has_written_to_the_chunk_meanwhile() {
+    let part = Cache::new(10 * SIZE).unwrap().part();
+    let [first, second] = [(); 2].map(|()| part.requests(&[5], part.begin()).unwrap());
+    part.replace(&[5], &[1; SIZE], first).unwrap();
+    assert_eq!(part.get(&[5], SIZE).unwrap().unwrap().bytes(), [1; SIZE]);
+    part.replace(&[5], &[2; SIZE], second).unwrap();
+    assert!(part.get(&[5], SIZE).unwrap().is_none());
+    let third = part.requests(&[5], part.begin()).unwrap();
+    part.replace(&[5], &[3; SIZE], third).unwrap();
+    assert_eq!(part.get(&[5], SIZE).unwrap().unwrap().bytes(), [3; SIZE]);
 }
 
 #[test]
@@ -232,4 +246,56 @@ fn small_caches_have_no_slabs() {
     let part = cache.part();
     assert!(use_large_chunk(&part, 1, 0..10) && use_large_chunk(&part, 1, 10..30));
     assert_eq!(cache.0.table.lock().unwrap().num_slabs(), 0);
+}
+
+/// The memory of a chunk that is dropped serves the next one, if it is large enough; else there is other memory.
+#[test]
+#[cfg_attr(miri, ignore = "so many bytes take too long")]
+fn a_place_in_a_slab_is_not_used_for_a_chunk_that_is_larger() {
+    const SMALL: usize = 1 << 20;
+    const LARGE: usize = SMALL + (1 << 18);
+    let cache = Cache::new(32 << 20).unwrap();
+    let (small, large) = (cache.part(), cache.part());
+    // Parts of chunks first, then more of each, so that they lie in slabs and fill the cache.
+    assert!((0..32).all(|chunk| use_large_chunk(&small, chunk, 0..10)));
+    assert!((0..32).all(|chunk| use_large_chunk(&small, chunk, 10..30)));
+    for chunk in 0..8 {
+        large.keep(&[chunk], &vec![chunk as u8 + 100; LARGE], large.begin()).unwrap();
+    }
+    for chunk in 0..8 {
+        let entry = large.get(&[chunk], LARGE).unwrap().unwrap();
+        assert!(entry.bytes().len() == LARGE && entry.bytes().iter().all(|&byte| byte == chunk as u8 + 100));
+    }
+    assert!((20..32).all(|chunk| !use_large_chunk(&small, chunk, 0..SMALL)));
+}
+
+/// More is needed of a chunk whose beginning has been decoded into a place in a slab: that place takes all of it.
+#[test]
+#[cfg_attr(miri, ignore = "so many bytes take too long")]
+fn a_place_in_a_slab_serves_the_whole_chunk() {
+    let cache = Cache::new(32 << 20).unwrap();
+    let part = cache.part();
+    // The first chunk of which more is needed has those after it kept whole, until one is dropped that one transfer
+    // only has used.
+    assert!((0..32).all(|chunk| use_large_chunk(&part, chunk, 0..10)));
+    assert!((0..32).all(|chunk| use_large_chunk(&part, chunk, 10..30)));
+    // A chunk of another store takes the place of a dropped one and has only its beginning decoded.
+    let other = cache.part();
+    let turn = other.begin();
+    let find = |needed: Range<usize>| match other.find(&[7], &needed, 1 << 20, true, turn).unwrap() {
+        Found::Load { loading, .. } => loading,
+        _ => panic!("it is not there"),
+    };
+    for needed in [0..10, 10..1 << 20] {
+        let mut loading = find(needed.clone());
+        loading.room(1 << 20).unwrap()[..needed.end].fill(MaybeUninit::new(7));
+        // SAFETY: so many bytes have just been written.
+        unsafe { loading.finish(needed.end, 0..needed.end) }.unwrap();
+    }
+    let entry = other.get(&[7], 1 << 20).unwrap().unwrap();
+    assert!(entry.bytes().iter().all(|&byte| byte == 7));
+    drop(entry);
+    let in_slab = Slab::suits(1 << 20);
+    other.forget(&[7]).unwrap();
+    assert_eq!(cache.0.table.lock().unwrap().num_slabs() > 0, in_slab);
 }

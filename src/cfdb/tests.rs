@@ -99,6 +99,14 @@ fn what_is_said_of_variables_is_told() {
     let bytes = file("zstd", false).bytes();
     let array = open(&bytes, "v").unwrap();
     assert_eq!((array.dimension_name(0), array.dimension_name(1)), (Some("y"), Some("x")));
+    let stored = |compression: &str| {
+        let array = open(&file(compression, false).bytes(), "v").unwrap();
+        let codecs = array.codecs().unwrap();
+        assert!(codecs.iter().all(|(_, configuration)| configuration.is_empty()));
+        (array.format(), codecs.into_iter().map(|(name, _)| name).collect::<Vec<_>>())
+    };
+    assert_eq!(stored("zstd"), ("cfdb", vec!["zstd".to_owned()]));
+    assert_eq!(stored("zstd_shuffle"), ("cfdb", vec!["shuffle".to_owned(), "zstd".to_owned()]));
     let packing = r#""scale_factor":0.1,"add_offset":-1.5,"_FillValue":0,"dtype_decoded":"float32""#;
     assert_eq!(array.attributes_json(), format!(r#"{{"long_name":"n",{packing},"units":"K"}}"#));
     let fill_value = array.attributes().iter().find(|attribute| attribute.name() == "_FillValue").unwrap();
@@ -236,4 +244,26 @@ fn spoilt_chains_lead_to_no_other_values() {
             assert!(found.len() == 35 && found.iter().enumerate().all(is_due), "{at} {bit}");
         }
     }
+}
+
+/// Integers that are packed have no factor, and need no fill value.
+#[test]
+fn packed_integers_have_an_offset() {
+    let mut writer = Writer::new(5, true);
+    let metadata = br#"{"dataset_type":"grid","compression":"zstd","compression_level":1,"variables":{
+        "x":{"type":"coord","shape":[2],"chunk_shape":[2],"dtype":{"name":"int32","dtype_encoded":"uint8","offset":7},
+        "origin":0}},"format_version":1}"#;
+    writer.set(METADATA, metadata);
+    writer.set("x!0", &compressed("zstd", 1, &[1, 2]));
+    let array = open(&writer.bytes(), "x").unwrap();
+    assert_eq!(array.attributes_json(), r#"{"add_offset":7,"dtype_decoded":"int32"}"#);
+    assert_eq!(array.read::<u8>(&Hyperslab::all()).unwrap(), [1, 2]);
+}
+
+#[test]
+fn attributes_that_are_no_object_are_refused() {
+    let mut writer = file("zstd", false);
+    writer.set("_v.attrs", b"[1]");
+    let error = open(&writer.bytes(), "v").err().unwrap();
+    assert_eq!((error.kind(), error.about()), (ErrorKind::Metadata("an object is due"), "v: _v.attrs"));
 }

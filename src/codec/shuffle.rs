@@ -122,8 +122,9 @@ mod tests {
         for size in [0, 1, 2, 4, 5, 8, 50, 103, 200] {
             let codec = Shuffle::new(size);
             let whole = encoded(&codec, &chunk);
-            for begin in 0..=chunk.len() {
-                for end in begin..=chunk.len() {
+            let step = if cfg!(miri) { 17 } else { 1 };
+            for begin in (0..=chunk.len()).step_by(step) {
+                for end in (begin..=chunk.len()).step_by(step) {
                     let there = codec.needed_encoded(begin..end, chunk.len());
                     // What is no part of the planes is stored where it was.
                     if begin == end || begin >= chunk.len() / codec.size * codec.size {

@@ -329,3 +329,18 @@ mod vectors {
         std::fs::write(std::env::var_os("CODECS_WRITTEN").expect("CODECS_WRITTEN"), file).unwrap();
     }
 }
+
+/// Without room for all that a chunk is encoded to there is an error, and nothing is written beyond the buffer.
+#[cfg(all(feature = "gzip", feature = "shuffle"))]
+#[test]
+fn nothing_is_encoded_without_room() {
+    let chunk: Vec<u8> = (0..101).collect();
+    for codec in [&crate::Gzip::new(6) as &dyn Codec, &crate::Shuffle::new(4)] {
+        let due = encoded(codec, &chunk);
+        for size in 0..due.len() {
+            let mut memory = vec![MaybeUninit::new(0xA5); size];
+            let error = codec.encode(&chunk, &mut Buffer::new(&mut memory)).unwrap_err();
+            assert!(matches!(error.kind(), crate::ErrorKind::Encode { .. }), "{} {size} {error}", codec.name());
+        }
+    }
+}

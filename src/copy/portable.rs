@@ -238,9 +238,14 @@ pub(super) unsafe fn word_row<W: Word, const SWAP: bool>(source: *const u8, dest
     } else if is_dense_gather(4 * size) {
         indices.for_each(|i| store(i, size, load(i, 4 * size)));
     } else if is_dense(row.destination) {
-        indices.for_each(|i| store(i, size, load(i, row.source)));
-    } else if is_dense(row.source) {
-        indices.for_each(|i| store(i, row.destination, load(i, size)));
+        let mut from = source;
+        for i in indices {
+            // SAFETY: this is word `i` of the source, for which `load` says the same. The address after the last one
+            // may be outside of the source, and is not read.
+            let word = unsafe { from.cast::<W>().read_unaligned() };
+            store(i, size, maybe_swapped::<W, SWAP>(word));
+            from = from.wrapping_offset(row.source);
+        }
     } else {
         indices.for_each(|i| store(i, row.destination, load(i, row.source)));
     }

@@ -5,11 +5,12 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt::Display;
 
-use crate::alloc::{self, push};
+use crate::alloc::{self, push, try_box};
 use crate::array::Array;
 use crate::dataset::{Attribute, AttributeValues};
 use crate::error::{ErrorKind, Result};
 use crate::object::{Name, Place};
+use crate::zarr::AttributeValue;
 
 /// An array that is open. Any number of threads may read it at the same time, if its place allows it; those that the
 /// library has do.
@@ -32,29 +33,36 @@ impl nczchunk_array {
         for d in 0..array.variable().rank() {
             push(&mut dimension_names, c_text(array.dimension_name(d).unwrap_or_default())?)?;
         }
-        let attributes = c_attributes(&array)?;
+        let (attributes, attributes_json) = c_attributes(array.attributes(), array.attributes_json())?;
         Ok(nczchunk_array {
             type_name: c_text(array.element_type())?,
-            attributes_json: c_text(array.attributes_json())?,
+            attributes_json,
             dimension_names,
             attributes,
             array,
         })
     }
 
-    /// Tells attributes that have changed.
-    pub(super) fn told_anew(&mut self) -> Result<()> {
-        (self.attributes, self.attributes_json) = (c_attributes(&self.array)?, c_text(self.array.attributes_json())?);
+    /// The same in memory of its own.
+    pub(super) fn boxed(array: Array) -> Result<Box<Self>> {
+        Ok(try_box(nczchunk_array::new(array)?)?)
+    }
+
+    /// Sets an attribute, or removes it. Either all of that is done, or nothing.
+    pub(super) fn change_attribute(&mut self, name: &str, value: Option<AttributeValue<'_>>) -> Result<()> {
+        (self.attributes, self.attributes_json) =
+            self.array.change_attribute(name, value, |all| c_attributes(&all.list, &all.json))?;
         Ok(())
     }
 }
 
-fn c_attributes(array: &Array) -> Result<Vec<CAttribute>> {
+/// Attributes as C knows them, one by one and as one text.
+fn c_attributes(list: &[Attribute], json: &str) -> Result<(Vec<CAttribute>, CString)> {
     let mut attributes = Vec::new();
-    for attribute in array.attributes() {
+    for attribute in list {
         push(&mut attributes, CAttribute::new(attribute)?)?;
     }
-    Ok(attributes)
+    Ok((attributes, c_text(json)?))
 }
 
 /// An attribute as C knows it.

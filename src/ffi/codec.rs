@@ -23,7 +23,7 @@ use super::pointers::{hand_over, handle_mut, required, take_back, text};
 use crate::alloc::Slot;
 use crate::buffer::Buffer;
 use crate::codec::{self, Codec};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::status::NOERR;
 
 /// How zstd encodes.
@@ -282,7 +282,8 @@ impl Custom {
         // SAFETY: the callback gets what is documented; the buffer has room for `capacity` bytes.
         match unsafe { callback(self.callbacks.user, &raw mut coding) } {
             NOERR if coding.nbytes > capacity => {
-                Err(ErrorKind::DecodedLength { found: Some(coding.nbytes), expected: capacity }.into())
+                let kind = ErrorKind::DecodedLength { found: Some(coding.nbytes), expected: capacity };
+                Err(Error::from(kind).in_object(self.name()))
             }
             NOERR => {
                 // SAFETY: the callback has written so many bytes, as documented, and they are not more than there is
@@ -290,7 +291,7 @@ impl Custom {
                 unsafe { buffer.set_filled(coding.nbytes) };
                 Ok(())
             }
-            status => Err(ErrorKind::Callback(status).into()),
+            status => Err(Error::from(ErrorKind::Callback(status)).in_object(self.name())),
         }
     }
 }
@@ -329,6 +330,24 @@ impl Drop for Custom {
         if let Some(destroy) = self.callbacks.destroy {
             // SAFETY: the codec is being freed, which happens once.
             unsafe { destroy(self.callbacks.user) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_as_much_as_there_is_room_for() {
+        let long = format!("{}\u{e4}b", "a".repeat(62));
+        for (name, kept) in [
+            (c"delta".to_owned(), "delta"),
+            (std::ffi::CString::new(long).unwrap(), &"a".repeat(62)),
+            (std::ffi::CString::new("b".repeat(64)).unwrap(), &"b".repeat(63)),
+            (c"latin \xe4".to_owned(), "latin "),
+        ] {
+            assert_eq!(Name::new(&name).as_str(), kept);
         }
     }
 }

@@ -27,7 +27,7 @@ use super::attribute::nczchunk_attribute;
 use super::context::report;
 use super::growing::{Growing, assert_can_grow, read_growing};
 use super::objects::nczchunk_context;
-use super::pointers::{hand_over, handle, handle_mut, optional, required, text};
+use super::pointers::{hand_over_boxed, handle, handle_mut, optional, required, text};
 use super::var::{NCZCHUNK_ENDIAN_BIG, NCZCHUNK_ENDIAN_LITTLE, NCZCHUNK_ENDIAN_NATIVE};
 use crate::alloc;
 use crate::array::{Array, ArrayFormat, Description};
@@ -136,9 +136,9 @@ pub unsafe extern "C" fn nczchunk_array_create(
         report(context, || {
             let path = utf8(text(path, "path is NULL")?)?;
             let name = optional_text(name)?;
-            check_place_for(array)?;
-            let new = described(description, |description| Array::create(path, name, description))?;
-            hand_over(array, || nczchunk_array::new(new))
+            hand_over_boxed(array, || {
+                described(description, |all| Array::create_as(path.as_ref(), name, all, nczchunk_array::boxed))
+            })
         })
     }
 }
@@ -159,9 +159,9 @@ pub unsafe extern "C" fn nczchunk_array_create_in(
         report(context, || {
             let place = handle(place, "place is NULL")?;
             let name = optional_text(name)?;
-            check_place_for(array)?;
-            let new = described(description, |description| Array::create_in(&place.0, name, description))?;
-            hand_over(array, || nczchunk_array::new(new))
+            hand_over_boxed(array, || {
+                described(description, |all| Array::create_in_as(&place.0, name, all, nczchunk_array::boxed))
+            })
         })
     }
 }
@@ -226,8 +226,7 @@ pub unsafe extern "C" fn nczchunk_array_set_attribute(
             let name = utf8(text(name, "name is NULL")?)?;
             let texts = if r#type == super::types::NCZCHUNK_STRING { texts(num_values, values)? } else { Vec::new() };
             let value = value(r#type, num_values, values, &texts)?;
-            array.array.set_attribute(name, value)?;
-            array.told_anew()
+            array.change_attribute(name, Some(value))
         })
     }
 }
@@ -246,15 +245,9 @@ pub unsafe extern "C" fn nczchunk_array_remove_attribute(
     unsafe {
         report(context, || {
             let array = handle_mut(array, "array is NULL")?;
-            array.array.remove_attribute(utf8(text(name, "name is NULL")?)?)?;
-            array.told_anew()
+            array.change_attribute(utf8(text(name, "name is NULL")?)?, None)
         })
     }
-}
-
-/// Refuses NULL before anything is created.
-fn check_place_for(array: *mut *mut nczchunk_array) -> Result<()> {
-    if array.is_null() { Err(ErrorKind::Argument("there is no place for the new object").into()) } else { Ok(()) }
 }
 
 /// Calls `create` with what a structure of C's describes.

@@ -40,7 +40,7 @@ use crate::buffer::Buffer;
 use crate::codec::{Codec, CodecUse};
 use crate::error::{Error, ErrorKind, Result};
 pub use crate::object::ObjectRequest as nczchunk_object_request;
-use crate::object::{Begin, Entry, Flight, Limits, Memory, ObjectRequest, Objects, Place, read_by_flight};
+use crate::object::{Answer, Begin, Entry, Flight, Limits, Memory, ObjectRequest, Objects, Place, read_by_flight};
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 
 /// A place at a path, in UTF-8: a directory, a zip file, or a file that holds arrays, which its first bytes tell. Free
@@ -465,16 +465,13 @@ impl Objects for Custom {
             handle: ptr::null_mut(),
         };
         // SAFETY: the callback gets what is documented; the buffer has room for `size` bytes.
-        match unsafe { read(self.callbacks.user, &raw mut request) } {
-            ENOOBJECT | EEMPTY => return Ok(None),
-            status => result(status, name)?,
-        }
-        if request.nbytes > buffer.capacity() {
-            return Err(Error::from(ErrorKind::LentLength(request.nbytes)).in_object(name));
-        }
+        let status = unsafe { read(self.callbacks.user, &raw mut request) };
+        let request = ObjectRequest { size: buffer.capacity(), ..request };
+        let answer = request.answer(status).map_err(|error| error.in_object(name))?;
+        let Some(Answer { nbytes, object_size }) = answer else { return Ok(None) };
         // SAFETY: the callback has written so many bytes, as documented, and there was room for them.
-        unsafe { buffer.set_filled(request.nbytes) };
-        Ok(Some(request.object_size))
+        unsafe { buffer.set_filled(nbytes) };
+        Ok(Some(object_size))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

@@ -90,10 +90,19 @@ pub(super) unsafe fn text<'a>(pointer: *const c_char, message: &'static str) -> 
 /// # Safety
 /// `out` is NULL or points to a place for a pointer.
 pub(super) unsafe fn hand_over<T>(out: *mut *mut T, make: impl FnOnce() -> Result<T>) -> Result<()> {
+    // SAFETY: as above.
+    unsafe { hand_over_boxed(out, || Ok(try_box(make()?)?)) }
+}
+
+/// Hands a new object over to the caller that is in memory of its own already, so that nothing fails once it is made.
+///
+/// # Safety
+/// As of [`hand_over`].
+pub(super) unsafe fn hand_over_boxed<T>(out: *mut *mut T, make: impl FnOnce() -> Result<Box<T>>) -> Result<()> {
     if out.is_null() {
         return Err(ErrorKind::Argument("there is no place for the new object").into());
     }
-    let object = Box::into_raw(try_box(make()?)?);
+    let object = Box::into_raw(make()?);
     // SAFETY: `out` is not NULL, and so is a place for a pointer by the caller's promise.
     unsafe { out.write(object) };
     Ok(())

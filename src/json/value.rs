@@ -201,4 +201,16 @@ mod tests {
             (Some(&Value::Null), changed.get("a"), 4)
         );
     }
+
+    #[test]
+    fn a_member_is_added_to_an_object_only() {
+        let mut object = Value::object([]).unwrap();
+        object.push("a", Value::Null).unwrap();
+        assert_eq!(object.members().len(), 1);
+        for mut other in [Value::Null, Value::List(Vec::new()), Value::Text("{}".to_owned())] {
+            let before = other.copied().unwrap();
+            other.push("a", Value::Null).unwrap();
+            assert_eq!(other, before);
+        }
+    }
 }

@@ -73,3 +73,30 @@ impl Fill for Chunks {
         Ok(try_box(PartFlight::new((&self.file, &self.variable), &self.layout, flight))?)
     }
 }
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::*;
+
+    use crate::object::{Directory, Memory};
+    use crate::{Access, Array, Hyperslab};
+
+    #[test]
+    fn a_file_that_is_gone_is_an_error() {
+        let bytes = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/data/coads_sst.nc")).unwrap();
+        let directory = std::env::temp_dir().join(format!("nczchunk-gone-{}", std::process::id()));
+        // The one is asked for parts of the file, and of the other it is opened.
+        for place in [Place::new(Memory::new()), Place::new(Directory::create(&directory).unwrap())] {
+            let place = place.unwrap();
+            place.write("f", &bytes).unwrap();
+            let array = Array::open_in(&place.file("f").unwrap(), "SST", Access::Read).unwrap();
+            assert!(array.read::<f32>(&Hyperslab::all()).is_ok());
+            place.remove("f").unwrap();
+            for slab in [Hyperslab::all(), Hyperslab::new(&[0, 0, 0], &[12, 1, 1])] {
+                let error = array.read::<f32>(&slab).unwrap_err();
+                assert_eq!((error.kind(), error.chunk()), (ErrorKind::NotFound("file"), Some(&[0, 0, 0][..])));
+            }
+        }
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+}

@@ -183,3 +183,33 @@ fn overlaps(mut extents: Vec<Extent>, file: &File) -> Result<Vec<bool>> {
     }
     Ok(overlaps)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::buffer::Buffer;
+    use crate::object::{Entry, Memory, Objects};
+
+    /// A place whose file has fewer bytes than it says.
+    struct Short(&'static [u8]);
+
+    impl Objects for Short {
+        fn read(&self, _: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+            let rest = &self.0[begin.offset(self.0.len() as u64) as usize..];
+            buffer.write(&rest[..rest.len().min(buffer.capacity())]);
+            Ok(Some(1000))
+        }
+        fn list(&self, _: &str, _: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_file_that_ends_while_its_header_is_read_is_truncated() {
+        let kind = |place: Result<Place>| File::read(&place.unwrap(), "f").err().unwrap().kind();
+        assert_eq!(kind(Place::new(Short(b"CDF\x01\0\0"))), ErrorKind::Truncated);
+        assert_eq!(kind(Place::new(Short(b""))), ErrorKind::Truncated);
+        assert_eq!(kind(Place::new(Memory::new())), ErrorKind::NotFound("file"));
+    }
+}

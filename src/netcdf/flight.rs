@@ -138,4 +138,23 @@ mod tests {
             assert_eq!(array.store().is_concurrent(), is_concurrent);
         }
     }
+
+    #[test]
+    fn a_read_that_fails_ends_the_others() {
+        let (later, array) = made(|later| later.limits.requests = 6);
+        later.fail("f", 5);
+        assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap_err().status(), 5);
+        assert_eq!((later.under_way(), later.most().0), (0, 6));
+        assert!(later.cancelled() > 0);
+        later.heal();
+        let words = || array.read::<i32>(&Hyperslab::all()).unwrap_err().to_string();
+        later.begin_not("f", 7);
+        assert!(array.read::<i32>(&Hyperslab::all()).is_err_and(|error| error.status() == 7));
+        later.begin_not("f", 0);
+        assert!(words().ends_with("there is no such file"), "{}", words());
+        later.heal();
+        later.take("f");
+        assert!(words().ends_with("there is no such file"), "{}", words());
+        assert_eq!(later.under_way(), 0);
+    }
 }

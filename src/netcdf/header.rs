@@ -164,4 +164,12 @@ mod tests {
             assert_eq!(read([0, 0], dimension).unwrap_err().kind(), kind);
         }
     }
+
+    #[test]
+    fn other_files_have_no_header() {
+        for first in [&b"CDF\x03"[..], b"HDF\x01", b"\0\0\0\0"] {
+            let Err(Stop::Refused(error)) = Header::read(first, 100) else { panic!("this is no header") };
+            assert_eq!(error.kind(), ErrorKind::UnknownFormat);
+        }
+    }
 }

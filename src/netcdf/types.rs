@@ -79,4 +79,9 @@ mod tests {
         assert_eq!(of("_FillValue", ElementType::Char, &[1, 2]), default);
         assert_eq!(of("missing_value", ElementType::Short, &[1, 2]), default);
     }
+
+    #[test]
+    fn other_types_have_no_fill_value() {
+        assert_eq!((default_fill(ElementType::String), default_fill(ElementType::Bool)), (None, None));
+    }
 }

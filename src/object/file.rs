@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::contract::{Begin, Entry, Objects};
 use super::positioned;
+use super::uninterrupted::uninterrupted;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::open_file::{Opening, read_at};
@@ -25,7 +26,8 @@ impl OneFile {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let file = File::open(path).map_err(|error| Error::from(error).in_object(path.display()))?;
-        let metadata = file.metadata().map_err(|error| Error::from(error).in_object(path.display()))?;
+        let metadata =
+            uninterrupted(|| file.metadata()).map_err(|error| Error::from(error).in_object(path.display()))?;
         if !metadata.is_file() {
             return Err(Error::from(ErrorKind::Unsupported("this is not a file")).in_object(path.display()));
         }
@@ -38,7 +40,7 @@ impl Objects for OneFile {
         if name != Self::NAME {
             return Ok(None);
         }
-        let len = self.0.metadata()?.len();
+        let len = uninterrupted(|| self.0.metadata())?.len();
         positioned::read(&self.0, len, begin, buffer)?;
         Ok(Some(len))
     }

@@ -1,9 +1,11 @@
 //! Reads in flight: a place that is asked first and gives the answer later, so that many reads may be on their way.
 #![allow(unsafe_code)]
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
-use crate::error::Result;
+use super::contract::Begin;
+use crate::error::{ErrorKind, Result};
+use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 
 /// A read of an object. The library sets the fields but for those that are said to be the callback's. All are valid,
 /// and the buffer with them, until the callback returns or, for a read that was started, until it is given back.
@@ -32,6 +34,38 @@ pub struct ObjectRequest {
     pub status: isize,
     /// The callback's: whatever it wants to remember from start to wait. NULL at first.
     pub handle: *mut c_void,
+}
+
+/// What was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// How many bytes have been written to the memory.
+    pub nbytes: usize,
+    /// How many the object has.
+    pub object_size: u64,
+}
+
+impl ObjectRequest {
+    /// What the callback answered that returned this status.
+    ///
+    /// # Errors
+    /// The callback's; [`ErrorKind::StoredLength`] if what it says of the object's length does not go together with
+    /// how many bytes it has put into the buffer.
+    pub(crate) fn answer(&self, status: c_int) -> Result<Option<Answer>> {
+        let ObjectRequest { offset, from_end, size, nbytes, object_size, .. } = *self;
+        match status {
+            NOERR => {}
+            ENOOBJECT | EEMPTY => return Ok(None),
+            status => return Err(ErrorKind::Callback(status).into()),
+        }
+        let begin = if from_end == 0 { Begin::At(offset) } else { Begin::BeforeEnd(offset) };
+        let there = object_size - begin.offset(object_size);
+        let due = usize::try_from(there).unwrap_or(usize::MAX).min(size);
+        if nbytes != due {
+            return Err(ErrorKind::StoredLength { found: nbytes, expected: due }.into());
+        }
+        Ok(Some(Answer { nbytes, object_size }))
+    }
 }
 
 /// How much may be on its way at the same time.

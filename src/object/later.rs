@@ -19,6 +19,8 @@ pub(crate) struct Later {
     pub(crate) is_writable: bool,
     /// Whether it is known that it answers later; else one read is waited for after the other.
     pub(crate) has_latency: bool,
+    /// Whether reads of objects that are not there do not begin.
+    pub(crate) knows_absent: bool,
     state: Mutex<State>,
 }
 
@@ -32,6 +34,8 @@ struct State {
     cancelled: usize,
     log: Vec<(String, u64, usize)>,
     failing: HashMap<String, c_int>,
+    /// Objects of which a read does not begin: with this status, or because it is known that they are absent.
+    not_begun: HashMap<String, c_int>,
     shortened: Vec<String>,
     /// What becomes of an object once it has been asked for so many times more.
     changes: Vec<(String, usize, Option<Vec<u8>>)>,
@@ -50,7 +54,8 @@ impl Later {
     pub(crate) fn new() -> Self {
         let (memory, limits) = (Memory::new(), Limits::default());
         let state = Mutex::default();
-        Later { memory, gap: 1, limits, is_concurrent: true, is_writable: true, has_latency: true, state }
+        let (is_concurrent, is_writable, has_latency, knows_absent) = (true, true, true, false);
+        Later { memory, gap: 1, limits, is_concurrent, is_writable, has_latency, knows_absent, state }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -72,7 +77,14 @@ impl Later {
 
     /// Has all reads succeed again.
     pub(crate) fn heal(&self) {
-        self.state().failing.clear();
+        let mut state = self.state();
+        state.failing.clear();
+        state.not_begun.clear();
+    }
+
+    /// Has reads of an object not begin: with this status or, if it is 0, because it is known that it is absent.
+    pub(crate) fn begin_not(&self, name: &str, status: c_int) {
+        self.state().not_begun.insert(name.into(), status);
     }
 
     /// Has reads of an object bring one byte less than they should.
@@ -134,7 +146,16 @@ impl Flight for Later {
         // SAFETY: as above.
         let name = unsafe { CStr::from_ptr(asked.name) }.to_str().unwrap().to_owned();
         let offset = if asked.from_end == 1 { asked.offset.wrapping_neg() } else { asked.offset };
-        state.log.push((name, offset, asked.size));
+        match state.not_begun.get(&name) {
+            Some(&NOERR) => return Ok(false),
+            Some(&status) => return Err(ErrorKind::Callback(status).into()),
+            None if self.knows_absent
+                && self.memory.read(&name, Begin::At(0), &mut Buffer::new(&mut []))?.is_none() =>
+            {
+                return Ok(false);
+            }
+            None => state.log.push((name, offset, asked.size)),
+        }
         state.seed = state.seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let due = state.now + 50 + (state.seed >> 33) % 50;
         state.under_way.push(Read { request, due });

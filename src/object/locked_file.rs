@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use super::contract::{Begin, Entry, Objects};
 use super::file::OneFile;
 use super::positioned;
+use super::uninterrupted::uninterrupted;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -30,11 +31,11 @@ impl LockedFile {
     /// The system's; `Unsupported` for what is not a file; `Busy` for one that another program has locked to write.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let file = File::open(path)?;
-        if !file.metadata()?.is_file() {
+        if !uninterrupted(|| file.metadata())?.is_file() {
             return Err(ErrorKind::Unsupported("this is not a file").into());
         }
         lock(&file)?;
-        let metadata = file.metadata()?;
+        let metadata = uninterrupted(|| file.metadata())?;
         Ok(LockedFile { file, len: metadata.len(), modified: modified(&metadata) })
     }
 }
@@ -45,7 +46,7 @@ impl Objects for LockedFile {
             return Ok(None);
         }
         positioned::read(&self.file, self.len, begin, buffer)?;
-        let metadata = self.file.metadata()?;
+        let metadata = uninterrupted(|| self.file.metadata())?;
         if (metadata.len(), modified(&metadata)) != (self.len, self.modified) {
             return Err(ErrorKind::Changed.into());
         }
@@ -144,5 +145,17 @@ mod tests {
         drop(files);
         assert_eq!(lock(&writer, libc::LOCK_EX), 0);
         assert!(LockedFile::open(&directory.0).is_err());
+    }
+
+    #[test]
+    fn a_file_is_one_object() {
+        let directory = Temporary::new("one-locked-file");
+        let path = directory.0.join("x");
+        std::fs::write(&path, b"0123456789").unwrap();
+        let file = LockedFile::open(&path).unwrap();
+        assert_eq!(crate::object::testing::list(&file, ""), [OneFile::NAME]);
+        assert_eq!(crate::object::testing::list(&file, OneFile::NAME), [""; 0]);
+        assert_eq!(read(&file, "x", Begin::At(0), 2).unwrap(), None);
+        assert_eq!(read(&file, OneFile::NAME, Begin::BeforeEnd(3), 2).unwrap(), Some((b"78".to_vec(), 10)));
     }
 }

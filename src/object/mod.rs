@@ -25,6 +25,8 @@
 //!   names.rs       what names have in common: sorted lists of them, and names with a NUL at their end
 //!   partial.rs     names of files that are being written
 //!   positioned.rs  reading and writing a file at a position
+//!   uninterrupted.rs
+//!                  system calls that are made again when a signal interrupts them
 //! ```
 
 mod below;
@@ -41,6 +43,7 @@ mod partial;
 mod place;
 mod positioned;
 mod under_way;
+mod uninterrupted;
 mod whole;
 #[cfg(feature = "zip")]
 mod zip;
@@ -49,6 +52,7 @@ pub use below::{Below, only_prefix};
 pub use contract::{Begin, Entry, Objects, check_name};
 pub use directory::Directory;
 pub use file::OneFile;
+pub(crate) use flight::Answer;
 pub use flight::{Flight, Limits, ObjectRequest};
 #[cfg(feature = "cfdb")]
 pub(crate) use locked_file::LockedFile;
@@ -56,7 +60,8 @@ pub use memory::Memory;
 pub(crate) use name::Name;
 pub use place::Place;
 pub(crate) use positioned::read_opened;
-pub(crate) use under_way::{Answer, UnderWay, read as read_by_flight};
+pub(crate) use under_way::{UnderWay, read as read_by_flight};
+pub(crate) use uninterrupted::uninterrupted;
 pub(crate) use whole::read_more;
 pub use whole::read_whole;
 #[cfg(feature = "zip")]

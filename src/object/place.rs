@@ -146,3 +146,47 @@ impl Deref for Place {
         &**self.objects
     }
 }
+
+#[cfg(all(test, feature = "zstd", feature = "zlib"))]
+mod tests {
+    use super::*;
+
+    use crate::object::Memory;
+    use crate::{Buffer, Description, ElementType};
+
+    /// Stores what is the other way round.
+    struct Not;
+
+    impl Codec for Not {
+        fn name(&self) -> &str {
+            "not"
+        }
+        fn encoded_bound(&self, decoded_size: usize) -> usize {
+            decoded_size
+        }
+        fn decode(&self, encoded: &[u8], _: std::ops::Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+            assert!(encoded.iter().all(|byte| decoded.write(&[!byte])));
+            Ok(())
+        }
+        fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+            self.decode(decoded, 0..decoded.len(), encoded)
+        }
+    }
+
+    #[test]
+    fn a_codec_has_a_name_that_the_library_does_not_know() {
+        let mut place = Place::new(Memory::new()).unwrap();
+        for (name, words) in [
+            ("zstd", "the library knows a codec of this name"),
+            ("numcodecs.zlib", "the library knows a codec of this name"),
+            ("", "a codec's name is empty"),
+        ] {
+            assert_eq!(place.add_codec(name, |_| Ok(Box::new(Not))).unwrap_err().to_string(), words);
+        }
+        place.add_codec("not", |_| Ok(Box::new(Not))).unwrap();
+        let description = Description::new(&[2], ElementType::UByte).with_codecs(&[("not", "")]);
+        let array = crate::Array::create_in(&place, "", &description).unwrap();
+        array.write(&crate::Hyperslab::all(), &[1u8, 2]).unwrap();
+        assert_eq!(crate::object::read_whole(&*place, "c/0", 10).unwrap().unwrap(), [!1, !2]);
+    }
+}

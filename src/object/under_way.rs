@@ -7,11 +7,10 @@ use std::ptr::{self, NonNull};
 use smallvec::SmallVec;
 
 use super::contract::{Begin, check_name};
-use super::flight::{Flight, ObjectRequest};
+use super::flight::{Answer, Flight, ObjectRequest};
 use crate::alloc::try_box;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
-use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 use crate::store::NOT_IN_FLIGHT;
 
 /// Reads that are under way, each with what it is for. None outlives this: what is left is cancelled and waited for.
@@ -35,15 +34,6 @@ struct Told {
     request: ObjectRequest,
     /// With a NUL at its end.
     name: SmallVec<[u8; 128]>,
-}
-
-/// What was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Answer {
-    /// How many bytes have been written to the memory.
-    pub nbytes: usize,
-    /// How many the object has.
-    pub object_size: u64,
 }
 
 impl<'p, T> UnderWay<'p, T> {
@@ -224,19 +214,7 @@ impl Told {
 
     /// What the place answered.
     fn answer(&self) -> Result<Option<Answer>> {
-        let ObjectRequest { offset, from_end, size, nbytes, object_size, status, .. } = self.request;
-        match status as c_int {
-            NOERR => {}
-            ENOOBJECT | EEMPTY => return Ok(None),
-            status => return Err(ErrorKind::Callback(status).into()),
-        }
-        let begin = if from_end == 0 { Begin::At(offset) } else { Begin::BeforeEnd(offset) };
-        let there = object_size - begin.offset(object_size);
-        let due = usize::try_from(there).unwrap_or(usize::MAX).min(size);
-        if nbytes != due {
-            return Err(ErrorKind::StoredLength { found: nbytes, expected: due }.into());
-        }
-        Ok(Some(Answer { nbytes, object_size }))
+        self.request.answer(self.request.status as c_int)
     }
 }
 
@@ -327,5 +305,71 @@ mod tests {
         let mut room = [std::mem::MaybeUninit::uninit(); 4];
         let error = read(&later, "a/1", Begin::At(0), &mut Buffer::new(&mut room)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StoredLength { found: 3, expected: 4 });
+    }
+
+    #[test]
+    fn what_does_not_begin_is_absent_or_an_error() {
+        let later = later();
+        let mut buffer = Buffer::new(&mut []);
+        later.begin_not("a/0", 0);
+        later.begin_not("a/1", 5);
+        assert_eq!(read(&later, "a/0", Begin::At(0), &mut buffer), Ok(None));
+        let error = read(&later, "a/1", Begin::At(0), &mut buffer).unwrap_err();
+        assert_eq!((error.about(), error.status(), later.log().len()), ("a/1", 5, 0));
+        later.heal();
+        assert_eq!(read(&later, "a/0", Begin::At(0), &mut buffer), Ok(Some(10)));
+    }
+
+    /// What is cancelled below a prefix is cancelled in the place itself; a place that cannot cancel reads it all.
+    #[test]
+    fn reads_are_cancelled_in_the_place_where_they_are_under_way() {
+        use crate::object::{Below, Entry, Limits, Objects};
+
+        struct Uncancelled(Later);
+        impl Flight for Uncancelled {
+            fn limits(&self) -> Limits {
+                self.0.limits()
+            }
+            unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
+                // SAFETY: the caller's promise is the same.
+                unsafe { self.0.start(request) }
+            }
+            fn wait(&self) -> Result<*mut ObjectRequest> {
+                self.0.wait()
+            }
+        }
+        impl Objects for Uncancelled {
+            fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+                self.0.read(name, begin, buffer)
+            }
+            fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+                self.0.list(prefix, one)
+            }
+            fn flight(&self) -> Option<&dyn Flight> {
+                Some(self)
+            }
+        }
+        fn cancelled(objects: &impl Objects, later: &Later) -> (usize, [u8; 2]) {
+            let below = Below::new(objects, "a").unwrap();
+            let mut memory = [9; 2];
+            let mut under_way = UnderWay::new(below.flight().unwrap());
+            let begin = memory.as_mut_ptr();
+            for i in 0..2 {
+                // SAFETY: each has a byte of the memory of its own, which lives longer.
+                let started = unsafe { under_way.start(i, ["1", "2"][i], Begin::At(0), (begin.add(i), 1)) };
+                assert_eq!(started, Ok(None));
+            }
+            under_way.cancel_if(|purpose| *purpose == 1);
+            let cancelled = later.cancelled();
+            while under_way.len() > 0 {
+                under_way.wait().unwrap().1.unwrap();
+            }
+            drop(under_way);
+            (cancelled, memory)
+        }
+        let plain = later();
+        assert_eq!(cancelled(&plain, &plain), (1, [1, 2]));
+        let uncancelled = Uncancelled(later());
+        assert_eq!(cancelled(&uncancelled, &uncancelled.0), (0, [1, 2]));
     }
 }

@@ -315,7 +315,7 @@ impl State<'_> {
     /// Starts a slot's request for so many bytes; `false` if the chunk is absent.
     fn start(&mut self, slot: usize, size: usize) -> Result<bool> {
         let slot = &mut self.slots[slot];
-        slot.turn = self.reading.requests();
+        slot.turn = self.reading.requests(slot.indices())?;
         let buffer = match self.flight.has_memory() {
             true => ptr::null_mut(),
             false => slot.memory.room(size)?.as_mut_ptr(),

@@ -227,9 +227,9 @@ impl<'a> Reading<'a> {
         if is_absent { self.mover.read_fill_value(piece, out) } else { Ok(()) }
     }
 
-    /// A request that is started now, as far as the store's cache is concerned.
-    pub(super) fn requests(&self) -> Option<Turn> {
-        Some(self.store.cache()?.requests(self.turn?))
+    /// A request of a chunk that is started now, as far as the store's cache is concerned.
+    pub(super) fn requests(&self, chunk: &[isize]) -> Result<Option<Turn>> {
+        self.store.cache().zip(self.turn).map(|(cache, turn)| cache.requests(chunk, turn)).transpose()
     }
 
     /// What is read next was brought by this request.

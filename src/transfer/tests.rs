@@ -260,6 +260,18 @@ impl Fill for InParts<'_> {
     }
 }
 
+/// A chunk that is absent is not asked for part by part.
+#[test]
+fn an_absent_chunk_in_parts_is_asked_for_once() {
+    let mut variable = Variable::new(&[32], &[32], 4).unwrap();
+    variable.set_endian(if cfg!(target_endian = "little") { Endian::Big } else { Endian::Little }).unwrap();
+    variable.set_fill_value(Some(&7u32.to_ne_bytes())).unwrap();
+    let asked = Asked::default();
+    let store = Store::filling(InParts(Filling { asked: &asked, gap: Some(1), chunk: &|_| None })).unwrap();
+    assert_eq!(crate::read::<u32>(&variable, &store, &Hyperslab::all()).unwrap(), [7; 32]);
+    assert_eq!(*asked.fetched.lock().unwrap(), [(vec![0], 0, 44)]);
+}
+
 /// What lands in memory in one piece is read in parts, each a number of elements, if its words are swapped; past the
 /// cache or not.
 #[test]
@@ -495,6 +507,35 @@ fn options_are_for_threads_and_progress() {
     }
 }
 
+/// A panic of a reader in a thread of the transfer's ends the call with an error, in whichever of them it is.
+#[test]
+fn a_panic_of_a_reader_ends_the_call_with_an_error() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let (caller, variable) = (std::thread::current().id(), variable());
+    let plan = Plan::new(&variable, &Hyperslab::all(), Access::Read).unwrap();
+    for panics_in_worker in [true, false] {
+        let worker_is_there = AtomicBool::new(false);
+        let store = Store::filling(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
+            // It takes long enough for threads, and the first chunk shows that.
+            std::thread::sleep(Duration::from_millis(1));
+            let is_worker = std::thread::current().id() != caller;
+            worker_is_there.fetch_or(is_worker, Ordering::Relaxed);
+            if request.chunk() != [0, 0] {
+                while !worker_is_there.load(Ordering::Relaxed) {
+                    std::thread::yield_now();
+                }
+                assert_ne!(is_worker, panics_in_worker, "the reader has a fault");
+            }
+            fill(request, buffer)
+        });
+        let mut out = vec![0; plan.memory_bytes()];
+        let options = Options::default().with_threads(2);
+        let read = plan.read_chunks(&store.unwrap(), 0..plan.num_chunks(), &mut out, options);
+        assert_eq!(read.unwrap_err().kind(), ErrorKind::Internal);
+    }
+}
+
 /// zstd is not written in Rust, so it is not for Miri.
 #[cfg(all(not(miri), feature = "zstd"))]
 mod compressed {
@@ -680,4 +721,74 @@ mod large {
             check_write(endian, [0, 4], &data[..LENS[1]], |[_, j]| data[j]);
         }
     }
+}
+
+#[test]
+fn a_chunk_that_is_copied_by_itself_has_all_its_bytes() {
+    let variable = variable();
+    let plan = Plan::new(&variable, &Hyperslab::all(), Access::Read).unwrap();
+    let mut out = vec![0; plan.memory_bytes()];
+    for len in [0, 11, 13] {
+        let error = plan.copy_from_chunk(0, &vec![0; len], Destination::from(&mut out[..])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::StoredLength { found: len, expected: 12 });
+    }
+    plan.copy_from_chunk(0, &chunk(&[0, 0]).unwrap(), Destination::from(&mut out[..])).unwrap();
+    assert_eq!(values(&out)[..4], [0, 1, 2, 0]);
+}
+
+/// Large reads go past the processor's cache if rows are whole lines, whatever the chunks' size.
+#[test]
+fn what_streams_is_large_and_in_whole_lines() {
+    let volume = |row: usize, bytes: usize| {
+        piece::volume(&Variable::new(&[8, row], &[1, row], 1).unwrap(), Access::Read, false, bytes)
+    };
+    let large = usize::MAX;
+    assert!(matches!(volume(64, 1 << 10), Volume::Small));
+    assert!(matches!(volume(65, large), Volume::Large));
+    assert_eq!(matches!(volume(64, large), Volume::Streaming), crate::copy::stores_lines());
+    assert!(matches!(volume(1 << 30, large), Volume::Streaming));
+}
+
+/// A reader that gives some bytes fewer than it says are stored, and one that says another length each time.
+#[test]
+fn a_reader_that_contradicts_itself_is_an_error() {
+    struct Not;
+    impl crate::Codec for Not {
+        fn name(&self) -> &str {
+            "not"
+        }
+        fn encoded_bound(&self, decoded_size: usize) -> usize {
+            decoded_size
+        }
+        fn decode(&self, encoded: &[u8], _: std::ops::Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+            assert!(encoded.iter().all(|byte| decoded.write(&[!byte])));
+            Ok(())
+        }
+        fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+            self.decode(decoded, 0..decoded.len(), encoded)
+        }
+    }
+    let failure = |stored: &(dyn Fn(usize) -> usize + Sync)| {
+        let mut store = Store::filling(|_: &Request<'_>, buffer: &mut Buffer<'_>| {
+            let stored = stored(buffer.capacity());
+            buffer.write(&vec![0; buffer.capacity().min(10)]);
+            Ok(Filled::Stored(stored))
+        });
+        store.as_mut().unwrap().add_codec(Not).unwrap();
+        read_i16(&store.unwrap(), [0, 0], [1, 1], [1, 1]).unwrap_err()
+    };
+    let kind = ErrorKind::StoredLength { found: 10, expected: 12 };
+    assert_eq!(failure(&|_| 12).kind(), kind);
+    let error = failure(&|room| room + 1);
+    assert_eq!(error.chunk(), Some(&[0, 0][..]));
+    assert!(error.to_string().contains("the chunk changed its length while it was read"), "{error}");
+}
+
+/// The length of a chunk on loan is that of what is lent.
+#[cfg(feature = "arrays")]
+#[test]
+fn a_chunk_on_loan_is_measured() {
+    let (variable, store) = (variable(), Store::lending(Lending(all_chunks())).unwrap());
+    let len = |chunk: &[isize]| store.stored_len(&Request::new(chunk, Access::Read, 12)).unwrap();
+    assert_eq!((variable.grid(Access::Read).chunk_bytes(), len(&[0, 1]), len(&[1, 1])), (12, Some(12), None));
 }

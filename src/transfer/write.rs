@@ -96,13 +96,16 @@ impl<'a> Writing<'a> {
         self.mover.write_chunk(piece, data, &mut bytes)?;
         // SAFETY: every byte was written: by the fetch, by the fill or, where the box is the whole chunk, by the copy.
         let bytes = unsafe { chunk.filled(chunk_bytes) };
+        // The rest of the chunk is likely to be written next.
+        let keeper = store.cache().filter(|_| !piece.is_covered && self.variable.write_ratio(0).is_none());
+        let turn = keeper.map(|cache| {
+            let turn = *self.turn.get_or_insert_with(|| cache.begin());
+            cache.requests(piece.indices, turn)
+        });
+        let turn = turn.transpose()?;
         let stored = store.put(&request, bytes, encoded);
-        match store.cache() {
-            // The rest of the chunk is likely to be written next.
-            Some(cache) if stored.is_ok() && !piece.is_covered && self.variable.write_ratio(0).is_none() => {
-                let turn = *self.turn.get_or_insert_with(|| cache.begin());
-                cache.replace(piece.indices, bytes, turn)
-            }
+        match keeper.zip(turn) {
+            Some((cache, turn)) if stored.is_ok() => cache.replace(piece.indices, bytes, turn),
             _ => stored.and(self.forget(piece)),
         }
     }

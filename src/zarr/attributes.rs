@@ -344,4 +344,10 @@ mod tests {
             assert_eq!(of(dtype, fill).element, ElementType::Int, "{dtype}");
         }
     }
+
+    #[test]
+    fn types_that_netcdf_has_not_are_those_that_the_values_have() {
+        let text = r#"{"a":1,"_nczarr_attr":{"types":{"a":"<c8"}}}"#;
+        assert_eq!(of(text, "a"), (ElementType::Int, bytes(&[1i32.to_ne_bytes()])));
+    }
 }

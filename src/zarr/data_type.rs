@@ -169,6 +169,9 @@ mod tests {
         let structure = json(structure.as_bytes()).unwrap();
         let structure = read(At::root(&structure)).unwrap();
         assert_eq!((structure.element, structure.has_hidden_words), (ElementType::Opaque { len: 12 }, true));
+        let fields = r#"[{"name":"a","data_type":"int8"},{"name":"b","data_type":"r16"}]"#;
+        let structure = format!(r#"{{"name":"struct","configuration":{{"fields":{fields}}}}}"#);
+        assert_eq!(of(&structure).unwrap(), ElementType::Opaque { len: 3 });
     }
 
     #[test]
@@ -209,6 +212,8 @@ mod tests {
             (r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":6}}"#, "$.configuration.length_bytes"),
             (r#"{"name":"numpy.datetime64","configuration":{"unit":"x"}}"#, "$.configuration.unit"),
             (r#"{"name":"structured","configuration":{"fields":[["a"]]}}"#, "$.configuration.fields[0]"),
+            (r#"{"name":"struct","configuration":{"fields":[{"name":"a"}]}}"#, "$.configuration.fields[0].data_type"),
+            (r#"{"name":"struct","configuration":{"fields":[["a","string"]]}}"#, "$.configuration.fields[0]: string"),
         ] {
             assert_eq!(of(text).unwrap_err().about(), about);
         }

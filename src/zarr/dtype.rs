@@ -124,18 +124,13 @@ pub(super) fn write(element: ElementType, endian: Endian) -> Result<Value> {
     };
     let size = element.size();
     Ok(match element {
-        ElementType::Time { .. } => {
+        ElementType::Time { unit, count, .. } => {
             let name = element.name();
             let spelt = if name == "datetime64" { 'M' } else { 'm' };
-            match element {
-                ElementType::Time { unit: TimeUnit::Generic, .. } => Value::text_of(format_args!("{order}{spelt}8"))?,
-                ElementType::Time { unit, count: 1, .. } => {
-                    Value::text_of(format_args!("{order}{spelt}8[{}]", unit.as_str()))?
-                }
-                ElementType::Time { unit, count, .. } => {
-                    Value::text_of(format_args!("{order}{spelt}8[{count}{}]", unit.as_str()))?
-                }
-                _ => Value::Null,
+            match (unit, count) {
+                (TimeUnit::Generic, _) => Value::text_of(format_args!("{order}{spelt}8"))?,
+                (unit, 1) => Value::text_of(format_args!("{order}{spelt}8[{}]", unit.as_str()))?,
+                (unit, count) => Value::text_of(format_args!("{order}{spelt}8[{count}{}]", unit.as_str()))?,
             }
         }
         ElementType::String => Value::text("|O")?,

@@ -169,6 +169,8 @@ mod tests {
         let documents = consolidated_v2(text).unwrap();
         let names: Vec<&str> = documents.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, [".zgroup", "a/.zarray"]);
+        let other = consolidated_v2(br#"{"metadata": {}, "zarr_consolidated_format": 2}"#).unwrap_err();
+        assert_eq!(other.kind(), ErrorKind::Metadata("1 is due"));
         let error = consolidated_v2(br#"{"metadata": []}"#).unwrap_err();
         assert_eq!(
             (error.kind(), error.about()),

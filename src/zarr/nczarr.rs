@@ -187,4 +187,16 @@ mod tests {
             assert!(!is_internal_attribute(name), "{name}");
         }
     }
+
+    #[test]
+    fn names_are_texts_and_what_keeps_types_is_there_once() {
+        let value = crate::json::read(br#"{"_nczarr_array":{"dimrefs":[1,"/x"]}}"#).unwrap();
+        assert_eq!(read_array(&[At::root(&value)], &[2]).unwrap().dimension_references, ["/x"]);
+        for (text, kept) in [("{}", true), (r#"{"_NCZARR_ATTR":{"types":{}}}"#, false)] {
+            let mut attributes = crate::json::read(text.as_bytes()).unwrap();
+            keep_types(&mut attributes).unwrap();
+            keep_types(&mut attributes).unwrap();
+            assert_eq!((attributes.members().len(), attributes.get(ATTRIBUTES[0]).is_some()), (1, kept), "{text}");
+        }
+    }
 }

@@ -192,4 +192,25 @@ mod tests {
         place.write("x/.zgroup", b"{}").unwrap();
         assert_eq!(open(&place, "x").unwrap_err().kind(), ErrorKind::NotAnArray);
     }
+
+    #[test]
+    fn what_is_no_array_is_told() {
+        let place = Place::new(Memory::new()).unwrap();
+        let kind = |name: &str| open(&place, name).unwrap_err().kind();
+        assert_eq!((kind(""), kind("v")), (ErrorKind::UnknownFormat, ErrorKind::NotFound("array")));
+        place.write("g/zarr.json", br#"{"zarr_format":3,"node_type":"group"}"#).unwrap();
+        assert_eq!((kind("g"), kind("g/v")), (ErrorKind::NotAnArray, ErrorKind::NotFound("array")));
+        // What is wrong with the place itself does not matter, unless it says where the array is.
+        for (root, expected) in [
+            ("{", ErrorKind::NotFound("array")),
+            (r#"{"zarr_format":3,"node_type":"group"}"#, ErrorKind::NotFound("array")),
+            (r#"{"zarr_format":"https://purl.org/zarr/spec/protocol/core/3.0"}"#, ErrorKind::Unsupported("")),
+        ] {
+            place.write("zarr.json", root.as_bytes()).unwrap();
+            match (kind("v"), expected) {
+                (ErrorKind::Unsupported(_), ErrorKind::Unsupported(_)) => {}
+                (found, expected) => assert_eq!(found, expected, "{root}"),
+            }
+        }
+    }
 }

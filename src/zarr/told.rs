@@ -43,10 +43,9 @@ pub(crate) fn group_node(name: &str, all: &Value) -> Result<Node> {
 fn array(metadata: Metadata) -> NodeArray {
     let Metadata { element, mut shape, mut chunk_shape, shards, dimension_names, unlimited, is_scalar, .. } = metadata;
     let mut dimensions = Dimensions { names: dimension_names, unlimited };
-    let mut shard_shape = shards.map(|shards| std::mem::replace(&mut chunk_shape, shards.inner));
+    let shard_shape = shards.map(|shards| std::mem::replace(&mut chunk_shape, shards.inner));
     if is_scalar {
         (shape, chunk_shape, dimensions) = (Vec::new(), Vec::new(), Dimensions::default());
-        shard_shape = shard_shape.map(|_| Vec::new());
     }
     NodeArray { element, shape, chunk_shape, shard_shape, dimensions }
 }

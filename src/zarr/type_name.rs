@@ -81,7 +81,8 @@ mod tests {
         ] {
             assert_eq!(name.parse::<ElementType>().unwrap().to_string(), name);
         }
-        for name in ["", "float", "int3", "S", "S0", "S+1", "V99999999999", "datetime64[x]", "datetime64ns", "\u{e4}1"]
+        for name in
+            ["", "float", "int3", "X5", "S", "S0", "S+1", "V99999999999", "datetime64[x]", "datetime64ns", "\u{e4}1"]
         {
             let error = name.parse::<ElementType>().unwrap_err();
             assert_eq!((error.kind(), error.about()), (ErrorKind::ElementType, name));

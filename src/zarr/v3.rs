@@ -214,12 +214,12 @@ fn chain(list: &At<'_>, chunk: &[usize], data_type: &DataType, is_inner: bool) -
             _ => false,
         };
         if let Some(CodecSpec::Own(before)) = chain.codecs.first() {
-            let is_foreign = || -> Result<bool> {
-                Ok(configuration.as_ref().map_or(Ok(None), endian)?.is_some_and(Endian::is_foreign))
-            };
             match name {
-                "bytes" | "endian" if is_foreign()? => {
-                    return Err(codec.unsupported("another byte order behind a codec that is not the library's"));
+                "bytes" | "endian" => {
+                    let endian = configuration.as_ref().map_or(Ok(None), endian)?;
+                    if endian.is_some_and(Endian::is_foreign) {
+                        return Err(codec.unsupported("another byte order behind a codec that is not the library's"));
+                    }
                 }
                 "transpose" | "vlen-utf8" | "sharding_indexed" => return Err(before.unknown()),
                 _ => {}

@@ -126,4 +126,14 @@ mod tests {
         assert_eq!(filters, r#"[{"id":"vlen-utf8"},{"id":"zstd","level":0},{"id":"crc32c"}]"#);
         assert_eq!(written.get("compressor"), Some(&Value::Null));
     }
+
+    #[test]
+    fn keys_of_v3_are_refused() {
+        let text = br#"{"shape":[4],"chunks":[2],"dtype":"|u1","fill_value":0,"order":"C","filters":null,
+            "compressor":null,"zarr_format":2}"#;
+        let mut array = read_v2(text, None).unwrap();
+        array.keys.style = KeyEncoding::V3;
+        let error = write_array_v2(&array).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported("the keys of Zarr v3 in Zarr v2"));
+    }
 }

@@ -175,5 +175,11 @@ mod tests {
             "bytes","configuration":{"endian":"little"}},{"name":"crc32c"}],"index_location":"end"}},
             {"name":"crc32c"}]"#,
         );
+        // An index without a checksum, at the start and big-endian.
+        is_written_as_it_was(
+            r#"[{"name":"sharding_indexed","configuration":{"chunk_shape":[4,3,3],"codecs":[{"name":"bytes",
+            "configuration":{"endian":"little"}}],"index_codecs":[{"name":"bytes","configuration":{"endian":"big"}}],
+            "index_location":"start"}}]"#,
+        );
     }
 }

@@ -4,23 +4,31 @@
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use nczchunk::ffi::{codec::*, objects::*, place::*, projection::*, store::*};
 
 const EEMPTY: c_int = -139;
 const ENOOBJECT: c_int = -141;
 
-/// What the callbacks do, and what has been stored. One belongs to a store or a place.
-pub struct Script {
+/// What the callbacks do, and what has been stored. One belongs to a store or a place, and to all threads that the
+/// library begins for it.
+pub struct Script(Mutex<State>);
+
+struct State {
     /// What each call does, in turn; when they are used up every call answers well.
-    pub steps: Vec<u8>,
-    pub next: usize,
+    steps: Vec<u8>,
+    next: usize,
     chunks: HashMap<Vec<isize>, Vec<u8>>,
     objects: HashMap<String, Vec<u8>>,
     started: Vec<*mut c_void>,
     lent: Vec<Box<[u8]>>,
-    pub num_destroyed: usize,
+    num_destroyed: usize,
 }
+
+/// What a slow call takes. For a few chunks of which each takes as long the library begins threads.
+const SLOW: Duration = Duration::from_micros(300);
 
 /// What one call does.
 enum Step {
@@ -35,7 +43,7 @@ enum Step {
 
 impl Script {
     pub fn new(steps: &[u8]) -> Box<Self> {
-        Box::new(Script {
+        Box::new(Script(Mutex::new(State {
             steps: steps.to_vec(),
             next: 0,
             chunks: HashMap::new(),
@@ -43,25 +51,59 @@ impl Script {
             started: Vec::new(),
             lent: Vec::new(),
             num_destroyed: 0,
-        })
+        })))
     }
 
-    fn step(&mut self) -> Step {
-        let step = self.steps.get(self.next).copied().unwrap_or(0);
-        self.next += 1;
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How often `destroy` was called.
+    pub fn num_destroyed(&self) -> usize {
+        self.state().num_destroyed
+    }
+
+    fn step(&self) -> Step {
+        let step = {
+            let mut state = self.state();
+            state.next += 1;
+            state.steps.get(state.next - 1).copied().unwrap_or(0)
+        };
         match step % 32 {
-            20 => Step::Status(-1),
-            21 => Step::Status(5),
-            22 | 23 => Step::Status(EEMPTY),
-            24 => Step::Status(ENOOBJECT),
-            25 => Step::Status(c_int::MIN),
-            26 => Step::Short,
-            27 => Step::Long,
-            28 => Step::Endless,
-            29 => Step::Nothing,
-            30 | 31 => Step::Again,
-            _ => Step::Well,
+            19 => std::thread::sleep(SLOW),
+            20 => return Step::Status(-1),
+            21 => return Step::Status(5),
+            22 | 23 => return Step::Status(EEMPTY),
+            24 => return Step::Status(ENOOBJECT),
+            25 => return Step::Status(c_int::MIN),
+            26 => return Step::Short,
+            27 => return Step::Long,
+            28 => return Step::Endless,
+            29 => return Step::Nothing,
+            30 | 31 => return Step::Again,
+            _ => {}
         }
+        Step::Well
+    }
+}
+
+impl State {
+    /// Whether the next call refuses to begin something.
+    fn refuses(&mut self) -> bool {
+        let refuses = matches!(self.steps.get(self.next).map(|step| step % 32), Some(29 | 30));
+        self.next += usize::from(refuses);
+        refuses
+    }
+
+    /// One of those that were started, whichever the script says; none if the script has all of them end.
+    fn done(&mut self) -> Option<*mut c_void> {
+        let choice = usize::from(self.steps.get(self.next).copied().unwrap_or(0));
+        if choice % 32 == 25 || self.started.is_empty() {
+            self.next += 1;
+            self.started.clear();
+            return None;
+        }
+        Some(self.started.swap_remove(choice % self.started.len()))
     }
 }
 
@@ -87,10 +129,10 @@ fn call_again() {
 }
 
 /// # Safety
-/// `user` is a script that nobody else uses meanwhile.
-unsafe fn script<'a>(user: *mut c_void) -> &'a mut Script {
+/// `user` is a script.
+unsafe fn script<'a>(user: *mut c_void) -> &'a Script {
     // SAFETY: the caller's promise.
-    unsafe { &mut *user.cast() }
+    unsafe { &*user.cast() }
 }
 
 type Chunk = nczchunk_request;
@@ -123,7 +165,8 @@ unsafe extern "C" fn fill(user: *mut c_void, request: *mut Chunk) -> c_int {
     // SAFETY: as above.
     let key = unsafe { indices(request.rank, request.chunk_indices) };
     let written = bytes.min(request.size);
-    let from = script.chunks.get(&key).map(|chunk| chunk.get(request.offset..).unwrap_or_default());
+    let state = script.state();
+    let from = state.chunks.get(&key).map(|chunk| chunk.get(request.offset..).unwrap_or_default());
     let (from, nbytes) = match from {
         Some(from) if bytes == request.size => (from.to_vec(), from.len()),
         _ => (vec![7; written], bytes),
@@ -146,32 +189,24 @@ unsafe extern "C" fn store(user: *mut c_void, request: *mut Chunk) -> c_int {
     // SAFETY: the buffer has `size` bytes.
     let bytes = unsafe { std::slice::from_raw_parts(request.buffer.cast::<u8>(), request.size) }.to_vec();
     // SAFETY: as above.
-    script.chunks.insert(unsafe { indices(request.rank, request.chunk_indices) }, bytes);
+    script.state().chunks.insert(unsafe { indices(request.rank, request.chunk_indices) }, bytes);
     0
 }
 
 unsafe extern "C" fn start_chunk(user: *mut c_void, request: *mut Chunk) -> c_int {
     // SAFETY: as above.
-    let script = unsafe { script(user) };
-    if let Some(29 | 30) = script.steps.get(script.next).map(|step| step % 32) {
-        script.next += 1;
+    let mut state = unsafe { script(user) }.state();
+    if state.refuses() {
         return 5;
     }
-    script.started.push(request.cast());
+    state.started.push(request.cast());
     0
 }
 
 unsafe extern "C" fn wait_chunk(user: *mut c_void, done: *mut *mut Chunk) -> c_int {
     // SAFETY: as above.
-    let all = unsafe { script(user) };
-    // Any of those that were started, or none of them.
-    let choice = usize::from(all.steps.get(all.next).copied().unwrap_or(0));
-    if choice % 32 == 25 || all.started.is_empty() {
-        all.next += 1;
-        all.started.clear();
-        return -1;
-    }
-    let request: *mut Chunk = all.started.swap_remove(choice % all.started.len()).cast();
+    let Some(request) = unsafe { script(user) }.state().done() else { return -1 };
+    let request: *mut Chunk = request.cast();
     // SAFETY: the request is the library's until it has been given back, which it is now.
     unsafe {
         (*request).status = fill(user, request) as isize;
@@ -182,7 +217,7 @@ unsafe extern "C" fn wait_chunk(user: *mut c_void, done: *mut *mut Chunk) -> c_i
 
 unsafe extern "C" fn cancel_chunk(user: *mut c_void, request: *mut Chunk) {
     // SAFETY: as above.
-    assert!(unsafe { script(user) }.started.contains(&request.cast()), "what is cancelled was started");
+    assert!(unsafe { script(user) }.state().started.contains(&request.cast()), "what is cancelled was started");
 }
 
 unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
@@ -204,32 +239,34 @@ unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int 
     let mut bytes = vec![9; len].into_boxed_slice();
     (loan.data, loan.nbytes) = (bytes.as_mut_ptr().cast(), len);
     loan.handle = loan.data;
-    script.lent.push(bytes);
+    script.state().lent.push(bytes);
     status
 }
 
 unsafe extern "C" fn release(user: *mut c_void, loan: *mut nczchunk_loan, _: c_int) -> c_int {
     // SAFETY: as above.
     let (script, loan) = unsafe { (script(user), &mut *loan) };
-    let lent = script.lent.iter().position(|lent| lent.as_ptr().cast() == loan.handle.cast_const());
-    script.lent.swap_remove(lent.expect("what is given back was lent"));
+    let mut state = script.state();
+    let lent = state.lent.iter().position(|lent| lent.as_ptr().cast() == loan.handle.cast_const());
+    state.lent.swap_remove(lent.expect("what is given back was lent"));
+    drop(state);
     if let Step::Status(status) = script.step() { status } else { 0 }
 }
 
 unsafe extern "C" fn destroy(user: *mut c_void) {
     // SAFETY: as above.
-    unsafe { script(user) }.num_destroyed += 1;
+    unsafe { script(user) }.state().num_destroyed += 1;
 }
 
 /// Callbacks that fill chunks in, of which some are left out.
-pub fn filling(script: &mut Script, how: u8, gap: usize) -> nczchunk_filling_callbacks {
+pub fn filling(script: *mut Script, how: u8, gap: usize) -> nczchunk_filling_callbacks {
     // SAFETY: zeros are a structure of callbacks that uses nothing.
     let none: nczchunk_filling_callbacks = unsafe { std::mem::zeroed() };
     let has_latency = how & 1 == 1;
     nczchunk_filling_callbacks {
         // An older program's structure is shorter.
         struct_size: if how & 64 == 64 { usize::from(how & 48) } else { size_of::<nczchunk_filling_callbacks>() },
-        user: ptr::from_mut(script).cast(),
+        user: script.cast(),
         fill: (how & 2 == 0).then_some(fill as _),
         store: (how & 4 == 0).then_some(store as _),
         destroy: Some(destroy),
@@ -239,22 +276,24 @@ pub fn filling(script: &mut Script, how: u8, gap: usize) -> nczchunk_filling_cal
         wait: has_latency.then_some(wait_chunk as _),
         cancel: (how & 16 == 16).then_some(cancel_chunk as _),
         in_flight: usize::from(how >> 5 & 3),
+        concurrent: usize::from(how >> 4 & 3),
         ..none
     }
 }
 
 /// Callbacks that lend chunks.
-pub fn lending(script: &mut Script, how: u8) -> nczchunk_lending_callbacks {
+pub fn lending(script: *mut Script, how: u8) -> nczchunk_lending_callbacks {
     // SAFETY: as above.
     let none: nczchunk_lending_callbacks = unsafe { std::mem::zeroed() };
     nczchunk_lending_callbacks {
         struct_size: size_of::<nczchunk_lending_callbacks>(),
-        user: ptr::from_mut(script).cast(),
+        user: script.cast(),
         lend: (how & 2 == 0).then_some(lend as _),
         lend_to_write: (how & 4 == 0).then_some(lend as _),
         release: Some(release),
         destroy: Some(destroy),
         accept_longer: usize::from(how & 8 == 8),
+        concurrent: usize::from(how >> 4 & 3),
         ..none
     }
 }
@@ -267,6 +306,7 @@ unsafe extern "C" fn read_object(user: *mut c_void, request: *mut Object) -> c_i
     let step = script.step();
     // SAFETY: the name is a text.
     let name = unsafe { CStr::from_ptr(request.name) }.to_str().unwrap();
+    let state = script.state();
     let object = match step {
         Step::Status(status) => return status,
         Step::Nothing => return 0,
@@ -276,7 +316,7 @@ unsafe extern "C" fn read_object(user: *mut c_void, request: *mut Object) -> c_i
             unsafe { request.buffer.cast::<u8>().write_bytes(1, request.size) };
             return 0;
         }
-        _ => script.objects.get(name),
+        _ => state.objects.get(name),
     };
     let Some(object) = object else { return ENOOBJECT };
     let len = object.len() as u64;
@@ -336,7 +376,7 @@ unsafe extern "C" fn write_object(
     unsafe {
         let name = CStr::from_ptr(name).to_str().unwrap().to_owned();
         let bytes = if nbytes == 0 { &[] } else { std::slice::from_raw_parts(bytes.cast::<u8>(), nbytes) };
-        script.objects.insert(name, bytes.to_vec());
+        script.state().objects.insert(name, bytes.to_vec());
     }
     0
 }
@@ -348,31 +388,24 @@ unsafe extern "C" fn remove_object(user: *mut c_void, name: *const c_char) -> c_
         return status;
     }
     // SAFETY: the name is a text.
-    script.objects.remove(unsafe { CStr::from_ptr(name) }.to_str().unwrap());
+    script.state().objects.remove(unsafe { CStr::from_ptr(name) }.to_str().unwrap());
     0
 }
 
 unsafe extern "C" fn start_object(user: *mut c_void, request: *mut Object) -> c_int {
     // SAFETY: as above.
-    let script = unsafe { script(user) };
-    if let Some(29 | 30) = script.steps.get(script.next).map(|step| step % 32) {
-        script.next += 1;
+    let mut state = unsafe { script(user) }.state();
+    if state.refuses() {
         return ENOOBJECT;
     }
-    script.started.push(request.cast());
+    state.started.push(request.cast());
     0
 }
 
 unsafe extern "C" fn wait_object(user: *mut c_void, done: *mut *mut Object) -> c_int {
     // SAFETY: as above.
-    let all = unsafe { script(user) };
-    let choice = usize::from(all.steps.get(all.next).copied().unwrap_or(0));
-    if choice % 32 == 25 || all.started.is_empty() {
-        all.next += 1;
-        all.started.clear();
-        return 5;
-    }
-    let request: *mut Object = all.started.swap_remove(choice % all.started.len()).cast();
+    let Some(request) = unsafe { script(user) }.state().done() else { return 5 };
+    let request: *mut Object = request.cast();
     // SAFETY: as for chunks.
     unsafe {
         (*request).status = read_object(user, request) as isize;
@@ -381,14 +414,19 @@ unsafe extern "C" fn wait_object(user: *mut c_void, done: *mut *mut Object) -> c
     0
 }
 
+unsafe extern "C" fn cancel_object(user: *mut c_void, request: *mut Object) {
+    // SAFETY: as above.
+    assert!(unsafe { script(user) }.state().started.contains(&request.cast()), "what is cancelled was started");
+}
+
 /// Callbacks of a place.
-pub fn place(script: &mut Script, how: u8) -> nczchunk_place_callbacks {
+pub fn place(script: *mut Script, how: u8) -> nczchunk_place_callbacks {
     // SAFETY: as above.
     let none: nczchunk_place_callbacks = unsafe { std::mem::zeroed() };
     let has_latency = how & 1 == 1;
     nczchunk_place_callbacks {
         struct_size: size_of::<nczchunk_place_callbacks>(),
-        user: ptr::from_mut(script).cast(),
+        user: script.cast(),
         read: (how & 2 == 0).then_some(read_object as _),
         list: (how & 4 == 0).then_some(list as _),
         write: (how & 8 == 0).then_some(write_object as _),
@@ -396,7 +434,9 @@ pub fn place(script: &mut Script, how: u8) -> nczchunk_place_callbacks {
         destroy: Some(destroy),
         start: has_latency.then_some(start_object as _),
         wait: has_latency.then_some(wait_object as _),
+        cancel: (how & 32 == 32).then_some(cancel_object as _),
         in_flight: usize::from(how >> 5 & 3),
+        concurrent: usize::from(how >> 7),
         ..none
     }
 }
@@ -436,6 +476,7 @@ pub fn copying(how: &u8) -> nczchunk_codec_callbacks {
         decode: Some(decode),
         encode: (how & 8 == 0).then_some(decode as _),
         encoded_bound: (how & 16 == 0).then_some(bound as _),
+        concurrent: usize::from(how & 32 == 0),
         ..none
     }
 }

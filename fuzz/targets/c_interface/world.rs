@@ -290,10 +290,10 @@ impl World {
             self.stores[slot] = ptr::null_mut();
             let made = or_null_mut(input, &raw mut self.stores[slot]);
             let status = if how & 128 == 128 {
-                let callbacks = callbacks::lending(&mut *script, how);
+                let callbacks = callbacks::lending(script, how);
                 nczchunk_store_lending(or_null(input, &raw const callbacks), made, context)
             } else {
-                let callbacks = callbacks::filling(&mut *script, how, input.magnitude());
+                let callbacks = callbacks::filling(script, how, input.magnitude());
                 nczchunk_store_filling(or_null(input, &raw const callbacks), made, context)
             };
             self.scripts[number].1 = check(status) == 0 && how & 64 == 0;
@@ -590,7 +590,7 @@ impl World {
                 }
                 _ => {
                     let script = self.script(input);
-                    let callbacks = callbacks::place(&mut *script, input.byte());
+                    let callbacks = callbacks::place(script, input.byte());
                     let status = nczchunk_place_new(or_null(input, &raw const callbacks), &raw mut made, context);
                     self.scripts.last_mut().unwrap().1 = check(status) == 0;
                 }
@@ -915,7 +915,7 @@ impl Drop for World {
             self.odometers.iter().for_each(|odometer| nczchunk_odometer_free(*odometer));
             for (script, is_taken) in &self.scripts {
                 let script = Box::from_raw(*script);
-                assert!(script.num_destroyed <= 1 && (!is_taken || script.num_destroyed == 1));
+                assert!(script.num_destroyed() <= 1 && (!is_taken || script.num_destroyed() == 1));
             }
             for byte in &self.bytes {
                 drop(Box::from_raw(*byte));

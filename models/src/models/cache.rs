@@ -17,6 +17,7 @@ pub(super) const MODELS: &[Model] = &[
     Model("cache/more-of-it", Some(3), more_of_it),
     Model("cache/stale-forgotten", None, nothing_forgotten_is_stale),
     Model("cache/stale-replaced", None, nothing_replaced_is_stale),
+    Model("cache/stale-writers", None, nothing_is_another_writers),
     Model("cache/stale-in-flight", None, nothing_from_a_request_is_stale),
     Model("cache/stale-readers", Some(4), nothing_stale_beside_readers),
 ];
@@ -128,7 +129,29 @@ fn nothing_forgotten_is_stale() {
 }
 
 fn nothing_replaced_is_stale() {
-    nothing_stale(|part| part.replace(&[7], &[2; SIZE], part.begin()).unwrap());
+    nothing_stale(|part| {
+        let request = part.requests(&[7], part.begin()).unwrap();
+        part.replace(&[7], &[2; SIZE], request).unwrap();
+    });
+}
+
+/// Two threads write a chunk, each to where it is stored and then to the cache. What stays there is what is stored.
+fn nothing_is_another_writers() {
+    let (_, part) = new(10 * SIZE);
+    let stored = Arc::new(AtomicU8::new(1));
+    let write = |value: u8| {
+        let (part, stored) = (part.clone(), stored.clone());
+        move || {
+            let request = part.requests(&[7], part.begin()).unwrap();
+            stored.store(value, SeqCst);
+            part.replace(&[7], &[value; SIZE], request).unwrap();
+        }
+    };
+    let other = thread::spawn(write(2));
+    write(3)();
+    other.join().unwrap();
+    let last = stored.load(SeqCst);
+    assert!(part.get(&[7], SIZE).unwrap().is_none_or(|entry| entry.bytes() == [last; SIZE]));
 }
 
 /// A thread reads a chunk by a request, of which the cache is told when it has ended, while another writes the chunk.
@@ -137,7 +160,7 @@ fn nothing_from_a_request_is_stale() {
     let stored = Arc::new(AtomicU8::new(1));
     let (other, from) = (part.clone(), stored.clone());
     let reader = thread::spawn(move || {
-        let request = other.requests(other.begin());
+        let request = other.requests(&[7], other.begin()).unwrap();
         let value = from.load(SeqCst);
         other.keep(&[7], &[value; SIZE], request).unwrap();
     });

@@ -291,9 +291,9 @@ mod tests {
         ];
         for (stored, is_checked) in [(&plain, false), (&checked, true)] {
             assert_eq!(decoded(&Lz4Frame, stored, 0..text.len(), text.len()).unwrap(), text);
-            for at in 0..stored.len() {
+            for (at, bit) in (0..stored.len()).flat_map(|at| (0..8).map(move |bit| (at, bit))) {
                 let mut bad = stored.clone();
-                bad[at] ^= 1;
+                bad[at] ^= 1 << bit;
                 assert!(decoded(&Lz4Frame, &bad, 0..text.len(), text.len()).is_err() || !is_checked, "{at}");
             }
         }

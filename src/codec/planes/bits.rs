@@ -130,8 +130,10 @@ mod tests {
 
     #[test]
     fn bits_are_where_the_format_says_and_come_back() {
-        for size in [1, 2, 3, 4, 8, 16, 17, 255] {
-            for count in [0, 8, 16, 72, 1024, 1032, 2080] {
+        let sizes: &[usize] = if cfg!(miri) { &[1, 4, 17] } else { &[1, 2, 3, 4, 8, 16, 17, 255] };
+        let counts: &[usize] = if cfg!(miri) { &[0, 72] } else { &[0, 8, 16, 72, 1024, 1032, 2080] };
+        for &size in sizes {
+            for &count in counts {
                 let elements: Vec<u8> =
                     (0..size * count).map(|i| ((i as u32).wrapping_mul(2_654_435_761) >> 13) as u8).collect();
                 let mut planes = vec![0; elements.len()];

@@ -171,8 +171,11 @@ mod tests {
 
     #[test]
     fn planes_are_where_the_format_says_and_come_back() {
-        for size in [1, 2, 3, 4, 5, 8, 12, 16, 255] {
-            for count in [0, 1, 2, 15, 16, 17, 33, 127, 128, 129, 300] {
+        let sizes: &[usize] = if cfg!(miri) { &[1, 2, 4, 5, 8, 16] } else { &[1, 2, 3, 4, 5, 8, 12, 16, 255] };
+        let counts: &[usize] =
+            if cfg!(miri) { &[0, 1, 17, 129] } else { &[0, 1, 2, 15, 16, 17, 33, 127, 128, 129, 300] };
+        for &size in sizes {
+            for &count in counts {
                 let elements: Vec<u8> = (0..size * count).map(|i| (i * 7 + i / 256) as u8).collect();
                 let mut planes = vec![0; elements.len()];
                 assert!(scatter(size, &elements, uninit(&mut planes)));

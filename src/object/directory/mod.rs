@@ -18,6 +18,7 @@ use unix::Root;
 
 use super::contract::{Begin, Entry, Objects, check_name, check_prefix};
 use super::partial;
+use super::uninterrupted::uninterrupted;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::open_file::Opening;
@@ -54,7 +55,8 @@ impl Directory {
     /// The system's.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        std::fs::create_dir_all(path).map_err(|error| Error::from(error).in_object(path.display()))?;
+        let created = uninterrupted(|| std::fs::create_dir_all(path));
+        created.map_err(|error| Error::from(error).in_object(path.display()))?;
         Self::open(path)
     }
 

@@ -23,6 +23,8 @@ fn only_what_is_not_there_is_absent() {
     directory.write("directory/file", b"1").unwrap();
     symlink("nowhere", temporary.0.join("dangling")).unwrap();
     symlink("file", temporary.0.join("link")).unwrap();
+    symlink("/dev/null", temporary.0.join("device")).unwrap();
+    symlink("loop", temporary.0.join("loop")).unwrap();
     let long = "x".repeat(300);
     let status = |name: &str, room| read(&directory, name, Begin::At(0), room).map(|found| found.is_some());
     for room in [0, 10] {
@@ -119,7 +121,21 @@ fn the_portable_half_does_the_same() {
     assert_eq!((whole(&portable, "c"), whole(&portable, "x")), (Some(vec![]), None));
     assert!(testing::read(&portable, "a", Begin::At(0), 1).is_err());
     assert!(testing::read(&portable, "c/d", Begin::At(0), 1).is_err());
+    // Links that lead nowhere, and those to what is no file, are not listed; a listing may end early.
+    symlink("nowhere", temporary.0.join("dangling")).unwrap();
+    symlink("/dev/null", temporary.0.join("device")).unwrap();
+    assert_eq!(list(&portable, ""), ["a/", "c"]);
+    let mut num_listed = 0;
+    let one = &mut |_: &str, _| {
+        num_listed += 1;
+        false
+    };
+    portable.0.list("", one).unwrap();
+    assert_eq!(num_listed, 1);
+    symlink("loop", temporary.0.join("loop")).unwrap();
+    assert!(portable.0.list("", &mut |_, _| true).is_err());
     portable.0.remove("c").unwrap();
+    ["dangling", "device", "loop"].iter().for_each(|name| portable.0.remove(name).unwrap());
     assert!(portable.0.remove_directory("a").is_err());
     portable.0.remove("a/b").unwrap();
     portable.0.remove_directory("a").unwrap();

@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 
 use crate::buffer::Buffer;
 use crate::object::contract::{Begin, Entry};
-use crate::object::positioned;
+use crate::object::{positioned, uninterrupted};
 
 /// A directory that is kept open.
 pub(super) struct Root(File);
@@ -45,19 +45,12 @@ impl Path0 {
     }
 }
 
-/// Calls until a signal does not interrupt it.
-fn uninterrupted(mut call: impl FnMut() -> c_int) -> io::Result<c_int> {
-    loop {
-        match call() {
-            -1 => {
-                let error = io::Error::last_os_error();
-                if error.kind() != io::ErrorKind::Interrupted {
-                    return Err(error);
-                }
-            }
-            result => return Ok(result),
-        }
-    }
+/// Makes a system call until a signal does not interrupt it.
+fn called(mut call: impl FnMut() -> c_int) -> io::Result<c_int> {
+    uninterrupted(|| match call() {
+        -1 => Err(io::Error::last_os_error()),
+        result => Ok(result),
+    })
 }
 
 impl Root {
@@ -75,7 +68,7 @@ impl Root {
         const MODE: c_uint = 0o666;
         let flags = flags | libc::O_CLOEXEC | libc::O_NOCTTY;
         // SAFETY: the descriptor is open, and the path ends with a NUL.
-        let opened = uninterrupted(|| unsafe { openat(self.descriptor(), path.as_ptr(), flags, MODE) })?;
+        let opened = called(|| unsafe { openat(self.descriptor(), path.as_ptr(), flags, MODE) })?;
         // SAFETY: the system has just opened the descriptor, which is nobody else's.
         Ok(unsafe { File::from_raw_fd(opened) })
     }
@@ -86,7 +79,7 @@ impl Root {
         let path = path.as_c_str()?;
         let mut status = std::mem::MaybeUninit::<stat>::uninit();
         // SAFETY: the descriptor is open, the path ends with a NUL, and there is room for a status.
-        uninterrupted(|| unsafe { fstatat(self.descriptor(), path.as_ptr(), status.as_mut_ptr(), 0) })?;
+        called(|| unsafe { fstatat(self.descriptor(), path.as_ptr(), status.as_mut_ptr(), 0) })?;
         // SAFETY: the call has succeeded, and so has written it.
         Ok(unsafe { status.assume_init() })
     }
@@ -133,7 +126,7 @@ impl Root {
 
     /// An error if the directory has been removed: then nothing is there, but not because it never was.
     fn is_there(&self) -> io::Result<()> {
-        match self.0.metadata()?.nlink() {
+        match uninterrupted(|| self.0.metadata())?.nlink() {
             0 => Err(io::Error::from_raw_os_error(libc::ENOENT)),
             _ => Ok(()),
         }
@@ -160,14 +153,14 @@ impl Root {
         let (from, to) = (Path0::new(from)?, Path0::new(to)?);
         let (from, to) = (from.as_c_str()?.as_ptr(), to.as_c_str()?.as_ptr());
         // SAFETY: the descriptor is open, and the paths, which are alive, end with a NUL.
-        uninterrupted(|| unsafe { libc::renameat(self.descriptor(), from, self.descriptor(), to) }).map(drop)
+        called(|| unsafe { libc::renameat(self.descriptor(), from, self.descriptor(), to) }).map(drop)
     }
 
     pub(super) fn remove(&self, name: &str) -> io::Result<()> {
         let path = Path0::new(name)?;
         let path = path.as_c_str()?;
         // SAFETY: the descriptor is open, and the path ends with a NUL.
-        uninterrupted(|| unsafe { libc::unlinkat(self.descriptor(), path.as_ptr(), 0) }).map(drop)
+        called(|| unsafe { libc::unlinkat(self.descriptor(), path.as_ptr(), 0) }).map(drop)
     }
 
     /// Removes a directory, which is empty.
@@ -176,14 +169,14 @@ impl Root {
         let path = path.as_c_str()?;
         let flags = libc::AT_REMOVEDIR;
         // SAFETY: the descriptor is open, and the path ends with a NUL.
-        uninterrupted(|| unsafe { libc::unlinkat(self.descriptor(), path.as_ptr(), flags) }).map(drop)
+        called(|| unsafe { libc::unlinkat(self.descriptor(), path.as_ptr(), flags) }).map(drop)
     }
 
     pub(super) fn make_directory(&self, name: &str) -> io::Result<()> {
         let path = Path0::new(name)?;
         let path = path.as_c_str()?;
         // SAFETY: the descriptor is open, and the path ends with a NUL.
-        uninterrupted(|| unsafe { libc::mkdirat(self.descriptor(), path.as_ptr(), 0o777) }).map(drop)
+        called(|| unsafe { libc::mkdirat(self.descriptor(), path.as_ptr(), 0o777) }).map(drop)
     }
 
     pub(super) fn sync_directory(&self, name: &str) -> io::Result<()> {
@@ -230,7 +223,7 @@ fn status_of(file: &File) -> io::Result<stat> {
 
     let mut status = std::mem::MaybeUninit::<stat>::uninit();
     // SAFETY: the descriptor is open, and there is room for a status.
-    uninterrupted(|| unsafe { fstat(file.as_raw_fd(), status.as_mut_ptr()) })?;
+    called(|| unsafe { fstat(file.as_raw_fd(), status.as_mut_ptr()) })?;
     // SAFETY: the call has succeeded, and so has written it.
     Ok(unsafe { status.assume_init() })
 }
@@ -271,13 +264,16 @@ impl Stream {
 
     /// The next name, and of what kind the directory says that it is.
     fn next(&self) -> io::Result<Option<(&CStr, u8)>> {
-        // Only the error's number tells the end from a failure. SAFETY: the place is this thread's.
-        unsafe { *errno() = 0 };
-        // SAFETY: the stream is open, and used by one thread.
-        let entry = unsafe { readdir(self.pointer.as_ptr()) };
-        if entry.is_null() {
+        let entry = uninterrupted(|| {
+            // Only the error's number tells the end from a failure. SAFETY: the place is this thread's.
+            unsafe { *errno() = 0 };
+            // SAFETY: the stream is open, and used by one thread.
+            let entry = unsafe { readdir(self.pointer.as_ptr()) };
             let error = io::Error::last_os_error();
-            return if error.raw_os_error() == Some(0) { Ok(None) } else { Err(error) };
+            if entry.is_null() && error.raw_os_error() != Some(0) { Err(error) } else { Ok(entry) }
+        })?;
+        if entry.is_null() {
+            return Ok(None);
         }
         // SAFETY: the entry's name ends with a NUL. It stays valid until the next call, and the caller is done with it
         // then: this function is private to the loop in `list`.

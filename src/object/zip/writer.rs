@@ -15,7 +15,7 @@ use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::contract::{Begin, Entry, Objects, check_name, check_prefix};
 use crate::object::names::{self, Listed};
-use crate::object::{partial, positioned};
+use crate::object::{partial, positioned, uninterrupted};
 use crate::open_file::read_at;
 
 /// A zip file that is being made. What has been written can be read; an object that is written again is appended
@@ -152,11 +152,7 @@ impl ZipWriter {
         if self.is_synced {
             self.file.sync_all()?;
         }
-        while let Err(error) = std::fs::rename(&self.partial, &self.path) {
-            if error.kind() != io::ErrorKind::Interrupted {
-                return Err(error.into());
-            }
-        }
+        uninterrupted(|| std::fs::rename(&self.partial, &self.path))?;
         if self.is_synced && cfg!(unix) {
             let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
             File::open(directory.unwrap_or(Path::new(".")))?.sync_all()?;
@@ -260,7 +256,7 @@ impl Drop for ZipWriter {
     fn drop(&mut self) {
         if !self.state().is_finished && self.process == std::process::id() {
             // Nobody is there to be told of an error.
-            let _ = std::fs::remove_file(&self.partial);
+            let _ = uninterrupted(|| std::fs::remove_file(&self.partial));
         }
     }
 }

@@ -156,12 +156,11 @@ impl Codec for ShardCodec {
             push(&mut index.places, (begin, stored.len() as u64))?;
         }
         let index = self.layout.encode(&index)?;
-        if at_start {
-            encoded.filled_mut()[..index.len()].copy_from_slice(&index);
-        } else if !encoded.write(&index) {
-            return Err(no_room().into());
-        }
-        Ok(())
+        let is_written = match at_start {
+            true => encoded.filled_mut().get_mut(..index.len()).map(|to| to.copy_from_slice(&index)).is_some(),
+            false => encoded.write(&index),
+        };
+        if is_written { Ok(()) } else { Err(no_room().into()) }
     }
 
     fn can_encode(&self) -> bool {
@@ -257,5 +256,31 @@ mod tests {
         codec.chain.reserve().unwrap();
         codec.chain.push(Box::new(Own));
         assert_eq!((codec.can_encode(), codec.is_concurrent()), (false, false));
+    }
+
+    #[test]
+    fn a_shard_is_not_encoded_without_room_for_all_of_it() {
+        for (at_start, element) in [(false, [1, 2]), (true, [1, 2]), (false, [7, 9]), (true, [7, 9])] {
+            let codec = codec(None, at_start);
+            let shard = element.repeat(10 * 12);
+            let encode = |size: usize| run(size, |buffer| codec.encode(&shard, buffer));
+            // A shard of fill values is its index alone.
+            let due = codec.layout.index_bytes() + if element == [7, 9] { 0 } else { shard.len() };
+            assert_eq!(encode(due).unwrap().len(), due);
+            for size in 1..due {
+                assert!(matches!(encode(size).unwrap_err().kind(), ErrorKind::Encode { .. }), "{size}");
+            }
+        }
+    }
+
+    #[test]
+    fn chunks_without_codecs_have_all_their_bytes() {
+        let codec = codec(None, false);
+        let shard = [1, 2].repeat(10 * 12);
+        let mut encoded = run(codec.encoded_bound(shard.len()), |buffer| codec.encode(&shard, buffer)).unwrap();
+        let len = encoded.len() - codec.layout.index_bytes() + 8;
+        encoded[len..][..8].copy_from_slice(&39u64.to_le_bytes());
+        let error = run(shard.len(), |buffer| codec.decode(&encoded, 0..shard.len(), buffer)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::StoredLength { found: 39, expected: 40 });
     }
 }

@@ -215,9 +215,9 @@ mod tests {
     fn a_changed_index_is_noticed() {
         let layout = Layout::new(&[2], None, IndexFormat { has_checksum: true, ..PLAIN }).unwrap();
         let bytes = layout.encode(&Index { places: vec![(0, 1), (1, 1)] }).unwrap();
-        for i in 0..bytes.len() {
+        for (i, bit) in (0..bytes.len()).flat_map(|i| (0..8).map(move |bit| (i, bit))) {
             let mut changed = bytes.clone();
-            changed[i] ^= 1;
+            changed[i] ^= 1 << bit;
             assert!(layout.decode(&changed).is_err());
         }
     }

@@ -457,3 +457,98 @@ fn a_long_index_is_read_once_the_shard_is_long_enough() {
         }
     }
 }
+
+/// More chunks than are asked for at a time: of a shard that was found absent the others are known to be.
+#[test]
+fn a_shard_that_is_absent_is_asked_for_once() {
+    let mut later = Later::new();
+    later.limits.requests = 1;
+    let later = Arc::new(later);
+    let description = crate::Description::new(&[128], crate::ElementType::UByte)
+        .with_chunk_shape(&[1])
+        .with_shard_shape(&[64])
+        .with_fill_value(&[7])
+        .with_codecs(&[]);
+    let array = Array::create_in(&place(&later), "", &description).unwrap();
+    array.write(&Hyperslab::new(&[64], &[64]), &(0..64).collect::<Vec<u8>>()).unwrap();
+    later.reset();
+    let values = array.read::<u8>(&Hyperslab::all()).unwrap();
+    assert!(values[..64] == [7; 64] && values[64..].iter().copied().eq(0..64));
+    assert_eq!(log(&later).iter().filter(|(name, ..)| name == "c/0").count(), 1);
+}
+
+/// A shard that is written anew while reads of several of its chunks wait: those after the first find the new index,
+/// in which a chunk may be absent, or lie outside of the shard.
+#[test]
+fn chunks_that_wait_are_looked_up_in_the_new_index() {
+    let entry = 4 * CHUNK + 10 + 3 * 16;
+    for (number, is_absent) in [([0xff; 16], true), ([0x0f; 16], false)] {
+        let (later, array) = made(true, false, |later| (later.limits.requests, later.limits.largest) = (1, CHUNK));
+        read_all(&array).unwrap();
+        let mut shard = other_shard(true);
+        shard[entry..].copy_from_slice(&number);
+        later.put("c/0/0", &shard);
+        let read = read_all(&array);
+        assert_eq!(later.under_way(), 0);
+        if !is_absent {
+            let error = read.unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Corrupt { .. }));
+            assert_eq!(error.chunk(), Some(&[1, 1][..]));
+            continue;
+        }
+        assert!(read.unwrap().into_iter().zip(0..).all(|(value, e)| {
+            value
+                == match (e / 20 < 8 && e % 20 < 10, e / 20 >= 4 && e % 20 >= 5) {
+                    (true, true) => -1,
+                    (true, false) => 1000,
+                    (false, _) => e,
+                }
+        }));
+    }
+}
+
+/// What does not begin is absent or an error, of whole chunks and of ranges of them.
+#[test]
+fn a_request_that_does_not_begin_is_absent_or_an_error() {
+    for slab in [Hyperslab::all(), Hyperslab::new(&[0, 0], &[16, 10]).with_stride(&[1, 2])] {
+        let (later, array) = made(false, false, |_| {});
+        let all = array.read::<i32>(&slab).unwrap();
+        later.begin_not("c/1/1", 0);
+        let holes = array.read::<i32>(&slab).unwrap();
+        let is_hole = |e: i32| (4..8).contains(&(e / 20)) && (5..10).contains(&(e % 20));
+        assert!(all.iter().zip(&holes).all(|(&e, &found)| found == if is_hole(e) { -1 } else { e }));
+        later.begin_not("c/1/1", 5);
+        let error = array.read::<i32>(&slab).unwrap_err();
+        assert_eq!((error.status(), error.chunk(), later.under_way()), (5, Some(&[1, 1][..]), 0));
+    }
+}
+
+/// A chunk that is longer than it was expected to be is asked for once more, and may be another one then.
+#[cfg(feature = "gzip")]
+#[test]
+fn a_chunk_that_is_longer_is_asked_for_again() {
+    use crate::object::Objects;
+
+    let mut later = Later::new();
+    later.knows_absent = true;
+    let later = Arc::new(later);
+    let description = crate::Description::new(&[5], crate::ElementType::UByte)
+        .with_chunk_shape(&[4])
+        .with_fill_value(&[9])
+        .with_codecs(&[("gzip", "")]);
+    let array = Array::create_in(&place(&later), "", &description).unwrap();
+    array.write(&Hyperslab::all(), &[1u8, 2, 3, 4, 5]).unwrap();
+    let read = || array.read::<u8>(&Hyperslab::all());
+    let mut stored = crate::object::read_whole(&*later as &dyn Objects, "c/0", 1 << 20).unwrap().unwrap();
+    // Zeros may follow.
+    stored.resize(100_000, 0);
+    later.put("c/0", &stored);
+    assert_eq!(read().unwrap(), [1, 2, 3, 4, 5]);
+    later.change_after("c/0", 1, None);
+    assert_eq!(read().unwrap(), [9, 9, 9, 9, 5]);
+    later.put("c/0", &stored);
+    stored.resize(100_001, 0);
+    later.change_after("c/0", 1, Some(&stored));
+    assert_eq!(read().unwrap_err().kind(), ErrorKind::StoredLength { found: 100_001, expected: 100_000 });
+    assert_eq!((read().unwrap(), later.under_way()), (vec![1, 2, 3, 4, 5], 0));
+}

@@ -1,0 +1,87 @@
+/*
+ * Memory that cannot be had, wherever some is asked for. A scene is played with its first allocation failing, then its
+ * second, and so on until it gets through. Each call that fails is made again with the same objects, and is right then.
+ *
+ *     static int open_and_read(const void *path, long n)
+ *     {
+ *         nczchunk_array *array = NULL;
+ *
+ *         fail_at(n);
+ *         TRY_OR(nczchunk_array_open(path, NULL, NCZCHUNK_READ, &array, NULL), array == NULL);
+ *         TRY(nczchunk_array_read(array, start, NULL, NULL, data, NULL));
+ *         nczchunk_array_close(array);
+ *         return has_been_refused();
+ *     }
+ *
+ *     play_until_it_gets_through("open and read", open_and_read, "sst.zarr");
+ */
+#ifndef OUT_OF_MEMORY_H
+#define OUT_OF_MEMORY_H
+
+#include "check.h"
+#include "nczchunk.h"
+
+#include "counted_malloc.h"
+
+/* How many of the calls below have said NCZCHUNK_ENOMEM since fail_at. */
+static int refusals;
+
+/* Lets the n-th allocation from here on fail, and no other. */
+static inline void fail_at(long n)
+{
+    refusals = 0;
+    failing_allocation = allocations + n;
+}
+
+/* Ends that. Returns whether there were as many. */
+static inline int has_failed(void)
+{
+    int failed = allocations >= failing_allocation;
+
+    failing_allocation = 0;
+    return failed;
+}
+
+/* The same, where one of the calls below must have told it. */
+static inline int has_been_refused(void)
+{
+    int failed = has_failed();
+
+    CHECK_EQ(refusals, failed);
+    return failed;
+}
+
+/* Makes a call. If there is no memory for it the condition holds, and the same call again succeeds. */
+#define TRY_OR(call, condition)                                 \
+    do {                                                        \
+        int try_status = (call);                                \
+        if (try_status == NCZCHUNK_ENOMEM) {                    \
+            refusals++;                                         \
+            CHECK(condition);                                   \
+            try_status = (call);                                \
+        }                                                       \
+        CHECK_EQ(try_status, NCZCHUNK_NOERR);                   \
+    } while (0)
+
+#define TRY(call) TRY_OR(call, 1)
+
+/* Plays a scene, which gets n and returns whether its n-th allocation has failed. Nothing is leaked. */
+static inline void play_until_it_gets_through(const char *name, int (*play)(const void *scene, long n),
+                                              const void *scene)
+{
+    int failed = 1;
+    long n = 0;
+
+    while (failed) {
+        long live = live_allocations;
+
+        CHECK(++n < 5000);
+        failed = play(scene, n);
+        if (live_allocations != live)
+            CHECK_FAILED("%s: %ld allocations left when number %ld failed", name, live_allocations - live, n);
+    }
+    if (n == 1)
+        CHECK_FAILED("%s allocates nothing", name);
+}
+
+#endif
