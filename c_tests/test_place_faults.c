@@ -721,8 +721,8 @@ static int is_expected(const faulty *f, int status)
     case ENDS_BADLY: return status == FAILED;
     case STOPS: return status == STOPPED;
     case GIVES_NULL: return status == NCZCHUNK_EINVAL;
-    case IS_LONG: return status == NCZCHUNK_EBADCHUNK;
     case IS_SHORT:
+    case IS_LONG: return status == NCZCHUNK_EBADCHUNK;
     case IS_CUT:
     case IS_GROWN: return is_of_a_bad_object(f, status);
     case DOES_NOTHING: return is_of_nothing(f, status);
