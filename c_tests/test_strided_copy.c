@@ -274,6 +274,19 @@ static void many_elements_for_one(void)
     CHECK(data[2] == 10 || data[2] == 20 || data[2] == 30);
 }
 
+/* Strides of 0 on both sides copy the same element to the same place: once, so the call ends whatever the count. */
+static void one_element_for_one(void)
+{
+    const int value = 42;
+    const size_t count[2] = {SIZE_MAX, 3};
+    const ptrdiff_t from[2] = {0, 0}, to[2] = {0, sizeof(int)};
+    int data[3] = {-1, -1, -1};
+
+    CHECK_OK(nczchunk_copy_strided(2, count, sizeof(int), 0, &value, sizeof value, 0, from, data, sizeof data, 0, to,
+                                   NULL));
+    CHECK(data[0] == 42 && data[1] == 42 && data[2] == 42);
+}
+
 /* Rank 0 is one element. A count of 0 is none: then nothing is looked at, however far away it would be. */
 static void one_element_and_none(void)
 {
@@ -417,6 +430,7 @@ int main(void)
     blocks_begin_anywhere();
     one_element_for_many();
     many_elements_for_one();
+    one_element_for_one();
     one_element_and_none();
     a_box_of_1024_dimensions();
     no_element_may_lie_outside_its_block();
