@@ -2,7 +2,8 @@
 //! zip file below one directory.
 #![allow(unsafe_code)]
 
-use super::contract::{Begin, Entry, Objects, check_name, check_prefix};
+use super::begin::Begin;
+use super::contract::{Entry, Objects, check_name, check_prefix};
 use super::flight::{Flight, Limits, ObjectRequest};
 use super::names::{Text, concatenated};
 use crate::alloc;

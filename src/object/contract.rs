@@ -2,29 +2,11 @@
 
 use std::sync::Arc;
 
+use super::begin::Begin;
 use super::flight::Flight;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::open_file::Opening;
-
-/// Where in an object a read begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Begin {
-    /// At this byte. An object that ends before it gives no bytes.
-    At(u64),
-    /// So many bytes before the object's end; at its first byte if it has fewer.
-    BeforeEnd(u64),
-}
-
-impl Begin {
-    /// Which byte that is in an object of `len` bytes: at most `len`, where no bytes are left.
-    pub fn offset(self, len: u64) -> u64 {
-        match self {
-            Begin::At(offset) => offset.min(len),
-            Begin::BeforeEnd(bytes) => len.saturating_sub(bytes),
-        }
-    }
-}
 
 /// What is found in a place for objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

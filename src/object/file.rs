@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::contract::{Begin, Entry, Objects};
+use super::begin::Begin;
+use super::contract::{Entry, Objects};
 use super::positioned;
 use super::uninterrupted::uninterrupted;
 use crate::buffer::Buffer;

@@ -3,7 +3,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::contract::Begin;
+use super::begin::Begin;
 use crate::error::{ErrorKind, Result};
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 

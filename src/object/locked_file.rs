@@ -5,7 +5,8 @@ use std::fs::{File, Metadata};
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::contract::{Begin, Entry, Objects};
+use super::begin::Begin;
+use super::contract::{Entry, Objects};
 use super::file::OneFile;
 use super::positioned;
 use super::uninterrupted::uninterrupted;

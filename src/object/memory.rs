@@ -2,7 +2,8 @@
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::contract::{Begin, Entry, Objects, check_name, check_prefix};
+use super::begin::Begin;
+use super::contract::{Entry, Objects, check_name, check_prefix};
 use super::names::{self, Listed};
 use crate::alloc;
 use crate::buffer::Buffer;

@@ -22,6 +22,7 @@
 //!   below.rs       the objects whose names begin with a prefix, without it
 //!   whole.rs       whole objects, such as metadata
 //!
+//!   begin.rs       where a read begins
 //!   names.rs       what names have in common: sorted lists of them, and names with a NUL at their end
 //!   partial.rs     names of files that are being written
 //!   positioned.rs  reading and writing a file at a position
@@ -29,6 +30,7 @@
 //!                  system calls that are made again when a signal interrupts them
 //! ```
 
+mod begin;
 mod below;
 mod contract;
 mod directory;
@@ -48,8 +50,9 @@ mod whole;
 #[cfg(feature = "zip")]
 mod zip;
 
+pub use begin::Begin;
 pub use below::{Below, only_prefix};
-pub use contract::{Begin, Entry, Objects, check_name};
+pub use contract::{Entry, Objects, check_name};
 pub use directory::Directory;
 pub use file::OneFile;
 pub(crate) use flight::Answer;

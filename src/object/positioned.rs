@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use super::contract::Begin;
+use super::begin::Begin;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::open_file::{OpenFile, read_at};

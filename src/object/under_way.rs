@@ -6,7 +6,8 @@ use std::ptr::{self, NonNull};
 
 use smallvec::SmallVec;
 
-use super::contract::{Begin, check_name};
+use super::begin::Begin;
+use super::contract::check_name;
 use super::flight::{Answer, Flight, ObjectRequest};
 use crate::alloc::try_box;
 use crate::buffer::Buffer;

@@ -1,7 +1,8 @@
 //! Whole objects in memory of their own, such as metadata.
 #![allow(unsafe_code)]
 
-use super::contract::{Begin, Objects};
+use super::begin::Begin;
+use super::contract::Objects;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 

@@ -16,7 +16,8 @@ use portable::Root;
 #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
 use unix::Root;
 
-use super::contract::{Begin, Entry, Objects, check_name, check_prefix};
+use super::begin::Begin;
+use super::contract::{Entry, Objects, check_name, check_prefix};
 use super::partial;
 use super::uninterrupted::uninterrupted;
 use crate::buffer::Buffer;

@@ -8,7 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::buffer::Buffer;
-use crate::object::contract::{Begin, Entry};
+use crate::object::begin::Begin;
+use crate::object::contract::Entry;
 use crate::object::positioned;
 
 /// A directory.

@@ -20,7 +20,8 @@ use libc::{fstatat64 as fstatat, openat64 as openat, readdir64 as readdir, stat6
 use smallvec::SmallVec;
 
 use crate::buffer::Buffer;
-use crate::object::contract::{Begin, Entry};
+use crate::object::begin::Begin;
+use crate::object::contract::Entry;
 use crate::object::{positioned, uninterrupted};
 
 /// A directory that is kept open.
