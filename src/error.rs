@@ -141,6 +141,9 @@ pub enum ErrorKind {
     /// A file that was written to while it was read.
     #[error("the file has changed since it was opened; open it again")]
     Changed,
+    /// What the system said when it was asked for a file, or what a reader or writer in Rust has passed on of that.
+    #[error("the system reported error {0}: {words}", words = words(*.0))]
+    System(c_int),
     /// What a callback of the caller's returned, passed on as it is.
     #[error("the callback failed with status {0}: {words}", words = words(*.0))]
     Callback(c_int),
@@ -183,7 +186,7 @@ impl ErrorKind {
             ErrorKind::ElementType => status::EBADTYPE,
             ErrorKind::NoAttribute => status::ENOTATT,
             ErrorKind::Exists => status::EEXIST,
-            ErrorKind::Callback(code) | ErrorKind::Stopped(code) => code,
+            ErrorKind::System(code) | ErrorKind::Callback(code) | ErrorKind::Stopped(code) => code,
             ErrorKind::Internal => status::EINTERNAL,
         }
     }
@@ -267,7 +270,7 @@ struct Source(Arc<dyn std::error::Error + Send + Sync>);
 impl Error {
     /// An error of a reader or writer of the caller's: the status that ends the call, and the error that caused it.
     pub fn caused_by(status: c_int, source: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Error::from(ErrorKind::Callback(status)).with(|details| details.source = Some(Source(Arc::new(source))))
+        Error::from(ErrorKind::Callback(status)).with_source(source)
     }
 
     /// What happened.
@@ -325,6 +328,11 @@ impl Error {
         })
     }
 
+    /// The same error, and what caused it.
+    fn with_source(self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        self.with(|details| details.source = Some(Source(Arc::new(source))))
+    }
+
     /// The same error with other details, if there is memory for any.
     fn with(mut self, change: impl FnOnce(&mut Details)) -> Self {
         let kind = self.kind();
@@ -371,7 +379,8 @@ impl From<std::io::Error> for Error {
         if error.kind() == std::io::ErrorKind::OutOfMemory {
             return ErrorKind::OutOfMemory.into();
         }
-        Error::caused_by(error.raw_os_error().filter(|&number| number > 0).unwrap_or(status::EIO), error)
+        let number = error.raw_os_error().filter(|&number| number > 0).unwrap_or(status::EIO);
+        Error::from(ErrorKind::System(number)).with_source(error)
     }
 }
 
@@ -497,9 +506,13 @@ mod tests {
 
     #[test]
     fn the_cause_is_kept() {
-        let error = Error::from(std::io::Error::from_raw_os_error(5)).in_chunk(&[0]);
-        assert_eq!(error.status(), 5);
-        assert!(error.source().unwrap().downcast_ref::<std::io::Error>().is_some());
+        let by_the_system = Error::from(std::io::Error::from_raw_os_error(5)).in_chunk(&[0]);
+        assert!(by_the_system.to_string().starts_with("chunk (0): the system reported error 5: "), "{by_the_system}");
+        let by_a_reader = Error::caused_by(77, fmt::Error);
+        assert!(by_a_reader.to_string().starts_with("the callback failed with status 77: "), "{by_a_reader}");
+        assert_eq!((by_the_system.status(), by_a_reader.status()), (5, 77));
+        assert!(by_the_system.source().unwrap().is::<std::io::Error>());
+        assert!(by_a_reader.source().unwrap().is::<fmt::Error>());
     }
 
     #[test]
