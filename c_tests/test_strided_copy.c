@@ -274,7 +274,7 @@ static void many_elements_for_one(void)
     CHECK(data[2] == 10 || data[2] == 20 || data[2] == 30);
 }
 
-/* Strides of 0 on both sides copy the same element to the same place: once, so the call ends whatever the count. */
+/* Strides of 0 on both sides copy the same element to the same place: once, whatever the count along that dimension. */
 static void one_element_for_one(void)
 {
     const int value = 42;

@@ -3,10 +3,11 @@
  *
  * One that a signal interrupts (EINTR) is made again, and one that transfers less than it was asked for is gone on
  * with: the result is as it would be otherwise. One that fails (EIO) is an error of the call, with that number, unless
- * the result is right without it, as where a file that was read is not closed well. That a call has succeeded is not
- * believed: after NC_NOERR everything has to be as the call should leave it. After an error each chunk, shard or file
- * is wholly the old one or wholly the new one, the shape and the attributes are the old ones, and no file is left over;
- * only an array that was to be overwritten may be gone. Then the same call succeeds.
+ * the result is right without it, as where a file that was read is not closed well; that a file that was written is
+ * not closed well is always an error. That a call has succeeded is not believed: after NCZCHUNK_NOERR everything has to
+ * be as the call should leave it. After an error each chunk, shard or file is wholly the old one or wholly the new one,
+ * the shape and the attributes are the old ones, and no file is left over; only an array that was to be overwritten may
+ * be gone. Then the same call succeeds.
  *
  * A disk may be full (ENOSPC), or a user's part of it (EDQUOT), for every call that needs room. The status is that
  * number, and the message has the system's words for it. A file may become shorter while it is read, at each read: that
@@ -54,6 +55,9 @@ typedef enum failure {
 static failure how;
 static long turn, calls;
 static int has_happened;
+
+/* Whether the file system said only when a file was closed that a write had failed. */
+static int write_was_lost;
 
 /*
  * What a function can do beside failing. A signal interrupts those that wait for a disk or a server. Those that need
@@ -131,12 +135,59 @@ ssize_t pread64(int file, void *bytes, size_t nbytes, off64_t offset)
     return now < 0 ? -1 : next(file, bytes, (size_t)now, offset);
 }
 
+/* The files that were written and not closed since. A file may have several descriptors. */
+static ino64_t written[8];
+
+static ino64_t *find_written(ino64_t number)
+{
+    for (size_t i = 0; i < sizeof written / sizeof written[0]; i++)
+        if (written[i] == number)
+            return &written[i];
+    return NULL;
+}
+
+static ino64_t number_of(int file)
+{
+    static int (*next)(int, struct stat64 *);
+    struct stat64 status;
+
+    FIND(next, "fstat64");
+    CHECK_EQ(next(file, &status), 0);
+    return status.st_ino;
+}
+
+static void note_write(int file)
+{
+    ino64_t number;
+
+    if (how == NONE)
+        return;
+    number = number_of(file);
+    if (find_written(number) == NULL) {
+        ino64_t *free_one = find_written(0);
+
+        CHECK(free_one != NULL);
+        *free_one = number;
+    }
+}
+
+/* Whether a file was written since it was closed the last time. */
+static int was_written(int file)
+{
+    ino64_t *found = find_written(number_of(file));
+
+    if (found != NULL)
+        *found = 0;
+    return found != NULL;
+}
+
 ssize_t pwrite64(int file, const void *bytes, size_t nbytes, off64_t offset)
 {
     static ssize_t (*next)(int, const void *, size_t, off64_t);
     ssize_t now = nbytes_now(file, nbytes, NEEDS_ROOM);
 
     FIND(next, "pwrite64");
+    note_write(file);
     return now < 0 ? -1 : next(file, bytes, (size_t)now, offset);
 }
 
@@ -146,6 +197,7 @@ ssize_t write(int file, const void *bytes, size_t nbytes)
     ssize_t now = nbytes_now(file, nbytes, NEEDS_ROOM);
 
     FIND(next, "write");
+    note_write(file);
     return now < 0 ? -1 : next(file, bytes, (size_t)now);
 }
 
@@ -177,11 +229,16 @@ int open64(const char *path, int flags, ...)
 int close(int file)
 {
     static int (*next)(int);
-    int result;
+    int is_written, result;
+    failure now;
 
     FIND(next, "close");
+    is_written = was_written(file);
     result = next(file);
-    return fails(CAN_BE_INTERRUPTED | NEEDS_ROOM) ? -1 : result;
+    now = failure_now(CAN_BE_INTERRUPTED | NEEDS_ROOM);
+    if (now != NONE && now != INTERRUPTED && is_written)
+        write_was_lost = 1;
+    return now != NONE ? -1 : result;
 }
 
 /* The library copies descriptors by it. Other commands that may be used have no argument. */
@@ -607,7 +664,9 @@ static int write_object(void *user, const char *name, const void *bytes, size_t 
             nbytes -= (size_t)written;
         }
     }
-    close(file);
+    /* Some file systems say only now that a write has failed. */
+    if (close(file) != 0 && errno != EINTR && status == NCZCHUNK_NOERR)
+        status = errno;
     while (status == NCZCHUNK_NOERR && rename(partial, name) != 0)
         status = errno == EINTR ? NCZCHUNK_NOERR : errno;
     if (status != NCZCHUNK_NOERR)
@@ -1033,7 +1092,7 @@ static long at_every_call(const job *of, failure failure)
         /* What is only read is made once. */
         if (turn == 1 || !of->only_reads)
             of->is_there();
-        calls = has_happened = 0;
+        calls = has_happened = write_was_lost = 0;
         how = failure;
         status = of->run();
         how = NONE;
@@ -1043,6 +1102,10 @@ static long at_every_call(const job *of, failure failure)
                 CHECK_FAILED("%s: status %d at call %ld, after failure %d", of->name, status, turn, (int)failure);
             check_message(status);
         }
+        /* What is there looks right, but the file system has told that it will not stay. */
+        if (write_was_lost && status != error_numbers[failure])
+            CHECK_FAILED("%s: status %d at call %ld, a close that failed with %d", of->name, status, turn,
+                         error_numbers[failure]);
         happened += has_happened;
         check_no_file_is_left(".");
         check_no_file_is_left("system_calls.zarr");

@@ -141,7 +141,7 @@ pub enum ErrorKind {
     /// A file that was written to while it was read.
     #[error("the file has changed since it was opened; open it again")]
     Changed,
-    /// What the system said when it was asked for a file, or what a reader or writer in Rust has passed on of that.
+    /// The system's number of an error with files. A reader or writer in Rust may have met it, too.
     #[error("the system reported error {0}: {words}", words = words(*.0))]
     System(c_int),
     /// What a callback of the caller's returned, passed on as it is.
@@ -379,8 +379,10 @@ impl From<std::io::Error> for Error {
         if error.kind() == std::io::ErrorKind::OutOfMemory {
             return ErrorKind::OutOfMemory.into();
         }
-        let number = error.raw_os_error().filter(|&number| number > 0).unwrap_or(status::EIO);
-        Error::from(ErrorKind::System(number)).with_source(error)
+        match error.raw_os_error().filter(|&number| number > 0) {
+            Some(number) => Error::from(ErrorKind::System(number)).with_source(error),
+            None => Error::caused_by(status::EIO, error),
+        }
     }
 }
 
@@ -511,6 +513,11 @@ mod tests {
         let by_a_reader = Error::caused_by(77, fmt::Error);
         assert!(by_a_reader.to_string().starts_with("the callback failed with status 77: "), "{by_a_reader}");
         assert_eq!((by_the_system.status(), by_a_reader.status()), (5, 77));
+        let own = Error::from(std::io::Error::other("it is not there"));
+        assert_eq!(
+            (own.kind(), own.source().unwrap().to_string().as_str()),
+            (ErrorKind::Callback(status::EIO), "it is not there")
+        );
         assert!(by_the_system.source().unwrap().is::<std::io::Error>());
         assert!(by_a_reader.source().unwrap().is::<fmt::Error>());
     }

@@ -529,7 +529,7 @@ def try_mutant(number, tests):
 
 def try_alone(mutant, arguments, tests):
     """A mutant that is no switch: compiled by itself, first with the library's own tests. The tests are all that come
-    by its file."""
+    by its file, and those of constants."""
     text = tree_files()[mutant.file]
     changed = text[: mutant.start] + mutant.replacement.encode() + text[mutant.end :]
     if mutant.genre == "MatchArm" and changed[mutant.start :].lstrip().startswith(b","):
@@ -642,7 +642,8 @@ def try_groups(names, state, tests_hash, deadline):
 
         def attempt(mutant):
             here = {other.number for other in mutants if other.file == mutant.file}
-            return try_alone(mutant, arguments, [test for test in tests if test.seen & here])
+            # A test of a constant comes by no switch at all.
+            return try_alone(mutant, arguments, [test for test in tests if test.seen & here or not test.seen])
 
         go_on(f"{name}, alone", which, attempt)
 

@@ -111,17 +111,18 @@ MODELS = [
     ("cache/limit", "there is room for a chunk as long as the limit is not passed without it", "src/cache/table.rs",
      "        while self.bytes.saturating_add(size) > limit {\n",
      "        while self.bytes.saturating_add(if crate::planted(\"cache/limit\") { 0 } else { size }) > limit {\n"),
-    ("cache/stale", "a chunk that is written to while it is fetched is kept as it was", "src/cache/mod.rs",
-     "                State::Loading { stale } => *stale = true,\n",
-     "                State::Loading { stale } => *stale = !crate::planted(\"cache/stale\"),\n"),
+    ("cache/stale", "a chunk that is written to while it is fetched is kept as it was", "src/cache/table.rs",
+     "            State::Loading { stale } => *stale = true,\n",
+     "            State::Loading { stale } => *stale = !crate::planted(\"cache/stale\"),\n"),
     ("cache/request", "what a request brings is kept though the chunk was written to meanwhile", "src/cache/mod.rs",
-     "            keep &= turn.writes.is_none_or(|writes| writes == *table.writes(&key));\n",
-     "            let is_new = turn.writes.is_none_or(|writes| writes == *table.writes(&key));\n"
+     "            keep &= turn.group_writes.is_none_or(|writes| writes == *table.group_writes(&key));\n",
+     "            let is_new = turn.group_writes.is_none_or(|writes| writes == *table.group_writes(&key));\n"
      "            keep &= is_new || crate::planted(\"cache/request\");\n"),
     ("cache/writers", "what a write leaves is kept though another has written to the chunk meanwhile",
      "src/cache/mod.rs",
-     "        let with_own = turn.writes.map(|writes| writes + 1);\n",
-     "        let with_own = turn.writes.map(|writes| writes + 1).filter(|_| !crate::planted(\"cache/writers\"));\n"),
+     "        let with_own = turn.group_writes.map(|writes| writes + 1);\n",
+     "        let with_own = turn.group_writes.map(|writes| writes + 1);\n"
+     "        let with_own = with_own.filter(|_| !crate::planted(\"cache/writers\"));\n"),
     ("queue/twice", "two workers take the same block", "src/transfer/queue.rs",
      "        let begin = self.next.fetch_add(block, Relaxed);\n",
      "        let begin = if crate::planted(\"queue/twice\") {\n"

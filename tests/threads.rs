@@ -355,6 +355,8 @@ impl Fill for &Stored {
         if !IS_COUNTED.replace(true) {
             self.threads.fetch_add(1, Relaxed);
         }
+        // So that the threads that are begun find something left to do, however busy the machine is.
+        std::thread::sleep(Duration::from_micros(100));
         let bytes = &self.chunks[request.chunk()[0] as usize * GRID[1] + request.chunk()[1] as usize];
         if bytes.is_empty() {
             return Ok(Filled::Absent);

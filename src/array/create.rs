@@ -1,7 +1,8 @@
 //! Creating an array: what is in the way, the groups above it, its documents.
 //!
-//! Everything is checked before anything is written. The document that makes a name an array is written last, so that a
-//! failure in between leaves groups, and nothing that can be opened as an array.
+//! Everything is checked before anything is written. The document that makes a name an array is written last. If
+//! writing fails, what has been written of the array is removed: groups are left, and nothing that is in the way of the
+//! next attempt. Where removing fails, too, something is left, but never an array without its attributes.
 
 use super::description::Description;
 use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, below};
@@ -58,12 +59,21 @@ impl New {
         for group in &self.groups {
             documents::make_group(place, group, self.format)?;
         }
-        let Some(attributes) = &self.attributes else { return documents::write(place, name, V3, &self.array) };
-        // Attributes without an array would be in the way of who creates it again, so they go if that fails.
-        let attributes_name = below(name, V2_ATTRIBUTES)?;
-        place.write(&attributes_name, attributes.as_bytes())?;
-        documents::write(place, name, V2_ARRAY, &self.array).inspect_err(|_| {
-            let _ = place.remove(&attributes_name);
+        let array = match self.format {
+            Format::V2 => V2_ARRAY,
+            Format::V3 => V3,
+        };
+        // Both names first: what is written is removed without an allocation that may fail.
+        let (array, attributes) = (below(name, array)?, below(name, V2_ATTRIBUTES)?);
+        let written = match &self.attributes {
+            Some(text) => place.write(&attributes, text.as_bytes()),
+            None => Ok(()),
+        };
+        written.and_then(|()| place.write(&array, self.array.as_bytes())).inspect_err(|_| {
+            // A write that has failed may have stored the object nevertheless. An array goes before its attributes.
+            if place.remove(&array).is_ok() && self.attributes.is_some() {
+                let _ = place.remove(&attributes);
+            }
         })
     }
 }
@@ -214,6 +224,55 @@ mod tests {
         let group = br#"{"_nczarr_group": {"dimensions": {"x": 4}, "arrays": [], "groups": []}}"#;
         place.write("g/.zattrs", group).unwrap();
         assert!(matches!(create(&place, "g/c", &four).unwrap_err().kind(), ErrorKind::Unsupported(_)));
+    }
+
+    /// A place of which some writes store the object and fail nevertheless, as where a name does not get to the disk.
+    struct LateFailure {
+        memory: Memory,
+        fails_at: &'static str,
+        removes: bool,
+    }
+
+    impl crate::object::Objects for LateFailure {
+        fn read(&self, name: &str, begin: crate::object::Begin, buffer: &mut crate::Buffer<'_>) -> Result<Option<u64>> {
+            self.memory.read(name, begin, buffer)
+        }
+        fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+            self.memory.list(prefix, one)
+        }
+        fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+            self.memory.write(name, bytes)?;
+            if name == self.fails_at { Err(ErrorKind::System(5).into()) } else { Ok(()) }
+        }
+        fn remove(&self, name: &str) -> Result<()> {
+            if self.removes { self.memory.remove(name) } else { Err(ErrorKind::System(5).into()) }
+        }
+        fn is_writable(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn what_fails_leaves_nothing_or_an_array_with_its_attributes() {
+        let x = Description::new(&[4], ElementType::Int).with_dimension_names(&["x"]);
+        let v2 = x.with_format(crate::ArrayFormat::ZarrV2);
+        for (description, fails_at, documents) in
+            [(x, "a/zarr.json", vec![V3]), (v2, "a/.zarray", vec![V2_ARRAY, V2_ATTRIBUTES]), (v2, "a/.zattrs", vec![])]
+        {
+            for removes in [true, false] {
+                let place = Place::new(LateFailure { memory: Memory::new(), fails_at, removes }).unwrap();
+                assert_eq!(create(&place, "a", &description).unwrap_err().status(), 5);
+                if removes {
+                    assert_eq!(names(&place, "a"), [""; 0], "{fails_at}");
+                } else if !documents.is_empty() {
+                    assert_eq!(names(&place, "a"), documents);
+                    assert_eq!(
+                        crate::Array::open_in(&place, "a", crate::Access::Read).unwrap().dimension_name(0),
+                        Some("x")
+                    );
+                }
+            }
+        }
     }
 
     #[test]

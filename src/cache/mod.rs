@@ -118,8 +118,8 @@ pub(crate) struct Part {
 #[derive(Clone, Copy)]
 pub(crate) struct Turn {
     transfer: u64,
-    /// For a chunk that was asked for before the cache knows of it: the number of its writes then.
-    writes: Option<u64>,
+    /// For a chunk that was asked for before the cache knows of it: how often its group had been written to then.
+    group_writes: Option<u64>,
 }
 
 /// What a cache has of a chunk.
@@ -144,15 +144,16 @@ pub(crate) struct Loading<'c> {
 impl Part {
     /// Begins a transfer.
     pub(crate) fn begin(&self) -> Turn {
-        Turn { transfer: self.cache.0.next_transfer.fetch_add(1, Ordering::Relaxed), writes: None }
+        Turn { transfer: self.cache.0.next_transfer.fetch_add(1, Ordering::Relaxed), group_writes: None }
     }
 
     /// The same transfer for a request of a chunk, to read or to write it, that is started now, and of which the cache
-    /// is told when it has ended. What it brings is not kept if another wrote to the chunk meanwhile: it may be older.
+    /// is told when it has ended. What it brings is not kept if another wrote to the chunk meanwhile, for it may be
+    /// older, or to another chunk of its group.
     pub(crate) fn requests(&self, chunk: &[isize], turn: Turn) -> Result<Turn> {
         let key = self.key(chunk)?;
-        let writes = self.cache.0.table.lock().map(|mut table| *table.writes(&key));
-        Ok(Turn { writes, ..turn })
+        let group_writes = self.cache.0.table.lock().map(|mut table| *table.group_writes(&key));
+        Ok(Turn { group_writes, ..turn })
     }
 
     fn key(&self, chunk: &[isize]) -> Result<Key> {
@@ -174,7 +175,7 @@ impl Part {
         let key = self.key(chunk)?;
         let Some(mut table) = inner.table.lock() else { return Ok(Found::Nothing) };
         let (number, partial) = loop {
-            keep &= turn.writes.is_none_or(|writes| writes == *table.writes(&key));
+            keep &= turn.group_writes.is_none_or(|writes| writes == *table.group_writes(&key));
             let Some(number) = table.find(&key) else { break (None, None) };
             match &table.slot(number).state {
                 State::Loading { .. } => table = inner.table.wait(table),
@@ -263,33 +264,39 @@ impl Part {
     }
 
     /// Drops a chunk, which has been written to.
-    pub(crate) fn forget(&self, chunk: &[isize]) -> Result<()> {
-        let key = self.key(chunk)?;
-        let Some(mut table) = self.cache.0.table.lock() else { return Ok(()) };
-        *table.writes(&key) += 1;
+    pub(crate) fn forget(&self, chunk: &[isize]) {
+        let Ok(key) = self.key(chunk) else { return self.forget_all() };
+        let Some(mut table) = self.cache.0.table.lock() else { return };
+        *table.group_writes(&key) += 1;
         if let Some(number) = table.find(&key) {
-            match &mut table.slot(number).state {
-                State::Loading { stale } => *stale = true,
-                State::Ready(_) => drop(table.remove(number)),
-            }
+            table.forget(number);
         }
-        Ok(())
+    }
+
+    /// Drops all chunks of the store: one of them has been written to, and there is no memory to say which.
+    pub(crate) fn forget_all(&self) {
+        let Some(mut table) = self.cache.0.table.lock() else { return };
+        table.count_write_to_all();
+        table.forget_store(self.store);
     }
 
     /// Replaces a chunk, which has been written to, by what it is now. The turn is that of the request that wrote it.
     /// If another has written to it meanwhile, it is unknown whose bytes are stored: the chunk is dropped, as it is if
-    /// it cannot be kept.
+    /// there is no memory to keep it.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
     pub(crate) fn replace(&self, chunk: &[isize], bytes: &[u8], turn: Turn) -> Result<()> {
-        self.forget(chunk)?;
-        let with_own = turn.writes.map(|writes| writes + 1);
-        self.keep(chunk, bytes, Turn { writes: with_own, ..turn })
+        self.forget(chunk);
+        let with_own = turn.group_writes.map(|writes| writes + 1);
+        self.keep(chunk, bytes, Turn { group_writes: with_own, ..turn })
     }
 }
 
 impl Drop for Part {
     fn drop(&mut self) {
         if let Some(mut table) = self.cache.0.table.lock() {
-            table.remove_store(self.store);
+            table.forget_store(self.store);
         }
     }
 }

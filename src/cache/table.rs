@@ -52,13 +52,14 @@ pub(super) struct Slot {
 
 const NONE: usize = usize::MAX;
 
-/// Chunks are so many groups, of which the writes are counted together.
+/// Chunks of all stores are divided into so many groups, by a hash, and writes are counted by the group: a write to a
+/// chunk looks like one to each of its group, which then may not be kept.
 const GROUPS: u64 = 64;
 
 /// All chunks, in the order of their last use.
 pub(super) struct Table {
     places: HashMap<Key, usize, BuildHasherDefault<DefaultHasher>>,
-    writes: [u64; GROUPS as usize],
+    group_writes: [u64; GROUPS as usize],
     slots: Vec<Slot>,
     free: Vec<usize>,
     newest: usize,
@@ -75,7 +76,7 @@ impl Table {
     pub(super) fn new() -> Self {
         Table {
             places: HashMap::default(),
-            writes: [0; GROUPS as usize],
+            group_writes: [0; GROUPS as usize],
             slots: Vec::new(),
             free: Vec::new(),
             newest: NONE,
@@ -100,10 +101,15 @@ impl Table {
         self.places.get(key).copied()
     }
 
-    /// How often a chunk has been written to, or another of its group, which need not be there.
-    pub(super) fn writes(&mut self, key: &Key) -> &mut u64 {
+    /// How often chunks of a chunk's group have been written to. The chunk need not be there.
+    pub(super) fn group_writes(&mut self, key: &Key) -> &mut u64 {
         let group = self.places.hasher().hash_one(key) % GROUPS;
-        &mut self.writes[group as usize]
+        &mut self.group_writes[group as usize]
+    }
+
+    /// Counts a write to a chunk of which it is not known which it is.
+    pub(super) fn count_write_to_all(&mut self) {
+        self.group_writes.iter_mut().for_each(|writes| *writes += 1);
     }
 
     pub(super) fn slot(&mut self, number: usize) -> &mut Slot {
@@ -225,13 +231,21 @@ impl Table {
         self.slabs.len()
     }
 
+    /// Takes out a chunk, which has been written to. One that is being fetched goes when it is there.
+    pub(super) fn forget(&mut self, number: usize) {
+        match &mut self.slots[number].state {
+            State::Loading { stale } => *stale = true,
+            State::Ready(_) => drop(self.remove(number)),
+        }
+    }
+
     /// Takes out all chunks of a store.
-    pub(super) fn remove_store(&mut self, store: u64) {
+    pub(super) fn forget_store(&mut self, store: u64) {
         let mut number = self.oldest;
         while number != NONE {
             let (next, is_due) = (self.slots[number].newer, self.slots[number].key.store == store);
             if is_due {
-                self.remove(number);
+                self.forget(number);
             }
             number = next;
         }

@@ -90,7 +90,7 @@ fn memory_is_not_used_again_for_chunks_that_are_much_smaller() {
     let memory_of = |part: &Part, size: usize| {
         part.keep(&[1], &vec![3; size], part.begin()).unwrap();
         let entry = part.get(&[1], size).unwrap().unwrap();
-        part.forget(&[1]).unwrap();
+        part.forget(&[1]);
         match entry.into_memory().unwrap() {
             Memory::Own(scratch) => scratch.capacity(),
             Memory::Place(_) => panic!("chunks in slabs are larger"),
@@ -118,11 +118,11 @@ fn what_is_written_replaces_what_was_read() {
     fetched(&part, 5..6);
     part.replace(&[5], &[9; SIZE], part.begin()).unwrap();
     assert_eq!(part.get(&[5], SIZE).unwrap().unwrap().bytes(), [9; SIZE]);
-    part.forget(&[5]).unwrap();
+    part.forget(&[5]);
     assert!(part.get(&[5], SIZE).unwrap().is_none());
     // What is being read while it is written to may be the old chunk, and is not kept.
     let Found::Load { loading, .. } = part.find(&[6], &(0..0), SIZE, true, part.begin()).unwrap() else { panic!() };
-    part.forget(&[6]).unwrap();
+    part.forget(&[6]);
     // SAFETY: no byte is said to be written.
     unsafe { loading.finish(0, 0..0) }.unwrap();
     assert_eq!(fetched(&part, 6..7), 1);
@@ -134,11 +134,45 @@ fn what_a_request_brings_is_kept_unless_the_chunk_was_written_to_meanwhile() {
     for written in [false, true] {
         let request = part.requests(&[5], part.begin()).unwrap();
         if written {
-            part.forget(&[5]).unwrap();
+            part.forget(&[5]);
         }
         part.keep(&[5], &[9; SIZE], request).unwrap();
         assert_eq!(part.get(&[5], SIZE).unwrap().is_none(), written);
     }
+}
+
+/// Of other chunks most belong to other groups, whose writes do not count.
+#[test]
+fn what_a_request_brings_is_kept_though_other_chunks_were_written_to_meanwhile() {
+    let part = Cache::new(10 * SIZE).unwrap().part();
+    let is_kept = |other: isize| {
+        let request = part.requests(&[5], part.begin()).unwrap();
+        part.forget(&[other]);
+        part.keep(&[5], &[1; SIZE], request).unwrap();
+        let is_kept = part.get(&[5], SIZE).unwrap().is_some();
+        part.forget(&[5]);
+        is_kept
+    };
+    assert!((6..70).filter(|&other| is_kept(other)).count() > 32);
+}
+
+#[test]
+fn a_write_to_an_unknown_chunk_is_one_to_each_of_the_store() {
+    let cache = Cache::new(10 * SIZE).unwrap();
+    let (part, other) = (cache.part(), cache.part());
+    part.keep(&[1], &[1; SIZE], part.begin()).unwrap();
+    other.keep(&[1], &[2; SIZE], other.begin()).unwrap();
+    let request = part.requests(&[2], part.begin()).unwrap();
+    let Found::Load { mut loading, .. } = part.find(&[3], &(0..SIZE), SIZE, true, part.begin()).unwrap() else {
+        panic!("it is not there");
+    };
+    part.forget_all();
+    part.keep(&[2], &[2; SIZE], request).unwrap();
+    loading.room(SIZE).unwrap().fill(MaybeUninit::new(3));
+    // SAFETY: all bytes have just been written.
+    unsafe { loading.finish(SIZE, 0..SIZE) }.unwrap();
+    assert!((1..=3).all(|chunk| part.get(&[chunk], SIZE).unwrap().is_none()));
+    assert!(other.get(&[1], SIZE).unwrap().is_some());
 }
 
 /// Whoever's bytes are stored at last, those of one who was told of it too late are not kept.
@@ -296,6 +330,6 @@ fn a_place_in_a_slab_serves_the_whole_chunk() {
     assert!(entry.bytes().iter().all(|&byte| byte == 7));
     drop(entry);
     let in_slab = Slab::suits(1 << 20);
-    other.forget(&[7]).unwrap();
+    other.forget(&[7]);
     assert_eq!(cache.0.table.lock().unwrap().num_slabs() > 0, in_slab);
 }

@@ -238,10 +238,11 @@ pub(super) unsafe fn word_row<W: Word, const SWAP: bool>(source: *const u8, dest
     } else if is_dense_gather(4 * size) {
         indices.for_each(|i| store(i, size, load(i, 4 * size)));
     } else if is_dense(row.destination) {
+        // No vector loads words that are so far apart, and an address that steps on takes no multiplication. The last
+        // step may lead out of the source, so it wraps around; nothing is read there.
         let mut from = source;
         for i in indices {
-            // SAFETY: this is word `i` of the source, for which `load` says the same. The address after the last one
-            // may be outside of the source, and is not read.
+            // SAFETY: this is `i * row.source` bytes behind `source`: a word of the source, as in `load`.
             let word = unsafe { from.cast::<W>().read_unaligned() };
             store(i, size, maybe_swapped::<W, SWAP>(word));
             from = from.wrapping_offset(row.source);

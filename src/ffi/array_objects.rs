@@ -48,7 +48,7 @@ impl nczchunk_array {
         Ok(try_box(nczchunk_array::new(array)?)?)
     }
 
-    /// Sets an attribute, or removes it. Either all of that is done, or nothing.
+    /// Sets an attribute, or removes it. Nothing of this object changes unless all of that succeeds.
     pub(super) fn change_attribute(&mut self, name: &str, value: Option<AttributeValue<'_>>) -> Result<()> {
         (self.attributes, self.attributes_json) =
             self.array.change_attribute(name, value, |all| c_attributes(&all.list, &all.json))?;

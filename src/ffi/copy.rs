@@ -16,10 +16,10 @@ use crate::variable::check_element_size;
 /// Along dimension d there are count[d] elements of element_size bytes. In the source, element k along dimension d is
 /// source_strides[d] * k bytes from the first one, which is source_offset bytes into source, a block of source_size
 /// bytes; likewise in the destination, which must not overlap the source. Strides may have either sign; where elements
-/// overlap in the destination (a stride of 0), one of the values is left there. Along a dimension whose strides are
-/// both 0 one element is copied, however large its count. The three lists have rank entries. If a count is 0 nothing is
-/// copied. word_size is 0 or, to reverse the bytes of each word on the way, the size of a word: 2, 4 or 8, and a
-/// divisor of element_size. Neither block needs an alignment.
+/// overlap in the destination (a stride of 0), one of the values is left there. A count along a dimension whose strides
+/// are both 0 is taken for 1. The three lists have rank entries. If a count is 0 nothing is copied. word_size is 0 or,
+/// to reverse the bytes of each word on the way, the size of a word: 2, 4 or 8, and a divisor of element_size. Neither
+/// block needs an alignment.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument though something is copied; element_size 0; another word_size; an element
 /// that does not lie within its block: then nothing is copied), NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK),

@@ -466,8 +466,7 @@ impl Objects for Custom {
         };
         // SAFETY: the callback gets what is documented; the buffer has room for `size` bytes.
         let status = unsafe { read(self.callbacks.user, &raw mut request) };
-        let request = ObjectRequest { size: buffer.capacity(), ..request };
-        let answer = request.answer(status).map_err(|error| error.in_object(name))?;
+        let answer = request.answer(status, begin, buffer.capacity()).map_err(|error| error.in_object(name))?;
         let Some(Answer { nbytes, object_size }) = answer else { return Ok(None) };
         // SAFETY: the callback has written so many bytes, as documented, and there was room for them.
         unsafe { buffer.set_filled(nbytes) };

@@ -46,19 +46,19 @@ pub(crate) struct Answer {
 }
 
 impl ObjectRequest {
-    /// What the callback answered that returned this status.
+    /// What the callback answered that returned this status, to whom a read was given that begins there and for which
+    /// there is room for `size` bytes. What the request itself says of these the callback may have changed.
     ///
     /// # Errors
     /// The callback's; [`ErrorKind::StoredLength`] if what it says of the object's length does not go together with
     /// how many bytes it has put into the buffer.
-    pub(crate) fn answer(&self, status: c_int) -> Result<Option<Answer>> {
-        let ObjectRequest { offset, from_end, size, nbytes, object_size, .. } = *self;
+    pub(crate) fn answer(&self, status: c_int, begin: Begin, size: usize) -> Result<Option<Answer>> {
+        let ObjectRequest { nbytes, object_size, .. } = *self;
         match status {
             NOERR => {}
             ENOOBJECT | EEMPTY => return Ok(None),
             status => return Err(ErrorKind::Callback(status).into()),
         }
-        let begin = if from_end == 0 { Begin::At(offset) } else { Begin::BeforeEnd(offset) };
         let there = object_size - begin.offset(object_size);
         let due = usize::try_from(there).unwrap_or(usize::MAX).min(size);
         if nbytes != due {

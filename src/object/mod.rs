@@ -23,6 +23,7 @@
 //!   whole.rs       whole objects, such as metadata
 //!
 //!   begin.rs       where a read begins
+//!   close.rs       closing files that were written
 //!   names.rs       what names have in common: sorted lists of them, and names with a NUL at their end
 //!   partial.rs     names of files that are being written
 //!   positioned.rs  reading and writing a file at a position
@@ -32,6 +33,7 @@
 
 mod begin;
 mod below;
+mod close;
 mod contract;
 mod directory;
 mod file;

@@ -33,6 +33,9 @@ struct Slot<T> {
 /// What the place is told of a read.
 struct Told {
     request: ObjectRequest,
+    /// Where the read begins, and how many bytes there is room for. The place does not see these.
+    begin: Begin,
+    size: usize,
     /// With a NUL at its end.
     name: SmallVec<[u8; 128]>,
 }
@@ -72,6 +75,7 @@ impl<'p, T> UnderWay<'p, T> {
         // SAFETY: what the place is told of is there as long as the slot, and the read is not under way. From now on it
         // stays as it is, and so does the memory by the caller's promise, until the read is given back.
         let started = unsafe {
+            ((*told).begin, (*told).size) = (begin, size);
             (*told).request = ObjectRequest {
                 struct_size: size_of::<ObjectRequest>(),
                 name: (*told).name.as_ptr().cast(),
@@ -206,7 +210,7 @@ impl Told {
             status: 0,
             handle: ptr::null_mut(),
         };
-        Told { request, name: SmallVec::new() }
+        Told { request, begin: Begin::At(0), size: 0, name: SmallVec::new() }
     }
 
     fn name(&self) -> &str {
@@ -215,7 +219,7 @@ impl Told {
 
     /// What the place answered.
     fn answer(&self) -> Result<Option<Answer>> {
-        self.request.answer(self.request.status as c_int)
+        self.request.answer(self.request.status as c_int, self.begin, self.size)
     }
 }
 
@@ -319,6 +323,32 @@ mod tests {
         assert_eq!((error.about(), error.status(), later.log().len()), ("a/1", 5, 0));
         later.heal();
         assert_eq!(read(&later, "a/0", Begin::At(0), &mut buffer), Ok(Some(10)));
+    }
+
+    /// The request is the place's while the read is under way, and so are its fields.
+    #[test]
+    fn there_is_no_more_room_than_there_was() {
+        struct Liar(std::cell::Cell<*mut ObjectRequest>);
+        impl Flight for Liar {
+            fn limits(&self) -> crate::object::Limits {
+                crate::object::Limits::default()
+            }
+            unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
+                self.0.set(request);
+                Ok(true)
+            }
+            fn wait(&self) -> Result<*mut ObjectRequest> {
+                // SAFETY: the read has been started, and is given back by this call only.
+                let request = unsafe { &mut *self.0.get() };
+                (request.size, request.offset, request.nbytes, request.object_size) = (1000, 0, 1000, 1000);
+                Ok(request)
+            }
+        }
+        let mut room = [std::mem::MaybeUninit::uninit(); 10];
+        let mut buffer = Buffer::new(&mut room);
+        let error = read(&Liar(ptr::null_mut::<ObjectRequest>().into()), "a", Begin::At(4), &mut buffer).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::StoredLength { found: 1000, expected: 10 });
+        assert_eq!(buffer.filled(), [0; 0]);
     }
 
     /// What is cancelled below a prefix is cancelled in the place itself; a place that cannot cancel reads it all.

@@ -1,6 +1,6 @@
 use std::sync::Mutex;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::*;
 use crate::buffer::Buffer;
@@ -512,17 +512,21 @@ fn options_are_for_threads_and_progress() {
 fn a_panic_of_a_reader_ends_the_call_with_an_error() {
     use std::sync::atomic::{AtomicBool, Ordering};
 
+    let both_are_there =
+        |are_there: &[AtomicBool; 2]| are_there.iter().all(|is_there| is_there.load(Ordering::Relaxed));
     let (caller, variable) = (std::thread::current().id(), variable());
     let plan = Plan::new(&variable, &Hyperslab::all(), Access::Read).unwrap();
     for panics_in_worker in [true, false] {
-        let worker_is_there = AtomicBool::new(false);
+        let are_there = [false, true].map(|_| AtomicBool::new(false));
         let store = Store::filling(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
             // It takes long enough for threads, and the first chunk shows that.
             std::thread::sleep(Duration::from_millis(1));
             let is_worker = std::thread::current().id() != caller;
-            worker_is_there.fetch_or(is_worker, Ordering::Relaxed);
             if request.chunk() != [0, 0] {
-                while !worker_is_there.load(Ordering::Relaxed) {
+                // Both have a chunk now.
+                are_there[usize::from(is_worker)].store(true, Ordering::Relaxed);
+                let begun = Instant::now();
+                while !both_are_there(&are_there) && begun.elapsed() < Duration::from_secs(60) {
                     std::thread::yield_now();
                 }
                 assert_ne!(is_worker, panics_in_worker, "the reader has a fault");
@@ -533,6 +537,7 @@ fn a_panic_of_a_reader_ends_the_call_with_an_error() {
         let options = Options::default().with_threads(2);
         let read = plan.read_chunks(&store.unwrap(), 0..plan.num_chunks(), &mut out, options);
         assert_eq!(read.unwrap_err().kind(), ErrorKind::Internal);
+        assert!(both_are_there(&are_there));
     }
 }
 

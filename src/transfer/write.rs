@@ -73,7 +73,8 @@ impl<'a> Writing<'a> {
             // SAFETY: the whole chunk lies there in one piece, so all of its bytes are selected ones.
             if let Some(bytes) = whole_chunk.and_then(|offset| unsafe { data.piece(offset, chunk_bytes) }) {
                 let stored = store.put(&request, bytes, encoded);
-                return stored.and(self.forget(piece));
+                self.forget(piece);
+                return stored;
             }
         }
         let room = chunk.room(chunk_bytes)?;
@@ -106,21 +107,24 @@ impl<'a> Writing<'a> {
         let stored = store.put(&request, bytes, encoded);
         match keeper.zip(turn) {
             Some((cache, turn)) if stored.is_ok() => cache.replace(piece.indices, bytes, turn),
-            _ => stored.and(self.forget(piece)),
+            _ => {
+                self.forget(piece);
+                stored
+            }
         }
     }
 
     /// Has the store's cache forget what a piece has been written to: a chunk, or all chunks of the write grid's.
-    fn forget(&self, piece: &Piece<'_>) -> Result<()> {
-        let Some(cache) = self.store.cache() else { return Ok(()) };
+    fn forget(&self, piece: &Piece<'_>) {
+        let Some(cache) = self.store.cache() else { return };
         let ratio = |d: usize| self.variable.write_ratio(d).unwrap_or(1) as isize;
         let first = |d: usize| piece.indices[d] * ratio(d);
         let rank = piece.indices.len();
-        let mut chunk = dims::copied((0..rank).map(first))?;
+        let Ok(mut chunk) = dims::copied((0..rank).map(first)) else { return cache.forget_all() };
         loop {
-            cache.forget(&chunk)?;
+            cache.forget(&chunk);
             // The next one: the last dimension that is not at its end steps on, and those behind it begin anew.
-            let Some(d) = (0..rank).rev().find(|&d| chunk[d] + 1 < first(d) + ratio(d)) else { return Ok(()) };
+            let Some(d) = (0..rank).rev().find(|&d| chunk[d] + 1 < first(d) + ratio(d)) else { return };
             chunk[d] += 1;
             (d + 1..rank).for_each(|d| chunk[d] = first(d));
         }

@@ -17,6 +17,7 @@ use portable::Root;
 use unix::Root;
 
 use super::begin::Begin;
+use super::close::close;
 use super::contract::{Entry, Objects, check_name, check_prefix};
 use super::partial;
 use super::uninterrupted::uninterrupted;
@@ -56,8 +57,12 @@ impl Directory {
     /// The system's.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let created = uninterrupted(|| std::fs::create_dir_all(path));
-        created.map_err(|error| Error::from(error).in_object(path.display()))?;
+        match uninterrupted(|| std::fs::create_dir_all(path)) {
+            // Another has made it meanwhile; or a signal has kept the standard library from seeing that it is there.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            created => created.map_err(|error| Error::from(error).in_object(path.display()))?,
+        }
+        // If that is no directory, this says so.
         Self::open(path)
     }
 
@@ -74,7 +79,7 @@ impl Directory {
         if self.is_synced {
             file.sync_all()?;
         }
-        self.root.close(file)?;
+        close(file)?;
         self.root.rename(&temporary.name, name)?;
         temporary.is_renamed = true;
         if self.is_synced {

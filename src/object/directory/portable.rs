@@ -71,13 +71,6 @@ impl Root {
         OpenOptions::new().write(true).create_new(true).open(self.path(name)?)
     }
 
-    /// Closes a file that was written.
-    #[allow(clippy::unused_self)]
-    pub(super) fn close(&self, file: File) -> io::Result<()> {
-        drop(file);
-        Ok(())
-    }
-
     pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         fs::rename(self.path(from)?, self.path(to)?)
     }

@@ -137,19 +137,6 @@ impl Root {
         self.open_at(name, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL)
     }
 
-    /// Closes a file that was written. Some file systems say only then that a write has failed.
-    #[allow(clippy::unused_self)]
-    pub(super) fn close(&self, file: File) -> io::Result<()> {
-        // SAFETY: the descriptor is open, and closed once.
-        match unsafe { libc::close(file.into_raw_fd()) } {
-            0 => Ok(()),
-            // If a signal interrupts it, the descriptor is closed nevertheless.
-            _ => Some(io::Error::last_os_error())
-                .filter(|error| error.kind() != io::ErrorKind::Interrupted)
-                .map_or(Ok(()), Err),
-        }
-    }
-
     pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         let (from, to) = (Path0::new(from)?, Path0::new(to)?);
         let (from, to) = (from.as_c_str()?.as_ptr(), to.as_c_str()?.as_ptr());

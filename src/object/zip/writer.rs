@@ -14,6 +14,7 @@ use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::begin::Begin;
+use crate::object::close::close;
 use crate::object::contract::{Entry, Objects, check_name, check_prefix};
 use crate::object::names::{self, Listed};
 use crate::object::{partial, positioned, uninterrupted};
@@ -153,6 +154,8 @@ impl ZipWriter {
         if self.is_synced {
             self.file.sync_all()?;
         }
+        // The file stays open to be read. To close a second descriptor tells of writes that have failed, too.
+        close(self.file.try_clone()?)?;
         uninterrupted(|| std::fs::rename(&self.partial, &self.path))?;
         if self.is_synced && cfg!(unix) {
             let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
