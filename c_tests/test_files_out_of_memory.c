@@ -315,6 +315,25 @@ static void check_zip(const scene *s)
     CHECK(files_below("made", made, 1));
 }
 
+/* A path as long as it may be stands for the same as a short one. The system's words for what is wrong with a path need
+ * no memory. */
+static void meet_a_file_on_the_way(const scene *s)
+{
+    nczchunk_context *context = NULL;
+    nczchunk_array *array = NULL;
+    int status;
+
+    TRY_OR(nczchunk_context_new(&context), context == NULL);
+    status = nczchunk_array_open(s->path, "v", NCZCHUNK_READ, &array, context);
+    if (status == NCZCHUNK_ENOMEM) {
+        refusals++;
+        status = nczchunk_array_open(s->path, "v", NCZCHUNK_READ, &array, context);
+    }
+    CHECK(status == ENOTDIR && array == NULL);
+    CHECK(strstr(nczchunk_context_message(context), strerror(ENOTDIR)) != NULL);
+    nczchunk_context_free(context);
+}
+
 /* --- Large chunks that are read row by row, which have larger memory in common if there is any; and by threads. */
 
 enum { CHUNKS = 4, ROWS = 64, COLUMNS = 1024 };
@@ -512,13 +531,16 @@ static int is_built_in(const char *path)
 
 static const size_t small_shards[2] = {4, 3};
 
-static void play_made(void)
+/* What is made is a name in this directory, which is called made in one way or another. */
+static void play_made_in(const char *directory)
 {
-    scene s = {"array at a path", .play = make_array_at_a_path, .prepare = remove_made, .path = "made/d.zarr",
+    char array_path[1100], zip_path[1100];
+    scene s = {"array at a path", .play = make_array_at_a_path, .prepare = remove_made, .path = array_path,
                .format = NCZCHUNK_ZARR_V2};
     nczchunk_place *place = NULL;
 
-    CHECK(access("made", F_OK) == 0 || mkdir("made", 0777) == 0);
+    snprintf(array_path, sizeof array_path, "%s/d.zarr", directory);
+    snprintf(zip_path, sizeof zip_path, "%s/z.zip", directory);
     play(&s);
     s.name = "directory";
     s.play = make_directory;
@@ -529,7 +551,7 @@ static void play_made(void)
     s.shard_shape = small_shards;
     play(&s);
     if (nczchunk_place_create_zip("tried.zip", &place, NULL) == NCZCHUNK_NOERR) {
-        scene zip = {"zip file", .play = make_zip, .prepare = remove_made, .check = check_zip, .path = "made/z.zip",
+        scene zip = {"zip file", .play = make_zip, .prepare = remove_made, .check = check_zip, .path = zip_path,
                      .format = NCZCHUNK_ZARR_V3};
 
         nczchunk_place_free(place);
@@ -537,6 +559,18 @@ static void play_made(void)
         zip.shard_shape = small_shards;
         play(&zip);
     }
+}
+
+static void play_made(void)
+{
+    char long_path[1000] = "made";
+
+    CHECK(access("made", F_OK) == 0 || mkdir("made", 0777) == 0);
+    play_made_in("made");
+    /* The same by a path that takes memory of its own. */
+    while (strlen(long_path) < 990)
+        strcat(long_path, "/.");
+    play_made_in(long_path);
 }
 
 static void play_large(void)
@@ -589,6 +623,9 @@ int main(int argc, char **argv)
 
     CHECK(argc > 1);
     snprintf(path, sizeof path, "%s/coads_sst.nc", argv[1]);
+    play(&s);
+    strcat(path, "/v");
+    s = (scene){"a file on the way", .play = meet_a_file_on_the_way, .path = path, .can_do_without = 2};
     play(&s);
     snprintf(cfdb_path, sizeof cfdb_path, "%s/../tests/vectors/small.cfdb", argv[1]);
     has_cfdb = is_built_in(cfdb_path);

@@ -10,12 +10,12 @@ use std::fmt;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use smallvec::SmallVec;
 
 use crate::alloc;
+use crate::shared::Shared;
 use crate::status;
 
 /// A result with this crate's [`Error`].
@@ -264,8 +264,21 @@ impl fmt::Write for About {
 }
 
 /// What caused an error.
-#[derive(Debug, Clone)]
-struct Source(Arc<dyn std::error::Error + Send + Sync>);
+#[derive(Clone)]
+struct Source(Shared<Box<dyn std::error::Error + Send + Sync>>);
+
+impl Source {
+    fn new(error: impl std::error::Error + Send + Sync + 'static) -> Result<Self, alloc::Failed> {
+        let error: Box<dyn std::error::Error + Send + Sync> = alloc::try_box(error)?;
+        Ok(Source(Shared::new(error)?))
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self.0, f)
+    }
+}
 
 impl Error {
     /// An error of a reader or writer of the caller's: the status that ends the call, and the error that caused it.
@@ -328,9 +341,9 @@ impl Error {
         })
     }
 
-    /// The same error, and what caused it.
+    /// The same error, and what caused it. If the allocation for that fails, it is left out.
     fn with_source(self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
-        self.with(|details| details.source = Some(Source(Arc::new(source))))
+        self.with(|details| details.source = Source::new(source).ok())
     }
 
     /// The same error with other details, if there is memory for any.
@@ -460,7 +473,7 @@ impl Drop for Held {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         let source = self.0.as_ref()?.source.as_ref()?;
-        Some(&*source.0)
+        Some(&**source.0)
     }
 }
 
@@ -507,19 +520,29 @@ mod tests {
     }
 
     #[test]
-    fn the_cause_is_kept() {
+    #[cfg_attr(miri, ignore = "Miri has no strerror")]
+    fn it_is_told_whether_the_system_or_a_callback_failed() {
         let by_the_system = Error::from(std::io::Error::from_raw_os_error(5)).in_chunk(&[0]);
         assert!(by_the_system.to_string().starts_with("chunk (0): the system reported error 5: "), "{by_the_system}");
         let by_a_reader = Error::caused_by(77, fmt::Error);
         assert!(by_a_reader.to_string().starts_with("the callback failed with status 77: "), "{by_a_reader}");
+    }
+
+    #[test]
+    fn the_cause_is_kept() {
+        let by_the_system = Error::from(std::io::Error::from_raw_os_error(5)).in_chunk(&[0]);
+        let by_a_reader = Error::caused_by(77, fmt::Error);
         assert_eq!((by_the_system.status(), by_a_reader.status()), (5, 77));
         let own = Error::from(std::io::Error::other("it is not there"));
         assert_eq!(
             (own.kind(), own.source().unwrap().to_string().as_str()),
             (ErrorKind::Callback(status::EIO), "it is not there")
         );
-        assert!(by_the_system.source().unwrap().is::<std::io::Error>());
+        for copy in [by_the_system.clone(), by_the_system] {
+            assert!(copy.source().unwrap().is::<std::io::Error>());
+        }
         assert!(by_a_reader.source().unwrap().is::<fmt::Error>());
+        assert!(format!("{by_a_reader:?}").contains("source: Some(Error)"), "{by_a_reader:?}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::object::LockedFile;
 #[cfg(feature = "zip")]
 use crate::object::{Below, Zip, only_prefix};
-use crate::object::{Directory, OneFile, Place, uninterrupted};
+use crate::object::{Directory, OneFile, Place, paths};
 
 /// The place at a path: a directory, a zip file, or a [file that holds arrays](Place::file), which its first bytes
 /// tell. What all entries of a zip file have in common is left out, for it is often the name of the directory that was
@@ -21,12 +21,12 @@ use crate::object::{Directory, OneFile, Place, uninterrupted};
 /// `OutOfMemory`, and those of the system.
 pub fn place_at(path: &Path) -> Result<Place> {
     let path = without_scheme(path);
-    let metadata = uninterrupted(|| std::fs::metadata(path)).map_err(|error| {
+    let is_directory = paths::is_directory(path).map_err(|error| {
         let is_absent = error.kind() == std::io::ErrorKind::NotFound;
         let error = if is_absent { ErrorKind::NotFound("file or directory").into() } else { Error::from(error) };
         error.in_object(path.display())
     })?;
-    if metadata.is_dir() { Place::new(Directory::open(path)?) } else { file_at(path) }
+    if is_directory { Place::new(Directory::open(path)?) } else { file_at(path) }
 }
 
 /// The place that a file is.
@@ -53,10 +53,8 @@ fn file_at(path: &Path) -> Result<Place> {
 /// [`ZipWriter`](crate::object::ZipWriter).
 pub fn place_for(path: &Path) -> Result<Place> {
     let directory = without_scheme(path);
-    match uninterrupted(|| directory.symlink_metadata()) {
-        Ok(_) => return place_at(path),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => return Err(Error::from(error).in_object(path.display())),
+    if paths::is_there(directory).map_err(|error| Error::from(error).in_object(path.display()))? {
+        return place_at(path);
     }
     if directory.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip")) {
         const HOW: &str = "a new zip file by its path; make a place that writes one";

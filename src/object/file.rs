@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::begin::Begin;
 use super::contract::{Entry, Objects};
-use super::positioned;
 use super::uninterrupted::uninterrupted;
+use super::{paths, positioned};
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::open_file::{Opening, read_at};
@@ -26,7 +26,7 @@ impl OneFile {
     /// The system's; that it is not a file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(|error| Error::from(error).in_object(path.display()))?;
+        let file = paths::open(path).map_err(|error| Error::from(error).in_object(path.display()))?;
         let metadata =
             uninterrupted(|| file.metadata()).map_err(|error| Error::from(error).in_object(path.display()))?;
         if !metadata.is_file() {

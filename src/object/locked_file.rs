@@ -8,8 +8,8 @@ use std::time::SystemTime;
 use super::begin::Begin;
 use super::contract::{Entry, Objects};
 use super::file::OneFile;
-use super::positioned;
 use super::uninterrupted::uninterrupted;
+use super::{paths, positioned};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -31,7 +31,7 @@ impl LockedFile {
     /// # Errors
     /// The system's; `Unsupported` for what is not a file; `Busy` for one that another program has locked to write.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path)?;
+        let file = paths::open(path)?;
         if !uninterrupted(|| file.metadata())?.is_file() {
             return Err(ErrorKind::Unsupported("this is not a file").into());
         }

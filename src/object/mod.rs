@@ -7,8 +7,8 @@
 //!   place.rs       a place that several arrays share
 //!   name.rs        a name that is put together
 //!   directory/     the files below a directory
-//!     unix.rs      its system calls, relative to a descriptor of the directory
-//!     portable.rs  the same by paths, where there are no such calls
+//!     unix.rs      by system calls relative to a descriptor of the directory
+//!     portable.rs  by paths and the standard library, where there are no such calls
 //!   file.rs        one file, kept open
 //!   locked_file.rs one file that must not change
 //!   memory.rs      objects in memory
@@ -23,9 +23,13 @@
 //!   whole.rs       whole objects, such as metadata
 //!
 //!   begin.rs       where a read begins
+//!   calls.rs       system calls that take the names of files
 //!   close.rs       closing files that were written
 //!   names.rs       what names have in common: sorted lists of them, and names with a NUL at their end
 //!   partial.rs     names of files that are being written
+//!   paths/         files and directories by their paths
+//!     unix.rs      by those calls
+//!     portable.rs  by the standard library, where there are no such calls
 //!   positioned.rs  reading and writing a file at a position
 //!   uninterrupted.rs
 //!                  system calls that are made again when a signal interrupts them
@@ -33,6 +37,8 @@
 
 mod begin;
 mod below;
+#[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
+mod calls;
 mod close;
 mod contract;
 mod directory;
@@ -44,6 +50,7 @@ mod memory;
 mod name;
 mod names;
 mod partial;
+pub(crate) mod paths;
 mod place;
 mod positioned;
 mod under_way;

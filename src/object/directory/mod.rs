@@ -19,8 +19,7 @@ use unix::Root;
 use super::begin::Begin;
 use super::close::close;
 use super::contract::{Entry, Objects, check_name, check_prefix};
-use super::partial;
-use super::uninterrupted::uninterrupted;
+use super::{partial, paths};
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::open_file::Opening;
@@ -57,11 +56,7 @@ impl Directory {
     /// The system's.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        match uninterrupted(|| std::fs::create_dir_all(path)) {
-            // Another has made it meanwhile; or a signal has kept the standard library from seeing that it is there.
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            created => created.map_err(|error| Error::from(error).in_object(path.display()))?,
-        }
+        paths::make_directories(path).map_err(|error| Error::from(error).in_object(path.display()))?;
         // If that is no directory, this says so.
         Self::open(path)
     }

@@ -4,59 +4,36 @@
 //! Functions take names that [`check_name`](crate::object::check_name) allows.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_int, c_uint};
-use std::fs::{File, OpenOptions};
+use std::ffi::{CStr, c_int};
+use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::ptr::NonNull;
 
-// The names of the calls whose offsets have 64 bits also where pointers have 32.
 #[cfg(not(target_os = "linux"))]
-use libc::{fstatat, openat, readdir, stat};
+use libc::readdir;
 #[cfg(target_os = "linux")]
-use libc::{fstatat64 as fstatat, openat64 as openat, readdir64 as readdir, stat64 as stat};
-use smallvec::SmallVec;
+use libc::readdir64 as readdir;
 
 use crate::buffer::Buffer;
 use crate::object::begin::Begin;
+use crate::object::calls::{self, is_a, stat, status_of};
 use crate::object::contract::Entry;
-use crate::object::{positioned, uninterrupted};
+use crate::object::{paths, positioned, uninterrupted};
 
 /// A directory that is kept open.
 pub(super) struct Root(File);
 
-/// A name with a NUL at its end.
-struct Path0(SmallVec<[u8; 256]>);
-
-impl Path0 {
-    /// The empty name stands for the directory itself.
-    fn new(name: &str) -> io::Result<Self> {
-        let name = if name.is_empty() { "." } else { name };
-        let mut bytes = SmallVec::new();
-        bytes.try_reserve_exact(name.len() + 1).map_err(|_| io::Error::from_raw_os_error(libc::ENOMEM))?;
-        bytes.extend_from_slice(name.as_bytes());
-        bytes.push(0);
-        Ok(Path0(bytes))
-    }
-
-    fn as_c_str(&self) -> io::Result<&CStr> {
-        CStr::from_bytes_with_nul(&self.0).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))
-    }
-}
-
-/// Makes a system call until a signal does not interrupt it.
-fn called(mut call: impl FnMut() -> c_int) -> io::Result<c_int> {
-    uninterrupted(|| match call() {
-        -1 => Err(io::Error::last_os_error()),
-        result => Ok(result),
-    })
+/// A name as the system takes it. The empty name stands for the directory itself.
+fn bytes(name: &str) -> &[u8] {
+    if name.is_empty() { b"." } else { name.as_bytes() }
 }
 
 impl Root {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(path).map(Root)
+        paths::open_directory(path).map(Root)
     }
 
     fn descriptor(&self) -> c_int {
@@ -64,25 +41,12 @@ impl Root {
     }
 
     fn open_at(&self, name: &str, flags: c_int) -> io::Result<File> {
-        let path = Path0::new(name)?;
-        let path = path.as_c_str()?;
-        const MODE: c_uint = 0o666;
-        let flags = flags | libc::O_CLOEXEC | libc::O_NOCTTY;
-        // SAFETY: the descriptor is open, and the path ends with a NUL.
-        let opened = called(|| unsafe { openat(self.descriptor(), path.as_ptr(), flags, MODE) })?;
-        // SAFETY: the system has just opened the descriptor, which is nobody else's.
-        Ok(unsafe { File::from_raw_fd(opened) })
+        calls::open(self.descriptor(), bytes(name), flags)
     }
 
     /// What a name leads to.
     fn status(&self, name: &str) -> io::Result<stat> {
-        let path = Path0::new(name)?;
-        let path = path.as_c_str()?;
-        let mut status = std::mem::MaybeUninit::<stat>::uninit();
-        // SAFETY: the descriptor is open, the path ends with a NUL, and there is room for a status.
-        called(|| unsafe { fstatat(self.descriptor(), path.as_ptr(), status.as_mut_ptr(), 0) })?;
-        // SAFETY: the call has succeeded, and so has written it.
-        Ok(unsafe { status.assume_init() })
+        calls::status(self.descriptor(), bytes(name), 0)
     }
 
     /// Reads from a file, and tells its length and a number that is another one for another file.
@@ -114,12 +78,7 @@ impl Root {
 
     /// Opens what is a file, and asks for its status.
     fn open_to_read(&self, name: &str) -> io::Result<(File, stat)> {
-        // To open a named pipe would wait for a writer. A file is opened at once with this flag or, if someone holds a
-        // lease on it, not yet.
-        let file = match self.open_at(name, libc::O_RDONLY | libc::O_NONBLOCK) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.open_at(name, libc::O_RDONLY)?,
-            file => file?,
-        };
+        let file = calls::open_to_read(self.descriptor(), bytes(name))?;
         let status = status_of(&file)?;
         length(&status)?;
         Ok((file, status))
@@ -138,33 +97,20 @@ impl Root {
     }
 
     pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        let (from, to) = (Path0::new(from)?, Path0::new(to)?);
-        let (from, to) = (from.as_c_str()?.as_ptr(), to.as_c_str()?.as_ptr());
-        // SAFETY: the descriptor is open, and the paths, which are alive, end with a NUL.
-        called(|| unsafe { libc::renameat(self.descriptor(), from, self.descriptor(), to) }).map(drop)
+        calls::rename(self.descriptor(), bytes(from), bytes(to))
     }
 
     pub(super) fn remove(&self, name: &str) -> io::Result<()> {
-        let path = Path0::new(name)?;
-        let path = path.as_c_str()?;
-        // SAFETY: the descriptor is open, and the path ends with a NUL.
-        called(|| unsafe { libc::unlinkat(self.descriptor(), path.as_ptr(), 0) }).map(drop)
+        calls::remove(self.descriptor(), bytes(name), 0)
     }
 
     /// Removes a directory, which is empty.
     pub(super) fn remove_directory(&self, name: &str) -> io::Result<()> {
-        let path = Path0::new(name)?;
-        let path = path.as_c_str()?;
-        let flags = libc::AT_REMOVEDIR;
-        // SAFETY: the descriptor is open, and the path ends with a NUL.
-        called(|| unsafe { libc::unlinkat(self.descriptor(), path.as_ptr(), flags) }).map(drop)
+        calls::remove(self.descriptor(), bytes(name), libc::AT_REMOVEDIR)
     }
 
     pub(super) fn make_directory(&self, name: &str) -> io::Result<()> {
-        let path = Path0::new(name)?;
-        let path = path.as_c_str()?;
-        // SAFETY: the descriptor is open, and the path ends with a NUL.
-        called(|| unsafe { libc::mkdirat(self.descriptor(), path.as_ptr(), 0o777) }).map(drop)
+        calls::make_directory(self.descriptor(), bytes(name))
     }
 
     pub(super) fn sync_directory(&self, name: &str) -> io::Result<()> {
@@ -200,20 +146,6 @@ impl Root {
         }
         Ok(())
     }
-}
-
-/// The status of an open file.
-fn status_of(file: &File) -> io::Result<stat> {
-    #[cfg(not(target_os = "linux"))]
-    use libc::fstat;
-    #[cfg(target_os = "linux")]
-    use libc::fstat64 as fstat;
-
-    let mut status = std::mem::MaybeUninit::<stat>::uninit();
-    // SAFETY: the descriptor is open, and there is room for a status.
-    called(|| unsafe { fstat(file.as_raw_fd(), status.as_mut_ptr()) })?;
-    // SAFETY: the call has succeeded, and so has written it.
-    Ok(unsafe { status.assume_init() })
 }
 
 /// The length of a file, if it is one.
@@ -273,8 +205,8 @@ impl Stream {
     /// What a name below the directory leads to; `None` for what is neither a file nor a directory, or not there.
     fn entry(&self, last: &str) -> io::Result<Option<Entry>> {
         match self.root.status(last) {
-            Ok(status) if status.st_mode & libc::S_IFMT == libc::S_IFREG => Ok(Some(Entry::Object)),
-            Ok(status) if status.st_mode & libc::S_IFMT == libc::S_IFDIR => Ok(Some(Entry::Prefix)),
+            Ok(status) if is_a(libc::S_IFREG, &status) => Ok(Some(Entry::Object)),
+            Ok(status) if is_a(libc::S_IFDIR, &status) => Ok(Some(Entry::Prefix)),
             Ok(_) => Ok(None),
             Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ELOOP)) => Ok(None),
             Err(error) => Err(error),

@@ -1,7 +1,7 @@
 //! Making a new zip file: objects are appended as stored entries to a temporary file, which takes its place when its
 //! directory has been written.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ use crate::object::begin::Begin;
 use crate::object::close::close;
 use crate::object::contract::{Entry, Objects, check_name, check_prefix};
 use crate::object::names::{self, Listed};
-use crate::object::{partial, positioned, uninterrupted};
+use crate::object::{partial, paths, positioned};
 use crate::open_file::read_at;
 
 /// A zip file that is being made. What has been written can be read; an object that is written again is appended
@@ -70,7 +70,7 @@ impl ZipWriter {
         let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
         for _ in 0..partial::ATTEMPTS {
             let partial = joined(path.parent().unwrap_or(Path::new("")), &partial::name(name)?)?;
-            match OpenOptions::new().read(true).write(true).create_new(true).open(&partial) {
+            match paths::create_new(&partial) {
                 Ok(file) => {
                     let state = Mutex::new(State { entries: Vec::new(), end: 0, is_finished: false });
                     let (path, process) = (owned, std::process::id());
@@ -156,10 +156,10 @@ impl ZipWriter {
         }
         // The file stays open to be read. To close a second descriptor tells of writes that have failed, too.
         close(self.file.try_clone()?)?;
-        uninterrupted(|| std::fs::rename(&self.partial, &self.path))?;
-        if self.is_synced && cfg!(unix) {
+        paths::rename(&self.partial, &self.path)?;
+        if self.is_synced {
             let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            File::open(directory.unwrap_or(Path::new(".")))?.sync_all()?;
+            paths::sync_directory(directory.unwrap_or(Path::new(".")))?;
         }
         Ok(())
     }
@@ -260,7 +260,7 @@ impl Drop for ZipWriter {
     fn drop(&mut self) {
         if !self.state().is_finished && self.process == std::process::id() {
             // Nobody is there to be told of an error.
-            let _ = uninterrupted(|| std::fs::remove_file(&self.partial));
+            let _ = paths::remove(&self.partial);
         }
     }
 }
