@@ -937,7 +937,8 @@ int nczchunk_place_allow_partial(nczchunk_place *place,
  *
  * The file is there when nczchunk_place_finish has been called, in place of the one there was. Until then it has the
  * name `.<name>.<process>.<number>.partial` beside the path. If the place is freed before, and all arrays in it are
- * closed, nothing is left. Free it with nczchunk_place_free.
+ * closed, nothing is left. Free it with nczchunk_place_free. A child that is forked can do that, too, which leaves the
+ * file alone; all calls that would use the place fail there with NCZCHUNK_EINVAL.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; a path that no file can have), NCZCHUNK_ENOTBUILT (the library was built
  * without zip files), NCZCHUNK_ENOMEM, and the system's own numbers.
@@ -959,7 +960,7 @@ NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_place_finish(nczchunk_place *place, 
  * A place in memory, with nothing in it. Free it with nczchunk_place_free.
  *
  * Any number of threads may use it at the same time. A child that was forked meanwhile can read it if no thread was
- * writing to it then, and must not write to it.
+ * writing to it then, and must not write to it; it can free it.
  *
  * Errors: NCZCHUNK_EINVAL (place is NULL), NCZCHUNK_ENOMEM.
  */

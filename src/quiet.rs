@@ -5,7 +5,8 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
-use std::sync::{Once, OnceLock};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send + 'static>;
 
@@ -17,23 +18,29 @@ thread_local! {
 /// The hook that was there before; it goes on reporting what is not caught here.
 static BEFORE: OnceLock<Hook> = OnceLock::new();
 
-/// Runs `body`; `None` if it panics.
+/// Runs `body`; `None` if it panics. A panic beside the first call of all may be reported nevertheless.
 #[inline]
 pub(crate) fn catch<T>(body: impl FnOnce() -> T) -> Option<T> {
-    static INSTALLED: Once = Once::new();
-    INSTALLED.call_once(|| {
-        BEFORE.get_or_init(take_hook);
-        // The closure captures nothing, so that its box needs no allocation, which could fail.
-        set_hook(Box::new(|info| {
-            if !IS_CAUGHT.get() {
-                BEFORE.get().into_iter().for_each(|hook| hook(info));
-            }
-        }));
-    });
+    // Nobody waits for the thread that installs the hook, least of all in a child that was forked meanwhile.
+    static IS_BEGUN: AtomicBool = AtomicBool::new(false);
+    if !IS_BEGUN.load(Ordering::Relaxed) && !IS_BEGUN.swap(true, Ordering::Relaxed) {
+        install();
+    }
     let before = IS_CAUGHT.replace(true);
     let result = catch_unwind(AssertUnwindSafe(body)).ok();
     IS_CAUGHT.set(before);
     result
+}
+
+#[cold]
+fn install() {
+    BEFORE.get_or_init(take_hook);
+    // The closure captures nothing, so that its box needs no allocation, which could fail.
+    set_hook(Box::new(|info| {
+        if !IS_CAUGHT.get() {
+            BEFORE.get().into_iter().for_each(|hook| hook(info));
+        }
+    }));
 }
 
 #[cfg(test)]

@@ -132,7 +132,8 @@ pub unsafe extern "C" fn nczchunk_place_allow_partial(
 ///
 /// The file is there when nczchunk_place_finish has been called, in place of the one there was. Until then it has the
 /// name `.<name>.<process>.<number>.partial` beside the path. If the place is freed before, and all arrays in it are
-/// closed, nothing is left. Free it with nczchunk_place_free.
+/// closed, nothing is left. Free it with nczchunk_place_free. A child that is forked can do that, too, which leaves the
+/// file alone; all calls that would use the place fail there with NCZCHUNK_EINVAL.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; a path that no file can have), NCZCHUNK_ENOTBUILT (the library was built
 /// without zip files), NCZCHUNK_ENOMEM, and the system's own numbers.
@@ -174,7 +175,7 @@ pub unsafe extern "C" fn nczchunk_place_finish(place: *mut nczchunk_place, conte
 /// A place in memory, with nothing in it. Free it with nczchunk_place_free.
 ///
 /// Any number of threads may use it at the same time. A child that was forked meanwhile can read it if no thread was
-/// writing to it then, and must not write to it.
+/// writing to it then, and must not write to it; it can free it.
 ///
 /// Errors: NCZCHUNK_EINVAL (place is NULL), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]

@@ -1,6 +1,8 @@
 //! Objects in memory.
+#![allow(unsafe_code)]
 
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::mem::ManuallyDrop;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 use super::begin::Begin;
 use super::contract::{Entry, Objects, check_name, check_prefix};
@@ -9,13 +11,13 @@ use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 
+/// By name, ascending.
+type List = Vec<(String, Vec<u8>)>;
+
 /// Objects in memory. Threads read them at the same time; a write waits for the reads of the moment. A process that was
-/// forked while another thread wrote cannot use the place.
+/// forked while another thread wrote cannot use the place, but drop it, which frees nothing then.
 #[derive(Default)]
-pub struct Memory(
-    /// By name, ascending.
-    RwLock<Vec<(String, Vec<u8>)>>,
-);
+pub struct Memory(ManuallyDrop<RwLock<List>>);
 
 impl Memory {
     /// A place without objects.
@@ -24,12 +26,23 @@ impl Memory {
     }
 
     // Nothing that is done under the lock leaves the list half changed, so that a panic meanwhile does no harm.
-    fn shared(&self) -> RwLockReadGuard<'_, Vec<(String, Vec<u8>)>> {
+    fn shared(&self) -> RwLockReadGuard<'_, List> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn exclusive(&self) -> RwLockWriteGuard<'_, Vec<(String, Vec<u8>)>> {
+    fn exclusive(&self) -> RwLockWriteGuard<'_, List> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // As with `Lock`: only a thread that the process does not have can hold the lock now.
+        let is_held = matches!(self.0.try_write(), Err(TryLockError::WouldBlock));
+        if !is_held {
+            // SAFETY: the list is dropped once, and not used after this.
+            unsafe { ManuallyDrop::drop(&mut self.0) };
+        }
     }
 }
 

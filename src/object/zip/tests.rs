@@ -554,16 +554,20 @@ fn a_forked_child_leaves_the_file_alone() {
     let path = temporary.0.join("new.zip");
     let writer = ZipWriter::create(&path).unwrap();
     writer.write("a", b"value").unwrap();
-    // SAFETY: the child does nothing but drop the writer, which uses no lock of another thread, and end.
+    // SAFETY: the child uses and drops the writer, which waits for no lock of another thread, and ends.
     match unsafe { libc::fork() } {
         0 => {
+            let is_refused = [writer.write("b", b""), writer.remove("a"), writer.finish()].iter().all(Result::is_err);
+            let is_refused = is_refused && read(&writer, "a", Begin::At(0), 5).is_err() && !writer.is_writable();
             drop(writer);
             // SAFETY: there is nothing to promise.
-            unsafe { libc::_exit(0) }
+            unsafe { libc::_exit(if is_refused { 0 } else { 1 }) }
         }
         child => {
-            // SAFETY: the status is not asked for.
-            assert_eq!(unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) }, child);
+            let mut status = -1;
+            // SAFETY: there is a place for the status.
+            assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+            assert_eq!(status, 0);
         }
     }
     writer.finish().unwrap();

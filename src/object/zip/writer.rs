@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 use flate2::Crc;
 
@@ -13,6 +13,7 @@ use super::records::{New, corrupt};
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
+use crate::lock::Lock;
 use crate::object::begin::Begin;
 use crate::object::close::close;
 use crate::object::contract::{Entry, Objects, check_name, check_prefix};
@@ -24,16 +25,15 @@ use crate::open_file::read_at;
 /// again, so that its former bytes remain in the file, unused.
 ///
 /// The file is there when [`finish`](Objects::finish) has been called, in place of the one there was, and cannot be
-/// written to from then on. If the writer is dropped before, nothing is left. Threads may write at the same time; a
-/// process that was forked while another thread wrote cannot use the writer.
+/// written to from then on. If the writer is dropped before, nothing is left. Threads may write at the same time; in a
+/// process that was forked the writer can be dropped, which leaves the file alone, and nothing else.
 pub struct ZipWriter {
     file: File,
     path: PathBuf,
     partial: PathBuf,
     is_synced: bool,
-    /// The process that made the file: one that was forked leaves it alone.
-    process: u32,
-    state: Mutex<State>,
+    /// Out of reach in a process that was forked.
+    state: Lock<State>,
 }
 
 struct State {
@@ -72,9 +72,8 @@ impl ZipWriter {
             let partial = joined(path.parent().unwrap_or(Path::new("")), &partial::name(name)?)?;
             match paths::create_new(&partial) {
                 Ok(file) => {
-                    let state = Mutex::new(State { entries: Vec::new(), end: 0, is_finished: false });
-                    let (path, process) = (owned, std::process::id());
-                    return Ok(ZipWriter { file, path, partial, is_synced: false, process, state });
+                    let state = Lock::new(State { entries: Vec::new(), end: 0, is_finished: false });
+                    return Ok(ZipWriter { file, path: owned, partial, is_synced: false, state });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
                 Err(error) => return Err(error.into()),
@@ -89,9 +88,9 @@ impl ZipWriter {
         self.is_synced = is_synced;
     }
 
-    // Nothing that is done under the lock leaves the state half changed, so that a panic meanwhile does no harm.
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> Result<MutexGuard<'_, State>> {
+        const FORKED: &str = "a process that was forked cannot use a zip file that is being made";
+        self.state.lock().ok_or_else(|| ErrorKind::Argument(FORKED).into())
     }
 
     fn append(&self, name: &str, bytes: &[u8]) -> Result<()> {
@@ -107,7 +106,7 @@ impl ZipWriter {
         New { name, crc, len, header: 0 }.add_local(&mut header)?;
         // The place is taken under the lock, and written to without it. If that fails, nothing refers to the place.
         let begin = {
-            let mut state = self.state();
+            let mut state = self.state()?;
             if state.is_finished {
                 return Err(ErrorKind::ReadOnly.into());
             }
@@ -120,7 +119,7 @@ impl ZipWriter {
         positioned::write_at(&self.file, begin, &header)?;
         positioned::write_at(&self.file, data, bytes)?;
         let written = Written { header: begin, data, len, crc };
-        let mut state = self.state();
+        let mut state = self.state()?;
         if state.is_finished {
             return Err(ErrorKind::ReadOnly.into());
         }
@@ -202,7 +201,7 @@ impl Objects for ZipWriter {
     fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         let written = {
-            let state = self.state();
+            let state = self.state()?;
             state.find(name).ok().and_then(|at| state.entries.get(at)).map(|(_, written)| *written)
         };
         let Some(Written { data, len, .. }) = written else { return Ok(None) };
@@ -220,7 +219,7 @@ impl Objects for ZipWriter {
         // `one` may use the place, so the lock is not held meanwhile.
         let mut listed = Listed::NOTHING;
         {
-            let state = self.state();
+            let state = self.state()?;
             let name = |i: usize| state.entries.get(i).map_or("", |(name, _)| name);
             names::list(state.entries.len(), name, prefix, &mut |name, entry| listed.push(name, entry))?;
         }
@@ -233,7 +232,7 @@ impl Objects for ZipWriter {
 
     fn remove(&self, name: &str) -> Result<()> {
         check_name(name).map_err(|error| error.in_object(name))?;
-        let mut state = self.state();
+        let mut state = self.state()?;
         match state.find(name) {
             Ok(_) if state.is_finished => return Err(Error::from(ErrorKind::ReadOnly).in_object(name)),
             Ok(at) => drop(state.entries.remove(at)),
@@ -243,7 +242,7 @@ impl Objects for ZipWriter {
     }
 
     fn finish(&self) -> Result<()> {
-        let mut state = self.state();
+        let mut state = self.state()?;
         if !state.is_finished {
             self.complete(&state).map_err(|error| error.in_object(self.path.display()))?;
             state.is_finished = true;
@@ -252,13 +251,13 @@ impl Objects for ZipWriter {
     }
 
     fn is_writable(&self) -> bool {
-        !self.state().is_finished
+        self.state().is_ok_and(|state| !state.is_finished)
     }
 }
 
 impl Drop for ZipWriter {
     fn drop(&mut self) {
-        if !self.state().is_finished && self.process == std::process::id() {
+        if self.state().is_ok_and(|state| !state.is_finished) {
             // Nobody is there to be told of an error.
             let _ = paths::remove(&self.partial);
         }
