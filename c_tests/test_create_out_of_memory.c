@@ -72,6 +72,35 @@ static void create(nczchunk_place *place, size_t format)
     nczchunk_array_close(array);
 }
 
+/* An array of many chunks gives way to another. If that fails, the old one may be gone, and the next try succeeds. */
+static void overwrite(nczchunk_place *place, size_t format)
+{
+    enum { MANY = 150 };
+    const size_t many[1] = {MANY}, one[1] = {1};
+    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_array *array = NULL;
+    signed char data[MANY];
+
+    memset(data, 1, sizeof data);
+    description.type = NCZCHUNK_BYTE;
+    description.rank = 1;
+    description.shape = many;
+    description.chunk_shape = one;
+    description.uncompressed = 1;
+    description.separator = '.';
+    description.overwrite = 1;
+    description.format = format;
+    for (int again = 0; again <= 1; again++) {
+        TRY_OR(nczchunk_array_create_in(place, "g/many", &description, &array, NULL), array == NULL);
+        TRY(nczchunk_array_read(array, origin, NULL, NULL, data, NULL));
+        CHECK(data[0] == 0 && memcmp(data, data + 1, MANY - 1) == 0);
+        memset(data, 1, sizeof data);
+        TRY(nczchunk_array_write(array, origin, NULL, NULL, data, NULL));
+        nczchunk_array_close(array);
+        array = NULL;
+    }
+}
+
 /* The array of ones becomes smaller. Until it has its new shape it has the old one. */
 static void resize(nczchunk_place *place, size_t format)
 {
@@ -386,6 +415,7 @@ int main(void)
 {
     for (size_t format = NCZCHUNK_NCZARR; format <= NCZCHUNK_ZARR_V3; format++) {
         play("create", create, format);
+        play("overwrite", overwrite, format);
         play("resize", resize, format);
         play("change_attributes", change_attributes, format);
         play("list", list, format);

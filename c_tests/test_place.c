@@ -169,8 +169,10 @@ static int list_shelf(void *user, const char *prefix, int (*found)(void *argumen
                       void *argument)
 {
     const shelf *s = user;
-    int status = 0;
+    int status;
 
+    /* Object stores tell of keys that end with a slash, too, and what is behind it is empty. */
+    status = found(argument, "", 0) || found(argument, "", 1);
     for (int i = 0; i < 4 && !status; i++)
         if (s->objects[i].name[0] != '\0' && prefix[0] == '\0')
             status = found(argument, s->forgets_names ? NULL : s->objects[i].name, 0);

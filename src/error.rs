@@ -222,7 +222,7 @@ pub struct Error(
     Option<Held>,
 );
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Details {
     kind: ErrorKind,
     dimension: Option<u16>,
@@ -358,8 +358,17 @@ impl Error {
 }
 
 impl Clone for Error {
+    /// If an allocation fails, the copy has fewer details.
     fn clone(&self) -> Self {
-        Error(self.0.as_ref().and_then(|details| Held::new(Details::clone(details))))
+        let Some(details) = self.0.as_deref() else { return Error(None) };
+        let copy = Error::from(details.kind).with(|copy| {
+            (copy.dimension, copy.about, copy.source) =
+                (details.dimension, details.about.clone(), details.source.clone());
+        });
+        match &details.chunk {
+            Some(chunk) => copy.in_chunk(chunk),
+            None => copy,
+        }
     }
 }
 
@@ -564,6 +573,7 @@ mod tests {
     fn many_errors_can_be_held_at_the_same_time() {
         let errors: Vec<Error> = (0..40).map(|i| Error::from(ErrorKind::Rank(i)).in_chunk(&[i as isize; 9])).collect();
         let copies = errors.clone();
+        assert_eq!(copies, errors);
         drop(errors);
         for (i, copy) in copies.into_iter().enumerate() {
             assert_eq!((copy.kind(), copy.chunk()), (ErrorKind::Rank(i), Some([i as isize; 9].as_slice())));

@@ -63,7 +63,7 @@ impl New {
             Format::V2 => V2_ARRAY,
             Format::V3 => V3,
         };
-        // Both names first: what is written is removed without an allocation that may fail.
+        // Both names first: what is written is removed without an allocation that may fail, unless they are long.
         let (array, attributes) = (below(name, array)?, below(name, V2_ATTRIBUTES)?);
         let written = match &self.attributes {
             Some(text) => place.write(&attributes, text.as_bytes()),
@@ -123,18 +123,21 @@ fn make_room(place: &Place, name: &str, overwrite: bool) -> Result<()> {
     })?;
     // Beside an array in the place itself there may be other things, such as a README.
     let is_in_the_way = others > 0 && !(name.is_empty() && of_arrays.is_empty());
-    if is_in_the_way || (!overwrite && (is_node || !of_arrays.is_empty())) {
+    // Attributes alone are what is left of an attempt that was cut short.
+    let is_array = is_node || of_arrays.iter().any(|(last, _)| last != V2_ATTRIBUTES);
+    if is_in_the_way || (!overwrite && is_array) {
         return exists();
     }
     if is_node && of_arrays.is_empty() {
         return Err(ErrorKind::Unsupported("overwriting an array in a place that cannot list its objects").into());
     }
     // Without its documents it is no array any more, whatever happens then.
-    of_arrays.sort_by_key(|(last, _)| !DOCUMENTS.contains(&last.as_str()));
-    for (last, entry) in &of_arrays {
-        match entry {
-            Entry::Object => place.remove(&below(name, last)?)?,
-            Entry::Prefix => remove_all(place, &below(name, last)?)?,
+    for documents in [true, false] {
+        for (last, entry) in of_arrays.iter().filter(|(last, _)| DOCUMENTS.contains(&last.as_str()) == documents) {
+            match entry {
+                Entry::Object => place.remove(&below(name, last)?)?,
+                Entry::Prefix => remove_all(place, &below(name, last)?)?,
+            }
         }
     }
     Ok(())
@@ -205,6 +208,12 @@ mod tests {
         let place = with(&["a/letters/x"]);
         assert_eq!(create(&place, "a", &four.with_overwrite(true)).unwrap_err().kind(), ErrorKind::Exists);
         create(&with(&["readme"]), "", &four).unwrap();
+        // Attributes alone are no array, but what is left where a process ended between two writes.
+        for format in [crate::ArrayFormat::ZarrV2, crate::ArrayFormat::ZarrV3] {
+            let place = with(&["a/.zattrs"]);
+            create(&place, "a", &four.with_format(format)).unwrap();
+            assert_eq!(names(&place, "a").len(), if format == crate::ArrayFormat::ZarrV2 { 2 } else { 1 });
+        }
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub(super) fn cut(variable: &Variable, store: &Store<'_>, stored: &Stored<'_>, s
         return Err(ErrorKind::Unsupported("making an array smaller in a place that cannot list its objects").into());
     }
     if !partly.is_empty() {
-        let whole = in_whole_chunks(variable)?;
+        let whole = in_whole_chunks(variable, shape)?;
         let fill_value = fill_value(variable)?;
         let strides = dims::copied(shape.iter().map(|_| 0))?;
         for indices in &partly {
@@ -60,11 +60,13 @@ pub(super) fn cut(variable: &Variable, store: &Store<'_>, stored: &Stored<'_>, s
     outside.iter().try_for_each(|object| stored.place.remove(object))
 }
 
-/// The variable with dimensions that end where their last chunks do, so that all of a chunk can be written to.
-fn in_whole_chunks(variable: &Variable) -> Result<Variable> {
+/// The variable with dimensions that end where their last chunks do, now or then, so that all of each chunk can be
+/// written to.
+fn in_whole_chunks(variable: &Variable, shape: &[usize]) -> Result<Variable> {
     let mut whole = variable.try_clone()?;
-    for (d, dimension) in variable.grid(Access::Write).dimensions().iter().enumerate() {
-        let len = dimension.num_chunks().checked_mul(dimension.chunklen());
+    for (d, (dimension, &len)) in variable.grid(Access::Write).dimensions().iter().zip(shape).enumerate() {
+        let num_chunks = dimension.num_chunks().max(len.div_ceil(dimension.chunklen()));
+        let len = num_chunks.checked_mul(dimension.chunklen());
         whole.set_dimlen(d, len.ok_or(ErrorKind::DimensionLength(dimension.len()))?)?;
     }
     Ok(whole)
@@ -96,8 +98,8 @@ impl Cut<'_> {
 
     /// Whether a chunk has nothing inside the new shape.
     fn is_outside(&self, indices: &[isize]) -> bool {
-        self.lengths().zip(indices).any(|((old, chunklen, new), &index)| {
-            new < old && usize::try_from(index).is_ok_and(|index| index >= new.div_ceil(chunklen))
+        self.lengths().zip(indices).any(|((_, chunklen, new), &index)| {
+            usize::try_from(index).is_ok_and(|index| index >= new.div_ceil(chunklen))
         })
     }
 

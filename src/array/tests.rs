@@ -1,8 +1,9 @@
 //! Arrays that are created, written, made smaller and larger, and opened again.
 
 use super::*;
+use crate::buffer::Buffer;
 use crate::key::Separator;
-use crate::object::{Memory, read_whole};
+use crate::object::{Begin, Entry, Memory, Objects, check_name, read_whole};
 
 fn place() -> Place {
     Place::new(Memory::new()).unwrap()
@@ -16,7 +17,7 @@ fn document(place: &Place, name: &str) -> Option<String> {
 fn objects(place: &Place, prefix: &str) -> Vec<String> {
     let mut names = Vec::new();
     let one = &mut |name: &str, entry| {
-        if entry == crate::object::Entry::Object {
+        if entry == Entry::Object {
             names.push(name.to_owned());
         }
         Ok(())
@@ -141,6 +142,69 @@ fn chunks_outside_are_removed() {
     let mut reader = Array::open_in(&place, "v", Access::Read).unwrap();
     assert_eq!(reader.resize(&[3, 3]).unwrap_err().kind(), ErrorKind::ReadOnly);
     assert_eq!(reader.set_attribute("a", "x").unwrap_err().kind(), ErrorKind::ReadOnly);
+}
+
+/// Others may have left objects that are called like chunks which the array does not have.
+#[test]
+fn stray_chunks_are_removed_or_cut_like_others() {
+    let place = place();
+    let description = Description::new(&[4, 6], ElementType::Short).with_chunk_shape(&[2, 3]);
+    let description = description.with_format(ArrayFormat::ZarrV2).with_codecs(&[]);
+    let mut array = Array::create_in(&place, "v", &description).unwrap();
+    array.write(&Hyperslab::all(), &[7i16; 24]).unwrap();
+    let beyond_all = format!("v/1.{}", isize::MAX);
+    for stray in ["v/1.2", "v/1.100", "v/100.0", &beyond_all] {
+        place.write(stray, &[1; 12]).unwrap();
+    }
+    // Along the second dimension it becomes longer, so that one of them is within.
+    array.resize(&[3, 9]).unwrap();
+    assert_eq!(objects(&place, "v"), [".zarray", ".zattrs", "0.0", "0.1", "1.0", "1.1", "1.2"]);
+    array.resize(&[4, 9]).unwrap();
+    let ones = i16::from_ne_bytes([1; 2]);
+    let expected = [[7, 7, 7, 7, 7, 7, ones, ones, ones], [0; 9]].concat();
+    assert_eq!(array.read::<i16>(&Hyperslab::new(&[2, 0], &[2, 9])).unwrap(), expected);
+}
+
+/// A place that tells of names which no object can have, as object stores do of keys with two slashes or one at the end.
+struct OddNames(Memory);
+
+impl Objects for OddNames {
+    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        self.0.read(name, begin, buffer)
+    }
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        for odd in ["", ".", "..", "a/b", "a\\b"] {
+            one(odd, Entry::Prefix)?;
+            one(odd, Entry::Object)?;
+        }
+        self.0.list(prefix, one)
+    }
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.0.write(name, bytes)
+    }
+    fn remove(&self, name: &str) -> Result<()> {
+        check_name(name)?;
+        self.0.remove(name)
+    }
+    fn is_writable(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn names_that_no_object_can_have_are_passed_over() {
+    let description = Description::new(&[4], ElementType::Short).with_chunk_shape(&[2]);
+    for description in [description, description.with_format(ArrayFormat::ZarrV2).with_separator(Separator::Slash)] {
+        let place = Place::new(OddNames(Memory::new())).unwrap();
+        let description = description.with_overwrite(true);
+        for _ in 0..2 {
+            let mut array = Array::create_in(&place, "g/v", &description).unwrap();
+            array.write(&Hyperslab::all(), &[7i16; 4]).unwrap();
+            array.resize(&[2]).unwrap();
+            assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [7; 2]);
+        }
+        assert_eq!(list(&place, "", true).unwrap().len(), 3);
+    }
 }
 
 /// What an array lends is no way round the way in which it was opened.

@@ -25,7 +25,7 @@
 //! time, without threads. Chunks of an array with shards are found by the shards' indices, and neighbours among them
 //! are read at once. examples/http_array.c is such a place over HTTP.
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
 use super::array::utf8;
@@ -40,7 +40,9 @@ use crate::buffer::Buffer;
 use crate::codec::{Codec, CodecUse};
 use crate::error::{Error, ErrorKind, Result};
 pub use crate::object::ObjectRequest as nczchunk_object_request;
-use crate::object::{Answer, Begin, Entry, Flight, Limits, Memory, ObjectRequest, Objects, Place, read_by_flight};
+use crate::object::{
+    Answer, Begin, Entry, Flight, Limits, Memory, Name, ObjectRequest, Objects, Place, read_by_flight,
+};
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 
 /// A place at a path, in UTF-8: a directory, a zip file, or a file that holds arrays, which its first bytes tell. Free
@@ -340,7 +342,8 @@ pub struct nczchunk_place_callbacks {
     pub read: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut ObjectRequest) -> c_int>,
     /// Calls found for the last part of the name of each object and prefix directly below a prefix, which is empty or a
     /// name, each once; is_prefix is 1 for what the names of objects further below begin with. found gets the argument
-    /// that is given here; where it returns anything but 0, list returns that. May be NULL: then nothing is listed.
+    /// that is given here; where it returns anything but 0, list returns that. What no object can be called, such as the
+    /// empty name, is passed over. May be NULL: then nothing is listed.
     pub list: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -437,12 +440,12 @@ fn result(status: c_int, name: &str) -> Result<()> {
     if status == NOERR { Ok(()) } else { Err(Error::from(ErrorKind::Callback(status)).in_object(name)) }
 }
 
-/// A name as C takes it.
-fn c_name(name: &str) -> Result<CString> {
+/// A name as C takes it, with a NUL at its end.
+fn c_name(name: &str) -> Result<Name> {
     if !name.is_empty() {
         crate::object::check_name(name)?;
     }
-    c_text(name)
+    Name::of(format_args!("{name}\0"))
 }
 
 impl Objects for Custom {
@@ -455,7 +458,7 @@ impl Objects for Custom {
         };
         let mut request = ObjectRequest {
             struct_size: size_of::<ObjectRequest>(),
-            name: c_name.as_ptr(),
+            name: c_name.as_ptr().cast(),
             offset,
             from_end,
             buffer: buffer.as_mut_ptr().cast(),
@@ -479,7 +482,8 @@ impl Objects for Custom {
         let c_prefix = c_name(prefix)?;
         let mut listing = Listing { one, error: None };
         // SAFETY: the callback gets what is documented; it calls `found` with the argument it is given.
-        let status = unsafe { list(self.callbacks.user, c_prefix.as_ptr(), Some(found), (&raw mut listing).cast()) };
+        let status =
+            unsafe { list(self.callbacks.user, c_prefix.as_ptr().cast(), Some(found), (&raw mut listing).cast()) };
         match listing.error {
             Some(error) => Err(error),
             None => result(status, prefix),
@@ -490,14 +494,14 @@ impl Objects for Custom {
         let write = self.callbacks.write.ok_or(ErrorKind::ReadOnly)?;
         let c_name = c_name(name)?;
         // SAFETY: the callback gets what is documented; it only reads the bytes.
-        result(unsafe { write(self.callbacks.user, c_name.as_ptr(), bytes.as_ptr().cast(), bytes.len()) }, name)
+        result(unsafe { write(self.callbacks.user, c_name.as_ptr().cast(), bytes.as_ptr().cast(), bytes.len()) }, name)
     }
 
     fn remove(&self, name: &str) -> Result<()> {
         let remove = self.callbacks.remove.ok_or(ErrorKind::ReadOnly)?;
         let c_name = c_name(name)?;
         // SAFETY: the callback gets what is documented.
-        result(unsafe { remove(self.callbacks.user, c_name.as_ptr()) }, name)
+        result(unsafe { remove(self.callbacks.user, c_name.as_ptr().cast()) }, name)
     }
 
     fn is_writable(&self) -> bool {

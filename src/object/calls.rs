@@ -1,10 +1,10 @@
 //! System calls that take the names of files, relative to a directory or to the one in which the process is.
 //!
-//! A name is copied, for the system wants a NUL at its end. If the allocation for that fails, the call fails; with the
-//! standard library's functions the process would be aborted.
+//! A name is copied first, for the system wants a NUL at its end. The allocation for that may fail; with the standard
+//! library's functions the process would be aborted.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_int, c_uint};
+use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -19,20 +19,21 @@ use smallvec::SmallVec;
 
 use super::uninterrupted::uninterrupted;
 
-/// A name with a NUL at its end.
-struct Terminated(SmallVec<[u8; 256]>);
+/// A name with a NUL at its end, and none before.
+pub(super) struct Terminated(SmallVec<[u8; 256]>);
 
 impl Terminated {
-    fn new(name: &[u8]) -> io::Result<Self> {
+    pub(super) fn new(name: &[u8]) -> io::Result<Self> {
         let mut bytes = SmallVec::new();
         bytes.try_reserve_exact(name.len() + 1).map_err(|_| io::Error::from_raw_os_error(libc::ENOMEM))?;
         bytes.extend_from_slice(name);
         bytes.push(0);
+        CStr::from_bytes_with_nul(&bytes).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
         Ok(Terminated(bytes))
     }
 
-    fn as_c_str(&self) -> io::Result<&CStr> {
-        CStr::from_bytes_with_nul(&self.0).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))
+    fn as_ptr(&self) -> *const c_char {
+        self.0.as_ptr().cast()
     }
 }
 
@@ -44,10 +45,8 @@ fn called(mut call: impl FnMut() -> c_int) -> io::Result<c_int> {
     })
 }
 
-pub(super) fn open(directory: c_int, name: &[u8], flags: c_int) -> io::Result<File> {
+pub(super) fn open(directory: c_int, name: &Terminated, flags: c_int) -> io::Result<File> {
     const MODE: c_uint = 0o666;
-    let name = Terminated::new(name)?;
-    let name = name.as_c_str()?;
     let flags = flags | libc::O_CLOEXEC | libc::O_NOCTTY;
     // SAFETY: the name ends with a NUL, and a descriptor that is none is an error.
     let opened = called(|| unsafe { openat(directory, name.as_ptr(), flags, MODE) })?;
@@ -56,7 +55,7 @@ pub(super) fn open(directory: c_int, name: &[u8], flags: c_int) -> io::Result<Fi
 }
 
 /// Opens what may be a file, or something else, to read it.
-pub(super) fn open_to_read(directory: c_int, name: &[u8]) -> io::Result<File> {
+pub(super) fn open_to_read(directory: c_int, name: &Terminated) -> io::Result<File> {
     // To open a named pipe would wait for a writer. A file is opened at once with this flag or, if someone holds a
     // lease on it, not yet.
     match open(directory, name, libc::O_RDONLY | libc::O_NONBLOCK) {
@@ -66,9 +65,7 @@ pub(super) fn open_to_read(directory: c_int, name: &[u8]) -> io::Result<File> {
 }
 
 /// What the system tells of a name, with flags of `fstatat`.
-pub(super) fn status(directory: c_int, name: &[u8], flags: c_int) -> io::Result<stat> {
-    let name = Terminated::new(name)?;
-    let name = name.as_c_str()?;
+pub(super) fn status(directory: c_int, name: &Terminated, flags: c_int) -> io::Result<stat> {
     let mut status = std::mem::MaybeUninit::<stat>::uninit();
     // SAFETY: the name ends with a NUL, there is room for a status, and a descriptor that is none is an error.
     called(|| unsafe { fstatat(directory, name.as_ptr(), status.as_mut_ptr(), flags) })?;
@@ -90,25 +87,19 @@ pub(super) fn is_a(kind: libc::mode_t, status: &stat) -> bool {
     status.st_mode & libc::S_IFMT == kind
 }
 
-pub(super) fn rename(directory: c_int, from: &[u8], to: &[u8]) -> io::Result<()> {
-    let (from, to) = (Terminated::new(from)?, Terminated::new(to)?);
-    let (from, to) = (from.as_c_str()?.as_ptr(), to.as_c_str()?.as_ptr());
-    // SAFETY: the names, which are alive, end with a NUL, and a descriptor that is none is an error.
-    called(|| unsafe { libc::renameat(directory, from, directory, to) }).map(drop)
+pub(super) fn rename(directory: c_int, from: &Terminated, to: &Terminated) -> io::Result<()> {
+    // SAFETY: the names end with a NUL, and a descriptor that is none is an error.
+    called(|| unsafe { libc::renameat(directory, from.as_ptr(), directory, to.as_ptr()) }).map(drop)
 }
 
 /// Removes a file; with `AT_REMOVEDIR` a directory, which is empty.
-pub(super) fn remove(directory: c_int, name: &[u8], flags: c_int) -> io::Result<()> {
-    let name = Terminated::new(name)?;
-    let name = name.as_c_str()?;
+pub(super) fn remove(directory: c_int, name: &Terminated, flags: c_int) -> io::Result<()> {
     // SAFETY: the name ends with a NUL, and a descriptor that is none is an error.
     called(|| unsafe { libc::unlinkat(directory, name.as_ptr(), flags) }).map(drop)
 }
 
-pub(super) fn make_directory(directory: c_int, name: &[u8]) -> io::Result<()> {
+pub(super) fn make_directory(directory: c_int, name: &Terminated) -> io::Result<()> {
     const MODE: libc::mode_t = 0o777;
-    let name = Terminated::new(name)?;
-    let name = name.as_c_str()?;
     // SAFETY: the name ends with a NUL, and a descriptor that is none is an error.
     called(|| unsafe { libc::mkdirat(directory, name.as_ptr(), MODE) }).map(drop)
 }

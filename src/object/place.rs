@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use super::contract::{Objects, check_name};
+use super::contract::{Entry, Objects, check_name};
 use crate::alloc::{self, Slot};
 use crate::codec::{self, Codec, CodecUse, Makers};
 use crate::error::{ErrorKind, Result};
@@ -131,6 +131,18 @@ impl Place {
             return Err(ErrorKind::Argument("the library knows a codec of this name").into());
         }
         self.codecs.add(name, begin)
+    }
+
+    /// [`Objects::list`], without names that no object can have, such as the empty one that object stores tell of where
+    /// a key ends with a slash.
+    ///
+    /// # Errors
+    /// Those of the objects, and of `one`.
+    pub fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        self.objects.list(prefix, &mut |last, entry| {
+            let is_last_part = check_name(last).is_ok() && !last.contains('/');
+            if is_last_part { one(last, entry) } else { Ok(()) }
+        })
     }
 
     /// The codecs that were added.

@@ -12,9 +12,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 #[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
-use portable::Root;
+use portable::{Named, Root, named};
 #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
-use unix::Root;
+use unix::{Named, Root, named};
 
 use super::begin::Begin;
 use super::close::close;
@@ -94,10 +94,10 @@ impl Directory {
         let mut has_made = false;
         let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
         for _ in 0..partial::ATTEMPTS {
-            let partial = partial::name(name)?;
-            match self.root.create_new(&partial) {
+            let temporary = named(&partial::name(name)?)?;
+            match self.root.create_new(&temporary) {
                 Ok(file) => {
-                    return Ok((file, Temporary { root: &self.root, name: partial, is_renamed: false }, has_made));
+                    return Ok((file, Temporary { root: &self.root, name: temporary, is_renamed: false }, has_made));
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !has_made => {
@@ -132,7 +132,7 @@ fn parent(name: &str) -> &str {
 /// A file under a temporary name, removed unless it was renamed.
 struct Temporary<'r> {
     root: &'r Root,
-    name: String,
+    name: Named,
     is_renamed: bool,
 }
 
@@ -181,7 +181,7 @@ impl Objects for Directory {
 
     fn remove(&self, name: &str) -> Result<()> {
         check_name(name).map_err(|error| error.in_object(name))?;
-        match self.root.remove(name) {
+        match named(name).and_then(|name| self.root.remove(&name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             removed => removed.map_err(|error| Error::from(error).in_object(name)),
         }

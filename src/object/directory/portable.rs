@@ -15,6 +15,13 @@ use crate::object::positioned;
 /// A directory.
 pub(super) struct Root(PathBuf);
 
+/// A name of its own.
+pub(super) type Named = String;
+
+pub(super) fn named(name: &str) -> io::Result<Named> {
+    Ok(name.to_owned())
+}
+
 impl Root {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let path = std::path::absolute(path)?;

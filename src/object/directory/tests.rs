@@ -109,9 +109,10 @@ fn the_portable_half_does_the_same() {
     let temporary = Temporary::new("portable");
     let portable = Portable(portable::Root::open(&temporary.0).unwrap());
     portable.0.make_directory("a").unwrap();
-    std::io::Write::write_all(&mut portable.0.create_new("a/.b").unwrap(), b"0123456789").unwrap();
-    assert_eq!(portable.0.create_new("a/.b").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-    portable.0.rename("a/.b", "a/b").unwrap();
+    let new: portable::Named = portable::named("a/.b").unwrap();
+    std::io::Write::write_all(&mut portable.0.create_new(&new).unwrap(), b"0123456789").unwrap();
+    assert_eq!(portable.0.create_new(&new).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+    portable.0.rename(&new, "a/b").unwrap();
     portable.0.sync_directory("a").unwrap();
     drop(portable.0.create_new("c").unwrap());
     assert_eq!((list(&portable, ""), list(&portable, "a")), (vec!["a/".into(), "c".into()], vec!["b".into()]));

@@ -19,7 +19,7 @@ use libc::readdir64 as readdir;
 
 use crate::buffer::Buffer;
 use crate::object::begin::Begin;
-use crate::object::calls::{self, is_a, stat, status_of};
+use crate::object::calls::{self, Terminated, is_a, stat, status_of};
 use crate::object::contract::Entry;
 use crate::object::uninterrupted::uninterrupted;
 use crate::object::{paths, positioned};
@@ -27,9 +27,12 @@ use crate::object::{paths, positioned};
 /// A directory that is kept open.
 pub(super) struct Root(File);
 
-/// A name as the system takes it. The empty name stands for the directory itself.
-fn bytes(name: &str) -> &[u8] {
-    if name.is_empty() { b"." } else { name.as_bytes() }
+/// A name as the system takes it: what is done with it takes no memory any more.
+pub(super) type Named = Terminated;
+
+/// The empty name stands for the directory itself.
+pub(super) fn named(name: &str) -> io::Result<Named> {
+    Terminated::new(if name.is_empty() { b"." } else { name.as_bytes() })
 }
 
 impl Root {
@@ -42,12 +45,12 @@ impl Root {
     }
 
     fn open_at(&self, name: &str, flags: c_int) -> io::Result<File> {
-        calls::open(self.descriptor(), bytes(name), flags)
+        calls::open(self.descriptor(), &named(name)?, flags)
     }
 
     /// What a name leads to.
     fn status(&self, name: &str) -> io::Result<stat> {
-        calls::status(self.descriptor(), bytes(name), 0)
+        calls::status(self.descriptor(), &named(name)?, 0)
     }
 
     /// Reads from a file, and tells its length and a number that is another one for another file.
@@ -79,7 +82,7 @@ impl Root {
 
     /// Opens what is a file, and asks for its status.
     fn open_to_read(&self, name: &str) -> io::Result<(File, stat)> {
-        let file = calls::open_to_read(self.descriptor(), bytes(name))?;
+        let file = calls::open_to_read(self.descriptor(), &named(name)?)?;
         let status = status_of(&file)?;
         length(&status)?;
         Ok((file, status))
@@ -93,25 +96,25 @@ impl Root {
         }
     }
 
-    pub(super) fn create_new(&self, name: &str) -> io::Result<File> {
-        self.open_at(name, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL)
+    pub(super) fn create_new(&self, name: &Named) -> io::Result<File> {
+        calls::open(self.descriptor(), name, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL)
     }
 
-    pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        calls::rename(self.descriptor(), bytes(from), bytes(to))
+    pub(super) fn rename(&self, from: &Named, to: &str) -> io::Result<()> {
+        calls::rename(self.descriptor(), from, &named(to)?)
     }
 
-    pub(super) fn remove(&self, name: &str) -> io::Result<()> {
-        calls::remove(self.descriptor(), bytes(name), 0)
+    pub(super) fn remove(&self, name: &Named) -> io::Result<()> {
+        calls::remove(self.descriptor(), name, 0)
     }
 
     /// Removes a directory, which is empty.
     pub(super) fn remove_directory(&self, name: &str) -> io::Result<()> {
-        calls::remove(self.descriptor(), bytes(name), libc::AT_REMOVEDIR)
+        calls::remove(self.descriptor(), &named(name)?, libc::AT_REMOVEDIR)
     }
 
     pub(super) fn make_directory(&self, name: &str) -> io::Result<()> {
-        calls::make_directory(self.descriptor(), bytes(name))
+        calls::make_directory(self.descriptor(), &named(name)?)
     }
 
     pub(super) fn sync_directory(&self, name: &str) -> io::Result<()> {

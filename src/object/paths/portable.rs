@@ -2,7 +2,14 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// A path of its own.
+pub(in crate::object) type Named = PathBuf;
+
+pub(in crate::object) fn named(path: &Path) -> io::Result<Named> {
+    Ok(path.to_path_buf())
+}
 
 /// Opens a file to read it.
 pub(in crate::object) fn open(path: &Path) -> io::Result<File> {

@@ -12,6 +12,7 @@ macro_rules! paths_lead_to_what_is_there {
     ($system:ident) => {{
         let temporary = Temporary::new(concat!("paths-", stringify!($system)));
         let at = |name: &str| temporary.0.join(name);
+        let named = |name: &str| $system::named(&at(name)).unwrap();
         let kind = |result: std::io::Result<()>| result.err().map(|error| error.kind());
         // Directories, several at once, and again.
         for _ in 0..2 {
@@ -21,16 +22,16 @@ macro_rules! paths_lead_to_what_is_there {
         assert_eq!(kind($system::is_directory(&at("a/x")).map(drop)), Some(NotFound));
         assert!(!$system::is_there(&at("a/x")).unwrap());
         // Files.
-        $system::create_new(&at("a/file")).unwrap();
-        assert_eq!(kind($system::create_new(&at("a/file")).map(drop)), Some(AlreadyExists));
+        $system::create_new(&named("a/file")).unwrap();
+        assert_eq!(kind($system::create_new(&named("a/file")).map(drop)), Some(AlreadyExists));
         assert!(!$system::is_directory(&at("a/file")).unwrap() && $system::open(&at("a/file")).is_ok());
         assert_eq!(kind($system::make_directories(&at("a/file/x/y"))), Some(NotADirectory));
         assert_eq!(kind($system::is_there(&at("a/file/x")).map(drop)), Some(NotADirectory));
-        $system::rename(&at("a/file"), &at("a/b/file")).unwrap();
+        $system::rename(&named("a/file"), &at("a/b/file")).unwrap();
         $system::sync_directory(&at("a/b")).unwrap();
         assert!(!$system::is_there(&at("a/file")).unwrap() && $system::is_there(&at("a/b/file")).unwrap());
-        $system::remove(&at("a/b/file")).unwrap();
-        assert_eq!(kind($system::remove(&at("a/b/file"))), Some(NotFound));
+        $system::remove(&named("a/b/file")).unwrap();
+        assert_eq!(kind($system::remove(&named("a/b/file"))), Some(NotFound));
         // A link that leads nowhere is there.
         std::os::unix::fs::symlink("nowhere", at("link")).unwrap();
         assert!($system::is_there(&at("link")).unwrap());

@@ -1,50 +1,53 @@
-//! Paths by the system's own calls, which are given copies of them: see [`calls`].
+//! Paths by the system's own calls: see [`calls`].
 
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::object::calls::{self, WORKING_DIRECTORY};
+use crate::object::calls::{self, Terminated, WORKING_DIRECTORY};
 
-fn bytes(path: &Path) -> &[u8] {
-    path.as_os_str().as_bytes()
+/// A path as the system takes it: what is done with it takes no memory any more.
+pub(in crate::object) type Named = Terminated;
+
+pub(in crate::object) fn named(path: &Path) -> io::Result<Named> {
+    Terminated::new(path.as_os_str().as_bytes())
 }
 
 /// Opens what may be a file, or something else, to read it.
 pub(in crate::object) fn open(path: &Path) -> io::Result<File> {
-    calls::open_to_read(WORKING_DIRECTORY, bytes(path))
+    calls::open_to_read(WORKING_DIRECTORY, &named(path)?)
 }
 
 pub(in crate::object) fn open_directory(path: &Path) -> io::Result<File> {
-    calls::open(WORKING_DIRECTORY, bytes(path), libc::O_RDONLY | libc::O_DIRECTORY)
+    calls::open(WORKING_DIRECTORY, &named(path)?, libc::O_RDONLY | libc::O_DIRECTORY)
 }
 
 /// Makes a file, to read and to write it.
-pub(in crate::object) fn create_new(path: &Path) -> io::Result<File> {
-    calls::open(WORKING_DIRECTORY, bytes(path), libc::O_RDWR | libc::O_CREAT | libc::O_EXCL)
+pub(in crate::object) fn create_new(path: &Named) -> io::Result<File> {
+    calls::open(WORKING_DIRECTORY, path, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL)
 }
 
 /// Whether a path leads to a directory; an error if it leads nowhere.
 pub(crate) fn is_directory(path: &Path) -> io::Result<bool> {
-    Ok(calls::is_a(libc::S_IFDIR, &calls::status(WORKING_DIRECTORY, bytes(path), 0)?))
+    Ok(calls::is_a(libc::S_IFDIR, &calls::status(WORKING_DIRECTORY, &named(path)?, 0)?))
 }
 
 /// Whether there is something at a path, be it a symbolic link that leads nowhere.
 pub(crate) fn is_there(path: &Path) -> io::Result<bool> {
-    match calls::status(WORKING_DIRECTORY, bytes(path), libc::AT_SYMLINK_NOFOLLOW) {
+    match calls::status(WORKING_DIRECTORY, &named(path)?, libc::AT_SYMLINK_NOFOLLOW) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         status => status.map(|_| true),
     }
 }
 
-pub(in crate::object) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    calls::rename(WORKING_DIRECTORY, bytes(from), bytes(to))
+pub(in crate::object) fn rename(from: &Named, to: &Path) -> io::Result<()> {
+    calls::rename(WORKING_DIRECTORY, from, &named(to)?)
 }
 
 /// Removes a file.
-pub(in crate::object) fn remove(path: &Path) -> io::Result<()> {
-    calls::remove(WORKING_DIRECTORY, bytes(path), 0)
+pub(in crate::object) fn remove(path: &Named) -> io::Result<()> {
+    calls::remove(WORKING_DIRECTORY, path, 0)
 }
 
 /// Waits until the names in a directory are on the disk.
@@ -71,7 +74,7 @@ pub(in crate::object) fn make_directories(path: &Path) -> io::Result<()> {
 
 /// Makes a directory unless it is there. On some file systems it is known only by a second look that it is.
 fn make_directory(path: &Path) -> io::Result<()> {
-    match calls::make_directory(WORKING_DIRECTORY, bytes(path)) {
+    match calls::make_directory(WORKING_DIRECTORY, &named(path)?) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(_) if is_directory(path).unwrap_or(false) => Ok(()),
         made => made,

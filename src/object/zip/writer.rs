@@ -30,7 +30,8 @@ use crate::open_file::read_at;
 pub struct ZipWriter {
     file: File,
     path: PathBuf,
-    partial: PathBuf,
+    /// What the file is called until it is finished. To remove it takes no memory.
+    partial: paths::Named,
     is_synced: bool,
     /// Out of reach in a process that was forked.
     state: Lock<State>,
@@ -70,6 +71,7 @@ impl ZipWriter {
         let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
         for _ in 0..partial::ATTEMPTS {
             let partial = joined(path.parent().unwrap_or(Path::new("")), &partial::name(name)?)?;
+            let partial = paths::named(&partial)?;
             match paths::create_new(&partial) {
                 Ok(file) => {
                     let state = Lock::new(State { entries: Vec::new(), end: 0, is_finished: false });
