@@ -73,7 +73,6 @@ pub(crate) use name::Name;
 pub use place::Place;
 pub(crate) use positioned::read_opened;
 pub(crate) use under_way::{UnderWay, read as read_by_flight};
-pub(crate) use uninterrupted::uninterrupted;
 pub(crate) use whole::read_more;
 pub use whole::read_whole;
 #[cfg(feature = "zip")]

@@ -21,7 +21,8 @@ use crate::buffer::Buffer;
 use crate::object::begin::Begin;
 use crate::object::calls::{self, is_a, stat, status_of};
 use crate::object::contract::Entry;
-use crate::object::{paths, positioned, uninterrupted};
+use crate::object::uninterrupted::uninterrupted;
+use crate::object::{paths, positioned};
 
 /// A directory that is kept open.
 pub(super) struct Root(File);
