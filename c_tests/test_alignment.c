@@ -270,7 +270,7 @@ static size_t num_callbacks;
 static void meet(ptrdiff_t chunk)
 {
     static int is_here[2];
-    const struct timespec moment = {0, 500000};
+    const struct timespec moment = {0, 1000000}; /* less is nothing on Windows */
 
     nanosleep(&moment, NULL);
     if (chunk != 1 && chunk != 2)

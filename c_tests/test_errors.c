@@ -262,15 +262,15 @@ static void the_chunk_of_a_scalar(void)
     int value;
 
     memory_array_init(&array, 0, NULL, NULL, sizeof value);
-    array.chunks[0].status = 77;
+    array.chunks[0].status = ENOENT;
     var = memory_array_var(&array);
     store = memory_array_store(&array, LENDING);
     CHECK_OK(nczchunk_context_new(&context));
-    CHECK_EQ(nczchunk_read_vars(var, store, NULL, NULL, NULL, &value, context), 77);
+    CHECK_EQ(nczchunk_read_vars(var, store, NULL, NULL, NULL, &value, context), ENOENT);
     CHECK(nczchunk_context_chunk(context, &rank) != NULL);
     CHECK_EQ(rank, 0);
     CHECK_STR(nczchunk_context_message(context),
-              "chunk (): the callback failed with status 77: File descriptor in bad state");
+              "chunk (): the callback failed with status 2: No such file or directory");
     nczchunk_context_free(context);
     nczchunk_store_free(store);
     nczchunk_var_free(var);

@@ -13,6 +13,11 @@
 
 #include "nczchunk_array.h"
 
+/* Files of Windows have no mode. */
+#ifdef _WIN32
+#define mkdir(path, mode) mkdir(path)
+#endif
+
 static const size_t shape[2] = {4, 6}, chunks[2] = {2, 3}, origin[2] = {0, 0};
 
 /* How many files there are in the directory whose names contain a word. */
@@ -151,9 +156,19 @@ static void what_cannot_be(void)
     CHECK_EQ(nczchunk_place_create(NULL, &place, NULL), NCZCHUNK_EINVAL);
 }
 
+/* Removes what a run that failed has left. */
+static void clean(void)
+{
+#ifdef _WIN32
+    system("del /q *.zip .*.partial 2>nul & rmdir /s /q directory.zarr 2>nul");
+#else
+    CHECK(system("rm -rf new.zip taken.zip directory.zarr .*.partial") == 0);
+#endif
+}
+
 int main(void)
 {
-    CHECK(system("rm -rf new.zip taken.zip directory.zarr .*.partial") == 0);
+    clean();
     a_zip_file_is_made();
     a_zip_file_that_is_not_finished();
     a_file_that_cannot_be_named();

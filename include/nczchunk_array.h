@@ -815,8 +815,8 @@ typedef struct nczchunk_place_callbacks {
     /**
      * Calls found for the last part of the name of each object and prefix directly below a prefix, which is empty or a
      * name, each once; is_prefix is 1 for what the names of objects further below begin with. found gets the argument
-     * that is given here; where it returns anything but 0, list returns that. What no object can be called, such as the
-     * empty name, is passed over. May be NULL: then nothing is listed.
+     * that is given here; where it returns anything but 0, list returns that. Names that no object can have, such as
+     * the empty one, are passed over. May be NULL: then nothing is listed.
      */
     int (*list)(void *user,
                 const char *prefix,

@@ -141,7 +141,8 @@ pub enum ErrorKind {
     /// A file that was written to while it was read.
     #[error("the file has changed since it was opened; open it again")]
     Changed,
-    /// The system's number of an error with files. A reader or writer in Rust may have met it, too.
+    /// The system's number of an error with files, on Windows the C library's. A reader or writer in Rust may have met
+    /// it, too.
     #[error("the system reported error {0}: {words}", words = words(*.0))]
     System(c_int),
     /// What a callback of the caller's returned, passed on as it is.
@@ -401,11 +402,46 @@ impl From<std::io::Error> for Error {
         if error.kind() == std::io::ErrorKind::OutOfMemory {
             return ErrorKind::OutOfMemory.into();
         }
-        match error.raw_os_error().filter(|&number| number > 0) {
+        match errno(&error) {
             Some(number) => Error::from(ErrorKind::System(number)).with_source(error),
             None => Error::caused_by(status::EIO, error),
         }
     }
+}
+
+/// The system's number for an error, if it is one of the system's.
+#[cfg(unix)]
+fn errno(error: &std::io::Error) -> Option<c_int> {
+    error.raw_os_error().filter(|&number| number > 0)
+}
+
+/// The C library's number for an error, if it is one of the system's: Windows has others.
+#[cfg(not(unix))]
+fn errno(error: &std::io::Error) -> Option<c_int> {
+    use std::io::ErrorKind;
+    if error.get_ref().is_some() {
+        return None;
+    }
+    Some(match error.kind() {
+        ErrorKind::NotFound => libc::ENOENT,
+        ErrorKind::PermissionDenied => libc::EACCES,
+        ErrorKind::AlreadyExists => libc::EEXIST,
+        ErrorKind::NotADirectory => libc::ENOTDIR,
+        ErrorKind::IsADirectory => libc::EISDIR,
+        ErrorKind::DirectoryNotEmpty => libc::ENOTEMPTY,
+        ErrorKind::InvalidInput => libc::EINVAL,
+        ErrorKind::StorageFull => libc::ENOSPC,
+        ErrorKind::FileTooLarge => libc::EFBIG,
+        ErrorKind::ReadOnlyFilesystem => libc::EROFS,
+        ErrorKind::ResourceBusy => libc::EBUSY,
+        _ => match error.raw_os_error() {
+            // Another program has it open, or has locked it.
+            Some(32 | 33) => libc::EACCES,
+            // What the file system cannot have as a name.
+            Some(123 | 206) => libc::EINVAL,
+            _ => libc::EIO,
+        },
+    })
 }
 
 /// Details in a place of the library's or, if all of these are taken, on the heap.
@@ -512,6 +548,9 @@ mod tests {
     use super::*;
     use std::error::Error as _;
 
+    /// That input or output failed: `EIO`, and `ERROR_IO_DEVICE`.
+    const NUMBER: i32 = if cfg!(windows) { 1117 } else { libc::EIO };
+
     #[test]
     fn words_say_where_and_what() {
         let error = Error::from(ErrorKind::StoredLength { found: 40, expected: 4000 }).in_chunk(&[1, -2]);
@@ -531,7 +570,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "Miri has no strerror")]
     fn it_is_told_whether_the_system_or_a_callback_failed() {
-        let by_the_system = Error::from(std::io::Error::from_raw_os_error(5)).in_chunk(&[0]);
+        let by_the_system = Error::from(std::io::Error::from_raw_os_error(NUMBER)).in_chunk(&[0]);
         assert!(by_the_system.to_string().starts_with("chunk (0): the system reported error 5: "), "{by_the_system}");
         let by_a_reader = Error::caused_by(77, fmt::Error);
         assert!(by_a_reader.to_string().starts_with("the callback failed with status 77: "), "{by_a_reader}");
@@ -539,9 +578,9 @@ mod tests {
 
     #[test]
     fn the_cause_is_kept() {
-        let by_the_system = Error::from(std::io::Error::from_raw_os_error(5)).in_chunk(&[0]);
+        let by_the_system = Error::from(std::io::Error::from_raw_os_error(NUMBER)).in_chunk(&[0]);
         let by_a_reader = Error::caused_by(77, fmt::Error);
-        assert_eq!((by_the_system.status(), by_a_reader.status()), (5, 77));
+        assert_eq!((by_the_system.status(), by_a_reader.status()), (libc::EIO, 77));
         let own = Error::from(std::io::Error::other("it is not there"));
         assert_eq!(
             (own.kind(), own.source().unwrap().to_string().as_str()),
@@ -556,8 +595,34 @@ mod tests {
 
     #[test]
     fn a_system_without_memory_is_out_of_memory() {
-        let error = Error::from(std::io::Error::from_raw_os_error(libc::ENOMEM));
+        // `ENOMEM`, and `ERROR_NOT_ENOUGH_MEMORY`.
+        let number = if cfg!(windows) { 8 } else { libc::ENOMEM };
+        let error = Error::from(std::io::Error::from_raw_os_error(number));
         assert_eq!((error.kind(), error.status()), (ErrorKind::OutOfMemory, status::ENOMEM));
+    }
+
+    /// By their numbers in winerror.h.
+    #[test]
+    #[cfg(windows)]
+    fn numbers_of_windows_are_told_as_those_of_the_c_library() {
+        for (number, status) in [
+            (2, libc::ENOENT),
+            (3, libc::ENOENT),
+            (5, libc::EACCES),
+            (32, libc::EACCES),
+            (33, libc::EACCES),
+            (80, libc::EEXIST),
+            (87, libc::EINVAL),
+            (112, libc::ENOSPC),
+            (123, libc::EINVAL),
+            (145, libc::ENOTEMPTY),
+            (183, libc::EEXIST),
+            (206, libc::EINVAL),
+            (267, libc::ENOTDIR),
+        ] {
+            assert_eq!(Error::from(std::io::Error::from_raw_os_error(number)).status(), status, "{number}");
+        }
+        assert_eq!(Error::from(std::io::Error::from(std::io::ErrorKind::IsADirectory)).status(), libc::EISDIR);
     }
 
     #[test]

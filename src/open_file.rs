@@ -115,6 +115,7 @@ pub(crate) fn read_at(file: &File, offset: u64, wanted: usize, buffer: &mut Buff
     Ok(())
 }
 
+/// Reads `wanted` bytes, for which there is room, or fewer at the end of the file.
 #[cfg(windows)]
 pub(crate) fn read_at(file: &File, offset: u64, wanted: usize, buffer: &mut Buffer<'_>) -> io::Result<()> {
     use std::os::windows::fs::FileExt;
@@ -122,7 +123,12 @@ pub(crate) fn read_at(file: &File, offset: u64, wanted: usize, buffer: &mut Buff
     let bytes = &mut buffer.zeroed()[..wanted];
     let mut filled = 0;
     while filled < wanted {
-        match file.seek_read(&mut bytes[filled..], offset + filled as u64) {
+        let position = offset + filled as u64;
+        // Windows takes a position beyond these for an error, and the greatest ones for the file pointer or the end.
+        if i64::try_from(position).is_err() {
+            break;
+        }
+        match file.seek_read(&mut bytes[filled..], position) {
             Ok(0) => break,
             Ok(read) => filled += read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

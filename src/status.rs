@@ -21,7 +21,7 @@ macro_rules! statuses {
     ($($name:ident = $value:literal, $words:literal, $meaning:literal;)*) => {
         $(#[doc = $meaning] pub const $name: c_int = $value;)*
         /// Every status this library may return of its own, or that its callers commonly return through it.
-        pub const TABLE: &[Status] = &[$(Status {
+        pub static TABLE: &[Status] = &[$(Status {
             name: stringify!($name),
             value: $value,
             words: $words,
@@ -94,6 +94,9 @@ statuses! {
         "From a callback: the chunk is absent.";
 }
 
+/// The words for a number that is not in the table.
+static UNKNOWN: &CStr = c"Unknown Error";
+
 /// The words for a status: netCDF's for netCDF's numbers, the system's for positive ones (errno).
 ///
 /// The text is static for numbers of the table; for an errno it is the C library's own, valid as `strerror` says.
@@ -103,7 +106,7 @@ pub fn strerror(status: c_int) -> *const c_char {
         // SAFETY: strerror takes any number and returns a NUL-terminated text that the caller does not own.
         return unsafe { libc::strerror(status) };
     }
-    TABLE.iter().find(|row| row.value == status).map_or(c"Unknown Error", |row| row.words).as_ptr()
+    TABLE.iter().find(|row| row.value == status).map_or(UNKNOWN, |row| row.words).as_ptr()
 }
 
 #[cfg(test)]
@@ -115,6 +118,6 @@ mod tests {
         for row in TABLE {
             assert_eq!(strerror(row.value), row.words.as_ptr(), "{}", row.name);
         }
-        assert_eq!(strerror(-1), c"Unknown Error".as_ptr());
+        assert_eq!(strerror(-1), UNKNOWN.as_ptr());
     }
 }

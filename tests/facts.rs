@@ -84,9 +84,13 @@ fn cfdb_keys(row: &Value) {
 fn chunkshape_netcdf() {
     let facts = facts("chunkshape_netcdf");
     let (mut checked, mut left_out) = (0, 0);
+    let is_mingw = cfg!(all(windows, target_env = "gnu"));
     for row in rows(&facts["rows"]) {
-        // One has 2^32 elements, which a machine with 32 bits cannot count.
-        if usize::BITS < 64 && row[0] == serde_json::json!([1u64 << 32]) {
+        // One has 2^32 elements, which a machine with 32 bits cannot count. Another one needs exact powers, which MinGW
+        // does not have in threads other than the first one.
+        if usize::BITS < 64 && row[0] == serde_json::json!([1u64 << 32])
+            || is_mingw && row[0] == serde_json::json!([0, 0, 0])
+        {
             left_out += 1;
             continue;
         }
@@ -96,7 +100,7 @@ fn chunkshape_netcdf() {
         assert_eq!(chunklens, expected, "{row}");
         checked += 1;
     }
-    let due = if usize::BITS < 64 { (16, 1) } else { (17, 0) };
+    let due = if usize::BITS < 64 || is_mingw { (16, 1) } else { (17, 0) };
     assert_eq!(((checked, left_out), rows(&facts["rows"]).len()), (due, 17));
 }
 

@@ -81,8 +81,10 @@ fn zip_at(path: &Path) -> Result<Place> {
 fn without_scheme(path: &Path) -> &Path {
     let Some(text) = path.to_str() else { return path };
     let Some(rest) = text.strip_prefix("file://") else { return path };
-    let end = rest.rfind("#mode=").unwrap_or(rest.len());
-    Path::new(&rest[..end])
+    let path = &rest[..rest.rfind("#mode=").unwrap_or(rest.len())];
+    // Before a drive of Windows the slash is not part of the path.
+    let has_drive = matches!(path.as_bytes(), [b'/', drive, b':', ..] if drive.is_ascii_alphabetic());
+    Path::new(if cfg!(windows) && has_drive { &path[1..] } else { path })
 }
 
 #[cfg(test)]
@@ -96,6 +98,7 @@ mod tests {
             ("file:///a/b.zarr#mode=nczarr,file", "/a/b.zarr"),
             ("file:///a/b#c", "/a/b#c"),
             ("a#mode=zarr", "a#mode=zarr"),
+            ("file:///c:/a#mode=zarr", if cfg!(windows) { "c:/a" } else { "/c:/a" }),
         ] {
             assert_eq!(without_scheme(Path::new(name)), Path::new(path));
         }

@@ -165,7 +165,8 @@ fn stray_chunks_are_removed_or_cut_like_others() {
     assert_eq!(array.read::<i16>(&Hyperslab::new(&[2, 0], &[2, 9])).unwrap(), expected);
 }
 
-/// A place that tells of names which no object can have, as object stores do of keys with two slashes or one at the end.
+/// A place that tells of names which no object can have, as object stores do of keys with two slashes, or one at the
+/// end.
 struct OddNames(Memory);
 
 impl Objects for OddNames {

@@ -8,7 +8,7 @@ fn run(copy: &StridedCopy, source: &[u8], from: usize, destination: &mut [MaybeU
 }
 
 /// Bytes that end where a page begins that can be neither read nor written, so that an access beyond the last byte
-/// ends the test. Miri needs no such page.
+/// ends the test.
 struct Fenced {
     bytes: *mut u8,
     len: usize,
@@ -16,49 +16,69 @@ struct Fenced {
 
 impl Fenced {
     fn new(value: impl Fn(usize) -> u8, len: usize) -> Self {
-        let bytes = if cfg!(miri) { Vec::leak(vec![0; len]).as_mut_ptr() } else { Self::map(len).wrapping_sub(len) };
-        let mut fenced = Fenced { bytes, len };
+        let mut fenced = Fenced { bytes: pages::map(len), len };
         fenced.iter_mut().enumerate().for_each(|(i, byte)| *byte = value(i));
         fenced
     }
+}
 
+impl Drop for Fenced {
+    fn drop(&mut self) {
+        // SAFETY: `new` has mapped them, and the borrows of the bytes have ended.
+        unsafe { pages::unmap(self.bytes, self.len) };
+    }
+}
+
+#[cfg(all(unix, not(miri)))]
+mod pages {
     fn page_size() -> usize {
         // SAFETY: the call has no preconditions.
         usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap()
     }
 
     fn mapped(len: usize) -> usize {
-        len.next_multiple_of(Self::page_size()) + Self::page_size()
+        len.next_multiple_of(page_size()) + page_size()
     }
 
-    /// Maps pages for so many bytes and returns the address after the last of them.
-    fn map(len: usize) -> *mut u8 {
-        let (all, access) = (Self::mapped(len), libc::PROT_READ | libc::PROT_WRITE);
+    /// Maps pages for so many bytes and returns the address of the first byte.
+    pub(super) fn map(len: usize) -> *mut u8 {
+        let (all, access) = (mapped(len), libc::PROT_READ | libc::PROT_WRITE);
         // SAFETY: the system chooses the addresses of the new pages, so no memory in use is affected, nor by the
         // protection of the last of them.
         unsafe {
             let pages = libc::mmap(std::ptr::null_mut(), all, access, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
                 .cast::<u8>();
             assert_ne!(pages.cast(), libc::MAP_FAILED);
-            let end = pages.add(all - Self::page_size());
-            assert_eq!(libc::mprotect(end.cast(), Self::page_size(), libc::PROT_NONE), 0);
-            end
+            let end = pages.add(all - page_size());
+            assert_eq!(libc::mprotect(end.cast(), page_size(), libc::PROT_NONE), 0);
+            end.sub(len)
+        }
+    }
+
+    /// # Safety
+    /// `map` has returned the address for so many bytes, and they are not used any more.
+    pub(super) unsafe fn unmap(bytes: *mut u8, len: usize) {
+        let all = mapped(len);
+        // SAFETY: these are the pages that were mapped.
+        unsafe {
+            let pages = bytes.add(len).sub(all - page_size());
+            assert_eq!(libc::munmap(pages.cast(), all), 0);
         }
     }
 }
 
-impl Drop for Fenced {
-    fn drop(&mut self) {
-        // SAFETY: `new` has allocated them in the same way, and the borrows of the bytes have ended.
-        unsafe {
-            if cfg!(miri) {
-                drop(Vec::from_raw_parts(self.bytes, self.len, self.len));
-            } else {
-                let all = Self::mapped(self.len);
-                let pages = self.bytes.add(self.len).sub(all - Self::page_size());
-                assert_eq!(libc::munmap(pages.cast(), all), 0);
-            }
-        }
+/// Without such a page: Miri needs none, and elsewhere there are other calls for it.
+#[cfg(not(all(unix, not(miri))))]
+mod pages {
+    pub(super) fn map(len: usize) -> *mut u8 {
+        Vec::leak(vec![0; len]).as_mut_ptr()
+    }
+
+    /// # Safety
+    /// `map` has returned the address for so many bytes, and they are not used any more.
+    pub(super) unsafe fn unmap(bytes: *mut u8, len: usize) {
+        // SAFETY: it was a vector of so many bytes, with room for no more.
+        drop(unsafe { Vec::from_raw_parts(bytes, len, len) });
     }
 }
 

@@ -34,6 +34,9 @@ use crate::open_file::Opening;
 ///   place. The new file has the permissions of one newly made, and takes the place of a symbolic link. Directories
 ///   are made where they are missing, and remain when their last object is removed.
 /// - Listings leave out such temporary files and zarr-python's, and names that no object can have.
+/// - On Windows a name with a `:`, or with a part that ends with a dot or a space, is an error, and names that differ
+///   in case alone are one object. A write may fail with `EACCES` while another has the object's file open, where the
+///   file system cannot replace such a file.
 pub struct Directory {
     root: Root,
     is_synced: bool,

@@ -29,12 +29,27 @@ impl Root {
         Ok(Root(path))
     }
 
-    /// A file's path. On Windows a `:` would lead to another drive or stream.
+    /// A file's path. On Windows a `:` would lead to another drive or stream, and a dot or a space at the end is left
+    /// out.
     fn path(&self, name: &str) -> io::Result<PathBuf> {
-        if cfg!(windows) && name.contains(':') {
+        if cfg!(windows) && (name.contains(':') || name.split('/').any(|part| part.ends_with(['.', ' ']))) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         Ok(self.0.join(name))
+    }
+
+    /// That there is no file of that name; an error if that is because a file is where a directory should be, which
+    /// Windows does not tell, or because the directory itself is not there.
+    fn absent(&self, path: &Path) -> io::Result<()> {
+        for above in path.ancestors().skip(1) {
+            match fs::metadata(above) {
+                Ok(metadata) if metadata.is_dir() => break,
+                Ok(_) => return Err(io::ErrorKind::NotADirectory.into()),
+                Err(error) if error.kind() == io::ErrorKind::NotFound && above != self.0 => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// A file's path and what is known of it.
@@ -42,7 +57,7 @@ impl Root {
         let path = self.path(name)?;
         // Windows does not open directories.
         let metadata = match fs::metadata(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return fs::metadata(&self.0).map(|_| None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return self.absent(&path).map(|()| None),
             metadata => metadata?,
         };
         if !metadata.is_file() {
@@ -90,8 +105,14 @@ impl Root {
         fs::remove_dir(self.path(name)?)
     }
 
+    /// Makes a directory. If there is a file, that it is none: what comes next does not say so on Windows.
     pub(super) fn make_directory(&self, name: &str) -> io::Result<()> {
-        fs::create_dir(self.path(name)?)
+        let path = self.path(name)?;
+        let made = fs::create_dir(&path);
+        if made.is_err() && fs::metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        made
     }
 
     /// Windows has no such thing: it writes names with the files.
@@ -101,9 +122,12 @@ impl Root {
 
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.
     pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Entry) -> bool) -> io::Result<()> {
-        let entries = match fs::read_dir(self.path(name)?) {
+        let path = self.path(name)?;
+        let entries = match fs::read_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return fs::metadata(&self.0).map(drop),
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(()),
+            // Windows has several errors for it.
+            Err(_) if fs::metadata(&path).is_ok_and(|metadata| metadata.is_file()) => return Ok(()),
             entries => entries?,
         };
         for entry in entries {

@@ -51,8 +51,8 @@ pub(in crate::object) fn sync_directory(path: &Path) -> io::Result<()> {
 /// Makes a directory and those that it is in, as far as they are missing.
 pub(in crate::object) fn make_directories(path: &Path) -> io::Result<()> {
     match fs::create_dir_all(path) {
-        // Another has made it meanwhile.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        // What is there and is no directory is found out when it is used; unless it is one that this should be in.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_there(path)? => Ok(()),
         made => made,
     }
 }
