@@ -77,6 +77,7 @@ static void overwrite(nczchunk_place *place, size_t format)
 {
     enum { MANY = 150 };
     const size_t many[1] = {MANY}, one[1] = {1};
+    const char *const dimension[1] = {"number"};
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
     nczchunk_array *array = NULL;
     signed char data[MANY];
@@ -86,6 +87,7 @@ static void overwrite(nczchunk_place *place, size_t format)
     description.rank = 1;
     description.shape = many;
     description.chunk_shape = one;
+    description.dimension_names = dimension;
     description.uncompressed = 1;
     description.separator = '.';
     description.overwrite = 1;
