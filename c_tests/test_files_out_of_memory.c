@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <ftw.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -213,6 +215,9 @@ static void change_small(nczchunk_place *place)
     nczchunk_array_close(array);
 }
 
+/* What count_file has seen. */
+static int files_found;
+
 static int remove_below(const char *path, const struct stat *status, int flag, struct FTW *walk)
 {
     (void)status;
@@ -313,6 +318,61 @@ static void check_zip(const scene *s)
 
     (void)s;
     CHECK(files_below("made", made, 1));
+}
+
+/* A zip file that is never finished leaves nothing behind. */
+static void give_up_a_zip(const scene *s)
+{
+    nczchunk_place *place = NULL;
+
+    TRY_OR(nczchunk_place_create_zip(s->path, &place, NULL), place == NULL);
+    TRY(nczchunk_place_write(place, "v/.zattrs", "{}", 2, NULL));
+    nczchunk_place_free(place);
+}
+
+static void check_nothing(const scene *s)
+{
+    (void)s;
+    CHECK(files_below("made", NULL, 0));
+}
+
+static int count_file(const char *path, const struct stat *status, int flag, struct FTW *walk)
+{
+    (void)path;
+    (void)status;
+    (void)walk;
+    files_found += flag == FTW_F;
+    return 0;
+}
+
+/* There is neither room for an object nor memory. Its name is long, and so is what it is called while it is written. */
+static void write_without_room(const scene *s)
+{
+    static const char bytes[4096];
+    const struct rlimit little = {sizeof bytes / 2, RLIM_INFINITY}, enough = {RLIM_INFINITY, RLIM_INFINITY};
+    nczchunk_place *place = NULL;
+    char name[600] = "v";
+    int status;
+
+    while (strlen(name) < 500)
+        strcat(name, "/directory");
+    TRY_OR(nczchunk_place_at(s->path, &place, NULL), place == NULL);
+    CHECK(signal(SIGXFSZ, SIG_IGN) != SIG_ERR && setrlimit(RLIMIT_FSIZE, &little) == 0);
+    status = nczchunk_place_write(place, name, bytes, sizeof bytes, NULL);
+    if (status == NCZCHUNK_ENOMEM) {
+        refusals++;
+        status = nczchunk_place_write(place, name, bytes, sizeof bytes, NULL);
+    }
+    CHECK(setrlimit(RLIMIT_FSIZE, &enough) == 0);
+    CHECK_EQ(status, EFBIG);
+    nczchunk_place_free(place);
+}
+
+static void check_no_file(const scene *s)
+{
+    files_found = 0;
+    CHECK_EQ(nftw(s->path, count_file, 8, FTW_PHYS), 0);
+    CHECK_EQ(files_found, 0);
 }
 
 /* A path as long as it may be stands for the same as a short one. The system's words for what is wrong with a path need
@@ -558,19 +618,25 @@ static void play_made_in(const char *directory)
         play(&zip);
         zip.shard_shape = small_shards;
         play(&zip);
+        zip = (scene){"zip file that is given up", .play = give_up_a_zip, .prepare = remove_made,
+                      .check = check_nothing, .path = zip_path};
+        play(&zip);
     }
 }
 
 static void play_made(void)
 {
+    const scene no_room = {"object without room", .play = write_without_room, .prepare = remove_made,
+                           .check = check_no_file, .path = "made", .can_do_without = 2};
     char long_path[1000] = "made";
 
     CHECK(access("made", F_OK) == 0 || mkdir("made", 0777) == 0);
     play_made_in("made");
     /* The same by a path that takes memory of its own. */
-    while (strlen(long_path) < 990)
-        strcat(long_path, "/.");
+    while (strlen(long_path) < 980)
+        strcat(long_path, "/../made");
     play_made_in(long_path);
+    play(&no_room);
 }
 
 static void play_large(void)
