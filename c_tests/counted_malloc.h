@@ -40,14 +40,17 @@ void COUNTED(free)(void *memory);
 static long allocations;
 /* Allocated and not freed. */
 static long live_allocations;
-/* The number, as allocations counts, of the one that fails; 0 for none. */
+/* The number, as allocations counts, of the first one that fails; 0 for none. */
 static long failing_allocation;
+/* How many fail in a row. */
+static long failures = 1;
 
 static int may_allocate(void)
 {
     long number = __atomic_add_fetch(&allocations, 1, __ATOMIC_RELAXED);
+    long first = __atomic_load_n(&failing_allocation, __ATOMIC_RELAXED);
 
-    if (number != __atomic_load_n(&failing_allocation, __ATOMIC_RELAXED))
+    if (first == 0 || number < first || number - first >= failures)
         return 1;
     errno = ENOMEM; /* as malloc does, and glibc relies on */
     return 0;

@@ -2,6 +2,10 @@
  * Memory that cannot be had, wherever some is asked for. A scene is played with its first allocation failing, then its
  * second, and so on until it gets through. Each call that fails is made again with the same objects, and is right then.
  *
+ * It is played in two ways: a single allocation fails, as where a large block cannot be had and small ones can; then
+ * all fail from one on until the call has returned, as where nothing is left. A call has not even the memory to raise a
+ * panic of Rust's then, so that the program would be aborted.
+ *
  *     static int open_and_read(const void *path, long n)
  *     {
  *         nczchunk_array *array = NULL;
@@ -18,6 +22,8 @@
 #ifndef OUT_OF_MEMORY_H
 #define OUT_OF_MEMORY_H
 
+#include <limits.h>
+
 #include "check.h"
 #include "nczchunk.h"
 
@@ -26,14 +32,21 @@
 /* How many of the calls below have said NCZCHUNK_ENOMEM since fail_at. */
 static int refusals;
 
-/* Lets the n-th allocation from here on fail, and no other. */
+/* Lets the n-th allocation from here on fail, and as many behind it as are to fail in a row. */
 static inline void fail_at(long n)
 {
     refusals = 0;
     failing_allocation = allocations + n;
 }
 
-/* Ends that. Returns whether there were as many. */
+/* Has memory be there again, after a call in which some was lacking. */
+static inline void end_failures(void)
+{
+    if (allocations >= failing_allocation)
+        failing_allocation = 0;
+}
+
+/* Ends that allocations fail. Returns whether one has. */
 static inline int has_failed(void)
 {
     int failed = allocations >= failing_allocation;
@@ -55,6 +68,7 @@ static inline int has_been_refused(void)
 #define TRY_OR(call, condition)                                 \
     do {                                                        \
         int try_status = (call);                                \
+        end_failures();                                         \
         if (try_status == NCZCHUNK_ENOMEM) {                    \
             refusals++;                                         \
             CHECK(condition);                                   \
@@ -65,13 +79,15 @@ static inline int has_been_refused(void)
 
 #define TRY(call) TRY_OR(call, 1)
 
-/* Plays a scene, which gets n and returns whether its n-th allocation has failed. Nothing is leaked. */
-static inline void play_until_it_gets_through(const char *name, int (*play)(const void *scene, long n),
-                                              const void *scene)
+/* Plays a scene with so many allocations failing in a row. It gets n, and returns whether its n-th allocation has
+ * failed. Nothing is leaked. */
+static inline void play_with_failures(const char *name, int (*play)(const void *scene, long n), const void *scene,
+                                      long in_a_row)
 {
     int failed = 1;
     long n = 0;
 
+    failures = in_a_row;
     while (failed) {
         long live = live_allocations;
 
@@ -80,8 +96,17 @@ static inline void play_until_it_gets_through(const char *name, int (*play)(cons
         if (live_allocations != live)
             CHECK_FAILED("%s: %ld allocations left when number %ld failed", name, live_allocations - live, n);
     }
+    failures = 1;
     if (n == 1)
         CHECK_FAILED("%s allocates nothing", name);
+}
+
+/* Plays it in both ways. */
+static inline void play_until_it_gets_through(const char *name, int (*play)(const void *scene, long n),
+                                              const void *scene)
+{
+    play_with_failures(name, play, scene, 1);
+    play_with_failures(name, play, scene, LONG_MAX);
 }
 
 #endif

@@ -89,6 +89,8 @@ mod typed;
 mod variable;
 #[cfg(feature = "arrays")]
 mod zarr;
+#[cfg(any(feature = "gzip", feature = "zip", feature = "zlib"))]
+mod zstream;
 
 #[cfg(feature = "arrays")]
 pub use array::{Array, ArrayFormat, Description, list, place_at, place_for};

@@ -54,7 +54,7 @@ GROUPS = {
     "variable": (["src/variable.rs"], ALL),
     "plan": (["src/plan.rs"], ENGINE),
     "copy": (["src/copy/mod.rs"], ENGINE),
-    "codec": (["src/codec/**/*.rs"], ALL),
+    "codec": (["src/codec/**/*.rs", "src/zstream.rs"], ALL),
     "json": (["src/json/*.rs"], ALL),
     "zarr": (["src/zarr/**/*.rs"], ALL),
     "netcdf": (["src/netcdf/*.rs"], ALL),

@@ -17,7 +17,6 @@
 //!     end.rs       where its directory is
 //!     records.rs   what the directory and the local headers say of an entry
 //!     index.rs     which entries there are, by name
-//!     inflate.rs   decoding deflated entries
 //!     writer.rs    making a new one
 //!   below.rs       the objects whose names begin with a prefix, without it
 //!   whole.rs       whole objects, such as metadata

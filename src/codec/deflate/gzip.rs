@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use super::streams::{Streams, bound, corrupt, ends_early, inflate};
+use super::streams::{Streams, bound, corrupt, ends_early};
 use crate::buffer::Buffer;
 use crate::codec::contract::Codec;
 use crate::error::{ErrorKind, Result};
+use crate::zstream::crc32;
 
 const NAME: &str = "gzip";
 
@@ -25,7 +26,7 @@ impl Gzip {
     /// A codec that encodes with this level, from 0 (stored) to 9; higher ones count as 9. zarr-python takes 5 if it is
     /// not told.
     pub fn new(level: u32) -> Self {
-        Gzip(Streams::new(NAME, level))
+        Gzip(Streams::new(NAME, false, level))
     }
 }
 
@@ -50,14 +51,12 @@ impl Codec for Gzip {
         loop {
             let data = gzip_data(rest)?;
             let begin = decoded.filled().len();
-            let mut decoder = self.0.decoder(false)?;
-            let Some(used) = inflate(NAME, &mut decoder, data, needed.end, decoded)? else { return Ok(()) };
+            let Some(used) = self.0.inflate(data, needed.end, decoded)? else { return Ok(()) };
             let after = data.get(used..).unwrap_or_default();
             let (trailer, after) = after.split_first_chunk::<TRAILER>().ok_or_else(|| ends_early(NAME))?;
-            let mut found = flate2::Crc::new();
-            found.update(&decoded.filled()[begin..]);
+            let found = &decoded.filled()[begin..];
             let [crc, len] = [[0, 1, 2, 3], [4, 5, 6, 7]].map(|at| u32::from_le_bytes(at.map(|i: usize| trailer[i])));
-            if (found.sum(), found.amount()) != (crc, len) {
+            if (crc32(found), found.len() as u32) != (crc, len) {
                 return Err(corrupt(NAME, "the checksum does not match the data"));
             }
             let zeros = after.iter().take_while(|byte| **byte == 0).count();
@@ -75,10 +74,8 @@ impl Codec for Gzip {
         if !encoded.write(&[a, b, c, 0, 0, 0, 0, 0, 0, 255]) {
             return Err(no_room.into());
         }
-        self.0.deflate(false, decoded, encoded)?;
-        let mut crc = flate2::Crc::new();
-        crc.update(decoded);
-        if encoded.write(&crc.sum().to_le_bytes()) && encoded.write(&crc.amount().to_le_bytes()) {
+        self.0.deflate(decoded, encoded)?;
+        if encoded.write(&crc32(decoded).to_le_bytes()) && encoded.write(&(decoded.len() as u32).to_le_bytes()) {
             Ok(())
         } else {
             Err(no_room.into())
@@ -118,9 +115,8 @@ fn gzip_data(member: &[u8]) -> Result<&[u8]> {
     }
     if flags & HAS_CRC != 0 {
         let (stored, after) = rest.split_first_chunk().ok_or_else(end)?;
-        let mut crc = flate2::Crc::new();
-        crc.update(&member[..member.len() - rest.len()]);
-        if u16::from_le_bytes(*stored) != (crc.sum() & 0xFFFF) as u16 {
+        let crc = crc32(&member[..member.len() - rest.len()]);
+        if u16::from_le_bytes(*stored) != (crc & 0xFFFF) as u16 {
             return Err(corrupt(NAME, "the checksum does not match the header"));
         }
         rest = after;
@@ -139,9 +135,7 @@ mod tests {
         let member = encoded(&codec, b"abc");
         let mut header = [0x1F, 0x8B, 8, 0x1E, 1, 2, 3, 4, 0, 3].to_vec();
         header.extend(b"\x03\x00xyzname\0comment\0");
-        let mut crc = flate2::Crc::new();
-        crc.update(&header);
-        header.extend((crc.sum() as u16).to_le_bytes());
+        header.extend((crc32(&header) as u16).to_le_bytes());
         let full = [&header, &member[HEADER..]].concat();
         let stored = [&member[..], &full, &[0; 5], &member, &[0; 20]].concat();
         assert_eq!(decoded(&codec, &stored, 0..9, 9).unwrap(), b"abcabcabc");

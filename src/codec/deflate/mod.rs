@@ -4,10 +4,7 @@
 //! reached, so not if decoding stops early. What follows is judged as Python's modules and so numcodecs do: bytes
 //! behind a zlib stream are passed over; behind a gzip member may be zeros, and then nothing but another member.
 //!
-//! The state of a stream, about 40 KiB to decode and 300 KiB to encode, is kept between chunks. flate2 has no way to
-//! report that the allocation of it failed: zlib-rs panics then, which is caught here and is `OutOfMemory`. To raise
-//! the panic Rust allocates a few dozen bytes; if not even these can be had the process aborts, as it does after any
-//! panic in a library that was built to abort. After a state is made nothing is allocated.
+//! The states of streams are kept between chunks.
 #[cfg(feature = "gzip")]
 mod gzip;
 mod streams;

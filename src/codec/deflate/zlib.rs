@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::streams::{Streams, bound, corrupt, inflate};
+use super::streams::{Streams, bound, corrupt};
 use crate::buffer::Buffer;
 use crate::codec::contract::Codec;
 use crate::error::Result;
@@ -19,7 +19,7 @@ impl Zlib {
     /// A codec that encodes with this level, from 0 (stored) to 9; higher ones count as 9. numcodecs takes 1 if it is
     /// not told.
     pub fn new(level: u32) -> Self {
-        Zlib(Streams::new(NAME, level))
+        Zlib(Streams::new(NAME, true, level))
     }
 }
 
@@ -43,12 +43,11 @@ impl Codec for Zlib {
         if encoded.starts_with(&GZIP) {
             return Err(corrupt(NAME, "this is gzip data, not zlib"));
         }
-        let mut decoder = self.0.decoder(true)?;
-        inflate(NAME, &mut decoder, encoded, needed.end, decoded)?;
+        self.0.inflate(encoded, needed.end, decoded)?;
         Ok(())
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
-        self.0.deflate(true, decoded, encoded)
+        self.0.deflate(decoded, encoded)
     }
 }

@@ -10,16 +10,12 @@
 
 mod end;
 mod index;
-mod inflate;
 mod records;
 mod writer;
 
 use std::path::Path;
 
-use flate2::Crc;
-
 use self::index::{Index, Place};
-use self::inflate::Inflater;
 use self::records::corrupt;
 use self::records::{LOCAL, Method, Record};
 pub use self::writer::ZipWriter;
@@ -31,6 +27,7 @@ use crate::alloc::{self, Scratch};
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pool::{Lease, Pool};
+use crate::zstream::{Inflater, crc32};
 
 /// How many bytes of extra fields a header is read with: more than writers put there.
 const EXTRA: usize = 64;
@@ -38,6 +35,8 @@ const EXTRA: usize = 64;
 const PIECE: usize = 1 << 20;
 /// The most that is decoded at a time of what comes before the bytes that are asked for.
 const SKIPPED: usize = 32 << 10;
+/// What is said of deflated data that no decoder takes.
+const NOT_DEFLATED: &str = "the entry's deflated data do not decode";
 
 /// The entries of a zip file, which is a file or an object of another place.
 ///
@@ -53,7 +52,7 @@ pub struct Zip<O> {
     /// How many bytes precede the archive.
     base: u64,
     index: Index,
-    inflaters: Pool<Inflater>,
+    inflaters: Pool<Box<Inflater>>,
     scratches: Pool<Scratch>,
 }
 
@@ -198,7 +197,7 @@ impl<O: Objects> Zip<O> {
         let mut scratch = Lease::new(&self.scratches, || Ok::<_, Error>(Scratch::EMPTY))?;
         let mut skipped = Lease::new(&self.scratches, || Ok::<_, Error>(Scratch::EMPTY))?;
         let mut inflater = Lease::new(&self.inflaters, Inflater::new)?;
-        inflater.begin();
+        inflater.begin(false);
         let mut to_skip = offset;
         let (mut taken, mut is_end) = (0u64, false);
         // Deflated data are hardly longer than what they decode to, so that few bytes too many are read.
@@ -223,31 +222,26 @@ impl<O: Objects> Zip<O> {
                 if is_filled && !is_all {
                     return Ok(());
                 }
-                let mut output = if to_skip > 0 {
-                    Buffer::new(skipped.room(to_skip.min(SKIPPED as u64) as usize)?)
+                let step = if to_skip > 0 {
+                    let most = to_skip.min(SKIPPED as u64) as usize;
+                    inflater.step(input, &mut Buffer::new(skipped.room(most)?), most)
                 } else if is_filled {
-                    Buffer::new(skipped.room(1)?)
+                    inflater.step(input, &mut Buffer::new(skipped.room(1)?), 1)
                 } else {
-                    buffer.rest_up_to(wanted - filled)
+                    inflater.step(input, buffer, wanted - filled)
                 };
-                let step = inflater.step(input, &mut output)?;
-                let written = output.filled().len();
-                if is_filled && written > 0 {
+                is_end = step.ended.map_err(|_| corrupt(NOT_DEFLATED))?;
+                if is_filled && step.written > 0 {
                     return Err(corrupt("the entry is longer than the directory says"));
-                } else if to_skip > 0 {
-                    to_skip -= written as u64;
-                } else {
-                    // SAFETY: the first `filled` bytes were there, and the output was what follows them.
-                    unsafe { buffer.set_filled(filled + written) };
                 }
+                to_skip = to_skip.saturating_sub(step.written as u64);
                 input = input.get(step.taken..).unwrap_or_default();
-                is_end = step.is_end;
-                if step.taken == 0 && written == 0 {
+                if step.taken == 0 && step.written == 0 {
                     break;
                 }
             }
             if !is_end && !input.is_empty() {
-                return Err(corrupt("the entry's deflated data do not decode"));
+                return Err(corrupt(NOT_DEFLATED));
             }
         }
         if buffer.filled().len() < wanted {
@@ -265,12 +259,8 @@ impl<O: Objects> Zip<O> {
             Method::Stored => self.read_stored(place, record, offset, wanted, buffer)?,
             Method::Deflated => self.read_deflated(place, record, offset, wanted, buffer)?,
         }
-        if wanted as u64 == record.len {
-            let mut crc = Crc::new();
-            crc.update(buffer.filled());
-            if crc.sum() != record.crc {
-                return Err(corrupt("the entry's checksum is another one"));
-            }
+        if wanted as u64 == record.len && crc32(buffer.filled()) != record.crc {
+            return Err(corrupt("the entry's checksum is another one"));
         }
         Ok(())
     }

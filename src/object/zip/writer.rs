@@ -6,8 +6,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::MutexGuard;
 
-use flate2::Crc;
-
 use super::end;
 use super::records::{New, corrupt};
 use crate::alloc;
@@ -20,6 +18,7 @@ use crate::object::contract::{Entry, Objects, check_name, check_prefix};
 use crate::object::names::{self, Listed};
 use crate::object::{partial, paths, positioned};
 use crate::open_file::read_at;
+use crate::zstream::crc32;
 
 /// A zip file that is being made. What has been written can be read; an object that is written again is appended
 /// again, so that its former bytes remain in the file, unused.
@@ -101,9 +100,7 @@ impl ZipWriter {
             return Err(ErrorKind::Argument("a name in a zip file has at most 65535 bytes").into());
         }
         let owned = alloc::text(name)?;
-        let mut crc = Crc::new();
-        crc.update(bytes);
-        let (len, crc) = (bytes.len() as u64, crc.sum());
+        let (len, crc) = (bytes.len() as u64, crc32(bytes));
         let mut header = Vec::new();
         New { name, crc, len, header: 0 }.add_local(&mut header)?;
         // The place is taken under the lock, and written to without it. If that fails, nothing refers to the place.
