@@ -180,6 +180,7 @@ fn the_portable_half_does_the_same() {
     };
     portable.0.list("", one).unwrap();
     assert_eq!(num_listed, 1);
+    assert_eq!(portable.0.make_directory("c").unwrap_err().kind(), io::ErrorKind::NotADirectory);
     portable.0.remove("c").unwrap();
     assert!(portable.0.remove_directory("a").is_err());
     portable.0.remove("a/b").unwrap();
