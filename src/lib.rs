@@ -59,9 +59,11 @@ mod copy;
 #[cfg(feature = "arrays")]
 mod dataset;
 mod dims;
+mod element;
 mod error;
 #[doc(hidden)]
 pub mod ffi;
+mod float_format;
 mod grid;
 mod hyperslab;
 #[cfg(feature = "arrays")]
@@ -118,8 +120,9 @@ pub use codec::has as has_codec;
 pub use codec::{Blosc, BloscShuffle};
 pub use copier::{Copier, CopyFunction};
 #[cfg(feature = "arrays")]
-pub use dataset::{Attribute, AttributeValues, ElementType, Node, TimeUnit};
+pub use dataset::{Attribute, AttributeValues, Node};
 pub use dims::MAX_RANK;
+pub use element::{ElementType, TYPES, TimeUnit, TypeRow};
 pub use error::{Error, ErrorKind, Result};
 pub use grid::{Access, Dimension, Grid};
 pub use hyperslab::{Hyperslab, Slice};

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use cbindgen::bindgen::ir::{Function, IntKind, PrimitiveType, Type};
 use cbindgen::{Builder, Config, DocumentationStyle, Language, SortKey, Style};
+use nczchunk::TYPES;
 use nczchunk::status::TABLE;
 
 /// A header: its file, the text that its sections are put into, and the sections in their order. Of each section, the
@@ -110,14 +111,17 @@ impl Header {
             sections += &comment(&prose);
             match files[0] {
                 "ffi/status" => sections += &statuses(),
+                "ffi/types" => sections += &types(),
                 "ffi/version" => sections += &version_macros(),
                 "ffi/plan" => sections += &all_chunks(),
                 _ => {}
             }
             sections += "\n";
             let declarations = declarations(src, files);
-            sections += declarations.trim();
-            sections += "\n\n";
+            if !declarations.trim().is_empty() {
+                sections += declarations.trim();
+                sections += "\n\n";
+            }
             sections += &initialisers(&declarations);
         }
         self.template.replace("@SECTIONS@", sections.trim_end())
@@ -177,6 +181,22 @@ fn version_macros() -> String {
 fn all_chunks() -> String {
     "\n/** As a number of chunks: all of the plan's that follow the first one. */\n#define NCZCHUNK_ALL SIZE_MAX\n"
         .into()
+}
+
+fn types() -> String {
+    let mut text = String::new();
+    let mut rows: Vec<_> = TYPES.iter().filter_map(|row| Some((row.netcdf?, row))).collect();
+    rows.sort_by_key(|((number, _), _)| *number);
+    for ((number, constant), row) in rows {
+        write!(
+            text,
+            "\n/**\n * {}: \"{}\".\n */\n#define NCZCHUNK_{constant} {number}\n",
+            row.meaning.trim(),
+            row.name
+        )
+        .unwrap();
+    }
+    text
 }
 
 fn statuses() -> String {

@@ -2,8 +2,8 @@
 
 use crate::alloc;
 use crate::chunkshape::{self, NETCDF_TARGET_BYTES};
-use crate::dataset::{ElementType, LARGEST_ELEMENT};
 use crate::dims::check_rank;
+use crate::element::{ElementType, LARGEST as LARGEST_ELEMENT};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, Value};
 use crate::key::Separator;

@@ -4,7 +4,7 @@
 //! an id of v2 is a name, too. What is missing is numcodecs' default, which is what the writer left out.
 
 use crate::alloc;
-use crate::dataset::ElementType;
+use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, Value};
 use crate::object::Name;

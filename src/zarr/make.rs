@@ -6,7 +6,7 @@
 use super::codecs::BloscShuffle;
 use super::codecs::CodecSpec;
 use crate::codec::{Codec, CodecUse, Makers, not_built_in};
-use crate::dataset::ElementType;
+use crate::element::ElementType;
 use crate::error::Result;
 use crate::json;
 use crate::object::Name;

@@ -5,14 +5,14 @@
 
 use super::codecs::{self, CodecSpec};
 use super::data_type::{self, DataType};
-use super::fill::{self, Dialect};
+use super::fill::Dialect;
 use super::format::Format;
 use super::metadata::{KeyEncoding, Keys, Metadata, Shards, order_of, row_major};
 use super::nczarr;
 use super::v2::{chunk_lengths, falses, separator};
 use crate::alloc;
-use crate::dataset::ElementType;
 use crate::dims::check_rank;
+use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, Value};
 use crate::key::Separator;
@@ -73,7 +73,7 @@ fn read(document: &At<'_>) -> Result<Metadata> {
         None => Value::Object(Vec::new()),
     };
     let dialect = Dialect { format: Format::V3, is_nczarr: false };
-    let fill_value = fill::read(document.require("fill_value")?, element, dialect)?;
+    let fill_value = data_type.fill_value(document.require("fill_value")?, dialect)?;
     let dimension_names = dimension_names(document, rank)?;
     let (order, shards) = match chain.shards {
         Some((order, shards)) => (order, Some(shards)),

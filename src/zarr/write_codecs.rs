@@ -99,7 +99,7 @@ impl CodecSpec {
 mod tests {
     use super::super::codecs::{BloscCompressor, read_v2, read_v3};
     use super::*;
-    use crate::dataset::ElementType;
+    use crate::element::ElementType;
     use crate::json::At;
 
     #[test]

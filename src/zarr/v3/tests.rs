@@ -199,7 +199,7 @@ fn what_is_malformed_or_unknown_has_a_place() {
         (r#"["x",null]"#, r#"["x"]"#, "$.dimension_names"),
         (r#"["x",null]"#, r#"["x",1]"#, "$.dimension_names[1]"),
         (r#"{"x":NaN}"#, "[]", "$.attributes"),
-        (r#""data_type":"int32""#, r#""data_type":"int4""#, "$.data_type: int4"),
+        (r#""data_type":"int32""#, r#""data_type":"int3""#, "$.data_type: int3"),
     ] {
         let text = PLAIN.replace(from, to);
         assert_ne!(text, PLAIN, "{from}");
