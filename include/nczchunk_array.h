@@ -380,8 +380,9 @@ typedef struct nczchunk_codec_setting {
      */
     const char *name;
     /**
-     * Its configuration as the text of a JSON object, such as "{\"level\": 3}", in the words of numcodecs; NULL for
-     * the defaults.
+     * Its configuration as the text of a JSON object, such as "{\"level\": 3}", in the words of numcodecs, or a number
+     * alone, such as "3", which is the first of its settings that is a number. An unknown setting and one that is out
+     * of its range are refused. NULL for the defaults.
      */
     const char *configuration;
 } nczchunk_codec_setting;

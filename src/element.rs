@@ -3,6 +3,7 @@
 //! [`TYPES`] is the one table of them. A type that is one more row is read and written by all that follows from a row:
 //! Zarr v2 and v3, fill values, the headers, the program. Types with parameters, such as the length of a text, are
 //! variants of [`ElementType`] below the table, and have no rows.
+#![allow(dead_code, reason = "codecs and formats use it, and all of them can be left out")]
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -344,7 +345,6 @@ impl ElementType {
     }
 
     /// The integers that an element can be; `None` if it is none.
-    #[allow(dead_code, reason = "codecs and formats use it, and all of them can be left out")]
     pub(crate) fn integers(self) -> Option<RangeInclusive<i128>> {
         match self.kind() {
             Kind::Signed(bits) => Some(-1 << (bits - 1)..=(1 << (bits - 1)) - 1),
@@ -363,6 +363,41 @@ impl ElementType {
             _ => None,
         }
     }
+}
+
+/// The order of bytes in a stored word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Endian {
+    /// This machine's.
+    #[default]
+    Native,
+    /// Least significant byte first.
+    Little,
+    /// Most significant byte first.
+    Big,
+}
+
+impl Endian {
+    /// Whether words in this order must be swapped to be read on this machine.
+    pub fn is_foreign(self) -> bool {
+        match self {
+            Endian::Native => false,
+            Endian::Little => cfg!(target_endian = "big"),
+            Endian::Big => cfg!(target_endian = "little"),
+        }
+    }
+}
+
+/// Elements as they are stored: what they are, and the byte order of their words.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Elements {
+    pub(crate) element: ElementType,
+    pub(crate) endian: Endian,
+}
+
+impl Elements {
+    /// Bytes that are just that.
+    pub(crate) const BYTES: Elements = Elements { element: ElementType::UByte, endian: Endian::Native };
 }
 
 /// A word of `size` bytes, from 1 to 8, in the machine's order: the first of these.

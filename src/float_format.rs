@@ -1,6 +1,7 @@
 //! Formats of floating-point numbers: how many bits the exponent and the fraction have, and what is no number.
 //!
 //! The sources are IEEE 754, the formats of OpenCompute's MX and of ml_dtypes.
+#![allow(dead_code, reason = "codecs and formats use it, and all of them can be left out")]
 
 /// A format of at most 8 bytes: a sign unless there is none, then the exponent, then the fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,13 +50,11 @@ impl FloatFormat {
     }
 
     /// How many bits a number has.
-    #[allow(dead_code, reason = "codecs use it, and all of them can be left out")]
     pub(crate) const fn bits(self) -> u32 {
         self.exponent + self.fraction + self.has_sign as u32
     }
 
     /// How many bits the fraction has.
-    #[allow(dead_code, reason = "codecs use it, and all of them can be left out")]
     pub(crate) const fn fraction(self) -> u32 {
         self.fraction
     }

@@ -53,8 +53,9 @@ pub const NCZCHUNK_NCZARR: c_int = 1;
 pub struct nczchunk_codec_setting {
     /// Its name, such as "zstd": see nczchunk_has_codec.
     pub name: *const c_char,
-    /// Its configuration as the text of a JSON object, such as "{\"level\": 3}", in the words of numcodecs; NULL for
-    /// the defaults.
+    /// Its configuration as the text of a JSON object, such as "{\"level\": 3}", in the words of numcodecs, or a number
+    /// alone, such as "3", which is the first of its settings that is a number. An unknown setting and one that is out
+    /// of its range are refused. NULL for the defaults.
     pub configuration: *const c_char,
 }
 

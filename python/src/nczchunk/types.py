@@ -16,7 +16,7 @@ def dtype_of(type_name, size=0):
         return np.dtype(type_name)
     except TypeError:
         if not size:
-            raise NotSupported(f"elements of the type {type_name}, which numpy has once ml_dtypes is imported") from None
+            raise NotSupported(f"{type_name}, a type that numpy has once ml_dtypes is imported") from None
         return np.dtype(f"V{size}")
 
 
