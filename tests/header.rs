@@ -1,6 +1,7 @@
 //! The headers are generated from the code: those in `include` must be what is generated now.
 //!
-//! `NCZCHUNK_UPDATE_HEADER=1 cargo test --test header` writes them anew.
+//! `NCZCHUNK_UPDATE_HEADER=1 cargo test --test header` writes them anew, and what follows from the table of statuses in
+//! C++ and Python.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::path::Path;
 use cbindgen::bindgen::ir::{Function, IntKind, PrimitiveType, Type};
 use cbindgen::{Builder, Config, DocumentationStyle, Language, SortKey, Style};
 use nczchunk::TYPES;
-use nczchunk::status::TABLE;
+use nczchunk::status::{Status, TABLE};
 
 /// A header: its file, the text that its sections are put into, and the sections in their order. Of each section, the
 /// file that declares it and, where it uses a record that is defined elsewhere, the file with the record.
@@ -98,6 +99,38 @@ fn the_headers_are_up_to_date() {
             panic!("{} is out of date at line {}:\n  there: {old}\n  fresh: {new}", header.path, line + 1);
         }
         assert_eq!(committed.len(), fresh.len(), "{} is out of date at its end", header.path);
+    }
+}
+
+/// Parts of files that are written by hand follow from the table of statuses.
+#[test]
+fn what_follows_from_the_statuses_is_up_to_date() {
+    let rows = || TABLE.iter();
+    let mut names = String::from("/// The library's own statuses by name; nczchunk.h says what each stands for.\n");
+    let constants: Vec<String> = rows().map(|row| format!("    {} = NCZCHUNK_{}", row.cpp, row.name)).collect();
+    write!(names, "enum class Status : int {{\n{}\n}};\n", constants.join(",\n")).unwrap();
+    let condition = |row: &Status| {
+        let errc = row.errc?;
+        Some(format!("        case Status::{}: return std::errc::{errc};\n", row.cpp))
+    };
+    let raised = |row: &Status| format!("    {}: {},  # {}\n", row.value, row.python, row.name);
+    for (file, what, indent, comment, part) in [
+        ("include/nczchunk.hpp", "Statuses", "", "//", names),
+        ("include/nczchunk.hpp", "Conditions", "        ", "//", rows().filter_map(condition).collect()),
+        ("python/src/nczchunk/errors.py", "Statuses", "    ", "#", rows().map(raised).collect()),
+    ] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        // The published crate is without Python.
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let begin = format!("{indent}{comment} {what}: written by tests/header.rs.\n");
+        let end = format!("{indent}{comment} End of {}.\n", what.to_lowercase());
+        let (before, rest) = text.split_once(&begin).unwrap();
+        let (there, after) = rest.split_once(&end).unwrap();
+        if std::env::var_os("NCZCHUNK_UPDATE_HEADER").is_some() {
+            std::fs::write(&path, [before, &begin, &part, &end, after].concat()).unwrap();
+        } else {
+            assert!(there == part, "{file}: {what} are out of date");
+        }
     }
 }
 
