@@ -32,7 +32,7 @@ pub(crate) fn encoded(codec: &dyn Codec, chunk: &[u8]) -> Vec<u8> {
 }
 
 /// Decodes a chunk into a buffer of this size; what was filled.
-pub(super) fn decoded(codec: &dyn Codec, stored: &[u8], needed: Range<usize>, capacity: usize) -> Result<Vec<u8>> {
+pub(crate) fn decoded(codec: &dyn Codec, stored: &[u8], needed: Range<usize>, capacity: usize) -> Result<Vec<u8>> {
     let mut memory = vec![MaybeUninit::new(0xA5); capacity + GUARD];
     let (room, guard) = memory.split_at_mut(capacity);
     let mut buffer = Buffer::new(room);

@@ -223,7 +223,7 @@ pub unsafe extern "C" fn nczchunk_place_write(
 pub struct nczchunk_codec_use {
     /// sizeof(nczchunk_codec_use) as the library knows it: fields beyond it do not exist.
     pub struct_size: usize,
-    /// Its name as it is written, such as "delta" or "numcodecs.delta".
+    /// Its name as it is written, such as "mine" or "numcodecs.mine".
     pub name: *const c_char,
     /// Its configuration as the text of a JSON object, without blanks; "{}" if there is none. In Zarr v2 that is what
     /// stands beside the id.
@@ -247,7 +247,7 @@ assert_can_grow!(nczchunk_codec_use, element_size: usize);
 /// was opened or created in it, by the thread that does the last of these. If this call fails it is not called.
 ///
 /// The codec turns bytes into bytes. What the metadata of Zarr v3 have before the codec "bytes", such as
-/// "numcodecs.delta", gets the bytes of the elements as well; these cannot be in another byte order than the machine's
+/// "numcodecs.mine", gets the bytes of the elements as well; these cannot be in another byte order than the machine's
 /// then. For texts of any length, capacity of nczchunk_coding is not what is due to be decoded, but a bound: it is
 /// tried again with a larger one.
 ///

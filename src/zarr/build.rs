@@ -278,3 +278,180 @@ mod tests {
         }
     }
 }
+
+/// Codecs that make elements of elements, and bytes of elements, in whole arrays.
+#[cfg(all(
+    test,
+    feature = "bitround",
+    feature = "cast_value",
+    feature = "delta",
+    feature = "packbits",
+    feature = "scale_offset",
+    feature = "zlib"
+))]
+mod tests_of_elements {
+    use crate::array::{Array, Description};
+    use crate::element::{ElementType, Endian};
+    use crate::error::{ErrorKind, Result};
+    use crate::grid::Access;
+    use crate::hyperslab::Hyperslab;
+    use crate::object::{Memory, Place, read_whole};
+
+    /// An array of Zarr v3 with one chunk, which is stored as these bytes.
+    fn of(data_type: &str, shape: &str, codecs: &str, stored: &[u8]) -> Result<Array> {
+        let text = format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":{shape},"data_type":"{data_type}","fill_value":0,
+            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{shape}}}}},
+            "chunk_key_encoding":{{"name":"v2","configuration":{{"separator":"/"}}}},"codecs":[{codecs}]}}"#
+        );
+        let place = Place::new(Memory::new()).unwrap();
+        place.write("zarr.json", text.as_bytes()).unwrap();
+        let key = if shape.contains(',') { "0/0" } else { "0" };
+        place.write(key, stored).unwrap();
+        Array::open_in(&place, "", Access::Read)
+    }
+
+    const BIG: &str = r#"{"name":"bytes","configuration":{"endian":"big"}}"#;
+    const LITTLE: &str = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+
+    #[test]
+    fn the_byte_order_is_that_of_what_is_stored() {
+        let delta = r#"{"name":"numcodecs.delta","configuration":{"dtype":"<i4","astype":"<i2"}}"#;
+        for (bytes, stored) in [(BIG, [0, 7, 0, 1, 0xff, 0xfe]), (LITTLE, [7, 0, 1, 0, 0xfe, 0xff])] {
+            let array = of("int32", "[3]", &format!("{delta},{bytes}"), &stored).unwrap();
+            assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), [7, 8, 6]);
+            assert_eq!(array.read::<i32>(&Hyperslab::new(&[1], &[1])).unwrap(), [8]);
+        }
+    }
+
+    #[test]
+    fn values_are_scaled_and_cast() {
+        let scaled = r#"{"name":"scale_offset","configuration":{"offset":-5,"scale":10}}"#;
+        let cast = r#"{"name":"cast_value","configuration":{"data_type":"uint8","rounding":"nearest-even"}}"#;
+        let array = of("float64", "[3]", &format!("{scaled},{cast},\"bytes\""), &[0, 55, 255]).unwrap();
+        assert_eq!(array.read::<f64>(&Hyperslab::all()).unwrap(), [-5.0, 0.5, 20.5]);
+        // In a wider type than that of the elements: what does not fit is an error.
+        let cast = r#"{"name":"cast_value","configuration":{"data_type":"int16"}}"#;
+        let array = of("uint8", "[2]", &format!("{cast},{BIG}"), &[0, 255, 1, 0]).unwrap();
+        assert_eq!(array.read::<u8>(&Hyperslab::new(&[0], &[1])).unwrap(), [255]);
+        let error = array.read::<u8>(&Hyperslab::all()).unwrap_err();
+        assert_eq!(
+            error.kind(),
+            ErrorKind::Corrupt { codec: "cast_value", reason: "a value is out of the type's range" }
+        );
+        for (scaled, about) in [(r#"{"offset":1e999}"#, ".offset"), (r#"{"scale":0}"#, ""), (r#"{"x":1}"#, ".x")] {
+            let codec = format!(r#"{{"name":"scale_offset","configuration":{scaled}}}"#);
+            let error = of("int16", "[3]", &format!("{codec},{BIG}"), &[]).err().unwrap();
+            assert_eq!(error.about(), format!("zarr.json: $.codecs[0].configuration{about}"));
+        }
+    }
+
+    #[test]
+    fn bits_are_unpacked() {
+        let packed = |configuration: &str| format!(r#"{{"name":"packbits","configuration":{{{configuration}}}}}"#);
+        let first = packed(r#""padding_encoding":"first_byte""#);
+        let array = of("bool", "[10]", &first, &[6, 0b0110_0101, 0b10]).unwrap();
+        assert_eq!(array.read::<u8>(&Hyperslab::all()).unwrap(), [1, 0, 1, 0, 0, 1, 1, 0, 0, 1]);
+        assert_eq!(array.read::<u8>(&Hyperslab::new(&[5], &[2])).unwrap(), [1, 1]);
+        let array = of("int4", "[3]", &format!(r#""packbits",{{"name":"numcodecs.zlib"}}"#), b"").unwrap();
+        assert!(array.read::<u8>(&Hyperslab::all()).is_err());
+        let array = of("int4", "[3]", "\"packbits\"", &[0x87, 0x0f]).unwrap();
+        assert_eq!(array.read::<u8>(&Hyperslab::all()).unwrap(), [7, 0xf8, 0xff]);
+        let array = of("int16", "[4]", &packed(r#""first_bit":1,"last_bit":3"#), &[0b10_001_110, 0b1010]).unwrap();
+        assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [-4, 2, 4, -6]);
+        assert!(of("int16", "[4]", &packed(r#""first_bit":3,"last_bit":1"#), &[]).is_err());
+        assert!(of("uint2", "[4]", &packed(r#""last_bit":2"#), &[]).is_err());
+    }
+
+    #[test]
+    fn transpositions_go_with_codecs_of_each_element() {
+        let round = r#"{"name":"bitround","configuration":{"keepbits":3}}"#;
+        let transpose = r#"{"name":"transpose","configuration":{"order":[1,0]}}"#;
+        let delta = r#"{"name":"numcodecs.delta","configuration":{"dtype":"<f4"}}"#;
+        let stored: Vec<u8> = (0..6u8).flat_map(|i| f32::from(i).to_be_bytes()).collect();
+        for codecs in [format!("{round},{transpose},{BIG}"), format!("{transpose},{round},{BIG}")] {
+            let array = of("float32", "[2,3]", &codecs, &stored).unwrap();
+            assert_eq!(array.read::<f32>(&Hyperslab::all()).unwrap(), [0.0, 2.0, 4.0, 1.0, 3.0, 5.0]);
+        }
+        assert!(of("float32", "[2,3]", &format!("{transpose},{delta},{BIG}"), &stored).is_ok());
+        let error = of("float32", "[2,3]", &format!("{delta},{transpose},{BIG}"), &stored).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Unsupported("a transposition behind a codec of many elements"));
+    }
+
+    #[test]
+    fn reshaping_leaves_the_elements_where_they_are() {
+        let of = |shape: &str, more: &str| {
+            let codecs = format!(r#"{{"name":"reshape","configuration":{{"shape":{shape}}}}},{more}"bytes""#);
+            of("uint8", "[2,6]", &codecs, &(0..12).collect::<Vec<u8>>())
+        };
+        for shape in ["[12]", "[-1,4]", "[[0,1]]", "[[0],3,-1]", "[1,[0],[1]]", "[4,3]", "[-1]"] {
+            let array = of(shape, "").unwrap_or_else(|error| panic!("{shape}: {error}"));
+            assert_eq!(array.read::<u8>(&Hyperslab::all()).unwrap(), (0..12).collect::<Vec<u8>>(), "{shape}");
+        }
+        for shape in ["[13]", "[-1,5]", "[-1,-1]", "[[1],[0]]", "[3,[0],-1]", "[[2]]", "[0]", "[-2]", "3", "[[0],6,2]"]
+        {
+            assert!(of(shape, "").is_err(), "{shape}");
+        }
+        assert!(of("[6,2]", r#"{"name":"transpose","configuration":{"order":[1,0]}},"#).is_err());
+    }
+
+    #[test]
+    fn blocks_of_n5_are_read() {
+        let transpose = r#"{"name":"transpose","configuration":{"order":[1,0]}}"#;
+        let n5 = |codecs: &str| format!(r#"{{"name":"n5_default","configuration":{{"codecs":[{codecs}]}}}}"#);
+        let header = [0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3];
+        let elements: Vec<u8> = [0i16, 10, 1, 11, 2, 12].iter().flat_map(|value| value.to_be_bytes()).collect();
+        let stored = [&header[..], &elements].concat();
+        let array = of("int16", "[2,3]", &n5(&format!("{transpose},{BIG}")), &stored).unwrap();
+        assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [0, 1, 2, 10, 11, 12]);
+        assert_eq!(array.codecs().unwrap()[0].0, "n5_default");
+        // A block that ends before the chunk does.
+        let short = [0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2];
+        let zlib = crate::codec::tests::encoded(&crate::Zlib::default(), &[0, 5, 0, 6]);
+        let codecs = n5(&format!(r#"{transpose},{BIG},"numcodecs.zlib""#));
+        let array = of("int16", "[2,3]", &codecs, &[&short[..], &zlib].concat()).unwrap();
+        assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [5, 6, 0, 0, 0, 0]);
+        assert_eq!(array.read::<i16>(&Hyperslab::new(&[0, 1], &[1, 1])).unwrap(), [6]);
+        for codecs in [BIG, &format!("{transpose},{LITTLE}")[..], transpose, &format!("{transpose},{BIG},\"zfp\"")] {
+            assert!(of("int16", "[2,3]", &n5(codecs), &stored).is_err(), "{codecs}");
+        }
+    }
+
+    #[test]
+    fn what_the_library_does_not_have_is_named() {
+        for (codecs, about) in [
+            (r#"{"name":"zfp","configuration":{"mode":"reversible"}}"#, "$.codecs[0]: zfp"),
+            (r#""zfp","zstd""#, "$.codecs[0]: zfp"),
+            (r#"{"name":"conditional","configuration":{}},"bytes""#, "$.codecs[0]: conditional"),
+        ] {
+            let error = of("uint8", "[3]", codecs, &[]).err().unwrap();
+            assert_eq!(
+                (error.kind(), error.about()),
+                (ErrorKind::Codec("the library does not have it"), &*format!("zarr.json: {about}"))
+            );
+        }
+    }
+
+    #[test]
+    fn arrays_are_created_with_codecs_of_elements() {
+        let values: Vec<i32> = (0..12).map(|i| i * i - 20).collect();
+        for endian in [Endian::Little, Endian::Big] {
+            for codecs in [
+                &[("delta", ""), ("zlib", "")][..],
+                &[("scale_offset", r#"{"offset":5,"scale":3}"#)],
+                &[("cast_value", r#"{"data_type":"int16"}"#), ("delta", r#"{"dtype":"<i2"}"#), ("zlib", "3")],
+                &[("packbits", r#"{"first_bit":0,"last_bit":9}"#), ("zlib", "")],
+            ] {
+                let place = Place::new(Memory::new()).unwrap();
+                let description = Description::new(&[3, 4], ElementType::Int).with_endian(endian).with_codecs(codecs);
+                Array::create_in(&place, "", &description).unwrap().write(&Hyperslab::all(), &values).unwrap();
+                let array = Array::open_in(&place, "", Access::Read).unwrap();
+                assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), values, "{codecs:?}");
+                assert!(read_whole(&*place, "c/0/0", 1000).unwrap().is_some());
+            }
+        }
+        let wrong = Description::new(&[3], ElementType::Int).with_codecs(&[("zlib", ""), ("delta", "")]);
+        let error = Array::create_in(&Place::new(Memory::new()).unwrap(), "", &wrong).err().unwrap();
+        assert!(matches!(error.kind(), ErrorKind::Argument(_)));
+    }
+}

@@ -20,6 +20,8 @@ use crate::setting::SettingNames;
 #[derive(Debug, PartialEq)]
 pub(crate) enum CodecSpec {
     Known(KnownCodec),
+    /// Blocks of N5, which have codecs of their own.
+    N5(N5Blocks),
     /// One that is none of the library's, or that it was built without.
     Own(OwnCodec),
 }
@@ -32,6 +34,18 @@ pub(crate) struct KnownCodec {
     pub(super) decoded: Elements,
     /// What it makes of them, if that is elements again.
     pub(super) encoded: Elements,
+}
+
+/// What the metadata say of the blocks of an array.
+#[derive(Debug, PartialEq)]
+pub(crate) struct N5Blocks {
+    /// The codec as it is written.
+    pub(super) written: OwnCodec,
+    /// What the elements of a block are encoded with.
+    pub(super) codecs: Vec<CodecSpec>,
+    /// The lengths of a whole block, of the fastest dimension first.
+    pub(super) lens: Vec<usize>,
+    pub(super) element_size: usize,
 }
 
 /// A codec that is none of the library's.
@@ -47,32 +61,25 @@ pub(crate) struct OwnCodec {
 impl CodecSpec {
     /// A codec that is none of the library's.
     pub(super) fn own(at: &At<'_>, name: &str, configuration: Option<&Value>) -> Result<Self> {
-        let at = Name::of(format_args!("{at}"))?;
-        CodecSpec::own_of(&at, name, configuration)
-    }
-
-    fn own_of(at: &str, name: &str, configuration: Option<&Value>) -> Result<Self> {
-        let mut members = Vec::new();
-        for (name, member) in configuration.map(Value::members).unwrap_or_default() {
-            // In v2 the name is among the members.
-            if name != "id" {
-                alloc::push(&mut members, (alloc::text(name)?, member.copied()?))?;
-            }
-        }
-        let configuration = Value::Object(members);
-        Ok(CodecSpec::Own(OwnCodec { name: alloc::text(name)?, configuration, at: alloc::text(at)? }))
+        Ok(CodecSpec::Own(OwnCodec::new(at, name, configuration)?))
     }
 
     /// Where it stands among others; codecs of the caller's stand anywhere.
     pub(crate) fn stage(&self) -> Option<Stage> {
-        if let CodecSpec::Known(known) = self { Some(known.stage()) } else { None }
+        match self {
+            CodecSpec::Known(known) => Some(known.stage()),
+            CodecSpec::N5(_) => Some(Stage::ToBytes),
+            CodecSpec::Own(_) => None,
+        }
     }
 
     /// Refuses one that comes out otherwise if its elements are transposed before and not behind it.
     pub(super) fn check_commutes(&self, transposition: &At<'_>) -> Result<()> {
         match self {
             CodecSpec::Known(known) if known.stage() == Stage::EachElement => Ok(()),
-            CodecSpec::Known(_) => Err(transposition.unsupported("a transposition behind a codec of many elements")),
+            CodecSpec::Known(_) | CodecSpec::N5(_) => {
+                Err(transposition.unsupported("a transposition behind a codec of many elements"))
+            }
             CodecSpec::Own(own) => Err(own.unknown()),
         }
     }
@@ -88,7 +95,7 @@ impl CodecSpec {
     pub(crate) fn encoded(&self, elements: Elements) -> Elements {
         match self {
             CodecSpec::Known(known) => known.encoded,
-            CodecSpec::Own(_) => elements,
+            CodecSpec::N5(_) | CodecSpec::Own(_) => elements,
         }
     }
 }
@@ -100,6 +107,24 @@ impl KnownCodec {
 }
 
 impl OwnCodec {
+    /// A codec at a place in a document.
+    pub(super) fn new(at: &At<'_>, name: &str, configuration: Option<&Value>) -> Result<Self> {
+        let at = Name::of(format_args!("{at}"))?;
+        OwnCodec::at(&at, name, configuration)
+    }
+
+    fn at(at: &str, name: &str, configuration: Option<&Value>) -> Result<Self> {
+        let mut members = Vec::new();
+        for (name, member) in configuration.map(Value::members).unwrap_or_default() {
+            // In v2 the name is among the members.
+            if name != "id" {
+                alloc::push(&mut members, (alloc::text(name)?, member.copied()?))?;
+            }
+        }
+        let configuration = Value::Object(members);
+        Ok(OwnCodec { name: alloc::text(name)?, configuration, at: alloc::text(at)? })
+    }
+
     /// The error that there is no such codec.
     #[cold]
     pub(super) fn unknown(&self) -> Error {
@@ -159,7 +184,7 @@ pub(crate) fn codec_named(name: &str, configuration: &str, elements: Elements, f
             let of = Of { elements, format, is_new: true };
             Ok(CodecSpec::Known(of.read(definition, Some(&at)).map_err(about)?))
         }
-        None => CodecSpec::own_of("", name, Some(&configuration)),
+        None => Ok(CodecSpec::Own(OwnCodec::at("", name, Some(&configuration))?)),
     }
 }
 
@@ -186,7 +211,7 @@ impl Of {
         let mut settings = Settings::new(definition)?;
         if let Some(configuration) = configuration {
             for (name, at) in configuration.members()? {
-                if self.is_new && name != "id" && definition.setting(name).is_none() {
+                if (self.is_new || definition.is_closed) && name != "id" && definition.setting(name).is_none() {
                     return Err(at.error(ErrorKind::UnknownSetting(SettingNames(definition.settings))));
                 }
             }
@@ -302,7 +327,9 @@ pub(super) mod testing {
                     all += &format!(" {}={given}", setting.name);
                 }
             }
-            CodecSpec::Own(own) => all += &compact(&own.configuration).unwrap(),
+            CodecSpec::N5(N5Blocks { written: own, .. }) | CodecSpec::Own(own) => {
+                all += &compact(&own.configuration).unwrap();
+            }
         }
         all
     }
@@ -351,7 +378,9 @@ mod tests {
             (r#"{"id":"shuffle"}"#, "shuffle elementsize=2"),
             (r#"{"id":"shuffle","elementsize":4}"#, "shuffle elementsize=4"),
             (r#"{"id":"crc32c"}"#, "crc32c location=end"),
-            (r#"{"id":"crc32c","location":"end"}"#, "crc32c location=end"),
+            (r#"{"id":"crc32c","location":"start"}"#, "crc32c location=start"),
+            (r#"{"id":"crc32","location":"end"}"#, "crc32 location=end"),
+            (r#"{"id":"adler32"}"#, "adler32 location=start"),
             (r#"{"id":"fletcher32"}"#, "fletcher32"),
             (
                 r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":-1,"blocksize":0}"#,
@@ -447,7 +476,7 @@ mod tests {
             (r#"{"id":"zlib","level":"x"}"#, "$.level"),
             (r#"{"id":"zlib","level":99999999999}"#, "$.level"),
             (r#"{"id":"shuffle","elementsize":-1}"#, "$.elementsize"),
-            (r#"{"id":"crc32c","location":"start"}"#, "$.location: start"),
+            (r#"{"id":"crc32c","location":"middle"}"#, "$.location: middle"),
             (r#"{"level":1}"#, "$.id"),
             (r#"{"id":1}"#, "$.id"),
         ] {

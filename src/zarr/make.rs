@@ -1,7 +1,9 @@
 //! From a codec's settings to the codec.
 
 use super::codecs::CodecSpec;
-use crate::codec::{Codec, CodecUse, Makers};
+use super::n5::N5;
+use crate::alloc;
+use crate::codec::{Chain, Codec, CodecUse, Makers};
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::json;
@@ -13,6 +15,15 @@ pub(super) fn make(spec: &CodecSpec, element: ElementType, own: &Makers) -> Resu
     let codec = match spec {
         CodecSpec::Known(known) => {
             return (known.settings.definition().make)(&known.settings, known.decoded, known.encoded);
+        }
+        CodecSpec::N5(blocks) => {
+            let mut chain = Chain::default();
+            for codec in &blocks.codecs {
+                chain.reserve()?;
+                chain.push(make(codec, element, own)?);
+            }
+            let lens = alloc::copied(&blocks.lens)?;
+            return Ok(alloc::try_box(N5 { chain, lens, element_size: blocks.element_size })?);
         }
         CodecSpec::Own(codec) => codec,
     };

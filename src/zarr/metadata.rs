@@ -49,7 +49,11 @@ impl Metadata {
     /// Refuses codecs that are neither the library's nor among these.
     pub(crate) fn check_codecs(&self, own: &Makers) -> Result<()> {
         let in_shards = self.shards.as_ref().map_or(&[][..], |shards| &shards.codecs);
-        for codec in self.codecs.iter().chain(in_shards) {
+        let in_blocks = self.codecs.iter().chain(in_shards).flat_map(|codec| match codec {
+            CodecSpec::N5(blocks) => &blocks.codecs[..],
+            _ => &[],
+        });
+        for codec in self.codecs.iter().chain(in_shards).chain(in_blocks) {
             match codec {
                 CodecSpec::Own(codec) if own.find(&codec.name).is_none() => {
                     let document = if self.format == Format::V2 { ".zarray" } else { "zarr.json" };

@@ -6,6 +6,7 @@
 //!   told.rs            from metadata to what every format comes to
 //!   build.rs           from metadata to a variable and a store
 //!   make.rs            from a codec's settings to the codec
+//!   n5.rs              blocks of N5 as a codec
 //!   chunks.rs          chunks that are objects
 //!   shard/             chunks that are parts of objects
 //!
@@ -36,6 +37,7 @@ mod format;
 mod group;
 mod make;
 mod metadata;
+mod n5;
 mod nczarr;
 mod open;
 mod separator;
@@ -52,6 +54,19 @@ mod write_v3;
 
 #[cfg(test)]
 mod hostile;
+#[cfg(all(
+    test,
+    feature = "adler32",
+    feature = "bitround",
+    feature = "bz2",
+    feature = "crc32",
+    feature = "crc32c",
+    feature = "delta",
+    feature = "fixedscaleoffset",
+    feature = "packbits",
+    feature = "quantize"
+))]
+mod vectors;
 
 pub(crate) use attributes::attributes;
 pub(crate) use build::build;

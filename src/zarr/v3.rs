@@ -3,7 +3,7 @@
 //! The source is <https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html> and, for the codecs, the
 //! specifications below it. An extension may be an object or its name alone.
 
-use super::codecs::{self, CodecSpec};
+use super::codecs::{self, CodecSpec, N5Blocks, OwnCodec};
 use super::data_type::{self, DataType};
 use super::fill::Dialect;
 use super::format::Format;
@@ -200,7 +200,7 @@ struct Chain {
 fn chain(list: &At<'_>, chunk: &[usize], data_type: &DataType, is_inner: bool) -> Result<Chain> {
     let mut elements = Elements { element: data_type.element, endian: Endian::Native };
     let mut chain = Chain { order: row_major(chunk.len())?, endian: Endian::Native, codecs: Vec::new(), shards: None };
-    let mut has_bytes = false;
+    let (mut has_bytes, mut is_reshaped) = (false, false);
     for codec in list.items()? {
         let (name, configuration) = extension(&codec)?;
         let known = codecs::read_v3(name, configuration.as_ref(), elements).map_err(|error| match configuration {
@@ -209,6 +209,7 @@ fn chain(list: &At<'_>, chunk: &[usize], data_type: &DataType, is_inner: bool) -
         })?;
         if let Some(known) = known {
             match (known.stage(), has_bytes) {
+                (Stage::Bytes, false) if matches!(chain.codecs.first(), Some(CodecSpec::Own(_))) => break,
                 (Stage::Bytes, false) => return Err(codec.malformed("this codec comes before one that makes bytes")),
                 (Stage::Bytes, true) => {}
                 (_, true) => return Err(codec.malformed("this codec comes behind one that makes bytes")),
@@ -225,6 +226,19 @@ fn chain(list: &At<'_>, chunk: &[usize], data_type: &DataType, is_inner: bool) -
         }
         let is_text = elements.element == ElementType::String;
         match (name, chain.codecs.last_mut()) {
+            ("transpose" | "sharding_indexed" | "n5_default", _) if is_reshaped => {
+                return Err(codec.unsupported("a transposition, shards or blocks of N5 behind reshape"));
+            }
+            ("reshape", _) => {
+                is_reshaped = true;
+                check_reshaped(&configured(&codec, configuration)?.require("shape")?, chunk, &chain.order)?;
+            }
+            ("n5_default", None) => {
+                has_bytes = true;
+                let configured = configured(&codec, configuration)?;
+                let written = OwnCodec::new(&codec, name, configuration.as_ref().map(At::value))?;
+                blocks(&configured, chunk, data_type, (written, &mut chain))?;
+            }
             ("transpose", _) => {
                 for before in &chain.codecs {
                     before.check_commutes(&codec)?;
@@ -237,10 +251,10 @@ fn chain(list: &At<'_>, chunk: &[usize], data_type: &DataType, is_inner: bool) -
                 match before {
                     None => chain.endian = endian,
                     Some(CodecSpec::Known(known)) => known.encoded.endian = endian,
-                    Some(CodecSpec::Own(_)) if endian.is_foreign() => {
+                    Some(_) if endian.is_foreign() => {
                         return Err(codec.unsupported("another byte order behind a codec that is not the library's"));
                     }
-                    Some(CodecSpec::Own(_)) => {}
+                    Some(_) => {}
                 }
             }
             ("vlen-utf8", None) if is_text => has_bytes = true,
@@ -259,6 +273,76 @@ fn chain(list: &At<'_>, chunk: &[usize], data_type: &DataType, is_inner: bool) -
         Some(CodecSpec::Own(before)) => Err(before.unknown()),
         _ => Err(list.malformed("a codec that makes bytes is missing")),
     }
+}
+
+/// Refuses a shape that is not one of as many elements as a chunk has. The elements stay in their order.
+fn check_reshaped(shape: &At<'_>, chunk: &[usize], order: &[usize]) -> Result<()> {
+    let wrong = || shape.malformed("the shape is none of a chunk's elements");
+    let mut lens = Vec::new();
+    for &axis in order {
+        alloc::push(&mut lens, *chunk.get(axis).ok_or(ErrorKind::Internal)?)?;
+    }
+    // None of these products is more than the chunk's elements, of which there are not too many.
+    let product = |lens: &[usize]| lens.iter().try_fold(1usize, |all, len| all.checked_mul(*len));
+    let all = product(&lens).ok_or_else(wrong)?;
+    let (mut known, mut num_open, mut last, mut before) = (1usize, 0, None, Some(1usize));
+    for item in shape.items()? {
+        let len = match item.value().as_i64() {
+            Some(-1) => {
+                num_open += 1;
+                before = None;
+                continue;
+            }
+            Some(len) => {
+                usize::try_from(len).ok().filter(|&len| len > 0).ok_or_else(|| item.malformed("it is no length"))?
+            }
+            None => {
+                let axes = item.usizes()?;
+                let mut len = 1usize;
+                for &axis in &axes {
+                    if last.is_some_and(|last| axis <= last) {
+                        return Err(item.malformed("the dimensions are in their order, each once"));
+                    }
+                    last = Some(axis);
+                    len = len
+                        .saturating_mul(*lens.get(axis).ok_or_else(|| item.malformed("there is no such dimension"))?);
+                }
+                // The elements of these dimensions are those of this one only if what is before is as much.
+                let first = axes.first().and_then(|first| product(lens.get(..*first)?));
+                if !axes.is_empty() && before.is_some() && first != before {
+                    return Err(item.malformed("the dimensions before it have another size"));
+                }
+                len
+            }
+        };
+        known = known.checked_mul(len).ok_or_else(wrong)?;
+        before = before.and_then(|before| before.checked_mul(len));
+    }
+    let fits = if num_open == 0 { known == all } else { num_open == 1 && all % known == 0 };
+    if fits { Ok(()) } else { Err(wrong()) }
+}
+
+/// Reads the configuration of `n5_default`, of which the result is `outer`'s.
+fn blocks(at: &At<'_>, chunk: &[usize], data_type: &DataType, (written, outer): (OwnCodec, &mut Chain)) -> Result<()> {
+    let codecs_at = at.require("codecs")?;
+    let chain = chain(&codecs_at, chunk, data_type, true)?;
+    let is_reversed = chain.order.iter().copied().eq((0..chunk.len()).rev());
+    let is_big = data_type.element.word_size() <= 1 || chain.endian.is_foreign() != cfg!(target_endian = "big");
+    let is_of_bytes = chain.codecs.iter().all(|codec| codec.stage().is_none_or(|stage| stage == Stage::Bytes));
+    if !is_reversed || !is_big || !is_of_bytes || data_type.element == ElementType::String {
+        return Err(codecs_at.malformed("blocks of N5 are transposed as a whole, and big-endian"));
+    }
+    let mut order = Vec::new();
+    for &axis in &chain.order {
+        alloc::push(&mut order, *outer.order.get(axis).ok_or(ErrorKind::Internal)?)?;
+    }
+    let mut lens = Vec::new();
+    for &axis in &outer.order {
+        alloc::push(&mut lens, *chunk.get(axis).ok_or(ErrorKind::Internal)?)?;
+    }
+    (outer.order, outer.endian) = (order, chain.endian);
+    let element_size = data_type.element.size();
+    Ok(alloc::push(&mut outer.codecs, CodecSpec::N5(N5Blocks { written, codecs: chain.codecs, lens, element_size }))?)
 }
 
 /// Adds a transposition: axis `i` of the result is axis `order[i]` of what is transposed.

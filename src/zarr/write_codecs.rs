@@ -1,6 +1,6 @@
 //! The codecs of an array, as v2 and v3 write them.
 
-use super::codecs::{CodecSpec, KnownCodec};
+use super::codecs::{CodecSpec, KnownCodec, N5Blocks};
 use super::data_type::{self, extension};
 use super::dtype;
 use super::fill::Dialect;
@@ -21,7 +21,7 @@ impl CodecSpec {
     pub(crate) fn id(&self) -> &str {
         match self {
             CodecSpec::Known(known) => known.settings.definition().name(),
-            CodecSpec::Own(own) => &own.name,
+            CodecSpec::N5(N5Blocks { written: own, .. }) | CodecSpec::Own(own) => &own.name,
         }
     }
 
@@ -29,7 +29,7 @@ impl CodecSpec {
     pub(crate) fn is_netcdfs(&self, element_size: usize) -> bool {
         match self {
             CodecSpec::Known(known) => (known.settings.definition().is_netcdfs)(&known.settings, element_size),
-            CodecSpec::Own(_) => false,
+            CodecSpec::N5(_) | CodecSpec::Own(_) => false,
         }
     }
 
@@ -37,7 +37,7 @@ impl CodecSpec {
     pub(crate) fn configuration(&self, format: Format) -> Result<Value> {
         match self {
             CodecSpec::Known(known) => known.configuration(format),
-            CodecSpec::Own(own) => own.configuration.copied(),
+            CodecSpec::N5(N5Blocks { written: own, .. }) | CodecSpec::Own(own) => own.configuration.copied(),
         }
     }
 
@@ -56,7 +56,9 @@ impl CodecSpec {
     pub(super) fn write_v3(&self) -> Result<Value> {
         let known = match self {
             CodecSpec::Known(known) => known,
-            CodecSpec::Own(own) => return extension(&own.name, own.configuration.copied()?),
+            CodecSpec::N5(N5Blocks { written: own, .. }) | CodecSpec::Own(own) => {
+                return extension(&own.name, own.configuration.copied()?);
+            }
         };
         let name = known.settings.definition().v3;
         // What is none of the specification's has the members of v2.

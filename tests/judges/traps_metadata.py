@@ -160,13 +160,16 @@ def v3(make):
     yield make.v3("v3 codecs []", codecs=[], refused=(ENCZARR, "codecs"))
     yield make.v3("v3 no codec that makes bytes", codecs=["gzip"], refused=(ENCZARR, "codecs"))
     yield make.v3("v3 codec that is unknown", codecs=[LITTLE, {"name": "zfpy"}], refused=(ENOFILTER, "zfpy"))
-    for name in ("numcodecs.delta", "numcodecs.bz2", "numcodecs.pcodec", "lz4", "packbits"):
+    for name in ("numcodecs.pcodec", "numcodecs.astype", "lz4", "zfp", "conditional"):
         yield make.v3(f"v3 codec {name}", codecs=[LITTLE, {"name": name, "configuration": {}}],
                       refused=(ENOFILTER, name))
     for name in ("string", "variable_length_utf8"):
         yield make.v3(f"v3 data_type {name}, and chunks that hold something else", data_type=name, fill_value="",
                       codecs=["vlen-utf8"], refused=(EIO, "vlen-utf8"))
-    for name in ("binary", "bfloat16", "int2"):
+    for name in ("numcodecs.delta", "bitround", "packbits", "cast_value"):
+        yield make.v3(f"v3 codec {name} behind the bytes", refused=(ENCZARR, "codecs[1]"),
+                      codecs=[LITTLE, {"name": name, "configuration": {"keepbits": 3, "data_type": "int16"}}])
+    for name in ("binary", "float128", "int3"):
         yield make.v3(f"v3 data_type {name}", data_type=name, fill_value="", codecs=["vlen-utf8"],
                       refused=(EBADTYPE, name))
     nested = {"name": "sharding_indexed", "configuration": {"chunk_shape": [1, 3], "codecs": [LITTLE],
