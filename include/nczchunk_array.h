@@ -524,6 +524,21 @@ int nczchunk_array_resize(nczchunk_array *array,
                           nczchunk_context *context);
 
 /**
+ * Reads the metadata of an array again and drops its cached chunks and shard indices, so that the next read returns
+ * what is stored now: what other handles and processes have written, and the shape and the attributes that they have
+ * set. Without this call, a chunk that is in the array's cache is returned as it was when it was cached, and the shape
+ * stays what it was. docs/sharing.md has the rules.
+ *
+ * As with nczchunk_array_resize, nobody else may use the array meanwhile; plans that were made for its variable are
+ * not to be used any more, and texts that the array's functions returned are not valid any more. The array's variable
+ * and store keep their addresses. A zip file that was opened to be read is not opened again.
+ *
+ * Errors: NCZCHUNK_EINVAL (array is NULL; the array was replaced by one with other chunks or another type), and those
+ * of nczchunk_array_open. After an error the array is as it was.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_array_refresh(nczchunk_array *array, nczchunk_context *context);
+
+/**
  * Sets an attribute of an array that was opened with NCZCHUNK_WRITE, or adds it, at once. type is netCDF's number for
  * the type of its values:
  *
@@ -793,6 +808,11 @@ typedef struct nczchunk_object_request {
      * The callback's: whatever it wants to remember from start to wait. NULL at first.
      */
     void *handle;
+    /**
+     * The callback's, if the place tells versions: a number other than 0 that is another one whenever the object has
+     * other bytes, such as a hash of its ETag; 0 if it is not known. 0 at first.
+     */
+    uint64_t version;
 } nczchunk_object_request;
 
 /**
@@ -879,6 +899,13 @@ typedef struct nczchunk_place_callbacks {
      * many bytes; 0 stands for 16 MiB.
      */
     size_t largest;
+    /**
+     * 1 if what is read comes with the object's version, in the request. Then the index of a shard is kept from call
+     * to call, and of a chunk that is stored as it is the ranges that are needed are read one by one. If not, an index
+     * is read in each call, before the chunks and after them, and a chunk in one range, so that an object that is
+     * replaced meanwhile is found old or new.
+     */
+    size_t versions;
 } nczchunk_place_callbacks;
 
 /**
@@ -1026,7 +1053,7 @@ int nczchunk_place_new(const nczchunk_place_callbacks *callbacks,
 
 /** Initialises a nczchunk_place_callbacks that uses nothing yet. */
 #define NCZCHUNK_PLACE_CALLBACKS_INIT \
-    {sizeof(nczchunk_place_callbacks), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0}
+    {sizeof(nczchunk_place_callbacks), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0}
 
 #ifdef __cplusplus
 }

@@ -1101,6 +1101,12 @@ class Array {
         call([&](nczchunk_context *with) { return nczchunk_array_resize(array_.get(), shape.data(), with); }, context);
     }
 
+    /// Looks at what is stored now: see nczchunk_array_refresh.
+    void refresh(ContextRef context = {})
+    {
+        call([&](nczchunk_context *with) { return nczchunk_array_refresh(array_.get(), with); }, context);
+    }
+
     /// Has decoded chunks kept in another cache than its own, which goes on being used; and in none.
     void set_cache(const Cache &cache) { set_cache(cache.get()); }
     void set_no_cache() { set_cache(nullptr); }

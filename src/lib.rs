@@ -74,7 +74,7 @@ mod netcdf;
 #[cfg(feature = "arrays")]
 pub mod object;
 mod odometer;
-mod open_file;
+mod open_object;
 mod plan;
 mod pool;
 mod projection;
@@ -125,7 +125,7 @@ pub use grid::{Access, Dimension, Grid};
 pub use hyperslab::{Hyperslab, Slice};
 pub use odometer::Odometer;
 #[doc(hidden)]
-pub use open_file::{OpenFile, Opening};
+pub use open_object::{ObjectState, OpenObject, Opening, Versions};
 pub use plan::Plan;
 pub use projection::{Projection, Projections};
 pub use store::{Borrowed, Fill, Filled, Lend, Lent, Request, Store};

@@ -40,8 +40,8 @@ mod hyperslab;
 mod layout;
 #[path = "../../src/lock.rs"]
 mod lock;
-#[path = "../../src/open_file.rs"]
-mod open_file;
+#[path = "../../src/open_object.rs"]
+mod open_object;
 #[path = "../../src/plan.rs"]
 mod plan;
 #[path = "../../src/pool.rs"]

@@ -180,6 +180,37 @@ impl Array {
         Ok(Array { opened, stored, place, name, access, cache, verify: false })
     }
 
+    /// Reads the metadata again and drops cached chunks and shard indices, so that the next read returns what is stored
+    /// now: what other handles and processes have written, and the shape and the attributes that they have set.
+    ///
+    /// A zip file that was opened to be read is not opened again.
+    ///
+    /// # Errors
+    /// `Argument` if the array was replaced by one with other chunks or another type: open it again. Those of
+    /// [`open`](Self::open). After an error the array is as it was.
+    pub fn refresh(&mut self) -> Result<()> {
+        *self = self.reopened()?;
+        Ok(())
+    }
+
+    /// The array as it is stored now.
+    pub(crate) fn reopened(&self) -> Result<Array> {
+        let mut now = Array::open_in(&self.place, &self.name, self.access)?;
+        let (old, new) = (self.variable(), now.variable());
+        let lens = |variable: &Variable, d: usize| variable.dimensions()[d].chunklen();
+        let is_same = old.rank() == new.rank()
+            && (0..old.rank()).all(|d| lens(old, d) == lens(new, d) && old.write_ratio(d) == new.write_ratio(d))
+            && self.element_type() == now.element_type();
+        if !is_same {
+            let reason = "the array was replaced by one with other chunks or another type; open it again";
+            return Err(Error::from(ErrorKind::Argument(reason)).in_object(&self.name));
+        }
+        // One that the array has made for itself is dropped with it, and one of the caller's goes on.
+        now.set_cache(self.cache.as_ref());
+        now.set_verify(self.verify);
+        Ok(now)
+    }
+
     /// Gives the array another shape, with as many dimensions. Chunks (or shards) outside of it are removed; where it
     /// cuts through one, what is cut off becomes fill values. So what is read after the array has been made larger
     /// again is fill values. (What another program has left behind the end of a chunk, such as zarr-python when it

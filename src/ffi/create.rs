@@ -195,6 +195,29 @@ pub unsafe extern "C" fn nczchunk_array_resize(
     }
 }
 
+/// Reads the metadata of an array again and drops its cached chunks and shard indices, so that the next read returns
+/// what is stored now: what other handles and processes have written, and the shape and the attributes that they have
+/// set. Without this call, a chunk that is in the array's cache is returned as it was when it was cached, and the shape
+/// stays what it was. docs/sharing.md has the rules.
+///
+/// As with nczchunk_array_resize, nobody else may use the array meanwhile; plans that were made for its variable are
+/// not to be used any more, and texts that the array's functions returned are not valid any more. The array's variable
+/// and store keep their addresses. A zip file that was opened to be read is not opened again.
+///
+/// Errors: NCZCHUNK_EINVAL (array is NULL; the array was replaced by one with other chunks or another type), and those
+/// of nczchunk_array_open. After an error the array is as it was.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_refresh(array: *mut nczchunk_array, context: *mut nczchunk_context) -> c_int {
+    // SAFETY: array is NULL or alive and nobody else uses it, by the header's general promise.
+    unsafe {
+        report(context, || {
+            let array = handle_mut(array, "array is NULL")?;
+            *array = nczchunk_array::new(array.array.reopened()?)?;
+            Ok(())
+        })
+    }
+}
+
 /// Sets an attribute of an array that was opened with NCZCHUNK_WRITE, or adds it, at once. type is netCDF's number for
 /// the type of its values:
 ///

@@ -40,9 +40,8 @@ use crate::buffer::Buffer;
 use crate::codec::{Codec, CodecUse};
 use crate::error::{Error, ErrorKind, Result};
 pub use crate::object::ObjectRequest as nczchunk_object_request;
-use crate::object::{
-    Answer, Begin, Entry, Flight, Limits, Memory, Name, ObjectRequest, Objects, Place, read_by_flight,
-};
+use crate::object::{Begin, Entry, Flight, Limits, Memory, Name, ObjectRequest, Objects, Place, read_by_flight};
+use crate::open_object::{ObjectState, Versions};
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 
 /// A place at a path, in UTF-8: a directory, a zip file, or a file that holds arrays, which its first bytes tell. Free
@@ -327,7 +326,7 @@ impl Maker {
     }
 }
 
-assert_can_grow!(ObjectRequest, handle: *mut c_void);
+assert_can_grow!(ObjectRequest, version: u64);
 
 /// A place of your own. Callbacks return 0 or a status, which ends the call.
 #[repr(C)]
@@ -389,8 +388,13 @@ pub struct nczchunk_place_callbacks {
     /// With start: chunks of one shard that are neighbours, or less than gap bytes apart, are read at once up to this
     /// many bytes; 0 stands for 16 MiB.
     pub largest: usize,
+    /// 1 if what is read comes with the object's version, in the request. Then the index of a shard is kept from call
+    /// to call, and of a chunk that is stored as it is the ranges that are needed are read one by one. If not, an index
+    /// is read in each call, before the chunks and after them, and a chunk in one range, so that an object that is
+    /// replaced meanwhile is found old or new.
+    pub versions: usize,
 }
-assert_can_grow!(nczchunk_place_callbacks, largest: usize);
+assert_can_grow!(nczchunk_place_callbacks, versions: usize);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
 unsafe impl Growing for nczchunk_place_callbacks {}
 
@@ -450,6 +454,10 @@ fn c_name(name: &str) -> Result<Name> {
 
 impl Objects for Custom {
     fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
+    }
+
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         let Some(read) = self.callbacks.read else { return read_by_flight(self, name, begin, buffer) };
         let c_name = c_name(name)?;
         let (offset, from_end) = match begin {
@@ -467,14 +475,19 @@ impl Objects for Custom {
             object_size: 0,
             status: 0,
             handle: ptr::null_mut(),
+            version: 0,
         };
         // SAFETY: the callback gets what is documented; the buffer has room for `size` bytes.
         let status = unsafe { read(self.callbacks.user, &raw mut request) };
         let answer = request.answer(status, begin, buffer.capacity()).map_err(|error| error.in_object(name))?;
-        let Some(Answer { nbytes, object_size }) = answer else { return Ok(None) };
+        let Some(answer) = answer else { return Ok(None) };
         // SAFETY: the callback has written so many bytes, as documented, and there was room for them.
-        unsafe { buffer.set_filled(nbytes) };
-        Ok(Some(object_size))
+        unsafe { buffer.set_filled(answer.nbytes) };
+        Ok(Some(answer.state()))
+    }
+
+    fn versions(&self) -> Versions {
+        if self.callbacks.versions == 0 { Versions::Unknown } else { Versions::Told }
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

@@ -9,7 +9,7 @@ use super::names::{Text, concatenated};
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
-use crate::open_file::Opening;
+use crate::open_object::{ObjectState, Opening, Versions};
 
 /// The objects below a prefix of another place, by what follows the prefix and a `/`. What writes, removes or finishes
 /// does so in that place.
@@ -68,8 +68,12 @@ impl<O: Objects> Objects for Below<O> {
         self.object(name, |full| self.objects.read_part(full, offset, buffer))
     }
 
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         self.object(name, |full| self.objects.read_version(full, begin, buffer))
+    }
+
+    fn versions(&self) -> Versions {
+        self.objects.versions()
     }
 
     fn open(&self, name: &str) -> Result<Opening<'_>> {
@@ -200,7 +204,7 @@ mod tests {
         let mut found = [false; 4];
         while under_way.len() > 0 {
             let (i, answer) = under_way.wait().unwrap();
-            found[i] = answer.unwrap() == Some(Answer { nbytes: 4, object_size: 4 });
+            found[i] = answer.unwrap() == Some(Answer { nbytes: 4, object_size: 4, version: Some(i as u128 + 1) });
         }
         assert_eq!((found, later.most().0), ([true, true, true, false], 4));
         drop(under_way);
@@ -263,7 +267,7 @@ mod tests {
             Ok(false)
         }
 
-        fn read_version(&self, name: &str, _: Begin, _: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
+        fn read_version(&self, name: &str, _: Begin, _: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
             self.add("read_version", name);
             Ok(None)
         }

@@ -6,7 +6,7 @@ use super::begin::Begin;
 use super::flight::Flight;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
-use crate::open_file::Opening;
+use crate::open_object::{ObjectState, Opening, Versions};
 
 /// What is found in a place for objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,11 +40,17 @@ pub trait Objects: Send + Sync {
         Ok(self.read(name, Begin::At(offset), buffer)?.is_some())
     }
 
-    /// [`read`](Self::read), and beside the length a number that is another one once the object has been replaced,
-    /// where that is known.
+    /// [`read`](Self::read), and the object's version beside its length. A version is known only if no other bytes of
+    /// that name can have the same one, whatever was replaced or changed before and will be later.
     #[doc(hidden)]
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
-        Ok(self.read(name, begin, buffer)?.map(|len| (len, 0)))
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+        Ok(self.read(name, begin, buffer)?.map(|len| (len, None)))
+    }
+
+    /// What is known of objects that change or are replaced.
+    #[doc(hidden)]
+    fn versions(&self) -> Versions {
+        Versions::Unknown
     }
 
     /// Opens an object of which several parts are going to be read, where that is better than to open it for each.
@@ -149,8 +155,12 @@ macro_rules! forward {
                 (**self).read_part(name, offset, buffer)
             }
 
-            fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
+            fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
                 (**self).read_version(name, begin, buffer)
+            }
+
+            fn versions(&self) -> Versions {
+                (**self).versions()
             }
 
             fn open(&self, name: &str) -> Result<Opening<'_>> {

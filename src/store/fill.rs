@@ -4,7 +4,7 @@ use super::flight::Flight;
 use super::request::{Filled, Request};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
-use crate::open_file::Opening;
+use crate::open_object::{Opening, Versions};
 
 /// A reader that fills chunks into buffers. The buffer is the destination itself whenever the chunk lands there in one
 /// piece.
@@ -35,6 +35,13 @@ pub trait Fill: Send + Sync {
     fn open(&self, request: &Request<'_>) -> Result<Opening<'_>> {
         let _ = request;
         Ok(Opening::Nothing)
+    }
+
+    /// What is known of chunks that change. Ranges of one chunk that are asked for one by one have to be of one version
+    /// of it: by default that is the reader's promise.
+    #[doc(hidden)]
+    fn versions(&self) -> Versions {
+        Versions::Constant
     }
 
     /// Whether several threads may use the reader at the same time.

@@ -10,7 +10,7 @@
 use std::ops::Range;
 use std::ptr;
 
-use super::divided::{Begun, DividedChunks};
+use super::divided::{Begun, DividedChunks, Ended};
 use super::piece;
 use super::progress::{ProgressFunction, Tracker};
 use super::ranges::Ranges;
@@ -20,6 +20,7 @@ use super::walk::Walk;
 use crate::copy::{Destination, Fence};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
+use crate::open_object::Versions;
 use crate::plan::Plan;
 use crate::store::{Fill, Filled, Flight, NOT_IN_FLIGHT, Store, check_len};
 
@@ -45,6 +46,7 @@ pub(super) fn read(
         plan,
         store,
         flight,
+        versions: reader.versions(),
         most,
         slots: Vec::new(),
         addresses: Vec::new(),
@@ -127,6 +129,8 @@ struct State<'a> {
     store: &'a Store<'a>,
     /// It is dropped before the slots, whose memory its requests use.
     flight: Box<dyn Flight + 'a>,
+    /// What is known of chunks that are replaced.
+    versions: Versions,
     /// How many slots there may be. They are made when there is use for them.
     most: usize,
     slots: Vec<Slot<'a>>,
@@ -222,7 +226,8 @@ impl State<'_> {
         let (begin, size) = match self.store.ranged() {
             Some((_, gap)) if chunk_bytes - needed.len() >= gap.max(1) => {
                 let ranges = Ranges::new(piece.axes, self.plan.variable().element_size(), gap)?;
-                if ranges.count() > 1 {
+                // Of what can be replaced between two reads without a trace, one range is read.
+                if ranges.count() > 1 && self.versions != Versions::Unknown {
                     self.divided.begin(chunk, ranges)?;
                     return Ok(true);
                 }
@@ -262,7 +267,7 @@ impl State<'_> {
         waiting.begin = piece.chunk_offset.wrapping_add_signed(in_chunk);
         waiting.range = Some(piece.memory_offset.wrapping_add_signed(in_memory));
         if !self.start(slot, ranges.len)? {
-            return self.range_absent(chunk, ranges.count() - next, out);
+            return Ok(self.range_absent(chunk, ranges.count() - next, out)? != Ended::NotAll);
         }
         if next + 1 < ranges.count() {
             self.divided.begun = Some(Begun { chunk, ranges, next: next + 1 });
@@ -271,15 +276,16 @@ impl State<'_> {
     }
 
     /// A range of a chunk is absent: so is the chunk as a whole, even if it vanished on the way. So many of its ranges
-    /// have ended or will not be started. Tells whether these are the last.
-    fn range_absent(&mut self, chunk: usize, num_ended: usize, out: &Destination<'_>) -> Result<bool> {
+    /// have ended or will not be started.
+    fn range_absent(&mut self, chunk: usize, num_ended: usize, out: &Destination<'_>) -> Result<Ended> {
         // SAFETY: no other reference to the output is used meanwhile.
         let mut out = unsafe { out.alias() };
         self.reading.read_fill_value(&self.walk.piece()?, &mut out)?;
         self.divided.absent(chunk, num_ended)
     }
 
-    /// Moves a range that a request brought to memory; `true` if with it the chunk is complete.
+    /// Moves a range that a request brought to memory; `true` if with it the chunk is complete. If its ranges are of
+    /// several versions of the chunk, all that is needed of it is asked for at once.
     fn complete_range(
         &mut self,
         slot: usize,
@@ -289,6 +295,31 @@ impl State<'_> {
     ) -> Result<bool> {
         let chunk = self.slots[slot].chunk;
         self.walk.begin(chunk)?;
+        match self.take_range(slot, outcome, memory_offset, out)? {
+            Ended::NotAll => Ok(false),
+            Ended::All => Ok(true),
+            Ended::Mixed => {
+                let needed = self.walk.piece()?.needed();
+                (self.slots[slot].begin, self.slots[slot].range) = (needed.start, None);
+                let is_there = self.start(slot, needed.len())?;
+                if !is_there {
+                    // SAFETY: no other reference to the output is used meanwhile.
+                    let mut out = unsafe { out.alias() };
+                    self.reading.read_fill_value(&self.walk.piece()?, &mut out)?;
+                }
+                Ok(!is_there)
+            }
+        }
+    }
+
+    fn take_range(
+        &mut self,
+        slot: usize,
+        outcome: Filled,
+        memory_offset: usize,
+        out: &Destination<'_>,
+    ) -> Result<Ended> {
+        let chunk = self.slots[slot].chunk;
         if self.divided.is_absent(chunk) {
             return self.divided.ended(chunk, 1);
         }
@@ -296,6 +327,9 @@ impl State<'_> {
             let unstarted = self.divided.stop(chunk);
             return self.range_absent(chunk, 1 + unstarted, out);
         };
+        if self.versions == Versions::Told {
+            self.divided.read_from(chunk, self.flight.version());
+        }
         let slot = &self.slots[slot];
         let bytes = match self.flight.has_memory() {
             true => self.flight.bytes(),

@@ -9,9 +9,9 @@ use super::single::Single;
 use crate::buffer::Buffer;
 use crate::cache::{Found, Turn};
 use crate::copy::{self, Axis, Destination, Fence, StridedCopy};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
-use crate::open_file::Opening;
+use crate::open_object::{Opening, Versions};
 use crate::store::{self, Encoded, Fill, Filled, Lend, Lent, Store, Workspace};
 use crate::variable::Variable;
 
@@ -170,10 +170,19 @@ impl<'a> Reading<'a> {
         let workspace = store.workspace_in(&mut self.workspace)?;
         let mover = &self.mover;
         let request = mover.request(piece);
-        let opening = if part.is_some() || ranges.count() > 1 { filler.open(&request)? } else { Opening::Nothing };
+        let is_divided = part.is_some() || ranges.count() > 1;
+        let opening = if is_divided { filler.open(&request)? } else { Opening::Nothing };
+        let is_constant = filler.versions() == Versions::Constant;
+        if is_divided && !is_constant && matches!(opening, Opening::Nothing) {
+            // Between two reads it could be replaced.
+            return self.in_ranges(piece, filler, usize::MAX, out);
+        }
         let fill = |begin: usize, buffer: &mut Buffer<'_>| -> Result<bool> {
             match &opening {
-                Opening::File(file) if file.fill(begin as u64, buffer) => return Ok(true),
+                Opening::Object(object) if object.fill(begin as u64, buffer)? => return Ok(true),
+                Opening::Object(object) if !is_constant => {
+                    return Err(ErrorKind::StoredLength { found: object.len(), expected: chunk_bytes }.into());
+                }
                 Opening::Absent => return Ok(false),
                 _ => {}
             }
@@ -240,7 +249,9 @@ impl<'a> Reading<'a> {
     /// Moves a piece from the store's cache; `false` if it is not there.
     pub(super) fn read_cached(&mut self, piece: &Piece<'_>, out: &mut Destination<'_>) -> Result<bool> {
         let (Some(cache), Some(turn)) = (self.store.cache(), self.turn) else { return Ok(false) };
-        let Some(entry) = cache.ready(piece.indices, &piece.needed(), turn)? else { return Ok(false) };
+        let Some(entry) = cache.ready(piece.indices, &piece.needed(), self.mover.chunk_bytes(), turn)? else {
+            return Ok(false);
+        };
         self.mover.read_chunk(piece, entry.bytes(), 0, out)?;
         Ok(true)
     }

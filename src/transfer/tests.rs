@@ -198,7 +198,7 @@ fn ranges_of_a_chunk_are_fetched() {
 #[cfg(all(feature = "arrays", not(miri)))]
 #[test]
 fn a_chunk_is_opened_once_for_all_its_ranges() {
-    use crate::open_file::Opening;
+    use crate::open_object::Opening;
 
     struct InFile<'a> {
         filling: Filling<'a>,

@@ -22,7 +22,7 @@ use super::contract::{Entry, Objects, check_name, check_prefix};
 use super::{partial, paths};
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
-use crate::open_file::Opening;
+use crate::open_object::{ObjectState, Opening, Versions};
 
 /// The files below a directory, by their paths relative to it.
 ///
@@ -153,9 +153,13 @@ impl Objects for Directory {
         Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
     }
 
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         self.root.read(name, begin, buffer).map_err(|error| Error::from(error).in_object(name))
+    }
+
+    fn versions(&self) -> Versions {
+        Versions::Told
     }
 
     fn open(&self, name: &str) -> Result<Opening<'_>> {

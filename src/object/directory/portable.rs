@@ -11,6 +11,7 @@ use crate::buffer::Buffer;
 use crate::object::begin::Begin;
 use crate::object::contract::Entry;
 use crate::object::positioned;
+use crate::open_object::ObjectState;
 
 /// A directory.
 pub(super) struct Root(PathBuf);
@@ -68,25 +69,25 @@ impl Root {
         Ok(Some((path, metadata)))
     }
 
-    /// Reads from a file, and tells its length and a number that is another one for another file.
-    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<(u64, u128)>> {
+    /// Reads from a file, and tells its length. The standard library knows no number of a file that never comes back.
+    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<ObjectState>> {
         if buffer.capacity() == 0 {
-            return Ok(self.find(name)?.map(|(_, metadata)| (metadata.len(), version(&metadata))));
+            return Ok(self.find(name)?.map(|(_, metadata)| (metadata.len(), None)));
         }
-        let Some((file, (len, version))) = self.open_file(name)? else { return Ok(None) };
-        positioned::read(&file, len, begin, buffer)?;
-        Ok(Some((len, version)))
+        let Some((file, state)) = self.open_file(name)? else { return Ok(None) };
+        positioned::read(&file, state.0, begin, buffer)?;
+        Ok(Some(state))
     }
 
     /// Opens a file to read it, and tells of it what [`read`](Self::read) does.
-    pub(super) fn open_file(&self, name: &str) -> io::Result<Option<(File, (u64, u128))>> {
+    pub(super) fn open_file(&self, name: &str) -> io::Result<Option<(File, ObjectState)>> {
         let Some((path, _)) = self.find(name)? else { return Ok(None) };
         let file = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        let metadata = file.metadata()?;
-        Ok(Some((file, (metadata.len(), version(&metadata)))))
+        let len = file.metadata()?.len();
+        Ok(Some((file, (len, None))))
     }
 
     pub(super) fn create_new(&self, name: &str) -> io::Result<File> {
@@ -148,10 +149,4 @@ impl Root {
         }
         Ok(())
     }
-}
-
-/// When a file was modified, as a number.
-fn version(metadata: &Metadata) -> u128 {
-    let modified = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    modified.map_or(0, |since| since.as_nanos())
 }

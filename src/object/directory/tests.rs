@@ -29,7 +29,7 @@ fn only_what_is_not_there_is_absent() {
         assert_eq!((status("no", room), status("no/such", room)), (Ok(false), Ok(false)));
         assert_eq!((status("directory/no", room), status("file", room)), (Ok(false), Ok(true)));
     }
-    let opened = |name| directory.open(name).map(|opening| matches!(opening, Opening::File(_)));
+    let opened = |name| directory.open(name).map(|opening| matches!(opening, Opening::Object(_)));
     assert_eq!(opened("file"), Ok(true));
     assert!(matches!(directory.open("no/such").unwrap(), Opening::Absent));
     assert_eq!(opened("directory").unwrap_err().status(), libc::EISDIR);
@@ -57,7 +57,7 @@ fn a_link_is_what_it_leads_to() {
         assert_eq!((status("dangling", room), status("link", room)), (Ok(false), Ok(true)));
         assert_eq!(status(&"x".repeat(300), room).unwrap_err().status(), libc::ENAMETOOLONG);
     }
-    assert!(matches!(directory.open("link").unwrap(), Opening::File(_)));
+    assert!(matches!(directory.open("link").unwrap(), Opening::Object(_)));
     assert_eq!(list(&directory, ""), ["file", "link"]);
 }
 
