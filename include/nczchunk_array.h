@@ -52,6 +52,8 @@ typedef struct nczchunk_place nczchunk_place;
  * The types that elements and attributes may have, by netCDF's numbers: NCZCHUNK_FLOAT is NC_FLOAT. Types that netCDF
  * does not have go by their names, which are numpy's: "bool", "float16", "complex64", "complex128", "datetime64[ns]",
  * "timedelta64[s]", "S5" (text of 5 bytes), "U5" (text of 5 characters of 4 bytes), "V8" (8 bytes).
+ * So do the small numbers of Zarr's extensions, each in a whole byte or two: "bfloat16", "float8_e4m3" and its kin,
+ * "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn", "int2", "int4", "uint2", "uint4".
  */
 
 /**
@@ -378,8 +380,9 @@ typedef struct nczchunk_codec_setting {
      */
     const char *name;
     /**
-     * Its configuration as the text of a JSON object, such as "{\"level\": 3}", in the words of numcodecs; NULL for
-     * the defaults.
+     * Its configuration as the text of a JSON object, such as "{\"level\": 3}", in the words of numcodecs, or a number
+     * alone, such as "3", which is the first of its settings that is a number. An unknown setting and one that is out
+     * of its range are refused. NULL for the defaults.
      */
     const char *configuration;
 } nczchunk_codec_setting;

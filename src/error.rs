@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use smallvec::SmallVec;
 
 use crate::alloc;
+use crate::setting::SettingNames;
 use crate::shared::Shared;
 use crate::status;
 
@@ -126,6 +127,13 @@ pub enum ErrorKind {
     /// A codec that the library does not have, or cannot use like this.
     #[error("the codec cannot be used: {0}")]
     Codec(&'static str),
+    /// A setting of a codec's that is out of its range.
+    #[error("expected an integer from {least} to {most}, found {found}")]
+    #[allow(missing_docs)]
+    Setting { least: i64, most: i64, found: i64 },
+    /// A setting that a codec does not have.
+    #[error("unknown setting; the codec has: {0}")]
+    UnknownSetting(SettingNames),
     /// Elements that the library does not have.
     #[error("elements of this type cannot be read")]
     ElementType,
@@ -160,7 +168,11 @@ impl ErrorKind {
     /// netCDF's number for this kind of error.
     pub fn status(self) -> c_int {
         match self {
-            ErrorKind::Argument(_) | ErrorKind::Memory { .. } | ErrorKind::Capacity { .. } => status::EINVAL,
+            ErrorKind::Argument(_)
+            | ErrorKind::Memory { .. }
+            | ErrorKind::Capacity { .. }
+            | ErrorKind::Setting { .. }
+            | ErrorKind::UnknownSetting(_) => status::EINVAL,
             ErrorKind::ReadOnly => status::EPERM,
             ErrorKind::Rank(_) => status::EMAXDIMS,
             ErrorKind::NoStart | ErrorKind::Start { .. } | ErrorKind::Index { .. } => status::EINVALCOORDS,

@@ -59,9 +59,11 @@ mod copy;
 #[cfg(feature = "arrays")]
 mod dataset;
 mod dims;
+mod element;
 mod error;
 #[doc(hidden)]
 pub mod ffi;
+mod float_format;
 mod grid;
 mod hyperslab;
 #[cfg(feature = "arrays")]
@@ -79,6 +81,7 @@ mod plan;
 mod pool;
 mod projection;
 mod quiet;
+mod setting;
 mod shared;
 pub mod status;
 mod store;
@@ -96,30 +99,12 @@ mod zstream;
 pub use array::{Array, ArrayFormat, Description, list, place_at, place_for};
 pub use buffer::Buffer;
 pub use cache::{Cache, CacheStatistics};
-pub use codec::Codec;
-#[cfg(feature = "arrays")]
-pub use codec::CodecUse;
-#[cfg(feature = "crc32c")]
-pub use codec::Crc32c;
-#[cfg(feature = "fletcher32")]
-pub use codec::Fletcher32;
-#[cfg(feature = "gzip")]
-pub use codec::Gzip;
-#[cfg(feature = "lz4")]
-pub use codec::Lz4;
-#[cfg(feature = "shuffle")]
-pub use codec::Shuffle;
-#[cfg(feature = "zlib")]
-pub use codec::Zlib;
-#[cfg(feature = "zstd")]
-pub use codec::Zstd;
-pub use codec::has as has_codec;
-#[cfg(feature = "blosc")]
-pub use codec::{Blosc, BloscShuffle};
+pub use codec::public::*;
 pub use copier::{Copier, CopyFunction};
 #[cfg(feature = "arrays")]
-pub use dataset::{Attribute, AttributeValues, ElementType, Node, TimeUnit};
+pub use dataset::{Attribute, AttributeValues, Node};
 pub use dims::MAX_RANK;
+pub use element::{ElementType, TYPES, TimeUnit, TypeRow};
 pub use error::{Error, ErrorKind, Result};
 pub use grid::{Access, Dimension, Grid};
 pub use hyperslab::{Hyperslab, Slice};
@@ -128,6 +113,7 @@ pub use odometer::Odometer;
 pub use open_object::{ObjectState, OpenObject, Opening, Versions};
 pub use plan::Plan;
 pub use projection::{Projection, Projections};
+pub use setting::SettingNames;
 pub use store::{Borrowed, Fill, Filled, Lend, Lent, Request, Store};
 pub use transfer::{Options, Prepared, Progress, ProgressFunction};
 pub use typed::{Element, read, read_into, write};

@@ -30,8 +30,12 @@ mod copier;
 mod copy;
 #[path = "../../src/dims.rs"]
 mod dims;
+#[path = "../../src/element.rs"]
+mod element;
 #[path = "../../src/error.rs"]
 mod error;
+#[path = "../../src/float_format.rs"]
+mod float_format;
 #[path = "../../src/grid.rs"]
 mod grid;
 #[path = "../../src/hyperslab.rs"]
@@ -50,6 +54,8 @@ mod pool;
 mod projection;
 #[path = "../../src/quiet.rs"]
 mod quiet;
+#[path = "../../src/setting.rs"]
+mod setting;
 #[path = "../../src/shared.rs"]
 mod shared;
 #[path = "../../src/status.rs"]

@@ -172,7 +172,7 @@ fn remove_all(place: &Place, prefix: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::ElementType;
+    use crate::element::ElementType;
     use crate::object::Memory;
 
     fn create(place: &Place, name: &str, description: &Description<'_>) -> Result<()> {

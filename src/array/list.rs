@@ -128,7 +128,7 @@ fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut
 mod tests {
     use super::*;
     use crate::buffer::Buffer;
-    use crate::dataset::ElementType;
+    use crate::element::ElementType;
     use crate::object::{Begin, Memory, Objects};
 
     const ARRAY: &str = r#"{"shape":[4,2],"chunks":[2,2],"dtype":"<i2","fill_value":0,"order":"C","filters":null,

@@ -24,7 +24,8 @@ use std::path::Path;
 
 use crate::alloc;
 use crate::cache::Cache;
-use crate::dataset::{Attribute, Attributes, ElementType, Opened};
+use crate::dataset::{Attribute, Attributes, Opened};
+use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;

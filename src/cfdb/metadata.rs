@@ -171,7 +171,7 @@ fn one(at: &At<'_>) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::ElementType;
+    use crate::element::ElementType;
 
     const TEXT: &str = r#"{"dataset_type":"grid","compression":"zstd_shuffle","compression_level":1,"variables":{
         "y":{"type":"coord","shape":[7],"chunk_shape":[4],"dtype":{"name":"int16"},"origin":-3,"axis":"y"},

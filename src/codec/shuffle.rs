@@ -7,11 +7,33 @@
 use std::ops::Range;
 
 use super::contract::Codec;
+use super::definition::{Definition, Given, Setting, boxed};
 use super::planes::bytes;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
 const NAME: &str = "shuffle";
+
+pub(super) const CODECS: &[Definition] = &[Definition {
+    v2: NAME,
+    v3: "numcodecs.shuffle",
+    is_compressor: false,
+    settings: &[Setting::size("elementsize", i32::MAX as i64)],
+    // netCDF-C writes 0; it takes the type's size whatever is written.
+    check: |settings, elements| {
+        if settings.size("elementsize") == 0 {
+            settings.set("elementsize", Given::Integer(elements.element.size().max(1) as i64));
+        }
+        Ok(())
+    },
+    is_netcdfs: |settings, element_size| settings.size("elementsize") == element_size,
+    make: |settings, _, _| boxed(Shuffle::new(settings.size("elementsize"))),
+    filter: Some((2, |parameters| match *parameters {
+        [size @ 1..=u32::MAX] => boxed(Shuffle::new(size as usize)).map(Some),
+        _ => Ok(None),
+    })),
+    ..Definition::DEFAULT
+}];
 
 /// The codec shuffle.
 #[derive(Debug, Clone, Copy)]

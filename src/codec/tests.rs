@@ -49,21 +49,21 @@ pub(super) fn decoded(codec: &dyn Codec, stored: &[u8], needed: Range<usize>, ca
 fn what_is_encoded_comes_back() {
     let codecs: &[&dyn Codec] = &[
         #[cfg(all(feature = "blosc", feature = "lz4"))]
-        &super::Blosc::new("lz4", 5, super::BloscShuffle::Byte, 4, 0),
+        &super::public::Blosc::new("lz4", 5, super::public::BloscShuffle::Byte, 4, 0),
         #[cfg(feature = "crc32c")]
-        &super::Crc32c,
+        &super::public::Crc32c,
         #[cfg(feature = "fletcher32")]
-        &super::Fletcher32,
+        &super::public::Fletcher32,
         #[cfg(feature = "gzip")]
-        &super::Gzip::default(),
+        &super::public::Gzip::default(),
         #[cfg(feature = "lz4")]
-        &super::Lz4,
+        &super::public::Lz4,
         #[cfg(feature = "shuffle")]
-        &super::Shuffle::new(4),
+        &super::public::Shuffle::new(4),
         #[cfg(feature = "zlib")]
-        &super::Zlib::default(),
+        &super::public::Zlib::default(),
         #[cfg(all(feature = "zstd", not(miri)))]
-        &super::Zstd::default(),
+        &super::public::Zstd::default(),
     ];
     let chunk: Vec<u8> = (0..1000u32).flat_map(|i| (i * i / 50).to_le_bytes()).collect();
     for codec in codecs {
@@ -88,7 +88,7 @@ fn what_is_encoded_comes_back() {
 ))]
 mod vectors {
     use super::{decoded, encoded};
-    use crate::codec::*;
+    use crate::codec::public::*;
     use crate::error::ErrorKind;
 
     /// A chunk as numcodecs encoded it.

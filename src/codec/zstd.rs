@@ -10,12 +10,33 @@ use std::ptr::NonNull;
 use zstd_sys as sys;
 
 use super::contract::Codec;
+use super::definition::{Definition, Setting, Written, boxed};
 use crate::alloc::OnePointer;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pool::{Lease, Pool};
 
 const NAME: &str = "zstd";
+
+pub(super) const CODECS: &[Definition] = &[Definition {
+    v2: NAME,
+    v3: NAME,
+    settings: &[
+        // The source is zstd.h: ZSTD_minCLevel, ZSTD_maxCLevel.
+        Setting::integer("level", -131_072, 22, 0),
+        // Readers of Zarr v2 refuse a checksum that they do not know.
+        Setting::flag("checksum").written(Written::IfSet, Written::Always),
+    ],
+    is_netcdfs: |_, _| true,
+    make: |settings, _, _| {
+        boxed(Zstd::new(settings.integer("level") as i32, settings.flag("checksum")))
+    },
+    filter: Some((32015, |parameters| match *parameters {
+        [level] => boxed(Zstd::new(level as i32, true).of_known_size()).map(Some),
+        _ => Ok(None),
+    })),
+    ..Definition::DEFAULT
+}];
 
 /// The codec, with the contexts that it keeps between chunks.
 pub struct Zstd {

@@ -1,7 +1,7 @@
 //! The attributes of an array or a group: one by one with their types, and all as JSON text.
 
-use super::element::ElementType;
 use crate::alloc;
+use crate::element::ElementType;
 use crate::error::Result;
 use crate::json::{self, Value};
 

@@ -2,8 +2,8 @@
 
 use super::attribute::{Attribute, Attributes};
 use super::dimension::Dimensions;
-use super::element::ElementType;
 use crate::alloc;
+use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A group or an array that was found.

@@ -23,7 +23,7 @@ use super::pointers::{destination, guard, hand_over, handle, handle_mut, hypersl
 use super::read::nczchunk_read_vars;
 use super::write::nczchunk_write_vars;
 use crate::array::Array;
-use crate::dataset::ElementType;
+use crate::element::ElementType;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::texts;

@@ -31,8 +31,8 @@ use super::pointers::{hand_over_boxed, handle, handle_mut, optional, required, t
 use super::var::{NCZCHUNK_ENDIAN_BIG, NCZCHUNK_ENDIAN_LITTLE, NCZCHUNK_ENDIAN_NATIVE};
 use crate::alloc;
 use crate::array::{Array, ArrayFormat, Description};
-use crate::dataset::ElementType;
 use crate::dims::check_rank;
+use crate::element::ElementType;
 use crate::error::{ErrorKind, Result};
 use crate::key::Separator;
 use crate::variable::Endian;
@@ -53,8 +53,9 @@ pub const NCZCHUNK_NCZARR: c_int = 1;
 pub struct nczchunk_codec_setting {
     /// Its name, such as "zstd": see nczchunk_has_codec.
     pub name: *const c_char,
-    /// Its configuration as the text of a JSON object, such as "{\"level\": 3}", in the words of numcodecs; NULL for
-    /// the defaults.
+    /// Its configuration as the text of a JSON object, such as "{\"level\": 3}", in the words of numcodecs, or a number
+    /// alone, such as "3", which is the first of its settings that is a number. An unknown setting and one that is out
+    /// of its range are refused. NULL for the defaults.
     pub configuration: *const c_char,
 }
 
@@ -247,7 +248,8 @@ pub unsafe extern "C" fn nczchunk_array_set_attribute(
         report(context, || {
             let array = handle_mut(array, "array is NULL")?;
             let name = utf8(text(name, "name is NULL")?)?;
-            let texts = if r#type == super::types::NCZCHUNK_STRING { texts(num_values, values)? } else { Vec::new() };
+            let is_texts = r#type == ElementType::String.netcdf_type();
+            let texts = if is_texts { texts(num_values, values)? } else { Vec::new() };
             let value = value(r#type, num_values, values, &texts)?;
             array.change_attribute(name, Some(value))
         })
@@ -316,7 +318,7 @@ unsafe fn described<T>(
     let listed = unsafe { attributes(from.attributes, from.num_attributes) }?;
     let mut texts_of = Vec::new();
     for attribute in &listed {
-        let is_texts = attribute.r#type == super::types::NCZCHUNK_STRING as usize;
+        let is_texts = c_int::try_from(attribute.r#type) == Ok(ElementType::String.netcdf_type());
         // SAFETY: the values are as documented.
         let list = if is_texts { unsafe { texts(attribute.num_values, attribute.values) }? } else { Vec::new() };
         alloc::push(&mut texts_of, list)?;

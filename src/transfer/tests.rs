@@ -545,7 +545,7 @@ fn a_panic_of_a_reader_ends_the_call_with_an_error() {
 #[cfg(all(not(miri), feature = "zstd"))]
 mod compressed {
     use super::*;
-    use crate::codec::Zstd;
+    use crate::codec::public::Zstd;
     use crate::codec::tests::encoded;
 
     /// A chunk of 1 MiB.

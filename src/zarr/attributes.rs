@@ -11,7 +11,8 @@ use super::fill::{self, Dialect};
 use super::format::Format;
 use super::nczarr;
 use crate::alloc::{self, copied, extend};
-use crate::dataset::{self, Attributes, ElementType, Values};
+use crate::dataset::{self, Attributes, Values};
+use crate::element::ElementType;
 use crate::error::{ErrorKind, Result};
 use crate::json::{self, At, Value};
 

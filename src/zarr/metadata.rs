@@ -3,7 +3,7 @@
 use super::codecs::CodecSpec;
 use super::format::Format;
 use crate::codec::Makers;
-use crate::dataset::ElementType;
+use crate::element::ElementType;
 use crate::error::Result;
 use crate::json::Value;
 use crate::key::{KeyStyle, Separator};

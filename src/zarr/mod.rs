@@ -19,7 +19,7 @@
 //!   attributes.rs      attributes as values of netCDF types: read        write_attributes.rs         and written
 //!   dtype.rs           the types of elements as v2 spells them          data_type.rs                as v3 does
 //!   type_name.rs       the types by their names
-//!   half.rs  base64.rs what they say, as functions
+//!   base64.rs          what they say, as functions
 //! ```
 //!
 //! An error names its place as a JSON path; the caller adds the document's name.
@@ -34,7 +34,6 @@ mod dtype;
 mod fill;
 mod format;
 mod group;
-mod half;
 mod make;
 mod metadata;
 mod nczarr;

@@ -119,7 +119,7 @@ pub(crate) fn document(place: &Place, name: &str, which: &'static str) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::ElementType;
+    use crate::element::ElementType;
     use crate::object::{Memory, Objects};
     use crate::zarr::attributes::attribute;
 

@@ -9,8 +9,8 @@ use super::format::Format;
 use super::metadata::{KeyEncoding, Keys, Metadata, order_of};
 use super::nczarr;
 use crate::alloc;
-use crate::dataset::ElementType;
 use crate::dims::check_rank;
+use crate::element::{ElementType, Elements};
 use crate::error::Result;
 use crate::json::{self, At, Value};
 use crate::key::Separator;
@@ -54,7 +54,7 @@ fn read(array: &At<'_>, documents: &[At<'_>]) -> Result<Metadata> {
         order: order(array, shape.len())?,
         fill_value: array.get("fill_value").map_or(Ok(None), |at| fill::read(at, element, dialect))?,
         keys: Keys { style: KeyEncoding::V2, separator: separator(array, Separator::Dot, "dimension_separator")? },
-        codecs: codecs(array, filters, has_strings, element)?,
+        codecs: codecs(array, filters, has_strings, Elements { element, endian })?,
         shape,
         chunk_shape,
         element,
@@ -124,22 +124,30 @@ fn filters<'a>(array: &'a At<'a>) -> Result<(Option<At<'a>>, bool)> {
     Ok((Some(filters), has_strings))
 }
 
-fn codecs(array: &At<'_>, filters: Option<At<'_>>, has_strings: bool, element: ElementType) -> Result<Vec<CodecSpec>> {
+fn codecs(
+    array: &At<'_>,
+    filters: Option<At<'_>>,
+    has_strings: bool,
+    mut elements: Elements,
+) -> Result<Vec<CodecSpec>> {
+    let has_texts = has_strings && elements.element == ElementType::String;
     let mut list = Vec::new();
     if let Some(filters) = filters {
-        for filter in filters.items()?.skip(usize::from(has_strings && element == ElementType::String)) {
-            alloc::push(&mut list, codecs::read_v2(filter, element)?)?;
+        for filter in filters.items()?.skip(usize::from(has_texts)) {
+            let codec = codecs::read_v2(filter, elements)?;
+            elements = codec.encoded(elements);
+            alloc::push(&mut list, codec)?;
         }
     }
     if let Some(compressor) = array.given("compressor") {
-        alloc::push(&mut list, codecs::read_v2(compressor, element)?)?;
+        alloc::push(&mut list, codecs::read_v2(compressor, elements)?)?;
     }
     Ok(list)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::codecs::{BloscCompressor, BloscShuffle};
+    use super::super::codecs::testing::all_shown;
     use super::super::group::read_group_v2;
     use super::*;
     use crate::error::ErrorKind;
@@ -161,8 +169,8 @@ mod tests {
         assert_eq!((array.element, array.endian), (ElementType::Int, Endian::Little));
         assert_eq!(array.fill_value, Some(vec![0; 4]));
         assert_eq!(array.keys, Keys { style: KeyEncoding::V2, separator: Separator::Dot });
-        let (compressor, shuffle) = (BloscCompressor::Lz4, BloscShuffle::Byte);
-        assert_eq!(array.codecs, [CodecSpec::Blosc { compressor, level: 5, shuffle, typesize: 4, blocksize: 0 }]);
+        let blosc = "blosc cname=lz4 clevel=5 shuffle=shuffle blocksize=0 typesize=4";
+        assert_eq!(all_shown(&array.codecs), [blosc]);
         assert_eq!(array.dimension_names, [Some("x".to_owned())]);
         assert_eq!(array.attributes.get("x").and_then(Value::as_number), Some("NaN"));
         assert!(!array.is_nczarr && !array.is_scalar);
@@ -189,7 +197,7 @@ mod tests {
         let group = read_group_v2(br#"{"zarr_format": 2}"#, Some(group)).unwrap();
         let mut array = read_v2(text, Some(attributes)).unwrap();
         array.mark_unlimited(&group, None);
-        assert_eq!(array.codecs, [CodecSpec::Shuffle { element_size: 2 }, CodecSpec::Zlib { level: 4 }]);
+        assert_eq!(all_shown(&array.codecs), ["shuffle elementsize=2", "zlib level=4"]);
         assert!(array.is_nczarr && !array.is_scalar);
         assert_eq!((&array.unlimited, &array.dimension_references[0]), (&vec![true, false], &"/t".to_owned()));
         array.unlimited = vec![false; 2];

@@ -47,7 +47,7 @@ class Array:
         if cache is not ...:
             _c.call(c.array_set_cache, pointer, None if cache is None else cache._pointer)
         self.type_name = c.array_type_name(pointer).decode()
-        self.dtype = dtype_of(self.type_name)
+        self.dtype = dtype_of(self.type_name, c.var_element_size(c.array_var(pointer)))
         self._take_shape()
 
     def _take_shape(self):

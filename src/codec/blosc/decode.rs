@@ -140,8 +140,8 @@ impl Blosc {
 #[cfg(all(test, feature = "zlib"))]
 mod tests {
     use super::*;
-    use crate::codec::deflate::Zlib;
     use crate::codec::tests::{decoded, encoded};
+    use crate::codec::zlib::Zlib;
 
     #[test]
     fn a_stream_holds_just_its_block() {

@@ -2,13 +2,22 @@
 
 use std::ops::Range;
 
-use super::streams::{Streams, bound, corrupt, ends_early};
+use super::contract::Codec;
+use super::definition::{Definition, Setting, boxed};
+use super::deflate::{Streams, bound, corrupt, ends_early};
 use crate::buffer::Buffer;
-use crate::codec::contract::Codec;
 use crate::error::{ErrorKind, Result};
 use crate::zstream::crc32;
 
 const NAME: &str = "gzip";
+
+pub(super) const CODECS: &[Definition] = &[Definition {
+    v2: NAME,
+    v3: NAME,
+    settings: &[Setting::integer("level", 0, 9, 1)],
+    make: |settings, _, _| boxed(Gzip::new(settings.integer("level") as u32)),
+    ..Definition::DEFAULT
+}];
 
 /// How a gzip member begins: the magic number and the only method, deflate.
 const MAGIC: [u8; 3] = [0x1F, 0x8B, 8];
