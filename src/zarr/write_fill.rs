@@ -59,9 +59,9 @@ pub(super) fn write(fill: Option<&[u8]>, element: ElementType, dialect: Dialect)
             if dialect.is_nczarr && format == Format::V2 {
                 return Value::text(std::str::from_utf8(text).map_err(|_| WRONG)?);
             }
-            Ok(Value::Text(base64::encode(text)?))
+            Ok(Value::Text(base64::encode(text)?.into()))
         }
-        ElementType::Opaque { .. } => Ok(Value::Text(base64::encode(bytes)?)),
+        ElementType::Opaque { .. } => Ok(Value::Text(base64::encode(bytes)?.into())),
         ElementType::Unicode { .. } => {
             let mut text = String::new();
             for word in bytes.chunks_exact(4) {
@@ -71,7 +71,7 @@ pub(super) fn write(fill: Option<&[u8]>, element: ElementType, dialect: Dialect)
                 };
                 alloc::push_text(&mut text, character.encode_utf8(&mut [0; 4]))?;
             }
-            Ok(Value::Text(text))
+            Ok(Value::Text(text.into()))
         }
         ElementType::String => {
             let text = bytes.strip_suffix(&[0]).unwrap_or(bytes);
