@@ -56,10 +56,11 @@ fn identity(metadata: &Metadata) -> (u64, u64) {
 
 /// Whether all of these were synced by the last call with a failure.
 fn are_synced<'p>(paths: impl IntoIterator<Item = &'p Path>) -> bool {
-    paths.into_iter().all(|path| SYNCED.with_borrow(|synced| synced.contains(&identity(&fs::metadata(path).unwrap()))))
+    let is_synced = |path| SYNCED.with_borrow(|synced| synced.contains(&identity(&fs::metadata(path).unwrap())));
+    paths.into_iter().all(is_synced)
 }
 
-/// The directories that a path is in and that a failure of the power could take its name from: those on its file system.
+/// The directories that a path is in, as far up as they are on its file system.
 fn above(path: &Path) -> Vec<&Path> {
     let device = fs::metadata(path).unwrap().dev();
     let is_there = |path: &&Path| fs::metadata(path).unwrap().dev() == device;
