@@ -191,17 +191,30 @@ static void attributes_are_set(void)
     nczchunk_place_free(place);
 }
 
-static void refused(nczchunk_place *place, const nczchunk_description *description, int status, const char *words)
+static void refused_as(nczchunk_place *place, const char *name, const nczchunk_description *description, int status,
+                       const char *words)
 {
     nczchunk_context *context = NULL;
     nczchunk_array *array = NULL;
 
     CHECK_OK(nczchunk_context_new(&context));
-    CHECK_EQ(nczchunk_array_create_in(place, "refused", description, &array, context), status);
+    CHECK_EQ(nczchunk_array_create_in(place, name, description, &array, context), status);
     CHECK(array == NULL);
     if (strstr(nczchunk_context_message(context), words) == NULL)
         CHECK_FAILED("\"%s\" does not say \"%s\"", nczchunk_context_message(context), words);
     nczchunk_context_free(context);
+}
+
+static void refused(nczchunk_place *place, const nczchunk_description *description, int status, const char *words)
+{
+    refused_as(place, "refused", description, status, words);
+}
+
+/* Names by which an array would be taken for something else. */
+static void refused_name(nczchunk_place *place, const char *name, const nczchunk_description *description,
+                         const char *words)
+{
+    refused_as(place, name, description, NCZCHUNK_EINVAL, words);
 }
 
 static void what_cannot_be_created(nczchunk_place *place)
@@ -250,6 +263,9 @@ static void what_cannot_be_created(nczchunk_place *place)
     description.format = 99;
     refused(place, &description, NCZCHUNK_EINVAL, "format");
     description.format = 0;
+    refused_name(place, ".zgroup", &description, "a metadata document");
+    refused_name(place, "ocean/zarr.json", &description, "ocean/zarr.json");
+    refused_name(place, "ocean/__sst", &description, "reserves");
     CHECK_EQ(nczchunk_array_create_in(place, "../x", &description, &array, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_array_create_in(place, "x", &description, NULL, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_array_create(NULL, "x", &description, &array, NULL), NCZCHUNK_EINVAL);

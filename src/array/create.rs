@@ -28,15 +28,15 @@ impl New {
     /// Checks whether an array can be created at a name of a place, which may be empty. The result has the metadata as
     /// they will be read.
     pub(super) fn check(place: &Place, name: &str, description: &Description<'_>) -> Result<(Metadata, New)> {
-        if !name.is_empty() {
-            check_name(name).map_err(|error| error.in_object(name))?;
-        }
         if !place.is_writable() || place.file_name().is_some() {
             return Err(ErrorKind::ReadOnly.into());
         }
         let metadata = description.metadata(name)?;
         metadata.check_codecs(place.codecs()).map_err(|error| error.in_object("the description"))?;
         let format = metadata.format;
+        if !name.is_empty() {
+            check_node_name(name, format).map_err(|error| error.in_object(name))?;
+        }
         let (array, attributes) = match format {
             Format::V2 => (zarr::write_array_v2(&metadata)?, Some(zarr::write_attributes_v2(&metadata)?)),
             Format::V3 => (zarr::write_v3(&metadata)?, None),
@@ -76,6 +76,23 @@ impl New {
             }
         })
     }
+}
+
+/// Refuses names that no array can have, or a group that it is in: their objects would be taken for something else.
+fn check_node_name(name: &str, format: Format) -> Result<()> {
+    const DOCUMENT: &str =
+        "arrays and groups cannot have the name of a metadata document, such as zarr.json or .zarray";
+    const RESERVED: &str = "Zarr v3 reserves names that begin with __ and those of dots alone; choose another name";
+    check_name(name)?;
+    for part in name.split('/') {
+        if zarr::DOCUMENTS.contains(&part) {
+            return Err(ErrorKind::Argument(DOCUMENT).into());
+        }
+        if format == Format::V3 && (part.starts_with("__") || part.bytes().all(|byte| byte == b'.')) {
+            return Err(ErrorKind::Argument(RESERVED).into());
+        }
+    }
+    Ok(())
 }
 
 /// Refuses an array that netCDF-C would not see for a list of arrays in its group, or that would keep it from reading
@@ -213,6 +230,32 @@ mod tests {
             let place = with(&["a/.zattrs"]);
             create(&place, "a", &four.with_format(format)).unwrap();
             assert_eq!(names(&place, "a").len(), if format == crate::ArrayFormat::ZarrV2 { 2 } else { 1 });
+        }
+    }
+
+    #[test]
+    fn names_of_documents_are_no_names_of_arrays() {
+        use crate::ArrayFormat::{NcZarr, ZarrV2, ZarrV3};
+        let four = Description::new(&[4], ElementType::Int).with_dimension_names(&["x"]);
+        let place = with(&[]);
+        for format in [ZarrV3, ZarrV2, NcZarr] {
+            let four = four.with_format(format);
+            for document in zarr::DOCUMENTS {
+                for name in [document.to_owned(), format!("g/{document}"), format!("{document}/a")] {
+                    let error = create(&place, &name, &four).unwrap_err();
+                    assert!(error.to_string().contains("cannot have the name of a metadata document"), "{error}");
+                    assert_eq!((error.about(), error.status()), (&*name, crate::status::EINVAL));
+                }
+            }
+            assert_eq!(names(&place, ""), [""; 0]);
+        }
+        for name in ["__a", "g/__a", "__g/a", "...", "g/..."] {
+            let error = create(&place, name, &four).unwrap_err();
+            assert!(error.to_string().contains("Zarr v3 reserves names"), "{error}");
+            create(&with(&[]), name, &four.with_format(ZarrV2)).unwrap();
+        }
+        for name in ["_a", "zarr.jso", ".zarrays", "a.zarr.json", "c"] {
+            create(&with(&[]), name, &four).unwrap();
         }
     }
 

@@ -584,6 +584,27 @@ fn attributes_are_set_where_there_were_none() {
     }
 }
 
+/// JSON can hold surrogates that are no characters. Who sets one attribute does not change another.
+#[test]
+fn attributes_that_no_text_can_hold_stay_as_they_are() {
+    let others = r#""lone":"a\ud800","\udfff":["\uDC00\n"],"number":1e999"#;
+    let json = format!("{{{others}}}");
+    let description = Description::new(&[2], ElementType::Short).with_attributes_json(&json);
+    for (format, which) in [(ArrayFormat::ZarrV3, "v/zarr.json"), (ArrayFormat::ZarrV2, "w/.zattrs")] {
+        let place = place();
+        let (name, _) = which.split_once('/').unwrap();
+        let mut array = Array::create_in(&place, name, &description.with_format(format)).unwrap();
+        array.set_attribute("units", "m").unwrap();
+        array.set_attribute("\u{fffd}", "m").unwrap();
+        array.remove_attribute("units").unwrap();
+        let again = Array::open_in(&place, name, Access::Write).unwrap();
+        for text in [array.attributes_json(), again.attributes_json(), &again.own_attributes_json().unwrap()] {
+            assert_eq!(text, format!("{{{others},\"\u{fffd}\":\"m\"}}"));
+        }
+        assert!(document(&place, which).unwrap().contains(r#""lone": "a\ud800""#));
+    }
+}
+
 /// A scalar of netCDF-C's has one element and no dimensions, and keeps its shape.
 #[test]
 fn a_scalar_of_netcdf_has_no_dimensions() {

@@ -83,7 +83,7 @@ impl Metadata {
     pub(super) fn names(&self) -> Result<Vec<&str>> {
         let mut names = Vec::new();
         for (name, _) in self.variables().members() {
-            alloc::push(&mut names, name.as_str())?;
+            alloc::push(&mut names, &**name)?;
         }
         // Of several variables of one name the last counts.
         let mut sorted = alloc::copied(&names)?;

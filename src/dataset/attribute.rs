@@ -60,7 +60,7 @@ impl Attribute {
             Values::Texts(texts) => return list(texts, |text| Value::text(text)),
         };
         match self.element {
-            ElementType::Char => Ok(Value::Text(lossy_text(bytes)?)),
+            ElementType::Char => Ok(Value::Text(lossy_text(bytes)?.into())),
             ElementType::Byte => numbers(bytes, |bytes| Value::number(i8::from_ne_bytes(bytes))),
             ElementType::Short => numbers(bytes, |bytes| Value::number(i16::from_ne_bytes(bytes))),
             ElementType::Int => numbers(bytes, |bytes| Value::number(i32::from_ne_bytes(bytes))),

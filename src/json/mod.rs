@@ -10,5 +10,5 @@ mod write;
 
 pub(crate) use at::At;
 pub(crate) use read::read;
-pub(crate) use value::Value;
+pub(crate) use value::{Member, Value};
 pub(crate) use write::{compact, indented};

@@ -1,6 +1,6 @@
 //! The JSON reader.
 
-use super::value::Value;
+use super::value::{Text, Value};
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -11,7 +11,8 @@ const DEEPEST: usize = 128;
 /// The most values in a text, for each takes more memory than the byte or two that it may be written with.
 const MOST_VALUES: usize = 1 << 22;
 
-/// Reads a JSON text. A byte order mark before it is skipped; a lone surrogate is read as U+FFFD.
+/// Reads a JSON text. A byte order mark before it is skipped; a lone surrogate is read as U+FFFD, and kept as [`Text`]
+/// says.
 ///
 /// # Errors
 /// `Metadata` about the line and column, which count from 1, the column in bytes; `OutOfMemory`.
@@ -194,9 +195,11 @@ impl<'a> Reader<'a> {
     }
 
     /// The text whose quotation mark is next.
-    fn string(&mut self) -> Result<String> {
+    fn string(&mut self) -> Result<Text> {
         let mut text = String::new();
         self.at += 1;
+        let begin = self.at;
+        let mut is_exact = true;
         loop {
             let rest = self.rest();
             let plain = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).unwrap_or(rest.len());
@@ -204,12 +207,15 @@ impl<'a> Reader<'a> {
             self.at += plain;
             match self.peek() {
                 Some(b'"') => {
+                    let escaped = self.text.get(begin..self.at).filter(|_| !is_exact).map(alloc::text).transpose()?;
                     self.at += 1;
-                    return Ok(text);
+                    return Ok(Text::read(text, escaped));
                 }
                 Some(b'\\') => {
                     let escaped = self.escape()?;
-                    alloc::push_text(&mut text, escaped.encode_utf8(&mut [0; 4]))?;
+                    is_exact &= escaped.is_some();
+                    let character = escaped.unwrap_or(char::REPLACEMENT_CHARACTER);
+                    alloc::push_text(&mut text, character.encode_utf8(&mut [0; 4]))?;
                 }
                 Some(_) => return Err(self.error("a control character in a text has to be escaped")),
                 None => return Err(self.error("the JSON text ends too early")),
@@ -217,13 +223,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The character whose escape's backslash is next.
-    fn escape(&mut self) -> Result<char> {
+    /// The character whose escape's backslash is next; `None` for a lone surrogate, which is none.
+    fn escape(&mut self) -> Result<Option<char>> {
         let begin = self.at;
         self.at += 1;
         let letter = self.peek();
         self.at += 1;
-        Ok(match letter {
+        Ok(Some(match letter {
             Some(letter @ (b'"' | b'\\' | b'/')) => letter.into(),
             Some(b'b') => '\u{8}',
             Some(b'f') => '\u{c}',
@@ -231,13 +237,12 @@ impl<'a> Reader<'a> {
             Some(b'r') => '\r',
             Some(b't') => '\t',
             Some(b'u') => match self.unit() {
-                Some(high @ 0xd800..=0xdbff) => self.low(high).unwrap_or(char::REPLACEMENT_CHARACTER),
-                // A surrogate is no character.
-                Some(unit) => char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER),
+                Some(high @ 0xd800..=0xdbff) => return Ok(self.low(high)),
+                Some(unit) => return Ok(char::from_u32(unit)),
                 None => return Err(self.bad_escape(begin)),
             },
             _ => return Err(self.bad_escape(begin)),
-        })
+        }))
     }
 
     #[cold]
@@ -296,6 +301,9 @@ mod tests {
             r#"{"a":{"b":[1,"x",null,false]},"a":18446744073709551616}"#,
             r#""\"\\\n\t\r\u0001/""#,
             "\"\u{e4}\u{1f600}\"",
+            // Surrogates alone are no characters, and stay.
+            r#"["\ud800","\ud800\u0041\/","\ude00\ud83d"]"#,
+            r#"{"\ud800":{"\uDC00\n":1},"a":2}"#,
         ] {
             assert_eq!(compact(&read(text.as_bytes()).unwrap()).unwrap(), text);
         }
@@ -305,7 +313,7 @@ mod tests {
     #[test]
     fn escapes_are_characters() {
         let text = |escaped: &str| match read(format!("\"{escaped}\"").as_bytes()).unwrap() {
-            Value::Text(text) => text,
+            Value::Text(text) => text.to_owned(),
             other => panic!("{other:?}"),
         };
         assert_eq!(text(r"\u00e4\/\b\f\r\n\t"), "\u{e4}/\u{8}\u{c}\r\n\t");

@@ -43,7 +43,7 @@ pub(crate) fn attributes(all: &Value, element: Option<ElementType>) -> Result<At
     let mut list: Vec<dataset::Attribute> = Vec::new();
     for (name, _) in all.members() {
         // Of several members with one name the last counts, and is found by it.
-        if nczarr::is_internal_attribute(name) || list.iter().any(|attribute| attribute.name == *name) {
+        if nczarr::is_internal_attribute(name) || list.iter().any(|attribute| attribute.name == **name) {
             continue;
         }
         if let Some(Typed { element, values }) = attribute(all, element, name)? {

@@ -7,7 +7,7 @@ use super::v2::check_version;
 use super::v3::{check_keys, is_array, v3_of_value};
 use crate::alloc;
 use crate::error::Result;
-use crate::json::{self, At, Value};
+use crate::json::{self, At, Member, Value};
 
 /// A group.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Group {
     pub(crate) is_nczarr: bool,
     /// The documents of the arrays and groups below it, each with its path from the group, such as `a/b`; `None` if the
     /// group's document has none. A path is as it is written: it may be no name of an object's.
-    pub(crate) consolidated: Option<Vec<(String, Value)>>,
+    pub(crate) consolidated: Option<Vec<Member>>,
 }
 
 /// What a `zarr.json` is about.
@@ -87,7 +87,7 @@ pub(crate) fn read_node_v3(text: &[u8]) -> Result<Node> {
 
 /// The documents that a group of v3 has inline. Those of a kind that is not known are left out, for they are written so
 /// that they need not be understood.
-fn inline(document: &mut Value) -> Result<Option<Vec<(String, Value)>>> {
+fn inline(document: &mut Value) -> Result<Option<Vec<Member>>> {
     let root = At::root(document);
     let Some(consolidated) = root.given("consolidated_metadata") else { return Ok(None) };
     if consolidated.value().get("kind").and_then(Value::as_str) != Some("inline") {
@@ -105,7 +105,7 @@ fn inline(document: &mut Value) -> Result<Option<Vec<(String, Value)>>> {
 ///
 /// # Errors
 /// `Metadata` about a place in the document; `OutOfMemory`.
-pub(crate) fn consolidated_v2(text: &[u8]) -> Result<Vec<(String, Value)>> {
+pub(crate) fn consolidated_v2(text: &[u8]) -> Result<Vec<Member>> {
     let about = |error: crate::error::Error| error.in_object(".zmetadata");
     let mut document = json::read(text).map_err(about)?;
     let root = At::root(&document);
@@ -151,7 +151,7 @@ mod tests {
             "zarr_format":3,"node_type":"array"}}},"node_type":"group"}"#;
         let Node::Group(group) = read_node_v3(text.as_bytes()).unwrap() else { panic!() };
         let consolidated = group.consolidated.unwrap();
-        assert_eq!((group.attributes.get("t").and_then(Value::as_i64), consolidated[0].0.as_str()), (Some(1), "a"));
+        assert_eq!((group.attributes.get("t").and_then(Value::as_i64), &*consolidated[0].0), (Some(1), "a"));
         assert_eq!(v3_of_value(&consolidated[0].1).unwrap().shape, [2]);
         let array = crate::json::compact(&consolidated[0].1).unwrap();
         assert!(matches!(read_node_v3(array.as_bytes()).unwrap(), Node::Array(_)));
@@ -167,7 +167,7 @@ mod tests {
         let text = br#"{"metadata": {".zgroup": {"zarr_format": 2}, "a/.zarray": {"shape": [2]}},
             "zarr_consolidated_format": 1}"#;
         let documents = consolidated_v2(text).unwrap();
-        let names: Vec<&str> = documents.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = documents.iter().map(|(name, _)| &**name).collect();
         assert_eq!(names, [".zgroup", "a/.zarray"]);
         let other = consolidated_v2(br#"{"metadata": {}, "zarr_consolidated_format": 2}"#).unwrap_err();
         assert_eq!(other.kind(), ErrorKind::Metadata("1 is due"));

@@ -9,7 +9,7 @@
 //!   chunks.rs          chunks that are objects
 //!   shard/             chunks that are parts of objects
 //!
-//!   format.rs          the versions of Zarr
+//!   format.rs          the versions of Zarr, and their documents
 //!   metadata.rs        what all versions' metadata come to
 //!   v2.rs  v3.rs       .zarray and .zattrs, zarr.json: read              write_v2.rs  write_v3.rs    and written
 //!   group.rs           groups, and the metadata that they consolidate
@@ -56,7 +56,7 @@ mod hostile;
 pub(crate) use attributes::attributes;
 pub(crate) use build::build;
 pub(crate) use codecs::{CodecSpec, codec_named};
-pub(crate) use format::Format;
+pub(crate) use format::{DOCUMENTS, Format};
 pub(crate) use group::{Group, Node, consolidated_v2, read_group_v2, read_node_v3};
 pub(crate) use metadata::{KeyEncoding, Keys, Metadata, Shards};
 pub(crate) use nczarr::{SCALAR_DIMENSION, keep_types, own_attributes};

@@ -14,12 +14,12 @@ use crate::object::positioned;
 use crate::open_object::ObjectState;
 
 /// A directory.
-pub(super) struct Root(PathBuf);
+pub(in crate::object) struct Root(PathBuf);
 
 /// A name of its own.
-pub(super) type Named = String;
+pub(in crate::object) type Named = String;
 
-pub(super) fn named(name: &str) -> io::Result<Named> {
+pub(in crate::object) fn named(name: &str) -> io::Result<Named> {
     Ok(name.to_owned())
 }
 
@@ -27,6 +27,14 @@ impl Root {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let path = std::path::absolute(path)?;
         fs::read_dir(&path)?;
+        Ok(Root(path))
+    }
+
+    /// Opens a directory that need not be one that may be read.
+    #[cfg_attr(not(feature = "zip"), allow(dead_code, reason = "for new zip files"))]
+    pub(in crate::object) fn open_unread(path: &Path) -> io::Result<Self> {
+        let path = std::path::absolute(path)?;
+        fs::metadata(&path)?;
         Ok(Root(path))
     }
 
@@ -90,15 +98,16 @@ impl Root {
         Ok(Some((file, (len, None))))
     }
 
-    pub(super) fn create_new(&self, name: &str) -> io::Result<File> {
-        OpenOptions::new().write(true).create_new(true).open(self.path(name)?)
+    /// Makes a file, to read and to write it.
+    pub(in crate::object) fn create_new(&self, name: &str) -> io::Result<File> {
+        OpenOptions::new().read(true).write(true).create_new(true).open(self.path(name)?)
     }
 
-    pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+    pub(in crate::object) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         fs::rename(self.path(from)?, self.path(to)?)
     }
 
-    pub(super) fn remove(&self, name: &str) -> io::Result<()> {
+    pub(in crate::object) fn remove(&self, name: &str) -> io::Result<()> {
         fs::remove_file(self.path(name)?)
     }
 
@@ -117,8 +126,18 @@ impl Root {
     }
 
     /// Windows has no such thing: it writes names with the files.
-    pub(super) fn sync_directory(&self, name: &str) -> io::Result<()> {
+    pub(in crate::object) fn sync_directory(&self, name: &str) -> io::Result<()> {
         if cfg!(windows) { Ok(()) } else { File::open(self.path(name)?)?.sync_all() }
+    }
+
+    /// Waits until the directory's own name is on the disk, and those of the directories that it is in: as far up as
+    /// that can be.
+    pub(in crate::object) fn sync_above(&self) -> io::Result<()> {
+        if !cfg!(windows) {
+            let above = self.0.ancestors().skip(1);
+            let _ = above.map(|path| File::open(path)?.sync_all()).take_while(io::Result::is_ok).count();
+        }
+        Ok(())
     }
 
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.

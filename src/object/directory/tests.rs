@@ -154,6 +154,11 @@ fn the_portable_half_does_the_same() {
     assert_eq!(portable.0.create_new(&new).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
     portable.0.rename(&new, "a/b").unwrap();
     portable.0.sync_directory("a").unwrap();
+    portable.0.sync_above().unwrap();
+    let unread = portable::Root::open_unread(&temporary.0.join("a")).unwrap();
+    drop(unread.create_new("d").unwrap());
+    unread.remove("d").unwrap();
+    assert!(portable::Root::open_unread(&temporary.0.join("x")).is_err());
     drop(portable.0.create_new("c").unwrap());
     assert_eq!((list(&portable, ""), list(&portable, "a")), (vec!["a/".into(), "c".into()], vec!["b".into()]));
     assert_eq!((list(&portable, "x"), list(&portable, "c")), (vec![], vec![]));

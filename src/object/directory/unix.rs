@@ -27,19 +27,25 @@ use crate::object::{paths, positioned};
 use crate::open_object::ObjectState;
 
 /// A directory that is kept open.
-pub(super) struct Root(File);
+pub(in crate::object) struct Root(File);
 
 /// A name as the system takes it: what is done with it takes no memory any more.
-pub(super) type Named = Terminated;
+pub(in crate::object) type Named = Terminated;
 
 /// The empty name stands for the directory itself.
-pub(super) fn named(name: &str) -> io::Result<Named> {
+pub(in crate::object) fn named(name: &str) -> io::Result<Named> {
     Terminated::new(if name.is_empty() { b"." } else { name.as_bytes() })
 }
 
 impl Root {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         paths::open_directory(path).map(Root)
+    }
+
+    /// Opens a directory that need not be one that may be read.
+    #[cfg_attr(not(feature = "zip"), allow(dead_code, reason = "for new zip files"))]
+    pub(in crate::object) fn open_unread(path: &Path) -> io::Result<Self> {
+        paths::open_directory_unread(path).map(Root)
     }
 
     fn descriptor(&self) -> c_int {
@@ -98,15 +104,16 @@ impl Root {
         }
     }
 
-    pub(super) fn create_new(&self, name: &Named) -> io::Result<File> {
-        calls::open(self.descriptor(), name, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL)
+    /// Makes a file, to read and to write it.
+    pub(in crate::object) fn create_new(&self, name: &Named) -> io::Result<File> {
+        calls::open(self.descriptor(), name, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL)
     }
 
-    pub(super) fn rename(&self, from: &Named, to: &str) -> io::Result<()> {
+    pub(in crate::object) fn rename(&self, from: &Named, to: &str) -> io::Result<()> {
         calls::rename(self.descriptor(), from, &named(to)?)
     }
 
-    pub(super) fn remove(&self, name: &Named) -> io::Result<()> {
+    pub(in crate::object) fn remove(&self, name: &Named) -> io::Result<()> {
         calls::remove(self.descriptor(), name, 0)
     }
 
@@ -119,8 +126,31 @@ impl Root {
         calls::make_directory(self.descriptor(), &named(name)?)
     }
 
-    pub(super) fn sync_directory(&self, name: &str) -> io::Result<()> {
+    /// Waits until the names in a directory are on the disk.
+    pub(in crate::object) fn sync_directory(&self, name: &str) -> io::Result<()> {
         self.open_at(name, libc::O_RDONLY | libc::O_DIRECTORY)?.sync_all()
+    }
+
+    /// Waits until the directory's own name is on the disk, and those of the directories that it is in: as far up as
+    /// they are on one file system and may be read.
+    pub(in crate::object) fn sync_above(&self) -> io::Result<()> {
+        let above = named("..")?;
+        let mut last = status_of(&self.0)?;
+        let mut opened = calls::open(self.descriptor(), &above, libc::O_RDONLY | libc::O_DIRECTORY);
+        loop {
+            let directory = match opened {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+                opened => opened?,
+            };
+            let status = status_of(&directory)?;
+            // The root of the file system, or that of all.
+            if status.st_dev != last.st_dev || status.st_ino == last.st_ino {
+                return Ok(());
+            }
+            directory.sync_all()?;
+            opened = calls::open(directory.as_raw_fd(), &above, libc::O_RDONLY | libc::O_DIRECTORY);
+            last = status;
+        }
     }
 
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.
