@@ -150,6 +150,10 @@ impl Codec for Crc32c {
         decoded_size.saturating_add(SUM)
     }
 
+    fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
+        decoded_size.checked_add(SUM)
+    }
+
     fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {
         needed
     }
@@ -175,6 +179,10 @@ impl Codec for Fletcher32 {
 
     fn encoded_bound(&self, decoded_size: usize) -> usize {
         decoded_size.saturating_add(SUM)
+    }
+
+    fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
+        decoded_size.checked_add(SUM)
     }
 
     fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {

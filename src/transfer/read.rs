@@ -171,6 +171,12 @@ impl<'a> Reading<'a> {
         let mover = &self.mover;
         let request = mover.request(piece);
         let opening = if part.is_some() || ranges.count() > 1 { filler.open(&request)? } else { Opening::Nothing };
+        if let Opening::File(file) = &opening {
+            if let Some((len, _)) = file.state().filter(|_| filler.tells_len()) {
+                let len = usize::try_from(len).unwrap_or(usize::MAX);
+                store::check_part(filler, 0..chunk_bytes, chunk_bytes, (len, len.min(chunk_bytes)))?;
+            }
+        }
         let fill = |begin: usize, buffer: &mut Buffer<'_>| -> Result<bool> {
             match &opening {
                 Opening::File(file) if file.fill(begin as u64, buffer) => return Ok(true),
@@ -180,8 +186,8 @@ impl<'a> Reading<'a> {
             match filler.fill(&request.starting_at(begin), buffer)? {
                 Filled::Absent => Ok(false),
                 Filled::Stored(stored) => {
-                    let is_whole = buffer.capacity() == chunk_bytes;
-                    store::check_filled(stored, buffer, is_whole, filler.accepts_longer())?;
+                    let part = begin..begin + buffer.capacity();
+                    store::check_part(filler, part, chunk_bytes, (stored, buffer.filled().len()))?;
                     Ok(true)
                 }
             }

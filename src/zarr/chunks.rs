@@ -61,6 +61,10 @@ impl Fill for Chunks {
         Some(self.place.gap())
     }
 
+    fn tells_len(&self) -> bool {
+        true
+    }
+
     fn is_concurrent(&self) -> bool {
         self.place.is_concurrent()
     }

@@ -139,6 +139,10 @@ impl Fill for ShardedChunks {
         self.shards.range_gap()
     }
 
+    fn tells_len(&self) -> bool {
+        true
+    }
+
     fn is_concurrent(&self) -> bool {
         self.shards.is_concurrent()
     }
