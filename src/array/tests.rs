@@ -105,6 +105,85 @@ fn texts_are_decoded_whatever_their_length() {
     assert_eq!(array.read_strings(&Hyperslab::all()).unwrap(), [long.as_str(), "y"]);
 }
 
+/// The same chunk in an array of 9 words, in chunks of 12: as an object, and within a shard that has it alone. `bytes`
+/// are those that are stored of it.
+fn with_chunk(place: &Place, codecs: &[(&str, &str)], bytes: impl Fn(&mut Vec<u8>)) -> [Array; 2] {
+    ["plain", "sharded"].map(|name| {
+        let description = Description::new(&[9], ElementType::Int).with_chunk_shape(&[12]).with_codecs(codecs);
+        let sharded = description.with_shard_shape(&[12]);
+        let description = if name == "sharded" { &sharded } else { &description };
+        let array = Array::create_in(place, name, description).unwrap();
+        array.write(&Hyperslab::all(), &[1i32, 2, 3, 4, 5, 6, 7, 8, 9]).unwrap();
+        let object = format!("{name}/c/0");
+        let mut stored = read_whole(&**place, &object, 1 << 20).unwrap().unwrap();
+        if name == "sharded" {
+            stored.truncate(stored.len() - 20);
+        }
+        bytes(&mut stored);
+        if name == "sharded" {
+            let index = [0u64.to_le_bytes(), (stored.len() as u64).to_le_bytes()].concat();
+            stored.extend_from_slice(&index);
+            stored.extend_from_slice(&crc32c::crc32c(&index).to_le_bytes());
+        }
+        place.write(&object, &stored).unwrap();
+        Array::open_in(place, name, Access::Read).unwrap()
+    })
+}
+
+#[cfg(all(feature = "crc32c", feature = "fletcher32"))]
+#[test]
+fn a_stored_length_that_cannot_be_right_is_an_error_whatever_is_needed() {
+    let codecs: [(&[(&str, &str)], usize); 5] = [
+        (&[], 48),
+        (&[("crc32c", "")], 52),
+        (&[("fletcher32", "")], 52),
+        (&[("shuffle", "")], 48),
+        (&[("shuffle", ""), ("crc32c", "")], 52),
+    ];
+    for has_latency in [false, true] {
+        for (codecs, expected) in codecs {
+            let read = |len: usize, verify: bool| {
+                let later = || Place::new(crate::object::later::Later::new()).unwrap();
+                let place = if has_latency { later() } else { place() };
+                let arrays = with_chunk(&place, codecs, |bytes| bytes.resize(len, 0));
+                arrays.map(|mut array| {
+                    array.set_verify(verify);
+                    array.read::<i32>(&Hyperslab::new(&[1], &[2]))
+                })
+            };
+            for (len, verify) in [37, 47, 49, 51, 53].into_iter().flat_map(|len| [(len, false), (len, true)]) {
+                for found in read(len, verify) {
+                    let error = found.unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::StoredLength { found: len, expected }, "{codecs:?}");
+                    assert_eq!(error.chunk(), Some(&[0][..]));
+                }
+            }
+            for found in read(expected, false) {
+                assert_eq!(found.unwrap(), [2, 3], "{codecs:?}");
+            }
+        }
+    }
+}
+
+/// Several ranges of a file are read from one that is opened once.
+#[cfg(not(miri))]
+#[test]
+fn a_file_of_another_length_is_refused_before_ranges_of_it_are_read() {
+    let path = std::env::temp_dir().join(format!("nczchunk-file-length-{}", std::process::id()));
+    let description = Description::new(&[8, 8192], ElementType::Int).with_chunk_shape(&[8, 8192]).with_codecs(&[]);
+    let array = Array::create(&path, "", &description).unwrap();
+    array.write(&Hyperslab::all(), &vec![7i32; 8 * 8192]).unwrap();
+    let column = || array.read::<i32>(&Hyperslab::new(&[0, 3], &[4, 1]));
+    assert_eq!(column().unwrap(), [7; 4]);
+    let file = std::fs::OpenOptions::new().write(true).open(path.join("c/0/0")).unwrap();
+    for len in [8 * 8192 * 4 - 1, 8 * 8192 * 4 + 1] {
+        file.set_len(len as u64).unwrap();
+        let kind = ErrorKind::StoredLength { found: len, expected: 8 * 8192 * 4 };
+        assert_eq!(column().unwrap_err().kind(), kind);
+    }
+    std::fs::remove_dir_all(path).unwrap();
+}
+
 #[test]
 fn what_is_cut_off_is_fill_value_ever_after() {
     each(|description| {

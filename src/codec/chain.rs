@@ -65,6 +65,11 @@ impl<'c> Chain<'c> {
         self.codecs.iter().fold(chunk_bytes, |size, codec| codec.encoded_bound(size))
     }
 
+    /// How many bytes a chunk takes encoded, if that does not depend on what they are.
+    fn encoded_len(&self, chunk_bytes: usize) -> Option<usize> {
+        self.codecs.iter().try_fold(chunk_bytes, |size, codec| codec.encoded_len(size))
+    }
+
     /// What each codec decodes to: that of the first is the chunk.
     fn stages(&self, chunk_bytes: usize, needed: &Range<usize>) -> Result<SmallVec<[Stage; 4]>> {
         let mut stages = SmallVec::new();
@@ -95,6 +100,9 @@ impl<'c> Chain<'c> {
         chunk: &mut Buffer<'_>,
         between: Between<'_>,
     ) -> Result<()> {
+        if let Some(expected) = self.encoded_len(chunk.capacity()).filter(|&len| len != stored.len()) {
+            return Err(ErrorKind::StoredLength { found: stored.len(), expected }.into());
+        }
         let least = needed.end;
         self.decode_stages(stored, needed, chunk, between)?;
         let found = chunk.filled().len();

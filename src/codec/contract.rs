@@ -13,6 +13,13 @@ pub trait Codec: Send + Sync {
     /// The most bytes that `decoded_size` bytes can take encoded in one go.
     fn encoded_bound(&self, decoded_size: usize) -> usize;
 
+    /// How many bytes `decoded_size` bytes take encoded, if that does not depend on what they are: a chunk that is stored
+    /// with another length is refused whatever is needed of it.
+    fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
+        let _ = decoded_size;
+        None
+    }
+
     /// Which of the encoded bytes are needed to decode the bytes `needed` of `decoded_size`: all of them, unless the
     /// codec says otherwise. Of the range only the end counts; it may lie beyond what is encoded.
     fn needed_encoded(&self, needed: Range<usize>, decoded_size: usize) -> Range<usize> {

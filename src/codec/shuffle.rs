@@ -68,6 +68,10 @@ impl Codec for Shuffle {
         decoded_size
     }
 
+    fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
+        Some(decoded_size)
+    }
+
     fn needed_encoded(&self, needed: Range<usize>, decoded_size: usize) -> Range<usize> {
         let count = self.count(decoded_size);
         let in_planes = count * self.size;

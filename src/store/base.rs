@@ -226,14 +226,6 @@ impl<'r> Store<'r> {
         }
     }
 
-    /// Whether chunks may be longer than they should be.
-    pub(crate) fn accepts_longer(&self) -> bool {
-        match &self.reader {
-            Reader::Lending(lender) => lender.accepts_longer(),
-            Reader::Filling(filler) => filler.accepts_longer(),
-        }
-    }
-
     /// The most bytes that a whole chunk is expected to take as it is stored.
     pub(crate) fn stored_bound(&self, chunk_bytes: usize) -> usize {
         self.codecs.encoded_bound(chunk_bytes)

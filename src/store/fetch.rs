@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::base::{Reader, Store};
-use super::fill::{Fill, check_filled};
+use super::fill::{Fill, check_part};
 use super::lend::Lent;
 use super::memory::Encoded;
 use super::request::{Filled, Request};
@@ -42,7 +42,8 @@ impl Store<'_> {
             Reader::Filling(filler) if codecs.is_empty() => match filler.fill(request, chunk)? {
                 Filled::Absent => Ok(false),
                 Filled::Stored(stored) => {
-                    check_filled(stored, chunk, true, filler.accepts_longer())?;
+                    let size = chunk.capacity();
+                    check_part(&**filler, 0..size, size, (stored, chunk.filled().len()))?;
                     Ok(true)
                 }
             },

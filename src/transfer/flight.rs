@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::open_object::Versions;
 use crate::plan::Plan;
-use crate::store::{Fill, Filled, Flight, NOT_IN_FLIGHT, Store, check_len};
+use crate::store::{Fill, Filled, Flight, NOT_IN_FLIGHT, Store, check_part};
 
 /// For a chunk that is read in ranges there is use for more requests than there are chunks.
 const MOST_RANGES: usize = 1024;
@@ -238,7 +238,6 @@ impl State<'_> {
         let waiting = &mut self.slots[slot];
         waiting.set_indices(walk.indices());
         (waiting.chunk, waiting.begin, waiting.is_second, waiting.range) = (chunk, begin, false, None);
-        waiting.is_whole = begin == 0 && size >= chunk_bytes;
         let is_there = self.start(slot, size)?;
         if !is_there {
             self.reading.read_fill_value(&self.walk.piece()?, &mut out)?;
@@ -263,7 +262,7 @@ impl State<'_> {
         let (in_chunk, in_memory) = ranges.at(next);
         let waiting = &mut self.slots[slot];
         waiting.set_indices(piece.indices);
-        (waiting.chunk, waiting.is_second, waiting.is_whole) = (chunk, false, false);
+        (waiting.chunk, waiting.is_second) = (chunk, false);
         waiting.begin = piece.chunk_offset.wrapping_add_signed(in_chunk);
         waiting.range = Some(piece.memory_offset.wrapping_add_signed(in_memory));
         if !self.start(slot, ranges.len)? {
@@ -336,8 +335,9 @@ impl State<'_> {
             // SAFETY: by its contract the store has written what it says it has, up to the size of the buffer.
             false => unsafe { slot.memory.filled(stored.min(slot.size)) },
         };
-        check_len(stored, (bytes.len(), slot.size), false, self.store.accepts_longer())?;
-        let (_, gap) = self.store.ranged().ok_or(ErrorKind::Internal)?;
+        let (reader, gap) = self.store.ranged().ok_or(ErrorKind::Internal)?;
+        let part = slot.begin..slot.begin + slot.size;
+        check_part(reader, part, self.plan.grid().chunk_bytes(), (stored, bytes.len()))?;
         let piece = self.walk.piece()?;
         let ranges = Ranges::new(piece.axes, self.plan.variable().element_size(), gap)?;
         // SAFETY: no other reference to the output is used meanwhile: this thread moves one piece after the other.
@@ -434,7 +434,8 @@ impl State<'_> {
             }
             self.reading.read_stored(&piece, bytes, &mut out)?;
         } else {
-            check_len(stored, (bytes.len(), size), slot.is_whole, store.accepts_longer())?;
+            let (reader, part) = (store.with_latency().ok_or(ErrorKind::Internal)?, slot.begin..slot.begin + size);
+            check_part(reader, part, self.plan.grid().chunk_bytes(), (stored, bytes.len()))?;
             self.reading.read_bytes(&piece, bytes, slot.begin, &mut out)?;
         }
         Ok(true)

@@ -177,6 +177,10 @@ impl<'a> Reading<'a> {
             // Between two reads it could be replaced.
             return self.in_ranges(piece, filler, usize::MAX, out);
         }
+        if let (Opening::Object(object), true) = (&opening, filler.tells_len()) {
+            let len = object.len();
+            store::check_part(filler, 0..chunk_bytes, chunk_bytes, (len, len.min(chunk_bytes)))?;
+        }
         let fill = |begin: usize, buffer: &mut Buffer<'_>| -> Result<bool> {
             match &opening {
                 Opening::Object(object) if object.fill(begin as u64, buffer)? => return Ok(true),
@@ -189,8 +193,8 @@ impl<'a> Reading<'a> {
             match filler.fill(&request.starting_at(begin), buffer)? {
                 Filled::Absent => Ok(false),
                 Filled::Stored(stored) => {
-                    let is_whole = buffer.capacity() == chunk_bytes;
-                    store::check_filled(stored, buffer, is_whole, filler.accepts_longer())?;
+                    let part = begin..begin + buffer.capacity();
+                    store::check_part(filler, part, chunk_bytes, (stored, buffer.filled().len()))?;
                     Ok(true)
                 }
             }

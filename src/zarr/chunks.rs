@@ -65,6 +65,10 @@ impl Fill for Chunks {
         self.place.versions()
     }
 
+    fn tells_len(&self) -> bool {
+        true
+    }
+
     fn is_concurrent(&self) -> bool {
         self.place.is_concurrent()
     }

@@ -189,6 +189,10 @@ impl Fill for ShardedChunks {
         self.shards.versions()
     }
 
+    fn tells_len(&self) -> bool {
+        true
+    }
+
     fn is_concurrent(&self) -> bool {
         self.shards.is_concurrent()
     }

@@ -467,16 +467,16 @@ fn parts_of_chunks_are_read() {
             assert!(log(&later).contains(&("c/0/0".to_owned(), offset as u64, 4)));
         }
     }
-    // Of a chunk that is shorter than it should be there are only the first elements.
+    // A chunk that is shorter than it should be is refused, whatever is needed of it.
     for has_latency in [false, true] {
         let (later, array) = made(true, false, |later| later.has_latency = has_latency);
         let mut shard = other_shard(false);
         shard[SHARD - INDEX + 8..][..8].copy_from_slice(&20u64.to_le_bytes());
         later.put("c/0/0", &shard);
-        assert_eq!(array.read::<i32>(&Hyperslab::new(&[0, 4], &[1, 1])).unwrap(), [1000]);
-        for (row, column) in [(1, 0), (1, 2)] {
+        for ((row, column), found, expected) in [((0, 4), 20, CHUNK), ((1, 0), 0, CHUNK - 20), ((1, 2), 0, CHUNK - 28)]
+        {
             let error = array.read::<i32>(&Hyperslab::new(&[row, column], &[1, 1])).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::StoredLength { .. }), "{error}");
+            assert_eq!(error.kind(), ErrorKind::StoredLength { found, expected });
         }
     }
 }
