@@ -483,10 +483,10 @@ typedef struct nczchunk_description {
  * the array when all of its metadata are there.
  *
  * Errors: NCZCHUNK_EEXIST (something is there, or name is below an array), NCZCHUNK_EINVAL (a NULL argument; a
- * description that does not fit together; a name that arrays cannot have, such as ".zgroup" or, in Zarr v3, "__x"), NCZCHUNK_EBADTYPE (a type that arrays cannot have), NCZCHUNK_ENOFILTER (a
- * codec that the library does not have), NCZCHUNK_ENCZARR (malformed JSON), NCZCHUNK_ENOTBUILT (what the format does
- * not have), NCZCHUNK_EMAXDIMS, NCZCHUNK_EDIMSIZE, NCZCHUNK_EPERM (path is a zip file), NCZCHUNK_ENOMEM, and the
- * system's own numbers.
+ * description that does not fit together; a name that arrays cannot have, such as ".zgroup" or, in Zarr v3, "__x"),
+ * NCZCHUNK_EBADTYPE (a type that arrays cannot have), NCZCHUNK_ENOFILTER (a codec that the library does not have),
+ * NCZCHUNK_ENCZARR (malformed JSON), NCZCHUNK_ENOTBUILT (what the format does not have), NCZCHUNK_EMAXDIMS,
+ * NCZCHUNK_EDIMSIZE, NCZCHUNK_EPERM (path is a zip file), NCZCHUNK_ENOMEM, and the system's own numbers.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_create(const char *path,

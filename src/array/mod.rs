@@ -122,9 +122,9 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// `Exists` if something is there, or the name is below an array; `Argument`, which is also that of names of metadata
-    /// documents and those that Zarr v3 reserves, `ElementType`, `Codec`, `Metadata`,
-    /// `Unsupported` and `Rank` for what cannot be; `ReadOnly` for a file; `OutOfMemory`, and those of the system.
+    /// `Exists` if something is there, or the name is below an array; `Argument`, which is also that of names of
+    /// metadata documents and those that Zarr v3 reserves, `ElementType`, `Codec`, `Metadata`, `Unsupported` and `Rank`
+    /// for what cannot be; `ReadOnly` for a file; `OutOfMemory`, and those of the system.
     pub fn create(path: impl AsRef<Path>, name: &str, description: &Description<'_>) -> Result<Array> {
         Array::create_as(path.as_ref(), name, description, Ok)
     }

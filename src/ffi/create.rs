@@ -119,10 +119,10 @@ unsafe impl Growing for nczchunk_description {}
 /// the array when all of its metadata are there.
 ///
 /// Errors: NCZCHUNK_EEXIST (something is there, or name is below an array), NCZCHUNK_EINVAL (a NULL argument; a
-/// description that does not fit together; a name that arrays cannot have, such as ".zgroup" or, in Zarr v3, "__x"), NCZCHUNK_EBADTYPE (a type that arrays cannot have), NCZCHUNK_ENOFILTER (a
-/// codec that the library does not have), NCZCHUNK_ENCZARR (malformed JSON), NCZCHUNK_ENOTBUILT (what the format does
-/// not have), NCZCHUNK_EMAXDIMS, NCZCHUNK_EDIMSIZE, NCZCHUNK_EPERM (path is a zip file), NCZCHUNK_ENOMEM, and the
-/// system's own numbers.
+/// description that does not fit together; a name that arrays cannot have, such as ".zgroup" or, in Zarr v3, "__x"),
+/// NCZCHUNK_EBADTYPE (a type that arrays cannot have), NCZCHUNK_ENOFILTER (a codec that the library does not have),
+/// NCZCHUNK_ENCZARR (malformed JSON), NCZCHUNK_ENOTBUILT (what the format does not have), NCZCHUNK_EMAXDIMS,
+/// NCZCHUNK_EDIMSIZE, NCZCHUNK_EPERM (path is a zip file), NCZCHUNK_ENOMEM, and the system's own numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_create(
     path: *const c_char,
