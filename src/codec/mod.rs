@@ -45,6 +45,7 @@ macro_rules! codecs {
 
 // The module, the feature that it is, and its types that programs in Rust are to see. One may use those before it.
 codecs! {
+    mod bz2; "bz2" => Bz2,
     mod crc32c; "crc32c" => Crc32c,
     mod fletcher32; "fletcher32" => Fletcher32,
     mod gzip; "gzip" => Gzip,
