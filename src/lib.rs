@@ -116,7 +116,6 @@ pub use codec::Zstd;
 pub use codec::has as has_codec;
 #[cfg(feature = "blosc")]
 pub use codec::{Blosc, BloscShuffle};
-pub use copier::{Copier, CopyFunction};
 #[cfg(feature = "arrays")]
 pub use dataset::{Attribute, AttributeValues, ElementType, Node, TimeUnit};
 pub use dims::MAX_RANK;
@@ -128,7 +127,7 @@ pub use odometer::Odometer;
 pub use open_file::{OpenFile, Opening};
 pub use plan::Plan;
 pub use projection::{Projection, Projections};
-pub use store::{Borrowed, Fill, Filled, Lend, Lent, Request, Store};
+pub use store::{Borrowed, Change, Fill, Filled, Lend, Lent, Request, Store, Take, Taken};
 pub use transfer::{Options, Prepared, Progress, ProgressFunction};
 pub use typed::{Element, read, read_into, write};
 pub use variable::{Endian, Variable};

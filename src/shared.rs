@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::alloc::{Failed, Slot};
 
 /// A value with several owners; the last one drops it.
+#[derive(Debug)]
 pub(crate) struct Shared<T>(NonNull<Inner<T>>);
 
 /// Memory for a value that will have several owners.
