@@ -12,6 +12,7 @@ use super::read::Reading;
 use super::walk::Walk;
 use super::write::Writing;
 use super::{flight, team};
+use crate::cache::Fetching;
 use crate::copy::{Destination, Fence, Source, Volume};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
@@ -189,9 +190,13 @@ impl<'a> Transfer<'a> {
             return job.do_from(queue, Part { block, progress, is_trial: false }, begin());
         }
         let first = self.chunks.start;
+        let is_fetching = Fetching::is_under_way();
         team::run(
             workers,
-            &|| job.do_from(queue, Part { block, progress: None, is_trial: false }, begin()),
+            &|| {
+                let _fetching = Fetching::inherited(is_fetching);
+                job.do_from(queue, Part { block, progress: None, is_trial: false }, begin());
+            },
             || job.do_from(queue, Part { block, progress, is_trial: false }, begin()),
             &|| queue.fail(first, ErrorKind::Internal.into()),
         );

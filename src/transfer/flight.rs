@@ -35,7 +35,9 @@ pub(super) fn read(
     done: &mut usize,
 ) -> Result<()> {
     let flight = reader.flight()?;
-    let useful = if store.ranged().is_some() { chunks.len().max(MOST_RANGES) } else { chunks.len() };
+    // It is asked once, and what follows from it goes together, whatever it would say later.
+    let gap = store.ranged().map(|(_, gap)| gap);
+    let useful = if gap.is_some() { chunks.len().max(MOST_RANGES) } else { chunks.len() };
     let most = flight.limit(store.stored_bound(plan.grid().chunk_bytes())).clamp(1, useful.max(1));
     let volume = piece::volume(plan.variable(), Access::Read, false, plan.selected_bytes());
     let _fence = Fence::new(volume);
@@ -44,6 +46,7 @@ pub(super) fn read(
     let mut state = State {
         plan,
         store,
+        gap,
         flight,
         most,
         slots: Vec::new(),
@@ -107,7 +110,7 @@ pub(super) fn read(
             }
             Err(error) => {
                 let first = state.first_in_flight().unwrap_or(state.next);
-                state.abandon();
+                state.abandon(&error);
                 state.fail(first, error);
             }
         }
@@ -125,6 +128,8 @@ pub(super) fn read(
 struct State<'a> {
     plan: &'a Plan<'a>,
     store: &'a Store<'a>,
+    /// Below what distance two ranges of a chunk are read as one; `None` if whole chunks are read.
+    gap: Option<usize>,
     /// It is dropped before the slots, whose memory its requests use.
     flight: Box<dyn Flight + 'a>,
     /// How many slots there may be. They are made when there is use for them.
@@ -219,8 +224,8 @@ impl State<'_> {
             return Ok(false);
         }
         let (needed, chunk_bytes) = (piece.needed(), self.plan.grid().chunk_bytes());
-        let (begin, size) = match self.store.ranged() {
-            Some((_, gap)) if chunk_bytes - needed.len() >= gap.max(1) => {
+        let (begin, size) = match self.gap {
+            Some(gap) if chunk_bytes - needed.len() >= gap.max(1) => {
                 let ranges = Ranges::new(piece.axes, self.plan.variable().element_size(), gap)?;
                 if ranges.count() > 1 {
                     self.divided.begin(chunk, ranges)?;
@@ -303,7 +308,7 @@ impl State<'_> {
             false => unsafe { slot.memory.filled(stored.min(slot.size)) },
         };
         check_len(stored, (bytes.len(), slot.size), false, self.store.accepts_longer())?;
-        let (_, gap) = self.store.ranged().ok_or(ErrorKind::Internal)?;
+        let gap = self.gap.ok_or(ErrorKind::Internal)?;
         let piece = self.walk.piece()?;
         let ranges = Ranges::new(piece.axes, self.plan.variable().element_size(), gap)?;
         // SAFETY: no other reference to the output is used meanwhile: this thread moves one piece after the other.
@@ -352,9 +357,15 @@ impl State<'_> {
     }
 
     /// Gives up on what is in flight, when waiting failed.
-    fn abandon(&mut self) {
-        self.slots.iter_mut().for_each(|slot| slot.is_in_flight = false);
+    fn abandon(&mut self, error: &Error) {
         self.num_in_flight = 0;
+        if error.kind() != NOT_IN_FLIGHT {
+            return self.slots.iter_mut().for_each(|slot| slot.is_in_flight = false);
+        }
+        // The reader is wrong about what is in flight, so it may go on with any of it: that is never freed.
+        self.free.clear();
+        self.addresses.clear();
+        std::mem::take(&mut self.slots).into_iter().filter(|slot| slot.is_in_flight).for_each(std::mem::forget);
     }
 
     /// Moves what a request brought to memory; `false` if the chunk is not complete, because it has to be asked for

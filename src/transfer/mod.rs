@@ -66,9 +66,8 @@ impl Plan<'_> {
     /// `out` that are selected are unspecified.
     ///
     /// # Errors
-    /// Before any chunk is asked for: `Memory` if `out` has another length, `Argument` if the plan is for writing or the
-    /// elements are [strings of any length](crate::ElementType::String).
-    /// Otherwise the first error of a chunk, with its indices.
+    /// Before any chunk is asked for: `Memory` if `out` has another length, `Argument` if the plan is for writing, or
+    /// for an array of strings of any length. Otherwise the first error of a chunk, with its indices.
     pub fn read(&self, store: &Store<'_>, out: &mut [u8]) -> Result<()> {
         self.read_chunks(store, 0..self.num_chunks(), out, Options::default())
     }
@@ -96,8 +95,8 @@ impl Plan<'_> {
     /// changed and written, each once and in the plan's order.
     ///
     /// # Errors
-    /// Before anything is written: `Memory` if `data` has another length, `Argument` if the plan is for reading or the
-    /// elements are [strings of any length](crate::ElementType::String), `ReadOnly`. Otherwise the first error of a chunk, with its indices.
+    /// Before anything is written: `Memory` if `data` has another length, `Argument` if the plan is for reading, or for
+    /// an array of strings of any length; `ReadOnly`. Otherwise the first error of a chunk, with its indices.
     pub fn write(&self, store: &Store<'_>, data: &[u8]) -> Result<()> {
         self.write_chunks(store, 0..self.num_chunks(), data, Options::default())
     }

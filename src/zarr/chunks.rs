@@ -80,7 +80,7 @@ impl Fill for Chunks {
 
     fn flight(&self) -> Result<Box<dyn Flight + '_>> {
         let flight = self.place.flight().ok_or(ErrorKind::Internal)?;
-        Ok(try_box(ChunkFlight::new(&self.names, flight))?)
+        Ok(try_box(ChunkFlight::new(&self.names, (flight, self.place.flight_prefix())))?)
     }
 }
 
@@ -94,8 +94,8 @@ struct ChunkFlight<'c> {
 }
 
 impl<'c> ChunkFlight<'c> {
-    fn new(names: &'c Names, flight: &'c dyn object::Flight) -> Self {
-        ChunkFlight { names, limits: flight.limits(), under_way: UnderWay::new(flight), outcome: None }
+    fn new(names: &'c Names, (flight, prefix): (&'c dyn object::Flight, &'c str)) -> Self {
+        ChunkFlight { names, limits: flight.limits(), under_way: UnderWay::new(flight, prefix), outcome: None }
     }
 }
 
