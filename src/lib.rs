@@ -100,7 +100,6 @@ pub use array::{Array, ArrayFormat, Description, list, place_at, place_for};
 pub use buffer::Buffer;
 pub use cache::{Cache, CacheStatistics};
 pub use codec::public::*;
-pub use copier::{Copier, CopyFunction};
 #[cfg(feature = "arrays")]
 pub use dataset::{Attribute, AttributeValues, Node};
 pub use dims::MAX_RANK;
@@ -114,7 +113,7 @@ pub use open_object::{ObjectState, OpenObject, Opening, Versions};
 pub use plan::Plan;
 pub use projection::{Projection, Projections};
 pub use setting::SettingNames;
-pub use store::{Borrowed, Fill, Filled, Lend, Lent, Request, Store};
+pub use store::{Borrowed, Change, Fill, Filled, Lend, Lent, Request, Store, Take, Taken};
 pub use transfer::{Options, Prepared, Progress, ProgressFunction};
 pub use typed::{Element, read, read_into, write};
 pub use variable::{Endian, Variable};

@@ -68,7 +68,6 @@ mod transfer;
 mod variable;
 
 pub use buffer::Buffer;
-pub use copier::Copier;
 pub use dims::MAX_RANK;
 pub use error::Error;
 pub use store::{Fill, Lend, Store};

@@ -1,8 +1,8 @@
 //! A cache of decoded chunks, for one store or for several under one limit.
 //!
 //! A chunk is looked up by its store and all of its indices. While one thread fetches a chunk, others that need it wait
-//! for it. A chunk that is in use is never overwritten: the cache may drop it, but whoever has it keeps its memory
-//! alive.
+//! for it, unless they fetch one themselves. A chunk that is in use is never overwritten: the cache may drop it, but
+//! whoever has it keeps its memory alive.
 //!
 //! Chunks are dropped in the order of their last use, except that a transfer does not push out what it has fetched
 //! itself. So of a transfer that is larger than the cache the first chunks are kept, and doing it again finds them.
@@ -18,10 +18,12 @@
 //!   slab.rs     memory for several chunks
 //!   entry.rs    a decoded chunk
 //!   table.rs    which chunks there are, and in which order they were used
+//!   fetching.rs which threads fetch chunks, and so wait for nobody
 //! ```
 #![allow(unsafe_code)]
 
 mod entry;
+mod fetching;
 mod slab;
 mod table;
 
@@ -30,6 +32,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use entry::Entry;
+pub(crate) use fetching::Fetching;
 
 use crate::error::{ErrorKind, Result};
 use crate::lock::Lock;
@@ -139,6 +142,7 @@ pub(crate) struct Loading<'c> {
     block: Option<Block>,
     /// Whether the table has been told what became of it. What is being fetched under this name is another's then.
     is_over: bool,
+    _fetching: Fetching,
 }
 
 impl Part {
@@ -182,6 +186,10 @@ impl Part {
             let slot = table.slot(number);
             let is_same_size = slot.size == size;
             match &slot.state {
+                State::Loading { .. } if Fetching::is_under_way() => {
+                    keep = false;
+                    break (None, None);
+                }
                 State::Loading { .. } => table = inner.table.wait(table),
                 // Another variable, with chunks of another size, has used the store.
                 State::Ready(_) if !is_same_size => {
@@ -225,7 +233,8 @@ impl Part {
                 (memory, table.wants_whole)
             }
         };
-        Ok(Found::Load { loading: Loading { part: self, key, block: Some(Block::new(memory)), is_over: false }, all })
+        let block = Some(Block::new(memory));
+        Ok(Found::Load { loading: Loading { part: self, key, block, is_over: false, _fetching: Fetching::new() }, all })
     }
 
     /// Bytes of a chunk, which has `size` bytes in all, if they are there. Nobody is waited for, so one who fetches

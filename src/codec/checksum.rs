@@ -40,8 +40,8 @@ pub(super) fn decode<S: Sum>(encoded: &[u8], needed: Range<usize>, decoded: &mut
     } else {
         encoded.get(..needed.end.min(capacity)).ok_or(corrupt("the data end early"))?
     };
-    decoded.skip(if is_whole { 0 } else { needed.start.min(data.len()) });
-    let begin = decoded.filled().len();
+    let begin = if is_whole { 0 } else { needed.start.min(data.len()) };
+    decoded.skip(begin);
     decoded.write(&data[begin..]);
     Ok(())
 }

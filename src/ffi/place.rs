@@ -25,6 +25,7 @@
 //! time, without threads. Chunks of an array with shards are found by the shards' indices, and neighbours among them
 //! are read at once. examples/http_array.c is such a place over HTTP.
 
+use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
@@ -42,7 +43,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub use crate::object::ObjectRequest as nczchunk_object_request;
 use crate::object::{Begin, Entry, Flight, Limits, Memory, Name, ObjectRequest, Objects, Place, read_by_flight};
 use crate::open_object::{ObjectState, Versions};
-use crate::status::{EEMPTY, ENOOBJECT, NOERR};
+use crate::status::{EEMPTY, EINVAL, ENOOBJECT, NOERR};
 
 /// A place at a path, in UTF-8: a directory, a zip file, or a file that holds arrays, which its first bytes tell. Free
 /// it with nczchunk_place_free.
@@ -341,8 +342,9 @@ pub struct nczchunk_place_callbacks {
     pub read: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut ObjectRequest) -> c_int>,
     /// Calls found for the last part of the name of each object and prefix directly below a prefix, which is empty or a
     /// name, each once; is_prefix is 1 for what the names of objects further below begin with. found gets the argument
-    /// that is given here; where it returns anything but 0, list returns that. Names that no object can have, such as
-    /// the empty one, are passed over. May be NULL: then nothing is listed.
+    /// that is given here; where it returns anything but 0, list returns that. It is called before list returns and by
+    /// the same thread; else it does nothing and returns NCZCHUNK_EINVAL. Names that no object can have, such as the
+    /// empty one, are passed over. May be NULL: then nothing is listed.
     pub list: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -375,7 +377,7 @@ pub struct nczchunk_place_callbacks {
     /// status, nbytes and object_size say how it ended, as the result of read and what read sets would. To try again
     /// after a failure that may pass is up to the callback. If wait itself returns a status other than 0, no read is
     /// under way any more: the callback has ended all of them, and does not touch their buffers again. While reads are
-    /// under way, no callback may read from the place by the library in the same thread.
+    /// under way, no callback may read from the place by the library in the same thread: NCZCHUNK_EINVAL.
     pub wait: Option<unsafe extern "C" fn(user: *mut c_void, done: *mut *mut ObjectRequest) -> c_int>,
     /// Told that a read that was started is not needed any more, because the call is about to end; may be NULL. The
     /// request is still given back by wait, with any status.
@@ -458,7 +460,7 @@ impl Objects for Custom {
     }
 
     fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
-        let Some(read) = self.callbacks.read else { return read_by_flight(self, name, begin, buffer) };
+        let Some(read) = self.callbacks.read else { return read_by_flight((self, ""), name, begin, buffer) };
         let c_name = c_name(name)?;
         let (offset, from_end) = match begin {
             Begin::At(offset) => (offset, 0),
@@ -493,11 +495,14 @@ impl Objects for Custom {
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         let Some(list) = self.callbacks.list else { return Ok(()) };
         let c_prefix = c_name(prefix)?;
-        let mut listing = Listing { one, error: None };
-        // SAFETY: the callback gets what is documented; it calls `found` with the argument it is given.
+        let listing = Listing { one: RefCell::new(one), error: Cell::new(None), outer: LISTINGS.get() };
+        let argument: *const Listing<'_> = &raw const listing;
+        LISTINGS.set(argument.cast());
+        // SAFETY: the callback gets what is documented.
         let status =
-            unsafe { list(self.callbacks.user, c_prefix.as_ptr().cast(), Some(found), (&raw mut listing).cast()) };
-        match listing.error {
+            unsafe { list(self.callbacks.user, c_prefix.as_ptr().cast(), Some(found), argument.cast_mut().cast()) };
+        LISTINGS.set(listing.outer);
+        match listing.error.into_inner() {
             Some(error) => Err(error),
             None => result(status, prefix),
         }
@@ -541,7 +546,8 @@ impl Objects for Custom {
 /// No place has more reads under way.
 const MAX_IN_FLIGHT: usize = 1 << 16;
 
-impl Flight for Custom {
+// SAFETY: the callbacks do what is documented.
+unsafe impl Flight for Custom {
     fn limits(&self) -> Limits {
         let nczchunk_place_callbacks { in_flight, bytes_in_flight, largest, .. } = self.callbacks;
         let given = |value: usize| (value > 0).then_some(value);
@@ -563,7 +569,7 @@ impl Flight for Custom {
         }
     }
 
-    fn wait(&self) -> Result<*mut ObjectRequest> {
+    unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
         let wait = self.callbacks.wait.ok_or(ErrorKind::Internal)?;
         let mut done = ptr::null_mut();
         // SAFETY: the callback gets what is documented: its own pointer, and a place for the request.
@@ -590,27 +596,43 @@ impl Drop for Custom {
     }
 }
 
-/// Whom a listing is told to.
+/// Whom a listing is told to, until the callback that lists returns.
 struct Listing<'l> {
-    one: &'l mut dyn FnMut(&str, Entry) -> Result<()>,
-    error: Option<Error>,
+    one: RefCell<&'l mut dyn FnMut(&str, Entry) -> Result<()>>,
+    error: Cell<Option<Error>>,
+    /// The listing within which this one was begun.
+    outer: *const Listing<'static>,
 }
 
-/// What a list callback calls.
+thread_local! {
+    /// The listing that was begun last in this thread and is under way.
+    static LISTINGS: Cell<*const Listing<'static>> = const { Cell::new(ptr::null()) };
+}
+
+/// What a list callback calls. Where it is called too late, by another thread or from within itself, nothing is told to
+/// anybody.
 unsafe extern "C" fn found(argument: *mut c_void, name: *const c_char, is_prefix: c_int) -> c_int {
-    // SAFETY: the callback passes on the argument it was given, which is a listing that is under way.
-    let listing = unsafe { &mut *argument.cast::<Listing<'_>>() };
-    let tell = || {
-        // SAFETY: the callback gives a text, as documented.
-        let name = utf8(unsafe { text(name, "a listed name is NULL") }?)?;
-        (listing.one)(name, if is_prefix != 0 { Entry::Prefix } else { Entry::Object })
-    };
-    match super::pointers::guard(tell) {
-        Ok(()) => NOERR,
-        Err(error) => {
-            let status = error.status();
-            listing.error = Some(error);
-            status
+    let mut next = LISTINGS.get();
+    // SAFETY: what is in the list is under way, further out in this thread.
+    while let Some(listing) = unsafe { next.as_ref() } {
+        if !ptr::addr_eq(next, argument) {
+            next = listing.outer;
+            continue;
         }
+        let tell = || {
+            let mut one = listing.one.try_borrow_mut().map_err(|_| ErrorKind::Argument("found is called by itself"))?;
+            // SAFETY: the callback gives a text, as documented.
+            let name = utf8(unsafe { text(name, "a listed name is NULL") }?)?;
+            one(name, if is_prefix != 0 { Entry::Prefix } else { Entry::Object })
+        };
+        return match super::pointers::guard(tell) {
+            Ok(()) => NOERR,
+            Err(error) => {
+                let status = error.status();
+                listing.error.set(Some(error));
+                status
+            }
+        };
     }
+    EINVAL
 }

@@ -35,7 +35,8 @@ use crate::grid::Access;
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 pub use crate::store::RawRequest as nczchunk_request;
 use crate::store::{
-    Borrowed, Fill, Filled, Flight, Lend, Lent, Memory, NOT_IN_FLIGHT, RawRequest, Reader, Request, Store,
+    Borrowed, Change, Fill, Filled, Flight, Lend, Lent, Memory, NOT_IN_FLIGHT, RawRequest, Reader, Request, Store,
+    Take, Taken,
 };
 
 /// A chunk on loan: which one the library wants, and what the lender gives. The library sets the fields up to covered,
@@ -305,28 +306,31 @@ impl nczchunk_loan {
 }
 
 impl Lending {
-    /// Calls release, if there is one.
+    /// Calls release, if there is one, and gives the outcome of the loan.
     #[inline]
-    fn give_back(&self, loan: &mut nczchunk_loan, outcome: &Result<()>) -> Result<()> {
-        let Some(release) = self.callbacks.release else { return Ok(()) };
-        let status = outcome.as_ref().map_or_else(|error| error.status(), |()| NOERR);
+    fn give_back<'t>(&self, loan: &mut nczchunk_loan, outcome: Result<Taken<'t>>) -> Result<Taken<'t>> {
+        let Some(release) = self.callbacks.release else { return outcome };
+        let status = outcome.as_ref().map_or_else(|error| error.status(), |_| NOERR);
         // SAFETY: the loan is one that the callbacks gave and have not been given back, as documented.
-        result(unsafe { release(self.callbacks.user, &raw mut *loan, status) })
+        let released = result(unsafe { release(self.callbacks.user, &raw mut *loan, status) });
+        let taken = outcome?;
+        released?;
+        Ok(taken)
     }
 }
 
 impl Lend for Lending {
     #[inline]
-    fn lend(&self, request: &Request<'_>, take: &mut dyn FnMut(Lent<'_>) -> Result<()>) -> Result<()> {
+    fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
         let mut loan = nczchunk_loan::new(request, false);
         // SAFETY: the callback gets what is documented: its own pointer, and a loan with the fields that are the
         // library's.
         let status = unsafe { (self.lend)(self.callbacks.user, &raw mut loan) };
         match status {
             NOERR if loan.data.is_null() => return Err(ErrorKind::NoData.into()),
-            EEMPTY if loan.data.is_null() => return take(Lent::Absent),
+            EEMPTY if loan.data.is_null() => return take.give(Lent::Absent),
             NOERR | EEMPTY => {}
-            ENOOBJECT => return take(Lent::Absent),
+            ENOOBJECT => return take.give(Lent::Absent),
             status => return Err(ErrorKind::Callback(status).into()),
         }
         let outcome = if isize::try_from(loan.nbytes).is_err() {
@@ -335,10 +339,9 @@ impl Lend for Lending {
             // SAFETY: the callback has lent `nbytes` bytes, as documented, which stay valid and unchanged until they
             // are released or, without release, until the next chunk is asked for: both happen later.
             let bytes = unsafe { std::slice::from_raw_parts(loan.data.cast(), loan.nbytes) };
-            take(if status == EEMPTY { Lent::FillValues(bytes) } else { Lent::Chunk(bytes) })
+            take.give(if status == EEMPTY { Lent::FillValues(bytes) } else { Lent::Chunk(bytes) })
         };
-        let released = self.give_back(&mut loan, &outcome);
-        outcome.and(released)
+        self.give_back(&mut loan, outcome)
     }
 
     fn is_concurrent(&self) -> bool {
@@ -357,12 +360,7 @@ impl Lend for Lending {
         self.callbacks.lend_to_write.is_some()
     }
 
-    fn change(
-        &self,
-        request: &Request<'_>,
-        covered: bool,
-        change: &mut dyn FnMut(Borrowed<'_>) -> Result<()>,
-    ) -> Result<()> {
+    fn change<'t>(&self, request: &Request<'_>, covered: bool, change: Change<'t>) -> Result<Taken<'t>> {
         let lend = self.callbacks.lend_to_write.ok_or(ErrorKind::ReadOnly)?;
         let mut loan = nczchunk_loan::new(request, covered);
         // SAFETY: the callback gets what is documented: its own pointer, and a loan with the fields that are the
@@ -379,10 +377,9 @@ impl Lend for Lending {
             // SAFETY: the callback has lent `nbytes` bytes to be changed, as documented, which stay valid until they
             // are released, which is below.
             let bytes = unsafe { std::slice::from_raw_parts_mut(loan.data.cast(), loan.nbytes) };
-            change(if status == NOERR { Borrowed::Chunk(bytes) } else { Borrowed::New(bytes) })
+            change.give(if status == NOERR { Borrowed::Chunk(bytes) } else { Borrowed::New(bytes) })
         };
-        let released = self.give_back(&mut loan, &outcome);
-        outcome.and(released)
+        self.give_back(&mut loan, outcome)
     }
 }
 

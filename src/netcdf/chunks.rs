@@ -70,6 +70,7 @@ impl Fill for Chunks {
 
     fn flight(&self) -> Result<Box<dyn Flight + '_>> {
         let flight = self.place.flight().ok_or(ErrorKind::Internal)?;
+        let flight = (flight, self.place.flight_prefix());
         Ok(try_box(PartFlight::new((&self.file, &self.variable), &self.layout, flight))?)
     }
 }

@@ -1,10 +1,9 @@
 //! The objects whose names begin with a prefix, as a place of its own: an array within a group, or what is stored in a
 //! zip file below one directory.
-#![allow(unsafe_code)]
 
 use super::begin::Begin;
 use super::contract::{Entry, Objects, check_name, check_prefix};
-use super::flight::{Flight, Limits, ObjectRequest};
+use super::flight::Flight;
 use super::names::{Text, concatenated};
 use crate::alloc;
 use crate::buffer::Buffer;
@@ -27,7 +26,7 @@ impl<O: Objects> Below<O> {
     /// The prefix is not a name; a failed allocation.
     pub fn new(objects: O, prefix: &str) -> Result<Self> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
-        let mut flight_prefix = alloc::text(objects.flight().map_or("", Flight::name_prefix))?;
+        let mut flight_prefix = alloc::text(objects.flight_prefix())?;
         if !prefix.is_empty() {
             alloc::push_text(&mut flight_prefix, prefix)?;
             alloc::push_text(&mut flight_prefix, "/")?;
@@ -113,36 +112,13 @@ impl<O: Objects> Objects for Below<O> {
         self.objects.gap()
     }
 
+    /// Reads are in flight in the other place itself.
     fn flight(&self) -> Option<&dyn Flight> {
-        self.objects.flight().map(|_| self as &dyn Flight)
-    }
-}
-
-/// The reads are those of the other place, whose names begin with the prefix.
-impl<O: Objects> Flight for Below<O> {
-    fn limits(&self) -> Limits {
-        self.objects.flight().map(Flight::limits).unwrap_or_default()
+        self.objects.flight()
     }
 
-    fn name_prefix(&self) -> &str {
+    fn flight_prefix(&self) -> &str {
         &self.flight_prefix
-    }
-
-    unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
-        let flight = self.objects.flight().ok_or(ErrorKind::Internal)?;
-        // SAFETY: the caller's promise is the same.
-        unsafe { flight.start(request) }
-    }
-
-    fn wait(&self) -> Result<*mut ObjectRequest> {
-        self.objects.flight().ok_or(ErrorKind::Internal)?.wait()
-    }
-
-    unsafe fn cancel(&self, request: *mut ObjectRequest) {
-        if let Some(flight) = self.objects.flight() {
-            // SAFETY: the caller's promise is the same.
-            unsafe { flight.cancel(request) };
-        }
     }
 }
 
@@ -166,6 +142,7 @@ pub fn only_prefix(objects: &(impl Objects + ?Sized)) -> Result<Option<String>> 
 }
 
 #[cfg(test)]
+#[allow(unsafe_code)]
 mod tests {
     use super::*;
     use crate::object::Memory;
@@ -195,7 +172,7 @@ mod tests {
         later.put("x/0", b"another");
         let below = Below::new(Below::new(&later, "a/b").unwrap(), "x").unwrap();
         let mut memory = [[9u8; 4]; 4];
-        let mut under_way = UnderWay::new(below.flight().unwrap());
+        let mut under_way = UnderWay::new(below.flight().unwrap(), below.flight_prefix());
         for (i, room) in memory.iter_mut().enumerate() {
             // SAFETY: the memory is not used before all reads have come back.
             let started = unsafe { under_way.start(i, &i.to_string(), Begin::At(0), (room.as_mut_ptr(), 4)) };
@@ -210,7 +187,7 @@ mod tests {
         drop(under_way);
         assert_eq!(memory, [[0; 4], [1; 4], [2; 4], [9; 4]]);
         assert!(Below::new(Memory::new(), "a").unwrap().flight().is_none());
-        assert_eq!(Below::new(&later, "").unwrap().flight().unwrap().name_prefix(), "");
+        assert_eq!((Below::new(&later, "").unwrap().flight_prefix(), below.flight_prefix()), ("", "a/b/x/"));
     }
 
     /// An array below a prefix is read with many requests under way, too.

@@ -126,6 +126,12 @@ pub trait Objects: Send + Sync {
     fn flight(&self) -> Option<&dyn Flight> {
         None
     }
+
+    /// What names begin with where reads are in flight: nothing or, if that is another place of which this one is a
+    /// part, a prefix there and a `/`.
+    fn flight_prefix(&self) -> &str {
+        ""
+    }
 }
 
 /// Refuses names that could lead out of the place they are looked up in, or that no writer makes.
@@ -201,6 +207,10 @@ macro_rules! forward {
 
             fn flight(&self) -> Option<&dyn Flight> {
                 (**self).flight()
+            }
+
+            fn flight_prefix(&self) -> &str {
+                (**self).flight_prefix()
             }
         }
     )*};

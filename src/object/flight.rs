@@ -102,15 +102,14 @@ impl Default for Limits {
 /// A place that is asked first and gives the answer later.
 ///
 /// Reads belong to the thread that starts them, and are given back to that thread.
-pub trait Flight {
+///
+/// # Safety
+/// What `wait` gives back is a read that was started, and not given back before; from then on the place does not touch
+/// it, nor its buffer. If the read says that it has ended well, the first [`nbytes`](ObjectRequest::nbytes) bytes of
+/// the buffer have been written. After an error of `wait` the place touches no read of that thread's any more.
+pub unsafe trait Flight {
     /// How much may be on its way at the same time. The library keeps to it, in each transfer.
     fn limits(&self) -> Limits;
-
-    /// What the names of all requests begin with: nothing or, for a place that is below a prefix of another one, that
-    /// prefix and a `/`. Whoever makes a request puts it before the object's name.
-    fn name_prefix(&self) -> &str {
-        ""
-    }
 
     /// Starts a read; `false` if the object is known to be absent: then the read has not begun.
     ///
@@ -123,12 +122,14 @@ pub trait Flight {
     unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool>;
 
     /// Waits until one of this thread's reads has ended, in any order, and gives it back, with its status: that of
-    /// [`NOERR`](crate::status::NOERR), [`ENOOBJECT`](crate::status::ENOOBJECT) or any other. There is at least one in
-    /// flight.
+    /// [`NOERR`](crate::status::NOERR), [`ENOOBJECT`](crate::status::ENOOBJECT) or any other.
     ///
     /// # Errors
     /// Any error; then no read of this thread's is in flight any more, and their buffers are not touched again.
-    fn wait(&self) -> Result<*mut ObjectRequest>;
+    ///
+    /// # Safety
+    /// The thread has reads in flight, and all of them were started by whoever waits.
+    unsafe fn wait(&self) -> Result<*mut ObjectRequest>;
 
     /// Says that a read is not needed any more. It is still given back by `wait`.
     ///

@@ -138,7 +138,8 @@ impl Later {
     }
 }
 
-impl Flight for Later {
+// SAFETY: a read is given back once, after its answer has been written, and not touched afterwards.
+unsafe impl Flight for Later {
     fn limits(&self) -> Limits {
         self.limits
     }
@@ -170,7 +171,7 @@ impl Flight for Later {
         Ok(true)
     }
 
-    fn wait(&self) -> Result<*mut ObjectRequest> {
+    unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
         let mut state = self.state();
         if state.broken_after.is_some_and(|after| state.log.len() >= after) {
             state.under_way.clear();
@@ -228,7 +229,7 @@ impl Objects for Later {
 
     fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         assert_eq!(self.under_way(), 0, "nothing is waited for while other reads are under way");
-        read_by_flight(self, name, begin, buffer)
+        read_by_flight((self, ""), name, begin, buffer)
     }
 
     fn versions(&self) -> Versions {

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use super::contract::{Entry, Objects, check_name};
 use crate::alloc::{self, Slot};
 use crate::codec::{self, Codec, CodecUse, Makers};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::shared::Shared;
 
 /// A place for objects that several arrays share. A copy is the same place.
@@ -139,10 +139,16 @@ impl Place {
     /// # Errors
     /// Those of the objects, and of `one`.
     pub fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        self.objects.list(prefix, &mut |last, entry| {
+        // What fails ends the listing, whatever the objects make of it.
+        let mut failed: Option<Error> = None;
+        let listed = self.objects.list(prefix, &mut |last, entry| {
+            if let Some(error) = &failed {
+                return Err(error.clone());
+            }
             let is_last_part = check_name(last).is_ok() && !last.contains('/');
-            if is_last_part { one(last, entry) } else { Ok(()) }
-        })
+            if is_last_part { one(last, entry).inspect_err(|error| failed = Some(error.clone())) } else { Ok(()) }
+        });
+        failed.map_or(listed, Err)
     }
 
     /// The codecs that were added.

@@ -1,6 +1,7 @@
 //! The reads that one transfer has under way in a place: where their requests are, and what each is for.
 #![allow(unsafe_code)]
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr::{self, NonNull};
 
@@ -13,14 +14,18 @@ use crate::alloc::try_box;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::open_object::ObjectState;
+use crate::shared::Shared;
 use crate::store::NOT_IN_FLIGHT;
 
 /// Reads that are under way, each with what it is for. None outlives this: what is left is cancelled and waited for.
 pub(crate) struct UnderWay<'p, T> {
     flight: &'p dyn Flight,
+    /// What all names begin with.
+    prefix: &'p str,
     slots: Vec<Slot<T>>,
     /// The slots without a read. There is room for all of them.
     free: Vec<usize>,
+    waiter: Option<Waiter>,
 }
 
 /// A place for one read.
@@ -29,6 +34,76 @@ struct Slot<T> {
     told: NonNull<Told>,
     purpose: Option<T>,
     is_cancelled: bool,
+}
+
+thread_local! {
+    /// Who waits for reads in this thread, each in another place; the last one first.
+    static WAITERS: Cell<*const Waiting> = const { Cell::new(ptr::null()) };
+}
+
+/// Who waits for a transfer's reads. A place gives back whichever read of the thread's has ended, so all of them have
+/// to be those of one transfer: another, which a callback of the first would begin, would be given reads that are not
+/// its own.
+struct Waiter(Shared<Waiting>);
+
+struct Waiting {
+    place: *const (),
+    is_waiting: Cell<bool>,
+    before: Cell<*const Waiting>,
+}
+
+impl Waiter {
+    fn new(flight: &dyn Flight) -> Result<Self> {
+        let (place, is_waiting) = (ptr::from_ref(flight).cast(), Cell::new(false));
+        Ok(Waiter(Shared::new(Waiting { place, is_waiting, before: Cell::new(ptr::null()) })?))
+    }
+
+    /// All who wait, until `found` says that this is it.
+    fn find(mut found: impl FnMut(&Waiting) -> bool) -> bool {
+        let mut next = WAITERS.get();
+        // SAFETY: whoever is in the list takes itself out before it is dropped, and it is this thread's.
+        while let Some(waiting) = unsafe { next.as_ref() } {
+            if found(waiting) {
+                return true;
+            }
+            next = waiting.before.get();
+        }
+        false
+    }
+
+    /// Whether another one waits in the same place.
+    fn is_another_waiting(&self) -> bool {
+        Waiter::find(|other| other.place == self.0.place && !ptr::eq(other, &*self.0))
+    }
+
+    fn begin(&self) {
+        if !self.0.is_waiting.replace(true) {
+            self.0.before.set(WAITERS.replace(&*self.0));
+        }
+    }
+
+    fn end(&self) {
+        if !self.0.is_waiting.replace(false) {
+            return;
+        }
+        let (this, before) = (&raw const *self.0, self.0.before.get());
+        if WAITERS.get() == this {
+            return WAITERS.set(before);
+        }
+        Waiter::find(|other| {
+            let is_next = other.before.get() == this;
+            if is_next {
+                other.before.set(before);
+            }
+            is_next
+        });
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 /// What the place is told of a read.
@@ -42,8 +117,9 @@ struct Told {
 }
 
 impl<'p, T> UnderWay<'p, T> {
-    pub(crate) fn new(flight: &'p dyn Flight) -> Self {
-        UnderWay { flight, slots: Vec::new(), free: Vec::new() }
+    /// No reads, of objects in a place in which names begin with this.
+    pub(crate) fn new(flight: &'p dyn Flight, prefix: &'p str) -> Self {
+        UnderWay { flight, prefix, slots: Vec::new(), free: Vec::new(), waiter: None }
     }
 
     /// How many reads are under way.
@@ -63,7 +139,8 @@ impl<'p, T> UnderWay<'p, T> {
         begin: Begin,
         (buffer, size): (*mut u8, usize),
     ) -> Result<Option<T>, (T, Error)> {
-        let number = match self.prepare(name) {
+        let prepared = self.check_waiter().and_then(|()| self.prepare(name));
+        let number = match prepared {
             Ok(number) => number,
             Err(error) => return Err((purpose, error)),
         };
@@ -95,6 +172,7 @@ impl<'p, T> UnderWay<'p, T> {
         match started {
             Ok(true) => {
                 (slot.purpose, slot.is_cancelled) = (Some(purpose), false);
+                self.waiter.iter().for_each(Waiter::begin);
                 Ok(None)
             }
             Ok(false) => {
@@ -108,9 +186,22 @@ impl<'p, T> UnderWay<'p, T> {
         }
     }
 
+    /// Refuses to start the first read where another transfer of this thread's waits in the place.
+    fn check_waiter(&mut self) -> Result<()> {
+        if self.waiter.is_none() {
+            self.waiter = Some(Waiter::new(self.flight)?);
+        }
+        match &self.waiter {
+            Some(waiter) if self.len() == 0 && waiter.is_another_waiting() => Err(ErrorKind::Argument(
+                "this thread has other reads of the place in flight; a callback cannot read there meanwhile",
+            )
+            .into()),
+            _ => Ok(()),
+        }
+    }
+
     /// Takes a free slot, and writes down the name there.
     fn prepare(&mut self, name: &str) -> Result<usize> {
-        check_name(name).map_err(|error| error.in_object(name))?;
         if self.free.is_empty() {
             self.free.try_reserve(self.slots.len() + 1).map_err(|_| ErrorKind::OutOfMemory)?;
             self.slots.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
@@ -122,11 +213,12 @@ impl<'p, T> UnderWay<'p, T> {
         // SAFETY: it is there as long as the slot, and no read is under way that uses it.
         let told = unsafe { self.slots[number].told.as_mut() };
         told.name.clear();
-        let prefix = self.flight.name_prefix();
+        let prefix = self.prefix;
         told.name.try_reserve(prefix.len() + name.len() + 1).map_err(|_| ErrorKind::OutOfMemory)?;
         told.name.extend_from_slice(prefix.as_bytes());
         told.name.extend_from_slice(name.as_bytes());
         told.name.push(0);
+        check_name(told.name()).map_err(|error| error.in_object(name))?;
         self.free.pop();
         Ok(number)
     }
@@ -136,16 +228,24 @@ impl<'p, T> UnderWay<'p, T> {
     /// # Errors
     /// Those of waiting itself; then none is under way any more.
     pub(crate) fn wait(&mut self) -> Result<(T, Result<Option<Answer>>)> {
-        let ended = self.flight.wait().and_then(|request| {
-            let is_it = |slot: &Slot<T>| slot.purpose.is_some() && ptr::eq(slot.request(), request);
-            Ok(self.slots.iter().position(is_it).ok_or(NOT_IN_FLIGHT)?)
-        });
-        let number = match ended {
-            Ok(number) => number,
+        if self.len() == 0 {
+            return Err(ErrorKind::Internal.into());
+        }
+        // SAFETY: there are reads under way, and none of another transfer: `start` has made sure of that.
+        let request = match unsafe { self.flight.wait() } {
+            Ok(request) => request,
             Err(error) => {
-                self.abandon();
+                self.slots.iter_mut().for_each(|slot| slot.purpose = None);
+                self.free_all();
                 return Err(error);
             }
+        };
+        let is_it = |slot: &Slot<T>| slot.purpose.is_some() && ptr::eq(slot.request(), request);
+        let Some(number) = self.slots.iter().position(is_it) else {
+            // The place is wrong about what is under way, so it may go on with any of it: that is never freed.
+            self.slots.retain_mut(|slot| slot.purpose.take().map(std::mem::forget).is_none());
+            self.free_all();
+            return Err(NOT_IN_FLIGHT.into());
         };
         let slot = &mut self.slots[number];
         let purpose = slot.purpose.take().ok_or(ErrorKind::Internal)?;
@@ -153,6 +253,7 @@ impl<'p, T> UnderWay<'p, T> {
         let told = unsafe { slot.told.as_ref() };
         let answer = told.answer().map_err(|error| error.in_object(told.name()));
         self.free.push(number);
+        self.end_waiting();
         Ok((purpose, answer))
     }
 
@@ -169,10 +270,17 @@ impl<'p, T> UnderWay<'p, T> {
     }
 
     /// Notes that nothing is under way any more.
-    fn abandon(&mut self) {
+    fn free_all(&mut self) {
         self.free.clear();
         self.free.extend(0..self.slots.len());
-        self.slots.iter_mut().for_each(|slot| slot.purpose = None);
+        self.end_waiting();
+    }
+
+    /// Lets another transfer wait, if nothing is under way any more.
+    fn end_waiting(&self) {
+        if self.len() == 0 {
+            self.waiter.iter().for_each(Waiter::end);
+        }
     }
 }
 
@@ -231,12 +339,12 @@ impl Told {
 /// # Errors
 /// Those of the place.
 pub(crate) fn read(
-    flight: &dyn Flight,
+    (flight, prefix): (&dyn Flight, &str),
     name: &str,
     begin: Begin,
     buffer: &mut Buffer<'_>,
 ) -> Result<Option<ObjectState>> {
-    let mut under_way = UnderWay::new(flight);
+    let mut under_way = UnderWay::new(flight, prefix);
     let room = (buffer.as_mut_ptr(), buffer.capacity());
     // SAFETY: the buffer is not used before the read has been given back.
     match unsafe { under_way.start((), name, begin, room) } {
@@ -268,7 +376,7 @@ mod tests {
     #[test]
     fn reads_come_back_with_what_they_are_for() {
         let (later, mut memory) = (later(), [0u8; 40]);
-        let mut under_way = UnderWay::new(&later);
+        let mut under_way = UnderWay::new(&later, "");
         let begin = memory.as_mut_ptr();
         for round in 0..3 {
             for (i, name) in NAMES.iter().enumerate() {
@@ -292,7 +400,7 @@ mod tests {
     #[test]
     fn no_read_outlives_the_transfer() {
         let (later, mut memory) = (later(), Scratch::EMPTY);
-        let mut under_way = UnderWay::new(&later);
+        let mut under_way = UnderWay::new(&later, "");
         let room = (memory.room(8).unwrap().as_mut_ptr().cast(), 4);
         // SAFETY: the memory lives longer, and what is written to it twice is not looked at.
         unsafe {
@@ -308,15 +416,15 @@ mod tests {
     fn errors_name_the_object() {
         let later = later();
         let mut buffer = Buffer::new(&mut []);
-        assert_eq!(read(&later, "a/0", Begin::At(0), &mut buffer), Ok(Some((10, Some(1)))));
-        assert_eq!(read(&later, "no", Begin::At(0), &mut buffer), Ok(None));
-        assert_eq!(read(&later, "../a", Begin::At(0), &mut buffer).unwrap_err().about(), "../a");
+        assert_eq!(read((&later, ""), "a/0", Begin::At(0), &mut buffer), Ok(Some((10, Some(1)))));
+        assert_eq!(read((&later, ""), "no", Begin::At(0), &mut buffer), Ok(None));
+        assert_eq!(read((&later, ""), "../a", Begin::At(0), &mut buffer).unwrap_err().about(), "../a");
         later.fail("a/0", 5);
-        let error = read(&later, "a/0", Begin::At(0), &mut buffer).unwrap_err();
+        let error = read((&later, ""), "a/0", Begin::At(0), &mut buffer).unwrap_err();
         assert_eq!((error.about(), error.status()), ("a/0", 5));
         later.shorten("a/1");
         let mut room = [std::mem::MaybeUninit::uninit(); 4];
-        let error = read(&later, "a/1", Begin::At(0), &mut Buffer::new(&mut room)).unwrap_err();
+        let error = read((&later, ""), "a/1", Begin::At(0), &mut Buffer::new(&mut room)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StoredLength { found: 3, expected: 4 });
     }
 
@@ -326,18 +434,19 @@ mod tests {
         let mut buffer = Buffer::new(&mut []);
         later.begin_not("a/0", 0);
         later.begin_not("a/1", 5);
-        assert_eq!(read(&later, "a/0", Begin::At(0), &mut buffer), Ok(None));
-        let error = read(&later, "a/1", Begin::At(0), &mut buffer).unwrap_err();
+        assert_eq!(read((&later, ""), "a/0", Begin::At(0), &mut buffer), Ok(None));
+        let error = read((&later, ""), "a/1", Begin::At(0), &mut buffer).unwrap_err();
         assert_eq!((error.about(), error.status(), later.log().len()), ("a/1", 5, 0));
         later.heal();
-        assert_eq!(read(&later, "a/0", Begin::At(0), &mut buffer), Ok(Some((10, Some(1)))));
+        assert_eq!(read((&later, ""), "a/0", Begin::At(0), &mut buffer), Ok(Some((10, Some(1)))));
     }
 
     /// The request is the place's while the read is under way, and so are its fields.
     #[test]
     fn there_is_no_more_room_than_there_was() {
         struct Liar(std::cell::Cell<*mut ObjectRequest>);
-        impl Flight for Liar {
+        // SAFETY: for the test.
+        unsafe impl Flight for Liar {
             fn limits(&self) -> crate::object::Limits {
                 crate::object::Limits::default()
             }
@@ -345,7 +454,7 @@ mod tests {
                 self.0.set(request);
                 Ok(true)
             }
-            fn wait(&self) -> Result<*mut ObjectRequest> {
+            unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
                 // SAFETY: the read has been started, and is given back by this call only.
                 let request = unsafe { &mut *self.0.get() };
                 (request.size, request.offset, request.nbytes, request.object_size) = (1000, 0, 1000, 1000);
@@ -354,7 +463,8 @@ mod tests {
         }
         let mut room = [std::mem::MaybeUninit::uninit(); 10];
         let mut buffer = Buffer::new(&mut room);
-        let error = read(&Liar(ptr::null_mut::<ObjectRequest>().into()), "a", Begin::At(4), &mut buffer).unwrap_err();
+        let error =
+            read((&Liar(ptr::null_mut::<ObjectRequest>().into()), ""), "a", Begin::At(4), &mut buffer).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StoredLength { found: 1000, expected: 10 });
         assert_eq!(buffer.filled(), [0; 0]);
     }
@@ -365,7 +475,8 @@ mod tests {
         use crate::object::{Below, Entry, Limits, Objects};
 
         struct Uncancelled(Later);
-        impl Flight for Uncancelled {
+        // SAFETY: as the place that it has.
+        unsafe impl Flight for Uncancelled {
             fn limits(&self) -> Limits {
                 self.0.limits()
             }
@@ -373,8 +484,9 @@ mod tests {
                 // SAFETY: the caller's promise is the same.
                 unsafe { self.0.start(request) }
             }
-            fn wait(&self) -> Result<*mut ObjectRequest> {
-                self.0.wait()
+            unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
+                // SAFETY: the caller's promise is the same.
+                unsafe { self.0.wait() }
             }
         }
         impl Objects for Uncancelled {
@@ -391,7 +503,7 @@ mod tests {
         fn cancelled(objects: &impl Objects, later: &Later) -> (usize, [u8; 2]) {
             let below = Below::new(objects, "a").unwrap();
             let mut memory = [9; 2];
-            let mut under_way = UnderWay::new(below.flight().unwrap());
+            let mut under_way = UnderWay::new(below.flight().unwrap(), below.flight_prefix());
             let begin = memory.as_mut_ptr();
             for i in 0..2 {
                 // SAFETY: each has a byte of the memory of its own, which lives longer.

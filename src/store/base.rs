@@ -12,10 +12,13 @@ use crate::cache::{Cache, Part};
 use crate::codec::{Chain, Codec};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
+use crate::variable::Variable;
 
-/// Either kind of reader.
+/// The kinds of readers.
 pub(crate) enum Reader<'r> {
     Lending(Box<dyn Lend + 'r>),
+    /// One whose chunks are pointers to texts. They are for variables of texts, and those are for them.
+    LendingTexts(Box<dyn Lend + 'r>),
     Filling(Box<dyn Fill + 'r>),
 }
 
@@ -41,6 +44,15 @@ impl<'r> Store<'r> {
     /// `OutOfMemory`.
     pub fn lending(reader: impl Lend + 'r) -> Result<Self> {
         Ok(Store::of(Reader::Lending(Slot::new()?.fill(reader)), None))
+    }
+
+    /// A store whose chunks are lent and are pointers to texts, which what is written to them replaces.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    #[cfg(feature = "arrays")]
+    pub(crate) fn lending_texts(reader: impl Lend + 'r) -> Result<Self> {
+        Ok(Store::of(Reader::LendingTexts(Slot::new()?.fill(reader)), None))
     }
 
     /// A store whose chunks are filled into buffers. A closure that takes a request and a [`Buffer`](crate::Buffer) is
@@ -159,7 +171,7 @@ impl<'r> Store<'r> {
     /// Whether several threads may use the store at the same time.
     pub fn is_concurrent(&self) -> bool {
         let reader = match &self.reader {
-            Reader::Lending(lender) => lender.is_concurrent(),
+            Reader::Lending(lender) | Reader::LendingTexts(lender) => lender.is_concurrent(),
             Reader::Filling(filler) => filler.is_concurrent(),
         };
         reader && self.codecs.is_concurrent() && self.write_codecs.is_concurrent()
@@ -172,18 +184,33 @@ impl<'r> Store<'r> {
         }
         match &self.reader {
             // What is lent is changed in place, so there is nothing that could be encoded.
-            Reader::Lending(lender) => lender.is_writable() && self.codecs.is_empty(),
+            Reader::Lending(lender) | Reader::LendingTexts(lender) => lender.is_writable() && self.codecs.is_empty(),
             Reader::Filling(filler) => filler.is_writable() && self.codecs(Access::Write).can_encode(),
         }
     }
 
-    /// The reader, if it lends chunks as they are.
+    /// The reader, if it lends chunks as they are, which are not texts.
     #[inline]
     pub(crate) fn lender(&self) -> Option<&dyn Lend> {
         match &self.reader {
             Reader::Lending(lender) if self.codecs.is_empty() => Some(&**lender),
             _ => None,
         }
+    }
+
+    /// The reader, if it lends chunks of such a variable as they are.
+    #[inline]
+    pub(crate) fn lender_of(&self, variable: &Variable) -> Option<&dyn Lend> {
+        match &self.reader {
+            Reader::LendingTexts(lender) if variable.has_texts() => Some(&**lender),
+            _ if variable.has_texts() => None,
+            _ => self.lender(),
+        }
+    }
+
+    /// Whether chunks are pointers to texts.
+    pub(crate) fn has_texts(&self) -> bool {
+        matches!(self.reader, Reader::LendingTexts(_))
     }
 
     /// The reader, if it can be asked for ranges of chunks that are stored as they are, and below what distance two
@@ -199,7 +226,7 @@ impl<'r> Store<'r> {
     pub(crate) fn with_latency(&self) -> Option<&dyn Fill> {
         match &self.reader {
             Reader::Filling(filler) => filler.has_latency().then_some(&**filler),
-            Reader::Lending(_) => None,
+            Reader::Lending(_) | Reader::LendingTexts(_) => None,
         }
     }
 
@@ -218,7 +245,7 @@ impl<'r> Store<'r> {
     #[cfg(feature = "arrays")]
     pub(crate) fn stored_len(&self, request: &Request<'_>) -> Result<Option<usize>> {
         match &self.reader {
-            Reader::Lending(lender) => lender.stored_len(request),
+            Reader::Lending(lender) | Reader::LendingTexts(lender) => lender.stored_len(request),
             Reader::Filling(filler) => Ok(match filler.fill(request, &mut Buffer::new(&mut []))? {
                 Filled::Stored(len) => Some(len),
                 Filled::Absent => None,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::base::{Reader, Store};
 use super::fill::{Fill, check_part};
-use super::lend::Lent;
+use super::lend::{Lent, Take};
 use super::memory::Encoded;
 use super::request::{Filled, Request};
 use crate::alloc::Scratch;
@@ -26,9 +26,10 @@ impl Store<'_> {
     ) -> Result<bool> {
         let codecs = self.codecs(request.access());
         match &self.reader {
+            Reader::LendingTexts(_) => Err(ErrorKind::Internal.into()),
             Reader::Lending(lender) => {
                 let mut is_there = true;
-                lender.lend(request, &mut |lent| match lent {
+                let mut take = |lent: Lent<'_>| match lent {
                     Lent::Chunk(stored) => {
                         self.decode(request.access(), stored, needed.clone(), chunk, encoded.between())
                     }
@@ -36,7 +37,8 @@ impl Store<'_> {
                         is_there = false;
                         Ok(())
                     }
-                })?;
+                };
+                lender.lend(request, Take::new(&mut take))?;
                 Ok(is_there)
             }
             Reader::Filling(filler) if codecs.is_empty() => match filler.fill(request, chunk)? {

@@ -29,7 +29,7 @@ pub use fill::Fill;
 pub(crate) use fill::check_part;
 pub(crate) use flight::NOT_IN_FLIGHT;
 pub use flight::{Flight, RawRequest};
-pub use lend::{Borrowed, Lend, Lent};
+pub use lend::{Borrowed, Change, Lend, Lent, Take, Taken};
 pub(crate) use lend::{due, due_mut};
 pub(crate) use memory::{Encoded, Memory, Workspace};
 pub use request::{Filled, Request};

@@ -36,7 +36,9 @@ pub(super) fn read(
     done: &mut usize,
 ) -> Result<()> {
     let flight = reader.flight()?;
-    let useful = if store.ranged().is_some() { chunks.len().max(MOST_RANGES) } else { chunks.len() };
+    // It is asked once, and what follows from it goes together, whatever it would say later.
+    let gap = store.ranged().map(|(_, gap)| gap);
+    let useful = if gap.is_some() { chunks.len().max(MOST_RANGES) } else { chunks.len() };
     let most = flight.limit(store.stored_bound(plan.grid().chunk_bytes())).clamp(1, useful.max(1));
     let volume = piece::volume(plan.variable(), Access::Read, false, plan.selected_bytes());
     let _fence = Fence::new(volume);
@@ -45,6 +47,7 @@ pub(super) fn read(
     let mut state = State {
         plan,
         store,
+        gap,
         flight,
         versions: reader.versions(),
         most,
@@ -109,7 +112,7 @@ pub(super) fn read(
             }
             Err(error) => {
                 let first = state.first_in_flight().unwrap_or(state.next);
-                state.abandon();
+                state.abandon(&error);
                 state.fail(first, error);
             }
         }
@@ -127,6 +130,8 @@ pub(super) fn read(
 struct State<'a> {
     plan: &'a Plan<'a>,
     store: &'a Store<'a>,
+    /// Below what distance two ranges of a chunk are read as one; `None` if whole chunks are read.
+    gap: Option<usize>,
     /// It is dropped before the slots, whose memory its requests use.
     flight: Box<dyn Flight + 'a>,
     /// What is known of chunks that are replaced.
@@ -223,8 +228,8 @@ impl State<'_> {
             return Ok(false);
         }
         let (needed, chunk_bytes) = (piece.needed(), self.plan.grid().chunk_bytes());
-        let (begin, size) = match self.store.ranged() {
-            Some((_, gap)) if chunk_bytes - needed.len() >= gap.max(1) => {
+        let (begin, size) = match self.gap {
+            Some(gap) if chunk_bytes - needed.len() >= gap.max(1) => {
                 let ranges = Ranges::new(piece.axes, self.plan.variable().element_size(), gap)?;
                 // Of what can be replaced between two reads without a trace, one range is read.
                 if ranges.count() > 1 && self.versions != Versions::Unknown {
@@ -335,7 +340,8 @@ impl State<'_> {
             // SAFETY: by its contract the store has written what it says it has, up to the size of the buffer.
             false => unsafe { slot.memory.filled(stored.min(slot.size)) },
         };
-        let (reader, gap) = self.store.ranged().ok_or(ErrorKind::Internal)?;
+        let (reader, _) = self.store.ranged().ok_or(ErrorKind::Internal)?;
+        let gap = self.gap.ok_or(ErrorKind::Internal)?;
         let part = slot.begin..slot.begin + slot.size;
         check_part(reader, part, self.plan.grid().chunk_bytes(), (stored, bytes.len()))?;
         let piece = self.walk.piece()?;
@@ -386,9 +392,15 @@ impl State<'_> {
     }
 
     /// Gives up on what is in flight, when waiting failed.
-    fn abandon(&mut self) {
-        self.slots.iter_mut().for_each(|slot| slot.is_in_flight = false);
+    fn abandon(&mut self, error: &Error) {
         self.num_in_flight = 0;
+        if error.kind() != NOT_IN_FLIGHT {
+            return self.slots.iter_mut().for_each(|slot| slot.is_in_flight = false);
+        }
+        // The reader is wrong about what is in flight, so it may go on with any of it: that is never freed.
+        self.free.clear();
+        self.addresses.clear();
+        std::mem::take(&mut self.slots).into_iter().filter(|slot| slot.is_in_flight).for_each(std::mem::forget);
     }
 
     /// Moves what a request brought to memory; `false` if the chunk is not complete, because it has to be asked for

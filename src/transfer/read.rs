@@ -12,7 +12,7 @@ use crate::copy::{self, Axis, Destination, Fence, StridedCopy};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::open_object::{Opening, Versions};
-use crate::store::{self, Encoded, Fill, Filled, Lend, Lent, Store, Workspace};
+use crate::store::{self, Encoded, Fill, Filled, Lend, Lent, Store, Take, Workspace};
 use crate::variable::Variable;
 
 /// What one thread needs to read pieces of a variable's chunks.
@@ -30,7 +30,7 @@ pub(super) struct Reading<'a> {
 impl<'a> Reading<'a> {
     #[inline]
     pub(super) fn new(variable: &'a Variable, store: &'a Store<'a>, turn: Option<Turn>) -> Self {
-        let (lender, mover) = (store.lender(), Mover::new(variable, Access::Read));
+        let (lender, mover) = (store.lender_of(variable), Mover::new(variable, Access::Read));
         Reading { variable, store, lender, mover, workspace: None, turn }
     }
 
@@ -55,7 +55,8 @@ impl<'a> Reading<'a> {
     #[inline]
     fn borrow(&mut self, piece: &Piece<'_>, lender: &dyn Lend, out: &mut Destination<'_>) -> Result<()> {
         let request = self.mover.request(piece);
-        lender.lend(&request, &mut |lent| Reading::lent(&mut self.mover, piece, lender, lent, out))
+        let mut take = |lent: Lent<'_>| Reading::lent(&mut self.mover, piece, lender, lent, out);
+        lender.lend(&request, Take::new(&mut take)).map(|_| ())
     }
 
     /// Moves a piece from what is lent.

@@ -8,7 +8,7 @@ use crate::copy::{Destination, Fence, Source, StridedCopy};
 use crate::dims;
 use crate::error::Result;
 use crate::grid::Access;
-use crate::store::{self, Borrowed, Lend, Store, Workspace};
+use crate::store::{self, Borrowed, Change, Lend, Store, Workspace};
 use crate::variable::Variable;
 
 /// What one thread needs to write pieces of a variable's chunks.
@@ -26,7 +26,7 @@ impl<'a> Writing<'a> {
 
     /// Writes a piece.
     pub(super) fn piece(&mut self, piece: &Piece<'_>, data: Source<'_>) -> Result<()> {
-        match self.store.lender() {
+        match self.store.lender_of(self.variable) {
             Some(lender) => self.change_chunk(piece, lender, data),
             None => self.store_chunk(piece, data),
         }
@@ -35,14 +35,14 @@ impl<'a> Writing<'a> {
     /// Writes a request that touches one chunk.
     pub(super) fn single(&mut self, single: &Single, data: Source<'_>) -> Result<()> {
         let mut copy = StridedCopy::default();
-        let (is_lending, bytes) = (self.store.lender().is_some(), single.selected_bytes());
+        let (is_lending, bytes) = (self.store.lender_of(self.variable).is_some(), single.selected_bytes());
         copy.set_volume(piece::volume(self.variable, Access::Write, is_lending, bytes));
         self.piece(&single.piece(self.variable, Access::Write, &mut copy)?, data)
     }
 
     fn change_chunk(&self, piece: &Piece<'_>, lender: &dyn Lend, data: Source<'_>) -> Result<()> {
         let request = self.mover.request(piece);
-        lender.change(&request, piece.is_covered, &mut |borrowed| {
+        let mut change = |borrowed: Borrowed<'_>| {
             // The lender gets the chunk back after this, and may tell another thread.
             let _fence = Fence::new(piece.copy.volume());
             let has_copier = self.variable.copier().is_some();
@@ -58,7 +58,8 @@ impl<'a> Writing<'a> {
                 self.mover.fill_chunk(piece, &mut bytes)?;
             }
             self.mover.write_chunk(piece, data, &mut bytes)
-        })
+        };
+        lender.change(&request, piece.is_covered, Change::new(&mut change)).map(|_| ())
     }
 
     fn store_chunk(&mut self, piece: &Piece<'_>, data: Source<'_>) -> Result<()> {
@@ -69,9 +70,8 @@ impl<'a> Writing<'a> {
             let whole_chunk = self.mover.whole_chunk(piece);
             // SAFETY: the whole chunk lies there in one piece, so all of its bytes are selected ones.
             if let Some(bytes) = whole_chunk.and_then(|offset| unsafe { data.piece(offset, chunk_bytes) }) {
-                let stored = store.put(&request, bytes, encoded);
-                self.forget(piece);
-                return stored;
+                let _written = Written::new(self.variable, store, piece);
+                return store.put(&request, bytes, encoded);
             }
         }
         let room = chunk.room(chunk_bytes)?;
@@ -88,17 +88,31 @@ impl<'a> Writing<'a> {
         self.mover.write_chunk(piece, data, &mut bytes)?;
         // SAFETY: every byte was written: by the fetch, by the fill or, where the box is the whole chunk, by the copy.
         let bytes = unsafe { chunk.filled(chunk_bytes) };
-        let stored = store.put(&request, bytes, encoded);
-        self.forget(piece);
-        stored
+        let _written = Written::new(self.variable, store, piece);
+        store.put(&request, bytes, encoded)
     }
+}
 
-    /// Has the store's cache forget what a piece has been written to: a chunk, or all chunks of the write grid's.
-    fn forget(&self, piece: &Piece<'_>) {
+/// A piece that is being written. However that ends, be it by a panic of the reader's, the store's cache forgets what
+/// it is written to: a chunk, or all chunks of the write grid's.
+struct Written<'w> {
+    variable: &'w Variable,
+    store: &'w Store<'w>,
+    indices: &'w [isize],
+}
+
+impl<'w> Written<'w> {
+    fn new(variable: &'w Variable, store: &'w Store<'w>, piece: &Piece<'w>) -> Self {
+        Written { variable, store, indices: piece.indices }
+    }
+}
+
+impl Drop for Written<'_> {
+    fn drop(&mut self) {
         let Some(cache) = self.store.cache() else { return };
         let ratio = |d: usize| self.variable.write_ratio(d).unwrap_or(1) as isize;
-        let first = |d: usize| piece.indices[d] * ratio(d);
-        let rank = piece.indices.len();
+        let first = |d: usize| self.indices[d] * ratio(d);
+        let rank = self.indices.len();
         let Ok(mut chunk) = dims::copied((0..rank).map(first)) else { return cache.forget_all() };
         loop {
             cache.forget(&chunk);

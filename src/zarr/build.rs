@@ -7,6 +7,7 @@ use super::metadata::{Metadata, Shards};
 use super::shard::{IndexFormat, Layout, ShardCodec, ShardedChunks};
 use crate::alloc;
 use crate::codec::{Chain, Makers};
+use crate::copier::TextElement;
 use crate::copy;
 use crate::dims::{self, Dims};
 use crate::element::ElementType;
@@ -17,8 +18,7 @@ use crate::store::Store;
 use crate::texts::{self, TextChunks};
 use crate::variable::Variable;
 
-/// The variable and the store of an array whose objects have these names. The variable of texts of any length has a
-/// pointer to the metadata's fill value, so the metadata have to outlive it.
+/// The variable and the store of an array whose objects have these names.
 pub(crate) fn build(metadata: &Metadata, place: &Place, prefix: &str) -> Result<(Variable, Store<'static>)> {
     let is_scalar = metadata.is_scalar;
     let shape = if is_scalar { &[] } else { metadata.shape.as_slice() };
@@ -75,12 +75,11 @@ fn texts(
         }
     };
     let mut variable = Variable::new(shape, cells, texts::ELEMENT)?;
-    variable.set_copier(Some(texts::copier()));
-    let fill_value: *const u8 = metadata.fill_value.as_deref().map_or(c"".as_ptr().cast(), <[u8]>::as_ptr);
-    variable.set_fill_value(Some(&fill_value.expose_provenance().to_ne_bytes()))?;
+    let fill_value = metadata.fill_value.as_deref().map(alloc::copied).transpose()?;
+    variable.set_texts(texts::copier(), TextElement::new(fill_value)?)?;
     variable.set_chunk_order(metadata.order.as_deref())?;
     let count = variable.chunk_bytes() / texts::ELEMENT;
-    Ok((variable, Store::lending(TextChunks::new(bytes, count, unwritable))?))
+    Ok((variable, Store::lending_texts(TextChunks::new(bytes, count, unwritable))?))
 }
 
 fn variable(metadata: &Metadata, shape: &[usize], chunklens: &[usize]) -> Result<Variable> {

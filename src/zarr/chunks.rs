@@ -88,7 +88,7 @@ impl Fill for Chunks {
 
     fn flight(&self) -> Result<Box<dyn Flight + '_>> {
         let flight = self.place.flight().ok_or(ErrorKind::Internal)?;
-        Ok(try_box(ChunkFlight::new(&self.names, flight))?)
+        Ok(try_box(ChunkFlight::new(&self.names, (flight, self.place.flight_prefix())))?)
     }
 }
 
@@ -103,8 +103,9 @@ struct ChunkFlight<'c> {
 }
 
 impl<'c> ChunkFlight<'c> {
-    fn new(names: &'c Names, flight: &'c dyn object::Flight) -> Self {
-        ChunkFlight { names, limits: flight.limits(), under_way: UnderWay::new(flight), outcome: None, version: None }
+    fn new(names: &'c Names, (flight, prefix): (&'c dyn object::Flight, &'c str)) -> Self {
+        let under_way = UnderWay::new(flight, prefix);
+        ChunkFlight { names, limits: flight.limits(), under_way, outcome: None, version: None }
     }
 }
 

@@ -72,7 +72,7 @@ pub(super) struct ShardFlight<'s> {
 impl<'s> ShardFlight<'s> {
     pub(super) fn new(
         (names, layout, indices): (&'s Names, &'s Layout, &'s Indices),
-        flight: &'s dyn object::Flight,
+        (flight, prefix): (&'s dyn object::Flight, &'s str),
         gap: usize,
     ) -> Self {
         ShardFlight {
@@ -94,7 +94,7 @@ impl<'s> ShardFlight<'s> {
             bytes: 0,
             landed: None,
             outcome: None,
-            under_way: UnderWay::new(flight),
+            under_way: UnderWay::new(flight, prefix),
         }
     }
 

@@ -214,6 +214,7 @@ impl Fill for ShardedChunks {
     fn flight(&self) -> Result<Box<dyn Flight + '_>> {
         let flight = self.shards.place.flight().ok_or(ErrorKind::Internal)?;
         let of = (&self.shards.names, &*self.layout, &self.indices);
-        Ok(try_box(ShardFlight::new(of, flight, self.shards.place.gap()))?)
+        let (prefix, gap) = (self.shards.place.flight_prefix(), self.shards.place.gap());
+        Ok(try_box(ShardFlight::new(of, (flight, prefix), gap))?)
     }
 }
