@@ -220,7 +220,7 @@ static void refused_name(nczchunk_place *place, const char *name, const nczchunk
 static void what_cannot_be_created(nczchunk_place *place)
 {
     const size_t chunks[2] = {2, 3}, shards[2] = {4, 4};
-    const nczchunk_codec_setting bz2 = {"bz2", NULL}, wrong = {"zstd", "{\"level\": \"high\"}"};
+    const nczchunk_codec_setting unknown = {"pcodec", NULL}, wrong = {"zstd", "{\"level\": \"high\"}"};
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
     nczchunk_array *array = NULL;
 
@@ -249,9 +249,9 @@ static void what_cannot_be_created(nczchunk_place *place)
     description.format = NCZCHUNK_ZARR_V2;
     refused(place, &description, NCZCHUNK_ENOTBUILT, "shards");
     description.shard_shape = NULL;
-    description.codecs = &bz2;
+    description.codecs = &unknown;
     description.num_codecs = 1;
-    refused(place, &description, NCZCHUNK_ENOFILTER, "bz2");
+    refused(place, &description, NCZCHUNK_ENOFILTER, "pcodec");
     description.codecs = &wrong;
     refused(place, &description, NCZCHUNK_ENCZARR, "$.level");
     description.uncompressed = 1;

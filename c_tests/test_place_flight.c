@@ -635,8 +635,8 @@ static void a_shard_that_was_written_anew(void)
 }
 
 /*
- * A place that cannot say which version of an object it has read from is asked for the index of a shard in each call, and
- * again after the chunks, to compare. The shards here have the same length, and another chunk is left out in each.
+ * A place that cannot say which version of an object it has read from is asked for the index of a shard in each call,
+ * and again after the chunks, to compare. The shards here have the same length, and another chunk is left out in each.
  */
 static void a_shard_without_versions(void)
 {

@@ -13,8 +13,8 @@ pub trait Codec: Send + Sync {
     /// The most bytes that `decoded_size` bytes can take encoded in one go.
     fn encoded_bound(&self, decoded_size: usize) -> usize;
 
-    /// How many bytes `decoded_size` bytes take encoded, if that does not depend on what they are: a chunk that is stored
-    /// with another length is refused whatever is needed of it.
+    /// How many bytes `decoded_size` bytes take encoded, if that does not depend on what they are: a chunk that is
+    /// stored with another length is refused whatever is needed of it.
     fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
         let _ = decoded_size;
         None

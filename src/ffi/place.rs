@@ -596,9 +596,12 @@ impl Drop for Custom {
     }
 }
 
+/// What is called for each name of a listing.
+type One<'l> = dyn FnMut(&str, Entry) -> Result<()> + 'l;
+
 /// Whom a listing is told to, until the callback that lists returns.
 struct Listing<'l> {
-    one: RefCell<&'l mut dyn FnMut(&str, Entry) -> Result<()>>,
+    one: RefCell<&'l mut One<'l>>,
     error: Cell<Option<Error>>,
     /// The listing within which this one was begun.
     outer: *const Listing<'static>,

@@ -31,8 +31,8 @@ pub trait Fill: Send + Sync {
         None
     }
 
-    /// Whether what is told of a part of a chunk is how many bytes the stored chunk has from there on: then a chunk that
-    /// is stored as it is has to have all of its bytes, whatever part of it is needed.
+    /// Whether what is told of a part of a chunk is how many bytes the stored chunk has from there on: then a chunk
+    /// that is stored as it is has to have all of its bytes, whatever part of it is needed.
     #[doc(hidden)]
     fn tells_len(&self) -> bool {
         false

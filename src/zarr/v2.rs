@@ -259,7 +259,7 @@ mod tests {
             (r#""fill_value":0"#, r#""fill_value":4294967296"#, "$.fill_value"),
             (r#""order":"C""#, r#""order":"A""#, "$.order"),
             (r#"lz4"#, r#"lz9"#, "$.compressor.cname: lz9"),
-            (r#""id":"blosc""#, r#""id":"bz2""#, "$.compressor: bz2"),
+            (r#""id":"blosc""#, r#""id":"zfpy""#, "$.compressor: zfpy"),
             (r#""filters":null"#, r#""filters":[{"id":"delta"}]"#, "$.filters[0]: delta"),
             (r#""separator":".""#, r#""x":1"#, ""),
             (r#""zarr_format":2"#, r#""zarr_format":3"#, "$.zarr_format"),

@@ -346,7 +346,7 @@ mod made {
                 }
                 let what = format!("{fault:?} at {at:?}, shards {shard:?}");
                 for _ in 0..4 {
-                    let array = outcome(|| Array::create_in(&place, "", &description.clone().with_overwrite(true)));
+                    let array = outcome(|| Array::create_in(&place, "", &description.with_overwrite(true)));
                     let Ok(Ok(array)) = array else {
                         assert!(array.is_ok() || may_panic(fault), "{what}: a panic of the library's");
                         continue;
