@@ -54,18 +54,19 @@ struct Written {
 }
 
 impl ZipWriter {
-    /// Begins a new file. Until it is finished it has the name `.<name>.<process>.<number>.partial` beside the path.
+    /// Begins a new file. Until it is finished it has the name `.<name>.<process>.<number>.partial` beside the path, with
+    /// `new` for a name that is not in UTF-8.
     ///
     /// # Errors
-    /// The system's; `Argument` for a path that does not end with a name in UTF-8; a failed allocation.
+    /// The system's; `Argument` for a path that does not end with a name; a failed allocation.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::new(path).map_err(|error| error.in_object(path.display()))
     }
 
     fn new(path: &Path) -> Result<Self> {
-        let name = path.file_name().and_then(|name| name.to_str());
-        let name = name.ok_or(ErrorKind::Argument("this is not a path that a file can have"))?;
+        let name = path.file_name().ok_or(ErrorKind::Argument("this is not a path that a file can have"))?;
+        let name = name.to_str().unwrap_or("new");
         let owned = joined(path, "")?;
         let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
         for _ in 0..partial::ATTEMPTS {
