@@ -16,6 +16,8 @@
  * nczchunk_array_var and nczchunk_array_store lend them to every function there, so plans, threads, progress and other
  * layouts of memory serve arrays, too. What that header says of all functions holds for these.
  *
+ * A path is given as the system has it: on Unix in any encoding, on Windows in UTF-8. Names are in UTF-8.
+ *
  * This file is generated from the library's source. If a function does not appear in it, it is not part of the
  * interface.
  */
@@ -132,7 +134,7 @@ typedef struct nczchunk_place nczchunk_place;
  */
 
 /**
- * Opens an array. path is a directory or a zip file, in UTF-8; name is where the array is below it, such as
+ * Opens an array. path is a directory or a zip file; name is where the array is below it, such as
  * "ocean/sst", and NULL or empty if path is the array itself. Or path is a file that holds arrays, and name is the
  * array's name in it. mode is NCZCHUNK_READ, or NCZCHUNK_WRITE to read and write. Close it with nczchunk_array_close.
  *
@@ -234,6 +236,12 @@ NCZCHUNK_API int nczchunk_array_type(const nczchunk_array *array);
  * array's; empty for NULL.
  */
 NCZCHUNK_API const char *nczchunk_array_type_name(const nczchunk_array *array);
+
+/**
+ * The format that an array is stored in: "Zarr v2", "Zarr v3", "NCZarr", "netCDF classic" or "cfdb". The text is the
+ * array's; empty for NULL.
+ */
+NCZCHUNK_API const char *nczchunk_array_format(const nczchunk_array *array);
 
 /**
  * The name of dimension d of an array; empty if it has none, if there is no such dimension, and for NULL. The text is
@@ -474,7 +482,7 @@ typedef struct nczchunk_description {
 } nczchunk_description;
 
 /**
- * Creates an array, and opens it with NCZCHUNK_WRITE. path is a directory, in UTF-8, which is made if there is none;
+ * Creates an array, and opens it with NCZCHUNK_WRITE. path is a directory, which is made if there is none;
  * name is where the array is to be below it, such as "ocean/sst", and NULL or empty if path is to be the array itself.
  * Groups that are missing on the way are made. Close the array with nczchunk_array_close.
  *
@@ -666,7 +674,7 @@ typedef struct nczchunk_node {
 } nczchunk_node;
 
 /**
- * Tells what is in a group. path is a directory or a zip file, in UTF-8; group is where the group is below it, NULL
+ * Tells what is in a group. path is a directory or a zip file; group is where the group is below it, NULL
  * or empty for path itself. found is called for the group itself first, then for each group and array in it, by name,
  * and if recursive is 1 after each group for what is in that. An array is told as itself alone. Where found returns
  * anything but 0, the call ends with that.
@@ -838,8 +846,9 @@ typedef struct nczchunk_place_callbacks {
     /**
      * Calls found for the last part of the name of each object and prefix directly below a prefix, which is empty or a
      * name, each once; is_prefix is 1 for what the names of objects further below begin with. found gets the argument
-     * that is given here; where it returns anything but 0, list returns that. Names that no object can have, such as
-     * the empty one, are passed over. May be NULL: then nothing is listed.
+     * that is given here; where it returns anything but 0, list returns that. It is called before list returns and by
+     * the same thread; else it does nothing and returns NCZCHUNK_EINVAL. Names that no object can have, such as the
+     * empty one, are passed over. May be NULL: then nothing is listed.
      */
     int (*list)(void *user,
                 const char *prefix,
@@ -880,7 +889,7 @@ typedef struct nczchunk_place_callbacks {
      * status, nbytes and object_size say how it ended, as the result of read and what read sets would. To try again
      * after a failure that may pass is up to the callback. If wait itself returns a status other than 0, no read is
      * under way any more: the callback has ended all of them, and does not touch their buffers again. While reads are
-     * under way, no callback may read from the place by the library in the same thread.
+     * under way, no callback may read from the place by the library in the same thread: NCZCHUNK_EINVAL.
      */
     int (*wait)(void *user, nczchunk_object_request **done);
     /**
@@ -912,7 +921,7 @@ typedef struct nczchunk_place_callbacks {
 } nczchunk_place_callbacks;
 
 /**
- * A place at a path, in UTF-8: a directory, a zip file, or a file that holds arrays, which its first bytes tell. Free
+ * A place at a path: a directory, a zip file, or a file that holds arrays, which its first bytes tell. Free
  * it with nczchunk_place_free.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path), NCZCHUNK_ENOTNC (it is
@@ -937,7 +946,7 @@ int nczchunk_place_file(const nczchunk_place *place,
                         nczchunk_context *context);
 
 /**
- * A place at a path, in UTF-8, where something is to be created: a directory, which is made if there is none. Free it
+ * A place at a path where something is to be created: a directory, which is made if there is none. Free it
  * with nczchunk_place_free.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTNC (there is a file that is no zip file),
@@ -962,7 +971,7 @@ int nczchunk_place_allow_partial(nczchunk_place *place,
                                  nczchunk_context *context);
 
 /**
- * A place that is written to a new zip file at a path, in UTF-8. Its entries are stored as they are, for chunks are
+ * A place that is written to a new zip file at a path. Its entries are stored as they are, for chunks are
  * compressed already. Arrays are created in it by nczchunk_array_create_in, written and read again; an object that is
  * written twice leaves its first bytes in the file, unused, so chunks are best written whole.
  *

@@ -6,7 +6,8 @@
  *
  * This is nczchunk_array.h in the manner of C++, above nczchunk.hpp; what that says of all classes holds for these.
  * examples/open_array.cpp is a whole program. An Array is a variable and a store: variable() and store() lend them to
- * plans and to every other function there. Paths and names are in UTF-8.
+ * plans and to every other function there. Paths are as
+ * the system has them, on Windows in UTF-8; names are in UTF-8.
  */
 #ifndef NCZCHUNK_ARRAY_HPP
 #define NCZCHUNK_ARRAY_HPP
@@ -994,6 +995,9 @@ class Array {
     /// netCDF's number for the type of the elements, 0 for one that netCDF does not have; and its name.
     int type() const noexcept { return nczchunk_array_type(array_.get()); }
     std::string type_name() const { return nczchunk_array_type_name(array_.get()); }
+
+    /// The format that it is stored in, such as "Zarr v3": see nczchunk_array_format.
+    std::string format() const { return nczchunk_array_format(array_.get()); }
 
     /// Whether read, read_into and write take elements of this type: see Element.
     template <class T> bool has_elements() const

@@ -21,7 +21,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::array::{optional_text, utf8};
+use super::array::{file_path, optional_text, utf8};
 use super::array_objects::{nczchunk_array, nczchunk_place};
 use super::attribute::nczchunk_attribute;
 use super::context::report;
@@ -110,7 +110,7 @@ assert_can_grow!(nczchunk_description, overwrite: usize);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size; all of them may be 0.
 unsafe impl Growing for nczchunk_description {}
 
-/// Creates an array, and opens it with NCZCHUNK_WRITE. path is a directory, in UTF-8, which is made if there is none;
+/// Creates an array, and opens it with NCZCHUNK_WRITE. path is a directory, which is made if there is none;
 /// name is where the array is to be below it, such as "ocean/sst", and NULL or empty if path is to be the array itself.
 /// Groups that are missing on the way are made. Close the array with nczchunk_array_close.
 ///
@@ -135,10 +135,10 @@ pub unsafe extern "C" fn nczchunk_array_create(
     // array is NULL or a place for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
-            let path = utf8(text(path, "path is NULL")?)?;
+            let path = file_path(path)?;
             let name = optional_text(name)?;
             hand_over_boxed(array, || {
-                described(description, |all| Array::create_as(path.as_ref(), name, all, nczchunk_array::boxed))
+                described(description, |all| Array::create_as(path, name, all, nczchunk_array::boxed))
             })
         })
     }

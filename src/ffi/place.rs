@@ -27,9 +27,10 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_int, c_void};
+use std::path::Path;
 use std::ptr;
 
-use super::array::utf8;
+use super::array::{file_path, utf8};
 use super::array_objects::{c_text, nczchunk_place};
 use super::context::report;
 use super::growing::{Growing, assert_can_grow, read_growing};
@@ -45,7 +46,7 @@ use crate::object::{Begin, Entry, Flight, Limits, Memory, Name, ObjectRequest, O
 use crate::open_object::{ObjectState, Versions};
 use crate::status::{EEMPTY, EINVAL, ENOOBJECT, NOERR};
 
-/// A place at a path, in UTF-8: a directory, a zip file, or a file that holds arrays, which its first bytes tell. Free
+/// A place at a path: a directory, a zip file, or a file that holds arrays, which its first bytes tell. Free
 /// it with nczchunk_place_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path), NCZCHUNK_ENOTNC (it is
@@ -60,8 +61,8 @@ pub unsafe extern "C" fn nczchunk_place_at(
     // SAFETY: path is NULL or a text, and place NULL or a place for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
-            let path = utf8(text(path, "path is NULL")?)?;
-            hand_over(place, || Ok(nczchunk_place(place_at(path.as_ref())?)))
+            let path = file_path(path)?;
+            hand_over(place, || Ok(nczchunk_place(place_at(path)?)))
         })
     }
 }
@@ -87,7 +88,7 @@ pub unsafe extern "C" fn nczchunk_place_file(
     }
 }
 
-/// A place at a path, in UTF-8, where something is to be created: a directory, which is made if there is none. Free it
+/// A place at a path where something is to be created: a directory, which is made if there is none. Free it
 /// with nczchunk_place_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTNC (there is a file that is no zip file),
@@ -102,8 +103,8 @@ pub unsafe extern "C" fn nczchunk_place_create(
     // SAFETY: path is NULL or a text, and place NULL or a place for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
-            let path = utf8(text(path, "path is NULL")?)?;
-            hand_over(place, || Ok(nczchunk_place(place_for(path.as_ref())?)))
+            let path = file_path(path)?;
+            hand_over(place, || Ok(nczchunk_place(place_for(path)?)))
         })
     }
 }
@@ -128,7 +129,7 @@ pub unsafe extern "C" fn nczchunk_place_allow_partial(
     }
 }
 
-/// A place that is written to a new zip file at a path, in UTF-8. Its entries are stored as they are, for chunks are
+/// A place that is written to a new zip file at a path. Its entries are stored as they are, for chunks are
 /// compressed already. Arrays are created in it by nczchunk_array_create_in, written and read again; an object that is
 /// written twice leaves its first bytes in the file, unused, so chunks are best written whole.
 ///
@@ -148,19 +149,19 @@ pub unsafe extern "C" fn nczchunk_place_create_zip(
     // SAFETY: path is NULL or a text, and place NULL or a place for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
-            let path = utf8(text(path, "path is NULL")?)?;
+            let path = file_path(path)?;
             hand_over(place, || Ok(nczchunk_place(new_zip(path)?)))
         })
     }
 }
 
 #[cfg(feature = "zip")]
-fn new_zip(path: &str) -> Result<Place> {
+fn new_zip(path: &Path) -> Result<Place> {
     Place::new(crate::object::ZipWriter::create(path)?)
 }
 
 #[cfg(not(feature = "zip"))]
-fn new_zip(_: &str) -> Result<Place> {
+fn new_zip(_: &Path) -> Result<Place> {
     Err(ErrorKind::Unsupported("zip files, without which the library was built").into())
 }
 
