@@ -15,7 +15,8 @@ from nczchunk import _c
 @pytest.fixture
 def new(tmp_path):
     """Creates an array from a description of which some is given."""
-    return lambda **given: nczchunk.create(tmp_path / "new", **{"shape": (4,), "dtype": "i4", "overwrite": True, **given})
+    due = {"shape": (4,), "dtype": "i4", "overwrite": True}
+    return lambda **given: nczchunk.create(tmp_path / "new", **{**due, **given})
 
 
 @pytest.mark.parametrize("argument, given, kind, message", [
@@ -65,7 +66,8 @@ def test_wrong_arguments_are_named(new, tmp_path, argument, given, kind, message
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("dtype, wrong", [("f4", 1e300), ("f4", 1j), ("S3", b"abcd"), ("U2", "abc"), ("?", 2), ("u1", -1),
+@pytest.mark.parametrize("dtype, wrong", [("f4", 1e300), ("f4", 1j), ("S3", b"abcd"), ("U2", "abc"), ("?", 2),
+                                          ("u1", -1),
                                           ("M8[D]", np.datetime64("2020-01-01T12")), (str, 3), (str, "a\0")])
 def test_a_fill_value_that_the_type_does_not_have(new, dtype, wrong):
     with pytest.raises((TypeError, ValueError), match="fill_value: "):
