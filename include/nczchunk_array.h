@@ -476,7 +476,9 @@ typedef struct nczchunk_description {
      */
     size_t endian;
     /**
-     * 1 to remove an array or group that is there, with all that is in it. 0 has the call fail then.
+     * 1 to replace an array or group that exists: its metadata documents, its chunks and the arrays and groups below it
+     * are removed, symbolic links as links. If anything else is there, the call fails with NCZCHUNK_EEXIST and nothing
+     * is removed. With 0 it fails if an array or group exists.
      */
     size_t overwrite;
 } nczchunk_description;

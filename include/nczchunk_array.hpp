@@ -422,7 +422,7 @@ class Description {
         return *this;
     }
 
-    /// Removes an array or group that is there, with all that is in it.
+    /// Replaces an array or group that exists: see nczchunk_description.
     Description &overwrite(bool overwrite = true)
     {
         overwrite_ = overwrite;

@@ -6,11 +6,13 @@
 //!   description.rs    what an array is to be like that is created
 //!   documents.rs      the documents of arrays and groups, as they are changed
 //!   create.rs         writing the documents of a new array
+//!   contents.rs       what an array or group that is overwritten consists of
 //!   resize.rs         removing what another shape cuts off
 //!   list.rs           what is in a group
 //!   stored.rs         how an array is stored
 //! ```
 
+mod contents;
 mod create;
 mod description;
 mod documents;

@@ -103,7 +103,9 @@ pub struct nczchunk_description {
     /// The byte order of what is stored: NCZCHUNK_ENDIAN_LITTLE or NCZCHUNK_ENDIAN_BIG. 0 for this machine's,
     /// and for NCZCHUNK_NCZARR for little-endian words, which netCDF-C reads.
     pub endian: usize,
-    /// 1 to remove an array or group that is there, with all that is in it. 0 has the call fail then.
+    /// 1 to replace an array or group that exists: its metadata documents, its chunks and the arrays and groups below it
+    /// are removed, symbolic links as links. If anything else is there, the call fails with NCZCHUNK_EEXIST and nothing
+    /// is removed. With 0 it fails if an array or group exists.
     pub overwrite: usize,
 }
 assert_can_grow!(nczchunk_description, overwrite: usize);

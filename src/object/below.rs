@@ -79,6 +79,10 @@ impl<O: Objects> Objects for Below<O> {
         self.object(name, |full| self.objects.open(full))
     }
 
+    fn is_link(&self, prefix: &str) -> Result<bool> {
+        self.object(prefix, |full| self.objects.is_link(full))
+    }
+
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
         self.full(prefix, |full| self.objects.list(full, one))

@@ -60,6 +60,13 @@ pub trait Objects: Send + Sync {
         Ok(Opening::Nothing)
     }
 
+    /// Whether a prefix is a symbolic link, which [`remove`](Self::remove) removes as such.
+    #[doc(hidden)]
+    fn is_link(&self, prefix: &str) -> Result<bool> {
+        let _ = prefix;
+        Ok(false)
+    }
+
     /// Calls `one` with the last part of the name of each object and prefix directly below `prefix`, which is empty or
     /// a name, in any order and each once. A prefix that is not there has nothing below it.
     ///
@@ -171,6 +178,10 @@ macro_rules! forward {
 
             fn open(&self, name: &str) -> Result<Opening<'_>> {
                 (**self).open(name)
+            }
+
+            fn is_link(&self, prefix: &str) -> Result<bool> {
+                (**self).is_link(prefix)
             }
 
             fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

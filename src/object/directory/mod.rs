@@ -181,6 +181,11 @@ impl Objects for Directory {
         Ok(file.map_or(Opening::Absent, |(file, state)| Opening::owned(file, state)))
     }
 
+    fn is_link(&self, prefix: &str) -> Result<bool> {
+        check_name(prefix).map_err(|error| error.in_object(prefix))?;
+        self.root.is_link(prefix).map_err(|error| Error::from(error).in_object(prefix))
+    }
+
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
         let mut of_one = None;

@@ -140,6 +140,11 @@ impl Root {
         Ok(())
     }
 
+    /// Whether a name is a symbolic link.
+    pub(super) fn is_link(&self, name: &str) -> io::Result<bool> {
+        Ok(fs::symlink_metadata(self.path(name)?)?.is_symlink())
+    }
+
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.
     pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Entry) -> bool) -> io::Result<()> {
         let path = self.path(name)?;

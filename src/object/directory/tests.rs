@@ -59,6 +59,10 @@ fn a_link_is_what_it_leads_to() {
     }
     assert!(matches!(directory.open("link").unwrap(), Opening::Object(_)));
     assert_eq!(list(&directory, ""), ["file", "link"]);
+    let portable = portable::Root::open(&temporary.0).unwrap();
+    for name in ["dangling", "link", "loop", "file"] {
+        assert_eq!((directory.is_link(name), portable.is_link(name).unwrap()), (Ok(name != "file"), name != "file"));
+    }
 }
 
 #[test]

@@ -153,6 +153,12 @@ impl Root {
         }
     }
 
+    /// Whether a name is a symbolic link.
+    pub(super) fn is_link(&self, name: &str) -> io::Result<bool> {
+        let status = calls::status(self.descriptor(), &named(name)?, libc::AT_SYMLINK_NOFOLLOW)?;
+        Ok(is_a(libc::S_IFLNK, &status))
+    }
+
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.
     pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Entry) -> bool) -> io::Result<()> {
         if name.is_empty() {
