@@ -221,15 +221,20 @@ impl Array {
     /// makes an array smaller, is not looked for.)
     ///
     /// Metadata that groups above have consolidated are removed: see [`create`](Self::create). Others that have the
-    /// array open keep the shape that they know. A failure leaves the shape as it was, and may leave fill values in
-    /// what was to be cut off.
+    /// array open keep the shape that they know until they are [refreshed](Self::refresh); if one of them has changed the
+    /// shape, this starts from that. A failure leaves the shape as it was, and may leave fill values in what was to be
+    /// cut off.
     ///
     /// # Errors
-    /// `ReadOnly`; `Argument` for another number of dimensions; `DimensionLength`; `NotFound` if the array is gone;
+    /// `ReadOnly`; `Argument` for another number of dimensions, or if the array was replaced by one with other chunks or
+    /// another type; `DimensionLength`; `NotFound` if the array is gone;
     /// `Unsupported` for dimensions that netCDF-C shares among arrays, and to make an array smaller where a place
     /// cannot list its objects; `OutOfMemory`, and those of the place and of writing.
     pub fn resize(&mut self, shape: &[usize]) -> Result<()> {
         self.check_writable()?;
+        // Another may have given it another shape meanwhile: what is cut off is what is stored now.
+        let now = self.reopened()?;
+        let old = now.variable();
         let Array { opened, stored: Stored::Zarr(metadata), place, name, .. } = self else {
             return Err(ErrorKind::ReadOnly.into());
         };
@@ -244,7 +249,7 @@ impl Array {
         }
         let mut variable = opened.variable.try_clone()?;
         let mut shrinks = false;
-        for (d, (&len, dimension)) in shape.iter().zip(opened.variable.dimensions()).enumerate() {
+        for (d, (&len, dimension)) in shape.iter().zip(old.dimensions()).enumerate() {
             shrinks |= len < dimension.len();
             variable.set_dimlen(d, len).map_err(|error| error.in_dimension(d))?;
         }
@@ -255,7 +260,7 @@ impl Array {
             store.set_cache(self.cache.as_ref());
             store.set_verify(self.verify);
             let stored = resize::Stored { place, name, keys: metadata.keys };
-            let cut = resize::cut(&opened.variable, &opened.store, &stored, shape);
+            let cut = resize::cut(old, &opened.store, &stored, shape);
             opened.store = store;
             cut?;
         }

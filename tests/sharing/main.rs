@@ -1,34 +1,43 @@
 //! Two handles of one array: what one writes while, or before, the other reads and writes.
 //!
-//! Each handle has its own cache, as arrays have that are opened by different programs.
+//! Each handle has its own cache, as arrays have that are opened by different programs. Small tests of what is promised
+//! are here; those at random try all operations over all storages:
+//!
+//! ```text
+//!   turns.rs       handles that take turns, compared with a model
+//!   together.rs    threads that write and read at the same time
+//!   processes.rs   processes that do
+//!   model.rs       what is stored, and what a handle may find
+//!   storages.rs    directories, memory, a new zip file, objects of a program's own
+//! ```
+//!
+//! They take some seconds, or as many each as `NCZCHUNK_SHARING_SECONDS` says (scripts/check has it). A failure prints
+//! its seed, and `NCZCHUNK_SEED=n` repeats it.
 #![cfg(all(feature = "arrays", not(miri)))]
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use nczchunk::object::{Directory, Memory, Place};
+use nczchunk::object::{Memory, Place};
 use nczchunk::{Access, Array, Description, ElementType, Hyperslab};
 
-/// A directory for one test, removed with it.
-struct Temporary(PathBuf);
+mod model;
+mod storages;
+mod turns;
 
-impl Temporary {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("nczchunk-sharing-{test}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Temporary(path)
-    }
+use storages::Temporary;
 
-    fn place(&self) -> Place {
-        Place::new(Directory::create(&self.0).unwrap()).unwrap()
-    }
+/// The seed of the tests at random: `NCZCHUNK_SEED`, or one that is printed.
+fn seed() -> u64 {
+    let seed = std::env::var("NCZCHUNK_SEED").map_or_else(|_| fastrand::u64(..1 << 48), |seed| seed.parse().unwrap());
+    println!("NCZCHUNK_SEED={seed}");
+    seed
 }
 
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// How long one of the tests at random takes: `NCZCHUNK_SHARING_SECONDS`, or so many seconds.
+fn seconds(short: u64) -> Duration {
+    let long = std::env::var("NCZCHUNK_SHARING_SECONDS").map(|seconds| seconds.parse().expect("a number of seconds"));
+    Duration::from_secs(long.unwrap_or(short))
 }
 
 /// Both kinds of place that need nothing else: a directory and memory.
@@ -154,6 +163,31 @@ fn a_part_is_written_to_what_is_stored() {
                 a.write(&Hyperslab::new(&[4], &[2]), &[3, 3]).unwrap();
                 assert_eq!(stored(), [1, 1, 2, 2, 3, 3]);
             }
+        }
+    }
+}
+
+/// Who makes an array smaller that another has made larger meanwhile cuts off what the other has written.
+#[test]
+fn a_shape_is_changed_from_the_one_that_is_stored() {
+    for is_sharded in [false, true] {
+        for (_temporary, place) in places(&format!("resize-{is_sharded}")) {
+            let plain = Description::new(&[4], ElementType::Int).with_chunk_shape(&[2]).with_codecs(&[]);
+            let description = if is_sharded { plain.with_shard_shape(&[4]) } else { plain };
+            let mut a = Array::create_in(&place, "x", &description).unwrap();
+            let mut b = Array::open_in(&place, "x", Access::Write).unwrap();
+            b.resize(&[12]).unwrap();
+            b.write(&Hyperslab::all(), &[1; 12]).unwrap();
+            b.set_attribute("units", "K").unwrap();
+            a.resize(&[5]).unwrap();
+            a.resize(&[12]).unwrap();
+            assert_eq!(a.read::<i32>(&Hyperslab::all()).unwrap(), [1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0]);
+            // It is that array's shape, not that of one which has taken its place.
+            let other = Description::new(&[6], ElementType::Int).with_chunk_shape(&[3]).with_overwrite(true);
+            let other = Array::create_in(&place, "x", &other).unwrap();
+            other.write(&Hyperslab::all(), &[2; 6]).unwrap();
+            assert!(a.resize(&[2]).unwrap_err().to_string().contains("open it again"));
+            assert_eq!(other.read::<i32>(&Hyperslab::all()).unwrap(), [2; 6]);
         }
     }
 }
