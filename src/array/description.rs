@@ -137,8 +137,8 @@ impl<'a> Description<'a> {
     }
 
     /// Whether an array or group that exists is replaced: its metadata documents, its chunks and the arrays and groups
-    /// below it are removed, symbolic links as links. If anything else is there, creating the array fails with `Exists`,
-    /// and nothing is removed. If not, creating fails where an array or group exists.
+    /// below it are removed, symbolic links as links. If anything else is there, creating the array fails with
+    /// `Exists`, and nothing is removed. If not, creating fails where an array or group exists.
     pub fn with_overwrite(self, overwrite: bool) -> Self {
         Description { overwrite, ..self }
     }

@@ -103,9 +103,9 @@ pub struct nczchunk_description {
     /// The byte order of what is stored: NCZCHUNK_ENDIAN_LITTLE or NCZCHUNK_ENDIAN_BIG. 0 for this machine's,
     /// and for NCZCHUNK_NCZARR for little-endian words, which netCDF-C reads.
     pub endian: usize,
-    /// 1 to replace an array or group that exists: its metadata documents, its chunks and the arrays and groups below it
-    /// are removed, symbolic links as links. If anything else is there, the call fails with NCZCHUNK_EEXIST and nothing
-    /// is removed. With 0 it fails if an array or group exists.
+    /// 1 to replace an array or group that exists: its metadata documents, its chunks and the arrays and groups below
+    /// it are removed, symbolic links as links. If anything else is there, the call fails with NCZCHUNK_EEXIST and
+    /// nothing is removed. With 0 it fails if an array or group exists.
     pub overwrite: usize,
 }
 assert_can_grow!(nczchunk_description, overwrite: usize);
@@ -176,8 +176,8 @@ pub unsafe extern "C" fn nczchunk_array_create_in(
 /// values; so that is what is read there if the array is made larger again. (What another program has left behind the
 /// end of a chunk, such as zarr-python when it makes an array smaller, is not looked for.) Consolidated metadata are
 /// removed: see nczchunk_array_create. Others that have the array open keep the shape that they know until
-/// nczchunk_array_refresh; if one of them has changed the shape, this starts from that. A failure leaves the shape as it
-/// was, and may leave fill values in what was to be cut off.
+/// nczchunk_array_refresh; if one of them has changed the shape, this starts from that. A failure leaves the shape as
+/// it was, and may leave fill values in what was to be cut off.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; the array was replaced by one with other chunks or another type),
 /// NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_EDIMSIZE, NCZCHUNK_ENOTBUILT (dimensions that netCDF-C

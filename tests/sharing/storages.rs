@@ -254,7 +254,8 @@ impl Objects for Own {
     }
 }
 
-impl Flight for Own {
+// SAFETY: what is started is kept until it is given back, and its buffer is written to before that only.
+unsafe impl Flight for Own {
     fn limits(&self) -> Limits {
         Limits { requests: 5, ..Limits::default() }
     }
