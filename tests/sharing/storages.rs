@@ -74,10 +74,6 @@ impl Kind {
         directories.chain(others).chain(own).collect()
     }
 
-    pub fn has_versions(self) -> bool {
-        !matches!(self, Kind::Own { has_versions: false, .. })
-    }
-
     /// A storage of this kind, and what it is in.
     pub fn storage(self, seed: u64) -> (Place, Temporary) {
         let number = if let Kind::Directory(number) = self { number } else { 0 };
@@ -271,7 +267,7 @@ unsafe impl Flight for Own {
         Ok(true)
     }
 
-    fn wait(&self) -> Result<*mut ObjectRequest> {
+    unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
         let Read { request, found, .. } = {
             let InFlight { rng, reads, .. } = &mut *self.in_flight.lock().unwrap();
             let this = std::thread::current().id();
