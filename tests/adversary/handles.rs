@@ -2,6 +2,7 @@
 //! dropped; types of elements that fit no variable.
 #![forbid(unsafe_code)]
 
+#[cfg(not(miri))]
 use std::mem::forget;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 

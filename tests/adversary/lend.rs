@@ -144,7 +144,7 @@ impl Lend for Reader {
             Some(Fault::Empty) => take.give(Lent::Chunk(&[])),
             Some(Fault::Short) => take.give(Lent::Chunk(&bytes[..CHUNK_BYTES - 1])),
             Some(Fault::Long | Fault::Huge) => {
-                bytes.resize(if fault == Some(Fault::Long) { CHUNK_BYTES + 1 } else { 1 << 20 }, LIE);
+                bytes = vec![LIE; if fault == Some(Fault::Long) { CHUNK_BYTES + 1 } else { 1 << 20 }];
                 take.give(Lent::Chunk(&bytes))
             }
             Some(Fault::Absent) => take.give(Lent::Absent),
