@@ -68,6 +68,7 @@ mod hyperslab;
 mod json;
 pub mod key;
 mod layout;
+mod limits;
 mod lock;
 #[cfg(feature = "arrays")]
 mod netcdf;
@@ -123,6 +124,8 @@ pub use dims::MAX_RANK;
 pub use error::{Error, ErrorKind, Result};
 pub use grid::{Access, Dimension, Grid};
 pub use hyperslab::{Hyperslab, Slice};
+#[cfg(feature = "arrays")]
+pub use limits::MemoryLimits;
 pub use odometer::Odometer;
 #[doc(hidden)]
 pub use open_file::{OpenFile, Opening};

@@ -110,7 +110,7 @@ fn make_room(place: &Place, name: &str, overwrite: bool) -> Result<()> {
     let exists = || Err(Error::from(ErrorKind::Exists).in_object(if name.is_empty() { "the place" } else { name }));
     let mut is_node = false;
     for document in [V3, V2_ARRAY, V2_GROUP] {
-        is_node |= documents::is_there(place, name, document)?;
+        is_node |= zarr::is_there(place, name, document)?;
     }
     let (mut of_arrays, mut others) = (Vec::new(), 0usize);
     place.list(name, &mut |last, entry| {

@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use super::contract::Codec;
+use super::steps::Steps;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -106,6 +107,23 @@ fn fletcher32(data: &[u8]) -> u32 {
     (second * 0x1_0000 + first) as u32
 }
 
+/// The data before a checksum, which is compared.
+fn verified<S: Sum>(encoded: &[u8]) -> Result<&[u8]> {
+    let corrupt = |reason| ErrorKind::Corrupt { codec: S::NAME, reason };
+    let (data, sum) = encoded.split_last_chunk::<SUM>().ok_or(corrupt("there is no checksum"))?;
+    if !S::is_valid(u32::from_le_bytes(*sum), data) {
+        return Err(corrupt("the checksum does not match the data").into());
+    }
+    Ok(data)
+}
+
+/// Decodes with either checksum, in one step: all the data are there.
+fn give<S: Sum>(encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
+    let is_verified = steps.is_to_end();
+    steps.give(if is_verified { verified::<S>(encoded)? } else { &encoded[..encoded.len().saturating_sub(SUM)] })?;
+    Ok(true)
+}
+
 /// Decodes with either checksum.
 fn decode<S: Sum>(encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
     let corrupt = |reason| ErrorKind::Corrupt { codec: S::NAME, reason };
@@ -114,14 +132,10 @@ fn decode<S: Sum>(encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>
     // If only a part is needed the data may be all there nevertheless. What is before the part may be anything.
     let is_whole = is_all || (needed.start == 0 && encoded.len() >= capacity.saturating_add(SUM));
     let data = if is_whole {
-        let (data, sum) = encoded.split_last_chunk::<SUM>().ok_or(corrupt("there is no checksum"))?;
-        if data.len() > capacity {
+        if encoded.len() > capacity.saturating_add(SUM) {
             return Err(ErrorKind::DecodedLength { found: None, expected: capacity }.into());
         }
-        if !S::is_valid(u32::from_le_bytes(*sum), data) {
-            return Err(corrupt("the checksum does not match the data").into());
-        }
-        data
+        verified::<S>(encoded)?
     } else {
         encoded.get(..needed.end.min(capacity)).ok_or(corrupt("the data end early"))?
     };
@@ -166,6 +180,14 @@ impl Codec for Crc32c {
         decode::<Self>(encoded, needed, decoded)
     }
 
+    fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
+        give::<Self>(encoded, steps)
+    }
+
+    fn says_too_little_room(&self) -> bool {
+        true
+    }
+
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
         encode::<Self>(decoded, encoded)
     }
@@ -195,6 +217,14 @@ impl Codec for Fletcher32 {
 
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
         decode::<Self>(encoded, needed, decoded)
+    }
+
+    fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
+        give::<Self>(encoded, steps)
+    }
+
+    fn says_too_little_room(&self) -> bool {
+        true
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {

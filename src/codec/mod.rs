@@ -18,10 +18,12 @@ mod lz4;
 mod makers;
 #[cfg(any(feature = "blosc", feature = "lz4"))]
 mod matches;
+mod parts;
 #[cfg(any(feature = "blosc", feature = "shuffle"))]
 mod planes;
 #[cfg(feature = "shuffle")]
 mod shuffle;
+mod steps;
 #[cfg(all(test, nczchunk_codecs))]
 pub(crate) mod tests;
 #[cfg(feature = "zstd")]

@@ -77,6 +77,7 @@ impl<'a> Writing<'a> {
                 return stored;
             }
         }
+        store.check_room(chunk_bytes)?;
         let room = chunk.room(chunk_bytes)?;
         let mut is_filled = false;
         if !piece.is_covered {
