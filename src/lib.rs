@@ -70,6 +70,7 @@ mod hyperslab;
 mod json;
 pub mod key;
 mod layout;
+mod limits;
 mod lock;
 #[cfg(feature = "arrays")]
 mod netcdf;
@@ -108,6 +109,8 @@ pub use element::{ElementType, TYPES, TimeUnit, TypeRow};
 pub use error::{Error, ErrorKind, Result};
 pub use grid::{Access, Dimension, Grid};
 pub use hyperslab::{Hyperslab, Slice};
+#[cfg(feature = "arrays")]
+pub use limits::MemoryLimits;
 pub use odometer::Odometer;
 #[doc(hidden)]
 pub use open_object::{ObjectState, OpenObject, Opening, Versions};

@@ -200,6 +200,7 @@ impl<'a> Description<'a> {
             dimension_names: self.names()?,
             dimension_references: Vec::new(),
             attributes: self.all_attributes()?,
+            attributes_error: None,
             is_scalar: false,
         };
         if self.format == ArrayFormat::NcZarr {

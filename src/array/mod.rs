@@ -175,7 +175,8 @@ impl Array {
     }
 
     fn of(place: &Place, name: &str, access: Access, mut opened: Opened, stored: Stored) -> Result<Array> {
-        let cache = Cache::new(CACHE.max(opened.variable.chunk_bytes().min(LARGEST_CHUNK)))?;
+        let largest = LARGEST_CHUNK.min(place.memory_limits().chunk_bytes);
+        let cache = Cache::new(CACHE.max(opened.variable.chunk_bytes().min(largest)))?;
         opened.store.set_cache(Some(&cache));
         if access == Access::Read {
             opened.store.set_read_only();
@@ -334,6 +335,7 @@ impl Array {
                 document.set("attributes", Value::Object(Vec::new()))?;
             }
             let attributes = if is_v3 { document.get_mut("attributes").ok_or(ErrorKind::Internal)? } else { document };
+            zarr::check_attributes(attributes)?;
             change(attributes)?;
             let copy = attributes.copied()?;
             let attributes = zarr::attributes(&copy, Some(element))?;
@@ -363,6 +365,11 @@ impl Array {
     /// Its attributes.
     pub fn attributes(&self) -> &[Attribute] {
         &self.opened.attributes.list
+    }
+
+    /// Why its attributes cannot be read, though all else can; then it is as if it had none, and none can be set.
+    pub fn attributes_error(&self) -> Option<&Error> {
+        self.opened.attributes.error.as_ref()
     }
 
     /// Its attributes as the text of a JSON object: as they are stored, if that is how they are stored.

@@ -13,6 +13,10 @@ fn document(place: &Place, name: &str) -> Option<String> {
     read_whole(&**place, name, 1 << 20).unwrap().map(|text| String::from_utf8(text).unwrap())
 }
 
+fn document_of(place: &Place, name: &str) -> String {
+    document(place, name).unwrap()
+}
+
 /// The names of an array's objects, directly below a prefix.
 fn objects(place: &Place, prefix: &str) -> Vec<String> {
     let mut names = Vec::new();
@@ -182,6 +186,43 @@ fn a_file_of_another_length_is_refused_before_ranges_of_it_are_read() {
         assert_eq!(column().unwrap_err().kind(), kind);
     }
     std::fs::remove_dir_all(path).unwrap();
+}
+
+#[test]
+fn an_array_with_broken_attributes_is_opened_and_they_are_told() {
+    let v3 = Description::new(&[4], ElementType::Int).with_attributes_json(r#"{"units":"m"}"#);
+    let v2 = v3.with_format(ArrayFormat::ZarrV2);
+    let limit = crate::MemoryLimits::default().with_metadata_bytes(20_000);
+    for (description, which, broken, about) in [
+        (v2, ".zattrs", "{\"units\": ", ".zattrs: line 1, column 11"),
+        (v2, ".zattrs", "[]", ".zattrs: $"),
+        (v2, ".zattrs", &"[".repeat(20_000), "v/.zattrs"),
+        (v3, "zarr.json", "", "zarr.json: $.attributes"),
+    ] {
+        let mut place = place();
+        place.set_memory_limits(limit);
+        Array::create_in(&place, "v", &description).unwrap().write(&Hyperslab::all(), &[1, 2, 3, 4]).unwrap();
+        let document = format!("v/{which}");
+        let text = match broken {
+            "" => document_of(&place, &document).replace(
+                r#"{
+    "units": "m"
+  }"#,
+                "7",
+            ),
+            broken => broken.to_owned(),
+        };
+        place.write(&document, text.as_bytes()).unwrap();
+        let mut array = Array::open_in(&place, "v", Access::Write).unwrap();
+        assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), [1, 2, 3, 4]);
+        assert_eq!(array.attributes_error().unwrap().about(), about);
+        assert_eq!((array.attributes().len(), array.attributes_json()), (0, "{}"));
+        // What is there is not lost by writing to it.
+        assert!(array.set_attribute("x", "y").is_err() && array.remove_attribute("units").is_err());
+        assert_eq!(document_of(&place, &document), text);
+        let nodes = list(&place, "", true).unwrap();
+        assert_eq!((nodes[1].shape(), nodes[1].attributes_error().unwrap().about()), (&[4][..], about));
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::steps::Steps;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -21,6 +22,23 @@ pub(super) trait Sum: Send + Sync {
     }
 }
 
+/// The data before a checksum, which is compared.
+fn verified<S: Sum>(encoded: &[u8]) -> Result<&[u8]> {
+    let corrupt = |reason| ErrorKind::Corrupt { codec: S::NAME, reason };
+    let (data, sum) = encoded.split_last_chunk::<SUM>().ok_or(corrupt("there is no checksum"))?;
+    if !S::is_valid(u32::from_le_bytes(*sum), data) {
+        return Err(corrupt("the checksum does not match the data").into());
+    }
+    Ok(data)
+}
+
+/// Decodes with a checksum, in one step: all the data are there.
+pub(super) fn give<S: Sum>(encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
+    let is_verified = steps.is_to_end();
+    steps.give(if is_verified { verified::<S>(encoded)? } else { &encoded[..encoded.len().saturating_sub(SUM)] })?;
+    Ok(true)
+}
+
 /// Decodes with a checksum.
 pub(super) fn decode<S: Sum>(encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
     let corrupt = |reason| ErrorKind::Corrupt { codec: S::NAME, reason };
@@ -29,14 +47,10 @@ pub(super) fn decode<S: Sum>(encoded: &[u8], needed: Range<usize>, decoded: &mut
     // If only a part is needed the data may be all there nevertheless. What is before the part may be anything.
     let is_whole = is_all || (needed.start == 0 && encoded.len() >= capacity.saturating_add(SUM));
     let data = if is_whole {
-        let (data, sum) = encoded.split_last_chunk::<SUM>().ok_or(corrupt("there is no checksum"))?;
-        if data.len() > capacity {
+        if encoded.len() > capacity.saturating_add(SUM) {
             return Err(ErrorKind::DecodedLength { found: None, expected: capacity }.into());
         }
-        if !S::is_valid(u32::from_le_bytes(*sum), data) {
-            return Err(corrupt("the checksum does not match the data").into());
-        }
-        data
+        verified::<S>(encoded)?
     } else {
         encoded.get(..needed.end.min(capacity)).ok_or(corrupt("the data end early"))?
     };

@@ -238,7 +238,8 @@ impl State<'_> {
                 }
                 (needed.start, needed.len())
             }
-            _ => (0, self.store.stored_bound(chunk_bytes)),
+            _ if self.flight.has_memory() => (0, self.store.stored_bound(chunk_bytes)),
+            _ => (0, self.store.first_size(Access::Read, chunk_bytes)),
         };
         let waiting = &mut self.slots[slot];
         waiting.set_indices(walk.indices());
@@ -422,6 +423,7 @@ impl State<'_> {
         };
         let (has_codecs, size) = (store.has_codecs(), slot.size);
         if has_codecs && stored > size && !slot.is_second {
+            store.check_stored(Access::Read, self.plan.grid().chunk_bytes(), stored)?;
             self.slots[slot_index].is_second = true;
             if !self.start(slot_index, stored)? {
                 self.reading.read_fill_value(&self.walk.piece()?, &mut out)?;

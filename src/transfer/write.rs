@@ -74,6 +74,7 @@ impl<'a> Writing<'a> {
                 return store.put(&request, bytes, encoded);
             }
         }
+        store.check_room(chunk_bytes)?;
         let room = chunk.room(chunk_bytes)?;
         let mut is_filled = false;
         if !piece.is_covered {
