@@ -41,6 +41,7 @@ impl<'f> Opening<'f> {
     }
 
     /// The bytes from `begin` on of a file that stays open anyway, and their state.
+    #[cfg_attr(not(feature = "zip"), allow(dead_code))]
     pub(crate) fn within(file: &'f File, begin: u64, state: ObjectState) -> Self {
         let end = begin.saturating_add(state.0);
         Opening::Object(OpenObject { bytes: Bytes::Borrowed(file), begin, end, state: Some(state) })
@@ -52,6 +53,7 @@ impl<'f> Opening<'f> {
     }
 
     /// Bytes in memory, and their state.
+    #[cfg_attr(not(feature = "arrays"), allow(dead_code))]
     pub(crate) fn memory(bytes: Shared<Vec<u8>>, state: ObjectState) -> Self {
         Opening::Object(OpenObject { bytes: Bytes::Memory(bytes), begin: 0, end: state.0, state: Some(state) })
     }
@@ -77,11 +79,13 @@ pub struct OpenObject<'f> {
 enum Bytes<'f> {
     Borrowed(&'f File),
     Owned(File),
+    #[cfg_attr(not(feature = "arrays"), allow(dead_code))]
     Memory(Shared<Vec<u8>>),
 }
 
 impl OpenObject<'_> {
     /// So many bytes from `offset` on, as an object of its own.
+    #[cfg_attr(not(feature = "arrays"), allow(dead_code))]
     pub(crate) fn part(self, offset: u64, len: u64) -> Self {
         let begin = self.begin.saturating_add(offset);
         let end = self.end.min(begin.saturating_add(len));

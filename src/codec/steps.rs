@@ -17,6 +17,8 @@ pub struct Steps<'s, 'b> {
     kept: &'s mut Buffer<'b>,
 }
 
+// Which of these are used is up to the codecs that are built in.
+#[allow(dead_code)]
 impl<'s, 'b> Steps<'s, 'b> {
     /// Keeps the bytes in these ranges of `size` in the buffer, which has room for just these. If `is_to_end`, all is
     /// decoded to its end, so that it is verified.

@@ -20,6 +20,7 @@ const TAKEN_AT_ONCE: usize = 64 << 20;
 pub(crate) enum Reader<'r> {
     Lending(Box<dyn Lend + 'r>),
     /// One whose chunks are pointers to texts. They are for variables of texts, and those are for them.
+    #[cfg_attr(not(feature = "arrays"), allow(dead_code))]
     LendingTexts(Box<dyn Lend + 'r>),
     Filling(Box<dyn Fill + 'r>),
 }
