@@ -39,7 +39,14 @@ pub(crate) fn each(place: &Place, group: &str, recursive: bool, one: &mut dyn Fn
     alloc::push(&mut names, alloc::text(group)?)?;
     let mut is_first = true;
     while let Some(name) = names.pop() {
-        match node(place, &name).map_err(|error| if name.is_empty() { error } else { error.in_object(&name) })? {
+        let found = match node(place, &name) {
+            // The group itself has to be readable. A member that is not is reported with its status.
+            Err(error) if !is_first && matches!(error.kind(), ErrorKind::System(_) | ErrorKind::Metadata(_)) => {
+                Node::unreadable(&name, error).map(Some)
+            }
+            found => found,
+        };
+        match found.map_err(|error| if name.is_empty() { error } else { error.in_object(&name) })? {
             Some(node) => {
                 let is_entered = node.is_group() && (recursive || is_first);
                 one(node)?;

@@ -390,6 +390,27 @@ fn attributes_are_written_at_once() {
     }
 }
 
+/// A member that cannot be read is listed with its status, and so are those behind it.
+#[cfg(not(miri))]
+#[test]
+fn a_member_that_cannot_be_read_does_not_end_a_listing() {
+    let path = std::env::temp_dir().join(format!("nczchunk-members-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    let description = Description::new(&[2], ElementType::Short);
+    ["g/a", "g/z"].iter().for_each(|name| drop(Array::create(&path, name, &description).unwrap()));
+    let listed = || -> Vec<(String, bool)> {
+        let nodes = list(&crate::place_at(&path).unwrap(), "g", true).unwrap();
+        nodes.iter().map(|node| (node.name().to_owned(), node.error().is_some())).collect()
+    };
+    let expected = ["g", "g/a", "g/m", "g/z"].map(|name| (name.to_owned(), name == "g/m"));
+    std::fs::create_dir_all(path.join("g/m/zarr.json")).unwrap();
+    assert_eq!(listed(), expected);
+    std::fs::remove_dir(path.join("g/m/zarr.json")).unwrap();
+    std::fs::write(path.join("g/m/.zgroup"), r#"{"zarr_format": 9}"#).unwrap();
+    assert_eq!(listed(), expected);
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
 #[test]
 fn arrays_are_created_by_path() {
     let directory = std::env::temp_dir().join(format!("nczchunk-create-{}", std::process::id()));
