@@ -8,6 +8,7 @@ use std::ffi::CStr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use nczchunk::MemoryLimits;
 use nczchunk::object::{Begin, Entry, Flight, Limits, Memory, ObjectRequest, Objects, Place};
 use nczchunk::{
     Access, Array, AttributeValues, Buffer, Element, ElementType, Error, ErrorKind, Hyperslab, Node, Result, list,
@@ -537,13 +538,15 @@ fn a_single_record_lies_anywhere() {
 }
 
 #[test]
-fn a_header_has_at_most_64_mib() {
+fn a_header_takes_no_more_memory_than_the_limit_for_metadata() {
     let mut header = Header { version: 1, bytes: b"CDF\x01".to_vec() };
     [0, 0, 0, 12, 1].into_iter().for_each(|number| header.u32(number));
     header.text("a", &vec![b'x'; 65 << 20]);
     [0, 0].into_iter().for_each(|number| header.u32(number));
-    let error = list(&place_of(&header.bytes), "", true).err().unwrap();
-    assert_eq!(error.kind(), ErrorKind::Unsupported("a header above 64 MiB"));
+    let mut place = place_of(&header.bytes);
+    place.set_memory_limits(MemoryLimits::default().with_metadata_bytes(128 << 20));
+    let error = list(&place, "", true).err().unwrap();
+    assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
 }
 
 // --- How much is read.
