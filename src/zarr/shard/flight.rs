@@ -296,11 +296,13 @@ impl<'s> ShardFlight<'s> {
             (Read::Check(chunks, memory, _), Ok(Some(answer))) => {
                 // SAFETY: so many bytes of the memory have been written.
                 let index = self.layout.decode(unsafe { memory.filled(answer.nbytes) });
-                let is_in = |part: &Placed| index.as_ref().is_ok_and(|index| part.is_in(index, answer.state()));
-                match chunks.parts.iter().all(is_in) {
-                    // SAFETY: the shard was as long as it should be when all bytes that there are were read.
-                    true => self.landed = Some(unsafe { Landed::new(chunks) }),
-                    false => self.changed(chunks.parts),
+                match index {
+                    Err(error) if error.kind() == ErrorKind::OutOfMemory => self.fail(chunks.parts, &error),
+                    Ok(index) if chunks.parts.iter().all(|part| part.is_in(&index, answer.state())) => {
+                        // SAFETY: the shard was as long as it should be when all bytes that there are were read.
+                        self.landed = Some(unsafe { Landed::new(chunks) });
+                    }
+                    _ => self.changed(chunks.parts),
                 }
             }
             (Read::Check(chunks, ..), Ok(None)) => self.changed(chunks.parts),
