@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::contract::Codec;
 use super::definition::{Definition, Setting, boxed};
 use super::deflate::{Streams, bound, corrupt, ends_early};
-use crate::buffer::Buffer;
 use super::steps::Steps;
+use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::zstream::{crc32, crc32_of_more};
 

@@ -29,9 +29,7 @@ pub(super) const CODECS: &[Definition] = &[Definition {
         Setting::flag("checksum").written(Written::IfSet, Written::Always),
     ],
     is_netcdfs: |_, _| true,
-    make: |settings, _, _| {
-        boxed(Zstd::new(settings.integer("level") as i32, settings.flag("checksum")))
-    },
+    make: |settings, _, _| boxed(Zstd::new(settings.integer("level") as i32, settings.flag("checksum"))),
     filter: Some((32015, |parameters| match *parameters {
         [level] => boxed(Zstd::new(level as i32, true).of_known_size()).map(Some),
         _ => Ok(None),
