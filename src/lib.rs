@@ -70,13 +70,14 @@ mod hyperslab;
 mod json;
 pub mod key;
 mod layout;
+mod limits;
 mod lock;
 #[cfg(feature = "arrays")]
 mod netcdf;
 #[cfg(feature = "arrays")]
 pub mod object;
 mod odometer;
-mod open_file;
+mod open_object;
 mod plan;
 mod pool;
 mod projection;
@@ -90,6 +91,7 @@ mod texts;
 mod transfer;
 mod typed;
 mod variable;
+mod waiter;
 #[cfg(feature = "arrays")]
 mod zarr;
 #[cfg(any(feature = "gzip", feature = "zip", feature = "zlib"))]
@@ -100,7 +102,6 @@ pub use array::{Array, ArrayFormat, Description, list, place_at, place_for};
 pub use buffer::Buffer;
 pub use cache::{Cache, CacheStatistics};
 pub use codec::public::*;
-pub use copier::{Copier, CopyFunction};
 #[cfg(feature = "arrays")]
 pub use dataset::{Attribute, AttributeValues, Node};
 pub use dims::MAX_RANK;
@@ -108,13 +109,15 @@ pub use element::{ElementType, TYPES, TimeUnit, TypeRow};
 pub use error::{Error, ErrorKind, Result};
 pub use grid::{Access, Dimension, Grid};
 pub use hyperslab::{Hyperslab, Slice};
+#[cfg(feature = "arrays")]
+pub use limits::MemoryLimits;
 pub use odometer::Odometer;
 #[doc(hidden)]
-pub use open_file::{OpenFile, Opening};
+pub use open_object::{ObjectState, OpenObject, Opening, Versions};
 pub use plan::Plan;
 pub use projection::{Projection, Projections};
 pub use setting::SettingNames;
-pub use store::{Borrowed, Fill, Filled, Lend, Lent, Request, Store};
+pub use store::{Borrowed, Change, Fill, Filled, Lend, Lent, Request, Store, Take, Taken};
 pub use transfer::{Options, Prepared, Progress, ProgressFunction};
 pub use typed::{Element, read, read_into, write};
 pub use variable::{Endian, Variable};

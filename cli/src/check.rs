@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use clap::Args;
 use indicatif::ProgressBar;
 use nczchunk::object::Place;
-use nczchunk::{Access, Array, Plan};
+use nczchunk::{Access, Array, ElementType, Plan};
 
 use crate::Session;
 use crate::failure::{Failure, Result, words};
@@ -179,7 +179,7 @@ fn check_chunk(array: &Array, plan: &Plan<'_>, i: usize) -> Result<(Option<u64>,
 fn wrong_length(array: &Array, chunk: &[isize], len: usize) -> Result<Option<String>> {
     let due = array.variable().chunk_bytes();
     let is_as_it_is = array.chunk_object(chunk)?.is_some() && array.codecs()?.is_empty();
-    if is_as_it_is && array.variable().copier().is_none() && len != due {
+    if is_as_it_is && *array.element_type() != ElementType::String && len != due {
         return Ok(Some(format!("the stored chunk has {len} bytes where {due} are due")));
     }
     Ok(None)

@@ -44,8 +44,8 @@ mod hyperslab;
 mod layout;
 #[path = "../../src/lock.rs"]
 mod lock;
-#[path = "../../src/open_file.rs"]
-mod open_file;
+#[path = "../../src/open_object.rs"]
+mod open_object;
 #[path = "../../src/plan.rs"]
 mod plan;
 #[path = "../../src/pool.rs"]
@@ -68,7 +68,6 @@ mod transfer;
 mod variable;
 
 pub use buffer::Buffer;
-pub use copier::Copier;
 pub use dims::MAX_RANK;
 pub use error::Error;
 pub use store::{Fill, Lend, Store};

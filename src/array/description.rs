@@ -136,7 +136,9 @@ impl<'a> Description<'a> {
         Description { attributes, ..self }
     }
 
-    /// Whether an array or group that is there is removed, with all that is in it. If not, creating the array fails.
+    /// Whether an array or group that exists is replaced: its metadata documents, its chunks and the arrays and groups
+    /// below it are removed, symbolic links as links. If anything else is there, creating the array fails with
+    /// `Exists`, and nothing is removed. If not, creating fails where an array or group exists.
     pub fn with_overwrite(self, overwrite: bool) -> Self {
         Description { overwrite, ..self }
     }
@@ -198,6 +200,7 @@ impl<'a> Description<'a> {
             dimension_names: self.names()?,
             dimension_references: Vec::new(),
             attributes: self.all_attributes()?,
+            attributes_error: None,
             is_scalar: false,
         };
         if self.format == ArrayFormat::NcZarr {

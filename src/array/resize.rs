@@ -16,6 +16,7 @@ use crate::key::Separator;
 use crate::object::{Entry, Name, Place};
 use crate::plan::Plan;
 use crate::store::Store;
+use crate::transfer::{Options, Transfer};
 use crate::variable::Variable;
 use crate::zarr::{KeyEncoding, Keys};
 
@@ -47,13 +48,16 @@ pub(super) fn cut(variable: &Variable, store: &Store<'_>, stored: &Stored<'_>, s
     }
     if !partly.is_empty() {
         let whole = in_whole_chunks(variable, shape)?;
-        let fill_value = fill_value(variable)?;
+        let zeros = zeros(variable)?;
+        let fill_value = variable.fill_value().unwrap_or(&zeros);
         let strides = dims::copied(shape.iter().map(|_| 0))?;
         for indices in &partly {
             for d in cut.partly(indices) {
                 let (start, count) = cut.hyperslab(indices, d)?;
                 let plan = Plan::new(&whole, &Hyperslab::new(&start, &count), Access::Write)?;
-                plan.with_memory(&strides, 0, fill_value.len())?.write(store, &fill_value)?;
+                let plan = plan.with_memory(&strides, 0, fill_value.len())?;
+                let chunks = 0..plan.num_chunks();
+                Transfer::new(&plan, None, store, chunks, Options::default())?.write(fill_value.into(), &mut 0)?;
             }
         }
     }
@@ -72,14 +76,11 @@ fn in_whole_chunks(variable: &Variable, shape: &[usize]) -> Result<Variable> {
     Ok(whole)
 }
 
-/// An element that nothing was written to.
-fn fill_value(variable: &Variable) -> Result<Vec<u8>> {
+/// An element that nothing was written to, if there is no fill value.
+fn zeros(variable: &Variable) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(variable.element_size()).map_err(|_| alloc::Failed)?;
-    match variable.fill_value() {
-        Some(fill_value) => bytes.extend_from_slice(fill_value),
-        None => bytes.resize(variable.element_size(), 0),
-    }
+    bytes.resize(variable.element_size(), 0);
     Ok(bytes)
 }
 
@@ -146,7 +147,7 @@ impl Stored<'_> {
                         Ok(alloc::push(&mut prefixes, alloc::text(&key)?)?)
                     }
                     Entry::Prefix => Ok(()),
-                    Entry::Object => match self.indices(&key, rank)? {
+                    Entry::Object => match chunk_of_key(self.keys, &key, rank)? {
                         Some(indices) => one(&indices, &self.full(&key)?),
                         None => Ok(()),
                     },
@@ -159,33 +160,35 @@ impl Stored<'_> {
     fn full(&self, key: &str) -> Result<Name> {
         below(self.name, key)
     }
+}
 
-    /// The indices of the chunk with this key; `None` if it is no chunk's.
-    fn indices(&self, key: &str, rank: usize) -> Result<Option<Dims<isize>>> {
-        let separator = match self.keys.separator {
-            Separator::Dot => '.',
-            Separator::Slash => '/',
-        };
-        let rest = match self.keys.style {
-            KeyEncoding::V2 => Some(key),
-            KeyEncoding::V3 => key.strip_prefix('c').and_then(|rest| rest.strip_prefix(separator)),
-        };
-        let mut indices = Dims::new();
-        dims::reserve(&mut indices, rank)?;
-        for number in rest.iter().flat_map(|rest| rest.split(separator)) {
-            let is_number =
-                number.bytes().all(|byte| byte.is_ascii_digit()) && (number == "0" || !number.starts_with('0'));
-            match number.parse() {
-                Ok(index) if is_number && indices.len() < rank => indices.push(index),
-                _ => return Ok(None),
-            }
+/// The indices of the chunk with this key; `None` if it is no chunk's.
+pub(super) fn chunk_of_key(keys: Keys, key: &str, rank: usize) -> Result<Option<Dims<isize>>> {
+    let separator = match keys.separator {
+        Separator::Dot => '.',
+        Separator::Slash => '/',
+    };
+    let mut indices = Dims::new();
+    dims::reserve(&mut indices, rank)?;
+    let rest = match keys.style {
+        // A scalar has one chunk.
+        KeyEncoding::V2 if rank == 0 => return Ok((key == "0").then_some(indices)),
+        KeyEncoding::V3 if rank == 0 => return Ok((key == "c").then_some(indices)),
+        KeyEncoding::V2 => Some(key),
+        KeyEncoding::V3 => key.strip_prefix('c').and_then(|rest| rest.strip_prefix(separator)),
+    };
+    for number in rest.iter().flat_map(|rest| rest.split(separator)) {
+        let is_number = number.bytes().all(|byte| byte.is_ascii_digit()) && (number == "0" || !number.starts_with('0'));
+        match number.parse() {
+            Ok(index) if is_number && indices.len() < rank => indices.push(index),
+            _ => return Ok(None),
         }
-        Ok((indices.len() == rank).then_some(indices))
     }
+    Ok((indices.len() == rank).then_some(indices))
 }
 
 /// Whether this can be a part of a chunk's key.
-fn is_of_key(last: &str) -> bool {
+pub(super) fn is_of_key(last: &str) -> bool {
     last == "c" || last.bytes().all(|byte| byte.is_ascii_digit())
 }
 

@@ -25,6 +25,10 @@ impl Fill for Chunks {
         Ok(len.map_or(Filled::Absent, |len| Filled::Stored(usize::try_from(len).unwrap_or(usize::MAX))))
     }
 
+    fn tells_len(&self) -> bool {
+        true
+    }
+
     fn is_concurrent(&self) -> bool {
         self.booklet.is_concurrent()
     }

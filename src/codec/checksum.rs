@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::contract::Codec;
 use super::definition::boxed;
+use super::steps::Steps;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -25,6 +26,32 @@ pub(super) trait Sum: Send + Sync {
     }
 }
 
+/// The data before a checksum, which is compared.
+fn verified<S: Sum>(encoded: &[u8]) -> Result<&[u8]> {
+    compared::<S>(encoded.split_last_chunk::<SUM>())
+}
+
+/// The data behind a checksum, which is compared.
+fn verified_first<S: Sum>(encoded: &[u8]) -> Result<&[u8]> {
+    compared::<S>(encoded.split_first_chunk::<SUM>().map(|(sum, data)| (data, sum)))
+}
+
+fn compared<'e, S: Sum>(parts: Option<(&'e [u8], &[u8; SUM])>) -> Result<&'e [u8]> {
+    let corrupt = |reason| ErrorKind::Corrupt { codec: S::NAME, reason };
+    let (data, sum) = parts.ok_or(corrupt("there is no checksum"))?;
+    if !S::is_valid(u32::from_le_bytes(*sum), data) {
+        return Err(corrupt("the checksum does not match the data").into());
+    }
+    Ok(data)
+}
+
+/// Decodes with a checksum, in one step: all the data are there.
+pub(super) fn give<S: Sum>(encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
+    let is_verified = steps.is_to_end();
+    steps.give(if is_verified { verified::<S>(encoded)? } else { &encoded[..encoded.len().saturating_sub(SUM)] })?;
+    Ok(true)
+}
+
 /// Decodes with a checksum.
 pub(super) fn decode<S: Sum>(encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
     let corrupt = |reason| ErrorKind::Corrupt { codec: S::NAME, reason };
@@ -33,19 +60,15 @@ pub(super) fn decode<S: Sum>(encoded: &[u8], needed: Range<usize>, decoded: &mut
     // If only a part is needed the data may be all there nevertheless. What is before the part may be anything.
     let is_whole = is_all || (needed.start == 0 && encoded.len() >= capacity.saturating_add(SUM));
     let data = if is_whole {
-        let (data, sum) = encoded.split_last_chunk::<SUM>().ok_or(corrupt("there is no checksum"))?;
-        if data.len() > capacity {
+        if encoded.len() > capacity.saturating_add(SUM) {
             return Err(ErrorKind::DecodedLength { found: None, expected: capacity }.into());
         }
-        if !S::is_valid(u32::from_le_bytes(*sum), data) {
-            return Err(corrupt("the checksum does not match the data").into());
-        }
-        data
+        verified::<S>(encoded)?
     } else {
         encoded.get(..needed.end.min(capacity)).ok_or(corrupt("the data end early"))?
     };
-    decoded.skip(if is_whole { 0 } else { needed.start.min(data.len()) });
-    let begin = decoded.filled().len();
+    let begin = if is_whole { 0 } else { needed.start.min(data.len()) };
+    decoded.skip(begin);
     decoded.write(&data[begin..]);
     Ok(())
 }
@@ -82,6 +105,10 @@ impl<S: Sum> Codec for Checksum<S> {
         decoded_size.saturating_add(SUM)
     }
 
+    fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
+        decoded_size.checked_add(SUM)
+    }
+
     fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {
         let before = if self.is_first { SUM } else { 0 };
         // From the first byte on the checksum is among them, for it may turn out that all the data are there.
@@ -98,21 +125,35 @@ impl<S: Sum> Codec for Checksum<S> {
             return decode::<S>(encoded, needed, decoded);
         }
         let corrupt = |reason| ErrorKind::Corrupt { codec: S::NAME, reason };
-        let (sum, data) = encoded.split_first_chunk::<SUM>().ok_or(corrupt("there is no checksum"))?;
+        let data = encoded.get(SUM..).ok_or(corrupt("there is no checksum"))?;
         let capacity = decoded.capacity();
         if data.len() > capacity {
             return Err(ErrorKind::DecodedLength { found: None, expected: capacity }.into());
         }
         // Of a part the checksum is not known, nor are the bytes before it.
         let is_whole = needed.start == 0 && (needed.end >= capacity || data.len() == capacity);
-        if is_whole && !S::is_valid(u32::from_le_bytes(*sum), data) {
-            return Err(corrupt("the checksum does not match the data").into());
+        if is_whole {
+            verified_first::<S>(encoded)?;
         }
         let needed = if is_whole { 0..data.len() } else { needed };
         decoded.skip(needed.start.min(data.len()));
         let begin = decoded.filled().len();
         decoded.write(data.get(begin..needed.end).ok_or(corrupt("the data end early"))?);
         Ok(())
+    }
+
+    fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
+        if !self.is_first {
+            return give::<S>(encoded, steps);
+        }
+        let is_verified = steps.is_to_end();
+        let data = if is_verified { verified_first::<S>(encoded)? } else { encoded.get(SUM..).unwrap_or_default() };
+        steps.give(data)?;
+        Ok(true)
+    }
+
+    fn says_too_little_room(&self) -> bool {
+        true
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::checksum::{self, SUM, Sum};
 use super::contract::Codec;
 use super::definition::{Definition, Setting, Written, boxed};
+use super::steps::Steps;
 use crate::buffer::Buffer;
 use crate::error::Result;
 
@@ -43,6 +44,10 @@ impl Codec for Crc32c {
         decoded_size.saturating_add(SUM)
     }
 
+    fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
+        decoded_size.checked_add(SUM)
+    }
+
     fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {
         needed
     }
@@ -53,6 +58,14 @@ impl Codec for Crc32c {
 
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
         checksum::decode::<Self>(encoded, needed, decoded)
+    }
+
+    fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
+        checksum::give::<Self>(encoded, steps)
+    }
+
+    fn says_too_little_room(&self) -> bool {
+        true
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {

@@ -6,6 +6,7 @@
 //!
 //! The states of streams are kept between chunks.
 
+use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pool::{Lease, Pool};
@@ -60,6 +61,33 @@ impl Streams {
             rest = rest.get(step.taken..).unwrap_or_default();
             match step.ended {
                 Ok(true) => return Ok(Some(stream.len() - rest.len())),
+                Ok(false) if step.taken == 0 && step.written == 0 => return Err(ends_early(self.name)),
+                Ok(false) => {}
+                Err(reason) => return Err(corrupt(self.name, reason)),
+            }
+        }
+    }
+
+    /// Inflates one stream in pieces, each of which is given to `give`, as long as that returns `true`. Returns how
+    /// many bytes the stream has, or `None` if it was not read to its end.
+    pub(super) fn inflate_in_steps(
+        &self,
+        stream: &[u8],
+        mut give: impl FnMut(&[u8]) -> Result<bool>,
+    ) -> Result<Option<usize>> {
+        /// How many bytes a piece has at most.
+        const PIECE: usize = 64 << 10;
+        let mut inflater = Lease::new(&self.inflaters, Inflater::new)?;
+        inflater.begin(self.has_header);
+        let (mut rest, mut memory) = (stream, Scratch::EMPTY);
+        loop {
+            let mut piece = Buffer::new(memory.room(PIECE)?);
+            let step = inflater.step(rest, &mut piece, PIECE);
+            rest = rest.get(step.taken..).unwrap_or_default();
+            let goes_on = give(piece.filled())?;
+            match step.ended {
+                Ok(true) => return Ok(Some(stream.len() - rest.len())),
+                Ok(false) if !goes_on => return Ok(None),
                 Ok(false) if step.taken == 0 && step.written == 0 => return Err(ends_early(self.name)),
                 Ok(false) => {}
                 Err(reason) => return Err(corrupt(self.name, reason)),

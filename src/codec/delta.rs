@@ -68,6 +68,10 @@ impl Codec for Delta {
         (decoded_size / self.decoded.size()).saturating_mul(self.encoded.size())
     }
 
+    fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
+        (decoded_size / self.decoded.size()).checked_mul(self.encoded.size())
+    }
+
     fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {
         0..needed.end.div_ceil(self.decoded.size()).saturating_mul(self.encoded.size())
     }

@@ -7,6 +7,7 @@ use std::ops::Range;
 use super::checksum::{self, SUM, Sum};
 use super::contract::Codec;
 use super::definition::{Definition, boxed};
+use super::steps::Steps;
 use crate::buffer::Buffer;
 use crate::error::Result;
 
@@ -90,6 +91,10 @@ impl Codec for Fletcher32 {
         decoded_size.saturating_add(SUM)
     }
 
+    fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
+        decoded_size.checked_add(SUM)
+    }
+
     fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {
         needed
     }
@@ -100,6 +105,14 @@ impl Codec for Fletcher32 {
 
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
         checksum::decode::<Self>(encoded, needed, decoded)
+    }
+
+    fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
+        checksum::give::<Self>(encoded, steps)
+    }
+
+    fn says_too_little_room(&self) -> bool {
+        true
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {

@@ -17,8 +17,10 @@ mod makers;
 #[cfg(any(feature = "blosc", feature = "lz4"))]
 mod matches;
 mod numbers;
+mod parts;
 #[cfg(any(feature = "blosc", feature = "shuffle"))]
 mod planes;
+mod steps;
 #[cfg(test)]
 pub(crate) mod tests;
 

@@ -182,6 +182,10 @@ impl<M: EachNumber> Codec for Each<M> {
         (decoded_size / self.decoded.size).saturating_mul(self.encoded.size)
     }
 
+    fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
+        (decoded_size / self.decoded.size).checked_mul(self.encoded.size)
+    }
+
     fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {
         let numbers = needed.start / self.decoded.size..needed.end.div_ceil(self.decoded.size);
         numbers.start * self.encoded.size..numbers.end.saturating_mul(self.encoded.size)

@@ -169,6 +169,10 @@ impl Codec for PackBits {
         self.packed(decoded_size / self.numbers.size()).saturating_add(padding)
     }
 
+    fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
+        Some(self.encoded_bound(decoded_size))
+    }
+
     fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {
         let padding = usize::from(self.padding == Padding::First);
         0..self.packed(needed.end.div_ceil(self.numbers.size())).saturating_add(padding)

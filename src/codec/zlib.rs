@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::contract::Codec;
 use super::definition::{Definition, Setting, boxed};
 use super::deflate::{Streams, bound, corrupt};
+use super::steps::Steps;
 use crate::buffer::Buffer;
 use crate::error::Result;
 
@@ -48,6 +49,11 @@ impl Default for Zlib {
     }
 }
 
+/// Refuses gzip.
+fn check_header(encoded: &[u8]) -> Result<()> {
+    if encoded.starts_with(&GZIP) { Err(corrupt(NAME, "this is gzip data, not zlib")) } else { Ok(()) }
+}
+
 impl Codec for Zlib {
     fn name(&self) -> &str {
         NAME
@@ -58,11 +64,22 @@ impl Codec for Zlib {
     }
 
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
-        if encoded.starts_with(&GZIP) {
-            return Err(corrupt(NAME, "this is gzip data, not zlib"));
-        }
+        check_header(encoded)?;
         self.0.inflate(encoded, needed.end, decoded)?;
         Ok(())
+    }
+
+    fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
+        check_header(encoded)?;
+        self.0.inflate_in_steps(encoded, |piece| {
+            steps.give(piece)?;
+            Ok(steps.next().is_some())
+        })?;
+        Ok(true)
+    }
+
+    fn says_too_little_room(&self) -> bool {
+        true
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {

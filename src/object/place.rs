@@ -5,7 +5,8 @@ use std::ops::Deref;
 use super::contract::{Entry, Objects, check_name};
 use crate::alloc::{self, Slot};
 use crate::codec::{self, Codec, CodecUse, Makers};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MemoryLimits;
 use crate::shared::Shared;
 
 /// A place for objects that several arrays share. A copy is the same place.
@@ -18,6 +19,7 @@ pub struct Place {
     file: Option<Shared<String>>,
     codecs: Makers,
     allows_partial: bool,
+    limits: MemoryLimits,
 }
 
 impl Place {
@@ -31,7 +33,13 @@ impl Place {
     pub(crate) fn new_with<O: Objects + 'static>(make: impl FnOnce() -> O) -> Result<Self> {
         let (outer, inner) = (Shared::slot()?, Slot::new()?);
         let objects = Shared::fill(outer, inner.fill(make()) as Box<dyn Objects>);
-        Ok(Place { objects, file: None, codecs: Makers::default(), allows_partial: false })
+        Ok(Place {
+            objects,
+            file: None,
+            codecs: Makers::default(),
+            allows_partial: false,
+            limits: MemoryLimits::default(),
+        })
     }
 
     /// One file of this place, as a place: an object that holds arrays, such as a netCDF classic file. Then what is
@@ -56,6 +64,17 @@ impl Place {
     /// copies of remote ones: then what has not been fetched is read as fill values. Else they are refused.
     pub fn allow_partial(&mut self, allow: bool) {
         self.allows_partial = allow;
+    }
+
+    /// Sets how much memory may be taken for what is stored here: for metadata that are read from now on, and for the
+    /// chunks of arrays that are opened or created from now on.
+    pub fn set_memory_limits(&mut self, limits: MemoryLimits) {
+        self.limits = limits;
+    }
+
+    /// How much memory may be taken for what is stored here.
+    pub fn memory_limits(&self) -> MemoryLimits {
+        self.limits
     }
 
     /// Whether files are opened that hold only a part of their arrays.
@@ -139,10 +158,16 @@ impl Place {
     /// # Errors
     /// Those of the objects, and of `one`.
     pub fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        self.objects.list(prefix, &mut |last, entry| {
+        // What fails ends the listing, whatever the objects make of it.
+        let mut failed: Option<Error> = None;
+        let listed = self.objects.list(prefix, &mut |last, entry| {
+            if let Some(error) = &failed {
+                return Err(error.clone());
+            }
             let is_last_part = check_name(last).is_ok() && !last.contains('/');
-            if is_last_part { one(last, entry) } else { Ok(()) }
-        })
+            if is_last_part { one(last, entry).inspect_err(|error| failed = Some(error.clone())) } else { Ok(()) }
+        });
+        failed.map_or(listed, Err)
     }
 
     /// The codecs that were added.

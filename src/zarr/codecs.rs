@@ -114,14 +114,8 @@ impl OwnCodec {
     }
 
     fn at(at: &str, name: &str, configuration: Option<&Value>) -> Result<Self> {
-        let mut members = Vec::new();
-        for (name, member) in configuration.map(Value::members).unwrap_or_default() {
-            // In v2 the name is among the members.
-            if name != "id" {
-                alloc::push(&mut members, (alloc::text(name)?, member.copied()?))?;
-            }
-        }
-        let configuration = Value::Object(members);
+        // In v2 the name is among the members.
+        let configuration = configuration.unwrap_or(&Value::Null).copied_members(|name| name != "id")?;
         Ok(OwnCodec { name: alloc::text(name)?, configuration, at: alloc::text(at)? })
     }
 

@@ -10,7 +10,7 @@
 //!   chunks.rs          chunks that are objects
 //!   shard/             chunks that are parts of objects
 //!
-//!   format.rs          the versions of Zarr
+//!   format.rs          the versions of Zarr, and their documents
 //!   metadata.rs        what all versions' metadata come to
 //!   v2.rs  v3.rs       .zarray and .zattrs, zarr.json: read              write_v2.rs  write_v3.rs    and written
 //!   group.rs           groups, and the metadata that they consolidate
@@ -68,14 +68,18 @@ mod hostile;
 ))]
 mod vectors;
 
-pub(crate) use attributes::attributes;
+#[cfg(feature = "cfdb")]
+pub(crate) use attributes::readable;
+pub(crate) use attributes::{attributes, check_attributes};
 pub(crate) use build::build;
 pub(crate) use codecs::{CodecSpec, codec_named};
-pub(crate) use format::Format;
-pub(crate) use group::{Group, Node, consolidated_v2, read_group_v2, read_node_v3};
+pub(crate) use format::{DOCUMENTS, Format};
+pub(crate) use group::{Group, Node, consolidated_v2_of_value, group_v2_of_values, node_v3_of_value};
+#[cfg(test)]
+use group::{consolidated_v2, read_group_v2, read_node_v3};
 pub(crate) use metadata::{KeyEncoding, Keys, Metadata, Shards};
 pub(crate) use nczarr::{SCALAR_DIMENSION, keep_types, own_attributes};
-pub(crate) use open::{document, has_netcdf_group, open};
+pub(crate) use open::{document, has_netcdf_group, is_there, open};
 pub(crate) use told::{array_node, group_node, opened};
 pub(crate) use v2::{read_v2, v2_of_values};
 pub(crate) use v3::{read_v3, v3_of_value};

@@ -10,6 +10,7 @@ use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 use crate::codec::{Chain, Codec};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limit;
 
 const NAME: &str = "n5_default";
 
@@ -56,7 +57,8 @@ impl N5 {
     fn decode_elements(&self, stored: &[u8], needed: Range<usize>, elements: &mut Buffer<'_>) -> Result<()> {
         if !self.chain.is_empty() {
             let (mut one, mut other) = (Scratch::EMPTY, Scratch::EMPTY);
-            return self.chain.decode(stored, needed, elements, [&mut one, &mut other]);
+            // The block itself is within the limit of memory, and its codecs take little more.
+            return self.chain.decode(stored, needed, elements, [&mut one, &mut other], Limit::NONE);
         }
         let expected = elements.capacity();
         if stored.len() == expected && elements.write(stored) {

@@ -2,6 +2,7 @@
 //!
 //! The source is <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html>. Keys that it does not know are skipped.
 
+use super::attributes;
 use super::codecs::{self, CodecSpec};
 use super::dtype;
 use super::fill::{self, Dialect};
@@ -52,7 +53,7 @@ fn read(array: &At<'_>, documents: &[At<'_>]) -> Result<Metadata> {
         is_nczarr: nczarr.is_nczarr,
         unlimited: falses(shape.len())?,
         order: order(array, shape.len())?,
-        fill_value: array.get("fill_value").map_or(Ok(None), |at| fill::read(at, element, dialect))?,
+        fill_value: fill_value(array, documents, element, dialect)?,
         keys: Keys { style: KeyEncoding::V2, separator: separator(array, Separator::Dot, "dimension_separator")? },
         codecs: codecs(array, filters, has_strings, Elements { element, endian })?,
         shape,
@@ -63,8 +64,18 @@ fn read(array: &At<'_>, documents: &[At<'_>]) -> Result<Metadata> {
         dimension_names: nczarr.dimension_names,
         dimension_references: nczarr.dimension_references,
         attributes: Value::Null,
+        attributes_error: None,
         is_scalar: nczarr.is_scalar,
     })
+}
+
+/// The fill value. netCDF-C writes numbers with six digits there, and in full in the attribute.
+fn fill_value(array: &At<'_>, documents: &[At<'_>], element: ElementType, dialect: Dialect) -> Result<Option<Vec<u8>>> {
+    let written = array.get("fill_value").map_or(Ok(None), |at| fill::read(at, element, dialect))?;
+    match documents.first().filter(|_| dialect.is_nczarr) {
+        Some(all) => Ok(attributes::told_fill_value(all.value(), element)?.or(written)),
+        None => Ok(written),
+    }
 }
 
 pub(super) fn check_version(document: &At<'_>) -> Result<()> {
@@ -205,6 +216,31 @@ mod tests {
         assert_eq!(array.unlimited, [false, false]);
         array.mark_unlimited(&group, Some("/"));
         assert_eq!(array.unlimited, [true, false]);
+    }
+
+    /// netCDF-C writes the number with six digits there, and in full in the attribute.
+    #[test]
+    fn the_fill_value_of_netcdf_is_that_of_the_attribute() {
+        let fill = |dtype: &str, fill_value: &str, attributes: &str| {
+            let text = format!(
+                r#"{{"zarr_format": 2, "shape": [4], "dtype": "{dtype}", "chunks": [4], "fill_value": {fill_value},
+                "order": "C", "compressor": null, "filters": null}}"#
+            );
+            read_v2(text.as_bytes(), Some(attributes.as_bytes())).unwrap().fill_value.unwrap()
+        };
+        let nczarr = r#""_nczarr_array": {"dimrefs": ["/x"], "storage": "chunked"}"#;
+        let all = format!(r#"{{"_FillValue": 1234567.25, {nczarr}}}"#);
+        assert_eq!(fill("<f8", "1.23457e+06", &all), 1234567.25f64.to_ne_bytes());
+        assert_eq!(fill(">f4", "1.23457e+06", &all), 1_234_567.2_f32.to_ne_bytes());
+        let list = format!(r#"{{"_FillValue": [-1.000000015047466e+30], {nczarr}}}"#);
+        assert_eq!(fill("<f8", "-1e+30", &list), (-1.000000015047466e+30f64).to_ne_bytes());
+        // Whatever is no number of the array's type does not count, nor does the attribute of others than netCDF-C.
+        for attributes in [format!(r#"{{"_FillValue": "x", {nczarr}}}"#), format!("{{{nczarr}}}")] {
+            assert_eq!(fill("<f8", "1.5", &attributes), 1.5f64.to_ne_bytes());
+        }
+        assert_eq!(fill("<i2", "7", &format!(r#"{{"_FillValue": 70000, {nczarr}}}"#)), 7i16.to_ne_bytes());
+        assert_eq!(fill("<f8", "1.5", r#"{"_FillValue": 1.25}"#), 1.5f64.to_ne_bytes());
+        assert_eq!(fill("|S2", "\"y\"", &format!(r#"{{"_FillValue": "x", {nczarr}}}"#)), b"y\0");
     }
 
     #[test]

@@ -66,12 +66,12 @@ fn read(document: &At<'_>) -> Result<Metadata> {
     let data_type = data_type::read(document.require("data_type")?)?;
     let element = data_type.element;
     let chain = chain(&document.require("codecs")?, &chunk_shape, &data_type, false)?;
-    let attributes = match document.given("attributes") {
-        Some(attributes) => {
-            attributes.check_object()?;
-            attributes.value().copied()?
-        }
-        None => Value::Object(Vec::new()),
+    let (attributes, attributes_error) = match document.given("attributes") {
+        Some(attributes) => match attributes.check_object() {
+            Ok(()) => (attributes.value().copied()?, None),
+            Err(error) => (Value::Object(Vec::new()), Some(error.in_object("zarr.json"))),
+        },
+        None => (Value::Object(Vec::new()), None),
     };
     let dialect = Dialect { format: Format::V3, is_nczarr: false };
     let fill_value = data_type.fill_value(document.require("fill_value")?, dialect)?;
@@ -96,6 +96,7 @@ fn read(document: &At<'_>) -> Result<Metadata> {
         dimension_names,
         dimension_references: Vec::new(),
         attributes,
+        attributes_error,
         is_scalar: false,
     })
 }

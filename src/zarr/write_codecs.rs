@@ -44,11 +44,7 @@ impl CodecSpec {
     /// The object that v2 writes.
     pub(super) fn write_v2(&self) -> Result<Value> {
         let mut value = Value::object([("id", Value::text(self.id())?)])?;
-        if let Value::Object(members) = self.configuration(Format::V2)? {
-            for (name, member) in members {
-                value.push(&name, member)?;
-            }
-        }
+        value.append(self.configuration(Format::V2)?)?;
         Ok(value)
     }
 

@@ -54,9 +54,9 @@ pub(super) fn write(fill: Option<&[u8]>, element: ElementType, dialect: Dialect)
             if dialect.is_nczarr && format == Format::V2 {
                 return Value::text(std::str::from_utf8(text).map_err(|_| WRONG)?);
             }
-            Ok(Value::Text(base64::encode(text)?))
+            Ok(Value::Text(base64::encode(text)?.into()))
         }
-        Kind::Opaque => Ok(Value::Text(base64::encode(bytes)?)),
+        Kind::Opaque => Ok(Value::Text(base64::encode(bytes)?.into())),
         Kind::Unicode => {
             let mut text = String::new();
             for word in bytes.chunks_exact(4) {
@@ -66,7 +66,7 @@ pub(super) fn write(fill: Option<&[u8]>, element: ElementType, dialect: Dialect)
                 };
                 alloc::push_text(&mut text, character.encode_utf8(&mut [0; 4]))?;
             }
-            Ok(Value::Text(text))
+            Ok(Value::Text(text.into()))
         }
         Kind::String => {
             let text = bytes.strip_suffix(&[0]).unwrap_or(bytes);

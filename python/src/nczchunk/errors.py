@@ -23,6 +23,10 @@ class Error(Exception):
     def __str__(self):
         return self.args[0]
 
+    def about(self, message):
+        """The same error with another message."""
+        return type(self)(message, self.status, self.dimension, self.chunk)
+
 
 class InvalidArgument(Error, ValueError):
     """What was asked for does not fit together."""

@@ -25,6 +25,7 @@ pub use state::{Blosc, BloscShuffle};
 
 use super::contract::Codec;
 use super::definition::{Definition, Given, Kind, Setting, Written, boxed};
+use super::steps::Steps;
 use crate::buffer::Buffer;
 use crate::error::Result;
 use header::NAME;
@@ -116,6 +117,15 @@ impl Codec for Blosc {
 
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
         self.decode_blocks(encoded, needed, decoded)
+    }
+
+    fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
+        self.give_blocks(encoded, steps)?;
+        Ok(true)
+    }
+
+    fn says_too_little_room(&self) -> bool {
+        true
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {

@@ -71,6 +71,10 @@ impl Codec for Lz4 {
         Ok(())
     }
 
+    fn says_too_little_room(&self) -> bool {
+        true
+    }
+
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
         let size = u32::try_from(decoded.len()).unwrap_or(u32::MAX);
         if !encoded.write(&size.to_le_bytes()) {

@@ -198,13 +198,18 @@ fn what_is_malformed_or_unknown_has_a_place() {
         (r#""storage_transformers":[]"#, r#""other":{}"#, "$.other"),
         (r#"["x",null]"#, r#"["x"]"#, "$.dimension_names"),
         (r#"["x",null]"#, r#"["x",1]"#, "$.dimension_names[1]"),
-        (r#"{"x":NaN}"#, "[]", "$.attributes"),
         (r#""data_type":"int32""#, r#""data_type":"int3""#, "$.data_type: int3"),
     ] {
         let text = PLAIN.replace(from, to);
         assert_ne!(text, PLAIN, "{from}");
         assert_eq!(read_v3(text.as_bytes()).unwrap_err().about(), format!("zarr.json: {about}"), "{to}");
     }
+    // Attributes that cannot be read are told, and the array has none.
+    let array = read_v3(PLAIN.replace(r#"{"x":NaN}"#, "[]").as_bytes()).unwrap();
+    assert_eq!(
+        (array.attributes_error.unwrap().about(), array.attributes.members()),
+        ("zarr.json: $.attributes", &[][..])
+    );
     let text = PLAIN.replace(r#""storage_transformers":[]"#, r#""other":{"must_understand":false}"#);
     assert!(read_v3(text.as_bytes()).is_ok());
     let group = PLAIN.replace(r#""node_type":"array""#, r#""node_type":"group""#);
