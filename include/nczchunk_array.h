@@ -511,12 +511,14 @@ int nczchunk_array_create_in(const nczchunk_place *place,
  * Chunks (or shards) outside of the shape are removed. Where it cuts through one, what is cut off becomes fill
  * values; so that is what is read there if the array is made larger again. (What another program has left behind the
  * end of a chunk, such as zarr-python when it makes an array smaller, is not looked for.) Consolidated metadata are
- * removed: see nczchunk_array_create. Others that have the array open keep the shape that they know. A failure leaves
- * the shape as it was, and may leave fill values in what was to be cut off.
+ * removed: see nczchunk_array_create. Others that have the array open keep the shape that they know until
+ * nczchunk_array_refresh; if one of them has changed the shape, this starts from that. A failure leaves the shape as it
+ * was, and may leave fill values in what was to be cut off.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_EDIMSIZE,
- * NCZCHUNK_ENOTBUILT (dimensions that netCDF-C shares among arrays; to make an array smaller in a place that cannot
- * list its objects), NCZCHUNK_ENOMEM, those of reading and writing, and the system's own numbers.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; the array was replaced by one with other chunks or another type),
+ * NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_EDIMSIZE, NCZCHUNK_ENOTBUILT (dimensions that netCDF-C
+ * shares among arrays; to make an array smaller in a place that cannot list its objects), NCZCHUNK_ENOMEM, those of
+ * opening, reading and writing, and the system's own numbers.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_resize(nczchunk_array *array,
