@@ -512,8 +512,8 @@ int nczchunk_array_create_in(const nczchunk_place *place,
  * values; so that is what is read there if the array is made larger again. (What another program has left behind the
  * end of a chunk, such as zarr-python when it makes an array smaller, is not looked for.) Consolidated metadata are
  * removed: see nczchunk_array_create. Others that have the array open keep the shape that they know until
- * nczchunk_array_refresh; if one of them has changed the shape, this starts from that. A failure leaves the shape as it
- * was, and may leave fill values in what was to be cut off.
+ * nczchunk_array_refresh; if one of them has changed the shape, this starts from that. A failure leaves the shape as
+ * it was, and may leave fill values in what was to be cut off.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; the array was replaced by one with other chunks or another type),
  * NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_EDIMSIZE, NCZCHUNK_ENOTBUILT (dimensions that netCDF-C

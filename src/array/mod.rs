@@ -217,15 +217,15 @@ impl Array {
     /// makes an array smaller, is not looked for.)
     ///
     /// Metadata that groups above have consolidated are removed: see [`create`](Self::create). Others that have the
-    /// array open keep the shape that they know until they are [refreshed](Self::refresh); if one of them has changed the
-    /// shape, this starts from that. A failure leaves the shape as it was, and may leave fill values in what was to be
-    /// cut off.
+    /// array open keep the shape that they know until they are [refreshed](Self::refresh); if one of them has changed
+    /// the shape, this starts from that. A failure leaves the shape as it was, and may leave fill values in what was to
+    /// be cut off.
     ///
     /// # Errors
-    /// `ReadOnly`; `Argument` for another number of dimensions, or if the array was replaced by one with other chunks or
-    /// another type; `DimensionLength`; `NotFound` if the array is gone;
-    /// `Unsupported` for dimensions that netCDF-C shares among arrays, and to make an array smaller where a place
-    /// cannot list its objects; `OutOfMemory`, and those of the place and of writing.
+    /// `ReadOnly`; `Argument` for another number of dimensions, or if the array was replaced by one with other chunks
+    /// or another type; `DimensionLength`; `NotFound` if the array is gone; `Unsupported` for dimensions that netCDF-C
+    /// shares among arrays, and to make an array smaller where a place cannot list its objects; `OutOfMemory`, and
+    /// those of the place, of opening and of writing.
     pub fn resize(&mut self, shape: &[usize]) -> Result<()> {
         self.check_writable()?;
         // Another may have given it another shape meanwhile: what is cut off is what is stored now.

@@ -82,8 +82,8 @@ impl Subject {
         [chunk / GRID[1], chunk % GRID[1]]
     }
 
-    /// The stamp that all of these elements of a chunk have, of those that it can have: if the chunk may have been empty
-    /// several times, the first.
+    /// The stamp that all of these elements of a chunk have, of those that it can have: if the chunk may have been
+    /// empty several times, the first.
     fn stamp(&self, chunk: usize, found: &[(usize, i32)], range: Range<u64>) -> Option<u64> {
         let first = found[0].1;
         let stamp = match first {
@@ -162,14 +162,14 @@ impl Subject {
         };
         let mut num = 0;
         while !is_over() {
-            if owned.is_some() && rng.u8(0..50) == 0 {
+            if let Some(own) = owned.as_mut().filter(|_| rng.u8(0..50) == 0) {
                 // Of what was read without a cache nothing older is read again.
                 let now = ended();
                 least
                     .iter_mut()
                     .zip(now)
                     .for_each(|(least, now)| *least = if may_return { now } else { now.max(*least) });
-                owned.as_mut().unwrap().refresh().unwrap();
+                own.refresh().unwrap();
             }
             let of = match (&array, &owned) {
                 (Reader::Writers(array), _) => array,

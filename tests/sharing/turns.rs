@@ -208,7 +208,7 @@ impl Case {
         assert_eq!(attributes(&self.handles[who].0), self.model.attributes, "{}", self.told());
     }
 
-    /// A new array takes the place of this one. If it has the same chunks, handles may be refreshed; if not, they say so.
+    /// A new array takes the place of this one. If it has other chunks, handles cannot be refreshed, and say so.
     fn overwrite(&mut self, who: usize) {
         let (mut layout, shape) = (self.model.layout, Case::random_shape(&mut self.rng));
         if self.rng.bool() {
