@@ -90,6 +90,12 @@ use crate::error::{Error, ErrorKind};
 /// What is handled where the metadata of arrays are read, for it is about the array as a whole.
 const OF_ARRAYS: [&str; 6] = ["bytes", "n5_default", "reshape", "sharding_indexed", "transpose", "vlen-utf8"];
 
+/// Whether a codec of this name is about the array as a whole.
+#[cfg(feature = "arrays")]
+pub(crate) fn is_of_arrays(name: &str) -> bool {
+    OF_ARRAYS.contains(&name)
+}
+
 /// Whether the library was built with the codec of this name.
 pub fn has(name: &str) -> bool {
     KNOWN.contains(&(name, true)) || cfg!(feature = "arrays") && OF_ARRAYS.contains(&name)

@@ -236,8 +236,8 @@ pub struct nczchunk_codec_use {
 }
 assert_can_grow!(nczchunk_codec_use, element_size: usize);
 
-/// Has make make the codecs of this name that the metadata of arrays in the place have. A name without "numcodecs."
-/// stands for the same with it, too. Arrays that are opened or created in the place from then on know the codec; so
+/// Has make make the codecs of this name that the metadata of arrays in the place have, also where the library has one
+/// of that name itself. A name without "numcodecs." stands for the same with it, too. Arrays that are opened or created in the place from then on know the codec; so
 /// does a listing of the place. examples/own_codec.c is a codec of its own.
 ///
 /// make sets codec to one that nczchunk_codec_new has made, which the library takes over, and returns 0; or it returns
@@ -252,8 +252,8 @@ assert_can_grow!(nczchunk_codec_use, element_size: usize);
 /// then. For texts of any length, capacity of nczchunk_coding is not what is due to be decoded, but a bound: it is
 /// tried again with a larger one.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; an empty name, or that of a codec that the library knows),
-/// NCZCHUNK_ENOMEM.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; an empty name, or one of "bytes", "n5_default", "reshape",
+/// "sharding_indexed", "transpose" and "vlen-utf8", which say how the elements of a chunk lie), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_place_add_codec(
     place: *mut nczchunk_place,

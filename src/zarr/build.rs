@@ -6,7 +6,7 @@ use super::make::make;
 use super::metadata::{Metadata, Shards};
 use super::shard::{IndexFormat, Layout, ShardCodec, ShardedChunks};
 use crate::alloc;
-use crate::codec::{Chain, Makers};
+use crate::codec::{Chain, Codec, Makers};
 use crate::copier::TextElement;
 use crate::copy;
 use crate::dims::{self, Dims};
@@ -34,7 +34,7 @@ fn with_store(metadata: &Metadata, place: &Place, prefix: &str) -> Result<(Varia
     let cells = if is_scalar { &[] } else { metadata.chunk_shape.as_slice() };
     let names = Names::new(prefix, metadata.keys.style())?;
     let chunks = Chunks { place: place.clone(), names };
-    let codecs = Codecs { element: metadata.element, own: place.codecs() };
+    let codecs = Codecs { metadata, own: place.codecs() };
     if metadata.element == ElementType::String {
         return texts(metadata, (shape, cells), chunks, codecs);
     }
@@ -50,16 +50,37 @@ fn with_store(metadata: &Metadata, place: &Place, prefix: &str) -> Result<(Varia
 /// Codecs as an array's metadata have them, some of them the caller's own.
 #[derive(Clone, Copy)]
 struct Codecs<'a> {
-    element: ElementType,
+    metadata: &'a Metadata,
     own: &'a Makers,
 }
 
 impl Codecs<'_> {
     fn add_to(self, mut store: Store<'static>, codecs: &[CodecSpec]) -> Result<Store<'static>> {
         for codec in codecs {
-            store.add_boxed_codec(make(codec, self.element, self.own)?)?;
+            store.add_boxed_codec(self.make(codec)?)?;
         }
         Ok(store)
+    }
+
+    fn make(self, codec: &CodecSpec) -> Result<Box<dyn Codec>> {
+        let CodecSpec::Shards(inner) = codec else { return make(codec, self.metadata.element, self.own) };
+        let (counts, layout) = shard_layout(&inner.shards, &inner.shape)?;
+        Ok(alloc::try_box(self.shard_codec(&inner.shards, &counts, &Shared::new(layout)?)?)?)
+    }
+
+    /// What makes a shard of the chunks within it.
+    fn shard_codec(self, shards: &Shards, counts: &[usize], layout: &Shared<Layout>) -> Result<ShardCodec> {
+        let mut chain = Chain::default();
+        for codec in &shards.codecs {
+            chain.reserve()?;
+            chain.push(self.make(codec)?);
+        }
+        let order = match self.metadata.order.as_deref() {
+            Some(order) => dims::copied(order.iter().copied())?,
+            None => dims::copied(0..counts.len())?,
+        };
+        let fill_value = stored_fill_value(self.metadata)?;
+        ShardCodec::new(layout.clone(), chain, fill_value, counts, &shards.inner, &order)
     }
 }
 
@@ -116,7 +137,7 @@ fn sharded(
 ) -> Result<(Variable, Store<'static>)> {
     let (counts, layout) = shard_layout(shards, cells)?;
     let layout = Shared::new(layout)?;
-    let codec = shard_codec(metadata, shards, (&counts, &layout), codecs)?;
+    let codec = codecs.shard_codec(shards, &counts, &layout)?;
     if metadata.codecs.is_empty() {
         let mut variable = variable(metadata, shape, &shards.inner)?;
         variable.set_write_grid(Some(cells))?;
@@ -141,24 +162,6 @@ fn shard_layout(shards: &Shards, cells: &[usize]) -> Result<(Dims<usize>, Layout
     };
     let layout = Layout::new(&counts, shards.index_order.as_deref(), index)?;
     Ok((counts, layout))
-}
-
-fn shard_codec(
-    metadata: &Metadata,
-    shards: &Shards,
-    (counts, layout): (&[usize], &Shared<Layout>),
-    codecs: Codecs<'_>,
-) -> Result<ShardCodec> {
-    let mut chain = Chain::default();
-    for codec in &shards.codecs {
-        chain.reserve()?;
-        chain.push(make(codec, codecs.element, codecs.own)?);
-    }
-    let order = match metadata.order.as_deref() {
-        Some(order) => dims::copied(order.iter().copied())?,
-        None => dims::copied(0..counts.len())?,
-    };
-    ShardCodec::new(layout.clone(), chain, stored_fill_value(metadata)?, counts, &shards.inner, &order)
 }
 
 /// An element that nothing was written to, as it is stored.
@@ -256,6 +259,53 @@ mod tests {
         assert_eq!(stored, Some(shard(&[1, 3, 0, 3])));
         let array = Array::open_in(&place, "", Access::Read).unwrap();
         assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [258, 258, 259, 3, 258, 258]);
+    }
+
+    /// Shards of 8 by 6, of shards of 4 by 3, of chunks of 2 by 3, each transposed; in the shards the index of those
+    /// within is at the start, and they are compressed.
+    #[cfg(feature = "gzip")]
+    #[test]
+    fn shards_within_shards_are_read_and_written() {
+        let transpose = r#"{"name":"transpose","configuration":{"order":[1,0]}}"#;
+        let shards = |shape: &str, codecs: &str, location: &str| {
+            format!(
+                r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":{shape},"codecs":[{codecs}],
+                "index_codecs":[{{"name":"bytes","configuration":{{"endian":"big"}}}},"crc32c"],
+                "index_location":"{location}"}}}}"#
+            )
+        };
+        for (transposed, inner, innermost) in [("", "[4,3]", "[2,3]"), (",", "[3,4]", "[2,3]")] {
+            let before = |codec: String| if transposed.is_empty() { codec } else { format!("{transpose},{codec}") };
+            let chunks = before(shards(innermost, &format!("{BIG},\"gzip\""), "start"));
+            let codecs = before(shards(inner, &format!("{chunks},\"gzip\""), "end"));
+            let text = format!(
+                r#"{{"zarr_format":3,"node_type":"array","shape":[9,11],"data_type":"int16","fill_value":7,
+                "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[8,6]}}}},
+                "chunk_key_encoding":"default","codecs":[{codecs}]}}"#
+            );
+            let place = place_of(&[("zarr.json", text.as_bytes())]);
+            let array = Array::open_in(&place, "", Access::Write).unwrap();
+            assert_eq!(array.variable().chunk_bytes(), 4 * 3 * 2);
+            let mut due: Vec<i16> = (0..99).collect();
+            array.write(&Hyperslab::all(), &due).unwrap();
+            array.write(&Hyperslab::new(&[0, 0], &[4, 3]), &[7i16; 12]).unwrap();
+            array.write(&Hyperslab::new(&[7, 2], &[2, 5]).with_stride(&[1, 2]), &[-1i16; 10]).unwrap();
+            for row in 0..9 {
+                for column in 0..11 {
+                    if row < 4 && column < 3 {
+                        due[row * 11 + column] = 7;
+                    }
+                    if row >= 7 && column >= 2 && column % 2 == 0 {
+                        due[row * 11 + column] = -1;
+                    }
+                }
+            }
+            let array = Array::open_in(&place, "", Access::Read).unwrap();
+            assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), due);
+            assert_eq!(array.read::<i16>(&Hyperslab::new(&[8, 3], &[1, 2])).unwrap(), due[91..93]);
+            assert_eq!(array.codecs().unwrap()[0].0, "sharding_indexed");
+            assert!(crate::object::read_whole(&*place, "c/1/1", 10_000).unwrap().is_some());
+        }
     }
 
     #[test]

@@ -8,8 +8,9 @@ use super::data_type;
 use super::dtype;
 use super::fill::{self, Dialect};
 use super::format::Format;
+use super::metadata::{Shards, spread};
 use crate::alloc;
-use crate::codec::{self, Definition, Given, Kind, Setting, Settings, Stage};
+use crate::codec::{self, Definition, Given, Kind, Makers, Setting, Settings, Stage};
 use crate::element::{Elements, Endian};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, Value};
@@ -22,6 +23,8 @@ pub(crate) enum CodecSpec {
     Known(KnownCodec),
     /// Blocks of N5, which have codecs of their own.
     N5(N5Blocks),
+    /// Shards within a shard.
+    Shards(InnerShards),
     /// One that is none of the library's, or that it was built without.
     Own(OwnCodec),
 }
@@ -48,6 +51,16 @@ pub(crate) struct N5Blocks {
     pub(super) element_size: usize,
 }
 
+/// What the metadata say of shards that are the chunks of a shard.
+#[derive(Debug, PartialEq)]
+pub(crate) struct InnerShards {
+    /// The codec as it is written.
+    pub(super) written: OwnCodec,
+    /// The lengths of such a shard along the array's axes.
+    pub(super) shape: Vec<usize>,
+    pub(super) shards: Shards,
+}
+
 /// A codec that is none of the library's.
 #[derive(Debug, PartialEq)]
 pub(crate) struct OwnCodec {
@@ -68,7 +81,7 @@ impl CodecSpec {
     pub(crate) fn stage(&self) -> Option<Stage> {
         match self {
             CodecSpec::Known(known) => Some(known.stage()),
-            CodecSpec::N5(_) => Some(Stage::ToBytes),
+            CodecSpec::N5(_) | CodecSpec::Shards(_) => Some(Stage::ToBytes),
             CodecSpec::Own(_) => None,
         }
     }
@@ -77,7 +90,7 @@ impl CodecSpec {
     pub(super) fn check_commutes(&self, transposition: &At<'_>) -> Result<()> {
         match self {
             CodecSpec::Known(known) if known.stage() == Stage::EachElement => Ok(()),
-            CodecSpec::Known(_) | CodecSpec::N5(_) => {
+            CodecSpec::Known(_) | CodecSpec::N5(_) | CodecSpec::Shards(_) => {
                 Err(transposition.unsupported("a transposition behind a codec of many elements"))
             }
             CodecSpec::Own(own) => Err(own.unknown()),
@@ -91,11 +104,40 @@ impl CodecSpec {
         }
     }
 
+    /// Refuses a codec that is neither the library's nor among these, also where it is within another one.
+    pub(super) fn check(&self, own: &Makers) -> Result<()> {
+        match self {
+            CodecSpec::Own(codec) if own.find(&codec.name).is_none() => Err(codec.unknown()),
+            CodecSpec::Known(_) | CodecSpec::Own(_) => Ok(()),
+            CodecSpec::N5(blocks) => blocks.codecs.iter().try_for_each(|codec| codec.check(own)),
+            CodecSpec::Shards(inner) => inner.shards.codecs.iter().try_for_each(|codec| codec.check(own)),
+        }
+    }
+
+    /// Has the axes be those of an array, which are listed for them.
+    pub(super) fn place_axes(&mut self, axes: &[usize]) -> Result<()> {
+        if let CodecSpec::Shards(inner) = self {
+            inner.shape = spread(&inner.shape, axes)?;
+            inner.shards.place_axes(axes)?;
+        }
+        Ok(())
+    }
+
+    /// The codec as it is written, unless that follows from its settings.
+    pub(super) fn written(&self) -> Option<&OwnCodec> {
+        match self {
+            CodecSpec::Known(_) => None,
+            CodecSpec::N5(N5Blocks { written, .. })
+            | CodecSpec::Shards(InnerShards { written, .. })
+            | CodecSpec::Own(written) => Some(written),
+        }
+    }
+
     /// What it makes of these elements.
     pub(crate) fn encoded(&self, elements: Elements) -> Elements {
         match self {
             CodecSpec::Known(known) => known.encoded,
-            CodecSpec::N5(_) | CodecSpec::Own(_) => elements,
+            CodecSpec::N5(_) | CodecSpec::Shards(_) | CodecSpec::Own(_) => elements,
         }
     }
 }
@@ -131,10 +173,10 @@ impl OwnCodec {
     }
 }
 
-/// The codec of an object of v2's.
-pub(super) fn read_v2(at: At<'_>, elements: Elements) -> Result<CodecSpec> {
+/// The codec of an object of v2's. The caller's `own` codecs come before the library's.
+pub(super) fn read_v2(at: At<'_>, elements: Elements, own: &Makers) -> Result<CodecSpec> {
     let id = at.require("id")?.text()?;
-    match find_v2(id) {
+    match find_v2(id).filter(|_| own.find(id).is_none()) {
         Some(definition) => {
             Ok(CodecSpec::Known(Of { elements, format: Format::V2, is_new: false }.read(definition, Some(&at))?))
         }
@@ -149,14 +191,22 @@ pub(super) fn read_v3(name: &str, configuration: Option<&At<'_>>, elements: Elem
 }
 
 /// The codec of a name and the text of a configuration, which is a JSON object, or a number, which is the first setting
-/// that is one; an empty one stands for the defaults. It is a name of v2's or of v3's, or none of the library's.
+/// that is one; an empty one stands for the defaults. It is a name of v2's or of v3's, or one of the caller's `own`
+/// codecs.
 ///
 /// # Errors
 /// `Metadata` for a configuration that is malformed; `Setting`, `UnknownSetting`, `OutOfMemory`.
-pub(crate) fn codec_named(name: &str, configuration: &str, elements: Elements, format: Format) -> Result<CodecSpec> {
+pub(crate) fn codec_named(
+    name: &str,
+    configuration: &str,
+    elements: Elements,
+    format: Format,
+    own: &Makers,
+) -> Result<CodecSpec> {
     let about = |error: Error| error.in_object(name);
     let id = name.strip_prefix("numcodecs.").unwrap_or(name);
     let definition = match format {
+        _ if own.find(name).is_some() => None,
         Format::V2 => find_v2(id),
         Format::V3 => find_v3(name).or_else(|| find_v2(id)),
     };
@@ -321,9 +371,7 @@ pub(super) mod testing {
                     all += &format!(" {}={given}", setting.name);
                 }
             }
-            CodecSpec::N5(N5Blocks { written: own, .. }) | CodecSpec::Own(own) => {
-                all += &compact(&own.configuration).unwrap();
-            }
+            other => all += &compact(&other.written().unwrap().configuration).unwrap(),
         }
         all
     }
@@ -357,7 +405,7 @@ mod tests {
     use crate::json::read;
 
     fn v2(text: &str) -> Result<String> {
-        Ok(shown(&read_v2(At::root(&read(text.as_bytes())?), of(ElementType::Short))?))
+        Ok(shown(&read_v2(At::root(&read(text.as_bytes())?), of(ElementType::Short), &Makers::default())?))
     }
 
     #[test]
@@ -423,7 +471,7 @@ mod tests {
     }
 
     fn named(name: &str, configuration: &str) -> Result<CodecSpec> {
-        codec_named(name, configuration, of(ElementType::Int), Format::V3)
+        codec_named(name, configuration, of(ElementType::Int), Format::V3, &Makers::default())
     }
 
     #[test]
@@ -459,7 +507,9 @@ mod tests {
     #[test]
     fn others_are_refused_by_name_or_place() {
         let value = read(br#"{"id":"pcodec","level":1}"#).unwrap();
-        let CodecSpec::Own(own) = read_v2(At::root(&value), of(ElementType::Int)).unwrap() else { panic!() };
+        let CodecSpec::Own(own) = read_v2(At::root(&value), of(ElementType::Int), &Makers::default()).unwrap() else {
+            panic!()
+        };
         assert_eq!(own.configuration.members().len(), 1);
         let error = own.unknown();
         assert_eq!((error.kind(), error.about()), (ErrorKind::Codec("the library does not have it"), "$: pcodec"));

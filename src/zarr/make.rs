@@ -5,7 +5,7 @@ use super::n5::N5;
 use crate::alloc;
 use crate::codec::{Chain, Codec, CodecUse, Makers};
 use crate::element::ElementType;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::json;
 use crate::object::Name;
 
@@ -26,6 +26,8 @@ pub(super) fn make(spec: &CodecSpec, element: ElementType, own: &Makers) -> Resu
             return Ok(alloc::try_box(N5 { chain, lens, element_size: blocks.element_size })?);
         }
         CodecSpec::Own(codec) => codec,
+        // They need more of the array's metadata: `build.rs` makes them.
+        CodecSpec::Shards(_) => return Err(ErrorKind::Internal.into()),
     };
     let make = own.find(&codec.name).ok_or_else(|| codec.unknown())?;
     let configuration = json::compact(&codec.configuration)?;

@@ -4,7 +4,7 @@ use super::codecs::CodecSpec;
 use super::format::Format;
 use crate::codec::Makers;
 use crate::element::ElementType;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::json::Value;
 use crate::key::{KeyStyle, Separator};
 use crate::variable::Endian;
@@ -51,20 +51,9 @@ impl Metadata {
     /// Refuses codecs that are neither the library's nor among these.
     pub(crate) fn check_codecs(&self, own: &Makers) -> Result<()> {
         let in_shards = self.shards.as_ref().map_or(&[][..], |shards| &shards.codecs);
-        let in_blocks = self.codecs.iter().chain(in_shards).flat_map(|codec| match codec {
-            CodecSpec::N5(blocks) => &blocks.codecs[..],
-            _ => &[],
-        });
-        for codec in self.codecs.iter().chain(in_shards).chain(in_blocks) {
-            match codec {
-                CodecSpec::Own(codec) if own.find(&codec.name).is_none() => {
-                    let document = if self.format == Format::V2 { ".zarray" } else { "zarr.json" };
-                    return Err(codec.unknown().in_object(document));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+        let document = if self.format == Format::V2 { ".zarray" } else { "zarr.json" };
+        let check = |codecs: &[CodecSpec]| codecs.iter().try_for_each(|codec| codec.check(own));
+        check(&self.codecs).and_then(|()| check(in_shards)).map_err(|error| error.in_object(document))
     }
 }
 
@@ -101,7 +90,7 @@ impl Keys {
 ///   [`index_order`](Self::index_order) is `p`;
 /// - the elements of an inner chunk are in the order that [`Metadata::order`] says, which is `p` with the
 ///   transpositions among the inner codecs after it. It differs from `p` only if there are some.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Shards {
     /// The lengths of the inner chunks along the array's axes. Each divides the shard's.
     pub(crate) inner: Vec<usize>,
@@ -115,6 +104,37 @@ pub(crate) struct Shards {
     pub(crate) index_endian: Endian,
     /// Whether the CRC-32C of the index is behind it, in 4 bytes.
     pub(crate) index_checksum: bool,
+}
+
+impl Shards {
+    /// Has the axes be those of an array, which are listed for them.
+    pub(super) fn place_axes(&mut self, axes: &[usize]) -> Result<()> {
+        self.inner = spread(&self.inner, axes)?;
+        let order = match self.index_order.take() {
+            Some(order) => placed(&order, axes)?,
+            None => crate::alloc::copied(axes)?,
+        };
+        self.index_order = order_of(order);
+        self.codecs.iter_mut().try_for_each(|codec| codec.place_axes(axes))
+    }
+}
+
+/// Axes of an array, which `axes` lists for those of something else.
+pub(super) fn placed(list: &[usize], axes: &[usize]) -> Result<Vec<usize>> {
+    let mut placed = Vec::new();
+    for &axis in list {
+        crate::alloc::push(&mut placed, *axes.get(axis).ok_or(ErrorKind::Internal)?)?;
+    }
+    Ok(placed)
+}
+
+/// Lengths along the axes of an array, which `axes` lists for those of something else.
+pub(super) fn spread(lens: &[usize], axes: &[usize]) -> Result<Vec<usize>> {
+    let mut spread = crate::alloc::copied(lens)?;
+    for (&axis, &len) in axes.iter().zip(lens) {
+        *spread.get_mut(axis).ok_or(ErrorKind::Internal)? = len;
+    }
+    Ok(spread)
 }
 
 /// An order of axes, `None` if it is row-major.

@@ -81,8 +81,12 @@ pub(crate) use metadata::{KeyEncoding, Keys, Metadata, Shards};
 pub(crate) use nczarr::{SCALAR_DIMENSION, keep_types, own_attributes};
 pub(crate) use open::{document, has_netcdf_group, is_there, open};
 pub(crate) use told::{array_node, group_node, opened};
-pub(crate) use v2::{read_v2, v2_of_values};
-pub(crate) use v3::{read_v3, v3_of_value};
+#[cfg(test)]
+pub(crate) use v2::read_v2;
+pub(crate) use v2::v2_of_values;
+#[cfg(test)]
+pub(crate) use v3::read_v3;
+pub(crate) use v3::v3_of_value;
 pub use write_attributes::AttributeValue;
 pub(crate) use write_attributes::{remove_attribute, set_attribute};
 pub(crate) use write_v2::{write_array_v2, write_attributes_v2};

@@ -25,7 +25,7 @@ fn vectors() -> Vec<Vector> {
         let (line, mut rest) = (json::read(&file[..end]).unwrap(), &file[end + 1..]);
         let at = At::root(&line);
         let (element, endian) = dtype::parse(at.require("dtype").unwrap().text().unwrap()).unwrap();
-        let spec = read_v2(at.require("codec").unwrap(), Elements { element, endian }).unwrap();
+        let spec = read_v2(at.require("codec").unwrap(), Elements { element, endian }, &Makers::default()).unwrap();
         assert!(matches!(spec, CodecSpec::Known(_)));
         let mut parts = at.require("lengths").unwrap().usizes().unwrap().into_iter().map(|len| {
             let (part, after) = rest.split_at(len);

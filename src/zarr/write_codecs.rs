@@ -1,6 +1,6 @@
 //! The codecs of an array, as v2 and v3 write them.
 
-use super::codecs::{CodecSpec, KnownCodec, N5Blocks};
+use super::codecs::{CodecSpec, KnownCodec};
 use super::data_type::{self, extension};
 use super::dtype;
 use super::fill::Dialect;
@@ -21,7 +21,7 @@ impl CodecSpec {
     pub(crate) fn id(&self) -> &str {
         match self {
             CodecSpec::Known(known) => known.settings.definition().name(),
-            CodecSpec::N5(N5Blocks { written: own, .. }) | CodecSpec::Own(own) => &own.name,
+            other => other.written().map_or("", |written| &written.name),
         }
     }
 
@@ -29,15 +29,15 @@ impl CodecSpec {
     pub(crate) fn is_netcdfs(&self, element_size: usize) -> bool {
         match self {
             CodecSpec::Known(known) => (known.settings.definition().is_netcdfs)(&known.settings, element_size),
-            CodecSpec::N5(_) | CodecSpec::Own(_) => false,
+            _ => false,
         }
     }
 
     /// The configuration's members.
     pub(crate) fn configuration(&self, format: Format) -> Result<Value> {
-        match self {
-            CodecSpec::Known(known) => known.configuration(format),
-            CodecSpec::N5(N5Blocks { written: own, .. }) | CodecSpec::Own(own) => own.configuration.copied(),
+        match (self, self.written()) {
+            (CodecSpec::Known(known), _) => known.configuration(format),
+            (_, written) => written.ok_or(ErrorKind::Internal)?.configuration.copied(),
         }
     }
 
@@ -50,12 +50,7 @@ impl CodecSpec {
 
     /// The object that v3 writes.
     pub(super) fn write_v3(&self) -> Result<Value> {
-        let known = match self {
-            CodecSpec::Known(known) => known,
-            CodecSpec::N5(N5Blocks { written: own, .. }) | CodecSpec::Own(own) => {
-                return extension(&own.name, own.configuration.copied()?);
-            }
-        };
+        let CodecSpec::Known(known) = self else { return extension(self.id(), self.configuration(Format::V3)?) };
         let name = known.settings.definition().v3;
         // What is none of the specification's has the members of v2.
         if name.starts_with("numcodecs.") {
@@ -127,11 +122,12 @@ mod tests {
     use super::super::codecs::testing::of;
     use super::super::codecs::{codec_named, read_v2, read_v3};
     use super::*;
+    use crate::codec::Makers;
     use crate::element::ElementType;
     use crate::json::At;
 
     fn named(name: &str, configuration: &str, element: ElementType) -> CodecSpec {
-        codec_named(name, configuration, of(element), Format::V3).unwrap()
+        codec_named(name, configuration, of(element), Format::V3, &Makers::default()).unwrap()
     }
 
     #[test]
@@ -182,7 +178,10 @@ mod tests {
             ("fletcher32", ""),
         ] {
             let codec = named(name, configuration, ElementType::Double);
-            assert_eq!(read_v2(At::root(&codec.write_v2().unwrap()), of(ElementType::Double)).unwrap(), codec);
+            assert_eq!(
+                read_v2(At::root(&codec.write_v2().unwrap()), of(ElementType::Double), &Makers::default()).unwrap(),
+                codec
+            );
             let value = codec.write_v3().unwrap();
             let at = At::root(&value);
             let configuration = at.get("configuration");
