@@ -1,7 +1,8 @@
 //! bitround: floating-point numbers of which the last bits of the fraction are rounded away, to be compressed better.
 //! What is decoded is what is encoded.
 //!
-//! The source is numcodecs' BitRound. Zarr's extension rounds integers, too; those are only read.
+//! The source is numcodecs' BitRound. Zarr's extension `bitround` rounds integers, too; those are only read. What is
+//! written in Zarr v3 has the name that zarr-python knows.
 
 use super::definition::{Definition, Setting, Stage};
 use super::numbers::{EachNumber, Numbers, each};
@@ -11,7 +12,7 @@ const NAME: &str = "bitround";
 
 pub(super) const CODECS: &[Definition] = &[Definition {
     v2: NAME,
-    v3: NAME,
+    v3: "numcodecs.bitround",
     stage: Stage::EachElement,
     is_compressor: false,
     settings: &[Setting::integer("keepbits", 0, 52, 0).required()],
@@ -46,7 +47,7 @@ impl EachNumber for BitRound {
         Ok(bits)
     }
 
-    fn can_encode(&self) -> bool {
-        self.format.is_some()
+    fn why_not_encoded(&self) -> Option<&'static str> {
+        self.format.is_none().then_some("integers are decoded, but not encoded; floating-point numbers are")
     }
 }

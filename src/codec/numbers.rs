@@ -136,8 +136,9 @@ pub(super) trait EachNumber: Send + Sync + 'static {
     /// The bits of a number that is decoded, or why it cannot be.
     fn decode(&self, bits: u64) -> Result<u64, &'static str>;
 
-    fn can_encode(&self) -> bool {
-        true
+    /// Why it cannot encode, if that is so.
+    fn why_not_encoded(&self) -> Option<&'static str> {
+        None
     }
 }
 
@@ -216,6 +217,10 @@ impl<M: EachNumber> Codec for Each<M> {
     }
 
     fn can_encode(&self) -> bool {
-        self.map.can_encode()
+        self.map.why_not_encoded().is_none()
+    }
+
+    fn why_not_encoded(&self) -> Option<&'static str> {
+        self.map.why_not_encoded()
     }
 }

@@ -309,8 +309,15 @@ impl Of {
                     Some(parsed) => parsed,
                     None => (spelt.parse().map_err(|error| at.error(error))?, Endian::Native),
                 };
-                // In Zarr v3 the byte order is what the codec `bytes` says.
-                let endian = if self.format == Format::V2 { endian } else { self.elements.endian };
+                // In Zarr v3 the byte order is what the codec `bytes` says; zarr-python swaps words that it is told here
+                // are big-endian.
+                let endian = match self.format {
+                    Format::V2 => endian,
+                    Format::V3 if spelt.starts_with('>') && element.word_size() > 1 => {
+                        return Err(at.unsupported("big-endian words, which are for the codec bytes to say in Zarr v3"));
+                    }
+                    Format::V3 => self.elements.endian,
+                };
                 Ok(Given::Elements(Some(Elements { element, endian })))
             }
             Kind::DataType => {

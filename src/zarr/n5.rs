@@ -14,6 +14,8 @@ use crate::limits::Limit;
 
 const NAME: &str = "n5_default";
 
+const ONLY_READ: &str = "blocks of N5 are decoded, but not encoded";
+
 /// The codec for blocks.
 pub(super) struct N5 {
     pub(super) chain: Chain<'static>,
@@ -122,11 +124,15 @@ impl Codec for N5 {
     }
 
     fn encode(&self, _: &[u8], _: &mut Buffer<'_>) -> Result<()> {
-        Err(ErrorKind::Encode { codec: NAME, reason: "blocks of N5 are only read" }.into())
+        Err(ErrorKind::Encode { codec: NAME, reason: ONLY_READ }.into())
     }
 
     fn can_encode(&self) -> bool {
         false
+    }
+
+    fn why_not_encoded(&self) -> Option<&'static str> {
+        Some(ONLY_READ)
     }
 
     fn is_concurrent(&self) -> bool {

@@ -210,6 +210,11 @@ enum Within {
 const TWICE: &str = "a second codec that makes bytes of elements; a list of codecs has exactly one";
 const BEHIND: &str = "this codec comes behind one that makes bytes";
 
+/// The error of a codec that cannot stand where it does.
+fn misplaced(at: &At<'_>, name: &str, rule: &'static str) -> Error {
+    at.error(Error::from(ErrorKind::Metadata(rule)).in_object(name))
+}
+
 /// Reads a list of codecs: those that make elements of elements, such as transpositions, then one that makes bytes,
 /// then those that turn bytes into bytes. `chunk` is the shape of what is encoded, whose axes are those that the result
 /// is about.
@@ -234,8 +239,8 @@ fn chain(list: &At<'_>, chunk: &[usize], of @ (data_type, own): Of<'_>, within: 
                 (Stage::Bytes, false) if matches!(chain.codecs.first(), Some(CodecSpec::Own(_))) => break,
                 (Stage::Bytes, false) => return Err(codec.malformed("this codec comes before one that makes bytes")),
                 (Stage::Bytes, true) => {}
-                (Stage::ToBytes, true) => return Err(codec.malformed(TWICE)),
-                (_, true) => return Err(codec.malformed(BEHIND)),
+                (Stage::ToBytes, true) => return Err(misplaced(&codec, name, TWICE)),
+                (_, true) => return Err(misplaced(&codec, name, BEHIND)),
                 (stage, false) => has_bytes = stage == Stage::ToBytes,
             }
             elements = known.encoded;
@@ -246,9 +251,9 @@ fn chain(list: &At<'_>, chunk: &[usize], of @ (data_type, own): Of<'_>, within: 
         if has_bytes {
             match name {
                 "bytes" | "endian" | "vlen-utf8" | "sharding_indexed" | "n5_default" => {
-                    return Err(codec.malformed(TWICE));
+                    return Err(misplaced(&codec, name, TWICE));
                 }
-                "transpose" | "reshape" => return Err(codec.malformed(BEHIND)),
+                "transpose" | "reshape" => return Err(misplaced(&codec, name, BEHIND)),
                 _ => alloc::push(&mut chain.codecs, CodecSpec::Own(written()?))?,
             }
             continue;

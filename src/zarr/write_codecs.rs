@@ -7,7 +7,7 @@ use super::fill::Dialect;
 use super::format::Format;
 use super::write_fill;
 use crate::codec::{Given, Kind, Setting, Written};
-use crate::element::Elements;
+use crate::element::{Elements, Endian};
 use crate::error::{ErrorKind, Result};
 use crate::json::Value;
 
@@ -36,7 +36,7 @@ impl CodecSpec {
     /// The configuration's members.
     pub(crate) fn configuration(&self, format: Format) -> Result<Value> {
         match (self, self.written()) {
-            (CodecSpec::Known(known), _) => known.configuration(format),
+            (CodecSpec::Known(known), _) => known.configuration(format, format),
             (_, written) => written.ok_or(ErrorKind::Internal)?.configuration.copied(),
         }
     }
@@ -54,9 +54,9 @@ impl CodecSpec {
         let name = known.settings.definition().v3;
         // What is none of the specification's has the members of v2.
         if name.starts_with("numcodecs.") {
-            return extension(name, known.configuration(Format::V2)?);
+            return extension(name, known.configuration(Format::V2, Format::V3)?);
         }
-        let configuration = known.configuration(Format::V3)?;
+        let configuration = known.configuration(Format::V3, Format::V3)?;
         if configuration.members().is_empty() {
             return Value::object([("name", Value::text(name)?)]);
         }
@@ -65,7 +65,8 @@ impl CodecSpec {
 }
 
 impl KnownCodec {
-    fn configuration(&self, format: Format) -> Result<Value> {
+    /// The members that a version has, in a document of this one.
+    fn configuration(&self, format: Format, document: Format) -> Result<Value> {
         let mut value = Value::object([])?;
         for (setting, given) in self.settings.iter() {
             let written = if format == Format::V2 { setting.v2 } else { setting.v3 };
@@ -75,14 +76,14 @@ impl KnownCodec {
                 Written::Never => false,
             };
             if is_written {
-                value.push(setting.name, self.member(setting, given, format)?)?;
+                value.push(setting.name, self.member(setting, given, (format, document))?)?;
             }
         }
         Ok(value)
     }
 
     /// What is written for a setting.
-    fn member(&self, setting: &Setting, given: &Given, format: Format) -> Result<Value> {
+    fn member(&self, setting: &Setting, given: &Given, (format, document): (Format, Format)) -> Result<Value> {
         match (setting.kind, given) {
             (Kind::Flag, Given::Integer(number)) => Ok(Value::Bool(*number != 0)),
             (Kind::Word { first: Some(first), .. }, Given::Integer(place)) if format == Format::V2 => {
@@ -97,7 +98,8 @@ impl KnownCodec {
             }
             (_, Given::Elements(elements)) => {
                 let Elements { element, endian } = elements.unwrap_or(self.decoded);
-                dtype::write(element, endian)
+                // In Zarr v3 the codec `bytes` has the byte order; numpy needs one nevertheless.
+                dtype::write(element, if document == Format::V2 { endian } else { Endian::Little })
             }
             (_, Given::Bytes(bytes)) => {
                 let dialect = Dialect { format: Format::V3, is_nczarr: false };
