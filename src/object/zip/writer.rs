@@ -54,8 +54,8 @@ struct Written {
 }
 
 impl ZipWriter {
-    /// Begins a new file. Until it is finished it has the name `.<name>.<process>.<number>.partial` beside the path, with
-    /// `new` for a name that is not in UTF-8.
+    /// Begins a new file. Until it is finished it has the name `.<name>.<process>.<number>.partial` beside the path,
+    /// where `new` stands for a name that is not in UTF-8.
     ///
     /// # Errors
     /// The system's; `Argument` for a path that does not end with a name; a failed allocation.
