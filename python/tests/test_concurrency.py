@@ -261,11 +261,16 @@ def test_what_a_handler_raises_ends_a_read(slow, timer):
     begin = time.monotonic()
     slow.read_into(out)
     whole = time.monotonic() - begin
-    out[:] = 0
-    timer(raise_late, whole / 20)
-    with pytest.raises(Late):
-        slow.read_into(out)
-    assert out[0, 0] == 1.5 and out[-1, -1] == 0
+    for _ in range(20):
+        out[:] = 0
+        timer(raise_late, whole / 20)
+        with pytest.raises(Late):
+            slow.read_into(out)
+            time.sleep(60)
+        if out[-1, -1] == 0:
+            break
+    # A machine that is busy may have come to the end of a read before the signal, but not twenty times.
+    assert out[-1, -1] == 0
     assert slow[0, 0] == 1.5
     slow.close()
 
@@ -333,26 +338,37 @@ def test_a_handler_cannot_change_what_its_thread_uses(slow, timer):
     refused = []
 
     def resize(*_):
-        try:
-            slow.resize((10, 10))
-        except RuntimeError as error:
-            refused.append(str(error))
+        if slow._handle._calls:
+            try:
+                slow.resize((10, 10))
+            except RuntimeError as error:
+                refused.append(str(error))
 
-    timer(resize, 0.01)
-    assert (slow[...] == 1.5).all() and slow.shape == (4096, 4096)
-    (message,) = refused
-    assert message.startswith("the array cannot be changed by a signal handler")
+    timer(resize, 0.01, 0.01)
+    while not refused:
+        assert (slow[...] == 1.5).all() and slow.shape == (4096, 4096)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    assert refused[0].startswith("the array cannot be changed by a signal handler")
 
 
 def test_handlers_run_while_a_resize_waits(slow, timer):
-    thread = threading.Thread(target=lambda: slow[...])
-    calls = []
-    thread.start()
-    time.sleep(0.01)
-    timer(lambda *_: calls.append(1), 0.005)
-    slow.resize((4000, 4096))
-    assert calls and slow.shape == (4000, 4096)
-    thread.join()
+    waited = []
+
+    def look(*_):
+        # The read of the other thread, and the resize that waits for it.
+        waited.append(len(slow._handle._calls) == 2)
+
+    for length in range(4000, 4096):
+        thread = threading.Thread(target=lambda: slow[...])
+        thread.start()
+        timer(look, 0.01, 0.01)
+        slow.resize((length, 4096))
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        thread.join()
+        assert slow.shape == (length, 4096)
+        if any(waited):
+            break
+    assert any(waited)
 
 
 def test_errors_of_long_reads_have_their_message(tmp_path):
