@@ -311,6 +311,14 @@ class Context:
 _spare = []
 
 
+def _after_fork():
+    global _spare
+    _spare = []  # another thread may have been changing the list
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 def _context(threads):
     """A context that no other call uses."""
     try:

@@ -11,6 +11,7 @@ freed while a call uses it.
 """
 
 import os
+import sys
 import threading
 from _thread import start_new_thread
 from threading import Lock, RLock, get_ident
@@ -136,7 +137,9 @@ class Handle:
                 self._owners.clear()
                 self._problem = "unusable: the process was forked while another thread changed it"
             self._turn, self._alone = Lock(), Lock()
-            self._calls = {one: thread for one, thread in self._calls.items() if thread == _forked_by}
+            # Without the interpreter's lock another thread may have locked the dict itself as the process was forked.
+            calls = self._calls.copy() if _has_lock() else {}
+            self._calls = {one: thread for one, thread in calls.items() if thread == _forked_by}
             self._forks = _forks
 
 
@@ -179,6 +182,11 @@ def _take(lock, is_cancelled):
 # How many forks lie between the first process and this one, and which thread goes on after the last of them.
 _forks, _forked_by, _fork_lock = 0, None, RLock()
 _abandoned = []
+
+
+def _has_lock():
+    """Whether only one thread at a time runs in the interpreter."""
+    return getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 def _after_fork():
