@@ -87,6 +87,7 @@ mod texts;
 mod transfer;
 mod typed;
 mod variable;
+mod waiter;
 #[cfg(feature = "arrays")]
 mod zarr;
 #[cfg(any(feature = "gzip", feature = "zip", feature = "zlib"))]

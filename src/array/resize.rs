@@ -16,6 +16,7 @@ use crate::key::Separator;
 use crate::object::{Entry, Name, Place};
 use crate::plan::Plan;
 use crate::store::Store;
+use crate::transfer::{Options, Transfer};
 use crate::variable::Variable;
 use crate::zarr::{KeyEncoding, Keys};
 
@@ -47,13 +48,16 @@ pub(super) fn cut(variable: &Variable, store: &Store<'_>, stored: &Stored<'_>, s
     }
     if !partly.is_empty() {
         let whole = in_whole_chunks(variable, shape)?;
-        let fill_value = fill_value(variable)?;
+        let zeros = zeros(variable)?;
+        let fill_value = variable.fill_value().unwrap_or(&zeros);
         let strides = dims::copied(shape.iter().map(|_| 0))?;
         for indices in &partly {
             for d in cut.partly(indices) {
                 let (start, count) = cut.hyperslab(indices, d)?;
                 let plan = Plan::new(&whole, &Hyperslab::new(&start, &count), Access::Write)?;
-                plan.with_memory(&strides, 0, fill_value.len())?.write(store, &fill_value)?;
+                let plan = plan.with_memory(&strides, 0, fill_value.len())?;
+                let chunks = 0..plan.num_chunks();
+                Transfer::new(&plan, None, store, chunks, Options::default())?.write(fill_value.into(), &mut 0)?;
             }
         }
     }
@@ -72,14 +76,11 @@ fn in_whole_chunks(variable: &Variable, shape: &[usize]) -> Result<Variable> {
     Ok(whole)
 }
 
-/// An element that nothing was written to.
-fn fill_value(variable: &Variable) -> Result<Vec<u8>> {
+/// An element that nothing was written to, if there is no fill value.
+fn zeros(variable: &Variable) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(variable.element_size()).map_err(|_| alloc::Failed)?;
-    match variable.fill_value() {
-        Some(fill_value) => bytes.extend_from_slice(fill_value),
-        None => bytes.resize(variable.element_size(), 0),
-    }
+    bytes.resize(variable.element_size(), 0);
     Ok(bytes)
 }
 

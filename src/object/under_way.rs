@@ -1,7 +1,6 @@
 //! The reads that one transfer has under way in a place: where their requests are, and what each is for.
 #![allow(unsafe_code)]
 
-use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr::{self, NonNull};
 
@@ -13,8 +12,8 @@ use super::flight::{Answer, Flight, ObjectRequest};
 use crate::alloc::try_box;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
-use crate::shared::Shared;
 use crate::store::NOT_IN_FLIGHT;
+use crate::waiter::Waiter;
 
 /// Reads that are under way, each with what it is for. None outlives this: what is left is cancelled and waited for.
 pub(crate) struct UnderWay<'p, T> {
@@ -33,76 +32,6 @@ struct Slot<T> {
     told: NonNull<Told>,
     purpose: Option<T>,
     is_cancelled: bool,
-}
-
-thread_local! {
-    /// Who waits for reads in this thread, each in another place; the last one first.
-    static WAITERS: Cell<*const Waiting> = const { Cell::new(ptr::null()) };
-}
-
-/// Who waits for a transfer's reads. A place gives back whichever read of the thread's has ended, so all of them have
-/// to be those of one transfer: another, which a callback of the first would begin, would be given reads that are not
-/// its own.
-struct Waiter(Shared<Waiting>);
-
-struct Waiting {
-    place: *const (),
-    is_waiting: Cell<bool>,
-    before: Cell<*const Waiting>,
-}
-
-impl Waiter {
-    fn new(flight: &dyn Flight) -> Result<Self> {
-        let (place, is_waiting) = (ptr::from_ref(flight).cast(), Cell::new(false));
-        Ok(Waiter(Shared::new(Waiting { place, is_waiting, before: Cell::new(ptr::null()) })?))
-    }
-
-    /// All who wait, until `found` says that this is it.
-    fn find(mut found: impl FnMut(&Waiting) -> bool) -> bool {
-        let mut next = WAITERS.get();
-        // SAFETY: whoever is in the list takes itself out before it is dropped, and it is this thread's.
-        while let Some(waiting) = unsafe { next.as_ref() } {
-            if found(waiting) {
-                return true;
-            }
-            next = waiting.before.get();
-        }
-        false
-    }
-
-    /// Whether another one waits in the same place.
-    fn is_another_waiting(&self) -> bool {
-        Waiter::find(|other| other.place == self.0.place && !ptr::eq(other, &*self.0))
-    }
-
-    fn begin(&self) {
-        if !self.0.is_waiting.replace(true) {
-            self.0.before.set(WAITERS.replace(&*self.0));
-        }
-    }
-
-    fn end(&self) {
-        if !self.0.is_waiting.replace(false) {
-            return;
-        }
-        let (this, before) = (&raw const *self.0, self.0.before.get());
-        if WAITERS.get() == this {
-            return WAITERS.set(before);
-        }
-        Waiter::find(|other| {
-            let is_next = other.before.get() == this;
-            if is_next {
-                other.before.set(before);
-            }
-            is_next
-        });
-    }
-}
-
-impl Drop for Waiter {
-    fn drop(&mut self) {
-        self.end();
-    }
 }
 
 /// What the place is told of a read.
@@ -138,8 +67,7 @@ impl<'p, T> UnderWay<'p, T> {
         begin: Begin,
         (buffer, size): (*mut u8, usize),
     ) -> Result<Option<T>, (T, Error)> {
-        let prepared = self.check_waiter().and_then(|()| self.prepare(name));
-        let number = match prepared {
+        let number = match self.prepare(name) {
             Ok(number) => number,
             Err(error) => return Err((purpose, error)),
         };
@@ -170,7 +98,7 @@ impl<'p, T> UnderWay<'p, T> {
         match started {
             Ok(true) => {
                 (slot.purpose, slot.is_cancelled) = (Some(purpose), false);
-                self.waiter.iter().for_each(Waiter::begin);
+                self.waiter.iter().for_each(Waiter::started);
                 Ok(None)
             }
             Ok(false) => {
@@ -184,22 +112,12 @@ impl<'p, T> UnderWay<'p, T> {
         }
     }
 
-    /// Refuses to start the first read where another transfer of this thread's waits in the place.
-    fn check_waiter(&mut self) -> Result<()> {
-        if self.waiter.is_none() {
-            self.waiter = Some(Waiter::new(self.flight)?);
-        }
-        match &self.waiter {
-            Some(waiter) if self.len() == 0 && waiter.is_another_waiting() => Err(ErrorKind::Argument(
-                "this thread has other reads of the place in flight; a callback cannot read there meanwhile",
-            )
-            .into()),
-            _ => Ok(()),
-        }
-    }
-
     /// Takes a free slot, and writes down the name there.
     fn prepare(&mut self, name: &str) -> Result<usize> {
+        match &self.waiter {
+            Some(waiter) => waiter.check()?,
+            None => self.waiter.insert(Waiter::new(self.flight)?).check()?,
+        }
         if self.free.is_empty() {
             self.free.try_reserve(self.slots.len() + 1).map_err(|_| ErrorKind::OutOfMemory)?;
             self.slots.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
@@ -230,20 +148,16 @@ impl<'p, T> UnderWay<'p, T> {
             return Err(ErrorKind::Internal.into());
         }
         // SAFETY: there are reads under way, and none of another transfer: `start` has made sure of that.
-        let request = match unsafe { self.flight.wait() } {
-            Ok(request) => request,
+        let ended = unsafe { self.flight.wait() }.and_then(|request| {
+            let is_it = |slot: &Slot<T>| slot.purpose.is_some() && ptr::eq(slot.request(), request);
+            Ok(self.slots.iter().position(is_it).ok_or(NOT_IN_FLIGHT)?)
+        });
+        let number = match ended {
+            Ok(number) => number,
             Err(error) => {
-                self.slots.iter_mut().for_each(|slot| slot.purpose = None);
-                self.free_all();
+                self.abandon();
                 return Err(error);
             }
-        };
-        let is_it = |slot: &Slot<T>| slot.purpose.is_some() && ptr::eq(slot.request(), request);
-        let Some(number) = self.slots.iter().position(is_it) else {
-            // The place is wrong about what is under way, so it may go on with any of it: that is never freed.
-            self.slots.retain_mut(|slot| slot.purpose.take().map(std::mem::forget).is_none());
-            self.free_all();
-            return Err(NOT_IN_FLIGHT.into());
         };
         let slot = &mut self.slots[number];
         let purpose = slot.purpose.take().ok_or(ErrorKind::Internal)?;
@@ -251,7 +165,7 @@ impl<'p, T> UnderWay<'p, T> {
         let told = unsafe { slot.told.as_ref() };
         let answer = told.answer().map_err(|error| error.in_object(told.name()));
         self.free.push(number);
-        self.end_waiting();
+        self.waiter.iter().for_each(Waiter::ended);
         Ok((purpose, answer))
     }
 
@@ -268,17 +182,11 @@ impl<'p, T> UnderWay<'p, T> {
     }
 
     /// Notes that nothing is under way any more.
-    fn free_all(&mut self) {
+    fn abandon(&mut self) {
         self.free.clear();
         self.free.extend(0..self.slots.len());
-        self.end_waiting();
-    }
-
-    /// Lets another transfer wait, if nothing is under way any more.
-    fn end_waiting(&self) {
-        if self.len() == 0 {
-            self.waiter.iter().for_each(Waiter::end);
-        }
+        self.slots.iter_mut().for_each(|slot| slot.purpose = None);
+        self.waiter.iter().for_each(Waiter::all_ended);
     }
 }
 

@@ -110,7 +110,7 @@ pub(super) fn read(
             }
             Err(error) => {
                 let first = state.first_in_flight().unwrap_or(state.next);
-                state.abandon(&error);
+                state.abandon();
                 state.fail(first, error);
             }
         }
@@ -357,15 +357,9 @@ impl State<'_> {
     }
 
     /// Gives up on what is in flight, when waiting failed.
-    fn abandon(&mut self, error: &Error) {
+    fn abandon(&mut self) {
+        self.slots.iter_mut().for_each(|slot| slot.is_in_flight = false);
         self.num_in_flight = 0;
-        if error.kind() != NOT_IN_FLIGHT {
-            return self.slots.iter_mut().for_each(|slot| slot.is_in_flight = false);
-        }
-        // The reader is wrong about what is in flight, so it may go on with any of it: that is never freed.
-        self.free.clear();
-        self.addresses.clear();
-        std::mem::take(&mut self.slots).into_iter().filter(|slot| slot.is_in_flight).for_each(std::mem::forget);
     }
 
     /// Moves what a request brought to memory; `false` if the chunk is not complete, because it has to be asked for
