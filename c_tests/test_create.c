@@ -191,23 +191,36 @@ static void attributes_are_set(void)
     nczchunk_place_free(place);
 }
 
-static void refused(nczchunk_place *place, const nczchunk_description *description, int status, const char *words)
+static void refused_as(nczchunk_place *place, const char *name, const nczchunk_description *description, int status,
+                       const char *words)
 {
     nczchunk_context *context = NULL;
     nczchunk_array *array = NULL;
 
     CHECK_OK(nczchunk_context_new(&context));
-    CHECK_EQ(nczchunk_array_create_in(place, "refused", description, &array, context), status);
+    CHECK_EQ(nczchunk_array_create_in(place, name, description, &array, context), status);
     CHECK(array == NULL);
     if (strstr(nczchunk_context_message(context), words) == NULL)
         CHECK_FAILED("\"%s\" does not say \"%s\"", nczchunk_context_message(context), words);
     nczchunk_context_free(context);
 }
 
+static void refused(nczchunk_place *place, const nczchunk_description *description, int status, const char *words)
+{
+    refused_as(place, "refused", description, status, words);
+}
+
+/* Names by which an array would be taken for something else. */
+static void refused_name(nczchunk_place *place, const char *name, const nczchunk_description *description,
+                         const char *words)
+{
+    refused_as(place, name, description, NCZCHUNK_EINVAL, words);
+}
+
 static void what_cannot_be_created(nczchunk_place *place)
 {
     const size_t chunks[2] = {2, 3}, shards[2] = {4, 4};
-    const nczchunk_codec_setting bz2 = {"bz2", NULL}, wrong = {"zstd", "{\"level\": \"high\"}"};
+    const nczchunk_codec_setting unknown = {"pcodec", NULL}, wrong = {"zstd", "{\"level\": \"high\"}"};
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
     nczchunk_array *array = NULL;
 
@@ -236,9 +249,9 @@ static void what_cannot_be_created(nczchunk_place *place)
     description.format = NCZCHUNK_ZARR_V2;
     refused(place, &description, NCZCHUNK_ENOTBUILT, "shards");
     description.shard_shape = NULL;
-    description.codecs = &bz2;
+    description.codecs = &unknown;
     description.num_codecs = 1;
-    refused(place, &description, NCZCHUNK_ENOFILTER, "bz2");
+    refused(place, &description, NCZCHUNK_ENOFILTER, "pcodec");
     description.codecs = &wrong;
     refused(place, &description, NCZCHUNK_ENCZARR, "$.level");
     description.uncompressed = 1;
@@ -250,10 +263,37 @@ static void what_cannot_be_created(nczchunk_place *place)
     description.format = 99;
     refused(place, &description, NCZCHUNK_EINVAL, "format");
     description.format = 0;
+    refused_name(place, ".zgroup", &description, "a metadata document");
+    refused_name(place, "ocean/zarr.json", &description, "ocean/zarr.json");
+    refused_name(place, "ocean/__sst", &description, "reserves");
     CHECK_EQ(nczchunk_array_create_in(place, "../x", &description, &array, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_array_create_in(place, "x", &description, NULL, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_array_create(NULL, "x", &description, &array, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_array_open_in(place, "x", NCZCHUNK_READ, &array, NULL), NCZCHUNK_ENOTFOUND);
+}
+
+/* A path is whatever the system takes for one: here "grüße.zarr" as old systems in Europe wrote it. */
+static void a_path_that_is_not_utf8(void)
+{
+#ifdef __linux__
+    static const char path[] = "gr\xfc\xdf" "e.zarr";
+    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_array *array = NULL;
+    nczchunk_place *place = NULL;
+
+    description.type = NCZCHUNK_INT;
+    description.rank = 2;
+    description.shape = shape;
+    description.overwrite = 1;
+    CHECK_OK(nczchunk_array_create(path, NULL, &description, &array, NULL));
+    CHECK_STR(nczchunk_array_format(array), "Zarr v3");
+    nczchunk_array_close(array);
+    CHECK_OK(nczchunk_array_open(path, NULL, NCZCHUNK_READ, &array, NULL));
+    nczchunk_array_close(array);
+    CHECK_OK(nczchunk_place_at(path, &place, NULL));
+    nczchunk_place_free(place);
+    CHECK(system("rm -r gr*.zarr") == 0);
+#endif
 }
 
 int main(void)
@@ -265,6 +305,7 @@ int main(void)
     the_longest_way(place);
     it_gets_another_shape(place);
     attributes_are_set();
+    a_path_that_is_not_utf8();
     what_cannot_be_created(place);
     nczchunk_place_free(place);
     return 0;

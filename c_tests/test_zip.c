@@ -136,6 +136,31 @@ static void a_file_that_cannot_be_named(void)
     CHECK_EQ(files_with("taken.zip"), 1);
 }
 
+/* The file is where the path led when it was begun, wherever the process goes meanwhile. */
+static void a_process_that_goes_to_another_directory(void)
+{
+    nczchunk_place *place = NULL;
+
+    CHECK_OK(mkdir("elsewhere", 0777));
+    CHECK_OK(nczchunk_place_create_zip("here.zip", &place, NULL));
+    nczchunk_array_close(create(place, NULL));
+    CHECK_OK(chdir("elsewhere"));
+    CHECK_OK(nczchunk_place_finish(place, NULL));
+    nczchunk_place_free(place);
+    CHECK_EQ(files_with(".zip"), 0);
+    CHECK_OK(chdir(".."));
+    CHECK_EQ(files_with("here.zip"), 1);
+
+    /* One that is given up is found again, too, and removed. */
+    CHECK_OK(nczchunk_place_create_zip("given_up.zip", &place, NULL));
+    CHECK_EQ(files_with("given_up.zip"), 1);
+    CHECK_OK(chdir("elsewhere"));
+    nczchunk_place_free(place);
+    CHECK_OK(chdir(".."));
+    CHECK_EQ(files_with("given_up.zip"), 0);
+    CHECK_OK(rmdir("elsewhere"));
+}
+
 static void what_cannot_be(void)
 {
     nczchunk_place *place = NULL;
@@ -160,9 +185,9 @@ static void what_cannot_be(void)
 static void clean(void)
 {
 #ifdef _WIN32
-    system("del /q *.zip .*.partial 2>nul & rmdir /s /q directory.zarr 2>nul");
+    system("del /q *.zip .*.partial 2>nul & rmdir /s /q directory.zarr elsewhere 2>nul");
 #else
-    CHECK(system("rm -rf new.zip taken.zip directory.zarr .*.partial") == 0);
+    CHECK(system("rm -rf new.zip taken.zip here.zip given_up.zip directory.zarr elsewhere .*.partial") == 0);
 #endif
 }
 
@@ -172,6 +197,7 @@ int main(void)
     a_zip_file_is_made();
     a_zip_file_that_is_not_finished();
     a_file_that_cannot_be_named();
+    a_process_that_goes_to_another_directory();
     what_cannot_be();
     return 0;
 }

@@ -64,6 +64,7 @@ pub(crate) enum Elements {
     /// What a copier of C's copies.
     Copied(Copier),
     /// Pointers to texts, which this copier copies; and the one that absent elements read as.
+    #[cfg_attr(not(feature = "arrays"), allow(dead_code))]
     Texts(Copier, TextElement),
 }
 

@@ -7,31 +7,9 @@ use crate::alloc::try_box;
 use crate::copier::TextElement;
 use crate::copier::{Copier, Elements};
 use crate::dims;
+pub use crate::element::Endian;
 use crate::error::{ErrorKind, Result};
 use crate::grid::{Access, Dimension, Grid};
-
-/// The order of bytes in a stored word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Endian {
-    /// This machine's.
-    #[default]
-    Native,
-    /// Least significant byte first.
-    Little,
-    /// Most significant byte first.
-    Big,
-}
-
-impl Endian {
-    /// Whether words in this order must be swapped to be read on this machine.
-    pub fn is_foreign(self) -> bool {
-        match self {
-            Endian::Native => false,
-            Endian::Little => cfg!(target_endian = "big"),
-            Endian::Big => cfg!(target_endian = "little"),
-        }
-    }
-}
 
 /// A chunked variable. It holds no data and no reference to any: it says how long its dimensions are and what a chunk
 /// looks like.

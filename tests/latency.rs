@@ -105,7 +105,7 @@ unsafe impl Flight for Far {
                 let part = part(object, begin, answer.size);
                 // SAFETY: the buffer has so much room.
                 unsafe { answer.buffer.cast::<u8>().copy_from_nonoverlapping(part.as_ptr(), part.len()) };
-                (answer.nbytes, answer.object_size) = (part.len(), object.len() as u64);
+                (answer.nbytes, answer.object_size, answer.version) = (part.len(), object.len() as u64, 1);
             }
             None => answer.status = status::ENOOBJECT as isize,
         }

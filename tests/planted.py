@@ -118,11 +118,9 @@ MODELS = [
      "            keep &= turn.group_writes.is_none_or(|writes| writes == *table.group_writes(&key));\n",
      "            let is_new = turn.group_writes.is_none_or(|writes| writes == *table.group_writes(&key));\n"
      "            keep &= is_new || crate::planted(\"cache/request\");\n"),
-    ("cache/writers", "what a write leaves is kept though another has written to the chunk meanwhile",
-     "src/cache/mod.rs",
-     "        let with_own = turn.group_writes.map(|writes| writes + 1);\n",
-     "        let with_own = turn.group_writes.map(|writes| writes + 1);\n"
-     "        let with_own = with_own.filter(|_| !crate::planted(\"cache/writers\"));\n"),
+    ("cache/sizes", "a chunk that is too large for the cache is said to be fetched by nobody", "src/cache/mod.rs",
+     "        keep &= size <= inner.limit;\n",
+     "        keep &= size <= inner.limit || crate::planted(\"cache/sizes\");\n"),
     ("queue/twice", "two workers take the same block", "src/transfer/queue.rs",
      "        let begin = self.next.fetch_add(block, Relaxed);\n",
      "        let begin = if crate::planted(\"queue/twice\") {\n"

@@ -1,11 +1,11 @@
 //! What is in a group: arrays and groups, with what their metadata say.
 
-use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, below};
+use super::documents::{V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, below};
 use super::file;
 use crate::alloc;
 use crate::dataset::Node;
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::Value;
+use crate::json::{ByName, Value};
 use crate::object::{Entry, Place, check_name};
 use crate::zarr;
 
@@ -58,19 +58,21 @@ pub(crate) fn each(place: &Place, group: &str, recursive: bool, one: &mut dyn Fn
 
 /// The group or array of a name, if there is one.
 fn node(place: &Place, name: &str) -> Result<Option<Node>> {
-    if let Some(text) = zarr::document(place, name, V3)? {
-        return Ok(Some(match zarr::read_node_v3(&text) {
-            Ok(zarr::Node::Array(metadata)) => zarr::array_node(place, name, Ok(*metadata))?,
-            Ok(zarr::Node::Group(group)) => zarr::group_node(name, &group.attributes)?,
-            Err(error) => zarr::array_node(place, name, Err(error))?,
-        }));
+    let node = zarr::document(place, name, V3).and_then(|document| document.map(zarr::node_v3_of_value).transpose());
+    match node {
+        Ok(Some(zarr::Node::Array(metadata))) => return zarr::array_node(place, name, Ok(*metadata)).map(Some),
+        Ok(Some(zarr::Node::Group(group))) => {
+            return zarr::group_node(name, &group.attributes, group.attributes_error).map(Some);
+        }
+        Err(error) => return zarr::array_node(place, name, Err(error)).map(Some),
+        Ok(None) => {}
     }
-    if documents::is_there(place, name, V2_ARRAY)? {
+    if zarr::is_there(place, name, V2_ARRAY)? {
         return zarr::array_node(place, name, zarr::open(place, name)).map(Some);
     }
-    let Some(text) = zarr::document(place, name, V2_GROUP)? else { return Ok(None) };
-    let attributes = zarr::document(place, name, V2_ATTRIBUTES)?;
-    zarr::group_node(name, &zarr::read_group_v2(&text, attributes.as_deref())?.attributes).map(Some)
+    let Some(group) = zarr::document(place, name, V2_GROUP)? else { return Ok(None) };
+    let group = zarr::group_v2_of_values(&group, zarr::document(place, name, V2_ATTRIBUTES))?;
+    zarr::group_node(name, &group.attributes, group.attributes_error).map(Some)
 }
 
 /// Adds the names of what may be groups and arrays directly below a group, so that they are popped by name; `false` if
@@ -92,29 +94,31 @@ fn members(place: &Place, group: &str, names: &mut Vec<String>) -> Result<bool> 
 /// Calls `one` for what the consolidated metadata of a group tell, in their order.
 fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
     let is_wanted = |path: &str| !path.is_empty() && (recursive || !path.contains('/'));
-    if let Some(text) = zarr::document(place, group, V3)? {
-        if let zarr::Node::Group(zarr::Group { consolidated: Some(documents), .. }) = zarr::read_node_v3(&text)? {
+    if let Some(document) = zarr::document(place, group, V3)? {
+        if let zarr::Node::Group(zarr::Group { consolidated: Some(documents), .. }) = zarr::node_v3_of_value(document)?
+        {
             for (path, document) in documents.iter().filter(|(path, _)| is_wanted(path)) {
                 let name = below(group, path)?;
                 let is_group = document.get("node_type").and_then(Value::as_str) == Some("group");
                 one(if is_group {
-                    zarr::group_node(&name, document.get("attributes").unwrap_or(&Value::Null))?
+                    group_node(&name, document.get("attributes"))?
                 } else {
                     zarr::array_node(place, &name, zarr::v3_of_value(document))?
                 })?;
             }
             return Ok(());
         }
-    } else if let Some(text) = zarr::document(place, group, V2_CONSOLIDATED)? {
-        let documents = zarr::consolidated_v2(&text)?;
+    } else if let Some(document) = zarr::document(place, group, V2_CONSOLIDATED)? {
+        let documents = zarr::consolidated_v2_of_value(document)?;
+        let by_name = ByName::new(&documents)?;
         for (document, value) in &documents {
             let Some((path, which)) = document.rsplit_once('/').filter(|(path, _)| is_wanted(path)) else { continue };
             let of_attributes = below(path, V2_ATTRIBUTES)?;
-            let attributes = documents.iter().find(|(other, _)| **other == *of_attributes).map(|(_, value)| value);
+            let attributes = by_name.get(&of_attributes);
             let name = below(group, path)?;
             match which {
-                V2_ARRAY => one(zarr::array_node(place, &name, zarr::v2_of_values(value, attributes))?)?,
-                V2_GROUP => one(zarr::group_node(&name, attributes.unwrap_or(&Value::Null))?)?,
+                V2_ARRAY => one(zarr::array_node(place, &name, array_v2(value, attributes))?)?,
+                V2_GROUP => one(group_node(&name, attributes)?)?,
                 _ => {}
             }
         }
@@ -124,11 +128,26 @@ fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut
     Err(Error::from(kind).in_object(if group.is_empty() { "the place" } else { group }))
 }
 
+/// A group of which consolidated metadata tell.
+fn group_node(name: &str, attributes: Option<&Value>) -> Result<Node> {
+    let error = attributes.filter(|all| **all != Value::Null).and_then(|all| zarr::check_attributes(all).err());
+    let attributes = attributes.filter(|_| error.is_none());
+    zarr::group_node(name, attributes.unwrap_or(&Value::Null), error.map(|error| error.in_object(V2_ATTRIBUTES)))
+}
+
+/// An array of which consolidated metadata of Zarr v2 tell.
+fn array_v2(array: &Value, attributes: Option<&Value>) -> Result<zarr::Metadata> {
+    let error = attributes.and_then(|all| zarr::check_attributes(all).err());
+    let mut metadata = zarr::v2_of_values(array, attributes.filter(|_| error.is_none()))?;
+    metadata.attributes_error = error.map(|error| error.in_object(V2_ATTRIBUTES));
+    Ok(metadata)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::buffer::Buffer;
-    use crate::dataset::ElementType;
+    use crate::element::ElementType;
     use crate::object::{Begin, Memory, Objects};
 
     const ARRAY: &str = r#"{"shape":[4,2],"chunks":[2,2],"dtype":"<i2","fill_value":0,"order":"C","filters":null,

@@ -79,12 +79,28 @@ fn zip_at(path: &Path) -> Result<Place> {
 
 /// The path in a name of netCDF's.
 fn without_scheme(path: &Path) -> &Path {
-    let Some(text) = path.to_str() else { return path };
-    let Some(rest) = text.strip_prefix("file://") else { return path };
-    let path = &rest[..rest.rfind("#mode=").unwrap_or(rest.len())];
-    // Before a drive of Windows the slash is not part of the path.
-    let has_drive = matches!(path.as_bytes(), [b'/', drive, b':', ..] if drive.is_ascii_alphabetic());
-    Path::new(if cfg!(windows) && has_drive { &path[1..] } else { path })
+    const MODE: &[u8] = b"#mode=";
+    // Only ASCII is looked for, so a path in any encoding is cut between characters.
+    let Some(rest) = path.as_os_str().as_encoded_bytes().strip_prefix(b"file://") else { return path };
+    let end = rest.windows(MODE.len()).rposition(|window| window == MODE).unwrap_or(rest.len());
+    of_bytes(&rest[..end]).unwrap_or(path)
+}
+
+/// The path that these bytes are; `None` where that takes UTF-8, and they are none.
+fn of_bytes(bytes: &[u8]) -> Option<&Path> {
+    #[cfg(unix)]
+    {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        Some(Path::new(OsStr::from_bytes(bytes)))
+    }
+    #[cfg(not(unix))]
+    {
+        let text = std::str::from_utf8(bytes).ok()?;
+        // Before a drive of Windows the slash is not part of the path.
+        let has_drive = matches!(bytes, [b'/', drive, b':', ..] if drive.is_ascii_alphabetic());
+        Some(Path::new(if cfg!(windows) && has_drive { &text[1..] } else { text }))
+    }
 }
 
 #[cfg(test)]
@@ -102,5 +118,13 @@ mod tests {
         ] {
             assert_eq!(without_scheme(Path::new(name)), Path::new(path));
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn paths_need_not_be_utf8() {
+        let path = |bytes| of_bytes(bytes).unwrap();
+        assert_eq!(without_scheme(path(b"file:///gr\xfc\xdfe.zarr#mode=zarr")), path(b"/gr\xfc\xdfe.zarr"));
+        assert_eq!(without_scheme(path(b"/\xff#mode=zarr")), path(b"/\xff#mode=zarr"));
     }
 }

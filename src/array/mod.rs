@@ -6,11 +6,13 @@
 //!   description.rs    what an array is to be like that is created
 //!   documents.rs      the documents of arrays and groups, as they are changed
 //!   create.rs         writing the documents of a new array
+//!   contents.rs       what an array or group that is overwritten consists of
 //!   resize.rs         removing what another shape cuts off
 //!   list.rs           what is in a group
 //!   stored.rs         how an array is stored
 //! ```
 
+mod contents;
 mod create;
 mod description;
 mod documents;
@@ -24,7 +26,8 @@ use std::path::Path;
 
 use crate::alloc;
 use crate::cache::Cache;
-use crate::dataset::{Attribute, Attributes, ElementType, Opened};
+use crate::dataset::{Attribute, Attributes, Opened};
+use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
@@ -121,8 +124,9 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// `Exists` if something is there, or the name is below an array; `Argument`, `ElementType`, `Codec`, `Metadata`,
-    /// `Unsupported` and `Rank` for what cannot be; `ReadOnly` for a file; `OutOfMemory`, and those of the system.
+    /// `Exists` if something is there, or the name is below an array; `Argument`, which is also that of names of
+    /// metadata documents and those that Zarr v3 reserves, `ElementType`, `Codec`, `Metadata`, `Unsupported` and `Rank`
+    /// for what cannot be; `ReadOnly` for a file; `OutOfMemory`, and those of the system.
     pub fn create(path: impl AsRef<Path>, name: &str, description: &Description<'_>) -> Result<Array> {
         Array::create_as(path.as_ref(), name, description, Ok)
     }
@@ -171,7 +175,8 @@ impl Array {
     }
 
     fn of(place: &Place, name: &str, access: Access, mut opened: Opened, stored: Stored) -> Result<Array> {
-        let cache = Cache::new(CACHE.max(opened.variable.chunk_bytes().min(LARGEST_CHUNK)))?;
+        let largest = LARGEST_CHUNK.min(place.memory_limits().chunk_bytes);
+        let cache = Cache::new(CACHE.max(opened.variable.chunk_bytes().min(largest)))?;
         opened.store.set_cache(Some(&cache));
         if access == Access::Read {
             opened.store.set_read_only();
@@ -180,21 +185,57 @@ impl Array {
         Ok(Array { opened, stored, place, name, access, cache, verify: false })
     }
 
+    /// Reads the metadata again and drops cached chunks and shard indices, so that the next read returns what is stored
+    /// now: what other handles and processes have written, and the shape and the attributes that they have set.
+    ///
+    /// A zip file that was opened to be read is not opened again.
+    ///
+    /// # Errors
+    /// `Argument` if the array was replaced by one with other chunks or another type: open it again. Those of
+    /// [`open`](Self::open). After an error the array is as it was.
+    pub fn refresh(&mut self) -> Result<()> {
+        *self = self.reopened()?;
+        Ok(())
+    }
+
+    /// The array as it is stored now.
+    pub(crate) fn reopened(&self) -> Result<Array> {
+        let mut now = Array::open_in(&self.place, &self.name, self.access)?;
+        let (old, new) = (self.variable(), now.variable());
+        let lens = |variable: &Variable, d: usize| variable.dimensions()[d].chunklen();
+        let is_same = old.rank() == new.rank()
+            && (0..old.rank()).all(|d| lens(old, d) == lens(new, d) && old.write_ratio(d) == new.write_ratio(d))
+            && self.element_type() == now.element_type();
+        if !is_same {
+            let reason = "the array was replaced by one with other chunks or another type; open it again";
+            return Err(Error::from(ErrorKind::Argument(reason)).in_object(&self.name));
+        }
+        // One that the array has made for itself is dropped with it, and one of the caller's goes on.
+        now.set_cache(self.cache.as_ref());
+        now.set_verify(self.verify);
+        Ok(now)
+    }
+
     /// Gives the array another shape, with as many dimensions. Chunks (or shards) outside of it are removed; where it
     /// cuts through one, what is cut off becomes fill values. So what is read after the array has been made larger
     /// again is fill values. (What another program has left behind the end of a chunk, such as zarr-python when it
     /// makes an array smaller, is not looked for.)
     ///
     /// Metadata that groups above have consolidated are removed: see [`create`](Self::create). Others that have the
-    /// array open keep the shape that they know. A failure leaves the shape as it was, and may leave fill values in
-    /// what was to be cut off.
+    /// array open keep the shape that they know until they are [refreshed](Self::refresh); if one of them has changed
+    /// the shape, this starts from that. A failure leaves the shape as it was, and may leave fill values in what was to
+    /// be cut off.
     ///
     /// # Errors
-    /// `ReadOnly`; `Argument` for another number of dimensions; `DimensionLength`; `NotFound` if the array is gone;
+    /// `ReadOnly`; `Argument` for another number of dimensions, or if the array was replaced by one with other chunks
+    /// or another type; `DimensionLength`; `NotFound` if the array is gone;
     /// `Unsupported` for dimensions that netCDF-C shares among arrays, and to make an array smaller where a place
     /// cannot list its objects; `OutOfMemory`, and those of the place and of writing.
     pub fn resize(&mut self, shape: &[usize]) -> Result<()> {
         self.check_writable()?;
+        // Another may have given it another shape meanwhile: what is cut off is what is stored now.
+        let now = self.reopened()?;
+        let old = now.variable();
         let Array { opened, stored: Stored::Zarr(metadata), place, name, .. } = self else {
             return Err(ErrorKind::ReadOnly.into());
         };
@@ -209,7 +250,7 @@ impl Array {
         }
         let mut variable = opened.variable.try_clone()?;
         let mut shrinks = false;
-        for (d, (&len, dimension)) in shape.iter().zip(opened.variable.dimensions()).enumerate() {
+        for (d, (&len, dimension)) in shape.iter().zip(old.dimensions()).enumerate() {
             shrinks |= len < dimension.len();
             variable.set_dimlen(d, len).map_err(|error| error.in_dimension(d))?;
         }
@@ -220,7 +261,7 @@ impl Array {
             store.set_cache(self.cache.as_ref());
             store.set_verify(self.verify);
             let stored = resize::Stored { place, name, keys: metadata.keys };
-            let cut = resize::cut(&opened.variable, &opened.store, &stored, shape);
+            let cut = resize::cut(old, &opened.store, &stored, shape);
             opened.store = store;
             cut?;
         }
@@ -294,6 +335,7 @@ impl Array {
                 document.set("attributes", Value::Object(Vec::new()))?;
             }
             let attributes = if is_v3 { document.get_mut("attributes").ok_or(ErrorKind::Internal)? } else { document };
+            zarr::check_attributes(attributes)?;
             change(attributes)?;
             let copy = attributes.copied()?;
             let attributes = zarr::attributes(&copy, Some(element))?;
@@ -323,6 +365,11 @@ impl Array {
     /// Its attributes.
     pub fn attributes(&self) -> &[Attribute] {
         &self.opened.attributes.list
+    }
+
+    /// Why its attributes cannot be read, though all else can; then it is as if it had none, and none can be set.
+    pub fn attributes_error(&self) -> Option<&Error> {
+        self.opened.attributes.error.as_ref()
     }
 
     /// Its attributes as the text of a JSON object: as they are stored, if that is how they are stored.

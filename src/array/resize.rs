@@ -147,7 +147,7 @@ impl Stored<'_> {
                         Ok(alloc::push(&mut prefixes, alloc::text(&key)?)?)
                     }
                     Entry::Prefix => Ok(()),
-                    Entry::Object => match self.indices(&key, rank)? {
+                    Entry::Object => match chunk_of_key(self.keys, &key, rank)? {
                         Some(indices) => one(&indices, &self.full(&key)?),
                         None => Ok(()),
                     },
@@ -160,33 +160,35 @@ impl Stored<'_> {
     fn full(&self, key: &str) -> Result<Name> {
         below(self.name, key)
     }
+}
 
-    /// The indices of the chunk with this key; `None` if it is no chunk's.
-    fn indices(&self, key: &str, rank: usize) -> Result<Option<Dims<isize>>> {
-        let separator = match self.keys.separator {
-            Separator::Dot => '.',
-            Separator::Slash => '/',
-        };
-        let rest = match self.keys.style {
-            KeyEncoding::V2 => Some(key),
-            KeyEncoding::V3 => key.strip_prefix('c').and_then(|rest| rest.strip_prefix(separator)),
-        };
-        let mut indices = Dims::new();
-        dims::reserve(&mut indices, rank)?;
-        for number in rest.iter().flat_map(|rest| rest.split(separator)) {
-            let is_number =
-                number.bytes().all(|byte| byte.is_ascii_digit()) && (number == "0" || !number.starts_with('0'));
-            match number.parse() {
-                Ok(index) if is_number && indices.len() < rank => indices.push(index),
-                _ => return Ok(None),
-            }
+/// The indices of the chunk with this key; `None` if it is no chunk's.
+pub(super) fn chunk_of_key(keys: Keys, key: &str, rank: usize) -> Result<Option<Dims<isize>>> {
+    let separator = match keys.separator {
+        Separator::Dot => '.',
+        Separator::Slash => '/',
+    };
+    let mut indices = Dims::new();
+    dims::reserve(&mut indices, rank)?;
+    let rest = match keys.style {
+        // A scalar has one chunk.
+        KeyEncoding::V2 if rank == 0 => return Ok((key == "0").then_some(indices)),
+        KeyEncoding::V3 if rank == 0 => return Ok((key == "c").then_some(indices)),
+        KeyEncoding::V2 => Some(key),
+        KeyEncoding::V3 => key.strip_prefix('c').and_then(|rest| rest.strip_prefix(separator)),
+    };
+    for number in rest.iter().flat_map(|rest| rest.split(separator)) {
+        let is_number = number.bytes().all(|byte| byte.is_ascii_digit()) && (number == "0" || !number.starts_with('0'));
+        match number.parse() {
+            Ok(index) if is_number && indices.len() < rank => indices.push(index),
+            _ => return Ok(None),
         }
-        Ok((indices.len() == rank).then_some(indices))
     }
+    Ok((indices.len() == rank).then_some(indices))
 }
 
 /// Whether this can be a part of a chunk's key.
-fn is_of_key(last: &str) -> bool {
+pub(super) fn is_of_key(last: &str) -> bool {
     last == "c" || last.bytes().all(|byte| byte.is_ascii_digit())
 }
 

@@ -13,6 +13,10 @@ fn document(place: &Place, name: &str) -> Option<String> {
     read_whole(&**place, name, 1 << 20).unwrap().map(|text| String::from_utf8(text).unwrap())
 }
 
+fn document_of(place: &Place, name: &str) -> String {
+    document(place, name).unwrap()
+}
+
 /// The names of an array's objects, directly below a prefix.
 fn objects(place: &Place, prefix: &str) -> Vec<String> {
     let mut names = Vec::new();
@@ -103,6 +107,122 @@ fn texts_are_decoded_whatever_their_length() {
     let long = "x".repeat(3 << 20);
     array.write_strings(&Hyperslab::all(), &[long.as_str(), "y"]).unwrap();
     assert_eq!(array.read_strings(&Hyperslab::all()).unwrap(), [long.as_str(), "y"]);
+}
+
+/// The same chunk in an array of 9 words, in chunks of 12: as an object, and within a shard that has it alone. `bytes`
+/// are those that are stored of it.
+fn with_chunk(place: &Place, codecs: &[(&str, &str)], bytes: impl Fn(&mut Vec<u8>)) -> [Array; 2] {
+    ["plain", "sharded"].map(|name| {
+        let description = Description::new(&[9], ElementType::Int).with_chunk_shape(&[12]).with_codecs(codecs);
+        let sharded = description.with_shard_shape(&[12]);
+        let description = if name == "sharded" { &sharded } else { &description };
+        let array = Array::create_in(place, name, description).unwrap();
+        array.write(&Hyperslab::all(), &[1i32, 2, 3, 4, 5, 6, 7, 8, 9]).unwrap();
+        let object = format!("{name}/c/0");
+        let mut stored = read_whole(&**place, &object, 1 << 20).unwrap().unwrap();
+        if name == "sharded" {
+            stored.truncate(stored.len() - 20);
+        }
+        bytes(&mut stored);
+        if name == "sharded" {
+            let index = [0u64.to_le_bytes(), (stored.len() as u64).to_le_bytes()].concat();
+            stored.extend_from_slice(&index);
+            stored.extend_from_slice(&crc32c::crc32c(&index).to_le_bytes());
+        }
+        place.write(&object, &stored).unwrap();
+        Array::open_in(place, name, Access::Read).unwrap()
+    })
+}
+
+#[cfg(all(feature = "crc32c", feature = "fletcher32"))]
+#[test]
+fn a_stored_length_that_cannot_be_right_is_an_error_whatever_is_needed() {
+    let codecs: [(&[(&str, &str)], usize); 5] = [
+        (&[], 48),
+        (&[("crc32c", "")], 52),
+        (&[("fletcher32", "")], 52),
+        (&[("shuffle", "")], 48),
+        (&[("shuffle", ""), ("crc32c", "")], 52),
+    ];
+    for has_latency in [false, true] {
+        for (codecs, expected) in codecs {
+            let read = |len: usize, verify: bool| {
+                let later = || Place::new(crate::object::later::Later::new()).unwrap();
+                let place = if has_latency { later() } else { place() };
+                let arrays = with_chunk(&place, codecs, |bytes| bytes.resize(len, 0));
+                arrays.map(|mut array| {
+                    array.set_verify(verify);
+                    array.read::<i32>(&Hyperslab::new(&[1], &[2]))
+                })
+            };
+            for (len, verify) in [37, 47, 49, 51, 53].into_iter().flat_map(|len| [(len, false), (len, true)]) {
+                for found in read(len, verify) {
+                    let error = found.unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::StoredLength { found: len, expected }, "{codecs:?}");
+                    assert_eq!(error.chunk(), Some(&[0][..]));
+                }
+            }
+            for found in read(expected, false) {
+                assert_eq!(found.unwrap(), [2, 3], "{codecs:?}");
+            }
+        }
+    }
+}
+
+/// Several ranges of a file are read from one that is opened once.
+#[cfg(not(miri))]
+#[test]
+fn a_file_of_another_length_is_refused_before_ranges_of_it_are_read() {
+    let path = std::env::temp_dir().join(format!("nczchunk-file-length-{}", std::process::id()));
+    let description = Description::new(&[8, 8192], ElementType::Int).with_chunk_shape(&[8, 8192]).with_codecs(&[]);
+    let array = Array::create(&path, "", &description).unwrap();
+    array.write(&Hyperslab::all(), &vec![7i32; 8 * 8192]).unwrap();
+    let column = || array.read::<i32>(&Hyperslab::new(&[0, 3], &[4, 1]));
+    assert_eq!(column().unwrap(), [7; 4]);
+    let file = std::fs::OpenOptions::new().write(true).open(path.join("c/0/0")).unwrap();
+    for len in [8 * 8192 * 4 - 1, 8 * 8192 * 4 + 1] {
+        file.set_len(len as u64).unwrap();
+        let kind = ErrorKind::StoredLength { found: len, expected: 8 * 8192 * 4 };
+        assert_eq!(column().unwrap_err().kind(), kind);
+    }
+    std::fs::remove_dir_all(path).unwrap();
+}
+
+#[test]
+fn an_array_with_broken_attributes_is_opened_and_they_are_told() {
+    let v3 = Description::new(&[4], ElementType::Int).with_attributes_json(r#"{"units":"m"}"#);
+    let v2 = v3.with_format(ArrayFormat::ZarrV2);
+    let limit = crate::MemoryLimits::default().with_metadata_bytes(20_000);
+    for (description, which, broken, about) in [
+        (v2, ".zattrs", "{\"units\": ", ".zattrs: line 1, column 11"),
+        (v2, ".zattrs", "[]", ".zattrs: $"),
+        (v2, ".zattrs", &"[".repeat(20_000), "v/.zattrs"),
+        (v3, "zarr.json", "", "zarr.json: $.attributes"),
+    ] {
+        let mut place = place();
+        place.set_memory_limits(limit);
+        Array::create_in(&place, "v", &description).unwrap().write(&Hyperslab::all(), &[1, 2, 3, 4]).unwrap();
+        let document = format!("v/{which}");
+        let text = match broken {
+            "" => document_of(&place, &document).replace(
+                r#"{
+    "units": "m"
+  }"#,
+                "7",
+            ),
+            broken => broken.to_owned(),
+        };
+        place.write(&document, text.as_bytes()).unwrap();
+        let mut array = Array::open_in(&place, "v", Access::Write).unwrap();
+        assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), [1, 2, 3, 4]);
+        assert_eq!(array.attributes_error().unwrap().about(), about);
+        assert_eq!((array.attributes().len(), array.attributes_json()), (0, "{}"));
+        // What is there is not lost by writing to it.
+        assert!(array.set_attribute("x", "y").is_err() && array.remove_attribute("units").is_err());
+        assert_eq!(document_of(&place, &document), text);
+        let nodes = list(&place, "", true).unwrap();
+        assert_eq!((nodes[1].shape(), nodes[1].attributes_error().unwrap().about()), (&[4][..], about));
+    }
 }
 
 #[test]
@@ -584,6 +704,27 @@ fn attributes_are_set_where_there_were_none() {
     }
 }
 
+/// JSON can hold surrogates that are no characters. Who sets one attribute does not change another.
+#[test]
+fn attributes_that_no_text_can_hold_stay_as_they_are() {
+    let others = r#""lone":"a\ud800","\udfff":["\uDC00\n"],"number":1e999"#;
+    let json = format!("{{{others}}}");
+    let description = Description::new(&[2], ElementType::Short).with_attributes_json(&json);
+    for (format, which) in [(ArrayFormat::ZarrV3, "v/zarr.json"), (ArrayFormat::ZarrV2, "w/.zattrs")] {
+        let place = place();
+        let (name, _) = which.split_once('/').unwrap();
+        let mut array = Array::create_in(&place, name, &description.with_format(format)).unwrap();
+        array.set_attribute("units", "m").unwrap();
+        array.set_attribute("\u{fffd}", "m").unwrap();
+        array.remove_attribute("units").unwrap();
+        let again = Array::open_in(&place, name, Access::Write).unwrap();
+        for text in [array.attributes_json(), again.attributes_json(), &again.own_attributes_json().unwrap()] {
+            assert_eq!(text, format!("{{{others},\"\u{fffd}\":\"m\"}}"));
+        }
+        assert!(document(&place, which).unwrap().contains(r#""lone": "a\ud800""#));
+    }
+}
+
 /// A scalar of netCDF-C's has one element and no dimensions, and keeps its shape.
 #[test]
 fn a_scalar_of_netcdf_has_no_dimensions() {
@@ -684,9 +825,9 @@ impl crate::object::Objects for Replaced {
         name: &str,
         begin: crate::object::Begin,
         buffer: &mut crate::Buffer<'_>,
-    ) -> Result<Option<(u64, u128)>> {
+    ) -> Result<Option<crate::ObjectState>> {
         let version = self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Ok(self.read(name, begin, buffer)?.map(|len| (len, version.into())))
+        Ok(self.read(name, begin, buffer)?.map(|len| (len, Some(version.into()))))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, crate::object::Entry) -> Result<()>) -> Result<()> {
@@ -710,7 +851,7 @@ fn a_shard_that_changes_all_the_time_cannot_be_read() {
     let array = Array::create_in(&place, "v", &description).unwrap();
     array.write(&Hyperslab::all(), &[1u8, 2, 3, 4]).unwrap();
     let error = array.read::<u8>(&Hyperslab::all()).unwrap_err();
-    assert!(error.to_string().contains("the shard changed while it was read"), "{error}");
+    assert!(error.to_string().contains("the shard was replaced each time"), "{error}");
     assert_eq!(error.chunk(), Some(&[0][..]));
 }
 

@@ -7,10 +7,17 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-std::thread_local! {
-    /// How many chunks this thread fetches: more than one if it does so while it fetches another.
-    static CHUNKS: Cell<usize> = Cell::new(0);
+// loom's macro, which takes the place of this one in the models, knows no constants.
+#[allow(clippy::missing_const_for_thread_local)]
+mod local {
+    use std::cell::Cell;
+
+    std::thread_local! {
+        /// How many chunks this thread fetches: more than one if it does so while it fetches another.
+        pub(super) static CHUNKS: Cell<usize> = Cell::new(0);
+    }
 }
+use local::CHUNKS;
 
 /// A chunk that this thread fetches, or another one for which this thread works.
 pub(crate) struct Fetching(PhantomData<*const ()>);

@@ -151,8 +151,8 @@ impl Part {
         Turn { transfer: self.cache.0.next_transfer.fetch_add(1, Ordering::Relaxed), group_writes: None }
     }
 
-    /// The same transfer for a request of a chunk, to read or to write it, that is started now, and of which the cache
-    /// is told when it has ended. What it brings is not kept if another wrote to the chunk meanwhile, for it may be
+    /// The same transfer for a request to read a chunk that is started now, and of which the cache is told when it has
+    /// ended. What it brings is not kept if another wrote to the chunk meanwhile, for it may be
     /// older, or to another chunk of its group.
     pub(crate) fn requests(&self, chunk: &[isize], turn: Turn) -> Result<Turn> {
         let key = self.key(chunk)?;
@@ -177,16 +177,25 @@ impl Part {
         let transfer = turn.transfer;
         let inner = &*self.cache.0;
         let key = self.key(chunk)?;
+        // From here on, whoever makes a chunk one that is being fetched returns a `Loading`, which ends that.
+        keep &= size <= inner.limit;
         let Some(mut table) = inner.table.lock() else { return Ok(Found::Nothing) };
         let (number, partial) = loop {
             keep &= turn.group_writes.is_none_or(|writes| writes == *table.group_writes(&key));
             let Some(number) = table.find(&key) else { break (None, None) };
-            match &table.slot(number).state {
+            let slot = table.slot(number);
+            let is_same_size = slot.size == size;
+            match &slot.state {
                 State::Loading { .. } if Fetching::is_under_way() => {
                     keep = false;
                     break (None, None);
                 }
                 State::Loading { .. } => table = inner.table.wait(table),
+                // Another variable, with chunks of another size, has used the store.
+                State::Ready(_) if !is_same_size => {
+                    table.remove(number);
+                    break (None, None);
+                }
                 State::Ready(entry) if entry.has(needed) => {
                     let entry = entry.clone();
                     table.reuse(number, transfer);
@@ -201,7 +210,7 @@ impl Part {
             }
         };
         inner.misses.fetch_add(1, Ordering::Relaxed);
-        if !keep || size > inner.limit {
+        if !keep {
             return Ok(Found::Nothing);
         }
         let (memory, all) = match (number, partial) {
@@ -228,15 +237,22 @@ impl Part {
         Ok(Found::Load { loading: Loading { part: self, key, block, is_over: false, _fetching: Fetching::new() }, all })
     }
 
-    /// Bytes of a chunk, if they are there. Nobody is waited for, so one who fetches many chunks at a time may ask.
-    pub(crate) fn ready(&self, chunk: &[isize], needed: &Range<usize>, turn: Turn) -> Result<Option<Entry>> {
+    /// Bytes of a chunk, which has `size` bytes in all, if they are there. Nobody is waited for, so one who fetches
+    /// many chunks at a time may ask.
+    pub(crate) fn ready(
+        &self,
+        chunk: &[isize],
+        needed: &Range<usize>,
+        size: usize,
+        turn: Turn,
+    ) -> Result<Option<Entry>> {
         let inner = &*self.cache.0;
         let key = self.key(chunk)?;
         let Some(mut table) = inner.table.lock() else { return Ok(None) };
         let Some(number) = table.find(&key) else { return Ok(None) };
         let slot = table.slot(number);
         let entry = match &slot.state {
-            State::Ready(entry) if entry.has(needed) => entry.clone(),
+            State::Ready(entry) if slot.size == size && entry.has(needed) => entry.clone(),
             _ => return Ok(None),
         };
         table.reuse(number, turn.transfer);
@@ -257,21 +273,6 @@ impl Part {
         Ok(())
     }
 
-    /// The whole chunk, if it is there.
-    pub(crate) fn get(&self, chunk: &[isize], size: usize) -> Result<Option<Entry>> {
-        let key = self.key(chunk)?;
-        let Some(mut table) = self.cache.0.table.lock() else { return Ok(None) };
-        let Some(number) = table.find(&key) else { return Ok(None) };
-        match &table.slot(number).state {
-            State::Ready(entry) if entry.has(&(0..size)) => {
-                let entry = entry.clone();
-                table.touch(number);
-                Ok(Some(entry))
-            }
-            _ => Ok(None),
-        }
-    }
-
     /// Drops a chunk, which has been written to.
     pub(crate) fn forget(&self, chunk: &[isize]) {
         let Ok(key) = self.key(chunk) else { return self.forget_all() };
@@ -287,18 +288,6 @@ impl Part {
         let Some(mut table) = self.cache.0.table.lock() else { return };
         table.count_write_to_all();
         table.forget_store(self.store);
-    }
-
-    /// Replaces a chunk, which has been written to, by what it is now. The turn is that of the request that wrote it.
-    /// If another has written to it meanwhile, it is unknown whose bytes are stored: the chunk is dropped, as it is if
-    /// there is no memory to keep it.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub(crate) fn replace(&self, chunk: &[isize], bytes: &[u8], turn: Turn) -> Result<()> {
-        self.forget(chunk);
-        let with_own = turn.group_writes.map(|writes| writes + 1);
-        self.keep(chunk, bytes, Turn { group_writes: with_own, ..turn })
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) struct Slot {
     pub key: Key,
     pub state: State,
     /// The bytes that it is counted with.
-    size: usize,
+    pub size: usize,
     /// The transfer that has fetched it, as long as no other has used it.
     pub loaded_by: u64,
     /// Whether a transfer has used it that did not fetch it, or not all of it.

@@ -41,7 +41,7 @@ pub(super) fn attributes(mut all: Value, variable: &VariableMetadata) -> Result<
             if name == "axis" {
                 text.make_ascii_uppercase();
             }
-            all.push(name, Value::Text(text))?;
+            all.push(name, Value::Text(text.into()))?;
         }
     }
     Ok(all)

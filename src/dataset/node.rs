@@ -2,8 +2,8 @@
 
 use super::attribute::{Attribute, Attributes};
 use super::dimension::Dimensions;
-use super::element::ElementType;
 use crate::alloc;
+use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A group or an array that was found.
@@ -88,6 +88,11 @@ impl Node {
         &self.attributes.list
     }
 
+    /// Why its attributes cannot be read, though all else can; then it is shown without attributes.
+    pub fn attributes_error(&self) -> Option<&Error> {
+        self.attributes.error.as_ref()
+    }
+
     /// Its attributes as the text of a JSON object: as they are stored, if that is how they are stored.
     pub fn attributes_json(&self) -> &str {
         &self.attributes.json
@@ -115,7 +120,7 @@ impl Node {
 
     /// Something that cannot be opened, and why.
     pub(crate) fn unreadable(name: &str, error: Error) -> Result<Self> {
-        let attributes = Attributes { list: Vec::new(), json: alloc::text("{}")? };
+        let attributes = Attributes { list: Vec::new(), json: alloc::text("{}")?, error: None };
         Ok(Node { name: alloc::text(name)?, attributes, what: What::Unreadable(error) })
     }
 }
@@ -129,5 +134,6 @@ fn is_of_metadata(error: &Error) -> bool {
             | ErrorKind::Codec(_)
             | ErrorKind::ElementType
             | ErrorKind::Rank(_)
+            | ErrorKind::Limit { .. }
     )
 }

@@ -14,13 +14,13 @@
 
 use std::ffi::{CString, c_char, c_int, c_void};
 
-use super::array::{optional_text, utf8};
+use super::array::{file_path, optional_text};
 use super::array_objects::{CAttribute, c_text, nczchunk_place};
 use super::attribute::{nczchunk_attribute, told};
 use super::context::report;
 use super::growing::{Growing, assert_can_grow, write_growing};
 use super::objects::nczchunk_context;
-use super::pointers::{handle, text};
+use super::pointers::handle;
 use crate::alloc;
 use crate::array::{self, place_at};
 use crate::dataset::Node;
@@ -70,7 +70,7 @@ assert_can_grow!(nczchunk_node, attributes: *const c_void);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size.
 unsafe impl Growing for nczchunk_node {}
 
-/// Tells what is in a group. path is a directory or a zip file, in UTF-8; group is where the group is below it, NULL
+/// Tells what is in a group. path is a directory or a zip file; group is where the group is below it, NULL
 /// or empty for path itself. found is called for the group itself first, then for each group and array in it, by name,
 /// and if recursive is 1 after each group for what is in that. An array is told as itself alone. Where found returns
 /// anything but 0, the call ends with that.
@@ -96,10 +96,10 @@ pub unsafe extern "C" fn nczchunk_list(
     // promise.
     unsafe {
         report(context, || {
-            let path = utf8(text(path, "path is NULL")?)?;
+            let path = file_path(path)?;
             let group = optional_text(group)?;
             let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
-            tell(&place_at(path.as_ref())?, group, recursive != 0, found, user)
+            tell(&place_at(path)?, group, recursive != 0, found, user)
         })
     }
 }

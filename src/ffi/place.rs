@@ -27,9 +27,10 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_int, c_void};
+use std::path::Path;
 use std::ptr;
 
-use super::array::utf8;
+use super::array::{file_path, utf8};
 use super::array_objects::{c_text, nczchunk_place};
 use super::context::report;
 use super::growing::{Growing, assert_can_grow, read_growing};
@@ -41,12 +42,11 @@ use crate::buffer::Buffer;
 use crate::codec::{Codec, CodecUse};
 use crate::error::{Error, ErrorKind, Result};
 pub use crate::object::ObjectRequest as nczchunk_object_request;
-use crate::object::{
-    Answer, Begin, Entry, Flight, Limits, Memory, Name, ObjectRequest, Objects, Place, read_by_flight,
-};
+use crate::object::{Begin, Entry, Flight, Limits, Memory, Name, ObjectRequest, Objects, Place, read_by_flight};
+use crate::open_object::{ObjectState, Versions};
 use crate::status::{EEMPTY, EINVAL, ENOOBJECT, NOERR};
 
-/// A place at a path, in UTF-8: a directory, a zip file, or a file that holds arrays, which its first bytes tell. Free
+/// A place at a path: a directory, a zip file, or a file that holds arrays, which its first bytes tell. Free
 /// it with nczchunk_place_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path), NCZCHUNK_ENOTNC (it is
@@ -61,8 +61,8 @@ pub unsafe extern "C" fn nczchunk_place_at(
     // SAFETY: path is NULL or a text, and place NULL or a place for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
-            let path = utf8(text(path, "path is NULL")?)?;
-            hand_over(place, || Ok(nczchunk_place(place_at(path.as_ref())?)))
+            let path = file_path(path)?;
+            hand_over(place, || Ok(nczchunk_place(place_at(path)?)))
         })
     }
 }
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn nczchunk_place_file(
     }
 }
 
-/// A place at a path, in UTF-8, where something is to be created: a directory, which is made if there is none. Free it
+/// A place at a path where something is to be created: a directory, which is made if there is none. Free it
 /// with nczchunk_place_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTNC (there is a file that is no zip file),
@@ -103,8 +103,8 @@ pub unsafe extern "C" fn nczchunk_place_create(
     // SAFETY: path is NULL or a text, and place NULL or a place for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
-            let path = utf8(text(path, "path is NULL")?)?;
-            hand_over(place, || Ok(nczchunk_place(place_for(path.as_ref())?)))
+            let path = file_path(path)?;
+            hand_over(place, || Ok(nczchunk_place(place_for(path)?)))
         })
     }
 }
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn nczchunk_place_allow_partial(
     }
 }
 
-/// A place that is written to a new zip file at a path, in UTF-8. Its entries are stored as they are, for chunks are
+/// A place that is written to a new zip file at a path. Its entries are stored as they are, for chunks are
 /// compressed already. Arrays are created in it by nczchunk_array_create_in, written and read again; an object that is
 /// written twice leaves its first bytes in the file, unused, so chunks are best written whole.
 ///
@@ -149,19 +149,19 @@ pub unsafe extern "C" fn nczchunk_place_create_zip(
     // SAFETY: path is NULL or a text, and place NULL or a place for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
-            let path = utf8(text(path, "path is NULL")?)?;
+            let path = file_path(path)?;
             hand_over(place, || Ok(nczchunk_place(new_zip(path)?)))
         })
     }
 }
 
 #[cfg(feature = "zip")]
-fn new_zip(path: &str) -> Result<Place> {
+fn new_zip(path: &Path) -> Result<Place> {
     Place::new(crate::object::ZipWriter::create(path)?)
 }
 
 #[cfg(not(feature = "zip"))]
-fn new_zip(_: &str) -> Result<Place> {
+fn new_zip(_: &Path) -> Result<Place> {
     Err(ErrorKind::Unsupported("zip files, without which the library was built").into())
 }
 
@@ -328,7 +328,7 @@ impl Maker {
     }
 }
 
-assert_can_grow!(ObjectRequest, handle: *mut c_void);
+assert_can_grow!(ObjectRequest, version: u64);
 
 /// A place of your own. Callbacks return 0 or a status, which ends the call.
 #[repr(C)]
@@ -391,8 +391,13 @@ pub struct nczchunk_place_callbacks {
     /// With start: chunks of one shard that are neighbours, or less than gap bytes apart, are read at once up to this
     /// many bytes; 0 stands for 16 MiB.
     pub largest: usize,
+    /// 1 if what is read comes with the object's version, in the request. Then the index of a shard is kept from call
+    /// to call, and of a chunk that is stored as it is the ranges that are needed are read one by one. If not, an index
+    /// is read in each call, before the chunks and after them, and a chunk in one range, so that an object that is
+    /// replaced meanwhile is found old or new.
+    pub versions: usize,
 }
-assert_can_grow!(nczchunk_place_callbacks, largest: usize);
+assert_can_grow!(nczchunk_place_callbacks, versions: usize);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
 unsafe impl Growing for nczchunk_place_callbacks {}
 
@@ -452,6 +457,10 @@ fn c_name(name: &str) -> Result<Name> {
 
 impl Objects for Custom {
     fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
+    }
+
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         let Some(read) = self.callbacks.read else { return read_by_flight((self, ""), name, begin, buffer) };
         let c_name = c_name(name)?;
         let (offset, from_end) = match begin {
@@ -469,14 +478,19 @@ impl Objects for Custom {
             object_size: 0,
             status: 0,
             handle: ptr::null_mut(),
+            version: 0,
         };
         // SAFETY: the callback gets what is documented; the buffer has room for `size` bytes.
         let status = unsafe { read(self.callbacks.user, &raw mut request) };
         let answer = request.answer(status, begin, buffer.capacity()).map_err(|error| error.in_object(name))?;
-        let Some(Answer { nbytes, object_size }) = answer else { return Ok(None) };
+        let Some(answer) = answer else { return Ok(None) };
         // SAFETY: the callback has written so many bytes, as documented, and there was room for them.
-        unsafe { buffer.set_filled(nbytes) };
-        Ok(Some(object_size))
+        unsafe { buffer.set_filled(answer.nbytes) };
+        Ok(Some(answer.state()))
+    }
+
+    fn versions(&self) -> Versions {
+        if self.callbacks.versions == 0 { Versions::Unknown } else { Versions::Told }
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
@@ -583,9 +597,12 @@ impl Drop for Custom {
     }
 }
 
+/// What is called for each name of a listing.
+type One<'l> = dyn FnMut(&str, Entry) -> Result<()> + 'l;
+
 /// Whom a listing is told to, until the callback that lists returns.
 struct Listing<'l> {
-    one: RefCell<&'l mut dyn FnMut(&str, Entry) -> Result<()>>,
+    one: RefCell<&'l mut One<'l>>,
     error: Cell<Option<Error>>,
     /// The listing within which this one was begun.
     outer: *const Listing<'static>,

@@ -59,7 +59,7 @@ impl<'a> At<'a> {
         match self.value {
             Value::Object(members) => Ok(members
                 .iter()
-                .map(|(name, value)| (name.as_str(), At { value, parent: Some(self), step: Step::Member(name) }))),
+                .map(|(name, value)| (&**name, At { value, parent: Some(self), step: Step::Member(name) }))),
             _ => Err(self.malformed("an object is due")),
         }
     }

@@ -1,9 +1,64 @@
 //! What a JSON text says.
 
 use std::fmt::Display;
+use std::ops::Deref;
 
 use crate::alloc::{self, Failed};
 use crate::error::Result;
+
+/// A text, or a member's name.
+///
+/// JSON can escape a surrogate that is no half of a pair. That is no character: it is read as U+FFFD, and written again
+/// as it was.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Text {
+    text: String,
+    /// What stands between the quotation marks, where U+FFFD does not say what it was.
+    escaped: Option<String>,
+}
+
+impl Text {
+    pub(super) fn read(text: String, escaped: Option<String>) -> Text {
+        Text { text, escaped }
+    }
+
+    pub(super) fn escaped(&self) -> Option<&str> {
+        self.escaped.as_deref()
+    }
+
+    /// Whether this is the name, and not one that is only read like it.
+    fn is(&self, name: &str) -> bool {
+        self.text == name && self.escaped.is_none()
+    }
+
+    fn copied(&self) -> Result<Text> {
+        let escaped = self.escaped.as_deref().map(alloc::text).transpose()?;
+        Ok(Text { text: alloc::text(&self.text)?, escaped })
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Text {
+        Text { text, escaped: None }
+    }
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl PartialEq<str> for Text {
+    fn eq(&self, other: &str) -> bool {
+        self.text == other
+    }
+}
+
+/// A member of an object: its name and its value.
+pub(crate) type Member = (Text, Value);
 
 /// A JSON value.
 #[derive(Debug, PartialEq)]
@@ -13,21 +68,21 @@ pub(crate) enum Value {
     /// The number's text as it stands, for what it has to fit is not known yet. It may be `NaN`, `Infinity` or
     /// `-Infinity`.
     Number(String),
-    Text(String),
+    Text(Text),
     List(Vec<Value>),
     /// The members in their order. Of several with one name the last counts.
-    Object(Vec<(String, Value)>),
+    Object(Vec<Member>),
 }
 
 impl Value {
     /// A text.
     pub(crate) fn text(text: &str) -> Result<Value> {
-        Ok(Value::Text(alloc::text(text)?))
+        Ok(Value::Text(alloc::text(text)?.into()))
     }
 
     /// What is displayed, as a text.
     pub(crate) fn text_of(what: impl Display) -> Result<Value> {
-        Ok(Value::Text(displayed(&what)?))
+        Ok(Value::Text(displayed(&what)?.into()))
     }
 
     /// A number that is written like this.
@@ -48,7 +103,7 @@ impl Value {
     pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Result<Value> {
         let mut object = Vec::new();
         for (name, value) in members {
-            alloc::push(&mut object, (alloc::text(name)?, value))?;
+            alloc::push(&mut object, (alloc::text(name)?.into(), value))?;
         }
         Ok(Value::Object(object))
     }
@@ -56,9 +111,27 @@ impl Value {
     /// Adds a member to an object; any other value stays as it is.
     pub(crate) fn push(&mut self, name: &str, value: Value) -> Result<()> {
         if let Value::Object(members) = self {
-            alloc::push(members, (alloc::text(name)?, value))?;
+            alloc::push(members, (alloc::text(name)?.into(), value))?;
         }
         Ok(())
+    }
+
+    /// Adds the members of another object to an object; any other value stays as it is.
+    pub(crate) fn append(&mut self, other: Value) -> Result<()> {
+        if let (Value::Object(members), Value::Object(others)) = (self, other) {
+            members.try_reserve(others.len()).map_err(|_| Failed)?;
+            members.extend(others);
+        }
+        Ok(())
+    }
+
+    /// A copy of an object with those of its members whose names are wanted; of any other value an empty object.
+    pub(crate) fn copied_members(&self, is_wanted: impl Fn(&str) -> bool) -> Result<Value> {
+        let mut object = Vec::new();
+        for (name, value) in self.members().iter().filter(|(name, _)| is_wanted(name)) {
+            alloc::push(&mut object, (name.copied()?, value.copied()?))?;
+        }
+        Ok(Value::Object(object))
     }
 
     /// A copy.
@@ -67,7 +140,7 @@ impl Value {
             Value::Null => Value::Null,
             Value::Bool(value) => Value::Bool(*value),
             Value::Number(text) => Value::Number(alloc::text(text)?),
-            Value::Text(text) => Value::text(text)?,
+            Value::Text(text) => Value::Text(text.copied()?),
             Value::List(items) => {
                 let mut list = Vec::new();
                 for item in items {
@@ -75,25 +148,19 @@ impl Value {
                 }
                 Value::List(list)
             }
-            Value::Object(members) => {
-                let mut object = Vec::new();
-                for (name, value) in members {
-                    alloc::push(&mut object, (alloc::text(name)?, value.copied()?))?;
-                }
-                Value::Object(object)
-            }
+            Value::Object(_) => self.copied_members(|_| true)?,
         })
     }
 
     /// The last member of this name, if the value is an object that has one.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
-        self.members().iter().rev().find(|(member, _)| member == name).map(|(_, value)| value)
+        self.members().iter().rev().find(|(member, _)| *member == *name).map(|(_, value)| value)
     }
 
-    /// As [`get`](Self::get), to be changed.
+    /// As [`get`](Self::get), to be changed; not a member whose name is only read like this one.
     pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
         let Value::Object(members) = self else { return None };
-        members.iter_mut().rev().find(|(member, _)| member == name).map(|(_, value)| value)
+        members.iter_mut().rev().find(|(member, _)| member.is(name)).map(|(_, value)| value)
     }
 
     /// Gives the member of this name another value, or adds one to an object; any other value stays as it is.
@@ -105,15 +172,15 @@ impl Value {
         Ok(())
     }
 
-    /// As [`get`](Self::get), taken out of the object; the members before it stay where they are.
+    /// As [`get_mut`](Self::get_mut), taken out of the object; the members before it stay where they are.
     pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
         let Value::Object(members) = self else { return None };
-        let at = members.iter().rposition(|(member, _)| member == name)?;
+        let at = members.iter().rposition(|(member, _)| member.is(name))?;
         Some(members.remove(at).1)
     }
 
     /// The members of an object; none of any other value.
-    pub(crate) fn members(&self) -> &[(String, Value)] {
+    pub(crate) fn members(&self) -> &[Member] {
         if let Value::Object(members) = self { members } else { &[] }
     }
 
@@ -155,6 +222,46 @@ impl Value {
     }
 }
 
+/// The members of an object in the order of their names, so that many of them are looked up quickly.
+pub(crate) struct ByName<'v> {
+    members: &'v [Member],
+    /// Their places, by name and, of several with one name, as they come.
+    order: Vec<usize>,
+}
+
+impl<'v> ByName<'v> {
+    /// Those of an object; none of any other value.
+    pub(crate) fn new(members: &'v [Member]) -> Result<Self> {
+        let mut order = Vec::new();
+        order.try_reserve_exact(members.len()).map_err(|_| Failed)?;
+        order.extend(0..members.len());
+        order.sort_unstable_by_key(|&place| (&*members[place].0, place));
+        Ok(ByName { members, order })
+    }
+
+    /// Where the first and the last member of this name are.
+    fn places(&self, name: &str) -> Option<(usize, usize)> {
+        let name_of = |place: &usize| &*self.members[*place].0;
+        let begin = self.order.partition_point(|place| name_of(place) < name);
+        let end = self.order.partition_point(|place| name_of(place) <= name);
+        let of_name = self.order.get(begin..end)?;
+        Some((*of_name.first()?, *of_name.last()?))
+    }
+
+    /// The last member of this name.
+    pub(crate) fn get(&self, name: &str) -> Option<&'v Value> {
+        self.places(name).map(|(_, last)| &self.members[last].1)
+    }
+
+    /// All names in the order of the first members that have them, and the last of these members.
+    pub(crate) fn distinct(&self) -> impl Iterator<Item = (&'v str, &'v Value)> {
+        self.members.iter().enumerate().filter_map(|(place, (name, _))| {
+            let (first, last) = self.places(name)?;
+            (first == place).then(|| (&**name, &self.members[last].1))
+        })
+    }
+}
+
 /// What is displayed, as a text.
 fn displayed(what: &dyn Display) -> Result<String> {
     /// A text that grows, and says when it cannot.
@@ -183,7 +290,7 @@ mod tests {
         for text in ["3.0", "1e3", "NaN", "-1", "18446744073709551616"] {
             assert_eq!(number(text).as_usize(), None, "{text}");
         }
-        assert_eq!(Value::Text("3".to_owned()).as_usize(), None);
+        assert_eq!(Value::text("3").unwrap().as_usize(), None);
         assert_eq!((number("0.1").as_f64(), number("-Infinity").as_f64()), (Some(0.1), Some(f64::NEG_INFINITY)));
     }
 
@@ -203,11 +310,25 @@ mod tests {
     }
 
     #[test]
+    fn members_are_found_by_name() {
+        let number = |number: u32| Value::number(number).unwrap();
+        let members =
+            ["b", "a", "c", "a", "b", "a"].into_iter().zip(0..).map(|(name, i)| (name.to_owned().into(), number(i)));
+        let members: Vec<Member> = members.collect();
+        let by_name = ByName::new(&members).unwrap();
+        let found: Vec<_> = ["a", "b", "c", "d", ""].into_iter().map(|name| by_name.get(name)).collect();
+        assert_eq!(found, [Some(&number(5)), Some(&number(4)), Some(&number(2)), None, None]);
+        let distinct: Vec<_> = by_name.distinct().collect();
+        assert_eq!(distinct, [("b", &number(4)), ("a", &number(5)), ("c", &number(2))]);
+        assert_eq!(ByName::new(&[]).unwrap().get("a"), None);
+    }
+
+    #[test]
     fn a_member_is_added_to_an_object_only() {
         let mut object = Value::object([]).unwrap();
         object.push("a", Value::Null).unwrap();
         assert_eq!(object.members().len(), 1);
-        for mut other in [Value::Null, Value::List(Vec::new()), Value::Text("{}".to_owned())] {
+        for mut other in [Value::Null, Value::List(Vec::new()), Value::text("{}").unwrap()] {
             let before = other.copied().unwrap();
             other.push("a", Value::Null).unwrap();
             assert_eq!(other, before);

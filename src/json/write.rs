@@ -1,6 +1,6 @@
 //! The JSON writer.
 
-use super::value::Value;
+use super::value::{Text, Value};
 use crate::alloc::push_text;
 use crate::error::Result;
 
@@ -69,9 +69,18 @@ fn line(level: Option<usize>, text: &mut String) -> Result<()> {
     Ok(())
 }
 
-fn write_string(string: &str, text: &mut String) -> Result<()> {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+fn write_string(string: &Text, text: &mut String) -> Result<()> {
     push_text(text, "\"")?;
+    match string.escaped() {
+        Some(escaped) => push_text(text, escaped)?,
+        None => write_escaped(string, text)?,
+    }
+    push_text(text, "\"")?;
+    Ok(())
+}
+
+fn write_escaped(string: &str, text: &mut String) -> Result<()> {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut rest = string;
     while let Some(plain) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)) {
         let (before, from) = rest.split_at(plain);
@@ -95,9 +104,7 @@ fn write_string(string: &str, text: &mut String) -> Result<()> {
         }
         rest = after;
     }
-    push_text(text, rest)?;
-    push_text(text, "\"")?;
-    Ok(())
+    Ok(push_text(text, rest)?)
 }
 
 #[cfg(test)]

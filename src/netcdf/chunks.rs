@@ -6,7 +6,7 @@ use crate::alloc::{self, try_box};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::object::Place;
-use crate::open_file::Opening;
+use crate::open_object::Opening;
 use crate::store::{Fill, Filled, Flight, Request};
 
 /// What lands in memory is read by so many bytes. A read of as many takes much longer than to ask for it.

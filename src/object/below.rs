@@ -8,7 +8,7 @@ use super::names::{Text, concatenated};
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
-use crate::open_file::Opening;
+use crate::open_object::{ObjectState, Opening, Versions};
 
 /// The objects below a prefix of another place, by what follows the prefix and a `/`. What writes, removes or finishes
 /// does so in that place.
@@ -67,12 +67,20 @@ impl<O: Objects> Objects for Below<O> {
         self.object(name, |full| self.objects.read_part(full, offset, buffer))
     }
 
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         self.object(name, |full| self.objects.read_version(full, begin, buffer))
+    }
+
+    fn versions(&self) -> Versions {
+        self.objects.versions()
     }
 
     fn open(&self, name: &str) -> Result<Opening<'_>> {
         self.object(name, |full| self.objects.open(full))
+    }
+
+    fn is_link(&self, prefix: &str) -> Result<bool> {
+        self.object(prefix, |full| self.objects.is_link(full))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
@@ -177,7 +185,7 @@ mod tests {
         let mut found = [false; 4];
         while under_way.len() > 0 {
             let (i, answer) = under_way.wait().unwrap();
-            found[i] = answer.unwrap() == Some(Answer { nbytes: 4, object_size: 4 });
+            found[i] = answer.unwrap() == Some(Answer { nbytes: 4, object_size: 4, version: Some(i as u128 + 1) });
         }
         assert_eq!((found, later.most().0), ([true, true, true, false], 4));
         drop(under_way);
@@ -240,7 +248,7 @@ mod tests {
             Ok(false)
         }
 
-        fn read_version(&self, name: &str, _: Begin, _: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
+        fn read_version(&self, name: &str, _: Begin, _: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
             self.add("read_version", name);
             Ok(None)
         }

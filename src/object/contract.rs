@@ -6,7 +6,7 @@ use super::begin::Begin;
 use super::flight::Flight;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
-use crate::open_file::Opening;
+use crate::open_object::{ObjectState, Opening, Versions};
 
 /// What is found in a place for objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,11 +40,17 @@ pub trait Objects: Send + Sync {
         Ok(self.read(name, Begin::At(offset), buffer)?.is_some())
     }
 
-    /// [`read`](Self::read), and beside the length a number that is another one once the object has been replaced,
-    /// where that is known.
+    /// [`read`](Self::read), and the object's version beside its length. A version is known only if no other bytes of
+    /// that name can have the same one, whatever was replaced or changed before and will be later.
     #[doc(hidden)]
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
-        Ok(self.read(name, begin, buffer)?.map(|len| (len, 0)))
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+        Ok(self.read(name, begin, buffer)?.map(|len| (len, None)))
+    }
+
+    /// What is known of objects that change or are replaced.
+    #[doc(hidden)]
+    fn versions(&self) -> Versions {
+        Versions::Unknown
     }
 
     /// Opens an object of which several parts are going to be read, where that is better than to open it for each.
@@ -52,6 +58,13 @@ pub trait Objects: Send + Sync {
     fn open(&self, name: &str) -> Result<Opening<'_>> {
         let _ = name;
         Ok(Opening::Nothing)
+    }
+
+    /// Whether a prefix is a symbolic link, which [`remove`](Self::remove) removes as such.
+    #[doc(hidden)]
+    fn is_link(&self, prefix: &str) -> Result<bool> {
+        let _ = prefix;
+        Ok(false)
     }
 
     /// Calls `one` with the last part of the name of each object and prefix directly below `prefix`, which is empty or
@@ -155,12 +168,20 @@ macro_rules! forward {
                 (**self).read_part(name, offset, buffer)
             }
 
-            fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
+            fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
                 (**self).read_version(name, begin, buffer)
+            }
+
+            fn versions(&self) -> Versions {
+                (**self).versions()
             }
 
             fn open(&self, name: &str) -> Result<Opening<'_>> {
                 (**self).open(name)
+            }
+
+            fn is_link(&self, prefix: &str) -> Result<bool> {
+                (**self).is_link(prefix)
             }
 
             fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

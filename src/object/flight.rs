@@ -5,6 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use super::begin::Begin;
 use crate::error::{ErrorKind, Result};
+use crate::open_object::ObjectState;
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 
 /// A read of an object. The library sets the fields but for those that are said to be the callback's. All are valid,
@@ -34,6 +35,9 @@ pub struct ObjectRequest {
     pub status: isize,
     /// The callback's: whatever it wants to remember from start to wait. NULL at first.
     pub handle: *mut c_void,
+    /// The callback's, if the place tells versions: a number other than 0 that is another one whenever the object has
+    /// other bytes, such as a hash of its ETag; 0 if it is not known. 0 at first.
+    pub version: u64,
 }
 
 /// What was read.
@@ -43,6 +47,14 @@ pub(crate) struct Answer {
     pub nbytes: usize,
     /// How many the object has.
     pub object_size: u64,
+    /// The object's version, if it is known.
+    pub version: Option<u128>,
+}
+
+impl Answer {
+    pub(crate) fn state(&self) -> ObjectState {
+        (self.object_size, self.version)
+    }
 }
 
 impl ObjectRequest {
@@ -53,7 +65,7 @@ impl ObjectRequest {
     /// The callback's; [`ErrorKind::StoredLength`] if what it says of the object's length does not go together with
     /// how many bytes it has put into the buffer.
     pub(crate) fn answer(&self, status: c_int, begin: Begin, size: usize) -> Result<Option<Answer>> {
-        let ObjectRequest { nbytes, object_size, .. } = *self;
+        let ObjectRequest { nbytes, object_size, version, .. } = *self;
         match status {
             NOERR => {}
             ENOOBJECT | EEMPTY => return Ok(None),
@@ -64,7 +76,8 @@ impl ObjectRequest {
         if nbytes != due {
             return Err(ErrorKind::StoredLength { found: nbytes, expected: due }.into());
         }
-        Ok(Some(Answer { nbytes, object_size }))
+        let version = (version != 0).then_some(version.into());
+        Ok(Some(Answer { nbytes, object_size, version }))
     }
 }
 

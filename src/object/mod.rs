@@ -72,8 +72,8 @@ pub(crate) use name::Name;
 pub use place::Place;
 pub(crate) use positioned::read_opened;
 pub(crate) use under_way::{UnderWay, read as read_by_flight};
-pub(crate) use whole::read_more;
 pub use whole::read_whole;
+pub(crate) use whole::{read_more, read_text};
 #[cfg(feature = "zip")]
 pub use zip::{Zip, ZipWriter};
 

@@ -6,6 +6,7 @@ use super::contract::{Entry, Objects, check_name};
 use crate::alloc::{self, Slot};
 use crate::codec::{self, Codec, CodecUse, Makers};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MemoryLimits;
 use crate::shared::Shared;
 
 /// A place for objects that several arrays share. A copy is the same place.
@@ -18,6 +19,7 @@ pub struct Place {
     file: Option<Shared<String>>,
     codecs: Makers,
     allows_partial: bool,
+    limits: MemoryLimits,
 }
 
 impl Place {
@@ -31,7 +33,13 @@ impl Place {
     pub(crate) fn new_with<O: Objects + 'static>(make: impl FnOnce() -> O) -> Result<Self> {
         let (outer, inner) = (Shared::slot()?, Slot::new()?);
         let objects = Shared::fill(outer, inner.fill(make()) as Box<dyn Objects>);
-        Ok(Place { objects, file: None, codecs: Makers::default(), allows_partial: false })
+        Ok(Place {
+            objects,
+            file: None,
+            codecs: Makers::default(),
+            allows_partial: false,
+            limits: MemoryLimits::default(),
+        })
     }
 
     /// One file of this place, as a place: an object that holds arrays, such as a netCDF classic file. Then what is
@@ -56,6 +64,17 @@ impl Place {
     /// copies of remote ones: then what has not been fetched is read as fill values. Else they are refused.
     pub fn allow_partial(&mut self, allow: bool) {
         self.allows_partial = allow;
+    }
+
+    /// Sets how much memory may be taken for what is stored here: for metadata that are read from now on, and for the
+    /// chunks of arrays that are opened or created from now on.
+    pub fn set_memory_limits(&mut self, limits: MemoryLimits) {
+        self.limits = limits;
+    }
+
+    /// How much memory may be taken for what is stored here.
+    pub fn memory_limits(&self) -> MemoryLimits {
+        self.limits
     }
 
     /// Whether files are opened that hold only a part of their arrays.

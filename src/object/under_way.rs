@@ -12,6 +12,7 @@ use super::flight::{Answer, Flight, ObjectRequest};
 use crate::alloc::try_box;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
+use crate::open_object::ObjectState;
 use crate::store::NOT_IN_FLIGHT;
 use crate::waiter::Waiter;
 
@@ -92,6 +93,7 @@ impl<'p, T> UnderWay<'p, T> {
                 object_size: 0,
                 status: 0,
                 handle: ptr::null_mut(),
+                version: 0,
             };
             self.flight.start(&raw mut (*told).request)
         };
@@ -225,6 +227,7 @@ impl Told {
             object_size: 0,
             status: 0,
             handle: ptr::null_mut(),
+            version: 0,
         };
         Told { request, begin: Begin::At(0), size: 0, name: SmallVec::new() }
     }
@@ -239,7 +242,7 @@ impl Told {
     }
 }
 
-/// [`Objects::read`](super::Objects::read), by a read that is started and waited for.
+/// [`Objects::read_version`](super::Objects::read_version), by a read that is started and waited for.
 ///
 /// # Errors
 /// Those of the place.
@@ -248,7 +251,7 @@ pub(crate) fn read(
     name: &str,
     begin: Begin,
     buffer: &mut Buffer<'_>,
-) -> Result<Option<u64>> {
+) -> Result<Option<ObjectState>> {
     let mut under_way = UnderWay::new(flight, prefix);
     let room = (buffer.as_mut_ptr(), buffer.capacity());
     // SAFETY: the buffer is not used before the read has been given back.
@@ -258,10 +261,10 @@ pub(crate) fn read(
         Err(((), error)) => return Err(error),
     }
     let ((), answer) = under_way.wait()?;
-    let Some(Answer { nbytes, object_size }) = answer? else { return Ok(None) };
+    let Some(answer) = answer? else { return Ok(None) };
     // SAFETY: the place has written so many bytes, and there was room for them.
-    unsafe { buffer.set_filled(nbytes) };
-    Ok(Some(object_size))
+    unsafe { buffer.set_filled(answer.nbytes) };
+    Ok(Some(answer.state()))
 }
 
 #[cfg(test)]
@@ -295,8 +298,8 @@ mod tests {
                 let (i, answer) = under_way.wait().unwrap();
                 found[i] = answer.unwrap();
             }
-            let answer = Some(Answer { nbytes: 6, object_size: 10 });
-            assert_eq!((found, round < 3), ([answer, answer, None, answer], true));
+            let answer = |version| Some(Answer { nbytes: 6, object_size: 10, version: Some(version) });
+            assert_eq!((found, round < 3), ([answer(1), answer(2), None, answer(3)], true));
         }
         drop(under_way);
         assert_eq!((memory[29], memory[30], memory[35], memory[36]), (0, 2, 2, 0));
@@ -321,7 +324,7 @@ mod tests {
     fn errors_name_the_object() {
         let later = later();
         let mut buffer = Buffer::new(&mut []);
-        assert_eq!(read((&later, ""), "a/0", Begin::At(0), &mut buffer), Ok(Some(10)));
+        assert_eq!(read((&later, ""), "a/0", Begin::At(0), &mut buffer), Ok(Some((10, Some(1)))));
         assert_eq!(read((&later, ""), "no", Begin::At(0), &mut buffer), Ok(None));
         assert_eq!(read((&later, ""), "../a", Begin::At(0), &mut buffer).unwrap_err().about(), "../a");
         later.fail("a/0", 5);
@@ -343,7 +346,7 @@ mod tests {
         let error = read((&later, ""), "a/1", Begin::At(0), &mut buffer).unwrap_err();
         assert_eq!((error.about(), error.status(), later.log().len()), ("a/1", 5, 0));
         later.heal();
-        assert_eq!(read((&later, ""), "a/0", Begin::At(0), &mut buffer), Ok(Some(10)));
+        assert_eq!(read((&later, ""), "a/0", Begin::At(0), &mut buffer), Ok(Some((10, Some(1)))));
     }
 
     /// The request is the place's while the read is under way, and so are its fields.

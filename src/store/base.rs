@@ -3,21 +3,24 @@
 use super::fill::Fill;
 use super::lend::Lend;
 use super::memory::{Memory, Workspace};
-#[cfg(feature = "arrays")]
 use super::request::{Filled, Request};
 use crate::alloc::Slot;
-#[cfg(feature = "arrays")]
 use crate::buffer::Buffer;
 use crate::cache::{Cache, Part};
 use crate::codec::{Chain, Codec};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
+use crate::limits::Limit;
 use crate::variable::Variable;
+
+/// So much memory is taken for a stored chunk before it is known how long it is.
+const TAKEN_AT_ONCE: usize = 64 << 20;
 
 /// The kinds of readers.
 pub(crate) enum Reader<'r> {
     Lending(Box<dyn Lend + 'r>),
     /// One whose chunks are pointers to texts. They are for variables of texts, and those are for them.
+    #[cfg_attr(not(feature = "arrays"), allow(dead_code))]
     LendingTexts(Box<dyn Lend + 'r>),
     Filling(Box<dyn Fill + 'r>),
 }
@@ -31,6 +34,8 @@ pub struct Store<'r> {
     /// The codecs of a write grid's chunks, if they are others.
     write_codecs: Chain<'r>,
     pub(super) verify: bool,
+    /// How many bytes of memory a chunk may take: as it is stored, between codecs, and of what is decoded of it.
+    pub(super) limit: Limit,
     is_read_only: bool,
     cache: Option<Part>,
     /// There is none as long as chunks are lent as they are.
@@ -72,6 +77,7 @@ impl<'r> Store<'r> {
             codecs: Chain::default(),
             write_codecs: Chain::default(),
             verify: false,
+            limit: Limit::NONE,
             is_read_only: false,
             cache: None,
             memory,
@@ -163,6 +169,17 @@ impl<'r> Store<'r> {
         self.verify = verify;
     }
 
+    /// Sets how many bytes of memory a chunk may take.
+    #[cfg(feature = "arrays")]
+    pub(crate) fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    /// Refuses a chunk for which so many bytes of memory would be taken.
+    pub(crate) fn check_room(&self, bytes: usize) -> Result<()> {
+        self.limit.check(bytes)
+    }
+
     /// Refuses all writes from now on, whatever the reader can do.
     pub fn set_read_only(&mut self) {
         self.is_read_only = true;
@@ -242,7 +259,6 @@ impl<'r> Store<'r> {
 
     /// How many bytes a chunk has as it is stored; `None` for an absent one. Only its length is asked for, where the
     /// reader can tell it without the bytes.
-    #[cfg(feature = "arrays")]
     pub(crate) fn stored_len(&self, request: &Request<'_>) -> Result<Option<usize>> {
         match &self.reader {
             Reader::Lending(lender) | Reader::LendingTexts(lender) => lender.stored_len(request),
@@ -253,16 +269,29 @@ impl<'r> Store<'r> {
         }
     }
 
-    /// Whether chunks may be longer than they should be.
-    pub(crate) fn accepts_longer(&self) -> bool {
-        match &self.reader {
-            Reader::Lending(lender) | Reader::LendingTexts(lender) => lender.accepts_longer(),
-            Reader::Filling(filler) => filler.accepts_longer(),
-        }
+    /// How many bytes a whole chunk is asked for with first: as many as it is expected to take as it is stored; none if
+    /// these are very many and the reader tells how many there are. Then that is what is asked for.
+    pub(crate) fn first_size(&self, access: Access, chunk_bytes: usize) -> usize {
+        let expected = self.codecs(access).encoded_bound(chunk_bytes).min(self.limit.bytes);
+        let is_told = matches!(&self.reader, Reader::Filling(filler) if filler.tells_len());
+        if is_told && expected > TAKEN_AT_ONCE { 0 } else { expected }
     }
 
-    /// The most bytes that a whole chunk is expected to take as it is stored.
+    /// The most bytes that a whole chunk that is read is expected to take as it is stored.
     pub(crate) fn stored_bound(&self, chunk_bytes: usize) -> usize {
-        self.codecs.encoded_bound(chunk_bytes)
+        self.codecs.encoded_bound(chunk_bytes).min(self.limit.bytes)
+    }
+
+    /// Refuses a chunk that is stored with more bytes than it can take, or than may be taken for it.
+    pub(crate) fn check_stored(&self, access: Access, chunk_bytes: usize, stored: usize) -> Result<()> {
+        /// Where a chunk was encoded in many small pieces, each takes some bytes more; and padding may follow.
+        const TIMES: usize = 16;
+        const MORE: usize = 1 << 20;
+        let expected = self.codecs(access).encoded_bound(chunk_bytes);
+        let most = expected.saturating_mul(TIMES).saturating_add(MORE);
+        if stored > most {
+            return Err(ErrorKind::StoredTooLong { found: stored, most }.into());
+        }
+        self.limit.check(stored)
     }
 }

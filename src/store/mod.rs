@@ -26,7 +26,7 @@ mod request;
 pub(crate) use base::Reader;
 pub use base::Store;
 pub use fill::Fill;
-pub(crate) use fill::{check_filled, check_len};
+pub(crate) use fill::check_part;
 pub(crate) use flight::NOT_IN_FLIGHT;
 pub use flight::{Flight, RawRequest};
 pub use lend::{Borrowed, Change, Lend, Lent, Take, Taken};

@@ -33,11 +33,9 @@ impl TextChunks {
 
     /// The chunk; `None` if there is none.
     fn chunk(&self, request: &Request<'_>) -> Result<Option<Chunk>> {
+        self.bytes.check_room(vlen::least(self.count))?;
         let Some(mut bytes) = self.bytes.fetch_any_length(request)? else { return Ok(None) };
-        let begins = vlen::decode(&mut bytes, self.count)?;
-        let mut texts = Vec::new();
-        texts.try_reserve_exact(begins.len()).map_err(|_| ErrorKind::OutOfMemory)?;
-        texts.extend(begins.into_iter().map(|begin| bytes.as_ptr().wrapping_add(begin).cast()));
+        let texts = vlen::decode(&mut bytes, self.count)?;
         Ok(Some(Chunk { _bytes: bytes, texts }))
     }
 }
@@ -67,6 +65,7 @@ impl Lend for TextChunks {
         if let Some(why) = self.unwritable {
             return Err(ErrorKind::Unsupported(why).into());
         }
+        self.bytes.check_room(vlen::least(self.count))?;
         let mut texts = OwnedTexts::new(self.count)?;
         let changed = match if covered { None } else { self.chunk(request)? } {
             Some(chunk) => {

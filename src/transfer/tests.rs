@@ -198,7 +198,7 @@ fn ranges_of_a_chunk_are_fetched() {
 #[cfg(all(feature = "arrays", not(miri)))]
 #[test]
 fn a_chunk_is_opened_once_for_all_its_ranges() {
-    use crate::open_file::Opening;
+    use crate::open_object::Opening;
 
     struct InFile<'a> {
         filling: Filling<'a>,
@@ -545,7 +545,7 @@ fn a_panic_of_a_reader_ends_the_call_with_an_error() {
 #[cfg(all(not(miri), feature = "zstd"))]
 mod compressed {
     use super::*;
-    use crate::codec::Zstd;
+    use crate::codec::public::Zstd;
     use crate::codec::tests::encoded;
 
     /// A chunk of 1 MiB.

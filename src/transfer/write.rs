@@ -4,7 +4,6 @@
 use super::piece::{self, Mover, Piece};
 use super::single::Single;
 use crate::buffer::Buffer;
-use crate::cache::Turn;
 use crate::copy::{Destination, Fence, Source, StridedCopy};
 use crate::dims;
 use crate::error::Result;
@@ -18,13 +17,11 @@ pub(super) struct Writing<'a> {
     store: &'a Store<'a>,
     mover: Mover<'a>,
     workspace: Option<Workspace<'a>>,
-    /// This transfer, as far as the store's cache is concerned.
-    turn: Option<Turn>,
 }
 
 impl<'a> Writing<'a> {
     pub(super) fn new(variable: &'a Variable, store: &'a Store<'a>) -> Self {
-        Writing { variable, store, mover: Mover::new(variable, Access::Write), workspace: None, turn: None }
+        Writing { variable, store, mover: Mover::new(variable, Access::Write), workspace: None }
     }
 
     /// Writes a piece.
@@ -77,18 +74,13 @@ impl<'a> Writing<'a> {
                 return store.put(&request, bytes, encoded);
             }
         }
+        store.check_room(chunk_bytes)?;
         let room = chunk.room(chunk_bytes)?;
         let mut is_filled = false;
         if !piece.is_covered {
+            // What is stored now, not what a cache remembers: others may have written to the chunk.
             let mut buffer = Buffer::new(&mut *room);
-            let cached = match store.cache() {
-                Some(cache) if self.variable.write_ratio(0).is_none() => cache.get(piece.indices, chunk_bytes)?,
-                _ => None,
-            };
-            is_filled = match cached {
-                Some(entry) => buffer.write(entry.bytes()),
-                None => store.fetch(&request, 0..chunk_bytes, &mut buffer, encoded)?,
-            };
+            is_filled = store.fetch(&request, 0..chunk_bytes, &mut buffer, encoded)?;
         }
         let mut bytes = Destination::from(&mut *room);
         if !is_filled && !piece.is_whole {
@@ -97,22 +89,8 @@ impl<'a> Writing<'a> {
         self.mover.write_chunk(piece, data, &mut bytes)?;
         // SAFETY: every byte was written: by the fetch, by the fill or, where the box is the whole chunk, by the copy.
         let bytes = unsafe { chunk.filled(chunk_bytes) };
-        // The rest of the chunk is likely to be written next.
-        let keeper = store.cache().filter(|_| !piece.is_covered && self.variable.write_ratio(0).is_none());
-        let turn = keeper.map(|cache| {
-            let turn = *self.turn.get_or_insert_with(|| cache.begin());
-            cache.requests(piece.indices, turn)
-        });
-        let turn = turn.transpose()?;
-        let written = Written::new(self.variable, store, piece);
-        store.put(&request, bytes, encoded)?;
-        match keeper.zip(turn) {
-            Some((cache, turn)) => {
-                std::mem::forget(written);
-                cache.replace(piece.indices, bytes, turn)
-            }
-            None => Ok(()),
-        }
+        let _written = Written::new(self.variable, store, piece);
+        store.put(&request, bytes, encoded)
     }
 }
 

@@ -9,8 +9,8 @@ use crate::alloc;
 use crate::codec::{Chain, Makers};
 use crate::copier::TextElement;
 use crate::copy;
-use crate::dataset::ElementType;
 use crate::dims::{self, Dims};
+use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Place;
 use crate::shared::Shared;
@@ -20,6 +20,15 @@ use crate::variable::Variable;
 
 /// The variable and the store of an array whose objects have these names.
 pub(crate) fn build(metadata: &Metadata, place: &Place, prefix: &str) -> Result<(Variable, Store<'static>)> {
+    let (variable, mut store) = with_store(metadata, place, prefix)?;
+    if metadata.element != ElementType::String {
+        store.set_limit(place.memory_limits().chunk());
+    }
+    Ok((variable, store))
+}
+
+/// The same, but for how much memory a chunk may take, if it is not one of texts.
+fn with_store(metadata: &Metadata, place: &Place, prefix: &str) -> Result<(Variable, Store<'static>)> {
     let is_scalar = metadata.is_scalar;
     let shape = if is_scalar { &[] } else { metadata.shape.as_slice() };
     let cells = if is_scalar { &[] } else { metadata.chunk_shape.as_slice() };
@@ -61,7 +70,8 @@ fn texts(
     chunks: Chunks,
     codecs: Codecs<'_>,
 ) -> Result<(Variable, Store<'static>)> {
-    let (cells, bytes, unwritable) = match &metadata.shards {
+    let limit = chunks.place.memory_limits().string_chunk();
+    let (cells, mut bytes, unwritable) = match &metadata.shards {
         None => (cells, codecs.add_to(Store::filling(chunks)?, &metadata.codecs)?, None),
         Some(_) if !metadata.codecs.is_empty() => {
             let kind = ErrorKind::Unsupported("shards that are encoded once more, as a whole");
@@ -79,6 +89,7 @@ fn texts(
     variable.set_texts(texts::copier(), TextElement::new(fill_value)?)?;
     variable.set_chunk_order(metadata.order.as_deref())?;
     let count = variable.chunk_bytes() / texts::ELEMENT;
+    bytes.set_limit(limit);
     Ok((variable, Store::lending_texts(TextChunks::new(bytes, count, unwritable))?))
 }
 

@@ -9,7 +9,7 @@
 //!   chunks.rs          chunks that are objects
 //!   shard/             chunks that are parts of objects
 //!
-//!   format.rs          the versions of Zarr
+//!   format.rs          the versions of Zarr, and their documents
 //!   metadata.rs        what all versions' metadata come to
 //!   v2.rs  v3.rs       .zarray and .zattrs, zarr.json: read              write_v2.rs  write_v3.rs    and written
 //!   group.rs           groups, and the metadata that they consolidate
@@ -19,7 +19,7 @@
 //!   attributes.rs      attributes as values of netCDF types: read        write_attributes.rs         and written
 //!   dtype.rs           the types of elements as v2 spells them          data_type.rs                as v3 does
 //!   type_name.rs       the types by their names
-//!   half.rs  base64.rs what they say, as functions
+//!   base64.rs          what they say, as functions
 //! ```
 //!
 //! An error names its place as a JSON path; the caller adds the document's name.
@@ -34,7 +34,6 @@ mod dtype;
 mod fill;
 mod format;
 mod group;
-mod half;
 mod make;
 mod metadata;
 mod nczarr;
@@ -54,14 +53,18 @@ mod write_v3;
 #[cfg(test)]
 mod hostile;
 
-pub(crate) use attributes::attributes;
+#[cfg(feature = "cfdb")]
+pub(crate) use attributes::readable;
+pub(crate) use attributes::{attributes, check_attributes};
 pub(crate) use build::build;
 pub(crate) use codecs::{CodecSpec, codec_named};
-pub(crate) use format::Format;
-pub(crate) use group::{Group, Node, consolidated_v2, read_group_v2, read_node_v3};
+pub(crate) use format::{DOCUMENTS, Format};
+pub(crate) use group::{Group, Node, consolidated_v2_of_value, group_v2_of_values, node_v3_of_value};
+#[cfg(test)]
+use group::{consolidated_v2, read_group_v2, read_node_v3};
 pub(crate) use metadata::{KeyEncoding, Keys, Metadata, Shards};
 pub(crate) use nczarr::{SCALAR_DIMENSION, keep_types, own_attributes};
-pub(crate) use open::{document, has_netcdf_group, open};
+pub(crate) use open::{document, has_netcdf_group, is_there, open};
 pub(crate) use told::{array_node, group_node, opened};
 pub(crate) use v2::{read_v2, v2_of_values};
 pub(crate) use v3::{read_v3, v3_of_value};

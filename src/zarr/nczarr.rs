@@ -7,7 +7,7 @@
 //! `.nczgroup`.
 
 use crate::alloc;
-use crate::dataset::ElementType;
+use crate::element::ElementType;
 use crate::error::Result;
 use crate::json::{At, Value};
 use crate::variable::Endian;
@@ -42,13 +42,7 @@ pub(crate) fn is_internal_attribute(name: &str) -> bool {
 
 /// The attributes that are the user's.
 pub(crate) fn own_attributes(all: &Value) -> Result<Value> {
-    let mut own = Vec::new();
-    for (name, value) in all.members() {
-        if !is_internal_attribute(name) {
-            alloc::push(&mut own, (alloc::text(name)?, value.copied()?))?;
-        }
-    }
-    Ok(Value::Object(own))
+    all.copied_members(|name| !is_internal_attribute(name))
 }
 
 /// Adds the key that keeps the types of attributes, unless it is there.

@@ -7,7 +7,7 @@ use super::metadata::{KeyEncoding, Metadata};
 use super::nczarr::ARRAY_DIMENSIONS;
 use super::write_fill;
 use crate::alloc;
-use crate::dataset::ElementType;
+use crate::element::ElementType;
 use crate::error::{ErrorKind, Result};
 use crate::json::{self, Value};
 use crate::key::Separator;
@@ -94,7 +94,7 @@ mod tests {
         let mut expected = json::read(text.as_bytes()).unwrap();
         let again = json::read(written.as_bytes()).unwrap();
         for (name, value) in again.members() {
-            assert_eq!(expected.take(name).as_ref(), Some(value), "{name}");
+            assert_eq!(expected.take(name).as_ref(), Some(value), "{name:?}");
         }
         let attributes = write_attributes_v2(&array).unwrap();
         assert_eq!(attributes, "{\n  \"units\": \"m\",\n  \"_ARRAY_DIMENSIONS\": [\"y\", \"x\"]\n}\n");

@@ -248,6 +248,7 @@ fn writes() {
 /// say is filled has been written.
 #[test]
 fn codecs_of_the_librarys_are_called_in_any_way() {
+    #[cfg_attr(not(feature = "arrays"), allow(unused_mut))]
     let mut codecs: Vec<Box<dyn Codec>> = vec![Box::new(AsTheyAre)];
     #[cfg(feature = "shuffle")]
     codecs.extend([1, 2, 3, 8].map(|size| Box::new(nczchunk::Shuffle::new(size)) as Box<dyn Codec>));
@@ -348,7 +349,7 @@ mod made {
                 }
                 let what = format!("{fault:?} at {at:?}, shards {shard:?}");
                 for _ in 0..4 {
-                    let array = outcome(|| Array::create_in(&place, "", &description.clone().with_overwrite(true)));
+                    let array = outcome(|| Array::create_in(&place, "", &description.with_overwrite(true)));
                     let Ok(Ok(array)) = array else {
                         assert!(array.is_ok() || may_panic(fault), "{what}: a panic of the library's");
                         continue;

@@ -1,5 +1,5 @@
-//! A place that answers later and keeps its promises: what is read is written to memory when it is waited for, what was
-//! asked for first before the rest. Adversaries use it; it is none.
+//! A place that answers later and keeps its promises: what is read is written to memory when it is waited for, the
+//! first that was asked for first. Adversaries use it; it is none.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;

@@ -138,7 +138,7 @@ impl Lend for Reader {
         let given = match fault {
             Some(Fault::Fails) => return Err(ErrorKind::Callback(-7).into()),
             Some(Fault::Forgets) => {
-                std::mem::forget(take);
+                let _untaken = take;
                 return Err(ErrorKind::Callback(-7).into());
             }
             Some(Fault::Empty) => take.give(Lent::Chunk(&[])),
@@ -180,7 +180,7 @@ impl Lend for Reader {
         let given = match fault {
             Some(Fault::Fails) => return Err(ErrorKind::Callback(-7).into()),
             Some(Fault::Forgets) => {
-                std::mem::forget(change);
+                let _unchanged = change;
                 return Err(ErrorKind::Callback(-7).into());
             }
             Some(Fault::Empty) => change.give(Borrowed::Chunk(&mut [])),

@@ -239,9 +239,9 @@ fn use_array(what: &str, adversary: &Arc<Adversary>, kind: Kind, may_panic: bool
     let all: Vec<u16> = places(&SELECTIONS[0]).map(value).collect();
     let is_fine = |outcome: std::thread::Result<()>| assert!(outcome.is_ok() || may_panic, "{what}: a panic");
     let place = Place::new(adversary.clone()).unwrap();
-    is_fine(outcome(|| Ok(drop(list(&place, "", true)))).map(drop));
-    is_fine(outcome(|| Ok(drop(only_prefix(adversary)))).map(drop));
-    is_fine(outcome(|| Ok(drop(read_whole(adversary, "zarr.json", 100)))).map(drop));
+    is_fine(outcome(|| list(&place, "", true)).map(drop));
+    is_fine(outcome(|| only_prefix(adversary)).map(drop));
+    is_fine(outcome(|| read_whole(adversary, "zarr.json", 100)).map(drop));
     for access in [Access::Read, Access::Write] {
         let opened = outcome(|| Array::open_in(&place, "", access));
         let Ok(Ok(mut array)) = opened else {
@@ -296,7 +296,7 @@ fn arrays() {
                 let array = Array::create_in(&Place::new(honest.clone()).unwrap(), "", &description(kind)).unwrap();
                 let all: Vec<u16> = places(&SELECTIONS[0]).map(value).collect();
                 array.write(&Hyperslab::all(), &all).unwrap();
-                copy(&*honest, &adversary.memory, "");
+                copy(&honest, &adversary.memory, "");
                 use_array(&format!("{kind:?}, {fault:?} at {at:?}"), &adversary, kind, may_panic(fault));
                 let calls = adversary.turn.calls.load(SeqCst);
                 at = match at {

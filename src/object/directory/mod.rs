@@ -10,11 +10,12 @@ mod unix;
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 #[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
-use portable::{Named, Root, named};
+pub(super) use portable::{Named, Root, named};
 #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
-use unix::{Named, Root, named};
+pub(super) use unix::{Named, Root, named};
 
 use super::begin::Begin;
 use super::close::close;
@@ -22,7 +23,7 @@ use super::contract::{Entry, Objects, check_name, check_prefix};
 use super::{partial, paths};
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
-use crate::open_file::Opening;
+use crate::open_object::{ObjectState, Opening, Versions};
 
 /// The files below a directory, by their paths relative to it.
 ///
@@ -40,6 +41,8 @@ use crate::open_file::Opening;
 pub struct Directory {
     root: Root,
     is_synced: bool,
+    /// Whether the directory's own name is known to be on the disk.
+    is_above_synced: AtomicBool,
 }
 
 impl Directory {
@@ -50,7 +53,7 @@ impl Directory {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let root = Root::open(path).map_err(|error| Error::from(error).in_object(path.display()))?;
-        Ok(Directory { root, is_synced: false })
+        Ok(Directory { root, is_synced: false, is_above_synced: AtomicBool::new(false) })
     }
 
     /// Opens a directory, which is made if it is missing, and those that it is in.
@@ -66,13 +69,17 @@ impl Directory {
 
     /// Whether a write waits until the object, and its name, are on the disk (fsync), so that they outlast a failure of
     /// the power. It does not unless this is said.
+    ///
+    /// The name is that in each directory that leads to the object, whoever has made it: those below this directory are
+    /// synced with every write. This directory itself and those that it is in are synced with the first write, as far
+    /// up as they are on the same file system and this process may read them.
     pub fn set_sync(&mut self, is_synced: bool) {
         self.is_synced = is_synced;
     }
 
     /// Writes a file under a temporary name and then renames it.
     fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        let (mut file, mut temporary, has_made) = self.create_temporary(name)?;
+        let (mut file, mut temporary) = self.create_temporary(name)?;
         file.write_all(bytes)?;
         if self.is_synced {
             file.sync_all()?;
@@ -80,27 +87,33 @@ impl Directory {
         close(file)?;
         self.root.rename(&temporary.name, name)?;
         temporary.is_renamed = true;
-        if self.is_synced {
-            let mut directory = parent(name);
+        if self.is_synced { Ok(self.sync_name(name)?) } else { Ok(()) }
+    }
+
+    /// Waits until a name is on the disk. Directories are names in those above them, and who has made them need not
+    /// have waited: another call that failed, another process.
+    fn sync_name(&self, name: &str) -> io::Result<()> {
+        let mut directory = name;
+        while !directory.is_empty() {
+            directory = parent(directory);
             self.root.sync_directory(directory)?;
-            // Directories that were made are names in those above them.
-            while has_made && !directory.is_empty() {
-                directory = parent(directory);
-                self.root.sync_directory(directory)?;
-            }
+        }
+        if !self.is_above_synced.load(Relaxed) {
+            self.root.sync_above()?;
+            self.is_above_synced.store(true, Relaxed);
         }
         Ok(())
     }
 
-    /// A new file under a temporary name for an object, and whether directories had to be made.
-    fn create_temporary(&self, name: &str) -> Result<(std::fs::File, Temporary<'_>, bool)> {
+    /// A new file under a temporary name for an object.
+    fn create_temporary(&self, name: &str) -> Result<(std::fs::File, Temporary<'_>)> {
         let mut has_made = false;
         let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
         for _ in 0..partial::ATTEMPTS {
             let temporary = named(&partial::name(name)?)?;
             match self.root.create_new(&temporary) {
                 Ok(file) => {
-                    return Ok((file, Temporary { root: &self.root, name: temporary, is_renamed: false }, has_made));
+                    return Ok((file, Temporary { root: &self.root, name: temporary, is_renamed: false }));
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !has_made => {
@@ -153,15 +166,24 @@ impl Objects for Directory {
         Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
     }
 
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         self.root.read(name, begin, buffer).map_err(|error| Error::from(error).in_object(name))
+    }
+
+    fn versions(&self) -> Versions {
+        Versions::Told
     }
 
     fn open(&self, name: &str) -> Result<Opening<'_>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         let file = self.root.open_file(name).map_err(|error| Error::from(error).in_object(name))?;
         Ok(file.map_or(Opening::Absent, |(file, state)| Opening::owned(file, state)))
+    }
+
+    fn is_link(&self, prefix: &str) -> Result<bool> {
+        check_name(prefix).map_err(|error| error.in_object(prefix))?;
+        self.root.is_link(prefix).map_err(|error| Error::from(error).in_object(prefix))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

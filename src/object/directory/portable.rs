@@ -11,14 +11,15 @@ use crate::buffer::Buffer;
 use crate::object::begin::Begin;
 use crate::object::contract::Entry;
 use crate::object::positioned;
+use crate::open_object::ObjectState;
 
 /// A directory.
-pub(super) struct Root(PathBuf);
+pub(in crate::object) struct Root(PathBuf);
 
 /// A name of its own.
-pub(super) type Named = String;
+pub(in crate::object) type Named = String;
 
-pub(super) fn named(name: &str) -> io::Result<Named> {
+pub(in crate::object) fn named(name: &str) -> io::Result<Named> {
     Ok(name.to_owned())
 }
 
@@ -26,6 +27,14 @@ impl Root {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let path = std::path::absolute(path)?;
         fs::read_dir(&path)?;
+        Ok(Root(path))
+    }
+
+    /// Opens a directory that need not be one that may be read.
+    #[cfg_attr(not(feature = "zip"), allow(dead_code, reason = "for new zip files"))]
+    pub(in crate::object) fn open_unread(path: &Path) -> io::Result<Self> {
+        let path = std::path::absolute(path)?;
+        fs::metadata(&path)?;
         Ok(Root(path))
     }
 
@@ -68,36 +77,37 @@ impl Root {
         Ok(Some((path, metadata)))
     }
 
-    /// Reads from a file, and tells its length and a number that is another one for another file.
-    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<(u64, u128)>> {
+    /// Reads from a file, and tells its length. The standard library knows no number of a file that never comes back.
+    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<ObjectState>> {
         if buffer.capacity() == 0 {
-            return Ok(self.find(name)?.map(|(_, metadata)| (metadata.len(), version(&metadata))));
+            return Ok(self.find(name)?.map(|(_, metadata)| (metadata.len(), None)));
         }
-        let Some((file, (len, version))) = self.open_file(name)? else { return Ok(None) };
-        positioned::read(&file, len, begin, buffer)?;
-        Ok(Some((len, version)))
+        let Some((file, state)) = self.open_file(name)? else { return Ok(None) };
+        positioned::read(&file, state.0, begin, buffer)?;
+        Ok(Some(state))
     }
 
     /// Opens a file to read it, and tells of it what [`read`](Self::read) does.
-    pub(super) fn open_file(&self, name: &str) -> io::Result<Option<(File, (u64, u128))>> {
+    pub(super) fn open_file(&self, name: &str) -> io::Result<Option<(File, ObjectState)>> {
         let Some((path, _)) = self.find(name)? else { return Ok(None) };
         let file = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        let metadata = file.metadata()?;
-        Ok(Some((file, (metadata.len(), version(&metadata)))))
+        let len = file.metadata()?.len();
+        Ok(Some((file, (len, None))))
     }
 
-    pub(super) fn create_new(&self, name: &str) -> io::Result<File> {
-        OpenOptions::new().write(true).create_new(true).open(self.path(name)?)
+    /// Makes a file, to read and to write it.
+    pub(in crate::object) fn create_new(&self, name: &str) -> io::Result<File> {
+        OpenOptions::new().read(true).write(true).create_new(true).open(self.path(name)?)
     }
 
-    pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+    pub(in crate::object) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         fs::rename(self.path(from)?, self.path(to)?)
     }
 
-    pub(super) fn remove(&self, name: &str) -> io::Result<()> {
+    pub(in crate::object) fn remove(&self, name: &str) -> io::Result<()> {
         fs::remove_file(self.path(name)?)
     }
 
@@ -116,8 +126,23 @@ impl Root {
     }
 
     /// Windows has no such thing: it writes names with the files.
-    pub(super) fn sync_directory(&self, name: &str) -> io::Result<()> {
+    pub(in crate::object) fn sync_directory(&self, name: &str) -> io::Result<()> {
         if cfg!(windows) { Ok(()) } else { File::open(self.path(name)?)?.sync_all() }
+    }
+
+    /// Waits until the directory's own name is on the disk, and those of the directories that it is in: as far up as
+    /// that can be.
+    pub(in crate::object) fn sync_above(&self) -> io::Result<()> {
+        if !cfg!(windows) {
+            let above = self.0.ancestors().skip(1);
+            let _ = above.map(|path| File::open(path)?.sync_all()).take_while(io::Result::is_ok).count();
+        }
+        Ok(())
+    }
+
+    /// Whether a name is a symbolic link.
+    pub(super) fn is_link(&self, name: &str) -> io::Result<bool> {
+        Ok(fs::symlink_metadata(self.path(name)?)?.is_symlink())
     }
 
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.
@@ -148,10 +173,4 @@ impl Root {
         }
         Ok(())
     }
-}
-
-/// When a file was modified, as a number.
-fn version(metadata: &Metadata) -> u128 {
-    let modified = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    modified.map_or(0, |since| since.as_nanos())
 }

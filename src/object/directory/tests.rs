@@ -29,7 +29,7 @@ fn only_what_is_not_there_is_absent() {
         assert_eq!((status("no", room), status("no/such", room)), (Ok(false), Ok(false)));
         assert_eq!((status("directory/no", room), status("file", room)), (Ok(false), Ok(true)));
     }
-    let opened = |name| directory.open(name).map(|opening| matches!(opening, Opening::File(_)));
+    let opened = |name| directory.open(name).map(|opening| matches!(opening, Opening::Object(_)));
     assert_eq!(opened("file"), Ok(true));
     assert!(matches!(directory.open("no/such").unwrap(), Opening::Absent));
     assert_eq!(opened("directory").unwrap_err().status(), libc::EISDIR);
@@ -57,8 +57,12 @@ fn a_link_is_what_it_leads_to() {
         assert_eq!((status("dangling", room), status("link", room)), (Ok(false), Ok(true)));
         assert_eq!(status(&"x".repeat(300), room).unwrap_err().status(), libc::ENAMETOOLONG);
     }
-    assert!(matches!(directory.open("link").unwrap(), Opening::File(_)));
+    assert!(matches!(directory.open("link").unwrap(), Opening::Object(_)));
     assert_eq!(list(&directory, ""), ["file", "link"]);
+    let portable = portable::Root::open(&temporary.0).unwrap();
+    for name in ["dangling", "link", "loop", "file"] {
+        assert_eq!((directory.is_link(name), portable.is_link(name).unwrap()), (Ok(name != "file"), name != "file"));
+    }
 }
 
 #[test]
@@ -154,6 +158,11 @@ fn the_portable_half_does_the_same() {
     assert_eq!(portable.0.create_new(&new).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
     portable.0.rename(&new, "a/b").unwrap();
     portable.0.sync_directory("a").unwrap();
+    portable.0.sync_above().unwrap();
+    let unread = portable::Root::open_unread(&temporary.0.join("a")).unwrap();
+    drop(unread.create_new("d").unwrap());
+    unread.remove("d").unwrap();
+    assert!(portable::Root::open_unread(&temporary.0.join("x")).is_err());
     drop(portable.0.create_new("c").unwrap());
     assert_eq!((list(&portable, ""), list(&portable, "a")), (vec!["a/".into(), "c".into()], vec!["b".into()]));
     assert_eq!((list(&portable, "x"), list(&portable, "c")), (vec![], vec![]));

@@ -11,6 +11,7 @@ use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::ptr::NonNull;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 #[cfg(not(target_os = "linux"))]
 use libc::readdir;
@@ -23,21 +24,28 @@ use crate::object::calls::{self, Terminated, is_a, stat, status_of};
 use crate::object::contract::Entry;
 use crate::object::uninterrupted::uninterrupted;
 use crate::object::{paths, positioned};
+use crate::open_object::ObjectState;
 
 /// A directory that is kept open.
-pub(super) struct Root(File);
+pub(in crate::object) struct Root(File);
 
 /// A name as the system takes it: what is done with it takes no memory any more.
-pub(super) type Named = Terminated;
+pub(in crate::object) type Named = Terminated;
 
 /// The empty name stands for the directory itself.
-pub(super) fn named(name: &str) -> io::Result<Named> {
+pub(in crate::object) fn named(name: &str) -> io::Result<Named> {
     Terminated::new(if name.is_empty() { b"." } else { name.as_bytes() })
 }
 
 impl Root {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         paths::open_directory(path).map(Root)
+    }
+
+    /// Opens a directory that need not be one that may be read.
+    #[cfg_attr(not(feature = "zip"), allow(dead_code, reason = "for new zip files"))]
+    pub(in crate::object) fn open_unread(path: &Path) -> io::Result<Self> {
+        paths::open_directory_unread(path).map(Root)
     }
 
     fn descriptor(&self) -> c_int {
@@ -53,8 +61,8 @@ impl Root {
         calls::status(self.descriptor(), &named(name)?, 0)
     }
 
-    /// Reads from a file, and tells its length and a number that is another one for another file.
-    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<(u64, u128)>> {
+    /// Reads from a file, and tells its length and [version].
+    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<ObjectState>> {
         self.unless_absent(if buffer.capacity() == 0 {
             self.status(name).and_then(|status| Ok((length(&status)?, version(&status))))
         } else {
@@ -67,7 +75,7 @@ impl Root {
     }
 
     /// Opens a file to read it, and tells of it what [`read`](Self::read) does.
-    pub(super) fn open_file(&self, name: &str) -> io::Result<Option<(File, (u64, u128))>> {
+    pub(super) fn open_file(&self, name: &str) -> io::Result<Option<(File, ObjectState)>> {
         let opened = self.open_to_read(name);
         self.unless_absent(opened.and_then(|(file, status)| Ok((file, (length(&status)?, version(&status))))))
     }
@@ -96,15 +104,16 @@ impl Root {
         }
     }
 
-    pub(super) fn create_new(&self, name: &Named) -> io::Result<File> {
-        calls::open(self.descriptor(), name, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL)
+    /// Makes a file, to read and to write it.
+    pub(in crate::object) fn create_new(&self, name: &Named) -> io::Result<File> {
+        calls::open(self.descriptor(), name, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL)
     }
 
-    pub(super) fn rename(&self, from: &Named, to: &str) -> io::Result<()> {
+    pub(in crate::object) fn rename(&self, from: &Named, to: &str) -> io::Result<()> {
         calls::rename(self.descriptor(), from, &named(to)?)
     }
 
-    pub(super) fn remove(&self, name: &Named) -> io::Result<()> {
+    pub(in crate::object) fn remove(&self, name: &Named) -> io::Result<()> {
         calls::remove(self.descriptor(), name, 0)
     }
 
@@ -117,8 +126,37 @@ impl Root {
         calls::make_directory(self.descriptor(), &named(name)?)
     }
 
-    pub(super) fn sync_directory(&self, name: &str) -> io::Result<()> {
+    /// Waits until the names in a directory are on the disk.
+    pub(in crate::object) fn sync_directory(&self, name: &str) -> io::Result<()> {
         self.open_at(name, libc::O_RDONLY | libc::O_DIRECTORY)?.sync_all()
+    }
+
+    /// Waits until the directory's own name is on the disk, and those of the directories that it is in: as far up as
+    /// they are on one file system and may be read.
+    pub(in crate::object) fn sync_above(&self) -> io::Result<()> {
+        let above = named("..")?;
+        let mut last = status_of(&self.0)?;
+        let mut opened = calls::open(self.descriptor(), &above, libc::O_RDONLY | libc::O_DIRECTORY);
+        loop {
+            let directory = match opened {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+                opened => opened?,
+            };
+            let status = status_of(&directory)?;
+            // The root of the file system, or that of all.
+            if status.st_dev != last.st_dev || status.st_ino == last.st_ino {
+                return Ok(());
+            }
+            directory.sync_all()?;
+            opened = calls::open(directory.as_raw_fd(), &above, libc::O_RDONLY | libc::O_DIRECTORY);
+            last = status;
+        }
+    }
+
+    /// Whether a name is a symbolic link.
+    pub(super) fn is_link(&self, name: &str) -> io::Result<bool> {
+        let status = calls::status(self.descriptor(), &named(name)?, libc::AT_SYMLINK_NOFOLLOW)?;
+        Ok(is_a(libc::S_IFLNK, &status))
     }
 
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.
@@ -161,11 +199,46 @@ fn length(status: &stat) -> io::Result<u64> {
     }
 }
 
-/// A number that is another one once a file has been replaced, or changed at another time: its inode, and when it was
-/// modified.
-fn version(status: &stat) -> u128 {
-    let modified = status.st_mtime as i128 * 1_000_000_000 + status.st_mtime_nsec as i128;
-    u128::from(status.st_ino) << 64 | u128::from(modified as u64)
+/// A file's version is known only once it was last changed, replaced or renamed so many seconds ago. The coarsest times
+/// of a file system that there are count in steps of two seconds.
+const SETTLED: i64 = 3;
+
+/// A file's inode and the time of its last change, which the system sets and nobody can choose; `None` as long as
+/// another file, or other bytes, can still get the same ones. An inode is used again once its file has been replaced,
+/// but then the time is a later one: a change that comes after this call has a time that is later than any that lies
+/// so far back as [`SETTLED`] says. This assumes that the file system's clock and this machine's do not differ by more
+/// than a second, and are not set back.
+fn version(status: &stat) -> Option<u128> {
+    #[allow(clippy::unnecessary_cast)]
+    let (seconds, nanoseconds) = (status.st_ctime as i64, status.st_ctime_nsec as i64);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
+    let is_settled = seconds.checked_add(SETTLED)? < i64::try_from(now).ok()?;
+    let changed = seconds.wrapping_mul(1_000_000_000).wrapping_add(nanoseconds) as u64;
+    is_settled.then_some(u128::from(status.st_ino) << 64 | u128::from(changed))
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::*;
+
+    /// A time that has not passed yet may be that of another file with the same inode.
+    #[test]
+    fn a_version_is_known_once_no_other_file_can_get_it() {
+        let directory = std::env::temp_dir();
+        let mut status = status_of(&File::open(&directory).unwrap()).unwrap();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64;
+        let mut at = |seconds: i64, inode: u8| {
+            status.st_ctime = (now + seconds) as _;
+            status.st_ino = inode.into();
+            version(&status)
+        };
+        for seconds in [0, -1, -2, 1, 1000] {
+            assert_eq!(at(seconds, 7), None, "{seconds}");
+        }
+        let settled = at(-100, 7);
+        assert!(settled.is_some() && settled == at(-100, 7));
+        assert!(at(-99, 7) != settled && at(-100, 8) != settled);
+    }
 }
 
 /// A directory that is being listed.

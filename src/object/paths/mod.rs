@@ -1,7 +1,5 @@
 //! Files and directories by their paths.
 
-#![cfg_attr(not(feature = "zip"), allow(dead_code, reason = "zip files alone are made by their paths"))]
-
 #[cfg(any(test, not(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))))]
 mod portable;
 #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]

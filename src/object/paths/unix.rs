@@ -7,10 +7,7 @@ use std::path::Path;
 
 use crate::object::calls::{self, Terminated, WORKING_DIRECTORY};
 
-/// A path as the system takes it: what is done with it takes no memory any more.
-pub(in crate::object) type Named = Terminated;
-
-pub(in crate::object) fn named(path: &Path) -> io::Result<Named> {
+fn named(path: &Path) -> io::Result<Terminated> {
     Terminated::new(path.as_os_str().as_bytes())
 }
 
@@ -23,9 +20,13 @@ pub(in crate::object) fn open_directory(path: &Path) -> io::Result<File> {
     calls::open(WORKING_DIRECTORY, &named(path)?, libc::O_RDONLY | libc::O_DIRECTORY)
 }
 
-/// Makes a file, to read and to write it.
-pub(in crate::object) fn create_new(path: &Named) -> io::Result<File> {
-    calls::open(WORKING_DIRECTORY, path, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL)
+/// Opens a directory that need not be one that may be read, to use what is in it.
+pub(in crate::object) fn open_directory_unread(path: &Path) -> io::Result<File> {
+    #[cfg(target_os = "linux")]
+    const HOW: std::ffi::c_int = libc::O_PATH;
+    #[cfg(not(target_os = "linux"))]
+    const HOW: std::ffi::c_int = libc::O_RDONLY;
+    calls::open(WORKING_DIRECTORY, &named(path)?, HOW | libc::O_DIRECTORY)
 }
 
 /// Whether a path leads to a directory; an error if it leads nowhere.
@@ -39,20 +40,6 @@ pub(crate) fn is_there(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         status => status.map(|_| true),
     }
-}
-
-pub(in crate::object) fn rename(from: &Named, to: &Path) -> io::Result<()> {
-    calls::rename(WORKING_DIRECTORY, from, &named(to)?)
-}
-
-/// Removes a file.
-pub(in crate::object) fn remove(path: &Named) -> io::Result<()> {
-    calls::remove(WORKING_DIRECTORY, path, 0)
-}
-
-/// Waits until the names in a directory are on the disk.
-pub(in crate::object) fn sync_directory(path: &Path) -> io::Result<()> {
-    open_directory(path)?.sync_all()
 }
 
 /// Makes a directory and those that it is in, as far as they are missing. What is there and is no directory is found

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::MutexGuard;
 
 use super::end;
@@ -15,9 +15,11 @@ use crate::lock::Lock;
 use crate::object::begin::Begin;
 use crate::object::close::close;
 use crate::object::contract::{Entry, Objects, check_name, check_prefix};
+use crate::object::directory::{Named, Root, named};
+use crate::object::name::Name;
 use crate::object::names::{self, Listed};
-use crate::object::{partial, paths, positioned};
-use crate::open_file::read_at;
+use crate::object::{partial, positioned};
+use crate::open_object::{ObjectState, Opening, Versions, read_at};
 use crate::zstream::crc32;
 
 /// A zip file that is being made. What has been written can be read; an object that is written again is appended
@@ -28,9 +30,14 @@ use crate::zstream::crc32;
 /// process that was forked the writer can be dropped, which leaves the file alone, and nothing else.
 pub struct ZipWriter {
     file: File,
-    path: PathBuf,
-    /// What the file is called until it is finished. To remove it takes no memory.
-    partial: paths::Named,
+    /// The directory that the file is in. It stays the same one where the process goes to another one, or it is moved.
+    root: Root,
+    /// Where that was when the file was begun, to be told of in errors.
+    path: Name,
+    /// What the file is called there.
+    name: String,
+    /// What it is called until it is finished. To remove it takes no memory.
+    partial: Named,
     is_synced: bool,
     /// Out of reach in a process that was forked.
     state: Lock<State>,
@@ -66,15 +73,16 @@ impl ZipWriter {
     fn new(path: &Path) -> Result<Self> {
         let name = path.file_name().and_then(|name| name.to_str());
         let name = name.ok_or(ErrorKind::Argument("this is not a path that a file can have"))?;
-        let owned = joined(path, "")?;
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let root = Root::open_unread(directory.unwrap_or(Path::new(".")))?;
+        let (path, name) = (Name::of(format_args!("{}", path.display()))?, alloc::text(name)?);
         let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
         for _ in 0..partial::ATTEMPTS {
-            let partial = joined(path.parent().unwrap_or(Path::new("")), &partial::name(name)?)?;
-            let partial = paths::named(&partial)?;
-            match paths::create_new(&partial) {
+            let partial = named(&partial::name(&name)?)?;
+            match root.create_new(&partial) {
                 Ok(file) => {
                     let state = Lock::new(State { entries: Vec::new(), end: 0, is_finished: false });
-                    return Ok(ZipWriter { file, path: owned, partial, is_synced: false, state });
+                    return Ok(ZipWriter { file, root, path, name, partial, is_synced: false, state });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
                 Err(error) => return Err(error.into()),
@@ -83,8 +91,8 @@ impl ZipWriter {
         Err(last.into())
     }
 
-    /// Whether to finish waits until the file is on the disk (fsync), so that it outlasts a failure of the power. It
-    /// does not unless this is said.
+    /// Whether to finish waits until the file, and its name, are on the disk (fsync), so that they outlast a failure of
+    /// the power: see [`Directory::set_sync`](crate::object::Directory::set_sync). It does not unless this is said.
     pub fn set_sync(&mut self, is_synced: bool) {
         self.is_synced = is_synced;
     }
@@ -92,6 +100,13 @@ impl ZipWriter {
     fn state(&self) -> Result<MutexGuard<'_, State>> {
         const FORKED: &str = "a process that was forked cannot use a zip file that is being made";
         self.state.lock().ok_or_else(|| ErrorKind::Argument(FORKED).into())
+    }
+
+    /// Where an object is that has been written.
+    fn written(&self, name: &str) -> Result<Option<Written>> {
+        check_name(name).map_err(|error| error.in_object(name))?;
+        let state = self.state()?;
+        Ok(state.find(name).ok().and_then(|at| state.entries.get(at)).map(|(_, written)| *written))
     }
 
     fn append(&self, name: &str, bytes: &[u8]) -> Result<()> {
@@ -154,25 +169,13 @@ impl ZipWriter {
         }
         // The file stays open to be read. To close a second descriptor tells of writes that have failed, too.
         close(self.file.try_clone()?)?;
-        paths::rename(&self.partial, &self.path)?;
+        self.root.rename(&self.partial, &self.name)?;
         if self.is_synced {
-            let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            paths::sync_directory(directory.unwrap_or(Path::new(".")))?;
+            self.root.sync_directory("")?;
+            self.root.sync_above()?;
         }
         Ok(())
     }
-}
-
-/// A path of its own to a name in a directory, or to what the path leads to if the name is empty.
-fn joined(path: &Path, name: &str) -> Result<PathBuf> {
-    let mut joined = PathBuf::new();
-    let len = path.as_os_str().len().saturating_add(name.len()).saturating_add(1);
-    joined.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory)?;
-    joined.push(path);
-    if !name.is_empty() {
-        joined.push(name);
-    }
-    Ok(joined)
 }
 
 impl State {
@@ -198,19 +201,28 @@ impl State {
 
 impl Objects for ZipWriter {
     fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        check_name(name).map_err(|error| error.in_object(name))?;
-        let written = {
-            let state = self.state()?;
-            state.find(name).ok().and_then(|at| state.entries.get(at)).map(|(_, written)| *written)
-        };
-        let Some(Written { data, len, .. }) = written else { return Ok(None) };
+        Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
+    }
+
+    /// The version is where an entry's bytes begin, for what was written once stays in the file.
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+        let Some(Written { data, len, .. }) = self.written(name)? else { return Ok(None) };
         let begin = begin.offset(len);
         let wanted = usize::try_from(len - begin).unwrap_or(usize::MAX).min(buffer.capacity());
         read_at(&self.file, data + begin, wanted, buffer).map_err(|error| Error::from(error).in_object(name))?;
         if buffer.filled().len() < wanted {
             return Err(corrupt("the file that is being written has become shorter").in_object(name));
         }
-        Ok(Some(len))
+        Ok(Some((len, Some(data.into()))))
+    }
+
+    fn versions(&self) -> Versions {
+        Versions::Told
+    }
+
+    fn open(&self, name: &str) -> Result<Opening<'_>> {
+        let within = |Written { data, len, .. }| Opening::within(&self.file, data, (len, Some(data.into())));
+        Ok(self.written(name)?.map_or(Opening::Absent, within))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
@@ -243,7 +255,7 @@ impl Objects for ZipWriter {
     fn finish(&self) -> Result<()> {
         let mut state = self.state()?;
         if !state.is_finished {
-            self.complete(&state).map_err(|error| error.in_object(self.path.display()))?;
+            self.complete(&state).map_err(|error| error.in_object(&*self.path))?;
             state.is_finished = true;
         }
         Ok(())
@@ -258,7 +270,7 @@ impl Drop for ZipWriter {
     fn drop(&mut self) {
         if self.state().is_ok_and(|state| !state.is_finished) {
             // Nobody is there to be told of an error.
-            let _ = paths::remove(&self.partial);
+            let _ = self.root.remove(&self.partial);
         }
     }
 }
