@@ -133,9 +133,9 @@ MODELS = [
      "        if chunk < self.end.load(Relaxed) {\n            self.end",
      "        if chunk < self.end.load(Relaxed) || crate::planted(\"queue/failure\") {\n            self.end"),
     ("transfer/panic", "a worker that panics does not tell it", "src/transfer/execute.rs",
-     "            &|| queue.fail(first, ErrorKind::Internal.into()),\n",
+     "            &|| queue.fail_all(ErrorKind::Internal.into()),\n",
      "            &|| {\n                if !crate::planted(\"transfer/panic\") {\n"
-     "                    queue.fail(first, ErrorKind::Internal.into());\n                }\n            },\n"),
+     "                    queue.fail_all(ErrorKind::Internal.into());\n                }\n            },\n"),
     ("transfer/join", "the call returns before its threads have ended", "src/transfer/team.rs",
      "        for thread in begun {\n",
      "        for thread in begun.into_iter().skip(usize::from(crate::planted(\"transfer/join\"))) {\n"),
