@@ -389,6 +389,7 @@ pub(super) mod testing {
     }
 
     /// Elements of this type in the machine's byte order.
+    #[allow(dead_code, reason = "tests of codecs use it, and all of these can be left out")]
     pub(in crate::zarr) fn of(element: ElementType) -> Elements {
         Elements { element, endian: Endian::Native }
     }

@@ -45,6 +45,16 @@ def check_options(threads, cache):
         raise TypeError(f"cache: expected a Cache, None, or ... for the default, found {cache!r}")
 
 
+def _room(shape, make):
+    """What make returns: an array of this shape, which is to be read into."""
+    try:
+        return make()
+    except ValueError: # numpy does not say of what
+        raise MemoryError(f"what is selected has the shape {tuple(shape)}, which is more than numpy can hold: select "
+                          "less of the array at a time") from None
+
+
+
 class Array:
     """An array that is open. It is indexed as arrays of numpy are: by integers, slices with steps of both signs, ...
     and None; what is selected is read from, or written to, where the array is stored.
@@ -140,7 +150,7 @@ class Array:
         if self.dtype == object:
             found = self._read_texts(selection)
         else:
-            found = np.empty(selection.shape, self.dtype)
+            found = _room(selection.shape, lambda: np.empty(selection.shape, self.dtype))
             self._transfer(c.read_strided, selection, found)
         return found if selection.axes else found[()]
 
@@ -198,7 +208,7 @@ class Array:
 
     def _read_texts(self, selection):
         start, stride, flips = _forwards(selection)
-        pointers = np.zeros(selection.count, np.uintp)
+        pointers = _room(selection.shape, lambda: np.zeros(selection.count, np.uintp))
         arguments = (_c.sizes(start), _c.sizes(selection.count), _c.signed_sizes(stride), _c.address(pointers))
         try:
             _c.transfer(self._handle, self._threads, self._is_long(selection, pointers.nbytes),
@@ -247,7 +257,8 @@ class Array:
         _c.change(self._handle, refresh)
 
     def verify(self, on=True):
-        """Sets whether every chunk that is read is decoded to its end and its checksums compared."""
+        """Sets whether every chunk that is read is decoded to its end and its checksums compared. In a zip file the
+        whole entry that a chunk is in is compared with the entry's checksum, too, once as long as the array is open."""
         _c.change(self._handle, lambda pointer: _c.call(c.array_set_verify, pointer, bool(on)))
 
     def close(self):
