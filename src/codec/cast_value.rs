@@ -104,11 +104,28 @@ impl CastValue {
         }
     }
 
+    /// The number of a format that a value is rounded to, as if exponents had no limit; what is then beyond the largest
+    /// number is out of range.
     fn float(&self, value: Number, format: FloatFormat) -> Result<u64, &'static str> {
         let float = value.as_f64();
+        let is_negative = float < 0.0;
+        let beyond = || {
+            let infinite = format.bits_of(f64::INFINITY.copysign(float));
+            let most = infinite.or_else(|| format.largest(is_negative));
+            most.filter(|_| self.out_of_range == "clamp" && !float.is_nan()).ok_or(OUT_OF_RANGE)
+        };
+        let is_inward = match self.rounding {
+            "towards-zero" => true,
+            "towards-positive" => is_negative,
+            "towards-negative" => !is_negative,
+            _ => false,
+        };
         let Some(bits) = format.bits_of(float) else {
-            let largest = format.bits_of(f64::INFINITY.copysign(float)).or_else(|| format.largest(float < 0.0));
-            return largest.filter(|_| self.out_of_range == "clamp" && !float.is_nan()).ok_or(OUT_OF_RANGE);
+            let largest = format.largest(is_negative).filter(|_| is_inward && float.is_finite());
+            let before =
+                |largest| Some(format.to_f64(largest) * 2.0 - format.to_f64(format.neighbour(largest, false)?));
+            let is_nearly = |largest: &u64| before(*largest).is_some_and(|next| float.abs() < next.abs());
+            return largest.filter(is_nearly).map_or_else(beyond, Ok);
         };
         let nearest = format.to_f64(bits);
         // Integers of 8 bytes are between doubles themselves.
@@ -116,23 +133,28 @@ impl CastValue {
             Number::Integer(value) => (nearest as i128).cmp(&value),
             Number::Float(value) => nearest.partial_cmp(&value).unwrap_or(std::cmp::Ordering::Equal),
         };
-        if order.is_eq() {
-            return Ok(bits);
-        }
-        // The number on the other side. Bits are sizes, apart from the sign.
-        let (is_larger, is_negative) = (order.is_gt(), float < 0.0);
-        let other = || format.neighbour(bits, is_larger == is_negative).ok_or(OUT_OF_RANGE);
+        // Bits are sizes, apart from the sign.
+        let is_outward = order.is_gt() != is_negative;
         match self.rounding {
-            "towards-positive" if !is_larger => other(),
-            "towards-negative" if is_larger => other(),
-            "towards-zero" if is_larger != is_negative => other(),
-            "nearest-away" if is_larger == is_negative => {
-                let other = other()?;
-                let is_tie = (format.to_f64(other) - float).abs() == (nearest - float).abs();
-                Ok(if is_tie { other } else { bits })
+            _ if order.is_eq() => Ok(bits),
+            "towards-positive" | "towards-negative" | "towards-zero" if is_inward == is_outward => {
+                format.neighbour(bits, !is_outward).map_or_else(beyond, Ok)
             }
+            // A tie is one that went inward.
+            "nearest-away" if !is_outward => match format.neighbour(bits, true) {
+                Some(other) if is_tie(value, nearest, format.to_f64(other)) => Ok(other),
+                _ => Ok(bits),
+            },
             _ => Ok(bits),
         }
+    }
+}
+
+/// Whether a value is as far from one number as from the other.
+fn is_tie(value: Number, one: f64, other: f64) -> bool {
+    match value {
+        Number::Integer(value) => value.abs_diff(one as i128) == value.abs_diff(other as i128),
+        Number::Float(value) => (value - one).abs() == (other - value).abs(),
     }
 }
 
@@ -145,5 +167,46 @@ impl EachNumber for CastValue {
 
     fn decode(&self, bits: u64) -> Result<u64, &'static str> {
         self.cast(self.encoded.value(bits), self.decoded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::ElementType;
+
+    /// What comes of a value, rounded in each of the ways in their order.
+    fn cast(value: Number, to: ElementType, out_of_range: &'static str) -> Vec<Result<Number, &'static str>> {
+        let of = |element| Numbers::of(Elements { element, endian: Endian::Native }).unwrap();
+        let to = of(to);
+        let each = |rounding: &&'static str| {
+            let cast = CastValue { decoded: of(ElementType::Double), encoded: to, rounding, out_of_range };
+            cast.cast(value, to).map(|bits| to.value(bits))
+        };
+        ROUNDINGS.iter().map(each).collect()
+    }
+
+    fn floats(values: [f64; 5]) -> Vec<Result<Number, &'static str>> {
+        values.map(|value| if value.is_nan() { Err(OUT_OF_RANGE) } else { Ok(Number::Float(value)) }).to_vec()
+    }
+
+    /// The numbers are those of cast-value-rs 0.5.
+    #[test]
+    fn values_near_the_largest_number_are_rounded_before_they_are_out_of_range() {
+        let (inf, none) = (f64::INFINITY, f64::NAN);
+        for (value, error, clamp) in [
+            (65519.0, [65504.0, 65504.0, none, 65504.0, 65504.0], [65504.0, 65504.0, inf, 65504.0, 65504.0]),
+            (65520.0, [none, 65504.0, none, 65504.0, none], [inf, 65504.0, inf, 65504.0, inf]),
+            (65536.0, [none; 5], [inf; 5]),
+            (-65535.0, [none, -65504.0, -65504.0, none, none], [-inf, -65504.0, -65504.0, -inf, -inf]),
+            (2049.0, [2048.0, 2048.0, 2050.0, 2048.0, 2050.0], [2048.0, 2048.0, 2050.0, 2048.0, 2050.0]),
+            (-2051.0, [-2052.0, -2050.0, -2050.0, -2052.0, -2052.0], [-2052.0, -2050.0, -2050.0, -2052.0, -2052.0]),
+        ] {
+            assert_eq!(cast(Number::Float(value), ElementType::Half, "error"), floats(error), "{value}");
+            assert_eq!(cast(Number::Float(value), ElementType::Half, "clamp"), floats(clamp), "{value}");
+        }
+        let between = Number::Integer(108_613_547_753_115_816);
+        let (below, above) = (108_613_547_753_115_808.0, 108_613_547_753_115_824.0);
+        assert_eq!(cast(between, ElementType::Double, "error"), floats([below, below, above, below, above]));
     }
 }
