@@ -758,7 +758,7 @@ typedef struct nczchunk_codec_use {
      */
     size_t struct_size;
     /**
-     * Its name as it is written, such as "delta" or "numcodecs.delta".
+     * Its name as it is written, such as "mine" or "numcodecs.mine".
      */
     const char *name;
     /**
@@ -1029,9 +1029,9 @@ int nczchunk_place_write(const nczchunk_place *place,
                          nczchunk_context *context);
 
 /**
- * Has make make the codecs of this name that the metadata of arrays in the place have. A name without "numcodecs."
- * stands for the same with it, too. Arrays that are opened or created in the place from then on know the codec; so
- * does a listing of the place. examples/own_codec.c is a codec of its own.
+ * Has make make the codecs of this name that the metadata of arrays in the place have, also where the library has one
+ * of that name itself. A name without "numcodecs." stands for the same with it, too. Arrays that are opened or created
+ * in the place from then on know the codec; so does a listing of the place. examples/own_codec.c is a codec of its own.
  *
  * make sets codec to one that nczchunk_codec_new has made, which the library takes over, and returns 0; or it returns
  * a status, which ends the call that needs the codec. It is called when an array is opened, created or resized, and
@@ -1041,12 +1041,12 @@ int nczchunk_place_write(const nczchunk_place *place,
  * was opened or created in it, by the thread that does the last of these. If this call fails it is not called.
  *
  * The codec turns bytes into bytes. What the metadata of Zarr v3 have before the codec "bytes", such as
- * "numcodecs.delta", gets the bytes of the elements as well; these cannot be in another byte order than the machine's
+ * "numcodecs.mine", gets the bytes of the elements as well; these cannot be in another byte order than the machine's
  * then. For texts of any length, capacity of nczchunk_coding is not what is due to be decoded, but a bound: it is
  * tried again with a larger one.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; an empty name, or that of a codec that the library knows),
- * NCZCHUNK_ENOMEM.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; an empty name, or one of "bytes", "n5_default", "reshape",
+ * "sharding_indexed", "transpose" and "vlen-utf8", which say how the elements of a chunk lie), NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_place_add_codec(nczchunk_place *place,

@@ -1,9 +1,9 @@
 //! From an array's metadata to a variable and a store.
 
 use super::chunks::{Chunks, Names};
-use super::codecs::CodecSpec;
+use super::codecs::{CodecSpec, Shards};
 use super::make::make;
-use super::metadata::{Metadata, Shards};
+use super::metadata::Metadata;
 use super::shard::{IndexFormat, Layout, ShardCodec, ShardedChunks};
 use crate::alloc;
 use crate::codec::{Chain, Codec, Makers};

@@ -4,11 +4,11 @@
 //! an id of v2 is a name, too. What is missing is numcodecs' default, which is what the writer left out. What can be
 //! set is in the codec's [`Definition`].
 
+use super::axes::{order_of, placed, spread};
 use super::data_type;
 use super::dtype;
 use super::fill::{self, Dialect};
 use super::format::Format;
-use super::metadata::{Shards, spread};
 use crate::alloc;
 use crate::codec::{self, Definition, Given, Kind, Makers, Setting, Settings, Stage};
 use crate::element::{Elements, Endian};
@@ -59,6 +59,30 @@ pub(crate) struct InnerShards {
     /// The lengths of such a shard along the array's axes.
     pub(super) shape: Vec<usize>,
     pub(super) shards: Shards,
+}
+
+/// What an object holds that is a shard: the chunks within it, which are encoded one by one, and an index of them.
+///
+/// Let axis `i` of the shard as it is sharded be the array's axis `p[i]`; without transpositions before sharding `p` is
+/// `0, 1, ..`. Then
+/// - the index has an entry for each inner chunk, row-major in the axes `p`, the last of them the fastest:
+///   [`index_order`](Self::index_order) is `p`;
+/// - the elements of an inner chunk are in the order that [`Metadata::order`](super::Metadata::order) says, which is
+///   `p` with the transpositions among the inner codecs after it. It differs from `p` only if there are some.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Shards {
+    /// The lengths of the inner chunks along the array's axes. Each divides the shard's.
+    pub(crate) inner: Vec<usize>,
+    /// The array's axes from the slowest to the fastest of the index; `None` for row-major.
+    pub(crate) index_order: Option<Vec<usize>>,
+    /// What turns the bytes of an inner chunk into those that are stored, in the order of encoding.
+    pub(crate) codecs: Vec<CodecSpec>,
+    /// Whether the index is before the chunks, and not behind them.
+    pub(crate) index_at_start: bool,
+    /// The byte order of the index.
+    pub(crate) index_endian: Endian,
+    /// Whether the CRC-32C of the index is behind it, in 4 bytes.
+    pub(crate) index_checksum: bool,
 }
 
 /// A codec that is none of the library's.
@@ -139,6 +163,19 @@ impl CodecSpec {
             CodecSpec::Known(known) => known.encoded,
             CodecSpec::N5(_) | CodecSpec::Shards(_) | CodecSpec::Own(_) => elements,
         }
+    }
+}
+
+impl Shards {
+    /// Has the axes be those of an array, which are listed for them.
+    pub(super) fn place_axes(&mut self, axes: &[usize]) -> Result<()> {
+        self.inner = spread(&self.inner, axes)?;
+        let order = match self.index_order.take() {
+            Some(order) => placed(&order, axes)?,
+            None => alloc::copied(axes)?,
+        };
+        self.index_order = order_of(order);
+        self.codecs.iter_mut().try_for_each(|codec| codec.place_axes(axes))
     }
 }
 
@@ -309,8 +346,8 @@ impl Of {
                     Some(parsed) => parsed,
                     None => (spelt.parse().map_err(|error| at.error(error))?, Endian::Native),
                 };
-                // In Zarr v3 the byte order is what the codec `bytes` says; zarr-python swaps words that it is told here
-                // are big-endian.
+                // In Zarr v3 the byte order is what the codec `bytes` says. zarr-python swaps words if it is told here
+                // that they are big-endian.
                 let endian = match self.format {
                     Format::V2 => endian,
                     Format::V3 if spelt.starts_with('>') && element.word_size() > 1 => {

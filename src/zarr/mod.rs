@@ -11,7 +11,7 @@
 //!   shard/             chunks that are parts of objects
 //!
 //!   format.rs          the versions of Zarr, and their documents
-//!   metadata.rs        what all versions' metadata come to
+//!   metadata.rs        what all versions' metadata come to               axes.rs                     and lists of axes
 //!   v2.rs  v3.rs       .zarray and .zattrs, zarr.json: read              write_v2.rs  write_v3.rs    and written
 //!   group.rs           groups, and the metadata that they consolidate
 //!   nczarr.rs          what netCDF-C adds to Zarr v2
@@ -26,6 +26,7 @@
 //! An error names its place as a JSON path; the caller adds the document's name.
 
 mod attributes;
+mod axes;
 mod base64;
 mod build;
 mod chunks;
@@ -72,12 +73,12 @@ mod vectors;
 pub(crate) use attributes::readable;
 pub(crate) use attributes::{attributes, check_attributes};
 pub(crate) use build::build;
-pub(crate) use codecs::{CodecSpec, codec_named};
+pub(crate) use codecs::{CodecSpec, Shards, codec_named};
 pub(crate) use format::{DOCUMENTS, Format};
 pub(crate) use group::{Group, Node, consolidated_v2_of_value, group_v2_of_values, node_v3_of_value};
 #[cfg(test)]
 use group::{consolidated_v2, read_group_v2, read_node_v3};
-pub(crate) use metadata::{KeyEncoding, Keys, Metadata, Shards};
+pub(crate) use metadata::{KeyEncoding, Keys, Metadata};
 pub(crate) use nczarr::{SCALAR_DIMENSION, keep_types, own_attributes};
 pub(crate) use open::{document, has_netcdf_group, is_there, open};
 pub(crate) use told::{array_node, group_node, opened};

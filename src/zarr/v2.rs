@@ -3,11 +3,12 @@
 //! The source is <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html>. Keys that it does not know are skipped.
 
 use super::attributes;
+use super::axes::{order_of, row_major};
 use super::codecs::{self, CodecSpec};
 use super::dtype;
 use super::fill::{self, Dialect};
 use super::format::Format;
-use super::metadata::{KeyEncoding, Keys, Metadata, order_of};
+use super::metadata::{KeyEncoding, Keys, Metadata};
 use super::nczarr;
 use crate::alloc;
 use crate::codec::Makers;
@@ -121,7 +122,7 @@ fn order(array: &At<'_>, rank: usize) -> Result<Option<Vec<usize>>> {
     match order.text()? {
         "C" => Ok(None),
         "F" => {
-            let mut axes = super::metadata::row_major(rank)?;
+            let mut axes = row_major(rank)?;
             axes.reverse();
             Ok(order_of(axes))
         }

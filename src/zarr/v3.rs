@@ -3,11 +3,12 @@
 //! The source is <https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html> and, for the codecs, the
 //! specifications below it. An extension may be an object or its name alone.
 
-use super::codecs::{self, CodecSpec, InnerShards, N5Blocks, OwnCodec};
+use super::axes::{order_of, placed, row_major};
+use super::codecs::{self, CodecSpec, InnerShards, N5Blocks, OwnCodec, Shards};
 use super::data_type::{self, DataType};
 use super::fill::Dialect;
 use super::format::Format;
-use super::metadata::{KeyEncoding, Keys, Metadata, Shards, order_of, placed, row_major};
+use super::metadata::{KeyEncoding, Keys, Metadata};
 use super::nczarr;
 use super::v2::{chunk_lengths, falses, separator};
 use crate::alloc;

@@ -38,7 +38,8 @@ from cases import Case, native
 
 WRITERS = {"zarr-python": zarr_python, "TensorStore": tensorstore_, "netCDF-C": netcdf_c, "xarray": xarray_,
            "random": random_arrays, "netCDF classic": netcdf_classic, "cfdb": cfdb_,
-           "elements": elements, "traps: metadata": traps_metadata, "traps: chunks": traps_chunks, "traps: shards": traps_shards,
+           "elements": elements,
+           "traps: metadata": traps_metadata, "traps: chunks": traps_chunks, "traps: shards": traps_shards,
            "traps: places": traps_places}
 
 # How many random hyperslabs of each array are read.

@@ -74,7 +74,8 @@ def v2_rows(root):
         yield by_zarr(root, f"shuffle({size}) and zlib on {dtype[1:]}", dtype, compressors=numcodecs.Zlib(1),
                       filters=[numcodecs.Shuffle(size)])
     for name, codec in [("delta", numcodecs.Delta("<i4")),
-                        ("fixedscaleoffset", numcodecs.FixedScaleOffset(0, 1, "<i4")), ("crc32", numcodecs.CRC32()), ("adler32", numcodecs.Adler32()),
+                        ("fixedscaleoffset", numcodecs.FixedScaleOffset(0, 1, "<i4")), ("crc32", numcodecs.CRC32()),
+                        ("adler32", numcodecs.Adler32()),
                         ("crc32c", numcodecs.checksum32.CRC32C()),
                         ("fletcher32", numcodecs.Fletcher32())]:
         yield by_zarr(root, name, compressors=None, **{filters: [codec]})

@@ -106,7 +106,8 @@ SMALL = ["bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz", "
 
 def small(spec_, dtype, name, path):
     array = ts.open(spec_, create=True, delete_existing=True).result()
-    data = (np.arange(np.prod(SHAPE)).reshape(SHAPE) % (4 if dtype == "int2" else 13) - 2).astype(array.dtype.numpy_dtype)
+    data = np.arange(np.prod(SHAPE)).reshape(SHAPE) % (4 if dtype == "int2" else 13) - 2
+    data = data.astype(array.dtype.numpy_dtype)
     array[:, :25] = data[:, :25]
     found = np.ascontiguousarray(array.read().result())
     return Case(name, path, found.view(f"V{found.itemsize}"), type=0)
@@ -154,7 +155,8 @@ def v3(root):
     for i, codecs in enumerate([
         [sharding([sharding([LITTLE], (3, 5, 8))], (3, 5, 16))],
         [sharding([sharding([BIG, BLOSC], (3, 5, 8), location="start")], (3, 5, 16))],
-        [transpose(1, 2, 0), sharding([transpose(2, 0, 1), sharding([transpose(1, 0, 2), LITTLE], (3, 5, 4))], (5, 8, 6))],
+        [transpose(1, 2, 0), sharding([
+            transpose(2, 0, 1), sharding([transpose(1, 0, 2), LITTLE], (3, 5, 4))], (5, 8, 6))],
         [sharding([sharding([sharding([LITTLE], (1, 5, 8))], (3, 5, 8))], (3, 5, 16))],
     ]):
         path, data = root / f"v3-nested-{i}", values(SHAPE, "f4")
