@@ -1031,7 +1031,8 @@ int nczchunk_place_write(const nczchunk_place *place,
 /**
  * Has make make the codecs of this name that the metadata of arrays in the place have, also where the library has one
  * of that name itself. A name without "numcodecs." stands for the same with it, too. Arrays that are opened or created
- * in the place from then on know the codec; so does a listing of the place. examples/own_codec.c is a codec of its own.
+ * in the place from then on know the codec; so does a listing of the place. examples/own_codec.c is a codec of its
+ * own.
  *
  * make sets codec to one that nczchunk_codec_new has made, which the library takes over, and returns 0; or it returns
  * a status, which ends the call that needs the codec. It is called when an array is opened, created or resized, and

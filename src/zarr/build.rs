@@ -414,7 +414,7 @@ mod tests_of_elements {
         let array = of("bool", "[10]", &first, &[6, 0b0110_0101, 0b10]).unwrap();
         assert_eq!(array.read::<u8>(&Hyperslab::all()).unwrap(), [1, 0, 1, 0, 0, 1, 1, 0, 0, 1]);
         assert_eq!(array.read::<u8>(&Hyperslab::new(&[5], &[2])).unwrap(), [1, 1]);
-        let array = of("int4", "[3]", &format!(r#""packbits",{{"name":"numcodecs.zlib"}}"#), b"").unwrap();
+        let array = of("int4", "[3]", r#""packbits",{"name":"numcodecs.zlib"}"#, b"").unwrap();
         assert!(array.read::<u8>(&Hyperslab::all()).is_err());
         let array = of("int4", "[3]", "\"packbits\"", &[0x87, 0x0f]).unwrap();
         assert_eq!(array.read::<u8>(&Hyperslab::all()).unwrap(), [7, 0xf8, 0xff]);
