@@ -279,12 +279,12 @@ impl<L: Locate> Fill for ObjectChunks<L> {
         self.place.flight().is_some()
     }
 
+    fn reads_many(&self) -> bool {
+        self.has_latency() || self.locate.has_indices()
+    }
+
     fn flight(&self, of: usize) -> Result<Box<dyn Flight + '_>> {
-        let flight = self.place.flight().ok_or(ErrorKind::Internal)?;
-        let gap = if self.locate.reads_no_gaps() { 0 } else { self.place.gap() };
-        let limits = flight.limits().shared(of);
-        let flight = (flight, self.place.flight_prefix());
-        Ok(try_box(ChunkFlight::new(&self.locate, &self.indices, flight, (limits, gap)))?)
+        Ok(try_box(ChunkFlight::new(&self.locate, &self.indices, &self.place, of))?)
     }
 }
 

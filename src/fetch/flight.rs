@@ -13,7 +13,7 @@
 //! index serves one transfer only, and is read again after the chunks, to be compared.
 #![allow(unsafe_code)]
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
@@ -21,10 +21,11 @@ use super::indices::{Indices, Opened};
 use super::locate::{ATTEMPTS, LONG_STEP, Learned, Locate, Part, Step};
 use super::merge::{Range, run};
 use super::pending::{Asked, Chunks, IndexRead, Landed, Placed, Read};
-use crate::alloc::{Scratch, push, try_box};
+use super::reads::Reads;
+use crate::alloc::{Scratch, try_box};
 use crate::dims::{self, Dims};
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{self, Answer, Begin, Limits, UnderWay};
+use crate::object::{Answer, Begin, Limits, Place};
 use crate::open_object::ObjectState;
 use crate::shared::Shared;
 use crate::store::{Filled, Flight, RawRequest};
@@ -34,6 +35,9 @@ const AHEAD: usize = 16;
 
 /// No more chunks are looked at.
 const MOST_AHEAD: usize = 4096;
+
+/// And of a storage that answers at once.
+const MOST_AHEAD_AT_ONCE: usize = 1024;
 
 /// How many indices whose object is not there are remembered.
 const ABSENT_OBJECTS: usize = 64;
@@ -51,14 +55,15 @@ pub(super) struct ChunkFlight<'s> {
     /// How many chunks have been asked for and not been given back: each is in one of the lists below, or part of a
     /// read. All lists of chunks have room for as many.
     num_asked: usize,
-    waiting: Vec<Asked>,
+    /// Those that wait for an index, in the order in which they were asked for, with gaps where some have gone on.
+    waiting: VecDeque<Option<Asked>>,
     queue: VecDeque<Placed>,
     is_sorted: bool,
     ended: Vec<(*mut RawRequest, Result<Filled>)>,
-    /// Indices that are needed and have not been asked for yet, with their objects, and those of which a read is under
-    /// way or about to be.
+    /// Indices that are needed and have not been asked for yet, with their objects; and for how many chunks those are
+    /// needed that have not come.
     to_open: VecDeque<(Dims<isize>, Dims<isize>)>,
-    opening: Vec<Dims<isize>>,
+    opening: HashMap<Dims<isize>, usize>,
     absent: VecDeque<Dims<isize>>,
     /// The memory of the reads that are under way. What has landed is let go before others are started.
     bytes: usize,
@@ -67,36 +72,32 @@ pub(super) struct ChunkFlight<'s> {
     spare: Scratch,
     /// How the request that was given back last has ended.
     outcome: Option<Result<Filled>>,
-    under_way: UnderWay<'s, Read>,
+    reads: Reads<'s>,
 }
 
 impl<'s> ChunkFlight<'s> {
-    pub(super) fn new(
-        locate: &'s dyn Locate,
-        indices: &'s Indices,
-        (flight, prefix): (&'s dyn object::Flight, &'s str),
-        (limits, gap): (Limits, usize),
-    ) -> Self {
+    pub(super) fn new(locate: &'s dyn Locate, indices: &'s Indices, place: &'s Place, of: usize) -> Self {
+        let (reads, limits) = Reads::new(place, of);
         ChunkFlight {
             locate,
             indices,
             own: Indices::new(locate.index_len()),
-            gap,
+            gap: if locate.reads_no_gaps() { 0 } else { place.gap() },
             limits,
             chunk_bytes: 0,
             num_asked: 0,
-            waiting: Vec::new(),
+            waiting: VecDeque::new(),
             queue: VecDeque::new(),
             is_sorted: true,
             ended: Vec::new(),
             to_open: VecDeque::new(),
-            opening: Vec::new(),
+            opening: HashMap::new(),
             absent: VecDeque::new(),
             bytes: 0,
             landed: None,
             spare: Scratch::EMPTY,
             outcome: None,
-            under_way: UnderWay::new(flight, prefix),
+            reads,
         }
     }
 
@@ -105,6 +106,9 @@ impl<'s> ChunkFlight<'s> {
         let num = self.num_asked + 1;
         let room = |len: usize| num - len.min(num);
         let no_memory = |_| ErrorKind::OutOfMemory;
+        if self.waiting.len() == self.waiting.capacity() {
+            self.waiting.retain(Option::is_some);
+        }
         self.waiting.try_reserve(room(self.waiting.len())).map_err(no_memory)?;
         self.queue.try_reserve(room(self.queue.len())).map_err(no_memory)?;
         self.ended.try_reserve(room(self.ended.len())).map_err(no_memory)?;
@@ -149,13 +153,17 @@ impl<'s> ChunkFlight<'s> {
                 Filled::Stored(_) => Err(ErrorKind::Internal.into()),
             };
         }
-        if !self.opening.contains(index) {
-            let (one, other, object) = (copied(index)?, copied(index)?, copied(&asked.location.object)?);
-            self.to_open.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
-            push(&mut self.opening, one)?;
-            self.to_open.push_back((other, object));
+        match self.opening.get_mut(index) {
+            Some(needed) => *needed += 1,
+            None => {
+                let (one, other, object) = (copied(index)?, copied(index)?, copied(&asked.location.object)?);
+                self.to_open.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+                self.opening.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+                self.opening.insert(one, 1);
+                self.to_open.push_back((other, object));
+            }
         }
-        self.waiting.push(asked);
+        self.waiting.push_back(Some(asked));
         Ok(true)
     }
 
@@ -204,12 +212,16 @@ impl<'s> ChunkFlight<'s> {
     fn has_room(&self, len: usize) -> bool {
         let chunks = self.limits.requests.saturating_mul(self.chunk_bytes);
         let most = self.limits.bytes.unwrap_or(chunks.max(self.limits.largest));
-        let num = self.under_way.len();
+        let num = self.reads.len();
         num == 0 || num < self.limits.requests && self.bytes.saturating_add(len) <= most
     }
 
     /// Starts reads, as many as may be under way.
     fn send(&mut self) {
+        // What is read at once is read while its object is open.
+        if self.reads.are_at_once() && !self.queue.is_empty() {
+            return self.send_chunks();
+        }
         while let Some((index, _)) = self.to_open.front() {
             let step = self.locate.first_step(index);
             if !self.has_room(step.as_ref().map_or(0, |step| step.len)) {
@@ -221,6 +233,11 @@ impl<'s> ChunkFlight<'s> {
                 Err(error) => self.opened(&index, Err(error)),
             }
         }
+        self.send_chunks();
+    }
+
+    /// Starts reads of chunks.
+    fn send_chunks(&mut self) {
         if !self.has_room(0) {
             return;
         }
@@ -298,7 +315,7 @@ impl<'s> ChunkFlight<'s> {
     fn start_read(&mut self, read: Read, name: &str, begin: Begin, room: (*mut u8, usize)) {
         self.bytes += read.bytes();
         // SAFETY: the memory belongs to the read, and nobody else uses it.
-        match unsafe { self.under_way.start(read, name, begin, room) } {
+        match unsafe { self.reads.start(read, name, begin, room) } {
             Ok(None) => {}
             Ok(Some(read)) => self.arrive(read, Ok(None)),
             Err((read, error)) => self.arrive(read, Err(error)),
@@ -343,7 +360,7 @@ impl<'s> ChunkFlight<'s> {
                 Some(chunks) => self.changed(chunks.parts),
                 None => {
                     let opened = Shared::new(Opened { index, state }).map_err(Error::from).and_then(|opened| {
-                        self.keep(&read.index, &opened, read.forgotten)?;
+                        self.keep(&read.index, &opened, read.forgotten, answer.is_lasting)?;
                         Ok(Some(opened))
                     });
                     self.opened(&read.index, opened);
@@ -380,18 +397,15 @@ impl<'s> ChunkFlight<'s> {
         }
     }
 
-    /// Keeps an index that has been read.
-    fn keep(&self, index: &Dims<isize>, opened: &Shared<Opened>, forgotten: u64) -> Result<()> {
+    /// Keeps an index that has been read, for later calls if it will be known whether the object is the same then.
+    fn keep(&self, index: &Dims<isize>, opened: &Shared<Opened>, forgotten: u64, is_lasting: bool) -> Result<()> {
         self.own.keep(copied(index)?, opened, self.own.forgotten())?;
-        match opened.state.1 {
-            Some(_) => self.indices.keep(copied(index)?, opened, forgotten),
-            None => Ok(()),
-        }
+        if is_lasting { self.indices.keep(copied(index)?, opened, forgotten) } else { Ok(()) }
     }
 
     /// An index is there, or there is no such object: the chunks that have waited for that go on.
     fn opened(&mut self, index: &Dims<isize>, opened: Result<Option<Shared<Opened>>>) {
-        self.opening.retain(|other| other != index);
+        let mut needed = self.opening.remove(index).unwrap_or(0);
         if let (Ok(None), Ok(index)) = (&opened, copied(index)) {
             self.absent.truncate(ABSENT_OBJECTS - 1);
             if self.absent.try_reserve(1).is_ok() {
@@ -399,12 +413,11 @@ impl<'s> ChunkFlight<'s> {
             }
         }
         let mut i = 0;
-        while let Some(asked) = self.waiting.get(i) {
-            if !asked.needs(index) {
-                i += 1;
-                continue;
-            }
-            let asked = self.waiting.swap_remove(i);
+        while needed > 0 && i < self.waiting.len() {
+            i += 1;
+            let waiting = self.waiting.get_mut(i - 1);
+            let Some(asked) = waiting.and_then(|waiting| waiting.take_if(|asked| asked.needs(index))) else { continue };
+            needed -= 1;
             let request = asked.request;
             match &opened {
                 Ok(Some(opened)) => {
@@ -414,6 +427,9 @@ impl<'s> ChunkFlight<'s> {
                 Ok(None) => self.end(request, self.locate.missing()),
                 Err(error) => self.end(request, Err(error.clone())),
             }
+        }
+        while self.waiting.front().is_some_and(Option::is_none) {
+            self.waiting.pop_front();
         }
     }
 
@@ -523,6 +539,9 @@ fn copied(numbers: &Dims<isize>) -> Result<Dims<isize>> {
 
 impl Flight for ChunkFlight<'_> {
     fn limit(&self, size: usize) -> usize {
+        if self.reads.are_at_once() {
+            return MOST_AHEAD_AT_ONCE;
+        }
         if self.locate.has_neighbours() {
             return self.limits.requests.saturating_mul(AHEAD).clamp(1, MOST_AHEAD.max(self.limits.requests));
         }
@@ -532,6 +551,10 @@ impl Flight for ChunkFlight<'_> {
 
     fn has_memory(&self) -> bool {
         true
+    }
+
+    fn is_in_batches(&self) -> bool {
+        self.reads.are_at_once()
     }
 
     unsafe fn start(&mut self, request: *mut RawRequest) -> Result<bool> {
@@ -556,11 +579,12 @@ impl Flight for ChunkFlight<'_> {
                 self.send();
                 // What could not be sent has ended.
                 if self.ended.is_empty() {
-                    if self.under_way.len() == 0 {
+                    if self.reads.len() > 0 {
+                        let (read, answer) = self.reads.wait()?;
+                        self.arrive(read, answer);
+                    } else if self.queue.is_empty() && self.to_open.is_empty() {
                         return Err(ErrorKind::Internal.into());
                     }
-                    let (read, answer) = self.under_way.wait()?;
-                    self.arrive(read, answer);
                 }
                 continue;
             };
@@ -583,26 +607,28 @@ impl Flight for ChunkFlight<'_> {
     }
 
     unsafe fn cancel(&mut self, request: *mut RawRequest) {
-        let waiting = self.waiting.iter().position(|asked| std::ptr::eq(asked.request, request));
-        let queued = self.queue.iter().position(|placed| std::ptr::eq(placed.asked.request, request));
-        if let Some(i) = waiting {
-            let asked = self.waiting.swap_remove(i);
+        let is_it = |asked: &Asked| std::ptr::eq(asked.request, request);
+        let waiting = self.waiting.iter_mut().find_map(|waiting| waiting.take_if(|asked| is_it(asked)));
+        let queued = self.queue.iter().position(|placed| is_it(&placed.asked));
+        if let Some(asked) = waiting {
             self.end(request, Ok(Filled::Absent));
             // An index that is under way already may serve another chunk; else it is cancelled at the end.
             let Some((index, _)) = asked.index() else { return };
-            if !self.waiting.iter().any(|other| other.needs(index)) {
+            let Some(needed) = self.opening.get_mut(index) else { return };
+            *needed -= 1;
+            if *needed == 0 {
                 if let Some(unsent) = self.to_open.iter().position(|(other, _)| other == index) {
                     self.to_open.remove(unsent);
-                    self.opening.retain(|other| other != index);
+                    self.opening.remove(index);
                 }
             }
         } else if let Some(i) = queued {
             self.queue.remove(i);
             self.end(request, Ok(Filled::Absent));
         } else {
-            self.under_way.cancel_if(|read| {
+            self.reads.cancel_if(|read| {
                 let Read::Chunks(Chunks { parts, .. }) = read else { return false };
-                let Some(part) = parts.iter_mut().find(|part| std::ptr::eq(part.asked.request, request)) else {
+                let Some(part) = parts.iter_mut().find(|part| is_it(&part.asked)) else {
                     return false;
                 };
                 part.is_cancelled = true;

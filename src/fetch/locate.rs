@@ -53,6 +53,11 @@ pub(crate) trait Locate: Send + Sync {
         Err(ErrorKind::Internal.into())
     }
 
+    /// Whether there are indices that several chunks share.
+    fn has_indices(&self) -> bool {
+        self.index_len() > 1
+    }
+
     /// Whether chunks may lie together in an object.
     fn has_neighbours(&self) -> bool {
         true

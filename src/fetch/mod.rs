@@ -9,7 +9,8 @@
 //!   chunks.rs     chunks, read one by one and written
 //!   merge.rs      which ranges of an object are better read at once
 //!   pending.rs    chunks that have been asked for and are not given back yet
-//!   flight.rs     chunks, many at a time, from a storage that answers later
+//!   reads.rs      the reads of one transfer, at once or under way
+//!   flight.rs     chunks, many at a time
 //! ```
 
 mod chunks;
@@ -18,6 +19,7 @@ mod indices;
 mod locate;
 mod merge;
 mod pending;
+mod reads;
 
 pub(crate) use chunks::ObjectChunks;
 pub(crate) use locate::{ABSENT, Index, Learned, Locate, Location, Part, Step};

@@ -185,7 +185,10 @@ mod tests {
         let mut found = [false; 4];
         while under_way.len() > 0 {
             let (i, answer) = under_way.wait().unwrap();
-            found[i] = answer.unwrap() == Some(Answer { nbytes: 4, object_size: 4, version: Some(i as u128 + 1) });
+            found[i] = {
+                let version = Some(i as u128 + 1);
+                answer.unwrap() == Some(Answer { nbytes: 4, object_size: 4, version, is_lasting: true })
+            };
         }
         assert_eq!((found, later.most().0), ([true, true, true, false], 4));
         drop(under_way);
