@@ -134,6 +134,9 @@ typedef struct nczchunk_place nczchunk_place;
  * "ocean/sst", and NULL or empty if path is the array itself. Or path is a file that holds arrays, and name is the
  * array's name in it. mode is NCZCHUNK_READ, or NCZCHUNK_WRITE to read and write. Close it with nczchunk_array_close.
  *
+ * Where all entries of a zip file are in one directory, as "data", name may begin with that or not: "data/ocean/sst"
+ * is "ocean/sst". An array whose name itself begins so comes first.
+ *
  * Errors: NCZCHUNK_EINVAL (a NULL argument, another mode), NCZCHUNK_ENOTFOUND (there is no such path or array),
  * NCZCHUNK_ENOTVAR (it is a group), NCZCHUNK_ENOTNC (path is something else), NCZCHUNK_ENCZARR (malformed metadata),
  * NCZCHUNK_ENOTBUILT (metadata that ask for what the library does not have), NCZCHUNK_ENOFILTER (a codec that it does
@@ -594,7 +597,7 @@ typedef struct nczchunk_node {
      */
     size_t is_group;
     /**
-     * 0, or why it cannot be opened, if that is known from its metadata: then what follows is 0 or empty.
+     * 0, or why it cannot be opened or read, if that is known: then what follows is 0 or empty.
      */
     ptrdiff_t status;
     /**
@@ -655,12 +658,13 @@ typedef struct nczchunk_node {
  *
  * Of a file that holds arrays the file itself is told as a group, then its arrays in their order.
  *
- * What is there but cannot be read is told with its status. If the place cannot list its objects, the group's
- * consolidated metadata tell what there is.
+ * What is there but cannot be read is told with its status, and the list goes on. If the place cannot list its
+ * objects, the group's consolidated metadata tell what there is. Of groups that symbolic links lead to, what is in them
+ * is told for the first link alone, and not for one that leads to a group that it is in.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path or group), NCZCHUNK_ENOTNC
- * (path is something else), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOTBUILT (the place cannot
- * list, and there are no consolidated metadata), NCZCHUNK_ENOMEM, and the system's own numbers.
+ * (path is something else), NCZCHUNK_ENCZARR (malformed metadata of the group itself), NCZCHUNK_ENOTBUILT (the place
+ * cannot list, and there are no consolidated metadata), NCZCHUNK_ENOMEM, and the system's own numbers.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_list(const char *path,

@@ -7,8 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use indicatif::ProgressBar;
-use nczchunk::object::Place;
-use nczchunk::{Access, Array, Plan};
+use nczchunk::{Access, Array, Error, Plan};
 
 use crate::Session;
 use crate::failure::{Failure, Result, words};
@@ -46,39 +45,49 @@ impl Check {
     /// Prints the report.
     pub fn run(&self, session: &Session) -> Result<()> {
         let place = place::place(&self.place)?;
-        let nodes;
-        let names = match &self.array {
-            Some(name) => vec![name.as_str()],
-            None => {
-                nodes = place::list(&self.place, &place, "", true)?;
-                place::arrays(&nodes)
-            }
-        };
         let mut out = BufWriter::new(io::stdout().lock());
         let mut is_well = true;
-        for name in &names {
-            is_well &= self.check(&mut out, session, &place, name)?;
-            out.flush()?;
+        if let Some(name) = &self.array {
+            let array = Array::open_in(&place, name, Access::Read)
+                .map_err(|error| Failure::from(error.in_object(self.place.display())))?;
+            is_well = self.check(&mut out, session, array)?;
+        } else {
+            let nodes = place::list(&self.place, &place, "", true)?;
+            let mut arrays = nodes.iter().filter(|node| !node.is_group()).peekable();
+            if arrays.peek().is_none() {
+                return Err(Failure::failed(format_args!("{}: there is no array in it", self.place.display())));
+            }
+            for node in arrays {
+                let opened = match node.error() {
+                    None => Array::open_in(&place, node.name(), Access::Read),
+                    Some(error) => Err(error.clone()),
+                };
+                is_well &= match opened {
+                    Ok(array) => self.check(&mut out, session, array)?,
+                    Err(error) => self.cannot_be_opened(&mut out, session, node.name(), &error)?,
+                };
+                out.flush()?;
+            }
         }
-        if names.is_empty() {
-            return Err(Failure::failed(format_args!("{}: there is no array in it", self.place.display())));
-        }
+        out.flush()?;
         if is_well { Ok(()) } else { Err(Failure::Found) }
     }
 
-    /// Checks one array; whether all is well.
-    fn check(&self, out: &mut impl Write, session: &Session, place: &Place, name: &str) -> Result<bool> {
+    fn title(&self, session: &Session, name: &str) -> String {
         let title = if name.is_empty() { self.place.display().to_string() } else { name.to_owned() };
-        let title = session.screen.paint(Tint::Heading, &title);
-        let mut array = match Array::open_in(place, name, Access::Read) {
-            Ok(array) => array,
-            Err(error) if self.array.is_some() => return Err(error.in_object(self.place.display()).into()),
-            Err(error) => {
-                let bad = session.screen.paint(Tint::Bad, "cannot be opened");
-                writeln!(out, "{title}: {bad}: {}", place::reason(name, &error))?;
-                return Ok(false);
-            }
-        };
+        session.screen.paint(Tint::Heading, &title)
+    }
+
+    /// Says why an array, or what may be one, is not checked.
+    fn cannot_be_opened(&self, out: &mut impl Write, session: &Session, name: &str, error: &Error) -> Result<bool> {
+        let bad = session.screen.paint(Tint::Bad, "cannot be opened");
+        writeln!(out, "{}: {bad}: {}", self.title(session, name), place::reason(name, error))?;
+        Ok(false)
+    }
+
+    /// Checks one array; whether all is well.
+    fn check(&self, out: &mut impl Write, session: &Session, mut array: Array) -> Result<bool> {
+        let title = self.title(session, array.name());
         array.set_cache(None);
         array.set_verify(true);
         let Found { stored, broken } = found(&array, session.threads)?;

@@ -12,8 +12,9 @@ use crate::zarr;
 /// What is in a group of a place; an empty name is the place itself. The group comes first, then what is in it, by
 /// name, and if `recursive` after each group what is in that. An array is listed as itself alone.
 ///
-/// What is there but cannot be read is listed with its [error](Node::error). If the place cannot list its objects, the
-/// group's consolidated metadata tell what there is.
+/// What is there but cannot be read is listed with its [error](Node::error), and the list goes on. If the place cannot
+/// list its objects, the group's consolidated metadata tell what there is. Of groups that symbolic links lead to, what
+/// is in them is listed for the first link alone, and not for one that leads to a group that it is in.
 ///
 /// In a [file](Place::file) the file itself is a group.
 ///
@@ -35,19 +36,40 @@ pub(crate) fn each(place: &Place, group: &str, recursive: bool, one: &mut dyn Fn
     if !group.is_empty() {
         check_name(group).map_err(|error| error.in_object(group))?;
     }
-    let mut names = Vec::new();
+    let (mut names, mut links) = (Vec::new(), Links::default());
     alloc::push(&mut names, alloc::text(group)?)?;
     let mut is_first = true;
     while let Some(name) = names.pop() {
-        match node(place, &name).map_err(|error| if name.is_empty() { error } else { error.in_object(&name) })? {
+        let begin = names.len();
+        let mut find = || {
+            let node = node(place, &name)?;
+            let is_group = node.as_ref().is_some_and(Node::is_group);
+            let is_entered = is_group && (is_first || (recursive && !links.have_led_to(place, &name)?));
+            let is_listed = !is_entered || members(place, &name, &mut names)?;
+            Ok((node, is_listed))
+        };
+        let (node, is_listed) = match find() {
+            Ok(found) => found,
+            Err(error) if is_first => return Err(if name.is_empty() { error } else { error.in_object(&name) }),
+            // It has been removed meanwhile.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound(_)) => (None, true),
+            Err(error) => {
+                names.truncate(begin);
+                (Some(Node::found(&name, Err(error))?), true)
+            }
+        };
+        match node {
             Some(node) => {
-                let is_entered = node.is_group() && (recursive || is_first);
                 one(node)?;
-                if is_entered && !members(place, &name, &mut names)? {
+                if is_first && !is_listed {
                     consolidated(place, &name, recursive, one)?;
                 }
             }
             None if is_first && name.is_empty() => return Err(ErrorKind::UnknownFormat.into()),
+            None if is_first && is_told_by_top(place, &name)? => {
+                let (top, rest) = place.split_top(&name).unwrap_or(("", &name));
+                return each(place, rest, recursive, &mut |node| one(node.below(top)?));
+            }
             None if is_first => return Err(Error::from(ErrorKind::NotFound("group")).in_object(&name)),
             None => {}
         }
@@ -56,17 +78,47 @@ pub(crate) fn each(place: &Place, group: &str, recursive: bool, one: &mut dyn Fn
     Ok(())
 }
 
+/// Where symbolic links to groups have led: numbers, ascending. A link may lead to a group that it is in, and several
+/// to one group, so that to follow each of them would find what is there any number of times.
+#[derive(Default)]
+struct Links(Vec<u128>);
+
+impl Links {
+    /// Whether links lead to a group where a link has led before, or to one that it is in.
+    fn have_led_to(&mut self, place: &Place, group: &str) -> Result<bool> {
+        let Some((location, true)) = place.location(group)? else { return Ok(false) };
+        for above in documents::groups_above(group) {
+            if place.location(above)?.is_some_and(|(above, _)| above == location) {
+                return Ok(true);
+            }
+        }
+        let Err(at) = self.0.binary_search(&location) else { return Ok(true) };
+        self.0.try_reserve(1).map_err(|_| alloc::Failed)?;
+        self.0.insert(at, location);
+        Ok(false)
+    }
+}
+
+/// Whether there is something by this name without the directory that it begins with, if that is all of a zip file.
+fn is_told_by_top(place: &Place, name: &str) -> Result<bool> {
+    match place.split_top(name) {
+        Some((_, rest)) => Ok(node(place, rest)?.is_some()),
+        None => Ok(false),
+    }
+}
+
 /// The group or array of a name, if there is one.
 fn node(place: &Place, name: &str) -> Result<Option<Node>> {
     if let Some(text) = zarr::document(place, name, V3)? {
-        return Ok(Some(match zarr::read_node_v3(&text) {
-            Ok(zarr::Node::Array(metadata)) => zarr::array_node(place, name, Ok(*metadata))?,
-            Ok(zarr::Node::Group(group)) => zarr::group_node(name, &group.attributes)?,
-            Err(error) => zarr::array_node(place, name, Err(error))?,
-        }));
+        let found = zarr::read_node_v3(&text).and_then(|node| match node {
+            zarr::Node::Array(metadata) => zarr::array_node(place, name, *metadata),
+            zarr::Node::Group(group) => zarr::group_node(name, &group.attributes),
+        });
+        return Node::found(name, found).map(Some);
     }
     if documents::is_there(place, name, V2_ARRAY)? {
-        return zarr::array_node(place, name, zarr::open(place, name)).map(Some);
+        let found = zarr::open(place, name).and_then(|metadata| zarr::array_node(place, name, metadata));
+        return Node::found(name, found).map(Some);
     }
     let Some(text) = zarr::document(place, name, V2_GROUP)? else { return Ok(None) };
     let attributes = zarr::document(place, name, V2_ATTRIBUTES)?;
@@ -97,11 +149,11 @@ fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut
             for (path, document) in documents.iter().filter(|(path, _)| is_wanted(path)) {
                 let name = below(group, path)?;
                 let is_group = document.get("node_type").and_then(Value::as_str) == Some("group");
-                one(if is_group {
-                    zarr::group_node(&name, document.get("attributes").unwrap_or(&Value::Null))?
-                } else {
-                    zarr::array_node(place, &name, zarr::v3_of_value(document))?
-                })?;
+                let found = match is_group {
+                    true => zarr::group_node(&name, document.get("attributes").unwrap_or(&Value::Null)),
+                    false => zarr::v3_of_value(document).and_then(|array| zarr::array_node(place, &name, array)),
+                };
+                one(Node::found(&name, found)?)?;
             }
             return Ok(());
         }
@@ -112,11 +164,12 @@ fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut
             let of_attributes = below(path, V2_ATTRIBUTES)?;
             let attributes = documents.iter().find(|(other, _)| **other == *of_attributes).map(|(_, value)| value);
             let name = below(group, path)?;
-            match which {
-                V2_ARRAY => one(zarr::array_node(place, &name, zarr::v2_of_values(value, attributes))?)?,
-                V2_GROUP => one(zarr::group_node(&name, attributes.unwrap_or(&Value::Null))?)?,
-                _ => {}
-            }
+            let found = match which {
+                V2_ARRAY => zarr::v2_of_values(value, attributes).and_then(|all| zarr::array_node(place, &name, all)),
+                V2_GROUP => zarr::group_node(&name, attributes.unwrap_or(&Value::Null)),
+                _ => continue,
+            };
+            one(Node::found(&name, found)?)?;
         }
         return Ok(());
     }
@@ -241,5 +294,140 @@ mod tests {
             if node.name() == "a" { Err(ErrorKind::Stopped(7).into()) } else { Ok(()) }
         });
         assert_eq!((ended.unwrap_err().kind(), told), (ErrorKind::Stopped(7), vec![String::new(), "a".to_owned()]));
+    }
+
+    /// A place of which some objects cannot be read, and some prefixes cannot be listed.
+    struct Broken(Memory, &'static [&'static str], ErrorKind);
+
+    impl Objects for Broken {
+        fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+            if self.1.contains(&name) { Err(self.2.into()) } else { self.0.read(name, begin, buffer) }
+        }
+
+        fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+            if self.1.contains(&prefix) { Err(self.2.into()) } else { self.0.list(prefix, one) }
+        }
+    }
+
+    /// The names, each with the status that it is told with.
+    fn statuses(nodes: &[Node]) -> Vec<(&str, i32)> {
+        nodes.iter().map(|node| (node.name(), node.error().map_or(0, Error::status))).collect()
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_and_the_list_goes_on() {
+        let listed = |broken, kind| list(&Place::new(Broken(objects(), broken, kind)).unwrap(), "", true);
+        let whole = [("", 0), ("a", 0), ("b", 0), ("b/a", 0), ("c", crate::status::ENCZARR)];
+        for (broken, is_in) in [
+            (&["a/zarr.json"][..], 1),
+            (&["a/.zarray"], 1),
+            (&["a/.zattrs"], 1),
+            (&["b/.zgroup"], 2),
+            (&["b/.zattrs"], 2),
+            (&["b"], 2),
+            (&["b/a/.zarray"], 3),
+        ] {
+            let nodes = listed(broken, ErrorKind::System(5)).unwrap();
+            let mut expected = whole.to_vec();
+            expected[is_in].1 = 5;
+            // What is in a group that cannot be read is not known.
+            if is_in == 2 {
+                expected.remove(3);
+            }
+            assert_eq!(statuses(&nodes), expected, "{broken:?}");
+            assert_eq!(listed(broken, ErrorKind::OutOfMemory).unwrap_err().kind(), ErrorKind::OutOfMemory);
+        }
+        // The group that was asked for is no member.
+        for broken in [&[".zgroup"][..], &[".zattrs"], &[""]] {
+            assert_eq!(listed(broken, ErrorKind::System(5)).unwrap_err().status(), 5, "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn malformed_groups_are_told_too() {
+        let memory = objects();
+        memory.write("b/.zgroup", b"{").unwrap();
+        memory.write("a/.zattrs", b"[]").unwrap();
+        let text = format!("{{{}\"x\":1}}", (0..20_000).map(|i| format!("\"{i}\":0,")).collect::<String>());
+        memory.write("d/.zgroup", GROUP.as_bytes()).unwrap();
+        memory.write("d/.zattrs", text.as_bytes()).unwrap();
+        let place = Place::new(memory).unwrap();
+        let nodes = list(&place, "", true).unwrap();
+        let malformed = crate::status::ENCZARR;
+        assert_eq!(statuses(&nodes), [("", 0), ("a", malformed), ("b", malformed), ("c", malformed), ("d", malformed)]);
+        assert!(nodes[2].error().unwrap().to_string().starts_with(".zgroup: "), "{nodes:?}");
+        assert_eq!(list(&place, "b", true).unwrap_err().status(), malformed);
+    }
+
+    #[test]
+    fn members_that_consolidated_metadata_spoil_are_told() {
+        let many = (0..20_000).map(|i| format!("\"{i}\":0,")).collect::<String>();
+        let v3 = format!(
+            r#"{{"zarr_format":3,"node_type":"group","consolidated_metadata":{{"kind":"inline","must_understand":false,
+            "metadata":{{"a":1,"b":{{"node_type":"group","attributes":{{{many}"x":1}}}},"c":{{"zarr_format":3,
+            "node_type":"group"}}}}}}}}"#
+        );
+        let v2 = format!(
+            r#"{{"zarr_consolidated_format":1,"metadata":{{"a/.zarray":1,"b/.zgroup":{GROUP},
+            "b/.zattrs":{{{many}"x":1}},"c/.zgroup":{GROUP}}}}}"#
+        );
+        for documents in [&[("zarr.json", &*v3)][..], &[(".zgroup", GROUP), (".zmetadata", &v2)]] {
+            let memory = Memory::new();
+            documents.iter().for_each(|(name, text)| memory.write(name, text.as_bytes()).unwrap());
+            let nodes = list(&Place::new(Mute(memory)).unwrap(), "", true).unwrap();
+            let malformed = crate::status::ENCZARR;
+            assert_eq!(statuses(&nodes), [("", 0), ("a", malformed), ("b", malformed), ("c", 0)]);
+        }
+    }
+
+    /// Documents that are directories, and links in circles.
+    #[cfg(all(unix, not(miri)))]
+    #[test]
+    fn a_directory_is_listed_whatever_is_in_it() {
+        use std::os::unix::fs::symlink;
+        let path = std::env::temp_dir().join(format!("nczchunk-list-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        let place = Place::new(crate::object::Directory::create(&path).unwrap()).unwrap();
+        let group = br#"{"zarr_format":3,"node_type":"group"}"#;
+        for name in ["zarr.json", "a/zarr.json", "b/zarr.json", "b/d/zarr.json", "z/zarr.json", "l/x/zarr.json"] {
+            place.write(name, group).unwrap();
+        }
+        std::fs::create_dir_all(path.join("m/zarr.json")).unwrap();
+        symlink(".zgroup", path.join("a/.zgroup")).unwrap();
+        symlink("zarr.json", path.join("l/zarr.json")).unwrap();
+        let listed = || list(&place, "", true).unwrap();
+        let nodes = listed();
+        let [eisdir, eloop] = [libc::EISDIR, libc::ELOOP];
+        let expected = [("", 0), ("a", 0), ("b", 0), ("b/d", 0), ("l", eloop), ("m", eisdir), ("z", 0)];
+        assert_eq!(statuses(&nodes), expected);
+        // Links to groups are listed with what is in them, once; links to a group that they are in are not followed.
+        symlink("../b", path.join("z/first")).unwrap();
+        symlink("../b", path.join("z/second")).unwrap();
+        symlink("..", path.join("b/d/up")).unwrap();
+        symlink(".", path.join("b/here")).unwrap();
+        let nodes = listed();
+        let names = names(&nodes);
+        assert_eq!(
+            names,
+            [
+                "",
+                "a",
+                "b",
+                "b/d",
+                "b/d/up",
+                "b/here",
+                "l",
+                "m",
+                "z",
+                "z/first",
+                "z/first/d",
+                "z/first/d/up",
+                "z/first/here",
+                "z/second",
+            ]
+        );
+        // The group that is asked for is entered, whatever leads there.
+        assert_eq!(self::names(&list(&place, "z/second", false).unwrap())[1..], ["z/second/d", "z/second/here"]);
+        std::fs::remove_dir_all(&path).unwrap();
     }
 }

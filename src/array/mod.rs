@@ -88,7 +88,18 @@ impl Array {
             return Array::of(place, name, access, opened, Stored::File(kind));
         }
         let name = name.trim_matches('/');
-        let metadata = zarr::open(place, name).map_err(|error| about(error, name))?;
+        let (name, metadata) = match (zarr::open(place, name), place.split_top(name)) {
+            (Err(error), Some((_, rest))) if matches!(error.kind(), ErrorKind::NotFound(_)) => {
+                match zarr::open(place, rest) {
+                    Err(other) if matches!(other.kind(), ErrorKind::NotFound(_) | ErrorKind::UnknownFormat) => {
+                        (name, Err(error))
+                    }
+                    opened => (rest, opened),
+                }
+            }
+            (opened, _) => (name, opened),
+        };
+        let metadata = metadata.map_err(|error| about(error, name))?;
         if access == Access::Write && !place.is_writable() {
             return Err(ErrorKind::ReadOnly.into());
         }

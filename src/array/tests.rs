@@ -335,6 +335,43 @@ fn arrays_are_created_in_a_new_zip_file() {
     std::fs::remove_file(&path).unwrap();
 }
 
+/// What other readers open in a packed directory by its name and the array's is found by both names. What is there by
+/// the very name comes first.
+#[cfg(feature = "zip")]
+#[test]
+fn names_in_a_zip_file_may_begin_with_its_one_directory() {
+    let path = std::env::temp_dir().join(format!("nczchunk-top-{}.zip", std::process::id()));
+    let writer = crate::object::ZipWriter::create(&path).unwrap();
+    let place = Place::new(crate::object::Below::new(writer, "data").unwrap()).unwrap();
+    for (name, value) in [("f4", 1i16), ("g/f4", 2), ("data/f4", 3)] {
+        let array = Array::create_in(&place, name, &Description::new(&[1], ElementType::Short)).unwrap();
+        array.write(&Hyperslab::all(), &[value]).unwrap();
+    }
+    place.finish().unwrap();
+    let read = |name: &str| {
+        let array = Array::open(&path, name, Access::Read)?;
+        Ok::<_, Error>((array.name().to_owned(), array.read::<i16>(&Hyperslab::all())?[0]))
+    };
+    for (name, full, value) in [
+        ("f4", "f4", 1),
+        ("g/f4", "g/f4", 2),
+        ("data/g/f4", "g/f4", 2),
+        ("data/f4", "data/f4", 3),
+        ("data/data/f4", "data/f4", 3),
+    ] {
+        assert_eq!(read(name).unwrap(), (full.to_owned(), value));
+    }
+    assert_eq!(read("data/g").unwrap_err().kind(), ErrorKind::NotAnArray);
+    let place = place_at(&path).unwrap();
+    let names = |group: &str| -> Vec<String> {
+        list(&place, group, true).unwrap().iter().map(|node| node.name().to_owned()).collect()
+    };
+    assert_eq!(names("data/g"), ["data/g", "data/g/f4"]);
+    assert_eq!(names("data"), ["data", "data/f4"]);
+    assert_eq!(names("data/data"), ["data/data", "data/data/f4"]);
+    std::fs::remove_file(&path).unwrap();
+}
+
 /// A directory that is packed with its name before all others is a place as if it were not.
 #[cfg(feature = "zip")]
 #[test]
@@ -345,8 +382,19 @@ fn a_directory_within_a_zip_file_is_the_place() {
     let array = Array::create_in(&place, "", &Description::new(&[3], ElementType::Short)).unwrap();
     array.write(&Hyperslab::all(), &[1i16, 2, 3]).unwrap();
     place.finish().unwrap();
-    let array = Array::open(&path, "", Access::Read).unwrap();
-    assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [1, 2, 3]);
+    // Its name may be said, too.
+    for name in ["", "v.zarr", "/v.zarr/"] {
+        let array = Array::open(&path, name, Access::Read).unwrap();
+        assert_eq!((array.name(), array.read::<i16>(&Hyperslab::all()).unwrap()), ("", vec![1, 2, 3]));
+        let nodes = list(&place_at(&path).unwrap(), name, true).unwrap();
+        assert_eq!((nodes.len(), nodes[0].name()), (1, name.trim_matches('/')));
+    }
+    for name in ["v", "v.zarr/x", "v.zarr/v.zarr", "v.zarrs"] {
+        let error = Array::open(&path, name, Access::Read).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::NotFound("array"), "{name}");
+        let error = list(&place_at(&path).unwrap(), name, true).unwrap_err();
+        assert_eq!((error.kind(), error.about()), (ErrorKind::NotFound("group"), name));
+    }
     std::fs::remove_file(&path).unwrap();
 }
 

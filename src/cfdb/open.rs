@@ -62,7 +62,7 @@ impl File {
             let attributes = zarr::attributes(&self.attributes(name, &variable)?, Some(element))?;
             let dimensions = dimensions(&variable)?;
             let VariableMetadata { shape, chunk_shape, .. } = variable;
-            Ok((attributes, NodeArray { element, shape, chunk_shape, shard_shape: None, dimensions }))
+            Node::of_array(name, attributes, NodeArray { element, shape, chunk_shape, shard_shape: None, dimensions })
         });
         Node::found(name, found.map_err(|error| error.in_object(name)))
     }

@@ -44,7 +44,8 @@ impl Node {
         matches!(self.what, What::Group)
     }
 
-    /// Why it cannot be opened, if that is known from its metadata. Then nothing else is known of it, either.
+    /// Why it cannot be opened, if that is known: its metadata are malformed, or cannot be read. Then nothing else is
+    /// known of it, either.
     pub fn error(&self) -> Option<&Error> {
         if let What::Unreadable(error) = &self.what { Some(error) } else { None }
     }
@@ -93,41 +94,35 @@ impl Node {
         &self.attributes.json
     }
 
+    /// The same by its name below a group.
+    pub(crate) fn below(self, group: &str) -> Result<Self> {
+        let mut name = alloc::text(group)?;
+        if !self.name.is_empty() {
+            alloc::push_text(&mut name, "/")?;
+            alloc::push_text(&mut name, &self.name)?;
+        }
+        Ok(Node { name, ..self })
+    }
+
     pub(crate) fn of_group(name: &str, attributes: Attributes) -> Result<Self> {
         Ok(Node { name: alloc::text(name)?, attributes, what: What::Group })
     }
 
-    /// An array of this name and what is said of it, or why it cannot be opened.
+    /// What was found by this name, or why it cannot be read.
     ///
     /// # Errors
-    /// Those that are not of what the metadata say, but of reading them.
-    pub(crate) fn found(name: &str, found: Result<(Attributes, NodeArray)>) -> Result<Self> {
+    /// `OutOfMemory`; `NotFound` if there is nothing.
+    pub(crate) fn found(name: &str, found: Result<Node>) -> Result<Self> {
         match found {
-            Ok((attributes, array)) => Node::of_array(name, attributes, array),
-            Err(error) if is_of_metadata(&error) => Node::unreadable(name, error),
-            Err(error) => Err(error),
+            Err(error) if !matches!(error.kind(), ErrorKind::OutOfMemory | ErrorKind::NotFound(_)) => {
+                let attributes = Attributes { list: Vec::new(), json: alloc::text("{}")? };
+                Ok(Node { name: alloc::text(name)?, attributes, what: What::Unreadable(error) })
+            }
+            found => found,
         }
     }
 
     pub(crate) fn of_array(name: &str, attributes: Attributes, array: NodeArray) -> Result<Self> {
         Ok(Node { name: alloc::text(name)?, attributes, what: What::Array(alloc::try_box(array)?) })
     }
-
-    /// Something that cannot be opened, and why.
-    pub(crate) fn unreadable(name: &str, error: Error) -> Result<Self> {
-        let attributes = Attributes { list: Vec::new(), json: alloc::text("{}")? };
-        Ok(Node { name: alloc::text(name)?, attributes, what: What::Unreadable(error) })
-    }
-}
-
-/// Whether an error is one of what metadata say, and not of reading them.
-fn is_of_metadata(error: &Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::Metadata(_)
-            | ErrorKind::Unsupported(_)
-            | ErrorKind::Codec(_)
-            | ErrorKind::ElementType
-            | ErrorKind::Rank(_)
-    )
 }

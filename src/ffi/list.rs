@@ -39,7 +39,7 @@ pub struct nczchunk_node {
     pub name: *const c_char,
     /// 1 for a group, 0 for an array.
     pub is_group: usize,
-    /// 0, or why it cannot be opened, if that is known from its metadata: then what follows is 0 or empty.
+    /// 0, or why it cannot be opened or read, if that is known: then what follows is 0 or empty.
     pub status: isize,
     /// Why, in words; empty if status is 0.
     pub message: *const c_char,
@@ -77,12 +77,13 @@ unsafe impl Growing for nczchunk_node {}
 ///
 /// Of a file that holds arrays the file itself is told as a group, then its arrays in their order.
 ///
-/// What is there but cannot be read is told with its status. If the place cannot list its objects, the group's
-/// consolidated metadata tell what there is.
+/// What is there but cannot be read is told with its status, and the list goes on. If the place cannot list its
+/// objects, the group's consolidated metadata tell what there is. Of groups that symbolic links lead to, what is in
+/// them is told for the first link alone, and not for one that leads to a group that it is in.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path or group), NCZCHUNK_ENOTNC
-/// (path is something else), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOTBUILT (the place cannot
-/// list, and there are no consolidated metadata), NCZCHUNK_ENOMEM, and the system's own numbers.
+/// (path is something else), NCZCHUNK_ENCZARR (malformed metadata of the group itself), NCZCHUNK_ENOTBUILT (the place
+/// cannot list, and there are no consolidated metadata), NCZCHUNK_ENOMEM, and the system's own numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_list(
     path: *const c_char,

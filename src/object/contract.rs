@@ -54,6 +54,14 @@ pub trait Objects: Send + Sync {
         Ok(Opening::Nothing)
     }
 
+    /// Where a prefix is, as a number that is the same for the same place, and whether a symbolic link leads there.
+    /// `None` where that is not known, or there are no links.
+    #[doc(hidden)]
+    fn location(&self, prefix: &str) -> Result<Option<(u128, bool)>> {
+        let _ = prefix;
+        Ok(None)
+    }
+
     /// Calls `one` with the last part of the name of each object and prefix directly below `prefix`, which is empty or
     /// a name, in any order and each once. A prefix that is not there has nothing below it.
     ///
@@ -155,6 +163,10 @@ macro_rules! forward {
 
             fn open(&self, name: &str) -> Result<Opening<'_>> {
                 (**self).open(name)
+            }
+
+            fn location(&self, prefix: &str) -> Result<Option<(u128, bool)>> {
+                (**self).location(prefix)
             }
 
             fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

@@ -16,6 +16,7 @@ use crate::shared::Shared;
 pub struct Place {
     objects: Shared<Box<dyn Objects>>,
     file: Option<Shared<String>>,
+    top: Option<Shared<String>>,
     codecs: Makers,
     allows_partial: bool,
 }
@@ -31,7 +32,7 @@ impl Place {
     pub(crate) fn new_with<O: Objects + 'static>(make: impl FnOnce() -> O) -> Result<Self> {
         let (outer, inner) = (Shared::slot()?, Slot::new()?);
         let objects = Shared::fill(outer, inner.fill(make()) as Box<dyn Objects>);
-        Ok(Place { objects, file: None, codecs: Makers::default(), allows_partial: false })
+        Ok(Place { objects, file: None, top: None, codecs: Makers::default(), allows_partial: false })
     }
 
     /// One file of this place, as a place: an object that holds arrays, such as a netCDF classic file. Then what is
@@ -67,6 +68,21 @@ impl Place {
     /// The name of the file that the place is, if it is one.
     pub fn file_name(&self) -> Option<&str> {
         self.file.as_ref().map(|name| name.as_str())
+    }
+
+    /// Says that the objects are those of one directory, which is all there is of a zip file, so that names with that
+    /// before them are known, too.
+    #[cfg(feature = "zip")]
+    pub(crate) fn set_top(&mut self, top: String) -> Result<()> {
+        self.top = Some(Shared::new(top)?);
+        Ok(())
+    }
+
+    /// The one directory that the objects are in, if it is known, and a name that begins with it without it.
+    pub(crate) fn split_top<'s>(&'s self, name: &'s str) -> Option<(&'s str, &'s str)> {
+        let top = self.top.as_ref()?.as_str();
+        let rest = name.strip_prefix(top)?;
+        Some((top, if rest.is_empty() { rest } else { rest.strip_prefix('/')? }))
     }
 
     /// Has `make` make the codecs of this name that the metadata of arrays in this place have, where the library has

@@ -21,17 +21,11 @@ pub(crate) fn opened(metadata: &Metadata, place: &Place, prefix: &str) -> Result
     Ok(Opened { variable, store, element: metadata.element, dimensions, attributes })
 }
 
-/// An array of this name, or why it cannot be opened.
-///
-/// # Errors
-/// Those that are not of what the metadata say, but of reading them.
-pub(crate) fn array_node(place: &Place, name: &str, metadata: Result<Metadata>) -> Result<Node> {
-    let found = metadata.and_then(|metadata| {
-        metadata.check_codecs(place.codecs())?;
-        let attributes = attributes(&metadata.attributes, Some(metadata.element))?;
-        Ok((attributes, array(metadata)))
-    });
-    Node::found(name, found)
+/// An array of this name.
+pub(crate) fn array_node(place: &Place, name: &str, metadata: Metadata) -> Result<Node> {
+    metadata.check_codecs(place.codecs())?;
+    let attributes = attributes(&metadata.attributes, Some(metadata.element))?;
+    Node::of_array(name, attributes, array(metadata))
 }
 
 /// A group of this name with these attributes.

@@ -4,6 +4,7 @@
 //! Functions take names that [`check_name`](crate::object::check_name) allows.
 
 use std::fs::{self, File, Metadata, OpenOptions};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -137,6 +138,17 @@ impl Root {
             let _ = above.map(|path| File::open(path)?.sync_all()).take_while(io::Result::is_ok).count();
         }
         Ok(())
+    }
+
+    /// A number that a directory has alone, as far as hashes have, and whether a link is on the way to it.
+    pub(super) fn location(&self, name: &str) -> io::Result<(u128, bool)> {
+        let (root, path) = (self.0.canonicalize()?, self.path(name)?.canonicalize()?);
+        let half = |seed: u8| {
+            let mut hasher = DefaultHasher::new();
+            (seed, &path).hash(&mut hasher);
+            u128::from(hasher.finish())
+        };
+        Ok((half(0) << 64 | half(1), path != root.join(name)))
     }
 
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.

@@ -130,6 +130,30 @@ fn names_that_windows_takes_for_others_are_errors() {
     );
 }
 
+/// A place is known again, whatever name it is asked for by.
+#[test]
+#[cfg(unix)]
+fn a_directory_that_links_lead_to_has_one_location() {
+    let temporary = Temporary::new("locations");
+    let directory = Directory::open(&temporary.0).unwrap();
+    directory.write("a/b/x", b"").unwrap();
+    symlink("a", temporary.0.join("link")).unwrap();
+    symlink("..", temporary.0.join("a/up")).unwrap();
+    let portable = portable::Root::open(&temporary.0).unwrap();
+    let system = |name: &str| directory.location(name).unwrap().unwrap();
+    let standard = |name: &str| portable.location(name).unwrap();
+    for location in [&system as &dyn Fn(&str) -> (u128, bool), &standard] {
+        let [top, a, b] = ["", "a", "a/b"].map(location);
+        assert!(!top.1 && !a.1 && !b.1 && top.0 != a.0 && a.0 != b.0 && top.0 != b.0);
+        assert_eq!(
+            ["link", "link/b", "a/up", "a/up/a"].map(location),
+            [(a.0, true), (b.0, true), (top.0, true), (a.0, true)]
+        );
+    }
+    assert_eq!(directory.location("no").unwrap_err().status(), libc::ENOENT);
+    assert!(portable.location("no").is_err() && directory.location("..").is_err());
+}
+
 /// The portable half in the place of this system's.
 struct Portable(portable::Root);
 

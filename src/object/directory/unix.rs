@@ -151,6 +151,21 @@ impl Root {
         }
     }
 
+    /// A number that a directory has alone, and whether a link is on the way to it.
+    pub(super) fn location(&self, name: &str) -> io::Result<(u128, bool)> {
+        let ends = name.match_indices('/').map(|(slash, _)| slash).chain([name.len()]);
+        let mut is_linked = false;
+        for end in ends.filter(|&end| end > 0) {
+            let part = named(name.get(..end).unwrap_or_default())?;
+            let status = calls::status(self.descriptor(), &part, libc::AT_SYMLINK_NOFOLLOW)?;
+            is_linked |= is_a(libc::S_IFLNK, &status);
+        }
+        let status = self.status(name)?;
+        // Some systems have another type for one of these.
+        #[allow(clippy::unnecessary_cast)]
+        Ok((u128::from(status.st_dev as u64) << 64 | u128::from(status.st_ino as u64), is_linked))
+    }
+
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.
     pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Entry) -> bool) -> io::Result<()> {
         if name.is_empty() {
