@@ -135,6 +135,9 @@ pub enum ErrorKind {
     /// Something that must not be there yet.
     #[error("there is such an object already")]
     Exists,
+    /// Something that would have to be removed, and is no part of what is overwritten.
+    #[error("this belongs to no array or group, so it is not overwritten; move it away first")]
+    InTheWay,
     /// A file that another program has locked to write to it.
     #[error("another program has it open to write to it")]
     Busy,
@@ -186,7 +189,7 @@ impl ErrorKind {
             ErrorKind::Codec(_) => status::ENOFILTER,
             ErrorKind::ElementType => status::EBADTYPE,
             ErrorKind::NoAttribute => status::ENOTATT,
-            ErrorKind::Exists => status::EEXIST,
+            ErrorKind::Exists | ErrorKind::InTheWay => status::EEXIST,
             ErrorKind::System(code) | ErrorKind::Callback(code) | ErrorKind::Stopped(code) => code,
             ErrorKind::Internal => status::EINTERNAL,
         }

@@ -4,16 +4,13 @@
 //! writing fails, what has been written of the array is removed: groups are left, and nothing that is in the way of the
 //! next attempt. Where removing fails, too, something is left, but never an array without its attributes.
 
+use super::contents;
 use super::description::Description;
-use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, below};
+use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V3, below};
 use super::list;
-use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Entry, Place, check_name};
+use crate::object::{Place, check_name};
 use crate::zarr::{self, Format, Metadata};
-
-/// The documents of arrays and groups.
-const DOCUMENTS: [&str; 5] = [V3, V2_ARRAY, V2_GROUP, V2_ATTRIBUTES, V2_CONSOLIDATED];
 
 /// An array that can be created: all that is to be written.
 pub(super) struct New {
@@ -54,8 +51,11 @@ impl New {
 
     /// Writes it.
     pub(super) fn write(&self, place: &Place, name: &str) -> Result<()> {
-        make_room(place, name, self.overwrite)?;
+        let is_overwritten = contents::check(place, name, self.overwrite)?;
         documents::forget_consolidated(place, name)?;
+        if is_overwritten {
+            contents::remove(place, name)?;
+        }
         for group in &self.groups {
             documents::make_group(place, group, self.format)?;
         }
@@ -120,70 +120,6 @@ fn check_group(place: &Place, name: &str, metadata: &Metadata, missing: &[String
             None => Ok(()),
         }
     })
-}
-
-/// Makes sure that nothing is where the array is to be.
-fn make_room(place: &Place, name: &str, overwrite: bool) -> Result<()> {
-    let exists = || Err(Error::from(ErrorKind::Exists).in_object(if name.is_empty() { "the place" } else { name }));
-    let mut is_node = false;
-    for document in [V3, V2_ARRAY, V2_GROUP] {
-        is_node |= documents::is_there(place, name, document)?;
-    }
-    let (mut of_arrays, mut others) = (Vec::new(), 0usize);
-    place.list(name, &mut |last, entry| {
-        if is_node || is_of_an_array(last) {
-            alloc::push(&mut of_arrays, (alloc::text(last)?, entry))?;
-        } else {
-            others = others.saturating_add(1);
-        }
-        Ok(())
-    })?;
-    // Beside an array in the place itself there may be other things, such as a README.
-    let is_in_the_way = others > 0 && !(name.is_empty() && of_arrays.is_empty());
-    // Attributes alone are what is left of an attempt that was cut short.
-    let is_array = is_node || of_arrays.iter().any(|(last, _)| last != V2_ATTRIBUTES);
-    if is_in_the_way || (!overwrite && is_array) {
-        return exists();
-    }
-    if is_node && of_arrays.is_empty() {
-        return Err(ErrorKind::Unsupported("overwriting an array in a place that cannot list its objects").into());
-    }
-    // Without its documents it is no array any more, whatever happens then.
-    for documents in [true, false] {
-        for (last, entry) in of_arrays.iter().filter(|(last, _)| DOCUMENTS.contains(&last.as_str()) == documents) {
-            match entry {
-                Entry::Object => place.remove(&below(name, last)?)?,
-                Entry::Prefix => remove_all(place, &below(name, last)?)?,
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Whether this is what something directly below an array is called: a document, a chunk, or what the names of chunks
-/// begin with.
-fn is_of_an_array(last: &str) -> bool {
-    let numbers = last.strip_prefix('c').unwrap_or(last);
-    DOCUMENTS.contains(&last) || numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
-}
-
-/// Removes all objects below a prefix, and the prefix itself.
-fn remove_all(place: &Place, prefix: &str) -> Result<()> {
-    let (mut prefixes, mut emptied) = (Vec::new(), Vec::new());
-    alloc::push(&mut prefixes, alloc::text(prefix)?)?;
-    while let Some(prefix) = prefixes.pop() {
-        let mut objects = Vec::new();
-        place.list(&prefix, &mut |last, entry| {
-            let list = if entry == Entry::Prefix { &mut prefixes } else { &mut objects };
-            Ok(alloc::push(list, alloc::text(&below(&prefix, last)?)?)?)
-        })?;
-        for object in &objects {
-            place.remove(object)?;
-        }
-        alloc::push(&mut emptied, prefix)?;
-    }
-    // Those within others come after them.
-    emptied.iter().rev().try_for_each(|prefix| place.remove_empty(prefix))
 }
 
 #[cfg(test)]

@@ -69,20 +69,20 @@ pub(super) fn change(
 
 /// Removes the consolidated metadata that tell an array of this name, of either version.
 pub(super) fn forget_consolidated(place: &Place, name: &str) -> Result<()> {
-    for group in groups_above(name) {
-        if is_there(place, group, V2_CONSOLIDATED)? {
-            place.remove(&below(group, V2_CONSOLIDATED)?)?;
-        }
-        let Some(mut document) = read(place, group, V3)? else { continue };
-        let mut is_told = false;
-        while document.take(V3_CONSOLIDATED).is_some() {
-            is_told = true;
-        }
-        if is_told {
-            write(place, group, V3, &json::indented(&document)?)?;
-        }
+    groups_above(name).try_for_each(|group| forget_consolidated_of(place, group))
+}
+
+/// Removes the consolidated metadata of a group.
+pub(super) fn forget_consolidated_of(place: &Place, group: &str) -> Result<()> {
+    if is_there(place, group, V2_CONSOLIDATED)? {
+        place.remove(&below(group, V2_CONSOLIDATED)?)?;
     }
-    Ok(())
+    let Some(mut document) = read(place, group, V3)? else { return Ok(()) };
+    let mut is_told = false;
+    while document.take(V3_CONSOLIDATED).is_some() {
+        is_told = true;
+    }
+    if is_told { write(place, group, V3, &json::indented(&document)?) } else { Ok(()) }
 }
 
 /// The groups above a name that are missing, from the place itself downwards.

@@ -2,11 +2,12 @@
 
 use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, below};
 use super::file;
+use super::links::Links;
 use crate::alloc;
 use crate::dataset::Node;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::Value;
-use crate::object::{Entry, Place, check_name};
+use crate::object::{Entry, Held, Place, check_name};
 use crate::zarr;
 
 /// What is in a group of a place; an empty name is the place itself. The group comes first, then what is in it, by
@@ -37,14 +38,14 @@ pub(crate) fn each(place: &Place, group: &str, recursive: bool, one: &mut dyn Fn
         check_name(group).map_err(|error| error.in_object(group))?;
     }
     let (mut names, mut links) = (Vec::new(), Links::default());
-    alloc::push(&mut names, alloc::text(group)?)?;
+    alloc::push(&mut names, (alloc::text(group)?, false))?;
     let mut is_first = true;
-    while let Some(name) = names.pop() {
+    while let Some((name, is_link)) = names.pop() {
         let begin = names.len();
         let mut find = || {
             let node = node(place, &name)?;
             let is_group = node.as_ref().is_some_and(Node::is_group);
-            let is_entered = is_group && (is_first || (recursive && !links.have_led_to(place, &name)?));
+            let is_entered = is_group && (is_first || recursive) && !(is_link && links.have_led_to(place, &name)?);
             let is_listed = !is_entered || members(place, &name, &mut names)?;
             Ok((node, is_listed))
         };
@@ -78,27 +79,6 @@ pub(crate) fn each(place: &Place, group: &str, recursive: bool, one: &mut dyn Fn
     Ok(())
 }
 
-/// Where symbolic links to groups have led: numbers, ascending. A link may lead to a group that it is in, and several
-/// to one group, so that to follow each of them would find what is there any number of times.
-#[derive(Default)]
-struct Links(Vec<u128>);
-
-impl Links {
-    /// Whether links lead to a group where a link has led before, or to one that it is in.
-    fn have_led_to(&mut self, place: &Place, group: &str) -> Result<bool> {
-        let Some((location, true)) = place.location(group)? else { return Ok(false) };
-        for above in documents::groups_above(group) {
-            if place.location(above)?.is_some_and(|(above, _)| above == location) {
-                return Ok(true);
-            }
-        }
-        let Err(at) = self.0.binary_search(&location) else { return Ok(true) };
-        self.0.try_reserve(1).map_err(|_| alloc::Failed)?;
-        self.0.insert(at, location);
-        Ok(false)
-    }
-}
-
 /// Whether there is something by this name without the directory that it begins with, if that is all of a zip file.
 fn is_told_by_top(place: &Place, name: &str) -> Result<bool> {
     match place.split_top(name) {
@@ -126,14 +106,14 @@ fn node(place: &Place, name: &str) -> Result<Option<Node>> {
 }
 
 /// Adds the names of what may be groups and arrays directly below a group, so that they are popped by name; `false` if
-/// the place cannot list, for a group has a document at least.
-fn members(place: &Place, group: &str, names: &mut Vec<String>) -> Result<bool> {
+/// the place cannot list, for a group has a document at least. With each name comes whether it is a link's.
+fn members(place: &Place, group: &str, names: &mut Vec<(String, bool)>) -> Result<bool> {
     let begin = names.len();
     let mut is_listed = false;
-    place.list(group, &mut |last, entry| {
+    place.list_held(group, &mut |last, held| {
         is_listed = true;
-        if entry == Entry::Prefix {
-            alloc::push(names, alloc::text(&below(group, last)?)?)?;
+        if let Held::Prefix | Held::Link(Some(Entry::Prefix)) = held {
+            alloc::push(names, (alloc::text(&below(group, last)?)?, held != Held::Prefix))?;
         }
         Ok(())
     })?;

@@ -5,16 +5,22 @@
 //!   file.rs           files that hold several arrays: which formats there are
 //!   description.rs    what an array is to be like that is created
 //!   documents.rs      the documents of arrays and groups, as they are changed
+//!   links.rs          where symbolic links have led
+//!   keys.rs           the chunks that are stored, by the names of their objects
+//!   contents.rs       what an array or a group consists of
 //!   create.rs         writing the documents of a new array
 //!   resize.rs         removing what another shape cuts off
 //!   list.rs           what is in a group
 //!   stored.rs         how an array is stored
 //! ```
 
+mod contents;
 mod create;
 mod description;
 mod documents;
 mod file;
+mod keys;
+mod links;
 mod list;
 mod locate;
 mod resize;
@@ -231,7 +237,7 @@ impl Array {
             let (_, mut store) = zarr::build(metadata, place, &documents::below(name, "")?)?;
             store.set_cache(self.cache.as_ref());
             store.set_verify(self.verify);
-            let stored = resize::Stored { place, name, keys: metadata.keys };
+            let stored = keys::Chunks { place, name, keys: metadata.keys, rank: shape.len() };
             let cut = resize::cut(&opened.variable, &opened.store, &stored, shape);
             opened.store = store;
             cut?;

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::begin::Begin;
-use super::contract::{Entry, Objects, check_name, check_prefix};
+use super::contract::{Entry, Held, Objects, check_name, check_prefix};
 use super::flight::{Flight, Limits, ObjectRequest};
 use super::names::{Text, concatenated};
 use crate::alloc;
@@ -76,9 +76,14 @@ impl<O: Objects> Objects for Below<O> {
         self.object(name, |full| self.objects.open(full))
     }
 
-    fn location(&self, prefix: &str) -> Result<Option<(u128, bool)>> {
+    fn location(&self, name: &str) -> Result<Option<u128>> {
+        check_prefix(name).map_err(|error| error.in_object(name))?;
+        self.full(name, |full| self.objects.location(full))
+    }
+
+    fn list_held(&self, prefix: &str, one: &mut dyn FnMut(&str, Held) -> Result<()>) -> Result<()> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
-        self.full(prefix, |full| self.objects.location(full))
+        self.full(prefix, |full| self.objects.list_held(full, one))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
@@ -278,9 +283,14 @@ mod tests {
             Ok(Opening::Absent)
         }
 
-        fn location(&self, prefix: &str) -> Result<Option<(u128, bool)>> {
-            self.add("location", prefix);
-            Ok(Some((1, true)))
+        fn location(&self, name: &str) -> Result<Option<u128>> {
+            self.add("location", name);
+            Ok(Some(1))
+        }
+
+        fn list_held(&self, prefix: &str, _: &mut dyn FnMut(&str, Held) -> Result<()>) -> Result<()> {
+            self.add("list_held", prefix);
+            Ok(())
         }
 
         fn list(&self, prefix: &str, _: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
@@ -321,10 +331,11 @@ mod tests {
         let mut one = |_: &str, _| Ok(());
         assert_eq!((below.list("", &mut one), below.list("x", &mut one)), (Ok(()), Ok(())));
         assert_eq!((below.remove_empty("x"), below.finish()), (Ok(()), Ok(())));
-        assert_eq!((below.location(""), below.location("x")), (Ok(Some((1, true))), Ok(Some((1, true)))));
+        assert_eq!((below.location(""), below.location("x")), (Ok(Some(1)), Ok(Some(1))));
+        assert_eq!(below.list_held("x", &mut |_, _| Ok(())), Ok(()));
         let all = ["read g/h/x", "read_part g/h/x", "read_version g/h/x", "open g/h/x", "list g/h", "list g/h/x"];
         assert_eq!(asked.0.lock().unwrap()[..6], all);
-        let rest = ["remove_empty g/h/x", "finish ", "location g/h", "location g/h/x"];
+        let rest = ["remove_empty g/h/x", "finish ", "location g/h", "location g/h/x", "list_held g/h/x"];
         assert_eq!(asked.0.lock().unwrap()[6..], rest);
         assert_eq!((below.is_concurrent(), below.gap(), below.is_writable()), (false, 7, false));
         // It neither writes nor removes, unless it says how.

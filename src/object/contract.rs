@@ -17,6 +17,31 @@ pub enum Entry {
     Prefix,
 }
 
+/// What is really there where objects are.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// An object.
+    Object,
+    /// What the names of objects begin with, such as a directory.
+    Prefix,
+    /// A symbolic link, and what it leads to, if that is an object or a prefix.
+    Link(Option<Entry>),
+    /// A file that is being written, or that was when its writer ended.
+    Temporary,
+    /// What no object is, such as a named pipe, or a file whose name no object can have.
+    Other,
+}
+
+impl From<Entry> for Held {
+    fn from(entry: Entry) -> Held {
+        match entry {
+            Entry::Object => Held::Object,
+            Entry::Prefix => Held::Prefix,
+        }
+    }
+}
+
 /// A place for objects: named bytes.
 ///
 /// A name is made of parts with `/` between them; no part is empty, `.` or `..`, and none contains a NUL or a
@@ -54,11 +79,11 @@ pub trait Objects: Send + Sync {
         Ok(Opening::Nothing)
     }
 
-    /// Where a prefix is, as a number that is the same for the same place, and whether a symbolic link leads there.
-    /// `None` where that is not known, or there are no links.
+    /// What a name leads to, as a number that is the same for all names that lead there. `None` where nothing has two
+    /// names.
     #[doc(hidden)]
-    fn location(&self, prefix: &str) -> Result<Option<(u128, bool)>> {
-        let _ = prefix;
+    fn location(&self, name: &str) -> Result<Option<u128>> {
+        let _ = name;
         Ok(None)
     }
 
@@ -68,6 +93,12 @@ pub trait Objects: Send + Sync {
     /// # Errors
     /// Those of `one`, and any other.
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
+
+    /// [`list`](Self::list) of all that is really there, links as links.
+    #[doc(hidden)]
+    fn list_held(&self, prefix: &str, one: &mut dyn FnMut(&str, Held) -> Result<()>) -> Result<()> {
+        self.list(prefix, &mut |last, entry| one(last, entry.into()))
+    }
 
     /// Writes a whole object in place of the one there was. A reader finds the old bytes or the new ones, nothing
     /// between.
@@ -165,12 +196,16 @@ macro_rules! forward {
                 (**self).open(name)
             }
 
-            fn location(&self, prefix: &str) -> Result<Option<(u128, bool)>> {
-                (**self).location(prefix)
+            fn location(&self, name: &str) -> Result<Option<u128>> {
+                (**self).location(name)
             }
 
             fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
                 (**self).list(prefix, one)
+            }
+
+            fn list_held(&self, prefix: &str, one: &mut dyn FnMut(&str, Held) -> Result<()>) -> Result<()> {
+                (**self).list_held(prefix, one)
             }
 
             fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {

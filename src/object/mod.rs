@@ -60,6 +60,8 @@ mod zip;
 
 pub use begin::Begin;
 pub use below::{Below, only_prefix};
+#[doc(hidden)]
+pub use contract::Held;
 pub use contract::{Entry, Objects, check_name};
 pub use directory::Directory;
 pub use file::OneFile;

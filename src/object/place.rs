@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use super::contract::{Entry, Objects, check_name};
+use super::contract::{Entry, Held, Objects, check_name};
 use crate::alloc::{self, Slot};
 use crate::codec::{self, Codec, CodecUse, Makers};
 use crate::error::{ErrorKind, Result};
@@ -158,6 +158,14 @@ impl Place {
         self.objects.list(prefix, &mut |last, entry| {
             let is_last_part = check_name(last).is_ok() && !last.contains('/');
             if is_last_part { one(last, entry) } else { Ok(()) }
+        })
+    }
+
+    /// [`Objects::list_held`], without those names either; but it tells of what no object is.
+    pub(crate) fn list_held(&self, prefix: &str, one: &mut dyn FnMut(&str, Held) -> Result<()>) -> Result<()> {
+        self.objects.list_held(prefix, &mut |last, held| {
+            let is_last_part = check_name(last).is_ok() && !last.contains('/');
+            if is_last_part || held == Held::Other { one(last, held) } else { Ok(()) }
         })
     }
 

@@ -92,6 +92,22 @@ pub(super) fn chunk_lengths(at: &At<'_>, rank: usize) -> Result<Vec<usize>> {
     }
 }
 
+/// The lengths of dimensions as numbers of chunks.
+pub(super) fn num_chunks(mut shape: Vec<usize>, chunk_shape: &[usize]) -> Vec<usize> {
+    shape.iter_mut().zip(chunk_shape).for_each(|(len, chunklen)| *len = len.div_ceil(*chunklen));
+    shape
+}
+
+/// As [`chunk_grid_v3`](super::chunk_grid_v3).
+pub(crate) fn chunk_grid_v2(document: &Value) -> Result<(Keys, Vec<usize>)> {
+    let document = At::root(document);
+    let shape = document.require("shape")?.usizes()?;
+    check_rank(shape.len())?;
+    let chunk_shape = chunk_lengths(&document.require("chunks")?, shape.len())?;
+    let separator = separator(&document, Separator::Dot, "dimension_separator")?;
+    Ok((Keys { style: KeyEncoding::V2, separator }, num_chunks(shape, &chunk_shape)))
+}
+
 /// What stands between the numbers of a key.
 pub(super) fn separator(at: &At<'_>, default: Separator, name: &str) -> Result<Separator> {
     at.given(name).map_or(Ok(default), |at| match at.text()? {

@@ -9,7 +9,7 @@ use super::fill::{self, Dialect};
 use super::format::Format;
 use super::metadata::{KeyEncoding, Keys, Metadata, Shards, order_of, row_major};
 use super::nczarr;
-use super::v2::{chunk_lengths, falses, separator};
+use super::v2::{chunk_lengths, falses, num_chunks, separator};
 use crate::alloc;
 use crate::dataset::ElementType;
 use crate::dims::check_rank;
@@ -97,6 +97,16 @@ fn read(document: &At<'_>) -> Result<Metadata> {
         attributes,
         is_scalar: false,
     })
+}
+
+/// How the objects of an array's chunks are named, and how many there are along each dimension: all that says which
+/// objects are its own, also where the rest of the metadata cannot be read.
+pub(crate) fn chunk_grid_v3(document: &Value) -> Result<(Keys, Vec<usize>)> {
+    let document = At::root(document);
+    let shape = document.require("shape")?.usizes()?;
+    check_rank(shape.len())?;
+    let chunk_shape = chunk_shape(&document.require("chunk_grid")?, shape.len())?;
+    Ok((keys(&document.require("chunk_key_encoding")?)?, num_chunks(shape, &chunk_shape)))
 }
 
 /// Whether the document, which is of Zarr v3, is an array's; else it is a group's.

@@ -19,7 +19,7 @@ pub(super) use unix::{Named, Root, named};
 
 use super::begin::Begin;
 use super::close::close;
-use super::contract::{Entry, Objects, check_name, check_prefix};
+use super::contract::{Entry, Held, Objects, check_name, check_prefix};
 use super::{partial, paths};
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
@@ -177,19 +177,29 @@ impl Objects for Directory {
         Ok(file.map_or(Opening::Absent, |(file, state)| Opening::owned(file, state)))
     }
 
-    fn location(&self, prefix: &str) -> Result<Option<(u128, bool)>> {
-        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
-        self.root.location(prefix).map(Some).map_err(|error| Error::from(error).in_object(prefix))
+    fn location(&self, name: &str) -> Result<Option<u128>> {
+        check_prefix(name).map_err(|error| error.in_object(name))?;
+        self.root.location(name).map(Some).map_err(|error| Error::from(error).in_object(name))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        self.list_held(prefix, &mut |name, held| match held {
+            Held::Object | Held::Link(Some(Entry::Object)) => one(name, Entry::Object),
+            Held::Prefix | Held::Link(Some(Entry::Prefix)) => one(name, Entry::Prefix),
+            Held::Link(None) | Held::Temporary | Held::Other => Ok(()),
+        })
+    }
+
+    fn list_held(&self, prefix: &str, one: &mut dyn FnMut(&str, Held) -> Result<()>) -> Result<()> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
         let mut of_one = None;
-        let listed = self.root.list(prefix, &mut |name, entry| {
-            if check_name(name).is_err() || name.contains('/') || partial::is_partial(name) {
-                return true;
-            }
-            of_one = one(name, entry).err();
+        let listed = self.root.list(prefix, &mut |name, held| {
+            let held = match name {
+                _ if held == Held::Other || check_name(name).is_err() || name.contains('/') => Held::Other,
+                _ if partial::is_partial(name) => Held::Temporary,
+                _ => held,
+            };
+            of_one = one(name, held).err();
             of_one.is_none()
         });
         of_one.map_or(Ok(()), Err)?;

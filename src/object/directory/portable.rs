@@ -3,14 +3,14 @@
 //!
 //! Functions take names that [`check_name`](crate::object::check_name) allows.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::buffer::Buffer;
 use crate::object::begin::Begin;
-use crate::object::contract::Entry;
+use crate::object::contract::{Entry, Held};
 use crate::object::positioned;
 
 /// A directory.
@@ -140,19 +140,19 @@ impl Root {
         Ok(())
     }
 
-    /// A number that a directory has alone, as far as hashes have, and whether a link is on the way to it.
-    pub(super) fn location(&self, name: &str) -> io::Result<(u128, bool)> {
-        let (root, path) = (self.0.canonicalize()?, self.path(name)?.canonicalize()?);
+    /// A number that what a name leads to has alone, as far as hashes have.
+    pub(super) fn location(&self, name: &str) -> io::Result<u128> {
+        let path = self.path(name)?.canonicalize()?;
         let half = |seed: u8| {
             let mut hasher = DefaultHasher::new();
             (seed, &path).hash(&mut hasher);
             u128::from(hasher.finish())
         };
-        Ok((half(0) << 64 | half(1), path != root.join(name)))
+        Ok(half(0) << 64 | half(1))
     }
 
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.
-    pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Entry) -> bool) -> io::Result<()> {
+    pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Held) -> bool) -> io::Result<()> {
         let path = self.path(name)?;
         let entries = match fs::read_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return fs::metadata(&self.0).map(drop),
@@ -164,20 +164,31 @@ impl Root {
         for entry in entries {
             let entry = entry?;
             let last = entry.file_name();
-            let Some(last) = last.to_str() else { continue };
-            // Of a link, what it leads to.
-            let found = match fs::metadata(entry.path()) {
-                Ok(metadata) if metadata.is_file() => Entry::Object,
-                Ok(metadata) if metadata.is_dir() => Entry::Prefix,
-                Ok(_) => continue,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(error),
+            let kind = entry.file_type()?;
+            let held = if last.to_str().is_none() {
+                Held::Other
+            } else if kind.is_symlink() {
+                match fs::metadata(entry.path()) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => Held::Link(None),
+                    metadata => Held::Link(self::entry(metadata?.file_type())),
+                }
+            } else {
+                self::entry(kind).map_or(Held::Other, Held::from)
             };
-            if !one(last, found) {
+            if !one(&last.to_string_lossy(), held) {
                 break;
             }
         }
         Ok(())
+    }
+}
+
+/// What a file or a directory is to a place; `None` for what is neither.
+fn entry(kind: FileType) -> Option<Entry> {
+    match () {
+        () if kind.is_file() => Some(Entry::Object),
+        () if kind.is_dir() => Some(Entry::Prefix),
+        () => None,
     }
 }
 

@@ -20,7 +20,7 @@ use libc::readdir64 as readdir;
 use crate::buffer::Buffer;
 use crate::object::begin::Begin;
 use crate::object::calls::{self, Terminated, is_a, stat, status_of};
-use crate::object::contract::Entry;
+use crate::object::contract::{Entry, Held};
 use crate::object::uninterrupted::uninterrupted;
 use crate::object::{paths, positioned};
 
@@ -151,23 +151,16 @@ impl Root {
         }
     }
 
-    /// A number that a directory has alone, and whether a link is on the way to it.
-    pub(super) fn location(&self, name: &str) -> io::Result<(u128, bool)> {
-        let ends = name.match_indices('/').map(|(slash, _)| slash).chain([name.len()]);
-        let mut is_linked = false;
-        for end in ends.filter(|&end| end > 0) {
-            let part = named(name.get(..end).unwrap_or_default())?;
-            let status = calls::status(self.descriptor(), &part, libc::AT_SYMLINK_NOFOLLOW)?;
-            is_linked |= is_a(libc::S_IFLNK, &status);
-        }
+    /// A number that what a name leads to has alone.
+    pub(super) fn location(&self, name: &str) -> io::Result<u128> {
         let status = self.status(name)?;
         // Some systems have another type for one of these.
         #[allow(clippy::unnecessary_cast)]
-        Ok((u128::from(status.st_dev as u64) << 64 | u128::from(status.st_ino as u64), is_linked))
+        Ok(u128::from(status.st_dev as u64) << 64 | u128::from(status.st_ino as u64))
     }
 
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.
-    pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Entry) -> bool) -> io::Result<()> {
+    pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Held) -> bool) -> io::Result<()> {
         if name.is_empty() {
             // A directory that has been removed can be opened by way of its descriptor.
             self.is_there()?;
@@ -179,21 +172,37 @@ impl Root {
             directory => Stream::new(directory?.into())?,
         };
         while let Some((last, kind)) = directory.next()? {
-            let Ok(last) = last.to_str() else { continue };
-            if last == "." || last == ".." {
+            if last == c"." || last == c".." {
                 continue;
             }
-            let entry = match kind {
-                libc::DT_REG => Some(Entry::Object),
-                libc::DT_DIR => Some(Entry::Prefix),
-                libc::DT_LNK | libc::DT_UNKNOWN => directory.entry(last)?,
-                _ => None,
+            let goes_on = match last.to_str() {
+                Ok(last) => {
+                    let held = match kind {
+                        libc::DT_REG => Held::Object,
+                        libc::DT_DIR => Held::Prefix,
+                        libc::DT_LNK => directory.link(last)?,
+                        libc::DT_UNKNOWN => directory.unknown(last)?,
+                        _ => Held::Other,
+                    };
+                    one(last, held)
+                }
+                // No object has such a name, of which the beginning is told.
+                Err(_) => one(last.to_bytes().utf8_chunks().next().map_or("", |chunk| chunk.valid()), Held::Other),
             };
-            if !entry.is_none_or(|entry| one(last, entry)) {
+            if !goes_on {
                 break;
             }
         }
         Ok(())
+    }
+}
+
+/// What a file or a directory is to a place; `None` for what is neither.
+fn entry(status: &stat) -> Option<Entry> {
+    match status.st_mode & libc::S_IFMT {
+        libc::S_IFREG => Some(Entry::Object),
+        libc::S_IFDIR => Some(Entry::Prefix),
+        _ => None,
     }
 }
 
@@ -251,15 +260,22 @@ impl Stream {
         Ok(Some((name, unsafe { (*entry).d_type })))
     }
 
-    /// What a name below the directory leads to; `None` for what is neither a file nor a directory, or not there.
-    fn entry(&self, last: &str) -> io::Result<Option<Entry>> {
+    /// A link below the directory, with what it leads to.
+    fn link(&self, last: &str) -> io::Result<Held> {
         match self.root.status(last) {
-            Ok(status) if is_a(libc::S_IFREG, &status) => Ok(Some(Entry::Object)),
-            Ok(status) if is_a(libc::S_IFDIR, &status) => Ok(Some(Entry::Prefix)),
-            Ok(_) => Ok(None),
-            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ELOOP)) => Ok(None),
+            Ok(status) => Ok(Held::Link(entry(&status))),
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ELOOP)) => Ok(Held::Link(None)),
             Err(error) => Err(error),
         }
+    }
+
+    /// What a name below the directory is, of which the directory does not say it.
+    fn unknown(&self, last: &str) -> io::Result<Held> {
+        let status = calls::status(self.root.descriptor(), &named(last)?, libc::AT_SYMLINK_NOFOLLOW)?;
+        if is_a(libc::S_IFLNK, &status) {
+            return self.link(last);
+        }
+        Ok(entry(&status).map_or(Held::Other, Held::from))
     }
 }
 
