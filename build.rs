@@ -1,10 +1,7 @@
-//! Finds out what the compiler has, and what is built in.
+//! Finds out what the compiler has.
 
 use std::env;
 use std::process::Command;
-
-/// The features that are codecs.
-const CODECS: [&str; 8] = ["BLOSC", "CRC32C", "FLETCHER32", "GZIP", "LZ4", "SHUFFLE", "ZLIB", "ZSTD"];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -14,11 +11,6 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(nczchunk_avx512)");
     if target("ARCH") == "x86_64" && rustc_minor().is_some_and(|minor| minor >= 89) {
         println!("cargo::rustc-cfg=nczchunk_avx512");
-    }
-    // Whether there is any codec.
-    println!("cargo::rustc-check-cfg=cfg(nczchunk_codecs)");
-    if CODECS.iter().any(|codec| env::var_os(format!("CARGO_FEATURE_{codec}")).is_some()) {
-        println!("cargo::rustc-cfg=nczchunk_codecs");
     }
 }
 

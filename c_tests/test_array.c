@@ -37,6 +37,7 @@ static void it_tells_what_it_is(const char *path)
     CHECK_EQ(nczchunk_var_chunklen(var, 2), 50);
     CHECK_EQ(nczchunk_array_type(array), 5); /* NC_FLOAT */
     CHECK_STR(nczchunk_array_type_name(array), "float32");
+    CHECK_STR(nczchunk_array_format(array), "Zarr v2");
     CHECK_STR(nczchunk_array_dimname(array, 0), "TIME");
     CHECK_STR(nczchunk_array_dimname(array, 3), "");
 
@@ -117,6 +118,7 @@ static void what_cannot_be_opened(const char *data, const char *path)
     CHECK(nczchunk_array_store(NULL) == NULL);
     CHECK_EQ(nczchunk_array_type(NULL), 0);
     CHECK_STR(nczchunk_array_type_name(NULL), "");
+    CHECK_STR(nczchunk_array_format(NULL), "");
     CHECK_EQ(nczchunk_array_read(NULL, NULL, NULL, NULL, file, NULL), NCZCHUNK_EINVAL);
 }
 

@@ -134,7 +134,8 @@ static fault fault_now(faulty *f, unsigned possible)
         __atomic_store_n(&f->has_happened, 1, __ATOMIC_RELAXED);
     if (now == ENTERS) {
         read_another_array();
-        if (!f->is_write || f->threads == 1)
+        /* While requests are under way, nothing is read by the same store. */
+        if ((!f->is_write || f->threads == 1) && f->num_under_way == 0)
             read_the_same_array(f);
     }
     if (now == IS_SLOW)

@@ -68,6 +68,7 @@ static void attributes_say_what_numbers_stand_for(const char *path)
 
     CHECK_OK(nczchunk_array_open(path, "time", NCZCHUNK_READ, &array, NULL));
     CHECK_STR(nczchunk_array_type_name(array), "datetime64[D]");
+    CHECK_STR(nczchunk_array_format(array), "cfdb");
     CHECK_OK(nczchunk_array_attribute(array, "units", &attribute, NULL));
     CHECK(memcmp(attribute.values, "days since 1970-01-01", attribute.num_values) == 0);
     CHECK_OK(nczchunk_array_read(array, &start, NULL, NULL, days, NULL));

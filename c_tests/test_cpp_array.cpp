@@ -37,7 +37,7 @@ void a_first_read()
     CHECK(array.shape() == Lengths({12, 90, 180}));
     CHECK(array.chunk_shape() == Lengths({5, 40, 50}));
     CHECK_EQ(array.type(), NCZCHUNK_FLOAT);
-    CHECK(array.type_name() == "float32");
+    CHECK(array.type_name() == "float32" && array.format() == "Zarr v2");
     CHECK(array.dimension_name(0) == "TIME");
     CHECK_EQ(array.dimension_names().size(), 3);
     CHECK(array.fill_value<float>() == -1e34f);

@@ -541,6 +541,46 @@ static void a_wait_that_gives_back_what_is_not_under_way(void)
     close_far(&f);
 }
 
+typedef struct meanwhile {
+    far_store *f;
+    size_t read, refused;
+} meanwhile;
+
+/* As long as requests are under way, the store gives back any of the thread's. */
+static int read_meanwhile(void *user, const nczchunk_progress *progress)
+{
+    meanwhile *m = user;
+    const int is_under_way = m->f->num_under_way > 0;
+    int data[ELEMENTS];
+
+    (void)progress;
+    CHECK_EQ(nczchunk_read_vars(m->f->var, m->f->store, zeros, NULL, NULL, data, NULL),
+             is_under_way ? NCZCHUNK_EINVAL : NCZCHUNK_NOERR);
+    if (!is_under_way)
+        check_all(m->f, data);
+    *(is_under_way ? &m->refused : &m->read) += 1;
+    return 0;
+}
+
+/* A callback that reads by the store is refused while other requests are under way, which it does not disturb. */
+static void a_callback_that_reads_meanwhile(void)
+{
+    int data[ELEMENTS];
+    far_store f;
+    nczchunk_filling_callbacks callbacks = far_callbacks(&f);
+    meanwhile m = {&f, 0, 0};
+
+    callbacks.in_flight = 5;
+    open_as(&f, RANK, dimlens, chunklens, &callbacks);
+    CHECK_OK(nczchunk_context_set_progress(f.context, read_meanwhile, &m));
+    for (f.order = FIRST_COME; f.order < NUM_ORDERS; f.order++) {
+        CHECK_OK(read_all(&f, data));
+        check_all(&f, data);
+    }
+    CHECK(m.read > 0 && m.refused > 0);
+    close_far(&f);
+}
+
 /* A chunk that is longer than due is refused, unless the store accepts it: then its first bytes count. */
 static void longer_chunks(void)
 {
@@ -881,6 +921,7 @@ int main(void)
     a_second_failure_cancels_the_rest();
     a_wait_that_fails();
     a_wait_that_gives_back_what_is_not_under_way();
+    a_callback_that_reads_meanwhile();
     longer_chunks();
     zstd_on_top();
     chunks_that_need_more_room();

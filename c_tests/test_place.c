@@ -2,6 +2,8 @@
  * Arrays in places other than directories: in memory, and where callbacks say. The metadata are written by hand here,
  * as small as they can be.
  */
+#include <pthread.h>
+
 #include "check.h"
 
 #include "nczchunk_array.h"
@@ -252,10 +254,89 @@ static void by_all_callbacks(void)
     nczchunk_context_free(context);
 }
 
+/* Whom a listing is told to, as a callback was given it. */
+typedef struct {
+    int (*found)(void *argument, const char *name, int is_prefix);
+    void *argument;
+    int is_by_thread, status_by_thread, listings;
+} listing;
+
+static void *find_by_thread(void *user)
+{
+    listing *l = user;
+
+    l->status_by_thread = l->found(l->argument, "by_thread", 1);
+    return NULL;
+}
+
+static int list_by_thread(void *user, const char *prefix, int (*found)(void *argument, const char *name, int is_prefix),
+                          void *argument)
+{
+    listing *l = user;
+    pthread_t thread;
+
+    /* The one before is over. */
+    if (l->listings++ > 0 && l->argument != argument)
+        CHECK_EQ(l->found(l->argument, "late", 1), NCZCHUNK_EINVAL);
+    l->found = found;
+    l->argument = argument;
+    if (l->is_by_thread) {
+        CHECK_EQ(pthread_create(&thread, NULL, find_by_thread, l), 0);
+        CHECK_EQ(pthread_join(thread, NULL), 0);
+        CHECK_EQ(l->status_by_thread, NCZCHUNK_EINVAL);
+    }
+    return prefix[0] == '\0' ? found(argument, "a", 1) : NCZCHUNK_NOERR;
+}
+
+static int read_group(void *user, nczchunk_object_request *request)
+{
+    static const char group[] = "{\"zarr_format\": 3, \"node_type\": \"group\"}";
+    const size_t len = sizeof group - 1, size = request->size;
+
+    (void)user;
+    if (strcmp(request->name, "zarr.json") != 0 && strcmp(request->name, "a/zarr.json") != 0)
+        return NCZCHUNK_ENOOBJECT;
+    request->object_size = len;
+    request->nbytes = len < size ? len : size;
+    memcpy(request->buffer, group, request->nbytes);
+    return NCZCHUNK_NOERR;
+}
+
+static int count_nodes(void *user, const nczchunk_node *node)
+{
+    CHECK(node->is_group && (node->name[0] == '\0' || strcmp(node->name, "a") == 0));
+    ++*(int *)user;
+    return 0;
+}
+
+/* found is for the callback that it was given to, as long as that runs. Called by another thread or too late, it does
+ * nothing. */
+static void found_at_the_wrong_time(void)
+{
+    nczchunk_place_callbacks callbacks = NCZCHUNK_PLACE_CALLBACKS_INIT;
+    listing l = {NULL, NULL, 0, 0, 0};
+
+    callbacks.user = &l;
+    callbacks.read = read_group;
+    callbacks.list = list_by_thread;
+    for (l.is_by_thread = 0; l.is_by_thread < 2; l.is_by_thread++) {
+        nczchunk_place *place = NULL;
+        int nodes = 0;
+
+        CHECK_OK(nczchunk_place_new(&callbacks, &place, NULL));
+        CHECK_OK(nczchunk_list_in(place, NULL, 0, count_nodes, &nodes, NULL));
+        CHECK_EQ(nodes, 2);
+        CHECK_EQ(l.found(l.argument, "late", 1), NCZCHUNK_EINVAL);
+        nczchunk_place_free(place);
+        CHECK_EQ(l.found(l.argument, "late", 1), NCZCHUNK_EINVAL);
+    }
+}
+
 int main(void)
 {
     in_memory();
     by_callbacks();
     by_all_callbacks();
+    found_at_the_wrong_time();
     return 0;
 }

@@ -38,6 +38,7 @@ typedef struct object {
     char name[32];
     unsigned char *bytes;
     size_t nbytes;
+    uint64_t version; /* how often it was written */
     int start_status, status; /* what start returns, and what its reads end with */
     size_t lost;              /* how many bytes its reads lack */
     int reads, is_cancelled;
@@ -58,7 +59,7 @@ typedef struct far_place {
     flight under_way[MOST_UNDER_WAY];
     size_t num_under_way, most_under_way, bytes, most_bytes, largest;
     long started, given_back, waits, cancelled, now;
-    int destroyed;
+    int destroyed, has_no_versions;
     unsigned seed;
     pthread_t thread;
     nczchunk_context *context;
@@ -89,6 +90,7 @@ static int write_object(void *user, const char *name, const void *bytes, size_t 
     CHECK(o->bytes != NULL);
     memcpy(o->bytes, bytes, nbytes);
     o->nbytes = nbytes;
+    o->version++;
     return NCZCHUNK_NOERR;
 }
 
@@ -157,6 +159,7 @@ static void arrive(far_place *f, const flight *arrived)
     request->nbytes -= o->lost < request->nbytes ? o->lost : request->nbytes;
     memcpy(request->buffer, o->bytes + offset, request->nbytes);
     request->object_size = o->nbytes;
+    request->version = f->has_no_versions ? 0 : o->version;
 }
 
 static size_t next_to_arrive(far_place *f)
@@ -247,6 +250,7 @@ static nczchunk_place_callbacks far_callbacks(far_place *f)
     callbacks.start = start;
     callbacks.wait = wait_for_one;
     callbacks.cancel = cancel;
+    callbacks.versions = 1; /* request->version is set */
     return callbacks;
 }
 
@@ -630,6 +634,47 @@ static void a_shard_that_was_written_anew(void)
     close_far(&f, reader);
 }
 
+/*
+ * A place that cannot say which version of an object it has read from is asked for the index of a shard in each call,
+ * and again after the chunks, to compare. The shards here have the same length, and another chunk is left out in each.
+ */
+static void a_shard_without_versions(void)
+{
+    static far_place f;
+    nczchunk_place_callbacks callbacks = far_callbacks(&f);
+    nczchunk_array *reader, *writer;
+    const size_t corner[2] = {4, 5};
+    int data[ELEMENTS], values[20], hole[20];
+
+    callbacks.versions = 0;
+    reader = open_far(&f, sharded, &callbacks);
+    writer = open_in(&f, &callbacks, NCZCHUNK_WRITE);
+    f.has_no_versions = 1;
+    for (int e = 0; e < 20; e++) {
+        values[e] = e / 5 * COLUMNS + e % 5;
+        hole[e] = FILL;
+    }
+    for (size_t round = 0; round < 4; round++) {
+        /* The first chunk is a hole and the second is not, or the other way around. */
+        const size_t first[2] = {0, 0}, second[2] = {0, 5};
+        int first_is_hole = round % 2 == 0;
+
+        for (int e = 0; e < 20; e++)
+            data[e] = values[e] + 5;
+        CHECK_OK(nczchunk_array_write(writer, first, corner, NULL, first_is_hole ? hole : values, f.context));
+        CHECK_OK(nczchunk_array_write(writer, second, corner, NULL, first_is_hole ? data : hole, f.context));
+        CHECK_OK(read_all(&f, reader, data));
+        for (int e = 0; e < ELEMENTS; e++) {
+            int in_first = e / COLUMNS < 4 && e % COLUMNS < 5, in_second = e / COLUMNS < 4 && e % COLUMNS / 5 == 1;
+            CHECK_EQ(data[e], (first_is_hole ? in_first : in_second) ? FILL : e);
+        }
+        CHECK_EQ(find(&f, "a/c/1/1")->reads, 3); /* the index, the chunks at once, and the index */
+    }
+    nczchunk_array_close(writer);
+    f.destroyed = 0;
+    close_far(&f, reader);
+}
+
 /* --- A chunk that was decoded once is not asked for again. */
 
 static void what_is_in_the_cache_is_not_asked_for(void)
@@ -717,6 +762,7 @@ int main(void)
     callbacks_that_do_not_fit();
     a_call_that_is_ended();
     a_shard_that_was_written_anew();
+    a_shard_without_versions();
     what_is_in_the_cache_is_not_asked_for();
     latency_is_waited_for_once_per_round();
     return 0;

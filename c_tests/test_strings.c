@@ -167,6 +167,64 @@ static void what_cannot_be(nczchunk_place *place)
     CHECK(array == NULL);
 }
 
+/* A plan keeps all that it needs, also what absent elements read as: it is executed with another handle's store once
+ * the array that it was made for is closed. */
+static void a_plan_outlives_its_array(nczchunk_place *place)
+{
+    nczchunk_array *array = create(place, "planned", NCZCHUNK_ZARR_V3, "what absent elements read as"), *other = NULL;
+    nczchunk_plan *plan = NULL;
+    char *back[ELEMENTS] = {NULL};
+
+    CHECK_OK(nczchunk_array_open_in(place, "planned", NCZCHUNK_READ, &other, NULL));
+    CHECK_OK(nczchunk_plan_new(nczchunk_array_var(array), origin, NULL, NULL, NCZCHUNK_READ, &plan, NULL));
+    nczchunk_array_close(array);
+    for (size_t size = 1; size < 100; size++) {
+        char *reused = malloc(size);
+
+        CHECK(reused != NULL);
+        memset(reused, 'X', size);
+        free(reused);
+    }
+    CHECK_OK(nczchunk_plan_read(plan, nczchunk_array_store(other), 0, NCZCHUNK_ALL, back, NULL));
+    for (int i = 0; i < ELEMENTS; i++)
+        CHECK_STR(back[i], "what absent elements read as");
+    nczchunk_free_strings(ELEMENTS, back);
+    nczchunk_plan_free(plan);
+    nczchunk_array_close(other);
+}
+
+static int lend_bytes(void *user, nczchunk_loan *loan)
+{
+    loan->data = user;
+    loan->nbytes = loan->chunk_bytes;
+    return NCZCHUNK_NOERR;
+}
+
+/* A variable of texts and a store of texts are for each other: no bytes are taken for pointers to texts. */
+static void texts_are_no_bytes(nczchunk_place *place)
+{
+    static char bytes[1000];
+    nczchunk_array *array = create(place, "texts", NCZCHUNK_ZARR_V3, NULL);
+    nczchunk_lending_callbacks callbacks = NCZCHUNK_LENDING_CALLBACKS_INIT;
+    nczchunk_store *store = NULL;
+    nczchunk_var *var = NULL;
+    char *back[ELEMENTS] = {NULL};
+
+    memset(bytes, 0x41, sizeof bytes);
+    callbacks.user = bytes;
+    callbacks.lend = callbacks.lend_to_write = lend_bytes;
+    CHECK_OK(nczchunk_store_lending(&callbacks, &store, NULL));
+    CHECK_EQ(nczchunk_read_vars(nczchunk_array_var(array), store, origin, NULL, NULL, back, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_write_vars(nczchunk_array_var(array), store, origin, NULL, NULL, back, NULL), NCZCHUNK_EINVAL);
+    CHECK_OK(nczchunk_var_new(2, shape, chunks, sizeof(char *), &var, NULL));
+    CHECK_EQ(nczchunk_read_vars(var, nczchunk_array_store(array), origin, NULL, NULL, back, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_write_vars(var, nczchunk_array_store(array), origin, NULL, NULL, bytes, NULL), NCZCHUNK_EINVAL);
+    CHECK(back[0] == NULL);
+    nczchunk_var_free(var);
+    nczchunk_store_free(store);
+    nczchunk_array_close(array);
+}
+
 int main(void)
 {
     nczchunk_place *place = NULL;
@@ -181,6 +239,8 @@ int main(void)
     an_array_gets_another_shape(place);
     hostile_chunks(place);
     what_cannot_be(place);
+    a_plan_outlives_its_array(place);
+    texts_are_no_bytes(place);
     nczchunk_place_free(place);
     return 0;
 }

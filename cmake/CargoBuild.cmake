@@ -12,8 +12,10 @@ if(failed)
     message(FATAL_ERROR "`${command}` does not run; install Rust from https://rustup.rs or set NCZCHUNK_CARGO.")
 endif()
 
-# What the libraries have besides the engine: each is a feature of the crate.
-set(features arrays cfdb zip blosc crc32c fletcher32 gzip lz4 shuffle zlib zstd)
+# What the libraries have besides the engine: each is a feature of the crate, by default.
+file(STRINGS ${PROJECT_SOURCE_DIR}/Cargo.toml features REGEX "^default = ")
+string(REGEX MATCHALL "[a-z0-9_]+" features "${features}")
+list(REMOVE_ITEM features default)
 set(with "")
 foreach(feature IN LISTS features)
     string(TOUPPER ${feature} FEATURE)

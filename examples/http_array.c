@@ -48,14 +48,24 @@ static long long now(void)
 
 /* --- What libcurl calls. */
 
-/* "Content-Range: bytes 0-99/1000" tells how long the object is. */
+/*
+ * "Content-Range: bytes 0-99/1000" says how long the object is, and "ETag: "abc"" which version of it this is. The
+ * library compares versions, so that an object that is replaced meanwhile is read old or new. A weak ETag (W/"abc") may
+ * stay the same when bytes change.
+ */
 static size_t take_header(char *line, size_t size, size_t count, void *user)
 {
     transfer *t = user;
-    const char *slash = memchr(line, '/', size * count);
+    const char *slash = memchr(line, '/', size * count), *quote = memchr(line, '"', size * count);
 
     if (slash != NULL && curl_strnequal(line, "content-range:", 14))
         t->total = (curl_off_t)strtoll(slash + 1, NULL, 10);
+    if (quote != NULL && curl_strnequal(line, "etag:", 5) && memchr(line, 'W', (size_t)(quote - line)) == NULL) {
+        uint64_t hash = 14695981039346656037u; /* FNV-1a */
+        for (; quote < line + size * count && *quote != '\r'; quote++)
+            hash = (hash ^ (unsigned char)*quote) * 1099511628211u;
+        t->request->version = hash != 0 ? hash : 1;
+    }
     return size * count;
 }
 
@@ -108,6 +118,7 @@ static int begin(http_place *place, transfer *t)
     t->skip = 0;
     t->is_pausing = 0;
     t->request->nbytes = 0;
+    t->request->version = 0;
     return curl_multi_add_handle(place->multi, t->easy) == CURLM_OK ? 0 : EIO;
 }
 
@@ -269,7 +280,8 @@ int main(int argc, char **argv)
     float map[9][18];
     http_place http = {.base = argc > 1 ? argv[1] : "http://localhost:8000/coads_sst.zarr"};
     nczchunk_place_callbacks callbacks = {.struct_size = sizeof callbacks, .user = &http, .destroy = destroy,
-                                          .start = start, .wait = wait_for_one, .cancel = cancel, .in_flight = 64};
+                                          .start = start, .wait = wait_for_one, .cancel = cancel, .in_flight = 64,
+                                          .versions = 1};
     nczchunk_place *place = NULL;
     nczchunk_array *array = NULL;
     nczchunk_context *context = NULL; /* what went wrong, in words */

@@ -1200,7 +1200,8 @@ typedef struct nczchunk_filling_callbacks {
      * Waits until a request that the calling thread started has ended, in any order, and sets done to it. The
      * request's status and nbytes say how it ended, as the result of fill and its nbytes would. If wait itself returns
      * a status other than 0, no request is under way any more: the callback has ended all of them, and does not touch
-     * their buffers again.
+     * their buffers again. While requests are under way, no callback may read by the store in the same thread:
+     * NCZCHUNK_EINVAL.
      */
     int (*wait)(void *user, nczchunk_request **done);
     /**
@@ -1385,10 +1386,10 @@ int nczchunk_codec_zstd(const nczchunk_zstd_options *options,
                         nczchunk_context *context);
 
 /**
- * The codec that does what HDF5's filter of this number does, with the parameters of nc_def_var_filter: 1 is deflate
- * (the level), 2 shuffle (the bytes of an element), 3 fletcher32 (none), 32001 blosc (seven, as H5Zblosc.c has them)
- * and 32015 zstd (the level). It decodes only what the filter decodes: of zstd one frame that says its size. Free it
- * with nczchunk_codec_free, unless a store has taken it over.
+ * The codec that does what HDF5's filter of this number does, with the parameters of nc_def_var_filter, such as 1 for
+ * deflate (the level), 2 for shuffle (the bytes of an element), 3 for fletcher32 (none), 32001 for blosc (seven, as
+ * H5Zblosc.c has them) and 32015 for zstd (the level). It decodes only what the filter decodes: of zstd one frame that
+ * says its size. Free it with nczchunk_codec_free, unless a store has taken it over.
  *
  * Errors: NCZCHUNK_EINVAL (codec is NULL; parameters is NULL though there are some; parameters that the filter does
  * not take), NCZCHUNK_ENOFILTER (another filter; the library was built without it), NCZCHUNK_ENOMEM.
@@ -1401,8 +1402,8 @@ int nczchunk_codec_filter(unsigned int filter,
                           nczchunk_context *context);
 
 /**
- * 1 if the library was built with the codec of this name, such as "blosc", "bytes", "crc32c", "fletcher32", "gzip",
- * "lz4", "sharding_indexed", "shuffle", "transpose", "vlen-utf8", "zlib" or "zstd"; 0 for any other name and for NULL.
+ * 1 if the library was built with the codec of this name, such as "blosc", "zstd" or "sharding_indexed"; 0 for any
+ * other name and for NULL. docs/formats.md lists all.
  */
 NCZCHUNK_API int nczchunk_has_codec(const char *name);
 

@@ -68,6 +68,7 @@ namespace NCZCHUNK_NAMESPACE {
 // ---------------------------------------------------------------------------------------------------------------------
 // ERRORS
 
+// Statuses: written by tests/header.rs.
 /// The library's own statuses by name; nczchunk.h says what each stands for.
 enum class Status : int {
     ok = NCZCHUNK_NOERR,
@@ -101,6 +102,7 @@ enum class Status : int {
     object = NCZCHUNK_EOBJECT,
     no_object = NCZCHUNK_ENOOBJECT
 };
+// End of statuses.
 
 namespace detail {
 
@@ -113,18 +115,20 @@ class Category final : public std::error_category {
     std::error_condition default_error_condition(int status) const noexcept override
     {
         switch (static_cast<Status>(status)) {
+        // Conditions: written by tests/header.rs.
         case Status::exists: return std::errc::file_exists;
+        case Status::invalid: return std::errc::invalid_argument;
         case Status::read_only: return std::errc::operation_not_permitted;
-        case Status::not_found: return std::errc::no_such_file_or_directory;
+        case Status::coordinates: return std::errc::invalid_argument;
+        case Status::bad_dimension: return std::errc::invalid_argument;
+        case Status::edge: return std::errc::invalid_argument;
+        case Status::stride: return std::errc::invalid_argument;
+        case Status::range: return std::errc::result_out_of_range;
         case Status::no_memory: return std::errc::not_enough_memory;
         case Status::io: return std::errc::io_error;
+        case Status::not_found: return std::errc::no_such_file_or_directory;
         case Status::not_built: return std::errc::not_supported;
-        case Status::range: return std::errc::result_out_of_range;
-        case Status::invalid:
-        case Status::coordinates:
-        case Status::bad_dimension:
-        case Status::edge:
-        case Status::stride: return std::errc::invalid_argument;
+        // End of conditions.
         default: return {status, *this};
         }
     }

@@ -16,6 +16,8 @@
  * nczchunk_array_var and nczchunk_array_store lend them to every function there, so plans, threads, progress and other
  * layouts of memory serve arrays, too. What that header says of all functions holds for these.
  *
+ * A path is given as the system has it: on Unix in any encoding, on Windows in UTF-8. Names are in UTF-8.
+ *
  * This file is generated from the library's source. If a function does not appear in it, it is not part of the
  * interface.
  */
@@ -52,6 +54,8 @@ typedef struct nczchunk_place nczchunk_place;
  * The types that elements and attributes may have, by netCDF's numbers: NCZCHUNK_FLOAT is NC_FLOAT. Types that netCDF
  * does not have go by their names, which are numpy's: "bool", "float16", "complex64", "complex128", "datetime64[ns]",
  * "timedelta64[s]", "S5" (text of 5 bytes), "U5" (text of 5 characters of 4 bytes), "V8" (8 bytes).
+ * So do the small numbers of Zarr's extensions, each in a whole byte or two: "bfloat16", "float8_e4m3" and its kin,
+ * "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn", "int2", "int4", "uint2", "uint4".
  */
 
 /**
@@ -130,12 +134,9 @@ typedef struct nczchunk_place nczchunk_place;
  */
 
 /**
- * Opens an array. path is a directory or a zip file, in UTF-8; name is where the array is below it, such as
+ * Opens an array. path is a directory or a zip file; name is where the array is below it, such as
  * "ocean/sst", and NULL or empty if path is the array itself. Or path is a file that holds arrays, and name is the
  * array's name in it. mode is NCZCHUNK_READ, or NCZCHUNK_WRITE to read and write. Close it with nczchunk_array_close.
- *
- * Where all entries of a zip file are in one directory, as "data", name may begin with that or not: "data/ocean/sst"
- * is "ocean/sst". An array whose name itself begins so comes first.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument, another mode), NCZCHUNK_ENOTFOUND (there is no such path or array),
  * NCZCHUNK_ENOTVAR (it is a group), NCZCHUNK_ENOTNC (path is something else), NCZCHUNK_ENCZARR (malformed metadata),
@@ -235,6 +236,12 @@ NCZCHUNK_API int nczchunk_array_type(const nczchunk_array *array);
  * array's; empty for NULL.
  */
 NCZCHUNK_API const char *nczchunk_array_type_name(const nczchunk_array *array);
+
+/**
+ * The format that an array is stored in: "Zarr v2", "Zarr v3", "NCZarr", "netCDF classic" or "cfdb". The text is the
+ * array's; empty for NULL.
+ */
+NCZCHUNK_API const char *nczchunk_array_format(const nczchunk_array *array);
 
 /**
  * The name of dimension d of an array; empty if it has none, if there is no such dimension, and for NULL. The text is
@@ -381,8 +388,9 @@ typedef struct nczchunk_codec_setting {
      */
     const char *name;
     /**
-     * Its configuration as the text of a JSON object, such as "{\"level\": 3}", in the words of numcodecs; NULL for
-     * the defaults.
+     * Its configuration as the text of a JSON object, such as "{\"level\": 3}", in the words of numcodecs, or a number
+     * alone, such as "3", which is the first of its settings that is a number. An unknown setting and one that is out
+     * of its range are refused. NULL for the defaults.
      */
     const char *configuration;
 } nczchunk_codec_setting;
@@ -468,13 +476,15 @@ typedef struct nczchunk_description {
      */
     size_t endian;
     /**
-     * 1 to remove an array or group that is there, with all that is in it. 0 has the call fail then.
+     * 1 to replace an array or group that exists: its metadata documents, its chunks and the arrays and groups below
+     * it are removed, symbolic links as links. If anything else is there, the call fails with NCZCHUNK_EEXIST and
+     * nothing is removed. With 0 it fails if an array or group exists.
      */
     size_t overwrite;
 } nczchunk_description;
 
 /**
- * Creates an array, and opens it with NCZCHUNK_WRITE. path is a directory, in UTF-8, which is made if there is none;
+ * Creates an array, and opens it with NCZCHUNK_WRITE. path is a directory, which is made if there is none;
  * name is where the array is to be below it, such as "ocean/sst", and NULL or empty if path is to be the array itself.
  * Groups that are missing on the way are made. Close the array with nczchunk_array_close.
  *
@@ -514,17 +524,34 @@ int nczchunk_array_create_in(const nczchunk_place *place,
  * Chunks (or shards) outside of the shape are removed. Where it cuts through one, what is cut off becomes fill
  * values; so that is what is read there if the array is made larger again. (What another program has left behind the
  * end of a chunk, such as zarr-python when it makes an array smaller, is not looked for.) Consolidated metadata are
- * removed: see nczchunk_array_create. Others that have the array open keep the shape that they know. A failure leaves
- * the shape as it was, and may leave fill values in what was to be cut off.
+ * removed: see nczchunk_array_create. Others that have the array open keep the shape that they know until
+ * nczchunk_array_refresh; if one of them has changed the shape, this starts from that. A failure leaves the shape as
+ * it was, and may leave fill values in what was to be cut off.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_EDIMSIZE,
- * NCZCHUNK_ENOTBUILT (dimensions that netCDF-C shares among arrays; to make an array smaller in a place that cannot
- * list its objects), NCZCHUNK_ENOMEM, those of reading and writing, and the system's own numbers.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; the array was replaced by one with other chunks or another type),
+ * NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_EDIMSIZE, NCZCHUNK_ENOTBUILT (dimensions that netCDF-C
+ * shares among arrays; to make an array smaller in a place that cannot list its objects), NCZCHUNK_ENOMEM, those of
+ * opening, reading and writing, and the system's own numbers.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_resize(nczchunk_array *array,
                           const size_t *shape,
                           nczchunk_context *context);
+
+/**
+ * Reads the metadata of an array again and drops its cached chunks and shard indices, so that the next read returns
+ * what is stored now: what other handles and processes have written, and the shape and the attributes that they have
+ * set. Without this call, a chunk that is in the array's cache is returned as it was when it was cached, and the shape
+ * stays what it was. docs/sharing.md has the rules.
+ *
+ * As with nczchunk_array_resize, nobody else may use the array meanwhile; plans that were made for its variable are
+ * not to be used any more, and texts that the array's functions returned are not valid any more. The array's variable
+ * and store keep their addresses. A zip file that was opened to be read is not opened again.
+ *
+ * Errors: NCZCHUNK_EINVAL (array is NULL; the array was replaced by one with other chunks or another type), and those
+ * of nczchunk_array_open. After an error the array is as it was.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_array_refresh(nczchunk_array *array, nczchunk_context *context);
 
 /**
  * Sets an attribute of an array that was opened with NCZCHUNK_WRITE, or adds it, at once. type is netCDF's number for
@@ -597,7 +624,7 @@ typedef struct nczchunk_node {
      */
     size_t is_group;
     /**
-     * 0, or why it cannot be opened or read, if that is known: then what follows is 0 or empty.
+     * 0, or why it cannot be opened, if that is known from its metadata: then what follows is 0 or empty.
      */
     ptrdiff_t status;
     /**
@@ -651,20 +678,19 @@ typedef struct nczchunk_node {
 } nczchunk_node;
 
 /**
- * Tells what is in a group. path is a directory or a zip file, in UTF-8; group is where the group is below it, NULL
+ * Tells what is in a group. path is a directory or a zip file; group is where the group is below it, NULL
  * or empty for path itself. found is called for the group itself first, then for each group and array in it, by name,
  * and if recursive is 1 after each group for what is in that. An array is told as itself alone. Where found returns
  * anything but 0, the call ends with that.
  *
  * Of a file that holds arrays the file itself is told as a group, then its arrays in their order.
  *
- * What is there but cannot be read is told with its status, and the list goes on. If the place cannot list its
- * objects, the group's consolidated metadata tell what there is. Of groups that symbolic links lead to, what is in them
- * is told for the first link alone, and not for one that leads to a group that it is in.
+ * What is there but cannot be read is told with its status. If the place cannot list its objects, the group's
+ * consolidated metadata tell what there is.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path or group), NCZCHUNK_ENOTNC
- * (path is something else), NCZCHUNK_ENCZARR (malformed metadata of the group itself), NCZCHUNK_ENOTBUILT (the place
- * cannot list, and there are no consolidated metadata), NCZCHUNK_ENOMEM, and the system's own numbers.
+ * (path is something else), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOTBUILT (the place cannot
+ * list, and there are no consolidated metadata), NCZCHUNK_ENOMEM, and the system's own numbers.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_list(const char *path,
@@ -797,6 +823,11 @@ typedef struct nczchunk_object_request {
      * The callback's: whatever it wants to remember from start to wait. NULL at first.
      */
     void *handle;
+    /**
+     * The callback's, if the place tells versions: a number other than 0 that is another one whenever the object has
+     * other bytes, such as a hash of its ETag; 0 if it is not known. 0 at first.
+     */
+    uint64_t version;
 } nczchunk_object_request;
 
 /**
@@ -819,8 +850,9 @@ typedef struct nczchunk_place_callbacks {
     /**
      * Calls found for the last part of the name of each object and prefix directly below a prefix, which is empty or a
      * name, each once; is_prefix is 1 for what the names of objects further below begin with. found gets the argument
-     * that is given here; where it returns anything but 0, list returns that. Names that no object can have, such as
-     * the empty one, are passed over. May be NULL: then nothing is listed.
+     * that is given here; where it returns anything but 0, list returns that. It is called before list returns and by
+     * the same thread; else it does nothing and returns NCZCHUNK_EINVAL. Names that no object can have, such as the
+     * empty one, are passed over. May be NULL: then nothing is listed.
      */
     int (*list)(void *user,
                 const char *prefix,
@@ -861,7 +893,7 @@ typedef struct nczchunk_place_callbacks {
      * status, nbytes and object_size say how it ended, as the result of read and what read sets would. To try again
      * after a failure that may pass is up to the callback. If wait itself returns a status other than 0, no read is
      * under way any more: the callback has ended all of them, and does not touch their buffers again. While reads are
-     * under way, no callback may read from the place by the library in the same thread.
+     * under way, no callback may read from the place by the library in the same thread: NCZCHUNK_EINVAL.
      */
     int (*wait)(void *user, nczchunk_object_request **done);
     /**
@@ -883,10 +915,17 @@ typedef struct nczchunk_place_callbacks {
      * many bytes; 0 stands for 16 MiB.
      */
     size_t largest;
+    /**
+     * 1 if what is read comes with the object's version, in the request. Then the index of a shard is kept from call
+     * to call, and of a chunk that is stored as it is the ranges that are needed are read one by one. If not, an index
+     * is read in each call, before the chunks and after them, and a chunk in one range, so that an object that is
+     * replaced meanwhile is found old or new.
+     */
+    size_t versions;
 } nczchunk_place_callbacks;
 
 /**
- * A place at a path, in UTF-8: a directory, a zip file, or a file that holds arrays, which its first bytes tell. Free
+ * A place at a path: a directory, a zip file, or a file that holds arrays, which its first bytes tell. Free
  * it with nczchunk_place_free.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path), NCZCHUNK_ENOTNC (it is
@@ -911,7 +950,7 @@ int nczchunk_place_file(const nczchunk_place *place,
                         nczchunk_context *context);
 
 /**
- * A place at a path, in UTF-8, where something is to be created: a directory, which is made if there is none. Free it
+ * A place at a path where something is to be created: a directory, which is made if there is none. Free it
  * with nczchunk_place_free.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTNC (there is a file that is no zip file),
@@ -936,7 +975,7 @@ int nczchunk_place_allow_partial(nczchunk_place *place,
                                  nczchunk_context *context);
 
 /**
- * A place that is written to a new zip file at a path, in UTF-8. Its entries are stored as they are, for chunks are
+ * A place that is written to a new zip file at a path. Its entries are stored as they are, for chunks are
  * compressed already. Arrays are created in it by nczchunk_array_create_in, written and read again; an object that is
  * written twice leaves its first bytes in the file, unused, so chunks are best written whole.
  *
@@ -1030,7 +1069,7 @@ int nczchunk_place_new(const nczchunk_place_callbacks *callbacks,
 
 /** Initialises a nczchunk_place_callbacks that uses nothing yet. */
 #define NCZCHUNK_PLACE_CALLBACKS_INIT \
-    {sizeof(nczchunk_place_callbacks), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0}
+    {sizeof(nczchunk_place_callbacks), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0}
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,8 @@
  *
  * This is nczchunk_array.h in the manner of C++, above nczchunk.hpp; what that says of all classes holds for these.
  * examples/open_array.cpp is a whole program. An Array is a variable and a store: variable() and store() lend them to
- * plans and to every other function there. Paths and names are in UTF-8.
+ * plans and to every other function there. Paths are as
+ * the system has them, on Windows in UTF-8; names are in UTF-8.
  */
 #ifndef NCZCHUNK_ARRAY_HPP
 #define NCZCHUNK_ARRAY_HPP
@@ -421,7 +422,7 @@ class Description {
         return *this;
     }
 
-    /// Removes an array or group that is there, with all that is in it.
+    /// Replaces an array or group that exists: see nczchunk_description.
     Description &overwrite(bool overwrite = true)
     {
         overwrite_ = overwrite;
@@ -995,6 +996,9 @@ class Array {
     int type() const noexcept { return nczchunk_array_type(array_.get()); }
     std::string type_name() const { return nczchunk_array_type_name(array_.get()); }
 
+    /// The format that it is stored in, such as "Zarr v3": see nczchunk_array_format.
+    std::string format() const { return nczchunk_array_format(array_.get()); }
+
     /// Whether read, read_into and write take elements of this type: see Element.
     template <class T> bool has_elements() const
     {
@@ -1099,6 +1103,12 @@ class Array {
             throw Error(Status::invalid, "the array has " + detail::text(rank()) + " dimensions, not "
                                              + detail::text(shape.size()));
         call([&](nczchunk_context *with) { return nczchunk_array_resize(array_.get(), shape.data(), with); }, context);
+    }
+
+    /// Looks at what is stored now: see nczchunk_array_refresh.
+    void refresh(ContextRef context = {})
+    {
+        call([&](nczchunk_context *with) { return nczchunk_array_refresh(array_.get(), with); }, context);
     }
 
     /// Has decoded chunks kept in another cache than its own, which goes on being used; and in none.

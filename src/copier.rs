@@ -1,15 +1,20 @@
-//! Elements that are more than their bytes: they are copied by a function of the caller's.
+//! Elements that are more than their bytes: they are copied by a function.
+//!
+//! Such a function takes what it is given for elements, whatever the bytes are. So only C gives one of its own to a
+//! variable, and answers for what the variable is used with. A variable of texts has the library's, and is used with
+//! stores of texts and memory for texts alone.
 #![allow(unsafe_code)]
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
+use crate::shared::Shared;
 use crate::status;
 
-/// A caller's function that copies `count` elements, which are contiguous on both sides; `writing` is 1 from memory to
+/// A function that copies `count` elements, which are contiguous on both sides; `writing` is 1 from memory to
 /// a chunk and 0 from a chunk to memory. It returns 0 or a status, which ends the call.
-pub type CopyFunction = unsafe extern "C" fn(
+pub(crate) type CopyFunction = unsafe extern "C" fn(
     user: *mut c_void,
     writing: c_int,
     count: usize,
@@ -19,7 +24,7 @@ pub type CopyFunction = unsafe extern "C" fn(
 
 /// A copier: a function and what is passed to it.
 #[derive(Debug, Clone, Copy)]
-pub struct Copier {
+pub(crate) struct Copier {
     function: CopyFunction,
     user: *mut c_void,
 }
@@ -35,7 +40,7 @@ impl Copier {
     /// # Safety
     /// As long as the copier is in use, the function may be called with `user` from every thread that uses the copier,
     /// with pointers to as many elements as it is told.
-    pub unsafe fn new(function: CopyFunction, user: *mut c_void) -> Self {
+    pub(crate) unsafe fn new(function: CopyFunction, user: *mut c_void) -> Self {
         Copier { function, user }
     }
 
@@ -48,5 +53,48 @@ impl Copier {
             status::ENOMEM => Err(ErrorKind::OutOfMemory.into()),
             status => Err(ErrorKind::Callback(status).into()),
         }
+    }
+}
+
+/// What elements of a variable are.
+#[derive(Debug, Clone)]
+pub(crate) enum Elements {
+    /// Their bytes, and no more.
+    Bytes,
+    /// What a copier of C's copies.
+    Copied(Copier),
+    /// Pointers to texts, which this copier copies; and the one that absent elements read as.
+    #[cfg_attr(not(feature = "arrays"), allow(dead_code))]
+    Texts(Copier, TextElement),
+}
+
+/// An element that is a pointer to a text of C's. It and its copies own the text together.
+#[derive(Debug, Clone)]
+pub(crate) struct TextElement {
+    text: *const c_char,
+    _owner: Option<Shared<Vec<u8>>>,
+}
+
+// SAFETY: the text is owned by lists of bytes that threads may share, and nobody changes it.
+unsafe impl Send for TextElement {}
+// SAFETY: as above.
+unsafe impl Sync for TextElement {}
+
+impl TextElement {
+    /// An element for a text, which has a NUL at its end; `None` stands for an empty one.
+    #[cfg(feature = "arrays")]
+    pub(crate) fn new(text: Option<Vec<u8>>) -> Result<Self> {
+        let Some(text) = text else { return Ok(TextElement { text: c"".as_ptr(), _owner: None }) };
+        if text.last() != Some(&0) {
+            return Err(ErrorKind::Internal.into());
+        }
+        let owner = Shared::new(text)?;
+        Ok(TextElement { text: owner.as_ptr().cast(), _owner: Some(owner) })
+    }
+
+    /// The bytes of the pointer.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        // SAFETY: a pointer has so many bytes, none of them padding.
+        unsafe { std::slice::from_raw_parts((&raw const self.text).cast(), size_of::<*const c_char>()) }
     }
 }

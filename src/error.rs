@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use smallvec::SmallVec;
 
 use crate::alloc;
+use crate::setting::SettingNames;
 use crate::shared::Shared;
 use crate::status;
 
@@ -83,10 +84,18 @@ pub enum ErrorKind {
     /// An allocation failed.
     #[error("out of memory")]
     OutOfMemory,
+    /// More memory would be taken than a [limit](crate::MemoryLimits) allows.
+    #[error("{}", Exceeded { name, needed: *needed, limit: *limit })]
+    #[allow(missing_docs)]
+    Limit { name: &'static str, needed: Option<usize>, limit: usize },
     /// A chunk that is stored with the wrong length.
     #[error("the stored chunk has {found} bytes where {expected} are due")]
     #[allow(missing_docs)]
     StoredLength { found: usize, expected: usize },
+    /// A chunk that is stored with more bytes than any of its size.
+    #[error("the stored chunk has {found} bytes, more than the {most} that a chunk of this size can take")]
+    #[allow(missing_docs)]
+    StoredTooLong { found: usize, most: usize },
     /// A chunk that decodes to the wrong length; `None` stands for more than is due.
     #[error("the decoded chunk has {} bytes where {expected} are due", decoded(*.found))]
     #[allow(missing_docs)]
@@ -126,6 +135,13 @@ pub enum ErrorKind {
     /// A codec that the library does not have, or cannot use like this.
     #[error("the codec cannot be used: {0}")]
     Codec(&'static str),
+    /// A setting of a codec's that is out of its range.
+    #[error("expected an integer from {least} to {most}, found {found}")]
+    #[allow(missing_docs)]
+    Setting { least: i64, most: i64, found: i64 },
+    /// A setting that a codec does not have.
+    #[error("unknown setting; the codec has: {0}")]
+    UnknownSetting(SettingNames),
     /// Elements that the library does not have.
     #[error("elements of this type cannot be read")]
     ElementType,
@@ -135,9 +151,6 @@ pub enum ErrorKind {
     /// Something that must not be there yet.
     #[error("there is such an object already")]
     Exists,
-    /// Something that would have to be removed, and is no part of what is overwritten.
-    #[error("this belongs to no array or group, so it is not overwritten; move it away first")]
-    InTheWay,
     /// A file that another program has locked to write to it.
     #[error("another program has it open to write to it")]
     Busy,
@@ -163,7 +176,11 @@ impl ErrorKind {
     /// netCDF's number for this kind of error.
     pub fn status(self) -> c_int {
         match self {
-            ErrorKind::Argument(_) | ErrorKind::Memory { .. } | ErrorKind::Capacity { .. } => status::EINVAL,
+            ErrorKind::Argument(_)
+            | ErrorKind::Memory { .. }
+            | ErrorKind::Capacity { .. }
+            | ErrorKind::Setting { .. }
+            | ErrorKind::UnknownSetting(_) => status::EINVAL,
             ErrorKind::ReadOnly => status::EPERM,
             ErrorKind::Rank(_) => status::EMAXDIMS,
             ErrorKind::NoStart | ErrorKind::Start { .. } | ErrorKind::Index { .. } => status::EINVALCOORDS,
@@ -173,8 +190,9 @@ impl ErrorKind {
             ErrorKind::NoDimension(_) => status::EBADDIM,
             ErrorKind::Endian(_) => status::EBADTYPE,
             ErrorKind::VariableSize(_) => status::EVARSIZE,
-            ErrorKind::OutOfMemory => status::ENOMEM,
+            ErrorKind::OutOfMemory | ErrorKind::Limit { .. } => status::ENOMEM,
             ErrorKind::StoredLength { .. }
+            | ErrorKind::StoredTooLong { .. }
             | ErrorKind::DecodedLength { .. }
             | ErrorKind::LentLength(_)
             | ErrorKind::NoData => status::EBADCHUNK,
@@ -189,7 +207,7 @@ impl ErrorKind {
             ErrorKind::Codec(_) => status::ENOFILTER,
             ErrorKind::ElementType => status::EBADTYPE,
             ErrorKind::NoAttribute => status::ENOTATT,
-            ErrorKind::Exists | ErrorKind::InTheWay => status::EEXIST,
+            ErrorKind::Exists => status::EEXIST,
             ErrorKind::System(code) | ErrorKind::Callback(code) | ErrorKind::Stopped(code) => code,
             ErrorKind::Internal => status::EINTERNAL,
         }
@@ -201,6 +219,24 @@ fn words(code: c_int) -> &'static str {
     // SAFETY: strerror returns a text with a NUL at its end that stays valid at least until this thread calls it again,
     // which is after the message is written.
     unsafe { std::ffi::CStr::from_ptr(status::strerror(code)) }.to_str().unwrap_or("(no words)")
+}
+
+/// What exceeds a limit, for messages.
+struct Exceeded<'e> {
+    name: &'e str,
+    needed: Option<usize>,
+    limit: usize,
+}
+
+impl fmt::Display for Exceeded<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Exceeded { name, needed, limit } = self;
+        match needed {
+            Some(needed) => write!(f, "{needed} bytes of memory are needed, above the limit {name} = {limit}")?,
+            None => write!(f, "more bytes of memory are needed than the limit {name} = {limit}")?,
+        }
+        f.write_str("; raise it in the memory limits of the place")
+    }
 }
 
 /// How long a decoded chunk is, for messages.

@@ -59,26 +59,30 @@ mod copy;
 #[cfg(feature = "arrays")]
 mod dataset;
 mod dims;
+mod element;
 mod error;
 #[doc(hidden)]
 pub mod ffi;
+mod float_format;
 mod grid;
 mod hyperslab;
 #[cfg(feature = "arrays")]
 mod json;
 pub mod key;
 mod layout;
+mod limits;
 mod lock;
 #[cfg(feature = "arrays")]
 mod netcdf;
 #[cfg(feature = "arrays")]
 pub mod object;
 mod odometer;
-mod open_file;
+mod open_object;
 mod plan;
 mod pool;
 mod projection;
 mod quiet;
+mod setting;
 mod shared;
 pub mod status;
 mod store;
@@ -87,6 +91,7 @@ mod texts;
 mod transfer;
 mod typed;
 mod variable;
+mod waiter;
 #[cfg(feature = "arrays")]
 mod zarr;
 #[cfg(any(feature = "gzip", feature = "zip", feature = "zlib"))]
@@ -96,39 +101,23 @@ mod zstream;
 pub use array::{Array, ArrayFormat, Description, list, place_at, place_for};
 pub use buffer::Buffer;
 pub use cache::{Cache, CacheStatistics};
-pub use codec::Codec;
+pub use codec::public::*;
 #[cfg(feature = "arrays")]
-pub use codec::CodecUse;
-#[cfg(feature = "crc32c")]
-pub use codec::Crc32c;
-#[cfg(feature = "fletcher32")]
-pub use codec::Fletcher32;
-#[cfg(feature = "gzip")]
-pub use codec::Gzip;
-#[cfg(feature = "lz4")]
-pub use codec::Lz4;
-#[cfg(feature = "shuffle")]
-pub use codec::Shuffle;
-#[cfg(feature = "zlib")]
-pub use codec::Zlib;
-#[cfg(feature = "zstd")]
-pub use codec::Zstd;
-pub use codec::has as has_codec;
-#[cfg(feature = "blosc")]
-pub use codec::{Blosc, BloscShuffle};
-pub use copier::{Copier, CopyFunction};
-#[cfg(feature = "arrays")]
-pub use dataset::{Attribute, AttributeValues, ElementType, Node, TimeUnit};
+pub use dataset::{Attribute, AttributeValues, Node};
 pub use dims::MAX_RANK;
+pub use element::{ElementType, TYPES, TimeUnit, TypeRow};
 pub use error::{Error, ErrorKind, Result};
 pub use grid::{Access, Dimension, Grid};
 pub use hyperslab::{Hyperslab, Slice};
+#[cfg(feature = "arrays")]
+pub use limits::MemoryLimits;
 pub use odometer::Odometer;
 #[doc(hidden)]
-pub use open_file::{OpenFile, Opening};
+pub use open_object::{ObjectState, OpenObject, Opening, Versions};
 pub use plan::Plan;
 pub use projection::{Projection, Projections};
-pub use store::{Borrowed, Fill, Filled, Lend, Lent, Request, Store};
+pub use setting::SettingNames;
+pub use store::{Borrowed, Change, Fill, Filled, Lend, Lent, Request, Store, Take, Taken};
 pub use transfer::{Options, Prepared, Progress, ProgressFunction};
 pub use typed::{Element, read, read_into, write};
 pub use variable::{Endian, Variable};

@@ -8,10 +8,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::alloc::{Failed, Slot};
 
 /// A value with several owners; the last one drops it.
+#[derive(Debug)]
 pub(crate) struct Shared<T>(NonNull<Inner<T>>);
 
 /// Memory for a value that will have several owners.
 pub(crate) struct SharedSlot<T>(Slot<Inner<T>>);
+
+/// Owners are not counted beyond this.
+const MOST_COUNTED: usize = isize::MAX as usize;
 
 struct Inner<T> {
     owners: AtomicUsize,
@@ -63,8 +67,13 @@ impl<T> Shared<T> {
 
 impl<T> Clone for Shared<T> {
     fn clone(&self) -> Self {
-        // The number of owners cannot overflow: each takes memory of its own.
-        self.inner().owners.fetch_add(1, Ordering::Relaxed);
+        let owners = &self.inner().owners;
+        // Owners that take memory are fewer than half of what can be counted. If there are more, others were forgotten
+        // without being dropped, as `mem::forget` does: then the number never comes down to 0, with this owner or
+        // without it, and must not overflow.
+        if owners.fetch_add(1, Ordering::Relaxed) > MOST_COUNTED {
+            owners.fetch_sub(1, Ordering::Relaxed);
+        }
         Shared(self.0)
     }
 }
@@ -109,6 +118,20 @@ mod tests {
         assert_eq!(dropped.load(Ordering::Relaxed), 0);
         assert!(three.into_only().is_some());
         assert_eq!(dropped.load(Ordering::Relaxed), 1);
+    }
+
+    /// What more forgotten owners than there are numbers would do.
+    #[test]
+    fn forgotten_owners_do_not_let_the_value_go() {
+        let one = Shared::new(7).unwrap();
+        for counted in [MOST_COUNTED, MOST_COUNTED + 1, usize::MAX] {
+            one.inner().owners.store(counted, Ordering::Relaxed);
+            let others: Vec<_> = (0..3).map(|_| one.clone()).collect();
+            drop(others);
+            assert!(one.inner().owners.load(Ordering::Relaxed) > 3, "{counted}");
+        }
+        one.inner().owners.store(1, Ordering::Relaxed);
+        assert_eq!(one.into_only(), Some(7));
     }
 
     #[test]

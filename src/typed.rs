@@ -96,7 +96,8 @@ pub fn write<T: Element>(
 }
 
 fn check_size<T>(variable: &Variable) -> Result<()> {
-    if size_of::<T>() == variable.element_size() && variable.copier().is_none() {
+    variable.check_bytes()?;
+    if size_of::<T>() == variable.element_size() {
         return Ok(());
     }
     Err(ErrorKind::Argument("the variable's elements are not of this type's size").into())

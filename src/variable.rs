@@ -3,33 +3,13 @@
 use smallvec::SmallVec;
 
 use crate::alloc::try_box;
-use crate::copier::Copier;
+#[cfg(feature = "arrays")]
+use crate::copier::TextElement;
+use crate::copier::{Copier, Elements};
 use crate::dims;
+pub use crate::element::Endian;
 use crate::error::{ErrorKind, Result};
 use crate::grid::{Access, Dimension, Grid};
-
-/// The order of bytes in a stored word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Endian {
-    /// This machine's.
-    #[default]
-    Native,
-    /// Least significant byte first.
-    Little,
-    /// Most significant byte first.
-    Big,
-}
-
-impl Endian {
-    /// Whether words in this order must be swapped to be read on this machine.
-    pub fn is_foreign(self) -> bool {
-        match self {
-            Endian::Native => false,
-            Endian::Little => cfg!(target_endian = "big"),
-            Endian::Big => cfg!(target_endian = "little"),
-        }
-    }
-}
 
 /// A chunked variable. It holds no data and no reference to any: it says how long its dimensions are and what a chunk
 /// looks like.
@@ -48,7 +28,7 @@ pub struct Variable {
     endian: Endian,
     /// Empty as long as none is set, which stands for zeros.
     fill_value: SmallVec<[u8; 16]>,
-    copier: Option<Copier>,
+    elements: Elements,
 }
 
 impl Variable {
@@ -68,7 +48,7 @@ impl Variable {
             word_size: default_word_size(element_size),
             endian: Endian::Native,
             fill_value: SmallVec::new(),
-            copier: None,
+            elements: Elements::Bytes,
         })
     }
 
@@ -83,6 +63,7 @@ impl Variable {
             write_grid,
             chunk_order: list(&self.chunk_order)?,
             fill_value: bytes(&self.fill_value)?,
+            elements: self.elements.clone(),
             ..*self
         })
     }
@@ -128,9 +109,19 @@ impl Variable {
         Ok(())
     }
 
-    /// Sets how elements are copied that are more than their bytes, such as pointers to text. `None` stands for bytes.
-    pub fn set_copier(&mut self, copier: Option<Copier>) {
-        self.copier = copier;
+    /// Sets how elements are copied that are more than their bytes. `None` stands for bytes.
+    pub(crate) fn set_copier(&mut self, copier: Option<Copier>) {
+        self.elements = copier.map_or(Elements::Bytes, Elements::Copied);
+    }
+
+    /// Has elements be pointers to texts, which this copier copies; and sets the one that absent elements read as.
+    #[cfg(feature = "arrays")]
+    pub(crate) fn set_texts(&mut self, copier: Copier, fill_value: TextElement) -> Result<()> {
+        if self.element_size != fill_value.as_bytes().len() {
+            return Err(ErrorKind::Internal.into());
+        }
+        self.elements = Elements::Texts(copier, fill_value);
+        Ok(())
     }
 
     /// Sets the order in which a chunk's elements are stored: the dimensions from the slowest to the fastest. `None`
@@ -276,21 +267,49 @@ impl Variable {
         (!self.chunk_order.is_empty()).then_some(&self.chunk_order)
     }
 
-    /// The bytes of the fill value, in native order; `None` stands for zeros.
+    /// The bytes of the fill value, in native order; `None` stands for zeros. Of an array of texts of any length these
+    /// are a pointer, and [`Array::fill_value`](crate::Array::fill_value) has the text.
     pub fn fill_value(&self) -> Option<&[u8]> {
-        (!self.fill_value.is_empty()).then_some(&self.fill_value)
+        match &self.elements {
+            Elements::Texts(_, fill_value) => Some(fill_value.as_bytes()),
+            _ => (!self.fill_value.is_empty()).then_some(&self.fill_value),
+        }
     }
 
     /// How elements are copied that are more than their bytes.
     #[inline]
-    pub fn copier(&self) -> Option<&Copier> {
-        self.copier.as_ref()
+    pub(crate) fn copier(&self) -> Option<&Copier> {
+        match &self.elements {
+            Elements::Bytes => None,
+            Elements::Copied(copier) | Elements::Texts(copier, _) => Some(copier),
+        }
+    }
+
+    /// Whether elements are pointers to texts.
+    #[inline]
+    pub(crate) fn has_texts(&self) -> bool {
+        matches!(self.elements, Elements::Texts(..))
+    }
+
+    /// Refuses elements that are more than their bytes, where bytes are read or written.
+    ///
+    /// # Errors
+    /// `Argument`.
+    #[inline]
+    pub(crate) fn check_bytes(&self) -> Result<()> {
+        match self.elements {
+            Elements::Bytes => Ok(()),
+            _ => Err(ErrorKind::Argument(
+                "the elements are strings of any length, not bytes; use Array::read_strings and Array::write_strings",
+            )
+            .into()),
+        }
     }
 
     /// The size of the words that are swapped between chunk and memory; `None` if nothing is swapped.
     #[inline]
     pub(crate) fn swapped_word(&self) -> Option<usize> {
-        (self.endian.is_foreign() && self.word_size > 1 && self.copier.is_none()).then_some(self.word_size)
+        (self.endian.is_foreign() && self.word_size > 1 && self.copier().is_none()).then_some(self.word_size)
     }
 }
 

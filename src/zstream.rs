@@ -26,8 +26,14 @@ const STREAM_SIZE: c_int = size_of::<sys::z_stream>() as c_int;
 /// The CRC-32 of some bytes.
 #[cfg(any(feature = "gzip", feature = "zip"))]
 pub(crate) fn crc32(bytes: &[u8]) -> u32 {
+    crc32_of_more(0, bytes)
+}
+
+/// The CRC-32 of bytes whose first ones have this CRC-32, which is 0 for none, and these follow.
+#[cfg(any(feature = "gzip", feature = "zip"))]
+pub(crate) fn crc32_of_more(crc: u32, bytes: &[u8]) -> u32 {
     // SAFETY: the pointer and the length are those of a slice.
-    let crc = unsafe { sys::crc32_z(0, bytes.as_ptr(), bytes.len()) };
+    let crc = unsafe { sys::crc32_z(crc.into(), bytes.as_ptr(), bytes.len()) };
     // A CRC of 32 bits in C's `unsigned long`, which may have 64.
     crc as u32
 }

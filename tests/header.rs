@@ -1,13 +1,15 @@
 //! The headers are generated from the code: those in `include` must be what is generated now.
 //!
-//! `NCZCHUNK_UPDATE_HEADER=1 cargo test --test header` writes them anew.
+//! `NCZCHUNK_UPDATE_HEADER=1 cargo test --test header` writes them anew, and what follows from the table of statuses in
+//! C++ and Python.
 
 use std::fmt::Write;
 use std::path::Path;
 
 use cbindgen::bindgen::ir::{Function, IntKind, PrimitiveType, Type};
 use cbindgen::{Builder, Config, DocumentationStyle, Language, SortKey, Style};
-use nczchunk::status::TABLE;
+use nczchunk::TYPES;
+use nczchunk::status::{Status, TABLE};
 
 /// A header: its file, the text that its sections are put into, and the sections in their order. Of each section, the
 /// file that declares it and, where it uses a record that is defined elsewhere, the file with the record.
@@ -100,6 +102,38 @@ fn the_headers_are_up_to_date() {
     }
 }
 
+/// Parts of files that are written by hand follow from the table of statuses.
+#[test]
+fn what_follows_from_the_statuses_is_up_to_date() {
+    let rows = || TABLE.iter();
+    let mut names = String::from("/// The library's own statuses by name; nczchunk.h says what each stands for.\n");
+    let constants: Vec<String> = rows().map(|row| format!("    {} = NCZCHUNK_{}", row.cpp, row.name)).collect();
+    write!(names, "enum class Status : int {{\n{}\n}};\n", constants.join(",\n")).unwrap();
+    let condition = |row: &Status| {
+        let errc = row.errc?;
+        Some(format!("        case Status::{}: return std::errc::{errc};\n", row.cpp))
+    };
+    let raised = |row: &Status| format!("    {}: {},  # {}\n", row.value, row.python, row.name);
+    for (file, what, indent, comment, part) in [
+        ("include/nczchunk.hpp", "Statuses", "", "//", names),
+        ("include/nczchunk.hpp", "Conditions", "        ", "//", rows().filter_map(condition).collect()),
+        ("python/src/nczchunk/errors.py", "Statuses", "    ", "#", rows().map(raised).collect()),
+    ] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        // The published crate is without Python.
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let begin = format!("{indent}{comment} {what}: written by tests/header.rs.\n");
+        let end = format!("{indent}{comment} End of {}.\n", what.to_lowercase());
+        let (before, rest) = text.split_once(&begin).unwrap();
+        let (there, after) = rest.split_once(&end).unwrap();
+        if std::env::var_os("NCZCHUNK_UPDATE_HEADER").is_some() {
+            std::fs::write(&path, [before, &begin, &part, &end, after].concat()).unwrap();
+        } else {
+            assert!(there == part, "{file}: {what} are out of date");
+        }
+    }
+}
+
 impl Header {
     fn text(&self) -> String {
         let src = &Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -110,14 +144,17 @@ impl Header {
             sections += &comment(&prose);
             match files[0] {
                 "ffi/status" => sections += &statuses(),
+                "ffi/types" => sections += &types(),
                 "ffi/version" => sections += &version_macros(),
                 "ffi/plan" => sections += &all_chunks(),
                 _ => {}
             }
             sections += "\n";
             let declarations = declarations(src, files);
-            sections += declarations.trim();
-            sections += "\n\n";
+            if !declarations.trim().is_empty() {
+                sections += declarations.trim();
+                sections += "\n\n";
+            }
             sections += &initialisers(&declarations);
         }
         self.template.replace("@SECTIONS@", sections.trim_end())
@@ -177,6 +214,22 @@ fn version_macros() -> String {
 fn all_chunks() -> String {
     "\n/** As a number of chunks: all of the plan's that follow the first one. */\n#define NCZCHUNK_ALL SIZE_MAX\n"
         .into()
+}
+
+fn types() -> String {
+    let mut text = String::new();
+    let mut rows: Vec<_> = TYPES.iter().filter_map(|row| Some((row.netcdf?, row))).collect();
+    rows.sort_by_key(|((number, _), _)| *number);
+    for ((number, constant), row) in rows {
+        write!(
+            text,
+            "\n/**\n * {}: \"{}\".\n */\n#define NCZCHUNK_{constant} {number}\n",
+            row.meaning.trim(),
+            row.name
+        )
+        .unwrap();
+    }
+    text
 }
 
 fn statuses() -> String {

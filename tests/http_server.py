@@ -88,6 +88,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def send(self, code, headers, body, fault=None):
         self.send_response(code)
+        if code in (200, 206):
+            self.send_header("ETag", '"1"')
         for name, value in headers.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))

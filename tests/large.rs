@@ -6,7 +6,10 @@
 use std::sync::Mutex;
 
 use fastrand::Rng;
-use nczchunk::{Access, Borrowed, Endian, Hyperslab, Lend, Lent, Options, Plan, Request, Result, Store, Variable};
+use nczchunk::{
+    Access, Borrowed, Change, Endian, Hyperslab, Lend, Lent, Options, Plan, Request, Result, Store, Take, Taken,
+    Variable,
+};
 
 /// Enough to pass by the cache.
 const BYTES: usize = 17 << 20;
@@ -81,8 +84,8 @@ impl Stored<'_> {
 }
 
 impl Lend for Stored<'_> {
-    fn lend(&self, request: &Request<'_>, take: &mut dyn FnMut(Lent<'_>) -> Result<()>) -> Result<()> {
-        take(Lent::Chunk(&self.chunks[self.number(request.chunk())]))
+    fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
+        take.give(Lent::Chunk(&self.chunks[self.number(request.chunk())]))
     }
 
     fn is_writable(&self) -> bool {
@@ -93,8 +96,8 @@ impl Lend for Stored<'_> {
         true
     }
 
-    fn change(&self, request: &Request<'_>, _: bool, change: &mut dyn FnMut(Borrowed<'_>) -> Result<()>) -> Result<()> {
-        change(Borrowed::Chunk(&mut self.written[self.number(request.chunk())].lock().unwrap()))
+    fn change<'t>(&self, request: &Request<'_>, _: bool, change: Change<'t>) -> Result<Taken<'t>> {
+        change.give(Borrowed::Chunk(&mut self.written[self.number(request.chunk())].lock().unwrap()))
     }
 }
 

@@ -73,7 +73,9 @@ struct Read {
 #[allow(unsafe_code)]
 unsafe impl Send for Read {}
 
-impl Flight for Far {
+// SAFETY: a read is given back once, after its answer has been written.
+#[allow(unsafe_code)]
+unsafe impl Flight for Far {
     fn limits(&self) -> Limits {
         Limits { requests: IN_FLIGHT, bytes: self.bytes, largest: 8 * CHUNK_BYTES }
     }
@@ -90,7 +92,7 @@ impl Flight for Far {
     }
 
     #[allow(unsafe_code)]
-    fn wait(&self) -> Result<*mut ObjectRequest> {
+    unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
         let mut state = self.state.lock().unwrap();
         let next = (0..state.under_way.len()).min_by_key(|&i| state.under_way[i].due).unwrap();
         let Read { request, due } = state.under_way.swap_remove(next);
@@ -103,7 +105,7 @@ impl Flight for Far {
                 let part = part(object, begin, answer.size);
                 // SAFETY: the buffer has so much room.
                 unsafe { answer.buffer.cast::<u8>().copy_from_nonoverlapping(part.as_ptr(), part.len()) };
-                (answer.nbytes, answer.object_size) = (part.len(), object.len() as u64);
+                (answer.nbytes, answer.object_size, answer.version) = (part.len(), object.len() as u64, 1);
             }
             None => answer.status = status::ENOOBJECT as isize,
         }

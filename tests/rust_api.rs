@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nczchunk::status::{EBADCHUNK, EINVAL, EIO};
 use nczchunk::{
-    Access, Borrowed, Buffer, Codec, Element, Error, ErrorKind, Fill, Filled, Hyperslab, Lend, Lent, Options, Plan,
-    Prepared, Progress, Request, Result, Store, Variable,
+    Access, Borrowed, Buffer, Change, Codec, Element, Error, ErrorKind, Fill, Filled, Hyperslab, Lend, Lent, Options,
+    Plan, Prepared, Progress, Request, Result, Store, Take, Taken, Variable,
 };
 
 /// 6 x 8 float32 in chunks of 4 x 3; element (i, j) is 10*i + j + 0.5.
@@ -193,10 +193,10 @@ impl Cache {
 }
 
 impl Lend for &Cache {
-    fn lend(&self, request: &Request<'_>, take: &mut dyn FnMut(Lent<'_>) -> Result<()>) -> Result<()> {
+    fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
         let number = Cache::number(request);
         self.users[number].fetch_add(1, Ordering::Relaxed);
-        let outcome = take(Lent::Chunk(&self.copies[number]));
+        let outcome = take.give(Lent::Chunk(&self.copies[number]));
         // The loan is over.
         self.users[number].fetch_sub(1, Ordering::Relaxed);
         self.outcomes.lock().unwrap().push(outcome.is_ok());
@@ -207,14 +207,9 @@ impl Lend for &Cache {
         true
     }
 
-    fn change(
-        &self,
-        request: &Request<'_>,
-        covered: bool,
-        change: &mut dyn FnMut(Borrowed<'_>) -> Result<()>,
-    ) -> Result<()> {
+    fn change<'t>(&self, request: &Request<'_>, covered: bool, change: Change<'t>) -> Result<Taken<'t>> {
         assert_eq!(covered, request.chunk() == [0, 0]);
-        change(Borrowed::Chunk(&mut self.chunks[Cache::number(request)].lock().unwrap()))
+        change.give(Borrowed::Chunk(&mut self.chunks[Cache::number(request)].lock().unwrap()))
     }
 }
 
@@ -252,11 +247,11 @@ fn a_lending_reader_knows_when_a_loan_is_over() -> Result<()> {
 struct Least;
 
 impl Lend for Least {
-    fn lend(&self, request: &Request<'_>, take: &mut dyn FnMut(Lent<'_>) -> Result<()>) -> Result<()> {
+    fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
         match request.chunk() {
-            [0, 0] => take(Lent::Chunk(&[1; 49])),
-            [1, ..] => take(Lent::FillValues(&2.0_f32.to_ne_bytes().repeat(12))),
-            _ => take(Lent::Absent),
+            [0, 0] => take.give(Lent::Chunk(&[1; 49])),
+            [1, ..] => take.give(Lent::FillValues(&2.0_f32.to_ne_bytes().repeat(12))),
+            _ => take.give(Lent::Absent),
         }
     }
 }
@@ -265,7 +260,7 @@ impl Lend for Least {
 struct Forgetful;
 
 impl Lend for Forgetful {
-    fn lend(&self, request: &Request<'_>, take: &mut dyn FnMut(Lent<'_>) -> Result<()>) -> Result<()> {
+    fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
         Least.lend(request, take)
     }
 

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use nczchunk::{
-    Access, Borrowed, Buffer, Cache, Codec, Endian, ErrorKind, Fill, Filled, Hyperslab, Lend, Lent, Options, Plan,
-    Prepared, Request, Result, Store, Variable,
+    Access, Borrowed, Buffer, Cache, Change, Codec, Endian, ErrorKind, Fill, Filled, Hyperslab, Lend, Lent, Options,
+    Plan, Prepared, Request, Result, Store, Take, Taken, Variable,
 };
 
 const THREADS: usize = 4;
@@ -145,22 +145,22 @@ fn expected(plan: &Plan<'_>) -> Vec<u8> {
 }
 
 impl Lend for &Chunks {
-    fn lend(&self, request: &Request<'_>, take: &mut dyn FnMut(Lent<'_>) -> Result<()>) -> Result<()> {
+    fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
         let bytes = self.get(request)?;
-        take(if bytes.is_empty() { Lent::Absent } else { Lent::Chunk(bytes) })
+        take.give(if bytes.is_empty() { Lent::Absent } else { Lent::Chunk(bytes) })
     }
 
     fn is_writable(&self) -> bool {
         true
     }
 
-    fn change(&self, request: &Request<'_>, _: bool, change: &mut dyn FnMut(Borrowed<'_>) -> Result<()>) -> Result<()> {
+    fn change<'t>(&self, request: &Request<'_>, _: bool, change: Change<'t>) -> Result<Taken<'t>> {
         let bytes = self.get(request)?;
         if bytes.is_empty() {
             bytes.resize(CHUNK_BYTES, 0xDD);
-            return change(Borrowed::New(bytes));
+            return change.give(Borrowed::New(bytes));
         }
-        change(Borrowed::Chunk(bytes))
+        change.give(Borrowed::Chunk(bytes))
     }
 }
 

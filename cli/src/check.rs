@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use indicatif::ProgressBar;
-use nczchunk::{Access, Array, Error, Plan};
+use nczchunk::object::Place;
+use nczchunk::{Access, Array, ElementType, Plan};
 
 use crate::Session;
 use crate::failure::{Failure, Result, words};
@@ -45,49 +46,39 @@ impl Check {
     /// Prints the report.
     pub fn run(&self, session: &Session) -> Result<()> {
         let place = place::place(&self.place)?;
+        let nodes;
+        let names = match &self.array {
+            Some(name) => vec![name.as_str()],
+            None => {
+                nodes = place::list(&self.place, &place, "", true)?;
+                place::arrays(&nodes)
+            }
+        };
         let mut out = BufWriter::new(io::stdout().lock());
         let mut is_well = true;
-        if let Some(name) = &self.array {
-            let array = Array::open_in(&place, name, Access::Read)
-                .map_err(|error| Failure::from(error.in_object(self.place.display())))?;
-            is_well = self.check(&mut out, session, array)?;
-        } else {
-            let nodes = place::list(&self.place, &place, "", true)?;
-            let mut arrays = nodes.iter().filter(|node| !node.is_group()).peekable();
-            if arrays.peek().is_none() {
-                return Err(Failure::failed(format_args!("{}: there is no array in it", self.place.display())));
-            }
-            for node in arrays {
-                let opened = match node.error() {
-                    None => Array::open_in(&place, node.name(), Access::Read),
-                    Some(error) => Err(error.clone()),
-                };
-                is_well &= match opened {
-                    Ok(array) => self.check(&mut out, session, array)?,
-                    Err(error) => self.cannot_be_opened(&mut out, session, node.name(), &error)?,
-                };
-                out.flush()?;
-            }
+        for name in &names {
+            is_well &= self.check(&mut out, session, &place, name)?;
+            out.flush()?;
         }
-        out.flush()?;
+        if names.is_empty() {
+            return Err(Failure::failed(format_args!("{}: there is no array in it", self.place.display())));
+        }
         if is_well { Ok(()) } else { Err(Failure::Found) }
     }
 
-    fn title(&self, session: &Session, name: &str) -> String {
-        let title = if name.is_empty() { self.place.display().to_string() } else { name.to_owned() };
-        session.screen.paint(Tint::Heading, &title)
-    }
-
-    /// Says why an array, or what may be one, is not checked.
-    fn cannot_be_opened(&self, out: &mut impl Write, session: &Session, name: &str, error: &Error) -> Result<bool> {
-        let bad = session.screen.paint(Tint::Bad, "cannot be opened");
-        writeln!(out, "{}: {bad}: {}", self.title(session, name), place::reason(name, error))?;
-        Ok(false)
-    }
-
     /// Checks one array; whether all is well.
-    fn check(&self, out: &mut impl Write, session: &Session, mut array: Array) -> Result<bool> {
-        let title = self.title(session, array.name());
+    fn check(&self, out: &mut impl Write, session: &Session, place: &Place, name: &str) -> Result<bool> {
+        let title = if name.is_empty() { self.place.display().to_string() } else { name.to_owned() };
+        let title = session.screen.paint(Tint::Heading, &title);
+        let mut array = match Array::open_in(place, name, Access::Read) {
+            Ok(array) => array,
+            Err(error) if self.array.is_some() => return Err(error.in_object(self.place.display()).into()),
+            Err(error) => {
+                let bad = session.screen.paint(Tint::Bad, "cannot be opened");
+                writeln!(out, "{title}: {bad}: {}", place::reason(name, &error))?;
+                return Ok(false);
+            }
+        };
         array.set_cache(None);
         array.set_verify(true);
         let Found { stored, broken } = found(&array, session.threads)?;
@@ -188,7 +179,7 @@ fn check_chunk(array: &Array, plan: &Plan<'_>, i: usize) -> Result<(Option<u64>,
 fn wrong_length(array: &Array, chunk: &[isize], len: usize) -> Result<Option<String>> {
     let due = array.variable().chunk_bytes();
     let is_as_it_is = array.chunk_object(chunk)?.is_some() && array.codecs()?.is_empty();
-    if is_as_it_is && array.variable().copier().is_none() && len != due {
+    if is_as_it_is && *array.element_type() != ElementType::String && len != due {
         return Ok(Some(format!("the stored chunk has {len} bytes where {due} are due")));
     }
     Ok(None)

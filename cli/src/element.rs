@@ -32,24 +32,13 @@ fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
 
 /// An element, which has the bytes of its type in native order, as a number; `None` if it is none.
 pub fn number(element: ElementType, bytes: &[u8]) -> Option<Number> {
-    Some(match element {
-        ElementType::Byte => Number::Integer(i8::from_ne_bytes(first(bytes)).into()),
-        ElementType::UByte | ElementType::Bool => Number::Integer(bytes[0].into()),
-        ElementType::Short => Number::Integer(i16::from_ne_bytes(first(bytes)).into()),
-        ElementType::UShort => Number::Integer(u16::from_ne_bytes(first(bytes)).into()),
-        ElementType::Int => Number::Integer(i32::from_ne_bytes(first(bytes)).into()),
-        ElementType::UInt => Number::Integer(u32::from_ne_bytes(first(bytes)).into()),
-        ElementType::Int64 => Number::Integer(i64::from_ne_bytes(first(bytes)).into()),
-        ElementType::UInt64 => Number::Integer(u64::from_ne_bytes(first(bytes)).into()),
-        ElementType::Time { .. } => match i64::from_ne_bytes(first(bytes)) {
-            time::NOT_A_TIME => Number::Float(f64::NAN),
-            time => Number::Integer(time.into()),
-        },
-        ElementType::Half => Number::Float(half(u16::from_ne_bytes(first(bytes)))),
-        ElementType::Float => Number::Float(f32::from_ne_bytes(first(bytes)).into()),
-        ElementType::Double => Number::Float(f64::from_ne_bytes(first(bytes))),
-        _ => return None,
-    })
+    match element.to_integer(bytes) {
+        Some(integer) if matches!(element, ElementType::Time { .. }) && integer == time::NOT_A_TIME.into() => {
+            Some(Number::Float(f64::NAN))
+        }
+        Some(integer) => Some(Number::Integer(integer)),
+        None => element.to_f64(bytes).map(Number::Float),
+    }
 }
 
 /// The bytes of an element that is this number, or the nearest one to it that the type has; `None` if there is none.
@@ -99,7 +88,8 @@ pub fn push(text: &mut String, element: ElementType, bytes: &[u8]) {
         }
         _ => match number(element, bytes) {
             Some(Number::Integer(integer)) => write!(text, "{integer}"),
-            _ => Ok(()),
+            Some(Number::Float(float)) => return push_float(text, &format!("{float:?}")),
+            None => Ok(()),
         },
     };
 }
@@ -152,14 +142,7 @@ fn push_unicode(text: &mut String, bytes: &[u8]) {
 
 /// The value of a floating-point number of 2 bytes.
 fn half(bits: u16) -> f64 {
-    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
-    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
-    sign * match exponent {
-        0 => fraction * 2f64.powi(-24),
-        31 if fraction == 0.0 => f64::INFINITY,
-        31 => f64::NAN,
-        _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
-    }
+    ElementType::Half.to_f64(&bits.to_ne_bytes()).unwrap_or(f64::NAN)
 }
 
 /// Adds the number with the fewest digits that is nearer to it than to its neighbours.

@@ -54,7 +54,7 @@ impl Info {
             ("format", array.format().to_owned()),
             ("type", type_name(array)),
             ("shape", whole_shape(array)),
-            ("chunks", chunks(variable)),
+            ("chunks", chunks(variable, array.element_type())),
         ];
         if let Some(shards) = shard_shape(variable) {
             lines.push(("shards", human::shape(&shards)));
@@ -106,12 +106,12 @@ fn num_elements(shape: &[usize]) -> u64 {
     if shape.contains(&0) { 0 } else { shape.iter().fold(1, |all: u64, &len| all.saturating_mul(len as u64)) }
 }
 
-fn chunks(variable: &Variable) -> String {
+fn chunks(variable: &Variable, element: &ElementType) -> String {
     let lens: Vec<usize> = variable.dimensions().iter().map(nczchunk::Dimension::chunklen).collect();
     let grid: Vec<usize> = variable.dimensions().iter().map(nczchunk::Dimension::num_chunks).collect();
-    let size = match variable.copier() {
-        Some(_) => String::new(),
-        None => format!(", {} each", human::bytes(variable.chunk_bytes() as u64)),
+    let size = match element {
+        ElementType::String => String::new(),
+        _ => format!(", {} each", human::bytes(variable.chunk_bytes() as u64)),
     };
     let order = match variable.chunk_order() {
         Some(order) => format!(", dimensions in the order {order:?}"),

@@ -83,8 +83,7 @@ fn there_are(place: &Place) -> String {
 /// Why an array cannot be opened, without its name, which has been said.
 pub fn reason(name: &str, error: &Error) -> String {
     let words = words(error);
-    let rest = [": ", "/"].iter().find_map(|end| words.strip_prefix(name)?.strip_prefix(end));
-    rest.map(str::to_owned).unwrap_or(words)
+    words.strip_prefix(&format!("{name}: ")).map(str::to_owned).unwrap_or(words)
 }
 
 /// What an array is called where it has no name: by the last part of its path.

@@ -30,8 +30,12 @@ mod copier;
 mod copy;
 #[path = "../../src/dims.rs"]
 mod dims;
+#[path = "../../src/element.rs"]
+mod element;
 #[path = "../../src/error.rs"]
 mod error;
+#[path = "../../src/float_format.rs"]
+mod float_format;
 #[path = "../../src/grid.rs"]
 mod grid;
 #[path = "../../src/hyperslab.rs"]
@@ -40,8 +44,8 @@ mod hyperslab;
 mod layout;
 #[path = "../../src/lock.rs"]
 mod lock;
-#[path = "../../src/open_file.rs"]
-mod open_file;
+#[path = "../../src/open_object.rs"]
+mod open_object;
 #[path = "../../src/plan.rs"]
 mod plan;
 #[path = "../../src/pool.rs"]
@@ -50,6 +54,8 @@ mod pool;
 mod projection;
 #[path = "../../src/quiet.rs"]
 mod quiet;
+#[path = "../../src/setting.rs"]
+mod setting;
 #[path = "../../src/shared.rs"]
 mod shared;
 #[path = "../../src/status.rs"]
@@ -62,7 +68,6 @@ mod transfer;
 mod variable;
 
 pub use buffer::Buffer;
-pub use copier::Copier;
 pub use dims::MAX_RANK;
 pub use error::Error;
 pub use store::{Fill, Lend, Store};

@@ -223,3 +223,19 @@ def test_verifying(tmp_path):
         array.verify()
         with pytest.raises(nczchunk.errors.Corrupt):
             array[5]
+
+
+def test_a_handle_sees_what_another_has_written_once_it_is_refreshed(tmp_path):
+    writer = nczchunk.create(tmp_path / "a", shape=(6,), dtype="i4", codecs=["zstd"])
+    writer[...] = 1
+    with nczchunk.open(tmp_path / "a") as reader:
+        assert reader[0] == 1
+        writer[...] = 2
+        writer.resize((9,))
+        writer.attrs["units"] = "K"
+        assert reader.shape == (6,)
+        reader.refresh()
+        assert (reader[0], reader.shape, dict(reader.attrs)) == (2, (9,), {"units": "K"})
+        nczchunk.create(tmp_path / "a", shape=(6,), dtype="i8", overwrite=True)
+        with pytest.raises(ValueError, match="open it again"):
+            reader.refresh()

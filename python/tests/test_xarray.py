@@ -1,5 +1,7 @@
 """The engine of xarray, beside xarray's own."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,55 @@ def test_a_dataset_is_as_xarray_reads_it(path):
     due = xarray.open_zarr(path, chunks=None, consolidated=False)
     with xarray.open_dataset(path, engine="nczchunk") as found:
         xarray.testing.assert_identical(found.load(), due.load())
+
+
+def zipped(path):
+    """The same in a zip file."""
+    return shutil.make_archive(path.with_suffix(""), "zip", path)
+
+
+def test_zip_files_and_names_of_netcdf(path):
+    due = xarray.open_zarr(path, chunks=None, consolidated=False)
+    for same in [zipped(path), f"file://{path}", f"file://{path}#mode=zarr,file"]:
+        with xarray.open_dataset(same, engine="nczchunk") as found:
+            xarray.testing.assert_identical(found.load(), due.load())
+            assert np.isnan(found["sst"].values).any()
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("dtype, fill", [("f2", -1), ("f4", -999), ("f8", 1e20), ("i2", -999), ("u1", 255), ("i8", -1),
+                                         ("c8", 3 + 4j), ("c16", 3 + 4j)])
+def test_what_marks_missing_elements(tmp_path, dtype, fill, zarr_format):
+    marked = np.array([1, fill, 3], dtype)
+    dataset = xarray.Dataset({"v": ("x", marked, {"_FillValue": marked[1]})})
+    dataset.to_zarr(tmp_path / "a.zarr", zarr_format=zarr_format, consolidated=False)
+    due = xarray.open_zarr(tmp_path / "a.zarr", chunks=None, consolidated=False)
+    assert np.isnan(due["v"].values).tolist() == [False, True, False]
+    for path in [tmp_path / "a.zarr", zipped(tmp_path / "a.zarr")]:
+        with xarray.open_dataset(path, engine="nczchunk") as found:
+            xarray.testing.assert_identical(found.load(), due.load())
+
+
+def test_netcdf_s_zarr_has_the_fill_value_of_its_metadata(tmp_path):
+    array = nczchunk.create(tmp_path / "a", "v", shape=(3,), dtype="i2", dims=["x"], fill_value=-9, format="nczarr")
+    array[:2] = [1, 2]
+    with xarray.open_dataset(tmp_path / "a", engine="nczchunk") as found:
+        assert found["v"].values[:2].tolist() == [1, 2] and np.isnan(found["v"].values[2])
+
+
+def test_a_variable_that_cannot_be_opened_is_named(tmp_path):
+    for name in "ab":
+        nczchunk.create(tmp_path, name, shape=(2,), dtype="i4", dims=["x"])[...] = 3
+    text = (tmp_path / "b" / "zarr.json").read_text()
+    (tmp_path / "b" / "zarr.json").write_text(text.replace('"zstd"', '"zfp"'))
+    with pytest.raises(nczchunk.Error, match=r"variable 'b' cannot be opened: .*zfp.*drop_variables=\['b'\]"):
+        xarray.open_dataset(tmp_path, engine="nczchunk")
+    for left_out in ["b", ["b"]]:
+        with xarray.open_dataset(tmp_path, engine="nczchunk", drop_variables=left_out) as found:
+            assert list(found.variables) == ["a"] and found["a"].values.tolist() == [3, 3]
+    (tmp_path / "b" / "zarr.json").write_text("{")
+    with pytest.raises(nczchunk.errors.Corrupt, match="variable 'b'"):
+        xarray.open_dataset(tmp_path, engine="nczchunk")
 
 
 def test_it_is_read_lazily_and_by_dask(path):

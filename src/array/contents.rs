@@ -1,294 +1,200 @@
-//! What an array or a group consists of: what its metadata imply, and nothing else. It is what is removed when it is
-//! overwritten.
-//!
-//! - Of an array: its metadata documents, and the objects of its chunks (or shards), as its shape, its grid and the
-//!   encoding of its keys name them, whatever else there may be in the document that cannot be read.
-//! - Of a group: its metadata documents, and the arrays and groups that are directly below it, each with what it
-//!   consists of.
-//! - Symbolic links that stand for any of these: the links, and not what they lead to.
-//! - Prefixes that hold no object, such as empty directories.
-//!
-//! Files that are being written are neither removed nor in the way. A document that cannot be read implies no chunks and
-//! no members.
-//!
-//! Before a chunk is removed the array's document is made one of no version of Zarr. So nobody reads fill values where
-//! there were chunks, and who is interrupted can do the same again, for the document still says what the chunks are.
+//! What an array or a group that is to be overwritten consists of: its metadata documents, its chunks, and the arrays
+//! and groups below it. Anything else that is found there belongs to somebody, and nothing is removed then.
 
-use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V2_GROUP, V3, below};
-use super::keys::Key;
+use super::documents::{self, V2_ARRAY, V2_GROUP, V3, below};
+use super::resize::{chunk_of_key, is_of_key};
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{self, Value};
-use crate::object::{Entry, Held, Place};
-use crate::zarr::{self, DOCUMENTS, Keys};
+use crate::key::Separator;
+use crate::object::{Entry, Place};
+use crate::zarr::{self, KeyEncoding, Keys};
 
-/// Makes sure that nothing is where an array is to be, or only what may be overwritten; whether something is to be
-/// removed.
-///
-/// # Errors
-/// `Exists` for an array or group that may not be overwritten, `InTheWay` about the first thing that is no part of one,
-/// `Unsupported` if the place cannot list its objects, and those of the place.
-pub(super) fn check(place: &Place, name: &str, overwrite: bool) -> Result<bool> {
-    if Implied::by(place, name)?.is_there && !overwrite {
-        return Err(Error::from(ErrorKind::Exists).in_object(if name.is_empty() { "the place" } else { name }));
+/// How the chunks of an array are called.
+pub(super) enum ChunkNames {
+    /// By its metadata, for an array of so many dimensions.
+    Of(Keys, usize),
+    /// The same, and only those within a grid of so many chunks.
+    Within(Keys, Vec<usize>),
+    /// By any format's rules, for an array whose metadata cannot be read.
+    Any,
+}
+
+impl ChunkNames {
+    /// Whether this is the name of a chunk.
+    fn is_chunk(&self, key: &str) -> Result<bool> {
+        Ok(match self {
+            ChunkNames::Of(keys, rank) => chunk_of_key(*keys, key, *rank)?.is_some(),
+            ChunkNames::Within(keys, counts) => chunk_of_key(*keys, key, counts.len())?.is_some_and(|chunk| {
+                chunk.iter().zip(counts).all(|(&index, &count)| usize::try_from(index).is_ok_and(|index| index < count))
+            }),
+            ChunkNames::Any => {
+                let key = key.strip_prefix("c/").or_else(|| key.strip_prefix("c.")).unwrap_or(key);
+                key == "c" || key.split(['/', '.']).all(|part| !part.is_empty() && is_of_key(part) && part != "c")
+            }
+        })
     }
-    let mut walk = Walk { place, removes: false, has_found: false };
-    walk.all(name)?;
-    Ok(walk.has_found)
+
+    /// Whether the names of chunks may begin with this.
+    fn is_prefix(&self, key: &str) -> bool {
+        let has_slashes = match self {
+            ChunkNames::Of(keys, _) | ChunkNames::Within(keys, _) => keys.separator == Separator::Slash,
+            ChunkNames::Any => true,
+        };
+        let is_v2 = |keys: &Keys| keys.style == KeyEncoding::V2;
+        let numbers = match self {
+            ChunkNames::Of(keys, _) | ChunkNames::Within(keys, _) if is_v2(keys) => Some(key),
+            ChunkNames::Of(..) | ChunkNames::Within(..) if key == "c" => return has_slashes,
+            ChunkNames::Of(..) | ChunkNames::Within(..) => key.strip_prefix("c/"),
+            ChunkNames::Any => Some(key.strip_prefix("c/").unwrap_or(key)),
+        };
+        has_slashes && numbers.is_some_and(|numbers| numbers.split('/').all(is_of_key))
+    }
 }
 
-/// Removes what [`check`] has found to be what may be overwritten.
-///
-/// # Errors
-/// As for `check`, of what has come meanwhile; and those of the place.
-pub(super) fn remove(place: &Place, name: &str) -> Result<()> {
-    Walk { place, removes: true, has_found: false }.all(name)
-}
-
-/// What metadata documents imply.
+/// What is to be removed.
 #[derive(Default)]
-struct Implied {
-    /// Whether there is an array or a group.
-    is_there: bool,
-    is_group: bool,
-    /// The chunks, by each document that tells of some.
-    chunks: Vec<(Keys, Vec<usize>)>,
+pub(super) struct Contents {
+    documents: Vec<String>,
+    /// A symbolic link is removed as a link, and what it leads to is left alone.
+    chunks: Vec<String>,
+    /// Those within others come after them.
+    prefixes: Vec<String>,
 }
 
-impl Implied {
-    fn by(place: &Place, name: &str) -> Result<Self> {
-        let mut implied = Implied::default();
-        for which in [V3, V2_ARRAY] {
-            let Some(text) = zarr::document(place, name, which)? else { continue };
-            implied.is_there = true;
-            let found = json::read(&text).and_then(|document| match document.get("node_type").and_then(Value::as_str) {
-                _ if which == V2_ARRAY => zarr::chunk_grid_v2(&document).map(Some),
-                Some("group") => {
-                    implied.is_group = true;
-                    Ok(None)
-                }
-                _ => zarr::chunk_grid_v3(&document).map(Some),
-            });
-            match found {
-                Ok(Some(grid)) => alloc::push(&mut implied.chunks, grid)?,
-                Err(error) if error.kind() == ErrorKind::OutOfMemory => return Err(error),
-                // Nothing more is known of it.
-                Ok(None) | Err(_) => {}
+impl Contents {
+    /// The array or group of this name, with all that it has below it.
+    ///
+    /// # Errors
+    /// `Exists` about what is there and belongs to neither; nothing has been removed.
+    pub(super) fn of_node(place: &Place, name: &str) -> Result<Self> {
+        let mut contents = Contents::default();
+        let mut nodes = Vec::new();
+        alloc::push(&mut nodes, alloc::text(name)?)?;
+        while let Some(node) = nodes.pop() {
+            match chunk_names(place, &node)? {
+                Some(names) => contents.add_array(place, &node, &names)?,
+                None => contents.add_group(place, &node, &mut nodes)?,
             }
         }
-        if documents::is_there(place, name, V2_GROUP)? {
-            (implied.is_there, implied.is_group) = (true, true);
-        }
-        Ok(implied)
+        Ok(contents)
     }
 
-    /// What a key is among those of the chunks.
-    fn key(&self, key: &str) -> Result<Key> {
-        for (keys, num_chunks) in &self.chunks {
-            let is_inside = |indices: &[isize]| {
-                indices.iter().zip(num_chunks).all(|(&i, &len)| usize::try_from(i).is_ok_and(|i| i < len))
-            };
-            match Key::read(key, *keys, num_chunks.len())? {
-                Key::Whole(indices) if is_inside(&indices) => return Ok(Key::Whole(indices)),
-                Key::Begin(indices) if is_inside(&indices) => return Ok(Key::Begin(indices)),
-                _ => {}
+    /// The chunks, and lone attributes, that an array of this name would take for its own.
+    ///
+    /// # Errors
+    /// `Exists` about anything else, unless the name is empty: then other things may be beside the array.
+    pub(super) fn of_nothing(place: &Place, name: &str, names: &ChunkNames) -> Result<Self> {
+        let mut contents = Contents::default();
+        match contents.add_array(place, name, names) {
+            Err(error) if name.is_empty() && error.kind() == ErrorKind::Exists => {
+                let mut is_taken = false;
+                place.list(name, &mut |last, entry| {
+                    is_taken |= zarr::DOCUMENTS.contains(&last)
+                        || match entry {
+                            Entry::Object => names.is_chunk(last)?,
+                            Entry::Prefix => false,
+                        };
+                    Ok(())
+                })?;
+                if is_taken { Err(error) } else { Ok(Contents::default()) }
             }
+            added => added.map(|()| contents),
         }
-        Ok(Key::None)
     }
-}
 
-/// What is left to do.
-enum Step {
-    /// Look at what is there by this name.
-    Node(String),
-    /// Remove these documents of an array or group, by their places in the list, and what is left of it.
-    Documents(String, [bool; DOCUMENTS.len()]),
-}
+    /// Whether there is anything but attributes, which are what is left of an attempt that was cut short.
+    pub(super) fn is_array(&self) -> bool {
+        let is_attributes = |name: &String| name.ends_with(documents::V2_ATTRIBUTES);
+        !self.chunks.is_empty() || !self.documents.iter().all(is_attributes)
+    }
 
-struct Walk<'p> {
-    place: &'p Place,
-    /// Whether what is found is removed, and not only looked at.
-    removes: bool,
-    has_found: bool,
-}
+    /// Whether the place lists what is there.
+    pub(super) fn is_empty(&self) -> bool {
+        self.documents.is_empty() && self.chunks.is_empty() && self.prefixes.is_empty()
+    }
 
-impl Walk<'_> {
-    /// All that is there by this name.
-    fn all(&mut self, name: &str) -> Result<()> {
-        if !Implied::by(self.place, name)?.is_there {
-            return self.vacant(name);
-        }
-        let mut steps = Vec::new();
-        alloc::push(&mut steps, Step::Node(alloc::text(name)?))?;
-        while let Some(step) = steps.pop() {
-            match step {
-                Step::Node(name) => self.node(name, &mut steps)?,
-                Step::Documents(name, documents) => {
-                    for (which, _) in DOCUMENTS.iter().zip(documents).filter(|(_, is_there)| *is_there) {
-                        self.object(&below(&name, which)?)?;
+    fn add_array(&mut self, place: &Place, name: &str, names: &ChunkNames) -> Result<()> {
+        let mut keys = Vec::new();
+        alloc::push(&mut keys, String::new())?;
+        while let Some(prefix) = keys.pop() {
+            let full = if prefix.is_empty() { alloc::text(name)? } else { alloc::text(&below(name, &prefix)?)? };
+            place.list(&full, &mut |last, entry| {
+                let key = below(&prefix, last)?;
+                let object = alloc::text(&below(&full, last)?)?;
+                match entry {
+                    Entry::Object if prefix.is_empty() && zarr::DOCUMENTS.contains(&last) => {
+                        alloc::push(&mut self.documents, object)?;
                     }
-                    self.emptied(&name)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// A name that has no metadata. Attributes alone are what is left of an attempt that was cut short. Beside an array
-    /// in the place itself there may be other things, such as a README.
-    fn vacant(&mut self, name: &str) -> Result<()> {
-        for (last, held) in self.entries(name)? {
-            let full = below(name, &last)?;
-            match held {
-                Held::Temporary => {}
-                Held::Object | Held::Link(_) if last == V2_ATTRIBUTES => self.object(&full)?,
-                _ if name.is_empty() && !is_of_an_array(&last) => {}
-                Held::Prefix => self.nothing(&full)?,
-                _ => return in_the_way(&full),
-            }
-        }
-        Ok(())
-    }
-
-    /// An array or a group; or the prefix of neither, in a group.
-    fn node(&mut self, name: String, steps: &mut Vec<Step>) -> Result<()> {
-        let implied = Implied::by(self.place, &name)?;
-        if !implied.is_there {
-            return self.nothing(&name);
-        }
-        if self.removes && implied.is_group {
-            documents::forget_consolidated_of(self.place, &name)?;
-        }
-        let entries = self.entries(&name)?;
-        if entries.is_empty() {
-            const WHAT: &str = "overwriting an array in a place that cannot list its objects";
-            return Err(ErrorKind::Unsupported(WHAT).into());
-        }
-        let mut documents = [false; DOCUMENTS.len()];
-        let (mut others, mut chunks) = (Vec::new(), Vec::new());
-        for (last, held) in entries {
-            let document = DOCUMENTS.iter().position(|document| *document == last);
-            match (held, document.and_then(|at| documents.get_mut(at))) {
-                (Held::Object | Held::Link(_), Some(is_there)) => *is_there = true,
-                _ if !matches!(implied.key(&last)?, Key::None) => alloc::push(&mut chunks, (last, held))?,
-                _ => alloc::push(&mut others, (below(&name, &last)?, held))?,
-            }
-        }
-        self.chunks(&name, &implied, chunks)?;
-        // The documents go when all that is below is gone.
-        alloc::push(steps, Step::Documents(name, documents))?;
-        for (full, held) in others {
-            match held {
-                Held::Temporary => {}
-                Held::Prefix if implied.is_group => alloc::push(steps, Step::Node(alloc::text(&full)?))?,
-                Held::Prefix => self.nothing(&full)?,
-                Held::Link(Some(Entry::Prefix)) if implied.is_group && Implied::by(self.place, &full)?.is_there => {
-                    self.object(&full)?;
-                }
-                _ => return in_the_way(&full),
-            }
-        }
-        Ok(())
-    }
-
-    /// The chunks of an array, of which these are directly below it, or below what is.
-    fn chunks(&mut self, name: &str, implied: &Implied, entries: Vec<(String, Held)>) -> Result<()> {
-        if self.removes && !entries.is_empty() {
-            self.invalidate(name)?;
-        }
-        let (mut prefixes, mut emptied) = (Vec::new(), Vec::new());
-        let mut found = Some((String::new(), entries));
-        while let Some((prefix, entries)) = found {
-            for (last, held) in entries {
-                let key = below(&prefix, &last)?;
-                let full = below(name, &key)?;
-                match (held, implied.key(&key)?) {
-                    (Held::Temporary, _) => {}
-                    (Held::Prefix, Key::Begin(_)) => alloc::push(&mut prefixes, alloc::text(&key)?)?,
-                    (Held::Prefix, _) => self.nothing(&full)?,
-                    (Held::Object | Held::Link(_), Key::Whole(_)) | (Held::Link(_), Key::Begin(_)) => {
-                        self.object(&full)?;
+                    Entry::Object if names.is_chunk(&key)? => alloc::push(&mut self.chunks, object)?,
+                    Entry::Prefix if names.is_prefix(&key) && place.is_link(&object)? => {
+                        alloc::push(&mut self.chunks, object)?;
                     }
-                    _ => return in_the_way(&full),
+                    Entry::Prefix if names.is_prefix(&key) => {
+                        alloc::push(&mut keys, alloc::text(&key)?)?;
+                        alloc::push(&mut self.prefixes, object)?;
+                    }
+                    _ => return Err(in_the_way(&object)),
                 }
-            }
-            found = match prefixes.pop() {
-                None => None,
-                Some(prefix) => {
-                    let full = below(name, &prefix)?;
-                    let entries = self.entries(&full)?;
-                    alloc::push(&mut emptied, full)?;
-                    Some((prefix, entries))
-                }
-            };
-        }
-        // Those within others come after them.
-        emptied.iter().rev().try_for_each(|prefix| self.emptied(prefix))
-    }
-
-    /// Makes the documents of an array such as no version of Zarr has.
-    fn invalidate(&self, name: &str) -> Result<()> {
-        for which in [V3, V2_ARRAY] {
-            match documents::read(self.place, name, which) {
-                Ok(Some(mut document)) => {
-                    document.set("zarr_format", Value::number(0)?)?;
-                    document.set("_nczchunk", Value::text("this array was being overwritten")?)?;
-                    documents::write(self.place, name, which, &json::indented(&document)?)?;
-                }
-                Err(error) if !matches!(error.kind(), ErrorKind::Metadata(_)) => return Err(error),
-                // Nobody can read it.
-                Ok(None) | Err(_) => {}
-            }
+                Ok(())
+            })?;
         }
         Ok(())
     }
 
-    /// A prefix that may hold no object.
-    fn nothing(&mut self, prefix: &str) -> Result<()> {
-        let (mut prefixes, mut emptied) = (Vec::new(), Vec::new());
-        alloc::push(&mut prefixes, alloc::text(prefix)?)?;
-        while let Some(prefix) = prefixes.pop() {
-            for (last, held) in self.entries(&prefix)? {
-                let full = below(&prefix, &last)?;
-                match held {
-                    Held::Temporary => {}
-                    Held::Prefix => alloc::push(&mut prefixes, alloc::text(&full)?)?,
-                    _ => return in_the_way(&full),
+    fn add_group(&mut self, place: &Place, name: &str, nodes: &mut Vec<String>) -> Result<()> {
+        place.list(name, &mut |last, entry| {
+            let full = alloc::text(&below(name, last)?)?;
+            match entry {
+                Entry::Object if zarr::DOCUMENTS.contains(&last) => alloc::push(&mut self.documents, full)?,
+                Entry::Object => return Err(in_the_way(&full)),
+                Entry::Prefix if place.is_link(&full)? => alloc::push(&mut self.chunks, full)?,
+                Entry::Prefix => {
+                    alloc::push(&mut self.prefixes, alloc::text(&full)?)?;
+                    alloc::push(nodes, full)?;
                 }
             }
-            alloc::push(&mut emptied, prefix)?;
+            Ok(())
+        })
+    }
+
+    /// Removes it: the documents first, for without them it is no array any more, whatever happens then.
+    pub(super) fn remove(&self, place: &Place) -> Result<()> {
+        self.documents.iter().rev().chain(&self.chunks).try_for_each(|object| place.remove(object))?;
+        self.prefixes.iter().rev().try_for_each(|prefix| place.remove_empty(prefix))
+    }
+}
+
+fn in_the_way(object: &str) -> Error {
+    Error::from(ErrorKind::Exists).in_object(object)
+}
+
+/// How the chunks of the array of this name are called; `None` if it is a group, or neither.
+fn chunk_names(place: &Place, name: &str) -> Result<Option<ChunkNames>> {
+    let mut is_node = false;
+    for document in [V3, V2_ARRAY] {
+        is_node |= documents::is_there(place, name, document)?;
+    }
+    if !is_node {
+        return Ok(None);
+    }
+    match zarr::open(place, name) {
+        Ok(metadata) => Ok(Some(ChunkNames::Of(metadata.keys, metadata.shape.len()))),
+        Err(error) if matches!(error.kind(), ErrorKind::NotAnArray) => Ok(None),
+        Err(error)
+            if matches!(error.kind(), ErrorKind::OutOfMemory | ErrorKind::System(_) | ErrorKind::Callback(_)) =>
+        {
+            Err(error)
         }
-        self.has_found = true;
-        emptied.iter().rev().try_for_each(|prefix| self.emptied(prefix))
-    }
-
-    /// What is directly below a prefix. It is listed before any of it is removed.
-    fn entries(&self, prefix: &str) -> Result<Vec<(String, Held)>> {
-        let mut entries = Vec::new();
-        self.place.list_held(prefix, &mut |last, held| Ok(alloc::push(&mut entries, (alloc::text(last)?, held))?))?;
-        Ok(entries)
-    }
-
-    /// An object, or a link that stands for something, which is part of what is overwritten.
-    fn object(&mut self, name: &str) -> Result<()> {
-        self.has_found = true;
-        if self.removes { self.place.remove(name) } else { Ok(()) }
-    }
-
-    /// A prefix of which all has been removed.
-    fn emptied(&self, prefix: &str) -> Result<()> {
-        if self.removes && !prefix.is_empty() { self.place.remove_empty(prefix) } else { Ok(()) }
+        Err(_) => Ok(Some(ChunkNames::Any)),
     }
 }
 
-fn in_the_way<T>(name: &str) -> Result<T> {
-    Err(Error::from(ErrorKind::InTheWay).in_object(name))
-}
-
-/// Whether this is what something directly below an array is called: a document, a chunk, or what the names of chunks
-/// begin with.
-fn is_of_an_array(last: &str) -> bool {
-    let numbers = last.strip_prefix('c').unwrap_or(last);
-    DOCUMENTS.contains(&last) || numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+/// Whether an array or a group has this name.
+pub(super) fn is_node(place: &Place, name: &str) -> Result<bool> {
+    for document in [V3, V2_ARRAY, V2_GROUP] {
+        if documents::is_there(place, name, document)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

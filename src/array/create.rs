@@ -4,10 +4,11 @@
 //! writing fails, what has been written of the array is removed: groups are left, and nothing that is in the way of the
 //! next attempt. Where removing fails, too, something is left, but never an array without its attributes.
 
-use super::contents;
+use super::contents::{self, ChunkNames, Contents};
 use super::description::Description;
 use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V3, below};
 use super::list;
+use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Place, check_name};
 use crate::zarr::{self, Format, Metadata};
@@ -19,6 +20,8 @@ pub(super) struct New {
     attributes: Option<String>,
     groups: Vec<String>,
     overwrite: bool,
+    /// How its chunks will be called.
+    chunks: ChunkNames,
 }
 
 impl New {
@@ -46,16 +49,18 @@ impl New {
         if description.is_for_netcdf() {
             check_group(place, name, &metadata, &groups)?;
         }
-        Ok((again, New { format, array, attributes, groups, overwrite: description.overwrite() }))
+        let mut counts = Vec::new();
+        for (len, chunklen) in again.shape.iter().zip(&again.chunk_shape) {
+            alloc::push(&mut counts, len.div_ceil((*chunklen).max(1)))?;
+        }
+        let chunks = ChunkNames::Within(again.keys, counts);
+        Ok((again, New { format, array, attributes, groups, overwrite: description.overwrite(), chunks }))
     }
 
     /// Writes it.
     pub(super) fn write(&self, place: &Place, name: &str) -> Result<()> {
-        let is_overwritten = contents::check(place, name, self.overwrite)?;
+        make_room(place, name, self)?;
         documents::forget_consolidated(place, name)?;
-        if is_overwritten {
-            contents::remove(place, name)?;
-        }
         for group in &self.groups {
             documents::make_group(place, group, self.format)?;
         }
@@ -122,11 +127,31 @@ fn check_group(place: &Place, name: &str, metadata: &Metadata, missing: &[String
     })
 }
 
+/// Makes sure that nothing is where the array is to be.
+fn make_room(place: &Place, name: &str, new: &New) -> Result<()> {
+    let exists = || Err(Error::from(ErrorKind::Exists).in_object(if name.is_empty() { "the place" } else { name }));
+    let is_node = contents::is_node(place, name)?;
+    if is_node && !new.overwrite {
+        return exists();
+    }
+    let contents = match is_node {
+        true => Contents::of_node(place, name)?,
+        false => Contents::of_nothing(place, name, &new.chunks)?,
+    };
+    if contents.is_array() && !new.overwrite {
+        return exists();
+    }
+    if is_node && contents.is_empty() {
+        return Err(ErrorKind::Unsupported("overwriting an array in a place that cannot list its objects").into());
+    }
+    contents.remove(place)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::ElementType;
-    use crate::object::Memory;
+    use crate::element::ElementType;
+    use crate::object::{Entry, Memory};
 
     fn create(place: &Place, name: &str, description: &Description<'_>) -> Result<()> {
         crate::Array::create_in(place, name, description).map(drop)
@@ -153,13 +178,13 @@ mod tests {
             assert_eq!(create(&place, "a", &four).unwrap_err().kind(), ErrorKind::Exists, "{there}");
             assert_eq!(names(&place, ""), ["a"]);
         }
-        let place = with(&["a/zarr.json", "a/c/0/1", "a/b/0", "b/0"]);
+        let place = with(&["b/0"]);
+        create(&place, "a", &Description::new(&[4, 4], ElementType::Int)).unwrap();
+        ["a/c/0/1", "a/c/7/7"].iter().for_each(|chunk| place.write(chunk, b"").unwrap());
         create(&place, "a", &four.with_overwrite(true)).unwrap();
         assert_eq!((names(&place, "a"), names(&place, "b")), (vec![V3.to_owned()], vec!["0".to_owned()]));
         // What was left of an array may go, but not what is none.
         create(&with(&["a/c/0", "a/.zattrs"]), "a", &four.with_overwrite(true)).unwrap();
-        let place = with(&["a/letters/x"]);
-        assert_eq!(create(&place, "a", &four.with_overwrite(true)).unwrap_err().kind(), ErrorKind::Exists);
         create(&with(&["readme"]), "", &four).unwrap();
         // Attributes alone are no array, but what is left where a process ended between two writes.
         for format in [crate::ArrayFormat::ZarrV2, crate::ArrayFormat::ZarrV3] {
@@ -167,6 +192,71 @@ mod tests {
             create(&place, "a", &four.with_format(format)).unwrap();
             assert_eq!(names(&place, "a").len(), if format == crate::ArrayFormat::ZarrV2 { 2 } else { 1 });
         }
+    }
+
+    /// Only what metadata imply is removed. All else is in the way, and then nothing is removed.
+    #[test]
+    fn what_belongs_to_no_array_is_not_overwritten() {
+        let four = Description::new(&[4], ElementType::Int).with_chunk_shape(&[2]).with_overwrite(true);
+        let v2 = four.with_format(crate::ArrayFormat::ZarrV2);
+        let other = ["2020/notes.txt", "20200101", "c/main.c", "c/0/0", "letters/x", "README", "c", "c/2"];
+        for (description, others) in [(four, &other[..]), (v2, &["0/0", "2", "20200101", "0.0", "c/0"])] {
+            for other in others {
+                let object = format!("a/{other}");
+                let place = with(&[&object]);
+                let error = create(&place, "a", &description).unwrap_err();
+                assert!(error.kind() == ErrorKind::Exists && object.starts_with(error.about()), "{error}");
+                assert_eq!(
+                    (
+                        names(&place, ""),
+                        place.read(&object, crate::object::Begin::At(0), &mut crate::Buffer::new(&mut [])).unwrap()
+                    ),
+                    (vec!["a".to_owned()], Some(2))
+                );
+            }
+        }
+        // Beside and below an array, and in a group with arrays in it.
+        for other in ["a/README", "a/c/x", "a/c/0/0", "a/b/zarr.json", "g/notes/x", "g/1", "g/a/x"] {
+            let place = with(&[]);
+            for name in ["a", "g/a", "g/h/b"] {
+                create(&place, name, &four).unwrap();
+                place.write(&format!("{name}/c/1"), b"").unwrap();
+            }
+            let name = &other[..1];
+            place.write(other, b"").unwrap();
+            assert!(other.starts_with(create(&place, name, &four).unwrap_err().about()), "{other}");
+            assert!(documents::is_there(&place, "g/h/b", "c/1").unwrap());
+            place.remove(other).unwrap();
+            create(&place, name, &four).unwrap();
+            assert_eq!(names(&place, name), [V3]);
+        }
+        // Metadata that cannot be read say nothing of the names of chunks.
+        let broken = ["a/zarr.json", "a/c/0/1", "a/1.2", "a/3/4"];
+        create(&with(&broken), "a", &four).unwrap();
+        assert_eq!(create(&with(&["a/.zarray", "a/x"]), "a", &four).unwrap_err().about(), "a/x");
+    }
+
+    /// A link is removed as a link.
+    #[cfg(all(unix, not(miri)))]
+    #[test]
+    fn what_links_lead_to_is_not_removed() {
+        use std::os::unix::fs::symlink;
+        let top = std::env::temp_dir().join(format!("nczchunk-overwrite-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&top);
+        std::fs::create_dir_all(top.join("outside/0")).unwrap();
+        std::fs::write(top.join("outside/0/thesis.txt"), "x").unwrap();
+        std::fs::create_dir_all(top.join("data")).unwrap();
+        let place = Place::new(crate::object::Directory::open(top.join("data")).unwrap()).unwrap();
+        let four = Description::new(&[4, 4], ElementType::Int).with_chunk_shape(&[2, 2]).with_overwrite(true);
+        for (name, link, is_chunk) in [("a", "a/c", true), ("g/a", "g/b", true), ("a", "a/link", false)] {
+            create(&place, name, &four).unwrap();
+            symlink(top.join("outside"), top.join("data").join(link)).unwrap();
+            let overwritten = create(&place, &name[..1], &four);
+            assert_eq!(overwritten.is_ok(), is_chunk, "{link}");
+            assert_eq!(top.join("data").join(link).is_symlink(), !is_chunk);
+            assert!(top.join("outside/0/thesis.txt").is_file());
+        }
+        std::fs::remove_dir_all(&top).unwrap();
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use crate::alloc;
 use crate::chunkshape::{self, NETCDF_TARGET_BYTES};
-use crate::dataset::{ElementType, LARGEST_ELEMENT};
+use crate::codec::Stage;
 use crate::dims::check_rank;
+use crate::element::{ElementType, Elements, LARGEST as LARGEST_ELEMENT};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, Value};
 use crate::key::Separator;
@@ -113,9 +114,9 @@ impl<'a> Description<'a> {
         Description { separator: Some(separator), ..self }
     }
 
-    /// The codecs in the order in which they encode, each a name and its configuration, which is a JSON object or
-    /// empty: see [`has_codec`](crate::has_codec). Without them it is zstd, if that is built in. An empty list has
-    /// chunks stored as they are.
+    /// The codecs in the order in which they encode, each a name and its configuration: a JSON object, a number, which
+    /// is the first of the settings that is one, or nothing. See [`has_codec`](crate::has_codec). Without them it is
+    /// zstd, if that is built in. An empty list has chunks stored as they are.
     pub fn with_codecs(self, codecs: &'a [(&'a str, &'a str)]) -> Self {
         Description { codecs: Some(codecs), ..self }
     }
@@ -135,7 +136,9 @@ impl<'a> Description<'a> {
         Description { attributes, ..self }
     }
 
-    /// Whether an array or group that is there is removed, with all that is in it. If not, creating the array fails.
+    /// Whether an array or group that exists is replaced: its metadata documents, its chunks and the arrays and groups
+    /// below it are removed, symbolic links as links. If anything else is there, creating the array fails with
+    /// `Exists`, and nothing is removed. If not, creating fails where an array or group exists.
     pub fn with_overwrite(self, overwrite: bool) -> Self {
         Description { overwrite, ..self }
     }
@@ -163,7 +166,12 @@ impl<'a> Description<'a> {
             Format::V2 => (KeyEncoding::V2, Separator::Dot),
             Format::V3 => (KeyEncoding::V3, Separator::Slash),
         };
-        let codecs = self.codecs()?;
+        let endian = match self.endian {
+            _ if self.element.word_size() <= 1 => Endian::Native,
+            Endian::Native if self.format == ArrayFormat::NcZarr => Endian::Little,
+            endian => endian,
+        };
+        let (codecs, endian) = self.codecs(format, endian)?;
         let chunk_shape = self.chunks()?;
         let (chunk_shape, codecs, shards) = match self.shard_shape {
             None => (chunk_shape, codecs, None),
@@ -176,11 +184,7 @@ impl<'a> Description<'a> {
             unlimited: Vec::new(),
             chunk_shape,
             element: self.element,
-            endian: match self.endian {
-                _ if self.element.word_size() <= 1 => Endian::Native,
-                Endian::Native if self.format == ArrayFormat::NcZarr => Endian::Little,
-                endian => endian,
-            },
+            endian,
             order: None,
             fill_value: Some(self.fill()?),
             keys: Keys { style, separator: self.separator.unwrap_or(separator) },
@@ -196,6 +200,7 @@ impl<'a> Description<'a> {
             dimension_names: self.names()?,
             dimension_references: Vec::new(),
             attributes: self.all_attributes()?,
+            attributes_error: None,
             is_scalar: false,
         };
         if self.format == ArrayFormat::NcZarr {
@@ -271,11 +276,35 @@ impl<'a> Description<'a> {
         Ok(bytes)
     }
 
-    fn codecs(&self) -> Result<Vec<CodecSpec>> {
+    /// The codecs, and the byte order of the elements that the first of them is given.
+    fn codecs(&self, format: Format, endian: Endian) -> Result<(Vec<CodecSpec>, Endian)> {
         const DEFAULT: &[(&str, &str)] = if cfg!(feature = "zstd") { &[("zstd", "")] } else { &[] };
+        let given = self.codecs.unwrap_or(DEFAULT);
+        let list = self.codecs_of(given, format, endian)?;
+        let stages = || list.iter().filter_map(CodecSpec::stage);
+        if format == Format::V2 || stages().all(|stage| stage == Stage::Bytes) {
+            return Ok((list, endian));
+        }
+        if !stages().is_sorted_by_key(|stage| if stage.is_of_elements() { Stage::Elements } else { stage }) {
+            return Err(
+                ErrorKind::Argument("codecs of elements come before one that makes bytes, and then others").into()
+            );
+        }
+        // In Zarr v3 codecs of elements are given those in memory; the byte order is that of what they make.
+        let mut list = self.codecs_of(given, format, Endian::Native)?;
+        if let Some(last) = list.iter_mut().rev().find(|codec| codec.stage().is_some_and(Stage::is_of_elements)) {
+            last.store_as(endian);
+        }
+        Ok((list, Endian::Native))
+    }
+
+    fn codecs_of(&self, given: &[(&str, &str)], format: Format, endian: Endian) -> Result<Vec<CodecSpec>> {
+        let mut elements = Elements { element: self.element, endian };
         let mut list = Vec::new();
-        for (name, configuration) in self.codecs.unwrap_or(DEFAULT) {
-            alloc::push(&mut list, zarr::codec_named(name, configuration, self.element)?)?;
+        for (name, configuration) in given {
+            let codec = zarr::codec_named(name, configuration, elements, format)?;
+            elements = codec.encoded(elements);
+            alloc::push(&mut list, codec)?;
         }
         Ok(list)
     }
@@ -332,10 +361,8 @@ fn for_netcdf(metadata: &mut Metadata, name: &str) -> Result<()> {
     // The fill value is an element.
     let size = metadata.fill_value.as_ref().map_or(0, Vec::len);
     for codec in &metadata.codecs {
-        match codec {
-            CodecSpec::Zstd { .. } | CodecSpec::Blosc { .. } | CodecSpec::Zlib { .. } | CodecSpec::Fletcher32 => {}
-            CodecSpec::Shuffle { element_size } if *element_size == size => {}
-            other => return unsupported(other.id()),
+        if !codec.is_netcdfs(size) {
+            return unsupported(codec.id());
         }
     }
     if metadata.shape.is_empty() {

@@ -5,11 +5,11 @@
 //! removed, from each group above: nobody has to have them, and what is not there is not wrong.
 
 use crate::alloc;
-use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, Value};
-use crate::object::{Begin, Name, Place};
-use crate::zarr::{self, Format};
+use crate::object::{Name, Place};
+pub(super) use crate::zarr::is_there;
+use crate::zarr::{Format, document};
 
 pub(super) const V2_ARRAY: &str = ".zarray";
 pub(super) const V2_ATTRIBUTES: &str = ".zattrs";
@@ -29,20 +29,9 @@ pub(super) fn groups_above(name: &str) -> impl Iterator<Item = &str> {
     place.into_iter().chain(name.match_indices('/').map(|(slash, _)| name.get(..slash).unwrap_or_default()))
 }
 
-/// A document as a value; `None` if there is none.
-pub(super) fn read(place: &Place, name: &str, which: &'static str) -> Result<Option<Value>> {
-    let Some(text) = zarr::document(place, name, which)? else { return Ok(None) };
-    json::read(&text).map(Some).map_err(|error| error.in_object(which))
-}
-
 /// Writes a document.
 pub(super) fn write(place: &Place, name: &str, which: &str, text: &str) -> Result<()> {
     place.write(&below(name, which)?, text.as_bytes())
-}
-
-/// Whether there is such an object.
-pub(super) fn is_there(place: &Place, name: &str, which: &str) -> Result<bool> {
-    Ok(place.read(&below(name, which)?, Begin::At(0), &mut Buffer::new(&mut []))?.is_some())
 }
 
 /// Changes a document of an array, and removes the consolidated metadata that tell it. Attributes of Zarr v2 that are
@@ -56,7 +45,7 @@ pub(super) fn change(
     which: &'static str,
     change: impl FnOnce(&mut Value) -> Result<()>,
 ) -> Result<()> {
-    let mut document = match read(place, name, which)? {
+    let mut document = match document(place, name, which)? {
         Some(document) => document,
         None if which == V2_ATTRIBUTES && is_there(place, name, V2_ARRAY)? => Value::Object(Vec::new()),
         None => return Err(Error::from(ErrorKind::NotFound("array")).in_object(name)),
@@ -69,20 +58,20 @@ pub(super) fn change(
 
 /// Removes the consolidated metadata that tell an array of this name, of either version.
 pub(super) fn forget_consolidated(place: &Place, name: &str) -> Result<()> {
-    groups_above(name).try_for_each(|group| forget_consolidated_of(place, group))
-}
-
-/// Removes the consolidated metadata of a group.
-pub(super) fn forget_consolidated_of(place: &Place, group: &str) -> Result<()> {
-    if is_there(place, group, V2_CONSOLIDATED)? {
-        place.remove(&below(group, V2_CONSOLIDATED)?)?;
+    for group in groups_above(name) {
+        if is_there(place, group, V2_CONSOLIDATED)? {
+            place.remove(&below(group, V2_CONSOLIDATED)?)?;
+        }
+        let Some(mut document) = document(place, group, V3)? else { continue };
+        let mut is_told = false;
+        while document.take(V3_CONSOLIDATED).is_some() {
+            is_told = true;
+        }
+        if is_told {
+            write(place, group, V3, &json::indented(&document)?)?;
+        }
     }
-    let Some(mut document) = read(place, group, V3)? else { return Ok(()) };
-    let mut is_told = false;
-    while document.take(V3_CONSOLIDATED).is_some() {
-        is_told = true;
-    }
-    if is_told { write(place, group, V3, &json::indented(&document)?) } else { Ok(()) }
+    Ok(())
 }
 
 /// The groups above a name that are missing, from the place itself downwards.
@@ -95,7 +84,7 @@ pub(super) fn missing_groups(place: &Place, name: &str, format: Format) -> Resul
     for group in groups_above(name) {
         let about =
             |kind: ErrorKind| Err(Error::from(kind).in_object(if group.is_empty() { "the place" } else { group }));
-        let v3 = read(place, group, V3)?;
+        let v3 = document(place, group, V3)?;
         let is_v2 = is_there(place, group, V2_GROUP)?;
         let is_array = v3.as_ref().and_then(|v3| v3.get("node_type")).and_then(Value::as_str) == Some("array");
         if is_array || is_there(place, group, V2_ARRAY)? {

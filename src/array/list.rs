@@ -1,21 +1,19 @@
 //! What is in a group: arrays and groups, with what their metadata say.
 
-use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, below};
+use super::documents::{V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, below};
 use super::file;
-use super::links::Links;
 use crate::alloc;
 use crate::dataset::Node;
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::Value;
-use crate::object::{Entry, Held, Place, check_name};
+use crate::json::{ByName, Value};
+use crate::object::{Entry, Place, check_name};
 use crate::zarr;
 
 /// What is in a group of a place; an empty name is the place itself. The group comes first, then what is in it, by
 /// name, and if `recursive` after each group what is in that. An array is listed as itself alone.
 ///
-/// What is there but cannot be read is listed with its [error](Node::error), and the list goes on. If the place cannot
-/// list its objects, the group's consolidated metadata tell what there is. Of groups that symbolic links lead to, what
-/// is in them is listed for the first link alone, and not for one that leads to a group that it is in.
+/// What is there but cannot be read is listed with its [error](Node::error). If the place cannot list its objects, the
+/// group's consolidated metadata tell what there is.
 ///
 /// In a [file](Place::file) the file itself is a group.
 ///
@@ -37,40 +35,26 @@ pub(crate) fn each(place: &Place, group: &str, recursive: bool, one: &mut dyn Fn
     if !group.is_empty() {
         check_name(group).map_err(|error| error.in_object(group))?;
     }
-    let (mut names, mut links) = (Vec::new(), Links::default());
-    alloc::push(&mut names, (alloc::text(group)?, false))?;
+    let mut names = Vec::new();
+    alloc::push(&mut names, alloc::text(group)?)?;
     let mut is_first = true;
-    while let Some((name, is_link)) = names.pop() {
-        let begin = names.len();
-        let mut find = || {
-            let node = node(place, &name)?;
-            let is_group = node.as_ref().is_some_and(Node::is_group);
-            let is_entered = is_group && (is_first || recursive) && !(is_link && links.have_led_to(place, &name)?);
-            let is_listed = !is_entered || members(place, &name, &mut names)?;
-            Ok((node, is_listed))
-        };
-        let (node, is_listed) = match find() {
-            Ok(found) => found,
-            Err(error) if is_first => return Err(if name.is_empty() { error } else { error.in_object(&name) }),
-            // It has been removed meanwhile.
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound(_)) => (None, true),
-            Err(error) => {
-                names.truncate(begin);
-                (Some(Node::found(&name, Err(error))?), true)
+    while let Some(name) = names.pop() {
+        let found = match node(place, &name) {
+            // The group itself has to be readable. A member that is not is reported with its status.
+            Err(error) if !is_first && matches!(error.kind(), ErrorKind::System(_) | ErrorKind::Metadata(_)) => {
+                Node::unreadable(&name, error).map(Some)
             }
+            found => found,
         };
-        match node {
+        match found.map_err(|error| if name.is_empty() { error } else { error.in_object(&name) })? {
             Some(node) => {
+                let is_entered = node.is_group() && (recursive || is_first);
                 one(node)?;
-                if is_first && !is_listed {
+                if is_entered && !members(place, &name, &mut names)? {
                     consolidated(place, &name, recursive, one)?;
                 }
             }
             None if is_first && name.is_empty() => return Err(ErrorKind::UnknownFormat.into()),
-            None if is_first && is_told_by_top(place, &name)? => {
-                let (top, rest) = place.split_top(&name).unwrap_or(("", &name));
-                return each(place, rest, recursive, &mut |node| one(node.below(top)?));
-            }
             None if is_first => return Err(Error::from(ErrorKind::NotFound("group")).in_object(&name)),
             None => {}
         }
@@ -79,41 +63,34 @@ pub(crate) fn each(place: &Place, group: &str, recursive: bool, one: &mut dyn Fn
     Ok(())
 }
 
-/// Whether there is something by this name without the directory that it begins with, if that is all of a zip file.
-fn is_told_by_top(place: &Place, name: &str) -> Result<bool> {
-    match place.split_top(name) {
-        Some((_, rest)) => Ok(node(place, rest)?.is_some()),
-        None => Ok(false),
-    }
-}
-
 /// The group or array of a name, if there is one.
 fn node(place: &Place, name: &str) -> Result<Option<Node>> {
-    if let Some(text) = zarr::document(place, name, V3)? {
-        let found = zarr::read_node_v3(&text).and_then(|node| match node {
-            zarr::Node::Array(metadata) => zarr::array_node(place, name, *metadata),
-            zarr::Node::Group(group) => zarr::group_node(name, &group.attributes),
-        });
-        return Node::found(name, found).map(Some);
+    let node = zarr::document(place, name, V3).and_then(|document| document.map(zarr::node_v3_of_value).transpose());
+    match node {
+        Ok(Some(zarr::Node::Array(metadata))) => return zarr::array_node(place, name, Ok(*metadata)).map(Some),
+        Ok(Some(zarr::Node::Group(group))) => {
+            return zarr::group_node(name, &group.attributes, group.attributes_error).map(Some);
+        }
+        Err(error) => return zarr::array_node(place, name, Err(error)).map(Some),
+        Ok(None) => {}
     }
-    if documents::is_there(place, name, V2_ARRAY)? {
-        let found = zarr::open(place, name).and_then(|metadata| zarr::array_node(place, name, metadata));
-        return Node::found(name, found).map(Some);
+    if zarr::is_there(place, name, V2_ARRAY)? {
+        return zarr::array_node(place, name, zarr::open(place, name)).map(Some);
     }
-    let Some(text) = zarr::document(place, name, V2_GROUP)? else { return Ok(None) };
-    let attributes = zarr::document(place, name, V2_ATTRIBUTES)?;
-    zarr::group_node(name, &zarr::read_group_v2(&text, attributes.as_deref())?.attributes).map(Some)
+    let Some(group) = zarr::document(place, name, V2_GROUP)? else { return Ok(None) };
+    let group = zarr::group_v2_of_values(&group, zarr::document(place, name, V2_ATTRIBUTES))?;
+    zarr::group_node(name, &group.attributes, group.attributes_error).map(Some)
 }
 
 /// Adds the names of what may be groups and arrays directly below a group, so that they are popped by name; `false` if
-/// the place cannot list, for a group has a document at least. With each name comes whether it is a link's.
-fn members(place: &Place, group: &str, names: &mut Vec<(String, bool)>) -> Result<bool> {
+/// the place cannot list, for a group has a document at least.
+fn members(place: &Place, group: &str, names: &mut Vec<String>) -> Result<bool> {
     let begin = names.len();
     let mut is_listed = false;
-    place.list_held(group, &mut |last, held| {
+    place.list(group, &mut |last, entry| {
         is_listed = true;
-        if let Held::Prefix | Held::Link(Some(Entry::Prefix)) = held {
-            alloc::push(names, (alloc::text(&below(group, last)?)?, held != Held::Prefix))?;
+        if entry == Entry::Prefix {
+            alloc::push(names, alloc::text(&below(group, last)?)?)?;
         }
         Ok(())
     })?;
@@ -124,32 +101,33 @@ fn members(place: &Place, group: &str, names: &mut Vec<(String, bool)>) -> Resul
 /// Calls `one` for what the consolidated metadata of a group tell, in their order.
 fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
     let is_wanted = |path: &str| !path.is_empty() && (recursive || !path.contains('/'));
-    if let Some(text) = zarr::document(place, group, V3)? {
-        if let zarr::Node::Group(zarr::Group { consolidated: Some(documents), .. }) = zarr::read_node_v3(&text)? {
+    if let Some(document) = zarr::document(place, group, V3)? {
+        if let zarr::Node::Group(zarr::Group { consolidated: Some(documents), .. }) = zarr::node_v3_of_value(document)?
+        {
             for (path, document) in documents.iter().filter(|(path, _)| is_wanted(path)) {
                 let name = below(group, path)?;
                 let is_group = document.get("node_type").and_then(Value::as_str) == Some("group");
-                let found = match is_group {
-                    true => zarr::group_node(&name, document.get("attributes").unwrap_or(&Value::Null)),
-                    false => zarr::v3_of_value(document).and_then(|array| zarr::array_node(place, &name, array)),
-                };
-                one(Node::found(&name, found)?)?;
+                one(if is_group {
+                    group_node(&name, document.get("attributes"))?
+                } else {
+                    zarr::array_node(place, &name, zarr::v3_of_value(document))?
+                })?;
             }
             return Ok(());
         }
-    } else if let Some(text) = zarr::document(place, group, V2_CONSOLIDATED)? {
-        let documents = zarr::consolidated_v2(&text)?;
+    } else if let Some(document) = zarr::document(place, group, V2_CONSOLIDATED)? {
+        let documents = zarr::consolidated_v2_of_value(document)?;
+        let by_name = ByName::new(&documents)?;
         for (document, value) in &documents {
             let Some((path, which)) = document.rsplit_once('/').filter(|(path, _)| is_wanted(path)) else { continue };
             let of_attributes = below(path, V2_ATTRIBUTES)?;
-            let attributes = documents.iter().find(|(other, _)| **other == *of_attributes).map(|(_, value)| value);
+            let attributes = by_name.get(&of_attributes);
             let name = below(group, path)?;
-            let found = match which {
-                V2_ARRAY => zarr::v2_of_values(value, attributes).and_then(|all| zarr::array_node(place, &name, all)),
-                V2_GROUP => zarr::group_node(&name, attributes.unwrap_or(&Value::Null)),
-                _ => continue,
-            };
-            one(Node::found(&name, found)?)?;
+            match which {
+                V2_ARRAY => one(zarr::array_node(place, &name, array_v2(value, attributes))?)?,
+                V2_GROUP => one(group_node(&name, attributes)?)?,
+                _ => {}
+            }
         }
         return Ok(());
     }
@@ -157,11 +135,26 @@ fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut
     Err(Error::from(kind).in_object(if group.is_empty() { "the place" } else { group }))
 }
 
+/// A group of which consolidated metadata tell.
+fn group_node(name: &str, attributes: Option<&Value>) -> Result<Node> {
+    let error = attributes.filter(|all| **all != Value::Null).and_then(|all| zarr::check_attributes(all).err());
+    let attributes = attributes.filter(|_| error.is_none());
+    zarr::group_node(name, attributes.unwrap_or(&Value::Null), error.map(|error| error.in_object(V2_ATTRIBUTES)))
+}
+
+/// An array of which consolidated metadata of Zarr v2 tell.
+fn array_v2(array: &Value, attributes: Option<&Value>) -> Result<zarr::Metadata> {
+    let error = attributes.and_then(|all| zarr::check_attributes(all).err());
+    let mut metadata = zarr::v2_of_values(array, attributes.filter(|_| error.is_none()))?;
+    metadata.attributes_error = error.map(|error| error.in_object(V2_ATTRIBUTES));
+    Ok(metadata)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::buffer::Buffer;
-    use crate::dataset::ElementType;
+    use crate::element::ElementType;
     use crate::object::{Begin, Memory, Objects};
 
     const ARRAY: &str = r#"{"shape":[4,2],"chunks":[2,2],"dtype":"<i2","fill_value":0,"order":"C","filters":null,
@@ -274,140 +267,5 @@ mod tests {
             if node.name() == "a" { Err(ErrorKind::Stopped(7).into()) } else { Ok(()) }
         });
         assert_eq!((ended.unwrap_err().kind(), told), (ErrorKind::Stopped(7), vec![String::new(), "a".to_owned()]));
-    }
-
-    /// A place of which some objects cannot be read, and some prefixes cannot be listed.
-    struct Broken(Memory, &'static [&'static str], ErrorKind);
-
-    impl Objects for Broken {
-        fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-            if self.1.contains(&name) { Err(self.2.into()) } else { self.0.read(name, begin, buffer) }
-        }
-
-        fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-            if self.1.contains(&prefix) { Err(self.2.into()) } else { self.0.list(prefix, one) }
-        }
-    }
-
-    /// The names, each with the status that it is told with.
-    fn statuses(nodes: &[Node]) -> Vec<(&str, i32)> {
-        nodes.iter().map(|node| (node.name(), node.error().map_or(0, Error::status))).collect()
-    }
-
-    #[test]
-    fn what_cannot_be_read_is_told_and_the_list_goes_on() {
-        let listed = |broken, kind| list(&Place::new(Broken(objects(), broken, kind)).unwrap(), "", true);
-        let whole = [("", 0), ("a", 0), ("b", 0), ("b/a", 0), ("c", crate::status::ENCZARR)];
-        for (broken, is_in) in [
-            (&["a/zarr.json"][..], 1),
-            (&["a/.zarray"], 1),
-            (&["a/.zattrs"], 1),
-            (&["b/.zgroup"], 2),
-            (&["b/.zattrs"], 2),
-            (&["b"], 2),
-            (&["b/a/.zarray"], 3),
-        ] {
-            let nodes = listed(broken, ErrorKind::System(5)).unwrap();
-            let mut expected = whole.to_vec();
-            expected[is_in].1 = 5;
-            // What is in a group that cannot be read is not known.
-            if is_in == 2 {
-                expected.remove(3);
-            }
-            assert_eq!(statuses(&nodes), expected, "{broken:?}");
-            assert_eq!(listed(broken, ErrorKind::OutOfMemory).unwrap_err().kind(), ErrorKind::OutOfMemory);
-        }
-        // The group that was asked for is no member.
-        for broken in [&[".zgroup"][..], &[".zattrs"], &[""]] {
-            assert_eq!(listed(broken, ErrorKind::System(5)).unwrap_err().status(), 5, "{broken:?}");
-        }
-    }
-
-    #[test]
-    fn malformed_groups_are_told_too() {
-        let memory = objects();
-        memory.write("b/.zgroup", b"{").unwrap();
-        memory.write("a/.zattrs", b"[]").unwrap();
-        let text = format!("{{{}\"x\":1}}", (0..20_000).map(|i| format!("\"{i}\":0,")).collect::<String>());
-        memory.write("d/.zgroup", GROUP.as_bytes()).unwrap();
-        memory.write("d/.zattrs", text.as_bytes()).unwrap();
-        let place = Place::new(memory).unwrap();
-        let nodes = list(&place, "", true).unwrap();
-        let malformed = crate::status::ENCZARR;
-        assert_eq!(statuses(&nodes), [("", 0), ("a", malformed), ("b", malformed), ("c", malformed), ("d", malformed)]);
-        assert!(nodes[2].error().unwrap().to_string().starts_with(".zgroup: "), "{nodes:?}");
-        assert_eq!(list(&place, "b", true).unwrap_err().status(), malformed);
-    }
-
-    #[test]
-    fn members_that_consolidated_metadata_spoil_are_told() {
-        let many = (0..20_000).map(|i| format!("\"{i}\":0,")).collect::<String>();
-        let v3 = format!(
-            r#"{{"zarr_format":3,"node_type":"group","consolidated_metadata":{{"kind":"inline","must_understand":false,
-            "metadata":{{"a":1,"b":{{"node_type":"group","attributes":{{{many}"x":1}}}},"c":{{"zarr_format":3,
-            "node_type":"group"}}}}}}}}"#
-        );
-        let v2 = format!(
-            r#"{{"zarr_consolidated_format":1,"metadata":{{"a/.zarray":1,"b/.zgroup":{GROUP},
-            "b/.zattrs":{{{many}"x":1}},"c/.zgroup":{GROUP}}}}}"#
-        );
-        for documents in [&[("zarr.json", &*v3)][..], &[(".zgroup", GROUP), (".zmetadata", &v2)]] {
-            let memory = Memory::new();
-            documents.iter().for_each(|(name, text)| memory.write(name, text.as_bytes()).unwrap());
-            let nodes = list(&Place::new(Mute(memory)).unwrap(), "", true).unwrap();
-            let malformed = crate::status::ENCZARR;
-            assert_eq!(statuses(&nodes), [("", 0), ("a", malformed), ("b", malformed), ("c", 0)]);
-        }
-    }
-
-    /// Documents that are directories, and links in circles.
-    #[cfg(all(unix, not(miri)))]
-    #[test]
-    fn a_directory_is_listed_whatever_is_in_it() {
-        use std::os::unix::fs::symlink;
-        let path = std::env::temp_dir().join(format!("nczchunk-list-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        let place = Place::new(crate::object::Directory::create(&path).unwrap()).unwrap();
-        let group = br#"{"zarr_format":3,"node_type":"group"}"#;
-        for name in ["zarr.json", "a/zarr.json", "b/zarr.json", "b/d/zarr.json", "z/zarr.json", "l/x/zarr.json"] {
-            place.write(name, group).unwrap();
-        }
-        std::fs::create_dir_all(path.join("m/zarr.json")).unwrap();
-        symlink(".zgroup", path.join("a/.zgroup")).unwrap();
-        symlink("zarr.json", path.join("l/zarr.json")).unwrap();
-        let listed = || list(&place, "", true).unwrap();
-        let nodes = listed();
-        let [eisdir, eloop] = [libc::EISDIR, libc::ELOOP];
-        let expected = [("", 0), ("a", 0), ("b", 0), ("b/d", 0), ("l", eloop), ("m", eisdir), ("z", 0)];
-        assert_eq!(statuses(&nodes), expected);
-        // Links to groups are listed with what is in them, once; links to a group that they are in are not followed.
-        symlink("../b", path.join("z/first")).unwrap();
-        symlink("../b", path.join("z/second")).unwrap();
-        symlink("..", path.join("b/d/up")).unwrap();
-        symlink(".", path.join("b/here")).unwrap();
-        let nodes = listed();
-        let names = names(&nodes);
-        assert_eq!(
-            names,
-            [
-                "",
-                "a",
-                "b",
-                "b/d",
-                "b/d/up",
-                "b/here",
-                "l",
-                "m",
-                "z",
-                "z/first",
-                "z/first/d",
-                "z/first/d/up",
-                "z/first/here",
-                "z/second",
-            ]
-        );
-        // The group that is asked for is entered, whatever leads there.
-        assert_eq!(self::names(&list(&place, "z/second", false).unwrap())[1..], ["z/second/d", "z/second/here"]);
-        std::fs::remove_dir_all(&path).unwrap();
     }
 }

@@ -11,8 +11,8 @@ use crate::object::{Below, Zip, only_prefix};
 use crate::object::{Directory, OneFile, Place, paths};
 
 /// The place at a path: a directory, a zip file, or a [file that holds arrays](Place::file), which its first bytes
-/// tell. The one directory that all entries of a zip file are in is left out, for it is often the one that was packed.
-/// Names of arrays and groups may begin with it or not.
+/// tell. What all entries of a zip file have in common is left out, for it is often the name of the directory that was
+/// packed.
 ///
 /// netCDF's way to name such a place, `file://PATH#mode=...`, is understood as well.
 ///
@@ -67,11 +67,7 @@ pub fn place_for(path: &Path) -> Result<Place> {
 fn zip_at(path: &Path) -> Result<Place> {
     let zip = Zip::open(path)?;
     match only_prefix(&zip).map_err(|error| error.in_object(path.display()))? {
-        Some(prefix) => {
-            let mut place = Place::new(Below::new(zip, &prefix)?)?;
-            place.set_top(prefix)?;
-            Ok(place)
-        }
+        Some(prefix) => Place::new(Below::new(zip, &prefix)?),
         None => Place::new(zip),
     }
 }
@@ -83,12 +79,28 @@ fn zip_at(path: &Path) -> Result<Place> {
 
 /// The path in a name of netCDF's.
 fn without_scheme(path: &Path) -> &Path {
-    let Some(text) = path.to_str() else { return path };
-    let Some(rest) = text.strip_prefix("file://") else { return path };
-    let path = &rest[..rest.rfind("#mode=").unwrap_or(rest.len())];
-    // Before a drive of Windows the slash is not part of the path.
-    let has_drive = matches!(path.as_bytes(), [b'/', drive, b':', ..] if drive.is_ascii_alphabetic());
-    Path::new(if cfg!(windows) && has_drive { &path[1..] } else { path })
+    const MODE: &[u8] = b"#mode=";
+    // Only ASCII is looked for, so a path in any encoding is cut between characters.
+    let Some(rest) = path.as_os_str().as_encoded_bytes().strip_prefix(b"file://") else { return path };
+    let end = rest.windows(MODE.len()).rposition(|window| window == MODE).unwrap_or(rest.len());
+    of_bytes(&rest[..end]).unwrap_or(path)
+}
+
+/// The path that these bytes are; `None` where that takes UTF-8, and they are none.
+fn of_bytes(bytes: &[u8]) -> Option<&Path> {
+    #[cfg(unix)]
+    {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        Some(Path::new(OsStr::from_bytes(bytes)))
+    }
+    #[cfg(not(unix))]
+    {
+        let text = std::str::from_utf8(bytes).ok()?;
+        // Before a drive of Windows the slash is not part of the path.
+        let has_drive = matches!(bytes, [b'/', drive, b':', ..] if drive.is_ascii_alphabetic());
+        Some(Path::new(if cfg!(windows) && has_drive { &text[1..] } else { text }))
+    }
 }
 
 #[cfg(test)]
@@ -106,5 +118,13 @@ mod tests {
         ] {
             assert_eq!(without_scheme(Path::new(name)), Path::new(path));
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn paths_need_not_be_utf8() {
+        let path = |bytes| of_bytes(bytes).unwrap();
+        assert_eq!(without_scheme(path(b"file:///gr\xfc\xdfe.zarr#mode=zarr")), path(b"/gr\xfc\xdfe.zarr"));
+        assert_eq!(without_scheme(path(b"/\xff#mode=zarr")), path(b"/\xff#mode=zarr"));
     }
 }

@@ -5,10 +5,8 @@
 //!   file.rs           files that hold several arrays: which formats there are
 //!   description.rs    what an array is to be like that is created
 //!   documents.rs      the documents of arrays and groups, as they are changed
-//!   links.rs          where symbolic links have led
-//!   keys.rs           the chunks that are stored, by the names of their objects
-//!   contents.rs       what an array or a group consists of
 //!   create.rs         writing the documents of a new array
+//!   contents.rs       what an array or group that is overwritten consists of
 //!   resize.rs         removing what another shape cuts off
 //!   list.rs           what is in a group
 //!   stored.rs         how an array is stored
@@ -19,8 +17,6 @@ mod create;
 mod description;
 mod documents;
 mod file;
-mod keys;
-mod links;
 mod list;
 mod locate;
 mod resize;
@@ -30,7 +26,8 @@ use std::path::Path;
 
 use crate::alloc;
 use crate::cache::Cache;
-use crate::dataset::{Attribute, Attributes, ElementType, Opened};
+use crate::dataset::{Attribute, Attributes, Opened};
+use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
@@ -94,18 +91,7 @@ impl Array {
             return Array::of(place, name, access, opened, Stored::File(kind));
         }
         let name = name.trim_matches('/');
-        let (name, metadata) = match (zarr::open(place, name), place.split_top(name)) {
-            (Err(error), Some((_, rest))) if matches!(error.kind(), ErrorKind::NotFound(_)) => {
-                match zarr::open(place, rest) {
-                    Err(other) if matches!(other.kind(), ErrorKind::NotFound(_) | ErrorKind::UnknownFormat) => {
-                        (name, Err(error))
-                    }
-                    opened => (rest, opened),
-                }
-            }
-            (opened, _) => (name, opened),
-        };
-        let metadata = metadata.map_err(|error| about(error, name))?;
+        let metadata = zarr::open(place, name).map_err(|error| about(error, name))?;
         if access == Access::Write && !place.is_writable() {
             return Err(ErrorKind::ReadOnly.into());
         }
@@ -189,7 +175,8 @@ impl Array {
     }
 
     fn of(place: &Place, name: &str, access: Access, mut opened: Opened, stored: Stored) -> Result<Array> {
-        let cache = Cache::new(CACHE.max(opened.variable.chunk_bytes().min(LARGEST_CHUNK)))?;
+        let largest = LARGEST_CHUNK.min(place.memory_limits().chunk_bytes);
+        let cache = Cache::new(CACHE.max(opened.variable.chunk_bytes().min(largest)))?;
         opened.store.set_cache(Some(&cache));
         if access == Access::Read {
             opened.store.set_read_only();
@@ -198,21 +185,57 @@ impl Array {
         Ok(Array { opened, stored, place, name, access, cache, verify: false })
     }
 
+    /// Reads the metadata again and drops cached chunks and shard indices, so that the next read returns what is stored
+    /// now: what other handles and processes have written, and the shape and the attributes that they have set.
+    ///
+    /// A zip file that was opened to be read is not opened again.
+    ///
+    /// # Errors
+    /// `Argument` if the array was replaced by one with other chunks or another type: open it again. Those of
+    /// [`open`](Self::open). After an error the array is as it was.
+    pub fn refresh(&mut self) -> Result<()> {
+        *self = self.reopened()?;
+        Ok(())
+    }
+
+    /// The array as it is stored now.
+    pub(crate) fn reopened(&self) -> Result<Array> {
+        let mut now = Array::open_in(&self.place, &self.name, self.access)?;
+        let (old, new) = (self.variable(), now.variable());
+        let lens = |variable: &Variable, d: usize| variable.dimensions()[d].chunklen();
+        let is_same = old.rank() == new.rank()
+            && (0..old.rank()).all(|d| lens(old, d) == lens(new, d) && old.write_ratio(d) == new.write_ratio(d))
+            && self.element_type() == now.element_type();
+        if !is_same {
+            let reason = "the array was replaced by one with other chunks or another type; open it again";
+            return Err(Error::from(ErrorKind::Argument(reason)).in_object(&self.name));
+        }
+        // One that the array has made for itself is dropped with it, and one of the caller's goes on.
+        now.set_cache(self.cache.as_ref());
+        now.set_verify(self.verify);
+        Ok(now)
+    }
+
     /// Gives the array another shape, with as many dimensions. Chunks (or shards) outside of it are removed; where it
     /// cuts through one, what is cut off becomes fill values. So what is read after the array has been made larger
     /// again is fill values. (What another program has left behind the end of a chunk, such as zarr-python when it
     /// makes an array smaller, is not looked for.)
     ///
     /// Metadata that groups above have consolidated are removed: see [`create`](Self::create). Others that have the
-    /// array open keep the shape that they know. A failure leaves the shape as it was, and may leave fill values in
-    /// what was to be cut off.
+    /// array open keep the shape that they know until they are [refreshed](Self::refresh); if one of them has changed
+    /// the shape, this starts from that. A failure leaves the shape as it was, and may leave fill values in what was to
+    /// be cut off.
     ///
     /// # Errors
-    /// `ReadOnly`; `Argument` for another number of dimensions; `DimensionLength`; `NotFound` if the array is gone;
+    /// `ReadOnly`; `Argument` for another number of dimensions, or if the array was replaced by one with other chunks
+    /// or another type; `DimensionLength`; `NotFound` if the array is gone;
     /// `Unsupported` for dimensions that netCDF-C shares among arrays, and to make an array smaller where a place
     /// cannot list its objects; `OutOfMemory`, and those of the place and of writing.
     pub fn resize(&mut self, shape: &[usize]) -> Result<()> {
         self.check_writable()?;
+        // Another may have given it another shape meanwhile: what is cut off is what is stored now.
+        let now = self.reopened()?;
+        let old = now.variable();
         let Array { opened, stored: Stored::Zarr(metadata), place, name, .. } = self else {
             return Err(ErrorKind::ReadOnly.into());
         };
@@ -227,7 +250,7 @@ impl Array {
         }
         let mut variable = opened.variable.try_clone()?;
         let mut shrinks = false;
-        for (d, (&len, dimension)) in shape.iter().zip(opened.variable.dimensions()).enumerate() {
+        for (d, (&len, dimension)) in shape.iter().zip(old.dimensions()).enumerate() {
             shrinks |= len < dimension.len();
             variable.set_dimlen(d, len).map_err(|error| error.in_dimension(d))?;
         }
@@ -237,8 +260,8 @@ impl Array {
             let (_, mut store) = zarr::build(metadata, place, &documents::below(name, "")?)?;
             store.set_cache(self.cache.as_ref());
             store.set_verify(self.verify);
-            let stored = keys::Chunks { place, name, keys: metadata.keys, rank: shape.len() };
-            let cut = resize::cut(&opened.variable, &opened.store, &stored, shape);
+            let stored = resize::Stored { place, name, keys: metadata.keys };
+            let cut = resize::cut(old, &opened.store, &stored, shape);
             opened.store = store;
             cut?;
         }
@@ -312,6 +335,7 @@ impl Array {
                 document.set("attributes", Value::Object(Vec::new()))?;
             }
             let attributes = if is_v3 { document.get_mut("attributes").ok_or(ErrorKind::Internal)? } else { document };
+            zarr::check_attributes(attributes)?;
             change(attributes)?;
             let copy = attributes.copied()?;
             let attributes = zarr::attributes(&copy, Some(element))?;
@@ -341,6 +365,11 @@ impl Array {
     /// Its attributes.
     pub fn attributes(&self) -> &[Attribute] {
         &self.opened.attributes.list
+    }
+
+    /// Why its attributes cannot be read, though all else can; then it is as if it had none, and none can be set.
+    pub fn attributes_error(&self) -> Option<&Error> {
+        self.opened.attributes.error.as_ref()
     }
 
     /// Its attributes as the text of a JSON object: as they are stored, if that is how they are stored.

@@ -56,8 +56,8 @@ impl Stored {
     /// The bytes of the fill value, or its text if elements are texts of any length.
     pub(super) fn fill_value<'a>(&'a self, variable: &'a Variable) -> Option<&'a [u8]> {
         match self {
-            // A text ends with a NUL here, and the variable has a pointer to it.
-            Stored::Zarr(metadata) if variable.copier().is_some() => {
+            // A text ends with a NUL here, and the variable has a pointer to one like it.
+            Stored::Zarr(metadata) if variable.has_texts() => {
                 metadata.fill_value.as_deref().map(|text| text.strip_suffix(b"\0").unwrap_or(text))
             }
             _ => variable.fill_value(),

@@ -13,6 +13,10 @@ fn document(place: &Place, name: &str) -> Option<String> {
     read_whole(&**place, name, 1 << 20).unwrap().map(|text| String::from_utf8(text).unwrap())
 }
 
+fn document_of(place: &Place, name: &str) -> String {
+    document(place, name).unwrap()
+}
+
 /// The names of an array's objects, directly below a prefix.
 fn objects(place: &Place, prefix: &str) -> Vec<String> {
     let mut names = Vec::new();
@@ -103,6 +107,122 @@ fn texts_are_decoded_whatever_their_length() {
     let long = "x".repeat(3 << 20);
     array.write_strings(&Hyperslab::all(), &[long.as_str(), "y"]).unwrap();
     assert_eq!(array.read_strings(&Hyperslab::all()).unwrap(), [long.as_str(), "y"]);
+}
+
+/// The same chunk in an array of 9 words, in chunks of 12: as an object, and within a shard that has it alone. `bytes`
+/// are those that are stored of it.
+fn with_chunk(place: &Place, codecs: &[(&str, &str)], bytes: impl Fn(&mut Vec<u8>)) -> [Array; 2] {
+    ["plain", "sharded"].map(|name| {
+        let description = Description::new(&[9], ElementType::Int).with_chunk_shape(&[12]).with_codecs(codecs);
+        let sharded = description.with_shard_shape(&[12]);
+        let description = if name == "sharded" { &sharded } else { &description };
+        let array = Array::create_in(place, name, description).unwrap();
+        array.write(&Hyperslab::all(), &[1i32, 2, 3, 4, 5, 6, 7, 8, 9]).unwrap();
+        let object = format!("{name}/c/0");
+        let mut stored = read_whole(&**place, &object, 1 << 20).unwrap().unwrap();
+        if name == "sharded" {
+            stored.truncate(stored.len() - 20);
+        }
+        bytes(&mut stored);
+        if name == "sharded" {
+            let index = [0u64.to_le_bytes(), (stored.len() as u64).to_le_bytes()].concat();
+            stored.extend_from_slice(&index);
+            stored.extend_from_slice(&crc32c::crc32c(&index).to_le_bytes());
+        }
+        place.write(&object, &stored).unwrap();
+        Array::open_in(place, name, Access::Read).unwrap()
+    })
+}
+
+#[cfg(all(feature = "crc32c", feature = "fletcher32"))]
+#[test]
+fn a_stored_length_that_cannot_be_right_is_an_error_whatever_is_needed() {
+    let codecs: [(&[(&str, &str)], usize); 5] = [
+        (&[], 48),
+        (&[("crc32c", "")], 52),
+        (&[("fletcher32", "")], 52),
+        (&[("shuffle", "")], 48),
+        (&[("shuffle", ""), ("crc32c", "")], 52),
+    ];
+    for has_latency in [false, true] {
+        for (codecs, expected) in codecs {
+            let read = |len: usize, verify: bool| {
+                let later = || Place::new(crate::object::later::Later::new()).unwrap();
+                let place = if has_latency { later() } else { place() };
+                let arrays = with_chunk(&place, codecs, |bytes| bytes.resize(len, 0));
+                arrays.map(|mut array| {
+                    array.set_verify(verify);
+                    array.read::<i32>(&Hyperslab::new(&[1], &[2]))
+                })
+            };
+            for (len, verify) in [37, 47, 49, 51, 53].into_iter().flat_map(|len| [(len, false), (len, true)]) {
+                for found in read(len, verify) {
+                    let error = found.unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::StoredLength { found: len, expected }, "{codecs:?}");
+                    assert_eq!(error.chunk(), Some(&[0][..]));
+                }
+            }
+            for found in read(expected, false) {
+                assert_eq!(found.unwrap(), [2, 3], "{codecs:?}");
+            }
+        }
+    }
+}
+
+/// Several ranges of a file are read from one that is opened once.
+#[cfg(not(miri))]
+#[test]
+fn a_file_of_another_length_is_refused_before_ranges_of_it_are_read() {
+    let path = std::env::temp_dir().join(format!("nczchunk-file-length-{}", std::process::id()));
+    let description = Description::new(&[8, 8192], ElementType::Int).with_chunk_shape(&[8, 8192]).with_codecs(&[]);
+    let array = Array::create(&path, "", &description).unwrap();
+    array.write(&Hyperslab::all(), &vec![7i32; 8 * 8192]).unwrap();
+    let column = || array.read::<i32>(&Hyperslab::new(&[0, 3], &[4, 1]));
+    assert_eq!(column().unwrap(), [7; 4]);
+    let file = std::fs::OpenOptions::new().write(true).open(path.join("c/0/0")).unwrap();
+    for len in [8 * 8192 * 4 - 1, 8 * 8192 * 4 + 1] {
+        file.set_len(len as u64).unwrap();
+        let kind = ErrorKind::StoredLength { found: len, expected: 8 * 8192 * 4 };
+        assert_eq!(column().unwrap_err().kind(), kind);
+    }
+    std::fs::remove_dir_all(path).unwrap();
+}
+
+#[test]
+fn an_array_with_broken_attributes_is_opened_and_they_are_told() {
+    let v3 = Description::new(&[4], ElementType::Int).with_attributes_json(r#"{"units":"m"}"#);
+    let v2 = v3.with_format(ArrayFormat::ZarrV2);
+    let limit = crate::MemoryLimits::default().with_metadata_bytes(20_000);
+    for (description, which, broken, about) in [
+        (v2, ".zattrs", "{\"units\": ", ".zattrs: line 1, column 11"),
+        (v2, ".zattrs", "[]", ".zattrs: $"),
+        (v2, ".zattrs", &"[".repeat(20_000), "v/.zattrs"),
+        (v3, "zarr.json", "", "zarr.json: $.attributes"),
+    ] {
+        let mut place = place();
+        place.set_memory_limits(limit);
+        Array::create_in(&place, "v", &description).unwrap().write(&Hyperslab::all(), &[1, 2, 3, 4]).unwrap();
+        let document = format!("v/{which}");
+        let text = match broken {
+            "" => document_of(&place, &document).replace(
+                r#"{
+    "units": "m"
+  }"#,
+                "7",
+            ),
+            broken => broken.to_owned(),
+        };
+        place.write(&document, text.as_bytes()).unwrap();
+        let mut array = Array::open_in(&place, "v", Access::Write).unwrap();
+        assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), [1, 2, 3, 4]);
+        assert_eq!(array.attributes_error().unwrap().about(), about);
+        assert_eq!((array.attributes().len(), array.attributes_json()), (0, "{}"));
+        // What is there is not lost by writing to it.
+        assert!(array.set_attribute("x", "y").is_err() && array.remove_attribute("units").is_err());
+        assert_eq!(document_of(&place, &document), text);
+        let nodes = list(&place, "", true).unwrap();
+        assert_eq!((nodes[1].shape(), nodes[1].attributes_error().unwrap().about()), (&[4][..], about));
+    }
 }
 
 #[test]
@@ -270,6 +390,27 @@ fn attributes_are_written_at_once() {
     }
 }
 
+/// A member that cannot be read is listed with its status, and so are those behind it.
+#[cfg(not(miri))]
+#[test]
+fn a_member_that_cannot_be_read_does_not_end_a_listing() {
+    let path = std::env::temp_dir().join(format!("nczchunk-members-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    let description = Description::new(&[2], ElementType::Short);
+    ["g/a", "g/z"].iter().for_each(|name| drop(Array::create(&path, name, &description).unwrap()));
+    let listed = || -> Vec<(String, bool)> {
+        let nodes = list(&crate::place_at(&path).unwrap(), "g", true).unwrap();
+        nodes.iter().map(|node| (node.name().to_owned(), node.error().is_some())).collect()
+    };
+    let expected = ["g", "g/a", "g/m", "g/z"].map(|name| (name.to_owned(), name == "g/m"));
+    std::fs::create_dir_all(path.join("g/m/zarr.json")).unwrap();
+    assert_eq!(listed(), expected);
+    std::fs::remove_dir(path.join("g/m/zarr.json")).unwrap();
+    std::fs::write(path.join("g/m/.zgroup"), r#"{"zarr_format": 9}"#).unwrap();
+    assert_eq!(listed(), expected);
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
 #[test]
 fn arrays_are_created_by_path() {
     let directory = std::env::temp_dir().join(format!("nczchunk-create-{}", std::process::id()));
@@ -335,43 +476,6 @@ fn arrays_are_created_in_a_new_zip_file() {
     std::fs::remove_file(&path).unwrap();
 }
 
-/// What other readers open in a packed directory by its name and the array's is found by both names. What is there by
-/// the very name comes first.
-#[cfg(feature = "zip")]
-#[test]
-fn names_in_a_zip_file_may_begin_with_its_one_directory() {
-    let path = std::env::temp_dir().join(format!("nczchunk-top-{}.zip", std::process::id()));
-    let writer = crate::object::ZipWriter::create(&path).unwrap();
-    let place = Place::new(crate::object::Below::new(writer, "data").unwrap()).unwrap();
-    for (name, value) in [("f4", 1i16), ("g/f4", 2), ("data/f4", 3)] {
-        let array = Array::create_in(&place, name, &Description::new(&[1], ElementType::Short)).unwrap();
-        array.write(&Hyperslab::all(), &[value]).unwrap();
-    }
-    place.finish().unwrap();
-    let read = |name: &str| {
-        let array = Array::open(&path, name, Access::Read)?;
-        Ok::<_, Error>((array.name().to_owned(), array.read::<i16>(&Hyperslab::all())?[0]))
-    };
-    for (name, full, value) in [
-        ("f4", "f4", 1),
-        ("g/f4", "g/f4", 2),
-        ("data/g/f4", "g/f4", 2),
-        ("data/f4", "data/f4", 3),
-        ("data/data/f4", "data/f4", 3),
-    ] {
-        assert_eq!(read(name).unwrap(), (full.to_owned(), value));
-    }
-    assert_eq!(read("data/g").unwrap_err().kind(), ErrorKind::NotAnArray);
-    let place = place_at(&path).unwrap();
-    let names = |group: &str| -> Vec<String> {
-        list(&place, group, true).unwrap().iter().map(|node| node.name().to_owned()).collect()
-    };
-    assert_eq!(names("data/g"), ["data/g", "data/g/f4"]);
-    assert_eq!(names("data"), ["data", "data/f4"]);
-    assert_eq!(names("data/data"), ["data/data", "data/data/f4"]);
-    std::fs::remove_file(&path).unwrap();
-}
-
 /// A directory that is packed with its name before all others is a place as if it were not.
 #[cfg(feature = "zip")]
 #[test]
@@ -382,19 +486,8 @@ fn a_directory_within_a_zip_file_is_the_place() {
     let array = Array::create_in(&place, "", &Description::new(&[3], ElementType::Short)).unwrap();
     array.write(&Hyperslab::all(), &[1i16, 2, 3]).unwrap();
     place.finish().unwrap();
-    // Its name may be said, too.
-    for name in ["", "v.zarr", "/v.zarr/"] {
-        let array = Array::open(&path, name, Access::Read).unwrap();
-        assert_eq!((array.name(), array.read::<i16>(&Hyperslab::all()).unwrap()), ("", vec![1, 2, 3]));
-        let nodes = list(&place_at(&path).unwrap(), name, true).unwrap();
-        assert_eq!((nodes.len(), nodes[0].name()), (1, name.trim_matches('/')));
-    }
-    for name in ["v", "v.zarr/x", "v.zarr/v.zarr", "v.zarrs"] {
-        let error = Array::open(&path, name, Access::Read).err().unwrap();
-        assert_eq!(error.kind(), ErrorKind::NotFound("array"), "{name}");
-        let error = list(&place_at(&path).unwrap(), name, true).unwrap_err();
-        assert_eq!((error.kind(), error.about()), (ErrorKind::NotFound("group"), name));
-    }
+    let array = Array::open(&path, "", Access::Read).unwrap();
+    assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [1, 2, 3]);
     std::fs::remove_file(&path).unwrap();
 }
 
@@ -753,9 +846,9 @@ impl crate::object::Objects for Replaced {
         name: &str,
         begin: crate::object::Begin,
         buffer: &mut crate::Buffer<'_>,
-    ) -> Result<Option<(u64, u128)>> {
+    ) -> Result<Option<crate::ObjectState>> {
         let version = self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Ok(self.read(name, begin, buffer)?.map(|len| (len, version.into())))
+        Ok(self.read(name, begin, buffer)?.map(|len| (len, Some(version.into()))))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, crate::object::Entry) -> Result<()>) -> Result<()> {
@@ -779,7 +872,7 @@ fn a_shard_that_changes_all_the_time_cannot_be_read() {
     let array = Array::create_in(&place, "v", &description).unwrap();
     array.write(&Hyperslab::all(), &[1u8, 2, 3, 4]).unwrap();
     let error = array.read::<u8>(&Hyperslab::all()).unwrap_err();
-    assert!(error.to_string().contains("the shard changed while it was read"), "{error}");
+    assert!(error.to_string().contains("the shard was replaced each time"), "{error}");
     assert_eq!(error.chunk(), Some(&[0][..]));
 }
 

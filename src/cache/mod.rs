@@ -1,8 +1,8 @@
 //! A cache of decoded chunks, for one store or for several under one limit.
 //!
 //! A chunk is looked up by its store and all of its indices. While one thread fetches a chunk, others that need it wait
-//! for it. A chunk that is in use is never overwritten: the cache may drop it, but whoever has it keeps its memory
-//! alive.
+//! for it, unless they fetch one themselves. A chunk that is in use is never overwritten: the cache may drop it, but
+//! whoever has it keeps its memory alive.
 //!
 //! Chunks are dropped in the order of their last use, except that a transfer does not push out what it has fetched
 //! itself. So of a transfer that is larger than the cache the first chunks are kept, and doing it again finds them.
@@ -18,10 +18,12 @@
 //!   slab.rs     memory for several chunks
 //!   entry.rs    a decoded chunk
 //!   table.rs    which chunks there are, and in which order they were used
+//!   fetching.rs which threads fetch chunks, and so wait for nobody
 //! ```
 #![allow(unsafe_code)]
 
 mod entry;
+mod fetching;
 mod slab;
 mod table;
 
@@ -30,6 +32,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use entry::Entry;
+pub(crate) use fetching::Fetching;
 
 use crate::error::{ErrorKind, Result};
 use crate::lock::Lock;
@@ -139,6 +142,7 @@ pub(crate) struct Loading<'c> {
     block: Option<Block>,
     /// Whether the table has been told what became of it. What is being fetched under this name is another's then.
     is_over: bool,
+    _fetching: Fetching,
 }
 
 impl Part {
@@ -147,12 +151,12 @@ impl Part {
         Turn { transfer: self.cache.0.next_transfer.fetch_add(1, Ordering::Relaxed), group_writes: None }
     }
 
-    /// The same transfer for a request of a chunk, to read or to write it, that is started now, and of which the cache
-    /// is told when it has ended. What it brings is not kept if another wrote to the chunk meanwhile, for it may be
+    /// The same transfer for a request to read a chunk that is started now, and of which the cache is told when it has
+    /// ended. What it brings is not kept if another wrote to the chunk meanwhile, for it may be
     /// older, or to another chunk of its group.
     pub(crate) fn requests(&self, chunk: &[isize], turn: Turn) -> Result<Turn> {
         let key = self.key(chunk)?;
-        let group_writes = self.cache.0.table.lock().map(|mut table| *table.group_writes(&key));
+        let group_writes = self.cache.0.table.lock().map(|table| table.group_writes(&key));
         Ok(Turn { group_writes, ..turn })
     }
 
@@ -173,12 +177,26 @@ impl Part {
         let transfer = turn.transfer;
         let inner = &*self.cache.0;
         let key = self.key(chunk)?;
+        // From here on, whoever makes a chunk one that is being fetched returns a `Loading`, which ends that.
+        keep &= size <= inner.limit;
         let Some(mut table) = inner.table.lock() else { return Ok(Found::Nothing) };
         let (number, partial) = loop {
-            keep &= turn.group_writes.is_none_or(|writes| writes == *table.group_writes(&key));
+            keep &= turn.group_writes.is_none_or(|writes| writes == table.group_writes(&key));
+            keep &= !table.is_written(&key);
             let Some(number) = table.find(&key) else { break (None, None) };
-            match &table.slot(number).state {
+            let slot = table.slot(number);
+            let is_same_size = slot.size == size;
+            match &slot.state {
+                State::Loading { .. } if Fetching::is_under_way() => {
+                    keep = false;
+                    break (None, None);
+                }
                 State::Loading { .. } => table = inner.table.wait(table),
+                // Another variable, with chunks of another size, has used the store.
+                State::Ready(_) if !is_same_size => {
+                    table.remove(number);
+                    break (None, None);
+                }
                 State::Ready(entry) if entry.has(needed) => {
                     let entry = entry.clone();
                     table.reuse(number, transfer);
@@ -193,7 +211,7 @@ impl Part {
             }
         };
         inner.misses.fetch_add(1, Ordering::Relaxed);
-        if !keep || size > inner.limit {
+        if !keep {
             return Ok(Found::Nothing);
         }
         let (memory, all) = match (number, partial) {
@@ -216,18 +234,26 @@ impl Part {
                 (memory, table.wants_whole)
             }
         };
-        Ok(Found::Load { loading: Loading { part: self, key, block: Some(Block::new(memory)), is_over: false }, all })
+        let block = Some(Block::new(memory));
+        Ok(Found::Load { loading: Loading { part: self, key, block, is_over: false, _fetching: Fetching::new() }, all })
     }
 
-    /// Bytes of a chunk, if they are there. Nobody is waited for, so one who fetches many chunks at a time may ask.
-    pub(crate) fn ready(&self, chunk: &[isize], needed: &Range<usize>, turn: Turn) -> Result<Option<Entry>> {
+    /// Bytes of a chunk, which has `size` bytes in all, if they are there. Nobody is waited for, so one who fetches
+    /// many chunks at a time may ask.
+    pub(crate) fn ready(
+        &self,
+        chunk: &[isize],
+        needed: &Range<usize>,
+        size: usize,
+        turn: Turn,
+    ) -> Result<Option<Entry>> {
         let inner = &*self.cache.0;
         let key = self.key(chunk)?;
         let Some(mut table) = inner.table.lock() else { return Ok(None) };
         let Some(number) = table.find(&key) else { return Ok(None) };
         let slot = table.slot(number);
         let entry = match &slot.state {
-            State::Ready(entry) if entry.has(needed) => entry.clone(),
+            State::Ready(entry) if slot.size == size && entry.has(needed) => entry.clone(),
             _ => return Ok(None),
         };
         table.reuse(number, turn.transfer);
@@ -248,48 +274,39 @@ impl Part {
         Ok(())
     }
 
-    /// The whole chunk, if it is there.
-    pub(crate) fn get(&self, chunk: &[isize], size: usize) -> Result<Option<Entry>> {
-        let key = self.key(chunk)?;
-        let Some(mut table) = self.cache.0.table.lock() else { return Ok(None) };
-        let Some(number) = table.find(&key) else { return Ok(None) };
-        match &table.slot(number).state {
-            State::Ready(entry) if entry.has(&(0..size)) => {
-                let entry = entry.clone();
-                table.touch(number);
-                Ok(Some(entry))
-            }
-            _ => Ok(None),
-        }
+    /// A write of chunks, none so far.
+    pub(crate) fn write(&self) -> Write<'_> {
+        Write { part: self, groups: 0 }
     }
+}
 
-    /// Drops a chunk, which has been written to.
-    pub(crate) fn forget(&self, chunk: &[isize]) {
-        let Ok(key) = self.key(chunk) else { return self.forget_all() };
-        let Some(mut table) = self.cache.0.table.lock() else { return };
-        *table.group_writes(&key) += 1;
-        if let Some(number) = table.find(&key) {
-            table.forget(number);
-        }
-    }
+/// A write of chunks that is under way: until this is dropped they are not in the cache, and what is read of them is
+/// not kept. Else one could read a chunk as it is stored, and then as it was, from the cache.
+pub(crate) struct Write<'c> {
+    part: &'c Part,
+    /// The groups of the chunks, one bit for each.
+    groups: u64,
+}
 
-    /// Drops all chunks of the store: one of them has been written to, and there is no memory to say which.
-    pub(crate) fn forget_all(&self) {
-        let Some(mut table) = self.cache.0.table.lock() else { return };
-        table.count_write_to_all();
-        table.forget_store(self.store);
-    }
-
-    /// Replaces a chunk, which has been written to, by what it is now. The turn is that of the request that wrote it.
-    /// If another has written to it meanwhile, it is unknown whose bytes are stored: the chunk is dropped, as it is if
-    /// there is no memory to keep it.
+impl Write<'_> {
+    /// Drops a chunk that is about to be written to.
     ///
     /// # Errors
-    /// `OutOfMemory`.
-    pub(crate) fn replace(&self, chunk: &[isize], bytes: &[u8], turn: Turn) -> Result<()> {
-        self.forget(chunk);
-        let with_own = turn.group_writes.map(|writes| writes + 1);
-        self.keep(chunk, bytes, Turn { group_writes: with_own, ..turn })
+    /// `OutOfMemory`; then the chunk must not be written to.
+    pub(crate) fn add(&mut self, chunk: &[isize]) -> Result<()> {
+        let key = self.part.key(chunk)?;
+        if let Some(mut table) = self.part.cache.0.table.lock() {
+            table.begin_write(&key, &mut self.groups);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Write<'_> {
+    fn drop(&mut self) {
+        if let Some(mut table) = self.part.cache.0.table.lock() {
+            table.end_write(self.groups);
+        }
     }
 }
 

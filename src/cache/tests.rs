@@ -21,6 +21,16 @@ fn use_chunk(part: &Part, chunk: isize, needed: Range<usize>, turn: Turn) -> boo
     }
 }
 
+/// The whole chunk, if it is kept.
+fn kept(part: &Part, chunk: isize, size: usize) -> Option<Entry> {
+    part.ready(&[chunk], &(0..size), size, part.begin()).unwrap()
+}
+
+/// A chunk is written to.
+fn written(part: &Part, chunk: isize) {
+    part.write().add(&[chunk]).unwrap();
+}
+
 fn fetched(part: &Part, chunks: impl Iterator<Item = isize>) -> usize {
     let turn = part.begin();
     chunks.filter(|&chunk| use_chunk(part, chunk, 0..SIZE, turn)).count()
@@ -89,8 +99,8 @@ fn memory_is_not_used_again_for_chunks_that_are_much_smaller() {
     let (large, small) = (cache.part(), cache.part());
     let memory_of = |part: &Part, size: usize| {
         part.keep(&[1], &vec![3; size], part.begin()).unwrap();
-        let entry = part.get(&[1], size).unwrap().unwrap();
-        part.forget(&[1]);
+        let entry = kept(part, 1, size).unwrap();
+        written(&part, 1);
         match entry.into_memory().unwrap() {
             Memory::Own(scratch) => scratch.capacity(),
             Memory::Place(_) => panic!("chunks in slabs are larger"),
@@ -113,16 +123,15 @@ fn one_store_does_not_find_the_chunks_of_another_and_takes_its_own_away() {
 }
 
 #[test]
-fn what_is_written_replaces_what_was_read() {
+fn what_is_written_is_not_found_as_it_was_read() {
     let part = Cache::new(10 * SIZE).unwrap().part();
     fetched(&part, 5..6);
-    part.replace(&[5], &[9; SIZE], part.begin()).unwrap();
-    assert_eq!(part.get(&[5], SIZE).unwrap().unwrap().bytes(), [9; SIZE]);
-    part.forget(&[5]);
-    assert!(part.get(&[5], SIZE).unwrap().is_none());
+    assert_eq!(kept(&part, 5, SIZE).unwrap().bytes(), [5; SIZE]);
+    written(&part, 5);
+    assert!(kept(&part, 5, SIZE).is_none());
     // What is being read while it is written to may be the old chunk, and is not kept.
     let Found::Load { loading, .. } = part.find(&[6], &(0..0), SIZE, true, part.begin()).unwrap() else { panic!() };
-    part.forget(&[6]);
+    written(&part, 6);
     // SAFETY: no byte is said to be written.
     unsafe { loading.finish(0, 0..0) }.unwrap();
     assert_eq!(fetched(&part, 6..7), 1);
@@ -131,13 +140,13 @@ fn what_is_written_replaces_what_was_read() {
 #[test]
 fn what_a_request_brings_is_kept_unless_the_chunk_was_written_to_meanwhile() {
     let part = Cache::new(10 * SIZE).unwrap().part();
-    for written in [false, true] {
+    for is_written in [false, true] {
         let request = part.requests(&[5], part.begin()).unwrap();
-        if written {
-            part.forget(&[5]);
+        if is_written {
+            written(&part, 5);
         }
         part.keep(&[5], &[9; SIZE], request).unwrap();
-        assert_eq!(part.get(&[5], SIZE).unwrap().is_none(), written);
+        assert_eq!(kept(&part, 5, SIZE).is_none(), is_written);
     }
 }
 
@@ -147,46 +156,54 @@ fn what_a_request_brings_is_kept_though_other_chunks_were_written_to_meanwhile()
     let part = Cache::new(10 * SIZE).unwrap().part();
     let is_kept = |other: isize| {
         let request = part.requests(&[5], part.begin()).unwrap();
-        part.forget(&[other]);
+        written(&part, other);
         part.keep(&[5], &[1; SIZE], request).unwrap();
-        let is_kept = part.get(&[5], SIZE).unwrap().is_some();
-        part.forget(&[5]);
+        let is_kept = kept(&part, 5, SIZE).is_some();
+        written(&part, 5);
         is_kept
     };
     assert!((6..70).filter(|&other| is_kept(other)).count() > 32);
 }
 
+/// Else who reads the chunk as it is stored now could find it in the cache as it was.
 #[test]
-fn a_write_to_an_unknown_chunk_is_one_to_each_of_the_store() {
-    let cache = Cache::new(10 * SIZE).unwrap();
-    let (part, other) = (cache.part(), cache.part());
-    part.keep(&[1], &[1; SIZE], part.begin()).unwrap();
-    other.keep(&[1], &[2; SIZE], other.begin()).unwrap();
-    let request = part.requests(&[2], part.begin()).unwrap();
-    let Found::Load { mut loading, .. } = part.find(&[3], &(0..SIZE), SIZE, true, part.begin()).unwrap() else {
-        panic!("it is not there");
-    };
-    part.forget_all();
-    part.keep(&[2], &[2; SIZE], request).unwrap();
-    loading.room(SIZE).unwrap().fill(MaybeUninit::new(3));
-    // SAFETY: all bytes have just been written.
-    unsafe { loading.finish(SIZE, 0..SIZE) }.unwrap();
-    assert!((1..=3).all(|chunk| part.get(&[chunk], SIZE).unwrap().is_none()));
-    assert!(other.get(&[1], SIZE).unwrap().is_some());
+fn nothing_is_kept_of_a_chunk_while_it_is_written_to() {
+    let part = Cache::new(10 * SIZE).unwrap().part();
+    fetched(&part, 5..6);
+    let before = part.requests(&[5], part.begin()).unwrap();
+    let mut write = part.write();
+    write.add(&[5]).unwrap();
+    assert!(kept(&part, 5, SIZE).is_none());
+    let meanwhile = part.requests(&[5], part.begin()).unwrap();
+    for turn in [before, meanwhile, part.begin()] {
+        part.keep(&[5], &[1; SIZE], turn).unwrap();
+        assert!(kept(&part, 5, SIZE).is_none());
+    }
+    drop(write);
+    for (turn, is_kept) in [(before, false), (meanwhile, false), (part.begin(), true)] {
+        part.keep(&[5], &[1; SIZE], turn).unwrap();
+        assert_eq!(kept(&part, 5, SIZE).is_some(), is_kept);
+    }
 }
 
-/// Whoever's bytes are stored at last, those of one who was told of it too late are not kept.
 #[test]
-fn what_a_write_leaves_is_kept_unless_another_has_written_to_the_chunk_meanwhile() {
+fn chunks_of_another_size_are_other_chunks() {
     let part = Cache::new(10 * SIZE).unwrap().part();
-    let [first, second] = [(); 2].map(|()| part.requests(&[5], part.begin()).unwrap());
-    part.replace(&[5], &[1; SIZE], first).unwrap();
-    assert_eq!(part.get(&[5], SIZE).unwrap().unwrap().bytes(), [1; SIZE]);
-    part.replace(&[5], &[2; SIZE], second).unwrap();
-    assert!(part.get(&[5], SIZE).unwrap().is_none());
-    let third = part.requests(&[5], part.begin()).unwrap();
-    part.replace(&[5], &[3; SIZE], third).unwrap();
-    assert_eq!(part.get(&[5], SIZE).unwrap().unwrap().bytes(), [3; SIZE]);
+    for _ in 0..2 {
+        for size in [SIZE, 5 * SIZE, 20 * SIZE] {
+            assert!(kept(&part, 1, size).is_none());
+            match part.find(&[1], &(0..size), size, true, part.begin()).unwrap() {
+                Found::Ready(_) => panic!("this is a chunk of another size"),
+                Found::Load { mut loading, .. } => {
+                    loading.room(size).unwrap().fill(MaybeUninit::new(1));
+                    // SAFETY: so many bytes have just been written.
+                    unsafe { loading.finish(size, 0..size) }.unwrap();
+                    assert_eq!(kept(&part, 1, size).unwrap().bytes().len(), size);
+                }
+                Found::Nothing => assert_eq!(size, 20 * SIZE),
+            }
+        }
+    }
 }
 
 #[test]
@@ -220,12 +237,15 @@ fn what_is_ready_is_found_without_waiting_for_what_is_not() {
     let part = cache.part();
     fetched(&part, 1..2);
     let turn = part.begin();
-    assert_eq!(part.ready(&[1], &(5..9), turn).unwrap().unwrap().bytes()[5], 1);
+    assert_eq!(part.ready(&[1], &(5..9), SIZE, turn).unwrap().unwrap().bytes()[5], 1);
     let Found::Load { loading, .. } = part.find(&[2], &(0..9), SIZE, true, turn).unwrap() else { panic!() };
-    assert!(part.ready(&[2], &(0..9), turn).unwrap().is_none() && part.ready(&[3], &(0..9), turn).unwrap().is_none());
+    assert!(
+        part.ready(&[2], &(0..9), SIZE, turn).unwrap().is_none()
+            && part.ready(&[3], &(0..9), SIZE, turn).unwrap().is_none()
+    );
     drop(loading);
     part.keep(&[3], &[7; SIZE], turn).unwrap();
-    assert_eq!(part.ready(&[3], &(0..SIZE), turn).unwrap().unwrap().bytes(), [7; SIZE]);
+    assert_eq!(part.ready(&[3], &(0..SIZE), SIZE, turn).unwrap().unwrap().bytes(), [7; SIZE]);
     // What was not there is counted by whoever fetches it.
     assert_eq!((cache.statistics().hits, cache.statistics().misses), (2, 3));
 }
@@ -297,7 +317,7 @@ fn a_place_in_a_slab_is_not_used_for_a_chunk_that_is_larger() {
         large.keep(&[chunk], &vec![chunk as u8 + 100; LARGE], large.begin()).unwrap();
     }
     for chunk in 0..8 {
-        let entry = large.get(&[chunk], LARGE).unwrap().unwrap();
+        let entry = kept(&large, chunk, LARGE).unwrap();
         assert!(entry.bytes().len() == LARGE && entry.bytes().iter().all(|&byte| byte == chunk as u8 + 100));
     }
     assert!((20..32).all(|chunk| !use_large_chunk(&small, chunk, 0..SMALL)));
@@ -326,10 +346,10 @@ fn a_place_in_a_slab_serves_the_whole_chunk() {
         // SAFETY: so many bytes have just been written.
         unsafe { loading.finish(needed.end, 0..needed.end) }.unwrap();
     }
-    let entry = other.get(&[7], 1 << 20).unwrap().unwrap();
+    let entry = kept(&other, 7, 1 << 20).unwrap();
     assert!(entry.bytes().iter().all(|&byte| byte == 7));
     drop(entry);
     let in_slab = Slab::suits(1 << 20);
-    other.forget(&[7]);
+    written(&other, 7);
     assert_eq!(cache.0.table.lock().unwrap().num_slabs() > 0, in_slab);
 }

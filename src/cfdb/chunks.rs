@@ -25,6 +25,10 @@ impl Fill for Chunks {
         Ok(len.map_or(Filled::Absent, |len| Filled::Stored(usize::try_from(len).unwrap_or(usize::MAX))))
     }
 
+    fn tells_len(&self) -> bool {
+        true
+    }
+
     fn is_concurrent(&self) -> bool {
         self.booklet.is_concurrent()
     }
@@ -52,7 +56,7 @@ pub(super) fn store(
 
 #[cfg(feature = "shuffle")]
 fn shuffle(size: usize) -> Result<Box<dyn Codec>> {
-    Ok(alloc::try_box(crate::codec::Shuffle::new(size))?)
+    Ok(alloc::try_box(crate::codec::public::Shuffle::new(size))?)
 }
 
 #[cfg(not(feature = "shuffle"))]
@@ -72,7 +76,7 @@ fn lz4() -> Result<Box<dyn Codec>> {
 
 #[cfg(feature = "zstd")]
 fn zstd() -> Result<Box<dyn Codec>> {
-    Ok(alloc::try_box(crate::codec::Zstd::default())?)
+    Ok(alloc::try_box(crate::codec::public::Zstd::default())?)
 }
 
 #[cfg(not(feature = "zstd"))]

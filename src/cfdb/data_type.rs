@@ -6,7 +6,7 @@
 //! no precision, the type and the offset.
 
 use crate::alloc;
-use crate::dataset::{ElementType, TimeUnit};
+use crate::element::{ElementType, Kind as ByteKind, TYPES, TimeUnit, TypeRow, native_word};
 use crate::error::{ErrorKind, Result};
 use crate::json::{At, Value};
 
@@ -84,31 +84,19 @@ enum Kind {
 }
 
 fn kind(element: ElementType) -> Kind {
-    match element {
-        ElementType::Bool => Kind::Bool,
-        ElementType::Half | ElementType::Float | ElementType::Double => Kind::Float,
-        ElementType::Time { .. } => Kind::Time,
+    match element.kind() {
+        ByteKind::Bool => Kind::Bool,
+        ByteKind::Float(_) => Kind::Float,
+        ByteKind::Time => Kind::Time,
         _ => Kind::Integer,
     }
 }
 
 /// The type that numpy calls so, if cfdb has it.
 fn element(name: &str) -> Option<ElementType> {
-    Some(match name {
-        "bool" => ElementType::Bool,
-        "int8" => ElementType::Byte,
-        "int16" => ElementType::Short,
-        "int32" => ElementType::Int,
-        "int64" => ElementType::Int64,
-        "uint8" => ElementType::UByte,
-        "uint16" => ElementType::UShort,
-        "uint32" => ElementType::UInt,
-        "uint64" => ElementType::UInt64,
-        "float16" => ElementType::Half,
-        "float32" => ElementType::Float,
-        "float64" => ElementType::Double,
-        _ => return time(name),
-    })
+    let row = TYPES.iter().find(|row| row.name == name && row.v2 != row.name);
+    let is_number = |row: &&TypeRow| !matches!(row.kind, ByteKind::Char | ByteKind::Complex(_) | ByteKind::String);
+    row.filter(is_number).map(|row| row.element).or_else(|| time(name))
 }
 
 /// The type `datetime64[UNIT]`, with a count before the unit or none.
@@ -152,27 +140,16 @@ fn integer(at: &At<'_>) -> Result<i128> {
 
 /// An integer as an element of this type, in native byte order; `None` if it does not fit.
 fn bytes(value: i128, element: ElementType) -> Option<Result<Vec<u8>>> {
-    let copied = |bytes: &[u8]| Ok(alloc::copied(bytes)?);
-    Some(match element {
-        ElementType::Byte => copied(&i8::try_from(value).ok()?.to_ne_bytes()),
-        ElementType::Short => copied(&i16::try_from(value).ok()?.to_ne_bytes()),
-        ElementType::Int => copied(&i32::try_from(value).ok()?.to_ne_bytes()),
-        ElementType::Int64 => copied(&i64::try_from(value).ok()?.to_ne_bytes()),
-        ElementType::UByte => copied(&u8::try_from(value).ok()?.to_ne_bytes()),
-        ElementType::UShort => copied(&u16::try_from(value).ok()?.to_ne_bytes()),
-        ElementType::UInt => copied(&u32::try_from(value).ok()?.to_ne_bytes()),
-        ElementType::UInt64 => copied(&u64::try_from(value).ok()?.to_ne_bytes()),
-        _ => return None,
-    })
+    element.integers().filter(|range| range.contains(&value))?;
+    let word = native_word(value as u64, element.size());
+    Some(alloc::copied(word.get(..element.size())?).map_err(Into::into))
 }
 
 /// What numpy calls nan.
 fn nan(element: ElementType) -> Result<Option<Vec<u8>>> {
-    Ok(Some(match element {
-        ElementType::Half => alloc::copied(&0x7e00u16.to_ne_bytes())?,
-        ElementType::Float => alloc::copied(&0x7fc0_0000u32.to_ne_bytes())?,
-        _ => alloc::copied(&0x7ff8_0000_0000_0000u64.to_ne_bytes())?,
-    }))
+    let ByteKind::Float(format) = element.kind() else { return Ok(None) };
+    let word = native_word(format.nan().unwrap_or(0), element.size());
+    Ok(Some(alloc::copied(word.get(..element.size()).ok_or(ErrorKind::Internal)?)?))
 }
 
 /// What numpy calls NaT; nothing for types that are no times.

@@ -8,6 +8,7 @@ use super::data_type::{DataType, data_type};
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, Value};
+use crate::limits::Limit;
 
 /// The latest version of the format.
 const FORMAT_VERSION: usize = 1;
@@ -47,8 +48,8 @@ pub(super) struct VariableMetadata {
 impl Metadata {
     /// # Errors
     /// `Metadata`; `Unsupported` for a later version and for compressions that are not known.
-    pub(super) fn read(text: &[u8]) -> Result<Self> {
-        let document = json::read(text)?;
+    pub(super) fn read(text: &[u8], limit: Limit) -> Result<Self> {
+        let document = json::read_within(text, limit)?;
         let root = At::root(&document);
         root.check_object()?;
         if let Some(version) = root.given("format_version") {
@@ -171,7 +172,7 @@ fn one(at: &At<'_>) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::ElementType;
+    use crate::element::ElementType;
 
     const TEXT: &str = r#"{"dataset_type":"grid","compression":"zstd_shuffle","compression_level":1,"variables":{
         "y":{"type":"coord","shape":[7],"chunk_shape":[4],"dtype":{"name":"int16"},"origin":-3,"axis":"y"},
@@ -181,12 +182,12 @@ mod tests {
 
     fn changed(from: &str, to: &str) -> Metadata {
         assert!(TEXT.contains(from));
-        Metadata::read(TEXT.replace(from, to).as_bytes()).unwrap()
+        Metadata::read(TEXT.replace(from, to).as_bytes(), Limit::NONE).unwrap()
     }
 
     #[test]
     fn shapes_and_origins_are_those_of_the_coordinates() {
-        let metadata = Metadata::read(TEXT.as_bytes()).unwrap();
+        let metadata = Metadata::read(TEXT.as_bytes(), Limit::NONE).unwrap();
         assert_eq!(metadata.names().unwrap(), ["y", "x", "v"]);
         assert_eq!((metadata.is_remote, metadata.reference_system()), (false, Some("EPSG:4326")));
         assert_eq!(metadata.compression, Compression { is_lz4: false, is_shuffled: true });
@@ -226,7 +227,7 @@ mod tests {
             (r#""remote":false"#, r#""remote":1"#),
             (r#""compression":"#, r#""compressed":"#),
         ] {
-            assert!(Metadata::read(TEXT.replace(from, to).as_bytes()).is_err(), "{to}");
+            assert!(Metadata::read(TEXT.replace(from, to).as_bytes(), Limit::NONE).is_err(), "{to}");
         }
         let bad_name = changed(r#""v":"#, r#""v!0.0":"#);
         assert!(matches!(bad_name.variable("v!0.0").unwrap_err().kind(), ErrorKind::Metadata(_)));

@@ -5,17 +5,16 @@ use super::booklet::Booklet;
 use super::chunks;
 use super::metadata::{Metadata, VariableMetadata};
 use crate::alloc;
-use crate::dataset::{Dimensions, Node, NodeArray, Opened};
+use crate::dataset::{Attributes, Dimensions, Node, NodeArray, Opened};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, Value};
-use crate::object::{Name, Place, read_whole};
+use crate::limits::Limit;
+use crate::object::{Name, Place, read_text};
 use crate::variable::{Endian, Variable};
 use crate::zarr;
 
 /// The key of the metadata.
 pub(super) const METADATA: &str = "adb01ebc1ba3433eb043527";
-/// The most bytes that the metadata, or the attributes of a variable, may have.
-const LONGEST: usize = 16 << 20;
 /// What stands in the place of a variable's name in the key of the file's own attributes.
 const FILE: &str = "_";
 
@@ -23,46 +22,50 @@ const FILE: &str = "_";
 struct File {
     booklet: Booklet,
     metadata: Metadata,
+    limit: Limit,
 }
 
 impl File {
     fn open(place: &Place, file: &str) -> Result<Self> {
         let booklet = Booklet::new(place, file)?;
-        let text = read_whole(&booklet, METADATA, LONGEST)?;
+        let limit = place.memory_limits().metadata();
+        let text = read_text(&booklet, METADATA, limit)?;
         let text = text.ok_or(ErrorKind::Unsupported("a booklet file that is not cfdb's"))?;
-        Ok(File { booklet, metadata: Metadata::read(&text)? })
+        Ok(File { booklet, metadata: Metadata::read(&text, limit)?, limit })
     }
 
-    /// The attributes that the user has written of a variable, or of the [file](FILE).
-    fn written(&self, name: &str) -> Result<Value> {
+    /// The attributes that the user has written of a variable, or of the [file](FILE), and why they cannot be read.
+    fn written(&self, name: &str) -> Result<(Value, Option<Error>)> {
         let key = Name::of(format_args!("_{name}.attrs"))?;
-        let Some(text) = read_whole(&self.booklet, &key, LONGEST)? else { return Ok(Value::Object(Vec::new())) };
-        let value = json::read(&text).map_err(|error| error.in_object(&*key))?;
-        match value {
-            Value::Object(_) => Ok(value),
-            _ => Err(Error::from(ErrorKind::Metadata("an object is due")).in_object(&*key)),
-        }
+        let read = || match read_text(&self.booklet, &key, self.limit)? {
+            Some(text) => json::read_within(&text, self.limit).map(Some).map_err(|error| error.in_object(&*key)),
+            None => Ok(None),
+        };
+        let (written, error) = zarr::readable(read(), &key)?;
+        Ok((written.unwrap_or_else(|| Value::Object(Vec::new())), error))
     }
 
-    fn attributes(&self, name: &str, variable: &VariableMetadata) -> Result<Value> {
-        attributes::attributes(self.written(name)?, variable)
+    fn attributes(&self, name: &str, variable: &VariableMetadata) -> Result<Attributes> {
+        let (written, error) = self.written(name)?;
+        let all = attributes::attributes(written, variable)?;
+        Ok(Attributes { error, ..zarr::attributes(&all, Some(variable.data_type.stored))? })
     }
 
     fn group(&self) -> Result<Node> {
-        let mut all = self.written(FILE)?;
+        let (mut all, error) = self.written(FILE)?;
         if let (Some(text), None) = (self.metadata.reference_system(), all.get("crs")) {
             all.push("crs", Value::text(text)?)?;
         }
-        zarr::group_node("", &all)
+        zarr::group_node("", &all, error)
     }
 
     fn array(&self, name: &str) -> Result<Node> {
         let found = self.metadata.variable(name).and_then(|variable| {
             let element = variable.data_type.stored;
-            let attributes = zarr::attributes(&self.attributes(name, &variable)?, Some(element))?;
+            let attributes = self.attributes(name, &variable)?;
             let dimensions = dimensions(&variable)?;
             let VariableMetadata { shape, chunk_shape, .. } = variable;
-            Node::of_array(name, attributes, NodeArray { element, shape, chunk_shape, shard_shape: None, dimensions })
+            Ok((attributes, NodeArray { element, shape, chunk_shape, shard_shape: None, dimensions }))
         });
         Node::found(name, found.map_err(|error| error.in_object(name)))
     }
@@ -88,9 +91,10 @@ pub(crate) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
     for (d, origin) in metadata.origins.iter().enumerate() {
         variable.set_origin(d, *origin)?;
     }
-    let attributes = zarr::attributes(&file.attributes(name, &metadata)?, Some(element))?;
+    let attributes = file.attributes(name, &metadata)?;
     let dimensions = dimensions(&metadata)?;
-    let store = chunks::store(file.booklet, name, &metadata, file.metadata.compression)?;
+    let mut store = chunks::store(file.booklet, name, &metadata, file.metadata.compression)?;
+    store.set_limit(place.memory_limits().chunk());
     Ok(Opened { variable, store, element, dimensions, attributes })
 }
 

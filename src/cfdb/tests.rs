@@ -261,9 +261,13 @@ fn packed_integers_have_an_offset() {
 }
 
 #[test]
-fn attributes_that_are_no_object_are_refused() {
+fn attributes_that_are_no_object_are_told() {
     let mut writer = file("zstd", false);
+    let array = open(&writer.bytes(), "v").unwrap();
+    assert!(array.attributes_error().is_none());
     writer.set("_v.attrs", b"[1]");
-    let error = open(&writer.bytes(), "v").err().unwrap();
-    assert_eq!((error.kind(), error.about()), (ErrorKind::Metadata("an object is due"), "v: _v.attrs"));
+    let array = open(&writer.bytes(), "v").unwrap();
+    let error = array.attributes_error().unwrap();
+    assert_eq!((error.kind(), error.about()), (ErrorKind::Metadata("an object is due"), "_v.attrs: $"));
+    assert_eq!(array.read::<u16>(&Hyperslab::all()).unwrap().len(), 35);
 }

@@ -8,18 +8,19 @@ use smallvec::SmallVec;
 use super::contract::Codec;
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limit;
 
 /// Codecs in the order of encoding.
 #[derive(Default)]
 pub(crate) struct Chain<'c> {
-    codecs: Vec<Box<dyn Codec + 'c>>,
+    pub(super) codecs: Vec<Box<dyn Codec + 'c>>,
 }
 
 /// What a codec decodes to: how many bytes at most, and which of them are needed.
-struct Stage {
-    size: usize,
-    needed: Range<usize>,
+pub(super) struct Stage {
+    pub(super) size: usize,
+    pub(super) needed: Range<usize>,
 }
 
 impl Stage {
@@ -65,8 +66,13 @@ impl<'c> Chain<'c> {
         self.codecs.iter().fold(chunk_bytes, |size, codec| codec.encoded_bound(size))
     }
 
+    /// How many bytes a chunk takes encoded, if that does not depend on what they are.
+    fn encoded_len(&self, chunk_bytes: usize) -> Option<usize> {
+        self.codecs.iter().try_fold(chunk_bytes, |size, codec| codec.encoded_len(size))
+    }
+
     /// What each codec decodes to: that of the first is the chunk.
-    fn stages(&self, chunk_bytes: usize, needed: &Range<usize>) -> Result<SmallVec<[Stage; 4]>> {
+    pub(super) fn stages(&self, chunk_bytes: usize, needed: &Range<usize>) -> Result<SmallVec<[Stage; 4]>> {
         let mut stages = SmallVec::new();
         stages.try_reserve(self.codecs.len()).map_err(|_| ErrorKind::OutOfMemory)?;
         let mut stage = Stage { size: chunk_bytes, needed: needed.clone() };
@@ -94,9 +100,11 @@ impl<'c> Chain<'c> {
         needed: Range<usize>,
         chunk: &mut Buffer<'_>,
         between: Between<'_>,
+        limit: Limit,
     ) -> Result<()> {
+        self.check_len(stored, chunk.capacity())?;
         let least = needed.end;
-        self.decode_stages(stored, needed, chunk, between)?;
+        self.decode_stages(stored, needed, chunk, between, limit)?;
         let found = chunk.filled().len();
         if found < least {
             return Err(ErrorKind::DecodedLength { found: Some(found), expected: chunk.capacity() }.into());
@@ -104,12 +112,28 @@ impl<'c> Chain<'c> {
         Ok(())
     }
 
+    /// Refuses a chunk that is stored with a length that it cannot have.
+    pub(super) fn check_len(&self, stored: &[u8], chunk_bytes: usize) -> Result<()> {
+        match self.encoded_len(chunk_bytes) {
+            Some(expected) if expected != stored.len() => {
+                Err(ErrorKind::StoredLength { found: stored.len(), expected }.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Decodes all of a stored chunk, whatever its length, into an empty buffer that has room for it; else the error is
     /// `DecodedLength`.
     #[cfg(feature = "arrays")]
-    pub(crate) fn decode_any_length(&self, stored: &[u8], chunk: &mut Buffer<'_>, between: Between<'_>) -> Result<()> {
+    pub(crate) fn decode_any_length(
+        &self,
+        stored: &[u8],
+        chunk: &mut Buffer<'_>,
+        between: Between<'_>,
+        limit: Limit,
+    ) -> Result<()> {
         let capacity = chunk.capacity();
-        self.decode_stages(stored, 0..capacity, chunk, between)
+        self.decode_stages(stored, 0..capacity, chunk, between, limit)
     }
 
     /// Decodes with one codec after another.
@@ -119,27 +143,39 @@ impl<'c> Chain<'c> {
         needed: Range<usize>,
         chunk: &mut Buffer<'_>,
         between: Between<'_>,
+        limit: Limit,
     ) -> Result<()> {
-        let [mut spare, mut last] = between;
         let stages = self.stages(chunk.capacity(), &needed)?;
-        let Some((first, others)) = self.codecs.split_first() else { return Err(ErrorKind::Internal.into()) };
-        // How many bytes of `last` the codec before has filled; `None` as long as there was none.
-        let mut given = None;
-        let mut has_gaps = false;
-        for (codec, stage) in others.iter().zip(&stages[1..]).rev() {
-            // SAFETY: the codec before has filled so many bytes of it.
-            let input = given.map_or(stored, |len| unsafe { last.filled(len) });
-            let mut decoded = Buffer::new(spare.room(stage.size)?);
-            codec.decode(input, stage.needed.clone(), &mut decoded)?;
-            has_gaps |= decoded.has_gaps();
-            given = Some(decoded.filled().len());
-            std::mem::swap(&mut spare, &mut last);
-        }
-        // SAFETY: as above.
-        let input = given.map_or(stored, |len| unsafe { last.filled(len) });
+        let Some(first) = self.codecs.first() else { return Err(ErrorKind::Internal.into()) };
+        let (input, _, has_gaps) = self.decode_down_to(1, stored, &stages, between, limit)?;
         first.decode(input, needed, chunk)?;
         chunk.set_gaps(has_gaps);
         Ok(())
+    }
+
+    /// Decodes with the codecs from the last one down to this, and gives what it decodes to, memory that is left, and
+    /// whether something before what is needed was left out.
+    pub(super) fn decode_down_to<'i, 's: 'i>(
+        &self,
+        codec: usize,
+        stored: &'i [u8],
+        stages: &[Stage],
+        [mut spare, mut last]: Between<'s>,
+        limit: Limit,
+    ) -> Result<(&'i [u8], &'s mut Scratch, bool)> {
+        // How many bytes of `last` the codec before has filled; `None` as long as there was none.
+        let mut given = None;
+        let mut has_gaps = false;
+        for (codec, stage) in self.codecs.iter().zip(stages).skip(codec).rev() {
+            // SAFETY: the codec before has filled so many bytes of it.
+            let input = given.map_or(stored, |len| unsafe { last.filled(len) });
+            let (filled, gaps) = decode_between(&**codec, input, stage, spare, limit)?;
+            has_gaps |= gaps;
+            given = Some(filled);
+            std::mem::swap(&mut spare, &mut last);
+        }
+        // SAFETY: as above.
+        Ok((given.map_or(stored, |len| unsafe { last.filled(len) }), spare, has_gaps))
     }
 
     /// Encodes a chunk with all codecs.
@@ -160,12 +196,43 @@ impl<'c> Chain<'c> {
     }
 }
 
+/// So much room is taken for what lies between two codecs, whatever it decodes to.
+const FIRST: usize = 64 << 20;
+
+/// Decodes what lies between two codecs: how many bytes it is, and whether something was left out. The room grows as
+/// more turns out to be decoded, so that it is not taken for what metadata claim.
+pub(super) fn decode_between(
+    codec: &dyn Codec,
+    input: &[u8],
+    stage: &Stage,
+    room: &mut Scratch,
+    limit: Limit,
+) -> Result<(usize, bool)> {
+    let most = stage.size.min(limit.bytes);
+    let grows = codec.says_too_little_room();
+    let mut size = if grows { most.min(input.len().saturating_mul(16).max(FIRST)) } else { stage.size };
+    limit.check(size)?;
+    loop {
+        let mut decoded = Buffer::new(room.room(size)?);
+        match codec.decode(input, stage.needed.clone(), &mut decoded) {
+            Ok(()) => return Ok((decoded.filled().len(), decoded.has_gaps())),
+            Err(error) if !grows || size == stage.size || !is_too_little_room(&error) => return Err(error),
+            Err(_) if size == most => return Err(limit.exceeded(None)),
+            Err(_) => size = size.saturating_mul(4).min(most),
+        }
+    }
+}
+
+/// Whether a codec has decoded more than there was room for.
+fn is_too_little_room(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::DecodedLength { .. })
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::error::Error;
 
     /// Stores bytes as they are, and more behind them, and tells what of them it was asked for.
     struct Told<'t> {
@@ -222,7 +289,7 @@ mod tests {
         let mut decoded = |stored: &[u8], needed: Range<usize>| {
             let mut room = Scratch::EMPTY;
             let mut chunk = Buffer::new(room.room(10).unwrap());
-            let result = chain.decode(stored, needed, &mut chunk, [&mut one, &mut other]);
+            let result = chain.decode(stored, needed, &mut chunk, [&mut one, &mut other], Limit::NONE);
             let asked = std::mem::take(&mut *asked.lock().unwrap());
             (result, asked, chunk.has_gaps(), chunk.filled().to_vec())
         };

@@ -2,8 +2,12 @@
 
 use std::ops::Range;
 
+use super::steps::Steps;
 use crate::buffer::Buffer;
 use crate::error::Result;
+
+/// Ranges of encoded bytes, ascending and none of them empty, and the decoded bytes that they stand for.
+pub type EncodedRanges = (Vec<Range<usize>>, Range<usize>);
 
 /// A codec.
 pub trait Codec: Send + Sync {
@@ -12,6 +16,13 @@ pub trait Codec: Send + Sync {
 
     /// The most bytes that `decoded_size` bytes can take encoded in one go.
     fn encoded_bound(&self, decoded_size: usize) -> usize;
+
+    /// How many bytes `decoded_size` bytes take encoded, if that does not depend on what they are: a chunk that is
+    /// stored with another length is refused whatever is needed of it.
+    fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
+        let _ = decoded_size;
+        None
+    }
 
     /// Which of the encoded bytes are needed to decode the bytes `needed` of `decoded_size`: all of them, unless the
     /// codec says otherwise. Of the range only the end counts; it may lie beyond what is encoded.
@@ -34,6 +45,32 @@ pub trait Codec: Send + Sync {
     /// # Errors `Corrupt` for data that do not decode, `DecodedLength` for more than there is room for, `OutOfMemory`,
     /// or an error of the codec's own. That less is decoded than is due need not be noticed.
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()>;
+
+    /// Decodes in steps, so that it takes no room for bytes that nobody needs; `false`, and nothing has been given, if
+    /// the codec cannot do that.
+    ///
+    /// # Errors
+    /// Those of [`decode`](Self::decode).
+    #[doc(hidden)]
+    fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
+        let _ = (encoded, steps);
+        Ok(false)
+    }
+
+    /// Which ranges of the encoded bytes, put together, decode to a range of the bytes that has the `needed` ones, and
+    /// that range: for codecs that only put bytes elsewhere. `None` for others.
+    #[doc(hidden)]
+    fn encoded_ranges(&self, needed: Range<usize>, decoded_size: usize) -> Result<Option<EncodedRanges>> {
+        let _ = (needed, decoded_size);
+        Ok(None)
+    }
+
+    /// Whether [`decode`](Self::decode) says with `DecodedLength` that there is too little room: then it may first be
+    /// tried with less than what could be due.
+    #[doc(hidden)]
+    fn says_too_little_room(&self) -> bool {
+        false
+    }
 
     /// Encodes into an empty buffer with room for [`encoded_bound`](Self::encoded_bound) bytes.
     ///

@@ -1,67 +1,25 @@
 //! HDF5's filters by their numbers, with the parameters that nc_def_var_filter takes.
 
-#[cfg(feature = "blosc")]
-use super::blosc::{Blosc, BloscShuffle};
-#[cfg(feature = "fletcher32")]
-use super::checksum::Fletcher32;
 use super::contract::Codec;
-#[cfg(feature = "zlib")]
-use super::deflate::Zlib;
-#[cfg(feature = "shuffle")]
-use super::shuffle::Shuffle;
-#[cfg(feature = "zstd")]
-use super::zstd::Zstd;
-use crate::error::{Error, ErrorKind, Result};
+use super::definition::Definition;
+use crate::error::{ErrorKind, Result};
 
-/// The codec of a filter. It decodes nothing that the filter refuses.
-pub(crate) fn of_filter(filter: u32, parameters: &[u32]) -> Result<Box<dyn Codec>> {
-    let name = match (filter, parameters) {
-        (1, [0..=9]) => "zlib",
-        (2, [1..=u32::MAX]) => "shuffle",
-        (3, _) => "fletcher32",
-        (32001, [_, _, _, _, 0..=9, 0..=2, 0..=5]) => "blosc",
-        (32015, [_]) => "zstd",
-        (1 | 2 | 32001 | 32015, _) => {
-            return Err(ErrorKind::Argument("parameters that the filter does not take").into());
-        }
-        _ => return Err(ErrorKind::Codec("the library has no such filter").into()),
-    };
-    match name {
-        #[cfg(feature = "zlib")]
-        "zlib" => boxed(Zlib::new(parameters[0])),
-        #[cfg(feature = "shuffle")]
-        "shuffle" => boxed(Shuffle::new(parameters[0] as usize)),
-        #[cfg(feature = "fletcher32")]
-        "fletcher32" => boxed(Fletcher32),
-        #[cfg(feature = "blosc")]
-        "blosc" => boxed(blosc(parameters)),
-        #[cfg(feature = "zstd")]
-        "zstd" => boxed(Zstd::new(parameters[0] as i32, true).of_known_size()),
-        _ => Err(not_built_in(name)),
-    }
-}
-
-/// What is said of a codec that the library can be built with, and was not.
-pub(crate) fn not_built_in(name: &str) -> Error {
-    Error::from(ErrorKind::Codec("the library was built without it")).in_object(name)
-}
-
-#[cfg(any(feature = "blosc", feature = "fletcher32", feature = "shuffle", feature = "zlib", feature = "zstd"))]
-fn boxed(codec: impl Codec + 'static) -> Result<Box<dyn Codec>> {
-    Ok(crate::alloc::try_box(codec)?)
-}
-
-/// The source is H5Zblosc.c and blosc.h.
-#[cfg(feature = "blosc")]
-fn blosc(parameters: &[u32]) -> Blosc {
-    let shuffle = [BloscShuffle::None, BloscShuffle::Byte, BloscShuffle::Bit][parameters[5] as usize];
-    let name = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"][parameters[6] as usize];
-    Blosc::new(name, parameters[4] as u8, shuffle, parameters[2] as usize, 0)
+/// The codec among these that is a filter. It decodes nothing that the filter refuses.
+pub(super) fn of_filter(
+    mut codecs: impl Iterator<Item = &'static Definition>,
+    number: u32,
+    parameters: &[u32],
+) -> Result<Box<dyn Codec>> {
+    let make = codecs.find_map(|codec| codec.filter.filter(|(of_codec, _)| *of_codec == number).map(|(_, make)| make));
+    let make = make.ok_or(ErrorKind::Codec("the library has no such filter, or was built without it"))?;
+    Ok(make(parameters)?.ok_or(ErrorKind::Argument("parameters that the filter does not take"))?)
 }
 
 #[cfg(all(test, feature = "blosc", feature = "fletcher32", feature = "shuffle", feature = "zlib", feature = "zstd"))]
 mod tests {
     use super::*;
+    use crate::codec::of_filter;
+    use crate::codec::public::Zstd;
     use crate::codec::tests::{decoded, encoded};
 
     #[test]
@@ -107,7 +65,7 @@ mod tests {
             assert_eq!(kind, ErrorKind::Argument("parameters that the filter does not take"), "{filter}");
         }
         let kind = of_filter(4, &[]).err().unwrap().kind();
-        assert_eq!(kind, ErrorKind::Codec("the library has no such filter"));
+        assert_eq!(kind, ErrorKind::Codec("the library has no such filter, or was built without it"));
     }
 
     /// What H5Zzstd.c refuses: it asks the first frame for the size of all.

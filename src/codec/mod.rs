@@ -2,86 +2,104 @@
 //!
 //! A codec that is asked to decode is told which bytes of its result are needed, so that it can stop after the last of
 //! them. It never decides how much memory is used: it decodes into a buffer of the size that is due.
+//!
+//! A codec is a module of its own and a line in the list below. What its module has to say is in `definition.rs`.
 
-#[cfg(feature = "blosc")]
-mod blosc;
 mod chain;
 #[cfg(any(feature = "crc32c", feature = "fletcher32"))]
 mod checksum;
 mod contract;
+mod definition;
 #[cfg(any(feature = "gzip", feature = "zlib"))]
 mod deflate;
 mod filter;
-#[cfg(feature = "lz4")]
-mod lz4;
 #[cfg(feature = "arrays")]
 mod makers;
 #[cfg(any(feature = "blosc", feature = "lz4"))]
 mod matches;
+mod parts;
 #[cfg(any(feature = "blosc", feature = "shuffle"))]
 mod planes;
-#[cfg(feature = "shuffle")]
-mod shuffle;
-#[cfg(all(test, nczchunk_codecs))]
+mod steps;
+#[cfg(test)]
 pub(crate) mod tests;
-#[cfg(feature = "zstd")]
-pub(crate) mod zstd;
 
-#[cfg(feature = "blosc")]
-pub use blosc::{Blosc, BloscShuffle};
+macro_rules! codecs {
+    ($(mod $module:ident; $feature:literal => $($type:ident)*,)*) => {
+        $(#[cfg(feature = $feature)] mod $module;)*
+
+        /// The codecs that are built in.
+        static BUILT_IN: &[&[Definition]] = &[$(#[cfg(feature = $feature)] $module::CODECS),*];
+
+        /// The codecs by the features that they are, and whether they are built in.
+        static KNOWN: &[(&str, bool)] = &[$(($feature, cfg!(feature = $feature))),*];
+
+        /// What programs in Rust are to see.
+        pub mod public {
+            $(#[cfg(feature = $feature)] pub use super::$module::{$($type),*};)*
+            pub use super::contract::Codec;
+            pub use super::has as has_codec;
+            #[cfg(feature = "arrays")]
+            pub use super::makers::CodecUse;
+        }
+    };
+}
+
+// The module, the feature that it is, and its types that programs in Rust are to see. One may use those before it.
+codecs! {
+    mod bz2; "bz2" => Bz2,
+    mod crc32c; "crc32c" => Crc32c,
+    mod fletcher32; "fletcher32" => Fletcher32,
+    mod gzip; "gzip" => Gzip,
+    mod lz4; "lz4" => Lz4,
+    mod shuffle; "shuffle" => Shuffle,
+    mod zlib; "zlib" => Zlib,
+    mod zstd; "zstd" => Zstd,
+    mod blosc; "blosc" => Blosc BloscShuffle,
+}
+
 pub(crate) use chain::{Between, Chain};
-#[cfg(feature = "crc32c")]
-pub use checksum::Crc32c;
-#[cfg(feature = "fletcher32")]
-pub use checksum::Fletcher32;
 pub use contract::Codec;
-#[cfg(feature = "gzip")]
-pub use deflate::Gzip;
-#[cfg(feature = "zlib")]
-pub use deflate::Zlib;
-#[cfg(any(feature = "arrays", not(feature = "zstd")))]
-pub(crate) use filter::not_built_in;
-pub(crate) use filter::of_filter;
-#[cfg(feature = "lz4")]
-pub use lz4::Lz4;
+pub(crate) use definition::Definition;
+#[cfg(feature = "arrays")]
+pub(crate) use definition::{Given, Kind, Setting, Settings, Stage, Written};
 #[cfg(all(feature = "cfdb", feature = "lz4"))]
 pub(crate) use lz4::frame::Lz4Frame;
 #[cfg(all(test, not(miri), feature = "cfdb", feature = "lz4", feature = "shuffle", feature = "zstd"))]
 pub(crate) use lz4::frame::testing::frame as lz4_frame;
 #[cfg(feature = "arrays")]
-pub use makers::CodecUse;
-#[cfg(feature = "arrays")]
-pub(crate) use makers::Makers;
-#[cfg(feature = "shuffle")]
-pub use shuffle::Shuffle;
-#[cfg(feature = "zstd")]
-pub use zstd::Zstd;
+pub(crate) use makers::{CodecUse, Makers};
+
+use crate::error::Result;
+#[cfg(any(feature = "arrays", not(feature = "zstd")))]
+use crate::error::{Error, ErrorKind};
+
+/// What is handled where the metadata of arrays are read, for it is about the array as a whole.
+const OF_ARRAYS: [&str; 4] = ["bytes", "sharding_indexed", "transpose", "vlen-utf8"];
 
 /// Whether the library was built with the codec of this name.
 pub fn has(name: &str) -> bool {
-    known().contains(&(name, true))
+    KNOWN.contains(&(name, true)) || cfg!(feature = "arrays") && OF_ARRAYS.contains(&name)
 }
 
 /// Whether it can be built with the codec of this name.
 #[cfg(feature = "arrays")]
 pub(crate) fn is_known(name: &str) -> bool {
-    known().iter().any(|(known, _)| *known == name)
+    KNOWN.iter().any(|(known, _)| *known == name) || OF_ARRAYS.contains(&name)
 }
 
-/// The library's codecs, and whether it was built with them.
-fn known() -> [(&'static str, bool); 12] {
-    [
-        ("blosc", cfg!(feature = "blosc")),
-        ("bytes", cfg!(feature = "arrays")),
-        ("crc32c", cfg!(feature = "crc32c")),
-        ("fletcher32", cfg!(feature = "fletcher32")),
-        ("gzip", cfg!(feature = "gzip")),
-        ("lz4", cfg!(feature = "lz4")),
-        ("sharding_indexed", cfg!(feature = "arrays")),
-        ("shuffle", cfg!(feature = "shuffle")),
-        ("transpose", cfg!(feature = "arrays")),
-        ("vlen-utf8", cfg!(feature = "arrays")),
-        ("zlib", cfg!(feature = "zlib")),
-        ("zstd", cfg!(feature = "zstd")),
-    ]
+/// The codec of one of HDF5's filters: see [`filter`].
+pub(crate) fn of_filter(number: u32, parameters: &[u32]) -> Result<Box<dyn Codec>> {
+    filter::of_filter(built_in(), number, parameters)
+}
+
+/// The codecs that are built in.
+pub(crate) fn built_in() -> impl Iterator<Item = &'static Definition> {
+    BUILT_IN.iter().copied().flatten()
+}
+
+/// What is said of a codec that the library can be built with, and was not.
+#[cfg(any(feature = "arrays", not(feature = "zstd")))]
+pub(crate) fn not_built_in(name: &str) -> Error {
+    Error::from(ErrorKind::Codec("the library was built without it")).in_object(name)
 }

@@ -6,12 +6,34 @@
 
 use std::ops::Range;
 
-use super::contract::Codec;
+use super::contract::{Codec, EncodedRanges};
+use super::definition::{Definition, Given, Setting, boxed};
 use super::planes::bytes;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
 const NAME: &str = "shuffle";
+
+pub(super) const CODECS: &[Definition] = &[Definition {
+    v2: NAME,
+    v3: "numcodecs.shuffle",
+    is_compressor: false,
+    settings: &[Setting::size("elementsize", i32::MAX as i64)],
+    // netCDF-C writes 0; it takes the type's size whatever is written.
+    check: |settings, elements| {
+        if settings.size("elementsize") == 0 {
+            settings.set("elementsize", Given::Integer(elements.element.size().max(1) as i64));
+        }
+        Ok(())
+    },
+    is_netcdfs: |settings, element_size| settings.size("elementsize") == element_size,
+    make: |settings, _, _| boxed(Shuffle::new(settings.size("elementsize"))),
+    filter: Some((2, |parameters| match *parameters {
+        [size @ 1..=u32::MAX] => boxed(Shuffle::new(size as usize)).map(Some),
+        _ => Ok(None),
+    })),
+    ..Definition::DEFAULT
+}];
 
 /// The codec shuffle.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +68,10 @@ impl Codec for Shuffle {
         decoded_size
     }
 
+    fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
+        Some(decoded_size)
+    }
+
     fn needed_encoded(&self, needed: Range<usize>, decoded_size: usize) -> Range<usize> {
         let count = self.count(decoded_size);
         let in_planes = count * self.size;
@@ -56,6 +82,27 @@ impl Codec for Shuffle {
         let elements = self.elements(&needed, count);
         let last = (self.size - 1) * count + elements.end;
         elements.start..last.max(needed.end)
+    }
+
+    fn encoded_ranges(&self, needed: Range<usize>, decoded_size: usize) -> Result<Option<EncodedRanges>> {
+        let count = self.count(decoded_size);
+        let (elements, in_planes) = (self.elements(&needed, count), count * self.size);
+        let mut ranges = Vec::new();
+        ranges.try_reserve_exact(self.size.saturating_add(1)).map_err(|_| ErrorKind::OutOfMemory)?;
+        let mut stands_for = needed.clone();
+        if !elements.is_empty() {
+            ranges.extend((0..self.size).map(|plane| plane * count + elements.start..plane * count + elements.end));
+            stands_for = elements.start * self.size..needed.end.max(elements.end * self.size);
+        }
+        // The rest at the end is stored where it was.
+        if needed.end > in_planes {
+            ranges.push(needed.start.max(in_planes)..needed.end);
+        }
+        Ok(Some((ranges, stands_for)))
+    }
+
+    fn says_too_little_room(&self) -> bool {
+        true
     }
 
     fn decoded_for(&self, needed: Range<usize>) -> usize {

@@ -44,26 +44,44 @@ pub(super) fn decoded(codec: &dyn Codec, stored: &[u8], needed: Range<usize>, ca
     result
 }
 
+/// Decodes in steps what is in these ranges of a chunk of this size; `None` if the codec cannot do that.
+#[cfg_attr(any(miri, not(feature = "zstd")), allow(dead_code))]
+pub(super) fn in_steps(
+    codec: &dyn Codec,
+    stored: &[u8],
+    ranges: &[Range<usize>],
+    (size, is_to_end): (usize, bool),
+) -> Result<Option<Vec<u8>>> {
+    let mut memory = vec![MaybeUninit::new(0xA5); ranges.iter().map(Range::len).sum()];
+    let mut kept = Buffer::new(&mut memory);
+    let mut steps = super::steps::Steps::new(ranges, size, is_to_end, &mut kept);
+    let can = codec.decode_in_steps(stored, &mut steps)?;
+    if can {
+        steps.check()?;
+    }
+    Ok(can.then(|| kept.filled().to_vec()))
+}
+
 /// Whatever the library was built with.
 #[test]
 fn what_is_encoded_comes_back() {
     let codecs: &[&dyn Codec] = &[
         #[cfg(all(feature = "blosc", feature = "lz4"))]
-        &super::Blosc::new("lz4", 5, super::BloscShuffle::Byte, 4, 0),
+        &super::public::Blosc::new("lz4", 5, super::public::BloscShuffle::Byte, 4, 0),
         #[cfg(feature = "crc32c")]
-        &super::Crc32c,
+        &super::public::Crc32c,
         #[cfg(feature = "fletcher32")]
-        &super::Fletcher32,
+        &super::public::Fletcher32,
         #[cfg(feature = "gzip")]
-        &super::Gzip::default(),
+        &super::public::Gzip::default(),
         #[cfg(feature = "lz4")]
-        &super::Lz4,
+        &super::public::Lz4,
         #[cfg(feature = "shuffle")]
-        &super::Shuffle::new(4),
+        &super::public::Shuffle::new(4),
         #[cfg(feature = "zlib")]
-        &super::Zlib::default(),
+        &super::public::Zlib::default(),
         #[cfg(all(feature = "zstd", not(miri)))]
-        &super::Zstd::default(),
+        &super::public::Zstd::default(),
     ];
     let chunk: Vec<u8> = (0..1000u32).flat_map(|i| (i * i / 50).to_le_bytes()).collect();
     for codec in codecs {
@@ -87,8 +105,8 @@ fn what_is_encoded_comes_back() {
     not(miri)
 ))]
 mod vectors {
-    use super::{decoded, encoded};
-    use crate::codec::*;
+    use super::{decoded, encoded, in_steps};
+    use crate::codec::public::*;
     use crate::error::ErrorKind;
 
     /// A chunk as numcodecs encoded it.
@@ -175,6 +193,65 @@ mod vectors {
                 let part = decoded(&*codec, &part, begin..end, chunk.len())
                     .unwrap_or_else(|e| panic!("{about}: {begin}..{end}: {e}"));
                 assert!(begin == end || part[begin..end] == chunk[begin..end], "{about}: {begin}..{end}");
+            }
+        }
+    }
+
+    /// Codecs that decode in steps, which are all but lz4 and shuffle.
+    #[test]
+    fn what_numcodecs_encodes_is_decoded_in_steps() {
+        for Vector { about, codec, chunk, stored } in vectors() {
+            if ["lz4", "shuffle"].contains(&codec.name()) {
+                assert_eq!(in_steps(&*codec, &stored, &[], (chunk.len(), false)), Ok(None));
+                continue;
+            }
+            let some = ranges(chunk.len()).filter(|(begin, end)| begin < end);
+            for (begin, end) in some.step_by(if chunk.len() > 100 { 7 } else { 1 }) {
+                let third = (end - begin).div_ceil(3);
+                let parts = [begin..begin + third, (end - third).max(begin + third)..end];
+                let parts = if parts[1].is_empty() { &parts[..1] } else { &parts[..] };
+                let due: Vec<u8> = parts.iter().flat_map(|part| chunk[part.clone()].iter().copied()).collect();
+                for is_to_end in [false, true] {
+                    let found = in_steps(&*codec, &stored, parts, (chunk.len(), is_to_end));
+                    assert!(found.is_ok_and(|found| found.unwrap() == due), "{about}: {parts:?} {is_to_end}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_decoded_in_steps_is_checked() {
+        for Vector { about, codec, chunk, mut stored } in vectors() {
+            if ["lz4", "shuffle"].contains(&codec.name()) || chunk.len() < 2 {
+                continue;
+            }
+            let (size, is_summed) = (chunk.len(), !["blosc", "zstd"].contains(&codec.name()));
+            let all = [0..size, size / 3..size / 3 + 1];
+            let whole = |stored: &[u8]| in_steps(&*codec, stored, &all[..1], (size, true)).map(Option::unwrap);
+            let part = |stored: &[u8], is_to_end| in_steps(&*codec, stored, &all[1..], (size, is_to_end));
+            let less = size - 1;
+            let kind = in_steps(&*codec, &stored, std::slice::from_ref(&(0..less)), (less, true))
+                .map(drop)
+                .map_err(|error| error.kind());
+            assert_eq!(kind, Err(ErrorKind::DecodedLength { found: None, expected: less }), "{about}");
+            let step = if stored.len() > 1500 { 31 } else { 1 };
+            for len in (0..stored.len()).step_by(step) {
+                assert!(whole(&stored[..len]).is_err(), "{about}: {len} of {}", stored.len());
+                assert!(!is_summed || part(&stored[..len], true).is_err(), "{about}: {len} of {}", stored.len());
+                let _ = part(&stored[..len], false);
+            }
+            if stored.len() > 300 {
+                continue;
+            }
+            for at in 0..stored.len() {
+                for change in [1, 2, 4, 8, 16, 32, 64, 128, 255] {
+                    stored[at] ^= change;
+                    if let Ok(found) = whole(&stored) {
+                        assert!(!is_summed || found == chunk, "{about}: {at} {change}");
+                    }
+                    let _ = part(&stored, false);
+                    stored[at] ^= change;
+                }
             }
         }
     }

@@ -10,12 +10,32 @@ use std::ptr::NonNull;
 use zstd_sys as sys;
 
 use super::contract::Codec;
-use crate::alloc::OnePointer;
+use super::definition::{Definition, Setting, Written, boxed};
+use super::steps::Steps;
+use crate::alloc::{OnePointer, Scratch};
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pool::{Lease, Pool};
 
 const NAME: &str = "zstd";
+
+pub(super) const CODECS: &[Definition] = &[Definition {
+    v2: NAME,
+    v3: NAME,
+    settings: &[
+        // The source is zstd.h: ZSTD_minCLevel, ZSTD_maxCLevel.
+        Setting::integer("level", -131_072, 22, 0),
+        // Readers of Zarr v2 refuse a checksum that they do not know.
+        Setting::flag("checksum").written(Written::IfSet, Written::Always),
+    ],
+    is_netcdfs: |_, _| true,
+    make: |settings, _, _| boxed(Zstd::new(settings.integer("level") as i32, settings.flag("checksum"))),
+    filter: Some((32015, |parameters| match *parameters {
+        [level] => boxed(Zstd::new(level as i32, true).of_known_size()).map(Some),
+        _ => Ok(None),
+    })),
+    ..Definition::DEFAULT
+}];
 
 /// The codec, with the contexts that it keeps between chunks.
 pub struct Zstd {
@@ -89,10 +109,59 @@ impl Codec for Zstd {
         Ok(())
     }
 
+    fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
+        if !self.knows_size {
+            return decode_in_steps(encoded, steps);
+        }
+        let size = size_of_first(encoded).ok_or_else(|| corrupt("the frame does not say its size"))?;
+        if steps.is_to_end() && size < steps.size() as u64 {
+            return Err(corrupt("there are several frames"));
+        }
+        decode_in_steps(encoded, steps)
+    }
+
+    fn says_too_little_room(&self) -> bool {
+        true
+    }
+
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
         Lease::new(&self.encoders, Encoder::new)?.encode(decoded, self.level, self.checksum, encoded)
     }
 }
+
+/// What [`Codec::decode_in_steps`] does. The context has a window of its own and is not kept, for the window may be
+/// large.
+fn decode_in_steps(frames: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
+    let (decoder, mut memory) = (Decoder::with_window()?, Scratch::EMPTY);
+    let mut input = sys::ZSTD_inBuffer { src: frames.as_ptr().cast(), size: frames.len(), pos: 0 };
+    let mut wanted = 0;
+    while steps.next().is_some() {
+        let mut piece = Buffer::new(memory.room(PIECE)?);
+        let mut output = sys::ZSTD_outBuffer { dst: piece.as_mut_ptr().cast(), size: PIECE, pos: 0 };
+        let before = input.pos;
+        // SAFETY: the context is alive and ours; the destination has room for `PIECE` bytes and the source holds
+        // `frames.len()`; both positions stay within their buffers.
+        let result = unsafe { sys::ZSTD_decompressStream(decoder.0.as_ptr(), &raw mut output, &raw mut input) };
+        match check(result) {
+            Ok(more) => wanted = more,
+            Err(sys::ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge) if steps.at() == 0 => return Ok(false),
+            Err(code) => return Err(failed(code, steps.size())),
+        }
+        // SAFETY: zstd has written so many bytes, at most `PIECE`.
+        unsafe { piece.set_filled(output.pos) };
+        steps.give(piece.filled())?;
+        if input.pos == frames.len() && (wanted == 0 || (output.pos == 0 && input.pos == before)) {
+            break;
+        }
+    }
+    if wanted != 0 && steps.next().is_some() {
+        return Err(corrupt(words(sys::ZSTD_ErrorCode::ZSTD_error_srcSize_wrong)));
+    }
+    Ok(true)
+}
+
+/// How many bytes are decoded at a time where they are not decoded to where they stay: a block of zstd's.
+const PIECE: usize = 128 << 10;
 
 /// Decoding stops early if at least one part in so many of the chunk is not needed; to decode piece by piece costs a
 /// little.
@@ -136,6 +205,12 @@ impl Decoder {
                 .map_err(|code| failed(code, 0))?;
         }
         Ok(decoder)
+    }
+
+    /// A decoder that keeps as much of what it has decoded as frames refer to, up to zstd's usual limit of 128 MiB.
+    fn with_window() -> Result<Self> {
+        // SAFETY: the function has no requirements; it returns NULL when an allocation fails.
+        Ok(Decoder(NonNull::new(unsafe { sys::ZSTD_createDCtx() }).ok_or(ErrorKind::OutOfMemory)?))
     }
 
     /// Decodes all frames into the buffer.

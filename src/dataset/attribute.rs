@@ -1,8 +1,8 @@
 //! The attributes of an array or a group: one by one with their types, and all as JSON text.
 
-use super::element::ElementType;
 use crate::alloc;
-use crate::error::Result;
+use crate::element::ElementType;
+use crate::error::{Error, Result};
 use crate::json::{self, Value};
 
 /// An attribute.
@@ -87,6 +87,8 @@ pub(crate) struct Attributes {
     pub(crate) list: Vec<Attribute>,
     /// The text of an object.
     pub(crate) json: String,
+    /// Why those that are stored cannot be read, if that is so. Then there are none here.
+    pub(crate) error: Option<Error>,
 }
 
 impl Attributes {
@@ -96,7 +98,7 @@ impl Attributes {
         for attribute in &list {
             all.push(&attribute.name, attribute.json()?)?;
         }
-        Ok(Attributes { list, json: json::compact(&all)? })
+        Ok(Attributes { list, json: json::compact(&all)?, error: None })
     }
 }
 

@@ -1,7 +1,6 @@
 //! What is said of arrays and groups, whatever the format that they are stored in.
 //!
 //! ```text
-//!   element.rs      the types of elements
 //!   attribute.rs    attributes: one by one with their types, and all as JSON text
 //!   dimension.rs    what is said of a dimension beside its length
 //!   node.rs         a group or an array that was found
@@ -12,15 +11,12 @@
 
 mod attribute;
 mod dimension;
-mod element;
 mod node;
 mod opened;
 
 pub use attribute::{Attribute, AttributeValues};
 pub(crate) use attribute::{Attributes, Values, float_as_json, lossy_text};
 pub(crate) use dimension::Dimensions;
-pub(crate) use element::LARGEST as LARGEST_ELEMENT;
-pub use element::{ElementType, TimeUnit};
 pub use node::Node;
 pub(crate) use node::NodeArray;
 pub(crate) use opened::Opened;

@@ -2,8 +2,8 @@
 
 use super::attribute::{Attribute, Attributes};
 use super::dimension::Dimensions;
-use super::element::ElementType;
 use crate::alloc;
+use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A group or an array that was found.
@@ -44,8 +44,7 @@ impl Node {
         matches!(self.what, What::Group)
     }
 
-    /// Why it cannot be opened, if that is known: its metadata are malformed, or cannot be read. Then nothing else is
-    /// known of it, either.
+    /// Why it cannot be opened, if that is known from its metadata. Then nothing else is known of it, either.
     pub fn error(&self) -> Option<&Error> {
         if let What::Unreadable(error) = &self.what { Some(error) } else { None }
     }
@@ -89,40 +88,52 @@ impl Node {
         &self.attributes.list
     }
 
+    /// Why its attributes cannot be read, though all else can; then it is shown without attributes.
+    pub fn attributes_error(&self) -> Option<&Error> {
+        self.attributes.error.as_ref()
+    }
+
     /// Its attributes as the text of a JSON object: as they are stored, if that is how they are stored.
     pub fn attributes_json(&self) -> &str {
         &self.attributes.json
-    }
-
-    /// The same by its name below a group.
-    pub(crate) fn below(self, group: &str) -> Result<Self> {
-        let mut name = alloc::text(group)?;
-        if !self.name.is_empty() {
-            alloc::push_text(&mut name, "/")?;
-            alloc::push_text(&mut name, &self.name)?;
-        }
-        Ok(Node { name, ..self })
     }
 
     pub(crate) fn of_group(name: &str, attributes: Attributes) -> Result<Self> {
         Ok(Node { name: alloc::text(name)?, attributes, what: What::Group })
     }
 
-    /// What was found by this name, or why it cannot be read.
+    /// An array of this name and what is said of it, or why it cannot be opened.
     ///
     /// # Errors
-    /// `OutOfMemory`; `NotFound` if there is nothing.
-    pub(crate) fn found(name: &str, found: Result<Node>) -> Result<Self> {
+    /// Those that are not of what the metadata say, but of reading them.
+    pub(crate) fn found(name: &str, found: Result<(Attributes, NodeArray)>) -> Result<Self> {
         match found {
-            Err(error) if !matches!(error.kind(), ErrorKind::OutOfMemory | ErrorKind::NotFound(_)) => {
-                let attributes = Attributes { list: Vec::new(), json: alloc::text("{}")? };
-                Ok(Node { name: alloc::text(name)?, attributes, what: What::Unreadable(error) })
-            }
-            found => found,
+            Ok((attributes, array)) => Node::of_array(name, attributes, array),
+            Err(error) if is_of_metadata(&error) => Node::unreadable(name, error),
+            Err(error) => Err(error),
         }
     }
 
     pub(crate) fn of_array(name: &str, attributes: Attributes, array: NodeArray) -> Result<Self> {
         Ok(Node { name: alloc::text(name)?, attributes, what: What::Array(alloc::try_box(array)?) })
     }
+
+    /// Something that cannot be opened, and why.
+    pub(crate) fn unreadable(name: &str, error: Error) -> Result<Self> {
+        let attributes = Attributes { list: Vec::new(), json: alloc::text("{}")?, error: None };
+        Ok(Node { name: alloc::text(name)?, attributes, what: What::Unreadable(error) })
+    }
+}
+
+/// Whether an error is one of what metadata say, and not of reading them.
+fn is_of_metadata(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Metadata(_)
+            | ErrorKind::Unsupported(_)
+            | ErrorKind::Codec(_)
+            | ErrorKind::ElementType
+            | ErrorKind::Rank(_)
+            | ErrorKind::Limit { .. }
+    )
 }

@@ -2,7 +2,7 @@
 
 use super::attribute::Attributes;
 use super::dimension::Dimensions;
-use super::element::ElementType;
+use crate::element::ElementType;
 use crate::store::Store;
 use crate::variable::Variable;
 

@@ -14,6 +14,7 @@
 //! what it is: ask the context.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::Path;
 use std::ptr;
 
 use super::array_objects::{nczchunk_array, nczchunk_place};
@@ -23,17 +24,14 @@ use super::pointers::{destination, guard, hand_over, handle, handle_mut, hypersl
 use super::read::nczchunk_read_vars;
 use super::write::nczchunk_write_vars;
 use crate::array::Array;
-use crate::dataset::ElementType;
+use crate::element::ElementType;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::texts;
 
-/// Opens an array. path is a directory or a zip file, in UTF-8; name is where the array is below it, such as
+/// Opens an array. path is a directory or a zip file; name is where the array is below it, such as
 /// "ocean/sst", and NULL or empty if path is the array itself. Or path is a file that holds arrays, and name is the
 /// array's name in it. mode is NCZCHUNK_READ, or NCZCHUNK_WRITE to read and write. Close it with nczchunk_array_close.
-///
-/// Where all entries of a zip file are in one directory, as "data", name may begin with that or not: "data/ocean/sst"
-/// is "ocean/sst". An array whose name itself begins so comes first.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument, another mode), NCZCHUNK_ENOTFOUND (there is no such path or array),
 /// NCZCHUNK_ENOTVAR (it is a group), NCZCHUNK_ENOTNC (path is something else), NCZCHUNK_ENCZARR (malformed metadata),
@@ -52,7 +50,7 @@ pub unsafe extern "C" fn nczchunk_array_open(
     // promise.
     unsafe {
         report(context, || {
-            let path = utf8(text(path, "path is NULL")?)?;
+            let path = file_path(path)?;
             let (name, access) = (optional_text(name)?, access(mode)?);
             hand_over(array, || nczchunk_array::new(Array::open(path, name, access)?))
         })
@@ -217,6 +215,14 @@ pub unsafe extern "C" fn nczchunk_array_type_name(array: *const nczchunk_array) 
     unsafe { array.as_ref() }.map_or(c"".as_ptr(), |array| array.type_name.as_ptr())
 }
 
+/// The format that an array is stored in: "Zarr v2", "Zarr v3", "NCZarr", "netCDF classic" or "cfdb". The text is the
+/// array's; empty for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_format(array: *const nczchunk_array) -> *const c_char {
+    // SAFETY: array is NULL or alive, by the header's general promise.
+    unsafe { array.as_ref() }.map_or(c"".as_ptr(), |array| array.format.as_ptr())
+}
+
 /// The name of dimension d of an array; empty if it has none, if there is no such dimension, and for NULL. The text is
 /// the array's.
 #[unsafe(no_mangle)]
@@ -281,6 +287,25 @@ pub(super) unsafe fn optional_text<'a>(pointer: *const c_char) -> Result<&'a str
     if pointer.is_null() { Ok("") } else { utf8(unsafe { text(pointer, "") }?) }
 }
 
+/// The path behind a pointer: on Unix any bytes, elsewhere UTF-8.
+///
+/// # Safety
+/// As for [`text`].
+pub(super) unsafe fn file_path<'a>(pointer: *const c_char) -> Result<&'a Path> {
+    // SAFETY: the caller's promise is the same.
+    let text = unsafe { text(pointer, "path is NULL") }?;
+    #[cfg(unix)]
+    {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        Ok(Path::new(OsStr::from_bytes(text.to_bytes())))
+    }
+    #[cfg(not(unix))]
+    {
+        text.to_str().map(Path::new).map_err(|_| ErrorKind::Argument("path is not UTF-8").into())
+    }
+}
+
 pub(super) fn utf8(text: &CStr) -> Result<&str> {
-    text.to_str().map_err(|_| ErrorKind::Argument("a path or name is not UTF-8").into())
+    text.to_str().map_err(|_| ErrorKind::Argument("a name is not UTF-8").into())
 }

@@ -17,6 +17,7 @@ use crate::zarr::AttributeValue;
 pub struct nczchunk_array {
     pub(super) array: Array,
     pub(super) type_name: CString,
+    pub(super) format: CString,
     pub(super) dimension_names: Vec<CString>,
     pub(super) attributes: Vec<CAttribute>,
     pub(super) attributes_json: CString,
@@ -36,6 +37,7 @@ impl nczchunk_array {
         let (attributes, attributes_json) = c_attributes(array.attributes(), array.attributes_json())?;
         Ok(nczchunk_array {
             type_name: c_text(array.element_type())?,
+            format: c_text(array.format())?,
             attributes_json,
             dimension_names,
             attributes,

@@ -68,7 +68,7 @@ pub unsafe extern "C" fn nczchunk_codec_zstd(
 
 #[cfg(feature = "zstd")]
 fn zstd(level: i32, checksum: bool) -> Result<Box<dyn Codec>> {
-    Ok(crate::alloc::try_box(crate::codec::Zstd::new(level, checksum))?)
+    Ok(crate::alloc::try_box(crate::codec::public::Zstd::new(level, checksum))?)
 }
 
 #[cfg(not(feature = "zstd"))]
@@ -76,10 +76,10 @@ fn zstd(_: i32, _: bool) -> Result<Box<dyn Codec>> {
     Err(crate::codec::not_built_in("zstd"))
 }
 
-/// The codec that does what HDF5's filter of this number does, with the parameters of nc_def_var_filter: 1 is deflate
-/// (the level), 2 shuffle (the bytes of an element), 3 fletcher32 (none), 32001 blosc (seven, as H5Zblosc.c has them)
-/// and 32015 zstd (the level). It decodes only what the filter decodes: of zstd one frame that says its size. Free it
-/// with nczchunk_codec_free, unless a store has taken it over.
+/// The codec that does what HDF5's filter of this number does, with the parameters of nc_def_var_filter, such as 1 for
+/// deflate (the level), 2 for shuffle (the bytes of an element), 3 for fletcher32 (none), 32001 for blosc (seven, as
+/// H5Zblosc.c has them) and 32015 for zstd (the level). It decodes only what the filter decodes: of zstd one frame that
+/// says its size. Free it with nczchunk_codec_free, unless a store has taken it over.
 ///
 /// Errors: NCZCHUNK_EINVAL (codec is NULL; parameters is NULL though there are some; parameters that the filter does
 /// not take), NCZCHUNK_ENOFILTER (another filter; the library was built without it), NCZCHUNK_ENOMEM.
@@ -100,8 +100,8 @@ pub unsafe extern "C" fn nczchunk_codec_filter(
     unsafe { report(context, || hand_over(codec, make)) }
 }
 
-/// 1 if the library was built with the codec of this name, such as "blosc", "bytes", "crc32c", "fletcher32", "gzip",
-/// "lz4", "sharding_indexed", "shuffle", "transpose", "vlen-utf8", "zlib" or "zstd"; 0 for any other name and for NULL.
+/// 1 if the library was built with the codec of this name, such as "blosc", "zstd" or "sharding_indexed"; 0 for any
+/// other name and for NULL. docs/formats.md lists all.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_has_codec(name: *const c_char) -> c_int {
     // SAFETY: name is NULL or a text, by the header's general promise.

@@ -21,7 +21,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::array::{optional_text, utf8};
+use super::array::{file_path, optional_text, utf8};
 use super::array_objects::{nczchunk_array, nczchunk_place};
 use super::attribute::nczchunk_attribute;
 use super::context::report;
@@ -31,8 +31,8 @@ use super::pointers::{hand_over_boxed, handle, handle_mut, optional, required, t
 use super::var::{NCZCHUNK_ENDIAN_BIG, NCZCHUNK_ENDIAN_LITTLE, NCZCHUNK_ENDIAN_NATIVE};
 use crate::alloc;
 use crate::array::{Array, ArrayFormat, Description};
-use crate::dataset::ElementType;
 use crate::dims::check_rank;
+use crate::element::ElementType;
 use crate::error::{ErrorKind, Result};
 use crate::key::Separator;
 use crate::variable::Endian;
@@ -53,8 +53,9 @@ pub const NCZCHUNK_NCZARR: c_int = 1;
 pub struct nczchunk_codec_setting {
     /// Its name, such as "zstd": see nczchunk_has_codec.
     pub name: *const c_char,
-    /// Its configuration as the text of a JSON object, such as "{\"level\": 3}", in the words of numcodecs; NULL for
-    /// the defaults.
+    /// Its configuration as the text of a JSON object, such as "{\"level\": 3}", in the words of numcodecs, or a number
+    /// alone, such as "3", which is the first of its settings that is a number. An unknown setting and one that is out
+    /// of its range are refused. NULL for the defaults.
     pub configuration: *const c_char,
 }
 
@@ -102,14 +103,16 @@ pub struct nczchunk_description {
     /// The byte order of what is stored: NCZCHUNK_ENDIAN_LITTLE or NCZCHUNK_ENDIAN_BIG. 0 for this machine's,
     /// and for NCZCHUNK_NCZARR for little-endian words, which netCDF-C reads.
     pub endian: usize,
-    /// 1 to remove an array or group that is there, with all that is in it. 0 has the call fail then.
+    /// 1 to replace an array or group that exists: its metadata documents, its chunks and the arrays and groups below
+    /// it are removed, symbolic links as links. If anything else is there, the call fails with NCZCHUNK_EEXIST and
+    /// nothing is removed. With 0 it fails if an array or group exists.
     pub overwrite: usize,
 }
 assert_can_grow!(nczchunk_description, overwrite: usize);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size; all of them may be 0.
 unsafe impl Growing for nczchunk_description {}
 
-/// Creates an array, and opens it with NCZCHUNK_WRITE. path is a directory, in UTF-8, which is made if there is none;
+/// Creates an array, and opens it with NCZCHUNK_WRITE. path is a directory, which is made if there is none;
 /// name is where the array is to be below it, such as "ocean/sst", and NULL or empty if path is to be the array itself.
 /// Groups that are missing on the way are made. Close the array with nczchunk_array_close.
 ///
@@ -134,10 +137,10 @@ pub unsafe extern "C" fn nczchunk_array_create(
     // array is NULL or a place for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
-            let path = utf8(text(path, "path is NULL")?)?;
+            let path = file_path(path)?;
             let name = optional_text(name)?;
             hand_over_boxed(array, || {
-                described(description, |all| Array::create_as(path.as_ref(), name, all, nczchunk_array::boxed))
+                described(description, |all| Array::create_as(path, name, all, nczchunk_array::boxed))
             })
         })
     }
@@ -172,12 +175,14 @@ pub unsafe extern "C" fn nczchunk_array_create_in(
 /// Chunks (or shards) outside of the shape are removed. Where it cuts through one, what is cut off becomes fill
 /// values; so that is what is read there if the array is made larger again. (What another program has left behind the
 /// end of a chunk, such as zarr-python when it makes an array smaller, is not looked for.) Consolidated metadata are
-/// removed: see nczchunk_array_create. Others that have the array open keep the shape that they know. A failure leaves
-/// the shape as it was, and may leave fill values in what was to be cut off.
+/// removed: see nczchunk_array_create. Others that have the array open keep the shape that they know until
+/// nczchunk_array_refresh; if one of them has changed the shape, this starts from that. A failure leaves the shape as
+/// it was, and may leave fill values in what was to be cut off.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_EDIMSIZE,
-/// NCZCHUNK_ENOTBUILT (dimensions that netCDF-C shares among arrays; to make an array smaller in a place that cannot
-/// list its objects), NCZCHUNK_ENOMEM, those of reading and writing, and the system's own numbers.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; the array was replaced by one with other chunks or another type),
+/// NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_EDIMSIZE, NCZCHUNK_ENOTBUILT (dimensions that netCDF-C
+/// shares among arrays; to make an array smaller in a place that cannot list its objects), NCZCHUNK_ENOMEM, those of
+/// opening, reading and writing, and the system's own numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_resize(
     array: *mut nczchunk_array,
@@ -191,6 +196,29 @@ pub unsafe extern "C" fn nczchunk_array_resize(
             let array = &mut handle_mut(array, "array is NULL")?.array;
             let shape = required(shape, array.variable().rank(), "shape is NULL")?;
             array.resize(shape)
+        })
+    }
+}
+
+/// Reads the metadata of an array again and drops its cached chunks and shard indices, so that the next read returns
+/// what is stored now: what other handles and processes have written, and the shape and the attributes that they have
+/// set. Without this call, a chunk that is in the array's cache is returned as it was when it was cached, and the shape
+/// stays what it was. docs/sharing.md has the rules.
+///
+/// As with nczchunk_array_resize, nobody else may use the array meanwhile; plans that were made for its variable are
+/// not to be used any more, and texts that the array's functions returned are not valid any more. The array's variable
+/// and store keep their addresses. A zip file that was opened to be read is not opened again.
+///
+/// Errors: NCZCHUNK_EINVAL (array is NULL; the array was replaced by one with other chunks or another type), and those
+/// of nczchunk_array_open. After an error the array is as it was.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_refresh(array: *mut nczchunk_array, context: *mut nczchunk_context) -> c_int {
+    // SAFETY: array is NULL or alive and nobody else uses it, by the header's general promise.
+    unsafe {
+        report(context, || {
+            let array = handle_mut(array, "array is NULL")?;
+            *array = nczchunk_array::new(array.array.reopened()?)?;
+            Ok(())
         })
     }
 }
@@ -224,7 +252,8 @@ pub unsafe extern "C" fn nczchunk_array_set_attribute(
         report(context, || {
             let array = handle_mut(array, "array is NULL")?;
             let name = utf8(text(name, "name is NULL")?)?;
-            let texts = if r#type == super::types::NCZCHUNK_STRING { texts(num_values, values)? } else { Vec::new() };
+            let is_texts = r#type == ElementType::String.netcdf_type();
+            let texts = if is_texts { texts(num_values, values)? } else { Vec::new() };
             let value = value(r#type, num_values, values, &texts)?;
             array.change_attribute(name, Some(value))
         })
@@ -293,7 +322,7 @@ unsafe fn described<T>(
     let listed = unsafe { attributes(from.attributes, from.num_attributes) }?;
     let mut texts_of = Vec::new();
     for attribute in &listed {
-        let is_texts = attribute.r#type == super::types::NCZCHUNK_STRING as usize;
+        let is_texts = c_int::try_from(attribute.r#type) == Ok(ElementType::String.netcdf_type());
         // SAFETY: the values are as documented.
         let list = if is_texts { unsafe { texts(attribute.num_values, attribute.values) }? } else { Vec::new() };
         alloc::push(&mut texts_of, list)?;

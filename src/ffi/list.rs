@@ -14,13 +14,13 @@
 
 use std::ffi::{CString, c_char, c_int, c_void};
 
-use super::array::{optional_text, utf8};
+use super::array::{file_path, optional_text};
 use super::array_objects::{CAttribute, c_text, nczchunk_place};
 use super::attribute::{nczchunk_attribute, told};
 use super::context::report;
 use super::growing::{Growing, assert_can_grow, write_growing};
 use super::objects::nczchunk_context;
-use super::pointers::{handle, text};
+use super::pointers::handle;
 use crate::alloc;
 use crate::array::{self, place_at};
 use crate::dataset::Node;
@@ -39,7 +39,7 @@ pub struct nczchunk_node {
     pub name: *const c_char,
     /// 1 for a group, 0 for an array.
     pub is_group: usize,
-    /// 0, or why it cannot be opened or read, if that is known: then what follows is 0 or empty.
+    /// 0, or why it cannot be opened, if that is known from its metadata: then what follows is 0 or empty.
     pub status: isize,
     /// Why, in words; empty if status is 0.
     pub message: *const c_char,
@@ -70,20 +70,19 @@ assert_can_grow!(nczchunk_node, attributes: *const c_void);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size.
 unsafe impl Growing for nczchunk_node {}
 
-/// Tells what is in a group. path is a directory or a zip file, in UTF-8; group is where the group is below it, NULL
+/// Tells what is in a group. path is a directory or a zip file; group is where the group is below it, NULL
 /// or empty for path itself. found is called for the group itself first, then for each group and array in it, by name,
 /// and if recursive is 1 after each group for what is in that. An array is told as itself alone. Where found returns
 /// anything but 0, the call ends with that.
 ///
 /// Of a file that holds arrays the file itself is told as a group, then its arrays in their order.
 ///
-/// What is there but cannot be read is told with its status, and the list goes on. If the place cannot list its
-/// objects, the group's consolidated metadata tell what there is. Of groups that symbolic links lead to, what is in
-/// them is told for the first link alone, and not for one that leads to a group that it is in.
+/// What is there but cannot be read is told with its status. If the place cannot list its objects, the group's
+/// consolidated metadata tell what there is.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path or group), NCZCHUNK_ENOTNC
-/// (path is something else), NCZCHUNK_ENCZARR (malformed metadata of the group itself), NCZCHUNK_ENOTBUILT (the place
-/// cannot list, and there are no consolidated metadata), NCZCHUNK_ENOMEM, and the system's own numbers.
+/// (path is something else), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOTBUILT (the place cannot
+/// list, and there are no consolidated metadata), NCZCHUNK_ENOMEM, and the system's own numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_list(
     path: *const c_char,
@@ -97,10 +96,10 @@ pub unsafe extern "C" fn nczchunk_list(
     // promise.
     unsafe {
         report(context, || {
-            let path = utf8(text(path, "path is NULL")?)?;
+            let path = file_path(path)?;
             let group = optional_text(group)?;
             let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
-            tell(&place_at(path.as_ref())?, group, recursive != 0, found, user)
+            tell(&place_at(path)?, group, recursive != 0, found, user)
         })
     }
 }

@@ -25,10 +25,12 @@
 //! time, without threads. Chunks of an array with shards are found by the shards' indices, and neighbours among them
 //! are read at once. examples/http_array.c is such a place over HTTP.
 
+use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_int, c_void};
+use std::path::Path;
 use std::ptr;
 
-use super::array::utf8;
+use super::array::{file_path, utf8};
 use super::array_objects::{c_text, nczchunk_place};
 use super::context::report;
 use super::growing::{Growing, assert_can_grow, read_growing};
@@ -40,12 +42,11 @@ use crate::buffer::Buffer;
 use crate::codec::{Codec, CodecUse};
 use crate::error::{Error, ErrorKind, Result};
 pub use crate::object::ObjectRequest as nczchunk_object_request;
-use crate::object::{
-    Answer, Begin, Entry, Flight, Limits, Memory, Name, ObjectRequest, Objects, Place, read_by_flight,
-};
-use crate::status::{EEMPTY, ENOOBJECT, NOERR};
+use crate::object::{Begin, Entry, Flight, Limits, Memory, Name, ObjectRequest, Objects, Place, read_by_flight};
+use crate::open_object::{ObjectState, Versions};
+use crate::status::{EEMPTY, EINVAL, ENOOBJECT, NOERR};
 
-/// A place at a path, in UTF-8: a directory, a zip file, or a file that holds arrays, which its first bytes tell. Free
+/// A place at a path: a directory, a zip file, or a file that holds arrays, which its first bytes tell. Free
 /// it with nczchunk_place_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path), NCZCHUNK_ENOTNC (it is
@@ -60,8 +61,8 @@ pub unsafe extern "C" fn nczchunk_place_at(
     // SAFETY: path is NULL or a text, and place NULL or a place for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
-            let path = utf8(text(path, "path is NULL")?)?;
-            hand_over(place, || Ok(nczchunk_place(place_at(path.as_ref())?)))
+            let path = file_path(path)?;
+            hand_over(place, || Ok(nczchunk_place(place_at(path)?)))
         })
     }
 }
@@ -87,7 +88,7 @@ pub unsafe extern "C" fn nczchunk_place_file(
     }
 }
 
-/// A place at a path, in UTF-8, where something is to be created: a directory, which is made if there is none. Free it
+/// A place at a path where something is to be created: a directory, which is made if there is none. Free it
 /// with nczchunk_place_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTNC (there is a file that is no zip file),
@@ -102,8 +103,8 @@ pub unsafe extern "C" fn nczchunk_place_create(
     // SAFETY: path is NULL or a text, and place NULL or a place for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
-            let path = utf8(text(path, "path is NULL")?)?;
-            hand_over(place, || Ok(nczchunk_place(place_for(path.as_ref())?)))
+            let path = file_path(path)?;
+            hand_over(place, || Ok(nczchunk_place(place_for(path)?)))
         })
     }
 }
@@ -128,7 +129,7 @@ pub unsafe extern "C" fn nczchunk_place_allow_partial(
     }
 }
 
-/// A place that is written to a new zip file at a path, in UTF-8. Its entries are stored as they are, for chunks are
+/// A place that is written to a new zip file at a path. Its entries are stored as they are, for chunks are
 /// compressed already. Arrays are created in it by nczchunk_array_create_in, written and read again; an object that is
 /// written twice leaves its first bytes in the file, unused, so chunks are best written whole.
 ///
@@ -148,19 +149,19 @@ pub unsafe extern "C" fn nczchunk_place_create_zip(
     // SAFETY: path is NULL or a text, and place NULL or a place for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
-            let path = utf8(text(path, "path is NULL")?)?;
+            let path = file_path(path)?;
             hand_over(place, || Ok(nczchunk_place(new_zip(path)?)))
         })
     }
 }
 
 #[cfg(feature = "zip")]
-fn new_zip(path: &str) -> Result<Place> {
+fn new_zip(path: &Path) -> Result<Place> {
     Place::new(crate::object::ZipWriter::create(path)?)
 }
 
 #[cfg(not(feature = "zip"))]
-fn new_zip(_: &str) -> Result<Place> {
+fn new_zip(_: &Path) -> Result<Place> {
     Err(ErrorKind::Unsupported("zip files, without which the library was built").into())
 }
 
@@ -327,7 +328,7 @@ impl Maker {
     }
 }
 
-assert_can_grow!(ObjectRequest, handle: *mut c_void);
+assert_can_grow!(ObjectRequest, version: u64);
 
 /// A place of your own. Callbacks return 0 or a status, which ends the call.
 #[repr(C)]
@@ -342,8 +343,9 @@ pub struct nczchunk_place_callbacks {
     pub read: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut ObjectRequest) -> c_int>,
     /// Calls found for the last part of the name of each object and prefix directly below a prefix, which is empty or a
     /// name, each once; is_prefix is 1 for what the names of objects further below begin with. found gets the argument
-    /// that is given here; where it returns anything but 0, list returns that. Names that no object can have, such as
-    /// the empty one, are passed over. May be NULL: then nothing is listed.
+    /// that is given here; where it returns anything but 0, list returns that. It is called before list returns and by
+    /// the same thread; else it does nothing and returns NCZCHUNK_EINVAL. Names that no object can have, such as the
+    /// empty one, are passed over. May be NULL: then nothing is listed.
     pub list: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -376,7 +378,7 @@ pub struct nczchunk_place_callbacks {
     /// status, nbytes and object_size say how it ended, as the result of read and what read sets would. To try again
     /// after a failure that may pass is up to the callback. If wait itself returns a status other than 0, no read is
     /// under way any more: the callback has ended all of them, and does not touch their buffers again. While reads are
-    /// under way, no callback may read from the place by the library in the same thread.
+    /// under way, no callback may read from the place by the library in the same thread: NCZCHUNK_EINVAL.
     pub wait: Option<unsafe extern "C" fn(user: *mut c_void, done: *mut *mut ObjectRequest) -> c_int>,
     /// Told that a read that was started is not needed any more, because the call is about to end; may be NULL. The
     /// request is still given back by wait, with any status.
@@ -389,8 +391,13 @@ pub struct nczchunk_place_callbacks {
     /// With start: chunks of one shard that are neighbours, or less than gap bytes apart, are read at once up to this
     /// many bytes; 0 stands for 16 MiB.
     pub largest: usize,
+    /// 1 if what is read comes with the object's version, in the request. Then the index of a shard is kept from call
+    /// to call, and of a chunk that is stored as it is the ranges that are needed are read one by one. If not, an index
+    /// is read in each call, before the chunks and after them, and a chunk in one range, so that an object that is
+    /// replaced meanwhile is found old or new.
+    pub versions: usize,
 }
-assert_can_grow!(nczchunk_place_callbacks, largest: usize);
+assert_can_grow!(nczchunk_place_callbacks, versions: usize);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
 unsafe impl Growing for nczchunk_place_callbacks {}
 
@@ -450,7 +457,11 @@ fn c_name(name: &str) -> Result<Name> {
 
 impl Objects for Custom {
     fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        let Some(read) = self.callbacks.read else { return read_by_flight(self, name, begin, buffer) };
+        Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
+    }
+
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+        let Some(read) = self.callbacks.read else { return read_by_flight((self, ""), name, begin, buffer) };
         let c_name = c_name(name)?;
         let (offset, from_end) = match begin {
             Begin::At(offset) => (offset, 0),
@@ -467,24 +478,32 @@ impl Objects for Custom {
             object_size: 0,
             status: 0,
             handle: ptr::null_mut(),
+            version: 0,
         };
         // SAFETY: the callback gets what is documented; the buffer has room for `size` bytes.
         let status = unsafe { read(self.callbacks.user, &raw mut request) };
         let answer = request.answer(status, begin, buffer.capacity()).map_err(|error| error.in_object(name))?;
-        let Some(Answer { nbytes, object_size }) = answer else { return Ok(None) };
+        let Some(answer) = answer else { return Ok(None) };
         // SAFETY: the callback has written so many bytes, as documented, and there was room for them.
-        unsafe { buffer.set_filled(nbytes) };
-        Ok(Some(object_size))
+        unsafe { buffer.set_filled(answer.nbytes) };
+        Ok(Some(answer.state()))
+    }
+
+    fn versions(&self) -> Versions {
+        if self.callbacks.versions == 0 { Versions::Unknown } else { Versions::Told }
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         let Some(list) = self.callbacks.list else { return Ok(()) };
         let c_prefix = c_name(prefix)?;
-        let mut listing = Listing { one, error: None };
-        // SAFETY: the callback gets what is documented; it calls `found` with the argument it is given.
+        let listing = Listing { one: RefCell::new(one), error: Cell::new(None), outer: LISTINGS.get() };
+        let argument: *const Listing<'_> = &raw const listing;
+        LISTINGS.set(argument.cast());
+        // SAFETY: the callback gets what is documented.
         let status =
-            unsafe { list(self.callbacks.user, c_prefix.as_ptr().cast(), Some(found), (&raw mut listing).cast()) };
-        match listing.error {
+            unsafe { list(self.callbacks.user, c_prefix.as_ptr().cast(), Some(found), argument.cast_mut().cast()) };
+        LISTINGS.set(listing.outer);
+        match listing.error.into_inner() {
             Some(error) => Err(error),
             None => result(status, prefix),
         }
@@ -528,7 +547,8 @@ impl Objects for Custom {
 /// No place has more reads under way.
 const MAX_IN_FLIGHT: usize = 1 << 16;
 
-impl Flight for Custom {
+// SAFETY: the callbacks do what is documented.
+unsafe impl Flight for Custom {
     fn limits(&self) -> Limits {
         let nczchunk_place_callbacks { in_flight, bytes_in_flight, largest, .. } = self.callbacks;
         let given = |value: usize| (value > 0).then_some(value);
@@ -550,7 +570,7 @@ impl Flight for Custom {
         }
     }
 
-    fn wait(&self) -> Result<*mut ObjectRequest> {
+    unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
         let wait = self.callbacks.wait.ok_or(ErrorKind::Internal)?;
         let mut done = ptr::null_mut();
         // SAFETY: the callback gets what is documented: its own pointer, and a place for the request.
@@ -577,27 +597,46 @@ impl Drop for Custom {
     }
 }
 
-/// Whom a listing is told to.
+/// What is called for each name of a listing.
+type One<'l> = dyn FnMut(&str, Entry) -> Result<()> + 'l;
+
+/// Whom a listing is told to, until the callback that lists returns.
 struct Listing<'l> {
-    one: &'l mut dyn FnMut(&str, Entry) -> Result<()>,
-    error: Option<Error>,
+    one: RefCell<&'l mut One<'l>>,
+    error: Cell<Option<Error>>,
+    /// The listing within which this one was begun.
+    outer: *const Listing<'static>,
 }
 
-/// What a list callback calls.
+thread_local! {
+    /// The listing that was begun last in this thread and is under way.
+    static LISTINGS: Cell<*const Listing<'static>> = const { Cell::new(ptr::null()) };
+}
+
+/// What a list callback calls. Where it is called too late, by another thread or from within itself, nothing is told to
+/// anybody.
 unsafe extern "C" fn found(argument: *mut c_void, name: *const c_char, is_prefix: c_int) -> c_int {
-    // SAFETY: the callback passes on the argument it was given, which is a listing that is under way.
-    let listing = unsafe { &mut *argument.cast::<Listing<'_>>() };
-    let tell = || {
-        // SAFETY: the callback gives a text, as documented.
-        let name = utf8(unsafe { text(name, "a listed name is NULL") }?)?;
-        (listing.one)(name, if is_prefix != 0 { Entry::Prefix } else { Entry::Object })
-    };
-    match super::pointers::guard(tell) {
-        Ok(()) => NOERR,
-        Err(error) => {
-            let status = error.status();
-            listing.error = Some(error);
-            status
+    let mut next = LISTINGS.get();
+    // SAFETY: what is in the list is under way, further out in this thread.
+    while let Some(listing) = unsafe { next.as_ref() } {
+        if !ptr::addr_eq(next, argument) {
+            next = listing.outer;
+            continue;
         }
+        let tell = || {
+            let mut one = listing.one.try_borrow_mut().map_err(|_| ErrorKind::Argument("found is called by itself"))?;
+            // SAFETY: the callback gives a text, as documented.
+            let name = utf8(unsafe { text(name, "a listed name is NULL") }?)?;
+            one(name, if is_prefix != 0 { Entry::Prefix } else { Entry::Object })
+        };
+        return match super::pointers::guard(tell) {
+            Ok(()) => NOERR,
+            Err(error) => {
+                let status = error.status();
+                listing.error.set(Some(error));
+                status
+            }
+        };
     }
+    EINVAL
 }

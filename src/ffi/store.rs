@@ -35,8 +35,10 @@ use crate::grid::Access;
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 pub use crate::store::RawRequest as nczchunk_request;
 use crate::store::{
-    Borrowed, Fill, Filled, Flight, Lend, Lent, Memory, NOT_IN_FLIGHT, RawRequest, Reader, Request, Store,
+    Borrowed, Change, Fill, Filled, Flight, Lend, Lent, Memory, NOT_IN_FLIGHT, RawRequest, Reader, Request, Store,
+    Take, Taken,
 };
+use crate::waiter::Waiter;
 
 /// A chunk on loan: which one the library wants, and what the lender gives. The library sets the fields up to covered,
 /// the callback the others. The callbacks get the same loan with the same fields when it is given back, at an address
@@ -158,7 +160,8 @@ pub struct nczchunk_filling_callbacks {
     /// Waits until a request that the calling thread started has ended, in any order, and sets done to it. The
     /// request's status and nbytes say how it ended, as the result of fill and its nbytes would. If wait itself returns
     /// a status other than 0, no request is under way any more: the callback has ended all of them, and does not touch
-    /// their buffers again.
+    /// their buffers again. While requests are under way, no callback may read by the store in the same thread:
+    /// NCZCHUNK_EINVAL.
     pub wait: Option<unsafe extern "C" fn(user: *mut c_void, done: *mut *mut RawRequest) -> c_int>,
     /// Told that a request that was started is not needed any more, because the call is about to fail; may be NULL. The
     /// request is still given back by wait, with any status.
@@ -305,28 +308,31 @@ impl nczchunk_loan {
 }
 
 impl Lending {
-    /// Calls release, if there is one.
+    /// Calls release, if there is one, and gives the outcome of the loan.
     #[inline]
-    fn give_back(&self, loan: &mut nczchunk_loan, outcome: &Result<()>) -> Result<()> {
-        let Some(release) = self.callbacks.release else { return Ok(()) };
-        let status = outcome.as_ref().map_or_else(|error| error.status(), |()| NOERR);
+    fn give_back<'t>(&self, loan: &mut nczchunk_loan, outcome: Result<Taken<'t>>) -> Result<Taken<'t>> {
+        let Some(release) = self.callbacks.release else { return outcome };
+        let status = outcome.as_ref().map_or_else(|error| error.status(), |_| NOERR);
         // SAFETY: the loan is one that the callbacks gave and have not been given back, as documented.
-        result(unsafe { release(self.callbacks.user, &raw mut *loan, status) })
+        let released = result(unsafe { release(self.callbacks.user, &raw mut *loan, status) });
+        let taken = outcome?;
+        released?;
+        Ok(taken)
     }
 }
 
 impl Lend for Lending {
     #[inline]
-    fn lend(&self, request: &Request<'_>, take: &mut dyn FnMut(Lent<'_>) -> Result<()>) -> Result<()> {
+    fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
         let mut loan = nczchunk_loan::new(request, false);
         // SAFETY: the callback gets what is documented: its own pointer, and a loan with the fields that are the
         // library's.
         let status = unsafe { (self.lend)(self.callbacks.user, &raw mut loan) };
         match status {
             NOERR if loan.data.is_null() => return Err(ErrorKind::NoData.into()),
-            EEMPTY if loan.data.is_null() => return take(Lent::Absent),
+            EEMPTY if loan.data.is_null() => return take.give(Lent::Absent),
             NOERR | EEMPTY => {}
-            ENOOBJECT => return take(Lent::Absent),
+            ENOOBJECT => return take.give(Lent::Absent),
             status => return Err(ErrorKind::Callback(status).into()),
         }
         let outcome = if isize::try_from(loan.nbytes).is_err() {
@@ -335,10 +341,9 @@ impl Lend for Lending {
             // SAFETY: the callback has lent `nbytes` bytes, as documented, which stay valid and unchanged until they
             // are released or, without release, until the next chunk is asked for: both happen later.
             let bytes = unsafe { std::slice::from_raw_parts(loan.data.cast(), loan.nbytes) };
-            take(if status == EEMPTY { Lent::FillValues(bytes) } else { Lent::Chunk(bytes) })
+            take.give(if status == EEMPTY { Lent::FillValues(bytes) } else { Lent::Chunk(bytes) })
         };
-        let released = self.give_back(&mut loan, &outcome);
-        outcome.and(released)
+        self.give_back(&mut loan, outcome)
     }
 
     fn is_concurrent(&self) -> bool {
@@ -357,12 +362,7 @@ impl Lend for Lending {
         self.callbacks.lend_to_write.is_some()
     }
 
-    fn change(
-        &self,
-        request: &Request<'_>,
-        covered: bool,
-        change: &mut dyn FnMut(Borrowed<'_>) -> Result<()>,
-    ) -> Result<()> {
+    fn change<'t>(&self, request: &Request<'_>, covered: bool, change: Change<'t>) -> Result<Taken<'t>> {
         let lend = self.callbacks.lend_to_write.ok_or(ErrorKind::ReadOnly)?;
         let mut loan = nczchunk_loan::new(request, covered);
         // SAFETY: the callback gets what is documented: its own pointer, and a loan with the fields that are the
@@ -379,10 +379,9 @@ impl Lend for Lending {
             // SAFETY: the callback has lent `nbytes` bytes to be changed, as documented, which stay valid until they
             // are released, which is below.
             let bytes = unsafe { std::slice::from_raw_parts_mut(loan.data.cast(), loan.nbytes) };
-            change(if status == NOERR { Borrowed::Chunk(bytes) } else { Borrowed::New(bytes) })
+            change.give(if status == NOERR { Borrowed::Chunk(bytes) } else { Borrowed::New(bytes) })
         };
-        let released = self.give_back(&mut loan, &outcome);
-        outcome.and(released)
+        self.give_back(&mut loan, outcome)
     }
 }
 
@@ -435,7 +434,7 @@ impl Filling {
     /// Fetches a chunk by start and wait.
     fn start_and_wait(&self, request: &mut RawRequest) -> Result<c_int> {
         let request: *mut RawRequest = request;
-        let mut flight = Flying(self);
+        let mut flight = Flying::new(self)?;
         // SAFETY: the request stays valid until it is given back, below.
         if !unsafe { flight.start(request) }? {
             return Ok(ENOOBJECT);
@@ -495,7 +494,7 @@ impl Fill for Filling {
     }
 
     fn flight(&self) -> Result<Box<dyn Flight + '_>> {
-        Ok(try_box(Flying(self))?)
+        Ok(try_box(Flying::new(self)?)?)
     }
 }
 
@@ -509,35 +508,55 @@ fn outcome(status: c_int, nbytes: usize) -> Result<Filled> {
 }
 
 /// The requests of one transfer.
-struct Flying<'f>(&'f Filling);
+struct Flying<'f> {
+    filling: &'f Filling,
+    waiter: Waiter,
+}
+
+impl<'f> Flying<'f> {
+    fn new(filling: &'f Filling) -> Result<Self> {
+        Ok(Flying { filling, waiter: Waiter::new(filling)? })
+    }
+}
 
 impl Flight for Flying<'_> {
     fn limit(&self, _size: usize) -> usize {
-        let in_flight = self.0.callbacks.in_flight;
+        let in_flight = self.filling.callbacks.in_flight;
         if in_flight == 0 { DEFAULT_IN_FLIGHT } else { in_flight.min(MAX_IN_FLIGHT) }
     }
 
     unsafe fn start(&mut self, request: *mut RawRequest) -> Result<bool> {
-        let start = self.0.callbacks.start.ok_or(ErrorKind::Internal)?;
+        let start = self.filling.callbacks.start.ok_or(ErrorKind::Internal)?;
+        self.waiter.check()?;
         // SAFETY: the request stays valid until it is given back, by the caller's promise.
-        match unsafe { start(self.0.callbacks.user, request) } {
+        match unsafe { start(self.filling.callbacks.user, request) } {
             EEMPTY | ENOOBJECT => Ok(false),
-            status => result(status).map(|()| true),
+            status => {
+                result(status)?;
+                self.waiter.started();
+                Ok(true)
+            }
         }
     }
 
     fn wait(&mut self) -> Result<*mut RawRequest> {
-        let wait = self.0.callbacks.wait.ok_or(ErrorKind::Internal)?;
+        let wait = self.filling.callbacks.wait.ok_or(ErrorKind::Internal)?;
         let mut done = ptr::null_mut();
         // SAFETY: the callback gets what is documented: its own pointer, and a place for the request.
-        result(unsafe { wait(self.0.callbacks.user, &raw mut done) })?;
+        match result(unsafe { wait(self.filling.callbacks.user, &raw mut done) }) {
+            Ok(()) => self.waiter.ended(),
+            Err(error) => {
+                self.waiter.all_ended();
+                return Err(error);
+            }
+        }
         Ok(done)
     }
 
     unsafe fn cancel(&mut self, request: *mut RawRequest) {
-        if let Some(cancel) = self.0.callbacks.cancel {
+        if let Some(cancel) = self.filling.callbacks.cancel {
             // SAFETY: the request is in flight, by the caller's promise.
-            unsafe { cancel(self.0.callbacks.user, request) };
+            unsafe { cancel(self.filling.callbacks.user, request) };
         }
     }
 

@@ -9,6 +9,6 @@ mod value;
 mod write;
 
 pub(crate) use at::At;
-pub(crate) use read::read;
-pub(crate) use value::{Member, Value};
+pub(crate) use read::{read, read_within};
+pub(crate) use value::{ByName, Member, Value};
 pub(crate) use write::{compact, indented};

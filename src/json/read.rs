@@ -3,28 +3,32 @@
 use super::value::{Text, Value};
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limit;
 
-/// The longest text that is read, in bytes.
-const LONGEST: usize = 16 << 20;
 /// The most lists and objects that may be within each other. It also bounds the recursion of all that walks a value.
 const DEEPEST: usize = 128;
-/// The most values in a text, for each takes more memory than the byte or two that it may be written with.
-const MOST_VALUES: usize = 1 << 22;
+/// About how many bytes of memory a value takes, which may be written with a byte or two.
+const VALUE: usize = 100;
 
-/// Reads a JSON text. A byte order mark before it is skipped; a lone surrogate is read as U+FFFD, and kept as [`Text`]
-/// says.
+/// Reads a JSON text of the caller's own: see [`read_within`].
+pub(crate) fn read(text: &[u8]) -> Result<Value> {
+    read_within(text, Limit::NONE)
+}
+
+/// Reads a JSON text, with which it takes so much memory at most. A byte order mark before it is skipped; a lone
+/// surrogate is read as U+FFFD, and kept as [`Text`] says.
 ///
 /// # Errors
-/// `Metadata` about the line and column, which count from 1, the column in bytes; `OutOfMemory`.
-pub(crate) fn read(text: &[u8]) -> Result<Value> {
-    if text.len() > LONGEST {
-        return Err(ErrorKind::Metadata("the JSON text is longer than 16 MiB").into());
-    }
+/// `Metadata` about the line and column, which count from 1, the column in bytes; `Limit`; `OutOfMemory`.
+pub(crate) fn read_within(text: &[u8], limit: Limit) -> Result<Value> {
+    let of_text = text.len().saturating_mul(2);
+    limit.check(of_text)?;
+    let most = (limit.bytes - of_text.min(limit.bytes)) / VALUE;
     let bytes = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        Reader { text: "", at: 0, values: 0 }.error_at("this is not UTF-8", bytes, error.valid_up_to())
+        Reader { text: "", at: 0, values: 0, most, limit }.error_at("this is not UTF-8", bytes, error.valid_up_to())
     })?;
-    let mut reader = Reader { text, at: 0, values: 0 };
+    let mut reader = Reader { text, at: 0, values: 0, most, limit };
     reader.space();
     let value = reader.value(0)?;
     reader.space();
@@ -35,8 +39,10 @@ struct Reader<'a> {
     text: &'a str,
     /// The next byte, at a character's beginning or the text's end.
     at: usize,
-    /// How many values have been read.
+    /// How many values have been read, how many may be, and by which limit.
     values: usize,
+    most: usize,
+    limit: Limit,
 }
 
 impl<'a> Reader<'a> {
@@ -87,8 +93,8 @@ impl<'a> Reader<'a> {
     /// The value that begins here, within `depth` lists and objects.
     fn value(&mut self, depth: usize) -> Result<Value> {
         self.values += 1;
-        if self.values > MOST_VALUES {
-            return Err(self.error("there are more than 4194304 JSON values"));
+        if self.values > self.most {
+            return Err(self.limit.exceeded(None));
         }
         match self.peek() {
             None => Err(self.error("the JSON text ends too early")),
@@ -368,22 +374,21 @@ mod tests {
     }
 
     #[test]
-    fn size_is_limited() {
-        let long = |len: usize| format!("\"{}\"", "a".repeat(len - 2));
-        assert_eq!(read(long(16 << 20).as_bytes()).unwrap().as_str().unwrap().len(), (16 << 20) - 2);
-        let kind = read(long((16 << 20) + 1).as_bytes()).unwrap_err().kind();
-        assert_eq!(kind, ErrorKind::Metadata("the JSON text is longer than 16 MiB"));
+    fn a_number_may_have_any_length() {
         let digits = "9".repeat(100_000);
         assert_eq!(read(digits.as_bytes()).unwrap().as_f64(), Some(f64::INFINITY));
     }
 
     #[test]
-    fn the_number_of_values_is_limited() {
-        // So many values have been read before.
-        let after = |values: usize| Reader { text: "[[], 0]", at: 0, values }.value(0);
-        assert!(after(4_194_304 - 3).is_ok());
-        let error = after(4_194_304 - 2).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Metadata("there are more than 4194304 JSON values"));
-        assert_eq!(error.about(), "line 1, column 6");
+    fn memory_is_limited() {
+        use crate::limits::MemoryLimits;
+        let within =
+            |bytes, text: &[u8]| read_within(text, MemoryLimits::default().with_metadata_bytes(bytes).metadata());
+        let text = b"[[], 0]";
+        assert!(within(2 * text.len() + 3 * VALUE, text).is_ok());
+        for (bytes, needed) in [(2 * text.len() + 3 * VALUE - 1, None), (13, Some(14))] {
+            let kind = ErrorKind::Limit { name: "metadata_bytes", needed, limit: bytes };
+            assert_eq!(within(bytes, text).unwrap_err().kind(), kind);
+        }
     }
 }

@@ -222,6 +222,46 @@ impl Value {
     }
 }
 
+/// The members of an object in the order of their names, so that many of them are looked up quickly.
+pub(crate) struct ByName<'v> {
+    members: &'v [Member],
+    /// Their places, by name and, of several with one name, as they come.
+    order: Vec<usize>,
+}
+
+impl<'v> ByName<'v> {
+    /// Those of an object; none of any other value.
+    pub(crate) fn new(members: &'v [Member]) -> Result<Self> {
+        let mut order = Vec::new();
+        order.try_reserve_exact(members.len()).map_err(|_| Failed)?;
+        order.extend(0..members.len());
+        order.sort_unstable_by_key(|&place| (&*members[place].0, place));
+        Ok(ByName { members, order })
+    }
+
+    /// Where the first and the last member of this name are.
+    fn places(&self, name: &str) -> Option<(usize, usize)> {
+        let name_of = |place: &usize| &*self.members[*place].0;
+        let begin = self.order.partition_point(|place| name_of(place) < name);
+        let end = self.order.partition_point(|place| name_of(place) <= name);
+        let of_name = self.order.get(begin..end)?;
+        Some((*of_name.first()?, *of_name.last()?))
+    }
+
+    /// The last member of this name.
+    pub(crate) fn get(&self, name: &str) -> Option<&'v Value> {
+        self.places(name).map(|(_, last)| &self.members[last].1)
+    }
+
+    /// All names in the order of the first members that have them, and the last of these members.
+    pub(crate) fn distinct(&self) -> impl Iterator<Item = (&'v str, &'v Value)> {
+        self.members.iter().enumerate().filter_map(|(place, (name, _))| {
+            let (first, last) = self.places(name)?;
+            (first == place).then(|| (&**name, &self.members[last].1))
+        })
+    }
+}
+
 /// What is displayed, as a text.
 fn displayed(what: &dyn Display) -> Result<String> {
     /// A text that grows, and says when it cannot.
@@ -267,6 +307,20 @@ mod tests {
             (changed.get("a"), changed.get("c"), changed.members().len()),
             (Some(&Value::Null), changed.get("a"), 4)
         );
+    }
+
+    #[test]
+    fn members_are_found_by_name() {
+        let number = |number: u32| Value::number(number).unwrap();
+        let members =
+            ["b", "a", "c", "a", "b", "a"].into_iter().zip(0..).map(|(name, i)| (name.to_owned().into(), number(i)));
+        let members: Vec<Member> = members.collect();
+        let by_name = ByName::new(&members).unwrap();
+        let found: Vec<_> = ["a", "b", "c", "d", ""].into_iter().map(|name| by_name.get(name)).collect();
+        assert_eq!(found, [Some(&number(5)), Some(&number(4)), Some(&number(2)), None, None]);
+        let distinct: Vec<_> = by_name.distinct().collect();
+        assert_eq!(distinct, [("b", &number(4)), ("a", &number(5)), ("c", &number(2))]);
+        assert_eq!(ByName::new(&[]).unwrap().get("a"), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::alloc::{self, try_box};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::object::Place;
-use crate::open_file::Opening;
+use crate::open_object::Opening;
 use crate::store::{Fill, Filled, Flight, Request};
 
 /// What lands in memory is read by so many bytes. A read of as many takes much longer than to ask for it.
@@ -70,6 +70,7 @@ impl Fill for Chunks {
 
     fn flight(&self) -> Result<Box<dyn Flight + '_>> {
         let flight = self.place.flight().ok_or(ErrorKind::Internal)?;
+        let flight = (flight, self.place.flight_prefix());
         Ok(try_box(PartFlight::new((&self.file, &self.variable), &self.layout, flight))?)
     }
 }

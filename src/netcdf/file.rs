@@ -11,9 +11,6 @@ use crate::object::{Begin, Place, read_more};
 /// How much of a file is read first. As long as that is not the whole header, as much is read again.
 const FIRST: usize = 8 << 10;
 
-/// No header is longer: those of real files have some kilobytes.
-const LARGEST: usize = 64 << 20;
-
 /// A file.
 #[derive(Debug)]
 pub(super) struct File {
@@ -30,7 +27,7 @@ pub(super) struct File {
 impl File {
     /// Reads the header of a file of a place.
     pub(super) fn read(place: &Place, name: &str) -> Result<File> {
-        let mut bytes = Vec::new();
+        let (mut bytes, limit) = (Vec::new(), place.memory_limits().metadata());
         loop {
             let known = bytes.len();
             let begin = Begin::At(known as u64);
@@ -43,10 +40,8 @@ impl File {
             match Header::read(&bytes, len) {
                 Ok(header) => return File::of(header, len),
                 Err(Stop::Refused(error)) => return Err(error),
-                Err(Stop::More) if bytes.len() >= LARGEST => {
-                    return Err(ErrorKind::Unsupported("a header above 64 MiB").into());
-                }
-                Err(Stop::More) => {}
+                // What is read from it takes about as much again.
+                Err(Stop::More) => limit.check(bytes.len().saturating_mul(2))?,
             }
         }
     }

@@ -32,8 +32,13 @@ struct Asked {
 }
 
 impl<'c> PartFlight<'c> {
-    pub(super) fn new(names: (&'c str, &'c str), layout: &'c Layout, flight: &'c dyn object::Flight) -> Self {
-        PartFlight { names, layout, limits: flight.limits(), under_way: UnderWay::new(flight), outcome: None }
+    pub(super) fn new(
+        names: (&'c str, &'c str),
+        layout: &'c Layout,
+        (flight, prefix): (&'c dyn object::Flight, &'c str),
+    ) -> Self {
+        let (limits, under_way) = (flight.limits(), UnderWay::new(flight, prefix));
+        PartFlight { names, layout, limits, under_way, outcome: None }
     }
 }
 

@@ -4,7 +4,8 @@ use super::cursor::{Cursor, Stop};
 use super::types;
 use crate::alloc;
 use crate::copy;
-use crate::dataset::{Attribute, ElementType, Values};
+use crate::dataset::{Attribute, Values};
+use crate::element::ElementType;
 use crate::error::ErrorKind;
 use crate::variable::Endian;
 

@@ -68,7 +68,8 @@ fn node(file: &mut File, i: usize) -> Result<Node> {
     // A variable that fits a file may still be longer than a machine with 32 bits can have it.
     let layout = match layout_and_variable(file, i) {
         Ok((layout, _)) => layout,
-        Err(error) => return Node::found(file.name(i), Err(error)),
+        Err(error) if error.kind() == ErrorKind::OutOfMemory => return Err(error),
+        Err(error) => return Node::unreadable(file.name(i), error),
     };
     let dimensions = dimensions(file, i)?;
     let VariableHeader { attributes, name, element, .. } =

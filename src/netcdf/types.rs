@@ -1,6 +1,7 @@
 //! The types of values, and what stands where nothing was written.
 
-use crate::dataset::{Attribute, ElementType, Values};
+use crate::dataset::{Attribute, Values};
+use crate::element::ElementType;
 use crate::error::{ErrorKind, Result};
 
 const FILL_VALUE: &str = "_FillValue";

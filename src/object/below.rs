@@ -1,15 +1,14 @@
 //! The objects whose names begin with a prefix, as a place of its own: an array within a group, or what is stored in a
 //! zip file below one directory.
-#![allow(unsafe_code)]
 
 use super::begin::Begin;
-use super::contract::{Entry, Held, Objects, check_name, check_prefix};
-use super::flight::{Flight, Limits, ObjectRequest};
+use super::contract::{Entry, Objects, check_name, check_prefix};
+use super::flight::Flight;
 use super::names::{Text, concatenated};
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
-use crate::open_file::Opening;
+use crate::open_object::{ObjectState, Opening, Versions};
 
 /// The objects below a prefix of another place, by what follows the prefix and a `/`. What writes, removes or finishes
 /// does so in that place.
@@ -27,7 +26,7 @@ impl<O: Objects> Below<O> {
     /// The prefix is not a name; a failed allocation.
     pub fn new(objects: O, prefix: &str) -> Result<Self> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
-        let mut flight_prefix = alloc::text(objects.flight().map_or("", Flight::name_prefix))?;
+        let mut flight_prefix = alloc::text(objects.flight_prefix())?;
         if !prefix.is_empty() {
             alloc::push_text(&mut flight_prefix, prefix)?;
             alloc::push_text(&mut flight_prefix, "/")?;
@@ -68,22 +67,20 @@ impl<O: Objects> Objects for Below<O> {
         self.object(name, |full| self.objects.read_part(full, offset, buffer))
     }
 
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         self.object(name, |full| self.objects.read_version(full, begin, buffer))
+    }
+
+    fn versions(&self) -> Versions {
+        self.objects.versions()
     }
 
     fn open(&self, name: &str) -> Result<Opening<'_>> {
         self.object(name, |full| self.objects.open(full))
     }
 
-    fn location(&self, name: &str) -> Result<Option<u128>> {
-        check_prefix(name).map_err(|error| error.in_object(name))?;
-        self.full(name, |full| self.objects.location(full))
-    }
-
-    fn list_held(&self, prefix: &str, one: &mut dyn FnMut(&str, Held) -> Result<()>) -> Result<()> {
-        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
-        self.full(prefix, |full| self.objects.list_held(full, one))
+    fn is_link(&self, prefix: &str) -> Result<bool> {
+        self.object(prefix, |full| self.objects.is_link(full))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
@@ -119,36 +116,13 @@ impl<O: Objects> Objects for Below<O> {
         self.objects.gap()
     }
 
+    /// Reads are in flight in the other place itself.
     fn flight(&self) -> Option<&dyn Flight> {
-        self.objects.flight().map(|_| self as &dyn Flight)
-    }
-}
-
-/// The reads are those of the other place, whose names begin with the prefix.
-impl<O: Objects> Flight for Below<O> {
-    fn limits(&self) -> Limits {
-        self.objects.flight().map(Flight::limits).unwrap_or_default()
+        self.objects.flight()
     }
 
-    fn name_prefix(&self) -> &str {
+    fn flight_prefix(&self) -> &str {
         &self.flight_prefix
-    }
-
-    unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
-        let flight = self.objects.flight().ok_or(ErrorKind::Internal)?;
-        // SAFETY: the caller's promise is the same.
-        unsafe { flight.start(request) }
-    }
-
-    fn wait(&self) -> Result<*mut ObjectRequest> {
-        self.objects.flight().ok_or(ErrorKind::Internal)?.wait()
-    }
-
-    unsafe fn cancel(&self, request: *mut ObjectRequest) {
-        if let Some(flight) = self.objects.flight() {
-            // SAFETY: the caller's promise is the same.
-            unsafe { flight.cancel(request) };
-        }
     }
 }
 
@@ -172,6 +146,7 @@ pub fn only_prefix(objects: &(impl Objects + ?Sized)) -> Result<Option<String>> 
 }
 
 #[cfg(test)]
+#[allow(unsafe_code)]
 mod tests {
     use super::*;
     use crate::object::Memory;
@@ -201,7 +176,7 @@ mod tests {
         later.put("x/0", b"another");
         let below = Below::new(Below::new(&later, "a/b").unwrap(), "x").unwrap();
         let mut memory = [[9u8; 4]; 4];
-        let mut under_way = UnderWay::new(below.flight().unwrap());
+        let mut under_way = UnderWay::new(below.flight().unwrap(), below.flight_prefix());
         for (i, room) in memory.iter_mut().enumerate() {
             // SAFETY: the memory is not used before all reads have come back.
             let started = unsafe { under_way.start(i, &i.to_string(), Begin::At(0), (room.as_mut_ptr(), 4)) };
@@ -210,13 +185,13 @@ mod tests {
         let mut found = [false; 4];
         while under_way.len() > 0 {
             let (i, answer) = under_way.wait().unwrap();
-            found[i] = answer.unwrap() == Some(Answer { nbytes: 4, object_size: 4 });
+            found[i] = answer.unwrap() == Some(Answer { nbytes: 4, object_size: 4, version: Some(i as u128 + 1) });
         }
         assert_eq!((found, later.most().0), ([true, true, true, false], 4));
         drop(under_way);
         assert_eq!(memory, [[0; 4], [1; 4], [2; 4], [9; 4]]);
         assert!(Below::new(Memory::new(), "a").unwrap().flight().is_none());
-        assert_eq!(Below::new(&later, "").unwrap().flight().unwrap().name_prefix(), "");
+        assert_eq!((Below::new(&later, "").unwrap().flight_prefix(), below.flight_prefix()), ("", "a/b/x/"));
     }
 
     /// An array below a prefix is read with many requests under way, too.
@@ -273,7 +248,7 @@ mod tests {
             Ok(false)
         }
 
-        fn read_version(&self, name: &str, _: Begin, _: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
+        fn read_version(&self, name: &str, _: Begin, _: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
             self.add("read_version", name);
             Ok(None)
         }
@@ -281,16 +256,6 @@ mod tests {
         fn open(&self, name: &str) -> Result<Opening<'_>> {
             self.add("open", name);
             Ok(Opening::Absent)
-        }
-
-        fn location(&self, name: &str) -> Result<Option<u128>> {
-            self.add("location", name);
-            Ok(Some(1))
-        }
-
-        fn list_held(&self, prefix: &str, _: &mut dyn FnMut(&str, Held) -> Result<()>) -> Result<()> {
-            self.add("list_held", prefix);
-            Ok(())
         }
 
         fn list(&self, prefix: &str, _: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
@@ -331,12 +296,9 @@ mod tests {
         let mut one = |_: &str, _| Ok(());
         assert_eq!((below.list("", &mut one), below.list("x", &mut one)), (Ok(()), Ok(())));
         assert_eq!((below.remove_empty("x"), below.finish()), (Ok(()), Ok(())));
-        assert_eq!((below.location(""), below.location("x")), (Ok(Some(1)), Ok(Some(1))));
-        assert_eq!(below.list_held("x", &mut |_, _| Ok(())), Ok(()));
         let all = ["read g/h/x", "read_part g/h/x", "read_version g/h/x", "open g/h/x", "list g/h", "list g/h/x"];
         assert_eq!(asked.0.lock().unwrap()[..6], all);
-        let rest = ["remove_empty g/h/x", "finish ", "location g/h", "location g/h/x", "list_held g/h/x"];
-        assert_eq!(asked.0.lock().unwrap()[6..], rest);
+        assert_eq!(asked.0.lock().unwrap()[6..], ["remove_empty g/h/x", "finish "]);
         assert_eq!((below.is_concurrent(), below.gap(), below.is_writable()), (false, 7, false));
         // It neither writes nor removes, unless it says how.
         let refused = [below.write("x", b""), below.remove("x")].map(|result| result.unwrap_err().kind());

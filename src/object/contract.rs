@@ -6,7 +6,7 @@ use super::begin::Begin;
 use super::flight::Flight;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
-use crate::open_file::Opening;
+use crate::open_object::{ObjectState, Opening, Versions};
 
 /// What is found in a place for objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,31 +15,6 @@ pub enum Entry {
     Object,
     /// What the names of one or more objects begin with, such as a directory.
     Prefix,
-}
-
-/// What is really there where objects are.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
-    /// An object.
-    Object,
-    /// What the names of objects begin with, such as a directory.
-    Prefix,
-    /// A symbolic link, and what it leads to, if that is an object or a prefix.
-    Link(Option<Entry>),
-    /// A file that is being written, or that was when its writer ended.
-    Temporary,
-    /// What no object is, such as a named pipe, or a file whose name no object can have.
-    Other,
-}
-
-impl From<Entry> for Held {
-    fn from(entry: Entry) -> Held {
-        match entry {
-            Entry::Object => Held::Object,
-            Entry::Prefix => Held::Prefix,
-        }
-    }
 }
 
 /// A place for objects: named bytes.
@@ -65,11 +40,17 @@ pub trait Objects: Send + Sync {
         Ok(self.read(name, Begin::At(offset), buffer)?.is_some())
     }
 
-    /// [`read`](Self::read), and beside the length a number that is another one once the object has been replaced,
-    /// where that is known.
+    /// [`read`](Self::read), and the object's version beside its length. A version is known only if no other bytes of
+    /// that name can have the same one, whatever was replaced or changed before and will be later.
     #[doc(hidden)]
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
-        Ok(self.read(name, begin, buffer)?.map(|len| (len, 0)))
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+        Ok(self.read(name, begin, buffer)?.map(|len| (len, None)))
+    }
+
+    /// What is known of objects that change or are replaced.
+    #[doc(hidden)]
+    fn versions(&self) -> Versions {
+        Versions::Unknown
     }
 
     /// Opens an object of which several parts are going to be read, where that is better than to open it for each.
@@ -79,12 +60,11 @@ pub trait Objects: Send + Sync {
         Ok(Opening::Nothing)
     }
 
-    /// What a name leads to, as a number that is the same for all names that lead there. `None` where nothing has two
-    /// names.
+    /// Whether a prefix is a symbolic link, which [`remove`](Self::remove) removes as such.
     #[doc(hidden)]
-    fn location(&self, name: &str) -> Result<Option<u128>> {
-        let _ = name;
-        Ok(None)
+    fn is_link(&self, prefix: &str) -> Result<bool> {
+        let _ = prefix;
+        Ok(false)
     }
 
     /// Calls `one` with the last part of the name of each object and prefix directly below `prefix`, which is empty or
@@ -93,12 +73,6 @@ pub trait Objects: Send + Sync {
     /// # Errors
     /// Those of `one`, and any other.
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
-
-    /// [`list`](Self::list) of all that is really there, links as links.
-    #[doc(hidden)]
-    fn list_held(&self, prefix: &str, one: &mut dyn FnMut(&str, Held) -> Result<()>) -> Result<()> {
-        self.list(prefix, &mut |last, entry| one(last, entry.into()))
-    }
 
     /// Writes a whole object in place of the one there was. A reader finds the old bytes or the new ones, nothing
     /// between.
@@ -159,6 +133,12 @@ pub trait Objects: Send + Sync {
     fn flight(&self) -> Option<&dyn Flight> {
         None
     }
+
+    /// What names begin with where reads are in flight: nothing or, if that is another place of which this one is a
+    /// part, a prefix there and a `/`.
+    fn flight_prefix(&self) -> &str {
+        ""
+    }
 }
 
 /// Refuses names that could lead out of the place they are looked up in, or that no writer makes.
@@ -188,24 +168,24 @@ macro_rules! forward {
                 (**self).read_part(name, offset, buffer)
             }
 
-            fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
+            fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
                 (**self).read_version(name, begin, buffer)
+            }
+
+            fn versions(&self) -> Versions {
+                (**self).versions()
             }
 
             fn open(&self, name: &str) -> Result<Opening<'_>> {
                 (**self).open(name)
             }
 
-            fn location(&self, name: &str) -> Result<Option<u128>> {
-                (**self).location(name)
+            fn is_link(&self, prefix: &str) -> Result<bool> {
+                (**self).is_link(prefix)
             }
 
             fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
                 (**self).list(prefix, one)
-            }
-
-            fn list_held(&self, prefix: &str, one: &mut dyn FnMut(&str, Held) -> Result<()>) -> Result<()> {
-                (**self).list_held(prefix, one)
             }
 
             fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
@@ -238,6 +218,10 @@ macro_rules! forward {
 
             fn flight(&self) -> Option<&dyn Flight> {
                 (**self).flight()
+            }
+
+            fn flight_prefix(&self) -> &str {
+                (**self).flight_prefix()
             }
         }
     )*};

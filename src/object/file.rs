@@ -9,7 +9,7 @@ use super::uninterrupted::uninterrupted;
 use super::{paths, positioned};
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
-use crate::open_file::{Opening, read_at};
+use crate::open_object::{Opening, read_at};
 
 /// One file that is kept open: a place whose only object is called [`NAME`](OneFile::NAME). To read a part of it is one
 /// system call. [`read`](Objects::read) has another one that asks for its length, so that a file which grows is read as
@@ -85,9 +85,9 @@ mod tests {
             assert_eq!(buffer.filled(), part);
         }
         assert!(!file.read_part("any name", 0, &mut Buffer::new(&mut [])).unwrap());
-        let Opening::File(opened) = file.open(OneFile::NAME).unwrap() else { panic!("this is a file") };
+        let Opening::Object(opened) = file.open(OneFile::NAME).unwrap() else { panic!("this is a file") };
         let mut buffer = Buffer::new(scratch.room(4).unwrap());
-        assert!(opened.fill(6, &mut buffer) && buffer.filled() == b"6789");
+        assert!(opened.fill(6, &mut buffer).unwrap() && buffer.filled() == b"6789");
         assert!(matches!(file.open("any name").unwrap(), Opening::Absent));
         std::fs::remove_file(&path).unwrap();
         assert!(read(&file, OneFile::NAME, Begin::At(0), 2).unwrap().is_some());

@@ -5,6 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use super::begin::Begin;
 use crate::error::{ErrorKind, Result};
+use crate::open_object::ObjectState;
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 
 /// A read of an object. The library sets the fields but for those that are said to be the callback's. All are valid,
@@ -34,6 +35,9 @@ pub struct ObjectRequest {
     pub status: isize,
     /// The callback's: whatever it wants to remember from start to wait. NULL at first.
     pub handle: *mut c_void,
+    /// The callback's, if the place tells versions: a number other than 0 that is another one whenever the object has
+    /// other bytes, such as a hash of its ETag; 0 if it is not known. 0 at first.
+    pub version: u64,
 }
 
 /// What was read.
@@ -43,6 +47,14 @@ pub(crate) struct Answer {
     pub nbytes: usize,
     /// How many the object has.
     pub object_size: u64,
+    /// The object's version, if it is known.
+    pub version: Option<u128>,
+}
+
+impl Answer {
+    pub(crate) fn state(&self) -> ObjectState {
+        (self.object_size, self.version)
+    }
 }
 
 impl ObjectRequest {
@@ -53,7 +65,7 @@ impl ObjectRequest {
     /// The callback's; [`ErrorKind::StoredLength`] if what it says of the object's length does not go together with
     /// how many bytes it has put into the buffer.
     pub(crate) fn answer(&self, status: c_int, begin: Begin, size: usize) -> Result<Option<Answer>> {
-        let ObjectRequest { nbytes, object_size, .. } = *self;
+        let ObjectRequest { nbytes, object_size, version, .. } = *self;
         match status {
             NOERR => {}
             ENOOBJECT | EEMPTY => return Ok(None),
@@ -64,7 +76,8 @@ impl ObjectRequest {
         if nbytes != due {
             return Err(ErrorKind::StoredLength { found: nbytes, expected: due }.into());
         }
-        Ok(Some(Answer { nbytes, object_size }))
+        let version = (version != 0).then_some(version.into());
+        Ok(Some(Answer { nbytes, object_size, version }))
     }
 }
 
@@ -89,15 +102,14 @@ impl Default for Limits {
 /// A place that is asked first and gives the answer later.
 ///
 /// Reads belong to the thread that starts them, and are given back to that thread.
-pub trait Flight {
+///
+/// # Safety
+/// What `wait` gives back is a read that was started, and not given back before; from then on the place does not touch
+/// it, nor its buffer. If the read says that it has ended well, the first [`nbytes`](ObjectRequest::nbytes) bytes of
+/// the buffer have been written. After an error of `wait` the place touches no read of that thread's any more.
+pub unsafe trait Flight {
     /// How much may be on its way at the same time. The library keeps to it, in each transfer.
     fn limits(&self) -> Limits;
-
-    /// What the names of all requests begin with: nothing or, for a place that is below a prefix of another one, that
-    /// prefix and a `/`. Whoever makes a request puts it before the object's name.
-    fn name_prefix(&self) -> &str {
-        ""
-    }
 
     /// Starts a read; `false` if the object is known to be absent: then the read has not begun.
     ///
@@ -110,12 +122,14 @@ pub trait Flight {
     unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool>;
 
     /// Waits until one of this thread's reads has ended, in any order, and gives it back, with its status: that of
-    /// [`NOERR`](crate::status::NOERR), [`ENOOBJECT`](crate::status::ENOOBJECT) or any other. There is at least one in
-    /// flight.
+    /// [`NOERR`](crate::status::NOERR), [`ENOOBJECT`](crate::status::ENOOBJECT) or any other.
     ///
     /// # Errors
     /// Any error; then no read of this thread's is in flight any more, and their buffers are not touched again.
-    fn wait(&self) -> Result<*mut ObjectRequest>;
+    ///
+    /// # Safety
+    /// The thread has reads in flight, and all of them were started by whoever waits.
+    unsafe fn wait(&self) -> Result<*mut ObjectRequest>;
 
     /// Says that a read is not needed any more. It is still given back by `wait`.
     ///

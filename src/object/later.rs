@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 use super::{Begin, Entry, Flight, Limits, Memory, ObjectRequest, Objects, read_by_flight};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
+use crate::open_object::{ObjectState, Versions};
 use crate::status::{ENOOBJECT, NOERR};
 
 /// A place in memory that answers later.
@@ -21,6 +22,8 @@ pub(crate) struct Later {
     pub(crate) has_latency: bool,
     /// Whether reads of objects that are not there do not begin.
     pub(crate) knows_absent: bool,
+    /// Whether what is read comes with its version.
+    pub(crate) has_versions: bool,
     state: Mutex<State>,
 }
 
@@ -55,7 +58,8 @@ impl Later {
         let (memory, limits) = (Memory::new(), Limits::default());
         let state = Mutex::default();
         let (is_concurrent, is_writable, has_latency, knows_absent) = (true, true, true, false);
-        Later { memory, gap: 1, limits, is_concurrent, is_writable, has_latency, knows_absent, state }
+        let has_versions = true;
+        Later { memory, gap: 1, limits, is_concurrent, is_writable, has_latency, knows_absent, has_versions, state }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -134,7 +138,8 @@ impl Later {
     }
 }
 
-impl Flight for Later {
+// SAFETY: a read is given back once, after its answer has been written, and not touched afterwards.
+unsafe impl Flight for Later {
     fn limits(&self) -> Limits {
         self.limits
     }
@@ -166,7 +171,7 @@ impl Flight for Later {
         Ok(true)
     }
 
-    fn wait(&self) -> Result<*mut ObjectRequest> {
+    unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
         let mut state = self.state();
         if state.broken_after.is_some_and(|after| state.log.len() >= after) {
             state.under_way.clear();
@@ -188,8 +193,9 @@ impl Flight for Later {
         let begin = if answer.from_end == 1 { Begin::BeforeEnd(answer.offset) } else { Begin::At(answer.offset) };
         if let Some(status) = state.failing.get(name) {
             answer.status = *status as isize;
-        } else if let Some(len) = self.memory.read(name, begin, &mut buffer)? {
+        } else if let Some((len, version)) = self.memory.read_version(name, begin, &mut buffer)? {
             answer.object_size = len;
+            answer.version = version.filter(|_| self.has_versions).unwrap_or(0) as u64;
             answer.nbytes = buffer.filled().len() - usize::from(state.shortened.iter().any(|short| short == name));
             answer.status = NOERR as isize;
         } else {
@@ -218,8 +224,16 @@ impl Flight for Later {
 
 impl Objects for Later {
     fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
+    }
+
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         assert_eq!(self.under_way(), 0, "nothing is waited for while other reads are under way");
-        read_by_flight(self, name, begin, buffer)
+        read_by_flight((self, ""), name, begin, buffer)
+    }
+
+    fn versions(&self) -> Versions {
+        if self.has_versions { Versions::Told } else { Versions::Unknown }
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

@@ -10,9 +10,28 @@ use super::names::{self, Listed};
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
+use crate::open_object::{ObjectState, Opening, Versions};
+use crate::shared::Shared;
 
-/// By name, ascending.
-type List = Vec<(String, Vec<u8>)>;
+/// The objects, and how often one was written.
+#[derive(Default)]
+struct List {
+    /// By name, ascending.
+    objects: Vec<(String, Stored)>,
+    num_writes: u64,
+}
+
+/// An object's bytes, and the number of the write that they came with.
+struct Stored {
+    bytes: Shared<Vec<u8>>,
+    write: u64,
+}
+
+impl Stored {
+    fn state(&self) -> ObjectState {
+        (self.bytes.len() as u64, Some(self.write.into()))
+    }
+}
 
 /// Objects in memory. Threads read them at the same time; a write waits for the reads of the moment. A process that was
 /// forked while another thread wrote cannot use the place, but drop it, which frees nothing then.
@@ -47,20 +66,41 @@ impl Drop for Memory {
 }
 
 /// Where a name is, or where it would be.
-fn find(objects: &[(String, Vec<u8>)], name: &str) -> std::result::Result<usize, usize> {
+fn find(objects: &[(String, Stored)], name: &str) -> std::result::Result<usize, usize> {
     objects.binary_search_by(|(other, _)| other.as_str().cmp(name))
+}
+
+impl List {
+    fn get(&self, name: &str) -> Option<&Stored> {
+        let at = find(&self.objects, name).ok()?;
+        self.objects.get(at).map(|(_, stored)| stored)
+    }
 }
 
 impl Objects for Memory {
     fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
+    }
+
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         check_name(name).map_err(|error| error.in_object(name))?;
-        let objects = self.shared();
-        let Some((_, bytes)) = find(&objects, name).ok().and_then(|at| objects.get(at)) else { return Ok(None) };
+        let list = self.shared();
+        let Some(stored) = list.get(name) else { return Ok(None) };
         // Both are at most the length of a list.
-        let offset = begin.offset(bytes.len() as u64) as usize;
-        let rest = bytes.get(offset..).unwrap_or_default();
+        let offset = begin.offset(stored.bytes.len() as u64) as usize;
+        let rest = stored.bytes.get(offset..).unwrap_or_default();
         buffer.write(&rest[..rest.len().min(buffer.capacity())]);
-        Ok(Some(bytes.len() as u64))
+        Ok(Some(stored.state()))
+    }
+
+    fn versions(&self) -> Versions {
+        Versions::Told
+    }
+
+    fn open(&self, name: &str) -> Result<Opening<'_>> {
+        check_name(name).map_err(|error| error.in_object(name))?;
+        let list = self.shared();
+        Ok(list.get(name).map_or(Opening::Absent, |stored| Opening::memory(stored.bytes.clone(), stored.state())))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
@@ -68,7 +108,7 @@ impl Objects for Memory {
         // `one` may use the place, so the lock is not held meanwhile.
         let mut listed = Listed::NOTHING;
         {
-            let objects = self.shared();
+            let objects = &self.shared().objects;
             names::list(objects.len(), |i| &objects[i].0, prefix, &mut |name, entry| listed.push(name, entry))?;
         }
         listed.tell(one)
@@ -77,10 +117,14 @@ impl Objects for Memory {
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         check_name(name).map_err(|error| error.in_object(name))?;
         let failed = |failed| Error::from(failed).in_object(name);
-        let mut new = (alloc::text(name).map_err(failed)?, alloc::copied(bytes).map_err(failed)?);
+        let bytes = alloc::copied(bytes).and_then(Shared::new).map_err(failed)?;
+        let mut new = (alloc::text(name).map_err(failed)?, Stored { bytes, write: 0 });
         {
-            let mut objects = self.exclusive();
-            match find(&objects, name) {
+            let List { objects, num_writes } = &mut *self.exclusive();
+            // Not even a failed write has a number that another one has.
+            *num_writes += 1;
+            new.1.write = *num_writes;
+            match find(objects, name) {
                 Ok(at) => std::mem::swap(&mut objects[at], &mut new),
                 Err(at) => {
                     objects.try_reserve(1).map_err(|_| failed(alloc::Failed))?;
@@ -96,9 +140,9 @@ impl Objects for Memory {
 
     fn remove(&self, name: &str) -> Result<()> {
         check_name(name).map_err(|error| error.in_object(name))?;
-        let mut objects = self.exclusive();
-        let removed = find(&objects, name).ok().map(|at| objects.remove(at));
-        drop(objects);
+        let mut list = self.exclusive();
+        let removed = find(&list.objects, name).ok().map(|at| list.objects.remove(at));
+        drop(list);
         drop(removed);
         Ok(())
     }

@@ -60,8 +60,6 @@ mod zip;
 
 pub use begin::Begin;
 pub use below::{Below, only_prefix};
-#[doc(hidden)]
-pub use contract::Held;
 pub use contract::{Entry, Objects, check_name};
 pub use directory::Directory;
 pub use file::OneFile;
@@ -74,8 +72,8 @@ pub(crate) use name::Name;
 pub use place::Place;
 pub(crate) use positioned::read_opened;
 pub(crate) use under_way::{UnderWay, read as read_by_flight};
-pub(crate) use whole::read_more;
 pub use whole::read_whole;
+pub(crate) use whole::{read_more, read_text};
 #[cfg(feature = "zip")]
 pub use zip::{Zip, ZipWriter};
 

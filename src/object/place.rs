@@ -2,10 +2,11 @@
 
 use std::ops::Deref;
 
-use super::contract::{Entry, Held, Objects, check_name};
+use super::contract::{Entry, Objects, check_name};
 use crate::alloc::{self, Slot};
 use crate::codec::{self, Codec, CodecUse, Makers};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MemoryLimits;
 use crate::shared::Shared;
 
 /// A place for objects that several arrays share. A copy is the same place.
@@ -16,9 +17,9 @@ use crate::shared::Shared;
 pub struct Place {
     objects: Shared<Box<dyn Objects>>,
     file: Option<Shared<String>>,
-    top: Option<Shared<String>>,
     codecs: Makers,
     allows_partial: bool,
+    limits: MemoryLimits,
 }
 
 impl Place {
@@ -32,7 +33,13 @@ impl Place {
     pub(crate) fn new_with<O: Objects + 'static>(make: impl FnOnce() -> O) -> Result<Self> {
         let (outer, inner) = (Shared::slot()?, Slot::new()?);
         let objects = Shared::fill(outer, inner.fill(make()) as Box<dyn Objects>);
-        Ok(Place { objects, file: None, top: None, codecs: Makers::default(), allows_partial: false })
+        Ok(Place {
+            objects,
+            file: None,
+            codecs: Makers::default(),
+            allows_partial: false,
+            limits: MemoryLimits::default(),
+        })
     }
 
     /// One file of this place, as a place: an object that holds arrays, such as a netCDF classic file. Then what is
@@ -59,6 +66,17 @@ impl Place {
         self.allows_partial = allow;
     }
 
+    /// Sets how much memory may be taken for what is stored here: for metadata that are read from now on, and for the
+    /// chunks of arrays that are opened or created from now on.
+    pub fn set_memory_limits(&mut self, limits: MemoryLimits) {
+        self.limits = limits;
+    }
+
+    /// How much memory may be taken for what is stored here.
+    pub fn memory_limits(&self) -> MemoryLimits {
+        self.limits
+    }
+
     /// Whether files are opened that hold only a part of their arrays.
     #[cfg(feature = "cfdb")]
     pub(crate) fn allows_partial(&self) -> bool {
@@ -68,21 +86,6 @@ impl Place {
     /// The name of the file that the place is, if it is one.
     pub fn file_name(&self) -> Option<&str> {
         self.file.as_ref().map(|name| name.as_str())
-    }
-
-    /// Says that the objects are those of one directory, which is all there is of a zip file, so that names with that
-    /// before them are known, too.
-    #[cfg(feature = "zip")]
-    pub(crate) fn set_top(&mut self, top: String) -> Result<()> {
-        self.top = Some(Shared::new(top)?);
-        Ok(())
-    }
-
-    /// The one directory that the objects are in, if it is known, and a name that begins with it without it.
-    pub(crate) fn split_top<'s>(&'s self, name: &'s str) -> Option<(&'s str, &'s str)> {
-        let top = self.top.as_ref()?.as_str();
-        let rest = name.strip_prefix(top)?;
-        Some((top, if rest.is_empty() { rest } else { rest.strip_prefix('/')? }))
     }
 
     /// Has `make` make the codecs of this name that the metadata of arrays in this place have, where the library has
@@ -155,18 +158,16 @@ impl Place {
     /// # Errors
     /// Those of the objects, and of `one`.
     pub fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        self.objects.list(prefix, &mut |last, entry| {
+        // What fails ends the listing, whatever the objects make of it.
+        let mut failed: Option<Error> = None;
+        let listed = self.objects.list(prefix, &mut |last, entry| {
+            if let Some(error) = &failed {
+                return Err(error.clone());
+            }
             let is_last_part = check_name(last).is_ok() && !last.contains('/');
-            if is_last_part { one(last, entry) } else { Ok(()) }
-        })
-    }
-
-    /// [`Objects::list_held`], without those names either; but it tells of what no object is.
-    pub(crate) fn list_held(&self, prefix: &str, one: &mut dyn FnMut(&str, Held) -> Result<()>) -> Result<()> {
-        self.objects.list_held(prefix, &mut |last, held| {
-            let is_last_part = check_name(last).is_ok() && !last.contains('/');
-            if is_last_part || held == Held::Other { one(last, held) } else { Ok(()) }
-        })
+            if is_last_part { one(last, entry).inspect_err(|error| failed = Some(error.clone())) } else { Ok(()) }
+        });
+        failed.map_or(listed, Err)
     }
 
     /// The codecs that were added.

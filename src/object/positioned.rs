@@ -6,7 +6,7 @@ use std::io;
 use super::begin::Begin;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
-use crate::open_file::{OpenFile, read_at};
+use crate::open_object::{ObjectState, OpenObject, read_at};
 
 /// Reads from a file of so many bytes into an empty buffer. If the file has become shorter meanwhile, what there is.
 pub(super) fn read(file: &File, len: u64, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<()> {
@@ -15,12 +15,11 @@ pub(super) fn read(file: &File, len: u64, begin: Begin, buffer: &mut Buffer<'_>)
     read_at(file, offset, wanted, buffer)
 }
 
-/// Reads from a file that was opened as an object, and tells its length and version, as
-/// [`read_version`](super::Objects::read_version) does.
-pub(crate) fn read_opened(opened: &OpenFile<'_>, begin: Begin, buffer: &mut Buffer<'_>) -> Result<(u64, u128)> {
-    let (len, version) = opened.state().ok_or(ErrorKind::Internal)?;
-    read(opened.file(), len, begin, buffer)?;
-    Ok((len, version))
+/// Reads from an open object, and tells its state, as [`read_version`](super::Objects::read_version) does.
+pub(crate) fn read_opened(opened: &OpenObject<'_>, begin: Begin, buffer: &mut Buffer<'_>) -> Result<ObjectState> {
+    let state = opened.state().ok_or(ErrorKind::Internal)?;
+    opened.read(begin.offset(state.0), buffer)?;
+    Ok(state)
 }
 
 /// Writes all bytes at a position.

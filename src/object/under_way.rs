@@ -12,14 +12,19 @@ use super::flight::{Answer, Flight, ObjectRequest};
 use crate::alloc::try_box;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
+use crate::open_object::ObjectState;
 use crate::store::NOT_IN_FLIGHT;
+use crate::waiter::Waiter;
 
 /// Reads that are under way, each with what it is for. None outlives this: what is left is cancelled and waited for.
 pub(crate) struct UnderWay<'p, T> {
     flight: &'p dyn Flight,
+    /// What all names begin with.
+    prefix: &'p str,
     slots: Vec<Slot<T>>,
     /// The slots without a read. There is room for all of them.
     free: Vec<usize>,
+    waiter: Option<Waiter>,
 }
 
 /// A place for one read.
@@ -41,8 +46,9 @@ struct Told {
 }
 
 impl<'p, T> UnderWay<'p, T> {
-    pub(crate) fn new(flight: &'p dyn Flight) -> Self {
-        UnderWay { flight, slots: Vec::new(), free: Vec::new() }
+    /// No reads, of objects in a place in which names begin with this.
+    pub(crate) fn new(flight: &'p dyn Flight, prefix: &'p str) -> Self {
+        UnderWay { flight, prefix, slots: Vec::new(), free: Vec::new(), waiter: None }
     }
 
     /// How many reads are under way.
@@ -87,12 +93,14 @@ impl<'p, T> UnderWay<'p, T> {
                 object_size: 0,
                 status: 0,
                 handle: ptr::null_mut(),
+                version: 0,
             };
             self.flight.start(&raw mut (*told).request)
         };
         match started {
             Ok(true) => {
                 (slot.purpose, slot.is_cancelled) = (Some(purpose), false);
+                self.waiter.iter().for_each(Waiter::started);
                 Ok(None)
             }
             Ok(false) => {
@@ -108,7 +116,10 @@ impl<'p, T> UnderWay<'p, T> {
 
     /// Takes a free slot, and writes down the name there.
     fn prepare(&mut self, name: &str) -> Result<usize> {
-        check_name(name).map_err(|error| error.in_object(name))?;
+        match &self.waiter {
+            Some(waiter) => waiter.check()?,
+            None => self.waiter.insert(Waiter::new(self.flight)?).check()?,
+        }
         if self.free.is_empty() {
             self.free.try_reserve(self.slots.len() + 1).map_err(|_| ErrorKind::OutOfMemory)?;
             self.slots.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
@@ -120,11 +131,12 @@ impl<'p, T> UnderWay<'p, T> {
         // SAFETY: it is there as long as the slot, and no read is under way that uses it.
         let told = unsafe { self.slots[number].told.as_mut() };
         told.name.clear();
-        let prefix = self.flight.name_prefix();
+        let prefix = self.prefix;
         told.name.try_reserve(prefix.len() + name.len() + 1).map_err(|_| ErrorKind::OutOfMemory)?;
         told.name.extend_from_slice(prefix.as_bytes());
         told.name.extend_from_slice(name.as_bytes());
         told.name.push(0);
+        check_name(told.name()).map_err(|error| error.in_object(name))?;
         self.free.pop();
         Ok(number)
     }
@@ -134,7 +146,11 @@ impl<'p, T> UnderWay<'p, T> {
     /// # Errors
     /// Those of waiting itself; then none is under way any more.
     pub(crate) fn wait(&mut self) -> Result<(T, Result<Option<Answer>>)> {
-        let ended = self.flight.wait().and_then(|request| {
+        if self.len() == 0 {
+            return Err(ErrorKind::Internal.into());
+        }
+        // SAFETY: there are reads under way, and none of another transfer: `start` has made sure of that.
+        let ended = unsafe { self.flight.wait() }.and_then(|request| {
             let is_it = |slot: &Slot<T>| slot.purpose.is_some() && ptr::eq(slot.request(), request);
             Ok(self.slots.iter().position(is_it).ok_or(NOT_IN_FLIGHT)?)
         });
@@ -151,6 +167,7 @@ impl<'p, T> UnderWay<'p, T> {
         let told = unsafe { slot.told.as_ref() };
         let answer = told.answer().map_err(|error| error.in_object(told.name()));
         self.free.push(number);
+        self.waiter.iter().for_each(Waiter::ended);
         Ok((purpose, answer))
     }
 
@@ -171,6 +188,7 @@ impl<'p, T> UnderWay<'p, T> {
         self.free.clear();
         self.free.extend(0..self.slots.len());
         self.slots.iter_mut().for_each(|slot| slot.purpose = None);
+        self.waiter.iter().for_each(Waiter::all_ended);
     }
 }
 
@@ -209,6 +227,7 @@ impl Told {
             object_size: 0,
             status: 0,
             handle: ptr::null_mut(),
+            version: 0,
         };
         Told { request, begin: Begin::At(0), size: 0, name: SmallVec::new() }
     }
@@ -223,12 +242,17 @@ impl Told {
     }
 }
 
-/// [`Objects::read`](super::Objects::read), by a read that is started and waited for.
+/// [`Objects::read_version`](super::Objects::read_version), by a read that is started and waited for.
 ///
 /// # Errors
 /// Those of the place.
-pub(crate) fn read(flight: &dyn Flight, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-    let mut under_way = UnderWay::new(flight);
+pub(crate) fn read(
+    (flight, prefix): (&dyn Flight, &str),
+    name: &str,
+    begin: Begin,
+    buffer: &mut Buffer<'_>,
+) -> Result<Option<ObjectState>> {
+    let mut under_way = UnderWay::new(flight, prefix);
     let room = (buffer.as_mut_ptr(), buffer.capacity());
     // SAFETY: the buffer is not used before the read has been given back.
     match unsafe { under_way.start((), name, begin, room) } {
@@ -237,10 +261,10 @@ pub(crate) fn read(flight: &dyn Flight, name: &str, begin: Begin, buffer: &mut B
         Err(((), error)) => return Err(error),
     }
     let ((), answer) = under_way.wait()?;
-    let Some(Answer { nbytes, object_size }) = answer? else { return Ok(None) };
+    let Some(answer) = answer? else { return Ok(None) };
     // SAFETY: the place has written so many bytes, and there was room for them.
-    unsafe { buffer.set_filled(nbytes) };
-    Ok(Some(object_size))
+    unsafe { buffer.set_filled(answer.nbytes) };
+    Ok(Some(answer.state()))
 }
 
 #[cfg(test)]
@@ -260,7 +284,7 @@ mod tests {
     #[test]
     fn reads_come_back_with_what_they_are_for() {
         let (later, mut memory) = (later(), [0u8; 40]);
-        let mut under_way = UnderWay::new(&later);
+        let mut under_way = UnderWay::new(&later, "");
         let begin = memory.as_mut_ptr();
         for round in 0..3 {
             for (i, name) in NAMES.iter().enumerate() {
@@ -274,8 +298,8 @@ mod tests {
                 let (i, answer) = under_way.wait().unwrap();
                 found[i] = answer.unwrap();
             }
-            let answer = Some(Answer { nbytes: 6, object_size: 10 });
-            assert_eq!((found, round < 3), ([answer, answer, None, answer], true));
+            let answer = |version| Some(Answer { nbytes: 6, object_size: 10, version: Some(version) });
+            assert_eq!((found, round < 3), ([answer(1), answer(2), None, answer(3)], true));
         }
         drop(under_way);
         assert_eq!((memory[29], memory[30], memory[35], memory[36]), (0, 2, 2, 0));
@@ -284,7 +308,7 @@ mod tests {
     #[test]
     fn no_read_outlives_the_transfer() {
         let (later, mut memory) = (later(), Scratch::EMPTY);
-        let mut under_way = UnderWay::new(&later);
+        let mut under_way = UnderWay::new(&later, "");
         let room = (memory.room(8).unwrap().as_mut_ptr().cast(), 4);
         // SAFETY: the memory lives longer, and what is written to it twice is not looked at.
         unsafe {
@@ -300,15 +324,15 @@ mod tests {
     fn errors_name_the_object() {
         let later = later();
         let mut buffer = Buffer::new(&mut []);
-        assert_eq!(read(&later, "a/0", Begin::At(0), &mut buffer), Ok(Some(10)));
-        assert_eq!(read(&later, "no", Begin::At(0), &mut buffer), Ok(None));
-        assert_eq!(read(&later, "../a", Begin::At(0), &mut buffer).unwrap_err().about(), "../a");
+        assert_eq!(read((&later, ""), "a/0", Begin::At(0), &mut buffer), Ok(Some((10, Some(1)))));
+        assert_eq!(read((&later, ""), "no", Begin::At(0), &mut buffer), Ok(None));
+        assert_eq!(read((&later, ""), "../a", Begin::At(0), &mut buffer).unwrap_err().about(), "../a");
         later.fail("a/0", 5);
-        let error = read(&later, "a/0", Begin::At(0), &mut buffer).unwrap_err();
+        let error = read((&later, ""), "a/0", Begin::At(0), &mut buffer).unwrap_err();
         assert_eq!((error.about(), error.status()), ("a/0", 5));
         later.shorten("a/1");
         let mut room = [std::mem::MaybeUninit::uninit(); 4];
-        let error = read(&later, "a/1", Begin::At(0), &mut Buffer::new(&mut room)).unwrap_err();
+        let error = read((&later, ""), "a/1", Begin::At(0), &mut Buffer::new(&mut room)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StoredLength { found: 3, expected: 4 });
     }
 
@@ -318,18 +342,19 @@ mod tests {
         let mut buffer = Buffer::new(&mut []);
         later.begin_not("a/0", 0);
         later.begin_not("a/1", 5);
-        assert_eq!(read(&later, "a/0", Begin::At(0), &mut buffer), Ok(None));
-        let error = read(&later, "a/1", Begin::At(0), &mut buffer).unwrap_err();
+        assert_eq!(read((&later, ""), "a/0", Begin::At(0), &mut buffer), Ok(None));
+        let error = read((&later, ""), "a/1", Begin::At(0), &mut buffer).unwrap_err();
         assert_eq!((error.about(), error.status(), later.log().len()), ("a/1", 5, 0));
         later.heal();
-        assert_eq!(read(&later, "a/0", Begin::At(0), &mut buffer), Ok(Some(10)));
+        assert_eq!(read((&later, ""), "a/0", Begin::At(0), &mut buffer), Ok(Some((10, Some(1)))));
     }
 
     /// The request is the place's while the read is under way, and so are its fields.
     #[test]
     fn there_is_no_more_room_than_there_was() {
         struct Liar(std::cell::Cell<*mut ObjectRequest>);
-        impl Flight for Liar {
+        // SAFETY: for the test.
+        unsafe impl Flight for Liar {
             fn limits(&self) -> crate::object::Limits {
                 crate::object::Limits::default()
             }
@@ -337,7 +362,7 @@ mod tests {
                 self.0.set(request);
                 Ok(true)
             }
-            fn wait(&self) -> Result<*mut ObjectRequest> {
+            unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
                 // SAFETY: the read has been started, and is given back by this call only.
                 let request = unsafe { &mut *self.0.get() };
                 (request.size, request.offset, request.nbytes, request.object_size) = (1000, 0, 1000, 1000);
@@ -346,7 +371,8 @@ mod tests {
         }
         let mut room = [std::mem::MaybeUninit::uninit(); 10];
         let mut buffer = Buffer::new(&mut room);
-        let error = read(&Liar(ptr::null_mut::<ObjectRequest>().into()), "a", Begin::At(4), &mut buffer).unwrap_err();
+        let error =
+            read((&Liar(ptr::null_mut::<ObjectRequest>().into()), ""), "a", Begin::At(4), &mut buffer).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StoredLength { found: 1000, expected: 10 });
         assert_eq!(buffer.filled(), [0; 0]);
     }
@@ -357,7 +383,8 @@ mod tests {
         use crate::object::{Below, Entry, Limits, Objects};
 
         struct Uncancelled(Later);
-        impl Flight for Uncancelled {
+        // SAFETY: as the place that it has.
+        unsafe impl Flight for Uncancelled {
             fn limits(&self) -> Limits {
                 self.0.limits()
             }
@@ -365,8 +392,9 @@ mod tests {
                 // SAFETY: the caller's promise is the same.
                 unsafe { self.0.start(request) }
             }
-            fn wait(&self) -> Result<*mut ObjectRequest> {
-                self.0.wait()
+            unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
+                // SAFETY: the caller's promise is the same.
+                unsafe { self.0.wait() }
             }
         }
         impl Objects for Uncancelled {
@@ -383,7 +411,7 @@ mod tests {
         fn cancelled(objects: &impl Objects, later: &Later) -> (usize, [u8; 2]) {
             let below = Below::new(objects, "a").unwrap();
             let mut memory = [9; 2];
-            let mut under_way = UnderWay::new(below.flight().unwrap());
+            let mut under_way = UnderWay::new(below.flight().unwrap(), below.flight_prefix());
             let begin = memory.as_mut_ptr();
             for i in 0..2 {
                 // SAFETY: each has a byte of the memory of its own, which lives longer.

@@ -5,6 +5,7 @@ use super::begin::Begin;
 use super::contract::Objects;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limit;
 
 /// How much room an object is first read with. Longer ones are read again.
 const FIRST: usize = 16 << 10;
@@ -26,6 +27,18 @@ pub fn read_whole(objects: &(impl Objects + ?Sized), name: &str, most: usize) ->
         }
         room = len;
     }
+}
+
+/// A whole object, of which the text and what is read from it are to be kept within a limit; `None` if there is none of
+/// that name.
+///
+/// # Errors
+/// `Limit`, and those of [`read_whole`].
+pub(crate) fn read_text(objects: &(impl Objects + ?Sized), name: &str, limit: Limit) -> Result<Option<Vec<u8>>> {
+    read_whole(objects, name, limit.bytes / 2).map_err(|error| match error.kind() {
+        ErrorKind::Capacity { needed, .. } => limit.exceeded(Some(needed.saturating_mul(2))).in_object(name),
+        _ => error,
+    })
 }
 
 /// Adds a part of an object to some bytes: as many as there are from `begin` on, but no more than so many. The result

@@ -11,34 +11,34 @@ use crate::error::{ErrorKind, Result};
 /// The room that a chunk is decoded into first, if that is more than a few times what is stored.
 const LEAST: usize = 64 << 10;
 
-/// No chunk is decoded to more bytes, so that a small one cannot ask for all memory.
-const LARGEST: usize = 1 << 30;
-
 impl Store<'_> {
-    /// Fetches a chunk of any length up to 1 GiB, decoded; `None` stands for an absent chunk.
+    /// Fetches a chunk of any length up to the store's limit, decoded; `None` stands for an absent chunk.
     pub(crate) fn fetch_any_length(&self, request: &Request<'_>) -> Result<Option<Vec<u8>>> {
         let Reader::Filling(filler) = &self.reader else { return Err(ErrorKind::Internal.into()) };
         let Workspace { encoded, .. } = &mut self.workspace()?;
         let Encoded { stored, between: [one, other] } = encoded;
-        let Some(len) = fetch_stored(&**filler, request, LEAST, stored)? else { return Ok(None) };
+        let first = LEAST.min(self.limit.bytes);
+        let Some(len) = fetch_stored(&**filler, request, (first, |len| self.limit.check(len)), stored)? else {
+            return Ok(None);
+        };
         // SAFETY: `fetch_stored` has filled so many bytes.
         let stored = unsafe { stored.filled(len) };
         let codecs = self.codecs(request.access());
         if codecs.is_empty() {
             return Ok(Some(crate::alloc::copied(stored)?));
         }
-        let mut room = len.saturating_mul(4).clamp(LEAST, LARGEST);
+        let most = self.limit.bytes;
+        let mut room = len.saturating_mul(4).max(LEAST).min(most);
         loop {
             let mut chunk: Vec<u8> = Vec::new();
             chunk.try_reserve_exact(room).map_err(|_| ErrorKind::OutOfMemory)?;
             let mut buffer = Buffer::new(&mut chunk.spare_capacity_mut()[..room]);
-            let result = codecs.decode_any_length(stored, &mut buffer, [&mut **one, &mut **other]);
+            let result = codecs.decode_any_length(stored, &mut buffer, [&mut **one, &mut **other], self.limit);
             let filled = buffer.filled().len();
             match result {
-                Err(error) if room < LARGEST && matches!(error.kind(), ErrorKind::DecodedLength { .. }) => {
-                    room = room.saturating_mul(4).min(LARGEST);
-                }
-                Err(error) => return Err(error),
+                Err(error) if !matches!(error.kind(), ErrorKind::DecodedLength { .. }) => return Err(error),
+                Err(_) if room == most => return Err(self.limit.exceeded(None)),
+                Err(_) => room = room.saturating_mul(4).min(most),
                 Ok(()) => {
                     // SAFETY: so many bytes of the room have been filled.
                     unsafe { chunk.set_len(filled) };

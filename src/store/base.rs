@@ -3,19 +3,25 @@
 use super::fill::Fill;
 use super::lend::Lend;
 use super::memory::{Memory, Workspace};
-#[cfg(feature = "arrays")]
 use super::request::{Filled, Request};
 use crate::alloc::Slot;
-#[cfg(feature = "arrays")]
 use crate::buffer::Buffer;
 use crate::cache::{Cache, Part};
 use crate::codec::{Chain, Codec};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
+use crate::limits::Limit;
+use crate::variable::Variable;
 
-/// Either kind of reader.
+/// So much memory is taken for a stored chunk before it is known how long it is.
+const TAKEN_AT_ONCE: usize = 64 << 20;
+
+/// The kinds of readers.
 pub(crate) enum Reader<'r> {
     Lending(Box<dyn Lend + 'r>),
+    /// One whose chunks are pointers to texts. They are for variables of texts, and those are for them.
+    #[cfg_attr(not(feature = "arrays"), allow(dead_code))]
+    LendingTexts(Box<dyn Lend + 'r>),
     Filling(Box<dyn Fill + 'r>),
 }
 
@@ -28,6 +34,8 @@ pub struct Store<'r> {
     /// The codecs of a write grid's chunks, if they are others.
     write_codecs: Chain<'r>,
     pub(super) verify: bool,
+    /// How many bytes of memory a chunk may take: as it is stored, between codecs, and of what is decoded of it.
+    pub(super) limit: Limit,
     is_read_only: bool,
     cache: Option<Part>,
     /// There is none as long as chunks are lent as they are.
@@ -41,6 +49,15 @@ impl<'r> Store<'r> {
     /// `OutOfMemory`.
     pub fn lending(reader: impl Lend + 'r) -> Result<Self> {
         Ok(Store::of(Reader::Lending(Slot::new()?.fill(reader)), None))
+    }
+
+    /// A store whose chunks are lent and are pointers to texts, which what is written to them replaces.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    #[cfg(feature = "arrays")]
+    pub(crate) fn lending_texts(reader: impl Lend + 'r) -> Result<Self> {
+        Ok(Store::of(Reader::LendingTexts(Slot::new()?.fill(reader)), None))
     }
 
     /// A store whose chunks are filled into buffers. A closure that takes a request and a [`Buffer`](crate::Buffer) is
@@ -60,6 +77,7 @@ impl<'r> Store<'r> {
             codecs: Chain::default(),
             write_codecs: Chain::default(),
             verify: false,
+            limit: Limit::NONE,
             is_read_only: false,
             cache: None,
             memory,
@@ -151,6 +169,17 @@ impl<'r> Store<'r> {
         self.verify = verify;
     }
 
+    /// Sets how many bytes of memory a chunk may take.
+    #[cfg(feature = "arrays")]
+    pub(crate) fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    /// Refuses a chunk for which so many bytes of memory would be taken.
+    pub(crate) fn check_room(&self, bytes: usize) -> Result<()> {
+        self.limit.check(bytes)
+    }
+
     /// Refuses all writes from now on, whatever the reader can do.
     pub fn set_read_only(&mut self) {
         self.is_read_only = true;
@@ -159,7 +188,7 @@ impl<'r> Store<'r> {
     /// Whether several threads may use the store at the same time.
     pub fn is_concurrent(&self) -> bool {
         let reader = match &self.reader {
-            Reader::Lending(lender) => lender.is_concurrent(),
+            Reader::Lending(lender) | Reader::LendingTexts(lender) => lender.is_concurrent(),
             Reader::Filling(filler) => filler.is_concurrent(),
         };
         reader && self.codecs.is_concurrent() && self.write_codecs.is_concurrent()
@@ -172,18 +201,33 @@ impl<'r> Store<'r> {
         }
         match &self.reader {
             // What is lent is changed in place, so there is nothing that could be encoded.
-            Reader::Lending(lender) => lender.is_writable() && self.codecs.is_empty(),
+            Reader::Lending(lender) | Reader::LendingTexts(lender) => lender.is_writable() && self.codecs.is_empty(),
             Reader::Filling(filler) => filler.is_writable() && self.codecs(Access::Write).can_encode(),
         }
     }
 
-    /// The reader, if it lends chunks as they are.
+    /// The reader, if it lends chunks as they are, which are not texts.
     #[inline]
     pub(crate) fn lender(&self) -> Option<&dyn Lend> {
         match &self.reader {
             Reader::Lending(lender) if self.codecs.is_empty() => Some(&**lender),
             _ => None,
         }
+    }
+
+    /// The reader, if it lends chunks of such a variable as they are.
+    #[inline]
+    pub(crate) fn lender_of(&self, variable: &Variable) -> Option<&dyn Lend> {
+        match &self.reader {
+            Reader::LendingTexts(lender) if variable.has_texts() => Some(&**lender),
+            _ if variable.has_texts() => None,
+            _ => self.lender(),
+        }
+    }
+
+    /// Whether chunks are pointers to texts.
+    pub(crate) fn has_texts(&self) -> bool {
+        matches!(self.reader, Reader::LendingTexts(_))
     }
 
     /// The reader, if it can be asked for ranges of chunks that are stored as they are, and below what distance two
@@ -199,7 +243,7 @@ impl<'r> Store<'r> {
     pub(crate) fn with_latency(&self) -> Option<&dyn Fill> {
         match &self.reader {
             Reader::Filling(filler) => filler.has_latency().then_some(&**filler),
-            Reader::Lending(_) => None,
+            Reader::Lending(_) | Reader::LendingTexts(_) => None,
         }
     }
 
@@ -215,10 +259,9 @@ impl<'r> Store<'r> {
 
     /// How many bytes a chunk has as it is stored; `None` for an absent one. Only its length is asked for, where the
     /// reader can tell it without the bytes.
-    #[cfg(feature = "arrays")]
     pub(crate) fn stored_len(&self, request: &Request<'_>) -> Result<Option<usize>> {
         match &self.reader {
-            Reader::Lending(lender) => lender.stored_len(request),
+            Reader::Lending(lender) | Reader::LendingTexts(lender) => lender.stored_len(request),
             Reader::Filling(filler) => Ok(match filler.fill(request, &mut Buffer::new(&mut []))? {
                 Filled::Stored(len) => Some(len),
                 Filled::Absent => None,
@@ -226,16 +269,29 @@ impl<'r> Store<'r> {
         }
     }
 
-    /// Whether chunks may be longer than they should be.
-    pub(crate) fn accepts_longer(&self) -> bool {
-        match &self.reader {
-            Reader::Lending(lender) => lender.accepts_longer(),
-            Reader::Filling(filler) => filler.accepts_longer(),
-        }
+    /// How many bytes a whole chunk is asked for with first: as many as it is expected to take as it is stored; none if
+    /// these are very many and the reader tells how many there are. Then that is what is asked for.
+    pub(crate) fn first_size(&self, access: Access, chunk_bytes: usize) -> usize {
+        let expected = self.codecs(access).encoded_bound(chunk_bytes).min(self.limit.bytes);
+        let is_told = matches!(&self.reader, Reader::Filling(filler) if filler.tells_len());
+        if is_told && expected > TAKEN_AT_ONCE { 0 } else { expected }
     }
 
-    /// The most bytes that a whole chunk is expected to take as it is stored.
+    /// The most bytes that a whole chunk that is read is expected to take as it is stored.
     pub(crate) fn stored_bound(&self, chunk_bytes: usize) -> usize {
-        self.codecs.encoded_bound(chunk_bytes)
+        self.codecs.encoded_bound(chunk_bytes).min(self.limit.bytes)
+    }
+
+    /// Refuses a chunk that is stored with more bytes than it can take, or than may be taken for it.
+    pub(crate) fn check_stored(&self, access: Access, chunk_bytes: usize, stored: usize) -> Result<()> {
+        /// Where a chunk was encoded in many small pieces, each takes some bytes more; and padding may follow.
+        const TIMES: usize = 16;
+        const MORE: usize = 1 << 20;
+        let expected = self.codecs(access).encoded_bound(chunk_bytes);
+        let most = expected.saturating_mul(TIMES).saturating_add(MORE);
+        if stored > most {
+            return Err(ErrorKind::StoredTooLong { found: stored, most }.into());
+        }
+        self.limit.check(stored)
     }
 }

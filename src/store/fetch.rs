@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::base::{Reader, Store};
-use super::fill::{Fill, check_filled};
-use super::lend::Lent;
+use super::fill::{Fill, check_part};
+use super::lend::{Lent, Take};
 use super::memory::Encoded;
 use super::request::{Filled, Request};
 use crate::alloc::Scratch;
@@ -16,7 +16,8 @@ use crate::grid::Access;
 
 impl Store<'_> {
     /// Fetches a chunk into an empty buffer of the chunk's size; `false` stands for an absent chunk. The bytes `needed`
-    /// are there afterwards, with all before them; the rest may be missing, unless they reach to the end.
+    /// are there afterwards, with all before them; the rest may be missing, unless they reach to the end. Of a chunk
+    /// with codecs the buffer may be as large as these bytes: then these alone are there.
     pub(crate) fn fetch(
         &self,
         request: &Request<'_>,
@@ -24,35 +25,40 @@ impl Store<'_> {
         chunk: &mut Buffer<'_>,
         encoded: &mut Encoded<'_>,
     ) -> Result<bool> {
-        let codecs = self.codecs(request.access());
+        let (access, chunk_bytes) = (request.access(), request.chunk_bytes());
         match &self.reader {
+            Reader::LendingTexts(_) => Err(ErrorKind::Internal.into()),
             Reader::Lending(lender) => {
                 let mut is_there = true;
-                lender.lend(request, &mut |lent| match lent {
+                let mut take = |lent: Lent<'_>| match lent {
                     Lent::Chunk(stored) => {
-                        self.decode(request.access(), stored, needed.clone(), chunk, encoded.between())
+                        self.decode((access, chunk_bytes), stored, needed.clone(), chunk, encoded.between())
                     }
                     Lent::Absent | Lent::FillValues(_) => {
                         is_there = false;
                         Ok(())
                     }
-                })?;
+                };
+                lender.lend(request, Take::new(&mut take))?;
                 Ok(is_there)
             }
-            Reader::Filling(filler) if codecs.is_empty() => match filler.fill(request, chunk)? {
+            Reader::Filling(filler) if self.codecs(access).is_empty() => match filler.fill(request, chunk)? {
                 Filled::Absent => Ok(false),
                 Filled::Stored(stored) => {
-                    check_filled(stored, chunk, true, filler.accepts_longer())?;
+                    let size = chunk.capacity();
+                    check_part(&**filler, 0..size, size, (stored, chunk.filled().len()))?;
                     Ok(true)
                 }
             },
             Reader::Filling(filler) => {
-                let room = codecs.encoded_bound(chunk.capacity());
-                let Some(len) = fetch_stored(&**filler, request, room, &mut encoded.stored)? else { return Ok(false) };
+                let room = self.first_size(access, chunk_bytes);
+                let check = |len| self.check_stored(access, chunk_bytes, len);
+                let len = fetch_stored(&**filler, request, (room, check), &mut encoded.stored)?;
+                let Some(len) = len else { return Ok(false) };
                 let Encoded { stored, between: [one, other] } = encoded;
                 // SAFETY: `fetch_stored` has filled so many bytes.
                 let stored = unsafe { stored.filled(len) };
-                self.decode(request.access(), stored, needed, chunk, [one, other]).map(|()| true)
+                self.decode((access, chunk_bytes), stored, needed, chunk, [one, other]).map(|()| true)
             }
         }
     }
@@ -60,14 +66,18 @@ impl Store<'_> {
     /// Decodes a stored chunk: see [`fetch`](Self::fetch).
     pub(crate) fn decode(
         &self,
-        access: Access,
+        (access, chunk_bytes): (Access, usize),
         stored: &[u8],
         needed: Range<usize>,
         chunk: &mut Buffer<'_>,
         between: Between<'_>,
     ) -> Result<()> {
-        let needed = if self.verify { 0..chunk.capacity() } else { needed };
-        self.codecs(access).decode(stored, needed, chunk, between)
+        let codecs = self.codecs(access);
+        if chunk.capacity() < chunk_bytes {
+            return codecs.decode_part(stored, (needed, self.verify), chunk_bytes, chunk, between, self.limit);
+        }
+        let needed = if self.verify { 0..chunk_bytes } else { needed };
+        codecs.decode(stored, needed, chunk, between, self.limit)
     }
 
     /// Whether to decode these bytes of a chunk that is read takes nearly as long as to decode all of it.
@@ -87,11 +97,11 @@ impl Store<'_> {
 }
 
 /// Fetches what is stored into memory, `room` bytes at first, and tells how many bytes it is; `None` for an absent
-/// chunk.
+/// chunk. Before more memory is taken, `check` is asked whether it may be.
 pub(super) fn fetch_stored(
     filler: &dyn Fill,
     request: &Request<'_>,
-    mut room: usize,
+    (mut room, check): (usize, impl Fn(usize) -> Result<()>),
     memory: &mut Scratch,
 ) -> Result<Option<usize>> {
     // There is room for any chunk that was encoded in one go. A chunk that was encoded in many small pieces can need
@@ -106,6 +116,7 @@ pub(super) fn fetch_stored(
         if stored <= room {
             return Err(ErrorKind::StoredLength { found, expected: stored }.into());
         }
+        check(stored)?;
         room = stored;
     }
     Err(Error::from(ErrorKind::Corrupt {

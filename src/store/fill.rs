@@ -1,10 +1,12 @@
 //! Readers that fill chunks into buffers.
 
+use std::ops::Range;
+
 use super::flight::Flight;
 use super::request::{Filled, Request};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
-use crate::open_file::Opening;
+use crate::open_object::{Opening, Versions};
 
 /// A reader that fills chunks into buffers. The buffer is the destination itself whenever the chunk lands there in one
 /// piece.
@@ -29,12 +31,26 @@ pub trait Fill: Send + Sync {
         None
     }
 
+    /// Whether what is told of a part of a chunk is how many bytes the stored chunk has from there on: then a chunk
+    /// that is stored as it is has to have all of its bytes, whatever part of it is needed.
+    #[doc(hidden)]
+    fn tells_len(&self) -> bool {
+        false
+    }
+
     /// Opens a chunk of which several ranges are going to be read. What cannot be read from a file that this gives,
     /// `fill` is asked for.
     #[doc(hidden)]
     fn open(&self, request: &Request<'_>) -> Result<Opening<'_>> {
         let _ = request;
         Ok(Opening::Nothing)
+    }
+
+    /// What is known of chunks that change. Ranges of one chunk that are asked for one by one have to be of one version
+    /// of it: by default that is the reader's promise.
+    #[doc(hidden)]
+    fn versions(&self) -> Versions {
+        Versions::Constant
     }
 
     /// Whether several threads may use the reader at the same time.
@@ -83,23 +99,24 @@ where
     }
 }
 
-/// Checks what came into a buffer for a chunk or a part of it. `is_whole` says that the buffer has the size of what is
-/// stored, which then must not be longer; nothing is known of what lies beyond a part.
-pub(crate) fn check_filled(stored: usize, buffer: &Buffer<'_>, is_whole: bool, accepts_longer: bool) -> Result<()> {
-    check_len(stored, (buffer.filled().len(), buffer.capacity()), is_whole, accepts_longer)
-}
-
-/// [`check_filled`] by how many bytes there are and how many were due.
-pub(crate) fn check_len(
-    stored: usize,
-    (filled, expected): (usize, usize),
-    is_whole: bool,
-    accepts_longer: bool,
+/// Checks what came for these bytes of a chunk of `chunk_bytes`, which is stored as it is: `filled` of them, of a chunk
+/// that has `stored` from the first of them on. If the reader does not [tell](Fill::tells_len) that of a part, nothing
+/// is known of what lies beyond it.
+pub(crate) fn check_part(
+    reader: &dyn Fill,
+    part: Range<usize>,
+    chunk_bytes: usize,
+    (stored, filled): (usize, usize),
 ) -> Result<()> {
-    if filled == expected && (stored == expected || (stored > expected && (!is_whole || accepts_longer))) {
+    let is_known = reader.tells_len() || part == (0..chunk_bytes);
+    let expected = if is_known { chunk_bytes.saturating_sub(part.start) } else { part.len() };
+    let is_longer = stored > expected && (!is_known || reader.accepts_longer());
+    if filled == part.len() && (stored == expected || is_longer) {
         return Ok(());
     }
     // A reader that did not give what it says is stored has given only what is in the buffer.
     let found = if stored == expected { filled } else { stored };
-    Err(ErrorKind::StoredLength { found, expected }.into())
+    // Of a chunk that ends before the part it is not known where.
+    let before = if is_known && stored > 0 { part.start } else { 0 };
+    Err(ErrorKind::StoredLength { found: before.saturating_add(found), expected: before + expected }.into())
 }

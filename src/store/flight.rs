@@ -86,6 +86,11 @@ pub trait Flight {
     /// request says this status and number of bytes.
     fn outcome(&mut self, status: c_int, nbytes: usize) -> Result<Filled>;
 
+    /// The version of the chunk that the request which `wait` gave back last was read from, if it is known.
+    fn version(&self) -> Option<u128> {
+        None
+    }
+
     /// What the request that `wait` gave back last has brought, if the reader has memory of its own.
     fn bytes(&self) -> &[u8] {
         &[]

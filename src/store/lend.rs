@@ -1,4 +1,9 @@
 //! Readers that keep chunks in memory and lend them.
+//!
+//! What a reader lends it gives to a [`Take`], which that uses up, and all it gets for it is a [`Taken`]; it cannot
+//! succeed without one. So a chunk that counts as read has been taken, once and with success: the compiler sees to it.
+
+use std::marker::PhantomData;
 
 use super::request::Request;
 use crate::error::{ErrorKind, Result};
@@ -19,28 +24,74 @@ pub enum Lent<'r> {
 pub enum Borrowed<'r> {
     /// A stored chunk. What it holds does not matter if the write covers the chunk.
     Chunk(&'r mut [u8]),
-    /// A chunk that was absent: the library fills it with the fill value where it is not written to. It may hold
-    /// anything, but zeros if the variable has a copier.
+    /// A chunk that was absent. It may hold anything: the library fills it with the fill value where it is not written
+    /// to.
     New(&'r mut [u8]),
 }
 
+/// Whom a reader gives what it lends.
+pub struct Take<'t>(&'t mut (dyn FnMut(Lent<'_>) -> Result<()> + 't));
+
+impl<'t> Take<'t> {
+    /// Has `take` called with what a reader gives.
+    #[inline]
+    pub(crate) fn new(take: &'t mut (dyn FnMut(Lent<'_>) -> Result<()> + 't)) -> Self {
+        Take(take)
+    }
+
+    /// Gives a chunk, or says that there is none. When this returns the chunk is not used any more, and the reader may
+    /// take it back.
+    ///
+    /// # Errors
+    /// The chunk was not taken, because it has the wrong length, for example. The reader passes the error on.
+    #[inline]
+    pub fn give(self, lent: Lent<'_>) -> Result<Taken<'t>> {
+        (self.0)(lent)?;
+        Ok(Taken(PhantomData))
+    }
+}
+
+/// Whom a reader gives a chunk to be changed.
+pub struct Change<'t>(&'t mut (dyn FnMut(Borrowed<'_>) -> Result<()> + 't));
+
+impl<'t> Change<'t> {
+    /// Has `change` called with what a reader gives.
+    pub(crate) fn new(change: &'t mut (dyn FnMut(Borrowed<'_>) -> Result<()> + 't)) -> Self {
+        Change(change)
+    }
+
+    /// Gives a chunk. When this returns it is changed.
+    ///
+    /// # Errors
+    /// The chunk was not changed, or not all of it: its contents are unspecified. The reader passes the error on.
+    pub fn give(self, borrowed: Borrowed<'_>) -> Result<Taken<'t>> {
+        (self.0)(borrowed)?;
+        Ok(Taken(PhantomData))
+    }
+}
+
+/// Says that what a reader lent was taken or changed. The lifetime is that of one [`Take`] or [`Change`] and of no
+/// other, so that a reader cannot return what it got for another chunk.
+#[derive(Debug)]
+pub struct Taken<'t>(PhantomData<fn(&'t ()) -> &'t ()>);
+
 /// A reader that keeps chunks in memory and lends them.
 pub trait Lend: Send + Sync {
-    /// Lends a chunk: gives it to `take`, once, and may take it back when that returns. What `take` returns is passed
-    /// on.
+    /// Lends a chunk: [gives](Take::give) it to `take`, returns what that returns, and may take the chunk back before.
     ///
     /// # Errors
     /// Those of `take`, and any other; it ends the call.
-    fn lend(&self, request: &Request<'_>, take: &mut dyn FnMut(Lent<'_>) -> Result<()>) -> Result<()>;
+    fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>>;
 
     /// How many bytes a chunk has as it is stored; `None` for an absent one. Without this it is lent to be measured.
     #[doc(hidden)]
     fn stored_len(&self, request: &Request<'_>) -> Result<Option<usize>> {
         let mut len = None;
-        self.lend(request, &mut |lent| {
+        let mut measure = |lent: Lent<'_>| {
             len = if let Lent::Chunk(chunk) = lent { Some(chunk.len()) } else { None };
             Ok(())
-        })?;
+        };
+        self.lend(request, Take::new(&mut measure))?;
         Ok(len)
     }
 
@@ -67,18 +118,13 @@ pub trait Lend: Send + Sync {
         false
     }
 
-    /// Has a chunk changed: gives it to `change`, once, and keeps what that made of it. If `covered`, every element of
-    /// it that lies inside the dimensions will be replaced, so it need not be read. If `change` fails, its contents are
-    /// unspecified, and the error is passed on.
+    /// Has a chunk changed: [gives](Change::give) it to `change`, keeps what that made of it, and returns what that
+    /// returned. If `covered`, every element of it that lies inside the dimensions will be replaced, so it need not be
+    /// read.
     ///
     /// # Errors
-    /// Any error; it ends the call.
-    fn change(
-        &self,
-        request: &Request<'_>,
-        covered: bool,
-        change: &mut dyn FnMut(Borrowed<'_>) -> Result<()>,
-    ) -> Result<()> {
+    /// Those of `change`, and any other; it ends the call.
+    fn change<'t>(&self, request: &Request<'_>, covered: bool, change: Change<'t>) -> Result<Taken<'t>> {
         let _ = (request, covered, change);
         Err(ErrorKind::ReadOnly.into())
     }

@@ -6,7 +6,7 @@ use std::ffi::c_char;
 use super::owned::OwnedTexts;
 use super::vlen;
 use crate::error::{ErrorKind, Result};
-use crate::store::{Borrowed, Lend, Lent, Request, Store};
+use crate::store::{Borrowed, Change, Lend, Lent, Request, Store, Take, Taken};
 
 /// The chunks of an array of texts.
 pub(crate) struct TextChunks {
@@ -33,22 +33,20 @@ impl TextChunks {
 
     /// The chunk; `None` if there is none.
     fn chunk(&self, request: &Request<'_>) -> Result<Option<Chunk>> {
+        self.bytes.check_room(vlen::least(self.count))?;
         let Some(mut bytes) = self.bytes.fetch_any_length(request)? else { return Ok(None) };
-        let begins = vlen::decode(&mut bytes, self.count)?;
-        let mut texts = Vec::new();
-        texts.try_reserve_exact(begins.len()).map_err(|_| ErrorKind::OutOfMemory)?;
-        texts.extend(begins.into_iter().map(|begin| bytes.as_ptr().wrapping_add(begin).cast()));
+        let texts = vlen::decode(&mut bytes, self.count)?;
         Ok(Some(Chunk { _bytes: bytes, texts }))
     }
 }
 
 impl Lend for TextChunks {
-    fn lend(&self, request: &Request<'_>, take: &mut dyn FnMut(Lent<'_>) -> Result<()>) -> Result<()> {
-        let Some(chunk) = self.chunk(request)? else { return take(Lent::Absent) };
+    fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
+        let Some(chunk) = self.chunk(request)? else { return take.give(Lent::Absent) };
         // SAFETY: pointers have no padding, and nobody changes them.
         let elements =
             unsafe { std::slice::from_raw_parts(chunk.texts.as_ptr().cast(), size_of_val(chunk.texts.as_slice())) };
-        take(Lent::Chunk(elements))
+        take.give(Lent::Chunk(elements))
     }
 
     fn stored_len(&self, request: &Request<'_>) -> Result<Option<usize>> {
@@ -63,23 +61,20 @@ impl Lend for TextChunks {
         self.bytes.is_writable()
     }
 
-    fn change(
-        &self,
-        request: &Request<'_>,
-        covered: bool,
-        change: &mut dyn FnMut(Borrowed<'_>) -> Result<()>,
-    ) -> Result<()> {
+    fn change<'t>(&self, request: &Request<'_>, covered: bool, change: Change<'t>) -> Result<Taken<'t>> {
         if let Some(why) = self.unwritable {
             return Err(ErrorKind::Unsupported(why).into());
         }
+        self.bytes.check_room(vlen::least(self.count))?;
         let mut texts = OwnedTexts::new(self.count)?;
-        match if covered { None } else { self.chunk(request)? } {
+        let changed = match if covered { None } else { self.chunk(request)? } {
             Some(chunk) => {
                 texts.duplicate(&chunk.texts)?;
-                change(Borrowed::Chunk(texts.as_bytes_mut()))?;
+                change.give(Borrowed::Chunk(texts.as_bytes_mut()))?
             }
-            None => change(Borrowed::New(texts.as_bytes_mut()))?,
-        }
-        self.bytes.put_any_length(request, &vlen::encode(texts.iter())?)
+            None => change.give(Borrowed::New(texts.as_bytes_mut()))?,
+        };
+        self.bytes.put_any_length(request, &vlen::encode(texts.iter())?)?;
+        Ok(changed)
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A number of texts (u32, little-endian), then for each its number of bytes (u32, little-endian) and its bytes.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_char};
+use std::ptr;
 
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
@@ -22,18 +23,23 @@ fn number(bytes: &[u8], at: usize) -> Result<usize> {
     Ok(u32::from_le_bytes(*number) as usize)
 }
 
+/// The fewest bytes that a chunk of so many texts has.
+pub(super) fn least(count: usize) -> usize {
+    count.saturating_add(1).saturating_mul(NUMBER)
+}
+
 /// Finds the texts of a chunk, of which there are `count`, and ends each with a NUL where it is. What is returned is
-/// where each begins.
-pub(super) fn decode(bytes: &mut Vec<u8>, count: usize) -> Result<Vec<usize>> {
+/// where each begins; it is valid as long as the bytes are neither changed nor dropped.
+pub(super) fn decode(bytes: &mut Vec<u8>, count: usize) -> Result<Vec<*const c_char>> {
     let len = bytes.len();
     if number(bytes, 0)? != count {
         return Err(corrupt("the number of texts is not that of a chunk's elements"));
     }
     // A text takes at least the number before it, so the data bound what is allocated.
-    if len.saturating_sub(NUMBER) / NUMBER < count {
+    if len < least(count) {
         return Err(corrupt("the data end early"));
     }
-    let mut begins = Vec::new();
+    let mut begins: Vec<*const c_char> = Vec::new();
     begins.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory)?;
     let mut at = NUMBER;
     for _ in 0..count {
@@ -51,7 +57,7 @@ pub(super) fn decode(bytes: &mut Vec<u8>, count: usize) -> Result<Vec<usize>> {
         if let Some(end_of_last) = bytes.get_mut(at) {
             *end_of_last = 0;
         }
-        begins.push(begin);
+        begins.push(ptr::without_provenance(begin));
         at = end;
     }
     if at != len {
@@ -59,6 +65,9 @@ pub(super) fn decode(bytes: &mut Vec<u8>, count: usize) -> Result<Vec<usize>> {
     }
     bytes.try_reserve_exact(1).map_err(|_| ErrorKind::OutOfMemory)?;
     bytes.push(0);
+    for begin in &mut begins {
+        *begin = bytes.as_ptr().wrapping_add(begin.addr()).cast();
+    }
     Ok(begins)
 }
 
@@ -86,7 +95,9 @@ mod tests {
 
     fn texts(mut bytes: Vec<u8>, count: usize) -> Result<Vec<String>> {
         let begins = decode(&mut bytes, count)?;
-        let text = |begin: usize| CStr::from_bytes_until_nul(&bytes[begin..]).unwrap().to_str().unwrap().to_owned();
+        // SAFETY: each is where a text begins in the bytes, which are there.
+        #[allow(unsafe_code)]
+        let text = |begin: *const c_char| unsafe { CStr::from_ptr(begin) }.to_str().unwrap().to_owned();
         Ok(begins.into_iter().map(text).collect())
     }
 

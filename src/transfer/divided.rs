@@ -24,12 +24,27 @@ struct Divided {
     /// How many ranges have not ended.
     left: usize,
     is_absent: bool,
+    /// The version of the chunk that the first range came from, and whether all others came from the same.
+    version: Option<Option<u128>>,
+    is_mixed: bool,
+}
+
+/// Whether the ranges of a chunk have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    NotAll,
+    All,
+    /// All, but they are of several versions of the chunk, or it is not known that they are not.
+    Mixed,
 }
 
 impl DividedChunks {
     /// Begins with a chunk.
     pub(super) fn begin(&mut self, chunk: usize, ranges: Ranges) -> Result<()> {
-        alloc::push(&mut self.list, Divided { chunk, left: ranges.count(), is_absent: false })?;
+        alloc::push(
+            &mut self.list,
+            Divided { chunk, left: ranges.count(), is_absent: false, version: None, is_mixed: false },
+        )?;
         self.begun = Some(Begun { chunk, ranges, next: 0 });
         Ok(())
     }
@@ -44,23 +59,31 @@ impl DividedChunks {
         self.list.iter().any(|divided| divided.chunk == chunk && divided.is_absent)
     }
 
-    /// So many ranges of a chunk have ended, or will not be started, because it is absent; tells whether they are the
-    /// last.
-    pub(super) fn absent(&mut self, chunk: usize, num_ended: usize) -> Result<bool> {
+    /// A range of a chunk was read from this version of it.
+    pub(super) fn read_from(&mut self, chunk: usize, version: Option<u128>) {
+        for divided in self.list.iter_mut().filter(|divided| divided.chunk == chunk) {
+            divided.is_mixed |= version.is_none() || *divided.version.get_or_insert(version) != version;
+        }
+    }
+
+    /// So many ranges of a chunk have ended, or will not be started, because it is absent.
+    pub(super) fn absent(&mut self, chunk: usize, num_ended: usize) -> Result<Ended> {
         self.list.iter_mut().filter(|divided| divided.chunk == chunk).for_each(|divided| divided.is_absent = true);
         self.ended(chunk, num_ended)
     }
 
-    /// So many ranges of a chunk have ended; tells whether they are the last.
-    pub(super) fn ended(&mut self, chunk: usize, num_ended: usize) -> Result<bool> {
+    /// So many ranges of a chunk have ended.
+    pub(super) fn ended(&mut self, chunk: usize, num_ended: usize) -> Result<Ended> {
         let place = self.list.iter().position(|divided| divided.chunk == chunk).ok_or(ErrorKind::Internal)?;
         let divided = &mut self.list[place];
         divided.left = divided.left.saturating_sub(num_ended);
-        let is_complete = divided.left == 0;
-        if is_complete {
-            self.list.swap_remove(place);
+        if divided.left > 0 {
+            return Ok(Ended::NotAll);
         }
-        Ok(is_complete)
+        // An absent chunk is so as a whole, whatever was read of it before.
+        let is_mixed = divided.is_mixed && !divided.is_absent;
+        self.list.swap_remove(place);
+        Ok(if is_mixed { Ended::Mixed } else { Ended::All })
     }
 }
 
@@ -75,9 +98,26 @@ mod tests {
         let mut divided = DividedChunks::default();
         divided.begin(7, ranges()).unwrap();
         divided.begun.as_mut().unwrap().next = 2;
-        assert_eq!((divided.stop(8), divided.ended(7, 1)), (0, Ok(false)));
+        assert_eq!((divided.stop(8), divided.ended(7, 1)), (0, Ok(Ended::NotAll)));
         assert_eq!((divided.stop(7), divided.is_absent(7)), (3, false));
-        assert_eq!((divided.absent(7, 3), divided.is_absent(7)), (Ok(false), true));
-        assert_eq!((divided.ended(7, 1), divided.ended(7, 1).is_err()), (Ok(true), true));
+        assert_eq!((divided.absent(7, 3), divided.is_absent(7)), (Ok(Ended::NotAll), true));
+        assert_eq!((divided.ended(7, 1), divided.ended(7, 1).is_err()), (Ok(Ended::All), true));
+    }
+
+    #[test]
+    fn ranges_of_several_versions_of_a_chunk_are_noticed() {
+        let ended = |versions: [Option<u128>; 3], is_absent: bool| {
+            let ranges = Ranges::new(&[Axis { count: 3, source: 100, destination: 4 }], 4, 1).unwrap();
+            let mut divided = DividedChunks::default();
+            divided.begin(7, ranges).unwrap();
+            versions.iter().for_each(|&version| divided.read_from(7, version));
+            assert_eq!(divided.ended(7, 2), Ok(Ended::NotAll));
+            if is_absent { divided.absent(7, 1) } else { divided.ended(7, 1) }
+        };
+        assert_eq!(ended([Some(1); 3], false), Ok(Ended::All));
+        assert_eq!(ended([Some(1), Some(2), Some(1)], false), Ok(Ended::Mixed));
+        assert_eq!(ended([Some(1), Some(1), None], false), Ok(Ended::Mixed));
+        assert_eq!(ended([None; 3], false), Ok(Ended::Mixed));
+        assert_eq!(ended([Some(1), Some(2), Some(1)], true), Ok(Ended::All));
     }
 }

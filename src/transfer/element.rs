@@ -4,7 +4,7 @@ use super::piece::{self, Mover, Piece};
 use crate::copy::{self, Destination, StridedCopy};
 use crate::error::Result;
 use crate::grid::Access;
-use crate::store::{self, Lend, Lent, Request};
+use crate::store::{self, Lend, Lent, Request, Take};
 use crate::variable::Variable;
 
 /// An element that is to be read, of a variable without a copier. Offsets are in bytes.
@@ -23,7 +23,7 @@ impl SingleElement<'_> {
     pub(super) fn read(&self, variable: &Variable, lender: &dyn Lend, out: &mut Destination<'_>) -> Result<()> {
         let (size, chunk_bytes) = (variable.element_size(), variable.chunk_bytes());
         let request = Request::new(self.indices, Access::Read, chunk_bytes);
-        let result = lender.lend(&request, &mut move |lent| {
+        let mut take = move |lent: Lent<'_>| {
             let (bytes, swap) = match lent {
                 Lent::Chunk(bytes) => (bytes, variable.swapped_word()),
                 Lent::FillValues(bytes) => (bytes, None),
@@ -31,8 +31,11 @@ impl SingleElement<'_> {
             };
             let chunk = store::due(lender, bytes, chunk_bytes)?.into();
             copy::element(size, swap, (chunk, self.chunk_offset), (out, self.memory_offset))
-        });
-        result.map_err(|error| error.in_chunk(self.indices))
+        };
+        match lender.lend(&request, Take::new(&mut take)) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.in_chunk(self.indices)),
+        }
     }
 
     fn read_fill_value(&self, variable: &Variable, out: &mut Destination<'_>) -> Result<()> {

@@ -12,6 +12,7 @@ use super::read::Reading;
 use super::walk::Walk;
 use super::write::Writing;
 use super::{flight, team};
+use crate::cache::Fetching;
 use crate::copy::{Destination, Fence, Source, Volume};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
@@ -152,10 +153,11 @@ impl<'a> Transfer<'a> {
         W: FnMut(&Piece<'_>) -> Result<()>,
     {
         let (access, bytes) = (self.plan.access(), self.plan.selected_bytes());
-        let is_lending = self.store.lender().is_some();
+        let lender = self.store.lender_of(self.plan.variable());
+        let is_lending = lender.is_some();
         let volume = piece::volume(self.plan.variable(), access, is_lending, bytes);
         let job = Job { plan: self.plan, prepared: self.prepared, volume, tracker: self.tracker() };
-        let is_quick = self.store.lender().is_some_and(|lender| !lender.takes_time());
+        let is_quick = lender.is_some_and(|lender| !lender.takes_time());
         let is_small = || is_quick && helpers(self.lending_work()) == 0;
         let max_workers = if self.options.threads <= 1 || is_small() { 1 } else { self.max_workers() };
         if max_workers == 1 {
@@ -188,9 +190,13 @@ impl<'a> Transfer<'a> {
             return job.do_from(queue, Part { block, progress, is_trial: false }, begin());
         }
         let first = self.chunks.start;
+        let is_fetching = Fetching::is_under_way();
         team::run(
             workers,
-            &|| job.do_from(queue, Part { block, progress: None, is_trial: false }, begin()),
+            &|| {
+                let _fetching = Fetching::inherited(is_fetching);
+                job.do_from(queue, Part { block, progress: None, is_trial: false }, begin());
+            },
             || job.do_from(queue, Part { block, progress, is_trial: false }, begin()),
             &|| queue.fail(first, ErrorKind::Internal.into()),
         );

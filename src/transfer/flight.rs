@@ -10,7 +10,7 @@
 use std::ops::Range;
 use std::ptr;
 
-use super::divided::{Begun, DividedChunks};
+use super::divided::{Begun, DividedChunks, Ended};
 use super::piece;
 use super::progress::{ProgressFunction, Tracker};
 use super::ranges::Ranges;
@@ -20,8 +20,9 @@ use super::walk::Walk;
 use crate::copy::{Destination, Fence};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
+use crate::open_object::Versions;
 use crate::plan::Plan;
-use crate::store::{Fill, Filled, Flight, NOT_IN_FLIGHT, Store, check_len};
+use crate::store::{Fill, Filled, Flight, NOT_IN_FLIGHT, Store, check_part};
 
 /// For a chunk that is read in ranges there is use for more requests than there are chunks.
 const MOST_RANGES: usize = 1024;
@@ -35,7 +36,9 @@ pub(super) fn read(
     done: &mut usize,
 ) -> Result<()> {
     let flight = reader.flight()?;
-    let useful = if store.ranged().is_some() { chunks.len().max(MOST_RANGES) } else { chunks.len() };
+    // It is asked once, and what follows from it goes together, whatever it would say later.
+    let gap = store.ranged().map(|(_, gap)| gap);
+    let useful = if gap.is_some() { chunks.len().max(MOST_RANGES) } else { chunks.len() };
     let most = flight.limit(store.stored_bound(plan.grid().chunk_bytes())).clamp(1, useful.max(1));
     let volume = piece::volume(plan.variable(), Access::Read, false, plan.selected_bytes());
     let _fence = Fence::new(volume);
@@ -44,7 +47,9 @@ pub(super) fn read(
     let mut state = State {
         plan,
         store,
+        gap,
         flight,
+        versions: reader.versions(),
         most,
         slots: Vec::new(),
         addresses: Vec::new(),
@@ -125,8 +130,12 @@ pub(super) fn read(
 struct State<'a> {
     plan: &'a Plan<'a>,
     store: &'a Store<'a>,
+    /// Below what distance two ranges of a chunk are read as one; `None` if whole chunks are read.
+    gap: Option<usize>,
     /// It is dropped before the slots, whose memory its requests use.
     flight: Box<dyn Flight + 'a>,
+    /// What is known of chunks that are replaced.
+    versions: Versions,
     /// How many slots there may be. They are made when there is use for them.
     most: usize,
     slots: Vec<Slot<'a>>,
@@ -219,21 +228,22 @@ impl State<'_> {
             return Ok(false);
         }
         let (needed, chunk_bytes) = (piece.needed(), self.plan.grid().chunk_bytes());
-        let (begin, size) = match self.store.ranged() {
-            Some((_, gap)) if chunk_bytes - needed.len() >= gap.max(1) => {
+        let (begin, size) = match self.gap {
+            Some(gap) if chunk_bytes - needed.len() >= gap.max(1) => {
                 let ranges = Ranges::new(piece.axes, self.plan.variable().element_size(), gap)?;
-                if ranges.count() > 1 {
+                // Of what can be replaced between two reads without a trace, one range is read.
+                if ranges.count() > 1 && self.versions != Versions::Unknown {
                     self.divided.begin(chunk, ranges)?;
                     return Ok(true);
                 }
                 (needed.start, needed.len())
             }
-            _ => (0, self.store.stored_bound(chunk_bytes)),
+            _ if self.flight.has_memory() => (0, self.store.stored_bound(chunk_bytes)),
+            _ => (0, self.store.first_size(Access::Read, chunk_bytes)),
         };
         let waiting = &mut self.slots[slot];
         waiting.set_indices(walk.indices());
         (waiting.chunk, waiting.begin, waiting.is_second, waiting.range) = (chunk, begin, false, None);
-        waiting.is_whole = begin == 0 && size >= chunk_bytes;
         let is_there = self.start(slot, size)?;
         if !is_there {
             self.reading.read_fill_value(&self.walk.piece()?, &mut out)?;
@@ -258,11 +268,11 @@ impl State<'_> {
         let (in_chunk, in_memory) = ranges.at(next);
         let waiting = &mut self.slots[slot];
         waiting.set_indices(piece.indices);
-        (waiting.chunk, waiting.is_second, waiting.is_whole) = (chunk, false, false);
+        (waiting.chunk, waiting.is_second) = (chunk, false);
         waiting.begin = piece.chunk_offset.wrapping_add_signed(in_chunk);
         waiting.range = Some(piece.memory_offset.wrapping_add_signed(in_memory));
         if !self.start(slot, ranges.len)? {
-            return self.range_absent(chunk, ranges.count() - next, out);
+            return Ok(self.range_absent(chunk, ranges.count() - next, out)? != Ended::NotAll);
         }
         if next + 1 < ranges.count() {
             self.divided.begun = Some(Begun { chunk, ranges, next: next + 1 });
@@ -271,15 +281,16 @@ impl State<'_> {
     }
 
     /// A range of a chunk is absent: so is the chunk as a whole, even if it vanished on the way. So many of its ranges
-    /// have ended or will not be started. Tells whether these are the last.
-    fn range_absent(&mut self, chunk: usize, num_ended: usize, out: &Destination<'_>) -> Result<bool> {
+    /// have ended or will not be started.
+    fn range_absent(&mut self, chunk: usize, num_ended: usize, out: &Destination<'_>) -> Result<Ended> {
         // SAFETY: no other reference to the output is used meanwhile.
         let mut out = unsafe { out.alias() };
         self.reading.read_fill_value(&self.walk.piece()?, &mut out)?;
         self.divided.absent(chunk, num_ended)
     }
 
-    /// Moves a range that a request brought to memory; `true` if with it the chunk is complete.
+    /// Moves a range that a request brought to memory; `true` if with it the chunk is complete. If its ranges are of
+    /// several versions of the chunk, all that is needed of it is asked for at once.
     fn complete_range(
         &mut self,
         slot: usize,
@@ -289,6 +300,31 @@ impl State<'_> {
     ) -> Result<bool> {
         let chunk = self.slots[slot].chunk;
         self.walk.begin(chunk)?;
+        match self.take_range(slot, outcome, memory_offset, out)? {
+            Ended::NotAll => Ok(false),
+            Ended::All => Ok(true),
+            Ended::Mixed => {
+                let needed = self.walk.piece()?.needed();
+                (self.slots[slot].begin, self.slots[slot].range) = (needed.start, None);
+                let is_there = self.start(slot, needed.len())?;
+                if !is_there {
+                    // SAFETY: no other reference to the output is used meanwhile.
+                    let mut out = unsafe { out.alias() };
+                    self.reading.read_fill_value(&self.walk.piece()?, &mut out)?;
+                }
+                Ok(!is_there)
+            }
+        }
+    }
+
+    fn take_range(
+        &mut self,
+        slot: usize,
+        outcome: Filled,
+        memory_offset: usize,
+        out: &Destination<'_>,
+    ) -> Result<Ended> {
+        let chunk = self.slots[slot].chunk;
         if self.divided.is_absent(chunk) {
             return self.divided.ended(chunk, 1);
         }
@@ -296,14 +332,19 @@ impl State<'_> {
             let unstarted = self.divided.stop(chunk);
             return self.range_absent(chunk, 1 + unstarted, out);
         };
+        if self.versions == Versions::Told {
+            self.divided.read_from(chunk, self.flight.version());
+        }
         let slot = &self.slots[slot];
         let bytes = match self.flight.has_memory() {
             true => self.flight.bytes(),
             // SAFETY: by its contract the store has written what it says it has, up to the size of the buffer.
             false => unsafe { slot.memory.filled(stored.min(slot.size)) },
         };
-        check_len(stored, (bytes.len(), slot.size), false, self.store.accepts_longer())?;
-        let (_, gap) = self.store.ranged().ok_or(ErrorKind::Internal)?;
+        let (reader, _) = self.store.ranged().ok_or(ErrorKind::Internal)?;
+        let gap = self.gap.ok_or(ErrorKind::Internal)?;
+        let part = slot.begin..slot.begin + slot.size;
+        check_part(reader, part, self.plan.grid().chunk_bytes(), (stored, bytes.len()))?;
         let piece = self.walk.piece()?;
         let ranges = Ranges::new(piece.axes, self.plan.variable().element_size(), gap)?;
         // SAFETY: no other reference to the output is used meanwhile: this thread moves one piece after the other.
@@ -382,6 +423,7 @@ impl State<'_> {
         };
         let (has_codecs, size) = (store.has_codecs(), slot.size);
         if has_codecs && stored > size && !slot.is_second {
+            store.check_stored(Access::Read, self.plan.grid().chunk_bytes(), stored)?;
             self.slots[slot_index].is_second = true;
             if !self.start(slot_index, stored)? {
                 self.reading.read_fill_value(&self.walk.piece()?, &mut out)?;
@@ -400,7 +442,8 @@ impl State<'_> {
             }
             self.reading.read_stored(&piece, bytes, &mut out)?;
         } else {
-            check_len(stored, (bytes.len(), size), slot.is_whole, store.accepts_longer())?;
+            let (reader, part) = (store.with_latency().ok_or(ErrorKind::Internal)?, slot.begin..slot.begin + size);
+            check_part(reader, part, self.plan.grid().chunk_bytes(), (stored, bytes.len()))?;
             self.reading.read_bytes(&piece, bytes, slot.begin, &mut out)?;
         }
         Ok(true)

@@ -66,8 +66,8 @@ impl Plan<'_> {
     /// `out` that are selected are unspecified.
     ///
     /// # Errors
-    /// Before any chunk is asked for: `Memory` if `out` has another length, `Argument` if the plan is for writing.
-    /// Otherwise the first error of a chunk, with its indices.
+    /// Before any chunk is asked for: `Memory` if `out` has another length, `Argument` if the plan is for writing, or
+    /// for an array of strings of any length. Otherwise the first error of a chunk, with its indices.
     pub fn read(&self, store: &Store<'_>, out: &mut [u8]) -> Result<()> {
         self.read_chunks(store, 0..self.num_chunks(), out, Options::default())
     }
@@ -84,6 +84,7 @@ impl Plan<'_> {
         out: &mut [u8],
         options: Options<'_>,
     ) -> Result<()> {
+        self.variable().check_bytes()?;
         read_chunks(Transfer::new(self, None, store, chunks, options)?, out)
     }
 
@@ -94,8 +95,8 @@ impl Plan<'_> {
     /// changed and written, each once and in the plan's order.
     ///
     /// # Errors
-    /// Before anything is written: `Memory` if `data` has another length, `Argument` if the plan is for reading,
-    /// `ReadOnly`. Otherwise the first error of a chunk, with its indices.
+    /// Before anything is written: `Memory` if `data` has another length, `Argument` if the plan is for reading, or for
+    /// an array of strings of any length; `ReadOnly`. Otherwise the first error of a chunk, with its indices.
     pub fn write(&self, store: &Store<'_>, data: &[u8]) -> Result<()> {
         self.write_chunks(store, 0..self.num_chunks(), data, Options::default())
     }
@@ -112,6 +113,7 @@ impl Plan<'_> {
         data: &[u8],
         options: Options<'_>,
     ) -> Result<()> {
+        self.variable().check_bytes()?;
         Transfer::new(self, None, store, chunks, options)?.write(data.into(), &mut 0)
     }
 
@@ -167,6 +169,7 @@ impl Prepared {
         out: &mut [u8],
         options: Options<'_>,
     ) -> Result<()> {
+        self.variable().check_bytes()?;
         check_memory(self, out.len())?;
         // SAFETY: reading writes bytes of chunks and fill values, which are initialised.
         #[allow(unsafe_code)]
@@ -193,6 +196,7 @@ impl Prepared {
         data: &[u8],
         options: Options<'_>,
     ) -> Result<()> {
+        self.variable().check_bytes()?;
         Transfer::new(self, Some(self), store, chunks, options)?.write(data.into(), &mut 0)
     }
 }

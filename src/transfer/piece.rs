@@ -6,7 +6,7 @@ use crate::copy::{self, Axis, Destination, Source, StridedCopy, Volume};
 use crate::dims;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
-use crate::store::Request;
+use crate::store::{Request, Store};
 use crate::variable::Variable;
 
 /// A box of one chunk's elements, and where they are on either side. Offsets and strides are in bytes.
@@ -245,9 +245,14 @@ fn prepare_ordered(copy: &mut StridedCopy, variable: &Variable, access: Access, 
 
 /// Whether the store does with a variable what a transfer asks of it.
 #[inline]
-pub(super) fn check_store(variable: &Variable, store: &crate::store::Store<'_>, access: Access) -> Result<()> {
+pub(super) fn check_store(variable: &Variable, store: &Store<'_>, access: Access) -> Result<()> {
+    if variable.has_texts() != store.has_texts() {
+        return Err(
+            ErrorKind::Argument("strings of any length need both the variable and the store of such an array").into()
+        );
+    }
     // Elements with a copier own what they point to, so they can only be copied where they are: in a chunk on loan.
-    if variable.copier().is_some() && store.lender().is_none() {
+    if variable.copier().is_some() && store.lender_of(variable).is_none() {
         return Err(ErrorKind::Argument("elements with a copier need a store that lends, without codecs").into());
     }
     if access == Access::Write && !store.is_writable() {

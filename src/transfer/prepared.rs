@@ -11,7 +11,7 @@ use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::plan::Plan;
-use crate::store::{self, Lend, Lent, Request};
+use crate::store::{self, Lend, Lent, Request, Take};
 
 /// Plans of more chunks are walked through at every execution, of which the preparation is then a small part.
 const MAX_CHUNKS: usize = 64;
@@ -122,14 +122,14 @@ impl Prepared {
         for place in self.places.get(chunks).ok_or(ErrorKind::Internal)? {
             let shape = &self.shapes[place.shape];
             let request = Request::new(&place.indices, Access::Read, chunk_bytes);
-            let result = lender.lend(&request, &mut |lent| match lent {
+            let mut take = |lent: Lent<'_>| match lent {
                 Lent::Chunk(bytes) => {
                     let bytes = store::due(lender, bytes, chunk_bytes)?;
                     shape.copy.run(bytes.into(), place.chunk_offset, out, place.memory_offset)
                 }
                 _ => Reading::lent(&mut Mover::new(variable, Access::Read), &place.piece(shape), lender, lent, out),
-            });
-            result.map_err(|error| error.in_chunk(&place.indices))?;
+            };
+            lender.lend(&request, Take::new(&mut take)).map_err(|error| error.in_chunk(&place.indices))?;
             *done += 1;
         }
         Ok(())

@@ -9,11 +9,19 @@ use super::single::Single;
 use crate::buffer::Buffer;
 use crate::cache::{Found, Turn};
 use crate::copy::{self, Axis, Destination, Fence, StridedCopy};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
-use crate::open_file::Opening;
-use crate::store::{self, Encoded, Fill, Filled, Lend, Lent, Store, Workspace};
+use crate::open_object::{Opening, Versions};
+use crate::store::{self, Encoded, Fill, Filled, Lend, Lent, Store, Take, Workspace};
 use crate::variable::Variable;
+
+/// A chunk of up to so many bytes is decoded into room for all of it, whatever part of it is needed.
+const TAKEN_WHOLE: usize = 16 << 20;
+
+/// A chunk of up to so many bytes is kept in a cache whatever is stored of it; a larger one if it has at most so many
+/// times the bytes that are stored.
+const KEPT_AT_ONCE: usize = 64 << 20;
+const MOST_TIMES: usize = 256;
 
 /// What one thread needs to read pieces of a variable's chunks.
 pub(super) struct Reading<'a> {
@@ -30,7 +38,7 @@ pub(super) struct Reading<'a> {
 impl<'a> Reading<'a> {
     #[inline]
     pub(super) fn new(variable: &'a Variable, store: &'a Store<'a>, turn: Option<Turn>) -> Self {
-        let (lender, mover) = (store.lender(), Mover::new(variable, Access::Read));
+        let (lender, mover) = (store.lender_of(variable), Mover::new(variable, Access::Read));
         Reading { variable, store, lender, mover, workspace: None, turn }
     }
 
@@ -55,7 +63,8 @@ impl<'a> Reading<'a> {
     #[inline]
     fn borrow(&mut self, piece: &Piece<'_>, lender: &dyn Lend, out: &mut Destination<'_>) -> Result<()> {
         let request = self.mover.request(piece);
-        lender.lend(&request, &mut |lent| Reading::lent(&mut self.mover, piece, lender, lent, out))
+        let mut take = |lent: Lent<'_>| Reading::lent(&mut self.mover, piece, lender, lent, out);
+        lender.lend(&request, Take::new(&mut take)).map(|_| ())
     }
 
     /// Moves a piece from what is lent.
@@ -85,30 +94,44 @@ impl<'a> Reading<'a> {
             _ => {}
         }
         let (store, request) = (self.store, self.mover.request(piece));
-        self.through_buffer(piece, out, |needed, buffer, encoded| store.fetch(&request, needed, buffer, encoded))
+        let stored_len = || store.stored_len(&request);
+        let get =
+            |needed, buffer: &mut Buffer<'_>, encoded: &mut Encoded<'_>| store.fetch(&request, needed, buffer, encoded);
+        self.through_buffer(piece, out, stored_len, get)
     }
 
     /// Decodes a stored chunk and moves the piece from it.
     pub(super) fn read_stored(&mut self, piece: &Piece<'_>, stored: &[u8], out: &mut Destination<'_>) -> Result<()> {
-        let store = self.store;
-        self.through_buffer(piece, out, |needed, buffer, encoded| {
-            store.decode(Access::Read, stored, needed, buffer, encoded.between()).map(|()| true)
-        })
+        let (store, of) = (self.store, (Access::Read, self.mover.chunk_bytes()));
+        let get = |needed, buffer: &mut Buffer<'_>, encoded: &mut Encoded<'_>| {
+            store.decode(of, stored, needed, buffer, encoded.between()).map(|()| true)
+        };
+        self.through_buffer(piece, out, || Ok(Some(stored.len())), get)
     }
 
     /// Has `get` fill a buffer of a chunk's size, of which the bytes it is told are needed, and moves the piece from
     /// there. The buffer is the destination itself if the whole chunk lands there in one piece, unless it is quicker to
-    /// decode it in the processor's cache first. `false` from `get` stands for an absent chunk.
+    /// decode it in the processor's cache first. Of a large chunk with codecs the buffer has the size of the needed
+    /// bytes alone. `false` from `get` stands for an absent chunk; `stored_len` tells how many bytes are stored of it.
     fn through_buffer(
         &mut self,
         piece: &Piece<'_>,
         out: &mut Destination<'_>,
+        stored_len: impl FnOnce() -> Result<Option<usize>>,
         get: impl FnOnce(Range<usize>, &mut Buffer<'_>, &mut Encoded<'_>) -> Result<bool>,
     ) -> Result<()> {
         let (store, chunk_bytes) = (self.store, self.mover.chunk_bytes());
         let mut loading = None;
         if let (Some(cache), Some(turn)) = (store.cache(), self.turn) {
-            let keep = piece.num_elements() * self.variable.element_size() < chunk_bytes;
+            let mut keep = piece.num_elements() * self.variable.element_size() < chunk_bytes;
+            if keep && chunk_bytes > KEPT_AT_ONCE {
+                if let Some(entry) = cache.ready(piece.indices, &piece.needed(), chunk_bytes, turn)? {
+                    return self.mover.read_chunk(piece, entry.bytes(), 0, out);
+                }
+                let most = stored_len()?.unwrap_or(0).saturating_mul(MOST_TIMES);
+                keep = chunk_bytes <= most;
+            }
+            keep &= store.check_room(chunk_bytes).is_ok();
             match cache.find(piece.indices, &piece.needed(), chunk_bytes, keep, turn)? {
                 Found::Ready(entry) => return self.mover.read_chunk(piece, entry.bytes(), 0, out),
                 Found::Load { loading: begun, all } => loading = Some((begun, all)),
@@ -141,9 +164,14 @@ impl<'a> Reading<'a> {
                 return Ok(());
             }
         } else {
-            let mut buffer = Buffer::new(chunk.room(chunk_bytes)?);
-            if get(piece.needed(), &mut buffer, encoded)? {
-                return self.mover.read_chunk(piece, buffer.filled(), 0, out);
+            let needed = piece.needed();
+            let is_large = chunk_bytes > TAKEN_WHOLE || store.check_room(chunk_bytes).is_err();
+            let is_part = store.has_codecs() && is_large;
+            let (begin, size) = if is_part { (needed.start, needed.len()) } else { (0, chunk_bytes) };
+            store.check_room(size)?;
+            let mut buffer = Buffer::new(chunk.room(size)?);
+            if get(needed, &mut buffer, encoded)? {
+                return self.mover.read_chunk(piece, buffer.filled(), begin, out);
             }
         }
         self.mover.read_fill_value(piece, out)
@@ -170,18 +198,31 @@ impl<'a> Reading<'a> {
         let workspace = store.workspace_in(&mut self.workspace)?;
         let mover = &self.mover;
         let request = mover.request(piece);
-        let opening = if part.is_some() || ranges.count() > 1 { filler.open(&request)? } else { Opening::Nothing };
+        let is_divided = part.is_some() || ranges.count() > 1;
+        let opening = if is_divided { filler.open(&request)? } else { Opening::Nothing };
+        let is_constant = filler.versions() == Versions::Constant;
+        if is_divided && !is_constant && matches!(opening, Opening::Nothing) {
+            // Between two reads it could be replaced.
+            return self.in_ranges(piece, filler, usize::MAX, out);
+        }
+        if let (Opening::Object(object), true) = (&opening, filler.tells_len()) {
+            let len = object.len();
+            store::check_part(filler, 0..chunk_bytes, chunk_bytes, (len, len.min(chunk_bytes)))?;
+        }
         let fill = |begin: usize, buffer: &mut Buffer<'_>| -> Result<bool> {
             match &opening {
-                Opening::File(file) if file.fill(begin as u64, buffer) => return Ok(true),
+                Opening::Object(object) if object.fill(begin as u64, buffer)? => return Ok(true),
+                Opening::Object(object) if !is_constant => {
+                    return Err(ErrorKind::StoredLength { found: object.len(), expected: chunk_bytes }.into());
+                }
                 Opening::Absent => return Ok(false),
                 _ => {}
             }
             match filler.fill(&request.starting_at(begin), buffer)? {
                 Filled::Absent => Ok(false),
                 Filled::Stored(stored) => {
-                    let is_whole = buffer.capacity() == chunk_bytes;
-                    store::check_filled(stored, buffer, is_whole, filler.accepts_longer())?;
+                    let part = begin..begin + buffer.capacity();
+                    store::check_part(filler, part, chunk_bytes, (stored, buffer.filled().len()))?;
                     Ok(true)
                 }
             }
@@ -240,7 +281,9 @@ impl<'a> Reading<'a> {
     /// Moves a piece from the store's cache; `false` if it is not there.
     pub(super) fn read_cached(&mut self, piece: &Piece<'_>, out: &mut Destination<'_>) -> Result<bool> {
         let (Some(cache), Some(turn)) = (self.store.cache(), self.turn) else { return Ok(false) };
-        let Some(entry) = cache.ready(piece.indices, &piece.needed(), turn)? else { return Ok(false) };
+        let Some(entry) = cache.ready(piece.indices, &piece.needed(), self.mover.chunk_bytes(), turn)? else {
+            return Ok(false);
+        };
         self.mover.read_chunk(piece, entry.bytes(), 0, out)?;
         Ok(true)
     }

@@ -25,11 +25,9 @@ pub(super) struct Slot<'s> {
     pub memory: Lease<'s, Scratch>,
     /// The number of the chunk in the plan.
     pub chunk: usize,
-    /// Where the bytes that were asked for begin in the stored chunk, how many they are, and whether they are all of
-    /// it.
+    /// Where the bytes that were asked for begin in the stored chunk, and how many they are.
     pub begin: usize,
     pub size: usize,
-    pub is_whole: bool,
     pub is_in_flight: bool,
     pub is_cancelled: bool,
     /// Whether the chunk was longer than expected and is asked for once more.
@@ -65,7 +63,6 @@ impl<'s> Slot<'s> {
             chunk: 0,
             begin: 0,
             size: 0,
-            is_whole: true,
             is_in_flight: false,
             is_cancelled: false,
             is_second: false,

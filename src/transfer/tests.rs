@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::*;
 use crate::buffer::Buffer;
 use crate::copy::{Fence, Volume};
-use crate::store::{Borrowed, Fill, Filled, Lend, Lent, Request};
+use crate::store::{Borrowed, Change, Fill, Filled, Lend, Lent, Request, Take, Taken};
 use crate::variable::Endian;
 
 /// 5 x 4 two-byte big-endian elements, value 10*row + column, in chunks of 2 x 3; chunk (1, 1) is absent.
@@ -35,9 +35,9 @@ fn fill(request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
 struct Lending(Vec<Option<Vec<u8>>>);
 
 impl Lend for Lending {
-    fn lend(&self, request: &Request<'_>, take: &mut dyn FnMut(Lent<'_>) -> Result<()>) -> Result<()> {
+    fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
         let chunk = &self.0[(request.chunk()[0] * 2 + request.chunk()[1]) as usize];
-        take(chunk.as_deref().map_or(Lent::Absent, Lent::Chunk))
+        take.give(chunk.as_deref().map_or(Lent::Absent, Lent::Chunk))
     }
 }
 
@@ -198,7 +198,7 @@ fn ranges_of_a_chunk_are_fetched() {
 #[cfg(all(feature = "arrays", not(miri)))]
 #[test]
 fn a_chunk_is_opened_once_for_all_its_ranges() {
-    use crate::open_file::Opening;
+    use crate::open_object::Opening;
 
     struct InFile<'a> {
         filling: Filling<'a>,
@@ -545,7 +545,7 @@ fn a_panic_of_a_reader_ends_the_call_with_an_error() {
 #[cfg(all(not(miri), feature = "zstd"))]
 mod compressed {
     use super::*;
-    use crate::codec::Zstd;
+    use crate::codec::public::Zstd;
     use crate::codec::tests::encoded;
 
     /// A chunk of 1 MiB.
@@ -641,8 +641,8 @@ mod large {
     struct Kept(Vec<Option<Vec<u8>>>);
 
     impl Lend for Kept {
-        fn lend(&self, request: &Request<'_>, take: &mut dyn FnMut(Lent<'_>) -> Result<()>) -> Result<()> {
-            take(self.0[number(request)].as_deref().map_or(Lent::Absent, Lent::Chunk))
+        fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
+            take.give(self.0[number(request)].as_deref().map_or(Lent::Absent, Lent::Chunk))
         }
     }
 
@@ -650,21 +650,16 @@ mod large {
     struct Written(Mutex<Vec<Vec<u8>>>);
 
     impl Lend for &Written {
-        fn lend(&self, _: &Request<'_>, take: &mut dyn FnMut(Lent<'_>) -> Result<()>) -> Result<()> {
-            take(Lent::Absent)
+        fn lend<'t>(&self, _: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
+            take.give(Lent::Absent)
         }
 
         fn is_writable(&self) -> bool {
             true
         }
 
-        fn change(
-            &self,
-            request: &Request<'_>,
-            _: bool,
-            change: &mut dyn FnMut(Borrowed<'_>) -> Result<()>,
-        ) -> Result<()> {
-            change(Borrowed::New(&mut self.0.lock().unwrap()[number(request)]))
+        fn change<'t>(&self, request: &Request<'_>, _: bool, change: Change<'t>) -> Result<Taken<'t>> {
+            change.give(Borrowed::New(&mut self.0.lock().unwrap()[number(request)]))
         }
     }
 

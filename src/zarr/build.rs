@@ -7,9 +7,10 @@ use super::metadata::{Metadata, Shards};
 use super::shard::{IndexFormat, Layout, ShardCodec, ShardedChunks};
 use crate::alloc;
 use crate::codec::{Chain, Makers};
+use crate::copier::TextElement;
 use crate::copy;
-use crate::dataset::ElementType;
 use crate::dims::{self, Dims};
+use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Place;
 use crate::shared::Shared;
@@ -17,9 +18,17 @@ use crate::store::Store;
 use crate::texts::{self, TextChunks};
 use crate::variable::Variable;
 
-/// The variable and the store of an array whose objects have these names. The variable of texts of any length has a
-/// pointer to the metadata's fill value, so the metadata have to outlive it.
+/// The variable and the store of an array whose objects have these names.
 pub(crate) fn build(metadata: &Metadata, place: &Place, prefix: &str) -> Result<(Variable, Store<'static>)> {
+    let (variable, mut store) = with_store(metadata, place, prefix)?;
+    if metadata.element != ElementType::String {
+        store.set_limit(place.memory_limits().chunk());
+    }
+    Ok((variable, store))
+}
+
+/// The same, but for how much memory a chunk may take, if it is not one of texts.
+fn with_store(metadata: &Metadata, place: &Place, prefix: &str) -> Result<(Variable, Store<'static>)> {
     let is_scalar = metadata.is_scalar;
     let shape = if is_scalar { &[] } else { metadata.shape.as_slice() };
     let cells = if is_scalar { &[] } else { metadata.chunk_shape.as_slice() };
@@ -61,7 +70,8 @@ fn texts(
     chunks: Chunks,
     codecs: Codecs<'_>,
 ) -> Result<(Variable, Store<'static>)> {
-    let (cells, bytes, unwritable) = match &metadata.shards {
+    let limit = chunks.place.memory_limits().string_chunk();
+    let (cells, mut bytes, unwritable) = match &metadata.shards {
         None => (cells, codecs.add_to(Store::filling(chunks)?, &metadata.codecs)?, None),
         Some(_) if !metadata.codecs.is_empty() => {
             let kind = ErrorKind::Unsupported("shards that are encoded once more, as a whole");
@@ -75,12 +85,12 @@ fn texts(
         }
     };
     let mut variable = Variable::new(shape, cells, texts::ELEMENT)?;
-    variable.set_copier(Some(texts::copier()));
-    let fill_value: *const u8 = metadata.fill_value.as_deref().map_or(c"".as_ptr().cast(), <[u8]>::as_ptr);
-    variable.set_fill_value(Some(&fill_value.expose_provenance().to_ne_bytes()))?;
+    let fill_value = metadata.fill_value.as_deref().map(alloc::copied).transpose()?;
+    variable.set_texts(texts::copier(), TextElement::new(fill_value)?)?;
     variable.set_chunk_order(metadata.order.as_deref())?;
     let count = variable.chunk_bytes() / texts::ELEMENT;
-    Ok((variable, Store::lending(TextChunks::new(bytes, count, unwritable))?))
+    bytes.set_limit(limit);
+    Ok((variable, Store::lending_texts(TextChunks::new(bytes, count, unwritable))?))
 }
 
 fn variable(metadata: &Metadata, shape: &[usize], chunklens: &[usize]) -> Result<Variable> {

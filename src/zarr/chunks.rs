@@ -8,7 +8,7 @@ use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::KeyStyle;
 use crate::object::{self, Answer, Begin, Limits, Name, Place, UnderWay};
-use crate::open_file::Opening;
+use crate::open_object::{Opening, Versions};
 use crate::store::{Fill, Filled, Flight, RawRequest, Request};
 
 /// How the objects of an array are named.
@@ -61,6 +61,14 @@ impl Fill for Chunks {
         Some(self.place.gap())
     }
 
+    fn versions(&self) -> Versions {
+        self.place.versions()
+    }
+
+    fn tells_len(&self) -> bool {
+        true
+    }
+
     fn is_concurrent(&self) -> bool {
         self.place.is_concurrent()
     }
@@ -80,7 +88,7 @@ impl Fill for Chunks {
 
     fn flight(&self) -> Result<Box<dyn Flight + '_>> {
         let flight = self.place.flight().ok_or(ErrorKind::Internal)?;
-        Ok(try_box(ChunkFlight::new(&self.names, flight))?)
+        Ok(try_box(ChunkFlight::new(&self.names, (flight, self.place.flight_prefix())))?)
     }
 }
 
@@ -89,13 +97,15 @@ struct ChunkFlight<'c> {
     names: &'c Names,
     limits: Limits,
     under_way: UnderWay<'c, *mut RawRequest>,
-    /// How the last request has ended.
+    /// How the last request has ended, and the version of what it was read from.
     outcome: Option<Result<Filled>>,
+    version: Option<u128>,
 }
 
 impl<'c> ChunkFlight<'c> {
-    fn new(names: &'c Names, flight: &'c dyn object::Flight) -> Self {
-        ChunkFlight { names, limits: flight.limits(), under_way: UnderWay::new(flight), outcome: None }
+    fn new(names: &'c Names, (flight, prefix): (&'c dyn object::Flight, &'c str)) -> Self {
+        let under_way = UnderWay::new(flight, prefix);
+        ChunkFlight { names, limits: flight.limits(), under_way, outcome: None, version: None }
     }
 }
 
@@ -121,12 +131,17 @@ impl Flight for ChunkFlight<'_> {
         // SAFETY: the request has ended.
         let (_, offset, _) = unsafe { RawRequest::asked_for(request) };
         let filled = |Answer { object_size, .. }| stored(object_size, offset as u64);
+        self.version = answer.as_ref().ok().and_then(|answer| answer.as_ref()?.version);
         self.outcome = Some(answer.map(|answer| answer.map_or(Filled::Absent, filled)));
         Ok(request)
     }
 
     fn outcome(&mut self, _status: c_int, _nbytes: usize) -> Result<Filled> {
         self.outcome.take().unwrap_or_else(|| Err(Error::from(ErrorKind::Internal)))
+    }
+
+    fn version(&self) -> Option<u128> {
+        self.version
     }
 
     unsafe fn cancel(&mut self, request: *mut RawRequest) {

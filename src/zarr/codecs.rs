@@ -1,46 +1,37 @@
-//! The codecs that turn bytes into bytes: their names and configurations, as v2 and v3 spell them.
+//! The codecs of an array: their names and configurations, as v2 and v3 spell them.
 //!
 //! v2 has one object with the `id` and the configuration in it. v3 has a `name` and a `configuration`; `numcodecs.` and
-//! an id of v2 is a name, too. What is missing is numcodecs' default, which is what the writer left out.
+//! an id of v2 is a name, too. What is missing is numcodecs' default, which is what the writer left out. What can be
+//! set is in the codec's [`Definition`].
 
+use super::data_type;
+use super::dtype;
+use super::fill::{self, Dialect};
+use super::format::Format;
 use crate::alloc;
-use crate::dataset::ElementType;
+use crate::codec::{self, Definition, Given, Kind, Setting, Settings, Stage};
+use crate::element::{Elements, Endian};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, Value};
 use crate::object::Name;
+use crate::setting::SettingNames;
 
 /// A codec and its settings.
 #[derive(Debug, PartialEq)]
 pub(crate) enum CodecSpec {
-    Zstd {
-        level: i32,
-        checksum: bool,
-    },
-    /// The header of what is stored rules when it is decoded; this is what to encode with.
-    Blosc {
-        compressor: BloscCompressor,
-        level: i32,
-        shuffle: BloscShuffle,
-        typesize: usize,
-        blocksize: usize,
-    },
-    Gzip {
-        level: i32,
-    },
-    Zlib {
-        level: i32,
-    },
-    Lz4 {
-        acceleration: i32,
-    },
-    /// The size is never 0.
-    Shuffle {
-        element_size: usize,
-    },
-    Crc32c,
-    Fletcher32,
-    /// One that is none of the library's.
+    Known(KnownCodec),
+    /// One that is none of the library's, or that it was built without.
     Own(OwnCodec),
+}
+
+/// A codec of the library's.
+#[derive(Debug, PartialEq)]
+pub(crate) struct KnownCodec {
+    pub(super) settings: Settings,
+    /// The elements that it is given to encode.
+    pub(super) decoded: Elements,
+    /// What it makes of them, if that is elements again.
+    pub(super) encoded: Elements,
 }
 
 /// A codec that is none of the library's.
@@ -65,246 +56,381 @@ impl CodecSpec {
         let configuration = configuration.unwrap_or(&Value::Null).copied_members(|name| name != "id")?;
         Ok(CodecSpec::Own(OwnCodec { name: alloc::text(name)?, configuration, at: alloc::text(at)? }))
     }
+
+    /// Where it stands among others; codecs of the caller's stand anywhere.
+    pub(crate) fn stage(&self) -> Option<Stage> {
+        if let CodecSpec::Known(known) = self { Some(known.stage()) } else { None }
+    }
+
+    /// Refuses one that comes out otherwise if its elements are transposed before and not behind it.
+    pub(super) fn check_commutes(&self, transposition: &At<'_>) -> Result<()> {
+        match self {
+            CodecSpec::Known(known) if known.stage() == Stage::EachElement => Ok(()),
+            CodecSpec::Known(_) => Err(transposition.unsupported("a transposition behind a codec of many elements")),
+            CodecSpec::Own(own) => Err(own.unknown()),
+        }
+    }
+
+    /// Has the elements that it makes be stored in this byte order.
+    pub(crate) fn store_as(&mut self, endian: Endian) {
+        if let CodecSpec::Known(known) = self {
+            known.encoded.endian = if known.encoded.element.word_size() > 1 { endian } else { Endian::Native };
+        }
+    }
+
+    /// What it makes of these elements.
+    pub(crate) fn encoded(&self, elements: Elements) -> Elements {
+        match self {
+            CodecSpec::Known(known) => known.encoded,
+            CodecSpec::Own(_) => elements,
+        }
+    }
+}
+
+impl KnownCodec {
+    pub(super) fn stage(&self) -> Stage {
+        self.settings.definition().stage
+    }
 }
 
 impl OwnCodec {
     /// The error that there is no such codec.
     #[cold]
     pub(super) fn unknown(&self) -> Error {
-        let error = Error::from(ErrorKind::Codec("the library does not have it")).in_object(&self.name);
+        let error = if codec::is_known(self.name.strip_prefix("numcodecs.").unwrap_or(&self.name)) {
+            codec::not_built_in(&self.name)
+        } else {
+            Error::from(ErrorKind::Codec("the library does not have it")).in_object(&self.name)
+        };
         if self.at.is_empty() { error } else { error.in_object(&self.at) }
     }
 }
 
-/// What compresses within blosc.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BloscCompressor {
-    Blosclz,
-    Lz4,
-    Lz4hc,
-    Snappy,
-    Zlib,
-    Zstd,
-}
-
-impl BloscCompressor {
-    const ALL: [(BloscCompressor, &'static str); 6] = [
-        (BloscCompressor::Blosclz, "blosclz"),
-        (BloscCompressor::Lz4, "lz4"),
-        (BloscCompressor::Lz4hc, "lz4hc"),
-        (BloscCompressor::Snappy, "snappy"),
-        (BloscCompressor::Zlib, "zlib"),
-        (BloscCompressor::Zstd, "zstd"),
-    ];
-
-    pub(crate) fn name(self) -> &'static str {
-        BloscCompressor::ALL.iter().find(|(compressor, _)| *compressor == self).map_or("", |(_, name)| name)
-    }
-}
-
-/// What blosc does before it compresses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BloscShuffle {
-    None,
-    Byte,
-    Bit,
-}
-
 /// The codec of an object of v2's.
-pub(super) fn read_v2(at: At<'_>, element: ElementType) -> Result<CodecSpec> {
+pub(super) fn read_v2(at: At<'_>, elements: Elements) -> Result<CodecSpec> {
     let id = at.require("id")?.text()?;
-    of_numcodecs(id, Some(&at), element)?.map_or_else(|| CodecSpec::own(&at, id, Some(at.value())), Ok)
-}
-
-/// The codec of a name of v3's; `None` if it is none that turns bytes into bytes.
-pub(super) fn read_v3(name: &str, configuration: Option<&At<'_>>, element: ElementType) -> Result<Option<CodecSpec>> {
-    match name.strip_prefix("numcodecs.") {
-        Some(id) => of_numcodecs(id, configuration, element),
-        // What `lz4` alone would be has not been agreed on.
-        None if name == "lz4" => Ok(None),
-        None => of_numcodecs(name, configuration, element),
+    match find_v2(id) {
+        Some(definition) => {
+            Ok(CodecSpec::Known(Of { elements, format: Format::V2, is_new: false }.read(definition, Some(&at))?))
+        }
+        None => CodecSpec::own(&at, id, Some(at.value())),
     }
 }
 
-/// The codec of a name and the text of a configuration, which is a JSON object; an empty one stands for the defaults.
-/// It is a name of v2's or of v3's, or none of the library's.
+/// The codec of a name of v3's; `None` if it is none of the library's that metadata make of elements or bytes.
+pub(super) fn read_v3(name: &str, configuration: Option<&At<'_>>, elements: Elements) -> Result<Option<KnownCodec>> {
+    let of = Of { elements, format: Format::V3, is_new: false };
+    find_v3(name).map(|definition| of.read(definition, configuration)).transpose()
+}
+
+/// The codec of a name and the text of a configuration, which is a JSON object, or a number, which is the first setting
+/// that is one; an empty one stands for the defaults. It is a name of v2's or of v3's, or none of the library's.
 ///
 /// # Errors
-/// `Metadata` for a configuration that is malformed; `OutOfMemory`.
-pub(crate) fn codec_named(name: &str, configuration: &str, element: ElementType) -> Result<CodecSpec> {
+/// `Metadata` for a configuration that is malformed; `Setting`, `UnknownSetting`, `OutOfMemory`.
+pub(crate) fn codec_named(name: &str, configuration: &str, elements: Elements, format: Format) -> Result<CodecSpec> {
     let about = |error: Error| error.in_object(name);
-    let configuration = match configuration {
+    let id = name.strip_prefix("numcodecs.").unwrap_or(name);
+    let definition = match format {
+        Format::V2 => find_v2(id),
+        Format::V3 => find_v3(name).or_else(|| find_v2(id)),
+    };
+    let mut configuration = match configuration {
         "" => Value::Object(Vec::new()),
         text => json::read(text.as_bytes()).map_err(about)?,
     };
+    if configuration.as_number().is_some() {
+        let settings = definition.map_or(&[][..], |definition| definition.settings);
+        let is_number = |setting: &&Setting| matches!(setting.kind, Kind::Integer { .. } | Kind::Size { .. });
+        let none = || about(ErrorKind::Argument("the codec has no setting that is a number").into());
+        let setting = settings.iter().find(is_number).ok_or_else(none)?;
+        configuration = Value::object([(setting.name, configuration)])?;
+    }
     let at = At::root(&configuration);
     at.check_object().map_err(about)?;
-    let id = name.strip_prefix("numcodecs.").unwrap_or(name);
-    let own = || CodecSpec::own_of("", name, Some(&configuration));
-    of_numcodecs(id, Some(&at), element).map_err(about)?.map_or_else(own, Ok)
+    match definition {
+        Some(definition) => {
+            let of = Of { elements, format, is_new: true };
+            Ok(CodecSpec::Known(of.read(definition, Some(&at)).map_err(about)?))
+        }
+        None => CodecSpec::own_of("", name, Some(&configuration)),
+    }
 }
 
-fn of_numcodecs(id: &str, configuration: Option<&At<'_>>, element: ElementType) -> Result<Option<CodecSpec>> {
-    let integer = |name, default| integer(configuration, name, default);
-    Ok(Some(match id {
-        "zstd" => CodecSpec::Zstd { level: integer("level", 0)?, checksum: flag(configuration, "checksum")? },
-        "gzip" => CodecSpec::Gzip { level: integer("level", 1)? },
-        "zlib" => CodecSpec::Zlib { level: integer("level", 1)? },
-        "lz4" => CodecSpec::Lz4 { acceleration: integer("acceleration", 1)? },
-        "shuffle" => {
-            // netCDF-C writes 0; it takes the type's size whatever is written.
-            let given = configuration.and_then(|at| at.given("elementsize"));
-            let size = given.map_or(Ok(0), |at| small(&at))?;
-            CodecSpec::Shuffle { element_size: if size == 0 { element.size().max(1) } else { size } }
-        }
-        "crc32c" => {
-            let location = configuration.and_then(|at| at.value().get("location")).and_then(Value::as_str);
-            match (configuration, location) {
-                (Some(at), Some(location)) if location != "end" => {
-                    return Err(at.error(ErrorKind::Codec("a checksum before what it is about is not supported")));
+fn find_v2(id: &str) -> Option<&'static Definition> {
+    codec::built_in().find(|codec| codec.v2 == id && !id.is_empty())
+}
+
+fn find_v3(name: &str) -> Option<&'static Definition> {
+    codec::built_in().find(|codec| codec.v3 == name).or_else(|| codec::built_in().find(|codec| codec.has_v3(name)))
+}
+
+/// What a codec is read for: the elements that it is given, the version that spells it, and whether it is one of a new
+/// array, of which the settings have to be the codec's own and in their ranges.
+#[derive(Clone, Copy)]
+struct Of {
+    elements: Elements,
+    format: Format,
+    is_new: bool,
+}
+
+impl Of {
+    /// The codec with the settings of a configuration.
+    fn read(self, definition: &'static Definition, configuration: Option<&At<'_>>) -> Result<KnownCodec> {
+        let mut settings = Settings::new(definition)?;
+        if let Some(configuration) = configuration {
+            for (name, at) in configuration.members()? {
+                if self.is_new && name != "id" && definition.setting(name).is_none() {
+                    return Err(at.error(ErrorKind::UnknownSetting(SettingNames(definition.settings))));
                 }
-                _ => CodecSpec::Crc32c,
+            }
+            for setting in definition.settings {
+                if let Some(at) = configuration.given(setting.name) {
+                    settings.set(setting.name, self.given(setting, &at)?);
+                } else if setting.is_required {
+                    return Err(configuration
+                        .require(setting.name)
+                        .map_or_else(|error| error, |at| at.malformed("it is null")));
+                }
+            }
+        } else if definition.settings.iter().any(|setting| setting.is_required) {
+            return Err(ErrorKind::Metadata("a configuration is missing").into());
+        }
+        (definition.check)(&mut settings, self.elements).map_err(|error| match configuration {
+            Some(at) => at.error(error),
+            None => error,
+        })?;
+        let encoded = (definition.encoded)(&settings, self.elements);
+        Ok(KnownCodec { settings, decoded: self.elements, encoded })
+    }
+
+    /// What is given for a setting.
+    fn given(self, setting: &Setting, at: &At<'_>) -> Result<Given> {
+        // What is stored beyond the range counts as the nearest; what is to be written is refused.
+        let in_range = |value: i64, least: i64, most: i64| {
+            if self.is_new && !(least..=most).contains(&value) {
+                return Err(at.error(ErrorKind::Setting { least, most, found: value }));
+            }
+            Ok(Given::Integer(value.clamp(least, most)))
+        };
+        match setting.kind {
+            Kind::Integer { least, most, .. } => in_range(number(at)?, least, most),
+            Kind::Size { most } => match number(at)? {
+                value if value < 0 => Err(at.malformed("an integer of 0 or more is due")),
+                value => in_range(value, 0, most),
+            },
+            Kind::Flag => Ok(Given::Integer(match at.value() {
+                Value::Bool(flag) => i64::from(*flag),
+                _ => i64::from(number(at)? != 0),
+            })),
+            Kind::Number => {
+                let number = at.value().as_f64().or(at.value().as_str().and_then(|text| text.trim().parse().ok()));
+                number.map(Given::Number).ok_or_else(|| at.malformed("a number is due"))
+            }
+            Kind::Dtype => {
+                let spelt = at.text()?;
+                // numpy takes names, too, which are of words in the machine's order.
+                let (element, endian) = match dtype::parse(spelt) {
+                    Some(parsed) => parsed,
+                    None => (spelt.parse().map_err(|error| at.error(error))?, Endian::Native),
+                };
+                // In Zarr v3 the byte order is what the codec `bytes` says.
+                let endian = if self.format == Format::V2 { endian } else { self.elements.endian };
+                Ok(Given::Elements(Some(Elements { element, endian })))
+            }
+            Kind::DataType => {
+                let element = data_type::read(*at)?.element;
+                Ok(Given::Elements(Some(Elements { element, endian: Endian::Native })))
+            }
+            Kind::Element => {
+                let dialect = Dialect { format: Format::V3, is_nczarr: false };
+                let bytes = fill::read(*at, self.elements.element, dialect)?;
+                bytes.map(Given::Bytes).ok_or_else(|| at.malformed("an element is due"))
+            }
+            Kind::Word { words, aliases, first, unknown, .. } => {
+                let text = at.value().as_str();
+                let place = text.and_then(|text| {
+                    let among = words.iter().zip(0..).chain(aliases.iter().map(|(alias, place)| (alias, *place)));
+                    among.into_iter().find(|(word, _)| **word == text).map(|(_, place)| place)
+                });
+                let place = match (place, first) {
+                    (None, Some(first)) => Some(number(at)? - first),
+                    _ => place,
+                };
+                let place = place.filter(|place| (0..words.len() as i64).contains(place));
+                place.map(Given::Integer).ok_or_else(|| {
+                    let kind = if first.is_some() { ErrorKind::Metadata(unknown) } else { ErrorKind::Codec(unknown) };
+                    let error = Error::from(kind);
+                    at.error(if let Some(text) = text { error.in_object(text) } else { error })
+                })
             }
         }
-        "fletcher32" => CodecSpec::Fletcher32,
-        "blosc" => blosc(configuration, element)?,
-        _ => return Ok(None),
-    }))
-}
-
-fn blosc(configuration: Option<&At<'_>>, element: ElementType) -> Result<CodecSpec> {
-    /// blosc's largest; beyond it bytes are taken for elements.
-    const LARGEST_TYPESIZE: usize = 255;
-    let given = |name| configuration.and_then(|at| at.given(name));
-    let size = |name| given(name).map_or(Ok(0), |at| small(&at));
-    let compressor = given("cname").map_or(Ok(BloscCompressor::Lz4), |at| {
-        let name = at.text()?;
-        let known = BloscCompressor::ALL.iter().find(|(_, known)| *known == name).map(|(compressor, _)| *compressor);
-        known.ok_or_else(|| at.error(Error::from(ErrorKind::Codec("blosc has no such compressor")).in_object(name)))
-    })?;
-    let typesize = match size("typesize")? {
-        0 => element.size(),
-        typesize => typesize,
-    };
-    let typesize = if (1..=LARGEST_TYPESIZE).contains(&typesize) { typesize } else { 1 };
-    let shuffle = given("shuffle").map_or(Ok(BloscShuffle::Byte), |at| match at.value() {
-        Value::Text(text) if text == "noshuffle" => Ok(BloscShuffle::None),
-        Value::Text(text) if text == "shuffle" => Ok(BloscShuffle::Byte),
-        Value::Text(text) if text == "bitshuffle" => Ok(BloscShuffle::Bit),
-        _ => match number(&at)? {
-            0 => Ok(BloscShuffle::None),
-            1 => Ok(BloscShuffle::Byte),
-            2 => Ok(BloscShuffle::Bit),
-            -1 => Ok(if typesize == 1 { BloscShuffle::Bit } else { BloscShuffle::Byte }),
-            _ => Err(at.malformed("blosc has no such shuffle")),
-        },
-    })?;
-    let level = integer(configuration, "clevel", 5)?;
-    Ok(CodecSpec::Blosc { compressor, level, shuffle, typesize, blocksize: size("blocksize")? })
+    }
 }
 
 /// A number of a configuration, which netCDF-C before 4.10 writes as a text.
-fn integer(configuration: Option<&At<'_>>, name: &str, default: i32) -> Result<i32> {
-    configuration.and_then(|at| at.given(name)).map_or(Ok(default), |at| number(&at))
-}
-
-fn number(at: &At<'_>) -> Result<i32> {
+fn number(at: &At<'_>) -> Result<i64> {
     let text = at.value().as_number().or(at.value().as_str().map(str::trim));
-    text.and_then(|text| text.parse().ok()).ok_or_else(|| at.malformed("a small integer is due"))
-}
-
-/// As [`number`], of 0 or more.
-fn small(at: &At<'_>) -> Result<usize> {
-    usize::try_from(number(at)?).map_err(|_| at.malformed("an integer of 0 or more is due"))
-}
-
-fn flag(configuration: Option<&At<'_>>, name: &str) -> Result<bool> {
-    let given = configuration.and_then(|at| at.given(name));
-    given.map_or(Ok(false), |at| match at.value() {
-        Value::Bool(flag) => Ok(*flag),
-        _ => Ok(number(&at)? != 0),
-    })
+    let number: Option<i32> = text.and_then(|text| text.parse().ok());
+    number.map(i64::from).ok_or_else(|| at.malformed("a small integer is due"))
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod testing {
     use super::*;
+    use crate::element::ElementType;
+    use crate::json::compact;
+
+    /// A codec as Zarr v2 writes it, all that is set included.
+    pub(in crate::zarr) fn shown(codec: &CodecSpec) -> String {
+        let mut all = codec.id().to_owned();
+        match codec {
+            CodecSpec::Known(known) => {
+                for (setting, given) in known.settings.iter() {
+                    let given = match (setting.kind, given) {
+                        (Kind::Word { .. }, _) => known.settings.word(setting.name).to_owned(),
+                        (_, Given::Integer(value)) => value.to_string(),
+                        (_, Given::Elements(elements)) => format!("{:?}", elements.map(|elements| elements.element)),
+                        (_, given) => format!("{given:?}"),
+                    };
+                    all += &format!(" {}={given}", setting.name);
+                }
+            }
+            CodecSpec::Own(own) => all += &compact(&own.configuration).unwrap(),
+        }
+        all
+    }
+
+    /// The codecs of a list.
+    pub(in crate::zarr) fn all_shown(codecs: &[CodecSpec]) -> Vec<String> {
+        codecs.iter().map(shown).collect()
+    }
+
+    /// Elements of this type in the machine's byte order.
+    pub(in crate::zarr) fn of(element: ElementType) -> Elements {
+        Elements { element, endian: Endian::Native }
+    }
+}
+
+#[cfg(all(
+    test,
+    feature = "blosc",
+    feature = "crc32c",
+    feature = "fletcher32",
+    feature = "gzip",
+    feature = "lz4",
+    feature = "shuffle",
+    feature = "zlib",
+    feature = "zstd"
+))]
+mod tests {
+    use super::testing::{of, shown};
+    use super::*;
+    use crate::element::ElementType;
     use crate::json::read;
 
-    fn v2(text: &str) -> Result<CodecSpec> {
-        read_v2(At::root(&read(text.as_bytes())?), ElementType::Short)
+    fn v2(text: &str) -> Result<String> {
+        Ok(shown(&read_v2(At::root(&read(text.as_bytes())?), of(ElementType::Short))?))
     }
 
     #[test]
     fn writers_codecs_of_v2_are_read() {
-        assert_eq!(v2(r#"{"id":"zstd","level":0}"#).unwrap(), CodecSpec::Zstd { level: 0, checksum: false });
-        assert_eq!(
-            v2(r#"{"id":"zstd","level":-3,"checksum":true}"#).unwrap(),
-            CodecSpec::Zstd { level: -3, checksum: true }
-        );
-        assert_eq!(v2(r#"{"id":"zlib","level":"4"}"#).unwrap(), CodecSpec::Zlib { level: 4 });
-        assert_eq!(v2(r#"{"id":"gzip"}"#).unwrap(), CodecSpec::Gzip { level: 1 });
-        assert_eq!(v2(r#"{"id":"lz4","acceleration":1}"#).unwrap(), CodecSpec::Lz4 { acceleration: 1 });
-        assert_eq!(v2(r#"{"id":"shuffle","elementsize":0}"#).unwrap(), CodecSpec::Shuffle { element_size: 2 });
-        assert_eq!(v2(r#"{"id":"shuffle"}"#).unwrap(), CodecSpec::Shuffle { element_size: 2 });
-        assert_eq!(v2(r#"{"id":"shuffle","elementsize":4}"#).unwrap(), CodecSpec::Shuffle { element_size: 4 });
-        assert_eq!(v2(r#"{"id":"crc32c"}"#).unwrap(), CodecSpec::Crc32c);
-        assert_eq!(v2(r#"{"id":"fletcher32"}"#).unwrap(), CodecSpec::Fletcher32);
-        let blosc = v2(r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":-1,"blocksize":0}"#).unwrap();
-        let (compressor, shuffle) = (BloscCompressor::Lz4, BloscShuffle::Byte);
-        assert_eq!(blosc, CodecSpec::Blosc { compressor, level: 5, shuffle, typesize: 2, blocksize: 0 });
+        for (text, codec) in [
+            (r#"{"id":"zstd","level":0}"#, "zstd level=0 checksum=0"),
+            (r#"{"id":"zstd","level":-3,"checksum":true}"#, "zstd level=-3 checksum=1"),
+            (r#"{"id":"zlib","level":"4"}"#, "zlib level=4"),
+            (r#"{"id":"gzip"}"#, "gzip level=1"),
+            (r#"{"id":"lz4","acceleration":1}"#, "lz4 acceleration=1"),
+            (r#"{"id":"shuffle","elementsize":0}"#, "shuffle elementsize=2"),
+            (r#"{"id":"shuffle"}"#, "shuffle elementsize=2"),
+            (r#"{"id":"shuffle","elementsize":4}"#, "shuffle elementsize=4"),
+            (r#"{"id":"crc32c"}"#, "crc32c location=end"),
+            (r#"{"id":"crc32c","location":"end"}"#, "crc32c location=end"),
+            (r#"{"id":"fletcher32"}"#, "fletcher32"),
+            (
+                r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":-1,"blocksize":0}"#,
+                "blosc cname=lz4 clevel=5 shuffle=shuffle blocksize=0 typesize=2",
+            ),
+            // What is to be written has its ranges; what is stored is taken as the nearest.
+            (r#"{"id":"gzip","level":99,"x":1}"#, "gzip level=9"),
+        ] {
+            assert_eq!(v2(text).unwrap(), codec);
+        }
     }
 
     #[test]
     fn shuffles_and_flags_have_several_spellings() {
-        let shuffle = |spelt: &str| match v2(&format!(r#"{{"id":"blosc","shuffle":{spelt}}}"#)) {
-            Ok(CodecSpec::Blosc { shuffle, .. }) => Some(shuffle),
-            _ => None,
-        };
+        let shuffle = |spelt: &str| v2(&format!(r#"{{"id":"blosc","shuffle":{spelt}}}"#)).ok();
         for (spelt, due) in [
-            (["0", "\"0\"", "\"noshuffle\""], BloscShuffle::None),
-            (["1", "\"1\"", "\"shuffle\""], BloscShuffle::Byte),
-            (["2", "\"2\"", "\"bitshuffle\""], BloscShuffle::Bit),
+            (["0", "\"0\"", "\"noshuffle\"", "\"NONE\""], "noshuffle"),
+            (["1", "\"1\"", "\"shuffle\"", "\"BYTE\""], "shuffle"),
+            (["2", "\"2\"", "\"bitshuffle\"", "\"BIT\""], "bitshuffle"),
         ] {
-            assert!(spelt.iter().all(|spelt| shuffle(spelt) == Some(due)), "{spelt:?}");
+            let due = format!("blosc cname=lz4 clevel=5 shuffle={due} blocksize=0 typesize=2");
+            assert!(spelt.iter().all(|spelt| shuffle(spelt).as_deref() == Some(&due)), "{spelt:?}");
         }
         assert_eq!((shuffle("\"x\""), shuffle("\"-2\"")), (None, None));
-        for (spelt, checksum) in [("0", false), ("1", true), ("\"1\"", true), ("false", false)] {
+        for (spelt, checksum) in [("0", 0), ("1", 1), ("\"1\"", 1), ("false", 0)] {
             let zstd = v2(&format!(r#"{{"id":"zstd","checksum":{spelt}}}"#)).unwrap();
-            assert_eq!(zstd, CodecSpec::Zstd { level: 0, checksum }, "{spelt}");
+            assert_eq!(zstd, format!("zstd level=0 checksum={checksum}"), "{spelt}");
         }
-        assert_eq!(v2(r#"{"id":"crc32c","location":"end"}"#).unwrap(), CodecSpec::Crc32c);
     }
 
     #[test]
     fn names_of_v3_are_read() {
         let value = read(br#"{"typesize":4,"cname":"zstd","clevel":5,"shuffle":"bitshuffle","blocksize":8}"#).unwrap();
         let at = At::root(&value);
-        let (compressor, shuffle) = (BloscCompressor::Zstd, BloscShuffle::Bit);
-        let expected = CodecSpec::Blosc { compressor, level: 5, shuffle, typesize: 4, blocksize: 8 };
-        assert_eq!(read_v3("blosc", Some(&at), ElementType::Byte).unwrap(), Some(expected));
-        let shuffle = CodecSpec::Shuffle { element_size: 8 };
-        assert_eq!(read_v3("numcodecs.shuffle", None, ElementType::Double).unwrap(), Some(shuffle));
-        assert_eq!(read_v3("numcodecs.delta", None, ElementType::Double).unwrap(), None);
-        assert_eq!(read_v3("lz4", None, ElementType::Double).unwrap(), None);
+        let v3 = |name, at, element| {
+            read_v3(name, at, of(element)).unwrap().map(|codec| shown(&CodecSpec::Known(codec))).unwrap_or_default()
+        };
+        let expected = "blosc cname=zstd clevel=5 shuffle=bitshuffle blocksize=8 typesize=4";
+        assert_eq!(v3("blosc", Some(&at), ElementType::Byte), expected);
+        assert_eq!(v3("numcodecs.shuffle", None, ElementType::Double), "shuffle elementsize=8");
+        assert_eq!(v3("numcodecs.lz4", None, ElementType::Double), "lz4 acceleration=1");
+        assert_eq!(v3("zlib", None, ElementType::Double), "zlib level=1");
+        for name in ["numcodecs.pcodec", "lz4", "", "numcodecs."] {
+            assert_eq!(v3(name, None, ElementType::Double), "", "{name}");
+        }
+    }
+
+    fn named(name: &str, configuration: &str) -> Result<CodecSpec> {
+        codec_named(name, configuration, of(ElementType::Int), Format::V3)
     }
 
     #[test]
     fn a_codec_is_found_by_its_name() {
-        let named = |name, configuration| codec_named(name, configuration, ElementType::Int);
-        assert_eq!(named("zstd", "{\"level\": 7}").unwrap(), CodecSpec::Zstd { level: 7, checksum: false });
-        assert_eq!(named("numcodecs.shuffle", "").unwrap(), CodecSpec::Shuffle { element_size: 4 });
-        assert_eq!(named("lz4", "{}").unwrap(), CodecSpec::Lz4 { acceleration: 1 });
-        let CodecSpec::Own(own) = named("bz2", "{\"level\": 1}").unwrap() else { panic!() };
-        assert_eq!((own.unknown().about(), own.configuration.members().len()), ("bz2", 1));
+        let shown = |name, configuration| shown(&named(name, configuration).unwrap());
+        assert_eq!(shown("zstd", "{\"level\": 7}"), "zstd level=7 checksum=0");
+        assert_eq!(shown("zstd", "7"), "zstd level=7 checksum=0");
+        assert_eq!(shown("blosc", "7"), "blosc cname=lz4 clevel=7 shuffle=shuffle blocksize=0 typesize=4");
+        assert_eq!(shown("numcodecs.shuffle", ""), "shuffle elementsize=4");
+        assert_eq!(shown("lz4", "{}"), "lz4 acceleration=1");
+        let CodecSpec::Own(own) = named("pcodec", "{\"level\": 1}").unwrap() else { panic!() };
+        assert_eq!((own.unknown().about(), own.configuration.members().len()), ("pcodec", 1));
         assert_eq!(named("zlib", "{\"level\": {}}").unwrap_err().about(), "zlib: $.level");
         assert_eq!(named("zlib", "[1]").unwrap_err().about(), "zlib: $");
         assert_eq!(named("zlib", "{").unwrap_err().kind().status(), crate::status::ENCZARR);
     }
 
     #[test]
+    fn what_is_to_be_written_is_in_its_range() {
+        for (name, configuration, message) in [
+            ("zstd", "99", "zstd: $.level: expected an integer from -131072 to 22, found 99"),
+            ("zstd", r#"{"levl":3}"#, "zstd: $.levl: unknown setting; the codec has: level, checksum"),
+            ("gzip", r#"{"level":-1}"#, "gzip: $.level: expected an integer from 0 to 9, found -1"),
+            ("fletcher32", r#"{"level":1}"#, "fletcher32: $.level: unknown setting; the codec has: none"),
+            ("crc32c", "3", "crc32c: the codec has no setting that is a number"),
+            ("blosc", r#"{"typesize":256}"#, "blosc: $.typesize: expected an integer from 0 to 255, found 256"),
+        ] {
+            let error = named(name, configuration).unwrap_err();
+            assert_eq!((error.to_string().as_str(), error.status()), (message, crate::status::EINVAL));
+        }
+    }
+
+    #[test]
     fn others_are_refused_by_name_or_place() {
-        let CodecSpec::Own(own) = v2(r#"{"id":"pcodec","level":1}"#).unwrap() else { panic!() };
+        let value = read(br#"{"id":"pcodec","level":1}"#).unwrap();
+        let CodecSpec::Own(own) = read_v2(At::root(&value), of(ElementType::Int)).unwrap() else { panic!() };
         assert_eq!(own.configuration.members().len(), 1);
         let error = own.unknown();
         assert_eq!((error.kind(), error.about()), (ErrorKind::Codec("the library does not have it"), "$: pcodec"));
@@ -315,7 +441,7 @@ mod tests {
             (r#"{"id":"zlib","level":"x"}"#, "$.level"),
             (r#"{"id":"zlib","level":99999999999}"#, "$.level"),
             (r#"{"id":"shuffle","elementsize":-1}"#, "$.elementsize"),
-            (r#"{"id":"crc32c","location":"start"}"#, "$"),
+            (r#"{"id":"crc32c","location":"start"}"#, "$.location: start"),
             (r#"{"level":1}"#, "$.id"),
             (r#"{"id":1}"#, "$.id"),
         ] {

@@ -1,41 +1,45 @@
 //! The types of elements as Zarr v3 spells them: the specification's names, and the extensions that zarr-python writes.
 
-use crate::dataset::{ElementType, LARGEST_ELEMENT as LARGEST, TimeUnit};
+use super::fill::{self, Dialect};
+use crate::alloc;
+use crate::copy;
+use crate::element::{ElementType, LARGEST, TYPES, TimeUnit};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{At, Value};
-
-/// The types whose name says all.
-const NAMED: [(&str, ElementType); 18] = [
-    ("bool", ElementType::Bool),
-    ("int8", ElementType::Byte),
-    ("int16", ElementType::Short),
-    ("int32", ElementType::Int),
-    ("int64", ElementType::Int64),
-    ("uint8", ElementType::UByte),
-    ("uint16", ElementType::UShort),
-    ("uint32", ElementType::UInt),
-    ("uint64", ElementType::UInt64),
-    ("float16", ElementType::Half),
-    ("float32", ElementType::Float),
-    ("float64", ElementType::Double),
-    ("complex64", ElementType::Complex { bytes: 8 }),
-    ("complex128", ElementType::Complex { bytes: 16 }),
-    ("complex_float32", ElementType::Complex { bytes: 8 }),
-    ("complex_float64", ElementType::Complex { bytes: 16 }),
-    ("string", ElementType::String),
-    ("variable_length_utf8", ElementType::String),
-];
 
 /// What a `data_type` says.
 pub(super) struct DataType {
     pub(super) element: ElementType,
     /// Whether there are words of more than a byte in what is taken as opaque: a structure's fields.
     pub(super) has_hidden_words: bool,
+    /// The fields of a structure, in the order in which they are stored.
+    fields: Vec<(String, DataType)>,
+}
+
+impl DataType {
+    /// The bytes of a fill value, as they are in memory; `None` for `null`. That of a structure may be an object with a
+    /// value for each field. Its fields are taken as they are stored, which is little-endian.
+    pub(super) fn fill_value(&self, at: At<'_>, dialect: Dialect) -> Result<Option<Vec<u8>>> {
+        if self.fields.is_empty() || at.check_object().is_err() {
+            return fill::read(at, self.element, dialect);
+        }
+        let mut bytes = Vec::new();
+        for (name, field) in &self.fields {
+            let value = at.require(name)?;
+            let stored = field.fill_value(value, dialect)?;
+            let mut stored = stored.ok_or_else(|| value.malformed("a field needs a value"))?;
+            if cfg!(target_endian = "big") {
+                copy::swap_in_place(&mut stored, field.element.word_size());
+            }
+            alloc::extend(&mut bytes, &stored)?;
+        }
+        Ok(Some(bytes))
+    }
 }
 
 impl From<ElementType> for DataType {
     fn from(element: ElementType) -> Self {
-        DataType { element, has_hidden_words: false }
+        DataType { element, has_hidden_words: false, fields: Vec::new() }
     }
 }
 
@@ -49,8 +53,8 @@ pub(super) fn read(at: At<'_>) -> Result<DataType> {
 }
 
 fn named(at: &At<'_>, name: &str, configuration: Option<At<'_>>) -> Result<DataType> {
-    if let Some((_, element)) = NAMED.iter().find(|(named, _)| *named == name) {
-        return Ok((*element).into());
+    if let Some(row) = TYPES.iter().find(|row| row.v3.contains(&name)) {
+        return Ok(row.element.into());
     }
     let raw = name.strip_prefix('r').filter(|bits| !bits.is_empty() && bits.bytes().all(|c| c.is_ascii_digit()));
     if let Some(bits) = raw {
@@ -92,30 +96,35 @@ fn length(configuration: At<'_>, unit: usize) -> Result<usize> {
 
 /// The bytes of a structure, whose fields are `["name", type]` or `{"name": .., "data_type": ..}`.
 fn structure(fields: At<'_>) -> Result<DataType> {
-    let (mut len, mut has_hidden_words) = (0usize, false);
+    let (mut len, mut has_hidden_words, mut list) = (0usize, false, Vec::new());
     for field in fields.items()? {
-        let inner = match field.value() {
-            Value::List(_) => match field.items()?.nth(1) {
-                Some(inner) => read(inner)?,
-                None => return Err(field.malformed("a field has a name and a data type")),
-            },
-            _ => read(field.require("data_type")?)?,
+        let (name, inner) = match field.value() {
+            Value::List(_) => {
+                let mut items = field.items()?;
+                match (items.next(), items.next()) {
+                    (Some(name), Some(inner)) => (name.text()?, read(inner)?),
+                    _ => return Err(field.malformed("a field has a name and a data type")),
+                }
+            }
+            _ => (field.require("name")?.text()?, read(field.require("data_type")?)?),
         };
         if inner.element == ElementType::String {
             return Err(field.error(Error::from(ErrorKind::ElementType).in_object("string")));
         }
         has_hidden_words |= inner.has_hidden_words || inner.element.word_size() > 1;
-        len = len.checked_add(inner.element.size()).ok_or_else(|| field.malformed("the structure is too large"))?;
+        let size = inner.element.size();
+        alloc::push(&mut list, (alloc::text(name)?, inner))?;
+        len = len.checked_add(size).ok_or_else(|| field.malformed("the structure is too large"))?;
     }
     if len == 0 || len > LARGEST {
         return Err(fields.malformed("a structure has from 1 byte to 16 MiB"));
     }
-    Ok(DataType { element: ElementType::Opaque { len }, has_hidden_words })
+    Ok(DataType { element: ElementType::Opaque { len }, has_hidden_words, fields: list })
 }
 
 /// The `data_type` of a type.
 pub(super) fn write(element: ElementType) -> Result<Value> {
-    if let Some((name, _)) = NAMED.iter().find(|(_, named)| *named == element) {
+    if let Some(name) = element.row().and_then(|row| row.v3.first()) {
         return Value::text(name);
     }
     let length = |name, bytes: usize| extension(name, Value::object([("length_bytes", Value::number(bytes)?)])?);
@@ -150,6 +159,9 @@ mod tests {
         for text in [
             r#""int32""#,
             r#""complex64""#,
+            r#""bfloat16""#,
+            r#""float8_e4m3""#,
+            r#""uint2""#,
             r#""string""#,
             r#"{"name":"numpy.datetime64","configuration":{"unit":"ns","scale_factor":1}}"#,
             r#"{"name":"numpy.timedelta64","configuration":{"unit":"s","scale_factor":10}}"#,
@@ -175,6 +187,26 @@ mod tests {
     }
 
     #[test]
+    fn a_structure_is_filled_field_by_field() {
+        let dialect = Dialect { format: super::super::format::Format::V3, is_nczarr: false };
+        let inner = r#"{"name":"struct","configuration":{"fields":[{"name":"u","data_type":"bool"}]}}"#;
+        let text = format!(
+            r#"{{"name":"struct","configuration":{{"fields":[{{"name":"a","data_type":"int16"}},
+            {{"name":"b","data_type":"float32"}},{{"name":"c","data_type":{inner}}}]}}}}"#
+        );
+        let value = json(text.as_bytes()).unwrap();
+        let structure = read(At::root(&value)).unwrap();
+        let fill = |text: &str| structure.fill_value(At::root(&json(text.as_bytes()).unwrap()), dialect);
+        let bytes = [&258u16.to_le_bytes()[..], &1.5f32.to_le_bytes(), &[1]].concat();
+        assert_eq!(fill(r#"{"c":{"u":true},"a":258,"b":1.5}"#).unwrap().unwrap(), bytes);
+        assert_eq!(fill(r#""AgEAAMA/AQ==""#).unwrap().unwrap(), bytes);
+        assert_eq!(fill("null").unwrap(), None);
+        assert_eq!(fill(r#"{"a":258,"b":1.5}"#).unwrap_err().about(), "$.c");
+        assert_eq!(fill(r#"{"c":{"u":true},"a":99999,"b":1.5}"#).unwrap_err().about(), "$.a");
+        assert_eq!(fill(r#"{"c":{"u":null},"a":1,"b":1.5}"#).unwrap_err().about(), "$.c.u");
+    }
+
+    #[test]
     fn elements_have_up_to_16_mib() {
         for (len, is_read) in [(LARGEST, true), (LARGEST + 1, false)] {
             let raw = format!(r#"{{"name":"raw_bytes","configuration":{{"length_bytes":{len}}}}}"#);
@@ -197,9 +229,9 @@ mod tests {
     #[test]
     fn others_are_refused_by_name() {
         for (text, about) in [
-            (r#""bfloat16""#, "$: bfloat16"),
+            (r#""float128""#, "$: float128"),
             (r#""numpy.datetime64""#, "$: numpy.datetime64"),
-            (r#"{"name":"int2","configuration":{}}"#, "$: int2"),
+            (r#"{"name":"int3","configuration":{}}"#, "$: int3"),
             (r#"{"configuration":{}}"#, "$.name"),
             (r#""r12""#, "$"),
             (r#""r0""#, "$"),

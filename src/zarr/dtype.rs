@@ -3,7 +3,7 @@
 //! The source is numpy's array interface: a byte order (`<`, `>`, or `|` for none), a kind, the bytes in an element,
 //! and for times a unit in brackets. A list of fields is a structure.
 
-use crate::dataset::{ElementType, LARGEST_ELEMENT as LARGEST, TimeUnit};
+use crate::element::{ElementType, LARGEST, TYPES, TimeUnit};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{At, Value};
 use crate::variable::Endian;
@@ -26,6 +26,10 @@ fn unknown(at: &At<'_>, dtype: &str) -> Error {
 
 /// The type that is spelt like this; `None` if there is none.
 pub(super) fn parse(text: &str) -> Option<(ElementType, Endian)> {
+    // A name alone, as TensorStore writes it where numpy has no spelling, is about little-endian words.
+    if let Some(row) = TYPES.iter().find(|row| row.v2 == text && row.v2 == row.name) {
+        return Some((row.element, if row.element.word_size() > 1 { Endian::Little } else { Endian::Native }));
+    }
     let endian = match text.as_bytes().first()? {
         b'<' => Some(Endian::Little),
         b'>' => Some(Endian::Big),
@@ -41,30 +45,17 @@ pub(super) fn parse(text: &str) -> Option<(ElementType, Endian)> {
         return None;
     }
     let size: usize = digits.parse().ok().filter(|&size| size > 0)?;
-    let is_char = kind == 'S' && size == 1 && matches!(endian, Some(Endian::Big | Endian::Little));
+    let has_order = matches!(endian, Some(Endian::Big | Endian::Little));
     let element = match (kind, size) {
-        ('b', 1) => ElementType::Bool,
-        ('i', 1) => ElementType::Byte,
-        ('i', 2) => ElementType::Short,
-        ('i', 4) => ElementType::Int,
-        ('i', 8) => ElementType::Int64,
-        ('u', 1) => ElementType::UByte,
-        ('u', 2) => ElementType::UShort,
-        ('u', 4) => ElementType::UInt,
-        ('u', 8) => ElementType::UInt64,
-        ('f', 2) => ElementType::Half,
-        ('f', 4) => ElementType::Float,
-        ('f', 8) => ElementType::Double,
-        ('c', bytes @ (8 | 16)) => ElementType::Complex { bytes },
         ('M' | 'm', 8) => {
             let (count, unit) = time(unit)?;
             ElementType::Time { unit, count, is_delta: kind == 'm' }
         }
-        ('S', 1) if is_char => ElementType::Char,
+        ('S', 1) if has_order => ElementType::Char,
         ('S', len) => ElementType::Text { len },
         ('U', len) => ElementType::Unicode { len },
         ('V', len) => ElementType::Opaque { len },
-        _ => return None,
+        _ => TYPES.iter().find(|row| row.v2 == text.get(1..).unwrap_or_default())?.element,
     };
     if element.size() > LARGEST || (!unit.is_empty() && !matches!(element, ElementType::Time { .. })) {
         return None;
@@ -122,32 +113,29 @@ pub(super) fn write(element: ElementType, endian: Endian) -> Result<Value> {
         _ if is_big => '>',
         _ => '<',
     };
-    let size = element.size();
-    Ok(match element {
-        ElementType::Time { unit, count, .. } => {
-            let name = element.name();
-            let spelt = if name == "datetime64" { 'M' } else { 'm' };
+    match element {
+        ElementType::Time { unit, count, is_delta } => {
+            let kind = if is_delta { 'm' } else { 'M' };
             match (unit, count) {
-                (TimeUnit::Generic, _) => Value::text_of(format_args!("{order}{spelt}8"))?,
-                (unit, 1) => Value::text_of(format_args!("{order}{spelt}8[{}]", unit.as_str()))?,
-                (unit, count) => Value::text_of(format_args!("{order}{spelt}8[{count}{}]", unit.as_str()))?,
+                (TimeUnit::Generic, _) => Value::text_of(format_args!("{order}{kind}8")),
+                (unit, 1) => Value::text_of(format_args!("{order}{kind}8[{}]", unit.as_str())),
+                (unit, count) => Value::text_of(format_args!("{order}{kind}8[{count}{}]", unit.as_str())),
             }
         }
-        ElementType::String => Value::text("|O")?,
-        ElementType::Unicode { len } => Value::text_of(format_args!("{order}U{len}"))?,
-        ElementType::Char => Value::text_of(format_args!("{order}S1"))?,
-        ElementType::Text { len } => Value::text_of(format_args!("{order}S{len}"))?,
-        ElementType::Opaque { len } => Value::text_of(format_args!("{order}V{len}"))?,
-        ElementType::Bool => Value::text_of(format_args!("{order}b1"))?,
-        ElementType::Complex { bytes } => Value::text_of(format_args!("{order}c{bytes}"))?,
-        ElementType::Half | ElementType::Float | ElementType::Double => Value::text_of(format_args!("{order}f{size}"))?,
-        ElementType::UByte | ElementType::UShort | ElementType::UInt | ElementType::UInt64 => {
-            Value::text_of(format_args!("{order}u{size}"))?
+        ElementType::Unicode { len } => Value::text_of(format_args!("{order}U{len}")),
+        ElementType::Text { len } => Value::text_of(format_args!("{order}S{len}")),
+        ElementType::Opaque { len } => Value::text_of(format_args!("{order}V{len}")),
+        _ => {
+            let row = element.row().ok_or(ErrorKind::ElementType)?;
+            if row.v2 != row.name {
+                return Value::text_of(format_args!("{order}{}", row.v2));
+            }
+            if is_big && element.word_size() > 1 {
+                return Err(Error::from(ErrorKind::Unsupported("big-endian words in Zarr v2")).in_object(row.name));
+            }
+            Value::text(row.v2)
         }
-        ElementType::Byte | ElementType::Short | ElementType::Int | ElementType::Int64 => {
-            Value::text_of(format_args!("{order}i{size}"))?
-        }
-    })
+    }
 }
 
 #[cfg(test)]
@@ -168,6 +156,12 @@ mod tests {
             let (element, endian) = parse(text).unwrap();
             assert_eq!(compact(&write(element, endian).unwrap()).unwrap(), format!("\"{text}\""));
         }
+        assert_eq!(parse("bfloat16"), Some((ElementType::BFloat16, Endian::Little)));
+        assert_eq!(parse("int4"), Some((ElementType::Int4, Endian::Native)));
+        for (element, name) in [(ElementType::BFloat16, "bfloat16"), (ElementType::Float8E5M2, "float8_e5m2")] {
+            assert_eq!(compact(&write(element, Endian::Little).unwrap()).unwrap(), format!("\"{name}\""));
+        }
+        assert_eq!(write(ElementType::BFloat16, Endian::Big).unwrap_err().about(), "bfloat16");
         assert_eq!(parse("=i4"), Some((ElementType::Int, Endian::Native)));
         assert_eq!(parse("|V16777216"), Some((ElementType::Opaque { len: LARGEST }, Endian::Native)));
         assert_eq!(parse("|V16777217"), None);
@@ -199,6 +193,8 @@ mod tests {
             "\u{e4}f4",
             "<\u{e4}4",
             "|J0",
+            "<bfloat16",
+            "int32",
         ] {
             let error = of(&format!("\"{text}\"")).unwrap_err();
             assert_eq!((error.kind(), error.about()), (ErrorKind::ElementType, &*format!("$: {text}")));

@@ -4,12 +4,14 @@
 //! as `"0"`, `0.0` or `[0]`, a text as `0`. netCDF-C writes floating-point numbers with six digits, so that its default
 //! fill value has to be known by those.
 
+use std::ops::RangeInclusive;
+
 use super::base64;
 use super::format::Format;
-use super::half;
 use crate::alloc;
-use crate::dataset::ElementType;
-use crate::error::{Error, Result};
+use crate::element::{ElementType, Kind, native_word};
+use crate::error::{Error, ErrorKind, Result};
+use crate::float_format::FloatFormat;
 use crate::json::{At, Value};
 
 /// netCDF's `NC_FILL_DOUBLE` and `NC_FILL_FLOAT`, and what the six digits of `%g` make of it.
@@ -40,36 +42,31 @@ pub(super) fn read(at: At<'_>, element: ElementType, dialect: Dialect) -> Result
         _ => {}
     }
     let mut bytes = Vec::new();
-    match element {
-        ElementType::Byte => integer::<i8>(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
-        ElementType::Short => integer::<i16>(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
-        ElementType::Int => integer::<i32>(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
-        ElementType::Int64 => integer::<i64>(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
-        ElementType::UByte => integer::<u8>(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
-        ElementType::UShort => integer::<u16>(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
-        ElementType::UInt => integer::<u32>(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
-        ElementType::UInt64 => integer::<u64>(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
-        ElementType::Bool => boolean(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
-        ElementType::Time { .. } => time(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
-        ElementType::Half | ElementType::Float | ElementType::Double => {
-            float(&at, element.size(), dialect, &mut bytes)?;
+    let size = element.size();
+    match element.kind() {
+        Kind::Signed(_) | Kind::Unsigned(_) => {
+            let range = element.integers().ok_or(ErrorKind::Internal)?;
+            append(integer(&at, dialect, range)?, size, &mut bytes)?;
         }
-        ElementType::Complex { bytes: size } => complex(at, size / 2, dialect, &mut bytes)?,
-        ElementType::Char => character(&at, dialect)?.to_ne_bytes().append_to(&mut bytes)?,
-        ElementType::Text { len } | ElementType::Opaque { len } => {
-            bytes = plain(&at, len, dialect, element)?;
-            pad(&mut bytes, len)?;
+        Kind::Bool => append(boolean(&at, dialect)?, size, &mut bytes)?,
+        Kind::Time => append(time(&at, dialect)?, size, &mut bytes)?,
+        Kind::Char => append(character(&at, dialect)?, size, &mut bytes)?,
+        Kind::Float(format) => float(&at, format, size, dialect, &mut bytes)?,
+        Kind::Complex(format) => complex(at, format, size / 2, dialect, &mut bytes)?,
+        Kind::Text | Kind::Opaque => {
+            bytes = plain(&at, size, dialect, element)?;
+            pad(&mut bytes, size)?;
         }
-        ElementType::Unicode { len } => {
+        Kind::Unicode => {
             for character in text(&at, dialect)?.chars() {
                 u32::from(character).to_ne_bytes().append_to(&mut bytes)?;
             }
-            if bytes.len() > len.saturating_mul(4) {
+            if bytes.len() > size {
                 return Err(at.malformed("the fill value is longer than an element"));
             }
-            pad(&mut bytes, len.saturating_mul(4))?;
+            pad(&mut bytes, size)?;
         }
-        ElementType::String => {
+        Kind::String => {
             let text = text(&at, dialect)?;
             if text.contains('\0') {
                 return Err(at.unsupported("a text with a NUL in it, where one of C's ends"));
@@ -92,6 +89,11 @@ impl<T: AsRef<[u8]> + ?Sized> Append for T {
     }
 }
 
+/// Adds an integer as a word of so many bytes, from 1 to 8, in the machine's order.
+fn append(integer: i128, size: usize, bytes: &mut Vec<u8>) -> Result<()> {
+    native_word(integer as u64, size).get(..size).ok_or(ErrorKind::Internal)?.append_to(bytes)
+}
+
 /// Zeros behind the bytes, up to this length.
 fn pad(bytes: &mut Vec<u8>, len: usize) -> Result<()> {
     bytes.try_reserve_exact(len.saturating_sub(bytes.len())).map_err(|_| alloc::Failed)?;
@@ -103,8 +105,8 @@ fn out_of_range(at: &At<'_>) -> Error {
     at.malformed("the fill value is out of the type's range")
 }
 
-/// A number that is an integer, however it is written.
-fn integer<T: TryFrom<i128>>(at: &At<'_>, dialect: Dialect) -> Result<T> {
+/// A number in this range that is an integer, however it is written.
+fn integer(at: &At<'_>, dialect: Dialect, range: RangeInclusive<i128>) -> Result<i128> {
     let written = match at.value() {
         Value::Number(number) => Some(number.as_str()),
         Value::Text(number) if dialect.is_v2() => Some(number.trim()),
@@ -117,28 +119,26 @@ fn integer<T: TryFrom<i128>>(at: &At<'_>, dialect: Dialect) -> Result<T> {
         (value.trunc() == value).then_some(value as i128)
     };
     let value = exact.or_else(whole).ok_or_else(|| at.malformed("an integer in the type's range is due"))?;
-    T::try_from(value).map_err(|_| out_of_range(at))
+    if range.contains(&value) { Ok(value) } else { Err(out_of_range(at)) }
 }
 
-fn boolean(at: &At<'_>, dialect: Dialect) -> Result<u8> {
+fn boolean(at: &At<'_>, dialect: Dialect) -> Result<i128> {
     match at.value() {
-        Value::Bool(value) => Ok(u8::from(*value)),
-        _ if dialect.is_v2() => {
-            integer::<u8>(at, dialect).and_then(|value| if value > 1 { Err(out_of_range(at)) } else { Ok(value) })
-        }
+        Value::Bool(value) => Ok(i128::from(*value)),
+        _ if dialect.is_v2() => integer(at, dialect, 0..=1),
         _ => Err(at.malformed("true or false is due")),
     }
 }
 
-fn time(at: &At<'_>, dialect: Dialect) -> Result<i64> {
+fn time(at: &At<'_>, dialect: Dialect) -> Result<i128> {
     match at.value() {
-        Value::Text(text) if text.eq_ignore_ascii_case("NaT") => Ok(i64::MIN),
-        _ => integer(at, dialect),
+        Value::Text(text) if text.eq_ignore_ascii_case("NaT") => Ok(i64::MIN.into()),
+        _ => integer(at, dialect, i64::MIN.into()..=i64::MAX.into()),
     }
 }
 
-/// Adds a floating-point number of 2, 4 or 8 bytes.
-fn float(at: &At<'_>, size: usize, dialect: Dialect, bytes: &mut Vec<u8>) -> Result<()> {
+/// Adds a floating-point number of this format in so many bytes.
+fn float(at: &At<'_>, format: FloatFormat, size: usize, dialect: Dialect, bytes: &mut Vec<u8>) -> Result<()> {
     let written = match at.value() {
         Value::Number(number) => number.as_str(),
         Value::Text(text) => match text.strip_prefix("0x") {
@@ -155,24 +155,10 @@ fn float(at: &At<'_>, size: usize, dialect: Dialect, bytes: &mut Vec<u8>) -> Res
     if dialect.is_v2() && value == NC_FILL_SIX_DIGITS {
         value = NC_FILL;
     }
-    // A number that is written with digits and infinite as a value is too large for its type.
-    let check = |is_infinite| if is_infinite && !is_word { Err(out_of_range(at)) } else { Ok(()) };
-    match size {
-        2 => {
-            let half = half::from_f64(value);
-            check(half & 0x7fff == 0x7c00)?;
-            half.to_ne_bytes().append_to(bytes)
-        }
-        4 => {
-            let single = value as f32;
-            check(single.is_infinite())?;
-            if value.is_nan() { 0x7fc0_0000 } else { single.to_bits() }.to_ne_bytes().append_to(bytes)
-        }
-        _ => {
-            check(value.is_infinite())?;
-            if value.is_nan() { 0x7ff8 << 48 } else { value.to_bits() }.to_ne_bytes().append_to(bytes)
-        }
-    }
+    // A number that is written with digits and infinite as a value is too large for its type. Of NaN the sign is not
+    // written.
+    let value = Some(if value.is_nan() { f64::NAN } else { value }).filter(|value| !value.is_infinite() || is_word);
+    append(value.and_then(|value| format.bits_of(value)).ok_or_else(|| out_of_range(at))?.into(), size, bytes)
 }
 
 /// Adds a number whose bits are written, the most significant first.
@@ -180,17 +166,13 @@ fn hexadecimal(at: &At<'_>, digits: &str, size: usize, bytes: &mut Vec<u8>) -> R
     let is_whole = digits.len() == 2 * size && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     let bits = u64::from_str_radix(digits, 16).ok().filter(|_| is_whole);
     let bits = bits.ok_or_else(|| at.malformed("the hexadecimal digits of the type's bytes are due"))?;
-    match size {
-        2 => (bits as u16).to_ne_bytes().append_to(bytes),
-        4 => (bits as u32).to_ne_bytes().append_to(bytes),
-        _ => bits.to_ne_bytes().append_to(bytes),
-    }
+    append(bits.into(), size, bytes)
 }
 
 /// Adds a pair of numbers; in v2 also a real one alone.
-fn complex(at: At<'_>, size: usize, dialect: Dialect, bytes: &mut Vec<u8>) -> Result<()> {
+fn complex(at: At<'_>, format: FloatFormat, size: usize, dialect: Dialect, bytes: &mut Vec<u8>) -> Result<()> {
     if dialect.is_v2() && at.value().as_list().is_none() {
-        float(&at, size, dialect, bytes)?;
+        float(&at, format, size, dialect, bytes)?;
         return pad(bytes, 2 * size);
     }
     let parts = at.items()?;
@@ -198,20 +180,20 @@ fn complex(at: At<'_>, size: usize, dialect: Dialect, bytes: &mut Vec<u8>) -> Re
         return Err(at.malformed("a real and an imaginary part are due"));
     }
     for part in parts {
-        float(&part, size, dialect, bytes)?;
+        float(&part, format, size, dialect, bytes)?;
     }
     Ok(())
 }
 
 /// A character of netCDF-C's, which is written as it is.
-fn character(at: &At<'_>, dialect: Dialect) -> Result<u8> {
+fn character(at: &At<'_>, dialect: Dialect) -> Result<i128> {
     match at.value() {
         Value::Text(text) => match text.as_bytes() {
             [] => Ok(0),
-            [character] => Ok(*character),
+            [character] => Ok((*character).into()),
             _ => Err(at.malformed("the fill value is longer than an element")),
         },
-        _ => integer(at, dialect),
+        _ => integer(at, dialect, 0..=u8::MAX.into()),
     }
 }
 
@@ -229,7 +211,7 @@ fn plain(at: &At<'_>, len: usize, dialect: Dialect, element: ElementType) -> Res
     let mut bytes = Vec::new();
     if at.value().as_list().is_some() && !dialect.is_v2() {
         for item in at.items()? {
-            alloc::push(&mut bytes, integer::<u8>(&item, dialect)?)?;
+            alloc::push(&mut bytes, integer(&item, dialect, 0..=u8::MAX.into())? as u8)?;
         }
         return if bytes.len() == len { Ok(bytes) } else { Err(at.malformed("there is not one number per byte")) };
     }
@@ -249,7 +231,7 @@ fn plain(at: &At<'_>, len: usize, dialect: Dialect, element: ElementType) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::TimeUnit;
+    use crate::element::TimeUnit;
     use crate::json::read as json;
 
     const V2: Dialect = Dialect { format: Format::V2, is_nczarr: false };
@@ -366,6 +348,30 @@ mod tests {
         assert_eq!(fill("\"x\"", ElementType::Char, NCZARR).unwrap(), b"x");
         assert_eq!(fill("\"\"", ElementType::Char, V2).unwrap(), [0]);
         refused("\"xy\"", ElementType::Char, V2);
+    }
+
+    /// The bits are those of ml_dtypes.
+    #[test]
+    fn small_numbers_have_their_bits() {
+        for (text, element, bits) in [
+            ("1.5", ElementType::BFloat16, &0x3fc0u16.to_ne_bytes()[..]),
+            ("\"NaN\"", ElementType::BFloat16, &0x7fc0u16.to_ne_bytes()),
+            ("\"0x7fc1\"", ElementType::BFloat16, &0x7fc1u16.to_ne_bytes()),
+            ("-0.5", ElementType::Float8E4M3, &[0xb0]),
+            ("\"Infinity\"", ElementType::Float8E4M3, &[0x78]),
+            ("\"NaN\"", ElementType::Float8E4M3Fn, &[0x7f]),
+            ("\"0x7d\"", ElementType::Float8E5M2, &[0x7d]),
+            ("3", ElementType::Float4E2M1Fn, &[5]),
+            ("-8", ElementType::Int4, &[0xf8]),
+            ("3", ElementType::UInt2, &[3]),
+        ] {
+            assert_eq!(fill(text, element, V3).unwrap(), bits, "{text} {element}");
+        }
+        refused("4", ElementType::UInt2, V3);
+        refused("-9", ElementType::Int4, V3);
+        refused("480", ElementType::Float8E4M3Fn, V3);
+        refused("\"NaN\"", ElementType::Float4E2M1Fn, V3);
+        refused("\"Infinity\"", ElementType::Float8E5M2FnUz, V3);
     }
 
     #[test]

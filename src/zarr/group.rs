@@ -1,19 +1,24 @@
 //! Groups: `.zgroup` with `.zattrs`, and the `zarr.json` of a group; and the metadata of what is in them that one
 //! document has together.
 
+use super::attributes::readable;
 use super::metadata::Metadata;
 use super::nczarr::{self, GroupDimension};
 use super::v2::check_version;
 use super::v3::{check_keys, is_array, v3_of_value};
 use crate::alloc;
-use crate::error::Result;
-use crate::json::{self, At, Member, Value};
+use crate::error::{Error, Result};
+#[cfg(test)]
+use crate::json;
+use crate::json::{At, Member, Value};
 
 /// A group.
 #[derive(Debug)]
 pub(crate) struct Group {
     /// An object, with all that is written there.
     pub(crate) attributes: Value,
+    /// Why those that are stored cannot be read, if that is so.
+    pub(crate) attributes_error: Option<Error>,
     /// The dimensions that netCDF-C says it has.
     pub(crate) dimensions: Vec<GroupDimension>,
     /// Whether netCDF-C's own keys are there.
@@ -48,41 +53,49 @@ impl Metadata {
     }
 }
 
-/// Reads the texts of `.zgroup`, and of `.zattrs` if there is one.
-///
-/// # Errors
-/// `Metadata` about a place in a document; `OutOfMemory`.
+/// As [`group_v2_of_values`], from texts.
+#[cfg(test)]
 pub(crate) fn read_group_v2(group: &[u8], attributes: Option<&[u8]>) -> Result<Group> {
     let group = json::read(group).map_err(|error| error.in_object(".zgroup"))?;
-    let attributes = attributes.map(json::read).transpose().map_err(|error| error.in_object(".zattrs"))?;
-    let attributes = attributes.unwrap_or_else(|| Value::Object(Vec::new()));
-    check_version(&At::root(&group)).map_err(|error| error.in_object(".zgroup"))?;
-    let documents = [At::root(&attributes), At::root(&group)];
-    let about = |error: crate::error::Error| error.in_object(".zattrs");
-    documents[0].check_object().map_err(about)?;
-    let (is_nczarr, dimensions) = nczarr::read_group(&documents).map_err(about)?;
-    Ok(Group { attributes, dimensions, is_nczarr, consolidated: None })
+    group_v2_of_values(&group, attributes.map(json::read).transpose())
 }
 
-/// Reads the text of `zarr.json`.
+/// Reads the documents `.zgroup`, and `.zattrs` if there is one.
+///
+/// # Errors
+/// `Metadata` about a place in a document; `OutOfMemory`, and those of reading the attributes that are not of what they
+/// say.
+pub(crate) fn group_v2_of_values(group: &Value, attributes: Result<Option<Value>>) -> Result<Group> {
+    let (attributes, attributes_error) = readable(attributes, ".zattrs")?;
+    let attributes = attributes.unwrap_or_else(|| Value::Object(Vec::new()));
+    check_version(&At::root(group)).map_err(|error| error.in_object(".zgroup"))?;
+    let documents = [At::root(&attributes), At::root(group)];
+    let (is_nczarr, dimensions) = nczarr::read_group(&documents).map_err(|error| error.in_object(".zattrs"))?;
+    Ok(Group { attributes, attributes_error, dimensions, is_nczarr, consolidated: None })
+}
+
+/// As [`node_v3_of_value`], from a text.
+#[cfg(test)]
+pub(crate) fn read_node_v3(text: &[u8]) -> Result<Node> {
+    node_v3_of_value(json::read(text).map_err(|error| error.in_object("zarr.json"))?)
+}
+
+/// Reads the document `zarr.json`.
 ///
 /// # Errors
 /// As those of [`read_v3`](super::read_v3), but for groups.
-pub(crate) fn read_node_v3(text: &[u8]) -> Result<Node> {
-    let about = |error: crate::error::Error| error.in_object("zarr.json");
-    let mut document = json::read(text).map_err(about)?;
+pub(crate) fn node_v3_of_value(mut document: Value) -> Result<Node> {
+    let about = |error: Error| error.in_object("zarr.json");
     if is_array(&At::root(&document)).map_err(about)? {
         return Ok(Node::Array(alloc::try_box(v3_of_value(&document)?)?));
     }
     check_keys(&At::root(&document)).map_err(about)?;
-    let attributes = match document.take("attributes") {
-        None | Some(Value::Null) => Value::Object(Vec::new()),
-        Some(attributes) => attributes,
-    };
-    let documents = [At::root(&attributes)];
-    documents[0].check_object().map_err(about)?;
-    let (is_nczarr, dimensions) = nczarr::read_group(&documents).map_err(about)?;
-    Ok(Node::Group(Group { consolidated: inline(&mut document).map_err(about)?, attributes, dimensions, is_nczarr }))
+    let attributes = document.take("attributes").filter(|attributes| *attributes != Value::Null);
+    let (attributes, attributes_error) = readable(Ok(attributes), "zarr.json: $.attributes")?;
+    let attributes = attributes.unwrap_or_else(|| Value::Object(Vec::new()));
+    let (is_nczarr, dimensions) = nczarr::read_group(&[At::root(&attributes)]).map_err(about)?;
+    let consolidated = inline(&mut document).map_err(about)?;
+    Ok(Node::Group(Group { consolidated, attributes, attributes_error, dimensions, is_nczarr }))
 }
 
 /// The documents that a group of v3 has inline. Those of a kind that is not known are left out, for they are written so
@@ -101,13 +114,18 @@ fn inline(document: &mut Value) -> Result<Option<Vec<Member>>> {
     })
 }
 
-/// Reads the text of `.zmetadata`: the documents, each with its name from the group, such as `a/.zarray`.
+/// As [`consolidated_v2_of_value`], from a text.
+#[cfg(test)]
+pub(crate) fn consolidated_v2(text: &[u8]) -> Result<Vec<Member>> {
+    consolidated_v2_of_value(json::read(text).map_err(|error| error.in_object(".zmetadata"))?)
+}
+
+/// Reads the document `.zmetadata`: the documents, each with its name from the group, such as `a/.zarray`.
 ///
 /// # Errors
 /// `Metadata` about a place in the document; `OutOfMemory`.
-pub(crate) fn consolidated_v2(text: &[u8]) -> Result<Vec<Member>> {
-    let about = |error: crate::error::Error| error.in_object(".zmetadata");
-    let mut document = json::read(text).map_err(about)?;
+pub(crate) fn consolidated_v2_of_value(mut document: Value) -> Result<Vec<Member>> {
+    let about = |error: Error| error.in_object(".zmetadata");
     let root = At::root(&document);
     let check = || {
         let version = root.require("zarr_consolidated_format")?;
@@ -140,7 +158,12 @@ mod tests {
         let old = br#"{"zarr_format": 2, "_NCZARR_GROUP": {"dims": {"x": 4}, "vars": [], "groups": []}}"#;
         assert_eq!(read_group_v2(old, None).unwrap().dimensions, [dimension("x", 4, false)]);
         assert!(read_group_v2(br#"{"zarr_format": 3}"#, None).is_err());
-        assert!(read_group_v2(br#"{"zarr_format": 2}"#, Some(b"1")).is_err());
+        // What is wrong with the attributes is told, and the group is one without.
+        for (text, about) in [("1", ".zattrs: $"), ("{", "line 1, column 2")] {
+            let group = read_group_v2(br#"{"zarr_format": 2}"#, Some(text.as_bytes())).unwrap();
+            assert_eq!(group.attributes_error.unwrap().about(), about);
+            assert_eq!(group.attributes, Value::Object(Vec::new()));
+        }
     }
 
     #[test]

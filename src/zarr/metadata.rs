@@ -3,8 +3,8 @@
 use super::codecs::CodecSpec;
 use super::format::Format;
 use crate::codec::Makers;
-use crate::dataset::ElementType;
-use crate::error::Result;
+use crate::element::ElementType;
+use crate::error::{Error, Result};
 use crate::json::Value;
 use crate::key::{KeyStyle, Separator};
 use crate::variable::Endian;
@@ -41,6 +41,8 @@ pub(crate) struct Metadata {
     /// An object, with all that is written there: see
     /// [`is_internal_attribute`](super::is_internal_attribute).
     pub(crate) attributes: Value,
+    /// Why those that are stored cannot be read, if that is so.
+    pub(crate) attributes_error: Option<Error>,
     /// Whether the array is a scalar of netCDF-C's: its shape is `[1]`, and it is to be shown without dimensions.
     pub(crate) is_scalar: bool,
 }

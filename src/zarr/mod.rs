@@ -19,7 +19,7 @@
 //!   attributes.rs      attributes as values of netCDF types: read        write_attributes.rs         and written
 //!   dtype.rs           the types of elements as v2 spells them          data_type.rs                as v3 does
 //!   type_name.rs       the types by their names
-//!   half.rs  base64.rs what they say, as functions
+//!   base64.rs          what they say, as functions
 //! ```
 //!
 //! An error names its place as a JSON path; the caller adds the document's name.
@@ -34,7 +34,6 @@ mod dtype;
 mod fill;
 mod format;
 mod group;
-mod half;
 mod make;
 mod metadata;
 mod nczarr;
@@ -54,17 +53,21 @@ mod write_v3;
 #[cfg(test)]
 mod hostile;
 
-pub(crate) use attributes::attributes;
+#[cfg(feature = "cfdb")]
+pub(crate) use attributes::readable;
+pub(crate) use attributes::{attributes, check_attributes};
 pub(crate) use build::build;
 pub(crate) use codecs::{CodecSpec, codec_named};
 pub(crate) use format::{DOCUMENTS, Format};
-pub(crate) use group::{Group, Node, consolidated_v2, read_group_v2, read_node_v3};
+pub(crate) use group::{Group, Node, consolidated_v2_of_value, group_v2_of_values, node_v3_of_value};
+#[cfg(test)]
+use group::{consolidated_v2, read_group_v2, read_node_v3};
 pub(crate) use metadata::{KeyEncoding, Keys, Metadata, Shards};
 pub(crate) use nczarr::{SCALAR_DIMENSION, keep_types, own_attributes};
-pub(crate) use open::{document, has_netcdf_group, open};
+pub(crate) use open::{document, has_netcdf_group, is_there, open};
 pub(crate) use told::{array_node, group_node, opened};
-pub(crate) use v2::{chunk_grid_v2, read_v2, v2_of_values};
-pub(crate) use v3::{chunk_grid_v3, read_v3, v3_of_value};
+pub(crate) use v2::{read_v2, v2_of_values};
+pub(crate) use v3::{read_v3, v3_of_value};
 pub use write_attributes::AttributeValue;
 pub(crate) use write_attributes::{remove_attribute, set_attribute};
 pub(crate) use write_v2::{write_array_v2, write_attributes_v2};

@@ -7,7 +7,7 @@
 //! `.nczgroup`.
 
 use crate::alloc;
-use crate::dataset::ElementType;
+use crate::element::ElementType;
 use crate::error::Result;
 use crate::json::{At, Value};
 use crate::variable::Endian;

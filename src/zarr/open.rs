@@ -1,37 +1,34 @@
 //! From a name to metadata: which documents there are, and what they say together.
 
-use super::group::{Node, read_group_v2, read_node_v3};
+use super::attributes::readable;
+use super::group::{Group, Node, group_v2_of_values, node_v3_of_value};
 use super::metadata::Metadata;
 use super::nczarr;
 use super::separator;
 use super::v2::v2_of_values;
+use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, Value};
-use crate::object::{Name, Place, check_name, read_whole};
-
-/// No document is longer: those of real arrays have some kilobytes.
-const LARGEST: usize = 16 << 20;
+use crate::object::{Begin, Name, Place, check_name, read_text};
 
 /// The metadata of the array with this name; an empty one is the place itself.
 pub(crate) fn open(place: &Place, name: &str) -> Result<Metadata> {
     if !name.is_empty() {
         check_name(name)?;
     }
-    if let Some(text) = document(place, name, "zarr.json")? {
-        return match read_node_v3(&text)? {
+    if let Some(value) = document(place, name, "zarr.json")? {
+        return match node_v3_of_value(value)? {
             Node::Array(metadata) => metadata.check_codecs(place.codecs()).map(|()| *metadata),
             Node::Group(_) => Err(ErrorKind::NotAnArray.into()),
         };
     }
-    let Some(text) = document(place, name, ".zarray")? else { return Err(why_not(place, name)?) };
-    let attributes = document(place, name, ".zattrs")?;
-    let mut array = json::read(&text).map_err(|error| error.in_object(".zarray"))?;
-    let mut attributes =
-        attributes.as_deref().map(json::read).transpose().map_err(|error| error.in_object(".zattrs"))?;
+    let Some(mut array) = document(place, name, ".zarray")? else { return Err(why_not(place, name)?) };
+    let (mut attributes, error) = readable(document(place, name, ".zattrs"), ".zattrs")?;
     if nczarr::may_have_documents(&array, attributes.as_ref()) {
         add_documents(place, name, &mut array, attributes.as_mut())?;
     }
     let mut metadata = v2_of_values(&array, attributes.as_ref())?;
+    metadata.attributes_error = error;
     metadata.check_codecs(place.codecs())?;
     separator::check(place, name, &array, metadata.shape.len())?;
     if metadata.is_nczarr {
@@ -59,8 +56,8 @@ fn add_document(
     (member, to): (&str, &mut Value),
 ) -> Result<bool> {
     for which in documents {
-        if let Some(text) = document(place, name, which)? {
-            to.push(member, json::read(&text).map_err(|error| error.in_object(which))?)?;
+        if let Some(value) = document(place, name, which)? {
+            to.push(member, value)?;
             return Ok(true);
         }
     }
@@ -72,9 +69,8 @@ fn mark_unlimited(metadata: &mut Metadata, place: &Place, name: &str) -> Result<
     let mut group = name;
     while let Some((parent, _)) = group.rsplit_once('/').or((!group.is_empty()).then_some(("", group))) {
         group = parent;
-        if let Some(text) = document(place, group, ".zgroup")? {
-            let attributes = document(place, group, ".zattrs")?;
-            metadata.mark_unlimited(&read_group_v2(&text, attributes.as_deref())?, Some(group));
+        if let Some(document) = document(place, group, ".zgroup")? {
+            metadata.mark_unlimited(&group_v2(place, group, &document)?, Some(group));
         }
     }
     Ok(())
@@ -82,24 +78,25 @@ fn mark_unlimited(metadata: &mut Metadata, place: &Place, name: &str) -> Result<
 
 /// Whether netCDF-C keeps a list of what is in a group.
 pub(crate) fn has_netcdf_group(place: &Place, name: &str) -> Result<bool> {
-    let Some(text) = document(place, name, ".zgroup")? else { return Ok(false) };
-    if document(place, name, nczarr::GROUP_DOCUMENT)?.is_some() {
-        return Ok(true);
-    }
-    let attributes = document(place, name, ".zattrs")?;
-    Ok(read_group_v2(&text, attributes.as_deref())?.is_nczarr)
+    let Some(document) = document(place, name, ".zgroup")? else { return Ok(false) };
+    Ok(is_there(place, name, nczarr::GROUP_DOCUMENT)? || group_v2(place, name, &document)?.is_nczarr)
+}
+
+/// A group whose `.zgroup` this is.
+fn group_v2(place: &Place, name: &str, group: &Value) -> Result<Group> {
+    group_v2_of_values(group, document(place, name, ".zattrs"))
 }
 
 /// Why there is no array of that name.
 fn why_not(place: &Place, name: &str) -> Result<Error> {
     for group in [".zgroup", ".zattrs", ".nczarr", nczarr::GROUP_DOCUMENT] {
-        if document(place, name, group)?.is_some() {
+        if is_there(place, name, group)? {
             return Ok(ErrorKind::NotAnArray.into());
         }
     }
     // The draft of Zarr v3 of 2021 has its metadata elsewhere, and says so in the place itself.
-    let root = if name.is_empty() { None } else { document(place, "", "zarr.json")? };
-    if let Some(error) = root.and_then(|text| read_node_v3(&text).err()) {
+    let root = if name.is_empty() { Ok(None) } else { document(place, "", "zarr.json") };
+    if let Err(error) = root.and_then(|root| root.map(node_v3_of_value).transpose()) {
         if let ErrorKind::Unsupported(_) | ErrorKind::OutOfMemory = error.kind() {
             return Ok(error);
         }
@@ -110,16 +107,27 @@ fn why_not(place: &Place, name: &str) -> Result<Error> {
     })
 }
 
-/// A document of an array or group.
-pub(crate) fn document(place: &Place, name: &str, which: &'static str) -> Result<Option<Vec<u8>>> {
+/// A document of an array or group, as a value; `None` if there is none.
+pub(crate) fn document(place: &Place, name: &str, which: &'static str) -> Result<Option<Value>> {
+    let limit = place.memory_limits().metadata();
+    let Some(text) = read_text(&**place, &document_name(name, which)?, limit)? else { return Ok(None) };
+    json::read_within(&text, limit).map(Some).map_err(|error| error.in_object(which))
+}
+
+/// Whether there is such a document.
+pub(crate) fn is_there(place: &Place, name: &str, which: &str) -> Result<bool> {
+    Ok(place.read(&document_name(name, which)?, Begin::At(0), &mut Buffer::new(&mut []))?.is_some())
+}
+
+fn document_name(name: &str, which: &str) -> Result<Name> {
     let slash = if name.is_empty() { "" } else { "/" };
-    read_whole(&**place, &Name::of(format_args!("{name}{slash}{which}"))?, LARGEST)
+    Name::of(format_args!("{name}{slash}{which}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::ElementType;
+    use crate::element::ElementType;
     use crate::object::{Memory, Objects};
     use crate::zarr::attributes::attribute;
 

@@ -5,7 +5,7 @@ use super::build::build;
 use super::metadata::Metadata;
 use crate::alloc;
 use crate::dataset::{Dimensions, Node, NodeArray, Opened};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::json::Value;
 use crate::object::Place;
 
@@ -17,20 +17,30 @@ pub(crate) fn opened(metadata: &Metadata, place: &Place, prefix: &str) -> Result
         alloc::push(&mut names, name.as_deref().map(alloc::text).transpose()?)?;
     }
     let dimensions = Dimensions { names, unlimited: alloc::copied(&metadata.unlimited)? };
-    let attributes = attributes(&metadata.attributes, Some(metadata.element))?;
+    let mut attributes = attributes(&metadata.attributes, Some(metadata.element))?;
+    attributes.error.clone_from(&metadata.attributes_error);
     Ok(Opened { variable, store, element: metadata.element, dimensions, attributes })
 }
 
-/// An array of this name.
-pub(crate) fn array_node(place: &Place, name: &str, metadata: Metadata) -> Result<Node> {
-    metadata.check_codecs(place.codecs())?;
-    let attributes = attributes(&metadata.attributes, Some(metadata.element))?;
-    Node::of_array(name, attributes, array(metadata))
+/// An array of this name, or why it cannot be opened.
+///
+/// # Errors
+/// Those that are not of what the metadata say, but of reading them.
+pub(crate) fn array_node(place: &Place, name: &str, metadata: Result<Metadata>) -> Result<Node> {
+    let found = metadata.and_then(|mut metadata| {
+        metadata.check_codecs(place.codecs())?;
+        let mut attributes = attributes(&metadata.attributes, Some(metadata.element))?;
+        attributes.error = metadata.attributes_error.take();
+        Ok((attributes, array(metadata)))
+    });
+    Node::found(name, found)
 }
 
-/// A group of this name with these attributes.
-pub(crate) fn group_node(name: &str, all: &Value) -> Result<Node> {
-    Node::of_group(name, attributes(all, None)?)
+/// A group of this name with these attributes, or why they cannot be read.
+pub(crate) fn group_node(name: &str, all: &Value, error: Option<Error>) -> Result<Node> {
+    let mut attributes = attributes(all, None)?;
+    attributes.error = error;
+    Node::of_group(name, attributes)
 }
 
 /// What the metadata say. A scalar of netCDF-C's is shown without dimensions.

@@ -3,28 +3,8 @@
 use std::str::FromStr;
 
 use super::dtype;
-use crate::dataset::{ElementType, LARGEST_ELEMENT as LARGEST};
+use crate::element::{ElementType, LARGEST, TYPES};
 use crate::error::{Error, ErrorKind, Result};
-
-/// The types whose name says all.
-const PLAIN: [ElementType; 16] = [
-    ElementType::Byte,
-    ElementType::Char,
-    ElementType::Short,
-    ElementType::Int,
-    ElementType::Float,
-    ElementType::Double,
-    ElementType::UByte,
-    ElementType::UShort,
-    ElementType::UInt,
-    ElementType::Int64,
-    ElementType::UInt64,
-    ElementType::Bool,
-    ElementType::Half,
-    ElementType::Complex { bytes: 8 },
-    ElementType::Complex { bytes: 16 },
-    ElementType::String,
-];
 
 impl FromStr for ElementType {
     type Err = Error;
@@ -37,8 +17,8 @@ impl FromStr for ElementType {
 }
 
 fn named(name: &str) -> Option<ElementType> {
-    if let Some(element) = PLAIN.iter().find(|element| element.name() == name) {
-        return Some(*element);
+    if let Some(row) = TYPES.iter().find(|row| row.name == name) {
+        return Some(row.element);
     }
     for (prefix, is_delta) in [("datetime64", false), ("timedelta64", true)] {
         if let Some(brackets) = name.strip_prefix(prefix) {
@@ -78,6 +58,9 @@ mod tests {
             "S5",
             "U1",
             "V8",
+            "bfloat16",
+            "float8_e8m0fnu",
+            "int4",
         ] {
             assert_eq!(name.parse::<ElementType>().unwrap().to_string(), name);
         }

@@ -2,6 +2,7 @@
 //!
 //! The source is <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html>. Keys that it does not know are skipped.
 
+use super::attributes;
 use super::codecs::{self, CodecSpec};
 use super::dtype;
 use super::fill::{self, Dialect};
@@ -9,8 +10,8 @@ use super::format::Format;
 use super::metadata::{KeyEncoding, Keys, Metadata, order_of};
 use super::nczarr;
 use crate::alloc;
-use crate::dataset::ElementType;
 use crate::dims::check_rank;
+use crate::element::{ElementType, Elements};
 use crate::error::Result;
 use crate::json::{self, At, Value};
 use crate::key::Separator;
@@ -52,9 +53,9 @@ fn read(array: &At<'_>, documents: &[At<'_>]) -> Result<Metadata> {
         is_nczarr: nczarr.is_nczarr,
         unlimited: falses(shape.len())?,
         order: order(array, shape.len())?,
-        fill_value: array.get("fill_value").map_or(Ok(None), |at| fill::read(at, element, dialect))?,
+        fill_value: fill_value(array, documents, element, dialect)?,
         keys: Keys { style: KeyEncoding::V2, separator: separator(array, Separator::Dot, "dimension_separator")? },
-        codecs: codecs(array, filters, has_strings, element)?,
+        codecs: codecs(array, filters, has_strings, Elements { element, endian })?,
         shape,
         chunk_shape,
         element,
@@ -63,8 +64,18 @@ fn read(array: &At<'_>, documents: &[At<'_>]) -> Result<Metadata> {
         dimension_names: nczarr.dimension_names,
         dimension_references: nczarr.dimension_references,
         attributes: Value::Null,
+        attributes_error: None,
         is_scalar: nczarr.is_scalar,
     })
+}
+
+/// The fill value. netCDF-C writes numbers with six digits there, and in full in the attribute.
+fn fill_value(array: &At<'_>, documents: &[At<'_>], element: ElementType, dialect: Dialect) -> Result<Option<Vec<u8>>> {
+    let written = array.get("fill_value").map_or(Ok(None), |at| fill::read(at, element, dialect))?;
+    match documents.first().filter(|_| dialect.is_nczarr) {
+        Some(all) => Ok(attributes::told_fill_value(all.value(), element)?.or(written)),
+        None => Ok(written),
+    }
 }
 
 pub(super) fn check_version(document: &At<'_>) -> Result<()> {
@@ -90,22 +101,6 @@ pub(super) fn chunk_lengths(at: &At<'_>, rank: usize) -> Result<Vec<usize>> {
         Some(d) => Err(at.malformed("a chunk's length is 0").in_dimension(d)),
         None => Ok(lengths),
     }
-}
-
-/// The lengths of dimensions as numbers of chunks.
-pub(super) fn num_chunks(mut shape: Vec<usize>, chunk_shape: &[usize]) -> Vec<usize> {
-    shape.iter_mut().zip(chunk_shape).for_each(|(len, chunklen)| *len = len.div_ceil(*chunklen));
-    shape
-}
-
-/// As [`chunk_grid_v3`](super::chunk_grid_v3).
-pub(crate) fn chunk_grid_v2(document: &Value) -> Result<(Keys, Vec<usize>)> {
-    let document = At::root(document);
-    let shape = document.require("shape")?.usizes()?;
-    check_rank(shape.len())?;
-    let chunk_shape = chunk_lengths(&document.require("chunks")?, shape.len())?;
-    let separator = separator(&document, Separator::Dot, "dimension_separator")?;
-    Ok((Keys { style: KeyEncoding::V2, separator }, num_chunks(shape, &chunk_shape)))
 }
 
 /// What stands between the numbers of a key.
@@ -140,22 +135,30 @@ fn filters<'a>(array: &'a At<'a>) -> Result<(Option<At<'a>>, bool)> {
     Ok((Some(filters), has_strings))
 }
 
-fn codecs(array: &At<'_>, filters: Option<At<'_>>, has_strings: bool, element: ElementType) -> Result<Vec<CodecSpec>> {
+fn codecs(
+    array: &At<'_>,
+    filters: Option<At<'_>>,
+    has_strings: bool,
+    mut elements: Elements,
+) -> Result<Vec<CodecSpec>> {
+    let has_texts = has_strings && elements.element == ElementType::String;
     let mut list = Vec::new();
     if let Some(filters) = filters {
-        for filter in filters.items()?.skip(usize::from(has_strings && element == ElementType::String)) {
-            alloc::push(&mut list, codecs::read_v2(filter, element)?)?;
+        for filter in filters.items()?.skip(usize::from(has_texts)) {
+            let codec = codecs::read_v2(filter, elements)?;
+            elements = codec.encoded(elements);
+            alloc::push(&mut list, codec)?;
         }
     }
     if let Some(compressor) = array.given("compressor") {
-        alloc::push(&mut list, codecs::read_v2(compressor, element)?)?;
+        alloc::push(&mut list, codecs::read_v2(compressor, elements)?)?;
     }
     Ok(list)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::codecs::{BloscCompressor, BloscShuffle};
+    use super::super::codecs::testing::all_shown;
     use super::super::group::read_group_v2;
     use super::*;
     use crate::error::ErrorKind;
@@ -177,8 +180,8 @@ mod tests {
         assert_eq!((array.element, array.endian), (ElementType::Int, Endian::Little));
         assert_eq!(array.fill_value, Some(vec![0; 4]));
         assert_eq!(array.keys, Keys { style: KeyEncoding::V2, separator: Separator::Dot });
-        let (compressor, shuffle) = (BloscCompressor::Lz4, BloscShuffle::Byte);
-        assert_eq!(array.codecs, [CodecSpec::Blosc { compressor, level: 5, shuffle, typesize: 4, blocksize: 0 }]);
+        let blosc = "blosc cname=lz4 clevel=5 shuffle=shuffle blocksize=0 typesize=4";
+        assert_eq!(all_shown(&array.codecs), [blosc]);
         assert_eq!(array.dimension_names, [Some("x".to_owned())]);
         assert_eq!(array.attributes.get("x").and_then(Value::as_number), Some("NaN"));
         assert!(!array.is_nczarr && !array.is_scalar);
@@ -205,7 +208,7 @@ mod tests {
         let group = read_group_v2(br#"{"zarr_format": 2}"#, Some(group)).unwrap();
         let mut array = read_v2(text, Some(attributes)).unwrap();
         array.mark_unlimited(&group, None);
-        assert_eq!(array.codecs, [CodecSpec::Shuffle { element_size: 2 }, CodecSpec::Zlib { level: 4 }]);
+        assert_eq!(all_shown(&array.codecs), ["shuffle elementsize=2", "zlib level=4"]);
         assert!(array.is_nczarr && !array.is_scalar);
         assert_eq!((&array.unlimited, &array.dimension_references[0]), (&vec![true, false], &"/t".to_owned()));
         array.unlimited = vec![false; 2];
@@ -213,6 +216,31 @@ mod tests {
         assert_eq!(array.unlimited, [false, false]);
         array.mark_unlimited(&group, Some("/"));
         assert_eq!(array.unlimited, [true, false]);
+    }
+
+    /// netCDF-C writes the number with six digits there, and in full in the attribute.
+    #[test]
+    fn the_fill_value_of_netcdf_is_that_of_the_attribute() {
+        let fill = |dtype: &str, fill_value: &str, attributes: &str| {
+            let text = format!(
+                r#"{{"zarr_format": 2, "shape": [4], "dtype": "{dtype}", "chunks": [4], "fill_value": {fill_value},
+                "order": "C", "compressor": null, "filters": null}}"#
+            );
+            read_v2(text.as_bytes(), Some(attributes.as_bytes())).unwrap().fill_value.unwrap()
+        };
+        let nczarr = r#""_nczarr_array": {"dimrefs": ["/x"], "storage": "chunked"}"#;
+        let all = format!(r#"{{"_FillValue": 1234567.25, {nczarr}}}"#);
+        assert_eq!(fill("<f8", "1.23457e+06", &all), 1234567.25f64.to_ne_bytes());
+        assert_eq!(fill(">f4", "1.23457e+06", &all), 1_234_567.2_f32.to_ne_bytes());
+        let list = format!(r#"{{"_FillValue": [-1.000000015047466e+30], {nczarr}}}"#);
+        assert_eq!(fill("<f8", "-1e+30", &list), (-1.000000015047466e+30f64).to_ne_bytes());
+        // Whatever is no number of the array's type does not count, nor does the attribute of others than netCDF-C.
+        for attributes in [format!(r#"{{"_FillValue": "x", {nczarr}}}"#), format!("{{{nczarr}}}")] {
+            assert_eq!(fill("<f8", "1.5", &attributes), 1.5f64.to_ne_bytes());
+        }
+        assert_eq!(fill("<i2", "7", &format!(r#"{{"_FillValue": 70000, {nczarr}}}"#)), 7i16.to_ne_bytes());
+        assert_eq!(fill("<f8", "1.5", r#"{"_FillValue": 1.25}"#), 1.5f64.to_ne_bytes());
+        assert_eq!(fill("|S2", "\"y\"", &format!(r#"{{"_FillValue": "x", {nczarr}}}"#)), b"y\0");
     }
 
     #[test]
@@ -267,7 +295,7 @@ mod tests {
             (r#""fill_value":0"#, r#""fill_value":4294967296"#, "$.fill_value"),
             (r#""order":"C""#, r#""order":"A""#, "$.order"),
             (r#"lz4"#, r#"lz9"#, "$.compressor.cname: lz9"),
-            (r#""id":"blosc""#, r#""id":"bz2""#, "$.compressor: bz2"),
+            (r#""id":"blosc""#, r#""id":"zfpy""#, "$.compressor: zfpy"),
             (r#""filters":null"#, r#""filters":[{"id":"delta"}]"#, "$.filters[0]: delta"),
             (r#""separator":".""#, r#""x":1"#, ""),
             (r#""zarr_format":2"#, r#""zarr_format":3"#, "$.zarr_format"),

@@ -5,14 +5,15 @@
 
 use super::codecs::{self, CodecSpec};
 use super::data_type::{self, DataType};
-use super::fill::{self, Dialect};
+use super::fill::Dialect;
 use super::format::Format;
 use super::metadata::{KeyEncoding, Keys, Metadata, Shards, order_of, row_major};
 use super::nczarr;
-use super::v2::{chunk_lengths, falses, num_chunks, separator};
+use super::v2::{chunk_lengths, falses, separator};
 use crate::alloc;
-use crate::dataset::ElementType;
+use crate::codec::Stage;
 use crate::dims::check_rank;
+use crate::element::{ElementType, Elements};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, Value};
 use crate::key::Separator;
@@ -65,15 +66,15 @@ fn read(document: &At<'_>) -> Result<Metadata> {
     let data_type = data_type::read(document.require("data_type")?)?;
     let element = data_type.element;
     let chain = chain(&document.require("codecs")?, &chunk_shape, &data_type, false)?;
-    let attributes = match document.given("attributes") {
-        Some(attributes) => {
-            attributes.check_object()?;
-            attributes.value().copied()?
-        }
-        None => Value::Object(Vec::new()),
+    let (attributes, attributes_error) = match document.given("attributes") {
+        Some(attributes) => match attributes.check_object() {
+            Ok(()) => (attributes.value().copied()?, None),
+            Err(error) => (Value::Object(Vec::new()), Some(error.in_object("zarr.json"))),
+        },
+        None => (Value::Object(Vec::new()), None),
     };
     let dialect = Dialect { format: Format::V3, is_nczarr: false };
-    let fill_value = fill::read(document.require("fill_value")?, element, dialect)?;
+    let fill_value = data_type.fill_value(document.require("fill_value")?, dialect)?;
     let dimension_names = dimension_names(document, rank)?;
     let (order, shards) = match chain.shards {
         Some((order, shards)) => (order, Some(shards)),
@@ -95,18 +96,9 @@ fn read(document: &At<'_>) -> Result<Metadata> {
         dimension_names,
         dimension_references: Vec::new(),
         attributes,
+        attributes_error,
         is_scalar: false,
     })
-}
-
-/// How the objects of an array's chunks are named, and how many there are along each dimension: all that says which
-/// objects are its own, also where the rest of the metadata cannot be read.
-pub(crate) fn chunk_grid_v3(document: &Value) -> Result<(Keys, Vec<usize>)> {
-    let document = At::root(document);
-    let shape = document.require("shape")?.usizes()?;
-    check_rank(shape.len())?;
-    let chunk_shape = chunk_shape(&document.require("chunk_grid")?, shape.len())?;
-    Ok((keys(&document.require("chunk_key_encoding")?)?, num_chunks(shape, &chunk_shape)))
 }
 
 /// Whether the document, which is of Zarr v3, is an array's; else it is a group's.
@@ -201,53 +193,66 @@ struct Chain {
     shards: Option<(Option<Vec<usize>>, Shards)>,
 }
 
-/// Reads a list of codecs: transpositions, then one that makes bytes, then those that turn bytes into bytes. `chunk` is
-/// the shape of what is encoded, in the array's axes.
+/// Reads a list of codecs: those that make elements of elements, such as transpositions, then one that makes bytes,
+/// then those that turn bytes into bytes. `chunk` is the shape of what is encoded, in the array's axes.
 ///
-/// Codecs that are none of the library's may follow the transpositions, such as `numcodecs.delta`. They turn elements
-/// into elements; in the machine's byte order that is the same as if they came behind what makes bytes.
+/// Codecs that are none of the library's may come before the one that makes bytes. They turn elements into elements; in
+/// the machine's byte order that is the same as if they came behind what makes bytes.
 fn chain(list: &At<'_>, chunk: &[usize], data_type: &DataType, is_inner: bool) -> Result<Chain> {
-    let element = data_type.element;
+    let mut elements = Elements { element: data_type.element, endian: Endian::Native };
     let mut chain = Chain { order: row_major(chunk.len())?, endian: Endian::Native, codecs: Vec::new(), shards: None };
     let mut has_bytes = false;
     for codec in list.items()? {
         let (name, configuration) = extension(&codec)?;
-        if has_bytes {
-            let own = || CodecSpec::own(&codec, name, configuration.as_ref().map(At::value));
-            let read = codecs::read_v3(name, configuration.as_ref(), element)?.map_or_else(own, Ok)?;
-            alloc::push(&mut chain.codecs, read)?;
+        let known = codecs::read_v3(name, configuration.as_ref(), elements).map_err(|error| match configuration {
+            Some(_) => error,
+            None => codec.error(error),
+        })?;
+        if let Some(known) = known {
+            match (known.stage(), has_bytes) {
+                (Stage::Bytes, false) => return Err(codec.malformed("this codec comes before one that makes bytes")),
+                (Stage::Bytes, true) => {}
+                (_, true) => return Err(codec.malformed("this codec comes behind one that makes bytes")),
+                (stage, false) => has_bytes = stage == Stage::ToBytes,
+            }
+            elements = known.encoded;
+            alloc::push(&mut chain.codecs, CodecSpec::Known(known))?;
             continue;
         }
-        has_bytes = match name {
-            "bytes" | "endian" | "sharding_indexed" => true,
-            "vlen-utf8" => element == ElementType::String,
-            _ => false,
-        };
-        if let Some(CodecSpec::Own(before)) = chain.codecs.first() {
-            match name {
-                "bytes" | "endian" => {
-                    let endian = configuration.as_ref().map_or(Ok(None), endian)?;
-                    if endian.is_some_and(Endian::is_foreign) {
+        let own = || CodecSpec::own(&codec, name, configuration.as_ref().map(At::value));
+        if has_bytes {
+            alloc::push(&mut chain.codecs, own()?)?;
+            continue;
+        }
+        let is_text = elements.element == ElementType::String;
+        match (name, chain.codecs.last_mut()) {
+            ("transpose", _) => {
+                for before in &chain.codecs {
+                    before.check_commutes(&codec)?;
+                }
+                transpose(&mut chain.order, &configured(&codec, configuration)?.require("order")?)?;
+            }
+            ("bytes" | "endian", before) => {
+                has_bytes = true;
+                let endian = bytes(&codec, configuration, elements.element, data_type)?;
+                match before {
+                    None => chain.endian = endian,
+                    Some(CodecSpec::Known(known)) => known.encoded.endian = endian,
+                    Some(CodecSpec::Own(_)) if endian.is_foreign() => {
                         return Err(codec.unsupported("another byte order behind a codec that is not the library's"));
                     }
+                    Some(CodecSpec::Own(_)) => {}
                 }
-                "transpose" | "vlen-utf8" | "sharding_indexed" => return Err(before.unknown()),
-                _ => {}
             }
-        }
-        match name {
-            "transpose" => transpose(&mut chain.order, &configured(&codec, configuration)?.require("order")?)?,
-            "bytes" | "endian" => chain.endian = bytes(&codec, configuration, data_type)?,
-            "vlen-utf8" if element == ElementType::String => {}
-            "sharding_indexed" if is_inner => return Err(codec.unsupported("shards within shards")),
-            "sharding_indexed" => shards(&configured(&codec, configuration)?, chunk, data_type, &mut chain)?,
-            _ if codecs::read_v3(name, configuration.as_ref(), element)?.is_some() => {
-                return Err(codec.malformed("this codec comes before one that makes bytes"));
+            ("vlen-utf8", None) if is_text => has_bytes = true,
+            ("sharding_indexed", _) if is_inner => return Err(codec.unsupported("shards within shards")),
+            ("sharding_indexed", None) => {
+                has_bytes = true;
+                shards(&configured(&codec, configuration)?, chunk, data_type, &mut chain)?;
             }
-            _ => {
-                let own = CodecSpec::own(&codec, name, configuration.as_ref().map(At::value))?;
-                alloc::push(&mut chain.codecs, own)?;
-            }
+            ("vlen-utf8" | "sharding_indexed", Some(CodecSpec::Own(before))) => return Err(before.unknown()),
+            ("sharding_indexed", _) => return Err(codec.unsupported("shards behind a codec of elements")),
+            _ => alloc::push(&mut chain.codecs, own()?)?,
         }
     }
     match chain.codecs.first() {
@@ -287,8 +292,7 @@ fn transpose(axes: &mut Vec<usize>, at: &At<'_>) -> Result<()> {
 }
 
 /// The byte order that the codec `bytes` says.
-fn bytes(codec: &At<'_>, configuration: Option<At<'_>>, data_type: &DataType) -> Result<Endian> {
-    let element = data_type.element;
+fn bytes(codec: &At<'_>, configuration: Option<At<'_>>, element: ElementType, data_type: &DataType) -> Result<Endian> {
     if element == ElementType::String {
         return Err(codec.malformed("texts of any length are not made bytes like this"));
     }

@@ -170,7 +170,8 @@ pub(crate) fn remove_attribute(attributes: &mut Value, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::{ElementType, Values};
+    use crate::dataset::Values;
+    use crate::element::ElementType;
     use crate::json::{compact, read};
     use crate::zarr::attributes::attribute;
 

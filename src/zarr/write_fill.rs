@@ -3,10 +3,10 @@
 use super::base64;
 use super::fill::Dialect;
 use super::format::Format;
-use super::half;
 use crate::alloc;
-use crate::dataset::ElementType;
+use crate::element::{ElementType, Kind, native};
 use crate::error::{ErrorKind, Result};
+use crate::float_format::FloatFormat;
 use crate::json::Value;
 
 /// The value for a fill value's bytes, which are one element. None are `null` in v2; v3 needs a value, so it is that of
@@ -29,31 +29,26 @@ pub(super) fn write(fill: Option<&[u8]>, element: ElementType, dialect: Dialect)
     if element != ElementType::String && bytes.len() != element.size() {
         return Err(WRONG.into());
     }
-    match element {
-        ElementType::Bool => Ok(Value::Bool(bytes != [0])),
-        ElementType::Byte => Value::number(i8::from_ne_bytes(array(bytes)?)),
-        ElementType::Short => Value::number(i16::from_ne_bytes(array(bytes)?)),
-        ElementType::Int => Value::number(i32::from_ne_bytes(array(bytes)?)),
-        ElementType::Int64 | ElementType::Time { .. } => Value::number(i64::from_ne_bytes(array(bytes)?)),
-        ElementType::UByte => Value::number(u8::from_ne_bytes(array(bytes)?)),
-        ElementType::UShort => Value::number(u16::from_ne_bytes(array(bytes)?)),
-        ElementType::UInt => Value::number(u32::from_ne_bytes(array(bytes)?)),
-        ElementType::UInt64 => Value::number(u64::from_ne_bytes(array(bytes)?)),
-        ElementType::Half | ElementType::Float | ElementType::Double => float(bytes, format),
-        ElementType::Complex { .. } => {
+    match element.kind() {
+        Kind::Bool => Ok(Value::Bool(bytes != [0])),
+        Kind::Signed(_) | Kind::Unsigned(_) | Kind::Time => {
+            Value::number(element.to_integer(bytes).ok_or(ErrorKind::Internal)?)
+        }
+        Kind::Float(of) => float(bytes, of, format),
+        Kind::Complex(of) => {
             let mut parts = Vec::new();
             for part in bytes.chunks_exact(element.word_size()) {
-                alloc::push(&mut parts, float(part, format)?)?;
+                alloc::push(&mut parts, float(part, of, format)?)?;
             }
             Ok(Value::List(parts))
         }
         // netCDF-C takes what it finds for the character.
-        ElementType::Char if format == Format::V2 => match bytes {
+        Kind::Char if format == Format::V2 => match bytes {
             [character @ 1..=0x7f] => Value::text_of(char::from(*character)),
             _ => Value::text(""),
         },
         // Zeros behind a text are not its own.
-        ElementType::Char | ElementType::Text { .. } => {
+        Kind::Char | Kind::Text => {
             let len = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
             let text = bytes.get(..len).unwrap_or_default();
             if dialect.is_nczarr && format == Format::V2 {
@@ -61,8 +56,8 @@ pub(super) fn write(fill: Option<&[u8]>, element: ElementType, dialect: Dialect)
             }
             Ok(Value::Text(base64::encode(text)?.into()))
         }
-        ElementType::Opaque { .. } => Ok(Value::Text(base64::encode(bytes)?.into())),
-        ElementType::Unicode { .. } => {
+        Kind::Opaque => Ok(Value::Text(base64::encode(bytes)?.into())),
+        Kind::Unicode => {
             let mut text = String::new();
             for word in bytes.chunks_exact(4) {
                 let character = match u32::from_ne_bytes(array(word)?) {
@@ -73,7 +68,7 @@ pub(super) fn write(fill: Option<&[u8]>, element: ElementType, dialect: Dialect)
             }
             Ok(Value::Text(text.into()))
         }
-        ElementType::String => {
+        Kind::String => {
             let text = bytes.strip_suffix(&[0]).unwrap_or(bytes);
             Value::text(std::str::from_utf8(text).map_err(|_| WRONG)?)
         }
@@ -86,23 +81,11 @@ fn array<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
 }
 
 /// A floating-point number. v3 has the bits of a NaN that is not the usual one.
-fn float(bytes: &[u8], format: Format) -> Result<Value> {
-    let (value, bits, usual) = match bytes.len() {
-        2 => {
-            let bits = u16::from_ne_bytes(array(bytes)?);
-            (half::to_f64(bits), bits.into(), 0x7e00)
-        }
-        4 => {
-            let bits = u32::from_ne_bytes(array(bytes)?);
-            (f32::from_bits(bits).into(), bits.into(), 0x7fc0_0000)
-        }
-        _ => {
-            let bits = u64::from_ne_bytes(array(bytes)?);
-            (f64::from_bits(bits), bits, 0x7ff8 << 48)
-        }
-    };
+fn float(bytes: &[u8], of: FloatFormat, format: Format) -> Result<Value> {
+    let bits = native(bytes).ok_or(ErrorKind::Internal)?;
+    let value = of.to_f64(bits);
     if value.is_nan() {
-        if format == Format::V3 && bits != usual {
+        if format == Format::V3 && of.nan() != Some(bits) {
             return Value::text_of(format_args!("0x{bits:0digits$x}", digits = 2 * bytes.len()));
         }
         return Value::text("NaN");
@@ -118,7 +101,7 @@ fn float(bytes: &[u8], format: Format) -> Result<Value> {
 mod tests {
     use super::super::fill;
     use super::*;
-    use crate::dataset::TimeUnit;
+    use crate::element::TimeUnit;
     use crate::json::{At, compact, read};
 
     const V2: Dialect = Dialect { format: Format::V2, is_nczarr: false };
@@ -143,6 +126,10 @@ mod tests {
             (ElementType::Float, "\"0xffc00001\"", Format::V3),
             (ElementType::Half, "\"0x7e01\"", Format::V3),
             (ElementType::Half, "65504.0", Format::V2),
+            (ElementType::BFloat16, "\"0x7fc1\"", Format::V3),
+            (ElementType::BFloat16, "-1.5", Format::V2),
+            (ElementType::Float8E4M3, "\"NaN\"", Format::V3),
+            (ElementType::Int2, "-2", Format::V3),
             (ElementType::Double, "9.969209968386869e36", Format::V2),
             (ElementType::Double, "\"-Infinity\"", Format::V2),
             (ElementType::Double, "\"Infinity\"", Format::V3),

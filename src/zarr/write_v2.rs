@@ -7,7 +7,7 @@ use super::metadata::{KeyEncoding, Metadata};
 use super::nczarr::ARRAY_DIMENSIONS;
 use super::write_fill;
 use crate::alloc;
-use crate::dataset::ElementType;
+use crate::element::ElementType;
 use crate::error::{ErrorKind, Result};
 use crate::json::{self, Value};
 use crate::key::Separator;

@@ -7,7 +7,8 @@ use super::format::Format;
 use super::metadata::{KeyEncoding, Metadata, order_of, row_major};
 use super::write_fill;
 use crate::alloc;
-use crate::dataset::ElementType;
+use crate::codec::Stage;
+use crate::element::{ElementType, Elements};
 use crate::error::{ErrorKind, Result};
 use crate::json::{self, Value};
 use crate::key::Separator;
@@ -57,8 +58,7 @@ fn codecs(metadata: &Metadata) -> Result<Value> {
     let mut list = Vec::new();
     let Some(shards) = &metadata.shards else {
         transpose(metadata.order.as_deref(), &mut list)?;
-        to_bytes(metadata.element, metadata.endian, &mut list)?;
-        add(&metadata.codecs, &mut list)?;
+        add(&metadata.codecs, metadata, &mut list)?;
         return Ok(Value::List(list));
     };
     // The axes of the shard as it is sharded, and those of the elements in terms of them.
@@ -76,12 +76,11 @@ fn codecs(metadata: &Metadata) -> Result<Value> {
     }
     let mut inner = Vec::new();
     transpose(order_of(inner_order).as_deref(), &mut inner)?;
-    to_bytes(metadata.element, metadata.endian, &mut inner)?;
-    add(&shards.codecs, &mut inner)?;
+    add(&shards.codecs, metadata, &mut inner)?;
     let mut index = Vec::new();
     alloc::push(&mut index, with_endian(shards.index_endian)?)?;
     if shards.index_checksum {
-        add(&[CodecSpec::Crc32c], &mut index)?;
+        alloc::push(&mut index, Value::object([("name", Value::text("crc32c")?)])?)?;
     }
     let configuration = Value::object([
         ("chunk_shape", Value::numbers(&inner_shape)?),
@@ -91,7 +90,7 @@ fn codecs(metadata: &Metadata) -> Result<Value> {
     ])?;
     transpose(shards.index_order.as_deref(), &mut list)?;
     alloc::push(&mut list, extension("sharding_indexed", configuration)?)?;
-    add(&metadata.codecs, &mut list)?;
+    add_all(&metadata.codecs, &mut list)?;
     Ok(Value::List(list))
 }
 
@@ -123,7 +122,23 @@ fn with_endian(endian: Endian) -> Result<Value> {
     extension("bytes", Value::object([("endian", Value::text(name)?)])?)
 }
 
-fn add(codecs: &[CodecSpec], list: &mut Vec<Value>) -> Result<()> {
+/// Adds codecs, and what makes bytes of elements unless it is among them: behind those that make elements.
+fn add(codecs: &[CodecSpec], metadata: &Metadata, list: &mut Vec<Value>) -> Result<()> {
+    let is_of_elements = |codec: &CodecSpec| codec.stage().is_some_and(Stage::is_of_elements);
+    let mut elements = Elements { element: metadata.element, endian: metadata.endian };
+    let of_elements = codecs.iter().take_while(|codec| is_of_elements(codec)).count();
+    let (before, behind) = codecs.split_at(of_elements);
+    for codec in before {
+        elements = codec.encoded(elements);
+    }
+    add_all(before, list)?;
+    if behind.first().and_then(CodecSpec::stage) != Some(Stage::ToBytes) {
+        to_bytes(elements.element, elements.endian, list)?;
+    }
+    add_all(behind, list)
+}
+
+fn add_all(codecs: &[CodecSpec], list: &mut Vec<Value>) -> Result<()> {
     for codec in codecs {
         alloc::push(list, codec.write_v3()?)?;
     }

@@ -16,6 +16,8 @@ struct Later {
     started: usize,
     cancelled: usize,
     is_backwards: bool,
+    /// Whether it tells that every object has been written once.
+    has_versions: bool,
     failing: Option<&'static str>,
     broken_after: Option<usize>,
     destroyed: usize,
@@ -67,6 +69,7 @@ unsafe extern "C" fn wait(user: *mut c_void, done: *mut *mut nczchunk_object_req
                 answer.nbytes = rest.len().min(answer.size);
                 answer.buffer.cast::<u8>().copy_from_nonoverlapping(rest.as_ptr(), answer.nbytes);
                 answer.object_size = object.len() as u64;
+                answer.version = u64::from(later.has_versions);
             }
         }
         *done = request;
@@ -123,6 +126,7 @@ fn read(is_sharded: bool, later: Later, in_flight: usize) -> (c_int, [i16; 24], 
             in_flight,
             gap: 1,
             largest: 8,
+            versions: usize::from((*later).has_versions),
             ..std::mem::zeroed()
         };
         assert_eq!(nczchunk_context_new(&raw mut context), NOERR);
@@ -145,11 +149,12 @@ fn read(is_sharded: bool, later: Later, in_flight: usize) -> (c_int, [i16; 24], 
 
 #[test]
 fn many_reads_are_under_way() {
-    for (is_sharded, started) in [(false, 6), (true, 2 + 6)] {
+    // Where no version is known, the index is read once more behind each chunk.
+    for (is_sharded, has_versions, started) in [(false, false, 6), (true, true, 2 + 6), (true, false, 2 + 2 * 6)] {
         for in_flight in [1, 3, 100] {
             for is_backwards in [false, true] {
                 let (status, data, done, later) =
-                    read(is_sharded, Later { is_backwards, ..Later::default() }, in_flight);
+                    read(is_sharded, Later { is_backwards, has_versions, ..Later::default() }, in_flight);
                 assert_eq!((status, data, done), (NOERR, std::array::from_fn(|e| e as i16), 6));
                 assert_eq!((later.started, later.cancelled), (started, 0));
             }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use nczchunk::key::Separator;
-use nczchunk::{Access, Array, ArrayFormat, Description, Endian};
+use nczchunk::{Access, Array, ArrayFormat, Description, ElementType, Endian};
 
 use crate::Session;
 use crate::failure::{Failure, Result};
@@ -236,7 +236,7 @@ fn told(source: &Array, selection: &Selection, created: &Array) -> Result<String
     let elements = selection.num_elements() as u64;
     let mut words = format!("copied {}", human::count(elements, "element"));
     let bytes = elements.saturating_mul(source.variable().element_size() as u64);
-    let is_sized = source.variable().copier().is_none();
+    let is_sized = *source.element_type() != ElementType::String;
     if is_sized {
         words.push_str(&format!(", {}", human::bytes(bytes)));
     }

@@ -47,7 +47,9 @@ fn descr(element: ElementType) -> Result<String> {
             };
             return Ok(format!("{order}{kind}8{unit}"));
         }
-        other => return Err(Failure::failed(format_args!("numpy has no type for elements of the type {other}"))),
+        ElementType::String => return Err(Failure::failed("numpy has no type for texts of any length")),
+        // numpy itself does not have it: these are its bytes.
+        other => return Ok(format!("|V{}", other.size())),
     };
     Ok(format!("{order}{kind}{}", element.size()))
 }

@@ -76,6 +76,21 @@ impl Axis {
         self.selected(self.chunk(c)) > 0
     }
 
+    /// How many of some chunks are touched, without a look at each: of selected elements that are a chunk or more apart
+    /// each has a chunk of its own, and of others the chunks follow one another.
+    fn num_touched(&self, chunks: std::ops::Range<usize>) -> usize {
+        let position = |i: usize| self.start + self.lead + i * self.stride;
+        let before = |c: usize| {
+            let selected = self.selected((0, self.elements(0, c.saturating_mul(self.chunklen)).1));
+            match selected.checked_sub(1) {
+                None => 0,
+                Some(_) if self.stride >= self.chunklen => selected,
+                Some(last) => position(last) / self.chunklen + 1 - position(0) / self.chunklen,
+            }
+        };
+        before(chunks.end) - before(chunks.start)
+    }
+
     /// The axis as cells that fit so many characters, with the lines between chunks.
     fn cells(&self, room: usize, most: usize) -> Vec<Cell> {
         let chunks = self.num_chunks.max(1);
@@ -114,7 +129,7 @@ impl Axis {
     /// Several chunks.
     fn group(&self, first: usize, together: usize, chunks: usize) -> Cell {
         let group = first..(first + together).min(chunks);
-        let touched = group.clone().filter(|c| self.is_touched(*c)).count();
+        let touched = self.num_touched(group.clone());
         Cell {
             begins_chunk: first == 0,
             is_inside: true,
@@ -125,7 +140,7 @@ impl Axis {
 
     /// What is said of it beside the drawing.
     fn words(&self, direction: &str) -> String {
-        let touched = (0..self.num_chunks).filter(|c| self.is_touched(*c)).count();
+        let touched = self.num_touched(0..self.num_chunks);
         let (chunks, len) = (self.num_chunks, self.chunklen);
         format!("{direction} {}, length {}: {touched} of {chunks} chunks of {len} touched", self.name, self.len)
     }
@@ -236,6 +251,28 @@ mod tests {
         let mut out = Vec::new();
         write(&mut out, &Screen { depth: Depth::Plain, width }, rows, columns).unwrap();
         String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn touched_chunks_are_counted_without_a_look_at_each() {
+        for (len, chunklen) in [(40_usize, 7_usize), (40, 1), (40, 40), (41, 5)] {
+            for (start, count, stride) in
+                [(0, 40, 1), (3, 0, 1), (3, 1, 1), (2, 6, 6), (1, 5, 7), (5, 4, 9), (0, 13, 3)]
+            {
+                for lead in [0, chunklen - 1] {
+                    let num_chunks = (len + lead).div_ceil(chunklen);
+                    let axis = Axis { lead, num_chunks, ..axis(len, chunklen, (start, count, stride)) };
+                    for begin in 0..=num_chunks {
+                        for end in begin..=num_chunks {
+                            let each = (begin..end).filter(|c| axis.is_touched(*c)).count();
+                            assert_eq!(axis.num_touched(begin..end), each, "{axis:?} {begin}..{end}");
+                        }
+                    }
+                }
+            }
+        }
+        let long = axis(1 << 62, 1 << 20, (0, 1, 1));
+        assert!(drawn(None, &long, 80).last().is_some_and(|line| line.contains("selected")));
     }
 
     #[test]

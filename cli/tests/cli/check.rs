@@ -106,14 +106,6 @@ fn arrays_that_cannot_be_opened_are_findings() {
     assert_eq!(ran.code, Some(1));
     assert!(text.contains("4 whole, 2 absent, 0 broken\nb: cannot be opened: "), "{text}");
     assert!(run_at(&directory, &["check", "@", "b"]).message(1).contains("malformed metadata"));
-    // What may be a group is one, too, and what comes after it is checked.
-    std::fs::create_dir(directory.join("0")).unwrap();
-    std::fs::write(directory.join("0/.zgroup"), "{").unwrap();
-    std::fs::create_dir_all(directory.join("00/zarr.json")).unwrap();
-    let ran = run_at(&directory, &["check", "@"]);
-    let text = String::from_utf8(ran.out).unwrap();
-    assert!(text.starts_with("0: cannot be opened: .zgroup: ") && ran.code == Some(1), "{text}");
-    assert!(text.contains("\n00: cannot be opened: zarr.json: ") && text.contains("\na: 6 chunks"), "{text}");
     let empty = Temporary::new();
     assert!(run_at(&empty, &["check", "@"]).message(1).contains("none of the formats that are known"));
 }

@@ -44,6 +44,20 @@ fn every_format_and_codec_has_the_same_values() {
 }
 
 #[test]
+fn settings_that_a_codec_does_not_have_are_refused() {
+    for (codec, words) in [
+        ("zstd:99", "zstd: $.level: expected an integer from -131072 to 22, found 99"),
+        ("zstd:levl=3", "zstd: $.levl: unknown setting; the codec has: level, checksum"),
+        ("crc32c:3", "crc32c: the codec has no setting that is a number"),
+    ] {
+        let directory = Temporary::new();
+        let ran = run_at(&directory, &["copy", "data/coads_sst.nc", "SST", "@/x", "--codec", codec]);
+        assert!(ran.message(1).contains(words), "{codec}");
+        assert!(!directory.join("x").exists());
+    }
+}
+
+#[test]
 fn attributes_names_and_the_fill_value_are_copied() {
     for format in ["zarr2", "zarr3", "nczarr"] {
         let directory = Temporary::new();

@@ -40,26 +40,6 @@ fn groups_are_listed_with_what_is_in_them() {
     assert!(run_at(&directory, &["list", "@", "no"]).message(1).contains("there is no such group"));
 }
 
-/// One member that cannot be read does not hide the others.
-#[cfg(unix)]
-#[test]
-fn what_cannot_be_read_is_listed_with_its_reason() {
-    let directory = Temporary::new();
-    Array::create(&*directory, "a", &Description::new(&[4], ElementType::Short)).unwrap();
-    Array::create(&*directory, "z", &Description::new(&[4], ElementType::Short)).unwrap();
-    std::fs::create_dir_all(directory.join("m/zarr.json")).unwrap();
-    std::fs::create_dir(directory.join("n")).unwrap();
-    std::fs::write(directory.join("n/.zgroup"), r#"{"zarr_format":9}"#).unwrap();
-    std::os::unix::fs::symlink(".", directory.join("o")).unwrap();
-    std::os::unix::fs::symlink("zarr.json", directory.join("z/.zarray")).unwrap();
-    let text = run_at(&directory, &["list", "@"]).text();
-    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-    let names: Vec<&str> = lines.iter().map(|line| line[0]).collect();
-    assert_eq!(names, ["/", "a", "m", "n", "o", "z"], "{text}");
-    assert_eq!((lines[2][1], lines[3][1], lines[4][1]), ("?", "?", "group"));
-    assert!(text.contains("Is a directory") && text.contains(".zgroup: $.zarr_format"), "{text}");
-}
-
 #[test]
 fn all_is_told_of_an_array() {
     let text = run(&["info", "data/coads_sst.zarr"]).text();

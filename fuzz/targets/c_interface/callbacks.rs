@@ -332,6 +332,8 @@ unsafe extern "C" fn read_object(user: *mut c_void, request: *mut Object) -> c_i
     unsafe { request.buffer.cast::<u8>().copy_from_nonoverlapping(rest.as_ptr(), count) };
     request.nbytes = if matches!(step, Step::Long) { count + 1 } else { count };
     request.object_size = len;
+    // Versions that are known, and are not; that change, and do not.
+    request.version = len & 3;
     0
 }
 
@@ -437,6 +439,7 @@ pub fn place(script: *mut Script, how: u8) -> nczchunk_place_callbacks {
         cancel: (how & 32 == 32).then_some(cancel_object as _),
         in_flight: usize::from(how >> 5 & 3),
         concurrent: usize::from(how >> 7),
+        versions: usize::from(how >> 4 & 1),
         ..none
     }
 }

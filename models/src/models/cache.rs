@@ -15,10 +15,10 @@ pub(super) const MODELS: &[Model] = &[
     Model("cache/next-tries", Some(3), the_next_tries),
     Model("cache/lent-stays", Some(3), what_is_lent_stays),
     Model("cache/more-of-it", Some(3), more_of_it),
+    Model("cache/sizes", Some(3), chunks_of_several_sizes),
     Model("cache/stale-forgotten", None, nothing_forgotten_is_stale),
-    Model("cache/stale-replaced", None, nothing_replaced_is_stale),
-    Model("cache/stale-writers", None, nothing_is_another_writers),
     Model("cache/stale-in-flight", None, nothing_from_a_request_is_stale),
+    Model("cache/new-then-old", None, nothing_old_after_the_new),
     Model("cache/stale-readers", Some(4), nothing_stale_beside_readers),
 ];
 
@@ -38,6 +38,18 @@ fn look_for(part: &Part, chunk: isize, needed: usize, get: impl FnOnce() -> u8) 
         }
         Found::Nothing => (None, true),
     }
+}
+
+/// Writes another value to a chunk.
+fn write(part: &Part, stored: &AtomicU8) {
+    let mut write = part.write();
+    write.add(&[7]).unwrap();
+    stored.store(2, SeqCst);
+}
+
+/// The whole chunk, if it is kept.
+fn kept(part: &Part) -> Option<Entry> {
+    part.ready(&[7], &(0..SIZE), SIZE, part.begin()).unwrap()
 }
 
 /// Has the body run by so many threads, this one included, with numbers from 0 on.
@@ -107,51 +119,40 @@ fn more_of_it() {
         is_fetched
     });
     assert!((1..=2).contains(&fetched.into_iter().filter(|&is_fetched| is_fetched).count()));
-    assert!(part.get(&[7], SIZE).unwrap().is_some());
+    assert!(kept(&part).is_some());
 }
 
-/// One thread reads a chunk while another writes it, to where it is stored and then to the cache.
-fn nothing_stale(write: fn(&Part)) {
+/// Variables with chunks of several sizes use one store: none finds another's chunk, none waits for ever, whether its
+/// chunks fit into the cache or not, and what is begun and not ended is not waited for.
+fn chunks_of_several_sizes() {
+    let (cache, part) = new(3 * SIZE);
+    together(2, &cache, &part, |_, part, number| {
+        for size in [SIZE, [2, 4][usize::from(number)] * SIZE] {
+            match part.find(&[7], &(0..size), size, true, part.begin()).unwrap() {
+                Found::Ready(entry) => assert_eq!(entry.bytes().len(), size),
+                Found::Load { mut loading, .. } => {
+                    loading.room(size).unwrap().fill(MaybeUninit::new(1));
+                    // SAFETY: so many bytes have just been written.
+                    unsafe { loading.finish(size, 0..size) }.unwrap();
+                }
+                Found::Nothing => assert_eq!(size, 4 * SIZE),
+            }
+        }
+    });
+    look_for(&part, 7, SIZE, || 7);
+}
+
+/// One thread reads a chunk while another writes it, to where it is stored, and has the cache forget it.
+fn nothing_forgotten_is_stale() {
     let (_, part) = new(10 * SIZE);
     let stored = Arc::new(AtomicU8::new(1));
     let (other, from) = (part.clone(), stored.clone());
     let reader = thread::spawn(move || {
         look_for(&other, 7, SIZE, || from.load(SeqCst));
     });
-    stored.store(2, SeqCst);
-    write(&part);
+    write(&part, &stored);
     reader.join().unwrap();
-    assert!(part.get(&[7], SIZE).unwrap().is_none_or(|entry| entry.bytes() == [2; SIZE]));
-}
-
-fn nothing_forgotten_is_stale() {
-    nothing_stale(|part| part.forget(&[7]));
-}
-
-fn nothing_replaced_is_stale() {
-    nothing_stale(|part| {
-        let request = part.requests(&[7], part.begin()).unwrap();
-        part.replace(&[7], &[2; SIZE], request).unwrap();
-    });
-}
-
-/// Two threads write a chunk, each to where it is stored and then to the cache. What stays there is what is stored.
-fn nothing_is_another_writers() {
-    let (_, part) = new(10 * SIZE);
-    let stored = Arc::new(AtomicU8::new(1));
-    let write = |value: u8| {
-        let (part, stored) = (part.clone(), stored.clone());
-        move || {
-            let request = part.requests(&[7], part.begin()).unwrap();
-            stored.store(value, SeqCst);
-            part.replace(&[7], &[value; SIZE], request).unwrap();
-        }
-    };
-    let other = thread::spawn(write(2));
-    write(3)();
-    other.join().unwrap();
-    let last = stored.load(SeqCst);
-    assert!(part.get(&[7], SIZE).unwrap().is_none_or(|entry| entry.bytes() == [last; SIZE]));
+    assert!(kept(&part).is_none_or(|entry| entry.bytes() == [2; SIZE]));
 }
 
 /// A thread reads a chunk by a request, of which the cache is told when it has ended, while another writes the chunk.
@@ -164,10 +165,28 @@ fn nothing_from_a_request_is_stale() {
         let value = from.load(SeqCst);
         other.keep(&[7], &[value; SIZE], request).unwrap();
     });
-    stored.store(2, SeqCst);
-    part.forget(&[7]);
+    write(&part, &stored);
     reader.join().unwrap();
-    assert!(part.get(&[7], SIZE).unwrap().is_none_or(|entry| entry.bytes() == [2; SIZE]));
+    assert!(kept(&part).is_none_or(|entry| entry.bytes() == [2; SIZE]));
+}
+
+/// A chunk is written while a thread reads it as it is stored, and then by the cache, which has it: it finds the new
+/// value and then the old one in no order.
+fn nothing_old_after_the_new() {
+    let (_, part) = new(10 * SIZE);
+    let stored = Arc::new(AtomicU8::new(1));
+    look_for(&part, 7, SIZE, || 1);
+    let (other, from) = (part.clone(), stored.clone());
+    let reader = thread::spawn(move || {
+        let first = from.load(SeqCst);
+        let second = match look_for(&other, 7, SIZE, || from.load(SeqCst)) {
+            (Some(entry), _) => entry.bytes()[0],
+            (None, _) => from.load(SeqCst),
+        };
+        assert!(first <= second);
+    });
+    write(&part, &stored);
+    reader.join().unwrap();
 }
 
 /// Two threads read ever more of a chunk while a third writes it, and then reads it again.
@@ -180,9 +199,8 @@ fn nothing_stale_beside_readers() {
             look_for(&part, 7, needed, || stored.load(SeqCst));
         })
     });
-    stored.store(2, SeqCst);
-    part.forget(&[7]);
+    write(&part, &stored);
     assert_eq!(look_for(&part, 7, SIZE, || stored.load(SeqCst)).0.unwrap().bytes(), [2; SIZE]);
     readers.into_iter().for_each(|reader| reader.join().unwrap());
-    assert!(part.get(&[7], SIZE).unwrap().is_none_or(|entry| entry.bytes() == [2; SIZE]));
+    assert!(kept(&part).is_none_or(|entry| entry.bytes() == [2; SIZE]));
 }

@@ -5,6 +5,7 @@
 #![allow(ambiguous_glob_reexports, reason = "the names that both have are used of neither, or of the standard library")]
 
 pub use libc::*;
+pub use loom::thread_local;
 pub use std::*;
 
 pub mod sync {

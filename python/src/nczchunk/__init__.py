@@ -5,19 +5,18 @@ and cfdb files.
 >>> array[0, 10:30, ::-3]                              # doctest: +SKIP
 """
 
-from . import errors
-from ._c import c as _functions
+from . import _c, errors
 from .array import Array, open
 from .cache import Cache, CacheStatistics
 from .create import NewZip, create
 from .errors import Error
 from .listing import Node, list_nodes
 
-__version__ = _functions.version().decode()
+__version__ = _c.c.version().decode()
 __all__ = ["Array", "Cache", "CacheStatistics", "Error", "NewZip", "Node", "create", "errors", "has_codec",
            "list_nodes", "open"]
 
 
 def has_codec(name):
     """Whether the library was built with the codec of this name, such as "zstd"."""
-    return bool(_functions.has_codec(name.encode()))
+    return bool(_c.c.has_codec(_c.text("name", name)))

@@ -1,38 +1,151 @@
-"""The C interface: the library, its structures and functions, and calls whose failures are raised."""
+"""The C interface: the library, its structures and functions, what they take, and calls whose failures are raised.
+
+Whatever crosses into C is checked here. ctypes itself cuts off what does not fit: of 2**64 + 5 it passes 5, and of a
+text with a NUL what is before that. So numbers and texts have types of their own here, which refuse these, for every
+argument of a function and every field of a structure. What names an argument in its message is checked before: by
+integer(), sizes(), text(), texts() and path_bytes().
+"""
 
 import ctypes
+import operator
 import os
 import pathlib
-import signal
-import threading
+import struct
 from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_int, c_size_t, c_ssize_t, c_uint64, c_void_p
+from threading import get_ident
 
 import numpy as np
 
 from .errors import error_of
+from .handle import in_thread, is_main_thread
 
 READ, WRITE = 0, 1
 CHAR, STRING = 2, 12
 NCZARR, ZARR_V2, ZARR_V3 = 1, 2, 3
+NO_ATTRIBUTE = -43
+SIZE_MAX = c_size_t(-1).value
+INT_MAX = 2 ** (8 * ctypes.sizeof(c_int) - 1) - 1
 
-# What Ctrl-C ends a call with: a number that no callback and no part of the library returns.
+# What a callback of Python ends a call with: a number that no part of the library returns.
 INTERRUPTED = -20000
 
 
-class Attribute(ctypes.Structure):
+def integer(name, given, least=0, most=SIZE_MAX):
+    """An integer within these bounds."""
+    try:
+        number = operator.index(given)
+    except TypeError:
+        raise TypeError(f"{name}: expected an integer, found {given!r}") from None
+    if not least <= number <= most:
+        raise ValueError(f"{name}: expected an integer from {least} to {most}, found {number}")
+    return number
+
+
+def lengths(name, given, least=0):
+    """A tuple of lengths of dimensions."""
+    if isinstance(given, (str, bytes)):
+        raise TypeError(f"{name}: expected a sequence of integers, such as (3,), found {given!r}")
+    try:
+        items = tuple(given)
+    except TypeError:
+        raise TypeError(f"{name}: expected a sequence of integers, such as (3,), found {given!r}") from None
+    return tuple(integer(f"{name}[{d}]", item, least) for d, item in enumerate(items))
+
+
+def one_of(name, known, given):
+    """What a dict has for a name."""
+    for one, value in known.items():
+        if type(one) is type(given) and one == given:
+            return value
+    raise ValueError(f"{name}: expected one of {', '.join(map(repr, known))}, found {given!r}")
+
+
+def sizes(numbers):
+    """Numbers as an array of size_t."""
+    return _packed(c_size_t, "N", numbers)
+
+
+def signed_sizes(numbers):
+    """Numbers as an array of ptrdiff_t."""
+    return _packed(c_ssize_t, "n", numbers)
+
+
+def _packed(kind, code, numbers):
+    # Unlike ctypes, struct refuses what does not fit.
+    try:
+        packed = struct.pack(f"{len(numbers)}{code}", *numbers)
+    except struct.error:
+        raise ValueError(f"expected integers that fit into {kind.__name__}, found {tuple(numbers)}") from None
+    return (kind * len(numbers)).from_buffer_copy(packed)
+
+
+def utf8(name, given):
+    """A text in UTF-8."""
+    if not isinstance(given, str):
+        raise TypeError(f"{name}: expected a str, found {given!r}")
+    try:
+        return given.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name}: {given!r} is not valid Unicode") from None
+
+
+def text(name, given):
+    """A text as the library takes it, which ends at a NUL."""
+    encoded = utf8(name, given)
+    if b"\0" in encoded:
+        raise ValueError(f"{name}: {given!r} contains a NUL character")
+    return encoded
+
+
+def texts(name, given):
+    """A list of texts as the library takes them, which it borrows."""
+    return (c_char_p * max(1, len(given)))(*[text(name, one) for one in given])
+
+
+def path_bytes(name, given):
+    """A path as the library takes it, in the encoding of the file system."""
+    try:
+        encoded = os.fsencode(given)
+    except TypeError:
+        raise TypeError(f"{name}: expected a str, bytes or os.PathLike object, found {given!r}") from None
+    if b"\0" in encoded:
+        raise ValueError(f"{name}: {given!r} contains a NUL character")
+    return encoded
+
+
+class Structure(ctypes.Structure):
+    """A structure of the library's, whose fields are checked as they are set. Its size is set already."""
+
+    def __init__(self, **fields):
+        super().__init__()
+        if self._fields_[0][0] == "struct_size":
+            self.struct_size = ctypes.sizeof(self)
+        for name, value in fields.items():
+            setattr(self, name, value)
+
+    def __setattr__(self, name, value):
+        kind = dict(self._fields_)[name]
+        if kind is c_size_t:
+            value = integer(name, value)
+        elif kind is c_char_p:
+            value = Text.from_param(value)
+        super().__setattr__(name, value)
+
+
+class Attribute(Structure):
     """nczchunk_attribute."""
 
     _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("type", c_size_t), ("num_values", c_size_t),
                 ("values", c_void_p)]
 
 
-class CodecSetting(ctypes.Structure):
+class CodecSetting(Structure):
     """nczchunk_codec_setting."""
 
     _fields_ = [("name", c_char_p), ("configuration", c_char_p)]
 
 
-class Description(ctypes.Structure):
+class Description(Structure):
     """nczchunk_description."""
 
     _fields_ = [("struct_size", c_size_t), ("type", c_size_t), ("type_name", c_char_p), ("rank", c_size_t),
@@ -43,7 +156,7 @@ class Description(ctypes.Structure):
                 ("separator", c_size_t), ("endian", c_size_t), ("overwrite", c_size_t)]
 
 
-class Node(ctypes.Structure):
+class Node(Structure):
     """nczchunk_node."""
 
     _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("is_group", c_size_t), ("status", c_ssize_t),
@@ -53,67 +166,92 @@ class Node(ctypes.Structure):
                 ("num_attributes", c_size_t), ("attributes_json", c_char_p), ("attributes", c_void_p)]
 
 
-class CacheStatistics(ctypes.Structure):
+class CacheStatistics(Structure):
     """nczchunk_cache_statistics."""
 
     _fields_ = [("struct_size", c_size_t), ("chunks", c_size_t), ("bytes", c_size_t), ("limit", c_size_t),
                 ("hits", c_uint64), ("misses", c_uint64), ("evictions", c_uint64)]
 
 
-FOUND = CFUNCTYPE(c_int, c_void_p, POINTER(Node))
-PROGRESS = CFUNCTYPE(c_int, c_void_p, c_void_p)
+class Size:
+    """An argument of the type size_t."""
 
-_POINTER, _TEXT, _SIZES, _STRIDES = c_void_p, c_char_p, POINTER(c_size_t), POINTER(c_ssize_t)
+    @staticmethod
+    def from_param(given):
+        return c_size_t(integer("size_t", given))
+
+
+class Int:
+    """An argument of the type int."""
+
+    @staticmethod
+    def from_param(given):
+        return c_int(integer("int", given, -INT_MAX - 1, INT_MAX))
+
+
+class Text:
+    """An argument of the type const char *: bytes without a NUL, or None for NULL."""
+
+    @staticmethod
+    def from_param(given):
+        if given is not None and (not isinstance(given, bytes) or b"\0" in given):
+            raise ValueError(f"expected bytes without a NUL, found {given!r}")
+        return given
+
+
+FOUND = CFUNCTYPE(c_int, c_void_p, POINTER(Node))
+
+_POINTER, _SIZES, _STRIDES = c_void_p, POINTER(c_size_t), POINTER(c_ssize_t)
 _FUNCTIONS = [
     # The name, the result, the arguments.
-    ("array_attribute_at", c_int, [_POINTER, c_size_t, POINTER(Attribute), _POINTER]),
-    ("array_attributes_json", _TEXT, [_POINTER]),
+    ("array_attribute_at", c_int, [_POINTER, Size, POINTER(Attribute), _POINTER]),
+    ("array_attributes_json", c_char_p, [_POINTER]),
     ("array_close", None, [_POINTER]),
-    ("array_create", c_int, [_TEXT, _TEXT, POINTER(Description), POINTER(_POINTER), _POINTER]),
-    ("array_create_in", c_int, [_POINTER, _TEXT, POINTER(Description), POINTER(_POINTER), _POINTER]),
-    ("array_dimname", _TEXT, [_POINTER, c_size_t]),
+    ("array_create", c_int, [Text, Text, POINTER(Description), POINTER(_POINTER), _POINTER]),
+    ("array_create_in", c_int, [_POINTER, Text, POINTER(Description), POINTER(_POINTER), _POINTER]),
+    ("array_dimname", c_char_p, [_POINTER, Size]),
+    ("array_format", c_char_p, [_POINTER]),
     ("array_num_attributes", c_size_t, [_POINTER]),
-    ("array_open", c_int, [_TEXT, _TEXT, c_int, POINTER(_POINTER), _POINTER]),
+    ("array_open", c_int, [Text, Text, Int, POINTER(_POINTER), _POINTER]),
     ("array_read", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, _POINTER]),
-    ("array_remove_attribute", c_int, [_POINTER, _TEXT, _POINTER]),
+    ("array_remove_attribute", c_int, [_POINTER, Text, _POINTER]),
+    ("array_refresh", c_int, [_POINTER, _POINTER]),
     ("array_resize", c_int, [_POINTER, _SIZES, _POINTER]),
-    ("array_set_attribute", c_int, [_POINTER, _TEXT, c_int, c_size_t, _POINTER, _POINTER]),
+    ("array_set_attribute", c_int, [_POINTER, Text, Int, Size, _POINTER, _POINTER]),
     ("array_set_cache", c_int, [_POINTER, _POINTER, _POINTER]),
-    ("array_set_verify", c_int, [_POINTER, c_int, _POINTER]),
+    ("array_set_verify", c_int, [_POINTER, Int, _POINTER]),
     ("array_store", _POINTER, [_POINTER]),
     ("array_type", c_int, [_POINTER]),
-    ("array_type_name", _TEXT, [_POINTER]),
+    ("array_type_name", c_char_p, [_POINTER]),
     ("array_var", _POINTER, [_POINTER]),
     ("array_write", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, _POINTER]),
     ("cache_free", None, [_POINTER]),
     ("cache_get_statistics", c_int, [_POINTER, POINTER(CacheStatistics), _POINTER]),
-    ("cache_new", c_int, [c_size_t, POINTER(_POINTER), _POINTER]),
+    ("cache_new", c_int, [Size, POINTER(_POINTER), _POINTER]),
     ("context_chunk", POINTER(c_ssize_t), [_POINTER, POINTER(c_size_t)]),
     ("context_dimension", c_int, [_POINTER]),
     ("context_free", None, [_POINTER]),
-    ("context_message", _TEXT, [_POINTER]),
+    ("context_message", c_char_p, [_POINTER]),
     ("context_new", c_int, [POINTER(_POINTER)]),
-    ("context_set_progress", c_int, [_POINTER, PROGRESS, _POINTER]),
-    ("context_set_threads", c_int, [_POINTER, c_size_t]),
-    ("free_strings", None, [c_size_t, _POINTER]),
-    ("has_codec", c_int, [_TEXT]),
-    ("list", c_int, [_TEXT, _TEXT, c_int, FOUND, _POINTER, _POINTER]),
-    ("node_attribute_at", c_int, [POINTER(Node), c_size_t, POINTER(Attribute), _POINTER]),
-    ("place_create_zip", c_int, [_TEXT, POINTER(_POINTER), _POINTER]),
+    ("context_set_progress", c_int, [_POINTER, _POINTER, _POINTER]),
+    ("context_set_threads", c_int, [_POINTER, Size]),
+    ("free_strings", None, [Size, _POINTER]),
+    ("has_codec", c_int, [Text]),
+    ("list", c_int, [Text, Text, Int, FOUND, _POINTER, _POINTER]),
+    ("node_attribute_at", c_int, [POINTER(Node), Size, POINTER(Attribute), _POINTER]),
+    ("place_create_zip", c_int, [Text, POINTER(_POINTER), _POINTER]),
     ("place_finish", c_int, [_POINTER, _POINTER]),
     ("place_free", None, [_POINTER]),
-    ("read_strided", c_int, [_POINTER, _POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, c_size_t, c_size_t, _STRIDES,
-                             _POINTER]),
-    ("strerror", _TEXT, [c_int]),
-    ("var_chunklen", c_size_t, [_POINTER, c_size_t]),
-    ("var_dimlen", c_size_t, [_POINTER, c_size_t]),
+    ("read_strided", c_int, [_POINTER, _POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, Size, Size, _STRIDES, _POINTER]),
+    ("strerror", c_char_p, [Int]),
+    ("var_chunklen", c_size_t, [_POINTER, Size]),
+    ("var_dimlen", c_size_t, [_POINTER, Size]),
     ("var_element_size", c_size_t, [_POINTER]),
     ("var_fill_value", _POINTER, [_POINTER]),
     ("var_rank", c_size_t, [_POINTER]),
-    ("var_write_chunklen", c_size_t, [_POINTER, c_size_t]),
-    ("version", _TEXT, []),
-    ("write_strided", c_int, [_POINTER, _POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, c_size_t, c_size_t, _STRIDES,
-                              _POINTER]),
+    ("var_write_chunklen", c_size_t, [_POINTER, Size]),
+    ("version", c_char_p, []),
+    ("write_strided", c_int, [_POINTER, _POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, Size, Size, _STRIDES, _POINTER]),
 ]
 
 
@@ -139,92 +277,79 @@ def _load():
 c = _load()
 
 
-class _Context(threading.local):
-    """A context for each thread, which is freed with it."""
+class Context:
+    """A context: what a call may use, and what went wrong in it. One call at a time uses it."""
+
+    __slots__ = ("pointer", "threads", "_free")
 
     def __init__(self):
-        self.pointer = c_void_p()
+        self.pointer, self.threads, self._free = c_void_p(), 1, c.context_free
         if c.context_new(byref(self.pointer)) != 0:
             raise MemoryError("no memory for a context")
 
     def __del__(self):
-        # Python may have taken the functions away already when the process ends.
-        if c is not None and self.pointer:
-            c.context_free(self.pointer)
+        self._free(self.pointer)
+
+    def check(self, status):
+        """Raises what a call with this context has returned, unless that is success."""
+        if status == 0:
+            return
+        message = c.context_message(self.pointer) or c.strerror(status)
+        dimension, rank = c.context_dimension(self.pointer), c_size_t()
+        indices = c.context_chunk(self.pointer, byref(rank))
+        chunk = tuple(indices[d] for d in range(rank.value)) if indices else None
+        raise error_of(status, message.decode(errors="replace"), None if dimension < 0 else dimension, chunk)
 
 
-_context = _Context()
+# Contexts that no call uses. To make one takes longer than to take one from here.
+_spare = []
 
 
-# Calls that transfer less than this many bytes are not worth being interrupted.
-_INTERRUPTIBLE = 4 << 20
-_no_answer = PROGRESS()
-
-
-def call(function, *arguments):
+def call(function, *arguments, threads=1):
     """Calls a function whose last argument is a context, and raises what went wrong."""
-    context = _context.pointer
-    status = function(*arguments, context)
-    if status != 0:
-        raise _error(status, context)
+    try:
+        context = _spare.pop()
+    except IndexError:
+        context = Context()
+    if context.threads != threads:
+        context.check(c.context_set_threads(context.pointer, threads))
+        context.threads = threads
+    status = function(*arguments, context.pointer)
+    context.check(status)
+    _spare.append(context)
 
 
-def transfer(function, threads, num_bytes, *arguments):
-    """Calls a function that transfers so many bytes, with so many threads. Ctrl-C ends it between chunks."""
-    context = _context.pointer
-    c.context_set_threads(context, threads)
-    watched = (num_bytes >= _INTERRUPTIBLE and threading.current_thread() is threading.main_thread()
-               and signal.getsignal(signal.SIGINT) is signal.default_int_handler)
-    if not watched:
-        status = function(*arguments, context)
-    else:
-        # Whatever a handler raises while the library calls back would be lost; so it only leaves a note.
-        interrupts = []
-        answer = PROGRESS(lambda _, __: INTERRUPTED if interrupts else 0)
-        signal.signal(signal.SIGINT, lambda *_: interrupts.append(True))
-        try:
-            c.context_set_progress(context, answer, None)
-            status = function(*arguments, context)
-        finally:
-            c.context_set_progress(context, _no_answer, None)
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        if interrupts:
-            raise KeyboardInterrupt
-    if status != 0:
-        raise _error(status, context)
+# A function of C's that serves as a progress function: it returns 0 for an empty text, and so lets the call go on. It
+# runs without the interpreter, for which a callback of Python's would wait before every chunk.
+_is_text = ctypes.cast(ctypes.CDLL(None).strlen, c_void_p)
 
 
-def _error(status, context):
-    message = c.context_message(context) or c.strerror(status)
-    dimension, rank = c.context_dimension(context), c_size_t()
-    indices = c.context_chunk(context, byref(rank))
-    chunk = tuple(indices[d] for d in range(rank.value)) if indices else None
-    return error_of(status, message.decode(errors="replace"), None if dimension < 0 else dimension, chunk)
+def transfer(handle, threads, is_long, function):
+    """Has function(pointer, call) call a function that transfers elements. If that may take long, the handlers of
+    signals run meanwhile, and if one raises, that ends the call before its next chunk."""
+    if not is_long or not is_main_thread():
+        handle.share(lambda pointer: function(pointer, lambda *given: call(*given, threads=threads)))
+        return
+    context, told, main = Context(), ctypes.create_string_buffer(2), get_ident()
+    context.check(c.context_set_threads(context.pointer, threads))
+    context.check(c.context_set_progress(context.pointer, _is_text, told))
+
+    def cancel():
+        told[0] = b"x"
+
+    def long_call(function, *arguments):
+        context.check(function(*arguments, context.pointer))
+
+    in_thread(lambda: handle.share(lambda pointer: function(pointer, long_call), main), cancel)
 
 
-def sizes(numbers):
-    return (c_size_t * max(1, len(numbers)))(*numbers)
-
-
-def signed_sizes(numbers):
-    return (c_ssize_t * max(1, len(numbers)))(*numbers)
-
-
-def path_bytes(path):
-    return os.fspath(path).encode() if isinstance(os.fspath(path), str) else os.fspath(path)
-
-
-def text(given):
-    """A text as the library takes it."""
-    encoded = given.encode()
-    if b"\0" in encoded:
-        raise ValueError("a text with a NUL in it")
-    return encoded
-
-
-def texts(given):
-    """A list of texts as the library takes them, which it borrows."""
-    return (c_char_p * max(1, len(given)))(*[text(one) for one in given])
+def change(handle, function):
+    """Returns what function(pointer) returns, which changes the object and what is known of it. No other call uses the
+    object meanwhile, and no handler of a signal comes between two steps of the function."""
+    if not is_main_thread():
+        return handle.alone(function)
+    cancelled, main = [], get_ident()
+    return in_thread(lambda: handle.alone(function, main, lambda: bool(cancelled)), lambda: cancelled.append(True))
 
 
 def address(array):
@@ -232,13 +357,9 @@ def address(array):
     return array.__array_interface__["data"][0]
 
 
-def take_strings(pointers):
-    """The texts that the library has put into an array of pointers, as an array of str; the library's are freed."""
-    flat = pointers.reshape(-1)
-    try:
-        found = np.empty(flat.shape, object)
-        for i, pointer in enumerate(flat.tolist()):
-            found[i] = ctypes.string_at(pointer).decode() if pointer else ""
-        return found.reshape(pointers.shape)
-    finally:
-        c.free_strings(flat.size, address(flat))
+def texts_at(pointers):
+    """The texts that the library has put into an array of pointers, as an array of str."""
+    found = np.empty(pointers.shape, object)
+    for index, pointer in np.ndenumerate(pointers):
+        found[index] = ctypes.string_at(int(pointer)).decode() if pointer else ""
+    return found

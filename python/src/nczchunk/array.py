@@ -9,10 +9,16 @@ import numpy as np
 from . import _c
 from ._c import c
 from .attributes import Attributes
+from .cache import Cache
+from .handle import Handle
 from .index import Selection
 from .types import dtype_of
 
 _MODES = {"r": _c.READ, "r+": _c.WRITE}
+
+# A call that transfers fewer bytes, touches fewer chunks and decodes no more bytes than a cache holds by default ends
+# soon.
+_LONG_BYTES, _LONG_CHUNKS, _LONG_DECODED = 4 << 20, 256, 64 << 20
 
 
 def open(path, name="", mode="r", *, threads=1, cache=...):
@@ -25,34 +31,43 @@ def open(path, name="", mode="r", *, threads=1, cache=...):
     threads: how many threads a read or write may use.
     cache: a Cache, which several arrays may share; None to keep no decoded chunks. Without it 64 MiB are kept.
     """
-    if mode not in _MODES:
-        raise ValueError(f"the mode is {mode!r}, which is neither 'r' nor 'r+'")
-    opener = (open, (os.fspath(path), name, mode, threads))
+    access = _c.one_of("mode", _MODES, mode)
+    check_options(threads, cache)
     pointer = c_void_p()
-    _c.call(c.array_open, _c.path_bytes(path), _c.text(name), _MODES[mode], byref(pointer))
-    return Array(pointer, opener, threads, cache)
+    _c.call(c.array_open, _c.path_bytes("path", path), _c.text("name", name), access, byref(pointer))
+    return Array(pointer, (os.fspath(path), name, mode), threads, cache)
+
+
+def check_options(threads, cache):
+    """Refuses what open() and create() cannot take for these."""
+    _c.integer("threads", threads, 1)
+    if not (cache is None or cache is ... or isinstance(cache, Cache)):
+        raise TypeError(f"cache: expected a Cache, None, or ... for the default, found {cache!r}")
 
 
 class Array:
     """An array that is open. It is indexed as arrays of numpy are: by integers, slices with steps of both signs, ...
     and None; what is selected is read from, or written to, where the array is stored.
 
-    Several threads may read an array at the same time; reads and writes let other threads of Python run. An array can
-    be pickled: it is opened again where it arrives, without its cache.
+    Several threads may use an array at the same time; reads and writes let other threads of Python run. resize() and
+    changes of attributes wait for calls in flight in other threads, and those that come later wait for them. close()
+    waits for calls in flight, too. An array can be pickled: it is opened again where it arrives, without its cache.
     """
 
-    def __init__(self, pointer, opener, threads=1, cache=...):
-        self._pointer, self._opener, self.threads = pointer, opener, threads
-        self._cache = cache
-        if cache is not ...:
-            _c.call(c.array_set_cache, pointer, None if cache is None else cache._pointer)
+    def __init__(self, pointer, where, threads=1, cache=...):
+        self._handle = Handle(pointer, c.array_close, "the array")
+        self._where, self.threads, self._cache = where, threads, cache
+        if cache is None:
+            _c.call(c.array_set_cache, pointer, None)
+        elif cache is not ...:
+            cache._handle.share(lambda shared: _c.call(c.array_set_cache, pointer, shared))
         self.type_name = c.array_type_name(pointer).decode()
-        self.dtype = dtype_of(self.type_name)
-        self._take_shape()
+        self.format = c.array_format(pointer).decode()
+        self.dtype = dtype_of(self.type_name, c.var_element_size(c.array_var(pointer)))
+        self._take_shape(pointer)
 
-    def _take_shape(self):
-        var = c.array_var(self._pointer)
-        self._var, self._store = var, c.array_store(self._pointer)
+    def _take_shape(self, pointer):
+        var = c.array_var(pointer)
         rank = range(c.var_rank(var))
         self.shape = tuple(c.var_dimlen(var, d) for d in rank)
         self.chunks = tuple(c.var_chunklen(var, d) for d in rank)
@@ -60,9 +75,18 @@ class Array:
         self.shards = None if shards == self.chunks else shards
 
     @property
+    def threads(self):
+        """How many threads a read or write may use."""
+        return self._threads
+
+    @threads.setter
+    def threads(self, number):
+        self._threads = _c.integer("threads", number, 1)
+
+    @property
     def netcdf_type(self):
         """netCDF's number for the type of its elements; 0 for a type that netCDF does not have."""
-        return c.array_type(self._alive())
+        return self._handle.share(c.array_type)
 
     @property
     def ndim(self):
@@ -84,13 +108,17 @@ class Array:
     @property
     def dims(self):
         """The names of its dimensions; an empty text for one that has none."""
-        return tuple(c.array_dimname(self._alive(), d).decode(errors="replace") for d in range(self.ndim))
+        return self._handle.share(lambda pointer: tuple(
+            c.array_dimname(pointer, d).decode(errors="replace") for d in range(self.ndim)))
 
     @property
     def fill_value(self):
         """What is read where nothing was written, as a scalar of numpy's, or a str for texts of any length. None if
         none is set; then zeros are read, or empty texts."""
-        at = c.var_fill_value(c.array_var(self._alive()))
+        return self._handle.share(self._fill_value)
+
+    def _fill_value(self, pointer):
+        at = c.var_fill_value(c.array_var(pointer))
         if not at:
             return None
         if self.dtype == object:
@@ -100,13 +128,7 @@ class Array:
     @property
     def attrs(self):
         """Its attributes, as a mapping that can be changed."""
-        self._alive()
         return Attributes(self)
-
-    def _alive(self):
-        if not self._pointer:
-            raise ValueError("the array is closed")
-        return self._pointer
 
     def __len__(self):
         if not self.shape:
@@ -114,7 +136,6 @@ class Array:
         return self.shape[0]
 
     def __getitem__(self, index):
-        self._alive()
         selection = Selection(index, self.shape)
         if self.dtype == object:
             found = self._read_texts(selection)
@@ -126,7 +147,6 @@ class Array:
     def read_into(self, out, index=...):
         """Reads what is selected into an array of numpy's, which may be any view of one: transposed, reversed, every
         second element. It has the array's dtype, in native byte order, and the shape of what is selected."""
-        self._alive()
         selection = Selection(index, self.shape)
         if not isinstance(out, np.ndarray):
             raise TypeError(f"out is {type(out).__name__}, not an array of numpy's")
@@ -145,10 +165,8 @@ class Array:
         return out
 
     def __setitem__(self, index, values):
-        self._alive()
         selection = Selection(index, self.shape)
-        values = np.asarray(values, None if self.dtype == object else self.dtype)
-        values = np.broadcast_to(values, selection.shape)
+        values = np.broadcast_to(np.asarray(values, self.dtype), selection.shape)
         if self.dtype == object:
             self._write_texts(selection, values)
         else:
@@ -161,24 +179,41 @@ class Array:
         behind = sum(stride * (length - 1) for stride, length in zip(memory.strides, memory.shape)
                      if stride > 0 and length)
         num_bytes = before + behind + memory.itemsize if memory.size else 0
-        _c.transfer(function, self.threads, memory.size * memory.itemsize, self._var, self._store,
-                    _c.sizes(selection.start), _c.sizes(selection.count), _c.signed_sizes(selection.stride),
-                    _c.address(memory) - before, num_bytes, before,
-                    _c.signed_sizes(selection.memory_strides(memory.strides)))
+        arguments = (_c.sizes(selection.start), _c.sizes(selection.count), _c.signed_sizes(selection.stride),
+                     _c.address(memory) - before, num_bytes, before,
+                     _c.signed_sizes(selection.memory_strides(memory.strides)))
+        _c.transfer(self._handle, self._threads, self._is_long(selection, memory.nbytes), lambda pointer, call: call(
+            function, c.array_var(pointer), c.array_store(pointer), *arguments))
+
+    def _is_long(self, selection, num_bytes):
+        """Whether to transfer what is selected may take longer than somebody wants to wait. A call can end between
+        chunks, so one that touches a single one cannot end earlier."""
+        chunks = selection.num_chunks(self.chunks)
+        if chunks <= 1:
+            return False
+        decoded = chunks * self.dtype.itemsize
+        for length in self.chunks:
+            decoded *= length
+        return num_bytes >= _LONG_BYTES or chunks >= _LONG_CHUNKS or decoded > _LONG_DECODED
 
     def _read_texts(self, selection):
         start, stride, flips = _forwards(selection)
         pointers = np.zeros(selection.count, np.uintp)
-        _c.transfer(c.array_read, self.threads, pointers.nbytes, self._pointer, _c.sizes(start),
-                    _c.sizes(selection.count), _c.signed_sizes(stride), _c.address(pointers))
-        return _c.take_strings(pointers)[flips].reshape(selection.shape)
+        arguments = (_c.sizes(start), _c.sizes(selection.count), _c.signed_sizes(stride), _c.address(pointers))
+        try:
+            _c.transfer(self._handle, self._threads, self._is_long(selection, pointers.nbytes),
+                        lambda pointer, call: call(c.array_read, pointer, *arguments))
+            return _c.texts_at(pointers)[flips].reshape(selection.shape)
+        finally:
+            c.free_strings(pointers.size, _c.address(pointers))
 
     def _write_texts(self, selection, values):
         start, stride, flips = _forwards(selection)
         values = values.reshape(selection.count)[flips]
-        kept = _c.texts(["" if value is None else value for value in values.ravel().tolist()])
-        _c.transfer(c.array_write, self.threads, 0, self._pointer, _c.sizes(start), _c.sizes(selection.count),
-                    _c.signed_sizes(stride), ctypes.addressof(kept))
+        kept = _c.texts("values", ["" if value is None else value for value in values.ravel().tolist()])
+        arguments = (_c.sizes(start), _c.sizes(selection.count), _c.signed_sizes(stride), ctypes.addressof(kept))
+        _c.transfer(self._handle, self._threads, self._is_long(selection, values.nbytes),
+                    lambda pointer, call: call(c.array_write, pointer, *arguments))
 
     def __array__(self, dtype=None, copy=None):
         if copy is False:
@@ -187,22 +222,38 @@ class Array:
         return found if dtype is None else found.astype(dtype)
 
     def resize(self, shape):
-        """Gives the array another shape: a length for each of its dimensions."""
-        self._alive()
+        """Gives the array another shape: a length for each of its dimensions. It waits for calls of other threads that
+        are in flight."""
+        shape = _c.lengths("shape", shape)
         if len(shape) != self.ndim:
-            raise ValueError(f"the array has {self.ndim} dimensions, the new shape {len(shape)}")
-        _c.call(c.array_resize, self._pointer, _c.sizes(shape))
-        self._take_shape()
+            raise ValueError(f"shape: expected {self.ndim} lengths, one for each dimension, found {len(shape)}")
+
+        def resize(pointer):
+            _c.call(c.array_resize, pointer, _c.sizes(shape))
+            self._take_shape(pointer)
+
+        _c.change(self._handle, resize)
+
+    def refresh(self):
+        """Reads the metadata again and drops cached chunks, so that the next read returns what is stored now: what
+        others have written, and the shape and the attributes that they have set. It waits for calls of other threads
+        that are in flight. ValueError if the array was replaced by one with other chunks or another type: open it
+        again."""
+
+        def refresh(pointer):
+            _c.call(c.array_refresh, pointer)
+            self._take_shape(pointer)
+
+        _c.change(self._handle, refresh)
 
     def verify(self, on=True):
         """Sets whether every chunk that is read is decoded to its end and its checksums compared."""
-        _c.call(c.array_set_verify, self._alive(), bool(on))
+        _c.change(self._handle, lambda pointer: _c.call(c.array_set_verify, pointer, bool(on)))
 
     def close(self):
-        """Closes the array. What was written is where it belongs already."""
-        pointer, self._pointer = self._pointer, None
-        if pointer:
-            c.array_close(pointer)
+        """Closes the array. It waits for calls of other threads that are in flight; later ones raise ValueError. What
+        was written is where it belongs already."""
+        self._handle.close()
 
     def __enter__(self):
         return self
@@ -210,25 +261,19 @@ class Array:
     def __exit__(self, *_):
         self.close()
 
-    def __del__(self):
-        # Python may have taken the functions away already when the process ends.
-        if c is not None and getattr(self, "_pointer", None):
-            self.close()
-
     def __reduce__(self):
-        function, arguments = self._opener
-        return _open_again, (function, arguments)
+        return _open_again, (self._where, self._threads)
 
     def __repr__(self):
-        if not self._pointer:
+        try:
+            names = [f"{name or d}: {length}" for d, (name, length) in enumerate(zip(self.dims, self.shape))]
+        except ValueError:
             return "<nczchunk.Array, closed>"
-        names = [f"{name or d}: {length}" for d, (name, length) in enumerate(zip(self.dims, self.shape))]
         return f"<nczchunk.Array ({', '.join(names)}) {self.type_name}, chunks {self.chunks}>"
 
 
-def _open_again(function, arguments):
-    path, name, mode, threads = arguments
-    return function(path, name, mode, threads=threads)
+def _open_again(where, threads):
+    return open(*where, threads=threads)
 
 
 def _forwards(selection):
@@ -238,4 +283,5 @@ def _forwards(selection):
         start.append(first + (count - 1) * step if step < 0 else first)
         stride.append(abs(step))
         flips.append(slice(None, None, -1 if step < 0 else 1))
-    return start, stride, tuple(flips)
+    # The ellipsis has an array result that has no dimensions.
+    return start, stride, (*flips, ...)

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _c
 from ._c import c
+from .errors import Error
 
 _NUMBERS = {1: "i1", 3: "i2", 4: "i4", 5: "f4", 6: "f8", 7: "u1", 8: "u2", 9: "u4", 10: "i8", 11: "u8"}
 _NUMBER_OF = {dtype: number for number, dtype in _NUMBERS.items()}
@@ -29,24 +30,25 @@ def collect(num, get):
     """The attributes that a function of an index and a structure tells, by name."""
     found = {}
     for i in range(num):
-        one = _c.Attribute(ctypes.sizeof(_c.Attribute))
+        one = _c.Attribute()
         get(i, byref(one))
         found[one.name.decode(errors="replace")] = value_of(one)
     return found
 
 
-def as_stored(value):
-    """The number of a value's type, how many there are, and where they are, with what has to be kept meanwhile."""
+def as_stored(name, value):
+    """The number of a value's type, how many there are, and where they are, with what has to be kept meanwhile. The
+    name is the attribute's."""
     if isinstance(value, str):
-        encoded = ctypes.create_string_buffer(value.encode())
+        encoded = ctypes.create_string_buffer(_c.utf8(name, value))
         return _c.CHAR, len(encoded) - 1, ctypes.addressof(encoded), encoded
     if isinstance(value, (list, tuple)) and value and all(isinstance(one, str) for one in value):
-        pointers = _c.texts(value)
+        pointers = _c.texts(name, value)
         return _c.STRING, len(value), ctypes.addressof(pointers), pointers
     numbers = np.ascontiguousarray(value)
     number = _NUMBER_OF.get(numbers.dtype.str[1:])
     if number is None or not numbers.dtype.isnative:
-        raise TypeError(f"an attribute is a text, a list of texts, or numbers that netCDF has, not {value!r}")
+        raise TypeError(f"{name}: expected a text, a list of texts, or numbers that netCDF has, found {value!r}")
     return number, numbers.size, _c.address(numbers), numbers
 
 
@@ -57,8 +59,8 @@ class Attributes(MutableMapping):
         self._array = array
 
     def _all(self):
-        pointer = self._array._pointer
-        return collect(c.array_num_attributes(pointer), lambda i, one: _c.call(c.array_attribute_at, pointer, i, one))
+        return self._array._handle.share(lambda pointer: collect(
+            c.array_num_attributes(pointer), lambda i, one: _c.call(c.array_attribute_at, pointer, i, one)))
 
     def __getitem__(self, name):
         return self._all()[name]
@@ -67,20 +69,26 @@ class Attributes(MutableMapping):
         return iter(self._all())
 
     def __len__(self):
-        return c.array_num_attributes(self._array._pointer)
+        return self._array._handle.share(c.array_num_attributes)
 
     def __setitem__(self, name, value):
-        number, num_values, values, _kept = as_stored(value)
-        _c.call(c.array_set_attribute, self._array._pointer, _c.text(name), number, num_values, values)
+        encoded = _c.text("the name of an attribute", name)
+        number, num_values, values, _kept = as_stored(name, value)
+        _c.change(self._array._handle, lambda pointer: _c.call(
+            c.array_set_attribute, pointer, encoded, number, num_values, values))
 
     def __delitem__(self, name):
-        if name not in self:
-            raise KeyError(name)
-        _c.call(c.array_remove_attribute, self._array._pointer, _c.text(name))
+        encoded = _c.text("the name of an attribute", name)
+        try:
+            _c.change(self._array._handle, lambda pointer: _c.call(c.array_remove_attribute, pointer, encoded))
+        except Error as error:
+            if error.status != _c.NO_ATTRIBUTE:
+                raise
+            raise KeyError(name) from None
 
     def __repr__(self):
         return repr(self._all())
 
     def as_json(self):
         """All of them as the text of a JSON object."""
-        return c.array_attributes_json(self._array._pointer).decode()
+        return self._array._handle.share(c.array_attributes_json).decode()

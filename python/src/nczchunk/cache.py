@@ -1,11 +1,11 @@
 """Caches of decoded chunks, which several arrays may share."""
 
-import ctypes
 from collections import namedtuple
 from ctypes import byref, c_void_p
 
 from . import _c
 from ._c import c
+from .handle import Handle
 
 CacheStatistics = namedtuple("CacheStatistics", "hits misses evictions chunks bytes limit")
 
@@ -14,15 +14,12 @@ class Cache:
     """Keeps up to so many bytes of decoded chunks. Any number of threads may use it at the same time."""
 
     def __init__(self, limit):
-        self._pointer = c_void_p()
-        _c.call(c.cache_new, limit, byref(self._pointer))
+        pointer = c_void_p()
+        _c.call(c.cache_new, _c.integer("limit", limit), byref(pointer))
+        self._handle = Handle(pointer, c.cache_free, "the cache")
 
     def statistics(self):
         """What has become of its requests, and what is in it."""
-        found = _c.CacheStatistics(ctypes.sizeof(_c.CacheStatistics))
-        _c.call(c.cache_get_statistics, self._pointer, byref(found))
+        found = _c.CacheStatistics()
+        self._handle.share(lambda pointer: _c.call(c.cache_get_statistics, pointer, byref(found)))
         return CacheStatistics(*(getattr(found, name) for name in CacheStatistics._fields))
-
-    def __del__(self):
-        if c is not None and getattr(self, "_pointer", None):
-            c.cache_free(self._pointer)

@@ -3,18 +3,22 @@
 import ctypes
 import json
 import os
+import warnings
+from collections.abc import Mapping, Sequence
 from ctypes import byref, c_char_p, c_void_p
 
 import numpy as np
 
 from . import _c
 from ._c import c
-from .array import Array, open
+from .array import Array, check_options
 from .attributes import as_stored
+from .handle import Handle
 from .types import dtype_of, type_name_of
 
 _FORMATS = {"zarr3": _c.ZARR_V3, "zarr2": _c.ZARR_V2, "nczarr": _c.NCZARR}
 _ENDIANS = {None: 0, "little": 1, "big": 2}
+_SEPARATORS = {None: 0, ".": ord("."), "/": ord("/")}
 
 
 class NewZip:
@@ -22,17 +26,14 @@ class NewZip:
     as a context manager it is finished at the end, unless something was raised."""
 
     def __init__(self, path):
-        self.path, self._pointer = path, c_void_p()
-        _c.call(c.place_create_zip, _c.path_bytes(path), byref(self._pointer))
+        self.path, pointer = path, c_void_p()
+        _c.call(c.place_create_zip, _c.path_bytes("path", path), byref(pointer))
+        self._handle = Handle(pointer, c.place_free, "the new zip file")
 
     def finish(self):
-        _c.call(c.place_finish, self._pointer)
-        self._free()
-
-    def _free(self):
-        pointer, self._pointer = self._pointer, None
-        if pointer:
-            c.place_free(pointer)
+        """Completes the file. It waits for calls of other threads that create arrays in it."""
+        _c.change(self._handle, lambda pointer: _c.call(c.place_finish, pointer))
+        self._handle.close()
 
     def __enter__(self):
         return self
@@ -41,11 +42,7 @@ class NewZip:
         if kind is None:
             self.finish()
         else:
-            self._free()
-
-    def __del__(self):
-        if c is not None and getattr(self, "_pointer", None):
-            self._free()
+            self._handle.close()
 
 
 def create(path, name="", *, shape, dtype, chunks=None, shards=None, dims=None, fill_value=None, codecs=...,
@@ -63,56 +60,97 @@ def create(path, name="", *, shape, dtype, chunks=None, shards=None, dims=None, 
     endian: "little" or "big", the byte order of what is stored; without it this machine's.
     overwrite: True to remove what is there.
     """
+    check_options(threads, cache)
+    shape = _c.lengths("shape", shape)
     type_name = type_name_of(dtype)
     settings = _settings(codecs)
     fill, kept = _fill_value(fill_value, type_name)
-    for lengths, what in ((chunks, "chunks"), (shards, "shards"), (dims, "dims")):
-        if lengths is not None and len(lengths) != len(shape):
-            raise ValueError(f"the shape has {len(shape)} dimensions, {what} has {len(lengths)}")
-    plain, typed, kept_attributes = _attributes(attrs or {})
+    plain, typed, kept_attributes = _attributes({} if attrs is None else attrs)
     description = _c.Description(
-        struct_size=ctypes.sizeof(_c.Description), type_name=type_name.encode(), rank=len(shape),
-        shape=_c.sizes(shape), chunk_shape=_c.sizes(chunks) if chunks is not None else None,
-        shard_shape=_c.sizes(shards) if shards is not None else None,
-        dimension_names=_c.texts([one or "" for one in dims]) if dims is not None else None, fill_value=fill,
+        type_name=type_name.encode(), rank=len(shape), shape=_c.sizes(shape),
+        chunk_shape=_lengths("chunks", chunks, shape), shard_shape=_lengths("shards", shards, shape),
+        dimension_names=_names("dims", dims, shape), fill_value=fill,
         codecs=(_c.CodecSetting * len(settings))(*settings) if settings else None, num_codecs=len(settings),
         uncompressed=codecs is None, attributes_json=plain, attributes=typed, num_attributes=len(typed),
-        format=_one_of(_FORMATS, format, "format"),
-        separator=ord(separator) if separator else 0, endian=_one_of(_ENDIANS, endian, "endian"), overwrite=overwrite)
-    pointer = c_void_p()
+        format=_c.one_of("format", _FORMATS, format), separator=_c.one_of("separator", _SEPARATORS, separator),
+        endian=_c.one_of("endian", _ENDIANS, endian), overwrite=bool(overwrite))
+    pointer, encoded = c_void_p(), _c.text("name", name)
     if isinstance(path, NewZip):
-        _c.call(c.array_create_in, path._pointer, _c.text(name), byref(description), byref(pointer))
         where = path.path
+        path._handle.share(lambda place: _c.call(
+            c.array_create_in, place, encoded, byref(description), byref(pointer)))
     else:
-        _c.call(c.array_create, _c.path_bytes(path), _c.text(name), byref(description), byref(pointer))
         where = path
+        _c.call(c.array_create, _c.path_bytes("path", path), encoded, byref(description), byref(pointer))
     del kept, kept_attributes
-    return Array(pointer, (open, (os.fspath(where), name, "r+", threads)), threads, cache)
+    return Array(pointer, (os.fspath(where), name, "r+"), threads, cache)
+
+
+def _of_each_dimension(name, given, shape):
+    if len(given) != len(shape):
+        raise ValueError(f"{name}: expected {len(shape)} items, as shape has, found {len(given)}")
+
+
+def _lengths(name, given, shape):
+    """Lengths for each dimension as the library takes them, or None."""
+    if given is None:
+        return None
+    checked = _c.lengths(name, given, 1)
+    _of_each_dimension(name, checked, shape)
+    return _c.sizes(checked)
+
+
+def _names(name, given, shape):
+    """Names of dimensions as the library takes them, or None."""
+    if given is None:
+        return None
+    if not _is_list(given):
+        raise TypeError(f"{name}: expected a list with a name or None for each dimension, found {given!r}")
+    _of_each_dimension(name, given, shape)
+    return _c.texts(name, ["" if one is None else one for one in given])
+
+
+def _is_list(given):
+    return isinstance(given, Sequence) and not isinstance(given, (str, bytes))
 
 
 def _attributes(attrs):
     """Attributes as JSON, those that are numpy's numbers with their types, and what has to be kept meanwhile."""
-    is_typed = {name: isinstance(value, (np.ndarray, np.generic)) for name, value in attrs.items()}
-    plain = json.dumps({name: value for name, value in attrs.items() if not is_typed[name]}).encode()
-    typed, kept = [], []
-    for name in filter(is_typed.get, attrs):
-        number, num_values, values, owner = as_stored(attrs[name])
-        typed.append(_c.Attribute(ctypes.sizeof(_c.Attribute), _c.text(name), number, num_values, values))
+    if not isinstance(attrs, Mapping):
+        raise TypeError(f"attrs: expected a mapping of names to values, found {attrs!r}")
+    plain, typed, kept = {}, [], []
+    for name, value in attrs.items():
+        encoded, what = _c.text("attrs", name), f"attrs[{name!r}]"
+        if not isinstance(value, (np.ndarray, np.generic)):
+            plain[name] = value
+            _json(what, value)
+            continue
+        number, num_values, values, owner = as_stored(what, value)
+        typed.append(_c.Attribute(name=encoded, type=number, num_values=num_values, values=values))
         kept.append(owner)
-    return plain, (_c.Attribute * len(typed))(*typed), kept
+    return _json("attrs", plain), (_c.Attribute * len(typed))(*typed), kept
 
 
-def _one_of(known, given, what):
-    if given not in known:
-        raise ValueError(f"{what} is {given!r}, not one of {', '.join(repr(one) for one in known)}")
-    return known[given]
+def _json(name, value):
+    try:
+        return json.dumps(value).encode()
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: {error}") from None
 
 
 def _settings(codecs):
     if codecs is ... or codecs is None:
         return []
-    pairs = [(codec, {}) if isinstance(codec, str) else codec for codec in codecs]
-    return [_c.CodecSetting(_c.text(name), json.dumps(settings).encode()) for name, settings in pairs]
+    if not _is_list(codecs):
+        raise TypeError(f'codecs: expected a list such as ["zstd"], found {codecs!r}')
+    settings = []
+    for i, codec in enumerate(codecs):
+        pair = (codec, {}) if isinstance(codec, str) else codec
+        if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[1], Mapping)):
+            raise TypeError(f"codecs[{i}]: expected a name or a pair of a name and a dict, found {codec!r}")
+        settings.append(_c.CodecSetting(name=_c.text(f"codecs[{i}]", pair[0]),
+                                        configuration=_json(f"codecs[{i}]", dict(pair[1]))))
+    return settings
 
 
 def _fill_value(value, type_name):
@@ -120,8 +158,36 @@ def _fill_value(value, type_name):
     if value is None:
         return None, None
     if type_name == "string":
-        kept = c_char_p(_c.text(value))
+        kept = c_char_p(_c.text("fill_value", value))
         pointer = c_void_p(ctypes.cast(kept, c_void_p).value)
         return ctypes.addressof(pointer), (kept, pointer)
-    kept = np.array(value, dtype_of(type_name))
+    kept = _scalar("fill_value", value, dtype_of(type_name))
     return _c.address(kept), kept
+
+
+def _scalar(name, value, dtype):
+    """A value as an array without dimensions of this type, if that has it."""
+    given = np.asarray(value)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = np.array(value, dtype)
+            fits = given.shape == () and _is_same(given, found)
+        except (TypeError, ValueError, OverflowError):
+            fits = False
+    if not fits:
+        raise ValueError(f"{name}: expected a value of the type {dtype}, found {value!r}")
+    return found
+
+
+def _is_same(given, found):
+    """Whether a type has a value, where numpy would take another number without a word, or cut a text off."""
+    if found.dtype.kind in "biu":
+        return given.dtype.kind in "biufO" and given == found
+    if found.dtype.kind in "fc":
+        return np.isfinite(found) or not np.isfinite(given)
+    if found.dtype.kind in "mM":
+        return np.isnat(found) or given == found
+    if found.dtype.kind in "SU" and given.dtype.kind in "SU":
+        return np.char.str_len(given) == np.char.str_len(found)
+    return True

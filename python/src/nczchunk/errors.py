@@ -23,6 +23,10 @@ class Error(Exception):
     def __str__(self):
         return self.args[0]
 
+    def about(self, message):
+        """The same error with another message."""
+        return type(self)(message, self.status, self.dimension, self.chunk)
+
 
 class InvalidArgument(Error, ValueError):
     """What was asked for does not fit together."""
@@ -65,28 +69,38 @@ class SystemFailure(Error, OSError):
 
 
 _BY_STATUS = {
-    -35: Exists,
-    -36: InvalidArgument,
-    -37: NotPermitted,
-    -40: OutOfRange,
-    -41: InvalidArgument,
-    -45: NotSupported,
-    -49: NotFound,
-    -51: NotSupported,
-    -56: InvalidArgument,
-    -57: OutOfRange,
-    -58: InvalidArgument,
-    -60: InvalidArgument,
-    -61: OutOfMemory,
-    -62: InvalidArgument,
-    -63: InvalidArgument,
-    -68: Corrupt,
-    -90: NotFound,
-    -127: Corrupt,
-    -128: NotSupported,
-    -132: Corrupt,
-    -136: NotSupported,
-    -137: Corrupt,
+    # Statuses: written by tests/header.rs.
+    0: Error,  # NOERR
+    -35: Exists,  # EEXIST
+    -36: InvalidArgument,  # EINVAL
+    -37: NotPermitted,  # EPERM
+    -40: OutOfRange,  # EINVALCOORDS
+    -43: Error,  # ENOTATT
+    -41: InvalidArgument,  # EMAXDIMS
+    -45: NotSupported,  # EBADTYPE
+    -46: Error,  # EBADDIM
+    -49: NotFound,  # ENOTVAR
+    -51: NotSupported,  # ENOTNC
+    -56: InvalidArgument,  # ECHAR
+    -57: OutOfRange,  # EEDGE
+    -58: InvalidArgument,  # ESTRIDE
+    -60: InvalidArgument,  # ERANGE
+    -61: OutOfMemory,  # ENOMEM
+    -62: InvalidArgument,  # EVARSIZE
+    -63: InvalidArgument,  # EDIMSIZE
+    -68: Corrupt,  # EIO
+    -90: NotFound,  # ENOTFOUND
+    -92: Error,  # EINTERNAL
+    -127: Corrupt,  # EBADCHUNK
+    -128: NotSupported,  # ENOTBUILT
+    -130: Error,  # ECANTEXTEND
+    -132: Corrupt,  # EFILTER
+    -136: NotSupported,  # ENOFILTER
+    -137: Corrupt,  # ENCZARR
+    -139: Error,  # EEMPTY
+    -140: Error,  # EOBJECT
+    -141: Error,  # ENOOBJECT
+    # End of statuses.
 }
 
 

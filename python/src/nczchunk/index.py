@@ -24,7 +24,8 @@ class Selection:
             if isinstance(item, slice):
                 # Python's rules for ends that are left out, negative, or beyond the dimension.
                 start, stop, step = item.indices(shape[d])
-                count = len(range(start, stop, step))
+                # The length of range(start, stop, step), which len() gives up to 2**63 - 1 only.
+                count = max(0, (stop - start + step - (1 if step > 0 else -1)) // step)
                 self.axes.append(d)
                 self._add(start if count else 0, count, step if count > 1 else 1)
             else:
@@ -39,6 +40,13 @@ class Selection:
     def shape(self):
         """The shape of the result."""
         return tuple(1 if d is None else self.count[d] for d in self.axes)
+
+    def num_chunks(self, chunks):
+        """How many chunks of these lengths it touches, or a few more."""
+        found = 1
+        for count, stride, length in zip(self.count, self.stride, chunks):
+            found *= min(count, abs((count - 1) * stride) // max(1, length) + 2)
+        return found
 
     def memory_strides(self, strides):
         """For each dimension of the array, how many bytes its elements are apart in memory with these strides."""

@@ -5,13 +5,19 @@ import numpy as np
 from .errors import NotSupported
 
 
-def dtype_of(type_name):
-    """The type in which numpy has elements that the library calls so. Texts of any length are Python's, as objects."""
+def dtype_of(type_name, size=0):
+    """The type in which numpy has elements that the library calls so. Texts of any length are Python's, as objects.
+    What numpy does not know, such as "bfloat16" before ml_dtypes is imported, are elements of this many bytes."""
     if type_name == "string":
         return np.dtype(object)
     if type_name == "char":
         return np.dtype("S1")
-    return np.dtype(type_name)
+    try:
+        return np.dtype(type_name)
+    except TypeError:
+        if not size:
+            raise NotSupported(f"{type_name}, a type that numpy has once ml_dtypes is imported") from None
+        return np.dtype(f"V{size}")
 
 
 def type_name_of(dtype):

@@ -1,6 +1,8 @@
 """Datasets of xarray: ``xarray.open_dataset(path, engine="nczchunk")``."""
 
+import base64
 import os
+import struct
 
 from xarray import Dataset, Variable
 from xarray.backends import BackendArray, BackendEntrypoint
@@ -9,6 +11,7 @@ from xarray.backends.store import StoreBackendEntrypoint
 from xarray.core import indexing
 
 from .array import open
+from .errors import Error
 from .listing import list_nodes
 
 
@@ -27,22 +30,27 @@ class _LazyArray(BackendArray):
 class _Store(AbstractDataStore):
     """The arrays directly in a group, as xarray's decoders take them."""
 
-    def __init__(self, path, group, threads, cache):
+    def __init__(self, path, group, threads, cache, left_out):
         nodes = list_nodes(path, group, recursive=False)
         self.attributes = nodes[0].attrs if nodes and nodes[0].is_group else {}
         self.variables, self.unlimited = {}, set()
         below = len(group.strip("/").split("/")) if group.strip("/") else 0
         for node in nodes:
             name = node.name.split("/")[-1]
-            if node.is_group or node.problem or len(node.name.split("/")) != below + 1:
+            if node.is_group or name in left_out or len(node.name.split("/")) != below + 1:
                 continue
-            array = open(path, node.name, threads=threads, cache=cache)
-            dims = [given or f"{name}_{d}" for d, given in enumerate(node.dims)]
-            self.unlimited.update(dim for dim, is_unlimited in zip(dims, node.unlimited) if is_unlimited)
-            encoding = {"source": os.fspath(path), "preferred_chunks": dict(zip(dims, node.chunks)),
-                        "chunks": node.chunks, "dtype": array.dtype}
+            try:
+                array = open(path, node.name, threads=threads, cache=cache)
+            except Error as error:
+                # As xarray's own engines do.
+                raise error.about(f"variable {name!r} cannot be opened: {error}; to open the others, pass "
+                                  f"drop_variables=[{name!r}]") from None
+            dims = [given or f"{name}_{d}" for d, given in enumerate(array.dims)]
+            self.unlimited.update(dim for dim, is_unlimited in zip(dims, node.unlimited or ()) if is_unlimited)
+            encoding = {"source": os.fspath(path), "preferred_chunks": dict(zip(dims, array.chunks)),
+                        "chunks": array.chunks, "dtype": array.dtype}
             data = indexing.LazilyIndexedArray(_LazyArray(array))
-            self.variables[name] = Variable(dims, data, _with_fill_value(array, path, node), encoding)
+            self.variables[name] = Variable(dims, data, _attributes(array), encoding)
 
     def get_variables(self):
         return self.variables
@@ -57,13 +65,25 @@ class _Store(AbstractDataStore):
         return {"unlimited_dims": self.unlimited} if self.unlimited else {}
 
 
-def _with_fill_value(array, path, node):
-    """An array's attributes. In Zarr v2 the fill value of the metadata is what marks missing values."""
-    attrs = dict(node.attrs)
-    metadata = os.path.join(os.fspath(path), node.name, ".zarray")
-    if "_FillValue" not in attrs and array.fill_value is not None and os.path.exists(metadata):
+def _attributes(array):
+    """An array's attributes, with the value that marks missing elements as _FillValue. In Zarr v2 that is the fill
+    value of the metadata."""
+    attrs = dict(array.attrs)
+    if "_FillValue" in attrs:
+        attrs["_FillValue"] = _decoded(attrs["_FillValue"], array.dtype)
+    elif array.format in ("Zarr v2", "NCZarr") and array.fill_value is not None:
         attrs["_FillValue"] = array.fill_value
     return attrs
+
+
+def _decoded(value, dtype):
+    """The _FillValue of floats and complex numbers as xarray writes it for Zarr v3: the bytes of a little-endian double
+    in base64, or of two in a list."""
+    parts = [value] if isinstance(value, str) else value
+    if dtype.kind not in "fc" or not (isinstance(parts, list) and all(isinstance(part, str) for part in parts)):
+        return value
+    numbers = [struct.unpack("<d", base64.standard_b64decode(part))[0] for part in parts]
+    return dtype.type(complex(*numbers) if dtype.kind == "c" else numbers[0])
 
 
 class Backend(BackendEntrypoint):
@@ -76,7 +96,8 @@ class Backend(BackendEntrypoint):
                      decode_coords=True, drop_variables=None, use_cftime=None, decode_timedelta=None, group="",
                      threads=1, cache=...) -> Dataset:
         """group: where the arrays are below the path. threads, cache: as for nczchunk.open()."""
-        store = _Store(filename_or_obj, group, threads, cache)
+        left_out = [drop_variables] if isinstance(drop_variables, str) else drop_variables or ()
+        store = _Store(filename_or_obj, group, threads, cache, set(left_out))
         return StoreBackendEntrypoint().open_dataset(
             store, mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters,
             decode_coords=decode_coords, drop_variables=drop_variables, use_cftime=use_cftime,

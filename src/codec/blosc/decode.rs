@@ -13,43 +13,56 @@ use super::state::Blosc;
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 use crate::codec::planes::{bits, bytes};
+use crate::codec::steps::Steps;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pool::Lease;
-
-/// How long a number is.
-const NUMBER: usize = 4;
 
 impl Blosc {
     pub(super) fn decode_blocks(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
         let header = Header::read(encoded, decoded.capacity())?;
-        let chunk = encoded.get(..header.stored).ok_or_else(|| corrupt("the data end early"))?;
         let end = needed.end.min(header.size);
         let Some(inner) = header.inner else {
             let begin = needed.start.min(end);
             decoded.skip(begin);
-            decoded.write(chunk.get(header::LEN + begin..header::LEN + end).unwrap_or_default());
+            decoded.write(encoded.get(header::LEN + begin..header::LEN + end).unwrap_or_default());
             return Ok(());
         };
         if needed.start >= end {
             return Ok(());
         }
-        let starts = chunk.get(header::LEN..).and_then(|starts| starts.get(..header.blocks().checked_mul(NUMBER)?));
-        let starts = starts.ok_or_else(|| corrupt("the data end early"))?;
+        let starts = header.starts(encoded)?;
         let first = needed.start / header.block;
         let mut scratch = Lease::new(&self.scratch, || Ok::<_, Error>(Scratch::EMPTY))?;
         decoded.skip(first * header.block);
-        for start in starts.chunks_exact(NUMBER).skip(first) {
+        for number in first..header.blocks() {
             let begin = decoded.filled().len();
             if begin >= end {
                 break;
             }
             let len = header.block.min(header.size - begin);
-            let start = u32::from_le_bytes([start[0], start[1], start[2], start[3]]) as usize;
-            let block = chunk.get(start..).ok_or_else(|| corrupt("a block begins beyond the data"))?;
             let room = decoded.room().get_mut(..len).ok_or(ErrorKind::Internal)?;
-            self.decode_block(&header, inner, block, room, &mut scratch)?;
+            self.decode_block(&header, inner, header.block_at(encoded, starts, number)?, room, &mut scratch)?;
             // SAFETY: `decode_block` has written all of the `len` bytes of room behind `begin`.
             unsafe { decoded.set_filled(begin + len) };
+        }
+        Ok(())
+    }
+
+    /// Gives the blocks that hold bytes which are needed, one by one.
+    pub(super) fn give_blocks(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<()> {
+        let header = Header::read(encoded, steps.size())?;
+        let Some(inner) = header.inner else { return steps.give(&encoded[header::LEN..header.stored]) };
+        let starts = header.starts(encoded)?;
+        let (mut scratch, mut memory) = (Scratch::EMPTY, Scratch::EMPTY);
+        while let Some(next) = steps.next().filter(|&next| next < header.size) {
+            let number = next / header.block;
+            let begin = number * header.block;
+            let len = header.block.min(header.size - begin);
+            let room = memory.room(len)?;
+            self.decode_block(&header, inner, header.block_at(encoded, starts, number)?, room, &mut scratch)?;
+            steps.skip_to(begin);
+            // SAFETY: `decode_block` has written all of the room.
+            steps.give(unsafe { memory.filled(len) })?;
         }
         Ok(())
     }
@@ -140,8 +153,8 @@ impl Blosc {
 #[cfg(all(test, feature = "zlib"))]
 mod tests {
     use super::*;
-    use crate::codec::deflate::Zlib;
     use crate::codec::tests::{decoded, encoded};
+    use crate::codec::zlib::Zlib;
 
     #[test]
     fn a_stream_holds_just_its_block() {

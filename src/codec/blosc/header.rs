@@ -14,6 +14,9 @@ pub(super) const NAME: &str = "blosc";
 /// The largest chunk (blosc.h, BLOSC_MAX_BUFFERSIZE).
 pub(super) const LARGEST: usize = i32::MAX as usize - LEN;
 
+/// How long a number is.
+const NUMBER: usize = 4;
+
 pub(super) fn corrupt(reason: &'static str) -> Error {
     ErrorKind::Corrupt { codec: NAME, reason }.into()
 }
@@ -123,6 +126,19 @@ impl Header {
     /// How many blocks there are.
     pub(super) fn blocks(&self) -> usize {
         self.size.div_ceil(self.block.max(1))
+    }
+
+    /// Where the blocks begin, of a chunk that is no copy.
+    pub(super) fn starts<'c>(&self, chunk: &'c [u8]) -> Result<&'c [u8]> {
+        let starts = || chunk.get(LEN..self.stored)?.get(..self.blocks().checked_mul(NUMBER)?);
+        starts().ok_or_else(|| corrupt("the data end early"))
+    }
+
+    /// The stored bytes from the beginning of a block on.
+    pub(super) fn block_at<'c>(&self, chunk: &'c [u8], starts: &[u8], number: usize) -> Result<&'c [u8]> {
+        let start = starts.get(number * NUMBER..).and_then(<[u8]>::first_chunk::<NUMBER>).ok_or(ErrorKind::Internal)?;
+        let block = chunk.get(..self.stored).and_then(|chunk| chunk.get(u32::from_le_bytes(*start) as usize..));
+        block.ok_or_else(|| corrupt("a block begins beyond the data"))
     }
 
     /// How many streams a block of so many bytes consists of, all of the same length.

@@ -3,7 +3,7 @@
 use super::header::Inner;
 use crate::alloc::Scratch;
 #[cfg(feature = "zlib")]
-use crate::codec::deflate::Zlib;
+use crate::codec::zlib::Zlib;
 #[cfg(feature = "zstd")]
 use crate::codec::zstd::Zstd;
 use crate::pool::Pool;

@@ -18,9 +18,21 @@ use std::ops::Range;
 use lz4_flex::block::{compress_into, get_maximum_output_size};
 
 use super::contract::Codec;
+use super::definition::{Definition, Setting, boxed};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use block::{NAME, corrupt};
+
+pub(super) const CODECS: &[Definition] = &[Definition {
+    v2: NAME,
+    // What `lz4` alone would be in Zarr v3 has not been agreed on.
+    v3: "numcodecs.lz4",
+    is_read_bare: false,
+    // The source is lz4.c: LZ4_ACCELERATION_MAX.
+    settings: &[Setting::integer("acceleration", 1, 65_537, 1)],
+    make: |_, _, _| boxed(Lz4),
+    ..Definition::DEFAULT
+}];
 
 /// How long the decoded size is, that precedes the block.
 const SIZE: usize = 4;
@@ -57,6 +69,10 @@ impl Codec for Lz4 {
         // SAFETY: so many bytes of the empty buffer have been written.
         unsafe { decoded.set_filled(least) };
         Ok(())
+    }
+
+    fn says_too_little_room(&self) -> bool {
+        true
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {

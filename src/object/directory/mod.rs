@@ -19,11 +19,11 @@ pub(super) use unix::{Named, Root, named};
 
 use super::begin::Begin;
 use super::close::close;
-use super::contract::{Entry, Held, Objects, check_name, check_prefix};
+use super::contract::{Entry, Objects, check_name, check_prefix};
 use super::{partial, paths};
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
-use crate::open_file::Opening;
+use crate::open_object::{ObjectState, Opening, Versions};
 
 /// The files below a directory, by their paths relative to it.
 ///
@@ -166,9 +166,13 @@ impl Objects for Directory {
         Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
     }
 
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<(u64, u128)>> {
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         self.root.read(name, begin, buffer).map_err(|error| Error::from(error).in_object(name))
+    }
+
+    fn versions(&self) -> Versions {
+        Versions::Told
     }
 
     fn open(&self, name: &str) -> Result<Opening<'_>> {
@@ -177,29 +181,19 @@ impl Objects for Directory {
         Ok(file.map_or(Opening::Absent, |(file, state)| Opening::owned(file, state)))
     }
 
-    fn location(&self, name: &str) -> Result<Option<u128>> {
-        check_prefix(name).map_err(|error| error.in_object(name))?;
-        self.root.location(name).map(Some).map_err(|error| Error::from(error).in_object(name))
+    fn is_link(&self, prefix: &str) -> Result<bool> {
+        check_name(prefix).map_err(|error| error.in_object(prefix))?;
+        self.root.is_link(prefix).map_err(|error| Error::from(error).in_object(prefix))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        self.list_held(prefix, &mut |name, held| match held {
-            Held::Object | Held::Link(Some(Entry::Object)) => one(name, Entry::Object),
-            Held::Prefix | Held::Link(Some(Entry::Prefix)) => one(name, Entry::Prefix),
-            Held::Link(None) | Held::Temporary | Held::Other => Ok(()),
-        })
-    }
-
-    fn list_held(&self, prefix: &str, one: &mut dyn FnMut(&str, Held) -> Result<()>) -> Result<()> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
         let mut of_one = None;
-        let listed = self.root.list(prefix, &mut |name, held| {
-            let held = match name {
-                _ if held == Held::Other || check_name(name).is_err() || name.contains('/') => Held::Other,
-                _ if partial::is_partial(name) => Held::Temporary,
-                _ => held,
-            };
-            of_one = one(name, held).err();
+        let listed = self.root.list(prefix, &mut |name, entry| {
+            if check_name(name).is_err() || name.contains('/') || partial::is_partial(name) {
+                return true;
+            }
+            of_one = one(name, entry).err();
             of_one.is_none()
         });
         of_one.map_or(Ok(()), Err)?;

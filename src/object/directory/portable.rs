@@ -3,15 +3,15 @@
 //!
 //! Functions take names that [`check_name`](crate::object::check_name) allows.
 
-use std::fs::{self, File, FileType, Metadata, OpenOptions};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::buffer::Buffer;
 use crate::object::begin::Begin;
-use crate::object::contract::{Entry, Held};
+use crate::object::contract::Entry;
 use crate::object::positioned;
+use crate::open_object::ObjectState;
 
 /// A directory.
 pub(in crate::object) struct Root(PathBuf);
@@ -77,25 +77,25 @@ impl Root {
         Ok(Some((path, metadata)))
     }
 
-    /// Reads from a file, and tells its length and a number that is another one for another file.
-    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<(u64, u128)>> {
+    /// Reads from a file, and tells its length. The standard library knows no number of a file that never comes back.
+    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<ObjectState>> {
         if buffer.capacity() == 0 {
-            return Ok(self.find(name)?.map(|(_, metadata)| (metadata.len(), version(&metadata))));
+            return Ok(self.find(name)?.map(|(_, metadata)| (metadata.len(), None)));
         }
-        let Some((file, (len, version))) = self.open_file(name)? else { return Ok(None) };
-        positioned::read(&file, len, begin, buffer)?;
-        Ok(Some((len, version)))
+        let Some((file, state)) = self.open_file(name)? else { return Ok(None) };
+        positioned::read(&file, state.0, begin, buffer)?;
+        Ok(Some(state))
     }
 
     /// Opens a file to read it, and tells of it what [`read`](Self::read) does.
-    pub(super) fn open_file(&self, name: &str) -> io::Result<Option<(File, (u64, u128))>> {
+    pub(super) fn open_file(&self, name: &str) -> io::Result<Option<(File, ObjectState)>> {
         let Some((path, _)) = self.find(name)? else { return Ok(None) };
         let file = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        let metadata = file.metadata()?;
-        Ok(Some((file, (metadata.len(), version(&metadata)))))
+        let len = file.metadata()?.len();
+        Ok(Some((file, (len, None))))
     }
 
     /// Makes a file, to read and to write it.
@@ -140,19 +140,13 @@ impl Root {
         Ok(())
     }
 
-    /// A number that what a name leads to has alone, as far as hashes have.
-    pub(super) fn location(&self, name: &str) -> io::Result<u128> {
-        let path = self.path(name)?.canonicalize()?;
-        let half = |seed: u8| {
-            let mut hasher = DefaultHasher::new();
-            (seed, &path).hash(&mut hasher);
-            u128::from(hasher.finish())
-        };
-        Ok(half(0) << 64 | half(1))
+    /// Whether a name is a symbolic link.
+    pub(super) fn is_link(&self, name: &str) -> io::Result<bool> {
+        Ok(fs::symlink_metadata(self.path(name)?)?.is_symlink())
     }
 
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.
-    pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Held) -> bool) -> io::Result<()> {
+    pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Entry) -> bool) -> io::Result<()> {
         let path = self.path(name)?;
         let entries = match fs::read_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return fs::metadata(&self.0).map(drop),
@@ -164,36 +158,19 @@ impl Root {
         for entry in entries {
             let entry = entry?;
             let last = entry.file_name();
-            let kind = entry.file_type()?;
-            let held = if last.to_str().is_none() {
-                Held::Other
-            } else if kind.is_symlink() {
-                match fs::metadata(entry.path()) {
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => Held::Link(None),
-                    metadata => Held::Link(self::entry(metadata?.file_type())),
-                }
-            } else {
-                self::entry(kind).map_or(Held::Other, Held::from)
+            let Some(last) = last.to_str() else { continue };
+            // Of a link, what it leads to.
+            let found = match fs::metadata(entry.path()) {
+                Ok(metadata) if metadata.is_file() => Entry::Object,
+                Ok(metadata) if metadata.is_dir() => Entry::Prefix,
+                Ok(_) => continue,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
             };
-            if !one(&last.to_string_lossy(), held) {
+            if !one(last, found) {
                 break;
             }
         }
         Ok(())
     }
-}
-
-/// What a file or a directory is to a place; `None` for what is neither.
-fn entry(kind: FileType) -> Option<Entry> {
-    match () {
-        () if kind.is_file() => Some(Entry::Object),
-        () if kind.is_dir() => Some(Entry::Prefix),
-        () => None,
-    }
-}
-
-/// When a file was modified, as a number.
-fn version(metadata: &Metadata) -> u128 {
-    let modified = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    modified.map_or(0, |since| since.as_nanos())
 }

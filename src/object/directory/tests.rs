@@ -29,7 +29,7 @@ fn only_what_is_not_there_is_absent() {
         assert_eq!((status("no", room), status("no/such", room)), (Ok(false), Ok(false)));
         assert_eq!((status("directory/no", room), status("file", room)), (Ok(false), Ok(true)));
     }
-    let opened = |name| directory.open(name).map(|opening| matches!(opening, Opening::File(_)));
+    let opened = |name| directory.open(name).map(|opening| matches!(opening, Opening::Object(_)));
     assert_eq!(opened("file"), Ok(true));
     assert!(matches!(directory.open("no/such").unwrap(), Opening::Absent));
     assert_eq!(opened("directory").unwrap_err().status(), libc::EISDIR);
@@ -57,8 +57,12 @@ fn a_link_is_what_it_leads_to() {
         assert_eq!((status("dangling", room), status("link", room)), (Ok(false), Ok(true)));
         assert_eq!(status(&"x".repeat(300), room).unwrap_err().status(), libc::ENAMETOOLONG);
     }
-    assert!(matches!(directory.open("link").unwrap(), Opening::File(_)));
+    assert!(matches!(directory.open("link").unwrap(), Opening::Object(_)));
     assert_eq!(list(&directory, ""), ["file", "link"]);
+    let portable = portable::Root::open(&temporary.0).unwrap();
+    for name in ["dangling", "link", "loop", "file"] {
+        assert_eq!((directory.is_link(name), portable.is_link(name).unwrap()), (Ok(name != "file"), name != "file"));
+    }
 }
 
 #[test]
@@ -130,75 +134,6 @@ fn names_that_windows_takes_for_others_are_errors() {
     );
 }
 
-/// Links are told as links, and what is no object is told, too.
-#[test]
-#[cfg(unix)]
-fn all_that_is_in_a_directory_can_be_listed() {
-    use std::os::unix::ffi::OsStrExt;
-    let temporary = Temporary::new("held");
-    let directory = Directory::open(&temporary.0).unwrap();
-    directory.write("a/x", b"").unwrap();
-    directory.write("b", b"").unwrap();
-    for (to, link) in [("a", "la"), ("b", "lb"), ("nowhere", "ln"), ("lo", "lo"), ("/dev/null", "ld")] {
-        symlink(to, temporary.0.join(link)).unwrap();
-    }
-    std::fs::write(temporary.0.join(".b.17.3.partial"), b"").unwrap();
-    std::fs::write(temporary.0.join("c\\d"), b"").unwrap();
-    std::fs::write(temporary.0.join(std::ffi::OsStr::from_bytes(b"e\xff")), b"").unwrap();
-    let pipe = std::process::Command::new("mkfifo").arg(temporary.0.join("p")).status();
-    if !pipe.is_ok_and(|status| status.success()) {
-        std::fs::write(temporary.0.join("p\\"), b"").unwrap();
-    }
-    let sorted = |mut found: Vec<(String, Held)>| {
-        found.sort_by(|one, other| one.0.cmp(&other.0));
-        found
-    };
-    let mut found = Vec::new();
-    directory.list_held("", &mut |name, held| Ok(found.push((name.to_owned(), held)))).unwrap();
-    let found = sorted(found);
-    let names: Vec<&str> = found.iter().map(|(name, _)| name.trim_end_matches('\\')).collect();
-    assert_eq!(names, [".b.17.3.partial", "a", "b", "c\\d", "e", "la", "lb", "ld", "ln", "lo", "p"]);
-    let held: Vec<Held> = found.iter().map(|(_, held)| *held).collect();
-    let link = Held::Link;
-    assert_eq!(held[..5], [Held::Temporary, Held::Prefix, Held::Object, Held::Other, Held::Other]);
-    assert_eq!(held[5..7], [link(Some(Entry::Prefix)), link(Some(Entry::Object))]);
-    assert_eq!(held[7..], [link(None), link(None), link(None), Held::Other]);
-    assert_eq!(list(&directory, ""), ["a/", "b", "la/", "lb"]);
-    // The portable half does the same, but for links in circles, which it takes for errors.
-    directory.remove("lo").unwrap();
-    let portable = portable::Root::open(&temporary.0).unwrap();
-    let mut standard = Vec::new();
-    portable.list("", &mut |name, held| {
-        standard.push((name.to_owned(), held));
-        true
-    }).unwrap();
-    let told = |name: &str| standard.iter().find(|(found, _)| found == name).map(|(_, held)| *held);
-    for (name, held) in found.iter().filter(|(name, _)| ["a", "b", "la", "lb", "ld", "ln"].contains(&&**name)) {
-        assert_eq!(told(name), Some(*held), "{name}");
-    }
-}
-
-/// A place is known again, whatever name it is asked for by.
-#[test]
-#[cfg(unix)]
-fn a_directory_that_links_lead_to_has_one_location() {
-    let temporary = Temporary::new("locations");
-    let directory = Directory::open(&temporary.0).unwrap();
-    directory.write("a/b/x", b"").unwrap();
-    symlink("a", temporary.0.join("link")).unwrap();
-    symlink("..", temporary.0.join("a/up")).unwrap();
-    let portable = portable::Root::open(&temporary.0).unwrap();
-    let system = |name: &str| directory.location(name).unwrap().unwrap();
-    let standard = |name: &str| portable.location(name).unwrap();
-    for location in [&system as &dyn Fn(&str) -> u128, &standard] {
-        let [top, a, b] = ["", "a", "a/b"].map(location);
-        assert!(top != a && a != b && top != b);
-        assert_eq!(["link", "link/b", "a/up", "a/up/a"].map(location), [a, b, top, a]);
-    }
-    assert_eq!(directory.location("no").unwrap_err().status(), libc::ENOENT);
-    assert!(portable.location("no").is_err() && directory.location("..").is_err());
-}
-
 /// The portable half in the place of this system's.
 struct Portable(portable::Root);
 
@@ -209,11 +144,7 @@ impl Objects for Portable {
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        Ok(self.0.list(prefix, &mut |name, held| match held {
-            Held::Object | Held::Link(Some(Entry::Object)) => one(name, Entry::Object).is_ok(),
-            Held::Prefix | Held::Link(Some(Entry::Prefix)) => one(name, Entry::Prefix).is_ok(),
-            _ => true,
-        })?)
+        Ok(self.0.list(prefix, &mut |name, entry| one(name, entry).is_ok())?)
     }
 }
 

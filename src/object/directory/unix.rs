@@ -11,6 +11,7 @@ use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::ptr::NonNull;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 #[cfg(not(target_os = "linux"))]
 use libc::readdir;
@@ -20,9 +21,10 @@ use libc::readdir64 as readdir;
 use crate::buffer::Buffer;
 use crate::object::begin::Begin;
 use crate::object::calls::{self, Terminated, is_a, stat, status_of};
-use crate::object::contract::{Entry, Held};
+use crate::object::contract::Entry;
 use crate::object::uninterrupted::uninterrupted;
 use crate::object::{paths, positioned};
+use crate::open_object::ObjectState;
 
 /// A directory that is kept open.
 pub(in crate::object) struct Root(File);
@@ -59,8 +61,8 @@ impl Root {
         calls::status(self.descriptor(), &named(name)?, 0)
     }
 
-    /// Reads from a file, and tells its length and a number that is another one for another file.
-    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<(u64, u128)>> {
+    /// Reads from a file, and tells its length and [version].
+    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<ObjectState>> {
         self.unless_absent(if buffer.capacity() == 0 {
             self.status(name).and_then(|status| Ok((length(&status)?, version(&status))))
         } else {
@@ -73,7 +75,7 @@ impl Root {
     }
 
     /// Opens a file to read it, and tells of it what [`read`](Self::read) does.
-    pub(super) fn open_file(&self, name: &str) -> io::Result<Option<(File, (u64, u128))>> {
+    pub(super) fn open_file(&self, name: &str) -> io::Result<Option<(File, ObjectState)>> {
         let opened = self.open_to_read(name);
         self.unless_absent(opened.and_then(|(file, status)| Ok((file, (length(&status)?, version(&status))))))
     }
@@ -151,16 +153,14 @@ impl Root {
         }
     }
 
-    /// A number that what a name leads to has alone.
-    pub(super) fn location(&self, name: &str) -> io::Result<u128> {
-        let status = self.status(name)?;
-        // Some systems have another type for one of these.
-        #[allow(clippy::unnecessary_cast)]
-        Ok(u128::from(status.st_dev as u64) << 64 | u128::from(status.st_ino as u64))
+    /// Whether a name is a symbolic link.
+    pub(super) fn is_link(&self, name: &str) -> io::Result<bool> {
+        let status = calls::status(self.descriptor(), &named(name)?, libc::AT_SYMLINK_NOFOLLOW)?;
+        Ok(is_a(libc::S_IFLNK, &status))
     }
 
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.
-    pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Held) -> bool) -> io::Result<()> {
+    pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Entry) -> bool) -> io::Result<()> {
         if name.is_empty() {
             // A directory that has been removed can be opened by way of its descriptor.
             self.is_there()?;
@@ -172,37 +172,21 @@ impl Root {
             directory => Stream::new(directory?.into())?,
         };
         while let Some((last, kind)) = directory.next()? {
-            if last == c"." || last == c".." {
+            let Ok(last) = last.to_str() else { continue };
+            if last == "." || last == ".." {
                 continue;
             }
-            let goes_on = match last.to_str() {
-                Ok(last) => {
-                    let held = match kind {
-                        libc::DT_REG => Held::Object,
-                        libc::DT_DIR => Held::Prefix,
-                        libc::DT_LNK => directory.link(last)?,
-                        libc::DT_UNKNOWN => directory.unknown(last)?,
-                        _ => Held::Other,
-                    };
-                    one(last, held)
-                }
-                // No object has such a name, of which the beginning is told.
-                Err(_) => one(last.to_bytes().utf8_chunks().next().map_or("", |chunk| chunk.valid()), Held::Other),
+            let entry = match kind {
+                libc::DT_REG => Some(Entry::Object),
+                libc::DT_DIR => Some(Entry::Prefix),
+                libc::DT_LNK | libc::DT_UNKNOWN => directory.entry(last)?,
+                _ => None,
             };
-            if !goes_on {
+            if !entry.is_none_or(|entry| one(last, entry)) {
                 break;
             }
         }
         Ok(())
-    }
-}
-
-/// What a file or a directory is to a place; `None` for what is neither.
-fn entry(status: &stat) -> Option<Entry> {
-    match status.st_mode & libc::S_IFMT {
-        libc::S_IFREG => Some(Entry::Object),
-        libc::S_IFDIR => Some(Entry::Prefix),
-        _ => None,
     }
 }
 
@@ -215,11 +199,46 @@ fn length(status: &stat) -> io::Result<u64> {
     }
 }
 
-/// A number that is another one once a file has been replaced, or changed at another time: its inode, and when it was
-/// modified.
-fn version(status: &stat) -> u128 {
-    let modified = status.st_mtime as i128 * 1_000_000_000 + status.st_mtime_nsec as i128;
-    u128::from(status.st_ino) << 64 | u128::from(modified as u64)
+/// A file's version is known only once it was last changed, replaced or renamed so many seconds ago. The coarsest times
+/// of a file system that there are count in steps of two seconds.
+const SETTLED: i64 = 3;
+
+/// A file's inode and the time of its last change, which the system sets and nobody can choose; `None` as long as
+/// another file, or other bytes, can still get the same ones. An inode is used again once its file has been replaced,
+/// but then the time is a later one: a change that comes after this call has a time that is later than any that lies
+/// so far back as [`SETTLED`] says. This assumes that the file system's clock and this machine's do not differ by more
+/// than a second, and are not set back.
+fn version(status: &stat) -> Option<u128> {
+    #[allow(clippy::unnecessary_cast)]
+    let (seconds, nanoseconds) = (status.st_ctime as i64, status.st_ctime_nsec as i64);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
+    let is_settled = seconds.checked_add(SETTLED)? < i64::try_from(now).ok()?;
+    let changed = seconds.wrapping_mul(1_000_000_000).wrapping_add(nanoseconds) as u64;
+    is_settled.then_some(u128::from(status.st_ino) << 64 | u128::from(changed))
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::*;
+
+    /// A time that has not passed yet may be that of another file with the same inode.
+    #[test]
+    fn a_version_is_known_once_no_other_file_can_get_it() {
+        let directory = std::env::temp_dir();
+        let mut status = status_of(&File::open(&directory).unwrap()).unwrap();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64;
+        let mut at = |seconds: i64, inode: u8| {
+            status.st_ctime = (now + seconds) as _;
+            status.st_ino = inode.into();
+            version(&status)
+        };
+        for seconds in [0, -1, -2, 1, 1000] {
+            assert_eq!(at(seconds, 7), None, "{seconds}");
+        }
+        let settled = at(-100, 7);
+        assert!(settled.is_some() && settled == at(-100, 7));
+        assert!(at(-99, 7) != settled && at(-100, 8) != settled);
+    }
 }
 
 /// A directory that is being listed.
@@ -260,22 +279,15 @@ impl Stream {
         Ok(Some((name, unsafe { (*entry).d_type })))
     }
 
-    /// A link below the directory, with what it leads to.
-    fn link(&self, last: &str) -> io::Result<Held> {
+    /// What a name below the directory leads to; `None` for what is neither a file nor a directory, or not there.
+    fn entry(&self, last: &str) -> io::Result<Option<Entry>> {
         match self.root.status(last) {
-            Ok(status) => Ok(Held::Link(entry(&status))),
-            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ELOOP)) => Ok(Held::Link(None)),
+            Ok(status) if is_a(libc::S_IFREG, &status) => Ok(Some(Entry::Object)),
+            Ok(status) if is_a(libc::S_IFDIR, &status) => Ok(Some(Entry::Prefix)),
+            Ok(_) => Ok(None),
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ELOOP)) => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    /// What a name below the directory is, of which the directory does not say it.
-    fn unknown(&self, last: &str) -> io::Result<Held> {
-        let status = calls::status(self.root.descriptor(), &named(last)?, libc::AT_SYMLINK_NOFOLLOW)?;
-        if is_a(libc::S_IFLNK, &status) {
-            return self.link(last);
-        }
-        Ok(entry(&status).map_or(Held::Other, Held::from))
     }
 }
 

@@ -26,6 +26,7 @@ use super::whole::filled;
 use crate::alloc::{self, Scratch};
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
+use crate::open_object::{ObjectState, Versions};
 use crate::pool::{Lease, Pool};
 use crate::zstream::{Inflater, crc32};
 
@@ -290,6 +291,14 @@ impl<O: Objects> Objects for Zip<O> {
             Ok(Some(record.len))
         };
         read().map_err(|error: Error| error.in_object(name))
+    }
+
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+        Ok(self.read(name, begin, buffer)?.map(|len| (len, Some(0))))
+    }
+
+    fn versions(&self) -> Versions {
+        Versions::Constant
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

@@ -19,7 +19,7 @@ use crate::object::directory::{Named, Root, named};
 use crate::object::name::Name;
 use crate::object::names::{self, Listed};
 use crate::object::{partial, positioned};
-use crate::open_file::read_at;
+use crate::open_object::{ObjectState, Opening, Versions, read_at};
 use crate::zstream::crc32;
 
 /// A zip file that is being made. What has been written can be read; an object that is written again is appended
@@ -100,6 +100,13 @@ impl ZipWriter {
     fn state(&self) -> Result<MutexGuard<'_, State>> {
         const FORKED: &str = "a process that was forked cannot use a zip file that is being made";
         self.state.lock().ok_or_else(|| ErrorKind::Argument(FORKED).into())
+    }
+
+    /// Where an object is that has been written.
+    fn written(&self, name: &str) -> Result<Option<Written>> {
+        check_name(name).map_err(|error| error.in_object(name))?;
+        let state = self.state()?;
+        Ok(state.find(name).ok().and_then(|at| state.entries.get(at)).map(|(_, written)| *written))
     }
 
     fn append(&self, name: &str, bytes: &[u8]) -> Result<()> {
@@ -194,19 +201,28 @@ impl State {
 
 impl Objects for ZipWriter {
     fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        check_name(name).map_err(|error| error.in_object(name))?;
-        let written = {
-            let state = self.state()?;
-            state.find(name).ok().and_then(|at| state.entries.get(at)).map(|(_, written)| *written)
-        };
-        let Some(Written { data, len, .. }) = written else { return Ok(None) };
+        Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
+    }
+
+    /// The version is where an entry's bytes begin, for what was written once stays in the file.
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+        let Some(Written { data, len, .. }) = self.written(name)? else { return Ok(None) };
         let begin = begin.offset(len);
         let wanted = usize::try_from(len - begin).unwrap_or(usize::MAX).min(buffer.capacity());
         read_at(&self.file, data + begin, wanted, buffer).map_err(|error| Error::from(error).in_object(name))?;
         if buffer.filled().len() < wanted {
             return Err(corrupt("the file that is being written has become shorter").in_object(name));
         }
-        Ok(Some(len))
+        Ok(Some((len, Some(data.into()))))
+    }
+
+    fn versions(&self) -> Versions {
+        Versions::Told
+    }
+
+    fn open(&self, name: &str) -> Result<Opening<'_>> {
+        let within = |Written { data, len, .. }| Opening::within(&self.file, data, (len, Some(data.into())));
+        Ok(self.written(name)?.map_or(Opening::Absent, within))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

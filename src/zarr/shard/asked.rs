@@ -1,8 +1,10 @@
 //! Chunks within shards that have been asked for, from then until they are given back.
 #![allow(unsafe_code)]
 
+use super::layout::Index;
 use crate::alloc::Scratch;
 use crate::dims::Dims;
+use crate::open_object::ObjectState;
 use crate::store::{Filled, RawRequest};
 
 /// A chunk that was asked for.
@@ -14,14 +16,15 @@ pub(super) struct Asked {
     /// Which part of the stored chunk is wanted.
     pub skipped: u64,
     pub size: usize,
-    /// Whether the shard had changed when it was read before.
-    pub is_second: bool,
+    /// How often the shard had changed when it was read.
+    pub attempts: usize,
 }
 
 /// A chunk whose place is known.
 pub(super) struct Placed {
     pub asked: Asked,
-    pub shard_len: u64,
+    /// The shard's state when its index was read.
+    pub shard: ObjectState,
     /// What is to be read of the shard.
     pub begin: u64,
     pub len: usize,
@@ -35,6 +38,16 @@ impl Placed {
     pub(super) fn key(&self) -> (&Dims<isize>, u64) {
         (&self.asked.shard, self.begin)
     }
+
+    /// Whether an index has the chunk in the same place of a shard in the same state.
+    pub(super) fn is_in(&self, index: &Index, state: ObjectState) -> bool {
+        let Asked { number, skipped, .. } = self.asked;
+        index.places.get(number).is_some_and(|&(offset, len)| {
+            let skipped = skipped.min(len);
+            let place = (offset.checked_add(skipped), usize::try_from(len - skipped).unwrap_or(usize::MAX));
+            state == self.shard && place == (Some(self.begin), self.stored)
+        })
+    }
 }
 
 /// What a read is for.
@@ -44,6 +57,8 @@ pub(super) enum Read {
     /// An index, its memory and its length, and how often an index had been forgotten when it was asked for.
     Index(Dims<isize>, Scratch, usize, u64),
     Chunks(Chunks),
+    /// The index once more, for chunks that have been read from a shard of unknown version.
+    Check(Chunks, Scratch, usize),
 }
 
 impl Read {
@@ -53,6 +68,7 @@ impl Read {
             Read::Length(_) => 0,
             Read::Index(_, _, len, _) => *len,
             Read::Chunks(chunks) => chunks.len,
+            Read::Check(chunks, _, len) => chunks.len + *len,
         }
     }
 }
@@ -70,13 +86,15 @@ pub(super) struct Landed {
     pub chunks: Chunks,
     /// Which bytes are those of the chunk that was given back last.
     current: std::ops::Range<usize>,
+    /// The version of the shard.
+    version: Option<u128>,
 }
 
 impl Landed {
     /// # Safety
     /// All bytes of the chunks' memory have been written, and nobody writes to it any more.
     pub(super) unsafe fn new(chunks: Chunks) -> Self {
-        Landed { chunks, current: 0..0 }
+        Landed { chunks, current: 0..0, version: None }
     }
 
     /// The next chunk.
@@ -84,8 +102,14 @@ impl Landed {
         let part = self.chunks.parts.pop()?;
         // The chunk lies within what was read.
         let begin = (part.begin - self.chunks.begin) as usize;
+        self.version = part.shard.1;
         self.current = begin..begin + part.len;
         Some((part.asked.request, Filled::Stored(part.stored)))
+    }
+
+    /// The version of the shard that the chunk was read from which was given back last.
+    pub(super) fn version(&self) -> Option<u128> {
+        self.version
     }
 
     /// The bytes of the chunk that was given back last.

@@ -10,6 +10,7 @@ use crate::codec::{Between, Chain, Codec};
 use crate::copy::{Axis, Destination, Source, StridedCopy};
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
+use crate::limits::Limit;
 use crate::pool::{Lease, Pool};
 use crate::shared::Shared;
 
@@ -71,7 +72,7 @@ impl ShardCodec {
     /// Decodes a chunk, or takes it as it is.
     fn decode_chunk(&self, stored: &[u8], chunk: &mut Buffer<'_>, between: Between<'_>) -> Result<()> {
         if !self.chain.is_empty() {
-            return self.chain.decode(stored, 0..self.chunk_bytes, chunk, between);
+            return self.chain.decode(stored, 0..self.chunk_bytes, chunk, between, Limit::NONE);
         }
         if stored.len() != self.chunk_bytes || !chunk.write(stored) {
             return Err(ErrorKind::StoredLength { found: stored.len(), expected: self.chunk_bytes }.into());

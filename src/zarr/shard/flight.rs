@@ -7,8 +7,10 @@
 //!               `- it is not: to_open -- send --> a read of the index               landed -> wait, one by one
 //! ```
 //!
-//! What is started is sent when something has to be waited for, so that there are neighbours to be found. A shard that
-//! is not as long as it was when its index was read has been written anew: then the index is read once more.
+//! What is started is sent when something has to be waited for, so that there are neighbours to be found. A shard whose
+//! version is not the one that its index was read from has been written anew: then the index is read once more. So it
+//! is for a chunk that is absent by an index that was kept from an earlier call. Where no version is known, an index
+//! serves one transfer only, and is read again after the chunks, to be compared.
 #![allow(unsafe_code)]
 
 use std::collections::VecDeque;
@@ -16,7 +18,7 @@ use std::ffi::c_int;
 
 use super::asked::{Asked, Chunks, Landed, Placed, Read};
 use super::indices::{Indices, Opened};
-use super::layout::{Layout, corrupt};
+use super::layout::{ABSENT, ATTEMPTS, CHANGED, Layout, corrupt};
 use super::merge::{Range, run};
 use crate::alloc::{Scratch, push};
 use crate::dims::{self, Dims};
@@ -42,7 +44,9 @@ const ABSENT_SHARDS: usize = 64;
 pub(super) struct ShardFlight<'s> {
     names: &'s Names,
     layout: &'s Layout,
+    /// The indices that are kept from call to call, and those that were read in this transfer.
     indices: &'s Indices,
+    own: Indices,
     gap: usize,
     limits: Limits,
     chunk_bytes: usize,
@@ -68,13 +72,14 @@ pub(super) struct ShardFlight<'s> {
 impl<'s> ShardFlight<'s> {
     pub(super) fn new(
         (names, layout, indices): (&'s Names, &'s Layout, &'s Indices),
-        flight: &'s dyn object::Flight,
+        (flight, prefix): (&'s dyn object::Flight, &'s str),
         gap: usize,
     ) -> Self {
         ShardFlight {
             names,
             layout,
             indices,
+            own: Indices::new(layout),
             gap,
             limits: flight.limits(),
             chunk_bytes: 0,
@@ -89,7 +94,7 @@ impl<'s> ShardFlight<'s> {
             bytes: 0,
             landed: None,
             outcome: None,
-            under_way: UnderWay::new(flight),
+            under_way: UnderWay::new(flight, prefix),
         }
     }
 
@@ -106,7 +111,13 @@ impl<'s> ShardFlight<'s> {
 
     /// Puts a chunk where it has to wait; `false` if it is absent.
     fn ask(&mut self, asked: Asked) -> Result<bool> {
-        if let Some(opened) = self.indices.get(&asked.shard) {
+        if let Some(opened) = self.own.get(&asked.shard) {
+            return self.place(asked, &opened);
+        }
+        // That a chunk is there is found to be wrong when it is read, but not that it is absent.
+        let has_it =
+            |opened: &Shared<Opened>| opened.index.places.get(asked.number).is_some_and(|&place| place != ABSENT);
+        if let Some(opened) = self.indices.get(&asked.shard).filter(has_it) {
             return self.place(asked, &opened);
         }
         if self.absent.contains(&asked.shard) {
@@ -122,15 +133,24 @@ impl<'s> ShardFlight<'s> {
         Ok(true)
     }
 
+    /// Keeps an index that has been read.
+    fn keep(&self, shard: &Dims<isize>, opened: &Shared<Opened>, forgotten: u64) -> Result<()> {
+        self.own.keep(copied(shard)?, opened, self.own.forgotten())?;
+        match opened.state.1 {
+            Some(_) => self.indices.keep(copied(shard)?, opened, forgotten),
+            None => Ok(()),
+        }
+    }
+
     /// Puts a chunk in the queue, by the index of its shard; `false` if it is absent.
     fn place(&mut self, asked: Asked, opened: &Opened) -> Result<bool> {
-        let Some((offset, len)) = opened.index.place(self.layout, asked.number, opened.shard_len)? else {
+        let Some((offset, len)) = opened.index.place(self.layout, asked.number, opened.state.0)? else {
             return Ok(false);
         };
         let skipped = asked.skipped.min(len);
         let stored = usize::try_from(len - skipped).unwrap_or(usize::MAX);
         let (begin, len) = (offset + skipped, stored.min(asked.size));
-        let placed = Placed { asked, shard_len: opened.shard_len, begin, len, stored, is_cancelled: false };
+        let placed = Placed { asked, shard: opened.state, begin, len, stored, is_cancelled: false };
         self.is_sorted &= self.queue.back().is_none_or(|last| last.key() <= placed.key());
         self.queue.push_back(placed);
         Ok(true)
@@ -183,7 +203,7 @@ impl<'s> ShardFlight<'s> {
         }
         loop {
             let ranges = self.queue.iter().map(|placed| Range {
-                object: (&placed.asked.shard, placed.shard_len),
+                object: (&placed.asked.shard, placed.shard),
                 begin: placed.begin,
                 len: placed.len as u64,
             });
@@ -208,8 +228,7 @@ impl<'s> ShardFlight<'s> {
             Ok(name) => name,
             Err(error) => return self.opened(&shard, Err(error)),
         };
-        let is_first = by_length || self.layout.index_is_at_start();
-        let begin = if is_first { Begin::At(0) } else { Begin::BeforeEnd(len as u64) };
+        let begin = if by_length { Begin::At(0) } else { self.layout.index_begin() };
         let read = match by_length {
             true => Read::Length(shard),
             false => Read::Index(shard, memory, len, self.indices.forgotten()),
@@ -268,12 +287,26 @@ impl<'s> ShardFlight<'s> {
                 let bytes = unsafe { memory.filled(answer.nbytes) };
                 let index = self.layout.decode(bytes);
                 let opened = index.and_then(|index| {
-                    let opened = Shared::new(Opened { index, shard_len: answer.object_size, version: 0 })?;
-                    self.indices.keep(copied(&shard)?, &opened, forgotten)?;
+                    let opened = Shared::new(Opened { index, state: answer.state() })?;
+                    self.keep(&shard, &opened, forgotten)?;
                     Ok(Some(opened))
                 });
                 self.opened(&shard, opened);
             }
+            (Read::Check(chunks, memory, _), Ok(Some(answer))) => {
+                // SAFETY: so many bytes of the memory have been written.
+                let index = self.layout.decode(unsafe { memory.filled(answer.nbytes) });
+                match index {
+                    Err(error) if error.kind() == ErrorKind::OutOfMemory => self.fail(chunks.parts, &error),
+                    Ok(index) if chunks.parts.iter().all(|part| part.is_in(&index, answer.state())) => {
+                        // SAFETY: the shard was as long as it should be when all bytes that there are were read.
+                        self.landed = Some(unsafe { Landed::new(chunks) });
+                    }
+                    _ => self.changed(chunks.parts),
+                }
+            }
+            (Read::Check(chunks, ..), Ok(None)) => self.changed(chunks.parts),
+            (Read::Check(chunks, ..), Err(error)) => self.fail(chunks.parts, &error),
             (Read::Length(shard) | Read::Index(shard, ..), Ok(None)) => self.opened(&shard, Ok(None)),
             (Read::Length(shard) | Read::Index(shard, ..), Err(error)) => self.opened(&shard, Err(error)),
         }
@@ -310,28 +343,48 @@ impl<'s> ShardFlight<'s> {
     }
 
     fn chunks_arrive(&mut self, chunks: Chunks, answer: Result<Option<Answer>>) {
-        let shard_len = chunks.parts.first().map_or(0, |part| part.shard_len);
+        let shard = chunks.parts.first().map(|part| part.shard);
         match answer {
-            Ok(Some(answer)) if answer.object_size == shard_len => {
+            Ok(Some(answer)) if Some(answer.state()) != shard => self.changed(chunks.parts),
+            Ok(Some(Answer { version: None, .. })) => self.check(chunks),
+            Ok(Some(_)) => {
                 // SAFETY: an answer has all bytes that there are, and the shard is as long as it should be.
                 self.landed = Some(unsafe { Landed::new(chunks) });
             }
-            Ok(_) => self.changed(chunks.parts, shard_len),
+            Ok(None) => self.changed(chunks.parts),
             Err(error) => self.fail(chunks.parts, &error),
         }
     }
 
-    /// The shard is not any more what its index was read from.
-    fn changed(&mut self, parts: Vec<Placed>, shard_len: u64) {
-        for Placed { mut asked, .. } in parts {
-            if self.indices.get(&asked.shard).is_some_and(|opened| opened.shard_len == shard_len) {
-                self.indices.forget(&asked.shard);
+    /// Starts to read the index of a shard once more, from which chunks have been read.
+    fn check(&mut self, chunks: Chunks) {
+        let len = self.layout.index_bytes();
+        let mut memory = Scratch::EMPTY;
+        let room = memory.room(len).map(|room| (room.as_mut_ptr().cast(), room.len()));
+        let name = chunks.parts.first().map(|part| self.names.name(&part.asked.shard));
+        match (room, name) {
+            (_, None) => {}
+            (Err(failed), _) => self.fail(chunks.parts, &failed.into()),
+            (_, Some(Err(error))) => self.fail(chunks.parts, &error),
+            (Ok(room), Some(Ok(name))) => {
+                self.start_read(Read::Check(chunks, memory, len), &name, self.layout.index_begin(), room);
             }
-            if asked.is_second {
-                self.end(asked.request, Err(corrupt("the shard changed while it was read")));
+        }
+    }
+
+    /// The shard is not any more what its index was read from.
+    fn changed(&mut self, parts: Vec<Placed>) {
+        for Placed { mut asked, shard, .. } in parts {
+            for indices in [&self.own, self.indices] {
+                if indices.get(&asked.shard).is_some_and(|opened| opened.state == shard) {
+                    indices.forget(&asked.shard);
+                }
+            }
+            asked.attempts += 1;
+            if asked.attempts == ATTEMPTS {
+                self.end(asked.request, Err(corrupt(CHANGED)));
                 continue;
             }
-            asked.is_second = true;
             self.ask_again(asked);
         }
     }
@@ -367,7 +420,7 @@ impl Flight for ShardFlight<'_> {
         self.chunk_bytes = unsafe { (*request).chunk_bytes };
         let (shard, number) = self.layout.locate(chunk)?;
         self.reserve()?;
-        let is_there = self.ask(Asked { request, shard, number, skipped: offset as u64, size, is_second: false })?;
+        let is_there = self.ask(Asked { request, shard, number, skipped: offset as u64, size, attempts: 0 })?;
         self.num_asked += usize::from(is_there);
         Ok(is_there)
     }
@@ -398,6 +451,10 @@ impl Flight for ShardFlight<'_> {
 
     fn outcome(&mut self, _status: c_int, _nbytes: usize) -> Result<Filled> {
         self.outcome.take().unwrap_or_else(|| Err(ErrorKind::Internal.into()))
+    }
+
+    fn version(&self) -> Option<u128> {
+        self.landed.as_ref().and_then(Landed::version)
     }
 
     fn bytes(&self) -> &[u8] {

@@ -1,4 +1,4 @@
-//! The indices of shards that were read last.
+//! The indices of shards that were read last. A chunk is read by one only if the shard has the same version still.
 
 use std::collections::HashMap;
 use std::mem::size_of;
@@ -7,14 +7,13 @@ use super::layout::{Index, Layout};
 use crate::dims::Dims;
 use crate::error::{ErrorKind, Result};
 use crate::lock::Lock;
+use crate::open_object::ObjectState;
 use crate::shared::Shared;
 
-/// The index of a shard, and how long the shard was when it was read.
+/// The index of a shard, and the shard's state when it was read.
 pub(super) struct Opened {
     pub index: Index,
-    pub shard_len: u64,
-    /// Another number for another shard in its place, if the place tells.
-    pub version: u128,
+    pub state: ObjectState,
 }
 
 /// How many bytes the indices take that are kept, unless a single one takes more.
@@ -108,7 +107,7 @@ mod tests {
         let (indices, bytes) = (Indices::new(&layout), vec![0xff; layout.index_bytes()]);
         let shard = |i| crate::dims::copied([i].into_iter()).unwrap();
         for i in 0..num_shards {
-            let opened = Opened { index: layout.decode(&bytes).unwrap(), shard_len: 0, version: 0 };
+            let opened = Opened { index: layout.decode(&bytes).unwrap(), state: (0, Some(0)) };
             indices.keep(shard(i), &Shared::new(opened).unwrap(), 0).unwrap();
             // What is used stays.
             assert_eq!(indices.get(&shard(0)).is_some(), num_chunks < 100_000 || i == 0);
@@ -131,14 +130,14 @@ mod tests {
         let format = IndexFormat { at_start: false, endian: Endian::Little, has_checksum: false };
         let layout = Layout::new(&[1], None, format).unwrap();
         let indices = Indices::new(&layout);
-        let opened = Opened { index: layout.decode(&[0xff; 16]).unwrap(), shard_len: 7, version: 0 };
+        let opened = Opened { index: layout.decode(&[0xff; 16]).unwrap(), state: (7, Some(0)) };
         let opened = Shared::new(opened).unwrap();
         let keep = |forgotten| {
             indices.keep(crate::dims::copied([1isize, 2].into_iter()).unwrap(), &opened, forgotten).unwrap();
         };
         let asked = indices.forgotten();
         keep(asked);
-        assert_eq!(indices.get(&[1, 2]).unwrap().shard_len, 7);
+        assert_eq!(indices.get(&[1, 2]).unwrap().state.0, 7);
         indices.forget(&[1, 2]);
         assert!(indices.get(&[1, 2]).is_none());
         // What was asked for before that is not kept any more.

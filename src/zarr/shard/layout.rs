@@ -6,6 +6,7 @@
 
 use crate::dims::{self, Dims};
 use crate::error::{Error, ErrorKind, Result};
+use crate::object::Begin;
 use crate::variable::Endian;
 
 /// How the index is stored.
@@ -59,6 +60,11 @@ impl Layout {
     /// The length of the index in bytes.
     pub(super) fn index_bytes(&self) -> usize {
         self.num_chunks * 16 + if self.index.has_checksum { 4 } else { 0 }
+    }
+
+    /// Where the index is in a shard.
+    pub(super) fn index_begin(&self) -> Begin {
+        if self.index.at_start { Begin::At(0) } else { Begin::BeforeEnd(self.index_bytes() as u64) }
     }
 
     /// The indices of the shard that a chunk is in, and the chunk's number in the shard's index.
@@ -156,6 +162,12 @@ impl Index {
         }
     }
 }
+
+/// How often a shard is read that is replaced each time.
+pub(super) const ATTEMPTS: usize = 8;
+
+/// What is said of a shard that is another one each time it is read.
+pub(super) const CHANGED: &str = "the shard was replaced each time while it was read";
 
 pub(super) fn corrupt(reason: &'static str) -> Error {
     ErrorKind::Corrupt { codec: "sharding_indexed", reason }.into()

@@ -3,14 +3,14 @@
 
 use super::flight::{LONG_INDEX, ShardFlight};
 use super::indices::{Indices, Opened};
-use super::layout::{Layout, corrupt};
+use super::layout::{ATTEMPTS, CHANGED, Layout, corrupt};
 use crate::alloc::{Failed, try_box};
 use crate::buffer::Buffer;
 use crate::dims::Dims;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
-use crate::object::{self, Begin};
-use crate::open_file::Opening;
+use crate::object::{self, Begin, Name, Place};
+use crate::open_object::{ObjectState, OpenObject, Opening, Versions};
 use crate::shared::Shared;
 use crate::store::{Fill, Filled, Flight, Request};
 use crate::zarr::chunks::Chunks;
@@ -34,27 +34,49 @@ impl ShardedChunks {
         let (shard, number) = self.layout.locate(request.chunk())?;
         let (place, name) = (&self.shards.place, self.shards.names.name(&shard)?);
         let wanted = Wanted { number, offset: request.offset() as u64 };
-        let read_in_place = |begin: Begin, buffer: &mut Buffer<'_>| place.read_version(&name, begin, buffer);
+        let by_name = Source::Name(place, &name);
         if let Some(opened) = self.indices.get(&shard) {
-            if let Some(filled) = self.read_chunk(&opened, &wanted, buffer, &read_in_place)? {
+            if let Some(filled) = self.read_chunk(&opened, &wanted, buffer, &by_name)? {
                 return Ok(filled);
             }
             self.indices.forget(&shard);
         }
-        for _ in 0..2 {
-            // From one file, if the shard is one: then it does not matter who replaces the shard meanwhile.
+        for _ in 0..ATTEMPTS {
+            // From one object, if it can be opened: then it does not matter who replaces the shard meanwhile.
             let found = match place.open(&name)? {
                 Opening::Absent => return Ok(Filled::Absent),
-                Opening::Nothing => self.read_anew(&shard, &wanted, buffer, &read_in_place)?,
-                Opening::File(file) => self.read_anew(&shard, &wanted, buffer, &|begin, buffer| {
-                    object::read_opened(&file, begin, buffer).map(Some)
-                })?,
+                Opening::Nothing => self.read_anew(&shard, &wanted, buffer, &by_name)?,
+                Opening::Object(object) => self.read_anew(&shard, &wanted, buffer, &Source::Open(&object))?,
             };
             if let Some(filled) = found {
                 return Ok(filled);
             }
         }
-        Err(corrupt("the shard changed while it was read"))
+        Err(corrupt(CHANGED))
+    }
+
+    /// Opens a chunk, all of which is then read from one version of its shard.
+    fn open_chunk(&self, chunk: &[isize]) -> Result<Opening<'_>> {
+        let (shard, number) = self.layout.locate(chunk)?;
+        let Opening::Object(object) = self.shards.place.open(&self.shards.names.name(&shard)?)? else {
+            return Ok(Opening::Nothing);
+        };
+        let state = object.state().ok_or(ErrorKind::Internal)?;
+        let is_known = |opened: &Shared<Opened>| state.1.is_some() && opened.state == state;
+        let opened = match self.indices.get(&shard).filter(is_known) {
+            Some(opened) => opened,
+            None => {
+                let forgotten = self.indices.forgotten();
+                let opened = self.read_index(&Source::Open(&object))?.ok_or(ErrorKind::Internal)?;
+                let opened = Shared::new(opened)?;
+                self.keep(shard, &opened, forgotten)?;
+                opened
+            }
+        };
+        Ok(match opened.index.place(&self.layout, number, state.0)? {
+            Some((offset, len)) => Opening::Object(object.part(offset, len)),
+            None => Opening::Absent,
+        })
     }
 
     /// Reads a shard's index, and then [a chunk](Self::read_chunk).
@@ -63,20 +85,24 @@ impl ShardedChunks {
         shard: &Dims<isize>,
         wanted: &Wanted,
         buffer: &mut Buffer<'_>,
-        read: &Read<'_>,
+        source: &Source<'_>,
     ) -> Result<Option<Filled>> {
         let forgotten = self.indices.forgotten();
-        let Some(opened) = self.read_index(read)? else { return Ok(Some(Filled::Absent)) };
+        let Some(opened) = self.read_index(source)? else { return Ok(Some(Filled::Absent)) };
         let opened = Shared::new(opened)?;
-        self.indices.keep(crate::dims::copied(shard.iter().copied())?, &opened, forgotten)?;
-        self.read_chunk(&opened, wanted, buffer, read)
+        self.keep(crate::dims::copied(shard.iter().copied())?, &opened, forgotten)?;
+        self.read_chunk(&opened, wanted, buffer, source)
     }
 
-    fn read_index(&self, read: &Read<'_>) -> Result<Option<Opened>> {
+    /// Keeps an index for later calls, if it will be known whether the shard is the same then.
+    fn keep(&self, shard: Dims<isize>, opened: &Shared<Opened>, forgotten: u64) -> Result<()> {
+        if opened.state.1.is_some() { self.indices.keep(shard, opened, forgotten) } else { Ok(()) }
+    }
+
+    fn read_index(&self, source: &Source<'_>) -> Result<Option<Opened>> {
         let len = self.layout.index_bytes();
-        let begin = if self.layout.index_is_at_start() { Begin::At(0) } else { Begin::BeforeEnd(len as u64) };
         if len > LONG_INDEX {
-            match read(Begin::At(0), &mut Buffer::new(&mut []))? {
+            match source.read(Begin::At(0), &mut Buffer::new(&mut []))? {
                 None => return Ok(None),
                 Some((shard_len, _)) if shard_len < len as u64 => {
                     return Err(corrupt("the shard is shorter than its index"));
@@ -87,8 +113,8 @@ impl ShardedChunks {
         let mut bytes: Vec<u8> = Vec::new();
         bytes.try_reserve_exact(len).map_err(|_| Failed)?;
         let mut buffer = Buffer::new(&mut bytes.spare_capacity_mut()[..len]);
-        let Some((shard_len, version)) = read(begin, &mut buffer)? else { return Ok(None) };
-        Ok(Some(Opened { index: self.layout.decode(buffer.filled())?, shard_len, version }))
+        let Some(state) = source.read(self.layout.index_begin(), &mut buffer)? else { return Ok(None) };
+        Ok(Some(Opened { index: self.layout.decode(buffer.filled())?, state }))
     }
 
     /// Reads a chunk or a part of it; `None` if the shard is not any more what its index was read from.
@@ -97,24 +123,40 @@ impl ShardedChunks {
         opened: &Opened,
         wanted: &Wanted,
         buffer: &mut Buffer<'_>,
-        read: &Read<'_>,
+        source: &Source<'_>,
     ) -> Result<Option<Filled>> {
-        let is_same = |found| found == Some((opened.shard_len, opened.version));
-        let Some((offset, len)) = opened.index.place(&self.layout, wanted.number, opened.shard_len)? else {
-            return Ok(is_same(read(Begin::At(0), &mut Buffer::new(&mut []))?).then_some(Filled::Absent));
+        let (shard_len, _) = opened.state;
+        let Some((offset, len)) = opened.index.place(&self.layout, wanted.number, shard_len)? else {
+            let found = source.read(Begin::At(0), &mut Buffer::new(&mut []))?;
+            return Ok(self.is_same(opened, wanted.number, found, source)?.then_some(Filled::Absent));
         };
         let skipped = wanted.offset.min(len);
         let stored = usize::try_from(len - skipped).unwrap_or(usize::MAX);
         // What follows belongs to another chunk.
         let mut part = buffer.rest_up_to(stored);
-        let found = read(Begin::At(offset + skipped), &mut part)?;
+        let found = source.read(Begin::At(offset + skipped), &mut part)?;
         let (filled, due) = (part.filled().len(), part.capacity());
-        if !is_same(found) || filled != due {
+        if filled != due || !self.is_same(opened, wanted.number, found, source)? {
             return Ok(None);
         }
         // SAFETY: so many bytes of the buffer's beginning have been filled.
         unsafe { buffer.set_filled(filled) };
         Ok(Some(Filled::Stored(stored)))
+    }
+
+    /// Whether a chunk that was read from a shard in this state is the one that the index told of. Where the shard is
+    /// not open and no version is known, the index is read once more, and has to say the same.
+    fn is_same(&self, opened: &Opened, number: usize, found: Option<ObjectState>, source: &Source<'_>) -> Result<bool> {
+        if found != Some(opened.state) {
+            return Ok(false);
+        }
+        if opened.state.1.is_some() || matches!(source, Source::Open(_)) {
+            return Ok(true);
+        }
+        let now = self.read_index(source)?;
+        Ok(now.is_some_and(|now| {
+            now.state == opened.state && now.index.places.get(number) == opened.index.places.get(number)
+        }))
     }
 }
 
@@ -124,8 +166,23 @@ struct Wanted {
     offset: u64,
 }
 
-/// Reads from a shard, and tells its length and its version; `None` if there is no such shard.
-type Read<'r> = dyn Fn(Begin, &mut Buffer<'_>) -> Result<Option<(u64, u128)>> + 'r;
+/// What a shard is read from.
+enum Source<'s> {
+    /// An open object, which stays what it is whoever replaces the shard.
+    Open(&'s OpenObject<'s>),
+    /// What has the shard's name when it is read.
+    Name(&'s Place, &'s Name),
+}
+
+impl Source<'_> {
+    /// Reads a part of the shard, and tells the shard's length and its version; `None` if there is no such shard.
+    fn read(&self, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+        match self {
+            Source::Open(object) => object::read_opened(object, begin, buffer).map(Some),
+            Source::Name(place, name) => place.read_version(name, begin, buffer),
+        }
+    }
+}
 
 impl Fill for ShardedChunks {
     fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
@@ -137,6 +194,18 @@ impl Fill for ShardedChunks {
 
     fn range_gap(&self) -> Option<usize> {
         self.shards.range_gap()
+    }
+
+    fn open(&self, request: &Request<'_>) -> Result<Opening<'_>> {
+        self.open_chunk(request.chunk())
+    }
+
+    fn versions(&self) -> Versions {
+        self.shards.versions()
+    }
+
+    fn tells_len(&self) -> bool {
+        true
     }
 
     fn is_concurrent(&self) -> bool {
@@ -160,6 +229,7 @@ impl Fill for ShardedChunks {
     fn flight(&self) -> Result<Box<dyn Flight + '_>> {
         let flight = self.shards.place.flight().ok_or(ErrorKind::Internal)?;
         let of = (&self.shards.names, &*self.layout, &self.indices);
-        Ok(try_box(ShardFlight::new(of, flight, self.shards.place.gap()))?)
+        let (prefix, gap) = (self.shards.place.flight_prefix(), self.shards.place.gap());
+        Ok(try_box(ShardFlight::new(of, (flight, prefix), gap))?)
     }
 }

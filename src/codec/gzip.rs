@@ -2,13 +2,23 @@
 
 use std::ops::Range;
 
-use super::streams::{Streams, bound, corrupt, ends_early};
+use super::contract::Codec;
+use super::definition::{Definition, Setting, boxed};
+use super::deflate::{Streams, bound, corrupt, ends_early};
+use super::steps::Steps;
 use crate::buffer::Buffer;
-use crate::codec::contract::Codec;
 use crate::error::{ErrorKind, Result};
-use crate::zstream::crc32;
+use crate::zstream::{crc32, crc32_of_more};
 
 const NAME: &str = "gzip";
+
+pub(super) const CODECS: &[Definition] = &[Definition {
+    v2: NAME,
+    v3: NAME,
+    settings: &[Setting::integer("level", 0, 9, 1)],
+    make: |settings, _, _| boxed(Gzip::new(settings.integer("level") as u32)),
+    ..Definition::DEFAULT
+}];
 
 /// How a gzip member begins: the magic number and the only method, deflate.
 const MAGIC: [u8; 3] = [0x1F, 0x8B, 8];
@@ -52,19 +62,34 @@ impl Codec for Gzip {
             let data = gzip_data(rest)?;
             let begin = decoded.filled().len();
             let Some(used) = self.0.inflate(data, needed.end, decoded)? else { return Ok(()) };
-            let after = data.get(used..).unwrap_or_default();
-            let (trailer, after) = after.split_first_chunk::<TRAILER>().ok_or_else(|| ends_early(NAME))?;
             let found = &decoded.filled()[begin..];
-            let [crc, len] = [[0, 1, 2, 3], [4, 5, 6, 7]].map(|at| u32::from_le_bytes(at.map(|i: usize| trailer[i])));
-            if (crc32(found), found.len() as u32) != (crc, len) {
-                return Err(corrupt(NAME, "the checksum does not match the data"));
-            }
-            let zeros = after.iter().take_while(|byte| **byte == 0).count();
-            rest = &after[zeros..];
+            rest = after_member(data.get(used..).unwrap_or_default(), (crc32(found), found.len()))?;
             if rest.is_empty() || (needed.end <= decoded.filled().len() && needed.end < decoded.capacity()) {
                 return Ok(());
             }
         }
+    }
+
+    fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
+        let mut rest = encoded;
+        loop {
+            let data = gzip_data(rest)?;
+            let (mut crc, mut len) = (0, 0usize);
+            let used = self.0.inflate_in_steps(data, |piece| {
+                (crc, len) = (crc32_of_more(crc, piece), len.wrapping_add(piece.len()));
+                steps.give(piece)?;
+                Ok(steps.next().is_some())
+            })?;
+            let Some(used) = used else { return Ok(true) };
+            rest = after_member(data.get(used..).unwrap_or_default(), (crc, len))?;
+            if rest.is_empty() || steps.next().is_none() {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn says_too_little_room(&self) -> bool {
+        true
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
@@ -81,6 +106,17 @@ impl Codec for Gzip {
             Err(no_room.into())
         }
     }
+}
+
+/// What follows a gzip member, of which this follows the data, whose checksum and length are these.
+fn after_member(after: &[u8], (crc, len): (u32, usize)) -> Result<&[u8]> {
+    let (trailer, after) = after.split_first_chunk::<TRAILER>().ok_or_else(|| ends_early(NAME))?;
+    let told = [[0, 1, 2, 3], [4, 5, 6, 7]].map(|at| u32::from_le_bytes(at.map(|i: usize| trailer[i])));
+    if told != [crc, len as u32] {
+        return Err(corrupt(NAME, "the checksum does not match the data"));
+    }
+    let zeros = after.iter().take_while(|byte| **byte == 0).count();
+    Ok(&after[zeros..])
 }
 
 /// What follows the header of a gzip member.

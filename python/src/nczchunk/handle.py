@@ -1,0 +1,220 @@
+"""Handles: objects of the library, which several threads use, and when each is freed.
+
+Any number of calls may share an object: reads, writes, queries. A call that changes the object, such as resize(), needs
+it alone: it waits until the calls in flight have ended, and later calls wait for it. close() waits for the calls in
+flight, and later calls are refused.
+
+Python runs the handlers of signals in the main thread, between any two steps of this file, and they may raise. So a
+call in flight is a lock that a ``with`` holds, not a number that is counted up and down: ``with`` releases a lock
+whatever is raised. And an object belongs to a Python object that each call refers to: whatever happens, no object is
+freed while a call uses it.
+"""
+
+import os
+import threading
+import weakref
+from _thread import start_new_thread
+from threading import Lock, get_ident
+
+# How many seconds a thread waits before it looks again whether the wait is to end: a signal may arrive in another one.
+_LOOK = 0.1
+
+
+class Handle:
+    """An object of the library: its address, the function that frees it, and what messages call it."""
+
+    def __init__(self, pointer, free, what):
+        self._owners = [_Owner(pointer, free)]
+        self._what, self._problem = what, "closed"
+        # The calls in flight: the lock that each of them holds, and the thread that made it.
+        self._calls = {}
+        # Held by the call that has the object alone, or waits for that; _alone is that call's own lock.
+        self._turn, self._alone = Lock(), Lock()
+        _handles.add(self)
+
+    @property
+    def is_open(self):
+        return bool(self._owners)
+
+    def share(self, function, thread=None):
+        """Returns what function(pointer) returns. Other calls may share the object meanwhile.
+
+        thread: the thread that waits for the call, if the call is made in another one.
+        """
+        call, thread = Lock(), get_ident() if thread is None else thread
+        while True:
+            with call:
+                # A call that wants the object alone is announced first and then looks for calls; this is the reverse.
+                # So at least one of the two sees the other.
+                self._calls[call] = thread
+                try:
+                    alone = self._alone
+                    # A thread that uses the object already must not wait for those that wait for it.
+                    if not alone.locked() or self._in_flight(thread, but=call):
+                        owner = self._owner()
+                        return function(owner.pointer)
+                finally:
+                    self._calls.pop(call, None)
+            with alone:
+                pass
+
+    def alone(self, function, thread=None, is_cancelled=lambda: False):
+        """Returns what function(pointer) returns. No other call uses the object meanwhile.
+
+        thread: as for share(). is_cancelled: whether to give up waiting, by raising Cancelled.
+        """
+        thread = get_ident() if thread is None else thread
+        if self._in_flight(thread):
+            raise RuntimeError(f"{self._what} cannot be changed by a signal handler or finalizer that has interrupted "
+                               f"a call which uses it")
+        call = Lock()
+        _take(self._turn, is_cancelled)
+        try:
+            with call:
+                self._alone = call
+                self._calls[call] = get_ident()
+                try:
+                    self._wait(lambda one, _: one is not call, is_cancelled)
+                    owner = self._owner()
+                    return function(owner.pointer)
+                finally:
+                    self._calls.pop(call, None)
+        finally:
+            self._turn.release()
+
+    def close(self):
+        """Refuses calls from now on, waits for those in flight, and frees the object. A signal handler may have
+        interrupted a call of its own thread, for which it cannot wait: then the object is freed when that has ended."""
+        try:
+            owner = self._owners.pop()
+        except IndexError:
+            owner = None
+        me = get_ident()
+        self._wait(lambda _, thread: thread != me)
+        if owner is not None and not self._in_flight(me):
+            owner.free()
+
+    def _owner(self):
+        try:
+            return self._owners[0]
+        except IndexError:
+            raise ValueError(f"{self._what} is {self._problem}") from None
+
+    def _in_flight(self, thread, but=None):
+        """Whether a call of a thread is in flight, other than this one."""
+        return any(one is not but and whose == thread and one.locked() for one, whose in self._calls.copy().items())
+
+    def _wait(self, is_meant, is_cancelled=None):
+        """Waits until no call is in flight of those that are meant."""
+        while True:
+            others = [one for one, thread in self._calls.copy().items() if is_meant(one, thread)]
+            if not others:
+                return
+            for one in others:
+                if is_cancelled is None:
+                    with one:
+                        pass
+                else:
+                    _take(one, is_cancelled)
+                    one.release()
+                # If a signal handler raised, the call itself may not have come to it.
+                self._calls.pop(one, None)
+
+    def _after_fork(self):
+        """In a child that was forked, only the thread that forked goes on."""
+        if self._alone.locked():
+            # Another thread was changing the object, which nobody completes. It is neither used nor freed.
+            _abandoned.extend(self._owners)
+            self._owners.clear()
+            self._problem = "unusable: the process was forked while another thread changed it"
+        self._turn, self._alone = Lock(), Lock()
+        self._calls = {one: thread for one, thread in self._calls.items() if thread == get_ident()}
+
+
+class Cancelled(Exception):
+    """A wait was given up."""
+
+
+class _Owner:
+    """Frees an object of the library with the last reference to this, unless it was freed before."""
+
+    __slots__ = ("pointer", "_free")
+
+    def __init__(self, pointer, free):
+        self.pointer, self._free = pointer, free
+
+    def free(self):
+        pointer, self.pointer = self.pointer, None
+        if pointer:
+            self._free(pointer)
+
+    __del__ = free
+
+
+def _take(lock, is_cancelled):
+    """Acquires a lock, unless the wait is cancelled."""
+    while not lock.acquire(timeout=_LOOK):
+        if is_cancelled():
+            raise Cancelled
+
+
+_handles = weakref.WeakSet()
+_abandoned = []
+
+
+def _after_fork():
+    for handle in list(_handles):
+        handle._after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def is_main_thread():
+    """Whether this is the thread in which Python runs the handlers of signals."""
+    return get_ident() == threading.main_thread().ident
+
+
+def in_thread(work, cancel):
+    """Returns what work() returns, which runs in a thread of its own, so that the handlers of signals run meanwhile in
+    this one, the main thread. If one of them raises, cancel() is called, and the exception is raised when the work has
+    ended."""
+    begun, outcome, ended, process = Lock(), [], Lock(), os.getpid()
+    ended.acquire()
+
+    def run():
+        if begun.acquire(blocking=False):
+            try:
+                outcome.append((work(), None))
+            except BaseException as error:  # noqa: BLE001 - it is raised below
+                outcome.append((None, error))
+            finally:
+                ended.release()
+
+    def wait():
+        while not outcome:
+            ended.acquire(timeout=_LOOK)
+            if os.getpid() != process:
+                raise RuntimeError("the process was forked by a signal handler during a call, which ends in the parent")
+
+    try:
+        try:
+            start_new_thread(run, ())
+        except RuntimeError as error:
+            if error.__traceback__.tb_next is not None:
+                raise  # by a handler
+            return work()  # the system refuses a thread
+        wait()
+    except BaseException:
+        cancel()
+        # Either the work has begun and ends soon, or it will not begin.
+        if not begun.acquire(blocking=False):
+            wait()
+        raise
+    value, error = outcome.pop()
+    try:
+        if error is not None:
+            raise error
+        return value
+    finally:
+        del error  # whose traceback refers to this frame

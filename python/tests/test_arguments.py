@@ -1,0 +1,190 @@
+"""What is given to the package is what reaches the library, or is refused with the argument's name."""
+
+import ctypes
+import os
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+
+import nczchunk
+from nczchunk import _c
+
+
+@pytest.fixture
+def new(tmp_path):
+    """Creates an array from a description of which some is given."""
+    due = {"shape": (4,), "dtype": "i4", "overwrite": True}
+    return lambda **given: nczchunk.create(tmp_path / "new", **{**due, **given})
+
+
+@pytest.mark.parametrize("argument, given, kind, message", [
+    ("shape", 3, TypeError, r"shape: expected a sequence of integers, such as \(3,\), found 3"),
+    ("shape", "3", TypeError, "shape: expected a sequence"),
+    ("shape", (-1,), ValueError, r"shape\[0\]: expected an integer from 0 to \d+, found -1"),
+    ("shape", (2**64 + 5,), ValueError, r"shape\[0\]: .* found 18446744073709551621"),
+    ("shape", (3.0,), TypeError, r"shape\[0\]: expected an integer, found 3.0"),
+    ("chunks", (2**64 + 3,), ValueError, r"chunks\[0\]: "),
+    ("chunks", (0,), ValueError, r"chunks\[0\]: expected an integer from 1 "),
+    ("chunks", (1, 2), ValueError, "chunks: expected 1 items, as shape has, found 2"),
+    ("chunks", 2, TypeError, "chunks: "),
+    ("shards", (-4,), ValueError, r"shards\[0\]: "),
+    ("dims", "x", TypeError, "dims: expected a list with a name or None for each dimension, found 'x'"),
+    ("dims", [3], TypeError, "dims: expected a str, found 3"),
+    ("dims", ["a\0b"], ValueError, r"dims: 'a\\x00b' contains a NUL"),
+    ("codecs", "zstd", TypeError, r'codecs: expected a list such as \["zstd"\], found \'zstd\''),
+    ("codecs", ("zstd", {"level": 3}), TypeError, r"codecs\[1\]: expected a name or a pair"),
+    ("codecs", [("zstd", 3)], TypeError, r"codecs\[0\]: expected a name or a pair"),
+    ("codecs", [("zstd", {"level": object()})], TypeError, r"codecs\[0\]: .*JSON"),
+    ("attrs", [1], TypeError, r"attrs: expected a mapping of names to values, found \[1\]"),
+    ("attrs", {1: 2}, TypeError, "attrs: expected a str, found 1"),
+    ("attrs", {"a": object()}, TypeError, r"attrs\['a'\]: .*JSON"),
+    ("attrs", {"a": np.zeros(2, "c8")}, TypeError, r"attrs\['a'\]: expected a text, a list of texts, or numbers"),
+    ("fill_value", 2**40, ValueError, "fill_value: expected a value of the type int32, found 1099511627776"),
+    ("fill_value", -999.5, ValueError, "fill_value: expected a value of the type int32, found -999.5"),
+    ("fill_value", float("nan"), ValueError, "fill_value: "),
+    ("fill_value", [1, 2], ValueError, "fill_value: "),
+    ("fill_value", "7", ValueError, "fill_value: "),
+    ("format", "zarr4", ValueError, "format: expected one of 'zarr3', 'zarr2', 'nczarr', found 'zarr4'"),
+    ("format", ["zarr3"], ValueError, "format: "),
+    ("separator", "..", ValueError, "separator: expected one of None, '.', '/', found '..'"),
+    ("separator", "\u0141", ValueError, "separator: "),
+    ("endian", "middle", ValueError, "endian: "),
+    ("name", "a\0b", ValueError, "name: .*NUL"),
+    ("name", "\udcff", ValueError, "name: .* is not valid Unicode"),
+    ("name", b"a", TypeError, "name: expected a str"),
+    ("threads", 0, ValueError, "threads: expected an integer from 1 to "),
+    ("threads", -1, ValueError, "threads: "),
+    ("threads", 2**64 + 1, ValueError, "threads: "),
+    ("threads", 1.5, TypeError, "threads: "),
+    ("cache", 1 << 20, TypeError, "cache: expected a Cache, None, or ... for the default, found 1048576"),
+])
+def test_wrong_arguments_are_named(new, tmp_path, argument, given, kind, message):
+    with pytest.raises(kind, match=message):
+        new(**{argument: given})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("dtype, wrong", [("f4", 1e300), ("f4", 1j), ("S3", b"abcd"), ("U2", "abc"), ("?", 2),
+                                          ("u1", -1),
+                                          ("M8[D]", np.datetime64("2020-01-01T12")), (str, 3), (str, "a\0")])
+def test_a_fill_value_that_the_type_does_not_have(new, dtype, wrong):
+    with pytest.raises((TypeError, ValueError), match="fill_value: "):
+        new(dtype=dtype, fill_value=wrong)
+
+
+def test_other_wrong_arguments(new, tmp_path):
+    array = new(chunks=(2,))
+    array[...] = 5
+    for wrong in [(2**64,), (-1,), 3, (1, 2), ("1",), "1"]:
+        with pytest.raises((TypeError, ValueError), match="shape"):
+            array.resize(wrong)
+    assert array.shape == (4,) and array[...].tolist() == [5, 5, 5, 5]
+    with pytest.raises(ValueError, match="threads: "):
+        array.threads = 0
+    with pytest.raises(ValueError, match="threads: "):
+        nczchunk.open(tmp_path / "new", threads=2**64)
+    with pytest.raises(TypeError, match="cache: "):
+        nczchunk.open(tmp_path / "new", cache=3)
+    with pytest.raises(ValueError, match="mode: expected one of 'r', 'r\\+', found 'w'"):
+        nczchunk.open(tmp_path / "new", mode="w")
+    for wrong in [-1, 2**64, 1.5, "1"]:
+        with pytest.raises((TypeError, ValueError), match="limit: "):
+            nczchunk.Cache(wrong)
+    for wrong in [3, b"a", "a\0b", "\udcff"]:
+        with pytest.raises((TypeError, ValueError)):
+            array.attrs[wrong] = 1
+        with pytest.raises((TypeError, ValueError)):
+            del array.attrs[wrong]
+    with pytest.raises(ValueError, match="name: "):
+        nczchunk.has_codec("zstd\0")
+    with pytest.raises(ValueError, match="group: "):
+        nczchunk.list_nodes(tmp_path, "a\0")
+    texts = new(dtype=str)
+    for wrong in [3, "a\0", "\udcff", b"a"]:
+        with pytest.raises((TypeError, ValueError), match="values: "):
+            texts[...] = wrong
+
+
+def test_a_path_with_a_nul_is_no_other_path(tmp_path):
+    array = nczchunk.create(tmp_path / "a", shape=(2,), dtype="i4")
+    array[...] = 7
+    for path in [f"{tmp_path}/a\0/b", os.fsencode(tmp_path / "a") + b"\0"]:
+        for use in [nczchunk.open, nczchunk.list_nodes, nczchunk.NewZip,
+                    lambda path: nczchunk.create(path, shape=(2,), dtype="i4", overwrite=True)]:
+            with pytest.raises(ValueError, match="path: .* contains a NUL"):
+                use(path)
+    for path in [3, None, ["a"]]:
+        with pytest.raises(TypeError, match="path: "):
+            nczchunk.open(path)
+    assert nczchunk.open(tmp_path / "a")[...].tolist() == [7, 7]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have names in UTF-8 only")
+def test_paths_that_are_not_utf8(tmp_path):
+    path = os.fsencode(tmp_path) + b"/gr\xfc\xdfe.zarr"
+    nczchunk.create(path, "x", shape=(2,), dtype="i4")[...] = 7
+    for same in [path, os.fsdecode(path), pathlib.Path(os.fsdecode(path))]:
+        with nczchunk.open(same, "x") as array:
+            assert array[...].tolist() == [7, 7]
+        assert [node.name for node in nczchunk.list_nodes(same)] == ["", "x"]
+    assert nczchunk.open(b"file://" + path + b"#mode=zarr,file", "x")[0] == 7
+    with pytest.raises(FileNotFoundError):
+        nczchunk.open(path + b"x", "x")
+    # A new zip file is the exception.
+    with pytest.raises(ValueError, match="not a path"):
+        nczchunk.NewZip(os.fsencode(tmp_path) + b"/gr\xfc\xdfe.zip")
+
+
+def test_nothing_crosses_into_c_unchecked():
+    # ctypes' own types cut off what does not fit, so no argument has one of them.
+    for name, _, arguments in _c._FUNCTIONS:
+        assert not {ctypes.c_size_t, ctypes.c_int, ctypes.c_char_p} & set(arguments), name
+    pointer = ctypes.c_void_p()
+    for wrong in [-1, 2**64]:
+        with pytest.raises(ctypes.ArgumentError):
+            _c.c.cache_new(wrong, ctypes.byref(pointer), None)
+        with pytest.raises(ValueError):
+            _c.Description(rank=wrong)
+        with pytest.raises(ValueError):
+            _c.sizes([1, wrong])
+    with pytest.raises(ctypes.ArgumentError):
+        _c.c.array_open(b"a\0b", b"", 0, ctypes.byref(pointer), None)
+    with pytest.raises(ctypes.ArgumentError):
+        _c.c.array_open(b"a", b"", 2**31, ctypes.byref(pointer), None)
+    with pytest.raises(ValueError):
+        _c.Description(type_name=b"a\0b")
+    with pytest.raises(ValueError):
+        _c.signed_sizes([2**63])
+    assert not pointer
+
+
+def test_a_text_without_dimensions(tmp_path):
+    array = nczchunk.create(tmp_path / "a", shape=(), dtype=str, fill_value="n/a")
+    assert array[...] == "n/a" and array[()] == "n/a"
+    array[...] = "grüße"
+    assert array[()] == "grüße" and array[None].tolist() == ["grüße"] and str(np.asarray(array)) == "grüße"
+    out = np.empty((), object)
+    assert array.read_into(out) is out and out[()] == "grüße"
+    row = nczchunk.create(tmp_path / "b", shape=(3,), dtype=str)
+    row[1] = "x"
+    assert row[1] == "x" and row[...].tolist() == ["", "x", ""]
+
+
+def test_lengths_that_no_memory_has(tmp_path):
+    # Other programs create such arrays; what fits is read.
+    array = nczchunk.create(tmp_path / "a", shape=(2**63 - 1,), dtype="i1", chunks=(1 << 20,), fill_value=3)
+    assert array[-1] == 3 and array[2**62:2**62 + 3].tolist() == [3, 3, 3] and array[::2**61].tolist() == [3] * 4
+    with pytest.raises((MemoryError, ValueError)):
+        array[...]
+    text = (tmp_path / "a" / "zarr.json").read_text()
+    (tmp_path / "a" / "zarr.json").write_text(text.replace(str(2**63 - 1), str(2**63)))
+    with nczchunk.open(tmp_path / "a") as array:
+        assert array.shape == (2**63,)
+        assert array[2**63 - 1] == 3 and array[-1] == 3 and array[2**63 - 2:].tolist() == [3, 3]
+        assert array[::2**63].tolist() == [3]
+        for index in [..., slice(None, None, -1)]:
+            with pytest.raises((MemoryError, ValueError)):
+                array[index]
+        assert "9223372036854775808" in repr(array)

@@ -1,0 +1,98 @@
+//! crc32c, the CRC of RFC 3720, which Zarr has as a codec.
+
+use std::ops::Range;
+
+use super::checksum::{self, SUM, Sum};
+use super::contract::Codec;
+use super::definition::{Definition, Kind, Setting, Written, boxed};
+use super::steps::Steps;
+use crate::buffer::Buffer;
+use crate::error::Result;
+
+pub(super) const CODECS: &[Definition] = &[Definition {
+    v2: Crc32c::NAME,
+    v3: Crc32c::NAME,
+    is_compressor: false,
+    settings: &[Setting::new(
+        "location",
+        Kind::Word {
+            words: &["end"],
+            aliases: &[],
+            default: 0,
+            first: None,
+            unknown: "a checksum before what it is about is not supported",
+        },
+    )
+    .written(Written::IfSet, Written::IfSet)],
+    make: |_, _, _| boxed(Crc32c),
+    ..Definition::DEFAULT
+}];
+
+/// The codec crc32c.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Crc32c;
+
+impl Sum for Crc32c {
+    const NAME: &'static str = "crc32c";
+
+    fn of(data: &[u8]) -> u32 {
+        ::crc32c::crc32c(data)
+    }
+}
+
+impl Codec for Crc32c {
+    fn name(&self) -> &str {
+        Self::NAME
+    }
+
+    fn encoded_bound(&self, decoded_size: usize) -> usize {
+        decoded_size.saturating_add(SUM)
+    }
+
+    fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
+        decoded_size.checked_add(SUM)
+    }
+
+    fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {
+        needed
+    }
+
+    fn decoded_for(&self, _: Range<usize>) -> usize {
+        0
+    }
+
+    fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+        checksum::decode::<Self>(encoded, needed, decoded)
+    }
+
+    fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
+        checksum::give::<Self>(encoded, steps)
+    }
+
+    fn says_too_little_room(&self) -> bool {
+        true
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+        checksum::encode::<Self>(decoded, encoded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::tests::{decoded, encoded};
+
+    #[test]
+    fn a_part_is_served_unverified_and_the_whole_verified() {
+        let chunk: Vec<u8> = (0..50).collect();
+        let mut stored = encoded(&Crc32c, &chunk);
+        assert_eq!(decoded(&Crc32c, &stored[..20], 10..20, 50).unwrap()[10..], chunk[10..20]);
+        assert_eq!(decoded(&Crc32c, &stored, 0..20, 50).unwrap()[..20], chunk[..20]);
+        stored[49] ^= 1;
+        assert_eq!(decoded(&Crc32c, &stored[..20], 0..20, 50).unwrap(), chunk[..20]);
+        assert!(decoded(&Crc32c, &stored, 0..50, 50).is_err());
+        assert!(decoded(&Crc32c, &stored, 0..20, 50).is_err());
+        assert!(decoded(&Crc32c, &stored[..19], 0..20, 50).is_err());
+    }
+}

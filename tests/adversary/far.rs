@@ -1,0 +1,95 @@
+//! A place that answers later and keeps its promises: what is read is written to memory when it is waited for, the
+//! first that was asked for first. Adversaries use it; it is none.
+#![allow(unsafe_code)]
+
+use std::ffi::CStr;
+use std::sync::Mutex;
+use std::thread::{self, ThreadId};
+
+use nczchunk::object::{Begin, Entry, Flight, Limits, Memory, ObjectRequest, Objects, read_whole};
+use nczchunk::{Buffer, Result, status};
+
+pub(super) struct Far {
+    pub memory: Memory,
+    under_way: Mutex<Vec<(ThreadId, Read)>>,
+}
+
+struct Read(*mut ObjectRequest);
+
+// SAFETY: only the thread that has started a read uses it.
+unsafe impl Send for Read {}
+
+impl Far {
+    pub fn new() -> Self {
+        Far { memory: Memory::new(), under_way: Mutex::default() }
+    }
+
+    /// How many reads are under way.
+    pub fn num_under_way(&self) -> usize {
+        self.under_way.lock().unwrap().len()
+    }
+}
+
+// SAFETY: a read is given back once, after its answer has been written, and not touched afterwards.
+unsafe impl Flight for Far {
+    fn limits(&self) -> Limits {
+        Limits { requests: 3, ..Limits::default() }
+    }
+
+    unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
+        self.under_way.lock().unwrap().push((thread::current().id(), Read(request)));
+        Ok(true)
+    }
+
+    unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
+        let mut under_way = self.under_way.lock().unwrap();
+        let own = under_way.iter().position(|(thread, _)| *thread == thread::current().id());
+        let (_, Read(request)) = under_way.remove(own.expect("the caller's promise: a read is under way"));
+        // SAFETY: the request is under way, its name is a text, and the buffer has so much room.
+        unsafe {
+            let answer = &mut *request;
+            let name = CStr::from_ptr(answer.name).to_str().unwrap();
+            let begin = if answer.from_end == 1 { Begin::BeforeEnd(answer.offset) } else { Begin::At(answer.offset) };
+            match read_whole(&self.memory, name, 1 << 20)? {
+                Some(object) => {
+                    let rest = &object[begin.offset(object.len() as u64) as usize..];
+                    answer.nbytes = rest.len().min(answer.size);
+                    answer.buffer.cast::<u8>().copy_from_nonoverlapping(rest.as_ptr(), answer.nbytes);
+                    answer.object_size = object.len() as u64;
+                }
+                None => answer.status = status::ENOOBJECT as isize,
+            }
+        }
+        Ok(request)
+    }
+}
+
+impl Objects for Far {
+    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        self.memory.read(name, begin, buffer)
+    }
+
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        self.memory.list(prefix, one)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.memory.write(name, bytes)
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        self.memory.remove(name)
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+
+    fn gap(&self) -> usize {
+        1
+    }
+
+    fn flight(&self) -> Option<&dyn Flight> {
+        Some(self)
+    }
+}

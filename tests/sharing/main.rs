@@ -1,0 +1,196 @@
+//! Two handles of one array: what one writes while, or before, the other reads and writes.
+//!
+//! Each handle has its own cache, as arrays have that are opened by different programs. Small tests of what is promised
+//! are here; those at random try all operations over all storages:
+//!
+//! ```text
+//!   turns.rs       handles that take turns, compared with a model
+//!   together.rs    threads that write and read at the same time
+//!   processes.rs   processes that do
+//!   model.rs       what is stored, and what a handle may find
+//!   storages.rs    directories, memory, a new zip file, objects of a program's own
+//! ```
+//!
+//! They take some seconds, or as many each as `NCZCHUNK_SHARING_SECONDS` says (scripts/check has it). A failure prints
+//! its seed, and `NCZCHUNK_SEED=n` repeats it.
+#![cfg(all(feature = "arrays", not(miri)))]
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use nczchunk::object::{Memory, Place};
+use nczchunk::{Access, Array, Description, ElementType, Hyperslab};
+
+mod model;
+#[cfg(unix)]
+mod processes;
+mod storages;
+mod together;
+mod turns;
+
+use storages::Temporary;
+
+/// The seed of the tests at random: `NCZCHUNK_SEED`, or one that is printed.
+fn seed() -> u64 {
+    let seed = std::env::var("NCZCHUNK_SEED").map_or_else(|_| fastrand::u64(..1 << 48), |seed| seed.parse().unwrap());
+    println!("NCZCHUNK_SEED={seed}");
+    seed
+}
+
+/// How long one of the tests at random takes: `NCZCHUNK_SHARING_SECONDS`, or so many seconds.
+fn seconds(short: u64) -> Duration {
+    let long = std::env::var("NCZCHUNK_SHARING_SECONDS").map(|seconds| seconds.parse().expect("a number of seconds"));
+    Duration::from_secs(long.unwrap_or(short))
+}
+
+/// Both kinds of place that need nothing else: a directory and memory.
+fn places(test: &str) -> [(Temporary, Place); 2] {
+    let (one, other) = (Temporary::new(&format!("{test}-directory")), Temporary::new(&format!("{test}-memory")));
+    let (directory, memory) = (one.place(), Place::new(Memory::new()).unwrap());
+    [(one, directory), (other, memory)]
+}
+
+/// One handle replaces a chunk again and again, and the other reads a column of it, in many ranges: all of the column
+/// is of one version.
+#[test]
+fn a_chunk_is_read_old_or_new() {
+    const SHAPE: [usize; 2] = [64, 1024];
+    for is_sharded in [false, true] {
+        for (_temporary, place) in places(&format!("mixed-{is_sharded}")) {
+            let plain = Description::new(&SHAPE, ElementType::Int).with_chunk_shape(&SHAPE).with_codecs(&[]);
+            let description = if is_sharded { plain.with_shard_shape(&SHAPE) } else { plain };
+            let writer = Array::create_in(&place, "x", &description).unwrap();
+            let reader = Array::open_in(&place, "x", Access::Read).unwrap();
+            let versions = [1, 2].map(|value: i32| vec![value; SHAPE[0] * SHAPE[1]]);
+            writer.write(&Hyperslab::all(), &versions[0]).unwrap();
+            let is_over = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    for version in versions.iter().cycle().take_while(|_| !is_over.load(Relaxed)) {
+                        writer.write(&Hyperslab::all(), version).unwrap();
+                    }
+                });
+                let begun = Instant::now();
+                while begun.elapsed() < Duration::from_millis(400) {
+                    let column: Vec<i32> = reader.read(&Hyperslab::new(&[0, 5], &[SHAPE[0], 1])).unwrap();
+                    if !column.iter().all(|value| *value == column[0]) {
+                        is_over.store(true, Relaxed);
+                        panic!("{column:?}");
+                    }
+                }
+                is_over.store(true, Relaxed);
+            });
+        }
+    }
+}
+
+/// Handles take turns: what one has replaced, the other does not look for where it was before. The shards have the same
+/// length, and other chunks in them.
+#[test]
+fn the_index_of_a_shard_is_that_of_the_shard_that_is_read() {
+    for (_temporary, place) in places("stale") {
+        let description = Description::new(&[4], ElementType::Int)
+            .with_chunk_shape(&[2])
+            .with_shard_shape(&[4])
+            .with_fill_value(&[0; 4])
+            .with_codecs(&[]);
+        let reader = Array::create_in(&place, "x", &description).unwrap();
+        let writer = Array::open_in(&place, "x", Access::Write).unwrap();
+        let all = Hyperslab::all();
+        for i in 1..300 {
+            writer.write(&all, &[i, i + 1, 0, 0]).unwrap();
+            assert_eq!(reader.read::<i32>(&all).unwrap(), [i, i + 1, 0, 0]);
+            // Twice, so that a file may get the inode of the one that was read.
+            writer.write(&all, &[0, 0, 7, 8]).unwrap();
+            writer.write(&all, &[0, 0, 7, 8]).unwrap();
+            assert_eq!(reader.read::<i32>(&all).unwrap(), [0, 0, 7, 8]);
+        }
+    }
+}
+
+/// What a cache remembers is read until the handle is told to look: chunks, the shape and the attributes.
+#[test]
+fn a_handle_sees_what_another_has_written_once_it_is_refreshed() {
+    for is_sharded in [false, true] {
+        for (_temporary, place) in places(&format!("refresh-{is_sharded}")) {
+            let codecs: &[(&str, &str)] = if cfg!(feature = "zstd") { &[("zstd", "")] } else { &[] };
+            let plain = Description::new(&[6], ElementType::Int).with_chunk_shape(&[6]).with_codecs(codecs);
+            let description = if is_sharded { plain.with_shard_shape(&[6]) } else { plain };
+            let mut writer = Array::create_in(&place, "x", &description).unwrap();
+            let mut reader = Array::open_in(&place, "x", Access::Read).unwrap();
+            let read = |reader: &Array| reader.read::<i32>(&Hyperslab::new(&[0], &[3])).unwrap();
+            for i in 1..50 {
+                writer.write(&Hyperslab::all(), &[i; 6]).unwrap();
+                reader.refresh().unwrap();
+                // Twice, so that it is in the cache.
+                assert_eq!((read(&reader), read(&reader)), (vec![i; 3], vec![i; 3]));
+            }
+            writer.resize(&[12]).unwrap();
+            writer.set_attribute("units", "K").unwrap();
+            assert_eq!((reader.variable().dimensions()[0].len(), reader.attributes().len()), (6, 0));
+            reader.refresh().unwrap();
+            assert_eq!((reader.variable().dimensions()[0].len(), reader.attributes().len()), (12, 1));
+            // An array that is another one has to be opened again, and the handle is what it was.
+            let other = Description::new(&[6], ElementType::Int).with_chunk_shape(&[3]).with_overwrite(true);
+            Array::create_in(&place, "x", &other).unwrap();
+            assert!(reader.refresh().unwrap_err().to_string().contains("open it again"));
+            assert_eq!(reader.variable().dimensions()[0].len(), 12);
+        }
+    }
+}
+
+/// Handles take turns at parts of one chunk. Each starts from what is stored, not from what it remembers.
+#[test]
+fn a_part_is_written_to_what_is_stored() {
+    let codecs: &[&[(&str, &str)]] = if cfg!(feature = "zstd") { &[&[], &[("zstd", "")]] } else { &[&[]] };
+    for codecs in codecs {
+        for is_sharded in [false, true] {
+            for (_temporary, place) in places(&format!("turns-{is_sharded}-{}", codecs.len())) {
+                let plain = Description::new(&[6], ElementType::Int).with_chunk_shape(&[6]).with_codecs(codecs);
+                let description = if is_sharded { plain.with_shard_shape(&[6]) } else { plain };
+                let a = Array::create_in(&place, "x", &description).unwrap();
+                let b = Array::open_in(&place, "x", Access::Write).unwrap();
+                let stored = || {
+                    let array = Array::open_in(&place, "x", Access::Read).unwrap();
+                    array.read::<i32>(&Hyperslab::all()).unwrap()
+                };
+                a.write(&Hyperslab::new(&[0], &[2]), &[1, 1]).unwrap();
+                b.read::<i32>(&Hyperslab::new(&[0], &[1])).unwrap();
+                a.read::<i32>(&Hyperslab::new(&[0], &[1])).unwrap();
+                b.write(&Hyperslab::new(&[2], &[2]), &[2, 2]).unwrap();
+                assert_eq!(stored()[..4], [1, 1, 2, 2]);
+                // Parts of one chunk are not some from the cache and some from where it is stored.
+                let (whole, part) =
+                    (a.read::<i32>(&Hyperslab::all()).unwrap(), a.read::<i32>(&Hyperslab::new(&[1], &[4])).unwrap());
+                assert_eq!(whole[1..5], part);
+                a.write(&Hyperslab::new(&[4], &[2]), &[3, 3]).unwrap();
+                assert_eq!(stored(), [1, 1, 2, 2, 3, 3]);
+            }
+        }
+    }
+}
+
+/// Who makes an array smaller that another has made larger meanwhile cuts off what the other has written.
+#[test]
+fn a_shape_is_changed_from_the_one_that_is_stored() {
+    for is_sharded in [false, true] {
+        for (_temporary, place) in places(&format!("resize-{is_sharded}")) {
+            let plain = Description::new(&[4], ElementType::Int).with_chunk_shape(&[2]).with_codecs(&[]);
+            let description = if is_sharded { plain.with_shard_shape(&[4]) } else { plain };
+            let mut a = Array::create_in(&place, "x", &description).unwrap();
+            let mut b = Array::open_in(&place, "x", Access::Write).unwrap();
+            b.resize(&[12]).unwrap();
+            b.write(&Hyperslab::all(), &[1; 12]).unwrap();
+            b.set_attribute("units", "K").unwrap();
+            a.resize(&[5]).unwrap();
+            a.resize(&[12]).unwrap();
+            assert_eq!(a.read::<i32>(&Hyperslab::all()).unwrap(), [1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0]);
+            // It is that array's shape, not that of one which has taken its place.
+            let other = Description::new(&[6], ElementType::Int).with_chunk_shape(&[3]).with_overwrite(true);
+            let other = Array::create_in(&place, "x", &other).unwrap();
+            other.write(&Hyperslab::all(), &[2; 6]).unwrap();
+            assert!(a.resize(&[2]).unwrap_err().to_string().contains("open it again"));
+            assert_eq!(other.read::<i32>(&Hyperslab::all()).unwrap(), [2; 6]);
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! The storages that handles share: directories, memory, a zip file that is being made, and objects of a program's own.
+#![allow(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_int};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::ThreadId;
+
+use fastrand::Rng;
+use nczchunk::object::{Begin, Directory, Entry, Flight, Limits, Memory, ObjectRequest, Objects, Place};
+use nczchunk::status::{ENOOBJECT, NOERR};
+use nczchunk::{Buffer, ObjectState, Opening, Result, Versions};
+
+/// A directory for one test, removed with it.
+pub struct Temporary(pub PathBuf);
+
+impl Temporary {
+    pub fn new(test: &str) -> Self {
+        Temporary::below(&std::env::temp_dir(), test)
+    }
+
+    pub fn below(parent: &Path, test: &str) -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Relaxed);
+        let path = parent.join(format!("nczchunk-sharing-{test}-{}-{number}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Temporary(path)
+    }
+
+    pub fn place(&self) -> Place {
+        Place::new(Directory::create(&self.0).unwrap()).unwrap()
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Where directories are made: the one for temporary files, and those of `NCZCHUNK_SHARING_DIRECTORIES`, separated by
+/// colons, such as one of a file system with coarse times.
+pub fn parents() -> Vec<PathBuf> {
+    let given = std::env::var("NCZCHUNK_SHARING_DIRECTORIES").unwrap_or_default();
+    let given = given.split(':').filter(|path| !path.is_empty()).map(PathBuf::from);
+    [std::env::temp_dir()].into_iter().chain(given).collect()
+}
+
+/// A kind of storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Below the parent of this number.
+    Directory(usize),
+    Memory,
+    #[cfg(feature = "zip")]
+    NewZip,
+    Own {
+        has_versions: bool,
+        has_latency: bool,
+    },
+}
+
+impl Kind {
+    pub fn all() -> Vec<Kind> {
+        let own = |has_versions, has_latency| Kind::Own { has_versions, has_latency };
+        let own = [own(false, false), own(true, false), own(false, true), own(true, true)];
+        let directories = (0..parents().len()).map(Kind::Directory);
+        #[cfg(feature = "zip")]
+        let others = [Kind::Memory, Kind::NewZip];
+        #[cfg(not(feature = "zip"))]
+        let others = [Kind::Memory];
+        directories.chain(others).chain(own).collect()
+    }
+
+    pub fn has_versions(self) -> bool {
+        !matches!(self, Kind::Own { has_versions: false, .. })
+    }
+
+    /// A storage of this kind, and what it is in.
+    pub fn storage(self, seed: u64) -> (Place, Temporary) {
+        let number = if let Kind::Directory(number) = self { number } else { 0 };
+        let temporary = Temporary::below(&parents()[number], "storage");
+        let place = match self {
+            Kind::Directory(_) => Place::new(Near(Directory::create(&temporary.0).unwrap())),
+            Kind::Memory => Place::new(Near(Memory::new())),
+            #[cfg(feature = "zip")]
+            Kind::NewZip => {
+                std::fs::create_dir_all(&temporary.0).unwrap();
+                let writer = nczchunk::object::ZipWriter::create(temporary.0.join("new.zip")).unwrap();
+                Place::new(Near(writer))
+            }
+            Kind::Own { has_versions, has_latency } => Place::new(Own::new(has_versions, has_latency, seed)),
+        };
+        (place.unwrap(), temporary)
+    }
+}
+
+/// So few bytes lie between two ranges that are read one by one.
+const GAP: usize = 64;
+
+/// A storage of which ranges are read one by one that lie near to each other, so that small chunks are read in many.
+pub struct Near<O>(pub O);
+
+impl<O: Objects> Objects for Near<O> {
+    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        self.0.read(name, begin, buffer)
+    }
+
+    fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
+        self.0.read_part(name, offset, buffer)
+    }
+
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+        self.0.read_version(name, begin, buffer)
+    }
+
+    fn versions(&self) -> Versions {
+        self.0.versions()
+    }
+
+    fn open(&self, name: &str) -> Result<Opening<'_>> {
+        self.0.open(name)
+    }
+
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        self.0.list(prefix, one)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.0.write(name, bytes)
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        self.0.remove(name)
+    }
+
+    fn remove_empty(&self, prefix: &str) -> Result<()> {
+        self.0.remove_empty(prefix)
+    }
+
+    fn is_writable(&self) -> bool {
+        self.0.is_writable()
+    }
+
+    fn gap(&self) -> usize {
+        GAP
+    }
+}
+
+/// Objects of a program's own, as callbacks are, with versions or without, at once or in flight.
+struct Own {
+    has_versions: bool,
+    has_latency: bool,
+    objects: Mutex<BTreeMap<String, Object>>,
+    in_flight: Mutex<InFlight>,
+}
+
+#[derive(Clone)]
+struct Object {
+    bytes: Arc<Vec<u8>>,
+    version: u64,
+}
+
+struct InFlight {
+    rng: Rng,
+    num_writes: u64,
+    reads: Vec<Read>,
+}
+
+/// A read in flight, and what it found if it has got as far as that.
+struct Read {
+    thread: ThreadId,
+    request: *mut ObjectRequest,
+    found: Option<Option<Object>>,
+}
+
+// SAFETY: a request is used by the thread that started it.
+unsafe impl Send for Read {}
+
+impl Own {
+    fn new(has_versions: bool, has_latency: bool, seed: u64) -> Self {
+        let in_flight = InFlight { rng: Rng::with_seed(seed), num_writes: 0, reads: Vec::new() };
+        Own { has_versions, has_latency, objects: Mutex::default(), in_flight: Mutex::new(in_flight) }
+    }
+
+    fn objects(&self) -> MutexGuard<'_, BTreeMap<String, Object>> {
+        self.objects.lock().unwrap()
+    }
+
+    fn get(&self, name: &str) -> Option<Object> {
+        self.objects().get(name).cloned()
+    }
+}
+
+impl Objects for Own {
+    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
+    }
+
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+        let Some(Object { bytes, version }) = self.get(name) else { return Ok(None) };
+        let offset = match begin {
+            Begin::At(offset) => (offset as usize).min(bytes.len()),
+            Begin::BeforeEnd(offset) => bytes.len().saturating_sub(offset as usize),
+        };
+        let rest = &bytes[offset..];
+        buffer.write(&rest[..rest.len().min(buffer.capacity())]);
+        Ok(Some((bytes.len() as u64, self.has_versions.then_some(version.into()))))
+    }
+
+    fn versions(&self) -> Versions {
+        if self.has_versions { Versions::Told } else { Versions::Unknown }
+    }
+
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
+        let mut below = BTreeMap::new();
+        for rest in self.objects().keys().filter_map(|name| name.strip_prefix(&prefix)) {
+            match rest.split_once('/') {
+                Some((first, _)) => below.insert(first.to_owned(), Entry::Prefix),
+                None => below.insert(rest.to_owned(), Entry::Object),
+            };
+        }
+        below.iter().try_for_each(|(name, entry)| one(name, *entry))
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let version = {
+            let mut in_flight = self.in_flight.lock().unwrap();
+            in_flight.num_writes += 1;
+            in_flight.num_writes
+        };
+        self.objects().insert(name.to_owned(), Object { bytes: Arc::new(bytes.to_vec()), version });
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        self.objects().remove(name);
+        Ok(())
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+
+    fn gap(&self) -> usize {
+        GAP
+    }
+
+    fn flight(&self) -> Option<&dyn Flight> {
+        self.has_latency.then_some(self)
+    }
+}
+
+// SAFETY: what is started is kept until it is given back, and its buffer is written to before that only.
+unsafe impl Flight for Own {
+    fn limits(&self) -> Limits {
+        Limits { requests: 5, ..Limits::default() }
+    }
+
+    unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
+        // SAFETY: the request stays as it is until it is given back.
+        let name = unsafe { CStr::from_ptr((*request).name) }.to_str().unwrap();
+        let found = self.get(name);
+        let mut in_flight = self.in_flight.lock().unwrap();
+        // What is there now, or what is there when it is waited for.
+        let found = in_flight.rng.bool().then_some(found);
+        in_flight.reads.push(Read { thread: std::thread::current().id(), request, found });
+        Ok(true)
+    }
+
+    unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
+        let Read { request, found, .. } = {
+            let InFlight { rng, reads, .. } = &mut *self.in_flight.lock().unwrap();
+            let this = std::thread::current().id();
+            let own: Vec<usize> = (0..reads.len()).filter(|&i| reads[i].thread == this).collect();
+            reads.swap_remove(own[rng.usize(..own.len())])
+        };
+        // SAFETY: the request has been started, and is this thread's again when this returns.
+        let answer = unsafe { &mut *request };
+        // SAFETY: as above.
+        let name = unsafe { CStr::from_ptr(answer.name) }.to_str().unwrap();
+        answer.status = match found.unwrap_or_else(|| self.get(name)) {
+            None => ENOOBJECT as isize,
+            Some(Object { bytes, version }) => {
+                let offset = match answer.from_end {
+                    1 => bytes.len().saturating_sub(answer.offset as usize),
+                    _ => (answer.offset as usize).min(bytes.len()),
+                };
+                let rest = &bytes[offset..];
+                answer.nbytes = rest.len().min(answer.size);
+                if answer.nbytes > 0 {
+                    // SAFETY: there is room for `size` bytes.
+                    unsafe { std::ptr::copy_nonoverlapping(rest.as_ptr(), answer.buffer.cast(), answer.nbytes) };
+                }
+                answer.object_size = bytes.len() as u64;
+                answer.version = if self.has_versions { version } else { 0 };
+                NOERR as isize
+            }
+        };
+        const { assert!(size_of::<c_int>() <= size_of::<isize>()) };
+        Ok(request)
+    }
+}
