@@ -83,6 +83,11 @@ impl<O: Objects> Objects for Below<O> {
         self.object(prefix, |full| self.objects.is_link(full))
     }
 
+    fn location(&self, prefix: &str) -> Result<Option<u128>> {
+        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
+        self.full(prefix, |full| self.objects.location(full))
+    }
+
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
         self.full(prefix, |full| self.objects.list(full, one))
@@ -258,6 +263,11 @@ mod tests {
             Ok(Opening::Absent)
         }
 
+        fn location(&self, prefix: &str) -> Result<Option<u128>> {
+            self.add("location", prefix);
+            Ok(Some(1))
+        }
+
         fn list(&self, prefix: &str, _: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
             self.add("list", prefix);
             Ok(())
@@ -296,9 +306,10 @@ mod tests {
         let mut one = |_: &str, _| Ok(());
         assert_eq!((below.list("", &mut one), below.list("x", &mut one)), (Ok(()), Ok(())));
         assert_eq!((below.remove_empty("x"), below.finish()), (Ok(()), Ok(())));
+        assert_eq!((below.location(""), below.location("x")), (Ok(Some(1)), Ok(Some(1))));
         let all = ["read g/h/x", "read_part g/h/x", "read_version g/h/x", "open g/h/x", "list g/h", "list g/h/x"];
         assert_eq!(asked.0.lock().unwrap()[..6], all);
-        assert_eq!(asked.0.lock().unwrap()[6..], ["remove_empty g/h/x", "finish "]);
+        assert_eq!(asked.0.lock().unwrap()[6..], ["remove_empty g/h/x", "finish ", "location g/h", "location g/h/x"]);
         assert_eq!((below.is_concurrent(), below.gap(), below.is_writable()), (false, 7, false));
         // It neither writes nor removes, unless it says how.
         let refused = [below.write("x", b""), below.remove("x")].map(|result| result.unwrap_err().kind());

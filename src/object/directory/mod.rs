@@ -186,6 +186,11 @@ impl Objects for Directory {
         self.root.is_link(prefix).map_err(|error| Error::from(error).in_object(prefix))
     }
 
+    fn location(&self, prefix: &str) -> Result<Option<u128>> {
+        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
+        self.root.location(prefix).map(Some).map_err(|error| Error::from(error).in_object(prefix))
+    }
+
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
         let mut of_one = None;
