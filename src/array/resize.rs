@@ -12,12 +12,10 @@ use std::cmp::Ordering::{Equal, Greater, Less};
 
 use super::keys::{Chunks, Look};
 use crate::alloc;
-use crate::buffer::Buffer;
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
 use crate::grid::{Access, Grid};
 use crate::hyperslab::Hyperslab;
-use crate::object::Begin;
 use crate::plan::Plan;
 use crate::store::Store;
 use crate::transfer::{Options, Transfer};
@@ -72,8 +70,7 @@ impl<'a> Found<'a> {
         if !found.is_listed() {
             (found.outside, found.partly) = (Vec::new(), Vec::new());
             cut.affected(|indices| {
-                let is_there = |name: &str| chunks.place.read(name, Begin::At(0), &mut Buffer::new(&mut []));
-                if !cut.is_outside(indices) && is_there(&chunks.object(indices)?)?.is_some() {
+                if !cut.is_outside(indices) && chunks.place.object_len(&chunks.object(indices)?)?.is_some() {
                     alloc::push(&mut found.partly, dims::copied(indices.iter().copied())?)?;
                 }
                 Ok(())

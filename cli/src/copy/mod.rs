@@ -232,7 +232,7 @@ impl From<Order> for Endian {
 
 /// What was done, in words.
 fn told(source: &Array, selection: &Selection, created: &Array) -> Result<String> {
-    const ASKED: usize = 100_000;
+    const ASKED: u128 = 100_000;
     let elements = selection.num_elements() as u64;
     let mut words = format!("copied {}", human::count(elements, "element"));
     let bytes = elements.saturating_mul(source.variable().element_size() as u64);
@@ -240,9 +240,8 @@ fn told(source: &Array, selection: &Selection, created: &Array) -> Result<String
     if is_sized {
         words.push_str(&format!(", {}", human::bytes(bytes)));
     }
-    let plan = storage::whole(created)?;
-    if plan.num_chunks() <= ASKED {
-        let stored = storage::stored(created, &plan)?;
+    if storage::num_chunks(created) <= ASKED {
+        let stored = storage::stored_of_all(created)?;
         words.push_str(&format!(", to {} in {}", human::bytes(stored.bytes), human::count(stored.present, "chunk")));
         if is_sized && bytes > 0 {
             words.push_str(&format!(", {:.1} %", stored.bytes as f64 / bytes as f64 * 100.0));
