@@ -3,6 +3,7 @@
 mod attributes;
 mod codec;
 mod destination;
+mod staging;
 mod transfer;
 
 use std::path::PathBuf;
@@ -124,7 +125,7 @@ impl Copy {
 
     fn wish(&self, name: Option<String>) -> destination::Wish {
         let is_named = self.name.is_some() || self.format == Format::Nczarr;
-        destination::Wish { name, is_named, force: self.force }
+        destination::Wish { name, is_named, force: self.force, format: self.format.into() }
     }
 
     /// Creates the new array, without its elements.
