@@ -1,5 +1,6 @@
 //! `nczchunk check`: every chunk that is stored, fetched and decoded to its end.
 
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -7,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use indicatif::ProgressBar;
-use nczchunk::object::Place;
+use nczchunk::object::{Directory, Place};
 use nczchunk::{Access, Array, Dimension, ElementType};
 
 use crate::Session;
@@ -31,6 +32,9 @@ pub struct Check {
     /// The array's name there; all arrays without it
     #[arg(value_name = "ARRAY")]
     array: Option<String>,
+    /// Removes files that writers have left which were killed on this machine
+    #[arg(long)]
+    clean: bool,
 }
 
 /// A chunk that is broken, or all of a shard: the first one's indices, their name and what is wrong with them.
@@ -73,7 +77,39 @@ impl Check {
         if names.is_empty() {
             return Err(Failure::failed(format_args!("{}: there is no array in it", self.place.display())));
         }
+        self.unfinished(&mut out, session)?;
+        out.flush()?;
         if is_well { Ok(()) } else { Err(Failure::Found) }
+    }
+
+    /// Reports the files that killed writers have left in a directory, and removes them if that is wished.
+    fn unfinished(&self, out: &mut impl Write, session: &Session) -> Result<()> {
+        if !self.place.is_dir() {
+            return Ok(());
+        }
+        let mut all = Vec::new();
+        let name = self.array.as_deref().unwrap_or_default().trim_matches('/');
+        Directory::open(&self.place)?.each_unfinished(name, &mut |unfinished| Ok(all.push(unfinished)))?;
+        all.sort();
+        for unfinished in all {
+            let name = &unfinished.name;
+            let (what, why) = match (unfinished.is_written(), unfinished.process) {
+                (Some(true), _) => continue,
+                (Some(false), Some(process)) if self.clean => {
+                    let path = self.place.join(name);
+                    let metadata = path.symlink_metadata().map_err(Failure::about(path.display()))?;
+                    let removed = if metadata.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+                    removed.map_err(Failure::about(path.display()))?;
+                    ("removed", format!("process {process}, which wrote it, has ended"))
+                }
+                (Some(false), Some(process)) => {
+                    ("unfinished", format!("process {process}, which wrote it, has ended; --clean removes it"))
+                }
+                _ => ("unfinished", "its writer is not known; remove it if there is none".to_owned()),
+            };
+            writeln!(out, "{} {name}: {why}", session.screen.paint(Tint::Bad, what))?;
+        }
+        Ok(())
     }
 
     /// Checks one array; whether all is well.

@@ -575,8 +575,48 @@ fn a_directory_within_a_zip_file_is_the_place() {
     let array = Array::create_in(&place, "", &Description::new(&[3], ElementType::Short)).unwrap();
     array.write(&Hyperslab::all(), &[1i16, 2, 3]).unwrap();
     place.finish().unwrap();
-    let array = Array::open(&path, "", Access::Read).unwrap();
-    assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [1, 2, 3]);
+    // Its name may be given, too.
+    for name in ["", "v.zarr", "/v.zarr/"] {
+        let array = Array::open(&path, name, Access::Read).unwrap();
+        assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [1, 2, 3]);
+        let nodes = list(&place_at(&path).unwrap(), name, true).unwrap();
+        assert_eq!((nodes.len(), nodes[0].name()), (1, name.trim_matches('/')));
+    }
+    for name in ["v", "v.zarr/x", "v.zarr/v.zarr", "v.zarrs"] {
+        assert_eq!(Array::open(&path, name, Access::Read).err().unwrap().kind(), ErrorKind::NotFound("array"));
+    }
+    std::fs::remove_file(&path).unwrap();
+}
+
+/// What other readers open in a packed directory by its name and the array's is found by both names.
+#[cfg(feature = "zip")]
+#[test]
+fn names_in_a_zip_file_may_begin_with_its_one_directory() {
+    let path = std::env::temp_dir().join(format!("nczchunk-top-{}.zip", std::process::id()));
+    let create = |names: &[&str]| {
+        let writer = crate::object::ZipWriter::create(&path).unwrap();
+        let place = Place::new(crate::object::Below::new(writer, "data").unwrap()).unwrap();
+        for (i, name) in names.iter().enumerate() {
+            let array = Array::create_in(&place, name, &Description::new(&[1], ElementType::Short)).unwrap();
+            array.write(&Hyperslab::all(), &[i as i16]).unwrap();
+        }
+        place.finish().unwrap();
+    };
+    let read = |name: &str| Array::open(&path, name, Access::Read)?.read::<i16>(&Hyperslab::all());
+    let names = |group: &str| -> Vec<String> {
+        let nodes = list(&place_at(&path).unwrap(), group, true).unwrap();
+        nodes.iter().map(|node| node.name().to_owned()).collect()
+    };
+    create(&["f4", "g/f4"]);
+    for (name, value) in [("f4", 0), ("g/f4", 1), ("data/f4", 0), ("data/g/f4", 1)] {
+        assert_eq!(read(name).unwrap(), [value], "{name}");
+    }
+    assert_eq!(read("data/g").unwrap_err().kind(), ErrorKind::NotAnArray);
+    assert_eq!(names(""), ["", "f4", "g", "g/f4"]);
+    assert_eq!(names("data"), ["data", "data/f4", "data/g", "data/g/f4"]);
+    // The names are not clear.
+    create(&["f4", "data/f4"]);
+    assert_eq!((read("f4").unwrap(), read("data/f4").unwrap()), (vec![0], vec![1]));
     std::fs::remove_file(&path).unwrap();
 }
 

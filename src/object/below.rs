@@ -17,6 +17,8 @@ pub struct Below<O> {
     prefix: String,
     /// What the names of reads in flight begin with, in the place that starts them.
     flight_prefix: String,
+    /// Whether names that begin with the prefix are those in the other place.
+    takes_whole_names: bool,
 }
 
 impl<O: Objects> Below<O> {
@@ -31,7 +33,30 @@ impl<O: Objects> Below<O> {
             alloc::push_text(&mut flight_prefix, prefix)?;
             alloc::push_text(&mut flight_prefix, "/")?;
         }
-        Ok(Below { prefix: alloc::text(prefix)?, flight_prefix, objects })
+        Ok(Below { prefix: alloc::text(prefix)?, flight_prefix, objects, takes_whole_names: false })
+    }
+
+    /// The same objects also by their names in the other place, so that both names lead to them, unless there is
+    /// something below the prefix that has its name once more.
+    ///
+    /// # Errors
+    /// Those of [`Objects::list`].
+    #[cfg(feature = "zip")]
+    pub(crate) fn with_whole_names(mut self) -> Result<Self> {
+        let mut is_there_again = false;
+        self.list("", &mut |last, _| {
+            is_there_again |= last == self.prefix;
+            Ok(())
+        })?;
+        // Names of reads in flight are not seen here.
+        self.takes_whole_names = !is_there_again && self.flight().is_none();
+        Ok(self)
+    }
+
+    /// Whether a name is one in the other place.
+    fn is_whole(&self, name: &str) -> bool {
+        let rest = if self.takes_whole_names { name.strip_prefix(&*self.prefix) } else { None };
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
     /// The prefix.
@@ -43,6 +68,7 @@ impl<O: Objects> Below<O> {
     fn full<T>(&self, name: &str, body: impl FnOnce(&str) -> Result<T>) -> Result<T> {
         match (self.prefix.is_empty(), name.is_empty()) {
             (true, _) => body(name),
+            _ if self.is_whole(name) => body(name),
             (_, true) => body(&self.prefix),
             _ => {
                 let full: Text = concatenated(&[&self.prefix, "/", name])?;

@@ -178,3 +178,56 @@ fn the_largest_grids_are_checked() {
     assert!(text.ends_with(&format!("{all} chunks, 0 bytes: 0 whole, {all} absent, 0 broken\n")), "{text}");
     assert!(run_at(&directory, &["info", "@/a", "--stored"]).text().contains("0 bytes in 0 chunks, "));
 }
+
+/// What a killed writer has left is reported, and removed if that is wished; what is being written is not.
+#[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
+#[test]
+fn what_killed_writers_have_left_is_removed() {
+    let directory = Temporary::new();
+    create(&directory, "a", &[]);
+    // A copy that is killed.
+    let mut copy = super::command()
+        .args(["copy", "data/coads_sst.zarr", "--chunks", "1,1,1", "--codec", "none", "--name", "b/c"])
+        .arg(&*directory)
+        .spawn()
+        .unwrap();
+    let left = directory.join(format!(".b.{}.0.partial", copy.id()));
+    while !left.join("b/c/c").exists() {
+        assert!(copy.try_wait().unwrap().is_none(), "it was done before it could be killed");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    copy.kill().unwrap();
+    copy.wait().unwrap();
+    // Files of a process that is there, of one that is gone, and of another library.
+    let mut process = std::process::Command::new("sleep").arg("100").spawn().unwrap();
+    let written = directory.join(format!("a/c/0/.1.{}.12.partial", process.id()));
+    let other = directory.join("a/c/0/zarr.0123456789abcdef0123456789abcdef.partial");
+    for path in [&written, &other] {
+        std::fs::write(path, "").unwrap();
+    }
+    // Where links lead others may look.
+    let elsewhere = Temporary::new();
+    std::os::unix::fs::symlink(&*elsewhere, directory.join("link")).unwrap();
+    let linked = elsewhere.join(format!(".x.{}.0.partial", copy.id()));
+    std::fs::write(&linked, "").unwrap();
+
+    let text = run_at(&directory, &["check", "@"]).text();
+    let report = format!("unfinished .b.{0}.0.partial: process {0}, which wrote it, has ended; --clean", copy.id());
+    assert!(text.contains(&report) && !text.contains(".12.partial"), "{text}");
+    assert!(
+        text.contains("unfinished a/c/0/zarr.0123456789abcdef0123456789abcdef.partial: its writer is not"),
+        "{text}"
+    );
+    assert!(left.exists() && written.exists());
+    let text = run_at(&directory, &["check", "@", "--clean"]).text();
+    assert!(text.contains(&format!("removed .b.{0}.0.partial: process {0}, which wrote", copy.id())), "{text}");
+    assert!(!left.exists() && written.exists() && other.exists() && linked.exists());
+    process.kill().unwrap();
+    process.wait().unwrap();
+    // Another array has none of it.
+    create(&directory, "d", &[]);
+    assert_eq!(run_at(&directory, &["check", "@", "d", "--clean"]).text().lines().count(), 1);
+    assert!(run_at(&directory, &["check", "@", "a", "--clean"]).text().contains("removed a/c/0/.1."));
+    assert!(!written.exists() && other.exists());
+    assert_eq!(directory.names(), ["a", "d", "link", "zarr.json"]);
+}
