@@ -1190,10 +1190,10 @@ typedef struct nczchunk_filling_callbacks {
     size_t gap;
     /**
      * With wait, for stores with latency, such as object stores: begins to fetch a chunk as fill does, but returns at
-     * once. A read then keeps up to in_flight requests under way, all from the calling thread, and starts the next
-     * ones while it decodes. The request, its indices and its buffer stay valid until wait gives the request back. If
-     * start returns a status other than 0, the request has not begun and will not be given back; so may a chunk be
-     * absent at once.
+     * once. A read then keeps up to in_flight requests under way, and starts the next ones while it decodes; if it may
+     * use threads, and concurrent is not 0, each thread starts its share of them and waits for these. The request, its
+     * indices and its buffer stay valid until wait gives the request back. If start returns a status other than 0, the
+     * request has not begun and will not be given back; so may a chunk be absent at once.
      */
     int (*start)(void *user, nczchunk_request *request);
     /**

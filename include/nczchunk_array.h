@@ -882,10 +882,10 @@ typedef struct nczchunk_place_callbacks {
     size_t gap;
     /**
      * With wait, for places with latency, such as those over a network: begins to read an object as read does, but
-     * returns at once. A call then keeps up to in_flight reads under way, all from the calling thread, and starts the
-     * next ones while it decodes. The request, its name and its buffer stay valid until wait gives the request back.
-     * If start returns a status other than 0, the read has not begun and will not be given back; so may an object be
-     * absent at once.
+     * returns at once. A call then keeps up to in_flight reads under way, and starts the next ones while it decodes;
+     * if it may use threads, and concurrent is 1, each thread starts its share of them and waits for these. The
+     * request, its name and its buffer stay valid until wait gives the request back. If start returns a status other
+     * than 0, the read has not begun and will not be given back; so may an object be absent at once.
      */
     int (*start)(void *user, nczchunk_object_request *request);
     /**

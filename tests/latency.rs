@@ -13,10 +13,12 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::ThreadId;
+use std::time::Duration;
 
 use nczchunk::object::{Begin, Entry, Flight, Limits, ObjectRequest, Objects, Place};
-use nczchunk::{Access, Array, Buffer, Hyperslab, Result, status};
+use nczchunk::{Access, Array, Buffer, Codec, Hyperslab, Options, Plan, Result, status};
 
 const CHUNKS: usize = 1000;
 const CHUNK: usize = 16384;
@@ -65,11 +67,12 @@ struct State {
 }
 
 struct Read {
+    thread: ThreadId,
     request: *mut ObjectRequest,
     due: u64,
 }
 
-// SAFETY: one thread uses the place.
+// SAFETY: a request is used by the thread that started it.
 #[allow(unsafe_code)]
 unsafe impl Send for Read {}
 
@@ -86,7 +89,7 @@ unsafe impl Flight for Far {
         state.reads += 1;
         let latency = if state.reads % 20 == 0 { 2 * LATENCY } else { LATENCY };
         let due = state.now + latency;
-        state.under_way.push(Read { request, due });
+        state.under_way.push(Read { thread: std::thread::current().id(), request, due });
         state.most = state.most.max(state.under_way.len());
         Ok(true)
     }
@@ -94,8 +97,10 @@ unsafe impl Flight for Far {
     #[allow(unsafe_code)]
     unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
         let mut state = self.state.lock().unwrap();
-        let next = (0..state.under_way.len()).min_by_key(|&i| state.under_way[i].due).unwrap();
-        let Read { request, due } = state.under_way.swap_remove(next);
+        let this = std::thread::current().id();
+        let own = (0..state.under_way.len()).filter(|&i| state.under_way[i].thread == this);
+        let next = own.min_by_key(|&i| state.under_way[i].due).unwrap();
+        let Read { request, due, .. } = state.under_way.swap_remove(next);
         state.now = state.now.max(due);
         // SAFETY: the request is under way, and its name is a text.
         let (answer, name) = unsafe { (&mut *request, CStr::from_ptr((*request).name).to_str().unwrap()) };
@@ -193,8 +198,12 @@ fn measure(what: &str, codecs: &str, shard: Option<usize>) -> (f64, f64) {
     (time / ideal, memory)
 }
 
+/// Tests of which one at a time runs, for one counts memory.
+static ALONE: Mutex<()> = Mutex::new(());
+
 #[test]
 fn time_and_memory_are_what_they_should_be() {
+    let _alone = ALONE.lock();
     let check = |(time, memory): (f64, f64), most: f64| assert!(time <= 1.1 && memory <= most, "{time} {memory}");
     // Beside the chunks: 600 bytes for each that is under way, and in shards a kilobyte for each that is looked at to
     // find neighbours; with a codec, the chunk that is decoded, what the codec needs, and room for the most that a
@@ -206,5 +215,63 @@ fn time_and_memory_are_what_they_should_be() {
         let zstd = r#", {"name": "zstd", "configuration": {"level": 1, "checksum": false}}"#;
         check(measure("zstd", zstd, None), 64.0 + under_way + decoded);
         check(measure("zstd, shards", zstd, Some(50)), 64.0 + ahead + decoded);
+    }
+}
+
+/// A codec that leaves chunks as they are, and decodes one only once another thread decodes one, too.
+struct Meeting(Arc<(Mutex<Vec<ThreadId>>, Condvar)>);
+
+impl Codec for Meeting {
+    fn name(&self) -> &str {
+        "meeting"
+    }
+
+    fn encoded_bound(&self, decoded_size: usize) -> usize {
+        decoded_size
+    }
+
+    fn decode(&self, encoded: &[u8], _: std::ops::Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+        let (threads, met) = &*self.0;
+        let (mut threads, this) = (threads.lock().unwrap(), std::thread::current().id());
+        if !threads.contains(&this) {
+            threads.push(this);
+        }
+        met.notify_all();
+        let are_two = met.wait_timeout_while(threads, Duration::from_secs(60), |threads| threads.len() < 2).unwrap();
+        assert!(!are_two.1.timed_out(), "one thread decodes");
+        assert!(decoded.write(encoded));
+        Ok(())
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+        assert!(encoded.write(decoded));
+        Ok(())
+    }
+}
+
+#[test]
+fn threads_decode_while_requests_are_in_flight() {
+    let _alone = ALONE.lock();
+    let far = Arc::new(Far { objects: Mutex::default(), bytes: None, state: Mutex::default() });
+    for shard in [None, Some(50)] {
+        let mut place = Place::new(far.clone()).unwrap();
+        let met = Arc::new((Mutex::default(), Condvar::new()));
+        let other = met.clone();
+        place.add_codec("meeting", move |_| Ok(Box::new(Meeting(other.clone())))).unwrap();
+        far.write("zarr.json", metadata(r#", {"name": "meeting"}"#, shard).as_bytes()).unwrap();
+        let array = Array::open_in(&place, "", Access::Write).unwrap();
+        let values: Vec<u32> = (0..(CHUNKS * CHUNK) as u32).collect();
+        let bytes: Vec<u8> = values.iter().flat_map(|value| (*value as f32).to_ne_bytes()).collect();
+        let plan = Plan::new(array.variable(), &Hyperslab::all(), Access::Write).unwrap();
+        plan.write(array.store(), &bytes).unwrap();
+        let plan = Plan::new(array.variable(), &Hyperslab::all(), Access::Read).unwrap();
+        let mut read = vec![0; bytes.len()];
+        *far.state.lock().unwrap() = State::default();
+        let options = Options::default().with_threads(2);
+        plan.read_chunks(array.store(), 0..plan.num_chunks(), &mut read, options).unwrap();
+        assert!(read == bytes);
+        // Both together keep to the limit.
+        assert!((2..=IN_FLIGHT).contains(&far.state.lock().unwrap().most));
+        assert_eq!(met.0.lock().unwrap().len(), 2);
     }
 }

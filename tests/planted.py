@@ -46,8 +46,8 @@ FUZZ = [
      "            if distance.wrapping_sub(1) >= at && !crate::planted(\"codecs\") {\n"),
     ("metadata", "half a pair of surrogates is taken for a character", "src/json/read.rs",
      "                    let character = escaped.unwrap_or(char::REPLACEMENT_CHARACTER);\n",
-     "                    let lone = char::REPLACEMENT_CHARACTER;\n"
-     "                    let character = if crate::planted(\"metadata\") { escaped.unwrap() } else { escaped.unwrap_or(lone) };\n"),
+     "                    let _ = if crate::planted(\"metadata\") { escaped.unwrap() } else { ' ' };\n"
+     "                    let character = escaped.unwrap_or(char::REPLACEMENT_CHARACTER);\n"),
     ("shards", "the length of an index is not looked at before it is cut in two", "src/zarr/shard/layout.rs",
      "        if bytes.len() != self.index_bytes() {\n",
      "        if bytes.len() != self.index_bytes() && !crate::planted(\"shards\") {\n"),
@@ -133,9 +133,9 @@ MODELS = [
      "        if chunk < self.end.load(Relaxed) {\n            self.end",
      "        if chunk < self.end.load(Relaxed) || crate::planted(\"queue/failure\") {\n            self.end"),
     ("transfer/panic", "a worker that panics does not tell it", "src/transfer/execute.rs",
-     "            &|| queue.fail(first, ErrorKind::Internal.into()),\n",
+     "            &|| queue.fail_all(ErrorKind::Internal.into()),\n",
      "            &|| {\n                if !crate::planted(\"transfer/panic\") {\n"
-     "                    queue.fail(first, ErrorKind::Internal.into());\n                }\n            },\n"),
+     "                    queue.fail_all(ErrorKind::Internal.into());\n                }\n            },\n"),
     ("transfer/join", "the call returns before its threads have ended", "src/transfer/team.rs",
      "        for thread in begun {\n",
      "        for thread in begun.into_iter().skip(usize::from(crate::planted(\"transfer/join\"))) {\n"),

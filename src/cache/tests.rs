@@ -100,7 +100,7 @@ fn memory_is_not_used_again_for_chunks_that_are_much_smaller() {
     let memory_of = |part: &Part, size: usize| {
         part.keep(&[1], &vec![3; size], part.begin()).unwrap();
         let entry = kept(part, 1, size).unwrap();
-        written(&part, 1);
+        written(part, 1);
         match entry.into_memory().unwrap() {
             Memory::Own(scratch) => scratch.capacity(),
             Memory::Place(_) => panic!("chunks in slabs are larger"),

@@ -369,10 +369,10 @@ pub struct nczchunk_place_callbacks {
     /// 1 MiB.
     pub gap: usize,
     /// With wait, for places with latency, such as those over a network: begins to read an object as read does, but
-    /// returns at once. A call then keeps up to in_flight reads under way, all from the calling thread, and starts the
-    /// next ones while it decodes. The request, its name and its buffer stay valid until wait gives the request back.
-    /// If start returns a status other than 0, the read has not begun and will not be given back; so may an object be
-    /// absent at once.
+    /// returns at once. A call then keeps up to in_flight reads under way, and starts the next ones while it decodes;
+    /// if it may use threads, and concurrent is 1, each thread starts its share of them and waits for these. The
+    /// request, its name and its buffer stay valid until wait gives the request back. If start returns a status other
+    /// than 0, the read has not begun and will not be given back; so may an object be absent at once.
     pub start: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut ObjectRequest) -> c_int>,
     /// Waits until a read that the calling thread started has ended, in any order, and sets done to it. The request's
     /// status, nbytes and object_size say how it ended, as the result of read and what read sets would. To try again

@@ -152,10 +152,10 @@ pub struct nczchunk_filling_callbacks {
     /// stands for 16384.
     pub gap: usize,
     /// With wait, for stores with latency, such as object stores: begins to fetch a chunk as fill does, but returns at
-    /// once. A read then keeps up to in_flight requests under way, all from the calling thread, and starts the next
-    /// ones while it decodes. The request, its indices and its buffer stay valid until wait gives the request back. If
-    /// start returns a status other than 0, the request has not begun and will not be given back; so may a chunk be
-    /// absent at once.
+    /// once. A read then keeps up to in_flight requests under way, and starts the next ones while it decodes; if it may
+    /// use threads, and concurrent is not 0, each thread starts its share of them and waits for these. The request, its
+    /// indices and its buffer stay valid until wait gives the request back. If start returns a status other than 0, the
+    /// request has not begun and will not be given back; so may a chunk be absent at once.
     pub start: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut RawRequest) -> c_int>,
     /// Waits until a request that the calling thread started has ended, in any order, and sets done to it. The
     /// request's status and nbytes say how it ended, as the result of fill and its nbytes would. If wait itself returns
@@ -434,7 +434,7 @@ impl Filling {
     /// Fetches a chunk by start and wait.
     fn start_and_wait(&self, request: &mut RawRequest) -> Result<c_int> {
         let request: *mut RawRequest = request;
-        let mut flight = Flying::new(self)?;
+        let mut flight = Flying::new(self, 1)?;
         // SAFETY: the request stays valid until it is given back, below.
         if !unsafe { flight.start(request) }? {
             return Ok(ENOOBJECT);
@@ -493,8 +493,8 @@ impl Fill for Filling {
         self.callbacks.start.is_some()
     }
 
-    fn flight(&self) -> Result<Box<dyn Flight + '_>> {
-        Ok(try_box(Flying::new(self)?)?)
+    fn flight(&self, of: usize) -> Result<Box<dyn Flight + '_>> {
+        Ok(try_box(Flying::new(self, of)?)?)
     }
 }
 
@@ -510,19 +510,22 @@ fn outcome(status: c_int, nbytes: usize) -> Result<Filled> {
 /// The requests of one transfer.
 struct Flying<'f> {
     filling: &'f Filling,
+    /// How many share what may be in flight.
+    of: usize,
     waiter: Waiter,
 }
 
 impl<'f> Flying<'f> {
-    fn new(filling: &'f Filling) -> Result<Self> {
-        Ok(Flying { filling, waiter: Waiter::new(filling)? })
+    fn new(filling: &'f Filling, of: usize) -> Result<Self> {
+        Ok(Flying { filling, of, waiter: Waiter::new(filling)? })
     }
 }
 
 impl Flight for Flying<'_> {
     fn limit(&self, _size: usize) -> usize {
         let in_flight = self.filling.callbacks.in_flight;
-        if in_flight == 0 { DEFAULT_IN_FLIGHT } else { in_flight.min(MAX_IN_FLIGHT) }
+        let in_flight = if in_flight == 0 { DEFAULT_IN_FLIGHT } else { in_flight.min(MAX_IN_FLIGHT) };
+        (in_flight / self.of).max(1)
     }
 
     unsafe fn start(&mut self, request: *mut RawRequest) -> Result<bool> {

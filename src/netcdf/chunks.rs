@@ -68,10 +68,10 @@ impl Fill for Chunks {
         self.place.flight().is_some()
     }
 
-    fn flight(&self) -> Result<Box<dyn Flight + '_>> {
+    fn flight(&self, of: usize) -> Result<Box<dyn Flight + '_>> {
         let flight = self.place.flight().ok_or(ErrorKind::Internal)?;
         let flight = (flight, self.place.flight_prefix());
-        Ok(try_box(PartFlight::new((&self.file, &self.variable), &self.layout, flight))?)
+        Ok(try_box(PartFlight::new((&self.file, &self.variable), &self.layout, flight, of))?)
     }
 }
 

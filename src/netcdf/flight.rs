@@ -36,8 +36,9 @@ impl<'c> PartFlight<'c> {
         names: (&'c str, &'c str),
         layout: &'c Layout,
         (flight, prefix): (&'c dyn object::Flight, &'c str),
+        of: usize,
     ) -> Self {
-        let (limits, under_way) = (flight.limits(), UnderWay::new(flight, prefix));
+        let (limits, under_way) = (flight.limits().shared(of), UnderWay::new(flight, prefix));
         PartFlight { names, layout, limits, under_way, outcome: None }
     }
 }

@@ -93,6 +93,14 @@ pub struct Limits {
     pub largest: usize,
 }
 
+impl Limits {
+    /// What one of so many has that share them.
+    pub(crate) fn shared(self, by: usize) -> Self {
+        let by = by.max(1);
+        Limits { requests: (self.requests / by).max(1), bytes: self.bytes.map(|bytes| bytes / by), ..self }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Limits { requests: 64, bytes: None, largest: 16 << 20 }

@@ -83,9 +83,11 @@ pub trait Fill: Send + Sync {
         false
     }
 
-    /// Begins a transfer of many requests in flight, if the reader has latency.
+    /// Begins a transfer of many requests in flight, if the reader has latency: one of so many that share what may be
+    /// in flight, each in a thread of its own.
     #[doc(hidden)]
-    fn flight(&self) -> Result<Box<dyn Flight + '_>> {
+    fn flight(&self, of: usize) -> Result<Box<dyn Flight + '_>> {
+        let _ = of;
         Err(ErrorKind::Internal.into())
     }
 }

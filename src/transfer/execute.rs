@@ -17,7 +17,7 @@ use crate::copy::{Destination, Fence, Source, Volume};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::plan::Plan;
-use crate::store::Store;
+use crate::store::{Fill, Store};
 
 /// No transfer uses more threads, because each takes a stack.
 const MAX_THREADS: usize = 256;
@@ -25,6 +25,9 @@ const MAX_THREADS: usize = 256;
 /// How much work there has to be for each thread that is spawned, which takes 20 to 50 us. Miri has no patience for so
 /// much, and is to see the threads.
 const WORK_PER_THREAD: Duration = if cfg!(miri) { Duration::from_nanos(1) } else { Duration::from_micros(100) };
+
+/// How many chunks there are for each thread at least that reads with requests in flight.
+const CHUNKS_PER_WORKER: usize = 4;
 
 pub(super) fn check_access(plan: &Plan<'_>, access: Access) -> Result<()> {
     if plan.access() == access {
@@ -97,13 +100,7 @@ impl<'a> Transfer<'a> {
             _ => {}
         }
         if let Some(reader) = self.store.with_latency() {
-            return flight::read(
-                (self.plan, self.store, self.chunks.clone()),
-                self.options.progress,
-                reader,
-                out,
-                done,
-            );
+            return self.read_in_flight(reader, &out, done);
         }
         let turn = self.store.cache().map(|cache| cache.begin());
         self.run(done, || {
@@ -114,6 +111,30 @@ impl<'a> Transfer<'a> {
             let mut reading = Reading::new(self.plan.variable(), self.store, turn);
             move |piece: &Piece<'_>| reading.piece(piece, &mut out)
         })
+    }
+
+    /// Reads from a store that answers later.
+    fn read_in_flight(&self, reader: &dyn Fill, out: &Destination<'_>, done: &mut usize) -> Result<()> {
+        let workers = self.max_workers().min(self.chunks.len().div_ceil(CHUNKS_PER_WORKER)).max(1);
+        let of = (self.plan, self.store, self.chunks.clone());
+        let job = flight::Job::new(of, reader, self.tracker(), workers);
+        let (progress, is_fetching) = (self.options.progress, Fetching::is_under_way());
+        if workers == 1 {
+            job.read(progress, out);
+        } else {
+            team::run(
+                workers,
+                &|| {
+                    let _fetching = Fetching::inherited(is_fetching);
+                    job.read(None, out);
+                },
+                || job.read(progress, out),
+                &|| job.queue.fail_all(ErrorKind::Internal.into()),
+            );
+        }
+        job.queue.finish(done)?;
+        job.tracker.finish(progress);
+        Ok(())
     }
 
     /// Writes from memory that the plan is for. `done` receives the number of chunks that were written, in the plan's
@@ -189,7 +210,6 @@ impl<'a> Transfer<'a> {
         if workers == 1 {
             return job.do_from(queue, Part { block, progress, is_trial: false }, begin());
         }
-        let first = self.chunks.start;
         let is_fetching = Fetching::is_under_way();
         team::run(
             workers,
@@ -198,7 +218,7 @@ impl<'a> Transfer<'a> {
                 job.do_from(queue, Part { block, progress: None, is_trial: false }, begin());
             },
             || job.do_from(queue, Part { block, progress, is_trial: false }, begin()),
-            &|| queue.fail(first, ErrorKind::Internal.into()),
+            &|| queue.fail_all(ErrorKind::Internal.into()),
         );
     }
 

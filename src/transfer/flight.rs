@@ -1,7 +1,8 @@
-//! Reading with many requests in flight, by the calling thread alone.
+//! Reading with many requests in flight.
 //!
-//! The thread starts requests up to the store's limit, waits until any of them has ended, decodes and moves that chunk
-//! while the others are under way, and starts the next. A chunk that the store's cache has is not asked for, and what
+//! A thread starts requests up to its share of the store's limit, waits until any of them has ended, decodes and moves
+//! that chunk while the others are under way, and starts the next: so do all threads of a transfer, each with chunks of
+//! its own. A chunk that the store's cache has is not asked for, and what
 //! is decoded is kept there as in any other read. Of a chunk that is stored as it is, several ranges may be on their
 //! way. When one fails, those after it in the plan's order are cancelled and those before it are completed, so the
 //! first in order that fails is always found. No request outlives the call.
@@ -13,11 +14,13 @@ use std::ptr;
 use super::divided::{Begun, DividedChunks, Ended};
 use super::piece;
 use super::progress::{ProgressFunction, Tracker};
+use super::queue::Queue;
 use super::ranges::Ranges;
 use super::read::Reading;
 use super::slot::Slot;
 use super::walk::Walk;
-use crate::copy::{Destination, Fence};
+use crate::cache::Turn;
+use crate::copy::{Destination, Fence, Volume};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::open_object::Versions;
@@ -27,107 +30,46 @@ use crate::store::{Fill, Filled, Flight, NOT_IN_FLIGHT, Store, check_part};
 /// For a chunk that is read in ranges there is use for more requests than there are chunks.
 const MOST_RANGES: usize = 1024;
 
-/// Reads some chunks of a plan from a store that answers later.
-pub(super) fn read(
-    (plan, store, chunks): (&Plan<'_>, &Store<'_>, Range<usize>),
-    progress: Option<ProgressFunction<'_>>,
-    reader: &dyn Fill,
-    out: Destination<'_>,
-    done: &mut usize,
-) -> Result<()> {
-    let flight = reader.flight()?;
-    // It is asked once, and what follows from it goes together, whatever it would say later.
-    let gap = store.ranged().map(|(_, gap)| gap);
-    let useful = if gap.is_some() { chunks.len().max(MOST_RANGES) } else { chunks.len() };
-    let most = flight.limit(store.stored_bound(plan.grid().chunk_bytes())).clamp(1, useful.max(1));
-    let volume = piece::volume(plan.variable(), Access::Read, false, plan.selected_bytes());
-    let _fence = Fence::new(volume);
-    let tracker = Tracker::of_plan(progress.is_some(), plan, &chunks);
-    let turn = store.cache().map(|cache| cache.begin());
-    let mut state = State {
-        plan,
-        store,
-        gap,
-        flight,
-        versions: reader.versions(),
-        most,
-        slots: Vec::new(),
-        addresses: Vec::new(),
-        free: Vec::new(),
-        walk: Walk::new(plan, volume),
-        reading: Reading::new(plan.variable(), store, turn),
-        next: chunks.start,
-        end: chunks.end,
-        divided: DividedChunks::default(),
-        num_in_flight: 0,
-        failure: None,
-    };
-    loop {
-        while state.divided.begun.is_some() || state.next < state.end {
-            match state.has_slot() {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(error) => {
-                    let chunk = state.divided.begun.as_ref().map_or(state.next, |begun| begun.chunk);
-                    state.fail(chunk, error);
-                    break;
-                }
-            }
-            if let Some(begun) = state.divided.begun.take() {
-                match state.start_range(begun, &out) {
-                    Ok(true) => tracker.add(|| state.piece_bytes()),
-                    Ok(false) => {}
-                    Err((chunk, error)) => state.fail(chunk, error),
-                }
-                continue;
-            }
-            if let Err(error) = tracker.ask(progress) {
-                // What is under way is not waited for: the chunks that count as done end before the first of them.
-                state.fail(state.first_in_flight().unwrap_or(state.next), error);
-                break;
-            }
-            match state.start_next(&out) {
-                Ok(true) => {}
-                Ok(false) => tracker.add(|| state.piece_bytes()),
-                Err((chunk, error)) => state.fail(chunk, error),
-            }
-        }
-        if state.num_in_flight == 0 {
-            break;
-        }
-        match state.wait() {
-            Ok(slot) => {
-                let chunk = state.slots[slot].chunk;
-                if chunk < state.end {
-                    match state.complete(slot, &out) {
-                        Ok(true) => tracker.add(|| state.piece_bytes()),
-                        Ok(false) => {}
-                        Err(error) => {
-                            let error = error.in_chunk(state.slots[slot].indices());
-                            state.fail(chunk, error);
-                        }
-                    }
-                }
-                state.release(slot);
-            }
-            Err(error) => {
-                let first = state.first_in_flight().unwrap_or(state.next);
-                state.abandon();
-                state.fail(first, error);
-            }
-        }
+/// What all threads of a transfer share.
+pub(super) struct Job<'a> {
+    pub plan: &'a Plan<'a>,
+    pub store: &'a Store<'a>,
+    pub reader: &'a dyn Fill,
+    pub queue: Queue,
+    pub tracker: Tracker,
+    /// The transfer, as far as the store's cache is concerned.
+    pub turn: Option<Turn>,
+    /// How many threads there are. Each has its share of what may be in flight.
+    pub workers: usize,
+    pub volume: Volume,
+}
+
+impl<'a> Job<'a> {
+    /// The reading of some chunks of a plan, from a store that answers later.
+    pub(super) fn new(
+        (plan, store, chunks): (&'a Plan<'a>, &'a Store<'a>, Range<usize>),
+        reader: &'a dyn Fill,
+        tracker: Tracker,
+        workers: usize,
+    ) -> Self {
+        let volume = piece::volume(plan.variable(), Access::Read, false, plan.selected_bytes());
+        let turn = store.cache().map(|cache| cache.begin());
+        Job { plan, store, reader, queue: Queue::new(chunks), tracker, turn, workers, volume }
     }
-    *done = state.end - chunks.start;
-    match state.failure {
-        Some(error) => Err(error),
-        None => {
-            tracker.finish(progress);
-            Ok(())
+
+    /// Reads the chunks that the queue has for this thread, and tells the program how far all have come if it is the
+    /// calling one.
+    pub(super) fn read(&self, progress: Option<ProgressFunction<'_>>, out: &Destination<'_>) {
+        match State::new(self) {
+            Ok(mut state) => state.read(progress, out),
+            Err(error) => self.queue.fail_all(error),
         }
     }
 }
 
+/// What one thread has in flight.
 struct State<'a> {
+    job: &'a Job<'a>,
     plan: &'a Plan<'a>,
     store: &'a Store<'a>,
     /// Below what distance two ranges of a chunk are read as one; `None` if whole chunks are read.
@@ -145,18 +87,118 @@ struct State<'a> {
     free: Vec<usize>,
     walk: Walk<'a>,
     reading: Reading<'a>,
-    /// The next chunk to start.
-    next: usize,
-    /// Chunks from this one on are not needed.
-    end: usize,
+    /// The next chunks to start, and how many the queue is asked for when there are none.
+    next: Range<usize>,
+    block: usize,
     divided: DividedChunks,
     num_in_flight: usize,
-    failure: Option<Error>,
 }
 
-impl State<'_> {
+impl<'a> State<'a> {
+    fn new(job: &'a Job<'a>) -> Result<Self> {
+        let Job { plan, store, reader, ref queue, turn, workers, volume, .. } = *job;
+        let flight = reader.flight(workers)?;
+        // It is asked once, and what follows from it goes together, whatever it would say later.
+        let gap = store.ranged().map(|(_, gap)| gap);
+        let num_chunks = queue.num_waiting();
+        let useful = if gap.is_some() { num_chunks.max(MOST_RANGES) } else { num_chunks };
+        let most = flight.limit(store.stored_bound(plan.grid().chunk_bytes())).clamp(1, useful.max(1));
+        let block = if workers == 1 { num_chunks } else { queue.block(workers).min(most.div_ceil(4)) };
+        Ok(State {
+            job,
+            plan,
+            store,
+            gap,
+            flight,
+            versions: reader.versions(),
+            most,
+            slots: Vec::new(),
+            addresses: Vec::new(),
+            free: Vec::new(),
+            walk: Walk::new(plan, volume),
+            reading: Reading::new(plan.variable(), store, turn),
+            next: 0..0,
+            block,
+            divided: DividedChunks::default(),
+            num_in_flight: 0,
+        })
+    }
+
+    /// Reads the chunks that the queue has for this thread.
+    fn read(&mut self, progress: Option<ProgressFunction<'_>>, out: &Destination<'_>) {
+        let _fence = Fence::new(self.job.volume);
+        let tracker = &self.job.tracker;
+        loop {
+            self.cancel_unwanted();
+            while self.divided.begun.is_some() || self.has_next() {
+                match self.has_slot() {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) => {
+                        let chunk = self.divided.begun.as_ref().map_or(self.next.start, |begun| begun.chunk);
+                        self.fail(chunk, error);
+                        break;
+                    }
+                }
+                if let Some(begun) = self.divided.begun.take() {
+                    match self.start_range(begun, out) {
+                        Ok(true) => tracker.add(|| self.piece_bytes()),
+                        Ok(false) => {}
+                        Err((chunk, error)) => self.fail(chunk, error),
+                    }
+                    continue;
+                }
+                if let Err(error) = tracker.ask(progress) {
+                    // What is under way is not waited for: the chunks that count as done end before the first of them.
+                    self.fail(self.first_in_flight().unwrap_or(self.next.start), error);
+                    break;
+                }
+                match self.start_next(out) {
+                    Ok(true) => {}
+                    Ok(false) => tracker.add(|| self.piece_bytes()),
+                    Err((chunk, error)) => self.fail(chunk, error),
+                }
+            }
+            if self.num_in_flight == 0 {
+                return;
+            }
+            match self.wait() {
+                Ok(slot) => {
+                    let chunk = self.slots[slot].chunk;
+                    if self.job.queue.wants(chunk) {
+                        match self.complete(slot, out) {
+                            Ok(true) => tracker.add(|| self.piece_bytes()),
+                            Ok(false) => {}
+                            Err(error) => {
+                                let error = error.in_chunk(self.slots[slot].indices());
+                                self.fail(chunk, error);
+                            }
+                        }
+                    }
+                    self.release(slot);
+                }
+                Err(error) => {
+                    let first = self.first_in_flight().unwrap_or(self.next.start);
+                    self.abandon();
+                    self.fail(first, error);
+                }
+            }
+        }
+    }
+
+    /// Whether there is a chunk to start.
+    fn has_next(&mut self) -> bool {
+        if self.next.is_empty() {
+            let Some(next) = self.job.queue.take(self.block) else { return false };
+            self.next = next;
+        }
+        self.job.queue.wants(self.next.start)
+    }
+
+    /// The first chunk that is in flight and wanted.
     fn first_in_flight(&self) -> Option<usize> {
-        self.slots.iter().filter(|slot| slot.is_in_flight && slot.chunk < self.end).map(|slot| slot.chunk).min()
+        let wanted = |slot: &&Slot<'_>| slot.is_in_flight && self.job.queue.wants(slot.chunk);
+        self.slots.iter().filter(wanted).map(|slot| slot.chunk).min()
     }
 
     /// Bytes of memory of the piece that the walk is at.
@@ -167,13 +209,19 @@ impl State<'_> {
 
     /// Notes that a chunk failed, and cancels what comes after it.
     fn fail(&mut self, chunk: usize, error: Error) {
-        if chunk < self.end {
-            self.end = chunk;
-            self.failure = Some(error);
+        self.job.queue.fail(chunk, error);
+        self.cancel_unwanted();
+    }
+
+    /// Cancels what comes after a chunk that failed, in this thread or in another.
+    fn cancel_unwanted(&mut self) {
+        let queue = &self.job.queue;
+        if !queue.has_failed() {
+            return;
         }
-        self.divided.begun.take_if(|begun| begun.chunk >= self.end);
+        self.divided.begun.take_if(|begun| !queue.wants(begun.chunk));
         for slot in &mut self.slots {
-            if slot.is_in_flight && slot.chunk >= self.end && !slot.is_cancelled {
+            if slot.is_in_flight && !queue.wants(slot.chunk) && !slot.is_cancelled {
                 slot.is_cancelled = true;
                 // SAFETY: the request is in flight.
                 unsafe { self.flight.cancel(slot.request()) };
@@ -209,8 +257,8 @@ impl State<'_> {
     /// Starts the request for the next chunk, or begins to start several; `false` if the chunk was absent at once or in
     /// the cache, and is read.
     fn start_next(&mut self, out: &Destination<'_>) -> Result<bool, (usize, Error)> {
-        let chunk = self.next;
-        self.next += 1;
+        let chunk = self.next.start;
+        self.next.start += 1;
         let Some(slot) = self.free.pop() else { return Err((chunk, ErrorKind::Internal.into())) };
         let started = self.start_chunk(chunk, slot, out);
         self.release(slot);

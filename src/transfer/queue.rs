@@ -14,6 +14,8 @@ const BLOCKS: usize = 16;
 
 pub(super) struct Queue {
     begin: usize,
+    /// Where the chunks end.
+    last: usize,
     next: AtomicUsize,
     /// Chunks from this one on are not to be begun: at first the end of the chunks, then the first that failed.
     end: AtomicUsize,
@@ -24,7 +26,7 @@ impl Queue {
     #[inline]
     pub(super) fn new(chunks: Range<usize>) -> Self {
         let (next, end) = (AtomicUsize::new(chunks.start), AtomicUsize::new(chunks.end));
-        Queue { begin: chunks.start, next, end, failure: Mutex::new(None) }
+        Queue { begin: chunks.start, last: chunks.end, next, end, failure: Mutex::new(None) }
     }
 
     /// How many chunks are not handed out yet.
@@ -61,6 +63,17 @@ impl Queue {
             self.end.store(chunk, Relaxed);
             *failure = Some(error);
         }
+    }
+
+    /// Notes that no chunk can be done, and why.
+    #[cold]
+    pub(super) fn fail_all(&self, error: Error) {
+        self.fail(self.begin, error);
+    }
+
+    /// Whether some chunks are not to be done any more.
+    pub(super) fn has_failed(&self) -> bool {
+        self.end.load(Relaxed) < self.last
     }
 
     /// When all workers have returned: how many chunks, from the first on, were done, and the failure after them.

@@ -86,9 +86,9 @@ impl Fill for Chunks {
         self.place.flight().is_some()
     }
 
-    fn flight(&self) -> Result<Box<dyn Flight + '_>> {
+    fn flight(&self, of: usize) -> Result<Box<dyn Flight + '_>> {
         let flight = self.place.flight().ok_or(ErrorKind::Internal)?;
-        Ok(try_box(ChunkFlight::new(&self.names, (flight, self.place.flight_prefix())))?)
+        Ok(try_box(ChunkFlight::new(&self.names, (flight, self.place.flight_prefix()), of))?)
     }
 }
 
@@ -103,9 +103,9 @@ struct ChunkFlight<'c> {
 }
 
 impl<'c> ChunkFlight<'c> {
-    fn new(names: &'c Names, (flight, prefix): (&'c dyn object::Flight, &'c str)) -> Self {
+    fn new(names: &'c Names, (flight, prefix): (&'c dyn object::Flight, &'c str), of: usize) -> Self {
         let under_way = UnderWay::new(flight, prefix);
-        ChunkFlight { names, limits: flight.limits(), under_way, outcome: None, version: None }
+        ChunkFlight { names, limits: flight.limits().shared(of), under_way, outcome: None, version: None }
     }
 }
 

@@ -162,14 +162,14 @@ impl Subject {
         };
         let mut num = 0;
         while !is_over() {
-            if let Some(owned) = owned.as_mut().filter(|_| rng.u8(0..50) == 0) {
+            if let Some(own) = owned.as_mut().filter(|_| rng.u8(0..50) == 0) {
                 // Of what was read without a cache nothing older is read again.
                 let now = ended();
                 least
                     .iter_mut()
                     .zip(now)
                     .for_each(|(least, now)| *least = if may_return { now } else { now.max(*least) });
-                owned.refresh().unwrap();
+                own.refresh().unwrap();
             }
             let of = match (&array, &owned) {
                 (Reader::Writers(array), _) => array,

@@ -73,7 +73,7 @@ impl<'s> ShardFlight<'s> {
     pub(super) fn new(
         (names, layout, indices): (&'s Names, &'s Layout, &'s Indices),
         (flight, prefix): (&'s dyn object::Flight, &'s str),
-        gap: usize,
+        (gap, of): (usize, usize),
     ) -> Self {
         ShardFlight {
             names,
@@ -81,7 +81,7 @@ impl<'s> ShardFlight<'s> {
             indices,
             own: Indices::new(layout),
             gap,
-            limits: flight.limits(),
+            limits: flight.limits().shared(of),
             chunk_bytes: 0,
             num_asked: 0,
             waiting: Vec::new(),

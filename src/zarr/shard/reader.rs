@@ -226,10 +226,10 @@ impl Fill for ShardedChunks {
         self.shards.has_latency()
     }
 
-    fn flight(&self) -> Result<Box<dyn Flight + '_>> {
+    fn flight(&self, of: usize) -> Result<Box<dyn Flight + '_>> {
         let flight = self.shards.place.flight().ok_or(ErrorKind::Internal)?;
-        let of = (&self.shards.names, &*self.layout, &self.indices);
+        let parts = (&self.shards.names, &*self.layout, &self.indices);
         let (prefix, gap) = (self.shards.place.flight_prefix(), self.shards.place.gap());
-        Ok(try_box(ShardFlight::new(of, (flight, prefix), gap))?)
+        Ok(try_box(ShardFlight::new(parts, (flight, prefix), (gap, of)))?)
     }
 }
