@@ -127,7 +127,7 @@ impl Check {
         };
         array.set_cache(None);
         array.set_verify(true);
-        let Found { stored, num_broken, broken, num_passed } = found(&array, place, session.threads)?;
+        let Found { stored, num_broken, broken, num_passed } = found(&array, place, session.threads, ASKED)?;
         let number = format!("{num_broken} broken");
         let number = session.screen.paint(if broken.is_empty() { Tint::Good } else { Tint::Bad }, &number);
         let all = human::count(storage::num_chunks(&array), "chunk");
@@ -146,8 +146,9 @@ impl Check {
     }
 }
 
-/// Checks all chunks of an array that are stored, with several threads if it can be read by several.
-fn found(array: &Array, place: &Place, threads: usize) -> Result<Found> {
+/// Checks all chunks of an array that are stored, with several threads if it can be read by several. Where these cannot
+/// be listed so many chunks are asked for at most.
+fn found(array: &Array, place: &Place, threads: usize, most_asked: u128) -> Result<Found> {
     let mut found = Found::default();
     let candidates = Candidates::of(array, |object, num_chunks| {
         let Some(broken) = broken_shard(array, place, object, num_chunks)? else { return Ok(true) };
@@ -156,7 +157,7 @@ fn found(array: &Array, place: &Place, threads: usize) -> Result<Found> {
         found.broken.push(broken);
         Ok(false)
     })?;
-    let num_asked = if candidates.are_listed() { candidates.len() } else { candidates.len().min(ASKED) };
+    let num_asked = if candidates.are_listed() { candidates.len() } else { candidates.len().min(most_asked) };
     found.num_passed = candidates.len() - num_asked;
     // More could not be gone through.
     let num_asked = u64::try_from(num_asked).unwrap_or(u64::MAX);
@@ -297,4 +298,44 @@ fn inside(array: &Array, chunk: &[isize]) -> Selection {
 fn indices(chunk: &[isize]) -> String {
     let indices: Vec<String> = chunk.iter().map(isize::to_string).collect();
     format!("chunk ({})", indices.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nczchunk::object::{Begin, Entry, Memory, Objects};
+    use nczchunk::{Buffer, Description, Hyperslab};
+
+    /// A place that cannot list.
+    struct Mute(Memory);
+
+    impl Objects for Mute {
+        fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> nczchunk::Result<Option<u64>> {
+            self.0.read(name, begin, buffer)
+        }
+
+        fn list(&self, _: &str, _: &mut dyn FnMut(&str, Entry) -> nczchunk::Result<()>) -> nczchunk::Result<()> {
+            Ok(())
+        }
+
+        fn write(&self, name: &str, bytes: &[u8]) -> nczchunk::Result<()> {
+            self.0.write(name, bytes)
+        }
+
+        fn is_writable(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn no_more_is_asked_for_than_a_bound_where_nothing_is_listed() {
+        let place = Place::new(Mute(Memory::new())).unwrap();
+        let description = Description::new(&[1 << 50, 2], ElementType::UByte).with_chunk_shape(&[1, 2]);
+        let array = Array::create_in(&place, "", &description).unwrap();
+        array.write(&Hyperslab::new(&[1, 0], &[2, 2]), &[1u8; 4]).unwrap();
+        for threads in [1, 3] {
+            let Found { stored, num_broken, num_passed, .. } = found(&array, &place, threads, 100).unwrap();
+            assert_eq!((stored.present, stored.absent, num_broken, num_passed), (2, 98, 0, (1 << 50) - 100));
+        }
+    }
 }

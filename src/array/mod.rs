@@ -444,8 +444,8 @@ impl Array {
         self.stored.chunk_len(&self.opened.variable, &self.opened.store, chunk)
     }
 
-    /// Lists the objects that are stored of the array's chunks: calls `one` with the indices of each, in any order. They
-    /// are those of the chunks or, if there are shards, of the shards, by which the array is
+    /// Lists the objects that are stored of the array's chunks: calls `one` with the indices of each, in any order.
+    /// They are those of the chunks or, if there are shards, of the shards, by which the array is
     /// [written](Variable::grid). The result is `false` if nothing can be listed, which is so for arrays in files and
     /// in places that cannot list their objects.
     ///

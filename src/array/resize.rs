@@ -174,7 +174,8 @@ impl Cut<'_> {
         dimensions.zip(self.shape).map(|(dimension, &len)| (dimension.len(), dimension.chunklen(), len))
     }
 
-    /// For each dimension how many chunks are not touched by what is cut off of it, and how many there are, now or then.
+    /// For each dimension how many chunks are not touched by what is cut off of it, and how many there are, now or
+    /// then.
     fn untouched(&self) -> impl ExactSizeIterator<Item = (usize, usize)> {
         self.lengths().map(|(old, chunklen, new)| {
             let num_chunks = old.max(new).div_ceil(chunklen);
