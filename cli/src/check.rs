@@ -89,7 +89,10 @@ impl Check {
         }
         let mut all = Vec::new();
         let name = self.array.as_deref().unwrap_or_default().trim_matches('/');
-        Directory::open(&self.place)?.each_unfinished(name, &mut |unfinished| Ok(all.push(unfinished)))?;
+        Directory::open(&self.place)?.each_unfinished(name, &mut |unfinished| {
+            all.push(unfinished);
+            Ok(())
+        })?;
         all.sort();
         for unfinished in all {
             let name = &unfinished.name;

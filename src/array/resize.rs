@@ -3,7 +3,7 @@
 //! A chunk (or shard) that lies outside of the new shape is removed. Of one that lies there in part the elements that
 //! are cut off become fill values, so that an array which is made smaller and then larger again has fill values there.
 //! Only what is stored is touched. It is found by listing, unless more is listed than there are chunks to be cut: then
-//! each of these is asked for by its name, and what others have left beyond the old shape and the new one stays.
+//! each of these is asked for by its name. What others have left beyond the old shape and the new one stays.
 //!
 //! This is done before the metadata change. A failure in between leaves the shape as it was, and fill values in some of
 //! what was to be cut off; done again, the change is completed.
@@ -120,7 +120,7 @@ impl Look for Found<'_> {
     }
 
     fn is_wanted(&self, first: &[isize]) -> bool {
-        self.cut.reaches(first)
+        self.cut.is_known(first) && self.cut.reaches(first)
     }
 
     fn link(&mut self, first: &[isize], name: &str) -> Result<bool> {
@@ -132,6 +132,9 @@ impl Look for Found<'_> {
     }
 
     fn chunk(&mut self, indices: &[isize], name: &str) -> Result<()> {
+        if !self.cut.is_known(indices) {
+            return Ok(());
+        }
         if self.cut.is_outside(indices) {
             alloc::push(&mut self.outside, alloc::text(name)?)?;
         } else if self.cut.partly(indices).next().is_some() {
@@ -227,6 +230,12 @@ impl Cut<'_> {
         self.lengths().enumerate().any(is_cut)
     }
 
+    /// Whether there are chunks whose indices begin like this, now or then.
+    fn is_known(&self, first: &[isize]) -> bool {
+        let is_inside = |((_, num_chunks), &index): ((usize, usize), &isize)| index.unsigned_abs() < num_chunks;
+        self.untouched().zip(first).all(is_inside)
+    }
+
     /// Whether a chunk has nothing inside the new shape.
     fn is_outside(&self, indices: &[isize]) -> bool {
         self.lengths().zip(indices).any(|((_, chunklen, new), &index)| {
@@ -290,7 +299,11 @@ mod tests {
                 }
             }
             let mut found = Vec::new();
-            cut.affected(|indices| Ok(found.push(indices.to_vec()))).unwrap();
+            cut.affected(|indices| {
+                found.push(indices.to_vec());
+                Ok(())
+            })
+            .unwrap();
             found.sort();
             assert_eq!((cut.num_affected(), found), (expected.len() as u128, expected), "{old:?} {new:?}");
         }
