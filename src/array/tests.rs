@@ -264,8 +264,8 @@ fn chunks_outside_are_removed() {
     assert_eq!(reader.set_attribute("a", "x").unwrap_err().kind(), ErrorKind::ReadOnly);
 }
 
-/// Others may have left objects that are called like chunks which the array does not have. Those that it gets are cut, and others
-/// stay.
+/// Others may have left objects that are called like chunks which the array does not have. Those that it gets are cut,
+/// and others stay.
 #[test]
 fn stray_chunks_are_cut_like_others() {
     let place = place();
