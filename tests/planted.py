@@ -37,7 +37,7 @@ FUZZ = [
      "        projection.iocount + usize::from(crate::planted(\"requests\"))\n"
      "            >= self.dimension.num_inside(self.dimension.chunk_at(projection.chunk_index))\n"),
     ("operations", "what a smaller shape cuts off of a chunk is not filled", "src/array/resize.rs",
-     "    if !partly.is_empty() {\n", "    if !partly.is_empty() && !crate::planted(\"operations\") {\n"),
+     "    if !found.partly.is_empty() {\n", "    if !found.partly.is_empty() && !crate::planted(\"operations\") {\n"),
     ("c_interface", "memory may be one byte too short", "src/layout.rs",
      "is_some_and(|end| end <= len)\n",
      "is_some_and(|end| end <= len + usize::from(crate::planted(\"c_interface\")))\n"),
