@@ -1,6 +1,6 @@
-//! What threads save where every request takes its time: 1000 chunks with zstd, each of which arrives 50 ms after it was
-//! asked for, with 64 requests in flight. What is printed is the time over the larger of what the requests alone take
-//! and what the same threads take to decode the same chunks from memory, in the same run.
+//! What threads save where every request takes its time: 1000 chunks with zstd, of which each arrives after 50 ms, with
+//! 64 requests in flight. What is printed is the time over the larger of what the requests alone take and what the same
+//! threads take to decode the same chunks from memory, in the same run.
 //!
 //!     cargo bench --bench latency
 

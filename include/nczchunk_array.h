@@ -138,6 +138,9 @@ typedef struct nczchunk_place nczchunk_place;
  * "ocean/sst", and NULL or empty if path is the array itself. Or path is a file that holds arrays, and name is the
  * array's name in it. mode is NCZCHUNK_READ, or NCZCHUNK_WRITE to read and write. Close it with nczchunk_array_close.
  *
+ * If all entries of a zip file are in one directory, such as "data", names may begin with it or not: "data/ocean/sst"
+ * is "ocean/sst" then.
+ *
  * Errors: NCZCHUNK_EINVAL (a NULL argument, another mode), NCZCHUNK_ENOTFOUND (there is no such path or array),
  * NCZCHUNK_ENOTVAR (it is a group), NCZCHUNK_ENOTNC (path is something else), NCZCHUNK_ENCZARR (malformed metadata),
  * NCZCHUNK_ENOTBUILT (metadata that ask for what the library does not have), NCZCHUNK_ENOFILTER (a codec that it does
@@ -685,8 +688,9 @@ typedef struct nczchunk_node {
  *
  * Of a file that holds arrays the file itself is told as a group, then its arrays in their order.
  *
- * What is there but cannot be read is told with its status. If the place cannot list its objects, the group's
- * consolidated metadata tell what there is.
+ * What is there but cannot be read is told with its status. A symbolic link to a group is told with what is in that,
+ * but what several links lead to with the first of them, and a link to a group that it is in is left out. If the place
+ * cannot list its objects, the group's consolidated metadata tell what there is.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path or group), NCZCHUNK_ENOTNC
  * (path is something else), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOTBUILT (the place cannot

@@ -61,6 +61,8 @@ mod dataset;
 mod dims;
 mod element;
 mod error;
+#[cfg(feature = "arrays")]
+mod fetch;
 #[doc(hidden)]
 pub mod ffi;
 mod float_format;

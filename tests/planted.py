@@ -37,7 +37,7 @@ FUZZ = [
      "        projection.iocount + usize::from(crate::planted(\"requests\"))\n"
      "            >= self.dimension.num_inside(self.dimension.chunk_at(projection.chunk_index))\n"),
     ("operations", "what a smaller shape cuts off of a chunk is not filled", "src/array/resize.rs",
-     "    if !partly.is_empty() {\n", "    if !partly.is_empty() && !crate::planted(\"operations\") {\n"),
+     "    if !found.partly.is_empty() {\n", "    if !found.partly.is_empty() && !crate::planted(\"operations\") {\n"),
     ("c_interface", "memory may be one byte too short", "src/layout.rs",
      "is_some_and(|end| end <= len)\n",
      "is_some_and(|end| end <= len + usize::from(crate::planted(\"c_interface\")))\n"),
@@ -56,8 +56,8 @@ FUZZ = [
     ("classic", "a file without records is taken for one that has some", "src/netcdf/file.rs",
      "    if file.num_records == 0 {\n", "    if file.num_records == 0 && !crate::planted(\"classic\") {\n"),
     ("cfdb", "a chain of blocks that leads back to one of them has no end", "src/cfdb/booklet.rs",
-     "            if at < HEADER as u64 || at == met {\n",
-     "            if at < HEADER as u64 || (at == met && !crate::planted(\"cfdb\")) {\n"),
+     "        if at < HEADER as u64 || at == met {\n",
+     "        if at < HEADER as u64 || (at == met && !crate::planted(\"cfdb\")) {\n"),
 ]
 
 # These are for scripts/models. Each name begins with that of the models of which one has to find it.
@@ -193,7 +193,7 @@ CHECKERS = [
     ("flight-ranges", "ranges of one chunk that are in flight may be of several versions", "src/transfer/divided.rs",
      "        let is_mixed = divided.is_mixed && !divided.is_absent;\n",
      "        let is_mixed = divided.is_mixed && !divided.is_absent && !crate::planted(\"flight-ranges\");\n"),
-    ("index", "a shard of the same length is taken for the one that the index is of", "src/zarr/shard/reader.rs",
+    ("index", "a shard of the same length is taken for the one that the index is of", "src/fetch/chunks.rs",
      "        if found != Some(opened.state) {\n",
      "        if crate::planted(\"index\") {\n"
      "            return Ok(found.map(|(len, _)| len) == Some(opened.state.0));\n        }\n"

@@ -1,14 +1,15 @@
-//! `nczchunk check`: every chunk fetched and decoded to its end.
+//! `nczchunk check`: every chunk that is stored, fetched and decoded to its end.
 
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use indicatif::ProgressBar;
-use nczchunk::object::Place;
-use nczchunk::{Access, Array, ElementType, Plan};
+use nczchunk::object::{Directory, Place};
+use nczchunk::{Access, Array, Dimension, ElementType};
 
 use crate::Session;
 use crate::failure::{Failure, Result, words};
@@ -18,11 +19,12 @@ use crate::place;
 use crate::progress;
 use crate::screen::Tint;
 use crate::slab::Selection;
-use crate::storage::{self, Stored};
+use crate::storage::{self, Candidates, Stored};
 
-/// Fetches and decodes every chunk, and tests lengths and checksums
+/// Fetches and decodes every chunk that is stored, and tests lengths and checksums
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 if no chunk is broken, 1 if one is or an array cannot be opened.")]
+#[command(after_help = "Exit codes: 0 if no chunk is broken, 1 if one is, an array cannot be opened, or not all \
+chunks can be looked at.")]
 pub struct Check {
     /// A directory or zip file of Zarr or NCZarr, a netCDF classic file, or a cfdb file
     #[arg(value_name = "PLACE")]
@@ -30,17 +32,29 @@ pub struct Check {
     /// The array's name there; all arrays without it
     #[arg(value_name = "ARRAY")]
     array: Option<String>,
+    /// Removes files that writers have left which were killed on this machine
+    #[arg(long)]
+    clean: bool,
 }
 
-/// A chunk that is broken: its number, its name and what is wrong with it.
-type Broken = (usize, String, String);
+/// A chunk that is broken, or all of a shard: the first one's indices, their name and what is wrong with them.
+type Broken = (Vec<isize>, String, String);
 
 /// What was found in an array.
 #[derive(Default)]
 struct Found {
     stored: Stored,
+    num_broken: u128,
     broken: Vec<Broken>,
+    /// How many chunks were not looked at.
+    num_passed: u128,
 }
+
+/// The most chunks that are asked for one by one where those that are stored cannot be listed.
+const ASKED: u128 = 1 << 24;
+
+/// The bytes of an entry in the index of a shard.
+const INDEX_ENTRY: u128 = 16;
 
 impl Check {
     /// Prints the report.
@@ -63,7 +77,42 @@ impl Check {
         if names.is_empty() {
             return Err(Failure::failed(format_args!("{}: there is no array in it", self.place.display())));
         }
+        self.unfinished(&mut out, session)?;
+        out.flush()?;
         if is_well { Ok(()) } else { Err(Failure::Found) }
+    }
+
+    /// Reports the files that killed writers have left in a directory, and removes them if that is wished.
+    fn unfinished(&self, out: &mut impl Write, session: &Session) -> Result<()> {
+        if !self.place.is_dir() {
+            return Ok(());
+        }
+        let mut all = Vec::new();
+        let name = self.array.as_deref().unwrap_or_default().trim_matches('/');
+        Directory::open(&self.place)?.each_unfinished(name, &mut |unfinished| {
+            all.push(unfinished);
+            Ok(())
+        })?;
+        all.sort();
+        for unfinished in all {
+            let name = &unfinished.name;
+            let (what, why) = match (unfinished.is_written(), unfinished.process) {
+                (Some(true), _) => continue,
+                (Some(false), Some(process)) if self.clean => {
+                    let path = self.place.join(name);
+                    let metadata = path.symlink_metadata().map_err(Failure::about(path.display()))?;
+                    let removed = if metadata.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+                    removed.map_err(Failure::about(path.display()))?;
+                    ("removed", format!("process {process}, which wrote it, has ended"))
+                }
+                (Some(false), Some(process)) => {
+                    ("unfinished", format!("process {process}, which wrote it, has ended; --clean removes it"))
+                }
+                _ => ("unfinished", "its writer is not known; remove it if there is none".to_owned()),
+            };
+            writeln!(out, "{} {name}: {why}", session.screen.paint(Tint::Bad, what))?;
+        }
+        Ok(())
     }
 
     /// Checks one array; whether all is well.
@@ -81,35 +130,53 @@ impl Check {
         };
         array.set_cache(None);
         array.set_verify(true);
-        let Found { stored, broken } = found(&array, session.threads)?;
-        let number = format!("{} broken", broken.len());
+        let Found { stored, num_broken, broken, num_passed } = found(&array, place, session.threads, ASKED)?;
+        let number = format!("{num_broken} broken");
         let number = session.screen.paint(if broken.is_empty() { Tint::Good } else { Tint::Bad }, &number);
-        let all = human::count(stored.present + stored.absent, "chunk");
-        let whole = stored.present - broken.len() as u64;
+        let all = human::count(storage::num_chunks(&array), "chunk");
+        let whole = stored.present - num_broken;
         let bytes = human::bytes(stored.bytes);
         writeln!(out, "{title}: {all}, {bytes}: {whole} whole, {} absent, {number}", stored.absent)?;
         for (_, name, what) in &broken {
             writeln!(out, "  {} {name}: {what}", session.screen.paint(Tint::Bad, "broken"))?;
         }
-        Ok(broken.is_empty())
+        if num_passed > 0 {
+            let all = human::count(num_passed, "chunk");
+            let why = "no more are asked for one by one where those that are stored cannot be listed";
+            writeln!(out, "  {} {all}: {why}", session.screen.paint(Tint::Bad, "not checked"))?;
+        }
+        Ok(broken.is_empty() && num_passed == 0)
     }
 }
 
-/// Checks all chunks of an array, with several threads if it can be read by several.
-fn found(array: &Array, threads: usize) -> Result<Found> {
-    let plan = storage::whole(array)?;
-    let bar = progress::of_chunks(plan.num_chunks() as u64);
-    let next = AtomicUsize::new(0);
-    let found = Mutex::new(Found::default());
+/// Checks all chunks of an array that are stored, with several threads if it can be read by several. Where these cannot
+/// be listed so many chunks are asked for at most.
+fn found(array: &Array, place: &Place, threads: usize, most_asked: u128) -> Result<Found> {
+    let mut found = Found::default();
+    let candidates = Candidates::of(array, |object, num_chunks| {
+        let Some(broken) = broken_shard(array, place, object, num_chunks)? else { return Ok(true) };
+        found.stored.present += num_chunks;
+        found.num_broken += num_chunks;
+        found.broken.push(broken);
+        Ok(false)
+    })?;
+    let num_asked = if candidates.are_listed() { candidates.len() } else { candidates.len().min(most_asked) };
+    found.num_passed = candidates.len() - num_asked;
+    // More could not be gone through.
+    let num_asked = u64::try_from(num_asked).unwrap_or(u64::MAX);
+    let bar = progress::of_chunks(num_asked);
+    let next = AtomicU64::new(0);
+    let found = Mutex::new(found);
     let failed = Mutex::new(None);
     let work = || {
-        if let Err(failure) = check_chunks(array, &plan, &next, &bar, &found) {
+        if let Err(failure) = check_chunks(array, &candidates, num_asked, &next, &bar, &found) {
             // Nobody begins another chunk.
-            next.store(plan.num_chunks(), Relaxed);
+            next.store(num_asked, Relaxed);
             failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
         }
     };
-    let threads = if array.store().is_concurrent() { threads.min(plan.num_chunks()) } else { 1 };
+    let most = usize::try_from(num_asked).unwrap_or(usize::MAX);
+    let threads = if array.store().is_concurrent() { threads.min(most) } else { 1 };
     std::thread::scope(|scope| {
         for _ in 1..threads {
             scope.spawn(work);
@@ -121,37 +188,68 @@ fn found(array: &Array, threads: usize) -> Result<Found> {
         return Err(failure);
     }
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.stored.absent =
+        storage::num_chunks(array).saturating_sub(found.stored.present).saturating_sub(found.num_passed);
     found.broken.sort();
     Ok(found)
+}
+
+/// What is wrong with a shard that is too short for its index. Its chunks, of which there can be any number, are not
+/// asked for one by one then.
+fn broken_shard(array: &Array, place: &Place, shard: &[isize], num_chunks: u128) -> Result<Option<Broken>> {
+    let variable = array.variable();
+    let lens = |access| variable.grid(access).dimensions().iter().map(Dimension::chunklen);
+    let ratios = lens(Access::Write).zip(lens(Access::Read)).map(|(shard, chunk)| shard / chunk);
+    let first: Vec<isize> = shard.iter().zip(ratios.clone()).map(|(index, ratio)| index * ratio as isize).collect();
+    let entries = ratios.fold(1u128, |entries, ratio| entries.saturating_mul(ratio as u128));
+    if entries == 1 {
+        return Ok(None);
+    }
+    let Some(object) = array.chunk_object(&first)? else { return Ok(None) };
+    let least = entries.saturating_mul(INDEX_ENTRY);
+    let what = match place.object_len(&object) {
+        Ok(Some(len)) if u128::from(len) < least => {
+            format!("the shard has {len} bytes, and the index of its chunks alone takes {least}")
+        }
+        Ok(_) => return Ok(None),
+        Err(error) => words(&error),
+    };
+    let others = if num_chunks > 1 { format!(" and {}", human::count(num_chunks - 1, "other")) } else { String::new() };
+    let name = format!("{object}, {}{others}", indices(&first));
+    Ok(Some((first, name, what)))
 }
 
 /// Checks chunks until there are no more.
 fn check_chunks(
     array: &Array,
-    plan: &Plan<'_>,
-    next: &AtomicUsize,
+    candidates: &Candidates,
+    num_asked: u64,
+    next: &AtomicU64,
     bar: &ProgressBar,
     found: &Mutex<Found>,
 ) -> Result<()> {
     loop {
         let i = next.fetch_add(1, Relaxed);
-        if i >= plan.num_chunks() {
+        if i >= num_asked {
             return Ok(());
         }
-        let (stored, wrong) = check_chunk(array, plan, i)?;
+        let chunk = candidates.chunk(i.into());
+        let (stored, wrong) = check_chunk(array, &chunk)?;
         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-        match stored {
-            Some(len) => {
-                found.stored.present += 1;
-                found.stored.bytes += len;
-            }
-            None => found.stored.absent += 1,
+        if let Some(len) = stored {
+            found.stored.present += 1;
+            found.stored.bytes += len;
         }
         if let Some(what) = wrong {
-            let indices = indices(&storage::chunk(plan, i)?);
+            let indices = indices(&chunk);
             // The chunk is named before what is wrong.
             let what = what.strip_prefix(&format!("{indices}: ")).map(str::to_owned).unwrap_or(what);
-            found.broken.push((i, name(array, plan, i)?, what));
+            let name = match array.chunk_object(&chunk)? {
+                Some(object) => format!("{object}, {indices}"),
+                None => indices,
+            };
+            found.num_broken += 1;
+            found.broken.push((chunk, name, what));
         }
         drop(found);
         bar.inc(1);
@@ -159,15 +257,14 @@ fn check_chunks(
 }
 
 /// How many bytes are stored of a chunk, `None` if it is absent, and what is wrong with it.
-fn check_chunk(array: &Array, plan: &Plan<'_>, i: usize) -> Result<(Option<u64>, Option<String>)> {
-    let chunk = storage::chunk(plan, i)?;
-    let len = match array.stored_chunk_len(&chunk) {
+fn check_chunk(array: &Array, chunk: &[isize]) -> Result<(Option<u64>, Option<String>)> {
+    let len = match array.stored_chunk_len(chunk) {
         Ok(None) => return Ok((None, None)),
         Ok(Some(len)) => len,
         Err(error) => return Ok((Some(0), Some(words(&error)))),
     };
-    let wrong = match pieces::read(array, &inside(array, plan, i)?, 1) {
-        Ok(_) => wrong_length(array, &chunk, len)?,
+    let wrong = match pieces::read(array, &inside(array, chunk), 1) {
+        Ok(_) => wrong_length(array, chunk, len)?,
         Err(Failure::Failed(words)) => Some(words),
         Err(failure) => return Err(failure),
     };
@@ -186,29 +283,62 @@ fn wrong_length(array: &Array, chunk: &[isize], len: usize) -> Result<Option<Str
 }
 
 /// The elements of a chunk that lie inside of the dimensions.
-fn inside(array: &Array, plan: &Plan<'_>, i: usize) -> Result<Selection> {
-    let projections = storage::projections(plan, i)?;
+fn inside(array: &Array, chunk: &[isize]) -> Selection {
     let rank = array.variable().rank();
-    Ok(Selection {
-        start: projections.iter().map(|projection| projection.iopos).collect(),
-        count: projections.iter().map(|projection| projection.iocount).collect(),
-        stride: vec![1; rank],
-        is_kept: vec![true; rank],
-    })
-}
-
-/// The name of a chunk's object, and its indices.
-fn name(array: &Array, plan: &Plan<'_>, i: usize) -> Result<String> {
-    let chunk = storage::chunk(plan, i)?;
-    let indices = indices(&chunk);
-    Ok(match array.chunk_object(&chunk)? {
-        Some(object) => format!("{object}, {indices}"),
-        None => indices,
-    })
+    let mut selection =
+        Selection { start: Vec::new(), count: Vec::new(), stride: vec![1; rank], is_kept: vec![true; rank] };
+    for (dimension, &index) in array.variable().dimensions().iter().zip(chunk) {
+        let begin = index as i128 * dimension.chunklen() as i128 - dimension.origin() as i128;
+        let end = (begin + dimension.chunklen() as i128).min(dimension.len() as i128);
+        // Both are within the dimension now.
+        selection.start.push(begin.max(0) as usize);
+        selection.count.push((end - begin.max(0)).max(0) as usize);
+    }
+    selection
 }
 
 /// A chunk, as the library names it.
 fn indices(chunk: &[isize]) -> String {
     let indices: Vec<String> = chunk.iter().map(isize::to_string).collect();
     format!("chunk ({})", indices.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nczchunk::object::{Begin, Entry, Memory, Objects};
+    use nczchunk::{Buffer, Description, Hyperslab};
+
+    /// A place that cannot list.
+    struct Mute(Memory);
+
+    impl Objects for Mute {
+        fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> nczchunk::Result<Option<u64>> {
+            self.0.read(name, begin, buffer)
+        }
+
+        fn list(&self, _: &str, _: &mut dyn FnMut(&str, Entry) -> nczchunk::Result<()>) -> nczchunk::Result<()> {
+            Ok(())
+        }
+
+        fn write(&self, name: &str, bytes: &[u8]) -> nczchunk::Result<()> {
+            self.0.write(name, bytes)
+        }
+
+        fn is_writable(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn no_more_is_asked_for_than_a_bound_where_nothing_is_listed() {
+        let place = Place::new(Mute(Memory::new())).unwrap();
+        let description = Description::new(&[1 << 50, 2], ElementType::UByte).with_chunk_shape(&[1, 2]);
+        let array = Array::create_in(&place, "", &description).unwrap();
+        array.write(&Hyperslab::new(&[1, 0], &[2, 2]), &[1u8; 4]).unwrap();
+        for threads in [1, 3] {
+            let Found { stored, num_broken, num_passed, .. } = found(&array, &place, threads, 100).unwrap();
+            assert_eq!((stored.present, stored.absent, num_broken, num_passed), (2, 98, 0, (1 << 50) - 100));
+        }
+    }
 }

@@ -25,7 +25,8 @@ pub fn shape<T: Display>(lengths: &[T]) -> String {
 }
 
 /// So many of something, with an `s` behind all but one.
-pub fn count(number: u64, noun: &str) -> String {
+pub fn count(number: impl Into<u128>, noun: &str) -> String {
+    let number = number.into();
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
@@ -58,7 +59,7 @@ mod tests {
     fn shapes_and_counts() {
         assert_eq!(shape(&[2, 3]), "2 x 3");
         assert_eq!(shape::<usize>(&[]), "scalar");
-        assert_eq!((count(1, "chunk"), count(2, "chunk")), ("1 chunk".to_owned(), "2 chunks".to_owned()));
+        assert_eq!((count(1u8, "chunk"), count(2u8, "chunk")), ("1 chunk".to_owned(), "2 chunks".to_owned()));
         assert_eq!((times(5, 2), times(100, 3)), ("2.50".to_owned(), "33.3".to_owned()));
     }
 }

@@ -26,7 +26,7 @@ pub struct Info {
 }
 
 /// Up to so many chunks are asked for how long they are without being told to.
-const ASKED: usize = 100_000;
+const ASKED: u128 = 100_000;
 
 impl Info {
     /// Prints it.
@@ -61,9 +61,8 @@ impl Info {
         }
         lines.push(("codecs", storage::codecs(array)?));
         lines.push(("fill value", fill_value(array)));
-        let plan = storage::whole(array)?;
-        if self.stored || plan.num_chunks() <= ASKED {
-            lines.push(("stored", stored(array, storage::stored(array, &plan)?)));
+        if self.stored || storage::num_chunks(array) <= ASKED {
+            lines.push(("stored", stored(array, storage::stored_of_all(array)?)));
         } else {
             lines.push(("stored", "not counted; ask with --stored".to_owned()));
         }

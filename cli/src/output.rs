@@ -13,7 +13,8 @@ pub fn partial(path: &Path) -> Result<PathBuf> {
     })?;
     let mut partial = std::ffi::OsString::from(".");
     partial.push(name);
-    partial.push(format!(".{}.partial", std::process::id()));
+    // As the library calls those that it writes: who finds one that is left knows by which process.
+    partial.push(format!(".{}.0.partial", std::process::id()));
     Ok(path.with_file_name(partial))
 }
 

@@ -2,7 +2,7 @@
 //! and groups below it. Anything else that is found there belongs to somebody, and nothing is removed then.
 
 use super::documents::{self, V2_ARRAY, V2_GROUP, V3, below};
-use super::resize::{chunk_of_key, is_of_key};
+use super::keys::Key;
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::Separator;
@@ -23,10 +23,15 @@ impl ChunkNames {
     /// Whether this is the name of a chunk.
     fn is_chunk(&self, key: &str) -> Result<bool> {
         Ok(match self {
-            ChunkNames::Of(keys, rank) => chunk_of_key(*keys, key, *rank)?.is_some(),
-            ChunkNames::Within(keys, counts) => chunk_of_key(*keys, key, counts.len())?.is_some_and(|chunk| {
-                chunk.iter().zip(counts).all(|(&index, &count)| usize::try_from(index).is_ok_and(|index| index < count))
-            }),
+            ChunkNames::Of(keys, rank) => matches!(Key::read(key, *keys, *rank)?, Key::Whole(_)),
+            ChunkNames::Within(keys, counts) => match Key::read(key, *keys, counts.len())? {
+                Key::Whole(chunk) => {
+                    let is_inside =
+                        |(&index, &count): (&isize, &usize)| usize::try_from(index).is_ok_and(|index| index < count);
+                    chunk.iter().zip(counts).all(is_inside)
+                }
+                _ => false,
+            },
             ChunkNames::Any => {
                 let key = key.strip_prefix("c/").or_else(|| key.strip_prefix("c.")).unwrap_or(key);
                 key == "c" || key.split(['/', '.']).all(|part| !part.is_empty() && is_of_key(part) && part != "c")
@@ -49,6 +54,11 @@ impl ChunkNames {
         };
         has_slashes && numbers.is_some_and(|numbers| numbers.split('/').all(is_of_key))
     }
+}
+
+/// Whether this can be a part of a chunk's key.
+fn is_of_key(last: &str) -> bool {
+    last == "c" || last.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// What is to be removed.

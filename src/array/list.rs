@@ -1,6 +1,6 @@
 //! What is in a group: arrays and groups, with what their metadata say.
 
-use super::documents::{V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, below};
+use super::documents::{V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, below, groups_above};
 use super::file;
 use crate::alloc;
 use crate::dataset::Node;
@@ -12,7 +12,9 @@ use crate::zarr;
 /// What is in a group of a place; an empty name is the place itself. The group comes first, then what is in it, by
 /// name, and if `recursive` after each group what is in that. An array is listed as itself alone.
 ///
-/// What is there but cannot be read is listed with its [error](Node::error). If the place cannot list its objects, the
+/// What is there but cannot be read is listed with its [error](Node::error). A symbolic link to a group is listed with
+/// what is in it, but what several links lead to is listed with the first of them, and a link to a group that it is in
+/// is left out. If the place cannot list its objects, the
 /// group's consolidated metadata tell what there is.
 ///
 /// In a [file](Place::file) the file itself is a group.
@@ -35,28 +37,34 @@ pub(crate) fn each(place: &Place, group: &str, recursive: bool, one: &mut dyn Fn
     if !group.is_empty() {
         check_name(group).map_err(|error| error.in_object(group))?;
     }
-    let mut names = Vec::new();
-    alloc::push(&mut names, alloc::text(group)?)?;
+    let mut members = Members::default();
+    alloc::push(&mut members.names, (alloc::text(group)?, false))?;
     let mut is_first = true;
-    while let Some(name) = names.pop() {
-        let found = match node(place, &name) {
+    while let Some((name, is_linked)) = members.names.pop() {
+        let location = if is_linked { place.location(&name) } else { Ok(None) };
+        if let Ok(Some(location)) = location {
+            if is_within(place, &name, location)? {
+                continue;
+            }
+        }
+        let found = match location.and_then(|location| Ok((node(place, &name)?, location))) {
             // The group itself has to be readable. A member that is not is reported with its status.
             Err(error) if !is_first && matches!(error.kind(), ErrorKind::System(_) | ErrorKind::Metadata(_)) => {
-                Node::unreadable(&name, error).map(Some)
+                Node::unreadable(&name, error).map(|node| (Some(node), None))
             }
             found => found,
         };
         match found.map_err(|error| if name.is_empty() { error } else { error.in_object(&name) })? {
-            Some(node) => {
+            (Some(node), location) => {
                 let is_entered = node.is_group() && (recursive || is_first);
                 one(node)?;
-                if is_entered && !members(place, &name, &mut names)? {
+                if is_entered && members.is_new(location)? && !members.add(place, &name, is_linked)? {
                     consolidated(place, &name, recursive, one)?;
                 }
             }
-            None if is_first && name.is_empty() => return Err(ErrorKind::UnknownFormat.into()),
-            None if is_first => return Err(Error::from(ErrorKind::NotFound("group")).in_object(&name)),
-            None => {}
+            (None, _) if is_first && name.is_empty() => return Err(ErrorKind::UnknownFormat.into()),
+            (None, _) if is_first => return Err(Error::from(ErrorKind::NotFound("group")).in_object(&name)),
+            (None, _) => {}
         }
         is_first = false;
     }
@@ -83,20 +91,54 @@ fn node(place: &Place, name: &str) -> Result<Option<Node>> {
     zarr::group_node(name, &group.attributes, group.attributes_error).map(Some)
 }
 
-/// Adds the names of what may be groups and arrays directly below a group, so that they are popped by name; `false` if
-/// the place cannot list, for a group has a document at least.
-fn members(place: &Place, group: &str, names: &mut Vec<String>) -> Result<bool> {
-    let begin = names.len();
-    let mut is_listed = false;
-    place.list(group, &mut |last, entry| {
-        is_listed = true;
-        if entry == Entry::Prefix {
-            alloc::push(names, alloc::text(&below(group, last)?)?)?;
+/// Whether a name leads to the place itself or a group that it is below, for that is where it is.
+fn is_within(place: &Place, name: &str, location: u128) -> Result<bool> {
+    for above in groups_above(name) {
+        if place.location(above)? == Some(location) {
+            return Ok(true);
         }
-        Ok(())
-    })?;
-    names[begin..].sort_unstable_by(|one, other| other.cmp(one));
-    Ok(is_listed)
+    }
+    Ok(false)
+}
+
+/// What is still to be listed.
+#[derive(Default)]
+struct Members {
+    /// What may be groups and arrays; whether a symbolic link is on the way to it.
+    names: Vec<(String, bool)>,
+    /// Where symbolic links have led, in ascending order.
+    locations: Vec<u128>,
+}
+
+impl Members {
+    /// Adds the names of what may be groups and arrays directly below a group, so that they are popped by name; `false`
+    /// if the place cannot list, for a group has a document at least.
+    fn add(&mut self, place: &Place, group: &str, is_linked: bool) -> Result<bool> {
+        let begin = self.names.len();
+        let mut is_listed = false;
+        place.list(group, &mut |last, entry| {
+            is_listed = true;
+            if entry == Entry::Prefix {
+                alloc::push(&mut self.names, (alloc::text(&below(group, last)?)?, is_linked))?;
+            }
+            Ok(())
+        })?;
+        for (name, is_linked) in &mut self.names[begin..] {
+            // What is gone meanwhile is no link.
+            *is_linked |= place.is_link(name).unwrap_or(false);
+        }
+        self.names[begin..].sort_unstable_by(|one, other| other.cmp(one));
+        Ok(is_listed)
+    }
+
+    /// Whether no link has led there yet, or none leads there.
+    fn is_new(&mut self, location: Option<u128>) -> Result<bool> {
+        let Some(location) = location else { return Ok(true) };
+        let Err(at) = self.locations.binary_search(&location) else { return Ok(false) };
+        self.locations.try_reserve(1).map_err(|_| alloc::Failed)?;
+        self.locations.insert(at, location);
+        Ok(true)
+    }
 }
 
 /// Calls `one` for what the consolidated metadata of a group tell, in their order.
@@ -269,5 +311,53 @@ mod tests {
             if node.name() == "a" { Err(ErrorKind::Stopped(7).into()) } else { Ok(()) }
         });
         assert_eq!((ended.unwrap_err().kind(), told), (ErrorKind::Stopped(7), vec![String::new(), "a".to_owned()]));
+    }
+
+    /// A directory of groups with these names, and links.
+    #[cfg(all(unix, not(miri)))]
+    fn linked(what: &str, groups: &[&str], links: &[(&str, &str)]) -> (std::path::PathBuf, Place) {
+        let path = std::env::temp_dir().join(format!("nczchunk-{what}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        for group in groups {
+            std::fs::create_dir_all(path.join(group)).unwrap();
+            std::fs::write(path.join(group).join(".zgroup"), GROUP).unwrap();
+        }
+        links.iter().for_each(|(to, link)| std::os::unix::fs::symlink(to, path.join(link)).unwrap());
+        let place = Place::new(crate::object::Directory::open(&path).unwrap()).unwrap();
+        (path, place)
+    }
+
+    #[cfg(all(unix, not(miri)))]
+    #[test]
+    fn links_in_circles_are_not_followed() {
+        let links = [("..", "b/d/up"), (".", "b/here"), ("../b", "z/1"), ("../b", "z/2"), ("loop", "loop")];
+        let (path, place) = linked("circles", &["", "b", "b/d", "z"], &links);
+        std::fs::write(path.join("b/d/.zarray"), ARRAY).unwrap();
+        assert_eq!(names(&list(&place, "", true).unwrap()), ["", "b", "b/d", "z", "z/1", "z/1/d", "z/2"]);
+        // The group that is asked for is entered, whatever leads there.
+        assert_eq!(names(&list(&place, "z/2", true).unwrap()), ["z/2", "z/2/d"]);
+        std::fs::remove_dir_all(path).unwrap();
+    }
+
+    /// Each of these groups has a link to each of them: there are more ways through than anybody can go.
+    #[cfg(all(unix, not(miri)))]
+    #[test]
+    fn a_list_ends_however_many_links_there_are() {
+        let groups: Vec<String> = (0..20).map(|i| format!("g{i}")).collect();
+        let all: Vec<&str> = [""].into_iter().chain(groups.iter().map(String::as_str)).collect();
+        let (path, place) = linked("links", &all, &[("..", "g0/x")]);
+        for (from, to) in groups.iter().flat_map(|from| groups.iter().map(move |to| (from, to))) {
+            std::os::unix::fs::symlink(format!("../{to}"), path.join(from).join(format!("l{to}"))).unwrap();
+        }
+        // Each group is entered by its own name, and once by a link.
+        let nodes = list(&place, "", true).unwrap();
+        assert!(groups.iter().all(|group| names(&nodes).contains(&group.as_str())));
+        assert!(nodes.len() <= 1 + 20 * 2 * 21, "{}", nodes.len());
+        // Out of the place, and into it from above.
+        std::os::unix::fs::symlink("..", path.join("g0/out")).unwrap();
+        let inside = Place::new(crate::object::Directory::open(path.join("g0")).unwrap()).unwrap();
+        let nodes = list(&inside, "", true).unwrap();
+        assert!(names(&nodes).contains(&"out/g1") && !names(&nodes).contains(&"out/g0"));
+        std::fs::remove_dir_all(path).unwrap();
     }
 }

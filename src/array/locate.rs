@@ -11,8 +11,8 @@ use crate::object::{Below, Zip, only_prefix};
 use crate::object::{Directory, OneFile, Place, paths};
 
 /// The place at a path: a directory, a zip file, or a [file that holds arrays](Place::file), which its first bytes
-/// tell. What all entries of a zip file have in common is left out, for it is often the name of the directory that was
-/// packed.
+/// tell. The one directory that all entries of a zip file are in is left out, for it is often the one that was packed.
+/// Names of arrays and groups may begin with it or not, unless something in it is called like it.
 ///
 /// netCDF's way to name such a place, `file://PATH#mode=...`, is understood as well.
 ///
@@ -67,7 +67,7 @@ pub fn place_for(path: &Path) -> Result<Place> {
 fn zip_at(path: &Path) -> Result<Place> {
     let zip = Zip::open(path)?;
     match only_prefix(&zip).map_err(|error| error.in_object(path.display()))? {
-        Some(prefix) => Place::new(Below::new(zip, &prefix)?),
+        Some(prefix) => Place::new(Below::new(zip, &prefix)?.with_whole_names()?),
         None => Place::new(zip),
     }
 }

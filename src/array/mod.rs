@@ -5,6 +5,7 @@
 //!   file.rs           files that hold several arrays: which formats there are
 //!   description.rs    what an array is to be like that is created
 //!   documents.rs      the documents of arrays and groups, as they are changed
+//!   keys.rs           the chunks that are stored, by the names of their objects
 //!   create.rs         writing the documents of a new array
 //!   contents.rs       what an array or group that is overwritten consists of
 //!   resize.rs         removing what another shape cuts off
@@ -17,6 +18,7 @@ mod create;
 mod description;
 mod documents;
 mod file;
+mod keys;
 mod list;
 mod locate;
 mod resize;
@@ -261,8 +263,8 @@ impl Array {
             let (_, mut store) = zarr::build(metadata, place, &documents::below(name, "")?)?;
             store.set_cache(self.cache.as_ref());
             store.set_verify(self.verify);
-            let stored = resize::Stored { place, name, keys: metadata.keys };
-            let cut = resize::cut(old, &opened.store, &stored, shape);
+            let chunks = keys::Chunks { place, name, keys: metadata.keys, rank: shape.len() };
+            let cut = resize::cut(old, &opened.store, &chunks, shape);
             opened.store = store;
             cut?;
         }
@@ -441,6 +443,25 @@ impl Array {
     /// `Argument` if there is no such chunk; `Corrupt` for the index of a shard; those of the place.
     pub fn stored_chunk_len(&self, chunk: &[isize]) -> Result<Option<usize>> {
         self.stored.chunk_len(&self.opened.variable, &self.opened.store, chunk)
+    }
+
+    /// Lists the objects that are stored of the array's chunks: calls `one` with the indices of each, in any order.
+    /// They are those of the chunks or, if there are shards, of the shards, by which the array is
+    /// [written](Variable::grid). The result is `false` if nothing can be listed, which is so for arrays in files and
+    /// in places that cannot list their objects.
+    ///
+    /// It takes as long as there is something to be listed, however many chunks there might be. What several symbolic
+    /// links lead to is listed once.
+    ///
+    /// # Errors
+    /// Those of `one`, `OutOfMemory`, and those of the place.
+    pub fn each_stored_object(&self, one: &mut dyn FnMut(&[isize]) -> Result<()>) -> Result<bool> {
+        let Stored::Zarr(metadata) = &self.stored else { return Ok(false) };
+        let grid = self.opened.variable.grid(Access::Write);
+        let chunks = keys::Chunks { place: &self.place, name: &self.name, keys: metadata.keys, rank: grid.rank() };
+        let mut listed = keys::Inside::new(grid, one);
+        chunks.each(&mut listed)?;
+        Ok(listed.is_listed())
     }
 
     /// The name of the object that a chunk is in, or is to be in, among those of the array's place; `None` for an array

@@ -2,56 +2,35 @@
 //!
 //! A chunk (or shard) that lies outside of the new shape is removed. Of one that lies there in part the elements that
 //! are cut off become fill values, so that an array which is made smaller and then larger again has fill values there.
-//! Only what is stored is touched: it is found by listing.
+//! Only what is stored is touched. It is found by listing, unless more is listed than there are chunks to be cut: then
+//! each of these is asked for by its name. What others have left beyond the old shape and the new one stays.
 //!
 //! This is done before the metadata change. A failure in between leaves the shape as it was, and fill values in some of
 //! what was to be cut off; done again, the change is completed.
 
+use std::cmp::Ordering::{Equal, Greater, Less};
+
+use super::keys::{Chunks, Look};
 use crate::alloc;
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
 use crate::grid::{Access, Grid};
 use crate::hyperslab::Hyperslab;
-use crate::key::Separator;
-use crate::object::{Entry, Name, Place};
 use crate::plan::Plan;
 use crate::store::Store;
 use crate::transfer::{Options, Transfer};
 use crate::variable::Variable;
-use crate::zarr::{KeyEncoding, Keys};
-
-use super::documents::below;
-
-/// Where the chunks of an array are.
-pub(super) struct Stored<'a> {
-    pub place: &'a Place,
-    pub name: &'a str,
-    pub keys: Keys,
-}
 
 /// Cuts off what lies outside of the shape, which has a length for each dimension of the variable.
-pub(super) fn cut(variable: &Variable, store: &Store<'_>, stored: &Stored<'_>, shape: &[usize]) -> Result<()> {
-    let grid = variable.grid(Access::Write);
-    let cut = Cut { grid, shape };
-    let (mut outside, mut partly) = (Vec::new(), Vec::new());
-    let mut is_listed = false;
-    stored.each(grid.rank(), &mut is_listed, &mut |indices, object| {
-        if cut.is_outside(indices) {
-            alloc::push(&mut outside, alloc::text(object)?)?;
-        } else if cut.partly(indices).next().is_some() {
-            alloc::push(&mut partly, dims::copied(indices.iter().copied())?)?;
-        }
-        Ok(())
-    })?;
-    if !is_listed {
-        return Err(ErrorKind::Unsupported("making an array smaller in a place that cannot list its objects").into());
-    }
-    if !partly.is_empty() {
+pub(super) fn cut(variable: &Variable, store: &Store<'_>, chunks: &Chunks<'_>, shape: &[usize]) -> Result<()> {
+    let cut = Cut { grid: variable.grid(Access::Write), shape };
+    let found = Found::by(chunks, &cut)?;
+    if !found.partly.is_empty() {
         let whole = in_whole_chunks(variable, shape)?;
         let zeros = zeros(variable)?;
         let fill_value = variable.fill_value().unwrap_or(&zeros);
         let strides = dims::copied(shape.iter().map(|_| 0))?;
-        for indices in &partly {
+        for indices in &found.partly {
             for d in cut.partly(indices) {
                 let (start, count) = cut.hyperslab(indices, d)?;
                 let plan = Plan::new(&whole, &Hyperslab::new(&start, &count), Access::Write)?;
@@ -61,7 +40,108 @@ pub(super) fn cut(variable: &Variable, store: &Store<'_>, stored: &Stored<'_>, s
             }
         }
     }
-    outside.iter().try_for_each(|object| stored.place.remove(object))
+    found.remove(chunks, &cut)
+}
+
+/// What is stored of the chunks that are cut.
+struct Found<'a> {
+    cut: &'a Cut<'a>,
+    /// How many names have been listed, and how many are worth it.
+    num_listed: u128,
+    most_listed: u128,
+    /// The names of those that lie outside; of symbolic links that lead to nothing else, the links'.
+    outside: Vec<String>,
+    /// The indices of those that lie inside in part.
+    partly: Vec<Dims<isize>>,
+}
+
+impl<'a> Found<'a> {
+    fn by(chunks: &Chunks<'_>, cut: &'a Cut<'a>) -> Result<Self> {
+        let most_listed = cut.num_affected();
+        let mut found = Found { cut, num_listed: 0, most_listed, outside: Vec::new(), partly: Vec::new() };
+        match chunks.each(&mut found) {
+            Err(_) if !found.is_listed() => {}
+            listed => listed?,
+        }
+        if found.num_listed == 0 {
+            let what = "making an array smaller in a place that cannot list its objects";
+            return Err(ErrorKind::Unsupported(what).into());
+        }
+        if !found.is_listed() {
+            (found.outside, found.partly) = (Vec::new(), Vec::new());
+            cut.affected(|indices| {
+                if !cut.is_outside(indices) && chunks.place.object_len(&chunks.object(indices)?)?.is_some() {
+                    alloc::push(&mut found.partly, dims::copied(indices.iter().copied())?)?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(found)
+    }
+
+    /// Whether all has been listed.
+    fn is_listed(&self) -> bool {
+        self.num_listed <= self.most_listed
+    }
+
+    /// Removes those that lie outside.
+    fn remove(&self, chunks: &Chunks<'_>, cut: &Cut<'_>) -> Result<()> {
+        if self.is_listed() {
+            return self.outside.iter().try_for_each(|object| chunks.place.remove(object));
+        }
+        let mut above = String::new();
+        cut.affected(|indices| {
+            if !cut.is_outside(indices) {
+                return Ok(());
+            }
+            let object = chunks.object(indices)?;
+            let end = object.rfind('/').unwrap_or(0);
+            if above != object[..end] {
+                above = alloc::text(&object[..end])?;
+                // A link below which all lies outside is removed, and not what others find where it leads.
+                for known in 0..indices.len() {
+                    if let Some(prefix) = chunks.prefix(&indices[..known])? {
+                        if cut.is_outside(&indices[..known]) && chunks.place.is_link(&prefix).unwrap_or(false) {
+                            chunks.place.remove(&prefix)?;
+                        }
+                    }
+                }
+            }
+            chunks.place.remove(&object)
+        })
+    }
+}
+
+impl Look for Found<'_> {
+    fn listed(&mut self) -> Result<()> {
+        self.num_listed += 1;
+        // Any error ends the listing.
+        if self.is_listed() { Ok(()) } else { Err(ErrorKind::Exists.into()) }
+    }
+
+    fn is_wanted(&self, first: &[isize]) -> bool {
+        self.cut.is_known(first) && self.cut.reaches(first)
+    }
+
+    fn link(&mut self, first: &[isize], name: &str) -> Result<bool> {
+        let is_outside = self.cut.is_outside(first);
+        if is_outside {
+            alloc::push(&mut self.outside, alloc::text(name)?)?;
+        }
+        Ok(!is_outside)
+    }
+
+    fn chunk(&mut self, indices: &[isize], name: &str) -> Result<()> {
+        if !self.cut.is_known(indices) {
+            return Ok(());
+        }
+        if self.cut.is_outside(indices) {
+            alloc::push(&mut self.outside, alloc::text(name)?)?;
+        } else if self.cut.partly(indices).next().is_some() {
+            alloc::push(&mut self.partly, dims::copied(indices.iter().copied())?)?;
+        }
+        Ok(())
+    }
 }
 
 /// The variable with dimensions that end where their last chunks do, now or then, so that all of each chunk can be
@@ -92,9 +172,68 @@ struct Cut<'a> {
 
 impl Cut<'_> {
     /// For each dimension its length now, that of its chunks, and its length then.
-    fn lengths(&self) -> impl Iterator<Item = (usize, usize, usize)> {
+    fn lengths(&self) -> impl ExactSizeIterator<Item = (usize, usize, usize)> {
         let dimensions = self.grid.dimensions().iter();
         dimensions.zip(self.shape).map(|(dimension, &len)| (dimension.len(), dimension.chunklen(), len))
+    }
+
+    /// For each dimension how many chunks are not touched by what is cut off of it, and how many there are, now or
+    /// then.
+    fn untouched(&self) -> impl ExactSizeIterator<Item = (usize, usize)> {
+        self.lengths().map(|(old, chunklen, new)| {
+            let num_chunks = old.max(new).div_ceil(chunklen);
+            (if new < old { new / chunklen } else { num_chunks }, num_chunks)
+        })
+    }
+
+    /// How many chunks there are of which something is cut off.
+    fn num_affected(&self) -> u128 {
+        let all = self.untouched().fold(1, |all: u128, (_, num_chunks)| all.saturating_mul(num_chunks as u128));
+        let rest = self.untouched().fold(1, |rest: u128, (untouched, _)| rest.saturating_mul(untouched as u128));
+        all - rest
+    }
+
+    /// Calls `one` for each chunk of which something is cut off.
+    fn affected(&self, mut one: impl FnMut(&[isize]) -> Result<()>) -> Result<()> {
+        // Of a dimension's chunks those that are cut, with those that are not in the dimensions before it and all of
+        // those behind it.
+        for cut in 0..self.shape.len() {
+            let bounds =
+                dims::copied(self.untouched().enumerate().map(|(d, (untouched, num_chunks))| match d.cmp(&cut) {
+                    Less => (0, untouched),
+                    Equal => (untouched, num_chunks),
+                    Greater => (0, num_chunks),
+                }))?;
+            if bounds.iter().any(|(begin, end)| begin == end) {
+                continue;
+            }
+            // An index is that of an object whose name is written, so it fits.
+            let mut indices = dims::copied(bounds.iter().map(|(begin, _)| *begin as isize))?;
+            loop {
+                one(&indices)?;
+                let next = (0..indices.len()).rev().find(|&d| (indices[d] as usize) + 1 < bounds[d].1);
+                let Some(next) = next else { break };
+                indices[next] += 1;
+                (next + 1..indices.len()).for_each(|d| indices[d] = bounds[d].0 as isize);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether something may be cut off of chunks whose indices begin like this.
+    fn reaches(&self, first: &[isize]) -> bool {
+        let is_cut = |(d, (old, chunklen, new)): (usize, (usize, usize, usize))| match first.get(d) {
+            Some(&index) if new < old => index.unsigned_abs() >= new / chunklen,
+            Some(&index) => index.unsigned_abs() >= new.div_ceil(chunklen),
+            None => new < old,
+        };
+        self.lengths().enumerate().any(is_cut)
+    }
+
+    /// Whether there are chunks whose indices begin like this, now or then.
+    fn is_known(&self, first: &[isize]) -> bool {
+        let is_inside = |((_, num_chunks), &index): ((usize, usize), &isize)| index.unsigned_abs() < num_chunks;
+        self.untouched().zip(first).all(is_inside)
     }
 
     /// Whether a chunk has nothing inside the new shape.
@@ -129,102 +268,48 @@ impl Cut<'_> {
     }
 }
 
-impl Stored<'_> {
-    /// Calls `one` with the indices and the name of each object that is a chunk. `is_listed` becomes true if the place
-    /// lists anything below the array, which has a document at least.
-    fn each(&self, rank: usize, is_listed: &mut bool, one: &mut dyn FnMut(&[isize], &str) -> Result<()>) -> Result<()> {
-        // What is to be listed below the array, each as what its name adds to the array's.
-        let mut prefixes = Vec::new();
-        alloc::push(&mut prefixes, String::new())?;
-        while let Some(prefix) = prefixes.pop() {
-            let in_place =
-                if prefix.is_empty() { Name::of(format_args!("{}", self.name))? } else { self.full(&prefix)? };
-            self.place.list(&in_place, &mut |last, entry| {
-                *is_listed = true;
-                let key = below(&prefix, last)?;
-                match entry {
-                    Entry::Prefix if self.keys.separator == Separator::Slash && is_of_key(last) => {
-                        Ok(alloc::push(&mut prefixes, alloc::text(&key)?)?)
-                    }
-                    Entry::Prefix => Ok(()),
-                    Entry::Object => match chunk_of_key(self.keys, &key, rank)? {
-                        Some(indices) => one(&indices, &self.full(&key)?),
-                        None => Ok(()),
-                    },
-                }
-            })?;
-        }
-        Ok(())
-    }
-
-    fn full(&self, key: &str) -> Result<Name> {
-        below(self.name, key)
-    }
-}
-
-/// The indices of the chunk with this key; `None` if it is no chunk's.
-pub(super) fn chunk_of_key(keys: Keys, key: &str, rank: usize) -> Result<Option<Dims<isize>>> {
-    let separator = match keys.separator {
-        Separator::Dot => '.',
-        Separator::Slash => '/',
-    };
-    let mut indices = Dims::new();
-    dims::reserve(&mut indices, rank)?;
-    let rest = match keys.style {
-        // A scalar has one chunk.
-        KeyEncoding::V2 if rank == 0 => return Ok((key == "0").then_some(indices)),
-        KeyEncoding::V3 if rank == 0 => return Ok((key == "c").then_some(indices)),
-        KeyEncoding::V2 => Some(key),
-        KeyEncoding::V3 => key.strip_prefix('c').and_then(|rest| rest.strip_prefix(separator)),
-    };
-    for number in rest.iter().flat_map(|rest| rest.split(separator)) {
-        let is_number = number.bytes().all(|byte| byte.is_ascii_digit()) && (number == "0" || !number.starts_with('0'));
-        match number.parse() {
-            Ok(index) if is_number && indices.len() < rank => indices.push(index),
-            _ => return Ok(None),
-        }
-    }
-    Ok((indices.len() == rank).then_some(indices))
-}
-
-/// Whether this can be a part of a chunk's key.
-pub(super) fn is_of_key(last: &str) -> bool {
-    last == "c" || last.bytes().all(|byte| byte.is_ascii_digit())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::Memory;
 
-    fn found(keys: Keys, rank: usize, objects: &[&str]) -> Vec<Vec<isize>> {
-        let place = Place::new(Memory::new()).unwrap();
-        objects.iter().for_each(|name| place.write(name, b"").unwrap());
-        let mut found = Vec::new();
-        let mut is_listed = false;
-        let stored = Stored { place: &place, name: "a/b", keys };
-        let note = &mut |indices: &[isize], _: &str| {
-            found.push(indices.to_vec());
-            Ok(())
-        };
-        stored.each(rank, &mut is_listed, note).unwrap();
-        assert_eq!(is_listed, objects.iter().any(|name| name.starts_with("a/b/")));
-        found.sort();
-        found
-    }
-
+    /// Those that may be cut are those that are, whatever is asked.
     #[test]
-    fn chunks_are_found_by_their_keys() {
-        let keys = |style, separator| Keys { style, separator };
-        let objects = ["a/b/0.10", "a/b/1.x", "a/b/.zarray", "a/b/1", "a/b/1.2.3", "a/b/01.1", "a/0.0", "a/b/c/0.1"];
-        assert_eq!(found(keys(KeyEncoding::V2, Separator::Dot), 2, &objects), [[0, 10]]);
-        let objects = ["a/b/0/10", "a/b/5/1", "a/b/x/0", "a/b/1/2/3", "a/b/0", "a/b/c/0/1"];
-        assert_eq!(found(keys(KeyEncoding::V2, Separator::Slash), 2, &objects), [[0, 10], [5, 1]]);
-        let objects = ["a/b/c/0/10", "a/b/c/5/1", "a/b/0/1", "a/b/zarr.json", "a/b/c/1"];
-        assert_eq!(found(keys(KeyEncoding::V3, Separator::Slash), 2, &objects), [[0, 10], [5, 1]]);
-        let objects = ["a/b/c.0.10", "a/b/0.1", "a/b/c.1"];
-        assert_eq!(found(keys(KeyEncoding::V3, Separator::Dot), 2, &objects), [[0, 10]]);
-        assert_eq!(found(keys(KeyEncoding::V3, Separator::Slash), 1, &[]), [[0isize; 1]; 0]);
+    fn chunks_that_are_cut_are_known_without_a_list() {
+        for (old, new) in [
+            ([10, 10], [5, 8]),
+            ([10, 10], [10, 1]),
+            ([10, 10], [12, 4]),
+            ([10, 10], [0, 10]),
+            ([10, 10], [10, 10]),
+            ([0, 10], [0, 3]),
+            ([9, 3], [8, 3]),
+            ([10, 10], [5, 30]),
+            ([0, 10], [9, 3]),
+        ] {
+            let grid = Grid::new(&old, &[4, 3], 1).unwrap();
+            let cut = Cut { grid: &grid, shape: &new };
+            let mut expected = Vec::new();
+            for i in 0..old[0].max(new[0]).div_ceil(4) as isize {
+                for j in 0..old[1].max(new[1]).div_ceil(3) as isize {
+                    let is_cut = cut.is_outside(&[i, j]) || cut.partly(&[i, j]).next().is_some();
+                    assert!(!is_cut || (cut.reaches(&[i, j]) && cut.reaches(&[i]) && cut.reaches(&[])));
+                    if is_cut {
+                        expected.push(vec![i, j]);
+                    }
+                }
+            }
+            let mut found = Vec::new();
+            cut.affected(|indices| {
+                found.push(indices.to_vec());
+                Ok(())
+            })
+            .unwrap();
+            found.sort();
+            assert_eq!((cut.num_affected(), found), (expected.len() as u128, expected), "{old:?} {new:?}");
+        }
+        let grid = Grid::new(&[usize::MAX >> 1, usize::MAX >> 1], &[1, 1], 1).unwrap();
+        let len = (usize::MAX >> 1) as u128;
+        assert_eq!(Cut { grid: &grid, shape: &[(usize::MAX >> 1) - 1, usize::MAX >> 1] }.num_affected(), len);
     }
 
     #[test]

@@ -223,7 +223,15 @@ fn what_is_in_a_zip_file_is_compared_with_its_checksum() {
         }
     }
     std::fs::write(&path, bytes).unwrap();
+    // Of several chunks, too, which are asked for together.
+    let all = |name: &str, verify| {
+        let mut array = Array::open(&path, name, Access::Read).unwrap();
+        array.set_verify(verify);
+        array.read::<i32>(&Hyperslab::new(&[10], &[2]).with_stride(&[3000])).map(|found| found[0])
+    };
+    assert_eq!(all("sharded", false), Ok(1_000_011));
     for name in ["plain", "sharded"] {
+        assert!(all(name, true).is_err());
         assert_eq!(read(name, false).unwrap(), [1_000_003, 1_000_011]);
         let error = read(name, true).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Corrupt { .. }) && error.chunk() == Some(&[0]), "{error}");
@@ -361,9 +369,10 @@ fn chunks_outside_are_removed() {
     assert_eq!(reader.set_attribute("a", "x").unwrap_err().kind(), ErrorKind::ReadOnly);
 }
 
-/// Others may have left objects that are called like chunks which the array does not have.
+/// Others may have left objects that are called like chunks which the array does not have. Those that it gets are cut,
+/// and others stay.
 #[test]
-fn stray_chunks_are_removed_or_cut_like_others() {
+fn stray_chunks_are_cut_like_others() {
     let place = place();
     let description = Description::new(&[4, 6], ElementType::Short).with_chunk_shape(&[2, 3]);
     let description = description.with_format(ArrayFormat::ZarrV2).with_codecs(&[]);
@@ -375,11 +384,108 @@ fn stray_chunks_are_removed_or_cut_like_others() {
     }
     // Along the second dimension it becomes longer, so that one of them is within.
     array.resize(&[3, 9]).unwrap();
+    for stray in ["v/1.100", "v/100.0", &beyond_all] {
+        assert!(place.object_len(stray).unwrap().is_some());
+        place.remove(stray).unwrap();
+    }
     assert_eq!(objects(&place, "v"), [".zarray", ".zattrs", "0.0", "0.1", "1.0", "1.1", "1.2"]);
     array.resize(&[4, 9]).unwrap();
     let ones = i16::from_ne_bytes([1; 2]);
     let expected = [[7, 7, 7, 7, 7, 7, ones, ones, ones], [0; 9]].concat();
     assert_eq!(array.read::<i16>(&Hyperslab::new(&[2, 0], &[2, 9])).unwrap(), expected);
+}
+
+/// A place that counts what is listed.
+struct Listed(Memory, std::sync::atomic::AtomicUsize);
+
+impl Objects for Listed {
+    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        self.0.read(name, begin, buffer)
+    }
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        self.0.list(prefix, &mut |name, entry| {
+            self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            one(name, entry)
+        })
+    }
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.0.write(name, bytes)
+    }
+    fn remove(&self, name: &str) -> Result<()> {
+        self.0.remove(name)
+    }
+    fn is_writable(&self) -> bool {
+        true
+    }
+}
+
+/// What is cut is found by its names in an array of many chunks, and by a list in a large grid of few.
+#[test]
+fn what_is_cut_off_is_found_the_shorter_way() {
+    for separator in [Separator::Dot, Separator::Slash] {
+        let listed = std::sync::Arc::new(Listed(Memory::new(), 0.into()));
+        let place = Place::new(listed.clone()).unwrap();
+        let chunks = |shape| Description::new(shape, ElementType::UByte).with_codecs(&[]).with_separator(separator);
+        let many = chunks(&[40, 40]).with_chunk_shape(&[2, 2]);
+        let mut array = Array::create_in(&place, "many", &many).unwrap();
+        array.write(&Hyperslab::all(), &[7u8; 1600]).unwrap();
+        listed.1.store(0, std::sync::atomic::Ordering::Relaxed);
+        array.resize(&[37, 40]).unwrap();
+        let num_listed = listed.1.load(std::sync::atomic::Ordering::Relaxed);
+        assert!(num_listed <= 2 * 20 + 20, "{num_listed}");
+        array.resize(&[40, 40]).unwrap();
+        let expected = [[7u8; 37 * 40].as_slice(), &[0; 3 * 40]].concat();
+        assert_eq!(array.read::<u8>(&Hyperslab::all()).unwrap(), expected);
+        assert_eq!(array.stored_chunk_len(&[18, 0]).unwrap(), Some(4));
+        assert!((0..20).all(|i| array.stored_chunk_len(&[19, i]).unwrap().is_none()));
+
+        let few = chunks(&[1 << 20, 1 << 20]).with_chunk_shape(&[2, 2]);
+        let mut array = Array::create_in(&place, "few", &few).unwrap();
+        for at in [[0, 0], [12, 7], [999_999, 5]] {
+            array.write(&Hyperslab::new(&at, &[1, 1]), &[7u8]).unwrap();
+        }
+        let stored = |array: &Array| {
+            let mut found = Vec::new();
+            assert!(
+                array
+                    .each_stored_object(&mut |indices| {
+                        found.push(indices.to_vec());
+                        Ok(())
+                    })
+                    .unwrap()
+            );
+            found.sort();
+            found
+        };
+        assert_eq!(stored(&array), [[0, 0], [6, 3], [499_999, 2]]);
+        array.resize(&[1 << 20, 7]).unwrap();
+        assert_eq!(stored(&array), [[0, 0], [6, 3], [499_999, 2]]);
+        array.resize(&[15, 1 << 20]).unwrap();
+        assert_eq!(stored(&array), [[0, 0], [6, 3]]);
+        assert_eq!(array.read::<u8>(&Hyperslab::new(&[12, 6], &[1, 2])).unwrap(), [0, 0]);
+    }
+}
+
+/// What a symbolic link leads to stays where a shorter array does not have the link any more.
+#[cfg(all(unix, not(miri)))]
+#[test]
+fn links_that_are_cut_off_are_removed_as_links() {
+    let path = std::env::temp_dir().join(format!("nczchunk-cut-{}", std::process::id()));
+    // A list is the shorter way, or the names are.
+    for (num_rows, num_columns) in [(3, 20), (30, 2)] {
+        let _ = std::fs::remove_dir_all(&path);
+        let shape = [num_rows, num_columns];
+        let description = Description::new(&shape, ElementType::UByte).with_chunk_shape(&[1, 1]);
+        let mut array = Array::create(&path, "", &description.with_codecs(&[])).unwrap();
+        array.write(&Hyperslab::all(), &vec![7u8; num_rows * num_columns]).unwrap();
+        let last = path.join(format!("c/{}", num_rows - 1));
+        std::fs::remove_dir_all(&last).unwrap();
+        std::os::unix::fs::symlink("0", &last).unwrap();
+        array.resize(&[num_rows - 1, num_columns]).unwrap();
+        assert!(last.symlink_metadata().is_err());
+        assert_eq!(array.read::<u8>(&Hyperslab::all()).unwrap(), vec![7u8; (num_rows - 1) * num_columns]);
+    }
+    std::fs::remove_dir_all(&path).unwrap();
 }
 
 /// A place that tells of names which no object can have, as object stores do of keys with two slashes, or one at the
@@ -583,8 +689,48 @@ fn a_directory_within_a_zip_file_is_the_place() {
     let array = Array::create_in(&place, "", &Description::new(&[3], ElementType::Short)).unwrap();
     array.write(&Hyperslab::all(), &[1i16, 2, 3]).unwrap();
     place.finish().unwrap();
-    let array = Array::open(&path, "", Access::Read).unwrap();
-    assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [1, 2, 3]);
+    // Its name may be given, too.
+    for name in ["", "v.zarr", "/v.zarr/"] {
+        let array = Array::open(&path, name, Access::Read).unwrap();
+        assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [1, 2, 3]);
+        let nodes = list(&place_at(&path).unwrap(), name, true).unwrap();
+        assert_eq!((nodes.len(), nodes[0].name()), (1, name.trim_matches('/')));
+    }
+    for name in ["v", "v.zarr/x", "v.zarr/v.zarr", "v.zarrs"] {
+        assert_eq!(Array::open(&path, name, Access::Read).err().unwrap().kind(), ErrorKind::NotFound("array"));
+    }
+    std::fs::remove_file(&path).unwrap();
+}
+
+/// What other readers open in a packed directory by its name and the array's is found by both names.
+#[cfg(feature = "zip")]
+#[test]
+fn names_in_a_zip_file_may_begin_with_its_one_directory() {
+    let path = std::env::temp_dir().join(format!("nczchunk-top-{}.zip", std::process::id()));
+    let create = |names: &[&str]| {
+        let writer = crate::object::ZipWriter::create(&path).unwrap();
+        let place = Place::new(crate::object::Below::new(writer, "data").unwrap()).unwrap();
+        for (i, name) in names.iter().enumerate() {
+            let array = Array::create_in(&place, name, &Description::new(&[1], ElementType::Short)).unwrap();
+            array.write(&Hyperslab::all(), &[i as i16]).unwrap();
+        }
+        place.finish().unwrap();
+    };
+    let read = |name: &str| Array::open(&path, name, Access::Read)?.read::<i16>(&Hyperslab::all());
+    let names = |group: &str| -> Vec<String> {
+        let nodes = list(&place_at(&path).unwrap(), group, true).unwrap();
+        nodes.iter().map(|node| node.name().to_owned()).collect()
+    };
+    create(&["f4", "g/f4"]);
+    for (name, value) in [("f4", 0), ("g/f4", 1), ("data/f4", 0), ("data/g/f4", 1)] {
+        assert_eq!(read(name).unwrap(), [value], "{name}");
+    }
+    assert_eq!(read("data/g").unwrap_err().kind(), ErrorKind::NotAnArray);
+    assert_eq!(names(""), ["", "f4", "g", "g/f4"]);
+    assert_eq!(names("data"), ["data", "data/f4", "data/g", "data/g/f4"]);
+    // The names are not clear.
+    create(&["f4", "data/f4"]);
+    assert_eq!((read("f4").unwrap(), read("data/f4").unwrap()), (vec![0], vec![1]));
     std::fs::remove_file(&path).unwrap();
 }
 

@@ -25,6 +25,7 @@ use crate::alloc;
 use crate::buffer::Buffer;
 use crate::dataset::CFDB_MAGIC;
 use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::{ABSENT, Index, Learned, Step};
 use crate::object::{Begin, Entry, Objects, Place};
 
 pub(super) const HEADER: usize = 200;
@@ -72,6 +73,13 @@ pub(super) struct Booklet {
     before_key: usize,
 }
 
+/// An index of one value.
+fn index(place: (u64, u64)) -> Result<Index> {
+    let mut places = Vec::new();
+    alloc::push(&mut places, place)?;
+    Ok(Index { places })
+}
+
 /// Where a value is in the file.
 struct Value {
     at: u64,
@@ -79,6 +87,11 @@ struct Value {
 }
 
 impl Booklet {
+    /// The storage, and the file's name in it.
+    pub(super) fn file(&self) -> (&Place, &str) {
+        (&self.place, &self.name)
+    }
+
     /// Reads the header of a file.
     ///
     /// # Errors
@@ -118,46 +131,76 @@ impl Booklet {
     }
 
     /// Reads from the file at a place into an empty buffer: as much as there is room for, or less at the file's end.
-    fn fill(&self, at: u64, buffer: &mut Buffer<'_>) -> Result<()> {
-        match self.place.read(&self.name, Begin::At(at), buffer)? {
+    fn fill(&self, begin: Begin, buffer: &mut Buffer<'_>) -> Result<()> {
+        match self.place.read(&self.name, begin, buffer)? {
             Some(len) if len == self.len => Ok(()),
             _ => Err(ErrorKind::Changed.into()),
         }
     }
 
+    /// What is read first to find the value of a key: its bucket's pointer.
+    pub(super) fn first_step(&self, key: &[u8]) -> Step {
+        let bucket = hash(key).iter().rev().fold(0, |rest, byte| (rest << 8 | u64::from(*byte)) % self.num_buckets);
+        let begin = Begin::At(self.index + bucket * POINTER as u64);
+        Step { begin, len: POINTER, memory: [0; 3] }
+    }
+
+    /// What follows from a bucket's pointer or a block, in a file of so many bytes: the next block of the chain, or
+    /// where the value of the key is, if there is one.
+    ///
+    /// # Errors
+    /// `Corrupt`; `Changed` for a file of another length.
+    pub(super) fn learn(&self, key: &[u8], step: &Step, bytes: &[u8], file_len: u64) -> Result<Learned> {
+        if file_len != self.len {
+            return Err(ErrorKind::Changed.into());
+        }
+        // The block that was read, how many there were before it, and one that was met; 0 at the bucket's pointer.
+        let [at, hops, met] = step.memory;
+        if at == 0 {
+            return self.next(key, number(bytes), (0, 0));
+        }
+        if bytes.len() < self.before_key {
+            return Err(corrupt("a block is not in the file"));
+        }
+        let next = field(bytes, HASH, POINTER);
+        if next != 0 && bytes.starts_with(&hash(key)) {
+            let Value { at, len } = self.value(at, bytes, key)?;
+            return Ok(Learned::Index(index((at, len))?));
+        }
+        self.next(key, next, (hops, met))
+    }
+
+    /// The block at a place, unless the chain ends there.
+    fn next(&self, key: &[u8], at: u64, (hops, met): (u64, u64)) -> Result<Learned> {
+        if at <= 1 {
+            return Ok(Learned::Index(index(ABSENT)?));
+        }
+        // In a chain that leads back to one of its blocks, one that is a power of two from the first is met again.
+        if at < HEADER as u64 || at == met {
+            return Err(corrupt("a chain of blocks leads nowhere"));
+        }
+        let hops = hops + 1;
+        let met = if hops.is_power_of_two() { at } else { met };
+        Ok(Learned::Next(Step { begin: Begin::At(at), len: self.before_key + key.len(), memory: [at, hops, met] }))
+    }
+
     /// Finds a value; `None` if there is none with this key.
     fn find(&self, key: &[u8]) -> Result<Option<Value>> {
-        let hash = hash(key);
-        let bucket = hash.iter().rev().fold(0, |rest, byte| (rest << 8 | u64::from(*byte)) % self.num_buckets);
-        let mut pointer = [MaybeUninit::uninit(); POINTER];
-        let mut buffer = Buffer::new(&mut pointer);
-        self.fill(self.index + bucket * POINTER as u64, &mut buffer)?;
-        let mut at = number(buffer.filled());
-        // In a chain that leads back to one of its blocks, one that is a power of two from the first is met again.
-        let (mut met, mut hops) = (0, 0u64);
+        let mut step = self.first_step(key);
         let mut memory = SmallVec::<[MaybeUninit<u8>; ON_STACK]>::new();
-        let wanted = self.before_key + key.len();
-        memory.try_reserve(wanted).map_err(|_| ErrorKind::OutOfMemory)?;
-        memory.resize(wanted, MaybeUninit::uninit());
-        while at > 1 {
-            if at < HEADER as u64 || at == met {
-                return Err(corrupt("a chain of blocks leads nowhere"));
-            }
-            hops += 1;
-            met = if hops.is_power_of_two() { at } else { met };
+        loop {
+            memory.try_reserve(step.len.saturating_sub(memory.len())).map_err(|_| ErrorKind::OutOfMemory)?;
+            memory.resize(step.len, MaybeUninit::uninit());
             let mut buffer = Buffer::new(&mut memory);
-            self.fill(at, &mut buffer)?;
-            let block = buffer.filled();
-            if block.len() < self.before_key {
-                return Err(corrupt("a block is not in the file"));
+            self.fill(step.begin, &mut buffer)?;
+            match self.learn(key, &step, buffer.filled(), self.len)? {
+                Learned::Next(next) => step = next,
+                Learned::Index(index) => {
+                    let place = index.places.first().filter(|place| **place != ABSENT);
+                    return Ok(place.map(|&(at, len)| Value { at, len }));
+                }
             }
-            let next = field(block, HASH, POINTER);
-            if next != 0 && block.starts_with(&hash) {
-                return self.value(at, block, key).map(Some);
-            }
-            at = next;
         }
-        Ok(None)
     }
 
     /// The value of a block that has the hash of this key.
@@ -180,7 +223,7 @@ impl Objects for Booklet {
         let Some(Value { at, len }) = self.find(name.as_bytes())? else { return Ok(None) };
         let offset = begin.offset(len);
         let mut part = buffer.rest_up_to(usize::try_from(len - offset).unwrap_or(usize::MAX));
-        self.fill(at + offset, &mut part)?;
+        self.fill(Begin::At(at + offset), &mut part)?;
         let (filled, wanted) = (part.filled().len(), part.capacity());
         if filled < wanted {
             return Err(ErrorKind::Changed.into());

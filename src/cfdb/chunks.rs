@@ -1,36 +1,61 @@
-//! The chunks of a variable: the values of a booklet file whose keys are the variable's name and where they begin.
+//! Where the chunks of a variable are: they are values of a booklet file, whose keys are the variable's name and where
+//! the chunks begin.
 
 use super::booklet::Booklet;
 use super::metadata::{Compression, VariableMetadata};
 use crate::alloc;
-use crate::buffer::Buffer;
 use crate::codec::Codec;
-use crate::error::Result;
+use crate::dims::{self, Dims};
+use crate::error::{ErrorKind, Result};
+use crate::fetch::{ABSENT, Index, Learned, Locate, Location, ObjectChunks, Part, Step};
 use crate::key::KeyStyle;
-use crate::object::{Begin, Name, Objects};
-use crate::store::{Fill, Filled, Request, Store};
+use crate::object::Name;
+use crate::store::{Filled, Store};
 
-/// The chunks of a variable.
-struct Chunks {
+/// Where the chunks of a variable are. Each is found by its key, so each has an index of its own.
+struct InBooklet {
     booklet: Booklet,
     name: String,
     chunk_shape: Vec<usize>,
 }
 
-impl Fill for Chunks {
-    fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
+impl InBooklet {
+    fn key(&self, chunk: &[isize]) -> Result<Name> {
         let style = KeyStyle::Cfdb { var: &self.name, chunklens: &self.chunk_shape };
-        let key = Name::of(format_args!("{}", style.key(request.chunk())?))?;
-        let len = self.booklet.read(&key, Begin::At(0), buffer)?;
-        Ok(len.map_or(Filled::Absent, |len| Filled::Stored(usize::try_from(len).unwrap_or(usize::MAX))))
+        Name::of(format_args!("{}", style.key(chunk)?))
+    }
+}
+
+impl Locate for InBooklet {
+    fn locate(&self, chunk: &[isize]) -> Result<Location> {
+        let part = Part::Indexed { index: dims::copied(chunk.iter().copied())?, number: 0 };
+        Ok(Location { object: Dims::new(), part })
     }
 
-    fn tells_len(&self) -> bool {
+    fn name(&self, _object: &[isize]) -> Result<Name> {
+        Name::of(format_args!("{}", self.booklet.file().1))
+    }
+
+    fn first_step(&self, index: &[isize]) -> Result<Step> {
+        Ok(self.booklet.first_step(self.key(index)?.as_bytes()))
+    }
+
+    fn learn(&self, index: &[isize], step: &Step, bytes: &[u8], object_len: u64) -> Result<Learned> {
+        self.booklet.learn(self.key(index)?.as_bytes(), step, bytes, object_len)
+    }
+
+    fn place(&self, index: &Index, number: usize, _object_len: u64) -> Result<Option<(u64, u64)>> {
+        // The file's length is what it was when the value was found to be within it.
+        let place = *index.places.get(number).ok_or(ErrorKind::Internal)?;
+        Ok((place != ABSENT).then_some(place))
+    }
+
+    fn missing(&self) -> Result<Filled> {
+        Err(self.changed())
+    }
+
+    fn is_constant(&self) -> bool {
         true
-    }
-
-    fn is_concurrent(&self) -> bool {
-        self.booklet.is_concurrent()
     }
 }
 
@@ -45,7 +70,9 @@ pub(super) fn store(
     compression: Compression,
 ) -> Result<Store<'static>> {
     let chunk_shape = alloc::copied(&variable.chunk_shape)?;
-    let mut store = Store::filling(Chunks { booklet, name: alloc::text(name)?, chunk_shape })?;
+    let place = booklet.file().0.clone();
+    let chunks = InBooklet { booklet, name: alloc::text(name)?, chunk_shape };
+    let mut store = Store::filling(ObjectChunks::new(place, chunks))?;
     let size = variable.data_type.stored.size();
     if compression.is_shuffled && matches!(size, 2 | 4 | 8) {
         store.add_boxed_codec(shuffle(size)?)?;

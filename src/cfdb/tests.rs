@@ -1,5 +1,8 @@
 //! Files of cfdb that are made here, and every way to spoil one. tests/judges/cfdb_.py has those that cfdb makes.
 
+use std::sync::Arc;
+
+use super::booklet::POINTER;
 use super::open::METADATA;
 use super::testing::{Writer, place};
 use crate::codec::tests::encoded;
@@ -167,6 +170,39 @@ fn threads_share_a_variable_if_they_may_share_its_place() {
         let file = Place::new(later).unwrap().file("f").unwrap();
         let array = Array::open_in(&file, "v", Access::Read).unwrap();
         assert_eq!(array.store().is_concurrent(), is_concurrent);
+    }
+}
+
+#[test]
+fn chunks_are_read_many_at_a_time() {
+    for compression in COMPRESSIONS {
+        let bytes = file(compression, false).bytes();
+        let due: Vec<u16> = open(&bytes, "v").unwrap().read(&Hyperslab::all()).unwrap();
+        for has_versions in [true, false] {
+            let mut later = Later::new();
+            (later.has_versions, later.limits.requests) = (has_versions, 5);
+            later.put("f", &bytes);
+            let later = Arc::new(later);
+            let file = Place::new(later.clone()).unwrap().file("f").unwrap();
+            let mut array = Array::open_in(&file, "v", Access::Read).unwrap();
+            array.set_cache(None);
+            later.reset();
+            assert_eq!(array.read::<u16>(&Hyperslab::all()), Ok(due.clone()));
+            assert_eq!((later.most().0, later.under_way()), (5, 0));
+            // Where the file is known to be the same, nothing is looked for again but the chunk that is absent.
+            let pointers = || later.log().iter().filter(|(_, _, size)| *size == POINTER).count();
+            assert_eq!(pointers(), 8);
+            later.reset();
+            assert_eq!(array.read::<u16>(&Hyperslab::all()), Ok(due.clone()));
+            assert_eq!(pointers(), if has_versions { 1 } else { 8 });
+            // A file of another length is another file.
+            later.reset();
+            later.put("f", &[bytes.as_slice(), b"more"].concat());
+            assert_eq!(array.read::<u16>(&Hyperslab::all()).unwrap_err().kind(), ErrorKind::Changed);
+            later.take("f");
+            assert!(array.read::<u16>(&Hyperslab::all()).is_err());
+            assert_eq!(later.under_way(), 0);
+        }
     }
 }
 

@@ -33,6 +33,9 @@ use crate::texts;
 /// "ocean/sst", and NULL or empty if path is the array itself. Or path is a file that holds arrays, and name is the
 /// array's name in it. mode is NCZCHUNK_READ, or NCZCHUNK_WRITE to read and write. Close it with nczchunk_array_close.
 ///
+/// If all entries of a zip file are in one directory, such as "data", names may begin with it or not: "data/ocean/sst"
+/// is "ocean/sst" then.
+///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument, another mode), NCZCHUNK_ENOTFOUND (there is no such path or array),
 /// NCZCHUNK_ENOTVAR (it is a group), NCZCHUNK_ENOTNC (path is something else), NCZCHUNK_ENCZARR (malformed metadata),
 /// NCZCHUNK_ENOTBUILT (metadata that ask for what the library does not have), NCZCHUNK_ENOFILTER (a codec that it does

@@ -77,8 +77,9 @@ unsafe impl Growing for nczchunk_node {}
 ///
 /// Of a file that holds arrays the file itself is told as a group, then its arrays in their order.
 ///
-/// What is there but cannot be read is told with its status. If the place cannot list its objects, the group's
-/// consolidated metadata tell what there is.
+/// What is there but cannot be read is told with its status. A symbolic link to a group is told with what is in that,
+/// but what several links lead to with the first of them, and a link to a group that it is in is left out. If the place
+/// cannot list its objects, the group's consolidated metadata tell what there is.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path or group), NCZCHUNK_ENOTNC
 /// (path is something else), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOTBUILT (the place cannot

@@ -6,8 +6,7 @@
 //!   header.rs      a header: dimensions, attributes, variables
 //!   file.rs        a file: its header, how many records it has, what is wrong with it
 //!   layout.rs      a variable as chunks: how long they are, where each begins
-//!   flight.rs      chunks, many at a time, from a place that answers later
-//!   chunks.rs      chunks that are parts of the file
+//!   chunks.rs      where chunks are: parts of the file
 //! ```
 //!
 //! Where a value lies is told by [`classic`](crate::classic). The source is the specification of the format, corrected
@@ -16,7 +15,6 @@
 mod chunks;
 mod cursor;
 mod file;
-mod flight;
 mod header;
 mod layout;
 mod types;
@@ -24,11 +22,12 @@ mod types;
 use crate::alloc;
 use crate::dataset::{Attributes, Dimensions, Node, NodeArray, Opened};
 use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::ObjectChunks;
 use crate::object::Place;
 use crate::store::Store;
 use crate::variable::{Endian, Variable};
 
-use chunks::Chunks;
+use chunks::InFile;
 use file::File;
 use header::VariableHeader;
 use layout::Layout;
@@ -44,7 +43,8 @@ pub(crate) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
     let dimensions = dimensions(&read, i)?;
     let variable_header = read.header.variables.swap_remove(i);
     let element = variable_header.element;
-    let store = Store::filling(Chunks::new(place, file, name, layout, read.len)?)?;
+    let chunks = ObjectChunks::new(place.clone(), InFile::new(file, name, layout, read.len)?);
+    let store = Store::filling(chunks)?;
     Ok(Opened { variable, store, element, dimensions, attributes: Attributes::of(variable_header.attributes)? })
 }
 

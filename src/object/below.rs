@@ -17,6 +17,8 @@ pub struct Below<O> {
     prefix: String,
     /// What the names of reads in flight begin with, in the place that starts them.
     flight_prefix: String,
+    /// Whether names that begin with the prefix are those in the other place.
+    takes_whole_names: bool,
 }
 
 impl<O: Objects> Below<O> {
@@ -31,7 +33,30 @@ impl<O: Objects> Below<O> {
             alloc::push_text(&mut flight_prefix, prefix)?;
             alloc::push_text(&mut flight_prefix, "/")?;
         }
-        Ok(Below { prefix: alloc::text(prefix)?, flight_prefix, objects })
+        Ok(Below { prefix: alloc::text(prefix)?, flight_prefix, objects, takes_whole_names: false })
+    }
+
+    /// The same objects also by their names in the other place, so that both names lead to them, unless there is
+    /// something below the prefix that has its name once more.
+    ///
+    /// # Errors
+    /// Those of [`Objects::list`].
+    #[cfg(feature = "zip")]
+    pub(crate) fn with_whole_names(mut self) -> Result<Self> {
+        let mut is_there_again = false;
+        self.list("", &mut |last, _| {
+            is_there_again |= last == self.prefix;
+            Ok(())
+        })?;
+        // Names of reads in flight are not seen here.
+        self.takes_whole_names = !is_there_again && self.flight().is_none();
+        Ok(self)
+    }
+
+    /// Whether a name is one in the other place.
+    fn is_whole(&self, name: &str) -> bool {
+        let rest = if self.takes_whole_names { name.strip_prefix(&*self.prefix) } else { None };
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
     /// The prefix.
@@ -43,6 +68,7 @@ impl<O: Objects> Below<O> {
     fn full<T>(&self, name: &str, body: impl FnOnce(&str) -> Result<T>) -> Result<T> {
         match (self.prefix.is_empty(), name.is_empty()) {
             (true, _) => body(name),
+            _ if self.is_whole(name) => body(name),
             (_, true) => body(&self.prefix),
             _ => {
                 let full: Text = concatenated(&[&self.prefix, "/", name])?;
@@ -85,6 +111,11 @@ impl<O: Objects> Objects for Below<O> {
 
     fn is_link(&self, prefix: &str) -> Result<bool> {
         self.object(prefix, |full| self.objects.is_link(full))
+    }
+
+    fn location(&self, prefix: &str) -> Result<Option<u128>> {
+        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
+        self.full(prefix, |full| self.objects.location(full))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
@@ -189,7 +220,10 @@ mod tests {
         let mut found = [false; 4];
         while under_way.len() > 0 {
             let (i, answer) = under_way.wait().unwrap();
-            found[i] = answer.unwrap() == Some(Answer { nbytes: 4, object_size: 4, version: Some(i as u128 + 1) });
+            found[i] = {
+                let version = Some(i as u128 + 1);
+                answer.unwrap() == Some(Answer { nbytes: 4, object_size: 4, version, is_lasting: true })
+            };
         }
         assert_eq!((found, later.most().0), ([true, true, true, false], 4));
         drop(under_way);
@@ -262,6 +296,11 @@ mod tests {
             Ok(Opening::Absent)
         }
 
+        fn location(&self, prefix: &str) -> Result<Option<u128>> {
+            self.add("location", prefix);
+            Ok(Some(1))
+        }
+
         fn list(&self, prefix: &str, _: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
             self.add("list", prefix);
             Ok(())
@@ -300,9 +339,10 @@ mod tests {
         let mut one = |_: &str, _| Ok(());
         assert_eq!((below.list("", &mut one), below.list("x", &mut one)), (Ok(()), Ok(())));
         assert_eq!((below.remove_empty("x"), below.finish()), (Ok(()), Ok(())));
+        assert_eq!((below.location(""), below.location("x")), (Ok(Some(1)), Ok(Some(1))));
         let all = ["read g/h/x", "read_part g/h/x", "read_version g/h/x", "open g/h/x", "list g/h", "list g/h/x"];
         assert_eq!(asked.0.lock().unwrap()[..6], all);
-        assert_eq!(asked.0.lock().unwrap()[6..], ["remove_empty g/h/x", "finish "]);
+        assert_eq!(asked.0.lock().unwrap()[6..], ["remove_empty g/h/x", "finish ", "location g/h", "location g/h/x"]);
         assert_eq!((below.is_concurrent(), below.gap(), below.is_writable()), (false, 7, false));
         // It neither writes nor removes, unless it says how.
         let refused = [below.write("x", b""), below.remove("x")].map(|result| result.unwrap_err().kind());

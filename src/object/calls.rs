@@ -45,6 +45,16 @@ fn called(mut call: impl FnMut() -> c_int) -> io::Result<c_int> {
     })
 }
 
+/// Whether there is a process of this number.
+#[cfg(not(miri))]
+pub(super) fn is_running(process: u32) -> bool {
+    let Ok(process @ 1..) = libc::pid_t::try_from(process) else { return false };
+    // SAFETY: no signal is sent, it is only looked for whether there is somebody who could get one.
+    let found = called(|| unsafe { libc::kill(process, 0) });
+    // Only this error says that there is none.
+    found.map_or_else(|error| error.raw_os_error() != Some(libc::ESRCH), |_| true)
+}
+
 pub(super) fn open(directory: c_int, name: &Terminated, flags: c_int) -> io::Result<File> {
     const MODE: c_uint = 0o666;
     let flags = flags | libc::O_CLOEXEC | libc::O_NOCTTY;

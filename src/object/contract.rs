@@ -77,6 +77,14 @@ pub trait Objects: Send + Sync {
         Ok(false)
     }
 
+    /// What a prefix leads to, as a number that is the same for all prefixes that lead there. `None` where nothing has
+    /// two names.
+    #[doc(hidden)]
+    fn location(&self, prefix: &str) -> Result<Option<u128>> {
+        let _ = prefix;
+        Ok(None)
+    }
+
     /// Calls `one` with the last part of the name of each object and prefix directly below `prefix`, which is empty or
     /// a name, in any order and each once. A prefix that is not there has nothing below it.
     ///
@@ -196,6 +204,10 @@ macro_rules! forward {
 
             fn is_link(&self, prefix: &str) -> Result<bool> {
                 (**self).is_link(prefix)
+            }
+
+            fn location(&self, prefix: &str) -> Result<Option<u128>> {
+                (**self).location(prefix)
             }
 
             fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

@@ -49,6 +49,8 @@ pub(crate) struct Answer {
     pub object_size: u64,
     /// The object's version, if it is known.
     pub version: Option<u128>,
+    /// Whether it is the version for later calls, too.
+    pub is_lasting: bool,
 }
 
 impl Answer {
@@ -77,7 +79,7 @@ impl ObjectRequest {
             return Err(ErrorKind::StoredLength { found: nbytes, expected: due }.into());
         }
         let version = (version != 0).then_some(version.into());
-        Ok(Some(Answer { nbytes, object_size, version }))
+        Ok(Some(Answer { nbytes, object_size, version, is_lasting: version.is_some() }))
     }
 }
 

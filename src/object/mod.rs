@@ -69,6 +69,7 @@ pub use flight::{Flight, Limits, ObjectRequest};
 pub(crate) use locked_file::LockedFile;
 pub use memory::Memory;
 pub(crate) use name::Name;
+pub use partial::Unfinished;
 pub use place::Place;
 pub(crate) use positioned::read_opened;
 pub(crate) use under_way::{UnderWay, read as read_by_flight};

@@ -35,6 +35,41 @@ pub(super) fn is_partial(last: &str) -> bool {
     is_uuid || (before.starts_with('.') && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
+/// A file or directory that is being written, or that was when its writer was killed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unfinished {
+    /// Its name in the directory.
+    pub name: String,
+    /// The process that writes it, by its number on the machine where it runs or ran; `None` if it has another writer,
+    /// such as zarr-python.
+    pub process: Option<u32>,
+}
+
+impl Unfinished {
+    /// The process that a temporary name tells: see [`name`].
+    pub(super) fn process(last: &str) -> Option<u32> {
+        let mut parts = last.strip_prefix('.')?.strip_suffix(".partial")?.rsplit('.');
+        let numbers = [parts.next()?, parts.next()?];
+        let are_numbers = numbers.iter().all(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+        // What is before them is the name of the object.
+        let process = if are_numbers { numbers[1].parse().ok()? } else { return None };
+        parts.next().map(|_| process)
+    }
+
+    /// Whether a process on this machine has the writer's number; `None` if the writer or the system do not say so.
+    /// Another process may have got the number meanwhile.
+    pub fn is_written(&self) -> Option<bool> {
+        #[cfg(all(any(target_os = "linux", target_os = "macos", target_os = "freebsd"), not(miri)))]
+        {
+            self.process.map(super::calls::is_running)
+        }
+        #[cfg(not(all(any(target_os = "linux", target_os = "macos", target_os = "freebsd"), not(miri))))]
+        {
+            None
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,6 +81,10 @@ mod tests {
         assert!(partial.starts_with(&format!("a/b.c/.0.1.{process}.")) && partial.ends_with(".partial"));
         assert_ne!(name("a/b.c/0.1").unwrap(), partial);
         assert!(is_partial(partial.rsplit('/').next().unwrap()));
+        assert_eq!(Unfinished::process(partial.rsplit('/').next().unwrap()), Some(process));
+        for unknown in [".x.12.partial", ".12.1.partial", "x.12.1.partial", ".x.y.1.partial", ".x.1.y.partial", "x"] {
+            assert_eq!(Unfinished::process(unknown), None, "{unknown}");
+        }
         let long = name(&"\u{e4}".repeat(127)).unwrap();
         assert!(long.len() <= 255 && is_partial(&long));
         assert!(is_partial(".zarray.0123456789abcdef0123456789ABCDEF.partial"));

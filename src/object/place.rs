@@ -2,8 +2,10 @@
 
 use std::ops::Deref;
 
+use super::begin::Begin;
 use super::contract::{Entry, Objects, check_name};
 use crate::alloc::{self, Slot};
+use crate::buffer::Buffer;
 use crate::codec::{self, Codec, CodecUse, Makers};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MemoryLimits;
@@ -152,6 +154,14 @@ impl Place {
             return Err(Error::from(ErrorKind::Argument(reason)).in_object(name));
         }
         self.codecs.add(name, begin)
+    }
+
+    /// How many bytes an object has; `None` if there is none of this name.
+    ///
+    /// # Errors
+    /// Those of the objects.
+    pub fn object_len(&self, name: &str) -> Result<Option<u64>> {
+        self.objects.read(name, Begin::At(0), &mut Buffer::new(&mut []))
     }
 
     /// [`Objects::list`], without names that no object can have, such as the empty one that object stores tell of where

@@ -298,7 +298,8 @@ mod tests {
                 let (i, answer) = under_way.wait().unwrap();
                 found[i] = answer.unwrap();
             }
-            let answer = |version| Some(Answer { nbytes: 6, object_size: 10, version: Some(version) });
+            let answer =
+                |version| Some(Answer { nbytes: 6, object_size: 10, version: Some(version), is_lasting: true });
             assert_eq!((found, round < 3), ([answer(1), answer(2), None, answer(3)], true));
         }
         drop(under_way);

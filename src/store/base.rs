@@ -272,6 +272,14 @@ impl<'r> Store<'r> {
         }
     }
 
+    /// The reader, if it is better asked for many chunks together.
+    pub(crate) fn with_many(&self) -> Option<&dyn Fill> {
+        match &self.reader {
+            Reader::Filling(filler) => filler.reads_many().then_some(&**filler),
+            Reader::Lending(_) | Reader::LendingTexts(_) => None,
+        }
+    }
+
     pub(crate) fn has_codecs(&self) -> bool {
         !self.codecs.is_empty()
     }

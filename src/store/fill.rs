@@ -90,8 +90,15 @@ pub trait Fill: Send + Sync {
         false
     }
 
-    /// Begins a transfer of many requests in flight, if the reader has latency: one of so many that share what may be
-    /// in flight, each in a thread of its own.
+    /// Whether many chunks are better asked for together, by `flight`: because the reader has latency, or because it
+    /// reads several of them at once.
+    #[doc(hidden)]
+    fn reads_many(&self) -> bool {
+        self.has_latency()
+    }
+
+    /// Begins a transfer of many requests, if the reader reads many: one of so many that share what may be in flight,
+    /// each in a thread of its own.
     #[doc(hidden)]
     fn flight(&self, of: usize) -> Result<Box<dyn Flight + '_>> {
         let _ = of;

@@ -71,6 +71,11 @@ pub trait Flight {
         false
     }
 
+    /// Whether requests are best started together, as many as may be in flight, and all waited for before the next.
+    fn is_in_batches(&self) -> bool {
+        false
+    }
+
     /// Starts a request; `false` if the chunk is known to be absent: then the request has not begun.
     ///
     /// # Safety

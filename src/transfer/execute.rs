@@ -26,7 +26,11 @@ const MAX_THREADS: usize = 256;
 /// much, and is to see the threads.
 const WORK_PER_THREAD: Duration = if cfg!(miri) { Duration::from_nanos(1) } else { Duration::from_micros(100) };
 
-/// How many chunks there are for each thread at least that reads with requests in flight.
+/// How many bytes of chunks there are for each thread at least that is spawned to read them together, where they are
+/// there at once.
+const BYTES_PER_HELPER: usize = if cfg!(miri) { 1 } else { 512 << 10 };
+
+/// How many chunks there are for each thread at least that reads many together.
 const CHUNKS_PER_WORKER: usize = 4;
 
 pub(super) fn check_access(plan: &Plan<'_>, access: Access) -> Result<()> {
@@ -99,7 +103,7 @@ impl<'a> Transfer<'a> {
             }
             _ => {}
         }
-        if let Some(reader) = self.store.with_latency() {
+        if let Some(reader) = self.store.with_many().filter(|reader| self.chunks.len() > 1 || reader.has_latency()) {
             return self.read_in_flight(reader, &out, done);
         }
         let turn = self.store.cache().map(|cache| cache.begin());
@@ -113,9 +117,14 @@ impl<'a> Transfer<'a> {
         })
     }
 
-    /// Reads from a store that answers later.
+    /// Reads from a store that is asked for many chunks together.
     fn read_in_flight(&self, reader: &dyn Fill, out: &Destination<'_>, done: &mut usize) -> Result<()> {
-        let workers = self.max_workers().min(self.chunks.len().div_ceil(CHUNKS_PER_WORKER)).max(1);
+        let mut useful = self.chunks.len().div_ceil(CHUNKS_PER_WORKER);
+        if !reader.has_latency() {
+            let bytes = self.plan.grid().chunk_bytes().saturating_mul(self.chunks.len());
+            useful = useful.min(1 + bytes / BYTES_PER_HELPER);
+        }
+        let workers = self.max_workers().min(useful).max(1);
         let of = (self.plan, self.store, self.chunks.clone());
         let job = flight::Job::new(of, reader, self.tracker(), workers);
         let (progress, is_fetching) = (self.options.progress, Fetching::is_under_way());

@@ -130,7 +130,8 @@ impl<'a> State<'a> {
         let tracker = &self.job.tracker;
         loop {
             self.cancel_unwanted();
-            while self.divided.begun.is_some() || self.has_next() {
+            let may_start = self.num_in_flight == 0 || !self.flight.is_in_batches();
+            while may_start && (self.divided.begun.is_some() || self.has_next()) {
                 match self.has_slot() {
                     Ok(true) => {}
                     Ok(false) => break,
@@ -275,6 +276,7 @@ impl<'a> State<'a> {
         if self.reading.read_cached(&piece, &mut out)? {
             return Ok(false);
         }
+        self.reading.verify_stored(&piece)?;
         let (needed, chunk_bytes) = (piece.needed(), self.plan.grid().chunk_bytes());
         let (begin, size) = match self.gap {
             Some(gap) if chunk_bytes - needed.len() >= gap.max(1) => {
@@ -490,7 +492,7 @@ impl<'a> State<'a> {
             }
             self.reading.read_stored(&piece, bytes, &mut out)?;
         } else {
-            let (reader, part) = (store.with_latency().ok_or(ErrorKind::Internal)?, slot.begin..slot.begin + size);
+            let (reader, part) = (store.with_many().ok_or(ErrorKind::Internal)?, slot.begin..slot.begin + size);
             check_part(reader, part, self.plan.grid().chunk_bytes(), (stored, bytes.len()))?;
             self.reading.read_bytes(&piece, bytes, slot.begin, &mut out)?;
         }

@@ -279,6 +279,11 @@ impl<'a> Reading<'a> {
         self.turn = request;
     }
 
+    /// Compares what a piece's chunk is stored in with the checksum beside it, if that is to be done.
+    pub(super) fn verify_stored(&self, piece: &Piece<'_>) -> Result<()> {
+        self.store.verify_stored(&self.mover.request(piece))
+    }
+
     /// Moves a piece from the store's cache; `false` if it is not there.
     pub(super) fn read_cached(&mut self, piece: &Piece<'_>, out: &mut Destination<'_>) -> Result<bool> {
         let (Some(cache), Some(turn)) = (self.store.cache(), self.turn) else { return Ok(false) };

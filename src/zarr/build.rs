@@ -1,10 +1,10 @@
 //! From an array's metadata to a variable and a store.
 
-use super::chunks::{Chunks, Names};
+use super::chunks::Names;
 use super::codecs::{CodecSpec, Shards};
 use super::make::make;
 use super::metadata::Metadata;
-use super::shard::{IndexFormat, Layout, ShardCodec, ShardedChunks};
+use super::shard::{InShards, IndexFormat, Layout, ShardCodec};
 use crate::alloc;
 use crate::codec::{Chain, Codec, Makers};
 use crate::copier::TextElement;
@@ -12,6 +12,7 @@ use crate::copy;
 use crate::dims::{self, Dims};
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::{Locate, ObjectChunks};
 use crate::object::Place;
 use crate::shared::Shared;
 use crate::store::Store;
@@ -33,18 +34,22 @@ fn with_store(metadata: &Metadata, place: &Place, prefix: &str) -> Result<(Varia
     let shape = if is_scalar { &[] } else { metadata.shape.as_slice() };
     let cells = if is_scalar { &[] } else { metadata.chunk_shape.as_slice() };
     let names = Names::new(prefix, metadata.keys.style())?;
-    let chunks = Chunks { place: place.clone(), names };
     let codecs = Codecs { metadata, own: place.codecs() };
     if metadata.element == ElementType::String {
-        return texts(metadata, (shape, cells), chunks, codecs);
+        return texts(metadata, (shape, cells), (place, names), codecs);
     }
     match &metadata.shards {
         None => {
             let variable = variable(metadata, shape, cells)?;
-            Ok((variable, codecs.add_to(Store::filling(chunks)?, &metadata.codecs)?))
+            Ok((variable, codecs.add_to(store(place, names)?, &metadata.codecs)?))
         }
-        Some(shards) => sharded(metadata, shards, (shape, cells), chunks, codecs),
+        Some(shards) => sharded(metadata, shards, (shape, cells), (place, names), codecs),
     }
+}
+
+/// The chunks of an array, without codecs.
+fn store(place: &Place, locate: impl Locate + 'static) -> Result<Store<'static>> {
+    Store::filling(ObjectChunks::new(place.clone(), locate))
 }
 
 /// Codecs as an array's metadata have them, some of them the caller's own.
@@ -88,19 +93,19 @@ impl Codecs<'_> {
 fn texts(
     metadata: &Metadata,
     (shape, cells): (&[usize], &[usize]),
-    chunks: Chunks,
+    (place, names): (&Place, Names),
     codecs: Codecs<'_>,
 ) -> Result<(Variable, Store<'static>)> {
-    let limit = chunks.place.memory_limits().string_chunk();
+    let limit = place.memory_limits().string_chunk();
     let (cells, mut bytes, unwritable) = match &metadata.shards {
-        None => (cells, codecs.add_to(Store::filling(chunks)?, &metadata.codecs)?, None),
+        None => (cells, codecs.add_to(store(place, names)?, &metadata.codecs)?, None),
         Some(_) if !metadata.codecs.is_empty() => {
             let kind = ErrorKind::Unsupported("shards that are encoded once more, as a whole");
             return Err(Error::from(kind).in_object(metadata.element));
         }
         Some(shards) => {
             let layout = Shared::new(shard_layout(shards, cells)?.1)?;
-            let store = Store::filling(ShardedChunks::new(chunks, layout))?;
+            let store = store(place, InShards::new(names, layout))?;
             let unwritable = Some("writing texts of any length to shards");
             (shards.inner.as_slice(), codecs.add_to(store, &shards.codecs)?, unwritable)
         }
@@ -132,7 +137,7 @@ fn sharded(
     metadata: &Metadata,
     shards: &Shards,
     (shape, cells): (&[usize], &[usize]),
-    chunks: Chunks,
+    (place, names): (&Place, Names),
     codecs: Codecs<'_>,
 ) -> Result<(Variable, Store<'static>)> {
     let (counts, layout) = shard_layout(shards, cells)?;
@@ -141,12 +146,12 @@ fn sharded(
     if metadata.codecs.is_empty() {
         let mut variable = variable(metadata, shape, &shards.inner)?;
         variable.set_write_grid(Some(cells))?;
-        let mut store = Store::filling(ShardedChunks::new(chunks, layout))?;
+        let mut store = store(place, InShards::new(names, layout))?;
         store = codecs.add_to(store, &shards.codecs)?;
         store.add_write_codec(codec)?;
         return Ok((variable, store));
     }
-    let mut store = Store::filling(chunks)?;
+    let mut store = store(place, names)?;
     store.add_codec(codec)?;
     Ok((variable(metadata, shape, cells)?, codecs.add_to(store, &metadata.codecs)?))
 }

@@ -175,6 +175,7 @@ impl Model {
     }
 
     /// The array gets another shape: what lies outside of it becomes fill values, in the dimensions that get shorter.
+    /// What handles with another shape have written beyond the old shape and the new one stays.
     pub fn resize(&mut self, shape: Pair) {
         let (lens, old) = (self.layout.written(), self.shape);
         if (0..2).any(|d| shape[d] < old[d]) {
@@ -186,10 +187,11 @@ impl Model {
                 let [rows, columns] = self.layout.chunk;
                 let elements = (0..rows).flat_map(|row| (0..columns).map(move |column| [row, column]));
                 let elements = elements.map(|[row, column]| [chunk[0] * rows + row, chunk[1] * columns + column]);
+                let is_known = (0..2).all(|d| written[d] < old[d].max(shape[d]).div_ceil(lens[d]));
                 let is_cut = |element: &Pair| {
-                    is_outside
-                        || (0..2)
-                            .any(|d| shape[d] < old[d] && written[d] == shape[d] / lens[d] && element[d] >= shape[d])
+                    let is_behind =
+                        |d: usize| shape[d] < old[d] && written[d] == shape[d] / lens[d] && element[d] >= shape[d];
+                    is_known && (is_outside || (0..2).any(is_behind))
                 };
                 cut.extend(elements.filter(is_cut));
             }

@@ -1,13 +1,16 @@
-//! Where the new array is to be. It is made under another name, and gets its own once it is complete.
+//! Where the new array is to be. It is made under another name, and gets its own once it is complete. Nothing that is
+//! there is changed before.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use nczchunk::object::{Place, ZipWriter};
-use nczchunk::{Array, Description, ErrorKind, Node};
+use nczchunk::object::{Directory, Place, ZipWriter};
+use nczchunk::{Array, ArrayFormat, Description, ErrorKind, Node};
 
 use crate::failure::{Failure, Result, words};
 use crate::output::{Partial, partial};
+
+use super::staging::{Changes, Staging};
 
 /// What the user wishes.
 pub(super) struct Wish {
@@ -17,6 +20,7 @@ pub(super) struct Wish {
     pub is_named: bool,
     /// Whether an array that is there is replaced.
     pub force: bool,
+    pub format: ArrayFormat,
 }
 
 /// A place for the new array.
@@ -25,8 +29,8 @@ pub(super) enum Destination {
     Zip { place: Place, name: String },
     /// A directory that is new, or replaces one that is an array or is empty.
     Whole { partial: Partial, name: String, path: PathBuf },
-    /// An array in a group that is there.
-    Within { group: PathBuf, name: String, partial_name: String, partial: Partial, path: PathBuf },
+    /// An array in a group that is there. The directory has it by its whole name until then.
+    Within { group: PathBuf, name: String, format: ArrayFormat, partial: Partial },
 }
 
 impl Destination {
@@ -85,14 +89,9 @@ impl Destination {
                 (false, _) => return Err(refused(&path, "this is there already, and no array")),
             }
         }
-        let partial_path = partial(&path)?;
-        let last = partial_path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let partial_name = match name.rsplit_once('/') {
-            Some((groups, _)) => format!("{groups}/{last}"),
-            None => last,
-        };
-        let group = group.to_owned();
-        Ok(Destination::Within { group, name, partial_name, partial: Partial::new(partial_path), path })
+        // On the same file system as what it is going to be in.
+        let partial = Partial::new(partial(&group.join(missing(group, &name)))?);
+        Ok(Destination::Within { group: group.to_owned(), name, format: wish.format, partial })
     }
 
     /// Creates the array.
@@ -100,8 +99,10 @@ impl Destination {
         let (created, shown) = match self {
             Destination::Zip { place, name } => (Array::create_in(place, name, description), name),
             Destination::Whole { partial, name, .. } => (Array::create(partial.path(), name, description), name),
-            Destination::Within { group, partial_name, name, .. } => {
-                (Array::create(group, partial_name, description), name)
+            Destination::Within { group, name, partial, .. } => {
+                let written = Place::new(Directory::create(partial.path())?)?;
+                let staging = Staging::new(nczchunk::place_at(group)?, written, name);
+                (Array::create_in(&Place::new(staging)?, name, description), name)
             }
         };
         created.map_err(|error| {
@@ -114,8 +115,13 @@ impl Destination {
     pub(super) fn finish(self) -> Result<()> {
         match self {
             Destination::Zip { place, .. } => Ok(place.finish()?),
-            Destination::Whole { partial, path, .. } | Destination::Within { partial, path, .. } => {
-                replace(&partial, &path)
+            Destination::Whole { partial, path, .. } => replace(&partial, partial.path(), &path),
+            Destination::Within { group, name, format, partial } => {
+                let missing = missing(&group, &name);
+                let changes = Changes::make(&nczchunk::place_at(&group)?, &name, format, missing)?;
+                replace(&partial, &partial.path().join(missing), &group.join(missing))?;
+                changes.keep();
+                Ok(())
             }
         }
     }
@@ -141,18 +147,24 @@ fn is_empty(path: &Path) -> Result<bool> {
     Ok(entries.next().is_none())
 }
 
+/// What a name begins with that is not there in a group, up to its next `/`; all of the name if it is there.
+fn missing<'n>(group: &Path, name: &'n str) -> &'n str {
+    let above = name.match_indices('/').map(|(slash, _)| &name[..slash]);
+    above.into_iter().find(|above| group.join(above).symlink_metadata().is_err()).unwrap_or(name)
+}
+
 /// Puts what is complete in the place of what is there. That is put aside first, and back if the other cannot have its
 /// name.
-fn replace(partial: &Partial, path: &Path) -> Result<()> {
+fn replace(partial: &Partial, complete: &Path, path: &Path) -> Result<()> {
     let about = || Failure::about(path.display());
     if path.symlink_metadata().is_err() || is_empty(path)? {
-        return fs::rename(partial.path(), path).map_err(about());
+        return fs::rename(complete, path).map_err(about());
     }
     let mut old = partial.path().as_os_str().to_owned();
     old.push(".old");
     let old = Partial::new(old.into());
     fs::rename(path, old.path()).map_err(about())?;
-    fs::rename(partial.path(), path).map_err(|error| {
+    fs::rename(complete, path).map_err(|error| {
         let _ = fs::rename(old.path(), path);
         about()(error)
     })

@@ -3,6 +3,7 @@
 mod attributes;
 mod codec;
 mod destination;
+mod staging;
 mod transfer;
 
 use std::path::PathBuf;
@@ -124,7 +125,7 @@ impl Copy {
 
     fn wish(&self, name: Option<String>) -> destination::Wish {
         let is_named = self.name.is_some() || self.format == Format::Nczarr;
-        destination::Wish { name, is_named, force: self.force }
+        destination::Wish { name, is_named, force: self.force, format: self.format.into() }
     }
 
     /// Creates the new array, without its elements.
@@ -232,7 +233,7 @@ impl From<Order> for Endian {
 
 /// What was done, in words.
 fn told(source: &Array, selection: &Selection, created: &Array) -> Result<String> {
-    const ASKED: usize = 100_000;
+    const ASKED: u128 = 100_000;
     let elements = selection.num_elements() as u64;
     let mut words = format!("copied {}", human::count(elements, "element"));
     let bytes = elements.saturating_mul(source.variable().element_size() as u64);
@@ -240,9 +241,8 @@ fn told(source: &Array, selection: &Selection, created: &Array) -> Result<String
     if is_sized {
         words.push_str(&format!(", {}", human::bytes(bytes)));
     }
-    let plan = storage::whole(created)?;
-    if plan.num_chunks() <= ASKED {
-        let stored = storage::stored(created, &plan)?;
+    if storage::num_chunks(created) <= ASKED {
+        let stored = storage::stored_of_all(created)?;
         words.push_str(&format!(", to {} in {}", human::bytes(stored.bytes), human::count(stored.present, "chunk")));
         if is_sized && bytes > 0 {
             words.push_str(&format!(", {:.1} %", stored.bytes as f64 / bytes as f64 * 100.0));

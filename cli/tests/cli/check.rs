@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use nczchunk::key::Separator;
 use nczchunk::object::{Place, ZipWriter};
-use nczchunk::{Array, Description, ElementType, Hyperslab};
+use nczchunk::{Array, ArrayFormat, Description, ElementType, Hyperslab};
 
 use super::{Temporary, run, run_at};
 
@@ -139,4 +140,124 @@ fn arrays_that_cannot_be_opened_are_findings() {
     assert!(run_at(&directory, &["check", "@", "b"]).message(1).contains("malformed metadata"));
     let empty = Temporary::new();
     assert!(run_at(&empty, &["check", "@"]).message(1).contains("none of the formats that are known"));
+}
+
+/// Three numbers, far from each other.
+fn write_three(array: &Array) {
+    for at in [[0, 0], [(1 << 41) - 1, 70], [77, 127]] {
+        array.write(&Hyperslab::new(&at, &[1, 1]), &[7i32]).unwrap();
+    }
+}
+
+/// The time follows what is stored. Chunk by chunk none of these would be done.
+#[test]
+fn large_grids_of_few_chunks_are_checked_at_once() {
+    let directory = Temporary::new();
+    let grid = Description::new(&[1 << 41, 128], ElementType::Int).with_chunk_shape(&[1, 64]);
+    let shards = grid.with_shard_shape(&[16, 128]);
+    let v2 = Temporary::new();
+    for separator in [Separator::Dot, Separator::Slash] {
+        let create = |directory: &Path, name: &str, description: &Description<'_>| {
+            let name = format!("{name}{}", separator as u8);
+            write_three(&Array::create(directory, &name, &description.with_separator(separator)).unwrap());
+        };
+        create(&v2, "v", &grid.with_format(ArrayFormat::ZarrV2));
+        for (name, description) in [("v", grid), ("s", shards), ("x", shards)] {
+            create(&directory, name, &description);
+        }
+    }
+    let zip = directory.join("a.zip");
+    let place = Place::new(ZipWriter::create(&zip).unwrap()).unwrap();
+    write_three(&Array::create_in(&place, "z", &grid).unwrap());
+    place.finish().unwrap();
+    // A shard that cannot have an index.
+    std::fs::write(directory.join("x0/c.0.0"), "short").unwrap();
+    let ran = run_at(&directory, &["check", "@", "x0"]);
+    let text = String::from_utf8(ran.out).unwrap();
+    assert_eq!(ran.code, Some(1));
+    assert!(text.contains(": 2 whole, 4398046511070 absent, 32 broken\n"), "{text}");
+    let words = "broken x0/c.0.0, chunk (0, 0) and 31 others: the shard has 5 bytes, and the index of its chunks alone";
+    assert!(text.contains(words), "{text}");
+    std::fs::remove_file(directory.join("x0/c.0.0")).unwrap();
+    let text = run_at(&directory, &["check", "@"]).text();
+    assert_eq!(text.matches(": 4398046511104 chunks, ").count(), 6, "{text}");
+    assert_eq!(text.matches(": 3 whole, 4398046511101 absent, 0 broken\n").count(), 5, "{text}");
+    let text = run_at(&v2, &["check", "@"]).text();
+    assert_eq!(text.matches(": 3 whole, 4398046511101 absent, 0 broken\n").count(), 2, "{text}");
+    let text = run_at(&zip, &["check", "@"]).text();
+    assert!(text.contains(": 3 whole, 4398046511101 absent, 0 broken\n"), "{text}");
+    assert!(run_at(&v2, &["info", "@", "v1", "--stored"]).text().contains("in 3 chunks, 4398046511101 absent"));
+    // Chunks of one that is broken are named.
+    std::fs::write(v2.join("v0/77.1"), "short").unwrap();
+    let ran = run_at(&v2, &["check", "@", "v0"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(String::from_utf8(ran.out).unwrap().contains("broken v0/77.1, chunk (77, 1): "));
+}
+
+/// A grid of so many elements that no plan can have them all.
+#[test]
+fn the_largest_grids_are_checked() {
+    let directory = Temporary::new();
+    std::fs::create_dir(directory.join("a")).unwrap();
+    let text = r#"{"zarr_format":3,"node_type":"array","shape":[4611686018427387904,4611686018427387904],
+        "data_type":"uint8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1048576,1]}},
+        "chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}]}"#;
+    std::fs::write(directory.join("a/zarr.json"), text).unwrap();
+    let all = (1u128 << 42) * (1 << 62);
+    let text = run_at(&directory, &["check", "@/a"]).text();
+    assert!(text.ends_with(&format!("{all} chunks, 0 bytes: 0 whole, {all} absent, 0 broken\n")), "{text}");
+    assert!(run_at(&directory, &["info", "@/a", "--stored"]).text().contains("0 bytes in 0 chunks, "));
+}
+
+/// What a killed writer has left is reported, and removed if that is wished; what is being written is not.
+#[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
+#[test]
+fn what_killed_writers_have_left_is_removed() {
+    let directory = Temporary::new();
+    create(&directory, "a", &[]);
+    // A copy that is killed.
+    let mut copy = super::command()
+        .args(["copy", "data/coads_sst.zarr", "--chunks", "1,1,1", "--codec", "none", "--name", "b/c"])
+        .arg(&*directory)
+        .spawn()
+        .unwrap();
+    let left = directory.join(format!(".b.{}.0.partial", copy.id()));
+    while !left.join("b/c/c").exists() {
+        assert!(copy.try_wait().unwrap().is_none(), "it was done before it could be killed");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    copy.kill().unwrap();
+    copy.wait().unwrap();
+    // Files of a process that is there, of one that is gone, and of another library.
+    let mut process = std::process::Command::new("sleep").arg("100").spawn().unwrap();
+    let written = directory.join(format!("a/c/0/.1.{}.12.partial", process.id()));
+    let other = directory.join("a/c/0/zarr.0123456789abcdef0123456789abcdef.partial");
+    for path in [&written, &other] {
+        std::fs::write(path, "").unwrap();
+    }
+    // Where links lead others may look.
+    let elsewhere = Temporary::new();
+    std::os::unix::fs::symlink(&*elsewhere, directory.join("link")).unwrap();
+    let linked = elsewhere.join(format!(".x.{}.0.partial", copy.id()));
+    std::fs::write(&linked, "").unwrap();
+
+    let text = run_at(&directory, &["check", "@"]).text();
+    let report = format!("unfinished .b.{0}.0.partial: process {0}, which wrote it, has ended; --clean", copy.id());
+    assert!(text.contains(&report) && !text.contains(".12.partial"), "{text}");
+    assert!(
+        text.contains("unfinished a/c/0/zarr.0123456789abcdef0123456789abcdef.partial: its writer is not"),
+        "{text}"
+    );
+    assert!(left.exists() && written.exists());
+    let text = run_at(&directory, &["check", "@", "--clean"]).text();
+    assert!(text.contains(&format!("removed .b.{0}.0.partial: process {0}, which wrote", copy.id())), "{text}");
+    assert!(!left.exists() && written.exists() && other.exists() && linked.exists());
+    process.kill().unwrap();
+    process.wait().unwrap();
+    // Another array has none of it.
+    create(&directory, "d", &[]);
+    assert_eq!(run_at(&directory, &["check", "@", "d", "--clean"]).text().lines().count(), 1);
+    assert!(run_at(&directory, &["check", "@", "a", "--clean"]).text().contains("removed a/c/0/.1."));
+    assert!(!written.exists() && other.exists());
+    assert_eq!(directory.names(), ["a", "d", "link", "zarr.json"]);
 }

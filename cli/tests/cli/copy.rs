@@ -224,19 +224,19 @@ fn nothing_is_left_of_what_fails() {
     assert!(run(&["copy", "data/coads_sst.zarr", "no/such/place/x"]).message(1).contains("No such file"));
 }
 
+/// Copies many small chunks, which takes long enough to be interrupted while they are written.
 #[cfg(unix)]
-#[test]
-fn nothing_is_left_of_what_is_interrupted() {
+fn interrupted(directory: &Path, arguments: &[&str]) {
     use std::process::{Command, Stdio};
-    let directory = Temporary::new();
-    // So many small chunks take long enough to be interrupted.
     let mut child = super::command()
         .args(["copy", "data/coads_sst.zarr", "--chunks", "1,1,1", "--codec", "none"])
-        .arg(directory.join("x"))
+        .arg(directory)
+        .args(arguments)
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    while !directory.names().iter().any(|name| directory.join(name).join("c").exists()) {
+    let is_written = |path: &std::path::PathBuf| path.parent().is_some_and(|above| above.ends_with("c"));
+    while !tree(directory.parent().unwrap()).keys().any(is_written) {
         assert!(child.try_wait().unwrap().is_none(), "it was done before it could be interrupted");
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
@@ -246,5 +246,117 @@ fn nothing_is_left_of_what_is_interrupted() {
         (output.status.code(), &*String::from_utf8_lossy(&output.stderr)),
         (Some(130), "nczchunk: interrupted\n")
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_left_of_what_is_interrupted() {
+    let directory = Temporary::new();
+    interrupted(&directory.join("x"), &[]);
     assert_eq!(directory.names(), [""; 0]);
+    // A group that is there is as it was.
+    groups(&directory);
+    let before = tree(&directory);
+    for name in ["y", "deep/er/y", "in/deep/y"] {
+        interrupted(&directory.join("v3"), &["--name", name]);
+        assert!(tree(&directory) == before, "{name}: {:?}", tree(&directory).keys());
+    }
+}
+
+/// All files below a directory, with what is in them, and all directories.
+fn tree(directory: &Path) -> std::collections::BTreeMap<std::path::PathBuf, Option<Vec<u8>>> {
+    let mut tree = std::collections::BTreeMap::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            tree.extend(self::tree(&path));
+            tree.insert(path, None);
+        } else {
+            // Files that are being written come and go.
+            let bytes = std::fs::read(&path).ok();
+            tree.insert(path, bytes);
+        }
+    }
+    tree
+}
+
+/// Groups of both versions, with consolidated metadata: `v2` and `v3`, each with a group `in`.
+fn groups(directory: &Path) {
+    for (name, text) in [
+        ("v2/.zgroup", r#"{"zarr_format":2}"#),
+        ("v2/in/.zgroup", r#"{"zarr_format":2}"#),
+        ("v2/.zmetadata", r#"{"zarr_consolidated_format":1,"metadata":{}}"#),
+        (
+            "v3/zarr.json",
+            r#"{"zarr_format":3,"node_type":"group","attributes":{"a":1},"consolidated_metadata":{"kind":"inline",
+            "must_understand":false,"metadata":{}}}"#,
+        ),
+        ("v3/in/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#),
+    ] {
+        std::fs::create_dir_all(directory.join(name).parent().unwrap()).unwrap();
+        std::fs::write(directory.join(name), text).unwrap();
+    }
+}
+
+#[test]
+fn groups_are_as_they_were_after_a_copy_that_fails() {
+    let directory = Temporary::new();
+    let groups_path = directory.join("g");
+    groups(&groups_path);
+    run_at(&directory, &["copy", "data/coads_sst.zarr", "@/x", "-c", "gzip"]).text();
+    std::fs::write(directory.join("x/c/2/1/1"), "no gzip").unwrap();
+    let before = tree(&groups_path);
+    for (group, format) in [("@/g/v2", "zarr2"), ("@/g/v2", "nczarr"), ("@/g/v3", "zarr3")] {
+        for name in ["y", "in/y", "deep/er/y", "in/deep/er/y"] {
+            let arguments = ["copy", "@/x", group, "-n", name, "-f", format, "-c", "zlib"];
+            let message = run_at(&directory, &arguments).message(1);
+            assert!(message.contains("chunk (2, 1, 1)"), "{message}");
+            assert!(tree(&groups_path) == before, "{group} {name} {format}: {:?}", tree(&groups_path).keys());
+        }
+    }
+    // One that cannot be created.
+    run_at(&directory, &["copy", "data/coads_sst.zarr", "@/g/v3", "-n", "deep/y", "-f", "zarr2"]).message(1);
+    assert!(tree(&groups_path) == before);
+}
+
+#[test]
+fn groups_get_what_is_complete() {
+    for (group, format) in [("v2", "zarr2"), ("v2", "nczarr"), ("v3", "zarr3")] {
+        let directory = Temporary::new();
+        groups(&directory);
+        // A directory that is no group yet.
+        std::fs::create_dir(directory.join(group).join("plain")).unwrap();
+        let at = format!("@/{group}");
+        let names = ["y", "in/y", "deep/er/y", "in/deep/er/y", "plain/y"];
+        for name in names.into_iter().chain(["in/y"]) {
+            let mut arguments = vec!["copy", "data/coads_sst.nc", "TIME", &at, "-n", name, "-f", format, "-c", "zlib"];
+            arguments.extend(directory.join(group).join(name).exists().then_some("--force"));
+            run_at(&directory, &arguments).text();
+        }
+        let path = directory.join(group);
+        let nodes = list(&place_at(&path).unwrap(), "", true).unwrap();
+        let all = [
+            "",
+            "deep",
+            "deep/er",
+            "deep/er/y",
+            "in",
+            "in/deep",
+            "in/deep/er",
+            "in/deep/er/y",
+            "in/y",
+            "plain",
+            "plain/y",
+            "y",
+        ];
+        assert_eq!(nodes.iter().map(nczchunk::Node::name).collect::<Vec<_>>(), all);
+        assert!(names.iter().all(|name| open(&path, name).variable().dimensions()[0].len() == 12));
+        // The consolidated metadata do not have them, and are gone; attributes are kept.
+        assert!(!path.join(".zmetadata").exists());
+        let text = std::fs::read_to_string(path.join("zarr.json")).unwrap_or_default();
+        assert!(!text.contains("consolidated") && (format != "zarr3" || text.contains("\"a\"")), "{text}");
+        let others = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let others: Vec<String> = others.filter(|name| name.ends_with(".partial") || name.ends_with(".old")).collect();
+        assert_eq!(others, [""; 0]);
+    }
 }

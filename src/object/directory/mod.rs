@@ -21,7 +21,9 @@ use super::begin::Begin;
 use super::close::close;
 use super::contract::{Entry, Objects, check_name, check_prefix};
 use super::file::NO_FILE;
-use super::{partial, paths};
+use super::partial::{self, Unfinished};
+use super::paths;
+use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::open_object::{ObjectState, Opening, Versions};
@@ -76,6 +78,51 @@ impl Directory {
     /// up as they are on the same file system and this process may read them.
     pub fn set_sync(&mut self, is_synced: bool) {
         self.is_synced = is_synced;
+    }
+
+    /// Calls `one` for each file that is being written below a directory, whose name is empty or that of a prefix, and
+    /// for each that a killed writer has left. Symbolic links are not followed, and directories that may not be read
+    /// are passed over.
+    ///
+    /// What writers on this machine have left is what [is not written](Unfinished::is_written) any more.
+    ///
+    /// # Errors
+    /// Those of `one`, `OutOfMemory`, and the system's.
+    pub fn each_unfinished(&self, prefix: &str, one: &mut dyn FnMut(Unfinished) -> Result<()>) -> Result<()> {
+        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
+        let mut directories = Vec::new();
+        alloc::push(&mut directories, alloc::text(prefix)?)?;
+        while let Some(directory) = directories.pop() {
+            let (mut failed, mut below) = (None, Vec::new());
+            let mut found = |last: &str, entry: Entry| {
+                if check_name(last).is_err() {
+                    return Ok(());
+                }
+                let slash = if directory.is_empty() { "" } else { "/" };
+                let mut name = alloc::text(&directory)?;
+                alloc::push_text(&mut name, slash)?;
+                alloc::push_text(&mut name, last)?;
+                if partial::is_partial(last) {
+                    return one(Unfinished { name, process: Unfinished::process(last) });
+                }
+                // What is gone meanwhile is no directory.
+                if entry == Entry::Prefix && !self.root.is_link(&name).unwrap_or(true) {
+                    alloc::push(&mut below, name)?;
+                }
+                Ok(())
+            };
+            let listed = self.root.list(&directory, &mut |last, entry| {
+                failed = found(last, entry).err();
+                failed.is_none()
+            });
+            failed.map_or(Ok(()), Err)?;
+            below.into_iter().try_for_each(|name| alloc::push(&mut directories, name))?;
+            match listed {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+                listed => listed.map_err(|error| Error::from(error).in_object(&directory))?,
+            }
+        }
+        Ok(())
     }
 
     /// Writes a file under a temporary name and then renames it.
@@ -193,6 +240,11 @@ impl Objects for Directory {
     fn is_link(&self, prefix: &str) -> Result<bool> {
         check_name(prefix).map_err(|error| error.in_object(prefix))?;
         self.root.is_link(prefix).map_err(|error| Error::from(error).in_object(prefix))
+    }
+
+    fn location(&self, prefix: &str) -> Result<Option<u128>> {
+        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
+        self.root.location(prefix).map(Some).map_err(|error| Error::from(error).in_object(prefix))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

@@ -4,6 +4,7 @@
 //! Functions take names that [`check_name`](crate::object::check_name) allows.
 
 use std::fs::{self, File, Metadata, OpenOptions};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -143,6 +144,17 @@ impl Root {
     /// Whether a name is a symbolic link.
     pub(super) fn is_link(&self, name: &str) -> io::Result<bool> {
         Ok(fs::symlink_metadata(self.path(name)?)?.is_symlink())
+    }
+
+    /// A number that the directory which a name leads to has alone, as far as hashes have.
+    pub(super) fn location(&self, name: &str) -> io::Result<u128> {
+        let path = self.path(name)?.canonicalize()?;
+        let half = |seed: u8| {
+            let mut hasher = DefaultHasher::new();
+            (seed, &path).hash(&mut hasher);
+            u128::from(hasher.finish())
+        };
+        Ok(half(0) << 64 | half(1))
     }
 
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.

@@ -65,6 +65,27 @@ fn a_link_is_what_it_leads_to() {
     }
 }
 
+/// A directory is known again, whatever name it is asked for by.
+#[test]
+#[cfg(unix)]
+fn a_directory_that_links_lead_to_has_one_location() {
+    let temporary = Temporary::new("location");
+    let directory = Directory::open(&temporary.0).unwrap();
+    directory.write("a/b/c", b"").unwrap();
+    symlink("a", temporary.0.join("link")).unwrap();
+    symlink("..", temporary.0.join("a/up")).unwrap();
+    let portable = portable::Root::open(&temporary.0).unwrap();
+    let system = |name: &str| directory.location(name).unwrap().unwrap();
+    let standard = |name: &str| portable.location(name).unwrap();
+    for location in [&system as &dyn Fn(&str) -> u128, &standard] {
+        let [top, a, b] = ["", "a", "a/b"].map(location);
+        assert!(top != a && a != b && top != b);
+        assert_eq!(["link", "link/b", "a/up", "a/up/a"].map(location), [a, b, top, a]);
+    }
+    assert_eq!(directory.location("no").unwrap_err().status(), libc::ENOENT);
+    assert!(portable.location("no").is_err() && directory.location("..").is_err());
+}
+
 #[test]
 #[cfg(unix)]
 fn a_named_pipe_is_an_error_and_not_listed() {

@@ -159,6 +159,14 @@ impl Root {
         Ok(is_a(libc::S_IFLNK, &status))
     }
 
+    /// A number that the directory which a name leads to has alone.
+    pub(super) fn location(&self, name: &str) -> io::Result<u128> {
+        let status = self.status(name)?;
+        // Some systems have another type for one of these.
+        #[allow(clippy::unnecessary_cast)]
+        Ok(u128::from(status.st_dev as u64) << 64 | u128::from(status.st_ino as u64))
+    }
+
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.
     pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Entry) -> bool) -> io::Result<()> {
         if name.is_empty() {

@@ -3,13 +3,14 @@
 
 use std::ops::Range;
 
-use super::layout::{ABSENT, Index, Layout, corrupt};
+use super::layout::{Layout, corrupt};
 use crate::alloc::{Scratch, push};
 use crate::buffer::Buffer;
 use crate::codec::{Between, Chain, Codec};
 use crate::copy::{Axis, Destination, Source, StridedCopy};
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
+use crate::fetch::{ABSENT, Index};
 use crate::limits::Limit;
 use crate::pool::{Lease, Pool};
 use crate::shared::Shared;
@@ -110,7 +111,7 @@ impl Codec for ShardCodec {
         let mut shard = Destination::from(&mut *decoded.room());
         for number in 0..self.layout.num_chunks() {
             let offset = self.offset(number)?;
-            match index.place(&self.layout, number, encoded.len() as u64)? {
+            match self.layout.place_in(&index, number, encoded.len() as u64)? {
                 None => fill.run(self.fill_value.as_slice().into(), 0, &mut shard, offset)?,
                 Some((begin, len)) => {
                     // Both lie within the shard, which is in memory.

@@ -6,6 +6,7 @@
 
 use crate::dims::{self, Dims};
 use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::{ABSENT, Index};
 use crate::object::Begin;
 use crate::variable::Endian;
 
@@ -102,6 +103,26 @@ impl Layout {
         Ok(Index { places })
     }
 
+    /// Where a chunk is in a shard of `shard_len` bytes, by its index; `None` if it is absent.
+    ///
+    /// # Errors
+    /// `Corrupt` for a place that is not within the shard.
+    pub(super) fn place_in(&self, index: &Index, number: usize, shard_len: u64) -> Result<Option<(u64, u64)>> {
+        let place @ (offset, len) = *index.places.get(number).ok_or(ErrorKind::Internal)?;
+        if place == ABSENT {
+            return Ok(None);
+        }
+        let index_bytes = self.index_bytes() as u64;
+        let (first, end) = match self.index.at_start {
+            true => (index_bytes, shard_len),
+            false => (0, shard_len.saturating_sub(index_bytes)),
+        };
+        match offset.checked_add(len) {
+            Some(last) if offset >= first && last <= end => Ok(Some(place)),
+            _ => Err(corrupt("the index places a chunk outside of the shard")),
+        }
+    }
+
     /// Writes an index as it is stored.
     pub(super) fn encode(&self, index: &Index) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
@@ -132,39 +153,6 @@ impl Layout {
         }
     }
 }
-
-/// Where each chunk of a shard is: its first byte and its length in bytes.
-pub(super) struct Index {
-    pub places: Vec<(u64, u64)>,
-}
-
-/// Stands for an absent chunk.
-pub(super) const ABSENT: (u64, u64) = (u64::MAX, u64::MAX);
-
-impl Index {
-    /// Where a chunk is in a shard of `shard_len` bytes; `None` if it is absent.
-    ///
-    /// # Errors
-    /// `Corrupt` for a place that is not within the shard.
-    pub(super) fn place(&self, layout: &Layout, number: usize, shard_len: u64) -> Result<Option<(u64, u64)>> {
-        let place @ (offset, len) = *self.places.get(number).ok_or(ErrorKind::Internal)?;
-        if place == ABSENT {
-            return Ok(None);
-        }
-        let index_bytes = layout.index_bytes() as u64;
-        let (first, end) = match layout.index.at_start {
-            true => (index_bytes, shard_len),
-            false => (0, shard_len.saturating_sub(index_bytes)),
-        };
-        match offset.checked_add(len) {
-            Some(last) if offset >= first && last <= end => Ok(Some(place)),
-            _ => Err(corrupt("the index places a chunk outside of the shard")),
-        }
-    }
-}
-
-/// How often a shard is read that is replaced each time.
-pub(super) const ATTEMPTS: usize = 8;
 
 /// What is said of a shard that is another one each time it is read.
 pub(super) const CHANGED: &str = "the shard was replaced each time while it was read";
@@ -214,7 +202,7 @@ mod tests {
                 let bytes = layout.encode(&Index { places: places.iter().map(moved).collect() }).unwrap();
                 let index = layout.decode(&bytes).unwrap();
                 let shard_len = 15 + layout.index_bytes() as u64;
-                let found: Vec<_> = (0..6).map(|i| index.place(&layout, i, shard_len).ok()).collect();
+                let found: Vec<_> = (0..6).map(|i| layout.place_in(&index, i, shard_len).ok()).collect();
                 let (one, two) = (Some(Some((shift, 10))), Some(Some((10 + shift, 5))));
                 assert_eq!(found, [one, Some(None), two, None, None, None]);
                 assert!(layout.decode(&bytes[1..]).is_err());

@@ -1,0 +1,303 @@
+//! Chunks that are objects or parts of objects, read one by one and written.
+#![allow(unsafe_code)]
+
+use super::flight::ChunkFlight;
+use super::indices::{Indices, Opened};
+use super::locate::{ATTEMPTS, LONG_STEP, Learned, Locate, Location, Part, Step};
+use crate::alloc::{Failed, try_box};
+use crate::buffer::Buffer;
+use crate::dims::{self, Dims};
+use crate::error::{ErrorKind, Result};
+use crate::grid::Access;
+use crate::object::{self, Begin, Name, Place};
+use crate::open_object::{ObjectState, OpenObject, Opening, Versions};
+use crate::shared::Shared;
+use crate::store::{Fill, Filled, Flight, Request};
+
+/// The chunks of an array in a storage, where a format says they are.
+pub(crate) struct ObjectChunks<L> {
+    place: Place,
+    locate: L,
+    /// The indices that are kept from call to call.
+    indices: Indices,
+}
+
+impl<L: Locate> ObjectChunks<L> {
+    pub(crate) fn new(place: Place, locate: L) -> Self {
+        let indices = Indices::new(locate.index_len());
+        ObjectChunks { place, locate, indices }
+    }
+
+    /// Reads a chunk that an index has, or a part of it.
+    fn read_indexed(&self, location: &Location, offset: usize, buffer: &mut Buffer<'_>) -> Result<Filled> {
+        let Part::Indexed { index, number } = &location.part else { return Err(ErrorKind::Internal.into()) };
+        let name = self.locate.name(&location.object)?;
+        let (place, wanted) = (&self.place, Wanted { index, number: *number, offset: offset as u64 });
+        let by_name = Source::Name(place, &name);
+        // That a chunk is there is found to be wrong when it is read, but not that it is absent.
+        if let Some(opened) = self.indices.get(index).filter(|opened| opened.index.has(*number)) {
+            if let Some(filled) = self.read_chunk(&opened, &wanted, buffer, &by_name)? {
+                return Ok(filled);
+            }
+            self.indices.forget(index);
+        }
+        for _ in 0..ATTEMPTS {
+            // From one object, if it can be opened: then it does not matter who replaces it meanwhile.
+            let found = match place.open(&name)? {
+                Opening::Absent => return self.locate.missing(),
+                Opening::Nothing => self.read_anew(&wanted, buffer, &by_name)?,
+                Opening::Object(object) => self.read_anew(&wanted, buffer, &Source::Open(&object))?,
+            };
+            if let Some(filled) = found {
+                return Ok(filled);
+            }
+        }
+        Err(self.locate.changed())
+    }
+
+    /// Opens a chunk that an index has, all of which is then read from one version of its object.
+    fn open_indexed(&self, object: &[isize], index: &Dims<isize>, number: usize) -> Result<Opening<'_>> {
+        let Opening::Object(object) = self.place.open(&self.locate.name(object)?)? else {
+            return Ok(Opening::Nothing);
+        };
+        let state = object.state().ok_or(ErrorKind::Internal)?;
+        let is_known = |opened: &Shared<Opened>| state.1.is_some() && opened.state == state;
+        let opened = match self.indices.get(index).filter(is_known) {
+            Some(opened) => opened,
+            None => match self.read_index(index, &Source::Open(&object))? {
+                Found::Opened(opened) => opened,
+                Found::Missing | Found::Changed => return Err(self.locate.changed()),
+            },
+        };
+        Ok(match self.locate.place(&opened.index, number, state.0)? {
+            Some((offset, len)) => Opening::Object(object.part(offset, len)),
+            None => Opening::Absent,
+        })
+    }
+
+    /// Reads an index, and then [a chunk](Self::read_chunk).
+    fn read_anew(&self, wanted: &Wanted<'_>, buffer: &mut Buffer<'_>, source: &Source<'_>) -> Result<Option<Filled>> {
+        match self.read_index(wanted.index, source)? {
+            Found::Opened(opened) => self.read_chunk(&opened, wanted, buffer, source),
+            Found::Missing => self.locate.missing().map(Some),
+            Found::Changed => Ok(None),
+        }
+    }
+
+    /// Reads an index, and keeps it for later calls if it will be known whether the object is the same then.
+    fn read_index(&self, index: &Dims<isize>, source: &Source<'_>) -> Result<Found> {
+        let forgotten = self.indices.forgotten();
+        let (mut step, mut state) = (self.locate.first_step(index)?, None);
+        loop {
+            let mut bytes = Vec::new();
+            let Some(now) = read_step(&step, &mut bytes, source)? else { return Ok(Found::Missing) };
+            if state.is_some_and(|before| before != now) {
+                return Ok(Found::Changed);
+            }
+            state = Some(now);
+            match self.locate.learn(index, &step, &bytes, now.0)? {
+                Learned::Next(next) => step = next,
+                Learned::Index(found) => {
+                    let opened = Shared::new(Opened { index: found, state: now })?;
+                    if now.1.is_some() {
+                        self.indices.keep(dims::copied(index.iter().copied())?, &opened, forgotten)?;
+                    }
+                    return Ok(Found::Opened(opened));
+                }
+            }
+        }
+    }
+
+    /// Reads a chunk or a part of it; `None` if the object is not any more what its index was read from.
+    fn read_chunk(
+        &self,
+        opened: &Opened,
+        wanted: &Wanted<'_>,
+        buffer: &mut Buffer<'_>,
+        source: &Source<'_>,
+    ) -> Result<Option<Filled>> {
+        let (object_len, _) = opened.state;
+        let Some((offset, len)) = self.locate.place(&opened.index, wanted.number, object_len)? else {
+            // The index has just been read: that is what there was then.
+            return Ok(Some(Filled::Absent));
+        };
+        let skipped = wanted.offset.min(len);
+        let stored = usize::try_from(len - skipped).unwrap_or(usize::MAX);
+        // What follows belongs to another chunk.
+        let mut part = buffer.rest_up_to(stored);
+        let found = source.read(Begin::At(offset + skipped), &mut part)?;
+        let (filled, due) = (part.filled().len(), part.capacity());
+        if filled != due || !self.is_same(opened, wanted, found, source)? {
+            return Ok(None);
+        }
+        // SAFETY: so many bytes of the buffer's beginning have been filled.
+        unsafe { buffer.set_filled(filled) };
+        Ok(Some(Filled::Stored(stored)))
+    }
+
+    /// Whether a chunk that was read from an object in this state is the one that the index told of. Where the object
+    /// is not open and no version is known, the index is read once more, and has to say the same.
+    fn is_same(
+        &self,
+        opened: &Opened,
+        wanted: &Wanted<'_>,
+        found: Option<ObjectState>,
+        source: &Source<'_>,
+    ) -> Result<bool> {
+        if found != Some(opened.state) {
+            return Ok(false);
+        }
+        if opened.state.1.is_some() || self.locate.is_constant() || matches!(source, Source::Open(_)) {
+            return Ok(true);
+        }
+        let Found::Opened(now) = self.read_index(wanted.index, source)? else { return Ok(false) };
+        let place = |opened: &Opened| opened.index.places.get(wanted.number).copied();
+        Ok(now.state == opened.state && place(&now) == place(opened))
+    }
+}
+
+/// What is asked for: a chunk that an index has, from this byte on.
+struct Wanted<'w> {
+    index: &'w Dims<isize>,
+    number: usize,
+    offset: u64,
+}
+
+/// What has become of an index.
+enum Found {
+    Opened(Shared<Opened>),
+    /// There is no object.
+    Missing,
+    /// The object was another one at one step than at another.
+    Changed,
+}
+
+/// Reads what a step asks for, and tells the object's state; `None` if there is no object.
+fn read_step(step: &Step, bytes: &mut Vec<u8>, source: &Source<'_>) -> Result<Option<ObjectState>> {
+    if step.len > LONG_STEP {
+        // What is shorter than the index is said to be has none.
+        match source.read(Begin::At(0), &mut Buffer::new(&mut []))? {
+            Some((len, _)) if len >= step.len as u64 => {}
+            other => return Ok(other),
+        }
+    }
+    bytes.try_reserve_exact(step.len).map_err(|_| Failed)?;
+    let mut buffer = Buffer::new(&mut bytes.spare_capacity_mut()[..step.len]);
+    let state = source.read(step.begin, &mut buffer)?;
+    let filled = buffer.filled().len();
+    // SAFETY: so many bytes have been filled.
+    unsafe { bytes.set_len(filled) };
+    Ok(state)
+}
+
+/// What an object is read from.
+enum Source<'s> {
+    /// An open object, which stays what it is whoever replaces it in the storage.
+    Open(&'s OpenObject<'s>),
+    /// What has the object's name when it is read.
+    Name(&'s Place, &'s Name),
+}
+
+impl Source<'_> {
+    /// Reads a part of the object, and tells the object's length and its version; `None` if there is no such object.
+    fn read(&self, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+        match self {
+            Source::Open(object) => object::read_opened(object, begin, buffer).map(Some),
+            Source::Name(place, name) => place.read_version(name, begin, buffer),
+        }
+    }
+}
+
+impl<L: Locate> Fill for ObjectChunks<L> {
+    fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
+        let offset = request.offset();
+        if request.access() == Access::Write {
+            let name = self.locate.name(request.chunk())?;
+            return Ok(whole(self.place.read(&name, Begin::At(offset as u64), buffer)?, offset));
+        }
+        let location = self.locate.locate(request.chunk())?;
+        match location.part {
+            Part::Whole => {
+                let name = self.locate.name(&location.object)?;
+                Ok(whole(self.place.read(&name, Begin::At(offset as u64), buffer)?, offset))
+            }
+            Part::Span { begin, .. } => {
+                let at = begin.checked_add(offset as u64).ok_or(ErrorKind::Internal)?;
+                if !self.place.read_part(&self.locate.name(&location.object)?, at, buffer)? {
+                    return self.locate.missing();
+                }
+                let (filled, due) = (buffer.filled().len(), buffer.capacity());
+                if filled == due { Ok(Filled::Stored(filled)) } else { Err(self.locate.too_short()) }
+            }
+            Part::Indexed { .. } => self.read_indexed(&location, offset, buffer),
+        }
+    }
+
+    fn open(&self, request: &Request<'_>) -> Result<Opening<'_>> {
+        let Location { object, part } = self.locate.locate(request.chunk())?;
+        match part {
+            Part::Whole => self.place.open(&self.locate.name(&object)?),
+            Part::Span { begin, .. } => match self.place.open(&self.locate.name(&object)?)? {
+                Opening::Absent => self.locate.missing().map(|_| Opening::Absent),
+                opening => Ok(opening.behind(begin)),
+            },
+            Part::Indexed { index, number } => self.open_indexed(&object, &index, number),
+        }
+    }
+
+    fn verify(&self, request: &Request<'_>) -> Result<()> {
+        let object = match request.access() {
+            Access::Read => self.locate.locate(request.chunk())?.object,
+            Access::Write => dims::copied(request.chunk().iter().copied())?,
+        };
+        self.place.verify(&self.locate.name(&object)?)
+    }
+
+    fn range_gap(&self) -> Option<usize> {
+        Some(if self.locate.reads_no_gaps() { 0 } else { self.place.gap() })
+    }
+
+    fn swapped_part(&self) -> Option<usize> {
+        self.locate.swapped_part()
+    }
+
+    fn versions(&self) -> Versions {
+        if self.locate.is_constant() { Versions::Constant } else { self.place.versions() }
+    }
+
+    fn tells_len(&self) -> bool {
+        self.locate.tells_len()
+    }
+
+    fn is_concurrent(&self) -> bool {
+        self.place.is_concurrent()
+    }
+
+    fn is_writable(&self) -> bool {
+        self.locate.is_writable() && self.place.is_writable()
+    }
+
+    fn store(&self, request: &Request<'_>, bytes: &[u8]) -> Result<()> {
+        let stored = self.place.write(&self.locate.name(request.chunk())?, bytes);
+        self.indices.forget(request.chunk());
+        stored
+    }
+
+    fn has_latency(&self) -> bool {
+        self.place.flight().is_some()
+    }
+
+    fn reads_many(&self) -> bool {
+        self.has_latency() || self.locate.has_indices()
+    }
+
+    fn flight(&self, of: usize) -> Result<Box<dyn Flight + '_>> {
+        Ok(try_box(ChunkFlight::new(&self.locate, &self.indices, &self.place, of))?)
+    }
+}
+
+/// What there is of a chunk that is a whole object, of so many bytes, from an offset on.
+fn whole(len: Option<u64>, offset: usize) -> Filled {
+    let stored = |len: u64| usize::try_from(len.saturating_sub(offset as u64)).unwrap_or(usize::MAX);
+    len.map_or(Filled::Absent, |len| Filled::Stored(stored(len)))
+}

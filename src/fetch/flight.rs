@@ -1,0 +1,642 @@
+//! The requests of one transfer for chunks in a storage that answers later: first the indices that are needed are read,
+//! then the chunks, several by one read where they are neighbours.
+//!
+//! ```text
+//!   start -> ask --- it is known where it is --------> queue -- send: sorted, merged --> a read of the object
+//!              \                                          ^                                       |
+//!               `- by an index: to_open -- send --> a read of the index               landed -> wait, one by one
+//! ```
+//!
+//! What is started is sent when something has to be waited for, so that there are neighbours to be found. An object
+//! whose version is not the one that its index was read from has been written anew: then the index is read once more.
+//! So it is for a chunk that is absent by an index that was kept from an earlier call. Where no version is known, an
+//! index serves one transfer only, and is read again after the chunks, to be compared.
+#![allow(unsafe_code)]
+
+use std::collections::{HashMap, VecDeque};
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+
+use super::indices::{Indices, Opened};
+use super::locate::{ATTEMPTS, LONG_STEP, Learned, Locate, Part, Step};
+use super::merge::{Range, run};
+use super::pending::{Asked, Chunks, IndexRead, Landed, Placed, Read};
+use super::reads::Reads;
+use crate::alloc::{Scratch, try_box};
+use crate::dims::{self, Dims};
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::{Answer, Begin, Limits, Place};
+use crate::open_object::ObjectState;
+use crate::shared::Shared;
+use crate::store::{Filled, Flight, RawRequest};
+
+/// For each read that may be under way, so many chunks are looked at to find neighbours.
+const AHEAD: usize = 16;
+
+/// No more chunks are looked at.
+const MOST_AHEAD: usize = 4096;
+
+/// And of a storage that answers at once.
+const MOST_AHEAD_AT_ONCE: usize = 1024;
+
+/// How many indices whose object is not there are remembered.
+const ABSENT_OBJECTS: usize = 64;
+
+/// The requests of one transfer.
+pub(super) struct ChunkFlight<'s> {
+    locate: &'s dyn Locate,
+    /// The indices that are kept from call to call, and those that were read in this transfer.
+    indices: &'s Indices,
+    own: Indices,
+    gap: usize,
+    limits: Limits,
+    /// The most bytes that a chunk was asked for with.
+    chunk_bytes: usize,
+    /// How many chunks have been asked for and not been given back: each is in one of the lists below, or part of a
+    /// read. All lists of chunks have room for as many.
+    num_asked: usize,
+    /// Those that wait for an index, in the order in which they were asked for, with gaps where some have gone on.
+    waiting: VecDeque<Option<Asked>>,
+    queue: VecDeque<Placed>,
+    is_sorted: bool,
+    ended: Vec<(*mut RawRequest, Result<Filled>)>,
+    /// Indices that are needed and have not been asked for yet, with their objects; and for how many chunks those are
+    /// needed that have not come.
+    to_open: VecDeque<(Dims<isize>, Dims<isize>)>,
+    opening: HashMap<Dims<isize>, usize>,
+    absent: VecDeque<Dims<isize>>,
+    /// The memory of the reads that are under way. What has landed is let go before others are started.
+    bytes: usize,
+    landed: Option<Landed>,
+    /// Memory of what has landed, for the next read.
+    spare: Scratch,
+    /// How the request that was given back last has ended.
+    outcome: Option<Result<Filled>>,
+    reads: Reads<'s>,
+}
+
+impl<'s> ChunkFlight<'s> {
+    pub(super) fn new(locate: &'s dyn Locate, indices: &'s Indices, place: &'s Place, of: usize) -> Self {
+        let (reads, limits) = Reads::new(place, of);
+        ChunkFlight {
+            locate,
+            indices,
+            own: Indices::new(locate.index_len()),
+            gap: if locate.reads_no_gaps() { 0 } else { place.gap() },
+            limits,
+            chunk_bytes: 0,
+            num_asked: 0,
+            waiting: VecDeque::new(),
+            queue: VecDeque::new(),
+            is_sorted: true,
+            ended: Vec::new(),
+            to_open: VecDeque::new(),
+            opening: HashMap::new(),
+            absent: VecDeque::new(),
+            bytes: 0,
+            landed: None,
+            spare: Scratch::EMPTY,
+            outcome: None,
+            reads,
+        }
+    }
+
+    /// Makes room for one more chunk in every list.
+    fn reserve(&mut self) -> Result<()> {
+        let num = self.num_asked + 1;
+        let room = |len: usize| num - len.min(num);
+        let no_memory = |_| ErrorKind::OutOfMemory;
+        if self.waiting.len() == self.waiting.capacity() {
+            self.waiting.retain(Option::is_some);
+        }
+        self.waiting.try_reserve(room(self.waiting.len())).map_err(no_memory)?;
+        self.queue.try_reserve(room(self.queue.len())).map_err(no_memory)?;
+        self.ended.try_reserve(room(self.ended.len())).map_err(no_memory)?;
+        Ok(())
+    }
+
+    /// Puts a chunk where it has to wait; `false` if it is absent.
+    fn ask(&mut self, asked: Asked) -> Result<bool> {
+        let (skipped, size) = (asked.skipped, asked.size);
+        let (index, number) = match &asked.location.part {
+            Part::Whole => {
+                self.enqueue(Placed {
+                    asked,
+                    state: None,
+                    begin: skipped,
+                    len: size,
+                    stored: None,
+                    zeros: 0,
+                    is_cancelled: false,
+                });
+                return Ok(true);
+            }
+            Part::Span { begin, end } => {
+                let begin = begin.checked_add(skipped).ok_or(ErrorKind::Internal)?;
+                let len = usize::try_from(end.saturating_sub(begin)).unwrap_or(usize::MAX).min(size);
+                let (stored, zeros) = (Some(size), size - len);
+                self.enqueue(Placed { asked, state: None, begin, len, stored, zeros, is_cancelled: false });
+                return Ok(true);
+            }
+            Part::Indexed { index, number } => (index, *number),
+        };
+        if let Some(opened) = self.own.get(index) {
+            return self.place(asked, &opened);
+        }
+        // That a chunk is there is found to be wrong when it is read, but not that it is absent.
+        if let Some(opened) = self.indices.get(index).filter(|opened| opened.index.has(number)) {
+            return self.place(asked, &opened);
+        }
+        if self.absent.contains(index) {
+            return match self.locate.missing()? {
+                Filled::Absent => Ok(false),
+                Filled::Stored(_) => Err(ErrorKind::Internal.into()),
+            };
+        }
+        match self.opening.get_mut(index) {
+            Some(needed) => *needed += 1,
+            None => {
+                let (one, other, object) = (copied(index)?, copied(index)?, copied(&asked.location.object)?);
+                self.to_open.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+                self.opening.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+                self.opening.insert(one, 1);
+                self.to_open.push_back((other, object));
+            }
+        }
+        self.waiting.push_back(Some(asked));
+        Ok(true)
+    }
+
+    /// Puts a chunk in the queue, by its index; `false` if it is absent.
+    fn place(&mut self, asked: Asked, opened: &Opened) -> Result<bool> {
+        let (_, number) = asked.index().ok_or(ErrorKind::Internal)?;
+        let Some((offset, len)) = self.locate.place(&opened.index, number, opened.state.0)? else {
+            return Ok(false);
+        };
+        let skipped = asked.skipped.min(len);
+        let stored = usize::try_from(len - skipped).unwrap_or(usize::MAX);
+        let (begin, len) = (offset + skipped, stored.min(asked.size));
+        let (state, stored) = (Some(opened.state), Some(stored));
+        self.enqueue(Placed { asked, state, begin, len, stored, zeros: 0, is_cancelled: false });
+        Ok(true)
+    }
+
+    fn enqueue(&mut self, placed: Placed) {
+        self.is_sorted &= self.queue.back().is_none_or(|last| last.key() <= placed.key());
+        self.queue.push_back(placed);
+    }
+
+    /// The chunk has ended so.
+    fn end(&mut self, request: *mut RawRequest, outcome: Result<Filled>) {
+        self.ended.push((request, outcome));
+    }
+
+    /// The chunk has been asked for, as far as it is there.
+    fn asked(&mut self, request: *mut RawRequest, is_there: Result<bool>) {
+        match is_there {
+            Ok(true) => {}
+            Ok(false) => self.end(request, Ok(Filled::Absent)),
+            Err(error) => self.end(request, Err(error)),
+        }
+    }
+
+    fn fail(&mut self, parts: Vec<Placed>, error: &Error) {
+        for part in parts {
+            self.end(part.asked.request, Err(error.clone()));
+        }
+    }
+
+    // --- What is sent.
+
+    /// Whether another read of so many bytes may be under way. A single one always may.
+    fn has_room(&self, len: usize) -> bool {
+        let chunks = self.limits.requests.saturating_mul(self.chunk_bytes);
+        let most = self.limits.bytes.unwrap_or(chunks.max(self.limits.largest));
+        let num = self.reads.len();
+        num == 0 || num < self.limits.requests && self.bytes.saturating_add(len) <= most
+    }
+
+    /// Starts reads, as many as may be under way.
+    fn send(&mut self) {
+        // What is read at once is read while its object is open.
+        if self.reads.are_at_once() && !self.queue.is_empty() {
+            return self.send_chunks();
+        }
+        while let Some((index, _)) = self.to_open.front() {
+            let step = self.locate.first_step(index);
+            if !self.has_room(step.as_ref().map_or(0, |step| step.len)) {
+                break;
+            }
+            let Some((index, object)) = self.to_open.pop_front() else { break };
+            match step {
+                Ok(step) => self.open(index, object, step),
+                Err(error) => self.opened(&index, Err(error)),
+            }
+        }
+        self.send_chunks();
+    }
+
+    /// Starts reads of chunks.
+    fn send_chunks(&mut self) {
+        if !self.has_room(0) {
+            return;
+        }
+        if !self.is_sorted {
+            self.queue.make_contiguous().sort_unstable_by(|one, other| one.key().cmp(&other.key()));
+            self.is_sorted = true;
+        }
+        loop {
+            let ranges = self.queue.iter().map(|placed| Range {
+                object: (&placed.asked.location.object, placed.state),
+                begin: placed.begin,
+                len: placed.len as u64,
+            });
+            let Some((count, range)) = run(ranges, self.gap as u64, self.limits.largest as u64) else { break };
+            let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+            if !self.has_room(len) {
+                break;
+            }
+            self.read(count, range, len);
+        }
+    }
+
+    /// Starts to read an index.
+    fn open(&mut self, index: Dims<isize>, object: Dims<isize>, step: Step) {
+        let forgotten = self.indices.forgotten();
+        match copied(&index).and_then(|index| step_of(index, object, step, forgotten)) {
+            Ok(read) => self.start_step(read, step.len <= LONG_STEP),
+            Err(error) => self.opened(&index, Err(error)),
+        }
+    }
+
+    /// Starts a step of an index, or to read the length of its object first.
+    fn start_step(&mut self, mut read: Box<IndexRead>, is_read: bool) {
+        read.len = if is_read { read.step.len } else { 0 };
+        let room = read.memory.room(read.len).map(|room| (room.as_mut_ptr().cast(), room.len()));
+        let name = self.locate.name(&read.object);
+        match (room, name) {
+            (Ok(room), Ok(name)) => {
+                let begin = if is_read { read.step.begin } else { Begin::At(0) };
+                self.start_read(Read::Index(read), &name, begin, room);
+            }
+            (Err(failed), _) => self.step_failed(read, &failed.into()),
+            (_, Err(error)) => self.step_failed(read, &error),
+        }
+    }
+
+    /// Starts to read the first `count` chunks of the queue, which lie within these bytes of their object.
+    fn read(&mut self, count: usize, range: std::ops::Range<u64>, len: usize) {
+        let (mut parts, mut memory) = (Vec::new(), std::mem::replace(&mut self.spare, Scratch::EMPTY));
+        let count = count.min(self.queue.len());
+        let has_room = parts.try_reserve_exact(count).is_ok();
+        // What reaches beyond all that is stored ends with zeros.
+        let zeros = self.queue.iter().take(count).map(|part| part.zeros).max().unwrap_or(0);
+        let room = memory.room(len.saturating_add(zeros)).map(|room| {
+            room[len..].fill(MaybeUninit::new(0));
+            (room.as_mut_ptr().cast(), len)
+        });
+        let (true, Ok(room)) = (has_room, room) else {
+            for placed in self.queue.drain(..count) {
+                self.ended.push((placed.asked.request, Err(ErrorKind::OutOfMemory.into())));
+            }
+            return;
+        };
+        parts.extend(self.queue.drain(..count));
+        let Some(name) = parts.first().map(|part| self.locate.name(&part.asked.location.object)) else { return };
+        let name = match name {
+            Ok(name) => name,
+            Err(error) => return self.fail(parts, &error),
+        };
+        let read = Read::Chunks(Chunks { parts, begin: range.start, memory, len });
+        self.start_read(read, &name, Begin::At(range.start), room);
+    }
+
+    /// Starts a read, to which the memory belongs.
+    fn start_read(&mut self, read: Read, name: &str, begin: Begin, room: (*mut u8, usize)) {
+        self.bytes += read.bytes();
+        // SAFETY: the memory belongs to the read, and nobody else uses it.
+        match unsafe { self.reads.start(read, name, begin, room) } {
+            Ok(None) => {}
+            Ok(Some(read)) => self.arrive(read, Ok(None)),
+            Err((read, error)) => self.arrive(read, Err(error)),
+        }
+    }
+
+    // --- What arrives.
+
+    /// Takes up what has become of a read.
+    fn arrive(&mut self, read: Read, answer: Result<Option<Answer>>) {
+        self.bytes -= read.bytes();
+        match (read, answer) {
+            (Read::Chunks(chunks), answer) => self.chunks_arrive(chunks, answer),
+            (Read::Index(read), Ok(Some(answer))) => self.step_arrives(read, answer),
+            (Read::Index(read), Ok(None)) => match read.check {
+                Some(chunks) => self.changed(chunks.parts),
+                None => self.opened(&read.index, Ok(None)),
+            },
+            (Read::Index(read), Err(error)) => self.step_failed(read, &error),
+        }
+    }
+
+    fn step_arrives(&mut self, mut read: Box<IndexRead>, answer: Answer) {
+        let state = answer.state();
+        if read.state.is_some_and(|before| before != state) {
+            // The steps are of two objects.
+            return self.begin_again(read);
+        }
+        read.state = Some(state);
+        if read.len < read.step.len && state.0 >= read.step.len as u64 {
+            return self.start_step(read, true);
+        }
+        // SAFETY: so many bytes of the memory have been written.
+        let bytes = unsafe { read.memory.filled(answer.nbytes) };
+        match self.locate.learn(&read.index, &read.step, bytes, state.0) {
+            Ok(Learned::Next(step)) => {
+                read.step = step;
+                self.start_step(read, step.len <= LONG_STEP);
+            }
+            Ok(Learned::Index(index)) => match read.check.take() {
+                Some(chunks) if chunks.parts.iter().all(|part| part.is_in(&index, state)) => self.land(chunks, state),
+                Some(chunks) => self.changed(chunks.parts),
+                None => {
+                    let opened = Shared::new(Opened { index, state }).map_err(Error::from).and_then(|opened| {
+                        self.keep(&read.index, &opened, read.forgotten, answer.is_lasting)?;
+                        Ok(Some(opened))
+                    });
+                    self.opened(&read.index, opened);
+                }
+            },
+            // What is none any more was replaced.
+            Err(error) if error.kind() != ErrorKind::OutOfMemory && read.check.is_some() => self.begin_again(read),
+            Err(error) => self.step_failed(read, &error),
+        }
+    }
+
+    /// The object was replaced while its index was read.
+    fn begin_again(&mut self, mut read: Box<IndexRead>) {
+        if let Some(chunks) = read.check.take() {
+            return self.changed(chunks.parts);
+        }
+        (read.state, read.attempts) = (None, read.attempts + 1);
+        if read.attempts == ATTEMPTS {
+            return self.opened(&read.index, Err(self.locate.changed()));
+        }
+        match self.locate.first_step(&read.index) {
+            Ok(step) => {
+                read.step = step;
+                self.start_step(read, step.len <= LONG_STEP);
+            }
+            Err(error) => self.opened(&read.index, Err(error)),
+        }
+    }
+
+    fn step_failed(&mut self, read: Box<IndexRead>, error: &Error) {
+        match read.check {
+            Some(chunks) => self.fail(chunks.parts, error),
+            None => self.opened(&read.index, Err(error.clone())),
+        }
+    }
+
+    /// Keeps an index that has been read, for later calls if it will be known whether the object is the same then.
+    fn keep(&self, index: &Dims<isize>, opened: &Shared<Opened>, forgotten: u64, is_lasting: bool) -> Result<()> {
+        self.own.keep(copied(index)?, opened, self.own.forgotten())?;
+        if is_lasting { self.indices.keep(copied(index)?, opened, forgotten) } else { Ok(()) }
+    }
+
+    /// An index is there, or there is no such object: the chunks that have waited for that go on.
+    fn opened(&mut self, index: &Dims<isize>, opened: Result<Option<Shared<Opened>>>) {
+        let mut needed = self.opening.remove(index).unwrap_or(0);
+        if let (Ok(None), Ok(index)) = (&opened, copied(index)) {
+            self.absent.truncate(ABSENT_OBJECTS - 1);
+            if self.absent.try_reserve(1).is_ok() {
+                self.absent.push_front(index);
+            }
+        }
+        let mut i = 0;
+        while needed > 0 && i < self.waiting.len() {
+            i += 1;
+            let waiting = self.waiting.get_mut(i - 1);
+            let Some(asked) = waiting.and_then(|waiting| waiting.take_if(|asked| asked.needs(index))) else { continue };
+            needed -= 1;
+            let request = asked.request;
+            match &opened {
+                Ok(Some(opened)) => {
+                    let is_there = self.place(asked, opened);
+                    self.asked(request, is_there);
+                }
+                Ok(None) => self.end(request, self.locate.missing()),
+                Err(error) => self.end(request, Err(error.clone())),
+            }
+        }
+        while self.waiting.front().is_some_and(Option::is_none) {
+            self.waiting.pop_front();
+        }
+    }
+
+    fn chunks_arrive(&mut self, chunks: Chunks, answer: Result<Option<Answer>>) {
+        let due = chunks.parts.first().and_then(|part| part.state);
+        match (answer, due) {
+            (Ok(Some(answer)), Some(due)) if answer.state() != due => self.changed(chunks.parts),
+            (Ok(Some(answer)), Some(_)) if answer.version.is_none() && !self.locate.is_constant() => self.check(chunks),
+            (Ok(Some(answer)), _) => self.parts_arrive(chunks, answer),
+            (Ok(None), Some(_)) => self.changed(chunks.parts),
+            (Ok(None), None) => {
+                for part in chunks.parts {
+                    self.end(part.asked.request, self.locate.missing());
+                }
+            }
+            (Err(error), _) => self.fail(chunks.parts, &error),
+        }
+    }
+
+    /// Chunks are there, as far as the object has their bytes.
+    fn parts_arrive(&mut self, mut chunks: Chunks, answer: Answer) {
+        if answer.nbytes == chunks.len {
+            return self.land(chunks, answer.state());
+        }
+        // What tells the object's length may be short; else the object is.
+        let end = chunks.begin.saturating_add(answer.nbytes as u64);
+        let mut i = 0;
+        while let Some(part) = chunks.parts.get(i) {
+            if part.stored.is_none() || part.end() <= end {
+                i += 1;
+                continue;
+            }
+            let part = chunks.parts.swap_remove(i);
+            self.end(part.asked.request, Err(self.locate.too_short()));
+        }
+        // SAFETY: so many bytes have been written.
+        self.landed = Some(unsafe { Landed::new(chunks, answer.nbytes, answer.state()) });
+    }
+
+    /// Chunks are there with all their bytes.
+    fn land(&mut self, chunks: Chunks, state: ObjectState) {
+        let zeros = chunks.parts.iter().map(|part| part.zeros).max().unwrap_or(0);
+        let filled = chunks.len.saturating_add(zeros);
+        // SAFETY: an answer has all bytes that there are, and the object is as long as it should be; the zeros behind
+        // them were written before.
+        self.landed = Some(unsafe { Landed::new(chunks, filled, state) });
+    }
+
+    /// Starts to read an index once more, by which chunks have been read.
+    fn check(&mut self, chunks: Chunks) {
+        let Some(asked) = chunks.parts.first().map(|part| &part.asked) else { return };
+        let Some((index, _)) = asked.index() else { return };
+        let read = copied(index).and_then(|index| {
+            let step = self.locate.first_step(&index)?;
+            step_of(index, copied(&asked.location.object)?, step, 0)
+        });
+        match read {
+            Ok(mut read) => {
+                read.check = Some(chunks);
+                self.start_step(read, true);
+            }
+            Err(error) => self.fail(chunks.parts, &error),
+        }
+    }
+
+    /// The object is not any more what its index was read from.
+    fn changed(&mut self, parts: Vec<Placed>) {
+        for Placed { mut asked, state, .. } in parts {
+            if let Some((index, _)) = asked.index() {
+                for indices in [&self.own, self.indices] {
+                    if indices.get(index).is_some_and(|opened| Some(opened.state) == state) {
+                        indices.forget(index);
+                    }
+                }
+            }
+            asked.attempts += 1;
+            let request = asked.request;
+            if asked.attempts == ATTEMPTS {
+                self.end(request, Err(self.locate.changed()));
+                continue;
+            }
+            let is_there = self.ask(asked);
+            self.asked(request, is_there);
+        }
+    }
+
+    /// The next chunk of what has landed; what has none left is let go.
+    fn next_landed(&mut self) -> Option<(*mut RawRequest, Result<Filled>)> {
+        let landed = self.landed.as_mut()?;
+        let next = landed.next();
+        if next.is_none() {
+            self.spare = self.landed.take().map_or(Scratch::EMPTY, |landed| landed.chunks.memory);
+        }
+        next
+    }
+}
+
+/// A step of an index that is going to be read.
+fn step_of(index: Dims<isize>, object: Dims<isize>, step: Step, forgotten: u64) -> Result<Box<IndexRead>> {
+    let (memory, len, state, attempts, check) = (Scratch::EMPTY, 0, None, 0, None);
+    Ok(try_box(IndexRead { index, object, step, memory, len, state, forgotten, attempts, check })?)
+}
+
+fn copied(numbers: &Dims<isize>) -> Result<Dims<isize>> {
+    dims::copied(numbers.iter().copied())
+}
+
+impl Flight for ChunkFlight<'_> {
+    fn limit(&self, size: usize) -> usize {
+        if self.reads.are_at_once() {
+            return MOST_AHEAD_AT_ONCE;
+        }
+        if self.locate.has_neighbours() {
+            return self.limits.requests.saturating_mul(AHEAD).clamp(1, MOST_AHEAD.max(self.limits.requests));
+        }
+        let within = self.limits.bytes.map_or(usize::MAX, |bytes| bytes / size.max(1));
+        self.limits.requests.min(within).max(1)
+    }
+
+    fn has_memory(&self) -> bool {
+        true
+    }
+
+    fn is_in_batches(&self) -> bool {
+        self.reads.are_at_once()
+    }
+
+    unsafe fn start(&mut self, request: *mut RawRequest) -> Result<bool> {
+        // SAFETY: the request is not in flight yet, and does not change.
+        let (chunk, offset, (_, size)) = unsafe { RawRequest::asked_for(request) };
+        // SAFETY: as above.
+        self.chunk_bytes = self.chunk_bytes.max(size).max(unsafe { (*request).chunk_bytes });
+        let location = self.locate.locate(chunk)?;
+        self.reserve()?;
+        let is_there = self.ask(Asked { request, location, skipped: offset as u64, size, attempts: 0 })?;
+        self.num_asked += usize::from(is_there);
+        Ok(is_there)
+    }
+
+    fn wait(&mut self) -> Result<*mut RawRequest> {
+        loop {
+            let (request, outcome) = if let Some(next) = self.next_landed() {
+                next
+            } else if let Some(ended) = self.ended.pop() {
+                ended
+            } else {
+                self.send();
+                // What could not be sent has ended.
+                if self.ended.is_empty() {
+                    if self.reads.len() > 0 {
+                        let (read, answer) = self.reads.wait()?;
+                        self.arrive(read, answer);
+                    } else if self.queue.is_empty() && self.to_open.is_empty() {
+                        return Err(ErrorKind::Internal.into());
+                    }
+                }
+                continue;
+            };
+            self.num_asked -= 1;
+            self.outcome = Some(outcome);
+            return Ok(request);
+        }
+    }
+
+    fn outcome(&mut self, _status: c_int, _nbytes: usize) -> Result<Filled> {
+        self.outcome.take().unwrap_or_else(|| Err(ErrorKind::Internal.into()))
+    }
+
+    fn version(&self) -> Option<u128> {
+        self.landed.as_ref().and_then(Landed::version)
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.landed.as_ref().map_or(&[], Landed::bytes)
+    }
+
+    unsafe fn cancel(&mut self, request: *mut RawRequest) {
+        let is_it = |asked: &Asked| std::ptr::eq(asked.request, request);
+        let waiting = self.waiting.iter_mut().find_map(|waiting| waiting.take_if(|asked| is_it(asked)));
+        let queued = self.queue.iter().position(|placed| is_it(&placed.asked));
+        if let Some(asked) = waiting {
+            self.end(request, Ok(Filled::Absent));
+            // An index that is under way already may serve another chunk; else it is cancelled at the end.
+            let Some((index, _)) = asked.index() else { return };
+            let Some(needed) = self.opening.get_mut(index) else { return };
+            *needed -= 1;
+            if *needed == 0 {
+                if let Some(unsent) = self.to_open.iter().position(|(other, _)| other == index) {
+                    self.to_open.remove(unsent);
+                    self.opening.remove(index);
+                }
+            }
+        } else if let Some(i) = queued {
+            self.queue.remove(i);
+            self.end(request, Ok(Filled::Absent));
+        } else {
+            self.reads.cancel_if(|read| {
+                let Read::Chunks(Chunks { parts, .. }) = read else { return false };
+                let Some(part) = parts.iter_mut().find(|part| is_it(&part.asked)) else {
+                    return false;
+                };
+                part.is_cancelled = true;
+                parts.iter().all(|part| part.is_cancelled)
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! Where the chunks of an array are: what a format has to say, without reading anything.
+
+use crate::dims::Dims;
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::{Begin, Name};
+use crate::store::Filled;
+
+/// Where the chunks of an array are. Nothing is read here: what has to be read first to find a chunk is asked for step
+/// by step, and given to [`learn`](Self::learn).
+pub(crate) trait Locate: Send + Sync {
+    /// Where a chunk is.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and those of numbers that are too large.
+    fn locate(&self, chunk: &[isize]) -> Result<Location>;
+
+    /// The name of an object.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    fn name(&self, object: &[isize]) -> Result<Name>;
+
+    /// What is read first of an index.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    fn first_step(&self, index: &[isize]) -> Result<Step> {
+        let _ = index;
+        Err(ErrorKind::Internal.into())
+    }
+
+    /// What follows from the bytes of a step, which were read from an object of this length.
+    ///
+    /// # Errors
+    /// `Corrupt` for bytes that are none of an index.
+    fn learn(&self, index: &[isize], step: &Step, bytes: &[u8], object_len: u64) -> Result<Learned> {
+        let _ = (index, step, bytes, object_len);
+        Err(ErrorKind::Internal.into())
+    }
+
+    /// How many chunks an index has.
+    fn index_len(&self) -> usize {
+        1
+    }
+
+    /// Where a chunk is by an index, its first byte and its length, in an object of this length; `None` if it is
+    /// absent.
+    ///
+    /// # Errors
+    /// `Corrupt` for a place that is not within the object.
+    fn place(&self, index: &Index, number: usize, object_len: u64) -> Result<Option<(u64, u64)>> {
+        let _ = (index, number, object_len);
+        Err(ErrorKind::Internal.into())
+    }
+
+    /// Whether there are indices that several chunks share.
+    fn has_indices(&self) -> bool {
+        self.index_len() > 1
+    }
+
+    /// Whether chunks may lie together in an object.
+    fn has_neighbours(&self) -> bool {
+        true
+    }
+
+    /// What a chunk is whose object is not there.
+    ///
+    /// # Errors
+    /// If it has to be there.
+    fn missing(&self) -> Result<Filled> {
+        Ok(Filled::Absent)
+    }
+
+    /// What is said of an object that ends before what is needed of it.
+    fn too_short(&self) -> Error {
+        self.changed()
+    }
+
+    /// What is said of an object that is another one each time it is read.
+    fn changed(&self) -> Error {
+        ErrorKind::Changed.into()
+    }
+
+    /// Whether the objects are said not to change while the array is open.
+    fn is_constant(&self) -> bool {
+        false
+    }
+
+    /// Whether a whole object is a chunk, or its index tells how long a chunk is.
+    fn tells_len(&self) -> bool {
+        true
+    }
+
+    /// Whether chunks may be written, each object as a whole.
+    fn is_writable(&self) -> bool {
+        false
+    }
+
+    /// Whether nothing may be read that is not needed, however small the gap is.
+    fn reads_no_gaps(&self) -> bool {
+        false
+    }
+
+    /// See [`Fill::swapped_part`](crate::store::Fill::swapped_part).
+    fn swapped_part(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// Where a chunk is.
+pub(crate) struct Location {
+    /// The object, by numbers of which [`Locate::name`] makes its name.
+    pub object: Dims<isize>,
+    pub part: Part,
+}
+
+/// Which part of an object a chunk is.
+#[derive(Clone)]
+pub(crate) enum Part {
+    /// All of it, however long it is.
+    Whole,
+    /// What is there from `begin` on. From `end` on nothing is stored: a chunk that reaches beyond it ends with zeros.
+    Span { begin: u64, end: u64 },
+    /// What the index of this name has at this number.
+    Indexed { index: Dims<isize>, number: usize },
+}
+
+/// An index: for each of its chunks the first byte and the length in bytes.
+pub(crate) struct Index {
+    pub places: Vec<(u64, u64)>,
+}
+
+/// Stands for an absent chunk in an index.
+pub(crate) const ABSENT: (u64, u64) = (u64::MAX, u64::MAX);
+
+impl Index {
+    /// Whether it has a chunk of this number.
+    pub(crate) fn has(&self, number: usize) -> bool {
+        self.places.get(number).is_some_and(|&place| place != ABSENT)
+    }
+}
+
+/// What is to be read of an index next.
+#[derive(Clone, Copy)]
+pub(crate) struct Step {
+    pub begin: Begin,
+    /// How many bytes.
+    pub len: usize,
+    /// What the format remembers from step to step.
+    pub memory: [u64; 3],
+}
+
+/// What follows from a step.
+pub(crate) enum Learned {
+    Index(Index),
+    Next(Step),
+}
+
+/// How often an object is read that is replaced each time.
+pub(super) const ATTEMPTS: usize = 8;
+
+/// A longer part of an index is not read before it is known that the object is as long.
+pub(super) const LONG_STEP: usize = 1 << 20;

@@ -1,0 +1,25 @@
+//! Chunks that are objects or parts of objects in a storage: one way from a chunk to its bytes, for every format.
+//!
+//! A format is a [`Locate`]: it says where a chunk is, without reading anything. [`ObjectChunks`] reads what it says,
+//! chunk by chunk or many at a time.
+//!
+//! ```text
+//!   locate.rs     where a chunk is: what a format has to say
+//!   indices.rs    the indices that were read last
+//!   chunks.rs     chunks, read one by one and written
+//!   merge.rs      which ranges of an object are better read at once
+//!   pending.rs    chunks that have been asked for and are not given back yet
+//!   reads.rs      the reads of one transfer, at once or under way
+//!   flight.rs     chunks, many at a time
+//! ```
+
+mod chunks;
+mod flight;
+mod indices;
+mod locate;
+mod merge;
+mod pending;
+mod reads;
+
+pub(crate) use chunks::ObjectChunks;
+pub(crate) use locate::{ABSENT, Index, Learned, Locate, Location, Part, Step};

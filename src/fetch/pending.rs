@@ -1,0 +1,157 @@
+//! Chunks that have been asked for, from then until they are given back, and what is read for them.
+#![allow(unsafe_code)]
+
+use super::locate::{Index, Location, Part, Step};
+use crate::alloc::Scratch;
+use crate::dims::Dims;
+use crate::error::Result;
+use crate::open_object::ObjectState;
+use crate::store::{Filled, RawRequest};
+
+/// A chunk that was asked for.
+pub(super) struct Asked {
+    pub request: *mut RawRequest,
+    pub location: Location,
+    /// Which part of the stored chunk is wanted.
+    pub skipped: u64,
+    pub size: usize,
+    /// How often the object had changed when it was read.
+    pub attempts: usize,
+}
+
+impl Asked {
+    /// The index that is needed, and the chunk's number in it.
+    pub(super) fn index(&self) -> Option<(&Dims<isize>, usize)> {
+        match &self.location.part {
+            Part::Indexed { index, number } => Some((index, *number)),
+            _ => None,
+        }
+    }
+
+    /// Whether this index is needed.
+    pub(super) fn needs(&self, index: &Dims<isize>) -> bool {
+        self.index().is_some_and(|(other, _)| other == index)
+    }
+}
+
+/// A chunk of which it is known what is to be read.
+pub(super) struct Placed {
+    pub asked: Asked,
+    /// The object's state when its index was read, if it has one.
+    pub state: Option<ObjectState>,
+    /// What is to be read of the object.
+    pub begin: u64,
+    pub len: usize,
+    /// How many bytes the stored chunk has from there on; `None` if that follows from the object's length.
+    pub stored: Option<usize>,
+    /// How many zeros follow the bytes that are read.
+    pub zeros: usize,
+    pub is_cancelled: bool,
+}
+
+impl Placed {
+    /// What the queue is sorted by.
+    pub(super) fn key(&self) -> (&Dims<isize>, u64) {
+        (&self.asked.location.object, self.begin)
+    }
+
+    /// Where what is read ends.
+    pub(super) fn end(&self) -> u64 {
+        self.begin.saturating_add(self.len as u64)
+    }
+
+    /// Whether an index has the chunk in the same place of an object in the same state.
+    pub(super) fn is_in(&self, index: &Index, state: ObjectState) -> bool {
+        let Some((_, number)) = self.asked.index() else { return false };
+        index.places.get(number).is_some_and(|&(offset, len)| {
+            let skipped = self.asked.skipped.min(len);
+            let place = (offset.checked_add(skipped), usize::try_from(len - skipped).ok());
+            Some(state) == self.state && place == (Some(self.begin), self.stored)
+        })
+    }
+}
+
+/// What is read.
+pub(super) enum Read {
+    Index(Box<IndexRead>),
+    Chunks(Chunks),
+}
+
+impl Read {
+    /// How many bytes its memory has.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Read::Index(read) => read.len + read.check.as_ref().map_or(0, |chunks| chunks.len),
+            Read::Chunks(chunks) => chunks.len,
+        }
+    }
+}
+
+/// A step of an index that is read.
+pub(super) struct IndexRead {
+    pub index: Dims<isize>,
+    pub object: Dims<isize>,
+    pub step: Step,
+    pub memory: Scratch,
+    /// How many bytes are read: none to learn the object's length, before much is read.
+    pub len: usize,
+    /// The object's state at the step before.
+    pub state: Option<ObjectState>,
+    /// How often an index had been forgotten when the first step was begun.
+    pub forgotten: u64,
+    /// How often the object was another one at a later step than at the first.
+    pub attempts: usize,
+    /// The chunks that have been read already, if the index is read once more to see whether the object is the same.
+    pub check: Option<Chunks>,
+}
+
+/// Neighbouring chunks of one object.
+pub(super) struct Chunks {
+    pub parts: Vec<Placed>,
+    pub begin: u64,
+    pub memory: Scratch,
+    /// How many bytes are read, and how many the memory has.
+    pub len: usize,
+}
+
+/// Chunks that have been read, and are given back one by one.
+pub(super) struct Landed {
+    pub chunks: Chunks,
+    /// How many bytes of the memory have been written.
+    filled: usize,
+    /// Which bytes are those of the chunk that was given back last.
+    current: std::ops::Range<usize>,
+    object: ObjectState,
+}
+
+impl Landed {
+    /// # Safety
+    /// So many bytes of the chunks' memory have been written, and nobody writes to it any more.
+    pub(super) unsafe fn new(chunks: Chunks, filled: usize, object: ObjectState) -> Self {
+        Landed { chunks, filled, current: 0..0, object }
+    }
+
+    /// The next chunk.
+    pub(super) fn next(&mut self) -> Option<(*mut RawRequest, Result<Filled>)> {
+        let part = self.chunks.parts.pop()?;
+        // The chunk lies within what was read.
+        let begin = usize::try_from(part.begin - self.chunks.begin).unwrap_or(usize::MAX).min(self.filled);
+        let end = begin.saturating_add(part.len.saturating_add(part.zeros)).min(self.filled);
+        self.current = begin..end;
+        let of_object = || usize::try_from(self.object.0.saturating_sub(part.begin)).unwrap_or(usize::MAX);
+        let stored = part.stored.unwrap_or_else(of_object);
+        Some((part.asked.request, Ok(Filled::Stored(stored))))
+    }
+
+    /// The version of the object.
+    pub(super) fn version(&self) -> Option<u128> {
+        self.object.1
+    }
+
+    /// The bytes of the chunk that was given back last.
+    pub(super) fn bytes(&self) -> &[u8] {
+        // SAFETY: they have been written, by the promise of the caller of `new`.
+        let all = unsafe { self.chunks.memory.filled(self.filled) };
+        all.get(self.current.clone()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,145 @@
+//! The reads of one transfer: under way in a storage that answers later, or made at once, one by one, in any other.
+#![allow(unsafe_code)]
+
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::pending::Read;
+use crate::alloc;
+use crate::buffer::Buffer;
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::{self, Answer, Begin, Limits, Place, UnderWay};
+use crate::open_object::{OpenObject, Opening};
+
+/// What reads that are made at once are merged to: more would not stay in the processor's cache until it is decoded.
+const LARGEST: usize = 1 << 20;
+
+/// The reads of one transfer.
+pub(super) enum Reads<'p> {
+    Later(UnderWay<'p, Read>),
+    AtOnce(AtOnce<'p>),
+}
+
+impl<'p> Reads<'p> {
+    /// Of a storage, of which so many transfers share what may be in flight, and how much that is for one.
+    pub(super) fn new(place: &'p Place, of: usize) -> (Self, Limits) {
+        match place.flight() {
+            Some(flight) => {
+                let limits = flight.limits().shared(of);
+                (Reads::Later(UnderWay::new(flight, place.flight_prefix())), limits)
+            }
+            None => {
+                let limits = Limits { requests: 1, bytes: None, largest: LARGEST };
+                (Reads::AtOnce(AtOnce { place, opened: None, ended: None }), limits)
+            }
+        }
+    }
+
+    /// Whether each read is made before the next is started.
+    pub(super) fn are_at_once(&self) -> bool {
+        matches!(self, Reads::AtOnce(_))
+    }
+
+    /// How many have been started and not been given back.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Reads::Later(under_way) => under_way.len(),
+            Reads::AtOnce(reads) => usize::from(reads.ended.is_some()),
+        }
+    }
+
+    /// See [`UnderWay::start`].
+    ///
+    /// # Safety
+    /// Nobody else uses the memory until `wait` gives back what it is for, or this is dropped.
+    pub(super) unsafe fn start(
+        &mut self,
+        purpose: Read,
+        name: &str,
+        begin: Begin,
+        room: (*mut u8, usize),
+    ) -> Result<Option<Read>, (Read, Error)> {
+        match self {
+            // SAFETY: the caller's promise is the same.
+            Reads::Later(under_way) => unsafe { under_way.start(purpose, name, begin, room) },
+            Reads::AtOnce(reads) => {
+                let room: &mut [MaybeUninit<u8>] = match room {
+                    (_, 0) => &mut [],
+                    // SAFETY: there is room for so many bytes, and nobody else uses it.
+                    (buffer, size) => unsafe { std::slice::from_raw_parts_mut(buffer.cast(), size) },
+                };
+                match reads.read(name, begin, &mut Buffer::new(room)) {
+                    Ok(None) => Ok(Some(purpose)),
+                    Ok(answer) => {
+                        reads.ended = Some((purpose, answer));
+                        Ok(None)
+                    }
+                    Err(error) => Err((purpose, error)),
+                }
+            }
+        }
+    }
+
+    /// See [`UnderWay::wait`].
+    pub(super) fn wait(&mut self) -> Result<(Read, Result<Option<Answer>>)> {
+        match self {
+            Reads::Later(under_way) => under_way.wait(),
+            Reads::AtOnce(reads) => {
+                let (purpose, answer) = reads.ended.take().ok_or(ErrorKind::Internal)?;
+                Ok((purpose, Ok(answer)))
+            }
+        }
+    }
+
+    /// See [`UnderWay::cancel_if`].
+    pub(super) fn cancel_if(&mut self, is_over: impl FnMut(&mut Read) -> bool) {
+        if let Reads::Later(under_way) = self {
+            under_way.cancel_if(is_over);
+        }
+    }
+}
+
+/// Reads that are made at once. The object that was read last stays open, for what is read next is often of it, too.
+pub(super) struct AtOnce<'p> {
+    place: &'p Place,
+    opened: Option<Opened<'p>>,
+    ended: Option<(Read, Option<Answer>)>,
+}
+
+struct Opened<'p> {
+    name: String,
+    object: OpenObject<'p>,
+    /// What stands for its version as long as it is open, if it has none.
+    version: u128,
+}
+
+impl AtOnce<'_> {
+    fn read(&mut self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<Answer>> {
+        if self.opened.as_ref().is_none_or(|opened| opened.name != name) {
+            self.opened = None;
+            match self.place.open(name)? {
+                Opening::Absent => return Ok(None),
+                Opening::Nothing => {
+                    let found = self.place.read_version(name, begin, buffer)?;
+                    let nbytes = buffer.filled().len();
+                    return Ok(found.map(|(object_size, version)| Answer {
+                        nbytes,
+                        object_size,
+                        version,
+                        is_lasting: version.is_some(),
+                    }));
+                }
+                Opening::Object(object) => {
+                    static NEXT: AtomicU64 = AtomicU64::new(1);
+                    let version = NEXT.fetch_add(1, Relaxed).into();
+                    self.opened = Some(Opened { name: alloc::text(name)?, object, version });
+                }
+            }
+        }
+        let Opened { object, version, .. } = self.opened.as_ref().ok_or(ErrorKind::Internal)?;
+        let (object_size, lasting) =
+            object::read_opened(object, begin, buffer).map_err(|error| error.in_object(name))?;
+        let (nbytes, version) = (buffer.filled().len(), Some(lasting.unwrap_or(*version)));
+        Ok(Some(Answer { nbytes, object_size, version, is_lasting: lasting.is_some() }))
+    }
+}
