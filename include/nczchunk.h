@@ -1200,7 +1200,8 @@ typedef struct nczchunk_filling_callbacks {
      * Waits until a request that the calling thread started has ended, in any order, and sets done to it. The
      * request's status and nbytes say how it ended, as the result of fill and its nbytes would. If wait itself returns
      * a status other than 0, no request is under way any more: the callback has ended all of them, and does not touch
-     * their buffers again.
+     * their buffers again. While requests are under way, no callback may read by the store in the same thread:
+     * NCZCHUNK_EINVAL.
      */
     int (*wait)(void *user, nczchunk_request **done);
     /**

@@ -169,6 +169,56 @@ fn a_stored_length_that_cannot_be_right_is_an_error_whatever_is_needed() {
     }
 }
 
+/// Chunks without codecs, in shards and as they are, have no checksum but that of the zip file.
+#[cfg(all(feature = "zip", not(miri)))]
+#[test]
+fn what_is_in_a_zip_file_is_compared_with_its_checksum() {
+    let path = std::env::temp_dir().join(format!("nczchunk-zip-verify-{}.zip", std::process::id()));
+    let plain = Description::new(&[4000], ElementType::Int).with_chunk_shape(&[2000]).with_codecs(&[]);
+    let sharded = plain.with_shard_shape(&[4000]);
+    let strings = Description::new(&[4], ElementType::String).with_chunk_shape(&[4]).with_codecs(&[]);
+    let zip = Place::new(crate::object::ZipWriter::create(&path).unwrap()).unwrap();
+    let values: Vec<i32> = (1_000_000..1_004_000).collect();
+    for (name, description) in [("plain", &plain), ("sharded", &sharded)] {
+        Array::create_in(&zip, name, description).unwrap().write(&Hyperslab::all(), &values).unwrap();
+    }
+    let text = Array::create_in(&zip, "strings", &strings).unwrap();
+    text.write_strings(&Hyperslab::all(), &["a-text", "b", "c", "d"]).unwrap();
+    zip.finish().unwrap();
+    let read = |name: &str, verify| {
+        let mut array = Array::open(&path, name, Access::Read).unwrap();
+        array.set_verify(verify);
+        array.read::<i32>(&Hyperslab::new(&[3], &[2]).with_stride(&[7]))
+    };
+    for name in ["plain", "sharded"] {
+        assert_eq!(
+            (read(name, false).unwrap(), read(name, true).unwrap()),
+            (vec![1_000_003, 1_000_010], vec![1_000_003, 1_000_010])
+        );
+    }
+    // An element that is read is another one, in each of the two arrays, and so is a text.
+    let mut bytes = std::fs::read(&path).unwrap();
+    let element = 1_000_010i32.to_ne_bytes();
+    for at in 0..bytes.len() {
+        if bytes[at..].starts_with(&element) {
+            bytes[at] ^= 1;
+        }
+        if bytes[at..].starts_with(b"a-text") {
+            bytes[at] = b'x';
+        }
+    }
+    std::fs::write(&path, bytes).unwrap();
+    for name in ["plain", "sharded"] {
+        assert_eq!(read(name, false).unwrap(), [1_000_003, 1_000_011]);
+        let error = read(name, true).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Corrupt { .. }) && error.chunk() == Some(&[0]), "{error}");
+    }
+    let mut array = Array::open(&path, "strings", Access::Read).unwrap();
+    array.set_verify(true);
+    assert!(array.read_strings(&Hyperslab::new(&[1], &[1])).is_err());
+    std::fs::remove_file(path).unwrap();
+}
+
 /// Several ranges of a file are read from one that is opened once.
 #[cfg(not(miri))]
 #[test]

@@ -60,6 +60,10 @@ impl Fill for Chunks {
         Some(SWAPPED)
     }
 
+    fn verify(&self, _: &Request<'_>) -> Result<()> {
+        self.place.verify(&self.file)
+    }
+
     fn is_concurrent(&self) -> bool {
         self.place.is_concurrent()
     }

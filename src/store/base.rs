@@ -165,14 +165,27 @@ impl<'r> Store<'r> {
 
     /// Sets whether every chunk is decoded to its end. If not, decoding stops after the last byte that is needed, where
     /// the codec can do that; then neither the rest of the chunk nor a checksum behind it is verified.
+    ///
+    /// Where the chunks are in a place that has checksums of its own, such as a zip file, these are compared, too.
     pub fn set_verify(&mut self, verify: bool) {
         self.verify = verify;
+        if let Reader::LendingTexts(lender) = &mut self.reader {
+            lender.set_verify(verify);
+        }
     }
 
     /// Sets how many bytes of memory a chunk may take.
     #[cfg(feature = "arrays")]
     pub(crate) fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
+    }
+
+    /// Compares what a chunk is stored in with the checksum that there is of it beside it, if that is to be done.
+    pub(crate) fn verify_stored(&self, request: &Request<'_>) -> Result<()> {
+        match &self.reader {
+            Reader::Filling(filler) if self.verify => filler.verify(request),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses a chunk for which so many bytes of memory would be taken.

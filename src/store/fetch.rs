@@ -26,6 +26,7 @@ impl Store<'_> {
         encoded: &mut Encoded<'_>,
     ) -> Result<bool> {
         let (access, chunk_bytes) = (request.access(), request.chunk_bytes());
+        self.verify_stored(request)?;
         match &self.reader {
             Reader::LendingTexts(_) => Err(ErrorKind::Internal.into()),
             Reader::Lending(lender) => {

@@ -198,6 +198,7 @@ impl<'a> Reading<'a> {
         let workspace = store.workspace_in(&mut self.workspace)?;
         let mover = &self.mover;
         let request = mover.request(piece);
+        store.verify_stored(&request)?;
         let is_divided = part.is_some() || ranges.count() > 1;
         let opening = if is_divided { filler.open(&request)? } else { Opening::Nothing };
         let is_constant = filler.versions() == Versions::Constant;

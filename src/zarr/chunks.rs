@@ -69,6 +69,10 @@ impl Fill for Chunks {
         true
     }
 
+    fn verify(&self, request: &Request<'_>) -> Result<()> {
+        self.place.verify(&self.names.name(request.chunk())?)
+    }
+
     fn is_concurrent(&self) -> bool {
         self.place.is_concurrent()
     }

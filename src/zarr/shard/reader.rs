@@ -193,6 +193,13 @@ impl Fill for ShardedChunks {
         true
     }
 
+    fn verify(&self, request: &Request<'_>) -> Result<()> {
+        match request.access() {
+            Access::Read => self.shards.place.verify(&self.shards.names.name(&self.layout.locate(request.chunk())?.0)?),
+            Access::Write => self.shards.verify(request),
+        }
+    }
+
     fn is_concurrent(&self) -> bool {
         self.shards.is_concurrent()
     }
