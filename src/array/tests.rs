@@ -219,6 +219,38 @@ fn what_is_in_a_zip_file_is_compared_with_its_checksum() {
     std::fs::remove_file(path).unwrap();
 }
 
+#[cfg(feature = "blosc")]
+#[test]
+fn a_codec_that_only_decodes_is_named() {
+    for format in [ArrayFormat::ZarrV2, ArrayFormat::ZarrV3] {
+        let place = place();
+        let zstd = [("blosc", r#"{"cname": "zstd"}"#)];
+        let description = Description::new(&[4], ElementType::Int).with_format(format).with_codecs(&zstd);
+        let created = Array::create_in(&place, "v", &description).unwrap();
+        created.write(&Hyperslab::all(), &[1, 2, 3, 4]).unwrap();
+        for (cname, words) in
+            [("blosclz", "blosclz is decoded, but not encoded"), ("snappy", "snappy is not supported")]
+        {
+            let refused = |error: Error| {
+                let words = format!("blosc: the codec cannot be used: {words}; lz4, lz4hc, zlib and zstd are");
+                assert!(error.to_string().ends_with(&words), "{error}");
+            };
+            let setting = format!(r#"{{"cname": "{cname}"}}"#);
+            let codecs = [("blosc", setting.as_str())];
+            let description = Description::new(&[4], ElementType::Int).with_format(format).with_codecs(&codecs);
+            refused(Array::create_in(&place, "w", &description).err().unwrap());
+            // An array of another writer's, whose chunks have headers that rule.
+            let name = if format == ArrayFormat::ZarrV2 { "v/.zarray" } else { "v/zarr.json" };
+            let text = document_of(&place, name).replace("zstd", cname);
+            place.write(name, text.as_bytes()).unwrap();
+            let array = Array::open_in(&place, "v", Access::Write).unwrap();
+            assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), [1, 2, 3, 4]);
+            refused(array.write(&Hyperslab::all(), &[1, 2, 3, 5]).unwrap_err());
+            place.write(name, text.replace(cname, "zstd").as_bytes()).unwrap();
+        }
+    }
+}
+
 /// Several ranges of a file are read from one that is opened once.
 #[cfg(not(miri))]
 #[test]

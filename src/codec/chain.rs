@@ -61,6 +61,11 @@ impl<'c> Chain<'c> {
         self.codecs.iter().all(|codec| codec.can_encode())
     }
 
+    /// Which codec's settings are the reason that it cannot encode, and why.
+    pub(crate) fn why_not_encoded(&self) -> Option<(&str, &'static str)> {
+        self.codecs.iter().find_map(|codec| Some((codec.name(), codec.why_not_encoded()?)))
+    }
+
     /// The most bytes that a chunk can take encoded by all codecs in one go.
     pub(crate) fn encoded_bound(&self, chunk_bytes: usize) -> usize {
         self.codecs.iter().fold(chunk_bytes, |size, codec| codec.encoded_bound(size))

@@ -83,6 +83,12 @@ pub trait Codec: Send + Sync {
         true
     }
 
+    /// Why it cannot encode, where its settings are the reason.
+    #[doc(hidden)]
+    fn why_not_encoded(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether several threads may use the codec at the same time.
     fn is_concurrent(&self) -> bool {
         true

@@ -8,7 +8,7 @@ use crate::alloc::Slot;
 use crate::buffer::Buffer;
 use crate::cache::{Cache, Part};
 use crate::codec::{Chain, Codec};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::limits::Limit;
 use crate::variable::Variable;
@@ -205,6 +205,18 @@ impl<'r> Store<'r> {
             Reader::Filling(filler) => filler.is_concurrent(),
         };
         reader && self.codecs.is_concurrent() && self.write_codecs.is_concurrent()
+    }
+
+    /// Refuses to write where that cannot be.
+    ///
+    /// # Errors
+    /// `Codec` if a codec's settings are the reason, and else `ReadOnly`.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        match self.codecs(Access::Write).why_not_encoded() {
+            _ if self.is_writable() => Ok(()),
+            Some((name, why)) if !self.is_read_only => Err(Error::from(ErrorKind::Codec(why)).in_object(name)),
+            _ => Err(ErrorKind::ReadOnly.into()),
+        }
     }
 
     /// Whether chunks can be written.

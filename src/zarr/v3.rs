@@ -221,8 +221,15 @@ fn chain(list: &At<'_>, chunk: &[usize], data_type: &DataType, is_inner: bool) -
         }
         let own = || CodecSpec::own(&codec, name, configuration.as_ref().map(At::value));
         if has_bytes {
-            alloc::push(&mut chain.codecs, own()?)?;
-            continue;
+            let rule = match name {
+                "bytes" | "endian" | "vlen-utf8" | "sharding_indexed" => "a chain has one codec that makes bytes",
+                "transpose" => "this codec comes behind one that makes bytes",
+                _ => {
+                    alloc::push(&mut chain.codecs, own()?)?;
+                    continue;
+                }
+            };
+            return Err(codec.error(Error::from(ErrorKind::Metadata(rule)).in_object(name)));
         }
         let is_text = elements.element == ElementType::String;
         match (name, chain.codecs.last_mut()) {

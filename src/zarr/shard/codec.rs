@@ -168,6 +168,10 @@ impl Codec for ShardCodec {
         self.chain.can_encode()
     }
 
+    fn why_not_encoded(&self) -> Option<&'static str> {
+        self.chain.why_not_encoded().map(|(_, why)| why)
+    }
+
     fn is_concurrent(&self) -> bool {
         self.chain.is_concurrent()
     }

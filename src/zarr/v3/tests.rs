@@ -144,6 +144,21 @@ fn chains_of_codecs_have_their_order() {
 
 /// Elements that a codec of the caller's makes of elements are bytes in this machine's order.
 #[test]
+fn a_chain_has_one_codec_that_makes_bytes() {
+    let sharding = r#"{"name":"sharding_indexed","configuration":{"chunk_shape":[8,6,3],"codecs":["bytes"]}}"#;
+    for (second, name, rule) in [
+        (LITTLE, "bytes", "a chain has one codec that makes bytes"),
+        (r#""vlen-utf8""#, "vlen-utf8", "a chain has one codec that makes bytes"),
+        (sharding, "sharding_indexed", "a chain has one codec that makes bytes"),
+        (CYCLE, "transpose", "this codec comes behind one that makes bytes"),
+    ] {
+        let error = with_codecs(&format!("[{LITTLE},{second}]")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Metadata(rule));
+        assert_eq!(error.about(), format!("zarr.json: $.codecs[1]: {name}"));
+    }
+}
+
+#[test]
 fn codecs_of_the_callers_come_before_bytes_too() {
     let mut own = crate::codec::Makers::default();
     own.add("xor", || |_: &crate::codec::CodecUse<'_>| Err(ErrorKind::Internal.into())).unwrap();
