@@ -215,6 +215,7 @@ _FUNCTIONS = [
     ("array_open", c_int, [Text, Text, Int, POINTER(_POINTER), _POINTER]),
     ("array_read", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, _POINTER]),
     ("array_remove_attribute", c_int, [_POINTER, Text, _POINTER]),
+    ("array_read_strings", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, POINTER(_POINTER), POINTER(c_size_t), _POINTER]),
     ("array_refresh", c_int, [_POINTER, _POINTER]),
     ("array_resize", c_int, [_POINTER, _SIZES, _POINTER]),
     ("array_set_attribute", c_int, [_POINTER, Text, Int, Size, _POINTER, _POINTER]),
@@ -357,9 +358,27 @@ def address(array):
     return array.__array_interface__["data"][0]
 
 
-def texts_at(pointers):
-    """The texts that the library has put into an array of pointers, as an array of str."""
-    found = np.empty(pointers.shape, object)
-    for index, pointer in np.ndenumerate(pointers):
-        found[index] = ctypes.string_at(int(pointer)).decode() if pointer else ""
+def texts_in(block, num_bytes, shape):
+    """The texts that the library has put into a block of memory, each with a NUL behind it, as an array of str."""
+    found = np.empty(shape, object)
+    if num_bytes:
+        texts = str((ctypes.c_char * (num_bytes - 1)).from_address(block), "utf-8").split("\0")
+        found.reshape(-1)[...] = texts
     return found
+
+
+def pointers_to(name, given):
+    """Where the texts of a list are, as the library takes them, and what has to be kept meanwhile."""
+    try:
+        packed = "\0".join(given).encode() + b"\0"
+        ends = np.flatnonzero(np.frombuffer(packed, np.uint8) == 0)
+    except (TypeError, UnicodeEncodeError):
+        ends = ()
+    if len(ends) != max(1, len(given)):
+        # This says what is wrong with them.
+        kept = texts(name, given)
+        return np.frombuffer(kept, np.uintp), kept
+    pointers = np.empty(len(ends), np.uintp)
+    pointers[0], pointers[1:] = 0, ends[:-1] + 1
+    pointers += np.uintp(address(np.frombuffer(packed, np.uint8)))
+    return pointers, packed

@@ -198,21 +198,23 @@ class Array:
 
     def _read_texts(self, selection):
         start, stride, flips = _forwards(selection)
-        pointers = np.zeros(selection.count, np.uintp)
-        arguments = (_c.sizes(start), _c.sizes(selection.count), _c.signed_sizes(stride), _c.address(pointers))
+        block, num_bytes = c_void_p(), ctypes.c_size_t()
+        arguments = (_c.sizes(start), _c.sizes(selection.count), _c.signed_sizes(stride), byref(block),
+                     byref(num_bytes))
         try:
-            _c.transfer(self._handle, self._threads, self._is_long(selection, pointers.nbytes),
-                        lambda pointer, call: call(c.array_read, pointer, *arguments))
-            return _c.texts_at(pointers)[flips].reshape(selection.shape)
+            _c.transfer(self._handle, self._threads, self._is_long(selection, 0),
+                        lambda pointer, call: call(c.array_read_strings, pointer, *arguments))
+            found = _c.texts_in(block.value, num_bytes.value, selection.count)
         finally:
-            c.free_strings(pointers.size, _c.address(pointers))
+            c.free_strings(1, byref(block))
+        return found[flips].reshape(selection.shape)
 
     def _write_texts(self, selection, values):
         start, stride, flips = _forwards(selection)
-        values = values.reshape(selection.count)[flips]
-        kept = _c.texts("values", ["" if value is None else value for value in values.ravel().tolist()])
-        arguments = (_c.sizes(start), _c.sizes(selection.count), _c.signed_sizes(stride), ctypes.addressof(kept))
-        _c.transfer(self._handle, self._threads, self._is_long(selection, values.nbytes),
+        values = values.reshape(selection.count)[flips].ravel().tolist()
+        pointers, _kept = _c.pointers_to("values", ["" if value is None else value for value in values])
+        arguments = (_c.sizes(start), _c.sizes(selection.count), _c.signed_sizes(stride), _c.address(pointers))
+        _c.transfer(self._handle, self._threads, self._is_long(selection, pointers.nbytes),
                     lambda pointer, call: call(c.array_write, pointer, *arguments))
 
     def __array__(self, dtype=None, copy=None):
