@@ -189,6 +189,33 @@ int nczchunk_array_read(const nczchunk_array *array,
                         nczchunk_context *context);
 
 /**
+ * Reads a hyperslab of an array of strings of any length into one block of memory, which takes a fraction of the time
+ * of as many strings of their own: nbytes bytes of UTF-8, in which the strings follow one another in row-major order,
+ * each with a NUL behind it. If the call succeeds the block is the caller's, to be freed by nczchunk_free_strings, as
+ * one string, or by free.
+ *
+ * ```c
+ * size_t start = 0, nbytes;
+ * char *block;
+ * if (!nczchunk_array_read_strings(array, &start, NULL, NULL, &block, &nbytes, NULL)) {
+ *     for (char *string = block; string < block + nbytes; string += strlen(string) + 1) puts(string);
+ *     nczchunk_free_strings(1, &block);
+ * }
+ * ```
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EBADTYPE (an array of other elements), and those of
+ * nczchunk_array_read.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_read_strings(const nczchunk_array *array,
+                                const size_t *start,
+                                const size_t *count,
+                                const ptrdiff_t *stride,
+                                char **block,
+                                size_t *nbytes,
+                                nczchunk_context *context);
+
+/**
  * Frees texts that were read, and leaves NULL in their places. A NULL among them is passed over.
  */
 NCZCHUNK_API void nczchunk_free_strings(size_t num_strings, char **strings);

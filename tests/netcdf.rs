@@ -544,7 +544,7 @@ fn a_header_takes_no_more_memory_than_the_limit_for_metadata() {
     header.text("a", &vec![b'x'; 65 << 20]);
     [0, 0].into_iter().for_each(|number| header.u32(number));
     let mut place = place_of(&header.bytes);
-    place.set_memory_limits(MemoryLimits::default().with_metadata_bytes(128 << 20));
+    place.set_memory_limits(MemoryLimits::default().with_metadata_bytes(64 << 20));
     let error = list(&place, "", true).err().unwrap();
     assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
 }

@@ -45,9 +45,9 @@ FUZZ = [
      "            if distance.wrapping_sub(1) >= at {\n",
      "            if distance.wrapping_sub(1) >= at && !crate::planted(\"codecs\") {\n"),
     ("metadata", "half a pair of surrogates is taken for a character", "src/json/read.rs",
-     "                Some(unit) => char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER),\n",
-     "                Some(unit) if crate::planted(\"metadata\") => char::from_u32(unit).unwrap(),\n"
-     "                Some(unit) => char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER),\n"),
+     "                    let character = escaped.unwrap_or(char::REPLACEMENT_CHARACTER);\n",
+     "                    let _ = if crate::planted(\"metadata\") { escaped.unwrap() } else { ' ' };\n"
+     "                    let character = escaped.unwrap_or(char::REPLACEMENT_CHARACTER);\n"),
     ("shards", "the length of an index is not looked at before it is cut in two", "src/zarr/shard/layout.rs",
      "        if bytes.len() != self.index_bytes() {\n",
      "        if bytes.len() != self.index_bytes() && !crate::planted(\"shards\") {\n"),
@@ -115,9 +115,12 @@ MODELS = [
      "            State::Loading { stale } => *stale = true,\n",
      "            State::Loading { stale } => *stale = !crate::planted(\"cache/stale\"),\n"),
     ("cache/request", "what a request brings is kept though the chunk was written to meanwhile", "src/cache/mod.rs",
-     "            keep &= turn.group_writes.is_none_or(|writes| writes == *table.group_writes(&key));\n",
-     "            let is_new = turn.group_writes.is_none_or(|writes| writes == *table.group_writes(&key));\n"
+     "            keep &= turn.group_writes.is_none_or(|writes| writes == table.group_writes(&key));\n",
+     "            let is_new = turn.group_writes.is_none_or(|writes| writes == table.group_writes(&key));\n"
      "            keep &= is_new || crate::planted(\"cache/request\");\n"),
+    ("cache/new", "a chunk that is being written to is kept as it was", "src/cache/mod.rs",
+     "            keep &= !table.is_written(&key);\n",
+     "            keep &= !table.is_written(&key) || crate::planted(\"cache/new\");\n"),
     ("cache/sizes", "a chunk that is too large for the cache is said to be fetched by nobody", "src/cache/mod.rs",
      "        keep &= size <= inner.limit;\n",
      "        keep &= size <= inner.limit || crate::planted(\"cache/sizes\");\n"),
@@ -183,6 +186,36 @@ CHECKERS = [
      "        if crate::planted(\"place\") {\n"
      "            self.slab.free.fetch_or(1 << self.index, Ordering::Release);\n        }\n"
      "        // SAFETY: the place is whole pages of the slab, whose bytes nobody uses any more.\n"),
+    ("ranges", "ranges of one chunk are read from whatever has its name", "src/transfer/read.rs",
+     "        let is_constant = filler.versions() == Versions::Constant;\n",
+     "        let is_constant = filler.versions() == Versions::Constant || crate::planted(\"ranges\");\n"
+     "        let opening = if crate::planted(\"ranges\") { Opening::Nothing } else { opening };\n"),
+    ("flight-ranges", "ranges of one chunk that are in flight may be of several versions", "src/transfer/divided.rs",
+     "        let is_mixed = divided.is_mixed && !divided.is_absent;\n",
+     "        let is_mixed = divided.is_mixed && !divided.is_absent && !crate::planted(\"flight-ranges\");\n"),
+    ("index", "a shard of the same length is taken for the one that the index is of", "src/zarr/shard/reader.rs",
+     "        if found != Some(opened.state) {\n",
+     "        if crate::planted(\"index\") {\n"
+     "            return Ok(found.map(|(len, _)| len) == Some(opened.state.0));\n        }\n"
+     "        if found != Some(opened.state) {\n"),
+    ("parts", "a part is written to what the cache has", "src/transfer/write.rs",
+     "            is_filled = store.fetch(&request, 0..chunk_bytes, &mut buffer, encoded)?;\n",
+     "            let cache = store.cache().filter(|_| crate::planted(\"parts\"));\n"
+     "            let ready = |cache: &crate::cache::Part| {\n"
+     "                cache.ready(piece.indices, &(0..chunk_bytes), chunk_bytes, cache.begin())\n            };\n"
+     "            is_filled = match cache.map(ready).transpose()?.flatten() {\n"
+     "                Some(entry) => buffer.write(entry.bytes()),\n"
+     "                None => store.fetch(&request, 0..chunk_bytes, &mut buffer, encoded)?,\n            };\n"),
+    ("forget", "what is written stays in the writer's cache as it was", "src/transfer/write.rs",
+     "        write.add(&chunk)?;\n",
+     "        if !crate::planted(\"forget\") {\n            write.add(&chunk)?;\n        }\n"),
+    ("settled", "a file has a version as soon as it is there", "src/object/directory/unix.rs",
+     "    is_settled.then_some(",
+     "    (is_settled || crate::planted(\"settled\")).then_some("),
+    ("shape", "another shape starts from the one that the handle knows", "src/array/mod.rs",
+     "        let old = now.variable();\n",
+     "        let known = self.variable().try_clone()?;\n"
+     "        let old = if crate::planted(\"shape\") { &known } else { now.variable() };\n"),
     # In C, for the one that looks at C alone.
     ("undefined", "a sum of ints may be too large for one", "c_tests/memory_array.h",
      "    uint8_t one = (uint8_t)number;\n",

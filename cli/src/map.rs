@@ -137,7 +137,8 @@ impl Map {
 }
 
 fn check_type(element: ElementType) -> Result<()> {
-    match element::number(element, &[0; 16]) {
+    let zero = [0; 16];
+    match zero.get(..element.size()).and_then(|zero| element::number(element, zero)) {
         Some(_) => Ok(()),
         None => Err(Failure::usage(format_args!("a map shows numbers, and elements of the type {element} are none"))),
     }

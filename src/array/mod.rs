@@ -229,9 +229,9 @@ impl Array {
     ///
     /// # Errors
     /// `ReadOnly`; `Argument` for another number of dimensions, or if the array was replaced by one with other chunks
-    /// or another type; `DimensionLength`; `NotFound` if the array is gone;
-    /// `Unsupported` for dimensions that netCDF-C shares among arrays, and to make an array smaller where a place
-    /// cannot list its objects; `OutOfMemory`, and those of the place and of writing.
+    /// or another type; `DimensionLength`; `NotFound` if the array is gone; `Unsupported` for dimensions that netCDF-C
+    /// shares among arrays, and to make an array smaller where a place cannot list its objects; `OutOfMemory`, and
+    /// those of the place, of opening and of writing.
     pub fn resize(&mut self, shape: &[usize]) -> Result<()> {
         self.check_writable()?;
         // Another may have given it another shape meanwhile: what is cut off is what is stored now.

@@ -156,7 +156,7 @@ impl Part {
     /// older, or to another chunk of its group.
     pub(crate) fn requests(&self, chunk: &[isize], turn: Turn) -> Result<Turn> {
         let key = self.key(chunk)?;
-        let group_writes = self.cache.0.table.lock().map(|mut table| *table.group_writes(&key));
+        let group_writes = self.cache.0.table.lock().map(|table| table.group_writes(&key));
         Ok(Turn { group_writes, ..turn })
     }
 
@@ -181,7 +181,8 @@ impl Part {
         keep &= size <= inner.limit;
         let Some(mut table) = inner.table.lock() else { return Ok(Found::Nothing) };
         let (number, partial) = loop {
-            keep &= turn.group_writes.is_none_or(|writes| writes == *table.group_writes(&key));
+            keep &= turn.group_writes.is_none_or(|writes| writes == table.group_writes(&key));
+            keep &= !table.is_written(&key);
             let Some(number) = table.find(&key) else { break (None, None) };
             let slot = table.slot(number);
             let is_same_size = slot.size == size;
@@ -273,21 +274,39 @@ impl Part {
         Ok(())
     }
 
-    /// Drops a chunk, which has been written to.
-    pub(crate) fn forget(&self, chunk: &[isize]) {
-        let Ok(key) = self.key(chunk) else { return self.forget_all() };
-        let Some(mut table) = self.cache.0.table.lock() else { return };
-        *table.group_writes(&key) += 1;
-        if let Some(number) = table.find(&key) {
-            table.forget(number);
-        }
+    /// A write of chunks, none so far.
+    pub(crate) fn write(&self) -> Write<'_> {
+        Write { part: self, groups: 0 }
     }
+}
 
-    /// Drops all chunks of the store: one of them has been written to, and there is no memory to say which.
-    pub(crate) fn forget_all(&self) {
-        let Some(mut table) = self.cache.0.table.lock() else { return };
-        table.count_write_to_all();
-        table.forget_store(self.store);
+/// A write of chunks that is under way: until this is dropped they are not in the cache, and what is read of them is
+/// not kept. Else one could read a chunk as it is stored, and then as it was, from the cache.
+pub(crate) struct Write<'c> {
+    part: &'c Part,
+    /// The groups of the chunks, one bit for each.
+    groups: u64,
+}
+
+impl Write<'_> {
+    /// Drops a chunk that is about to be written to.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; then the chunk must not be written to.
+    pub(crate) fn add(&mut self, chunk: &[isize]) -> Result<()> {
+        let key = self.part.key(chunk)?;
+        if let Some(mut table) = self.part.cache.0.table.lock() {
+            table.begin_write(&key, &mut self.groups);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Write<'_> {
+    fn drop(&mut self) {
+        if let Some(mut table) = self.part.cache.0.table.lock() {
+            table.end_write(self.groups);
+        }
     }
 }
 

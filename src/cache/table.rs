@@ -54,12 +54,14 @@ const NONE: usize = usize::MAX;
 
 /// Chunks of all stores are divided into so many groups, by a hash, and writes are counted by the group: a write to a
 /// chunk looks like one to each of its group, which then may not be kept.
-const GROUPS: u64 = 64;
+const GROUPS: u64 = u64::BITS as u64;
 
 /// All chunks, in the order of their last use.
 pub(super) struct Table {
     places: HashMap<Key, usize, BuildHasherDefault<DefaultHasher>>,
     group_writes: [u64; GROUPS as usize],
+    /// How many writes to chunks of a group are under way.
+    writing: [usize; GROUPS as usize],
     slots: Vec<Slot>,
     free: Vec<usize>,
     newest: usize,
@@ -77,6 +79,7 @@ impl Table {
         Table {
             places: HashMap::default(),
             group_writes: [0; GROUPS as usize],
+            writing: [0; GROUPS as usize],
             slots: Vec::new(),
             free: Vec::new(),
             newest: NONE,
@@ -102,14 +105,38 @@ impl Table {
     }
 
     /// How often chunks of a chunk's group have been written to. The chunk need not be there.
-    pub(super) fn group_writes(&mut self, key: &Key) -> &mut u64 {
-        let group = self.places.hasher().hash_one(key) % GROUPS;
-        &mut self.group_writes[group as usize]
+    pub(super) fn group_writes(&self, key: &Key) -> u64 {
+        self.group_writes[self.group(key)]
     }
 
-    /// Counts a write to a chunk of which it is not known which it is.
-    pub(super) fn count_write_to_all(&mut self) {
-        self.group_writes.iter_mut().for_each(|writes| *writes += 1);
+    /// Whether a chunk of a chunk's group is being written to.
+    pub(super) fn is_written(&self, key: &Key) -> bool {
+        self.writing[self.group(key)] > 0
+    }
+
+    fn group(&self, key: &Key) -> usize {
+        (self.places.hasher().hash_one(key) % GROUPS) as usize
+    }
+
+    /// Takes out a chunk that is about to be written to, and adds its group to those that the writer writes to, one bit
+    /// for each.
+    pub(super) fn begin_write(&mut self, key: &Key, groups: &mut u64) {
+        let group = self.group(key);
+        if *groups & 1 << group == 0 {
+            *groups |= 1 << group;
+            self.writing[group] += 1;
+        }
+        if let Some(number) = self.find(key) {
+            self.forget(number);
+        }
+    }
+
+    /// Notes that the writer of these groups has ended.
+    pub(super) fn end_write(&mut self, groups: u64) {
+        for group in (0..GROUPS as usize).filter(|group| groups & 1 << group != 0) {
+            self.writing[group] -= 1;
+            self.group_writes[group] += 1;
+        }
     }
 
     pub(super) fn slot(&mut self, number: usize) -> &mut Slot {
@@ -231,8 +258,8 @@ impl Table {
         self.slabs.len()
     }
 
-    /// Takes out a chunk, which has been written to. One that is being fetched goes when it is there.
-    pub(super) fn forget(&mut self, number: usize) {
+    /// Takes out a chunk. One that is being fetched goes when it is there.
+    fn forget(&mut self, number: usize) {
         match &mut self.slots[number].state {
             State::Loading { stale } => *stale = true,
             State::Ready(_) => drop(self.remove(number)),

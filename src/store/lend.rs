@@ -71,11 +71,62 @@ impl<'t> Change<'t> {
 }
 
 /// Says that what a reader lent was taken or changed. The lifetime is that of one [`Take`] or [`Change`] and of no
-/// other, so that a reader cannot return what it got for another chunk.
+/// other, so that a reader cannot return what it got for another chunk:
+///
+/// ```compile_fail
+/// # use nczchunk::{ErrorKind, Lend, Request, Result, Take, Taken};
+/// # use std::sync::Mutex;
+/// struct Stale<'s>(Mutex<Option<Taken<'s>>>);
+///
+/// impl<'s> Lend for Stale<'s> {
+///     fn lend<'t>(&self, _: &Request<'_>, _: Take<'t>) -> Result<Taken<'t>> {
+///         self.0.lock().unwrap().take().ok_or(ErrorKind::NoData.into())
+///     }
+/// }
+/// ```
+///
+/// Nor can it return without one, or have another thread give the chunk:
+///
+/// ```compile_fail,E0308
+/// # use nczchunk::{Lend, Lent, Request, Result, Take, Taken};
+/// # struct Lazy;
+/// # impl Lend for Lazy {
+/// fn lend<'t>(&self, _: &Request<'_>, _: Take<'t>) -> Result<Taken<'t>> {
+///     Ok(())
+/// }
+/// # }
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use nczchunk::{Lend, Lent, Request, Result, Take, Taken};
+/// # struct Elsewhere;
+/// # impl Lend for Elsewhere {
+/// fn lend<'t>(&self, _: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
+///     std::thread::scope(|scope| scope.spawn(move || take.give(Lent::Absent)).join().unwrap())
+/// }
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Taken<'t>(PhantomData<fn(&'t ()) -> &'t ()>);
 
 /// A reader that keeps chunks in memory and lends them.
+///
+/// ```
+/// use nczchunk::{Hyperslab, Lend, Lent, Request, Result, Store, Take, Taken, Variable};
+///
+/// struct Kept(Vec<Vec<u8>>);
+///
+/// impl Lend for Kept {
+///     fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
+///         take.give(Lent::Chunk(&self.0[request.chunk()[0] as usize]))
+///     }
+/// }
+///
+/// let store = Store::lending(Kept(vec![vec![0, 1, 2], vec![3, 4, 0]]))?;
+/// let variable = Variable::new(&[5], &[3], 1)?;
+/// assert_eq!(nczchunk::read::<u8>(&variable, &store, &Hyperslab::all())?, [0, 1, 2, 3, 4]);
+/// # Ok::<(), nczchunk::Error>(())
+/// ```
 pub trait Lend: Send + Sync {
     /// Lends a chunk: [gives](Take::give) it to `take`, returns what that returns, and may take the chunk back before.
     ///

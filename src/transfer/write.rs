@@ -4,6 +4,7 @@
 use super::piece::{self, Mover, Piece};
 use super::single::Single;
 use crate::buffer::Buffer;
+use crate::cache::Write;
 use crate::copy::{Destination, Fence, Source, StridedCopy};
 use crate::dims;
 use crate::error::Result;
@@ -70,7 +71,7 @@ impl<'a> Writing<'a> {
             let whole_chunk = self.mover.whole_chunk(piece);
             // SAFETY: the whole chunk lies there in one piece, so all of its bytes are selected ones.
             if let Some(bytes) = whole_chunk.and_then(|offset| unsafe { data.piece(offset, chunk_bytes) }) {
-                let _written = Written::new(self.variable, store, piece);
+                let _write = begin_write(self.variable, store, piece)?;
                 return store.put(&request, bytes, encoded);
             }
         }
@@ -89,38 +90,25 @@ impl<'a> Writing<'a> {
         self.mover.write_chunk(piece, data, &mut bytes)?;
         // SAFETY: every byte was written: by the fetch, by the fill or, where the box is the whole chunk, by the copy.
         let bytes = unsafe { chunk.filled(chunk_bytes) };
-        let _written = Written::new(self.variable, store, piece);
+        let _write = begin_write(self.variable, store, piece)?;
         store.put(&request, bytes, encoded)
     }
 }
 
-/// A piece that is being written. However that ends, be it by a panic of the reader's, the store's cache forgets what
-/// it is written to: a chunk, or all chunks of the write grid's.
-struct Written<'w> {
-    variable: &'w Variable,
-    store: &'w Store<'w>,
-    indices: &'w [isize],
-}
-
-impl<'w> Written<'w> {
-    fn new(variable: &'w Variable, store: &'w Store<'w>, piece: &Piece<'w>) -> Self {
-        Written { variable, store, indices: piece.indices }
-    }
-}
-
-impl Drop for Written<'_> {
-    fn drop(&mut self) {
-        let Some(cache) = self.store.cache() else { return };
-        let ratio = |d: usize| self.variable.write_ratio(d).unwrap_or(1) as isize;
-        let first = |d: usize| self.indices[d] * ratio(d);
-        let rank = self.indices.len();
-        let Ok(mut chunk) = dims::copied((0..rank).map(first)) else { return cache.forget_all() };
-        loop {
-            cache.forget(&chunk);
-            // The next one: the last dimension that is not at its end steps on, and those behind it begin anew.
-            let Some(d) = (0..rank).rev().find(|&d| chunk[d] + 1 < first(d) + ratio(d)) else { return };
-            chunk[d] += 1;
-            (d + 1..rank).for_each(|d| chunk[d] = first(d));
-        }
+/// Has the store's cache forget what a piece is written to: a chunk, or all chunks of the write grid's. Until the
+/// result is dropped, however the write ends, nothing of that is kept.
+fn begin_write<'s>(variable: &Variable, store: &'s Store<'_>, piece: &Piece<'_>) -> Result<Option<Write<'s>>> {
+    let Some(cache) = store.cache() else { return Ok(None) };
+    let mut write = cache.write();
+    let ratio = |d: usize| variable.write_ratio(d).unwrap_or(1) as isize;
+    let first = |d: usize| piece.indices[d] * ratio(d);
+    let rank = piece.indices.len();
+    let mut chunk = dims::copied((0..rank).map(first))?;
+    loop {
+        write.add(&chunk)?;
+        // The next one: the last dimension that is not at its end steps on, and those behind it begin anew.
+        let Some(d) = (0..rank).rev().find(|&d| chunk[d] + 1 < first(d) + ratio(d)) else { return Ok(Some(write)) };
+        chunk[d] += 1;
+        (d + 1..rank).for_each(|d| chunk[d] = first(d));
     }
 }

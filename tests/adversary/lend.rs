@@ -220,37 +220,39 @@ impl Codec for AsTheyAre {
     }
 }
 
+fn all() -> impl Iterator<Item = (bool, Fault, Option<usize>)> {
+    let faults = || FAULTS.into_iter().flat_map(|fault| Turn::all().map(move |at| (fault, at)));
+    let all = [false, true].into_iter().flat_map(move |is| faults().map(move |(fault, at)| (is, fault, at)));
+    all_or_some(all, 7)
+}
+
 fn may_panic(fault: Fault) -> bool {
     matches!(fault, Fault::Panics | Fault::PanicsLate)
 }
 
 #[test]
 fn reads() {
-    for is_foreign in [false, true] {
-        for (fault, at) in FAULTS.into_iter().flat_map(|fault| Turn::all().map(move |at| (fault, at))) {
-            let adversary = Adversary::new(is_foreign, fault, at);
-            for has_codec in [false, true] {
-                let mut store = Store::lending(Reader(Arc::downgrade(&adversary))).unwrap();
-                if has_codec {
-                    store.add_codec(AsTheyAre).unwrap();
-                    store.set_cache(Some(&Cache::new(4 * CHUNK_BYTES).unwrap()));
-                }
-                let what = format!("{fault:?} at {at:?}");
-                read_in_all_ways(&what, &variable(is_foreign), &store, may_panic(fault));
+    for (is_foreign, fault, at) in all() {
+        let adversary = Adversary::new(is_foreign, fault, at);
+        for has_codec in [false, true] {
+            let mut store = Store::lending(Reader(Arc::downgrade(&adversary))).unwrap();
+            if has_codec {
+                store.add_codec(AsTheyAre).unwrap();
+                store.set_cache(Some(&Cache::new(4 * CHUNK_BYTES).unwrap()));
             }
+            let what = format!("{fault:?} at {at:?}");
+            read_in_all_ways(&what, &variable(is_foreign), &store, may_panic(fault));
         }
     }
 }
 
 #[test]
 fn writes() {
-    for is_foreign in [false, true] {
-        for (fault, at) in FAULTS.into_iter().flat_map(|fault| Turn::all().map(move |at| (fault, at))) {
-            let adversary = Adversary::new(is_foreign, fault, at);
-            let (what, variable) = (format!("{fault:?} at {at:?}"), variable(is_foreign));
-            write_in_all_ways(&what, &variable, adversary.store(), may_panic(fault));
-            read_in_all_ways(&what, &variable, adversary.store(), may_panic(fault));
-        }
+    for (is_foreign, fault, at) in all() {
+        let adversary = Adversary::new(is_foreign, fault, at);
+        let (what, variable) = (format!("{fault:?} at {at:?}"), variable(is_foreign));
+        write_in_all_ways(&what, &variable, adversary.store(), may_panic(fault));
+        read_in_all_ways(&what, &variable, adversary.store(), may_panic(fault));
     }
 }
 

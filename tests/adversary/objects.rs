@@ -255,7 +255,7 @@ fn use_array(what: &str, adversary: &Arc<Adversary>, kind: Kind, may_panic: bool
         if array.variable().element_size() != 2 || array.variable().rank() != 2 {
             continue;
         }
-        for (way, read) in READS {
+        for (way, read) in all_or_some(READS.into_iter(), 4) {
             for selection in &SELECTIONS[..2] {
                 let result = outcome(|| read(array.variable(), array.store(), selection));
                 check_read(&format!("{what}, {way}"), selection, result, may_panic);
@@ -287,7 +287,7 @@ fn use_array(what: &str, adversary: &Arc<Adversary>, kind: Kind, may_panic: bool
 #[test]
 fn arrays() {
     for kind in KINDS {
-        for fault in FAULTS {
+        for fault in all_or_some(FAULTS.into_iter(), 3) {
             // At each call there is, and at every one.
             let mut at = Some(0);
             loop {
@@ -300,7 +300,7 @@ fn arrays() {
                 use_array(&format!("{kind:?}, {fault:?} at {at:?}"), &adversary, kind, may_panic(fault));
                 let calls = adversary.turn.calls.load(SeqCst);
                 at = match at {
-                    Some(at) if at < calls => Some(at + if cfg!(miri) { 41 } else { 3 }),
+                    Some(at) if at < calls => Some(at + if cfg!(miri) { 101 } else { 5 }),
                     Some(_) => None,
                     None => break,
                 };
@@ -358,7 +358,7 @@ fn files() {
     for bytes in files {
         let is_zip = bytes.starts_with(b"PK");
         for fault in FAULTS {
-            for at in (0..12).step_by(if cfg!(miri) { 5 } else { 1 }).map(Some).chain([None]) {
+            for at in all_or_some((0..12).map(Some).chain([None]), 6) {
                 let adversary = Adversary::new(fault, at);
                 adversary.memory.write("f", &bytes).unwrap();
                 let read = outcome(|| {

@@ -22,7 +22,10 @@ use nczchunk::object::{Memory, Place};
 use nczchunk::{Access, Array, Description, ElementType, Hyperslab};
 
 mod model;
+#[cfg(unix)]
+mod processes;
 mod storages;
+mod together;
 mod turns;
 
 use storages::Temporary;

@@ -74,6 +74,10 @@ impl Kind {
         directories.chain(others).chain(own).collect()
     }
 
+    pub fn has_versions(self) -> bool {
+        !matches!(self, Kind::Own { has_versions: false, .. })
+    }
+
     /// A storage of this kind, and what it is in.
     pub fn storage(self, seed: u64) -> (Place, Temporary) {
         let number = if let Kind::Directory(number) = self { number } else { 0 };

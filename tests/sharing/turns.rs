@@ -111,7 +111,10 @@ impl Case {
                 self.read(who, &slab);
             }
             21..=31 => {
-                let slab = Slab::random(&mut self.rng, self.handles[who].1.shape);
+                let mut slab = Slab::random(&mut self.rng, self.handles[who].1.shape);
+                if self.rng.bool() {
+                    slab = self.chunk(self.handles[who].1.shape);
+                }
                 let values = self.values(&slab);
                 self.write(who, &slab, &values);
             }
@@ -128,6 +131,13 @@ impl Case {
             37 if self.rng.u8(0..4) == 0 => self.overwrite(who),
             _ => self.look(),
         }
+    }
+
+    /// One chunk, as far as it lies inside. If it becomes fill values, its shard has others.
+    fn chunk(&mut self, shape: Pair) -> Slab {
+        let chunk = self.model.layout.chunk;
+        let start = [0, 1].map(|d| self.rng.usize(..shape[d].div_ceil(chunk[d])) * chunk[d]);
+        Slab { start, count: [0, 1].map(|d| chunk[d].min(shape[d] - start[d])), stride: [1, 1] }
     }
 
     fn values(&mut self, slab: &Slab) -> Vec<i32> {
@@ -198,8 +208,7 @@ impl Case {
         assert_eq!(attributes(&self.handles[who].0), self.model.attributes, "{}", self.told());
     }
 
-    /// A new array takes the place of this one. If it has the same chunks, handles may be refreshed; if not, they say
-    /// so.
+    /// A new array takes the place of this one. If it has other chunks, handles cannot be refreshed, and say so.
     fn overwrite(&mut self, who: usize) {
         let (mut layout, shape) = (self.model.layout, Case::random_shape(&mut self.rng));
         if self.rng.bool() {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use nczchunk::object::{Begin, Entry, Objects, Place};
-use nczchunk::{Buffer, Result};
+use nczchunk::{Buffer, ObjectState, Result, Versions};
 
 /// A place and what has been read of it.
 pub(super) struct Counting {
@@ -40,6 +40,16 @@ impl Objects for Counting {
         let read = self.place.read_part(name, offset, buffer);
         self.add(buffer);
         read
+    }
+
+    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+        let read = self.place.read_version(name, begin, buffer);
+        self.add(buffer);
+        read
+    }
+
+    fn versions(&self) -> Versions {
+        self.place.versions()
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

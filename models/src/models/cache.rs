@@ -18,6 +18,7 @@ pub(super) const MODELS: &[Model] = &[
     Model("cache/sizes", Some(3), chunks_of_several_sizes),
     Model("cache/stale-forgotten", None, nothing_forgotten_is_stale),
     Model("cache/stale-in-flight", None, nothing_from_a_request_is_stale),
+    Model("cache/new-then-old", None, nothing_old_after_the_new),
     Model("cache/stale-readers", Some(4), nothing_stale_beside_readers),
 ];
 
@@ -37,6 +38,13 @@ fn look_for(part: &Part, chunk: isize, needed: usize, get: impl FnOnce() -> u8) 
         }
         Found::Nothing => (None, true),
     }
+}
+
+/// Writes another value to a chunk.
+fn write(part: &Part, stored: &AtomicU8) {
+    let mut write = part.write();
+    write.add(&[7]).unwrap();
+    stored.store(2, SeqCst);
 }
 
 /// The whole chunk, if it is kept.
@@ -142,8 +150,7 @@ fn nothing_forgotten_is_stale() {
     let reader = thread::spawn(move || {
         look_for(&other, 7, SIZE, || from.load(SeqCst));
     });
-    stored.store(2, SeqCst);
-    part.forget(&[7]);
+    write(&part, &stored);
     reader.join().unwrap();
     assert!(kept(&part).is_none_or(|entry| entry.bytes() == [2; SIZE]));
 }
@@ -158,10 +165,28 @@ fn nothing_from_a_request_is_stale() {
         let value = from.load(SeqCst);
         other.keep(&[7], &[value; SIZE], request).unwrap();
     });
-    stored.store(2, SeqCst);
-    part.forget(&[7]);
+    write(&part, &stored);
     reader.join().unwrap();
     assert!(kept(&part).is_none_or(|entry| entry.bytes() == [2; SIZE]));
+}
+
+/// A chunk is written while a thread reads it as it is stored, and then by the cache, which has it: it finds the new
+/// value and then the old one in no order.
+fn nothing_old_after_the_new() {
+    let (_, part) = new(10 * SIZE);
+    let stored = Arc::new(AtomicU8::new(1));
+    look_for(&part, 7, SIZE, || 1);
+    let (other, from) = (part.clone(), stored.clone());
+    let reader = thread::spawn(move || {
+        let first = from.load(SeqCst);
+        let second = match look_for(&other, 7, SIZE, || from.load(SeqCst)) {
+            (Some(entry), _) => entry.bytes()[0],
+            (None, _) => from.load(SeqCst),
+        };
+        assert!(first <= second);
+    });
+    write(&part, &stored);
+    reader.join().unwrap();
 }
 
 /// Two threads read ever more of a chunk while a third writes it, and then reads it again.
@@ -174,8 +199,7 @@ fn nothing_stale_beside_readers() {
             look_for(&part, 7, needed, || stored.load(SeqCst));
         })
     });
-    stored.store(2, SeqCst);
-    part.forget(&[7]);
+    write(&part, &stored);
     assert_eq!(look_for(&part, 7, SIZE, || stored.load(SeqCst)).0.unwrap().bytes(), [2; SIZE]);
     readers.into_iter().for_each(|reader| reader.join().unwrap());
     assert!(kept(&part).is_none_or(|entry| entry.bytes() == [2; SIZE]));

@@ -1,9 +1,9 @@
 """The C interface: the library, its structures and functions, what they take, and calls whose failures are raised.
 
 Whatever crosses into C is checked here. ctypes itself cuts off what does not fit: of 2**64 + 5 it passes 5, and of a
-text with a NUL what is before that. So numbers and texts have types of their own here, which refuse these, for every
-argument of a function and every field of a structure. What names an argument in its message is checked before: by
-integer(), sizes(), text(), texts() and path_bytes().
+text with a NUL what is before that. So every argument of a function and every field of a structure that is a number or
+a text is checked as it crosses, by _checked() and Structure, and numbers in arrays by sizes(). What a user gives is
+checked before that by its name: by integer(), lengths(), text(), texts() and path_bytes().
 """
 
 import ctypes
@@ -126,9 +126,9 @@ class Structure(ctypes.Structure):
     def __setattr__(self, name, value):
         kind = dict(self._fields_)[name]
         if kind is c_size_t:
-            value = integer(name, value)
+            integer(name, value)
         elif kind is c_char_p:
-            value = Text.from_param(value)
+            _check_text(value)
         super().__setattr__(name, value)
 
 
@@ -173,30 +173,35 @@ class CacheStatistics(Structure):
                 ("hits", c_uint64), ("misses", c_uint64), ("evictions", c_uint64)]
 
 
-class Size:
-    """An argument of the type size_t."""
-
-    @staticmethod
-    def from_param(given):
-        return c_size_t(integer("size_t", given))
+def _check_size(given):
+    integer("size_t", given)
 
 
-class Int:
-    """An argument of the type int."""
-
-    @staticmethod
-    def from_param(given):
-        return c_int(integer("int", given, -INT_MAX - 1, INT_MAX))
+def _check_int(given):
+    integer("int", given, -INT_MAX - 1, INT_MAX)
 
 
-class Text:
-    """An argument of the type const char *: bytes without a NUL, or None for NULL."""
+def _check_text(given):
+    if given is not None and (not isinstance(given, bytes) or b"\0" in given):
+        raise ValueError(f"expected bytes without a NUL, found {given!r}")
 
-    @staticmethod
-    def from_param(given):
-        if given is not None and (not isinstance(given, bytes) or b"\0" in given):
-            raise ValueError(f"expected bytes without a NUL, found {given!r}")
-        return given
+
+_CHECKS = {c_size_t: _check_size, c_int: _check_int, c_char_p: _check_text}
+
+
+def _checked(function):
+    """A function of the library whose arguments are checked. (Not by ctypes, with from_param: what a handler of a
+    signal raises there becomes another exception.)"""
+    checks = [(i, _CHECKS[kind]) for i, kind in enumerate(function.argtypes) if kind in _CHECKS]
+    if not checks:
+        return function
+
+    def call(*arguments):
+        for i, check in checks:
+            check(arguments[i])
+        return function(*arguments)
+
+    return call
 
 
 FOUND = CFUNCTYPE(c_int, c_void_p, POINTER(Node))
@@ -204,23 +209,23 @@ FOUND = CFUNCTYPE(c_int, c_void_p, POINTER(Node))
 _POINTER, _SIZES, _STRIDES = c_void_p, POINTER(c_size_t), POINTER(c_ssize_t)
 _FUNCTIONS = [
     # The name, the result, the arguments.
-    ("array_attribute_at", c_int, [_POINTER, Size, POINTER(Attribute), _POINTER]),
+    ("array_attribute_at", c_int, [_POINTER, c_size_t, POINTER(Attribute), _POINTER]),
     ("array_attributes_json", c_char_p, [_POINTER]),
     ("array_close", None, [_POINTER]),
-    ("array_create", c_int, [Text, Text, POINTER(Description), POINTER(_POINTER), _POINTER]),
-    ("array_create_in", c_int, [_POINTER, Text, POINTER(Description), POINTER(_POINTER), _POINTER]),
-    ("array_dimname", c_char_p, [_POINTER, Size]),
+    ("array_create", c_int, [c_char_p, c_char_p, POINTER(Description), POINTER(_POINTER), _POINTER]),
+    ("array_create_in", c_int, [_POINTER, c_char_p, POINTER(Description), POINTER(_POINTER), _POINTER]),
+    ("array_dimname", c_char_p, [_POINTER, c_size_t]),
     ("array_format", c_char_p, [_POINTER]),
     ("array_num_attributes", c_size_t, [_POINTER]),
-    ("array_open", c_int, [Text, Text, Int, POINTER(_POINTER), _POINTER]),
+    ("array_open", c_int, [c_char_p, c_char_p, c_int, POINTER(_POINTER), _POINTER]),
     ("array_read", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, _POINTER]),
-    ("array_remove_attribute", c_int, [_POINTER, Text, _POINTER]),
     ("array_read_strings", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, POINTER(_POINTER), POINTER(c_size_t), _POINTER]),
     ("array_refresh", c_int, [_POINTER, _POINTER]),
+    ("array_remove_attribute", c_int, [_POINTER, c_char_p, _POINTER]),
     ("array_resize", c_int, [_POINTER, _SIZES, _POINTER]),
-    ("array_set_attribute", c_int, [_POINTER, Text, Int, Size, _POINTER, _POINTER]),
+    ("array_set_attribute", c_int, [_POINTER, c_char_p, c_int, c_size_t, _POINTER, _POINTER]),
     ("array_set_cache", c_int, [_POINTER, _POINTER, _POINTER]),
-    ("array_set_verify", c_int, [_POINTER, Int, _POINTER]),
+    ("array_set_verify", c_int, [_POINTER, c_int, _POINTER]),
     ("array_store", _POINTER, [_POINTER]),
     ("array_type", c_int, [_POINTER]),
     ("array_type_name", c_char_p, [_POINTER]),
@@ -228,31 +233,33 @@ _FUNCTIONS = [
     ("array_write", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, _POINTER]),
     ("cache_free", None, [_POINTER]),
     ("cache_get_statistics", c_int, [_POINTER, POINTER(CacheStatistics), _POINTER]),
-    ("cache_new", c_int, [Size, POINTER(_POINTER), _POINTER]),
+    ("cache_new", c_int, [c_size_t, POINTER(_POINTER), _POINTER]),
     ("context_chunk", POINTER(c_ssize_t), [_POINTER, POINTER(c_size_t)]),
     ("context_dimension", c_int, [_POINTER]),
     ("context_free", None, [_POINTER]),
     ("context_message", c_char_p, [_POINTER]),
     ("context_new", c_int, [POINTER(_POINTER)]),
     ("context_set_progress", c_int, [_POINTER, _POINTER, _POINTER]),
-    ("context_set_threads", c_int, [_POINTER, Size]),
-    ("free_strings", None, [Size, _POINTER]),
-    ("has_codec", c_int, [Text]),
-    ("list", c_int, [Text, Text, Int, FOUND, _POINTER, _POINTER]),
-    ("node_attribute_at", c_int, [POINTER(Node), Size, POINTER(Attribute), _POINTER]),
-    ("place_create_zip", c_int, [Text, POINTER(_POINTER), _POINTER]),
+    ("context_set_threads", c_int, [_POINTER, c_size_t]),
+    ("free_strings", None, [c_size_t, _POINTER]),
+    ("has_codec", c_int, [c_char_p]),
+    ("list", c_int, [c_char_p, c_char_p, c_int, FOUND, _POINTER, _POINTER]),
+    ("node_attribute_at", c_int, [POINTER(Node), c_size_t, POINTER(Attribute), _POINTER]),
+    ("place_create_zip", c_int, [c_char_p, POINTER(_POINTER), _POINTER]),
     ("place_finish", c_int, [_POINTER, _POINTER]),
     ("place_free", None, [_POINTER]),
-    ("read_strided", c_int, [_POINTER, _POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, Size, Size, _STRIDES, _POINTER]),
-    ("strerror", c_char_p, [Int]),
-    ("var_chunklen", c_size_t, [_POINTER, Size]),
-    ("var_dimlen", c_size_t, [_POINTER, Size]),
+    ("read_strided", c_int, [_POINTER, _POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, c_size_t, c_size_t, _STRIDES,
+                             _POINTER]),
+    ("strerror", c_char_p, [c_int]),
+    ("var_chunklen", c_size_t, [_POINTER, c_size_t]),
+    ("var_dimlen", c_size_t, [_POINTER, c_size_t]),
     ("var_element_size", c_size_t, [_POINTER]),
     ("var_fill_value", _POINTER, [_POINTER]),
     ("var_rank", c_size_t, [_POINTER]),
-    ("var_write_chunklen", c_size_t, [_POINTER, Size]),
+    ("var_write_chunklen", c_size_t, [_POINTER, c_size_t]),
     ("version", c_char_p, []),
-    ("write_strided", c_int, [_POINTER, _POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, Size, Size, _STRIDES, _POINTER]),
+    ("write_strided", c_int, [_POINTER, _POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, c_size_t, c_size_t, _STRIDES,
+                              _POINTER]),
 ]
 
 
@@ -271,7 +278,7 @@ def _load():
     for name, result, arguments in _FUNCTIONS:
         function = getattr(library, "nczchunk_" + name)
         function.restype, function.argtypes = result, arguments
-        setattr(functions, name, function)
+        setattr(functions, name, _checked(function))
     return functions
 
 
@@ -281,15 +288,15 @@ c = _load()
 class Context:
     """A context: what a call may use, and what went wrong in it. One call at a time uses it."""
 
-    __slots__ = ("pointer", "threads", "_free")
+    threads, _free, pointer = 1, c.context_free, c_void_p()
 
     def __init__(self):
-        self.pointer, self.threads, self._free = c_void_p(), 1, c.context_free
+        self.pointer = c_void_p()
         if c.context_new(byref(self.pointer)) != 0:
             raise MemoryError("no memory for a context")
 
     def __del__(self):
-        self._free(self.pointer)
+        self._free(self.pointer)  # NULL is allowed
 
     def check(self, status):
         """Raises what a call with this context has returned, unless that is success."""
@@ -306,8 +313,16 @@ class Context:
 _spare = []
 
 
-def call(function, *arguments, threads=1):
-    """Calls a function whose last argument is a context, and raises what went wrong."""
+def _after_fork():
+    global _spare
+    _spare = []  # another thread may have been changing the list
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def _context(threads):
+    """A context that no other call uses."""
     try:
         context = _spare.pop()
     except IndexError:
@@ -315,9 +330,16 @@ def call(function, *arguments, threads=1):
     if context.threads != threads:
         context.check(c.context_set_threads(context.pointer, threads))
         context.threads = threads
-    status = function(*arguments, context.pointer)
-    context.check(status)
-    _spare.append(context)
+    return context
+
+
+def call(function, *arguments, threads=1):
+    """Calls a function whose last argument is a context, and raises what went wrong."""
+    context = _context(threads)
+    try:
+        context.check(function(*arguments, context.pointer))
+    finally:
+        _spare.append(context)
 
 
 # A function of C's that serves as a progress function: it returns 0 for an empty text, and so lets the call go on. It
@@ -331,15 +353,19 @@ def transfer(handle, threads, is_long, function):
     if not is_long or not is_main_thread():
         handle.share(lambda pointer: function(pointer, lambda *given: call(*given, threads=threads)))
         return
-    context, told, main = Context(), ctypes.create_string_buffer(2), get_ident()
-    context.check(c.context_set_threads(context.pointer, threads))
+    context, told, main = _context(threads), ctypes.create_string_buffer(2), get_ident()
     context.check(c.context_set_progress(context.pointer, _is_text, told))
 
     def cancel():
         told[0] = b"x"
 
     def long_call(function, *arguments):
-        context.check(function(*arguments, context.pointer))
+        try:
+            context.check(function(*arguments, context.pointer))
+        finally:
+            # What went wrong has been read, for this has the context forget it.
+            c.context_set_progress(context.pointer, None, None)
+            _spare.append(context)
 
     in_thread(lambda: handle.share(lambda pointer: function(pointer, long_call), main), cancel)
 

@@ -11,10 +11,10 @@ freed while a call uses it.
 """
 
 import os
+import sys
 import threading
-import weakref
 from _thread import start_new_thread
-from threading import Lock, get_ident
+from threading import Lock, RLock, get_ident
 
 # How many seconds a thread waits before it looks again whether the wait is to end: a signal may arrive in another one.
 _LOOK = 0.1
@@ -30,7 +30,7 @@ class Handle:
         self._calls = {}
         # Held by the call that has the object alone, or waits for that; _alone is that call's own lock.
         self._turn, self._alone = Lock(), Lock()
-        _handles.add(self)
+        self._forks = _forks
 
     @property
     def is_open(self):
@@ -42,6 +42,8 @@ class Handle:
         thread: the thread that waits for the call, if the call is made in another one.
         """
         call, thread = Lock(), get_ident() if thread is None else thread
+        if self._forks != _forks:
+            self._after_fork()
         while True:
             with call:
                 # A call that wants the object alone is announced first and then looks for calls; this is the reverse.
@@ -64,6 +66,8 @@ class Handle:
         thread: as for share(). is_cancelled: whether to give up waiting, by raising Cancelled.
         """
         thread = get_ident() if thread is None else thread
+        if self._forks != _forks:
+            self._after_fork()
         if self._in_flight(thread):
             raise RuntimeError(f"{self._what} cannot be changed by a signal handler or finalizer that has interrupted "
                                f"a call which uses it")
@@ -85,6 +89,8 @@ class Handle:
     def close(self):
         """Refuses calls from now on, waits for those in flight, and frees the object. A signal handler may have
         interrupted a call of its own thread, for which it cannot wait: then the object is freed when that has ended."""
+        if self._forks != _forks:
+            self._after_fork()
         try:
             owner = self._owners.pop()
         except IndexError:
@@ -121,14 +127,20 @@ class Handle:
                 self._calls.pop(one, None)
 
     def _after_fork(self):
-        """In a child that was forked, only the thread that forked goes on."""
-        if self._alone.locked():
-            # Another thread was changing the object, which nobody completes. It is neither used nor freed.
-            _abandoned.extend(self._owners)
-            self._owners.clear()
-            self._problem = "unusable: the process was forked while another thread changed it"
-        self._turn, self._alone = Lock(), Lock()
-        self._calls = {one: thread for one, thread in self._calls.items() if thread == get_ident()}
+        """In a child that was forked, only the thread that forked goes on: nothing waits for the others."""
+        with _fork_lock:
+            if self._forks == _forks:
+                return
+            if self._alone.locked():
+                # Another thread was changing the object, which nobody completes. It is neither used nor freed.
+                _abandoned.extend(self._owners)
+                self._owners.clear()
+                self._problem = "unusable: the process was forked while another thread changed it"
+            self._turn, self._alone = Lock(), Lock()
+            # Without the interpreter's lock another thread may have locked the dict itself as the process was forked.
+            calls = self._calls.copy() if _has_lock() else {}
+            self._calls = {one: thread for one, thread in calls.items() if thread == _forked_by}
+            self._forks = _forks
 
 
 class Cancelled(Exception):
@@ -136,19 +148,28 @@ class Cancelled(Exception):
 
 
 class _Owner:
-    """Frees an object of the library with the last reference to this, unless it was freed before."""
+    """Frees an object of the library with the last reference to this, unless it was freed before.
 
-    __slots__ = ("pointer", "_free")
+    What the handler of a signal raises in __del__ is lost, as in any; so one that was freed is without it.
+    """
+
+    pointer = None
 
     def __init__(self, pointer, free):
-        self.pointer, self._free = pointer, free
+        self._free = free
+        self.pointer = pointer
 
     def free(self):
-        pointer, self.pointer = self.pointer, None
-        if pointer:
-            self._free(pointer)
+        self.__class__ = _Freed
+        self._free(self.pointer)
 
-    __del__ = free
+    def __del__(self):
+        if self.pointer:
+            self._free(self.pointer)
+
+
+class _Freed:
+    """What an _Owner is when its object was freed."""
 
 
 def _take(lock, is_cancelled):
@@ -158,13 +179,19 @@ def _take(lock, is_cancelled):
             raise Cancelled
 
 
-_handles = weakref.WeakSet()
+# How many forks lie between the first process and this one, and which thread goes on after the last of them.
+_forks, _forked_by, _fork_lock = 0, None, RLock()
 _abandoned = []
 
 
+def _has_lock():
+    """Whether only one thread at a time runs in the interpreter."""
+    return getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
 def _after_fork():
-    for handle in list(_handles):
-        handle._after_fork()
+    global _forks, _forked_by, _fork_lock
+    _forks, _forked_by, _fork_lock = _forks + 1, get_ident(), RLock()
 
 
 os.register_at_fork(after_in_child=_after_fork)

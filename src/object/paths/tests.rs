@@ -65,7 +65,6 @@ fn a_relative_path_and_the_root_are_paths() {
 #[test]
 #[cfg(unix)]
 fn to_open_a_named_pipe_does_not_wait() {
-    use crate::error::ErrorKind;
     use crate::object::OneFile;
     let temporary = Temporary::new("paths-pipe");
     let pipe = temporary.0.join("pipe");

@@ -9,8 +9,8 @@ use crate::buffer::Buffer;
 use crate::dims::Dims;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
-use crate::object::{self, Begin};
-use crate::open_object::{ObjectState, Opening, Versions};
+use crate::object::{self, Begin, Name, Place};
+use crate::open_object::{ObjectState, OpenObject, Opening, Versions};
 use crate::shared::Shared;
 use crate::store::{Fill, Filled, Flight, Request};
 use crate::zarr::chunks::Chunks;
@@ -34,9 +34,9 @@ impl ShardedChunks {
         let (shard, number) = self.layout.locate(request.chunk())?;
         let (place, name) = (&self.shards.place, self.shards.names.name(&shard)?);
         let wanted = Wanted { number, offset: request.offset() as u64 };
-        let read_in_place = |begin: Begin, buffer: &mut Buffer<'_>| place.read_version(&name, begin, buffer);
+        let by_name = Source::Name(place, &name);
         if let Some(opened) = self.indices.get(&shard) {
-            if let Some(filled) = self.read_chunk(&opened, &wanted, buffer, &read_in_place)? {
+            if let Some(filled) = self.read_chunk(&opened, &wanted, buffer, &by_name)? {
                 return Ok(filled);
             }
             self.indices.forget(&shard);
@@ -45,10 +45,8 @@ impl ShardedChunks {
             // From one object, if it can be opened: then it does not matter who replaces the shard meanwhile.
             let found = match place.open(&name)? {
                 Opening::Absent => return Ok(Filled::Absent),
-                Opening::Nothing => self.read_anew(&shard, &wanted, buffer, &read_in_place)?,
-                Opening::Object(object) => self.read_anew(&shard, &wanted, buffer, &|begin, buffer| {
-                    object::read_opened(&object, begin, buffer).map(Some)
-                })?,
+                Opening::Nothing => self.read_anew(&shard, &wanted, buffer, &by_name)?,
+                Opening::Object(object) => self.read_anew(&shard, &wanted, buffer, &Source::Open(&object))?,
             };
             if let Some(filled) = found {
                 return Ok(filled);
@@ -68,10 +66,9 @@ impl ShardedChunks {
         let opened = match self.indices.get(&shard).filter(is_known) {
             Some(opened) => opened,
             None => {
-                let read =
-                    |begin: Begin, buffer: &mut Buffer<'_>| object::read_opened(&object, begin, buffer).map(Some);
                 let forgotten = self.indices.forgotten();
-                let opened = Shared::new(self.read_index(&read)?.ok_or(ErrorKind::Internal)?)?;
+                let opened = self.read_index(&Source::Open(&object))?.ok_or(ErrorKind::Internal)?;
+                let opened = Shared::new(opened)?;
                 self.keep(shard, &opened, forgotten)?;
                 opened
             }
@@ -88,13 +85,13 @@ impl ShardedChunks {
         shard: &Dims<isize>,
         wanted: &Wanted,
         buffer: &mut Buffer<'_>,
-        read: &Read<'_>,
+        source: &Source<'_>,
     ) -> Result<Option<Filled>> {
         let forgotten = self.indices.forgotten();
-        let Some(opened) = self.read_index(read)? else { return Ok(Some(Filled::Absent)) };
+        let Some(opened) = self.read_index(source)? else { return Ok(Some(Filled::Absent)) };
         let opened = Shared::new(opened)?;
         self.keep(crate::dims::copied(shard.iter().copied())?, &opened, forgotten)?;
-        self.read_chunk(&opened, wanted, buffer, read)
+        self.read_chunk(&opened, wanted, buffer, source)
     }
 
     /// Keeps an index for later calls, if it will be known whether the shard is the same then.
@@ -102,10 +99,10 @@ impl ShardedChunks {
         if opened.state.1.is_some() { self.indices.keep(shard, opened, forgotten) } else { Ok(()) }
     }
 
-    fn read_index(&self, read: &Read<'_>) -> Result<Option<Opened>> {
+    fn read_index(&self, source: &Source<'_>) -> Result<Option<Opened>> {
         let len = self.layout.index_bytes();
         if len > LONG_INDEX {
-            match read(Begin::At(0), &mut Buffer::new(&mut []))? {
+            match source.read(Begin::At(0), &mut Buffer::new(&mut []))? {
                 None => return Ok(None),
                 Some((shard_len, _)) if shard_len < len as u64 => {
                     return Err(corrupt("the shard is shorter than its index"));
@@ -116,7 +113,7 @@ impl ShardedChunks {
         let mut bytes: Vec<u8> = Vec::new();
         bytes.try_reserve_exact(len).map_err(|_| Failed)?;
         let mut buffer = Buffer::new(&mut bytes.spare_capacity_mut()[..len]);
-        let Some(state) = read(self.layout.index_begin(), &mut buffer)? else { return Ok(None) };
+        let Some(state) = source.read(self.layout.index_begin(), &mut buffer)? else { return Ok(None) };
         Ok(Some(Opened { index: self.layout.decode(buffer.filled())?, state }))
     }
 
@@ -126,20 +123,20 @@ impl ShardedChunks {
         opened: &Opened,
         wanted: &Wanted,
         buffer: &mut Buffer<'_>,
-        read: &Read<'_>,
+        source: &Source<'_>,
     ) -> Result<Option<Filled>> {
         let (shard_len, _) = opened.state;
         let Some((offset, len)) = opened.index.place(&self.layout, wanted.number, shard_len)? else {
-            let found = read(Begin::At(0), &mut Buffer::new(&mut []))?;
-            return Ok(self.is_same(opened, wanted.number, found, read)?.then_some(Filled::Absent));
+            let found = source.read(Begin::At(0), &mut Buffer::new(&mut []))?;
+            return Ok(self.is_same(opened, wanted.number, found, source)?.then_some(Filled::Absent));
         };
         let skipped = wanted.offset.min(len);
         let stored = usize::try_from(len - skipped).unwrap_or(usize::MAX);
         // What follows belongs to another chunk.
         let mut part = buffer.rest_up_to(stored);
-        let found = read(Begin::At(offset + skipped), &mut part)?;
+        let found = source.read(Begin::At(offset + skipped), &mut part)?;
         let (filled, due) = (part.filled().len(), part.capacity());
-        if filled != due || !self.is_same(opened, wanted.number, found, read)? {
+        if filled != due || !self.is_same(opened, wanted.number, found, source)? {
             return Ok(None);
         }
         // SAFETY: so many bytes of the buffer's beginning have been filled.
@@ -147,13 +144,16 @@ impl ShardedChunks {
         Ok(Some(Filled::Stored(stored)))
     }
 
-    /// Whether a chunk that was read from a shard in this state is the one that the index told of. Where no version is
-    /// known, the index is read once more, and has to say the same.
-    fn is_same(&self, opened: &Opened, number: usize, found: Option<ObjectState>, read: &Read<'_>) -> Result<bool> {
-        if found != Some(opened.state) || opened.state.1.is_some() {
-            return Ok(found == Some(opened.state));
+    /// Whether a chunk that was read from a shard in this state is the one that the index told of. Where the shard is
+    /// not open and no version is known, the index is read once more, and has to say the same.
+    fn is_same(&self, opened: &Opened, number: usize, found: Option<ObjectState>, source: &Source<'_>) -> Result<bool> {
+        if found != Some(opened.state) {
+            return Ok(false);
         }
-        let now = self.read_index(read)?;
+        if opened.state.1.is_some() || matches!(source, Source::Open(_)) {
+            return Ok(true);
+        }
+        let now = self.read_index(source)?;
         Ok(now.is_some_and(|now| {
             now.state == opened.state && now.index.places.get(number) == opened.index.places.get(number)
         }))
@@ -166,8 +166,23 @@ struct Wanted {
     offset: u64,
 }
 
-/// Reads from a shard, and tells its length and its version; `None` if there is no such shard.
-type Read<'r> = dyn Fn(Begin, &mut Buffer<'_>) -> Result<Option<ObjectState>> + 'r;
+/// What a shard is read from.
+enum Source<'s> {
+    /// An open object, which stays what it is whoever replaces the shard.
+    Open(&'s OpenObject<'s>),
+    /// What has the shard's name when it is read.
+    Name(&'s Place, &'s Name),
+}
+
+impl Source<'_> {
+    /// Reads a part of the shard, and tells the shard's length and its version; `None` if there is no such shard.
+    fn read(&self, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+        match self {
+            Source::Open(object) => object::read_opened(object, begin, buffer).map(Some),
+            Source::Name(place, name) => place.read_version(name, begin, buffer),
+        }
+    }
+}
 
 impl Fill for ShardedChunks {
     fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {

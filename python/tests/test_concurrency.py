@@ -1,0 +1,552 @@
+"""One array used by several threads, handlers of signals, and processes at the same time.
+
+Each test takes a second or so. NCZCHUNK_TEST_SECONDS=60 has those that try at random go on for that long.
+"""
+
+import gc
+import multiprocessing
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+
+import nczchunk
+from nczchunk import _c
+from nczchunk.handle import Handle
+
+SECONDS = float(os.environ.get("NCZCHUNK_TEST_SECONDS", "1.5"))
+
+
+class Late(Exception):
+    """What a handler of a signal raises."""
+
+
+def raise_late(*_):
+    raise Late
+
+
+@pytest.fixture
+def timer():
+    """Sets a handler of SIGALRM, and when that arrives: once, or again and again."""
+    before = signal.getsignal(signal.SIGALRM)
+
+    def set_timer(handler, *seconds):
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, *seconds)
+
+    yield set_timer
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def slow(tmp_path):
+    """An array that takes some tenths of a second to be read: 128 MB in 16384 chunks."""
+    return nczchunk.create(tmp_path / "slow", shape=(4096, 4096), dtype="f8", chunks=(32, 32), fill_value=1.5)
+
+
+def in_threads(*functions):
+    """Runs functions at the same time, and raises what one of them has raised."""
+    raised = []
+
+    def run(function):
+        try:
+            function()
+        except BaseException as error:  # noqa: BLE001 - it is raised below
+            raised.append(error)
+
+    threads = [threading.Thread(target=run, args=(function,)) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if raised:
+        raise raised[0]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Threads
+
+
+def test_close_waits_for_reads(slow):
+    out, begun = np.zeros(slow.shape), threading.Event()
+
+    def read():
+        begun.set()
+        slow.read_into(out)
+
+    def close():
+        begun.wait()
+        while out[0, 0] == 0:
+            time.sleep(0.001)
+        slow.close()
+        assert out[-1, -1] == 1.5
+
+    in_threads(read, close)
+    assert (out == 1.5).all()
+    for use in [lambda: slow[0], lambda: slow.dims, lambda: slow.fill_value, lambda: slow.netcdf_type, slow.verify,
+                lambda: slow.resize((1, 1)), lambda: slow.read_into(out), lambda: slow.__setitem__(0, 1),
+                lambda: slow.attrs["a"], lambda: len(slow.attrs), lambda: slow.attrs.as_json(),
+                lambda: slow.attrs.__setitem__("a", 1), lambda: slow.attrs.__delitem__("a")]:
+        with pytest.raises(ValueError, match="the array is closed"):
+            use()
+    slow.close()
+    assert repr(slow) == "<nczchunk.Array, closed>" and slow.shape == (4096, 4096)
+
+
+def test_the_end_of_with_waits_for_reads(tmp_path):
+    nczchunk.create(tmp_path / "a", shape=(1000, 1000), dtype="i4", chunks=(20, 20))[...] = 7
+    for _ in range(10):
+        reads = []
+
+        def read(array):
+            try:
+                while True:
+                    reads.append(int(array[...].sum()))
+            except ValueError as error:
+                assert "closed" in str(error)
+
+        def use():
+            with nczchunk.open(tmp_path / "a", cache=None) as array:
+                threads = [threading.Thread(target=read, args=(array,)) for _ in range(3)]
+                for thread in threads:
+                    thread.start()
+                time.sleep(0.01)
+            for thread in threads:
+                thread.join()
+
+        use()
+        assert all(found == 7_000_000 for found in reads)
+
+
+def test_a_resize_waits_for_reads_and_reads_for_it(tmp_path):
+    array = nczchunk.create(tmp_path / "a", shape=(400, 40), dtype="i4", chunks=(10, 10), fill_value=3, cache=None)
+    end = time.monotonic() + SECONDS
+    counts = dict.fromkeys(["read", "resize", "attribute", "query"], 0)
+
+    def read():
+        while time.monotonic() < end:
+            try:
+                assert (array[...] == 3).all()
+            except IndexError:
+                pass  # it became shorter after its shape was asked for
+            counts["read"] += 1
+
+    def resize():
+        while time.monotonic() < end:
+            array.resize((random.randrange(1, 400), 40))
+            counts["resize"] += 1
+
+    def attribute():
+        while time.monotonic() < end:
+            array.attrs["a"] = counts["attribute"]
+            array.verify(counts["attribute"] % 2)
+            counts["attribute"] += 1
+
+    def query():
+        while time.monotonic() < end:
+            assert array.fill_value == 3 and array.dims == ("", "") and array.netcdf_type == 4
+            assert set(array.attrs) <= {"a"} and array.attrs.as_json() and pickle.dumps(array)
+            counts["query"] += 1
+
+    in_threads(read, read, resize, attribute, query)
+    assert min(counts.values()) > 3, counts
+
+
+def test_arrays_in_a_zip_file_that_is_finished_meanwhile(tmp_path):
+    for i in range(20):
+        new = nczchunk.NewZip(tmp_path / f"{i}.zip")
+        created = []
+
+        def create(name):
+            try:
+                for number in range(100):
+                    array = nczchunk.create(new, f"{name}{number}", shape=(3,), dtype="i4")
+                    array[...] = number
+                    created.append(array)
+            except (ValueError, PermissionError):
+                pass  # it is finished
+
+        in_threads(lambda: create("a"), lambda: create("b"), lambda: (time.sleep(0.005), new.finish()))
+        for node in nczchunk.list_nodes(tmp_path / f"{i}.zip"):
+            assert node.problem is None
+        assert all(array.shape == (3,) for array in created)
+
+
+def test_many_threads_close_an_array_once(tmp_path):
+    nczchunk.create(tmp_path / "a", shape=(64, 64), dtype="i4", chunks=(8, 8))[...] = 1
+    for _ in range(50):
+        array = nczchunk.open(tmp_path / "a")
+
+        def use():
+            try:
+                assert int(array[...].sum()) == 4096
+            except ValueError:
+                pass
+
+        in_threads(use, array.close, use, array.close, use, array.close)
+
+
+def test_an_object_is_freed_once_and_only_when_nobody_uses_it():
+    freed = []
+
+    def free(pointer):
+        assert not in_use
+        freed.append(pointer)
+
+    in_use = set()
+    end, number = time.monotonic() + SECONDS / 2, 0
+    while time.monotonic() < end:
+        number += 1
+        handle = Handle(number, free, "it")
+
+        def share():
+            def use(pointer):
+                me = object()
+                in_use.add(me)
+                assert pointer == number and not freed[number - 1:]
+                in_use.discard(me)
+
+            for _ in range(20):
+                try:
+                    handle.share(use)
+                except ValueError:
+                    return
+
+        def change():
+            def use(pointer):
+                assert pointer == number and not in_use
+
+            for _ in range(5):
+                try:
+                    handle.alone(use)
+                except ValueError:
+                    return
+
+        in_threads(share, change, share, change, handle.close, handle.close)
+        assert len(freed) == number
+    handle = Handle(0.5, freed.append, "it")
+    del handle
+    assert freed[-1] == 0.5
+
+
+def test_arrays_caches_and_contexts_are_freed(tmp_path):
+    array = nczchunk.create(tmp_path / "a", shape=(4,), dtype="i4", cache=nczchunk.Cache(100))
+    array[...] = 1
+    owners = [weakref.ref(array._handle), weakref.ref(array._cache._handle)]
+    del array
+    gc.collect()
+    assert [owner() for owner in owners] == [None, None]
+    before = len(_c._spare)
+    with pytest.raises(FileNotFoundError):
+        nczchunk.open(tmp_path / "none")
+    assert len(_c._spare) <= before
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Handlers of signals
+
+
+def test_what_a_handler_raises_ends_a_read(slow, timer):
+    out = np.empty(slow.shape)
+    slow.read_into(out)
+    begin = time.monotonic()
+    slow.read_into(out)
+    whole = time.monotonic() - begin
+    for _ in range(20):
+        out[:] = 0
+        timer(raise_late, whole / 20)
+        with pytest.raises(Late):
+            slow.read_into(out)
+            time.sleep(60)
+        if out[-1, -1] == 0:
+            break
+    # A machine that is busy may have come to the end of a read before the signal, but not twenty times.
+    assert out[-1, -1] == 0
+    assert slow[0, 0] == 1.5
+    slow.close()
+
+
+def test_what_a_handler_raises_ends_a_write_and_a_read_of_texts(tmp_path, slow, timer):
+    timer(raise_late, 0.03)
+    with pytest.raises(Late):
+        for _ in range(1000):
+            slow[...] = 2.5
+    texts = nczchunk.create(tmp_path / "texts", shape=(1000, 300), dtype=str, chunks=(1, 300), fill_value="x")
+    timer(raise_late, 0.03)
+    with pytest.raises(Late):
+        for _ in range(1000):
+            texts[...]
+    timer(raise_late, 0.03)
+    with pytest.raises(Late):
+        for _ in range(1000):
+            texts[...] = "y"
+    assert texts[0, 0] in ("x", "y")
+
+
+def test_what_a_handler_raises_ends_a_listing(tmp_path, timer):
+    for i in range(100):
+        nczchunk.create(tmp_path, f"a{i}", shape=(2,), dtype="i4")
+    for _ in range(5):
+        timer(raise_late, 0.01)
+        with pytest.raises(Late):
+            for _ in range(1000):
+                nczchunk.list_nodes(tmp_path)
+    assert len(nczchunk.list_nodes(tmp_path)) == 101
+
+
+def test_a_series_of_few_bytes_from_many_chunks_is_ended(slow, timer):
+    timer(raise_late, 0.01)
+    with pytest.raises(Late):
+        for _ in range(1000):
+            slow[::32, ::32]
+
+
+def test_handlers_that_raise_nothing_let_a_read_go_on(slow, timer):
+    calls = []
+    timer(lambda *_: calls.append(slow[5, 5]), 0.002, 0.002)
+    assert (slow[...] == 1.5).all()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    assert len(calls) > 3 and set(calls) == {1.5}
+
+
+def test_a_handler_that_closes_and_raises(slow, timer):
+    def close(*_):
+        slow.close()
+        raise Late
+
+    for index in [..., np.s_[0, 0]]:
+        again = pickle.loads(pickle.dumps(slow))
+        timer(close, 0.01)
+        with pytest.raises(Late):
+            while True:
+                slow[index]
+        with pytest.raises(ValueError, match="closed"):
+            slow[0]
+        slow = again
+
+
+def test_a_handler_cannot_change_what_its_thread_uses(slow, timer):
+    refused = []
+
+    def resize(*_):
+        if slow._handle._calls:
+            try:
+                slow.resize((10, 10))
+            except RuntimeError as error:
+                refused.append(str(error))
+
+    timer(resize, 0.01, 0.01)
+    while not refused:
+        assert (slow[...] == 1.5).all() and slow.shape == (4096, 4096)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    assert refused[0].startswith("the array cannot be changed by a signal handler")
+
+
+def test_handlers_run_while_a_resize_waits(slow, timer):
+    waited = []
+
+    def look(*_):
+        # The read of the other thread, and the resize that waits for it.
+        waited.append(len(slow._handle._calls) == 2)
+
+    for length in range(4000, 4096):
+        thread = threading.Thread(target=lambda: slow[:4000])
+        thread.start()
+        timer(look, 0.01, 0.01)
+        slow.resize((length, 4096))
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        thread.join()
+        assert slow.shape == (length, 4096)
+        if any(waited):
+            break
+    assert any(waited)
+
+
+def test_errors_of_long_reads_have_their_message(tmp_path):
+    array = nczchunk.create(tmp_path / "a", shape=(2000, 1000), dtype="f4", chunks=(100, 1000))
+    array[...] = 1
+    (tmp_path / "a" / "c" / "5" / "0").write_bytes(b"bad")
+    array = nczchunk.open(tmp_path / "a", cache=None)
+    for index in [slice(400, 600), ...]:
+        with pytest.raises(nczchunk.errors.Corrupt, match=r"chunk \(5, 0\): ") as caught:
+            array[index]
+        assert caught.value.chunk == (5, 0)
+
+
+def test_raising_handlers_at_any_time_leave_nothing_behind(tmp_path, timer, monkeypatch):
+    array = nczchunk.create(tmp_path, "a", shape=(512, 512), dtype="f8", chunks=(64, 64), fill_value=1.5)
+    texts = nczchunk.create(tmp_path, "texts", shape=(4,), dtype=str, fill_value="x")
+    new_shapes = [(512, 512), (500, 512)]
+    lost = []
+    monkeypatch.setattr(sys, "unraisablehook", lost.append)
+    uses = [lambda: array[0, 0], lambda: array[...], lambda: array[::64, ::64], lambda: array.attrs["a"],
+            lambda: texts[...], lambda: array.attrs.__setitem__("a", 1),
+            lambda: array.resize(random.choice(new_shapes)), lambda: nczchunk.list_nodes(tmp_path),
+            lambda: nczchunk.open(tmp_path / "a").close()]
+    array.attrs["a"] = 1
+    end, raised, rng = time.monotonic() + 2 * SECONDS, 0, random.Random(1)
+    stop = threading.Event()
+
+    def read():
+        while not stop.is_set():
+            try:
+                assert (array[:10, :10] == 1.5).all()
+            except IndexError:
+                pass
+
+    def use():
+        timer(raise_late, rng.uniform(1e-5, 3e-3))
+        while time.monotonic() < end + 1:
+            rng.choice(uses)()
+
+    other = threading.Thread(target=read)
+    other.start()
+    try:
+        while time.monotonic() < end:
+            try:
+                use()
+            except Late:
+                raised += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        stop.set()
+        other.join()
+    assert raised > 20 and not lost
+    array.resize((512, 512))
+    assert (array[...] == 1.5).all() and array.attrs["a"] == 1 and texts[...].tolist() == ["x"] * 4
+    assert array.shape == nczchunk.open(tmp_path / "a").shape
+    array.close()
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Processes
+
+
+def in_child(function, seconds=20):
+    """Whether a function returns true in a child that is forked."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            signal.alarm(seconds)  # a child that hangs is ended
+            status = 0 if function() else 2
+        finally:
+            os._exit(status)
+    return os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_children_that_are_forked_while_threads_use_an_array(tmp_path):
+    array = nczchunk.create(tmp_path / "a", shape=(512, 512), dtype="i4", chunks=(32, 32), fill_value=7)
+    others = [nczchunk.open(tmp_path / "a", cache=None) for _ in range(2)]
+    stop = threading.Event()
+
+    def read(one):
+        while not stop.is_set():
+            assert (one[...] == 7).all()
+
+    def set_attributes():
+        while not stop.is_set():
+            array.attrs["a"] = 1
+
+    def child():
+        for one in others:
+            assert (one[...] == 7).all() and one.fill_value == 7
+            one.close()
+        try:
+            assert array[0, 0] == 7
+            array.attrs["b"] = 2
+        except ValueError as error:
+            assert "forked while another thread changed it" in str(error)
+        array.close()
+        assert (nczchunk.open(tmp_path / "a")[...] == 7).all()
+        return True
+
+    threads = [threading.Thread(target=read, args=(one,)) for one in [array, *others, *others]]
+    threads.append(threading.Thread(target=set_attributes))
+    for thread in threads:
+        thread.start()
+    try:
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            assert in_child(child)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert (array[...] == 7).all()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_a_handler_that_forks_during_a_read(slow, timer):
+    ended = []
+
+    def fork(*_):
+        ended.append(in_child(lambda: slow[0, 0] == 1.5))
+        subprocess.run(["true"], check=True)
+
+    timer(fork, 0.01)
+    assert (slow[...] == 1.5).all() and ended == [True]
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_the_read_that_a_fork_has_interrupted_ends_in_the_parent(slow, timer):
+    parent, children = os.getpid(), []
+
+    def fork(*_):
+        children.append(os.fork())
+        if children[-1] == 0:
+            signal.alarm(20)
+
+    timer(fork, 0.01)
+    try:
+        assert (slow[...] == 1.5).all() and os.getpid() == parent
+    except RuntimeError as error:
+        # In the child no thread goes on with the read.
+        os._exit(0 if os.getpid() != parent and "forked" in str(error) and slow[0, 0] == 1.5 else 3)
+    assert os.waitpid(children[0], 0)[1] == 0
+
+
+def work(array, number, path):
+    """In a process of its own: reads an array that was sent to it, and writes a row of another."""
+    total = 0
+    for i in range(20):
+        row = (number * 20 + i) % 64
+        total += int(array[row].sum())
+    with nczchunk.open(path, mode="r+") as out:
+        out[number] = number
+    return total
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_processes_share_an_array(tmp_path, method):
+    values = np.arange(64 * 64, dtype="i8").reshape(64, 64)
+    array = nczchunk.create(tmp_path / "a", shape=values.shape, dtype="i8", chunks=(8, 64))
+    array[...] = values
+    out = nczchunk.create(tmp_path / "out", shape=(6, 1000), dtype="i4", chunks=(1, 1000))
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        totals = pool.starmap(work, [(array, number, tmp_path / "out") for number in range(6)])
+        in_threads(lambda: array[...], lambda: array[::-1])
+    assert totals == [sum(int(values[(number * 20 + i) % 64].sum()) for i in range(20)) for number in range(6)]
+    assert (nczchunk.open(tmp_path / "out")[...] == np.arange(6)[:, None]).all()
+    out.close()
+
+
+def test_a_process_ends_while_threads_read(tmp_path):
+    program = ("import nczchunk, sys, threading, time\n"
+               "array = nczchunk.create(sys.argv[1], shape=(4096, 4096), dtype='f8', chunks=(32, 32), fill_value=1.5)\n"
+               "threading.Thread(target=lambda: [array[...] for _ in range(100)], daemon=True).start()\n"
+               "time.sleep(0.1)\n")
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program, tmp_path / "a"], capture_output=True,
+                          text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
