@@ -151,7 +151,12 @@ impl<'a> Reading<'a> {
             let all = all || store.decodes_most(chunk_bytes, &needed)?;
             let needed = if all { 0..chunk_bytes } else { needed };
             let mut buffer = Buffer::new(loading.room(chunk_bytes)?);
-            if !get(store, &request, stored, needed.clone(), &mut buffer, encoded)?.fill(&mut buffer)? {
+            let fetched = get(store, &request, stored, needed.clone(), &mut buffer, encoded)?;
+            if let (Fetched::Bytes(bytes), false, None) = (&fetched, all, store.with_latency()) {
+                self.mover.read_chunk(piece, bytes, 0, out)?;
+                return loading.pass();
+            }
+            if !fetched.fill(&mut buffer)? {
                 return self.mover.read_fill_value(piece, out);
             }
             // What follows the needed bytes is there, too; what is before them may have been left out.
