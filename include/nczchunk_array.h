@@ -189,9 +189,9 @@ int nczchunk_array_read(const nczchunk_array *array,
                         nczchunk_context *context);
 
 /**
- * Reads a hyperslab of an array of strings of any length into one block of memory, which takes a fraction of the time
- * of as many strings of their own: nbytes bytes of UTF-8, in which the strings follow one another in row-major order,
- * each with a NUL behind it. If the call succeeds the block is the caller's, to be freed by nczchunk_free_strings, as
+ * Reads a hyperslab of an array of strings of any length into one block of memory, which takes less time than as
+ * many strings of their own: nbytes bytes of UTF-8, in which the strings follow one another in row-major order, each
+ * with a NUL behind it. If the call succeeds the block is the caller's, to be freed by nczchunk_free_strings, as
  * one string, or by free.
  *
  * ```c
@@ -1049,8 +1049,8 @@ int nczchunk_place_allow_partial(nczchunk_place *place,
  * chunks of arrays that are opened or created in it from now on. What would take more fails with NCZCHUNK_ENOMEM, and
  * the context's message names the limit, as in
  *
- *     chunk (0): more bytes of memory are needed than the limit string_chunk_bytes = 268435456; raise it in the memory
- *     limits of the place
+ *     chunk (0): more bytes of memory are needed than the limit string_chunk_bytes = 268435456; raise it by
+ *     nczchunk_place_set_memory_limits, or MemoryLimits in C++, Python and Rust
  *
  * To open an array by its path with other limits, make a place of it first:
  *

@@ -166,6 +166,13 @@ class Node(Structure):
                 ("num_attributes", c_size_t), ("attributes_json", c_char_p), ("attributes", c_void_p)]
 
 
+class MemoryLimits(Structure):
+    """nczchunk_memory_limits."""
+
+    _fields_ = [("struct_size", c_size_t), ("chunk_bytes", c_size_t), ("string_chunk_bytes", c_size_t),
+                ("metadata_bytes", c_size_t)]
+
+
 class CacheStatistics(Structure):
     """nczchunk_cache_statistics."""
 
@@ -218,6 +225,7 @@ _FUNCTIONS = [
     ("array_format", c_char_p, [_POINTER]),
     ("array_num_attributes", c_size_t, [_POINTER]),
     ("array_open", c_int, [c_char_p, c_char_p, c_int, POINTER(_POINTER), _POINTER]),
+    ("array_open_in", c_int, [_POINTER, c_char_p, c_int, POINTER(_POINTER), _POINTER]),
     ("array_read", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, _POINTER]),
     ("array_read_strings", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, POINTER(_POINTER), POINTER(c_size_t), _POINTER]),
     ("array_refresh", c_int, [_POINTER, _POINTER]),
@@ -244,10 +252,14 @@ _FUNCTIONS = [
     ("free_strings", None, [c_size_t, _POINTER]),
     ("has_codec", c_int, [c_char_p]),
     ("list", c_int, [c_char_p, c_char_p, c_int, FOUND, _POINTER, _POINTER]),
+    ("list_in", c_int, [_POINTER, c_char_p, c_int, FOUND, _POINTER, _POINTER]),
     ("node_attribute_at", c_int, [POINTER(Node), c_size_t, POINTER(Attribute), _POINTER]),
+    ("place_at", c_int, [c_char_p, POINTER(_POINTER), _POINTER]),
+    ("place_create", c_int, [c_char_p, POINTER(_POINTER), _POINTER]),
     ("place_create_zip", c_int, [c_char_p, POINTER(_POINTER), _POINTER]),
     ("place_finish", c_int, [_POINTER, _POINTER]),
     ("place_free", None, [_POINTER]),
+    ("place_set_memory_limits", c_int, [_POINTER, POINTER(MemoryLimits), _POINTER]),
     ("read_strided", c_int, [_POINTER, _POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, c_size_t, c_size_t, _STRIDES,
                              _POINTER]),
     ("strerror", c_char_p, [c_int]),

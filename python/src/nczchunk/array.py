@@ -6,7 +6,7 @@ from ctypes import byref, c_void_p
 
 import numpy as np
 
-from . import _c
+from . import _c, limits
 from ._c import c
 from .attributes import Attributes
 from .cache import Cache
@@ -21,7 +21,7 @@ _MODES = {"r": _c.READ, "r+": _c.WRITE}
 _LONG_BYTES, _LONG_CHUNKS, _LONG_DECODED = 4 << 20, 256, 64 << 20
 
 
-def open(path, name="", mode="r", *, threads=1, cache=...):
+def open(path, name="", mode="r", *, threads=1, cache=..., memory_limits=None):
     """Opens an array: of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or a zip file; or a variable of a
     netCDF classic file or of a cfdb file.
 
@@ -30,19 +30,25 @@ def open(path, name="", mode="r", *, threads=1, cache=...):
     mode: "r" to read, "r+" to read and write.
     threads: how many threads a read or write may use.
     cache: a Cache, which several arrays may share; None to keep no decoded chunks. Without it 64 MiB are kept.
+    memory_limits: MemoryLimits, if others are to hold than those by default.
     """
     access = _c.one_of("mode", _MODES, mode)
-    check_options(threads, cache)
-    pointer = c_void_p()
-    _c.call(c.array_open, _c.path_bytes("path", path), _c.text("name", name), access, byref(pointer))
-    return Array(pointer, (os.fspath(path), name, mode), threads, cache)
+    check_options(threads, cache, memory_limits)
+    pointer, encoded = c_void_p(), _c.text("name", name)
+    if memory_limits is None:
+        _c.call(c.array_open, _c.path_bytes("path", path), encoded, access, byref(pointer))
+    else:
+        limits.within(memory_limits, c.place_at, path, lambda place: _c.call(
+            c.array_open_in, place, encoded, access, byref(pointer)))
+    return Array(pointer, (os.fspath(path), name, mode, memory_limits), threads, cache)
 
 
-def check_options(threads, cache):
+def check_options(threads, cache, memory_limits):
     """Refuses what open() and create() cannot take for these."""
     _c.integer("threads", threads, 1)
     if not (cache is None or cache is ... or isinstance(cache, Cache)):
         raise TypeError(f"cache: expected a Cache, None, or ... for the default, found {cache!r}")
+    limits.check(memory_limits)
 
 
 class Array:
@@ -275,7 +281,8 @@ class Array:
 
 
 def _open_again(where, threads):
-    return open(*where, threads=threads)
+    *path, memory_limits = where
+    return open(*path, threads=threads, memory_limits=memory_limits)
 
 
 def _forwards(selection):
