@@ -101,8 +101,8 @@ def test_everything_that_opens_takes_limits(tmp_path):
     for path, name in [("coads_sst.zarr", ""), ("coads_sst.nc", "SST")]:
         with nczchunk.open(DATA / path, name, memory_limits=limits) as array:
             assert array.shape == (12, 90, 180) and array[0, 45, 90] > 20
-        with _refused("metadata_bytes = 100"):
-            nczchunk.open(DATA / path, name, memory_limits=few)
+    with _refused("metadata_bytes = 100"):
+        nczchunk.open(DATA / "coads_sst.zarr", memory_limits=few)
     with nczchunk.NewZip(tmp_path / "a.zip", memory_limits=MemoryLimits(string_chunk_bytes=4000)) as new:
         array = nczchunk.create(new, "a", shape=(1,), dtype=str)
         array[0] = "x" * 5000
@@ -134,3 +134,13 @@ def test_other_things_are_no_limits(tmp_path):
             use(tmp_path / "a", memory_limits={"chunk_bytes": 1})
     assert not (tmp_path / "a").exists()
     assert np.array_equal(MemoryLimits(), (None, None, None))
+
+
+def test_attributes_that_cannot_be_read_are_no_empty_ones(tmp_path):
+    nczchunk.create(tmp_path, "a", shape=(2,), dtype="i4", format="zarr2", attrs={"units": "m"})[...] = 7
+    (tmp_path / "a/.zattrs").write_text('{"units": ')
+    array = nczchunk.open(tmp_path, "a")
+    assert array[...].tolist() == [7, 7]
+    for use in [lambda: array.attrs["units"], lambda: dict(array.attrs), lambda: repr(array.attrs)]:
+        with pytest.raises(nczchunk.Error, match=".zattrs"):
+            use()

@@ -216,8 +216,10 @@ FOUND = CFUNCTYPE(c_int, c_void_p, POINTER(Node))
 _POINTER, _SIZES, _STRIDES = c_void_p, POINTER(c_size_t), POINTER(c_ssize_t)
 _FUNCTIONS = [
     # The name, the result, the arguments.
+    ("array_attribute", c_int, [_POINTER, c_char_p, POINTER(Attribute), _POINTER]),
     ("array_attribute_at", c_int, [_POINTER, c_size_t, POINTER(Attribute), _POINTER]),
     ("array_attributes_json", c_char_p, [_POINTER]),
+    ("array_check_attributes", c_int, [_POINTER, _POINTER]),
     ("array_close", None, [_POINTER]),
     ("array_create", c_int, [c_char_p, c_char_p, POINTER(Description), POINTER(_POINTER), _POINTER]),
     ("array_create_in", c_int, [_POINTER, c_char_p, POINTER(Description), POINTER(_POINTER), _POINTER]),

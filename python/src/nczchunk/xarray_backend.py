@@ -41,6 +41,7 @@ class _Store(AbstractDataStore):
                 continue
             try:
                 array = open(path, node.name, threads=threads, cache=cache, memory_limits=memory_limits)
+                attributes = _attributes(array)
             except Error as error:
                 # As xarray's own engines do.
                 raise error.about(f"variable {name!r} cannot be opened: {error}; to open the others, pass "
@@ -50,7 +51,7 @@ class _Store(AbstractDataStore):
             encoding = {"source": os.fspath(path), "preferred_chunks": dict(zip(dims, array.chunks)),
                         "chunks": array.chunks, "dtype": array.dtype}
             data = indexing.LazilyIndexedArray(_LazyArray(array))
-            self.variables[name] = Variable(dims, data, _attributes(array), encoding)
+            self.variables[name] = Variable(dims, data, attributes, encoding)
 
     def get_variables(self):
         return self.variables
