@@ -529,11 +529,11 @@ void limits_of_memory()
     place.memory_limits({0, 0, 100});
     CHECK_THROWS(Array::open(place, "a"), Status::no_memory, "");
     place.memory_limits({1000, 0, 0});
-    const Array bytes = Array::create(place, "b", Description::of<char>({2000}).chunks({2000}).codec("zstd"));
-    bytes.write({}, std::vector<char>(2000, 'x'));
-    CHECK_THROWS(bytes.read<char>({{0}, {2}, {1999}}), Status::no_memory, "");
+    const Array bytes = Array::create(place, "b", Description::of<unsigned char>({2000}).chunks({2000}).codec("zstd"));
+    bytes.write({}, std::vector<unsigned char>(2000, 'x'));
+    CHECK_THROWS(bytes.read<unsigned char>({{0}, {2}, {1999}}), Status::no_memory, "");
     place.memory_limits({});
-    CHECK(Array::open(place, "b").read<char>({{0}, {2}, {1999}}) == std::vector<char>(2, 'x'));
+    CHECK(Array::open(place, "b").read<unsigned char>({{0}, {2}, {1999}}) == std::vector<unsigned char>(2, 'x'));
 }
 
 // A file that holds arrays is a place, and may be an object of another.

@@ -2,6 +2,8 @@
  * How much memory is taken for what is stored, whatever it claims: a place has limits, what would take more is refused
  * with a message that names the limit, and a program that needs more raises it.
  */
+#define _XOPEN_SOURCE 600 /* for ftruncate */
+#define _FILE_OFFSET_BITS 64
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -149,7 +151,8 @@ static void a_sparse_file(nczchunk_context *context)
 /* An array without dimensions and with attributes of so many bytes, and so many of them. */
 static nczchunk_place *with_attributes(size_t nbytes, size_t count)
 {
-    static const char begin[] = "{\"zarr_format\": 3, \"node_type\": \"array\", \"shape\": [], \"data_type\": \"int8\", "
+    static const char begin[] = "{\"zarr_format\": 3, \"node_type\": \"array\", \"shape\": [], "
+                                "\"data_type\": \"int8\", "
                                 "\"chunk_grid\": {\"name\": \"regular\", \"configuration\": {\"chunk_shape\": []}}, "
                                 "\"chunk_key_encoding\": {\"name\": \"default\"}, \"fill_value\": 0, "
                                 "\"codecs\": [{\"name\": \"bytes\"}], \"attributes\": {";

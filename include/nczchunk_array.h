@@ -350,8 +350,8 @@ int nczchunk_array_check_attributes(const nczchunk_array *array,
 /**
  * The attribute of this name.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_ENOTATT (there is none of that name), and
- * those of nczchunk_array_check_attributes.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_ENOTATT (there is none of that name),
+ * and those of nczchunk_array_check_attributes.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_attribute(const nczchunk_array *array,
@@ -794,8 +794,8 @@ int nczchunk_node_attribute_at(const nczchunk_node *node,
  */
 
 /**
- * How much memory may be taken for what is stored in a place, beside the memory that a read or write is given. It keeps
- * small files from claiming all memory. 0 leaves a limit as it is at first.
+ * How much memory may be taken for what is stored in a place, beside the memory that a read or write is given. It
+ * keeps small files from claiming all memory. 0 leaves a limit as it is at first.
  */
 typedef struct nczchunk_memory_limits {
     /**
@@ -808,8 +808,8 @@ typedef struct nczchunk_memory_limits {
      */
     size_t chunk_bytes;
     /**
-     * The most bytes of a chunk of strings of any length, stored or decoded; each string takes a pointer more. At first
-     * 256 MiB.
+     * The most bytes of a chunk of strings of any length, stored or decoded; each string takes a pointer more. At
+     * first 256 MiB.
      */
     size_t string_chunk_bytes;
     /**

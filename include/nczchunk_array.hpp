@@ -648,8 +648,8 @@ struct PlaceOptions {
     std::size_t largest = 0;
 };
 
-/// How much memory may be taken for what is stored in a place, in bytes: see nczchunk_memory_limits. 0 leaves a limit as
-/// it is at first.
+/// How much memory may be taken for what is stored in a place, in bytes: see nczchunk_memory_limits. 0 leaves a limit
+/// as it is at first.
 struct MemoryLimits {
     /// Of a chunk, as it is stored and as it is decoded.
     std::size_t chunk_bytes = 0;
@@ -1146,8 +1146,8 @@ class Array {
         });
     }
 
-    /// All attributes, in the order in which they are stored. They are valid until one is changed. Throws if they cannot
-    /// be read, though all else can.
+    /// All attributes, in the order in which they are stored. They are valid until one is changed. Throws if they
+    /// cannot be read, though all else can.
     std::vector<Attribute> attributes() const
     {
         std::vector<Attribute> all;

@@ -39,8 +39,8 @@ pub(super) fn give<S: Sum>(encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<
     Ok(true)
 }
 
-/// The data before a checksum, which there are up to `size` bytes of, as far as they reach. They are compared with it if
-/// all of them are there.
+/// The data before a checksum, which there are up to `size` bytes of, as far as they reach. They are compared with it
+/// if all of them are there.
 pub(super) fn data<S: Sum>(encoded: &[u8], needed: Range<usize>, size: usize) -> Result<&[u8]> {
     let is_all = needed.start == 0 && needed.end >= size;
     // If only a part is needed the data may be all there nevertheless. What is before the part may be anything.

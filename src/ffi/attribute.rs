@@ -60,8 +60,8 @@ fn readable(array: &nczchunk_array) -> Result<()> {
 
 /// The attribute of this name.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_ENOTATT (there is none of that name), and
-/// those of nczchunk_array_check_attributes.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_ENOTATT (there is none of that name),
+/// and those of nczchunk_array_check_attributes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_attribute(
     array: *const nczchunk_array,

@@ -130,8 +130,8 @@ pub unsafe extern "C" fn nczchunk_place_allow_partial(
     }
 }
 
-/// How much memory may be taken for what is stored in a place, beside the memory that a read or write is given. It keeps
-/// small files from claiming all memory. 0 leaves a limit as it is at first.
+/// How much memory may be taken for what is stored in a place, beside the memory that a read or write is given. It
+/// keeps small files from claiming all memory. 0 leaves a limit as it is at first.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nczchunk_memory_limits {
@@ -140,8 +140,8 @@ pub struct nczchunk_memory_limits {
     /// The most bytes of a chunk: as it is stored, between two of its codecs, and of what is decoded of it. At first
     /// 4 GiB.
     pub chunk_bytes: usize,
-    /// The most bytes of a chunk of strings of any length, stored or decoded; each string takes a pointer more. At first
-    /// 256 MiB.
+    /// The most bytes of a chunk of strings of any length, stored or decoded; each string takes a pointer more. At
+    /// first 256 MiB.
     pub string_chunk_bytes: usize,
     /// The most bytes that the metadata in one document take while they are read: about twice those of its text and 100
     /// for each JSON value. At first 1 GiB.

@@ -60,8 +60,8 @@ pub trait Objects: Send + Sync {
         Ok(Opening::Nothing)
     }
 
-    /// Compares an object with the checksum that the place has of it; where it has none, or there is no such object, all
-    /// is well. What was compared once need not be again.
+    /// Compares an object with the checksum that the place has of it; where it has none, or there is no such object,
+    /// all is well. What was compared once need not be again.
     ///
     /// # Errors
     /// `Corrupt` if it is another one, and those of [`read`](Self::read).

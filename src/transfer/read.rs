@@ -119,9 +119,9 @@ impl<'a> Reading<'a> {
     }
 
     /// Decodes a chunk, which is fetched unless it is given as it is stored, into a buffer of a chunk's size, and moves
-    /// the piece from there. The buffer is the destination itself if the whole chunk lands there in one piece, unless it
-    /// is quicker to decode it in the processor's cache first. Of a large chunk with codecs the buffer has the size of
-    /// the needed bytes alone. A chunk that is stored as it is, with a checksum, takes no buffer.
+    /// the piece from there. The buffer is the destination itself if the whole chunk lands there in one piece, unless
+    /// it is quicker to decode it in the processor's cache first. Of a large chunk with codecs the buffer has the size
+    /// of the needed bytes alone. A chunk that is stored as it is, with a checksum, takes no buffer.
     fn through_buffer(&mut self, piece: &Piece<'_>, stored: Option<&[u8]>, out: &mut Destination<'_>) -> Result<()> {
         let (store, chunk_bytes) = (self.store, self.mover.chunk_bytes());
         let mut loading = None;

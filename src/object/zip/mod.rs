@@ -186,8 +186,8 @@ impl<O: Objects> Zip<O> {
         Ok(())
     }
 
-    /// Reads `wanted` bytes of a deflated entry, more than none; if these reach to its end, also whether there are more.
-    /// Returns the checksum of all that was decoded.
+    /// Reads `wanted` bytes of a deflated entry, more than none; if these reach to its end, also whether there are
+    /// more. Returns the checksum of all that was decoded.
     fn read_deflated(
         &self,
         place: &Place,
