@@ -84,7 +84,8 @@ impl<'c> Chain<'c> {
         for codec in &self.codecs {
             let (size, is_all) = (codec.encoded_bound(stage.size), stage.is_all());
             let mut needed = if is_all { 0..size } else { codec.needed_encoded(stage.needed.clone(), stage.size) };
-            needed.end = needed.end.min(size);
+            // What reaches to the end of a chunk may be verified by what follows there.
+            needed.end = if stage.needed.end >= stage.size { size } else { needed.end.min(size) };
             needed.start = needed.start.min(needed.end);
             stages.push(std::mem::replace(&mut stage, Stage { size, needed }));
         }
