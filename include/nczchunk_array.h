@@ -190,8 +190,8 @@ int nczchunk_array_read(const nczchunk_array *array,
 
 /**
  * Reads a hyperslab of an array of strings of any length into one block of memory instead of as many blocks:
- * nbytes bytes of UTF-8, in which the strings follow one another in row-major order, each with a NUL behind it. If the call succeeds the block is the caller's, to be freed by nczchunk_free_strings, as
- * one string, or by free.
+ * nbytes bytes of UTF-8, in which the strings follow one another in row-major order, each with a NUL behind it. If the
+ * call succeeds the block is the caller's, to be freed by nczchunk_free_strings, as one string, or by free.
  *
  * ```c
  * size_t start = 0, nbytes;
