@@ -528,7 +528,7 @@ impl Array {
     }
 
     /// Refuses elements that are no texts of any length.
-    fn check_text(&self) -> Result<()> {
+    pub(crate) fn check_text(&self) -> Result<()> {
         match self.element_type() {
             ElementType::String => Ok(()),
             other => Err(Error::from(ErrorKind::ElementType).in_object(other)),

@@ -52,24 +52,24 @@ pub(super) fn give<S: Sum>(encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<
     Ok(true)
 }
 
+/// The data before a checksum, which there are up to `size` bytes of, as far as they reach. They are compared with it
+/// if all of them are there.
+pub(super) fn data<S: Sum>(encoded: &[u8], needed: Range<usize>, size: usize) -> Result<&[u8]> {
+    let is_all = needed.start == 0 && needed.end >= size;
+    // If only a part is needed the data may be all there nevertheless. What is before the part may be anything.
+    if is_all || (needed.start == 0 && encoded.len() >= size.saturating_add(SUM)) {
+        if encoded.len() > size.saturating_add(SUM) {
+            return Err(ErrorKind::DecodedLength { found: None, expected: size }.into());
+        }
+        return verified::<S>(encoded);
+    }
+    let corrupt = ErrorKind::Corrupt { codec: S::NAME, reason: "the data end early" };
+    Ok(encoded.get(..needed.end.min(size)).ok_or(corrupt)?)
+}
+
 /// Decodes with a checksum.
 pub(super) fn decode<S: Sum>(encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
-    let corrupt = |reason| ErrorKind::Corrupt { codec: S::NAME, reason };
-    let capacity = decoded.capacity();
-    let is_all = needed.start == 0 && needed.end >= capacity;
-    // If only a part is needed the data may be all there nevertheless. What is before the part may be anything.
-    let is_whole = is_all || (needed.start == 0 && encoded.len() >= capacity.saturating_add(SUM));
-    let data = if is_whole {
-        if encoded.len() > capacity.saturating_add(SUM) {
-            return Err(ErrorKind::DecodedLength { found: None, expected: capacity }.into());
-        }
-        verified::<S>(encoded)?
-    } else {
-        encoded.get(..needed.end.min(capacity)).ok_or(corrupt("the data end early"))?
-    };
-    let begin = if is_whole { 0 } else { needed.start.min(data.len()) };
-    decoded.skip(begin);
-    decoded.write(&data[begin..]);
+    decoded.write(data::<S>(encoded, needed, decoded.capacity())?);
     Ok(())
 }
 

@@ -41,6 +41,7 @@ use crate::array::{place_at, place_for};
 use crate::buffer::Buffer;
 use crate::codec::{Codec, CodecUse};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MemoryLimits;
 pub use crate::object::ObjectRequest as nczchunk_object_request;
 use crate::object::{Begin, Entry, Flight, Limits, Memory, Name, ObjectRequest, Objects, Place, read_by_flight};
 use crate::open_object::{ObjectState, Versions};
@@ -124,6 +125,73 @@ pub unsafe extern "C" fn nczchunk_place_allow_partial(
     unsafe {
         report(context, || {
             handle_mut(place, "place is NULL")?.0.allow_partial(allow != 0);
+            Ok(())
+        })
+    }
+}
+
+/// How much memory may be taken for what is stored in a place, beside the memory that a read or write is given. It
+/// keeps small files from claiming all memory. 0 leaves a limit as it is at first.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_memory_limits {
+    /// sizeof(nczchunk_memory_limits).
+    pub struct_size: usize,
+    /// The most bytes of a chunk: as it is stored, between two of its codecs, and of what is decoded of it. At first
+    /// 4 GiB.
+    pub chunk_bytes: usize,
+    /// The most bytes of a chunk of strings of any length, stored or decoded; each string takes a pointer more. At
+    /// first 256 MiB.
+    pub string_chunk_bytes: usize,
+    /// The most bytes that the metadata in one document take while they are read: about twice those of its text and 100
+    /// for each JSON value. At first 1 GiB.
+    pub metadata_bytes: usize,
+}
+assert_can_grow!(nczchunk_memory_limits, metadata_bytes: usize);
+// SAFETY: a structure of C with words only, the first of which is its size.
+unsafe impl Growing for nczchunk_memory_limits {}
+
+/// Sets how much memory may be taken for what is stored in a place: for metadata that are read from now on, and for the
+/// chunks of arrays that are opened or created in it from now on. What would take more fails with NCZCHUNK_ENOMEM, and
+/// the context's message names the limit, as in
+///
+///     chunk (0): more bytes of memory are needed than the limit string_chunk_bytes = 268435456; raise it by
+///     nczchunk_place_set_memory_limits, or MemoryLimits in C++, Python and Rust
+///
+/// To open an array by its path with other limits, make a place of it first:
+///
+/// ```c
+/// nczchunk_memory_limits limits = NCZCHUNK_MEMORY_LIMITS_INIT;
+/// limits.string_chunk_bytes = (size_t)2 << 30;
+/// nczchunk_place_at("texts.zarr", &place, NULL);
+/// nczchunk_place_set_memory_limits(place, &limits, NULL);
+/// nczchunk_array_open_in(place, "names", NCZCHUNK_READ, &array, NULL);
+/// ```
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; a struct_size of 0, or of a newer structure whose additions are in use).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_place_set_memory_limits(
+    place: *mut nczchunk_place,
+    limits: *const nczchunk_memory_limits,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise; limits is a
+    // structure of the size that it says.
+    unsafe {
+        report(context, || {
+            let place = handle_mut(place, "place is NULL")?;
+            let limits = read_growing(limits)?;
+            let mut all = MemoryLimits::default();
+            for (limit, given) in [
+                (&mut all.chunk_bytes, limits.chunk_bytes),
+                (&mut all.string_chunk_bytes, limits.string_chunk_bytes),
+                (&mut all.metadata_bytes, limits.metadata_bytes),
+            ] {
+                if given > 0 {
+                    *limit = given;
+                }
+            }
+            place.0.set_memory_limits(all);
             Ok(())
         })
     }

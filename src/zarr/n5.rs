@@ -60,7 +60,11 @@ impl N5 {
         if !self.chain.is_empty() {
             let (mut one, mut other) = (Scratch::EMPTY, Scratch::EMPTY);
             // The block itself is within the limit of memory, and its codecs take little more.
-            return self.chain.decode(stored, needed, elements, [&mut one, &mut other], Limit::NONE);
+            let as_is = self.chain.decode(stored, needed, elements, [&mut one, &mut other], Limit::NONE)?;
+            if let Some(bytes) = as_is {
+                elements.write(bytes);
+            }
+            return Ok(());
         }
         let expected = elements.capacity();
         if stored.len() == expected && elements.write(stored) {

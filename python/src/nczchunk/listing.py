@@ -2,7 +2,7 @@
 
 from collections import namedtuple
 
-from . import _c
+from . import _c, limits
 from ._c import FOUND, c
 from .attributes import collect
 from .handle import in_thread, is_main_thread
@@ -17,9 +17,10 @@ problem: why it cannot be opened, if that is known; else None.
 """
 
 
-def list_nodes(path, group="", *, recursive=True):
+def list_nodes(path, group="", *, recursive=True, memory_limits=None):
     """The groups and arrays in a group of a directory or zip file, or in a file that holds arrays; the group itself is
-    the first."""
+    the first. memory_limits: as for open()."""
+    limits.check(memory_limits)
     found, raised, cancelled = [], [], []
 
     def one(_, node):
@@ -32,11 +33,14 @@ def list_nodes(path, group="", *, recursive=True):
             raised.append(error)
             return _c.INTERRUPTED
 
-    arguments = _c.path_bytes("path", path), _c.text("group", group), bool(recursive), FOUND(one), None
+    encoded, arguments = _c.path_bytes("path", path), (_c.text("group", group), bool(recursive), FOUND(one), None)
 
     def call():
         try:
-            _c.call(c.list, *arguments)
+            if memory_limits is None:
+                _c.call(c.list, encoded, *arguments)
+            else:
+                limits.within(memory_limits, c.place_at, path, lambda place: _c.call(c.list_in, place, *arguments))
         finally:
             if raised:
                 raise raised[0]
