@@ -126,7 +126,7 @@ impl<'a> Transfer<'a> {
         }
         let workers = self.max_workers().min(useful).max(1);
         let of = (self.plan, self.store, self.chunks.clone());
-        let job = flight::Job::new(of, reader, self.tracker(), workers);
+        let job = flight::Job::new(of, reader, self.tracker(), workers)?;
         let (progress, is_fetching) = (self.options.progress, Fetching::is_under_way());
         if workers == 1 {
             job.read(progress, out);

@@ -17,6 +17,7 @@ use super::progress::{ProgressFunction, Tracker};
 use super::queue::Queue;
 use super::ranges::Ranges;
 use super::read::Reading;
+use super::shards::{Shard, Shards};
 use super::slot::Slot;
 use super::walk::Walk;
 use crate::cache::Turn;
@@ -36,6 +37,8 @@ pub(super) struct Job<'a> {
     pub store: &'a Store<'a>,
     pub reader: &'a dyn Fill,
     pub queue: Queue,
+    /// The order in which the chunks are read, if it is not the plan's.
+    shards: Option<Shards<'a>>,
     pub tracker: Tracker,
     /// The transfer, as far as the store's cache is concerned.
     pub turn: Option<Turn>,
@@ -51,10 +54,12 @@ impl<'a> Job<'a> {
         reader: &'a dyn Fill,
         tracker: Tracker,
         workers: usize,
-    ) -> Self {
+    ) -> Result<Self> {
+        let is_by_shards = chunks == (0..plan.num_chunks()) && reader.reads_many() && !reader.has_latency();
+        let shards = if is_by_shards { Some(Shards::new(plan)?) } else { None };
         let volume = piece::volume(plan.variable(), Access::Read, false, plan.selected_bytes());
         let turn = store.cache().map(|cache| cache.begin());
-        Job { plan, store, reader, queue: Queue::new(chunks), tracker, turn, workers, volume }
+        Ok(Job { plan, store, reader, queue: Queue::new(chunks), shards, tracker, turn, workers, volume })
     }
 
     /// Reads the chunks that the queue has for this thread, and tells the program how far all have come if it is the
@@ -87,9 +92,13 @@ struct State<'a> {
     free: Vec<usize>,
     walk: Walk<'a>,
     reading: Reading<'a>,
-    /// The next chunks to start, and how many the queue is asked for when there are none.
+    /// The next chunks to start, and how many the queue is asked for when there are none; or the shard that they are
+    /// in.
     next: Range<usize>,
     block: usize,
+    shard: Option<Shard>,
+    /// Whether there was no room for all chunks of the shard.
+    is_continued: bool,
     divided: DividedChunks,
     num_in_flight: usize,
 }
@@ -119,6 +128,8 @@ impl<'a> State<'a> {
             reading: Reading::new(plan.variable(), store, turn),
             next: 0..0,
             block,
+            shard: None,
+            is_continued: false,
             divided: DividedChunks::default(),
             num_in_flight: 0,
         })
@@ -131,34 +142,8 @@ impl<'a> State<'a> {
         loop {
             self.cancel_unwanted();
             let may_start = self.num_in_flight == 0 || !self.flight.is_in_batches();
-            while may_start && (self.divided.begun.is_some() || self.has_next()) {
-                match self.has_slot() {
-                    Ok(true) => {}
-                    Ok(false) => break,
-                    Err(error) => {
-                        let chunk = self.divided.begun.as_ref().map_or(self.next.start, |begun| begun.chunk);
-                        self.fail(chunk, error);
-                        break;
-                    }
-                }
-                if let Some(begun) = self.divided.begun.take() {
-                    match self.start_range(begun, out) {
-                        Ok(true) => tracker.add(|| self.piece_bytes()),
-                        Ok(false) => {}
-                        Err((chunk, error)) => self.fail(chunk, error),
-                    }
-                    continue;
-                }
-                if let Err(error) = tracker.ask(progress) {
-                    // What is under way is not waited for: the chunks that count as done end before the first of them.
-                    self.fail(self.first_in_flight().unwrap_or(self.next.start), error);
-                    break;
-                }
-                match self.start_next(out) {
-                    Ok(true) => {}
-                    Ok(false) => tracker.add(|| self.piece_bytes()),
-                    Err((chunk, error)) => self.fail(chunk, error),
-                }
+            if may_start {
+                self.start_chunks(progress, out);
             }
             if self.num_in_flight == 0 {
                 return;
@@ -187,13 +172,85 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Whether there is a chunk to start.
-    fn has_next(&mut self) -> bool {
+    /// Starts requests, as many as may be in flight.
+    fn start_chunks(&mut self, progress: Option<ProgressFunction<'_>>, out: &Destination<'_>) {
+        let tracker = &self.job.tracker;
+        loop {
+            if self.divided.begun.is_none() {
+                match self.has_next() {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) => {
+                        self.job.queue.fail_all(error);
+                        self.cancel_unwanted();
+                        break;
+                    }
+                }
+            }
+            match self.has_slot() {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.is_continued = self.shard.is_some();
+                    break;
+                }
+                Err(error) => {
+                    let chunk = self.divided.begun.as_ref().map_or(self.next.start, |begun| begun.chunk);
+                    self.fail(chunk, error);
+                    break;
+                }
+            }
+            if let Some(begun) = self.divided.begun.take() {
+                match self.start_range(begun, out) {
+                    Ok(true) => tracker.add(|| self.piece_bytes()),
+                    Ok(false) => {}
+                    Err((chunk, error)) => self.fail(chunk, error),
+                }
+                continue;
+            }
+            if let Err(error) = tracker.ask(progress) {
+                // What is under way is not waited for: the chunks that count as done end before the first of them.
+                self.fail(self.first_in_flight().unwrap_or(self.next.start), error);
+                break;
+            }
+            match self.start_next(out) {
+                Ok(true) => {}
+                Ok(false) => tracker.add(|| self.piece_bytes()),
+                Err((chunk, error)) => self.fail(chunk, error),
+            }
+        }
+    }
+
+    /// Whether there is a chunk to start, which is the first of `next` then.
+    fn has_next(&mut self) -> Result<bool> {
+        let queue = &self.job.queue;
+        if let Some(shards) = &self.job.shards {
+            while self.next.is_empty() {
+                let Some(shard) = &mut self.shard else {
+                    // As long as not all of a shard has been read, no other one is opened.
+                    let (room, is_first) = (self.most - self.num_in_flight, self.num_in_flight == 0);
+                    let suits = |shard: &Shard| is_first || !self.is_continued && shard.len() <= room;
+                    self.shard = shards.take_if(suits)?;
+                    self.is_continued &= !is_first;
+                    match self.shard.as_ref().and_then(|shard| shard.chunk(self.plan)) {
+                        // No shard after this one has a chunk before this.
+                        Some(first) if queue.wants(first) => continue,
+                        _ => return Ok(false),
+                    }
+                };
+                match shard.chunk(self.plan) {
+                    Some(chunk) if queue.wants(chunk) => self.next = chunk..chunk + 1,
+                    _ => self.shard = None,
+                }
+                if let Some(shard) = &mut self.shard {
+                    shard.advance();
+                }
+            }
+        }
         if self.next.is_empty() {
-            let Some(next) = self.job.queue.take(self.block) else { return false };
+            let Some(next) = queue.take(self.block) else { return Ok(false) };
             self.next = next;
         }
-        self.job.queue.wants(self.next.start)
+        Ok(queue.wants(self.next.start))
     }
 
     /// The first chunk that is in flight and wanted.

@@ -28,6 +28,7 @@ mod progress;
 mod queue;
 mod ranges;
 mod read;
+mod shards;
 mod single;
 mod slot;
 mod team;

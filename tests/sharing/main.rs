@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use nczchunk::object::{Memory, Place};
-use nczchunk::{Access, Array, Description, ElementType, Hyperslab};
+use nczchunk::{Access, Array, Description, ElementType, Hyperslab, Options, Plan};
 
 mod model;
 #[cfg(unix)]
@@ -76,6 +76,53 @@ fn a_chunk_is_read_old_or_new() {
                     if !column.iter().all(|value| *value == column[0]) {
                         is_over.store(true, Relaxed);
                         panic!("{column:?}");
+                    }
+                }
+                is_over.store(true, Relaxed);
+            });
+        }
+    }
+}
+
+/// One handle replaces shards again and again, and the other reads all of them: each shard is of one version, whether
+/// its chunks are looked at together or are too many for that.
+#[test]
+fn a_shard_is_read_old_or_new() {
+    const SHAPE: [usize; 2] = [16, 1024];
+    for (chunk, shard) in [([1, 8], [8, 512]), ([1, 4], [16, 1024])] {
+        for (_temporary, place) in places(&format!("generations-{}", shard[0])) {
+            let description = Description::new(&SHAPE, ElementType::Int)
+                .with_chunk_shape(&chunk)
+                .with_shard_shape(&shard)
+                .with_codecs(&[]);
+            let writer = Array::create_in(&place, "x", &description).unwrap();
+            let mut reader = Array::open_in(&place, "x", Access::Read).unwrap();
+            reader.set_cache(None);
+            let versions = [1, 2].map(|value: i32| vec![value; SHAPE[0] * SHAPE[1]]);
+            writer.write(&Hyperslab::all(), &versions[0]).unwrap();
+            let is_over = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    for version in versions.iter().cycle().take_while(|_| !is_over.load(Relaxed)) {
+                        writer.write(&Hyperslab::all(), version).unwrap();
+                    }
+                });
+                let begun = Instant::now();
+                let plan = Plan::new(reader.variable(), &Hyperslab::all(), Access::Read).unwrap();
+                let mut bytes = vec![0; plan.memory_bytes()];
+                for threads in [1, 2].into_iter().cycle().take_while(|_| begun.elapsed() < Duration::from_millis(400)) {
+                    let options = Options::default().with_threads(threads);
+                    plan.read_chunks(reader.store(), 0..plan.num_chunks(), &mut bytes, options).unwrap();
+                    for row in (0..SHAPE[0]).step_by(shard[0]) {
+                        for column in (0..SHAPE[1]).step_by(shard[1]) {
+                            let element = |i: usize, j: usize| bytes[4 * ((row + i) * SHAPE[1] + column + j)];
+                            let first = element(0, 0);
+                            let is_one = (0..shard[0]).all(|i| (0..shard[1]).all(|j| element(i, j) == first));
+                            if !is_one {
+                                is_over.store(true, Relaxed);
+                                panic!("the shard at {row}, {column} is of two versions");
+                            }
+                        }
                     }
                 }
                 is_over.store(true, Relaxed);
