@@ -379,3 +379,6 @@ fn whole(len: Option<u64>, offset: usize) -> Filled {
     let stored = |len: u64| usize::try_from(len.saturating_sub(offset as u64)).unwrap_or(usize::MAX);
     len.map_or(Filled::Absent, |len| Filled::Stored(stored(len)))
 }
+
+#[cfg(all(test, feature = "gzip", feature = "lz4", feature = "shuffle", feature = "zip", feature = "zstd"))]
+mod tests;

@@ -283,11 +283,7 @@ impl<'r> Store<'r> {
 
     /// Calls `one` for each chunk of a plan to read, in its order, with the place where it is stored.
     #[cfg(feature = "arrays")]
-    pub(crate) fn locate(
-        &self,
-        plan: &Plan<'_>,
-        one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn locate(&self, plan: &Plan<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
         match &self.reader {
             Reader::Lending(lender) | Reader::LendingTexts(lender) => lender.locate(plan, one),
             Reader::Filling(filler) => filler.locate(plan, one),
