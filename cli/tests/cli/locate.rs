@@ -5,7 +5,7 @@ use std::process::Command;
 
 use nczchunk::{Array, Description, ElementType, Hyperslab};
 
-use super::{Temporary, run, run_at, stored};
+use super::{run, run_at, stored};
 
 /// The lines below the heading: the chunk, the offset, the bytes and the object.
 fn lines(text: &str) -> Vec<[String; 4]> {
@@ -87,6 +87,5 @@ fn what_dd_reads_of_a_file_is_a_chunk() {
 #[test]
 fn what_cannot_be_located_is_refused() {
     assert!(run(&["locate", "data/coads_sst.zarr", "--slab", "12"]).message(2).contains("outside"));
-    let directory = Temporary::new();
-    assert!(run_at(&directory, &["locate", "@"]).message(1).contains("there is no array in it"));
+    assert!(run(&["locate", "data/coads_sst.nc", "none"]).message(1).contains("there is no such variable"));
 }

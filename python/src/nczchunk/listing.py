@@ -5,7 +5,6 @@ from collections import namedtuple
 from . import _c
 from ._c import FOUND, c
 from .attributes import collect
-from .handle import in_thread, is_main_thread
 
 Node = namedtuple("Node", "name is_group dtype shape chunks shards dims unlimited attrs problem")
 Node.__doc__ = """A group or an array that was found.
@@ -20,30 +19,8 @@ problem: why it cannot be opened, if that is known; else None.
 def list_nodes(path, group="", *, recursive=True):
     """The groups and arrays in a group of a directory or zip file, or in a file that holds arrays; the group itself is
     the first."""
-    found, raised, cancelled = [], [], []
-
-    def one(_, node):
-        if cancelled:
-            return _c.INTERRUPTED
-        try:
-            found.append(_node(node))
-            return 0
-        except BaseException as error:  # noqa: BLE001 - it is raised again below
-            raised.append(error)
-            return _c.INTERRUPTED
-
-    arguments = _c.path_bytes("path", path), _c.text("group", group), bool(recursive), FOUND(one), None
-
-    def call():
-        try:
-            _c.call(c.list, *arguments)
-        finally:
-            if raised:
-                raise raised[0]
-
-    # What a handler of a signal raises in a callback would be lost.
-    in_thread(call, lambda: cancelled.append(True)) if is_main_thread() else call()
-    return found
+    arguments = _c.path_bytes("path", path), _c.text("group", group), bool(recursive)
+    return _c.collect(FOUND, _node, lambda callback, _: _c.call(c.list, *arguments, callback, None))
 
 
 def _node(pointer):
