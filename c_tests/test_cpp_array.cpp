@@ -515,6 +515,28 @@ void the_librarys_places()
     }
 }
 
+// How much memory may be taken for what is stored; what would take more is refused, and the message names the limit.
+void limits_of_memory()
+{
+    Place place = Place::memory();
+    place.memory_limits({0, 1000, 0});
+    const Array array = Array::create(place, "a", Description::of<std::string>({1}).uncompressed());
+    array.write({}, std::vector<std::string>{std::string(2000, 'x')});
+    CHECK_THROWS(array.read<std::string>(), Status::no_memory,
+                 "chunk (0): 2008 bytes of memory are needed, above the limit string_chunk_bytes = 1000; raise it by "
+                 "nczchunk_place_set_memory_limits, or MemoryLimits in C++, Python and Rust");
+    place.memory_limits({0, 3000, 0});
+    CHECK_EQ(Array::open(place, "a").read<std::string>()[0].size(), 2000);
+    place.memory_limits({0, 0, 100});
+    CHECK_THROWS(Array::open(place, "a"), Status::no_memory, "");
+    place.memory_limits({1000, 0, 0});
+    const Array bytes = Array::create(place, "b", Description::of<unsigned char>({2000}).chunks({2000}).codec("zstd"));
+    bytes.write({}, std::vector<unsigned char>(2000, 'x'));
+    CHECK_THROWS(bytes.read<unsigned char>({{0}, {2}, {1999}}), Status::no_memory, "");
+    place.memory_limits({});
+    CHECK(Array::open(place, "b").read<unsigned char>({{0}, {2}, {1999}}) == std::vector<unsigned char>(2, 'x'));
+}
+
 // A file that holds arrays is a place, and may be an object of another.
 void files_in_places(const std::string &data)
 {
@@ -662,6 +684,7 @@ int main(int argc, char **argv)
     places_of_ones_own();
     places_with_latency();
     the_librarys_places();
+    limits_of_memory();
     files_in_places(data);
     codecs_of_ones_own();
     listing();

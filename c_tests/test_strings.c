@@ -64,6 +64,44 @@ static void texts_are_written_and_read(nczchunk_place *place, size_t format)
 }
 
 /* A NULL that is written is an empty text; what is not UTF-8 is not written. Nobody's text is taken. */
+/* All strings in one block of memory, one behind the other, each with a NUL at its end. */
+static void strings_are_read_into_one_block(nczchunk_place *place)
+{
+    const char *const written[2][2] = {{"a", "\xc3\xa4\xe2\x82\xac"}, {"", "the last"}};
+    const char expected[] = "a\0\xc3\xa4\xe2\x82\xac\0none\0\0the last\0none"; /* and a NUL */
+    const size_t start[2] = {1, 2}, count[2] = {2, 2}, more[2] = {2, 3}, none[2] = {0, 3}, beyond[2] = {4, 3};
+    nczchunk_array *array = create(place, "block", NCZCHUNK_ZARR_V3, "none"), *numbers = NULL;
+    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+    char *block = NULL;
+    size_t nbytes = 0;
+
+    CHECK_OK(nczchunk_array_write(array, start, count, NULL, written, NULL));
+    CHECK_OK(nczchunk_array_read_strings(array, start, more, NULL, &block, &nbytes, NULL));
+    CHECK_EQ(nbytes, sizeof expected);
+    CHECK(memcmp(block, expected, sizeof expected) == 0);
+    nczchunk_free_strings(1, &block);
+    CHECK(block == NULL);
+
+    /* No string is no byte. */
+    CHECK_OK(nczchunk_array_read_strings(array, start, none, NULL, &block, &nbytes, NULL));
+    CHECK_EQ(nbytes, 0);
+    nczchunk_free_strings(1, &block);
+
+    CHECK_EQ(nczchunk_array_read_strings(array, start, beyond, NULL, &block, &nbytes, NULL), NCZCHUNK_EEDGE);
+    CHECK_EQ(nczchunk_array_read_strings(array, start, more, NULL, NULL, &nbytes, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_array_read_strings(array, start, more, NULL, &block, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_array_read_strings(NULL, start, more, NULL, &block, &nbytes, NULL), NCZCHUNK_EINVAL);
+    CHECK(block == NULL);
+    nczchunk_array_close(array);
+
+    description.type = NCZCHUNK_INT;
+    description.rank = 2;
+    description.shape = shape;
+    CHECK_OK(nczchunk_array_create_in(place, "numbers", &description, &numbers, NULL));
+    CHECK_EQ(nczchunk_array_read_strings(numbers, start, more, NULL, &block, &nbytes, NULL), NCZCHUNK_EBADTYPE);
+    nczchunk_array_close(numbers);
+}
+
 static void what_is_written_is_checked(nczchunk_place *place)
 {
     const char *texts[2] = {NULL, "\xff"};
@@ -235,6 +273,7 @@ int main(void)
         nczchunk_place_free(place);
     }
     CHECK_OK(nczchunk_place_memory(&place, NULL));
+    strings_are_read_into_one_block(place);
     what_is_written_is_checked(place);
     an_array_gets_another_shape(place);
     hostile_chunks(place);

@@ -1,6 +1,6 @@
 /*
- * Writes and reads an array with a codec of its own: "delta", which numcodecs has and the library has not. Of each
- * integer it stores the difference from the one before.
+ * Writes and reads an array with a codec of its own, "example.delta". Of each integer it stores the difference from
+ * the one before. The name is one that no library will have.
  *
  *     cc own_codec.c -lnczchunk && ./a.out new.zarr
  */
@@ -57,13 +57,13 @@ static int make_delta(void *user, const nczchunk_codec_use *of, nczchunk_codec *
     (void)user;
     if (strcmp(of->type_name, "int32") != 0 || strstr(of->configuration, "\"<i4\"") == NULL)
         return NCZCHUNK_EBADTYPE;
-    return nczchunk_codec_new("delta", &callbacks, codec, NULL);
+    return nczchunk_codec_new("example.delta", &callbacks, codec, NULL);
 }
 
 int main(int argc, char **argv)
 {
     static const size_t shape[1] = {HOURS}, chunks[1] = {DAY * 30}, start[1] = {0};
-    static const nczchunk_codec_setting codecs[2] = {{"delta", "{\"dtype\": \"<i4\"}"}, {"zstd", NULL}};
+    static const nczchunk_codec_setting codecs[2] = {{"example.delta", "{\"dtype\": \"<i4\"}"}, {"zstd", NULL}};
     static int32_t levels[HOURS];
     int32_t day[DAY];
     nczchunk_description tide = NCZCHUNK_DESCRIPTION_INIT;
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
     /* The arrays of a place know the codecs that are added to it. */
     int status = nczchunk_context_new(&context);
     if (status == 0) status = nczchunk_place_create(argc > 1 ? argv[1] : "new.zarr", &place, context);
-    if (status == 0) status = nczchunk_place_add_codec(place, "delta", make_delta, NULL, NULL, context);
+    if (status == 0) status = nczchunk_place_add_codec(place, "example.delta", make_delta, NULL, NULL, context);
     if (status == 0) status = nczchunk_array_create_in(place, "tide", &tide, &array, context);
     if (status == 0) status = nczchunk_array_write(array, start, NULL, NULL, levels, context);
     nczchunk_array_close(array);

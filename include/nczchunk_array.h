@@ -192,6 +192,32 @@ int nczchunk_array_read(const nczchunk_array *array,
                         nczchunk_context *context);
 
 /**
+ * Reads a hyperslab of an array of strings of any length into one block of memory instead of as many blocks:
+ * nbytes bytes of UTF-8, in which the strings follow one another in row-major order, each with a NUL behind it. If the
+ * call succeeds the block is the caller's, to be freed by nczchunk_free_strings, as one string, or by free.
+ *
+ * ```c
+ * size_t start = 0, nbytes;
+ * char *block;
+ * if (!nczchunk_array_read_strings(array, &start, NULL, NULL, &block, &nbytes, NULL)) {
+ *     for (char *string = block; string < block + nbytes; string += strlen(string) + 1) puts(string);
+ *     nczchunk_free_strings(1, &block);
+ * }
+ * ```
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EBADTYPE (an array of other elements), and those of
+ * nczchunk_array_read.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_read_strings(const nczchunk_array *array,
+                                const size_t *start,
+                                const size_t *count,
+                                const ptrdiff_t *stride,
+                                char **block,
+                                size_t *nbytes,
+                                nczchunk_context *context);
+
+/**
  * Frees texts that were read, and leaves NULL in their places. A NULL among them is passed over.
  */
 NCZCHUNK_API void nczchunk_free_strings(size_t num_strings, char **strings);
@@ -313,9 +339,21 @@ typedef struct nczchunk_attribute {
 NCZCHUNK_API size_t nczchunk_array_num_attributes(const nczchunk_array *array);
 
 /**
+ * Whether an array's attributes can be read. An array of which only they are broken is opened, and is then one without
+ * attributes; what is stored of them stays as it is, for none can be set.
+ *
+ * Errors: NCZCHUNK_EINVAL (array is NULL), NCZCHUNK_ENCZARR (their document is malformed), NCZCHUNK_ENOMEM (it takes
+ * more memory than the place's limit).
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_check_attributes(const nczchunk_array *array,
+                                    nczchunk_context *context);
+
+/**
  * The attribute of this name.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_ENOTATT (there is none of that name).
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_ENOTATT (there is none of that name),
+ * and those of nczchunk_array_check_attributes.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_attribute(const nczchunk_array *array,
@@ -678,6 +716,11 @@ typedef struct nczchunk_node {
      * The library's own.
      */
     const void *attributes;
+    /**
+     * 0, or why the attributes of what can be opened cannot be read, and why in words, which is empty if it is 0.
+     */
+    ptrdiff_t attributes_status;
+    const char *attributes_message;
 } nczchunk_node;
 
 /**
@@ -840,6 +883,32 @@ int nczchunk_array_locate(const nczchunk_array *array,
  */
 
 /**
+ * How much memory may be taken for what is stored in a place, beside the memory that a read or write is given. It
+ * keeps small files from claiming all memory. 0 leaves a limit as it is at first.
+ */
+typedef struct nczchunk_memory_limits {
+    /**
+     * sizeof(nczchunk_memory_limits).
+     */
+    size_t struct_size;
+    /**
+     * The most bytes of a chunk: as it is stored, between two of its codecs, and of what is decoded of it. At first
+     * 4 GiB.
+     */
+    size_t chunk_bytes;
+    /**
+     * The most bytes of a chunk of strings of any length, stored or decoded; each string takes a pointer more. At
+     * first 256 MiB.
+     */
+    size_t string_chunk_bytes;
+    /**
+     * The most bytes that the metadata in one document take while they are read: about twice those of its text and 100
+     * for each JSON value. At first 1 GiB.
+     */
+    size_t metadata_bytes;
+} nczchunk_memory_limits;
+
+/**
  * What metadata say of a codec of yours that is to be made. All that it points to is valid until make returns.
  */
 typedef struct nczchunk_codec_use {
@@ -848,7 +917,7 @@ typedef struct nczchunk_codec_use {
      */
     size_t struct_size;
     /**
-     * Its name as it is written, such as "delta" or "numcodecs.delta".
+     * Its name as it is written, such as "mine" or "numcodecs.mine".
      */
     const char *name;
     /**
@@ -1065,6 +1134,31 @@ int nczchunk_place_allow_partial(nczchunk_place *place,
                                  nczchunk_context *context);
 
 /**
+ * Sets how much memory may be taken for what is stored in a place: for metadata that are read from now on, and for the
+ * chunks of arrays that are opened or created in it from now on. What would take more fails with NCZCHUNK_ENOMEM, and
+ * the context's message names the limit, as in
+ *
+ *     chunk (0): more bytes of memory are needed than the limit string_chunk_bytes = 268435456; raise it by
+ *     nczchunk_place_set_memory_limits, or MemoryLimits in C++, Python and Rust
+ *
+ * To open an array by its path with other limits, make a place of it first:
+ *
+ * ```c
+ * nczchunk_memory_limits limits = NCZCHUNK_MEMORY_LIMITS_INIT;
+ * limits.string_chunk_bytes = (size_t)2 << 30;
+ * nczchunk_place_at("texts.zarr", &place, NULL);
+ * nczchunk_place_set_memory_limits(place, &limits, NULL);
+ * nczchunk_array_open_in(place, "names", NCZCHUNK_READ, &array, NULL);
+ * ```
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; a struct_size of 0, or of a newer structure whose additions are in use).
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_place_set_memory_limits(nczchunk_place *place,
+                                     const nczchunk_memory_limits *limits,
+                                     nczchunk_context *context);
+
+/**
  * A place that is written to a new zip file at a path. Its entries are stored as they are, for chunks are
  * compressed already. Arrays are created in it by nczchunk_array_create_in, written and read again; an object that is
  * written twice leaves its first bytes in the file, unused, so chunks are best written whole.
@@ -1119,9 +1213,10 @@ int nczchunk_place_write(const nczchunk_place *place,
                          nczchunk_context *context);
 
 /**
- * Has make make the codecs of this name that the metadata of arrays in the place have. A name without "numcodecs."
- * stands for the same with it, too. Arrays that are opened or created in the place from then on know the codec; so
- * does a listing of the place. examples/own_codec.c is a codec of its own.
+ * Has make make the codecs of this name that the metadata of arrays in the place have, also where the library has one
+ * of that name itself. A name without "numcodecs." stands for the same with it, too. Arrays that are opened or created
+ * in the place from then on know the codec; so does a listing of the place. examples/own_codec.c is a codec of its
+ * own.
  *
  * make sets codec to one that nczchunk_codec_new has made, which the library takes over, and returns 0; or it returns
  * a status, which ends the call that needs the codec. It is called when an array is opened, created or resized, and
@@ -1131,12 +1226,12 @@ int nczchunk_place_write(const nczchunk_place *place,
  * was opened or created in it, by the thread that does the last of these. If this call fails it is not called.
  *
  * The codec turns bytes into bytes. What the metadata of Zarr v3 have before the codec "bytes", such as
- * "numcodecs.delta", gets the bytes of the elements as well; these cannot be in another byte order than the machine's
+ * "numcodecs.mine", gets the bytes of the elements as well; these cannot be in another byte order than the machine's
  * then. For texts of any length, capacity of nczchunk_coding is not what is due to be decoded, but a bound: it is
  * tried again with a larger one.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; an empty name, or that of a codec that the library knows),
- * NCZCHUNK_ENOMEM.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; an empty name, or one of "bytes", "n5_default", "reshape",
+ * "sharding_indexed", "transpose" and "vlen-utf8", which say how the elements of a chunk lie), NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_place_add_codec(nczchunk_place *place,
@@ -1156,6 +1251,10 @@ NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_place_new(const nczchunk_place_callbacks *callbacks,
                        nczchunk_place **place,
                        nczchunk_context *context);
+
+/** Initialises a nczchunk_memory_limits that uses nothing yet. */
+#define NCZCHUNK_MEMORY_LIMITS_INIT \
+    {sizeof(nczchunk_memory_limits), 0, 0, 0}
 
 /** Initialises a nczchunk_place_callbacks that uses nothing yet. */
 #define NCZCHUNK_PLACE_CALLBACKS_INIT \

@@ -648,6 +648,17 @@ struct PlaceOptions {
     std::size_t largest = 0;
 };
 
+/// How much memory may be taken for what is stored in a place, in bytes: see nczchunk_memory_limits. 0 leaves a limit
+/// as it is at first.
+struct MemoryLimits {
+    /// Of a chunk, as it is stored and as it is decoded.
+    std::size_t chunk_bytes = 0;
+    /// Of a chunk of strings of any length.
+    std::size_t string_chunk_bytes = 0;
+    /// Of the metadata in one document.
+    std::size_t metadata_bytes = 0;
+};
+
 /// What metadata say of a codec that is to be made: see nczchunk_codec_use. It is valid until the callback returns.
 class CodecUse {
   public:
@@ -780,6 +791,18 @@ class Place {
     {
         call([&](nczchunk_context *context) {
             return nczchunk_place_allow_partial(place_.get(), allow ? 1 : 0, context);
+        });
+    }
+
+    /// How much memory may be taken for what is stored there; 0 leaves a limit as it is at first.
+    void memory_limits(MemoryLimits limits)
+    {
+        nczchunk_memory_limits all = NCZCHUNK_MEMORY_LIMITS_INIT;
+        all.chunk_bytes = limits.chunk_bytes;
+        all.string_chunk_bytes = limits.string_chunk_bytes;
+        all.metadata_bytes = limits.metadata_bytes;
+        call([&](nczchunk_context *context) {
+            return nczchunk_place_set_memory_limits(place_.get(), &all, context);
         });
     }
 
@@ -1210,10 +1233,12 @@ class Array {
         });
     }
 
-    /// All attributes, in the order in which they are stored. They are valid until one is changed.
+    /// All attributes, in the order in which they are stored. They are valid until one is changed. Throws if they
+    /// cannot be read, though all else can.
     std::vector<Attribute> attributes() const
     {
         std::vector<Attribute> all;
+        call([&](nczchunk_context *context) { return nczchunk_array_check_attributes(array_.get(), context); });
         for (std::size_t i = 0; i < nczchunk_array_num_attributes(array_.get()); i++) {
             nczchunk_attribute attribute = NCZCHUNK_ATTRIBUTE_INIT;
             call([&](nczchunk_context *context) {
@@ -1365,6 +1390,8 @@ struct Node {
     std::vector<bool> is_unlimited;
     /// All attributes as the text of a JSON object.
     std::string attributes_json;
+    /// Why the attributes cannot be read, in words; empty if they can.
+    std::string attributes_message;
 };
 
 /// The same while it is told: what it refers to is valid until the callback returns.
@@ -1376,6 +1403,7 @@ class NodeRef {
     bool is_group() const noexcept { return node_->is_group != 0; }
     int status() const noexcept { return static_cast<int>(node_->status); }
     std::string_view message() const noexcept { return node_->message; }
+    std::string_view attributes_message() const noexcept { return node_->attributes_message; }
     int type() const noexcept { return static_cast<int>(node_->type); }
     std::string_view type_name() const noexcept { return node_->type_name; }
     Span<const std::size_t> shape() const noexcept { return {node_->shape, node_->rank}; }
@@ -1411,6 +1439,7 @@ class NodeRef {
             node.is_unlimited.push_back(node_->is_unlimited[d] != 0);
         }
         node.attributes_json = node_->attributes_json;
+        node.attributes_message = node_->attributes_message;
         return node;
     }
 

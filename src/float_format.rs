@@ -88,6 +88,19 @@ impl FloatFormat {
         }
     }
 
+    /// The bits of the largest number; `None` if it is to be negative and the format has no sign.
+    pub(crate) fn largest(self, is_negative: bool) -> Option<u64> {
+        let sign = if is_negative { self.sign() } else { 0 };
+        (self.has_sign || !is_negative).then_some(sign | (self.infinity() - 1))
+    }
+
+    /// The bits of the next number with a larger size, or with a smaller one; `None` if there is none.
+    pub(crate) fn neighbour(self, bits: u64, grows: bool) -> Option<u64> {
+        let (sign, size) = (bits & self.sign(), bits & self.magnitudes());
+        let size = if grows { Some(size + 1).filter(|size| *size < self.infinity()) } else { size.checked_sub(1) };
+        Some(sign | size?)
+    }
+
     /// The number that these bits stand for; those beyond the format are passed over.
     pub(crate) fn to_f64(self, bits: u64) -> f64 {
         match self {

@@ -102,11 +102,11 @@ mod tests {
     fn an_error_names_the_limit() {
         let limits = MemoryLimits::default().with_chunk_bytes(100).with_string_chunk_bytes(50).with_metadata_bytes(7);
         assert_eq!(limits.chunk().check(100), Ok(()));
-        let words = "101 bytes of memory are needed, above the limit chunk_bytes = 100; raise it in the memory limits \
-                     of the place";
+        let words = "101 bytes of memory are needed, above the limit chunk_bytes = 100; raise it by \
+                     nczchunk_place_set_memory_limits, or MemoryLimits in C++, Python and Rust";
         assert_eq!(limits.chunk().check(101).unwrap_err().to_string(), words);
-        let words = "more bytes of memory are needed than the limit string_chunk_bytes = 50; raise it in the memory \
-                     limits of the place";
+        let words = "more bytes of memory are needed than the limit string_chunk_bytes = 50; raise it by \
+                     nczchunk_place_set_memory_limits, or MemoryLimits in C++, Python and Rust";
         let error = limits.string_chunk().exceeded(None);
         assert_eq!((error.to_string().as_str(), error.status()), (words, crate::status::ENOMEM));
         assert_eq!(limits.metadata().check(8).unwrap_err().status(), crate::status::ENOMEM);

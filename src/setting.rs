@@ -70,6 +70,27 @@ impl Setting {
         Setting::new(name, Kind::Size { most })
     }
 
+    /// A number that may have a fraction.
+    pub(crate) const fn number(name: &'static str) -> Self {
+        Setting::new(name, Kind::Number)
+    }
+
+    /// An element of what the codec is given.
+    pub(crate) const fn element(name: &'static str) -> Self {
+        Setting::new(name, Kind::Element)
+    }
+
+    /// One of these words, of which the first is the default, and what is said of another one.
+    pub(crate) const fn words(name: &'static str, words: &'static [&'static str], unknown: &'static str) -> Self {
+        Setting::new(name, Kind::Word { words, aliases: &[], default: 0, first: None, unknown })
+    }
+
+    /// The type of what numcodecs decodes: by default that of the elements.
+    pub(crate) const DTYPE: Self = Setting::new("dtype", Kind::Dtype);
+
+    /// The type of what numcodecs encodes: by default the same.
+    pub(crate) const ASTYPE: Self = Setting::new("astype", Kind::Dtype);
+
     pub(crate) const fn flag(name: &'static str) -> Self {
         Setting::new(name, Kind::Flag)
     }

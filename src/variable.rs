@@ -114,6 +114,14 @@ impl Variable {
         self.elements = copier.map_or(Elements::Bytes, Elements::Copied);
     }
 
+    /// Has pointers to texts copied by another copier.
+    #[cfg(feature = "arrays")]
+    pub(crate) fn set_text_copier(&mut self, copier: Copier) {
+        if let Elements::Texts(old, _) = &mut self.elements {
+            *old = copier;
+        }
+    }
+
     /// Has elements be pointers to texts, which this copier copies; and sets the one that absent elements read as.
     #[cfg(feature = "arrays")]
     pub(crate) fn set_texts(&mut self, copier: Copier, fill_value: TextElement) -> Result<()> {

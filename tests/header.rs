@@ -81,6 +81,7 @@ const FILLED_BY_CALLERS: &[&str] = &[
     "nczchunk_codec_callbacks",
     "nczchunk_cache_statistics",
     "nczchunk_attribute",
+    "nczchunk_memory_limits",
     "nczchunk_place_callbacks",
     "nczchunk_description",
 ];

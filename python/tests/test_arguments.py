@@ -183,6 +183,8 @@ def test_lengths_that_no_memory_has(tmp_path):
         assert array[2**63 - 1] == 3 and array[-1] == 3 and array[2**63 - 2:].tolist() == [3, 3]
         assert array[::2**63].tolist() == [3]
         for index in [..., slice(None, None, -1)]:
-            with pytest.raises((MemoryError, ValueError)):
+            with pytest.raises(MemoryError, match="9223372036854775808.*select less"):
                 array[index]
+    with pytest.raises(ValueError, match=r"shape\[1\]: expected an integer from 0 to 18446744073709551615"):
+        nczchunk.create(tmp_path / "b", shape=(3, 2**64), dtype="i1")
         assert "9223372036854775808" in repr(array)

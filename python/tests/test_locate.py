@@ -38,7 +38,8 @@ def test_the_bytes_are_the_chunk(tmp_path, shards):
 
 
 def test_an_index_selects_chunks(sst):
-    assert [chunk.indices for chunk in sst.locate((0, slice(80, None), slice(40, 150)))] == [(0, 2, k) for k in range(3)]
+    chunks = sst.locate((0, slice(80, None), slice(40, 150)))
+    assert [chunk.indices for chunk in chunks] == [(0, 2, k) for k in range(3)]
     # In either direction they are the same.
     assert sst.locate((slice(None, None, -5), 0, -1)) == sst.locate((slice(1, None, 5), 0, -1))
     assert sst.locate((0, 0, slice(0, 0))) == []

@@ -10,6 +10,7 @@ use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V3, below};
 use super::list;
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
+use crate::json;
 use crate::object::{Place, check_name};
 use crate::zarr::{self, Format, Metadata};
 
@@ -31,8 +32,9 @@ impl New {
         if !place.is_writable() || place.file_name().is_some() {
             return Err(ErrorKind::ReadOnly.into());
         }
-        let metadata = description.metadata(name)?;
-        metadata.check_codecs(place.codecs()).map_err(|error| error.in_object("the description"))?;
+        let own = place.codecs();
+        let metadata = description.metadata(name, own)?;
+        metadata.check_codecs(own).map_err(|error| error.in_object("the description"))?;
         let format = metadata.format;
         if !name.is_empty() {
             check_node_name(name, format).map_err(|error| error.in_object(name))?;
@@ -41,9 +43,12 @@ impl New {
             Format::V2 => (zarr::write_array_v2(&metadata)?, Some(zarr::write_attributes_v2(&metadata)?)),
             Format::V3 => (zarr::write_v3(&metadata)?, None),
         };
+        let value = |text: &str| json::read(text.as_bytes());
         let again = match format {
-            Format::V2 => zarr::read_v2(array.as_bytes(), attributes.as_deref().map(str::as_bytes))?,
-            Format::V3 => zarr::read_v3(array.as_bytes())?,
+            Format::V2 => {
+                zarr::v2_of_values(&value(&array)?, attributes.as_deref().map(value).transpose()?.as_ref(), own)?
+            }
+            Format::V3 => zarr::v3_of_value(&value(&array)?, own)?,
         };
         let groups = documents::missing_groups(place, name, format)?;
         if description.is_for_netcdf() {

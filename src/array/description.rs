@@ -2,7 +2,7 @@
 
 use crate::alloc;
 use crate::chunkshape::{self, NETCDF_TARGET_BYTES};
-use crate::codec::Stage;
+use crate::codec::{Makers, Stage};
 use crate::dims::check_rank;
 use crate::element::{ElementType, Elements, LARGEST as LARGEST_ELEMENT};
 use crate::error::{Error, ErrorKind, Result};
@@ -152,7 +152,7 @@ impl<'a> Description<'a> {
     }
 
     /// The metadata of such an array in the group or place `name`.
-    pub(super) fn metadata(&self, name: &str) -> Result<Metadata> {
+    pub(super) fn metadata(&self, name: &str, own: &Makers) -> Result<Metadata> {
         check_rank(self.shape.len())?;
         let is_text = self.element == ElementType::String;
         if is_text && self.shard_shape.is_some() {
@@ -171,7 +171,7 @@ impl<'a> Description<'a> {
             Endian::Native if self.format == ArrayFormat::NcZarr => Endian::Little,
             endian => endian,
         };
-        let (codecs, endian) = self.codecs(format, endian)?;
+        let (codecs, endian) = self.codecs(format, endian, own)?;
         let chunk_shape = self.chunks()?;
         let (chunk_shape, codecs, shards) = match self.shard_shape {
             None => (chunk_shape, codecs, None),
@@ -277,10 +277,10 @@ impl<'a> Description<'a> {
     }
 
     /// The codecs, and the byte order of the elements that the first of them is given.
-    fn codecs(&self, format: Format, endian: Endian) -> Result<(Vec<CodecSpec>, Endian)> {
+    fn codecs(&self, format: Format, endian: Endian, own: &Makers) -> Result<(Vec<CodecSpec>, Endian)> {
         const DEFAULT: &[(&str, &str)] = if cfg!(feature = "zstd") { &[("zstd", "")] } else { &[] };
         let given = self.codecs.unwrap_or(DEFAULT);
-        let list = self.codecs_of(given, format, endian)?;
+        let list = self.codecs_of(given, format, endian, own)?;
         let stages = || list.iter().filter_map(CodecSpec::stage);
         if format == Format::V2 || stages().all(|stage| stage == Stage::Bytes) {
             return Ok((list, endian));
@@ -291,18 +291,24 @@ impl<'a> Description<'a> {
             );
         }
         // In Zarr v3 codecs of elements are given those in memory; the byte order is that of what they make.
-        let mut list = self.codecs_of(given, format, Endian::Native)?;
+        let mut list = self.codecs_of(given, format, Endian::Native, own)?;
         if let Some(last) = list.iter_mut().rev().find(|codec| codec.stage().is_some_and(Stage::is_of_elements)) {
             last.store_as(endian);
         }
         Ok((list, Endian::Native))
     }
 
-    fn codecs_of(&self, given: &[(&str, &str)], format: Format, endian: Endian) -> Result<Vec<CodecSpec>> {
+    fn codecs_of(
+        &self,
+        given: &[(&str, &str)],
+        format: Format,
+        endian: Endian,
+        own: &Makers,
+    ) -> Result<Vec<CodecSpec>> {
         let mut elements = Elements { element: self.element, endian };
         let mut list = Vec::new();
         for (name, configuration) in given {
-            let codec = zarr::codec_named(name, configuration, elements, format)?;
+            let codec = zarr::codec_named(name, configuration, elements, format, own)?;
             elements = codec.encoded(elements);
             alloc::push(&mut list, codec)?;
         }
@@ -381,16 +387,18 @@ mod tests {
     use super::*;
 
     fn refused(description: Description<'_>) -> ErrorKind {
-        description.metadata("x").unwrap_err().kind()
+        description.metadata("x", &Makers::default()).unwrap_err().kind()
     }
 
     #[test]
     fn what_is_not_said_has_a_default() {
-        let metadata = Description::new(&[365, 721, 1440], ElementType::Float).metadata("").unwrap();
+        let metadata =
+            Description::new(&[365, 721, 1440], ElementType::Float).metadata("", &Makers::default()).unwrap();
         assert_eq!((metadata.chunk_shape.as_slice(), metadata.format), (&[73, 145, 288][..], Format::V3));
         assert_eq!((metadata.dimension_names, metadata.fill_value), (vec![None; 3], Some(vec![0; 4])));
         assert_eq!(metadata.codecs.len(), usize::from(cfg!(feature = "zstd")));
-        let bytes = Description::new(&[], ElementType::Byte).with_endian(Endian::Big).metadata("").unwrap();
+        let bytes =
+            Description::new(&[], ElementType::Byte).with_endian(Endian::Big).metadata("", &Makers::default()).unwrap();
         assert_eq!((bytes.endian, bytes.chunk_shape.len()), (Endian::Native, 0));
     }
 
@@ -418,18 +426,18 @@ mod tests {
         let four = Description::new(&[4], ElementType::Short).with_format(ArrayFormat::NcZarr);
         assert!(matches!(refused(four), ErrorKind::Argument(_)));
         let named = four.with_dimension_names(&["x"]);
-        assert!(named.metadata("v").is_ok() && named.metadata("").is_err());
+        assert!(named.metadata("v", &Makers::default()).is_ok() && named.metadata("", &Makers::default()).is_err());
         assert!(matches!(refused(named.with_codecs(&[("lz4", "")])), ErrorKind::Unsupported(_)));
-        assert!(named.with_codecs(&[("shuffle", ""), ("zlib", "")]).metadata("v").is_ok());
+        assert!(named.with_codecs(&[("shuffle", ""), ("zlib", "")]).metadata("v", &Makers::default()).is_ok());
         let wrong = named.with_codecs(&[("shuffle", r#"{"elementsize": 4}"#), ("zlib", "")]);
         assert!(matches!(refused(wrong), ErrorKind::Unsupported(_)));
         let scalar = Description::new(&[], ElementType::Double).with_format(ArrayFormat::NcZarr);
-        let scalar = scalar.metadata("v").unwrap();
+        let scalar = scalar.metadata("v", &Makers::default()).unwrap();
         assert_eq!((scalar.shape, scalar.is_scalar), (vec![1], true));
         assert!(matches!(refused(named.with_endian(Endian::Big)), ErrorKind::Unsupported(_)));
         // On every machine it is given little-endian words.
-        assert_eq!(named.metadata("v").unwrap().endian, Endian::Little);
-        let shards = named.with_chunk_shape(&[2]).with_shard_shape(&[4]).metadata("v").unwrap_err();
+        assert_eq!(named.metadata("v", &Makers::default()).unwrap().endian, Endian::Little);
+        let shards = named.with_chunk_shape(&[2]).with_shard_shape(&[4]).metadata("v", &Makers::default()).unwrap_err();
         assert!(matches!(shards.kind(), ErrorKind::Unsupported(_)) && shards.about() == "shards", "{shards}");
         let half = Description::new(&[], ElementType::Half).with_format(ArrayFormat::NcZarr);
         assert!(matches!(refused(half), ErrorKind::Unsupported(_)));

@@ -73,7 +73,8 @@ pub(crate) fn each(place: &Place, group: &str, recursive: bool, one: &mut dyn Fn
 
 /// The group or array of a name, if there is one.
 fn node(place: &Place, name: &str) -> Result<Option<Node>> {
-    let node = zarr::document(place, name, V3).and_then(|document| document.map(zarr::node_v3_of_value).transpose());
+    let node = zarr::document(place, name, V3)
+        .and_then(|document| document.map(|value| zarr::node_v3_of_value(value, place.codecs())).transpose());
     match node {
         Ok(Some(zarr::Node::Array(metadata))) => return zarr::array_node(place, name, Ok(*metadata)).map(Some),
         Ok(Some(zarr::Node::Group(group))) => {
@@ -144,7 +145,8 @@ impl Members {
 fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
     let is_wanted = |path: &str| !path.is_empty() && (recursive || !path.contains('/'));
     if let Some(document) = zarr::document(place, group, V3)? {
-        if let zarr::Node::Group(zarr::Group { consolidated: Some(documents), .. }) = zarr::node_v3_of_value(document)?
+        if let zarr::Node::Group(zarr::Group { consolidated: Some(documents), .. }) =
+            zarr::node_v3_of_value(document, place.codecs())?
         {
             for (path, document) in documents.iter().filter(|(path, _)| is_wanted(path)) {
                 let name = below(group, path)?;
@@ -152,7 +154,7 @@ fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut
                 one(if is_group {
                     group_node(&name, document.get("attributes"))?
                 } else {
-                    zarr::array_node(place, &name, zarr::v3_of_value(document))?
+                    zarr::array_node(place, &name, zarr::v3_of_value(document, place.codecs()))?
                 })?;
             }
             return Ok(());
@@ -166,7 +168,7 @@ fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut
             let attributes = by_name.get(&of_attributes);
             let name = below(group, path)?;
             match which {
-                V2_ARRAY => one(zarr::array_node(place, &name, array_v2(value, attributes))?)?,
+                V2_ARRAY => one(zarr::array_node(place, &name, array_v2(place, value, attributes))?)?,
                 V2_GROUP => one(group_node(&name, attributes)?)?,
                 _ => {}
             }
@@ -185,9 +187,9 @@ fn group_node(name: &str, attributes: Option<&Value>) -> Result<Node> {
 }
 
 /// An array of which consolidated metadata of Zarr v2 tell.
-fn array_v2(array: &Value, attributes: Option<&Value>) -> Result<zarr::Metadata> {
+fn array_v2(place: &Place, array: &Value, attributes: Option<&Value>) -> Result<zarr::Metadata> {
     let error = attributes.and_then(|all| zarr::check_attributes(all).err());
-    let mut metadata = zarr::v2_of_values(array, attributes.filter(|_| error.is_none()))?;
+    let mut metadata = zarr::v2_of_values(array, attributes.filter(|_| error.is_none()), place.codecs())?;
     metadata.attributes_error = error.map(|error| error.in_object(V2_ATTRIBUTES));
     Ok(metadata)
 }

@@ -164,9 +164,10 @@ impl Array {
         let name = name.trim_matches('/');
         let (metadata, new) = create::New::check(place, name, description)?;
         let array = Array::of_zarr(place, name, Access::Write, metadata)?;
-        if !array.opened.store.is_writable() {
-            return Err(ErrorKind::Codec("one of the codecs cannot encode").into());
-        }
+        array.opened.store.check_writable().map_err(|error| match error.kind() {
+            ErrorKind::ReadOnly => ErrorKind::Codec("one of the codecs cannot encode").into(),
+            _ => error,
+        })?;
         let made = make(array)?;
         new.write(place, name)?;
         Ok(made)
@@ -560,7 +561,7 @@ impl Array {
     }
 
     /// Refuses elements that are no texts of any length.
-    fn check_text(&self) -> Result<()> {
+    pub(crate) fn check_text(&self) -> Result<()> {
         match self.element_type() {
             ElementType::String => Ok(()),
             other => Err(Error::from(ErrorKind::ElementType).in_object(other)),

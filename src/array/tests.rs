@@ -134,13 +134,28 @@ fn with_chunk(place: &Place, codecs: &[(&str, &str)], bytes: impl Fn(&mut Vec<u8
     })
 }
 
-#[cfg(all(feature = "crc32c", feature = "fletcher32"))]
+#[cfg(all(
+    feature = "adler32",
+    feature = "crc32",
+    feature = "crc32c",
+    feature = "delta",
+    feature = "fletcher32",
+    feature = "packbits"
+))]
 #[test]
 fn a_stored_length_that_cannot_be_right_is_an_error_whatever_is_needed() {
-    let codecs: [(&[(&str, &str)], usize); 5] = [
+    let codecs: [(&[(&str, &str)], usize); 13] = [
         (&[], 48),
         (&[("crc32c", "")], 52),
+        (&[("crc32c", r#"{"location":"start"}"#)], 52),
+        (&[("crc32", "")], 52),
+        (&[("crc32", r#"{"location":"end"}"#)], 52),
+        (&[("adler32", "")], 52),
+        (&[("adler32", r#"{"location":"end"}"#)], 52),
         (&[("fletcher32", "")], 52),
+        (&[("delta", r#"{"astype":"<i2"}"#)], 24),
+        (&[("packbits", r#"{"last_bit":9}"#)], 15),
+        (&[("packbits", r#"{"last_bit":9,"padding_encoding":"first_byte"}"#), ("crc32", "")], 20),
         (&[("shuffle", "")], 48),
         (&[("shuffle", ""), ("crc32c", "")], 52),
     ];
@@ -165,6 +180,96 @@ fn a_stored_length_that_cannot_be_right_is_an_error_whatever_is_needed() {
             for found in read(expected, false) {
                 assert_eq!(found.unwrap(), [2, 3], "{codecs:?}");
             }
+        }
+    }
+}
+
+/// Chunks without codecs, in shards and as they are, have no checksum but that of the zip file.
+#[cfg(all(feature = "zip", not(miri)))]
+#[test]
+fn what_is_in_a_zip_file_is_compared_with_its_checksum() {
+    let path = std::env::temp_dir().join(format!("nczchunk-zip-verify-{}.zip", std::process::id()));
+    let plain = Description::new(&[4000], ElementType::Int).with_chunk_shape(&[2000]).with_codecs(&[]);
+    let sharded = plain.with_shard_shape(&[4000]);
+    let strings = Description::new(&[4], ElementType::String).with_chunk_shape(&[4]).with_codecs(&[]);
+    let zip = Place::new(crate::object::ZipWriter::create(&path).unwrap()).unwrap();
+    let values: Vec<i32> = (1_000_000..1_004_000).collect();
+    for (name, description) in [("plain", &plain), ("sharded", &sharded)] {
+        Array::create_in(&zip, name, description).unwrap().write(&Hyperslab::all(), &values).unwrap();
+    }
+    let text = Array::create_in(&zip, "strings", &strings).unwrap();
+    text.write_strings(&Hyperslab::all(), &["a-text", "b", "c", "d"]).unwrap();
+    zip.finish().unwrap();
+    let read = |name: &str, verify| {
+        let mut array = Array::open(&path, name, Access::Read).unwrap();
+        array.set_verify(verify);
+        array.read::<i32>(&Hyperslab::new(&[3], &[2]).with_stride(&[7]))
+    };
+    for name in ["plain", "sharded"] {
+        assert_eq!(
+            (read(name, false).unwrap(), read(name, true).unwrap()),
+            (vec![1_000_003, 1_000_010], vec![1_000_003, 1_000_010])
+        );
+    }
+    // An element that is read is another one, in each of the two arrays, and so is a text.
+    let mut bytes = std::fs::read(&path).unwrap();
+    let element = 1_000_010i32.to_ne_bytes();
+    for at in 0..bytes.len() {
+        if bytes[at..].starts_with(&element) {
+            bytes[at] ^= 1;
+        }
+        if bytes[at..].starts_with(b"a-text") {
+            bytes[at] = b'x';
+        }
+    }
+    std::fs::write(&path, bytes).unwrap();
+    // Of several chunks, too, which are asked for together.
+    let all = |name: &str, verify| {
+        let mut array = Array::open(&path, name, Access::Read).unwrap();
+        array.set_verify(verify);
+        array.read::<i32>(&Hyperslab::new(&[10], &[2]).with_stride(&[3000])).map(|found| found[0])
+    };
+    assert_eq!(all("sharded", false), Ok(1_000_011));
+    for name in ["plain", "sharded"] {
+        assert!(all(name, true).is_err());
+        assert_eq!(read(name, false).unwrap(), [1_000_003, 1_000_011]);
+        let error = read(name, true).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Corrupt { .. }) && error.chunk() == Some(&[0]), "{error}");
+    }
+    let mut array = Array::open(&path, "strings", Access::Read).unwrap();
+    array.set_verify(true);
+    assert!(array.read_strings(&Hyperslab::new(&[1], &[1])).is_err());
+    std::fs::remove_file(path).unwrap();
+}
+
+#[cfg(feature = "blosc")]
+#[test]
+fn a_codec_that_only_decodes_is_named() {
+    for format in [ArrayFormat::ZarrV2, ArrayFormat::ZarrV3] {
+        let place = place();
+        let zstd = [("blosc", r#"{"cname": "zstd"}"#)];
+        let description = Description::new(&[4], ElementType::Int).with_format(format).with_codecs(&zstd);
+        let created = Array::create_in(&place, "v", &description).unwrap();
+        created.write(&Hyperslab::all(), &[1, 2, 3, 4]).unwrap();
+        for (cname, words) in
+            [("blosclz", "blosclz is decoded, but not encoded"), ("snappy", "snappy is not supported")]
+        {
+            let refused = |error: Error| {
+                let words = format!("blosc: the codec cannot be used: {words}; lz4, lz4hc, zlib and zstd are");
+                assert!(error.to_string().ends_with(&words), "{error}");
+            };
+            let setting = format!(r#"{{"cname": "{cname}"}}"#);
+            let codecs = [("blosc", setting.as_str())];
+            let description = Description::new(&[4], ElementType::Int).with_format(format).with_codecs(&codecs);
+            refused(Array::create_in(&place, "w", &description).err().unwrap());
+            // An array of another writer's, whose chunks have headers that rule.
+            let name = if format == ArrayFormat::ZarrV2 { "v/.zarray" } else { "v/zarr.json" };
+            let text = document_of(&place, name).replace("zstd", cname);
+            place.write(name, text.as_bytes()).unwrap();
+            let array = Array::open_in(&place, "v", Access::Write).unwrap();
+            assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), [1, 2, 3, 4]);
+            refused(array.write(&Hyperslab::all(), &[1, 2, 3, 5]).unwrap_err());
+            place.write(name, text.replace(cname, "zstd").as_bytes()).unwrap();
         }
     }
 }

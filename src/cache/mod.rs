@@ -12,7 +12,8 @@
 //! cache. Once that has happened the next chunks are decoded to their end at once, as suits slabs that are read one
 //! after another, until a chunk is dropped that one transfer only has used. A chunk of which three quarters would have
 //! to be decoded is decoded to its end the first time: that takes a third longer at most, and saves all of the second
-//! time.
+//! time. Of a chunk that need not be decoded nothing is kept the first time: to copy it would take longer than to use
+//! it.
 //!
 //! ```text
 //!   slab.rs     memory for several chunks
@@ -323,6 +324,13 @@ impl Loading<'_> {
     pub(crate) fn room(&mut self, size: usize) -> Result<&mut [MaybeUninit<u8>]> {
         let block = self.block.as_mut().ok_or(ErrorKind::Internal)?;
         Ok(block.room(size)?)
+    }
+
+    /// Keeps nothing of the chunk but that it was needed: when it is needed again, all of it is to be fetched and kept.
+    pub(crate) fn pass(mut self) -> Result<()> {
+        self.block = Some(Block::new(Memory::EMPTY));
+        // SAFETY: these are no bytes.
+        unsafe { self.finish(0, 0..0) }.map(|_| ())
     }
 
     /// Keeps the chunk, of which the `valid` bytes are there.

@@ -353,3 +353,15 @@ fn a_place_in_a_slab_serves_the_whole_chunk() {
     written(&other, 7);
     assert_eq!(cache.0.table.lock().unwrap().num_slabs() > 0, in_slab);
 }
+
+#[test]
+fn a_chunk_that_was_passed_is_fetched_to_its_end_the_next_time() {
+    let part = Cache::new(1000).unwrap().part();
+    let Found::Load { loading, all } = part.find(&[1], &(0..5), 100, true, part.begin()).unwrap() else { panic!() };
+    assert!(!all);
+    loading.pass().unwrap();
+    let Found::Load { loading, all } = part.find(&[1], &(0..5), 100, true, part.begin()).unwrap() else { panic!() };
+    assert!(all);
+    drop(loading);
+    assert_eq!(part.cache.statistics().hits, 0);
+}

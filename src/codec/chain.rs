@@ -61,6 +61,11 @@ impl<'c> Chain<'c> {
         self.codecs.iter().all(|codec| codec.can_encode())
     }
 
+    /// Which codec's settings are the reason that it cannot encode, and why.
+    pub(crate) fn why_not_encoded(&self) -> Option<(&str, &'static str)> {
+        self.codecs.iter().find_map(|codec| Some((codec.name(), codec.why_not_encoded()?)))
+    }
+
     /// The most bytes that a chunk can take encoded by all codecs in one go.
     pub(crate) fn encoded_bound(&self, chunk_bytes: usize) -> usize {
         self.codecs.iter().fold(chunk_bytes, |size, codec| codec.encoded_bound(size))
@@ -79,7 +84,8 @@ impl<'c> Chain<'c> {
         for codec in &self.codecs {
             let (size, is_all) = (codec.encoded_bound(stage.size), stage.is_all());
             let mut needed = if is_all { 0..size } else { codec.needed_encoded(stage.needed.clone(), stage.size) };
-            needed.end = needed.end.min(size);
+            // What reaches to the end of a chunk may be verified by what follows there.
+            needed.end = if stage.needed.end >= stage.size { size } else { needed.end.min(size) };
             needed.start = needed.start.min(needed.end);
             stages.push(std::mem::replace(&mut stage, Stage { size, needed }));
         }
@@ -93,23 +99,21 @@ impl<'c> Chain<'c> {
     }
 
     /// Decodes a stored chunk into an empty buffer of a chunk's size. The bytes `needed` are there afterwards, with all
-    /// before them; if they reach to the end, the chunk has exactly the size of the buffer.
-    pub(crate) fn decode(
+    /// before them; if they reach to the end, the chunk has exactly the size of the buffer. Or nothing is copied, and
+    /// what is returned are the bytes, as they belong into the buffer: see [`Codec::decoded_as_is`].
+    pub(crate) fn decode<'i>(
         &self,
-        stored: &[u8],
+        stored: &'i [u8],
         needed: Range<usize>,
         chunk: &mut Buffer<'_>,
-        between: Between<'_>,
+        between: Between<'i>,
         limit: Limit,
-    ) -> Result<()> {
+    ) -> Result<Option<&'i [u8]>> {
         self.check_len(stored, chunk.capacity())?;
         let least = needed.end;
-        self.decode_stages(stored, needed, chunk, between, limit)?;
-        let found = chunk.filled().len();
-        if found < least {
-            return Err(ErrorKind::DecodedLength { found: Some(found), expected: chunk.capacity() }.into());
-        }
-        Ok(())
+        let as_is = self.decode_stages(stored, needed, chunk, between, limit)?;
+        check_decoded(as_is.unwrap_or(chunk.filled()), least, chunk.capacity())?;
+        Ok(as_is)
     }
 
     /// Refuses a chunk that is stored with a length that it cannot have.
@@ -133,24 +137,30 @@ impl<'c> Chain<'c> {
         limit: Limit,
     ) -> Result<()> {
         let capacity = chunk.capacity();
-        self.decode_stages(stored, 0..capacity, chunk, between, limit)
+        if let Some(bytes) = self.decode_stages(stored, 0..capacity, chunk, between, limit)? {
+            chunk.write(bytes);
+        }
+        Ok(())
     }
 
-    /// Decodes with one codec after another.
-    fn decode_stages(
+    /// Decodes with one codec after another: into the buffer, or to what is returned.
+    fn decode_stages<'i>(
         &self,
-        stored: &[u8],
+        stored: &'i [u8],
         needed: Range<usize>,
         chunk: &mut Buffer<'_>,
-        between: Between<'_>,
+        between: Between<'i>,
         limit: Limit,
-    ) -> Result<()> {
+    ) -> Result<Option<&'i [u8]>> {
         let stages = self.stages(chunk.capacity(), &needed)?;
         let Some(first) = self.codecs.first() else { return Err(ErrorKind::Internal.into()) };
         let (input, _, has_gaps) = self.decode_down_to(1, stored, &stages, between, limit)?;
-        first.decode(input, needed, chunk)?;
         chunk.set_gaps(has_gaps);
-        Ok(())
+        let as_is = first.decoded_as_is(input, needed.clone(), chunk.capacity())?;
+        match as_is {
+            Some(len) => Ok(Some(input.get(..len).ok_or(ErrorKind::Internal)?)),
+            None => first.decode(input, needed, chunk).map(|()| None),
+        }
     }
 
     /// Decodes with the codecs from the last one down to this, and gives what it decodes to, memory that is left, and
@@ -158,7 +168,7 @@ impl<'c> Chain<'c> {
     pub(super) fn decode_down_to<'i, 's: 'i>(
         &self,
         codec: usize,
-        stored: &'i [u8],
+        mut stored: &'i [u8],
         stages: &[Stage],
         [mut spare, mut last]: Between<'s>,
         limit: Limit,
@@ -169,6 +179,13 @@ impl<'c> Chain<'c> {
         for (codec, stage) in self.codecs.iter().zip(stages).skip(codec).rev() {
             // SAFETY: the codec before has filled so many bytes of it.
             let input = given.map_or(stored, |len| unsafe { last.filled(len) });
+            if let Some(len) = codec.decoded_as_is(input, stage.needed.clone(), stage.size)? {
+                match &mut given {
+                    Some(given) => *given = len.min(*given),
+                    None => stored = stored.get(..len).ok_or(ErrorKind::Internal)?,
+                }
+                continue;
+            }
             let (filled, gaps) = decode_between(&**codec, input, stage, spare, limit)?;
             has_gaps |= gaps;
             given = Some(filled);
@@ -194,6 +211,14 @@ impl<'c> Chain<'c> {
         // SAFETY: the last codec has filled so many bytes of it.
         Ok(unsafe { last.filled(len) })
     }
+}
+
+/// Refuses a chunk that decodes to less than is needed of it.
+pub(super) fn check_decoded(bytes: &[u8], least: usize, chunk_bytes: usize) -> Result<()> {
+    if bytes.len() < least {
+        return Err(ErrorKind::DecodedLength { found: Some(bytes.len()), expected: chunk_bytes }.into());
+    }
+    Ok(())
 }
 
 /// So much room is taken for what lies between two codecs, whatever it decodes to.
@@ -289,7 +314,7 @@ mod tests {
         let mut decoded = |stored: &[u8], needed: Range<usize>| {
             let mut room = Scratch::EMPTY;
             let mut chunk = Buffer::new(room.room(10).unwrap());
-            let result = chain.decode(stored, needed, &mut chunk, [&mut one, &mut other], Limit::NONE);
+            let result = chain.decode(stored, needed, &mut chunk, [&mut one, &mut other], Limit::NONE).map(|_| ());
             let asked = std::mem::take(&mut *asked.lock().unwrap());
             (result, asked, chunk.has_gaps(), chunk.filled().to_vec())
         };

@@ -1,9 +1,13 @@
-//! Checksums: 4 bytes behind the data, little-endian.
+//! Checksums: 4 bytes behind the data or before them, little-endian.
 //!
 //! A checksum is verified whenever all the data are there. If only a part of a chunk is read, it cannot be.
+#![allow(dead_code, reason = "codecs use it, and all of them can be left out")]
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
+use super::contract::Codec;
+use super::definition::boxed;
 use super::steps::Steps;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
@@ -24,8 +28,17 @@ pub(super) trait Sum: Send + Sync {
 
 /// The data before a checksum, which is compared.
 fn verified<S: Sum>(encoded: &[u8]) -> Result<&[u8]> {
+    compared::<S>(encoded.split_last_chunk::<SUM>())
+}
+
+/// The data behind a checksum, which is compared.
+fn verified_first<S: Sum>(encoded: &[u8]) -> Result<&[u8]> {
+    compared::<S>(encoded.split_first_chunk::<SUM>().map(|(sum, data)| (data, sum)))
+}
+
+fn compared<'e, S: Sum>(parts: Option<(&'e [u8], &[u8; SUM])>) -> Result<&'e [u8]> {
     let corrupt = |reason| ErrorKind::Corrupt { codec: S::NAME, reason };
-    let (data, sum) = encoded.split_last_chunk::<SUM>().ok_or(corrupt("there is no checksum"))?;
+    let (data, sum) = parts.ok_or(corrupt("there is no checksum"))?;
     if !S::is_valid(u32::from_le_bytes(*sum), data) {
         return Err(corrupt("the checksum does not match the data").into());
     }
@@ -39,24 +52,24 @@ pub(super) fn give<S: Sum>(encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<
     Ok(true)
 }
 
+/// The data before a checksum, which there are up to `size` bytes of, as far as they reach. They are compared with it
+/// if all of them are there.
+pub(super) fn data<S: Sum>(encoded: &[u8], needed: Range<usize>, size: usize) -> Result<&[u8]> {
+    let is_all = needed.start == 0 && needed.end >= size;
+    // If only a part is needed the data may be all there nevertheless. What is before the part may be anything.
+    if is_all || (needed.start == 0 && encoded.len() >= size.saturating_add(SUM)) {
+        if encoded.len() > size.saturating_add(SUM) {
+            return Err(ErrorKind::DecodedLength { found: None, expected: size }.into());
+        }
+        return verified::<S>(encoded);
+    }
+    let corrupt = ErrorKind::Corrupt { codec: S::NAME, reason: "the data end early" };
+    Ok(encoded.get(..needed.end.min(size)).ok_or(corrupt)?)
+}
+
 /// Decodes with a checksum.
 pub(super) fn decode<S: Sum>(encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
-    let corrupt = |reason| ErrorKind::Corrupt { codec: S::NAME, reason };
-    let capacity = decoded.capacity();
-    let is_all = needed.start == 0 && needed.end >= capacity;
-    // If only a part is needed the data may be all there nevertheless. What is before the part may be anything.
-    let is_whole = is_all || (needed.start == 0 && encoded.len() >= capacity.saturating_add(SUM));
-    let data = if is_whole {
-        if encoded.len() > capacity.saturating_add(SUM) {
-            return Err(ErrorKind::DecodedLength { found: None, expected: capacity }.into());
-        }
-        verified::<S>(encoded)?
-    } else {
-        encoded.get(..needed.end.min(capacity)).ok_or(corrupt("the data end early"))?
-    };
-    let begin = if is_whole { 0 } else { needed.start.min(data.len()) };
-    decoded.skip(begin);
-    decoded.write(&data[begin..]);
+    decoded.write(data::<S>(encoded, needed, decoded.capacity())?);
     Ok(())
 }
 
@@ -66,5 +79,91 @@ pub(super) fn encode<S: Sum>(decoded: &[u8], encoded: &mut Buffer<'_>) -> Result
         Ok(())
     } else {
         Err(ErrorKind::Encode { codec: S::NAME, reason: "there is no room for it" }.into())
+    }
+}
+
+/// What is said of another place than the start and the end.
+pub(super) const NO_PLACE: &str = "a checksum is at the start or at the end";
+
+/// The codec with its checksum at the `start` or at the `end`.
+pub(super) fn at<S: Sum + 'static>(place: &str) -> Result<Box<dyn Codec>> {
+    boxed(Checksum::<S> { is_first: place == "start", sum: PhantomData })
+}
+
+/// A codec with a checksum before or behind the data.
+struct Checksum<S> {
+    is_first: bool,
+    sum: PhantomData<S>,
+}
+
+impl<S: Sum> Codec for Checksum<S> {
+    fn name(&self) -> &str {
+        S::NAME
+    }
+
+    fn encoded_bound(&self, decoded_size: usize) -> usize {
+        decoded_size.saturating_add(SUM)
+    }
+
+    fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
+        decoded_size.checked_add(SUM)
+    }
+
+    fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {
+        let before = if self.is_first { SUM } else { 0 };
+        // From the first byte on the checksum is among them, for it may turn out that all the data are there.
+        let start = if needed.start == 0 { 0 } else { needed.start.saturating_add(before) };
+        start..needed.end.saturating_add(before)
+    }
+
+    fn decoded_for(&self, _: Range<usize>) -> usize {
+        0
+    }
+
+    fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+        if !self.is_first {
+            return decode::<S>(encoded, needed, decoded);
+        }
+        let corrupt = |reason| ErrorKind::Corrupt { codec: S::NAME, reason };
+        let data = encoded.get(SUM..).ok_or(corrupt("there is no checksum"))?;
+        let capacity = decoded.capacity();
+        if data.len() > capacity {
+            return Err(ErrorKind::DecodedLength { found: None, expected: capacity }.into());
+        }
+        // Of a part the checksum is not known, nor are the bytes before it.
+        let is_whole = needed.start == 0 && (needed.end >= capacity || data.len() == capacity);
+        if is_whole {
+            verified_first::<S>(encoded)?;
+        }
+        let needed = if is_whole { 0..data.len() } else { needed };
+        decoded.skip(needed.start.min(data.len()));
+        let begin = decoded.filled().len();
+        decoded.write(data.get(begin..needed.end).ok_or(corrupt("the data end early"))?);
+        Ok(())
+    }
+
+    fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
+        if !self.is_first {
+            return give::<S>(encoded, steps);
+        }
+        let is_verified = steps.is_to_end();
+        let data = if is_verified { verified_first::<S>(encoded)? } else { encoded.get(SUM..).unwrap_or_default() };
+        steps.give(data)?;
+        Ok(true)
+    }
+
+    fn says_too_little_room(&self) -> bool {
+        true
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+        if !self.is_first {
+            return encode::<S>(decoded, encoded);
+        }
+        if encoded.write(&S::of(decoded).to_le_bytes()) && encoded.write(decoded) {
+            Ok(())
+        } else {
+            Err(ErrorKind::Encode { codec: S::NAME, reason: "there is no room for it" }.into())
+        }
     }
 }

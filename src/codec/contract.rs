@@ -57,6 +57,18 @@ pub trait Codec: Send + Sync {
         Ok(false)
     }
 
+    /// How many of the encoded bytes, from the first on, are the decoded ones as they are, if the codec has only added
+    /// something behind them: then nothing has to be copied. `size`, `needed` and what is verified are as for
+    /// [`decode`](Self::decode) into a buffer of that size. `None` for codecs that change the bytes.
+    ///
+    /// # Errors
+    /// Those of [`decode`](Self::decode).
+    #[doc(hidden)]
+    fn decoded_as_is(&self, encoded: &[u8], needed: Range<usize>, size: usize) -> Result<Option<usize>> {
+        let _ = (encoded, needed, size);
+        Ok(None)
+    }
+
     /// Which ranges of the encoded bytes, put together, decode to a range of the bytes that has the `needed` ones, and
     /// that range: for codecs that only put bytes elsewhere. `None` for others.
     #[doc(hidden)]
@@ -81,6 +93,12 @@ pub trait Codec: Send + Sync {
     /// Whether the codec can encode, and so be written with.
     fn can_encode(&self) -> bool {
         true
+    }
+
+    /// Why it cannot encode, where its settings are the reason.
+    #[doc(hidden)]
+    fn why_not_encoded(&self) -> Option<&'static str> {
+        None
     }
 
     /// Whether several threads may use the codec at the same time.

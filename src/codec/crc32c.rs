@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::checksum::{self, SUM, Sum};
 use super::contract::Codec;
-use super::definition::{Definition, Kind, Setting, Written, boxed};
+use super::definition::{Definition, Setting, Written, boxed};
 use super::steps::Steps;
 use crate::buffer::Buffer;
 use crate::error::Result;
@@ -13,18 +13,13 @@ pub(super) const CODECS: &[Definition] = &[Definition {
     v2: Crc32c::NAME,
     v3: Crc32c::NAME,
     is_compressor: false,
-    settings: &[Setting::new(
-        "location",
-        Kind::Word {
-            words: &["end"],
-            aliases: &[],
-            default: 0,
-            first: None,
-            unknown: "a checksum before what it is about is not supported",
-        },
-    )
-    .written(Written::IfSet, Written::IfSet)],
-    make: |_, _, _| boxed(Crc32c),
+    settings: &[
+        Setting::words("location", &["end", "start"], checksum::NO_PLACE).written(Written::IfSet, Written::IfSet)
+    ],
+    make: |settings, _, _| match settings.word("location") {
+        "end" => boxed(Crc32c),
+        place => checksum::at::<Crc32c>(place),
+    },
     ..Definition::DEFAULT
 }];
 
@@ -63,6 +58,10 @@ impl Codec for Crc32c {
 
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
         checksum::decode::<Self>(encoded, needed, decoded)
+    }
+
+    fn decoded_as_is(&self, encoded: &[u8], needed: Range<usize>, size: usize) -> Result<Option<usize>> {
+        checksum::data::<Self>(encoded, needed, size).map(|data| Some(data.len()))
     }
 
     fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {

@@ -25,6 +25,8 @@ pub(crate) struct Definition {
     pub(crate) is_compressor: bool,
     /// What can be set. A number in the place of a configuration is the first of these that is one.
     pub(crate) settings: &'static [Setting],
+    /// Whether settings that are not known are refused where they are read, too.
+    pub(crate) is_closed: bool,
     /// Refuses settings that do not go together or not with the elements, or replaces what stands for a default.
     pub(crate) check: fn(&mut Settings, Elements) -> Result<()>,
     /// What the elements are encoded to.
@@ -71,6 +73,7 @@ impl Definition {
         stage: Stage::Bytes,
         is_compressor: true,
         settings: &[],
+        is_closed: false,
         check: |_, _| Ok(()),
         encoded: |_, elements| elements,
         is_netcdfs: |_, _| false,
@@ -162,6 +165,23 @@ impl Settings {
     /// A type; `None` as long as it is the default.
     pub(crate) fn elements(&self, name: &str) -> Option<Elements> {
         if let Some(Given::Elements(elements)) = self.get(name) { *elements } else { None }
+    }
+
+    /// What one of numcodecs' codecs is given: these elements, unless another type is set.
+    pub(crate) fn decoded_type(&self, elements: Elements) -> Elements {
+        self.elements("dtype").unwrap_or(elements)
+    }
+
+    /// What it makes of them.
+    pub(crate) fn encoded_type(&self, elements: Elements) -> Elements {
+        self.elements("astype").unwrap_or_else(|| self.decoded_type(elements))
+    }
+
+    /// Sets both types, which are written.
+    pub(crate) fn set_types(&mut self, elements: Elements) {
+        let (decoded, encoded) = (self.decoded_type(elements), self.encoded_type(elements));
+        self.set("dtype", Given::Elements(Some(decoded)));
+        self.set("astype", Given::Elements(Some(encoded)));
     }
 
     /// The bytes of an element, in the machine's order.

@@ -107,6 +107,10 @@ impl Codec for Fletcher32 {
         checksum::decode::<Self>(encoded, needed, decoded)
     }
 
+    fn decoded_as_is(&self, encoded: &[u8], needed: Range<usize>, size: usize) -> Result<Option<usize>> {
+        checksum::data::<Self>(encoded, needed, size).map(|data| Some(data.len()))
+    }
+
     fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
         checksum::give::<Self>(encoded, steps)
     }

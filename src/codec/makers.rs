@@ -8,7 +8,7 @@ use crate::shared::Shared;
 /// What metadata say of a codec that is to be made.
 #[derive(Debug, Clone, Copy)]
 pub struct CodecUse<'a> {
-    /// Its name as it is written, such as `delta` or `numcodecs.delta`.
+    /// Its name as it is written, such as `mine` or `numcodecs.mine`.
     pub name: &'a str,
     /// Its configuration as the text of a JSON object; `{}` if there is none.
     pub configuration: &'a str,
@@ -46,7 +46,7 @@ impl Makers {
         Ok(())
     }
 
-    /// The function for a name that metadata have: the name itself or, of `numcodecs.delta`, `delta`.
+    /// The function for a name that metadata have: the name itself or, of `numcodecs.mine`, `mine`.
     pub(crate) fn find(&self, name: &str) -> Option<&Make> {
         let mut makers = self;
         while let Some(maker) = &makers.0 {

@@ -6,7 +6,6 @@
 //! A codec is a module of its own and a line in the list below. What its module has to say is in `definition.rs`.
 
 mod chain;
-#[cfg(any(feature = "crc32c", feature = "fletcher32"))]
 mod checksum;
 mod contract;
 mod definition;
@@ -17,6 +16,7 @@ mod filter;
 mod makers;
 #[cfg(any(feature = "blosc", feature = "lz4"))]
 mod matches;
+mod numbers;
 mod parts;
 #[cfg(any(feature = "blosc", feature = "shuffle"))]
 mod planes;
@@ -36,7 +36,11 @@ macro_rules! codecs {
 
         /// What programs in Rust are to see.
         pub mod public {
-            $(#[cfg(feature = $feature)] pub use super::$module::{$($type),*};)*
+            $(
+                #[cfg(feature = $feature)]
+                #[allow(unused_imports, reason = "some are made by their names alone")]
+                pub use super::$module::{$($type),*};
+            )*
             pub use super::contract::Codec;
             pub use super::has as has_codec;
             #[cfg(feature = "arrays")]
@@ -47,11 +51,20 @@ macro_rules! codecs {
 
 // The module, the feature that it is, and its types that programs in Rust are to see. One may use those before it.
 codecs! {
+    mod adler32; "adler32" =>,
+    mod bitround; "bitround" =>,
     mod bz2; "bz2" => Bz2,
+    mod cast_value; "cast_value" =>,
+    mod crc32; "crc32" =>,
     mod crc32c; "crc32c" => Crc32c,
+    mod delta; "delta" =>,
+    mod fixedscaleoffset; "fixedscaleoffset" =>,
     mod fletcher32; "fletcher32" => Fletcher32,
     mod gzip; "gzip" => Gzip,
     mod lz4; "lz4" => Lz4,
+    mod packbits; "packbits" =>,
+    mod quantize; "quantize" =>,
+    mod scale_offset; "scale_offset" =>,
     mod shuffle; "shuffle" => Shuffle,
     mod zlib; "zlib" => Zlib,
     mod zstd; "zstd" => Zstd,
@@ -75,7 +88,13 @@ use crate::error::Result;
 use crate::error::{Error, ErrorKind};
 
 /// What is handled where the metadata of arrays are read, for it is about the array as a whole.
-const OF_ARRAYS: [&str; 4] = ["bytes", "sharding_indexed", "transpose", "vlen-utf8"];
+const OF_ARRAYS: [&str; 6] = ["bytes", "n5_default", "reshape", "sharding_indexed", "transpose", "vlen-utf8"];
+
+/// Whether a codec of this name is about the array as a whole.
+#[cfg(feature = "arrays")]
+pub(crate) fn is_of_arrays(name: &str) -> bool {
+    OF_ARRAYS.contains(&name)
+}
 
 /// Whether the library was built with the codec of this name.
 pub fn has(name: &str) -> bool {

@@ -3,7 +3,8 @@
 
 use std::ops::Range;
 
-use super::chain::{Between, Chain, Stage, decode_between};
+use super::chain::{Between, Chain, Stage, check_decoded, decode_between};
+use super::contract::Codec;
 use super::steps::Steps;
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
@@ -16,22 +17,32 @@ impl Chain<'_> {
     ///
     /// What the last codec to decode gives is not kept but for the needed bytes, if it is one that decodes in steps. So
     /// is what the last but one gives, if the last one only puts bytes elsewhere.
-    pub(crate) fn decode_part(
+    ///
+    /// Or nothing is copied, and what is returned are the bytes of the chunk from its first to the last that is needed,
+    /// or more: see [`Codec::decoded_as_is`](super::contract::Codec::decoded_as_is).
+    pub(crate) fn decode_part<'i>(
         &self,
-        stored: &[u8],
+        stored: &'i [u8],
         (needed, is_to_end): (Range<usize>, bool),
         chunk_bytes: usize,
         part: &mut Buffer<'_>,
-        between: Between<'_>,
+        between: Between<'i>,
         limit: Limit,
-    ) -> Result<()> {
+    ) -> Result<Option<&'i [u8]>> {
         self.check_len(stored, chunk_bytes)?;
         let Some(first) = self.codecs.first() else { return Err(ErrorKind::Internal.into()) };
         let stages = self.stages(chunk_bytes, &if is_to_end { 0..chunk_bytes } else { needed.clone() })?;
         let is_to_end = is_to_end || needed.end == chunk_bytes;
         let Some((ranges, stands_for)) = first.encoded_ranges(needed.clone(), chunk_bytes)? else {
-            let ranges = [needed];
-            return self.pick((0, &stages), stored, (&ranges, is_to_end), part, between, limit);
+            let (input, spare, _) = self.decode_down_to(1, stored, &stages, between, limit)?;
+            let of = if is_to_end { 0..chunk_bytes } else { needed.clone() };
+            let least = of.end;
+            if let Some(len) = first.decoded_as_is(input, of, chunk_bytes)? {
+                let bytes = input.get(..len).ok_or(ErrorKind::Internal)?;
+                return check_decoded(bytes, least, chunk_bytes).map(|()| Some(bytes));
+            }
+            let stage = stages.first().ok_or(ErrorKind::Internal)?;
+            return pick_from((&**first, stage), input, (&[needed], is_to_end), part, spare, limit).map(|()| None);
         };
         let (mut picked, mut moved) = (Scratch::EMPTY, Scratch::EMPTY);
         limit.check(stands_for.len())?;
@@ -41,7 +52,7 @@ impl Chain<'_> {
         first.decode(encoded.filled(), 0..stands_for.len(), &mut decoded)?;
         let bytes = decoded.filled().get(needed.start - stands_for.start..needed.end - stands_for.start);
         part.write(bytes.ok_or(ErrorKind::Internal)?);
-        Ok(())
+        Ok(None)
     }
 
     /// Puts some ranges of what this codec decodes to into an empty buffer, one behind the other. If there is no such
@@ -61,14 +72,26 @@ impl Chain<'_> {
             return steps.check();
         };
         let (input, spare, _) = self.decode_down_to(codec + 1, stored, stages, between, limit)?;
-        let mut steps = Steps::new(ranges, stage.size, is_to_end, picked);
-        if !own.decode_in_steps(input, &mut steps)? {
-            let (filled, _) = decode_between(&**own, input, stage, spare, limit)?;
-            // SAFETY: so many bytes of it have just been filled.
-            steps.give(unsafe { spare.filled(filled) })?;
-        }
-        steps.check()
+        pick_from((&**own, stage), input, (ranges, is_to_end), picked, spare, limit)
     }
+}
+
+/// Puts some ranges of what a codec decodes this input to into an empty buffer.
+fn pick_from(
+    (codec, stage): (&dyn Codec, &Stage),
+    input: &[u8],
+    (ranges, is_to_end): (&[Range<usize>], bool),
+    picked: &mut Buffer<'_>,
+    spare: &mut Scratch,
+    limit: Limit,
+) -> Result<()> {
+    let mut steps = Steps::new(ranges, stage.size, is_to_end, picked);
+    if !codec.decode_in_steps(input, &mut steps)? {
+        let (filled, _) = decode_between(codec, input, stage, spare, limit)?;
+        // SAFETY: so many bytes of it have just been filled.
+        steps.give(unsafe { spare.filled(filled) })?;
+    }
+    steps.check()
 }
 
 #[cfg(all(
@@ -124,8 +147,9 @@ mod tests {
     ) -> Result<Vec<u8>> {
         let (mut one, mut other, mut room) = (Scratch::EMPTY, Scratch::EMPTY, Scratch::EMPTY);
         let mut part = Buffer::new(room.room(needed.len()).unwrap());
-        chain.decode_part(stored, (needed, is_to_end), chunk_bytes, &mut part, [&mut one, &mut other], limit)?;
-        Ok(part.filled().to_vec())
+        let between = [&mut one, &mut other];
+        let as_is = chain.decode_part(stored, (needed.clone(), is_to_end), chunk_bytes, &mut part, between, limit)?;
+        Ok(as_is.map_or(part.filled(), |bytes| &bytes[needed]).to_vec())
     }
 
     fn stored(chain: &Chain<'_>, chunk: &[u8]) -> Vec<u8> {
@@ -162,6 +186,45 @@ mod tests {
             assert_eq!(part(&chain, &stored, (7..9, false), size, Limit::NONE).unwrap(), chunk[7..9]);
             assert!(part(&chain, &stored, (7..9, true), size, Limit::NONE).is_err());
             assert!(part(&chain, &stored, (size - 2..size, false), size, Limit::NONE).is_err());
+        }
+    }
+
+    /// What was stored as it is, with a checksum behind it, is used where it is.
+    #[test]
+    fn bytes_with_a_checksum_are_verified_and_not_copied() {
+        let chunk: Vec<u8> = (0..1000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 28) as u8).collect();
+        for codecs in [vec![Box::new(Crc32c) as Box<dyn Codec>], vec![Box::new(Crc32c), Box::new(Crc32c)]] {
+            let chain = chain(codecs);
+            let mut stored = stored(&chain, &chunk);
+            for is_spoilt in [false, true] {
+                stored[9] ^= u8::from(is_spoilt);
+                for (needed, is_to_end, is_part) in [
+                    (0..1000, false, false),
+                    (0..500, false, false),
+                    (500..600, false, false),
+                    (500..600, false, true),
+                    (500..600, true, true),
+                    (999..1000, false, true),
+                ] {
+                    let is_verified = needed.start == 0 || (is_part && (is_to_end || needed.end == 1000));
+                    let (mut one, mut other, mut room) = (Scratch::EMPTY, Scratch::EMPTY, Scratch::EMPTY);
+                    let size = if is_part { needed.len() } else { 1000 };
+                    let mut buffer = Buffer::new(room.room(size).unwrap());
+                    let (between, end) = ([&mut one, &mut other], needed.end);
+                    let bytes = if is_part {
+                        chain.decode_part(&stored, (needed, is_to_end), 1000, &mut buffer, between, Limit::NONE)
+                    } else {
+                        chain.decode(&stored, needed, &mut buffer, between, Limit::NONE)
+                    };
+                    if is_spoilt && is_verified {
+                        assert!(matches!(bytes.unwrap_err().kind(), ErrorKind::Corrupt { .. }));
+                    } else {
+                        let bytes = bytes.unwrap().unwrap();
+                        assert!(std::ptr::eq(bytes, &stored[..bytes.len()]) && bytes.len() >= end);
+                        assert!(buffer.filled().is_empty());
+                    }
+                }
+            }
         }
     }
 

@@ -32,7 +32,7 @@ pub(crate) fn encoded(codec: &dyn Codec, chunk: &[u8]) -> Vec<u8> {
 }
 
 /// Decodes a chunk into a buffer of this size; what was filled.
-pub(super) fn decoded(codec: &dyn Codec, stored: &[u8], needed: Range<usize>, capacity: usize) -> Result<Vec<u8>> {
+pub(crate) fn decoded(codec: &dyn Codec, stored: &[u8], needed: Range<usize>, capacity: usize) -> Result<Vec<u8>> {
     let mut memory = vec![MaybeUninit::new(0xA5); capacity + GUARD];
     let (room, guard) = memory.split_at_mut(capacity);
     let mut buffer = Buffer::new(room);
@@ -45,7 +45,7 @@ pub(super) fn decoded(codec: &dyn Codec, stored: &[u8], needed: Range<usize>, ca
 }
 
 /// Decodes in steps what is in these ranges of a chunk of this size; `None` if the codec cannot do that.
-#[cfg_attr(any(miri, not(feature = "zstd")), allow(dead_code))]
+#[allow(dead_code, reason = "tests of codecs use it, and all of these can be left out")]
 pub(super) fn in_steps(
     codec: &dyn Codec,
     stored: &[u8],

@@ -314,6 +314,14 @@ impl<L: Locate> Fill for ObjectChunks<L> {
         }
     }
 
+    fn verify(&self, request: &Request<'_>) -> Result<()> {
+        let object = match request.access() {
+            Access::Read => self.locate.locate(request.chunk())?.object,
+            Access::Write => dims::copied(request.chunk().iter().copied())?,
+        };
+        self.place.verify(&self.locate.name(&object)?)
+    }
+
     fn range_gap(&self) -> Option<usize> {
         Some(if self.locate.reads_no_gaps() { 0 } else { self.place.gap() })
     }

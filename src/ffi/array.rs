@@ -27,7 +27,7 @@ use crate::array::Array;
 use crate::element::ElementType;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
-use crate::texts;
+use crate::texts::{self, KeptTexts};
 
 /// Opens an array. path is a directory or a zip file; name is where the array is below it, such as
 /// "ocean/sst", and NULL or empty if path is the array itself. Or path is a file that holds arrays, and name is the
@@ -138,6 +138,45 @@ unsafe fn read_texts(
             let slab = hyperslab(variable, start, count, stride)?;
             let check = |len| destination(data.cast(), len).map(|_| ());
             texts::read(variable, array.store(), &slab, options, done, check)?.hand_over(data);
+            Ok(())
+        })
+    }
+}
+
+/// Reads a hyperslab of an array of strings of any length into one block of memory instead of as many blocks:
+/// nbytes bytes of UTF-8, in which the strings follow one another in row-major order, each with a NUL behind it. If the
+/// call succeeds the block is the caller's, to be freed by nczchunk_free_strings, as one string, or by free.
+///
+/// ```c
+/// size_t start = 0, nbytes;
+/// char *block;
+/// if (!nczchunk_array_read_strings(array, &start, NULL, NULL, &block, &nbytes, NULL)) {
+///     for (char *string = block; string < block + nbytes; string += strlen(string) + 1) puts(string);
+///     nczchunk_free_strings(1, &block);
+/// }
+/// ```
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EBADTYPE (an array of other elements), and those of
+/// nczchunk_array_read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_read_strings(
+    array: *const nczchunk_array,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    block: *mut *mut c_char,
+    nbytes: *mut usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
+    unsafe {
+        report_transfer(context, |options, done| {
+            let array = &handle(array, "array is NULL")?.array;
+            let (block, nbytes) = (handle_mut(block, "block is NULL")?, handle_mut(nbytes, "nbytes is NULL")?);
+            array.check_text()?;
+            let slab = hyperslab(array.variable(), start, count, stride)?;
+            let read = KeptTexts::read(array.variable(), array.store(), &slab, options, done)?;
+            (*block, *nbytes) = read.into_block()?;
             Ok(())
         })
     }

@@ -8,7 +8,7 @@ use super::context::report;
 use super::growing::{Growing, assert_can_grow, write_growing};
 use super::objects::nczchunk_context;
 use super::pointers::{handle, text};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 
 /// An attribute. Set struct_size before it is filled in. What it points to is the array's, and valid until the
 /// attributes are changed.
@@ -39,9 +39,29 @@ pub unsafe extern "C" fn nczchunk_array_num_attributes(array: *const nczchunk_ar
     unsafe { array.as_ref() }.map_or(0, |array| array.attributes.len())
 }
 
+/// Whether an array's attributes can be read. An array of which only they are broken is opened, and is then one without
+/// attributes; what is stored of them stays as it is, for none can be set.
+///
+/// Errors: NCZCHUNK_EINVAL (array is NULL), NCZCHUNK_ENCZARR (their document is malformed), NCZCHUNK_ENOMEM (it takes
+/// more memory than the place's limit).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_check_attributes(
+    array: *const nczchunk_array,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or alive, by the header's general promise.
+    unsafe { report(context, || readable(handle(array, "array is NULL")?)) }
+}
+
+/// Refuses attributes that cannot be read.
+fn readable(array: &nczchunk_array) -> Result<()> {
+    array.array.attributes_error().map_or(Ok(()), |error| Err(error.clone()))
+}
+
 /// The attribute of this name.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_ENOTATT (there is none of that name).
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_ENOTATT (there is none of that name),
+/// and those of nczchunk_array_check_attributes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_attribute(
     array: *const nczchunk_array,
@@ -53,6 +73,7 @@ pub unsafe extern "C" fn nczchunk_array_attribute(
     unsafe {
         report(context, || {
             let array = handle(array, "array is NULL")?;
+            readable(array)?;
             let name = utf8(text(name, "name is NULL")?)?;
             let found = array.array.attributes().iter().position(|attribute| attribute.name() == name);
             let i = found.ok_or_else(|| Error::from(ErrorKind::NoAttribute).in_object(name))?;

@@ -65,8 +65,11 @@ pub struct nczchunk_node {
     pub attributes_json: *const c_char,
     /// The library's own.
     pub attributes: *const c_void,
+    /// 0, or why the attributes of what can be opened cannot be read, and why in words, which is empty if it is 0.
+    pub attributes_status: isize,
+    pub attributes_message: *const c_char,
 }
-assert_can_grow!(nczchunk_node, attributes: *const c_void);
+assert_can_grow!(nczchunk_node, attributes_message: *const c_char);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size.
 unsafe impl Growing for nczchunk_node {}
 
@@ -174,6 +177,7 @@ unsafe fn tell(
 struct CNode {
     name: CString,
     message: CString,
+    attributes_message: CString,
     type_name: CString,
     attributes_json: CString,
     names: Vec<CString>,
@@ -188,6 +192,7 @@ impl CNode {
         let mut told = CNode {
             name: c_text(node.name())?,
             message: node.error().map_or_else(|| c_text(""), c_text)?,
+            attributes_message: node.attributes_error().map_or_else(|| c_text(""), c_text)?,
             type_name: node.element_type().map_or_else(|| c_text(""), c_text)?,
             attributes_json: c_text(node.attributes_json())?,
             names: Vec::new(),
@@ -228,6 +233,8 @@ impl CNode {
             num_attributes: self.attributes.len(),
             attributes_json: self.attributes_json.as_ptr(),
             attributes: (&raw const self.attributes).cast(),
+            attributes_status: node.attributes_error().map_or(0, |error| error.status() as isize),
+            attributes_message: self.attributes_message.as_ptr(),
         }
     }
 }

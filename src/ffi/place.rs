@@ -41,6 +41,7 @@ use crate::array::{place_at, place_for};
 use crate::buffer::Buffer;
 use crate::codec::{Codec, CodecUse};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MemoryLimits;
 pub use crate::object::ObjectRequest as nczchunk_object_request;
 use crate::object::{Begin, Entry, Flight, Limits, Memory, Name, ObjectRequest, Objects, Place, read_by_flight};
 use crate::open_object::{ObjectState, Versions};
@@ -124,6 +125,73 @@ pub unsafe extern "C" fn nczchunk_place_allow_partial(
     unsafe {
         report(context, || {
             handle_mut(place, "place is NULL")?.0.allow_partial(allow != 0);
+            Ok(())
+        })
+    }
+}
+
+/// How much memory may be taken for what is stored in a place, beside the memory that a read or write is given. It
+/// keeps small files from claiming all memory. 0 leaves a limit as it is at first.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_memory_limits {
+    /// sizeof(nczchunk_memory_limits).
+    pub struct_size: usize,
+    /// The most bytes of a chunk: as it is stored, between two of its codecs, and of what is decoded of it. At first
+    /// 4 GiB.
+    pub chunk_bytes: usize,
+    /// The most bytes of a chunk of strings of any length, stored or decoded; each string takes a pointer more. At
+    /// first 256 MiB.
+    pub string_chunk_bytes: usize,
+    /// The most bytes that the metadata in one document take while they are read: about twice those of its text and 100
+    /// for each JSON value. At first 1 GiB.
+    pub metadata_bytes: usize,
+}
+assert_can_grow!(nczchunk_memory_limits, metadata_bytes: usize);
+// SAFETY: a structure of C with words only, the first of which is its size.
+unsafe impl Growing for nczchunk_memory_limits {}
+
+/// Sets how much memory may be taken for what is stored in a place: for metadata that are read from now on, and for the
+/// chunks of arrays that are opened or created in it from now on. What would take more fails with NCZCHUNK_ENOMEM, and
+/// the context's message names the limit, as in
+///
+///     chunk (0): more bytes of memory are needed than the limit string_chunk_bytes = 268435456; raise it by
+///     nczchunk_place_set_memory_limits, or MemoryLimits in C++, Python and Rust
+///
+/// To open an array by its path with other limits, make a place of it first:
+///
+/// ```c
+/// nczchunk_memory_limits limits = NCZCHUNK_MEMORY_LIMITS_INIT;
+/// limits.string_chunk_bytes = (size_t)2 << 30;
+/// nczchunk_place_at("texts.zarr", &place, NULL);
+/// nczchunk_place_set_memory_limits(place, &limits, NULL);
+/// nczchunk_array_open_in(place, "names", NCZCHUNK_READ, &array, NULL);
+/// ```
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; a struct_size of 0, or of a newer structure whose additions are in use).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_place_set_memory_limits(
+    place: *mut nczchunk_place,
+    limits: *const nczchunk_memory_limits,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise; limits is a
+    // structure of the size that it says.
+    unsafe {
+        report(context, || {
+            let place = handle_mut(place, "place is NULL")?;
+            let limits = read_growing(limits)?;
+            let mut all = MemoryLimits::default();
+            for (limit, given) in [
+                (&mut all.chunk_bytes, limits.chunk_bytes),
+                (&mut all.string_chunk_bytes, limits.string_chunk_bytes),
+                (&mut all.metadata_bytes, limits.metadata_bytes),
+            ] {
+                if given > 0 {
+                    *limit = given;
+                }
+            }
+            place.0.set_memory_limits(all);
             Ok(())
         })
     }
@@ -224,7 +292,7 @@ pub unsafe extern "C" fn nczchunk_place_write(
 pub struct nczchunk_codec_use {
     /// sizeof(nczchunk_codec_use) as the library knows it: fields beyond it do not exist.
     pub struct_size: usize,
-    /// Its name as it is written, such as "delta" or "numcodecs.delta".
+    /// Its name as it is written, such as "mine" or "numcodecs.mine".
     pub name: *const c_char,
     /// Its configuration as the text of a JSON object, without blanks; "{}" if there is none. In Zarr v2 that is what
     /// stands beside the id.
@@ -236,9 +304,10 @@ pub struct nczchunk_codec_use {
 }
 assert_can_grow!(nczchunk_codec_use, element_size: usize);
 
-/// Has make make the codecs of this name that the metadata of arrays in the place have. A name without "numcodecs."
-/// stands for the same with it, too. Arrays that are opened or created in the place from then on know the codec; so
-/// does a listing of the place. examples/own_codec.c is a codec of its own.
+/// Has make make the codecs of this name that the metadata of arrays in the place have, also where the library has one
+/// of that name itself. A name without "numcodecs." stands for the same with it, too. Arrays that are opened or created
+/// in the place from then on know the codec; so does a listing of the place. examples/own_codec.c is a codec of its
+/// own.
 ///
 /// make sets codec to one that nczchunk_codec_new has made, which the library takes over, and returns 0; or it returns
 /// a status, which ends the call that needs the codec. It is called when an array is opened, created or resized, and
@@ -248,12 +317,12 @@ assert_can_grow!(nczchunk_codec_use, element_size: usize);
 /// was opened or created in it, by the thread that does the last of these. If this call fails it is not called.
 ///
 /// The codec turns bytes into bytes. What the metadata of Zarr v3 have before the codec "bytes", such as
-/// "numcodecs.delta", gets the bytes of the elements as well; these cannot be in another byte order than the machine's
+/// "numcodecs.mine", gets the bytes of the elements as well; these cannot be in another byte order than the machine's
 /// then. For texts of any length, capacity of nczchunk_coding is not what is due to be decoded, but a bound: it is
 /// tried again with a larger one.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; an empty name, or that of a codec that the library knows),
-/// NCZCHUNK_ENOMEM.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; an empty name, or one of "bytes", "n5_default", "reshape",
+/// "sharding_indexed", "transpose" and "vlen-utf8", which say how the elements of a chunk lie), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_place_add_codec(
     place: *mut nczchunk_place,

@@ -227,6 +227,10 @@ pub unsafe extern "C" fn nczchunk_store_filling(
 /// chunk nor a checksum behind it is verified then. A chunk of which the last element is needed is always decoded to
 /// its end.
 ///
+/// Of an array in a zip file 1 has the entries of the chunks that are read, or of their shards, compared with their
+/// checksums as well, each once as long as the file is open. With 0 that is so for entries that are read whole; a part
+/// of one, such as a chunk of a shard or some elements of a chunk that is stored as it is, is not verified.
+///
 /// Errors: NCZCHUNK_EINVAL (store is NULL).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_store_set_verify(

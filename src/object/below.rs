@@ -105,6 +105,10 @@ impl<O: Objects> Objects for Below<O> {
         self.object(name, |full| self.objects.open(full))
     }
 
+    fn verify(&self, name: &str) -> Result<()> {
+        self.object(name, |full| self.objects.verify(full))
+    }
+
     fn is_link(&self, prefix: &str) -> Result<bool> {
         self.object(prefix, |full| self.objects.is_link(full))
     }

@@ -60,6 +60,16 @@ pub trait Objects: Send + Sync {
         Ok(Opening::Nothing)
     }
 
+    /// Compares an object with the checksum that the place has of it; where it has none, or there is no such object,
+    /// all is well. What was compared once need not be again.
+    ///
+    /// # Errors
+    /// `Corrupt` if it is another one, and those of [`read`](Self::read).
+    fn verify(&self, name: &str) -> Result<()> {
+        let _ = name;
+        Ok(())
+    }
+
     /// Whether a prefix is a symbolic link, which [`remove`](Self::remove) removes as such.
     #[doc(hidden)]
     fn is_link(&self, prefix: &str) -> Result<bool> {
@@ -193,6 +203,10 @@ macro_rules! forward {
 
             fn open(&self, name: &str) -> Result<Opening<'_>> {
                 (**self).open(name)
+            }
+
+            fn verify(&self, name: &str) -> Result<()> {
+                (**self).verify(name)
             }
 
             fn is_link(&self, prefix: &str) -> Result<bool> {

@@ -11,6 +11,9 @@ use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::open_object::{Opening, read_at};
 
+/// What is found where a file has to be.
+pub(super) const NO_FILE: ErrorKind = ErrorKind::Unsupported("a pipe, socket, device or directory in place of a file");
+
 /// One file that is kept open: a place whose only object is called [`NAME`](OneFile::NAME). To read a part of it is one
 /// system call. [`read`](Objects::read) has another one that asks for its length, so that a file which grows is read as
 /// it is.
@@ -30,7 +33,7 @@ impl OneFile {
         let metadata =
             uninterrupted(|| file.metadata()).map_err(|error| Error::from(error).in_object(path.display()))?;
         if !metadata.is_file() {
-            return Err(Error::from(ErrorKind::Unsupported("this is not a file")).in_object(path.display()));
+            return Err(Error::from(NO_FILE).in_object(path.display()));
         }
         Ok(OneFile(file))
     }

@@ -90,9 +90,9 @@ impl Place {
         self.file.as_ref().map(|name| name.as_str())
     }
 
-    /// Has `make` make the codecs of this name that the metadata of arrays in this place have, where the library has
-    /// none of that name. A name without `numcodecs.` stands for the same with it, too. Arrays that are open already,
-    /// and copies of the place, do not know it.
+    /// Has `make` make the codecs of this name that the metadata of arrays in this place have, also where the library
+    /// has one of that name itself. A name without `numcodecs.` stands for the same with it, too. Arrays that are open
+    /// already, and copies of the place, do not know it.
     ///
     /// The codec turns bytes into bytes; what the metadata of Zarr v3 have before the codec `bytes` is given the bytes
     /// of the elements as well, which then cannot be stored in another byte order than the machine's.
@@ -134,7 +134,8 @@ impl Place {
     /// ```
     ///
     /// # Errors
-    /// `Argument` for an empty name and one of a codec that the library knows; `OutOfMemory`.
+    /// `Argument` for an empty name, and for `bytes`, `n5_default`, `reshape`, `sharding_indexed`, `transpose` and
+    /// `vlen-utf8`, which say how the elements of a chunk lie; `OutOfMemory`.
     pub fn add_codec(
         &mut self,
         name: &str,
@@ -148,8 +149,9 @@ impl Place {
     where
         M: Fn(&CodecUse<'_>) -> Result<Box<dyn Codec>> + Send + Sync + 'static,
     {
-        if codec::is_known(name.strip_prefix("numcodecs.").unwrap_or(name)) {
-            return Err(ErrorKind::Argument("the library knows a codec of this name").into());
+        if codec::is_of_arrays(name) {
+            let reason = "this name is of a codec that lays out the chunks of an array, which only the library can do";
+            return Err(Error::from(ErrorKind::Argument(reason)).in_object(name));
         }
         self.codecs.add(name, begin)
     }
@@ -221,19 +223,43 @@ mod tests {
     }
 
     #[test]
-    fn a_codec_has_a_name_that_the_library_does_not_know() {
+    fn a_codec_has_a_name_that_does_not_lay_out_chunks() {
         let mut place = Place::new(Memory::new()).unwrap();
         for (name, words) in [
-            ("zstd", "the library knows a codec of this name"),
-            ("numcodecs.zlib", "the library knows a codec of this name"),
+            ("bytes", "bytes: this name is of a codec that lays out the chunks of an array"),
+            ("sharding_indexed", "sharding_indexed: this name is of a codec"),
             ("", "a codec's name is empty"),
         ] {
-            assert_eq!(place.add_codec(name, |_| Ok(Box::new(Not))).unwrap_err().to_string(), words);
+            let error = place.add_codec(name, |_| Ok(Box::new(Not))).unwrap_err().to_string();
+            assert!(error.starts_with(words), "{error}");
         }
         place.add_codec("not", |_| Ok(Box::new(Not))).unwrap();
         let description = Description::new(&[2], ElementType::UByte).with_codecs(&[("not", "")]);
         let array = crate::Array::create_in(&place, "", &description).unwrap();
         array.write(&crate::Hyperslab::all(), &[1u8, 2]).unwrap();
         assert_eq!(crate::object::read_whole(&*place, "c/0", 10).unwrap().unwrap(), [!1, !2]);
+    }
+
+    /// Whatever the version of the format, and whatever settings the library's codec has.
+    #[test]
+    fn a_codec_comes_before_the_librarys_of_the_same_name() {
+        use crate::{Access, Array, ArrayFormat, Hyperslab};
+        for format in [ArrayFormat::ZarrV2, ArrayFormat::ZarrV3] {
+            for name in ["zstd", "zlib", "delta", "shuffle", "crc32c", "bitround"] {
+                let mut place = Place::new(Memory::new()).unwrap();
+                place.add_codec(name, |_| Ok(Box::new(Not))).unwrap();
+                let codecs = [(name, r#"{"mine":"yes"}"#)];
+                let description = Description::new(&[2], ElementType::UByte).with_format(format).with_codecs(&codecs);
+                let array = Array::create_in(&place, "", &description).unwrap();
+                array.write(&Hyperslab::all(), &[1u8, 2]).unwrap();
+                let object = if format == ArrayFormat::ZarrV2 { "0" } else { "c/0" };
+                assert_eq!(crate::object::read_whole(&*place, object, 10).unwrap().unwrap(), [!1, !2], "{name}");
+                let again = Array::open_in(&place, "", Access::Read).unwrap();
+                assert_eq!(again.read::<u8>(&Hyperslab::all()).unwrap(), [1, 2], "{name}");
+                assert_eq!(again.codecs().unwrap(), [(name.to_owned(), r#"{"mine":"yes"}"#.to_owned())]);
+                let listed = crate::list(&place, "", true).unwrap();
+                assert!(listed.iter().all(|node| node.error().is_none()));
+            }
+        }
     }
 }

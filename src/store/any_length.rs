@@ -15,6 +15,7 @@ impl Store<'_> {
     /// Fetches a chunk of any length up to the store's limit, decoded; `None` stands for an absent chunk.
     pub(crate) fn fetch_any_length(&self, request: &Request<'_>) -> Result<Option<Vec<u8>>> {
         let Reader::Filling(filler) = &self.reader else { return Err(ErrorKind::Internal.into()) };
+        self.verify_stored(request)?;
         let Workspace { encoded, .. } = &mut self.workspace()?;
         let Encoded { stored, between: [one, other] } = encoded;
         let first = LEAST.min(self.limit.bytes);

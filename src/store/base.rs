@@ -10,7 +10,7 @@ use crate::alloc::Slot;
 use crate::buffer::Buffer;
 use crate::cache::{Cache, Part};
 use crate::codec::{Chain, Codec};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::limits::Limit;
 #[cfg(feature = "arrays")]
@@ -169,14 +169,27 @@ impl<'r> Store<'r> {
 
     /// Sets whether every chunk is decoded to its end. If not, decoding stops after the last byte that is needed, where
     /// the codec can do that; then neither the rest of the chunk nor a checksum behind it is verified.
+    ///
+    /// Where the chunks are in a place that has checksums of its own, such as a zip file, these are compared, too.
     pub fn set_verify(&mut self, verify: bool) {
         self.verify = verify;
+        if let Reader::LendingTexts(lender) = &mut self.reader {
+            lender.set_verify(verify);
+        }
     }
 
     /// Sets how many bytes of memory a chunk may take.
     #[cfg(feature = "arrays")]
     pub(crate) fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
+    }
+
+    /// Compares what a chunk is stored in with the checksum that there is of it beside it, if that is to be done.
+    pub(crate) fn verify_stored(&self, request: &Request<'_>) -> Result<()> {
+        match &self.reader {
+            Reader::Filling(filler) if self.verify => filler.verify(request),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses a chunk for which so many bytes of memory would be taken.
@@ -196,6 +209,18 @@ impl<'r> Store<'r> {
             Reader::Filling(filler) => filler.is_concurrent(),
         };
         reader && self.codecs.is_concurrent() && self.write_codecs.is_concurrent()
+    }
+
+    /// Refuses to write where that cannot be.
+    ///
+    /// # Errors
+    /// `Codec` if a codec's settings are the reason, and else `ReadOnly`.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        match self.codecs(Access::Write).why_not_encoded() {
+            _ if self.is_writable() => Ok(()),
+            Some((name, why)) if !self.is_read_only => Err(Error::from(ErrorKind::Codec(why)).in_object(name)),
+            _ => Err(ErrorKind::ReadOnly.into()),
+        }
     }
 
     /// Whether chunks can be written.

@@ -14,70 +14,100 @@ use crate::codec::Between;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 
+/// What was fetched of a chunk.
+pub(crate) enum Fetched<'e> {
+    /// There is no such chunk.
+    Absent,
+    /// It is in the buffer.
+    Filled,
+    /// These are its bytes from the first on. Nothing was copied.
+    Bytes(&'e [u8]),
+}
+
+impl Fetched<'_> {
+    /// Puts the bytes into the buffer, which has the chunk's size, unless they are there; `false` for an absent chunk.
+    pub(crate) fn fill(self, chunk: &mut Buffer<'_>) -> Result<bool> {
+        match self {
+            Fetched::Absent => return Ok(false),
+            Fetched::Bytes(bytes) if !chunk.write(bytes) => return Err(ErrorKind::Internal.into()),
+            Fetched::Filled | Fetched::Bytes(_) => {}
+        }
+        Ok(true)
+    }
+}
+
 impl Store<'_> {
-    /// Fetches a chunk into an empty buffer of the chunk's size; `false` stands for an absent chunk. The bytes `needed`
-    /// are there afterwards, with all before them; the rest may be missing, unless they reach to the end. Of a chunk
-    /// with codecs the buffer may be as large as these bytes: then these alone are there.
-    pub(crate) fn fetch(
+    /// Fetches a chunk into an empty buffer of the chunk's size, or tells where its bytes are already. The bytes
+    /// `needed` are there afterwards, with all before them; the rest may be missing, unless they reach to the end. Of a
+    /// chunk with codecs the buffer may be as large as these bytes: then these alone are put there.
+    pub(crate) fn fetch<'e>(
         &self,
         request: &Request<'_>,
         needed: Range<usize>,
         chunk: &mut Buffer<'_>,
-        encoded: &mut Encoded<'_>,
-    ) -> Result<bool> {
+        encoded: &'e mut Encoded<'_>,
+    ) -> Result<Fetched<'e>> {
         let (access, chunk_bytes) = (request.access(), request.chunk_bytes());
+        self.verify_stored(request)?;
         match &self.reader {
             Reader::LendingTexts(_) => Err(ErrorKind::Internal.into()),
             Reader::Lending(lender) => {
-                let mut is_there = true;
-                let mut take = |lent: Lent<'_>| match lent {
-                    Lent::Chunk(stored) => {
-                        self.decode((access, chunk_bytes), stored, needed.clone(), chunk, encoded.between())
+                let mut fetched = Fetched::Absent;
+                let mut take = |lent: Lent<'_>| {
+                    let Lent::Chunk(stored) = lent else { return Ok(()) };
+                    let (of, from) = ((access, chunk_bytes), needed.start);
+                    // What is on loan has to be copied.
+                    if let Fetched::Bytes(bytes) = self.decode(of, stored, needed.clone(), chunk, encoded.between())? {
+                        let begin = if chunk.capacity() < chunk_bytes { from } else { 0 };
+                        let end = bytes.len().min(begin + chunk.capacity());
+                        if !chunk.write(bytes.get(begin..end).ok_or(ErrorKind::Internal)?) {
+                            return Err(ErrorKind::Internal.into());
+                        }
                     }
-                    Lent::Absent | Lent::FillValues(_) => {
-                        is_there = false;
-                        Ok(())
-                    }
+                    fetched = Fetched::Filled;
+                    Ok(())
                 };
                 lender.lend(request, Take::new(&mut take))?;
-                Ok(is_there)
+                Ok(fetched)
             }
             Reader::Filling(filler) if self.codecs(access).is_empty() => match filler.fill(request, chunk)? {
-                Filled::Absent => Ok(false),
+                Filled::Absent => Ok(Fetched::Absent),
                 Filled::Stored(stored) => {
                     let size = chunk.capacity();
                     check_part(&**filler, 0..size, size, (stored, chunk.filled().len()))?;
-                    Ok(true)
+                    Ok(Fetched::Filled)
                 }
             },
             Reader::Filling(filler) => {
                 let room = self.first_size(access, chunk_bytes);
                 let check = |len| self.check_stored(access, chunk_bytes, len);
                 let len = fetch_stored(&**filler, request, (room, check), &mut encoded.stored)?;
-                let Some(len) = len else { return Ok(false) };
+                let Some(len) = len else { return Ok(Fetched::Absent) };
                 let Encoded { stored, between: [one, other] } = encoded;
                 // SAFETY: `fetch_stored` has filled so many bytes.
                 let stored = unsafe { stored.filled(len) };
-                self.decode((access, chunk_bytes), stored, needed, chunk, [one, other]).map(|()| true)
+                self.decode((access, chunk_bytes), stored, needed, chunk, [one, other])
             }
         }
     }
 
     /// Decodes a stored chunk: see [`fetch`](Self::fetch).
-    pub(crate) fn decode(
+    pub(crate) fn decode<'e>(
         &self,
         (access, chunk_bytes): (Access, usize),
-        stored: &[u8],
+        stored: &'e [u8],
         needed: Range<usize>,
         chunk: &mut Buffer<'_>,
-        between: Between<'_>,
-    ) -> Result<()> {
+        between: Between<'e>,
+    ) -> Result<Fetched<'e>> {
         let codecs = self.codecs(access);
-        if chunk.capacity() < chunk_bytes {
-            return codecs.decode_part(stored, (needed, self.verify), chunk_bytes, chunk, between, self.limit);
-        }
-        let needed = if self.verify { 0..chunk_bytes } else { needed };
-        codecs.decode(stored, needed, chunk, between, self.limit)
+        let bytes = if chunk.capacity() < chunk_bytes {
+            codecs.decode_part(stored, (needed, self.verify), chunk_bytes, chunk, between, self.limit)?
+        } else {
+            let needed = if self.verify { 0..chunk_bytes } else { needed };
+            codecs.decode(stored, needed, chunk, between, self.limit)?
+        };
+        Ok(bytes.map_or(Fetched::Filled, Fetched::Bytes))
     }
 
     /// Whether to decode these bytes of a chunk that is read takes nearly as long as to decode all of it.

@@ -40,6 +40,13 @@ pub trait Fill: Send + Sync {
         false
     }
 
+    /// Compares what a chunk is stored in with the checksum that there is of it beside it, if there is one.
+    #[doc(hidden)]
+    fn verify(&self, request: &Request<'_>) -> Result<()> {
+        let _ = request;
+        Ok(())
+    }
+
     /// Opens a chunk of which several ranges are going to be read. What cannot be read from a file that this gives,
     /// `fill` is asked for.
     #[doc(hidden)]

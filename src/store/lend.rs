@@ -156,6 +156,12 @@ pub trait Lend: Send + Sync {
         Err(ErrorKind::Unsupported(NOT_IN_OBJECTS).into())
     }
 
+    /// Sets whether what chunks are stored in is verified: see [`Store::set_verify`](crate::Store::set_verify).
+    #[doc(hidden)]
+    fn set_verify(&mut self, verify: bool) {
+        let _ = verify;
+    }
+
     /// Whether several threads may use the reader at the same time and more than one chunk may be on loan. If not, each
     /// chunk is given back before another is asked for.
     fn is_concurrent(&self) -> bool {

@@ -28,7 +28,8 @@ pub enum ChunkState {
     /// There is no such chunk: it reads as the fill value.
     Absent,
     /// The chunk as its codecs encode it is `len` bytes of the object, of which the first is byte `offset`. In a netCDF
-    /// classic file these are the bytes up to the last element inside of the dimensions, or those before the file's end.
+    /// classic file these are the bytes up to the last element inside of the dimensions, or those before the file's
+    /// end.
     Stored {
         /// The first byte, counted from 0.
         offset: u64,

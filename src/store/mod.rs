@@ -27,6 +27,7 @@ mod request;
 
 pub(crate) use base::Reader;
 pub use base::Store;
+pub(crate) use fetch::Fetched;
 pub use fill::Fill;
 pub(crate) use fill::check_part;
 pub(crate) use flight::NOT_IN_FLIGHT;

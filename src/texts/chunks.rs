@@ -58,6 +58,10 @@ impl Lend for TextChunks {
         self.bytes.locate(plan, one)
     }
 
+    fn set_verify(&mut self, verify: bool) {
+        self.bytes.set_verify(verify);
+    }
+
     fn is_concurrent(&self) -> bool {
         self.bytes.is_concurrent()
     }

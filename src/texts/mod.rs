@@ -4,17 +4,20 @@
 //! text has one owner: a chunk, or whoever has read it.
 //!
 //! ```text
-//!   owned.rs      texts with an owner, and the copier
+//!   owned.rs      texts with an owner each, and the copier
+//!   kept.rs       texts that are read into a few blocks
 //!   vlen.rs       the bytes of a chunk of texts
 //!   chunks.rs     a reader that lends chunks of texts, which are stored as bytes
 //!   transfer.rs   reading and writing hyperslabs
 //! ```
 
 mod chunks;
+mod kept;
 mod owned;
 mod transfer;
 mod vlen;
 
 pub(crate) use chunks::TextChunks;
+pub(crate) use kept::KeptTexts;
 pub(crate) use owned::{ELEMENT, copier, free};
 pub(crate) use transfer::{read, read_strings, write_strings};

@@ -26,11 +26,6 @@ impl OwnedTexts {
         Ok(OwnedTexts(list))
     }
 
-    /// How many there are.
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
     /// The elements as bytes, for a copy by the [copier].
     pub(crate) fn as_bytes_mut(&mut self) -> &mut [u8] {
         let bytes = size_of_val(self.0.as_slice());

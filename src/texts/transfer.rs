@@ -3,6 +3,7 @@
 
 use std::ffi::CString;
 
+use super::kept::KeptTexts;
 use super::owned::{ELEMENT, OwnedTexts};
 use crate::alloc;
 use crate::copy::{Destination, Source};
@@ -35,11 +36,12 @@ pub(crate) fn read(
 
 /// Reads a hyperslab of texts.
 pub(crate) fn read_strings(variable: &Variable, store: &Store<'_>, hyperslab: &Hyperslab<'_>) -> Result<Vec<String>> {
-    let texts = read(variable, store, hyperslab, Options::default(), &mut 0, |_| Ok(()))?;
+    let texts = KeptTexts::read(variable, store, hyperslab, Options::default(), &mut 0)?;
     let mut strings = Vec::new();
-    strings.try_reserve_exact(texts.len()).map_err(|_| ErrorKind::OutOfMemory)?;
+    strings.try_reserve_exact(texts.iter().len()).map_err(|_| ErrorKind::OutOfMemory)?;
     for text in texts.iter() {
-        strings.push(alloc::text(text.to_str().map_err(|_| ErrorKind::Internal)?)?);
+        let text = text.strip_suffix(b"\0").and_then(|text| std::str::from_utf8(text).ok());
+        strings.push(alloc::text(text.ok_or(ErrorKind::Internal)?)?);
     }
     Ok(strings)
 }

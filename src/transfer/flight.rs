@@ -276,6 +276,7 @@ impl<'a> State<'a> {
         if self.reading.read_cached(&piece, &mut out)? {
             return Ok(false);
         }
+        self.reading.verify_stored(&piece)?;
         let (needed, chunk_bytes) = (piece.needed(), self.plan.grid().chunk_bytes());
         let (begin, size) = match self.gap {
             Some(gap) if chunk_bytes - needed.len() >= gap.max(1) => {

@@ -255,8 +255,5 @@ pub(super) fn check_store(variable: &Variable, store: &Store<'_>, access: Access
     if variable.copier().is_some() && store.lender_of(variable).is_none() {
         return Err(ErrorKind::Argument("elements with a copier need a store that lends, without codecs").into());
     }
-    if access == Access::Write && !store.is_writable() {
-        return Err(ErrorKind::ReadOnly.into());
-    }
-    Ok(())
+    if access == Access::Write { store.check_writable() } else { Ok(()) }
 }

@@ -12,7 +12,7 @@ use crate::copy::{self, Axis, Destination, Fence, StridedCopy};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::open_object::{Opening, Versions};
-use crate::store::{self, Encoded, Fill, Filled, Lend, Lent, Store, Take, Workspace};
+use crate::store::{self, Encoded, Fetched, Fill, Filled, Lend, Lent, Request, Store, Take, Workspace};
 use crate::variable::Variable;
 
 /// A chunk of up to so many bytes is decoded into room for all of it, whatever part of it is needed.
@@ -22,6 +22,23 @@ const TAKEN_WHOLE: usize = 16 << 20;
 /// times the bytes that are stored.
 const KEPT_AT_ONCE: usize = 64 << 20;
 const MOST_TIMES: usize = 256;
+
+/// Fetches and decodes a chunk, or decodes it if it is given as it is stored.
+fn get<'e>(
+    store: &Store<'_>,
+    request: &Request<'_>,
+    stored: Option<&'e [u8]>,
+    needed: Range<usize>,
+    buffer: &mut Buffer<'_>,
+    encoded: &'e mut Encoded<'_>,
+) -> Result<Fetched<'e>> {
+    match stored {
+        Some(stored) => {
+            store.decode((request.access(), request.chunk_bytes()), stored, needed, buffer, encoded.between())
+        }
+        None => store.fetch(request, needed, buffer, encoded),
+    }
+}
 
 /// What one thread needs to read pieces of a variable's chunks.
 pub(super) struct Reading<'a> {
@@ -93,33 +110,19 @@ impl<'a> Reading<'a> {
             }
             _ => {}
         }
-        let (store, request) = (self.store, self.mover.request(piece));
-        let stored_len = || store.stored_len(&request);
-        let get =
-            |needed, buffer: &mut Buffer<'_>, encoded: &mut Encoded<'_>| store.fetch(&request, needed, buffer, encoded);
-        self.through_buffer(piece, out, stored_len, get)
+        self.through_buffer(piece, None, out)
     }
 
     /// Decodes a stored chunk and moves the piece from it.
     pub(super) fn read_stored(&mut self, piece: &Piece<'_>, stored: &[u8], out: &mut Destination<'_>) -> Result<()> {
-        let (store, of) = (self.store, (Access::Read, self.mover.chunk_bytes()));
-        let get = |needed, buffer: &mut Buffer<'_>, encoded: &mut Encoded<'_>| {
-            store.decode(of, stored, needed, buffer, encoded.between()).map(|()| true)
-        };
-        self.through_buffer(piece, out, || Ok(Some(stored.len())), get)
+        self.through_buffer(piece, Some(stored), out)
     }
 
-    /// Has `get` fill a buffer of a chunk's size, of which the bytes it is told are needed, and moves the piece from
-    /// there. The buffer is the destination itself if the whole chunk lands there in one piece, unless it is quicker to
-    /// decode it in the processor's cache first. Of a large chunk with codecs the buffer has the size of the needed
-    /// bytes alone. `false` from `get` stands for an absent chunk; `stored_len` tells how many bytes are stored of it.
-    fn through_buffer(
-        &mut self,
-        piece: &Piece<'_>,
-        out: &mut Destination<'_>,
-        stored_len: impl FnOnce() -> Result<Option<usize>>,
-        get: impl FnOnce(Range<usize>, &mut Buffer<'_>, &mut Encoded<'_>) -> Result<bool>,
-    ) -> Result<()> {
+    /// Decodes a chunk, which is fetched unless it is given as it is stored, into a buffer of a chunk's size, and moves
+    /// the piece from there. The buffer is the destination itself if the whole chunk lands there in one piece, unless
+    /// it is quicker to decode it in the processor's cache first. Of a large chunk with codecs the buffer has the size
+    /// of the needed bytes alone. A chunk that is stored as it is, with a checksum, takes no buffer.
+    fn through_buffer(&mut self, piece: &Piece<'_>, stored: Option<&[u8]>, out: &mut Destination<'_>) -> Result<()> {
         let (store, chunk_bytes) = (self.store, self.mover.chunk_bytes());
         let mut loading = None;
         if let (Some(cache), Some(turn)) = (store.cache(), self.turn) {
@@ -128,7 +131,11 @@ impl<'a> Reading<'a> {
                 if let Some(entry) = cache.ready(piece.indices, &piece.needed(), chunk_bytes, turn)? {
                     return self.mover.read_chunk(piece, entry.bytes(), 0, out);
                 }
-                let most = stored_len()?.unwrap_or(0).saturating_mul(MOST_TIMES);
+                let stored_len = match stored {
+                    Some(stored) => Some(stored.len()),
+                    None => store.stored_len(&self.mover.request(piece))?,
+                };
+                let most = stored_len.unwrap_or(0).saturating_mul(MOST_TIMES);
                 keep = chunk_bytes <= most;
             }
             keep &= store.check_room(chunk_bytes).is_ok();
@@ -139,11 +146,17 @@ impl<'a> Reading<'a> {
             }
         }
         let Workspace { chunk, encoded } = store.workspace_in(&mut self.workspace)?;
+        let (request, needed) = (self.mover.request(piece), piece.needed());
         if let Some((mut loading, all)) = loading {
-            let all = all || store.decodes_most(chunk_bytes, &piece.needed())?;
-            let needed = if all { 0..chunk_bytes } else { piece.needed() };
+            let all = all || store.decodes_most(chunk_bytes, &needed)?;
+            let needed = if all { 0..chunk_bytes } else { needed };
             let mut buffer = Buffer::new(loading.room(chunk_bytes)?);
-            if !get(needed.clone(), &mut buffer, encoded)? {
+            let fetched = get(store, &request, stored, needed.clone(), &mut buffer, encoded)?;
+            if let (Fetched::Bytes(bytes), false, None) = (&fetched, all, store.with_latency()) {
+                self.mover.read_chunk(piece, bytes, 0, out)?;
+                return loading.pass();
+            }
+            if !fetched.fill(&mut buffer)? {
                 return self.mover.read_fill_value(piece, out);
             }
             // What follows the needed bytes is there, too; what is before them may have been left out.
@@ -157,21 +170,22 @@ impl<'a> Reading<'a> {
         // SAFETY: the whole chunk lands here in one piece, so all of its bytes are selected ones.
         if let Some(room) = whole_chunk.and_then(|offset| unsafe { out.piece(offset, chunk_bytes) }) {
             let mut buffer = Buffer::new(room);
-            if get(0..chunk_bytes, &mut buffer, encoded)? {
+            if get(store, &request, stored, 0..chunk_bytes, &mut buffer, encoded)?.fill(&mut buffer)? {
                 if let Some(word) = self.variable.swapped_word() {
                     copy::swap_in_place(buffer.filled_mut(), word);
                 }
                 return Ok(());
             }
         } else {
-            let needed = piece.needed();
             let is_large = chunk_bytes > TAKEN_WHOLE || store.check_room(chunk_bytes).is_err();
             let is_part = store.has_codecs() && is_large;
             let (begin, size) = if is_part { (needed.start, needed.len()) } else { (0, chunk_bytes) };
             store.check_room(size)?;
             let mut buffer = Buffer::new(chunk.room(size)?);
-            if get(needed, &mut buffer, encoded)? {
-                return self.mover.read_chunk(piece, buffer.filled(), begin, out);
+            match get(store, &request, stored, needed, &mut buffer, encoded)? {
+                Fetched::Filled => return self.mover.read_chunk(piece, buffer.filled(), begin, out),
+                Fetched::Bytes(bytes) => return self.mover.read_chunk(piece, bytes, 0, out),
+                Fetched::Absent => {}
             }
         }
         self.mover.read_fill_value(piece, out)
@@ -198,6 +212,7 @@ impl<'a> Reading<'a> {
         let workspace = store.workspace_in(&mut self.workspace)?;
         let mover = &self.mover;
         let request = mover.request(piece);
+        store.verify_stored(&request)?;
         let is_divided = part.is_some() || ranges.count() > 1;
         let opening = if is_divided { filler.open(&request)? } else { Opening::Nothing };
         let is_constant = filler.versions() == Versions::Constant;
@@ -276,6 +291,11 @@ impl<'a> Reading<'a> {
     /// What is read next was brought by this request.
     pub(super) fn brought_by(&mut self, request: Option<Turn>) {
         self.turn = request;
+    }
+
+    /// Compares what a piece's chunk is stored in with the checksum beside it, if that is to be done.
+    pub(super) fn verify_stored(&self, piece: &Piece<'_>) -> Result<()> {
+        self.store.verify_stored(&self.mover.request(piece))
     }
 
     /// Moves a piece from the store's cache; `false` if it is not there.

@@ -81,7 +81,7 @@ impl<'a> Writing<'a> {
         if !piece.is_covered {
             // What is stored now, not what a cache remembers: others may have written to the chunk.
             let mut buffer = Buffer::new(&mut *room);
-            is_filled = store.fetch(&request, 0..chunk_bytes, &mut buffer, encoded)?;
+            is_filled = store.fetch(&request, 0..chunk_bytes, &mut buffer, encoded)?.fill(&mut buffer)?;
         }
         let mut bytes = Destination::from(&mut *room);
         if !is_filled && !piece.is_whole {

@@ -1,9 +1,11 @@
 //! From a codec's settings to the codec.
 
 use super::codecs::CodecSpec;
-use crate::codec::{Codec, CodecUse, Makers};
+use super::n5::N5;
+use crate::alloc;
+use crate::codec::{Chain, Codec, CodecUse, Makers};
 use crate::element::ElementType;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::json;
 use crate::object::Name;
 
@@ -14,7 +16,18 @@ pub(super) fn make(spec: &CodecSpec, element: ElementType, own: &Makers) -> Resu
         CodecSpec::Known(known) => {
             return (known.settings.definition().make)(&known.settings, known.decoded, known.encoded);
         }
+        CodecSpec::N5(blocks) => {
+            let mut chain = Chain::default();
+            for codec in &blocks.codecs {
+                chain.reserve()?;
+                chain.push(make(codec, element, own)?);
+            }
+            let lens = alloc::copied(&blocks.lens)?;
+            return Ok(alloc::try_box(N5 { chain, lens, element_size: blocks.element_size })?);
+        }
         CodecSpec::Own(codec) => codec,
+        // They need more of the array's metadata: `build.rs` makes them.
+        CodecSpec::Shards(_) => return Err(ErrorKind::Internal.into()),
     };
     let make = own.find(&codec.name).ok_or_else(|| codec.unknown())?;
     let configuration = json::compact(&codec.configuration)?;

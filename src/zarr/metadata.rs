@@ -1,6 +1,6 @@
 //! What the metadata of an array come to, whatever the version that they are written in.
 
-use super::codecs::CodecSpec;
+use super::codecs::{CodecSpec, Shards};
 use super::format::Format;
 use crate::codec::Makers;
 use crate::element::ElementType;
@@ -51,16 +51,9 @@ impl Metadata {
     /// Refuses codecs that are neither the library's nor among these.
     pub(crate) fn check_codecs(&self, own: &Makers) -> Result<()> {
         let in_shards = self.shards.as_ref().map_or(&[][..], |shards| &shards.codecs);
-        for codec in self.codecs.iter().chain(in_shards) {
-            match codec {
-                CodecSpec::Own(codec) if own.find(&codec.name).is_none() => {
-                    let document = if self.format == Format::V2 { ".zarray" } else { "zarr.json" };
-                    return Err(codec.unknown().in_object(document));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+        let document = if self.format == Format::V2 { ".zarray" } else { "zarr.json" };
+        let check = |codecs: &[CodecSpec]| codecs.iter().try_for_each(|codec| codec.check(own));
+        check(&self.codecs).and_then(|()| check(in_shards)).map_err(|error| error.in_object(document))
     }
 }
 
@@ -87,42 +80,4 @@ impl Keys {
             KeyEncoding::V3 => KeyStyle::ZarrV3(self.separator),
         }
     }
-}
-
-/// What an object holds that is a shard: the chunks within it, which are encoded one by one, and an index of them.
-///
-/// Let axis `i` of the shard as it is sharded be the array's axis `p[i]`; without transpositions before sharding `p` is
-/// `0, 1, ..`. Then
-/// - the index has an entry for each inner chunk, row-major in the axes `p`, the last of them the fastest:
-///   [`index_order`](Self::index_order) is `p`;
-/// - the elements of an inner chunk are in the order that [`Metadata::order`] says, which is `p` with the
-///   transpositions among the inner codecs after it. It differs from `p` only if there are some.
-#[derive(Debug)]
-pub(crate) struct Shards {
-    /// The lengths of the inner chunks along the array's axes. Each divides the shard's.
-    pub(crate) inner: Vec<usize>,
-    /// The array's axes from the slowest to the fastest of the index; `None` for row-major.
-    pub(crate) index_order: Option<Vec<usize>>,
-    /// What turns the bytes of an inner chunk into those that are stored, in the order of encoding.
-    pub(crate) codecs: Vec<CodecSpec>,
-    /// Whether the index is before the chunks, and not behind them.
-    pub(crate) index_at_start: bool,
-    /// The byte order of the index.
-    pub(crate) index_endian: Endian,
-    /// Whether the CRC-32C of the index is behind it, in 4 bytes.
-    pub(crate) index_checksum: bool,
-}
-
-/// An order of axes, `None` if it is row-major.
-pub(super) fn order_of(axes: Vec<usize>) -> Option<Vec<usize>> {
-    let is_row_major = axes.iter().enumerate().all(|(i, &axis)| i == axis);
-    (!is_row_major).then_some(axes)
-}
-
-/// The axes `0, 1, .. rank - 1`.
-pub(super) fn row_major(rank: usize) -> Result<Vec<usize>> {
-    let mut axes = Vec::new();
-    axes.try_reserve_exact(rank).map_err(|_| crate::alloc::Failed)?;
-    axes.extend(0..rank);
-    Ok(axes)
 }

@@ -17,7 +17,7 @@ pub(crate) fn open(place: &Place, name: &str) -> Result<Metadata> {
         check_name(name)?;
     }
     if let Some(value) = document(place, name, "zarr.json")? {
-        return match node_v3_of_value(value)? {
+        return match node_v3_of_value(value, place.codecs())? {
             Node::Array(metadata) => metadata.check_codecs(place.codecs()).map(|()| *metadata),
             Node::Group(_) => Err(ErrorKind::NotAnArray.into()),
         };
@@ -27,7 +27,7 @@ pub(crate) fn open(place: &Place, name: &str) -> Result<Metadata> {
     if nczarr::may_have_documents(&array, attributes.as_ref()) {
         add_documents(place, name, &mut array, attributes.as_mut())?;
     }
-    let mut metadata = v2_of_values(&array, attributes.as_ref())?;
+    let mut metadata = v2_of_values(&array, attributes.as_ref(), place.codecs())?;
     metadata.attributes_error = error;
     metadata.check_codecs(place.codecs())?;
     separator::check(place, name, &array, metadata.shape.len())?;
@@ -96,7 +96,7 @@ fn why_not(place: &Place, name: &str) -> Result<Error> {
     }
     // The draft of Zarr v3 of 2021 has its metadata elsewhere, and says so in the place itself.
     let root = if name.is_empty() { Ok(None) } else { document(place, "", "zarr.json") };
-    if let Err(error) = root.and_then(|root| root.map(node_v3_of_value).transpose()) {
+    if let Err(error) = root.and_then(|root| root.map(|root| node_v3_of_value(root, place.codecs())).transpose()) {
         if let ErrorKind::Unsupported(_) | ErrorKind::OutOfMemory = error.kind() {
             return Ok(error);
         }

@@ -3,41 +3,46 @@
 //! The source is <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html>. Keys that it does not know are skipped.
 
 use super::attributes;
+use super::axes::{order_of, row_major};
 use super::codecs::{self, CodecSpec};
 use super::dtype;
 use super::fill::{self, Dialect};
 use super::format::Format;
-use super::metadata::{KeyEncoding, Keys, Metadata, order_of};
+use super::metadata::{KeyEncoding, Keys, Metadata};
 use super::nczarr;
 use crate::alloc;
+use crate::codec::Makers;
 use crate::dims::check_rank;
 use crate::element::{ElementType, Elements};
 use crate::error::Result;
-use crate::json::{self, At, Value};
+#[cfg(test)]
+use crate::json;
+use crate::json::{At, Value};
 use crate::key::Separator;
 
 /// As [`v2_of_values`], from texts.
+#[cfg(test)]
 pub(crate) fn read_v2(array: &[u8], attributes: Option<&[u8]>) -> Result<Metadata> {
     let array = json::read(array).map_err(|error| error.in_object(".zarray"))?;
     let attributes = attributes.map(json::read).transpose().map_err(|error| error.in_object(".zattrs"))?;
-    v2_of_values(&array, attributes.as_ref())
+    v2_of_values(&array, attributes.as_ref(), &Makers::default())
 }
 
-/// Reads the documents `.zarray`, and `.zattrs` if there is one.
+/// Reads the documents `.zarray`, and `.zattrs` if there is one. The caller's `own` codecs come before the library's.
 ///
 /// # Errors
 /// `Metadata`, `Unsupported`, `Codec` and `ElementType` about a place in a document; `Rank`, `OutOfMemory`.
-pub(crate) fn v2_of_values(array: &Value, attributes: Option<&Value>) -> Result<Metadata> {
+pub(crate) fn v2_of_values(array: &Value, attributes: Option<&Value>, own: &Makers) -> Result<Metadata> {
     let nothing = Value::Object(Vec::new());
     let attributes = attributes.unwrap_or(&nothing);
     At::root(attributes).check_object().map_err(|error| error.in_object(".zattrs"))?;
     let documents = [At::root(attributes), At::root(array)];
-    let mut metadata = read(&documents[1], &documents).map_err(|error| error.in_object(".zarray"))?;
+    let mut metadata = read(&documents[1], &documents, own).map_err(|error| error.in_object(".zarray"))?;
     metadata.attributes = attributes.copied()?;
     Ok(metadata)
 }
 
-fn read(array: &At<'_>, documents: &[At<'_>]) -> Result<Metadata> {
+fn read(array: &At<'_>, documents: &[At<'_>], own: &Makers) -> Result<Metadata> {
     check_version(array)?;
     let shape = array.require("shape")?.usizes()?;
     check_rank(shape.len())?;
@@ -55,7 +60,7 @@ fn read(array: &At<'_>, documents: &[At<'_>]) -> Result<Metadata> {
         order: order(array, shape.len())?,
         fill_value: fill_value(array, documents, element, dialect)?,
         keys: Keys { style: KeyEncoding::V2, separator: separator(array, Separator::Dot, "dimension_separator")? },
-        codecs: codecs(array, filters, has_strings, Elements { element, endian })?,
+        codecs: codecs(array, filters, has_strings, (Elements { element, endian }, own))?,
         shape,
         chunk_shape,
         element,
@@ -117,7 +122,7 @@ fn order(array: &At<'_>, rank: usize) -> Result<Option<Vec<usize>>> {
     match order.text()? {
         "C" => Ok(None),
         "F" => {
-            let mut axes = super::metadata::row_major(rank)?;
+            let mut axes = row_major(rank)?;
             axes.reverse();
             Ok(order_of(axes))
         }
@@ -139,19 +144,19 @@ fn codecs(
     array: &At<'_>,
     filters: Option<At<'_>>,
     has_strings: bool,
-    mut elements: Elements,
+    (mut elements, own): (Elements, &Makers),
 ) -> Result<Vec<CodecSpec>> {
     let has_texts = has_strings && elements.element == ElementType::String;
     let mut list = Vec::new();
     if let Some(filters) = filters {
         for filter in filters.items()?.skip(usize::from(has_texts)) {
-            let codec = codecs::read_v2(filter, elements)?;
+            let codec = codecs::read_v2(filter, elements, own)?;
             elements = codec.encoded(elements);
             alloc::push(&mut list, codec)?;
         }
     }
     if let Some(compressor) = array.given("compressor") {
-        alloc::push(&mut list, codecs::read_v2(compressor, elements)?)?;
+        alloc::push(&mut list, codecs::read_v2(compressor, elements, own)?)?;
     }
     Ok(list)
 }
@@ -295,8 +300,8 @@ mod tests {
             (r#""fill_value":0"#, r#""fill_value":4294967296"#, "$.fill_value"),
             (r#""order":"C""#, r#""order":"A""#, "$.order"),
             (r#"lz4"#, r#"lz9"#, "$.compressor.cname: lz9"),
-            (r#""id":"blosc""#, r#""id":"zfpy""#, "$.compressor: zfpy"),
-            (r#""filters":null"#, r#""filters":[{"id":"delta"}]"#, "$.filters[0]: delta"),
+            (r#""id":"blosc""#, r#""id":"pcodec""#, "$.compressor: pcodec"),
+            (r#""filters":null"#, r#""filters":[{"id":"astype"}]"#, "$.filters[0]: astype"),
             (r#""separator":".""#, r#""x":1"#, ""),
             (r#""zarr_format":2"#, r#""zarr_format":3"#, "$.zarr_format"),
             (r#""dimension_separator":".""#, r#""dimension_separator":"-""#, "$.dimension_separator"),

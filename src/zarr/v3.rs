@@ -3,34 +3,38 @@
 //! The source is <https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html> and, for the codecs, the
 //! specifications below it. An extension may be an object or its name alone.
 
-use super::codecs::{self, CodecSpec};
+use super::axes::{order_of, placed, row_major};
+use super::codecs::{self, CodecSpec, InnerShards, N5Blocks, OwnCodec, Shards};
 use super::data_type::{self, DataType};
 use super::fill::Dialect;
 use super::format::Format;
-use super::metadata::{KeyEncoding, Keys, Metadata, Shards, order_of, row_major};
+use super::metadata::{KeyEncoding, Keys, Metadata};
 use super::nczarr;
 use super::v2::{chunk_lengths, falses, separator};
 use crate::alloc;
-use crate::codec::Stage;
+use crate::codec::{Makers, Stage};
 use crate::dims::check_rank;
 use crate::element::{ElementType, Elements};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{self, At, Value};
+#[cfg(test)]
+use crate::json;
+use crate::json::{At, Value};
 use crate::key::Separator;
 use crate::variable::Endian;
 
-/// Reads the text of `zarr.json`.
+/// As [`v3_of_value`], from a text.
+#[cfg(test)]
+pub(crate) fn read_v3(text: &[u8]) -> Result<Metadata> {
+    v3_of_value(&json::read(text).map_err(|error| error.in_object("zarr.json"))?, &Makers::default())
+}
+
+/// Reads a `zarr.json`. The caller's `own` codecs come before the library's.
 ///
 /// # Errors
 /// `NotAnArray` for a group; `Metadata`, `Unsupported`, `Codec` and `ElementType` about a place in the document;
 /// `Rank`, `OutOfMemory`.
-pub(crate) fn read_v3(text: &[u8]) -> Result<Metadata> {
-    v3_of_value(&json::read(text).map_err(|error| error.in_object("zarr.json"))?)
-}
-
-/// As [`read_v3`], from a document that has been read.
-pub(crate) fn v3_of_value(document: &Value) -> Result<Metadata> {
-    read(&At::root(document)).map_err(|error| error.in_object("zarr.json"))
+pub(crate) fn v3_of_value(document: &Value, own: &Makers) -> Result<Metadata> {
+    read(&At::root(document), own).map_err(|error| error.in_object("zarr.json"))
 }
 
 /// The keys that the specification has, and zarr-python's `consolidated_metadata`.
@@ -49,7 +53,7 @@ const KEYS: [&str; 12] = [
     "consolidated_metadata",
 ];
 
-fn read(document: &At<'_>) -> Result<Metadata> {
+fn read(document: &At<'_>, own: &Makers) -> Result<Metadata> {
     if !is_array(document)? {
         return Err(ErrorKind::NotAnArray.into());
     }
@@ -65,7 +69,7 @@ fn read(document: &At<'_>) -> Result<Metadata> {
     let chunk_shape = chunk_shape(&document.require("chunk_grid")?, rank)?;
     let data_type = data_type::read(document.require("data_type")?)?;
     let element = data_type.element;
-    let chain = chain(&document.require("codecs")?, &chunk_shape, &data_type, false)?;
+    let chain = chain(&document.require("codecs")?, &chunk_shape, (&data_type, own), Within::Nothing)?;
     let (attributes, attributes_error) = match document.given("attributes") {
         Some(attributes) => match attributes.check_object() {
             Ok(()) => (attributes.value().copied()?, None),
@@ -185,7 +189,7 @@ fn dimension_names(document: &At<'_>, rank: usize) -> Result<Vec<Option<String>>
 
 /// What a list of codecs says.
 struct Chain {
-    /// The array's axes from the slowest to the fastest of what the codec that makes bytes is given.
+    /// The axes from the slowest to the fastest of what the codec that makes bytes is given.
     order: Vec<usize>,
     endian: Endian,
     codecs: Vec<CodecSpec>,
@@ -193,39 +197,82 @@ struct Chain {
     shards: Option<(Option<Vec<usize>>, Shards)>,
 }
 
+/// The type of the elements, and the caller's codecs.
+type Of<'a> = (&'a DataType, &'a Makers);
+
+/// What a list of codecs is within.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    Nothing,
+    Shard,
+    Block,
+}
+
+const TWICE: &str = "a second codec that makes bytes of elements; a list of codecs has exactly one";
+const BEHIND: &str = "this codec comes behind one that makes bytes";
+
+/// The error of a codec that cannot stand where it does.
+fn misplaced(at: &At<'_>, name: &str, rule: &'static str) -> Error {
+    at.error(Error::from(ErrorKind::Metadata(rule)).in_object(name))
+}
+
 /// Reads a list of codecs: those that make elements of elements, such as transpositions, then one that makes bytes,
-/// then those that turn bytes into bytes. `chunk` is the shape of what is encoded, in the array's axes.
+/// then those that turn bytes into bytes. `chunk` is the shape of what is encoded, whose axes are those that the result
+/// is about.
 ///
 /// Codecs that are none of the library's may come before the one that makes bytes. They turn elements into elements; in
 /// the machine's byte order that is the same as if they came behind what makes bytes.
-fn chain(list: &At<'_>, chunk: &[usize], data_type: &DataType, is_inner: bool) -> Result<Chain> {
+fn chain(list: &At<'_>, chunk: &[usize], of @ (data_type, own): Of<'_>, within: Within) -> Result<Chain> {
     let mut elements = Elements { element: data_type.element, endian: Endian::Native };
     let mut chain = Chain { order: row_major(chunk.len())?, endian: Endian::Native, codecs: Vec::new(), shards: None };
-    let mut has_bytes = false;
+    let (mut has_bytes, mut is_reshaped) = (false, false);
     for codec in list.items()? {
         let (name, configuration) = extension(&codec)?;
-        let known = codecs::read_v3(name, configuration.as_ref(), elements).map_err(|error| match configuration {
-            Some(_) => error,
-            None => codec.error(error),
-        })?;
+        let known = match own.find(name) {
+            Some(_) => None,
+            None => codecs::read_v3(name, configuration.as_ref(), elements).map_err(|error| match configuration {
+                Some(_) => error,
+                None => codec.error(error),
+            })?,
+        };
         if let Some(known) = known {
             match (known.stage(), has_bytes) {
+                (Stage::Bytes, false) if matches!(chain.codecs.first(), Some(CodecSpec::Own(_))) => break,
                 (Stage::Bytes, false) => return Err(codec.malformed("this codec comes before one that makes bytes")),
                 (Stage::Bytes, true) => {}
-                (_, true) => return Err(codec.malformed("this codec comes behind one that makes bytes")),
+                (Stage::ToBytes, true) => return Err(misplaced(&codec, name, TWICE)),
+                (_, true) => return Err(misplaced(&codec, name, BEHIND)),
                 (stage, false) => has_bytes = stage == Stage::ToBytes,
             }
             elements = known.encoded;
             alloc::push(&mut chain.codecs, CodecSpec::Known(known))?;
             continue;
         }
-        let own = || CodecSpec::own(&codec, name, configuration.as_ref().map(At::value));
+        let written = || OwnCodec::new(&codec, name, configuration.as_ref().map(At::value));
         if has_bytes {
-            alloc::push(&mut chain.codecs, own()?)?;
+            match name {
+                "bytes" | "endian" | "vlen-utf8" | "sharding_indexed" | "n5_default" => {
+                    return Err(misplaced(&codec, name, TWICE));
+                }
+                "transpose" | "reshape" => return Err(misplaced(&codec, name, BEHIND)),
+                _ => alloc::push(&mut chain.codecs, CodecSpec::Own(written()?))?,
+            }
             continue;
         }
         let is_text = elements.element == ElementType::String;
         match (name, chain.codecs.last_mut()) {
+            ("transpose" | "sharding_indexed" | "n5_default", _) if is_reshaped => {
+                return Err(codec.unsupported("a transposition, shards or blocks of N5 behind reshape"));
+            }
+            ("reshape", _) => {
+                is_reshaped = true;
+                check_reshaped(&configured(&codec, configuration)?.require("shape")?, chunk, &chain.order)?;
+            }
+            ("n5_default", None) => {
+                has_bytes = true;
+                let configured = configured(&codec, configuration)?;
+                blocks(&configured, chunk, of, (written()?, &mut chain))?;
+            }
             ("transpose", _) => {
                 for before in &chain.codecs {
                     before.check_commutes(&codec)?;
@@ -238,21 +285,29 @@ fn chain(list: &At<'_>, chunk: &[usize], data_type: &DataType, is_inner: bool) -
                 match before {
                     None => chain.endian = endian,
                     Some(CodecSpec::Known(known)) => known.encoded.endian = endian,
-                    Some(CodecSpec::Own(_)) if endian.is_foreign() => {
+                    Some(_) if endian.is_foreign() => {
                         return Err(codec.unsupported("another byte order behind a codec that is not the library's"));
                     }
-                    Some(CodecSpec::Own(_)) => {}
+                    Some(_) => {}
                 }
             }
             ("vlen-utf8", None) if is_text => has_bytes = true,
-            ("sharding_indexed", _) if is_inner => return Err(codec.unsupported("shards within shards")),
+            ("sharding_indexed", _) if within == Within::Block => {
+                return Err(codec.unsupported("shards in blocks of N5"));
+            }
+            ("sharding_indexed", _) if within == Within::Shard && is_text => {
+                return Err(codec.unsupported("texts of any length in shards within shards"));
+            }
             ("sharding_indexed", None) => {
                 has_bytes = true;
-                shards(&configured(&codec, configuration)?, chunk, data_type, &mut chain)?;
+                shards(&configured(&codec, configuration)?, chunk, of, &mut chain)?;
+                if within == Within::Shard {
+                    nested(chunk, written()?, &mut chain)?;
+                }
             }
             ("vlen-utf8" | "sharding_indexed", Some(CodecSpec::Own(before))) => return Err(before.unknown()),
             ("sharding_indexed", _) => return Err(codec.unsupported("shards behind a codec of elements")),
-            _ => alloc::push(&mut chain.codecs, own()?)?,
+            _ => alloc::push(&mut chain.codecs, CodecSpec::Own(written()?))?,
         }
     }
     match chain.codecs.first() {
@@ -260,6 +315,73 @@ fn chain(list: &At<'_>, chunk: &[usize], data_type: &DataType, is_inner: bool) -
         Some(CodecSpec::Own(before)) => Err(before.unknown()),
         _ => Err(list.malformed("a codec that makes bytes is missing")),
     }
+}
+
+/// Refuses a shape that is not one of as many elements as a chunk has. The elements stay in their order.
+fn check_reshaped(shape: &At<'_>, chunk: &[usize], order: &[usize]) -> Result<()> {
+    let wrong = || shape.malformed("the shape is none of a chunk's elements");
+    let mut lens = Vec::new();
+    for &axis in order {
+        alloc::push(&mut lens, *chunk.get(axis).ok_or(ErrorKind::Internal)?)?;
+    }
+    // None of these products is more than the chunk's elements, of which there are not too many.
+    let product = |lens: &[usize]| lens.iter().try_fold(1usize, |all, len| all.checked_mul(*len));
+    let all = product(&lens).ok_or_else(wrong)?;
+    let (mut known, mut num_open, mut last, mut before) = (1usize, 0, None, Some(1usize));
+    for item in shape.items()? {
+        let len = match item.value().as_i64() {
+            Some(-1) => {
+                num_open += 1;
+                before = None;
+                continue;
+            }
+            Some(len) => {
+                usize::try_from(len).ok().filter(|&len| len > 0).ok_or_else(|| item.malformed("it is no length"))?
+            }
+            None => {
+                let axes = item.usizes()?;
+                let mut len = 1usize;
+                for &axis in &axes {
+                    if last.is_some_and(|last| axis <= last) {
+                        return Err(item.malformed("the dimensions are in their order, each once"));
+                    }
+                    last = Some(axis);
+                    len = len
+                        .saturating_mul(*lens.get(axis).ok_or_else(|| item.malformed("there is no such dimension"))?);
+                }
+                // The elements of these dimensions are those of this one only if what is before is as much.
+                let first = axes.first().and_then(|first| product(lens.get(..*first)?));
+                if !axes.is_empty() && before.is_some() && first != before {
+                    return Err(item.malformed("the dimensions before it have another size"));
+                }
+                len
+            }
+        };
+        known = known.checked_mul(len).ok_or_else(wrong)?;
+        before = before.and_then(|before| before.checked_mul(len));
+    }
+    let fits = if num_open == 0 { known == all } else { num_open == 1 && all % known == 0 };
+    if fits { Ok(()) } else { Err(wrong()) }
+}
+
+/// Reads the configuration of `n5_default`, of which the result is `outer`'s.
+fn blocks(at: &At<'_>, chunk: &[usize], of: Of<'_>, (written, outer): (OwnCodec, &mut Chain)) -> Result<()> {
+    let (codecs_at, (data_type, _)) = (at.require("codecs")?, of);
+    let chain = chain(&codecs_at, chunk, of, Within::Block)?;
+    let is_reversed = chain.order.iter().copied().eq((0..chunk.len()).rev());
+    let is_big = data_type.element.word_size() <= 1 || chain.endian.is_foreign() != cfg!(target_endian = "big");
+    let is_of_bytes = chain.codecs.iter().all(|codec| codec.stage().is_none_or(|stage| stage == Stage::Bytes));
+    if !is_reversed || !is_big || !is_of_bytes || data_type.element == ElementType::String {
+        return Err(codecs_at.malformed("blocks of N5 are transposed as a whole, and big-endian"));
+    }
+    let order = placed(&chain.order, &outer.order)?;
+    let mut lens = Vec::new();
+    for &axis in &outer.order {
+        alloc::push(&mut lens, *chunk.get(axis).ok_or(ErrorKind::Internal)?)?;
+    }
+    (outer.order, outer.endian) = (order, chain.endian);
+    let element_size = data_type.element.size();
+    Ok(alloc::push(&mut outer.codecs, CodecSpec::N5(N5Blocks { written, codecs: chain.codecs, lens, element_size }))?)
 }
 
 /// Adds a transposition: axis `i` of the result is axis `order[i]` of what is transposed.
@@ -316,7 +438,7 @@ fn endian(configuration: &At<'_>) -> Result<Option<Endian>> {
 }
 
 /// Reads the configuration of `sharding_indexed`, of which the result is `outer`'s.
-fn shards(at: &At<'_>, shard: &[usize], data_type: &DataType, outer: &mut Chain) -> Result<()> {
+fn shards(at: &At<'_>, shard: &[usize], of: Of<'_>, outer: &mut Chain) -> Result<()> {
     let lengths_at = at.require("chunk_shape")?;
     let lengths = chunk_lengths(&lengths_at, shard.len())?;
     let mut inner = alloc::copied(shard)?;
@@ -328,10 +450,10 @@ fn shards(at: &At<'_>, shard: &[usize], data_type: &DataType, outer: &mut Chain)
             *inner = len;
         }
     }
-    let chain = chain(&at.require("codecs")?, &inner, data_type, true)?;
-    let mut order = Vec::new();
-    for &axis in &chain.order {
-        alloc::push(&mut order, *outer.order.get(axis).ok_or(ErrorKind::Internal)?)?;
+    let mut chain = chain(&at.require("codecs")?, &lengths, of, Within::Shard)?;
+    let order = placed(&chain.order, &outer.order)?;
+    for codec in &mut chain.codecs {
+        codec.place_axes(&outer.order)?;
     }
     let index_at_start = at.given("index_location").map_or(Ok(false), |at| match at.text()? {
         "start" => Ok(true),
@@ -344,6 +466,17 @@ fn shards(at: &At<'_>, shard: &[usize], data_type: &DataType, outer: &mut Chain)
     let shards = Shards { inner, index_order, codecs: chain.codecs, index_at_start, index_endian, index_checksum };
     outer.shards = Some((order_of(order), shards));
     Ok(())
+}
+
+/// Makes shards a codec of shards like them: as such they are decoded as a whole.
+fn nested(shape: &[usize], written: OwnCodec, chain: &mut Chain) -> Result<()> {
+    let (order, shards) = chain.shards.take().ok_or(ErrorKind::Internal)?;
+    chain.order = match order {
+        Some(order) => order,
+        None => row_major(shape.len())?,
+    };
+    let shape = alloc::copied(shape)?;
+    Ok(alloc::push(&mut chain.codecs, CodecSpec::Shards(InnerShards { written, shape, shards }))?)
 }
 
 /// The byte order of the index, and whether it has a checksum.

@@ -7,7 +7,7 @@ use super::fill::Dialect;
 use super::format::Format;
 use super::write_fill;
 use crate::codec::{Given, Kind, Setting, Written};
-use crate::element::Elements;
+use crate::element::{Elements, Endian};
 use crate::error::{ErrorKind, Result};
 use crate::json::Value;
 
@@ -21,7 +21,7 @@ impl CodecSpec {
     pub(crate) fn id(&self) -> &str {
         match self {
             CodecSpec::Known(known) => known.settings.definition().name(),
-            CodecSpec::Own(own) => &own.name,
+            other => other.written().map_or("", |written| &written.name),
         }
     }
 
@@ -29,15 +29,15 @@ impl CodecSpec {
     pub(crate) fn is_netcdfs(&self, element_size: usize) -> bool {
         match self {
             CodecSpec::Known(known) => (known.settings.definition().is_netcdfs)(&known.settings, element_size),
-            CodecSpec::Own(_) => false,
+            _ => false,
         }
     }
 
     /// The configuration's members.
     pub(crate) fn configuration(&self, format: Format) -> Result<Value> {
-        match self {
-            CodecSpec::Known(known) => known.configuration(format),
-            CodecSpec::Own(own) => own.configuration.copied(),
+        match (self, self.written()) {
+            (CodecSpec::Known(known), _) => known.configuration(format, format),
+            (_, written) => written.ok_or(ErrorKind::Internal)?.configuration.copied(),
         }
     }
 
@@ -50,16 +50,13 @@ impl CodecSpec {
 
     /// The object that v3 writes.
     pub(super) fn write_v3(&self) -> Result<Value> {
-        let known = match self {
-            CodecSpec::Known(known) => known,
-            CodecSpec::Own(own) => return extension(&own.name, own.configuration.copied()?),
-        };
+        let CodecSpec::Known(known) = self else { return extension(self.id(), self.configuration(Format::V3)?) };
         let name = known.settings.definition().v3;
         // What is none of the specification's has the members of v2.
         if name.starts_with("numcodecs.") {
-            return extension(name, known.configuration(Format::V2)?);
+            return extension(name, known.configuration(Format::V2, Format::V3)?);
         }
-        let configuration = known.configuration(Format::V3)?;
+        let configuration = known.configuration(Format::V3, Format::V3)?;
         if configuration.members().is_empty() {
             return Value::object([("name", Value::text(name)?)]);
         }
@@ -68,7 +65,8 @@ impl CodecSpec {
 }
 
 impl KnownCodec {
-    fn configuration(&self, format: Format) -> Result<Value> {
+    /// The members that a version has, in a document of this one.
+    fn configuration(&self, format: Format, document: Format) -> Result<Value> {
         let mut value = Value::object([])?;
         for (setting, given) in self.settings.iter() {
             let written = if format == Format::V2 { setting.v2 } else { setting.v3 };
@@ -78,14 +76,14 @@ impl KnownCodec {
                 Written::Never => false,
             };
             if is_written {
-                value.push(setting.name, self.member(setting, given, format)?)?;
+                value.push(setting.name, self.member(setting, given, (format, document))?)?;
             }
         }
         Ok(value)
     }
 
     /// What is written for a setting.
-    fn member(&self, setting: &Setting, given: &Given, format: Format) -> Result<Value> {
+    fn member(&self, setting: &Setting, given: &Given, (format, document): (Format, Format)) -> Result<Value> {
         match (setting.kind, given) {
             (Kind::Flag, Given::Integer(number)) => Ok(Value::Bool(*number != 0)),
             (Kind::Word { first: Some(first), .. }, Given::Integer(place)) if format == Format::V2 => {
@@ -100,7 +98,8 @@ impl KnownCodec {
             }
             (_, Given::Elements(elements)) => {
                 let Elements { element, endian } = elements.unwrap_or(self.decoded);
-                dtype::write(element, endian)
+                // In Zarr v3 the codec `bytes` has the byte order; numpy needs one nevertheless.
+                dtype::write(element, if document == Format::V2 { endian } else { Endian::Little })
             }
             (_, Given::Bytes(bytes)) => {
                 let dialect = Dialect { format: Format::V3, is_nczarr: false };
@@ -125,11 +124,12 @@ mod tests {
     use super::super::codecs::testing::of;
     use super::super::codecs::{codec_named, read_v2, read_v3};
     use super::*;
+    use crate::codec::Makers;
     use crate::element::ElementType;
     use crate::json::At;
 
     fn named(name: &str, configuration: &str, element: ElementType) -> CodecSpec {
-        codec_named(name, configuration, of(element), Format::V3).unwrap()
+        codec_named(name, configuration, of(element), Format::V3, &Makers::default()).unwrap()
     }
 
     #[test]
@@ -180,7 +180,10 @@ mod tests {
             ("fletcher32", ""),
         ] {
             let codec = named(name, configuration, ElementType::Double);
-            assert_eq!(read_v2(At::root(&codec.write_v2().unwrap()), of(ElementType::Double)).unwrap(), codec);
+            assert_eq!(
+                read_v2(At::root(&codec.write_v2().unwrap()), of(ElementType::Double), &Makers::default()).unwrap(),
+                codec
+            );
             let value = codec.write_v3().unwrap();
             let at = At::root(&value);
             let configuration = at.get("configuration");

@@ -1,10 +1,11 @@
 //! Zarr v3: `zarr.json`, written.
 
+use super::axes::{order_of, row_major};
 use super::codecs::CodecSpec;
 use super::data_type::{self, extension};
 use super::fill::Dialect;
 use super::format::Format;
-use super::metadata::{KeyEncoding, Metadata, order_of, row_major};
+use super::metadata::{KeyEncoding, Metadata};
 use super::write_fill;
 use crate::alloc;
 use crate::codec::Stage;

@@ -34,7 +34,22 @@ CODECS = {
     "fletcher32": [("fletcher32", {})],
     "shuffle zstd": [("shuffle", {}), ("zstd", {})],
     "zstd crc32c": [("zstd", {}), ("crc32c", {})],
+    "bz2": [("bz2", {"level": 2})],
+    "zlib crc32": [("zlib", {}), ("crc32", {})],
+    "zlib adler32 at the end": [("zlib", {}), ("adler32", {"location": "end"})],
 }
+
+# Codecs of elements, and the types of these. They lose nothing of the values that are written.
+ELEMENT_CODECS = {
+    "delta": ([("delta", {}), ("zlib", {})], ["i1", "u2", "i4", "u8"]),
+    "delta in fewer bytes": ([("delta", {"astype": "<i2"}), ("zlib", {})], ["i4", "i8"]),
+    "fixedscaleoffset": ([("fixedscaleoffset", {"offset": 3, "scale": 2, "astype": "<i4"})], ["i4", "i8", "i2"]),
+    "quantize": ([("quantize", {"digits": 1}), ("bz2", {})], ["f4", "f8"]),
+    "bitround": ([("numcodecs.bitround", {"keepbits": 18})], ["f4", "f8"]),
+    "packbits": ([("numcodecs.packbits", {})], ["b1"]),
+    "packbits crc32": ([("numcodecs.packbits", {}), ("crc32", {})], ["b1"]),
+}
+CODECS |= {name: codecs for name, (codecs, _) in ELEMENT_CODECS.items()}
 
 # numpy's spelling, and nczchunk's name.
 TYPES = {
@@ -205,11 +220,17 @@ class Case:
 
 
 def all_cases():
-    for codec in CODECS:
+    for codec, (_, dtypes) in ELEMENT_CODECS.items():
+        for dtype in dtypes:
+            for endian in (LITTLE, BIG):
+                yield Case(ZARR_V2, dtype, codec, endian=endian)
+            yield Case(ZARR_V3, dtype, codec)
+            yield Case(ZARR_V3, dtype, codec, shards=True)
+    for codec in [name for name in CODECS if name not in ELEMENT_CODECS]:
         yield Case(ZARR_V2, codecs=codec)
         yield Case(ZARR_V3, codecs=codec)
         yield Case(ZARR_V3, codecs=codec, shards=True)
-        if codec not in ("gzip", "lz4", "zstd crc32c", "zstd with a checksum"):
+        if codec not in ("gzip", "lz4", "zstd crc32c", "zstd with a checksum", "zlib crc32", "zlib adler32 at the end"):
             yield Case(NCZARR, codecs=codec)
     for dtype in TYPES:
         yield Case(ZARR_V2, dtype, "blosc lz4")

@@ -73,10 +73,7 @@ def filters(root, mode):
                     continue # netCDF-C was built without it, or fails
                 found[dtype] = data
         for dtype, data in found.items():
-            if name == "bzip2":
-                yield made.case(dtype, None, refused=(ENOFILTER, "bz2"))
-            else:
-                yield made.case(dtype, data)
+            yield made.case(dtype, data)
 
 
 def unlimited(root, mode):

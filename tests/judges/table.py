@@ -8,7 +8,7 @@ import numcodecs
 import numpy as np
 import xarray as xr
 import zarr
-from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, TransposeCodec
+from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, ShardingCodec, TransposeCodec
 
 import readers
 import traps_chunks
@@ -75,6 +75,7 @@ def v2_rows(root):
                       filters=[numcodecs.Shuffle(size)])
     for name, codec in [("delta", numcodecs.Delta("<i4")),
                         ("fixedscaleoffset", numcodecs.FixedScaleOffset(0, 1, "<i4")), ("crc32", numcodecs.CRC32()),
+                        ("adler32", numcodecs.Adler32()),
                         ("crc32c", numcodecs.checksum32.CRC32C()),
                         ("fletcher32", numcodecs.Fletcher32())]:
         yield by_zarr(root, name, compressors=None, **{filters: [codec]})
@@ -118,6 +119,12 @@ def v3_rows(root):
         yield row(f"v3 shards, index at the {location}", shards=zarr.core.array.ShardsConfigParam(
             shape=(6, 20, 48), index_location=location))
     yield row("v3 shards, transposed within", shards=(6, 20, 48), filters=[TransposeCodec(order=(2, 0, 1))])
+    yield row("v3 shards within shards", compressors=None, serializer=ShardingCodec(
+        chunk_shape=(3, 5, 16), codecs=[ShardingCodec(chunk_shape=(3, 5, 8))]))
+    yield row("v3 numcodecs.delta", filters=[of_v2.Delta(dtype="<i4")])
+    yield row("v3 numcodecs.bitround", "f4", filters=[of_v2.BitRound(keepbits=20)])
+    yield row("v3 numcodecs.packbits", "b1", filters=[of_v2.PackBits()])
+    yield row("v3 numcodecs.bz2 and crc32", compressors=[of_v2.BZ2(level=1), of_v2.CRC32()])
 
 
 def dataset_rows(root):

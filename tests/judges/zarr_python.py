@@ -27,18 +27,16 @@ V2_CODECS = {
     "shuffle-of-8": dict(compressors=numcodecs.LZ4(), filters=[numcodecs.Shuffle(8)]),
     "fletcher32": dict(compressors=numcodecs.Zlib(1), filters=[numcodecs.Fletcher32()]),
     "crc32c": dict(compressors=None, filters=[numcodecs.checksum32.CRC32C()]),
+    "bz2": dict(compressors=numcodecs.BZ2(4)),
+    "shuffle-bz2": dict(compressors=numcodecs.BZ2(1), filters=[numcodecs.Shuffle(4)]),
+    "crc32": dict(compressors=None, filters=[numcodecs.CRC32()]),
+    "delta": dict(compressors=None, filters=[numcodecs.Delta("<i4")], dtype="<i4", fill_value=3),
+    "bitround-bz2": dict(compressors=numcodecs.BZ2(1), filters=[numcodecs.BitRound(20)]),
     "three-filters": dict(compressors=numcodecs.Zstd(1), filters=[
         numcodecs.Shuffle(4), numcodecs.checksum32.CRC32C(), numcodecs.Fletcher32()]),
 }
 
 REFUSED = {
-    "crc32": dict(filters=[numcodecs.CRC32()]),
-    "adler32": dict(filters=[numcodecs.Adler32()]),
-    "delta": dict(filters=[numcodecs.Delta("<f4")]),
-    "fixedscaleoffset": dict(filters=[numcodecs.FixedScaleOffset(0, 10, "<f4", "<i4")]),
-    "quantize": dict(filters=[numcodecs.Quantize(2, "<f4")]),
-    "bitround": dict(filters=[numcodecs.BitRound(8)]),
-    "bz2": dict(compressors=numcodecs.BZ2(1)),
     "lzma": dict(compressors=numcodecs.LZMA()),
 }
 
@@ -88,9 +86,9 @@ def texts(root, version, all_settings):
 def v2(root):
     for codec, settings in V2_CODECS.items():
         path = root / f"v2-{codec}"
-        data = values(SHAPE, "<f4")
-        array = zarr.create_array(path, shape=SHAPE, chunks=CHUNKS, dtype="<f4", zarr_format=2, fill_value=np.nan,
-                                  **{"compressors": None, "filters": None, **settings})
+        settings = {"compressors": None, "filters": None, "dtype": "<f4", "fill_value": np.nan, **settings}
+        data = values(SHAPE, settings["dtype"])
+        array = zarr.create_array(path, shape=SHAPE, chunks=CHUNKS, zarr_format=2, **settings)
         array[:] = data
         yield Case(f"v2 {codec}", path, data)
     for codec, settings in REFUSED.items():
@@ -195,10 +193,11 @@ def large(root):
     for version, codecs in [(2, V2_CODECS), (3, V3_CODECS)]:
         for codec, settings in codecs.items():
             path = root / f"large-v{version}-{codec}"
-            data = values(shape, "<f4")
             if version == 2:
                 settings = {"compressors": None, "filters": None, **settings}
-            array = zarr.create_array(path, shape=shape, chunks=chunks, dtype="<f4", zarr_format=version, **settings)
+            settings = {"dtype": "<f4", **settings}
+            data = values(shape, settings["dtype"])
+            array = zarr.create_array(path, shape=shape, chunks=chunks, zarr_format=version, **settings)
             array[:] = data
             yield Case(f"large v{version} {codec}", path, data)
 

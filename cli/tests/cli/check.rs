@@ -97,6 +97,36 @@ fn shards_and_texts_are_checked() {
     assert_eq!(text.matches("broken t/c/0, chunk (0): ").count(), 1, "{text}");
 }
 
+/// Chunks without codecs have no checksum but that of the entry of the zip file that they are in.
+#[test]
+fn entries_of_zip_files_are_compared_with_their_checksums() {
+    let directory = Temporary::new();
+    let path = directory.join("all.zip");
+    let zip = Place::new(ZipWriter::create(&path).unwrap()).unwrap();
+    let plain = Description::new(&[8], ElementType::Int).with_chunk_shape(&[4]).with_codecs(&[]);
+    for (name, description) in [("plain", plain), ("sharded", plain.with_shard_shape(&[8]))] {
+        let array = Array::create_in(&zip, name, &description).unwrap();
+        array.write(&Hyperslab::all(), &[1_000_001, 1_000_002, 3, 4, 5, 6, 7, 8]).unwrap();
+    }
+    zip.finish().unwrap();
+    let text = run_at(&directory, &["check", "@/all.zip"]).text();
+    assert!(text.contains("plain: 2 chunks") && text.contains("sharded: 2 chunks"), "{text}");
+    // One bit of an element of each.
+    let mut bytes = std::fs::read(&path).unwrap();
+    for at in 0..bytes.len() {
+        if bytes[at..].starts_with(&1_000_002i32.to_le_bytes()) {
+            bytes[at] ^= 1;
+        }
+    }
+    std::fs::write(&path, bytes).unwrap();
+    let ran = run_at(&directory, &["check", "@/all.zip"]);
+    let text = String::from_utf8(ran.out).unwrap();
+    assert_eq!(ran.code, Some(1));
+    assert!(text.contains("plain: 2 chunks, 32 bytes: 1 whole, 0 absent, 1 broken"), "{text}");
+    assert_eq!(text.matches("broken sharded/c/0, chunk (").count(), 2, "{text}");
+    assert_eq!(text.matches("checksum").count(), 3, "{text}");
+}
+
 #[test]
 fn arrays_that_cannot_be_opened_are_findings() {
     let directory = Temporary::new();

@@ -174,6 +174,13 @@ class Located(Structure):
                 ("object", c_char_p), ("state", c_size_t), ("offset", c_uint64), ("len", c_uint64)]
 
 
+class MemoryLimits(Structure):
+    """nczchunk_memory_limits."""
+
+    _fields_ = [("struct_size", c_size_t), ("chunk_bytes", c_size_t), ("string_chunk_bytes", c_size_t),
+                ("metadata_bytes", c_size_t)]
+
+
 class CacheStatistics(Structure):
     """nczchunk_cache_statistics."""
 
@@ -218,8 +225,10 @@ LOCATED = CFUNCTYPE(c_int, c_void_p, POINTER(Located))
 _POINTER, _SIZES, _STRIDES = c_void_p, POINTER(c_size_t), POINTER(c_ssize_t)
 _FUNCTIONS = [
     # The name, the result, the arguments.
+    ("array_attribute", c_int, [_POINTER, c_char_p, POINTER(Attribute), _POINTER]),
     ("array_attribute_at", c_int, [_POINTER, c_size_t, POINTER(Attribute), _POINTER]),
     ("array_attributes_json", c_char_p, [_POINTER]),
+    ("array_check_attributes", c_int, [_POINTER, _POINTER]),
     ("array_close", None, [_POINTER]),
     ("array_create", c_int, [c_char_p, c_char_p, POINTER(Description), POINTER(_POINTER), _POINTER]),
     ("array_create_in", c_int, [_POINTER, c_char_p, POINTER(Description), POINTER(_POINTER), _POINTER]),
@@ -228,7 +237,9 @@ _FUNCTIONS = [
     ("array_locate", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, LOCATED, _POINTER, _POINTER]),
     ("array_num_attributes", c_size_t, [_POINTER]),
     ("array_open", c_int, [c_char_p, c_char_p, c_int, POINTER(_POINTER), _POINTER]),
+    ("array_open_in", c_int, [_POINTER, c_char_p, c_int, POINTER(_POINTER), _POINTER]),
     ("array_read", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, _POINTER]),
+    ("array_read_strings", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, POINTER(_POINTER), POINTER(c_size_t), _POINTER]),
     ("array_refresh", c_int, [_POINTER, _POINTER]),
     ("array_remove_attribute", c_int, [_POINTER, c_char_p, _POINTER]),
     ("array_resize", c_int, [_POINTER, _SIZES, _POINTER]),
@@ -253,10 +264,14 @@ _FUNCTIONS = [
     ("free_strings", None, [c_size_t, _POINTER]),
     ("has_codec", c_int, [c_char_p]),
     ("list", c_int, [c_char_p, c_char_p, c_int, FOUND, _POINTER, _POINTER]),
+    ("list_in", c_int, [_POINTER, c_char_p, c_int, FOUND, _POINTER, _POINTER]),
     ("node_attribute_at", c_int, [POINTER(Node), c_size_t, POINTER(Attribute), _POINTER]),
+    ("place_at", c_int, [c_char_p, POINTER(_POINTER), _POINTER]),
+    ("place_create", c_int, [c_char_p, POINTER(_POINTER), _POINTER]),
     ("place_create_zip", c_int, [c_char_p, POINTER(_POINTER), _POINTER]),
     ("place_finish", c_int, [_POINTER, _POINTER]),
     ("place_free", None, [_POINTER]),
+    ("place_set_memory_limits", c_int, [_POINTER, POINTER(MemoryLimits), _POINTER]),
     ("read_strided", c_int, [_POINTER, _POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, c_size_t, c_size_t, _STRIDES,
                              _POINTER]),
     ("strerror", c_char_p, [c_int]),
@@ -422,9 +437,27 @@ def address(array):
     return array.__array_interface__["data"][0]
 
 
-def texts_at(pointers):
-    """The texts that the library has put into an array of pointers, as an array of str."""
-    found = np.empty(pointers.shape, object)
-    for index, pointer in np.ndenumerate(pointers):
-        found[index] = ctypes.string_at(int(pointer)).decode() if pointer else ""
+def texts_in(block, num_bytes, shape):
+    """The texts that the library has put into a block of memory, each with a NUL behind it, as an array of str."""
+    found = np.empty(shape, object)
+    if num_bytes:
+        texts = str((ctypes.c_char * (num_bytes - 1)).from_address(block), "utf-8").split("\0")
+        found.reshape(-1)[...] = texts
     return found
+
+
+def pointers_to(name, given):
+    """Where the texts of a list are, as the library takes them, and what has to be kept meanwhile."""
+    try:
+        packed = "\0".join(given).encode() + b"\0"
+        ends = np.flatnonzero(np.frombuffer(packed, np.uint8) == 0)
+    except (TypeError, UnicodeEncodeError):
+        ends = ()
+    if len(ends) != max(1, len(given)):
+        # This says what is wrong with them.
+        kept = texts(name, given)
+        return np.frombuffer(kept, np.uintp), kept
+    pointers = np.empty(len(ends), np.uintp)
+    pointers[0], pointers[1:] = 0, ends[:-1] + 1
+    pointers += np.uintp(address(np.frombuffer(packed, np.uint8)))
+    return pointers, packed

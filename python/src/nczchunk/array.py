@@ -7,7 +7,7 @@ from ctypes import byref, c_void_p
 
 import numpy as np
 
-from . import _c
+from . import _c, limits
 from ._c import c
 from .attributes import Attributes
 from .cache import Cache
@@ -33,7 +33,7 @@ offset, nbytes: which bytes of the object the chunk is, as its codecs encode it.
 """
 
 
-def open(path, name="", mode="r", *, threads=1, cache=...):
+def open(path, name="", mode="r", *, threads=1, cache=..., memory_limits=None):
     """Opens an array: of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or a zip file; or a variable of a
     netCDF classic file or of a cfdb file.
 
@@ -42,19 +42,34 @@ def open(path, name="", mode="r", *, threads=1, cache=...):
     mode: "r" to read, "r+" to read and write.
     threads: how many threads a read or write may use.
     cache: a Cache, which several arrays may share; None to keep no decoded chunks. Without it 64 MiB are kept.
+    memory_limits: MemoryLimits, if others are to hold than those by default.
     """
     access = _c.one_of("mode", _MODES, mode)
-    check_options(threads, cache)
-    pointer = c_void_p()
-    _c.call(c.array_open, _c.path_bytes("path", path), _c.text("name", name), access, byref(pointer))
-    return Array(pointer, (os.fspath(path), name, mode), threads, cache)
+    check_options(threads, cache, memory_limits)
+    pointer, encoded = c_void_p(), _c.text("name", name)
+    if memory_limits is None:
+        _c.call(c.array_open, _c.path_bytes("path", path), encoded, access, byref(pointer))
+    else:
+        limits.within(memory_limits, c.place_at, path, lambda place: _c.call(
+            c.array_open_in, place, encoded, access, byref(pointer)))
+    return Array(pointer, (os.fspath(path), name, mode, memory_limits), threads, cache)
 
 
-def check_options(threads, cache):
+def check_options(threads, cache, memory_limits):
     """Refuses what open() and create() cannot take for these."""
     _c.integer("threads", threads, 1)
     if not (cache is None or cache is ... or isinstance(cache, Cache)):
         raise TypeError(f"cache: expected a Cache, None, or ... for the default, found {cache!r}")
+    limits.check(memory_limits)
+
+
+def _room(shape, make):
+    """What make returns: an array of this shape, which is to be read into."""
+    try:
+        return make()
+    except ValueError: # numpy does not say of what
+        raise MemoryError(f"what is selected has the shape {tuple(shape)}, which is more than numpy can hold: select "
+                          "less of the array at a time") from None
 
 
 class Array:
@@ -152,7 +167,7 @@ class Array:
         if self.dtype == object:
             found = self._read_texts(selection)
         else:
-            found = np.empty(selection.shape, self.dtype)
+            found = _room(selection.shape, lambda: np.empty(selection.shape, self.dtype))
             self._transfer(c.read_strided, selection, found)
         return found if selection.axes else found[()]
 
@@ -210,21 +225,23 @@ class Array:
 
     def _read_texts(self, selection):
         start, stride, flips = _forwards(selection)
-        pointers = np.zeros(selection.count, np.uintp)
-        arguments = (_c.sizes(start), _c.sizes(selection.count), _c.signed_sizes(stride), _c.address(pointers))
+        block, num_bytes = c_void_p(), ctypes.c_size_t()
+        arguments = (_c.sizes(start), _c.sizes(selection.count), _c.signed_sizes(stride), byref(block),
+                     byref(num_bytes))
         try:
-            _c.transfer(self._handle, self._threads, self._is_long(selection, pointers.nbytes),
-                        lambda pointer, call: call(c.array_read, pointer, *arguments))
-            return _c.texts_at(pointers)[flips].reshape(selection.shape)
+            _c.transfer(self._handle, self._threads, self._is_long(selection, 0),
+                        lambda pointer, call: call(c.array_read_strings, pointer, *arguments))
+            found = _c.texts_in(block.value, num_bytes.value, selection.count)
         finally:
-            c.free_strings(pointers.size, _c.address(pointers))
+            c.free_strings(1, byref(block))
+        return found[flips].reshape(selection.shape)
 
     def _write_texts(self, selection, values):
         start, stride, flips = _forwards(selection)
-        values = values.reshape(selection.count)[flips]
-        kept = _c.texts("values", ["" if value is None else value for value in values.ravel().tolist()])
-        arguments = (_c.sizes(start), _c.sizes(selection.count), _c.signed_sizes(stride), ctypes.addressof(kept))
-        _c.transfer(self._handle, self._threads, self._is_long(selection, values.nbytes),
+        values = values.reshape(selection.count)[flips].ravel().tolist()
+        pointers, _kept = _c.pointers_to("values", ["" if value is None else value for value in values])
+        arguments = (_c.sizes(start), _c.sizes(selection.count), _c.signed_sizes(stride), _c.address(pointers))
+        _c.transfer(self._handle, self._threads, self._is_long(selection, pointers.nbytes),
                     lambda pointer, call: call(c.array_write, pointer, *arguments))
 
     def __array__(self, dtype=None, copy=None):
@@ -275,7 +292,8 @@ class Array:
         return _c.collect(_c.LOCATED, _location, call)
 
     def verify(self, on=True):
-        """Sets whether every chunk that is read is decoded to its end and its checksums compared."""
+        """Sets whether every chunk that is read is decoded to its end and its checksums compared. In a zip file the
+        whole entry that a chunk is in is compared with the entry's checksum, too, once as long as the array is open."""
         _c.change(self._handle, lambda pointer: _c.call(c.array_set_verify, pointer, bool(on)))
 
     def close(self):
@@ -309,7 +327,8 @@ def _location(pointer):
 
 
 def _open_again(where, threads):
-    return open(*where, threads=threads)
+    *path, memory_limits = where
+    return open(*path, threads=threads, memory_limits=memory_limits)
 
 
 def _forwards(selection):

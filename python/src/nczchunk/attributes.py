@@ -59,11 +59,28 @@ class Attributes(MutableMapping):
         self._array = array
 
     def _all(self):
-        return self._array._handle.share(lambda pointer: collect(
-            c.array_num_attributes(pointer), lambda i, one: _c.call(c.array_attribute_at, pointer, i, one)))
+        def of(pointer):
+            _c.call(c.array_check_attributes, pointer)
+            return collect(c.array_num_attributes(pointer),
+                           lambda i, one: _c.call(c.array_attribute_at, pointer, i, one))
+
+        return self._array._handle.share(of)
 
     def __getitem__(self, name):
-        return self._all()[name]
+        if not isinstance(name, str) or "\0" in name:
+            raise KeyError(name)
+        encoded, one = name.encode(errors="surrogatepass"), _c.Attribute()
+
+        def value(pointer):
+            _c.call(c.array_attribute, pointer, encoded, byref(one))
+            return value_of(one)
+
+        try:
+            return self._array._handle.share(value)
+        except Error as error:
+            if error.status != _c.NO_ATTRIBUTE:
+                raise
+            raise KeyError(name) from None
 
     def __iter__(self):
         return iter(self._all())

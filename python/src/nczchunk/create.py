@@ -9,7 +9,7 @@ from ctypes import byref, c_char_p, c_void_p
 
 import numpy as np
 
-from . import _c
+from . import _c, limits
 from ._c import c
 from .array import Array, check_options
 from .attributes import as_stored
@@ -25,10 +25,12 @@ class NewZip:
     """A zip file that is made, to be given in place of a path to create(). It is there when it has been finished;
     as a context manager it is finished at the end, unless something was raised."""
 
-    def __init__(self, path):
-        self.path, pointer = path, c_void_p()
+    def __init__(self, path, *, memory_limits=None):
+        limits.check(memory_limits)
+        self.path, self.memory_limits, pointer = path, memory_limits, c_void_p()
         _c.call(c.place_create_zip, _c.path_bytes("path", path), byref(pointer))
         self._handle = Handle(pointer, c.place_free, "the new zip file")
+        limits.limit(pointer, memory_limits)
 
     def finish(self):
         """Completes the file. It waits for calls of other threads that create arrays in it."""
@@ -46,7 +48,8 @@ class NewZip:
 
 
 def create(path, name="", *, shape, dtype, chunks=None, shards=None, dims=None, fill_value=None, codecs=...,
-           attrs=None, format="zarr3", separator=None, endian=None, overwrite=False, threads=1, cache=...):
+           attrs=None, format="zarr3", separator=None, endian=None, overwrite=False, threads=1, cache=...,
+           memory_limits=None):
     """Creates an array and opens it to be read and written.
 
     path, name: a directory, and where the array is to be below it; or a NewZip.
@@ -59,8 +62,9 @@ def create(path, name="", *, shape, dtype, chunks=None, shards=None, dims=None, 
     separator: what stands between the numbers of a chunk's name, "." or "/".
     endian: "little" or "big", the byte order of what is stored; without it this machine's.
     overwrite: True to remove what is there.
+    threads, cache, memory_limits: as for open(). A NewZip has memory_limits of its own.
     """
-    check_options(threads, cache)
+    check_options(threads, cache, memory_limits)
     shape = _c.lengths("shape", shape)
     type_name = type_name_of(dtype)
     settings = _settings(codecs)
@@ -75,15 +79,22 @@ def create(path, name="", *, shape, dtype, chunks=None, shards=None, dims=None, 
         format=_c.one_of("format", _FORMATS, format), separator=_c.one_of("separator", _SEPARATORS, separator),
         endian=_c.one_of("endian", _ENDIANS, endian), overwrite=bool(overwrite))
     pointer, encoded = c_void_p(), _c.text("name", name)
+    where = path
+
+    def create_in(place):
+        _c.call(c.array_create_in, place, encoded, byref(description), byref(pointer))
+
     if isinstance(path, NewZip):
-        where = path.path
-        path._handle.share(lambda place: _c.call(
-            c.array_create_in, place, encoded, byref(description), byref(pointer)))
+        if memory_limits is not None:
+            raise ValueError("memory_limits: expected None, for the NewZip has its own")
+        where, memory_limits = path.path, path.memory_limits
+        path._handle.share(create_in)
+    elif memory_limits is not None:
+        limits.within(memory_limits, c.place_create, path, create_in)
     else:
-        where = path
         _c.call(c.array_create, _c.path_bytes("path", path), encoded, byref(description), byref(pointer))
     del kept, kept_attributes
-    return Array(pointer, (os.fspath(where), name, "r+"), threads, cache)
+    return Array(pointer, (os.fspath(where), name, "r+", memory_limits), threads, cache)
 
 
 def _of_each_dimension(name, given, shape):

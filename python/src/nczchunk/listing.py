@@ -2,7 +2,7 @@
 
 from collections import namedtuple
 
-from . import _c
+from . import _c, limits
 from ._c import FOUND, c
 from .attributes import collect
 
@@ -16,11 +16,20 @@ problem: why it cannot be opened, if that is known; else None.
 """
 
 
-def list_nodes(path, group="", *, recursive=True):
+def list_nodes(path, group="", *, recursive=True, memory_limits=None):
     """The groups and arrays in a group of a directory or zip file, or in a file that holds arrays; the group itself is
-    the first."""
-    arguments = _c.path_bytes("path", path), _c.text("group", group), bool(recursive)
-    return _c.collect(FOUND, _node, lambda callback, _: _c.call(c.list, *arguments, callback, None))
+    the first. memory_limits: as for open()."""
+    limits.check(memory_limits)
+    encoded, arguments = _c.path_bytes("path", path), (_c.text("group", group), bool(recursive))
+
+    def call(found, _):
+        if memory_limits is None:
+            _c.call(c.list, encoded, *arguments, found, None)
+        else:
+            limits.within(memory_limits, c.place_at, path,
+                          lambda place: _c.call(c.list_in, place, *arguments, found, None))
+
+    return _c.collect(FOUND, _node, call)
 
 
 def _node(pointer):

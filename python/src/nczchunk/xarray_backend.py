@@ -30,8 +30,8 @@ class _LazyArray(BackendArray):
 class _Store(AbstractDataStore):
     """The arrays directly in a group, as xarray's decoders take them."""
 
-    def __init__(self, path, group, threads, cache, left_out):
-        nodes = list_nodes(path, group, recursive=False)
+    def __init__(self, path, group, threads, cache, memory_limits, left_out):
+        nodes = list_nodes(path, group, recursive=False, memory_limits=memory_limits)
         self.attributes = nodes[0].attrs if nodes and nodes[0].is_group else {}
         self.variables, self.unlimited = {}, set()
         below = len(group.strip("/").split("/")) if group.strip("/") else 0
@@ -40,7 +40,8 @@ class _Store(AbstractDataStore):
             if node.is_group or name in left_out or len(node.name.split("/")) != below + 1:
                 continue
             try:
-                array = open(path, node.name, threads=threads, cache=cache)
+                array = open(path, node.name, threads=threads, cache=cache, memory_limits=memory_limits)
+                attributes = _attributes(array)
             except Error as error:
                 # As xarray's own engines do.
                 raise error.about(f"variable {name!r} cannot be opened: {error}; to open the others, pass "
@@ -50,7 +51,7 @@ class _Store(AbstractDataStore):
             encoding = {"source": os.fspath(path), "preferred_chunks": dict(zip(dims, array.chunks)),
                         "chunks": array.chunks, "dtype": array.dtype}
             data = indexing.LazilyIndexedArray(_LazyArray(array))
-            self.variables[name] = Variable(dims, data, _attributes(array), encoding)
+            self.variables[name] = Variable(dims, data, attributes, encoding)
 
     def get_variables(self):
         return self.variables
@@ -90,14 +91,15 @@ class Backend(BackendEntrypoint):
     """Opens whatever nczchunk opens, lazily."""
 
     description = "Zarr v2 and v3, NCZarr, netCDF classic and cfdb files, read by nczchunk"
-    open_dataset_parameters = ("filename_or_obj", "drop_variables", "group", "threads", "cache")
+    open_dataset_parameters = ("filename_or_obj", "drop_variables", "group", "threads", "cache",
+                               "memory_limits")
 
     def open_dataset(self, filename_or_obj, *, mask_and_scale=True, decode_times=True, concat_characters=True,
                      decode_coords=True, drop_variables=None, use_cftime=None, decode_timedelta=None, group="",
-                     threads=1, cache=...) -> Dataset:
-        """group: where the arrays are below the path. threads, cache: as for nczchunk.open()."""
+                     threads=1, cache=..., memory_limits=None) -> Dataset:
+        """group: where the arrays are below the path. threads, cache, memory_limits: as for nczchunk.open()."""
         left_out = [drop_variables] if isinstance(drop_variables, str) else drop_variables or ()
-        store = _Store(filename_or_obj, group, threads, cache, set(left_out))
+        store = _Store(filename_or_obj, group, threads, cache, memory_limits, set(left_out))
         return StoreBackendEntrypoint().open_dataset(
             store, mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters,
             decode_coords=decode_coords, drop_variables=drop_variables, use_cftime=use_cftime,

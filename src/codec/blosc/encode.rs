@@ -18,9 +18,7 @@ const BLOCK: usize = 256 << 10;
 
 impl Blosc {
     pub(super) fn encode_blocks(&self, chunk: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
-        let Some(inner) = self.inner else {
-            return Err(failed("the codec within is one that the library cannot encode with"));
-        };
+        let inner = self.inner.map_err(failed)?;
         if chunk.len() > LARGEST {
             return Err(failed("more than 2147483631 bytes"));
         }

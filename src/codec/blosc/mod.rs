@@ -133,6 +133,10 @@ impl Codec for Blosc {
     }
 
     fn can_encode(&self) -> bool {
-        self.inner.is_some()
+        self.inner.is_ok()
+    }
+
+    fn why_not_encoded(&self) -> Option<&'static str> {
+        self.inner.err()
     }
 }

@@ -10,8 +10,8 @@ use crate::pool::Pool;
 
 /// The codec blosc, with the memory that it keeps between chunks.
 pub struct Blosc {
-    /// What to encode with; `None` for a codec that the library cannot encode with.
-    pub(super) inner: Option<Inner>,
+    /// What to encode with, or why that cannot be.
+    pub(super) inner: Result<Inner, &'static str>,
     pub(super) level: u8,
     pub(super) shuffle: BloscShuffle,
     pub(super) type_size: usize,
@@ -45,10 +45,12 @@ impl Blosc {
     /// Any name will do for a codec that only decodes.
     pub fn new(name: &str, level: u8, shuffle: BloscShuffle, type_size: usize, block: usize) -> Self {
         let inner = match name {
-            "lz4" | "lz4hc" if cfg!(feature = "lz4") => Some(Inner::Lz4),
-            "zlib" if cfg!(feature = "zlib") => Some(Inner::Zlib),
-            "zstd" if cfg!(feature = "zstd") => Some(Inner::Zstd),
-            _ => None,
+            "lz4" | "lz4hc" if cfg!(feature = "lz4") => Ok(Inner::Lz4),
+            "zlib" if cfg!(feature = "zlib") => Ok(Inner::Zlib),
+            "zstd" if cfg!(feature = "zstd") => Ok(Inner::Zstd),
+            "blosclz" => Err("blosclz is decoded, but not encoded; lz4, lz4hc, zlib and zstd are"),
+            "snappy" => Err("snappy is not supported; lz4, lz4hc, zlib and zstd are"),
+            _ => Err("the library was built without the compressor that is within"),
         };
         let level = level.min(9);
         Blosc {

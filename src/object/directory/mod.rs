@@ -20,6 +20,7 @@ pub(super) use unix::{Named, Root, named};
 use super::begin::Begin;
 use super::close::close;
 use super::contract::{Entry, Objects, check_name, check_prefix};
+use super::file::NO_FILE;
 use super::partial::{self, Unfinished};
 use super::paths;
 use crate::alloc;
@@ -31,7 +32,7 @@ use crate::open_object::{ObjectState, Opening, Versions};
 ///
 /// - A file that does not exist is absent, and so is a symbolic link that leads to none. All else is an error with the
 ///   system's number: a name that is a directory, or below a file, or that may not be read; or that the directory has
-///   been removed.
+///   been removed. A pipe, a socket or a device is not read: it is `Unsupported`.
 /// - Symbolic links are followed, also out of the directory: whoever makes them decides where they lead.
 /// - What is written goes to a file `.<name>.<process>.<number>.partial` beside the object's, which then takes its
 ///   place. The new file has the permissions of one newly made, and takes the place of a symbolic link. Directories
@@ -208,6 +209,14 @@ impl Drop for Temporary<'_> {
     }
 }
 
+/// Why a file is not read.
+fn unread(error: io::Error) -> Error {
+    match error.raw_os_error() {
+        None if error.kind() == io::ErrorKind::Unsupported => NO_FILE.into(),
+        _ => error.into(),
+    }
+}
+
 impl Objects for Directory {
     fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
@@ -215,7 +224,7 @@ impl Objects for Directory {
 
     fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         check_name(name).map_err(|error| error.in_object(name))?;
-        self.root.read(name, begin, buffer).map_err(|error| Error::from(error).in_object(name))
+        self.root.read(name, begin, buffer).map_err(|error| unread(error).in_object(name))
     }
 
     fn versions(&self) -> Versions {
@@ -224,7 +233,7 @@ impl Objects for Directory {
 
     fn open(&self, name: &str) -> Result<Opening<'_>> {
         check_name(name).map_err(|error| error.in_object(name))?;
-        let file = self.root.open_file(name).map_err(|error| Error::from(error).in_object(name))?;
+        let file = self.root.open_file(name).map_err(|error| unread(error).in_object(name))?;
         Ok(file.map_or(Opening::Absent, |(file, state)| Opening::owned(file, state)))
     }
 

@@ -72,7 +72,7 @@ impl Root {
         };
         if !metadata.is_file() {
             let is_directory = metadata.is_dir();
-            let kind = if is_directory { io::ErrorKind::IsADirectory } else { io::ErrorKind::InvalidInput };
+            let kind = if is_directory { io::ErrorKind::IsADirectory } else { io::ErrorKind::Unsupported };
             return Err(kind.into());
         }
         Ok(Some((path, metadata)))

@@ -92,8 +92,12 @@ fn a_named_pipe_is_an_error_and_not_listed() {
     let temporary = Temporary::new("pipe");
     let made = std::process::Command::new("mkfifo").arg(temporary.0.join("pipe")).status();
     if made.is_ok_and(|status| status.success()) {
+        std::os::unix::fs::symlink("/dev/null", temporary.0.join("device")).unwrap();
         let directory = Directory::open(&temporary.0).unwrap();
-        assert_eq!(read(&directory, "pipe", Begin::At(0), 1).unwrap_err().status(), libc::EINVAL);
+        for (name, room) in [("pipe", 1), ("pipe", 0), ("device", 1), ("device", 0)] {
+            let error = read(&directory, name, Begin::At(0), room).unwrap_err();
+            assert_eq!((error.kind(), error.about()), (crate::object::file::NO_FILE, name));
+        }
         assert_eq!(list(&directory, ""), [""; 0]);
     }
 }

@@ -198,12 +198,12 @@ impl Root {
     }
 }
 
-/// The length of a file, if it is one.
+/// The length of a file, if it is one. What is neither that nor a directory is `Unsupported`.
 fn length(status: &stat) -> io::Result<u64> {
     match status.st_mode & libc::S_IFMT {
         libc::S_IFREG => u64::try_from(status.st_size).map_err(|_| io::Error::from_raw_os_error(libc::EIO)),
         libc::S_IFDIR => Err(io::Error::from_raw_os_error(libc::EISDIR)),
-        _ => Err(io::Error::from_raw_os_error(libc::EINVAL)),
+        _ => Err(io::ErrorKind::Unsupported.into()),
     }
 }
 

@@ -3,7 +3,7 @@
 //! The directory is kept as it is in the file, with where each record begins in the order of the names: its size and 16
 //! bytes for each entry are all the memory that a file takes.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::end;
 use super::records::{Record, corrupt};
@@ -24,9 +24,19 @@ pub(super) struct Place {
     record: usize,
     /// How many bytes the header before the data has; 0 until it has been read. Whoever reads it finds the same.
     header_len: AtomicU32,
+    /// Whether all of the entry's data have been compared with its checksum.
+    is_verified: AtomicBool,
 }
 
 impl Place {
+    pub(super) fn is_verified(&self) -> bool {
+        self.is_verified.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_verified(&self) {
+        self.is_verified.store(true, Ordering::Relaxed);
+    }
+
     pub(super) fn header_len(&self) -> Option<u32> {
         Some(self.header_len.load(Ordering::Relaxed)).filter(|&len| len > 0)
     }
@@ -45,7 +55,8 @@ impl Index {
         while let Some((record, next)) = Record::read(&directory, at)? {
             found += 1;
             if as_name(record.name).is_some() {
-                alloc::push(&mut entries, Place { record: at, header_len: AtomicU32::new(0) })?;
+                let (header_len, is_verified) = (AtomicU32::new(0), AtomicBool::new(false));
+                alloc::push(&mut entries, Place { record: at, header_len, is_verified })?;
             }
             at = next;
         }

@@ -28,7 +28,7 @@ use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::open_object::{ObjectState, Versions};
 use crate::pool::{Lease, Pool};
-use crate::zstream::{Inflater, crc32};
+use crate::zstream::{Inflater, crc32, crc32_of_more};
 
 /// How many bytes of extra fields a header is read with: more than writers put there.
 const EXTRA: usize = 64;
@@ -186,7 +186,8 @@ impl<O: Objects> Zip<O> {
         Ok(())
     }
 
-    /// Reads `wanted` bytes of a deflated entry, more than none; if these are all, also whether there are more.
+    /// Reads `wanted` bytes of a deflated entry, more than none; if these reach to its end, also whether there are
+    /// more. Returns the checksum of all that was decoded.
     fn read_deflated(
         &self,
         place: &Place,
@@ -194,7 +195,7 @@ impl<O: Objects> Zip<O> {
         offset: u64,
         wanted: usize,
         buffer: &mut Buffer<'_>,
-    ) -> Result<()> {
+    ) -> Result<u32> {
         let mut scratch = Lease::new(&self.scratches, || Ok::<_, Error>(Scratch::EMPTY))?;
         let mut skipped = Lease::new(&self.scratches, || Ok::<_, Error>(Scratch::EMPTY))?;
         let mut inflater = Lease::new(&self.inflaters, Inflater::new)?;
@@ -204,7 +205,7 @@ impl<O: Objects> Zip<O> {
         // Deflated data are hardly longer than what they decode to, so that few bytes too many are read.
         let end = offset.saturating_add(wanted as u64);
         let piece = end.saturating_add(end >> 10).saturating_add(1 << 10).min(PIECE as u64);
-        let is_all = end == record.len;
+        let (is_all, mut crc) = (end == record.len, 0);
         while !is_end {
             // At most `PIECE`.
             let len = (record.stored - taken).min(piece) as usize;
@@ -221,15 +222,20 @@ impl<O: Objects> Zip<O> {
                 let filled = buffer.filled().len();
                 let is_filled = to_skip == 0 && filled == wanted;
                 if is_filled && !is_all {
-                    return Ok(());
+                    return Ok(crc);
                 }
                 let step = if to_skip > 0 {
                     let most = to_skip.min(SKIPPED as u64) as usize;
-                    inflater.step(input, &mut Buffer::new(skipped.room(most)?), most)
+                    let mut passed = Buffer::new(skipped.room(most)?);
+                    let step = inflater.step(input, &mut passed, most);
+                    crc = crc32_of_more(crc, passed.filled());
+                    step
                 } else if is_filled {
                     inflater.step(input, &mut Buffer::new(skipped.room(1)?), 1)
                 } else {
-                    inflater.step(input, buffer, wanted - filled)
+                    let step = inflater.step(input, buffer, wanted - filled);
+                    crc = crc32_of_more(crc, buffer.filled().get(filled..).unwrap_or_default());
+                    step
                 };
                 is_end = step.ended.map_err(|_| corrupt(NOT_DEFLATED))?;
                 if is_filled && step.written > 0 {
@@ -248,23 +254,57 @@ impl<O: Objects> Zip<O> {
         if buffer.filled().len() < wanted {
             return Err(corrupt("the entry is shorter than the directory says"));
         }
-        Ok(())
+        Ok(crc)
     }
 
     fn read_entry(&self, place: &Place, record: &Record<'_>, begin: Begin, buffer: &mut Buffer<'_>) -> Result<()> {
         let method = record.method()?;
         let offset = begin.offset(record.len);
         let wanted = usize::try_from(record.len - offset).unwrap_or(usize::MAX).min(buffer.capacity());
-        match method {
-            _ if wanted == 0 => {}
-            Method::Stored => self.read_stored(place, record, offset, wanted, buffer)?,
+        let is_all = wanted as u64 == record.len;
+        let crc = match method {
+            _ if wanted == 0 => 0,
+            Method::Stored => {
+                self.read_stored(place, record, offset, wanted, buffer)?;
+                if is_all { crc32(buffer.filled()) } else { 0 }
+            }
             Method::Deflated => self.read_deflated(place, record, offset, wanted, buffer)?,
-        }
-        if wanted as u64 == record.len && crc32(buffer.filled()) != record.crc {
-            return Err(corrupt("the entry's checksum is another one"));
-        }
-        Ok(())
+        };
+        if is_all { check_crc(place, record, crc) } else { Ok(()) }
     }
+
+    /// Compares all data of an entry with its checksum, a piece of it at a time.
+    fn verify_entry(&self, place: &Place, record: &Record<'_>) -> Result<()> {
+        let mut memory = Lease::new(&self.scratches, || Ok::<_, Error>(Scratch::EMPTY))?;
+        let crc = match record.method()? {
+            _ if record.len == 0 => 0,
+            Method::Stored => {
+                let (mut at, mut crc) = (0, 0);
+                while at < record.len {
+                    let len = (record.len - at).min(PIECE as u64) as usize;
+                    let mut piece = Buffer::new(memory.room(len)?);
+                    self.read_stored(place, record, at, len, &mut piece)?;
+                    crc = crc32_of_more(crc, piece.filled());
+                    at += len as u64;
+                }
+                crc
+            }
+            // What comes before the last byte is decoded for it.
+            Method::Deflated => {
+                self.read_deflated(place, record, record.len - 1, 1, &mut Buffer::new(memory.room(1)?))?
+            }
+        };
+        check_crc(place, record, crc)
+    }
+}
+
+/// Compares the checksum of all data of an entry.
+fn check_crc(place: &Place, record: &Record<'_>, crc: u32) -> Result<()> {
+    if crc != record.crc {
+        return Err(corrupt("the entry's checksum is another one"));
+    }
+    place.set_verified();
+    Ok(())
 }
 
 /// Reads a directory that is not at the end of the file.
@@ -299,6 +339,17 @@ impl<O: Objects> Objects for Zip<O> {
 
     fn versions(&self) -> Versions {
         Versions::Constant
+    }
+
+    fn verify(&self, name: &str) -> Result<()> {
+        let verify = || {
+            check_name(name)?;
+            match self.index.find(name)? {
+                Some((place, record)) if !place.is_verified() => self.verify_entry(place, &record),
+                _ => Ok(()),
+            }
+        };
+        verify().map_err(|error: Error| error.in_object(name))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

@@ -323,6 +323,47 @@ fn a_directory_beyond_the_tail_is_read() {
     assert!(names.iter().all(|name| whole(&zip, name).unwrap() == name.as_bytes()));
 }
 
+/// A part of an entry may be another one; verified, the entry is as a whole, and once.
+#[test]
+fn an_entry_is_verified_once() {
+    let (text, noise) = (text(100_000), noise(3 << 20));
+    let entries: [(&str, &[u8]); 4] = [("d/deflated", &text), ("deflated", &text), ("stored", &noise), ("empty", b"")];
+    let good = zip(&entries);
+    let verified = open(&good).unwrap();
+    for name in ["deflated", "stored", "d/deflated", "empty"] {
+        verified.objects.reads();
+        verified.verify(name).unwrap();
+        assert_eq!(verified.objects.reads() > 0, name != "empty", "{name}");
+        verified.verify(name).unwrap();
+        assert_eq!(verified.objects.reads(), 0, "{name}");
+    }
+    verified.verify("no such").unwrap();
+    assert!(verified.verify("../x").is_err());
+    Below::new(&verified, "d").unwrap().verify("deflated").unwrap();
+    // What was read as a whole has been verified.
+    let read_whole = open(&good).unwrap();
+    assert_eq!(whole(&read_whole, "deflated").unwrap(), text);
+    read_whole.objects.reads();
+    read_whole.verify("deflated").unwrap();
+    assert_eq!(read_whole.objects.reads(), 0);
+    // One bit is another one.
+    let mut spoilt = good.clone();
+    let at = good.windows(100).position(|bytes| bytes == &noise[1000..1100]).unwrap();
+    spoilt[at] ^= 8;
+    let zip = open(&spoilt).unwrap();
+    assert_eq!(read(&zip, "stored", Begin::At(1000), 1).unwrap().unwrap().0, [noise[1000] ^ 8]);
+    for _ in 0..2 {
+        let error = zip.verify("stored").unwrap_err();
+        assert_eq!((error.kind(), error.about()), (corrupt("the entry's checksum is another one").kind(), "stored"));
+    }
+    zip.verify("deflated").unwrap();
+    // The checksum of deflated data is.
+    let record = good.windows(12).rposition(|bytes| bytes == b"d/deflated\x50\x4b").unwrap() - 46;
+    let mut spoilt = good;
+    spoilt[record + 16] ^= 1;
+    assert!(open(&spoilt).unwrap().verify("d/deflated").is_err());
+}
+
 #[test]
 fn what_is_damaged_is_an_error_or_reads_as_it_was() {
     let entries: [(&str, &[u8]); 4] = [("a", b"0123456789"), ("deflated", &[7; 100]), ("a", b"later"), ("none", b"")];

@@ -73,7 +73,10 @@ impl ShardCodec {
     /// Decodes a chunk, or takes it as it is.
     fn decode_chunk(&self, stored: &[u8], chunk: &mut Buffer<'_>, between: Between<'_>) -> Result<()> {
         if !self.chain.is_empty() {
-            return self.chain.decode(stored, 0..self.chunk_bytes, chunk, between, Limit::NONE);
+            if let Some(bytes) = self.chain.decode(stored, 0..self.chunk_bytes, chunk, between, Limit::NONE)? {
+                chunk.write(bytes);
+            }
+            return Ok(());
         }
         if stored.len() != self.chunk_bytes || !chunk.write(stored) {
             return Err(ErrorKind::StoredLength { found: stored.len(), expected: self.chunk_bytes }.into());
@@ -167,6 +170,10 @@ impl Codec for ShardCodec {
 
     fn can_encode(&self) -> bool {
         self.chain.can_encode()
+    }
+
+    fn why_not_encoded(&self) -> Option<&'static str> {
+        self.chain.why_not_encoded().map(|(_, why)| why)
     }
 
     fn is_concurrent(&self) -> bool {

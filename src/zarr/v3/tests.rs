@@ -110,9 +110,6 @@ fn transpositions_within_shards_change_the_elements_order_only() {
 
 #[test]
 fn what_shards_cannot_have_is_refused_by_name() {
-    let nested = r#"{"name":"sharding_indexed","configuration":{}},"#;
-    let error = sharded(&format!("{CYCLE},"), nested, "", "", "").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unsupported("shards within shards"));
     let error = sharded(&format!("{CYCLE},"), "", "\"gzip\"", "", "").unwrap_err();
     assert_eq!(error.about(), "zarr.json: $.codecs[1].configuration.index_codecs[0]: gzip");
     for index in ["\"bytes\"", "\"crc32c\",\"crc32c\"", &format!("\"crc32c\",{LITTLE}")] {
@@ -128,6 +125,8 @@ fn chains_of_codecs_have_their_order() {
         ("[\"bytes\"]", "$.codecs[0]"),
         ("[\"gzip\"]", "$.codecs[0]"),
         (&format!("[{LITTLE},{LITTLE}]"), "$.codecs[1]: bytes"),
+        (&format!("[{LITTLE},\"gzip\",\"vlen-utf8\"]"), "$.codecs[2]: vlen-utf8"),
+        (&format!("[{LITTLE},{CYCLE}]"), "$.codecs[1]: transpose"),
         (&format!("[{LITTLE},\"pcodec\"]"), "$.codecs[1]: pcodec"),
         (&format!("[\"numcodecs.xor\",{native}]"), "$.codecs[0]: numcodecs.xor"),
         (&format!("[{CYCLE}]"), "$.codecs"),
@@ -139,6 +138,19 @@ fn chains_of_codecs_have_their_order() {
         ),
     ] {
         assert_eq!(with_codecs(codecs).unwrap_err().about(), format!("zarr.json: {about}"), "{codecs}");
+    }
+}
+
+#[test]
+fn a_second_codec_that_makes_bytes_is_named() {
+    for name in ["bytes", "vlen-utf8", "packbits", "sharding_indexed"] {
+        if name != "packbits" || cfg!(feature = "packbits") {
+            let second = format!(r#"{{"name":"{name}","configuration":{{"endian":"little"}}}}"#);
+            let error = with_codecs(&format!("[{LITTLE},{second}]")).unwrap_err();
+            let words = "a second codec that makes bytes of elements; a list of codecs has exactly one";
+            assert_eq!(error.kind(), ErrorKind::Metadata(words));
+            assert_eq!(error.about(), format!("zarr.json: $.codecs[1]: {name}"));
+        }
     }
 }
 

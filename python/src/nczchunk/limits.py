@@ -1,0 +1,50 @@
+"""How much memory may be taken for what is stored."""
+
+from collections import namedtuple
+from ctypes import byref, c_void_p
+
+from . import _c
+from ._c import c
+from .handle import Handle
+
+
+class MemoryLimits(namedtuple("MemoryLimits", "chunk_bytes string_chunk_bytes metadata_bytes")):
+    """How many bytes of memory may be taken for what is stored, beside the arrays that are read and written. It keeps
+    small files from claiming all memory. What would take more raises a MemoryError that names the limit.
+
+    chunk_bytes: of a chunk: as it is stored, between two of its codecs, and of what is decoded of it; 4 GiB.
+    string_chunk_bytes: of a chunk of texts of any length, stored or decoded; each text takes 8 bytes more; 256 MiB.
+    metadata_bytes: of the metadata in one document while they are read: about twice those of its text and 100 for each
+        JSON value; 1 GiB.
+
+    None leaves a limit as it is by default.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, chunk_bytes=None, string_chunk_bytes=None, metadata_bytes=None):
+        given = chunk_bytes, string_chunk_bytes, metadata_bytes
+        return super().__new__(cls, *(None if limit is None else _c.integer(name, limit, 1)
+                                      for name, limit in zip(cls._fields, given)))
+
+
+def check(given):
+    """Refuses what is not memory_limits."""
+    if not (given is None or isinstance(given, MemoryLimits)):
+        raise TypeError(f"memory_limits: expected MemoryLimits or None, found {given!r}")
+
+
+def limit(place, limits):
+    """Sets the limits of a place of the library's, unless they are None."""
+    if limits is not None:
+        given = _c.MemoryLimits(**{name: value for name, value in limits._asdict().items() if value is not None})
+        _c.call(c.place_set_memory_limits, place, byref(given))
+
+
+def within(limits, find, path, function):
+    """Returns what function(place) returns for the place that find, a function of the library, finds at a path."""
+    pointer = c_void_p()
+    _c.call(find, _c.path_bytes("path", path), byref(pointer))
+    place = Handle(pointer, c.place_free, "the place")
+    limit(pointer, limits)
+    return place.share(function)
