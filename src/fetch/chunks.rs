@@ -388,5 +388,5 @@ fn whole(len: Option<u64>, offset: usize) -> Filled {
     len.map_or(Filled::Absent, |len| Filled::Stored(stored(len)))
 }
 
-#[cfg(all(test, feature = "gzip", feature = "lz4", feature = "shuffle", feature = "zip", feature = "zstd"))]
+#[cfg(all(test, not(miri), feature = "gzip", feature = "lz4", feature = "shuffle", feature = "zip", feature = "zstd"))]
 mod tests;

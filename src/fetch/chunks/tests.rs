@@ -278,7 +278,6 @@ impl Drop for Temporary {
 }
 
 /// In a directory objects are files below the path, for one that is opened there, too.
-#[cfg(not(miri))]
 #[test]
 fn objects_of_a_directory_are_files_below_its_path() {
     let path = Temporary::new("directory");
@@ -291,7 +290,6 @@ fn objects_of_a_directory_are_files_below_its_path() {
 }
 
 /// The name of an entry is told as it is in the zip file, whatever of it the path or the place leaves out.
-#[cfg(not(miri))]
 #[test]
 fn objects_of_a_zip_file_are_its_entries() {
     for top in ["", "top"] {
@@ -313,7 +311,6 @@ fn objects_of_a_zip_file_are_its_entries() {
 }
 
 #[cfg(feature = "cfdb")]
-#[cfg(not(miri))]
 #[test]
 fn chunks_of_a_cfdb_file_are_ranges_of_it() {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/small.cfdb"));
