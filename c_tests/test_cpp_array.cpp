@@ -3,6 +3,7 @@
 #include "check.hpp"
 #include "nczchunk_array.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -634,6 +635,33 @@ void listing()
     }
 }
 
+/// Which bytes of which object a chunk is, all at once or one after another.
+void where_chunks_are()
+{
+    const Array array = Array::open(coads);
+    const std::vector<nczchunk::Located> all = array.locate();
+    CHECK_EQ(all.size(), 36);
+    CHECK(all[1].indices == std::vector<std::ptrdiff_t>({0, 0, 1}) && all[1].object == "0.0.1" && all[1].is_stored);
+    std::ifstream file(coads + "/0.0.1", std::ios::binary | std::ios::ate);
+    CHECK_EQ(all[1].len, static_cast<std::uint64_t>(file.tellg()));
+    CHECK_EQ(all[1].offset, 0);
+    CHECK_EQ(std::count_if(all.begin(), all.end(), [](const auto &chunk) { return chunk.is_stored; }), 34);
+    CHECK_EQ(array.locate({{0, 80, 40}, {1, 10, 110}}).size(), 3);
+
+    int calls = 0;
+    array.locate_each({}, [&](nczchunk::LocatedRef chunk) {
+        CHECK(chunk.indices().size() == 3 && !chunk.object().empty());
+        return ++calls < 5;
+    });
+    CHECK_EQ(calls, 5);
+    try {
+        array.locate_each({}, [](nczchunk::LocatedRef) { throw std::domain_error("enough"); });
+        CHECK_FAILED("the callable throws");
+    } catch (const std::domain_error &error) {
+        CHECK_STR(error.what(), "enough");
+    }
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -660,5 +688,6 @@ int main(int argc, char **argv)
     files_in_places(data);
     codecs_of_ones_own();
     listing();
+    where_chunks_are();
     return 0;
 }

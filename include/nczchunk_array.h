@@ -772,6 +772,92 @@ int nczchunk_node_attribute_at(const nczchunk_node *node,
                                nczchunk_context *context);
 
 /* ---------------------------------------------------------------------------------------------------------------------
+ * WHERE THE CHUNKS OF AN ARRAY ARE STORED
+ *
+ * Which bytes of which object each chunk is: for an index of byte ranges, for a tool that fetches them itself, or to
+ * look at one with dd.
+ *
+ *     static int print(void *user, const nczchunk_located *chunk)
+ *     {
+ *         if (chunk->state == NCZCHUNK_STORED)
+ *             printf("%s: %llu bytes from byte %llu on\n", chunk->object, (unsigned long long)chunk->len,
+ *                    (unsigned long long)chunk->offset);
+ *         return 0;
+ *     }
+ *
+ *     nczchunk_array_locate(array, NULL, NULL, NULL, print, NULL, NULL);
+ */
+
+/**
+ * There is no such chunk: it reads as the fill value.
+ */
+#define NCZCHUNK_ABSENT 0
+
+/**
+ * The chunk is stored.
+ */
+#define NCZCHUNK_STORED 1
+
+/**
+ * Where a chunk is stored. All that it points to is valid until the callback returns.
+ */
+typedef struct nczchunk_located {
+    /**
+     * sizeof(nczchunk_located) as the library knows it: fields beyond it do not exist.
+     */
+    size_t struct_size;
+    /**
+     * The number of the array's dimensions.
+     */
+    size_t rank;
+    /**
+     * The chunk's indices, one per dimension.
+     */
+    const ptrdiff_t *chunk_indices;
+    /**
+     * The name of the object in the place: of a file below the path of a directory, of an entry in a zip file, where
+     * offset and len count the bytes of the entry as it is extracted. Empty if the path that was opened is the file
+     * itself, such as a netCDF classic file. Of an absent chunk it is the object that it would be in.
+     */
+    const char *object;
+    /**
+     * NCZCHUNK_STORED or NCZCHUNK_ABSENT.
+     */
+    size_t state;
+    /**
+     * The first byte of the chunk in the object, counted from 0; 0 for an absent one.
+     */
+    uint64_t offset;
+    /**
+     * How many bytes of the object the chunk is, as its codecs encode it; 0 for an absent one. In a netCDF classic
+     * file these are the bytes up to the last element inside of the dimensions, or those before the file's end.
+     */
+    uint64_t len;
+} nczchunk_located;
+
+/**
+ * Tells where the chunks are stored that a hyperslab of an array touches: calls found for each of them, in row-major
+ * order. start, count and stride are as for nczchunk_array_read, but start may be NULL, which stands for 0 in all
+ * dimensions; so with NULL for all three it is all chunks of the array. Where found returns anything but 0, the call
+ * ends with that.
+ *
+ * The chunks are those by which the array is read; those within shards are told one by one. Their bytes are not read:
+ * an object that is a chunk is asked for its length, and the index of a shard is read.
+ *
+ * Errors: NCZCHUNK_EINVAL (array or found is NULL), NCZCHUNK_ESTRIDE, NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for
+ * nczchunk_array_read, what found returned, what callbacks of the place return, NCZCHUNK_EIO (the index of a shard is
+ * corrupt), NCZCHUNK_ENOMEM, and the system's own numbers.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_locate(const nczchunk_array *array,
+                          const size_t *start,
+                          const size_t *count,
+                          const ptrdiff_t *stride,
+                          int (*found)(void *user, const nczchunk_located *chunk),
+                          void *user,
+                          nczchunk_context *context);
+
+/* ---------------------------------------------------------------------------------------------------------------------
  * PLACES FOR OBJECTS
  *
  * An array is metadata and chunks, and each of these is an object: named bytes in a place. nczchunk_array_open finds

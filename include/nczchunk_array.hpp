@@ -920,6 +920,71 @@ class Place {
 // ---------------------------------------------------------------------------------------------------------------------
 // ARRAYS
 
+namespace detail {
+
+/// Calls a function of C with a callable that is told of each structure, as a Ref: void, or bool, of which false ends
+/// the call.
+template <class Ref, class Structure, class Tell, class Each> void tell_each(Tell &tell, Each each, ContextRef context)
+{
+    struct Told {
+        Tell &tell;
+        bool is_enough;
+    } told = {tell, false};
+    const auto found = [](void *user, const Structure *one) noexcept {
+        return guarded([&] {
+            auto &[tell_of, is_enough] = *static_cast<Told *>(user);
+            if constexpr (std::is_same_v<std::invoke_result_t<Tell &, Ref>, bool>)
+                is_enough = !tell_of(Ref(one));
+            else
+                tell_of(Ref(one));
+            return is_enough ? static_cast<int>(std::errc::operation_canceled) : NCZCHUNK_NOERR;
+        });
+    };
+    call(
+        [&](nczchunk_context *with) {
+            const int status = each(+found, &told, with);
+            return told.is_enough ? NCZCHUNK_NOERR : status;
+        },
+        context);
+}
+
+} // namespace detail
+
+/// Where a chunk is stored: see nczchunk_located.
+struct Located {
+    std::vector<std::ptrdiff_t> indices;
+    std::string object;
+    bool is_stored = false;
+    std::uint64_t offset = 0;
+    std::uint64_t len = 0;
+};
+
+/// Where a chunk is stored, while a callable is told of it: valid until that returns.
+class LocatedRef {
+  public:
+    explicit LocatedRef(const nczchunk_located *chunk) noexcept : chunk_(chunk) {}
+
+    /// The chunk's indices.
+    Span<const std::ptrdiff_t> indices() const noexcept { return {chunk_->chunk_indices, chunk_->rank}; }
+    /// The object of the storage that the chunk is in, or would be in.
+    std::string_view object() const noexcept { return chunk_->object; }
+    /// Whether it is stored; else it is absent, and reads as the fill value.
+    bool is_stored() const noexcept { return chunk_->state == NCZCHUNK_STORED; }
+    /// Which bytes of the object it is.
+    std::uint64_t offset() const noexcept { return chunk_->offset; }
+    std::uint64_t len() const noexcept { return chunk_->len; }
+
+    Located copy() const
+    {
+        return {{indices().begin(), indices().end()}, std::string(object()), is_stored(), offset(), len()};
+    }
+
+    const nczchunk_located *get() const noexcept { return chunk_; }
+
+  private:
+    const nczchunk_located *chunk_;
+};
+
 /// An array that is open: see nczchunk_array. It is closed when it is destroyed. Any number of threads may read it at
 /// the same time, if its place allows it; those that the library has do.
 class Array {
@@ -1117,6 +1182,28 @@ class Array {
     {
         check_type<std::remove_cv_t<detail::ValueOf<const Container>>>();
         nczchunk::write(variable(), store(), hyperslab, data, layout, context);
+    }
+
+    /// Tells a callable where the chunks are stored that a hyperslab touches, one after another: void or bool
+    /// (LocatedRef). Where it returns false it is not called again. See nczchunk_array_locate.
+    template <class Tell> void locate_each(const Hyperslab &hyperslab, Tell &&tell, ContextRef context = {}) const
+    {
+        const detail::Selection selection(variable(), hyperslab);
+        detail::tell_each<LocatedRef, nczchunk_located>(
+            tell,
+            [&](auto found, void *user, nczchunk_context *with) {
+                return nczchunk_array_locate(
+                    array_.get(), selection.start(), selection.count(), selection.stride(), found, user, with);
+            },
+            context);
+    }
+
+    /// Where the chunks are stored that a hyperslab touches; without one, all chunks of the array.
+    std::vector<Located> locate(const Hyperslab &hyperslab = {}, ContextRef context = {}) const
+    {
+        std::vector<Located> all;
+        locate_each(hyperslab, [&](LocatedRef chunk) { all.push_back(chunk.copy()); }, context);
+        return all;
     }
 
     /// Gives the array another shape: see nczchunk_array_resize. Throws Status::invalid for another rank.
@@ -1362,35 +1449,6 @@ class NodeRef {
     const nczchunk_node *node_;
 };
 
-namespace detail {
-
-/// Lists with a callable that is told of each node: void, or bool, of which false ends the listing.
-template <class Tell, class List> void list_each(Tell &tell, List list, ContextRef context)
-{
-    struct Told {
-        Tell &tell;
-        bool is_enough;
-    } told = {tell, false};
-    const auto found = [](void *user, const nczchunk_node *node) noexcept {
-        return guarded([&] {
-            auto &[tell_of, is_enough] = *static_cast<Told *>(user);
-            if constexpr (std::is_same_v<std::invoke_result_t<Tell &, NodeRef>, bool>)
-                is_enough = !tell_of(NodeRef(node));
-            else
-                tell_of(NodeRef(node));
-            return is_enough ? static_cast<int>(std::errc::operation_canceled) : NCZCHUNK_NOERR;
-        });
-    };
-    call(
-        [&](nczchunk_context *with) {
-            const int status = list(+found, &told, with);
-            return told.is_enough ? NCZCHUNK_NOERR : status;
-        },
-        context);
-}
-
-} // namespace detail
-
 /// Tells a callable of a group, and of each group and array in it, as they are found: void or bool (NodeRef). Where it
 /// returns false the listing ends. See nczchunk_list.
 template <class Tell>
@@ -1400,7 +1458,7 @@ void list_each(const std::string &path,
                Tell &&tell,
                ContextRef context = {})
 {
-    detail::list_each(
+    detail::tell_each<NodeRef, nczchunk_node>(
         tell,
         [&](auto found, void *user, nczchunk_context *with) {
             return nczchunk_list(detail::c_text(path), detail::c_text(group), recursive ? 1 : 0, found, user, with);
@@ -1415,7 +1473,7 @@ void list_each(const Place &place,
                Tell &&tell,
                ContextRef context = {})
 {
-    detail::list_each(
+    detail::tell_each<NodeRef, nczchunk_node>(
         tell,
         [&](auto found, void *user, nczchunk_context *with) {
             return nczchunk_list_in(place.get(), detail::c_text(group), recursive ? 1 : 0, found, user, with);

@@ -119,7 +119,7 @@ pub use open_object::{ObjectState, OpenObject, Opening, Versions};
 pub use plan::Plan;
 pub use projection::{Projection, Projections};
 pub use setting::SettingNames;
-pub use store::{Borrowed, Change, Fill, Filled, Lend, Lent, Request, Store, Take, Taken};
+pub use store::{Borrowed, Change, ChunkLocation, ChunkState, Fill, Filled, Lend, Lent, Request, Store, Take, Taken};
 pub use transfer::{Options, Prepared, Progress, ProgressFunction};
 pub use typed::{Element, read, read_into, write};
 pub use variable::{Endian, Variable};

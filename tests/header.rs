@@ -54,6 +54,7 @@ const HEADERS: [Header; 2] = [
             &["ffi/attribute"],
             &["ffi/create"],
             &["ffi/list"],
+            &["ffi/locate"],
             &["ffi/place", "object/flight"],
         ],
     },

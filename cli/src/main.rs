@@ -1,7 +1,7 @@
 //! The command-line program: shows, checks, dumps and copies the arrays that the library opens.
 //!
 //! ```text
-//!   list.rs info.rs plan/ dump/ map.rs copy/ check.rs    the commands, one each
+//!   list.rs info.rs plan/ locate.rs dump/ map.rs copy/ check.rs    the commands, one each
 //!
 //!   place.rs        from the words of the user to an open array
 //!   slab.rs         hyperslabs: the text, and what it selects
@@ -29,6 +29,7 @@ mod human;
 mod info;
 mod interrupt;
 mod list;
+mod locate;
 mod map;
 mod missing;
 mod output;
@@ -73,6 +74,7 @@ enum Command {
     List(list::List),
     Info(info::Info),
     Plan(plan::Plan),
+    Locate(locate::Locate),
     Dump(dump::Dump),
     Map(map::Map),
     Copy(copy::Copy),
@@ -99,6 +101,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::List(list) => list.run(&session),
         Command::Info(info) => info.run(&session),
         Command::Plan(plan) => plan.run(&session),
+        Command::Locate(locate) => locate.run(),
         Command::Dump(dump) => dump.run(&session),
         Command::Map(map) => map.run(&session),
         Command::Copy(copy) => copy.run(&session),

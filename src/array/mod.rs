@@ -35,7 +35,8 @@ use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::json::{self, Value};
 use crate::object::{Memory, Place};
-use crate::store::Store;
+use crate::plan::Plan;
+use crate::store::{ChunkLocation, Store};
 use crate::texts;
 use crate::typed::{self, Element};
 use crate::variable::Variable;
@@ -443,6 +444,38 @@ impl Array {
     /// `Argument` if there is no such chunk; `Corrupt` for the index of a shard; those of the place.
     pub fn stored_chunk_len(&self, chunk: &[isize]) -> Result<Option<usize>> {
         self.stored.chunk_len(&self.opened.variable, &self.opened.store, chunk)
+    }
+
+    /// Where the chunks that a hyperslab touches are stored: calls `one` for each of them, in row-major order, with the
+    /// object of the storage and the bytes of it that the chunk is, as its codecs encode it, or that it is absent. The
+    /// chunks are those by which the array is read, so those within shards. Their bytes are not read: an object that is
+    /// a chunk is asked for its length, and the index of a shard is read, once for all of its chunks if their indices
+    /// take no more than 4 MiB.
+    ///
+    /// ```
+    /// # use nczchunk::{Array, ChunkState, Description, ElementType, Hyperslab, object::{Memory, Place}};
+    /// let description = Description::new(&[6], ElementType::Short).with_chunk_shape(&[4]).with_codecs(&[]);
+    /// let array = Array::create_in(&Place::new(Memory::new())?, "a", &description)?;
+    /// array.write(&Hyperslab::new(&[4], &[1]), &[7i16])?;
+    /// let mut found = Vec::new();
+    /// array.locate(&Hyperslab::all(), &mut |chunk| {
+    ///     found.push((chunk.indices.to_vec(), chunk.object.to_owned(), chunk.state));
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(found[0], (vec![0], "a/c/0".to_owned(), ChunkState::Absent));
+    /// assert_eq!(found[1], (vec![1], "a/c/1".to_owned(), ChunkState::Stored { offset: 0, len: 8 }));
+    /// # Ok::<(), nczchunk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `one`, with which the call ends; those of [`Plan::new`](crate::Plan::new); `Corrupt` for the index of a
+    /// shard; those of the place.
+    pub fn locate(
+        &self,
+        hyperslab: &Hyperslab<'_>,
+        one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.store().locate(&Plan::new(self.variable(), hyperslab, Access::Read)?, one)
     }
 
     /// Lists the objects that are stored of the array's chunks: calls `one` with the indices of each, in any order.

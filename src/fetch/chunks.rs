@@ -3,7 +3,7 @@
 
 use super::flight::ChunkFlight;
 use super::indices::{Indices, Opened};
-use super::locate::{ATTEMPTS, LONG_STEP, Learned, Locate, Location, Part, Step};
+use super::locate::{ATTEMPTS, Index, LONG_STEP, Learned, Locate, Location, Part, Step};
 use crate::alloc::{Failed, try_box};
 use crate::buffer::Buffer;
 use crate::dims::{self, Dims};
@@ -11,8 +11,10 @@ use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::object::{self, Begin, Name, Place};
 use crate::open_object::{ObjectState, OpenObject, Opening, Versions};
+use crate::plan::Plan;
+use crate::projection::Projection;
 use crate::shared::Shared;
-use crate::store::{Fill, Filled, Flight, Request};
+use crate::store::{ChunkLocation, ChunkState, Fill, Filled, Flight, Request};
 
 /// The chunks of an array in a storage, where a format says they are.
 pub(crate) struct ObjectChunks<L> {
@@ -154,6 +156,73 @@ impl<L: Locate> ObjectChunks<L> {
         let place = |opened: &Opened| opened.index.places.get(wanted.number).copied();
         Ok(now.state == opened.state && place(&now) == place(opened))
     }
+
+    /// Whether a chunk is stored, and which bytes of its object of this name it is.
+    fn state(&self, part: &Part, name: &Name, known: &mut Known) -> Result<ChunkState> {
+        match part {
+            Part::Whole => {
+                let len = self.place.object_len(name)?;
+                Ok(len.map_or(ChunkState::Absent, |len| ChunkState::Stored { offset: 0, len }))
+            }
+            Part::Span { begin, end } => {
+                let file_len = match known.file_len {
+                    Some(len) => len,
+                    None => match self.place.object_len(name)? {
+                        Some(len) => *known.file_len.insert(len),
+                        None => return self.locate.missing().map(|_| ChunkState::Absent),
+                    },
+                };
+                let len = (*end).min(file_len).saturating_sub(*begin);
+                Ok(ChunkState::Stored { offset: *begin, len })
+            }
+            Part::Indexed { index, number } => {
+                let opened = match known.indices.get(index) {
+                    Some(opened) => opened,
+                    None => self.index_of(index, name, known)?,
+                };
+                // An index without places stands for an object that is not there.
+                if opened.index.places.is_empty() {
+                    return Ok(ChunkState::Absent);
+                }
+                let place = self.locate.place(&opened.index, *number, opened.state.0)?;
+                Ok(place.map_or(ChunkState::Absent, |(offset, len)| ChunkState::Stored { offset, len }))
+            }
+        }
+    }
+
+    /// Reads the index of an object of this name, and knows it from then on if other chunks share it.
+    fn index_of(&self, index: &Dims<isize>, name: &Name, known: &Known) -> Result<Shared<Opened>> {
+        let mut found = Found::Changed;
+        for _ in 0..ATTEMPTS {
+            found = match self.place.open(name)? {
+                Opening::Absent => Found::Missing,
+                Opening::Nothing => self.read_index(index, &Source::Name(&self.place, name))?,
+                Opening::Object(object) => self.read_index(index, &Source::Open(&object))?,
+            };
+            if !matches!(found, Found::Changed) {
+                break;
+            }
+        }
+        let opened = match found {
+            Found::Opened(opened) => opened,
+            Found::Missing => {
+                self.locate.missing()?;
+                Shared::new(Opened { index: Index { places: Vec::new() }, state: (0, None) })?
+            }
+            Found::Changed => return Err(self.locate.changed()),
+        };
+        if self.locate.has_indices() {
+            known.indices.keep(dims::copied(index.iter().copied())?, &opened, known.indices.forgotten())?;
+        }
+        Ok(opened)
+    }
+}
+
+/// What is known of objects while chunks are located: an index that several chunks share is read once, and the length
+/// of a file that all of them are in is asked for once.
+struct Known {
+    indices: Indices,
+    file_len: Option<u64>,
 }
 
 /// What is asked for: a chunk that an index has, from this byte on.
@@ -294,6 +363,23 @@ impl<L: Locate> Fill for ObjectChunks<L> {
     fn flight(&self, of: usize) -> Result<Box<dyn Flight + '_>> {
         Ok(try_box(ChunkFlight::new(&self.locate, &self.indices, &self.place, of))?)
     }
+
+    fn locate(&self, plan: &Plan<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
+        let mut projections = Dims::new();
+        dims::fill(&mut projections, plan.rank(), Projection::default())?;
+        let mut indices = Dims::new();
+        dims::fill(&mut indices, plan.rank(), 0)?;
+        let mut known = Known { indices: Indices::new(self.locate.index_len()), file_len: None };
+        for i in 0..plan.num_chunks() {
+            plan.chunk(i, &mut projections)?;
+            indices.iter_mut().zip(&projections).for_each(|(index, projection)| *index = projection.chunk_index);
+            let location = self.locate.locate(&indices)?;
+            let name = self.locate.name(&location.object)?;
+            let state = self.state(&location.part, &name, &mut known).map_err(|error| error.in_chunk(&indices))?;
+            self.place.tell_name(&name, &mut |object| one(&ChunkLocation::new(&indices, object, state)))?;
+        }
+        Ok(())
+    }
 }
 
 /// What there is of a chunk that is a whole object, of so many bytes, from an offset on.
@@ -301,3 +387,6 @@ fn whole(len: Option<u64>, offset: usize) -> Filled {
     let stored = |len: u64| usize::try_from(len.saturating_sub(offset as u64)).unwrap_or(usize::MAX);
     len.map_or(Filled::Absent, |len| Filled::Stored(stored(len)))
 }
+
+#[cfg(all(test, not(miri), feature = "gzip", feature = "lz4", feature = "shuffle", feature = "zip", feature = "zstd"))]
+mod tests;

@@ -119,7 +119,7 @@ pub(crate) struct Location {
 pub(crate) enum Part {
     /// All of it, however long it is.
     Whole,
-    /// What is there from `begin` on. From `end` on nothing is stored: a chunk that reaches beyond it ends with zeros.
+    /// What is there from `begin` on. From `end` on nothing is stored of the chunk: one that is longer ends with zeros.
     Span { begin: u64, end: u64 },
     /// What the index of this name has at this number.
     Indexed { index: Dims<isize>, number: usize },

@@ -30,6 +30,8 @@ pub mod key;
 pub mod layout;
 #[cfg(feature = "arrays")]
 pub mod list;
+#[cfg(feature = "arrays")]
+pub mod locate;
 mod message;
 pub mod objects;
 pub mod odometer;

@@ -32,7 +32,7 @@ impl InFile {
 
 impl Locate for InFile {
     fn locate(&self, chunk: &[isize]) -> Result<Location> {
-        let part = Part::Span { begin: self.layout.offset(chunk, 0)?, end: self.layout.end };
+        let part = Part::Span { begin: self.layout.offset(chunk, 0)?, end: self.layout.end_of(chunk)? };
         Ok(Location { object: Dims::new(), part })
     }
 

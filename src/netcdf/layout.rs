@@ -23,6 +23,10 @@ pub(super) struct Layout {
     /// How many bytes lie from a step of a chunk's first dimension to the next, if there is something between them.
     pub pitch: Option<usize>,
     begin: u64,
+    /// For each dimension the bytes from an element to the next.
+    elements: Dims<u64>,
+    /// The bytes of an element.
+    size: u64,
     /// For each dimension the bytes from a chunk to the next.
     steps: Dims<u64>,
     /// The end of the variable's values.
@@ -63,8 +67,10 @@ impl Layout {
             }
             _ => None,
         };
+        let elements = dims::copied(steps.iter().copied())?;
         steps.iter_mut().zip(&chunk_shape).for_each(|(step, &len)| *step = step.saturating_mul(len as u64));
-        Ok(Layout { shape, chunk_shape, pitch, begin, steps, end: last_value.saturating_add(size) })
+        let end = last_value.saturating_add(size);
+        Ok(Layout { shape, chunk_shape, pitch, begin, elements, size, steps, end })
     }
 
     /// Where a byte of a chunk is in the file.
@@ -76,6 +82,21 @@ impl Layout {
             at = at.checked_add(behind).ok_or(ErrorKind::Internal)?;
         }
         Ok(at)
+    }
+
+    /// Where a chunk ends in the file: behind its last element that lies inside of the dimensions.
+    pub(super) fn end_of(&self, chunk: &[isize]) -> Result<u64> {
+        let mut at = self.offset(chunk, 0)?;
+        for (d, &index) in chunk.iter().enumerate() {
+            let len = self.chunk_shape[d];
+            // The chunk begins inside.
+            let first = usize::try_from(index).ok().and_then(|index| index.checked_mul(len));
+            let inside = first.and_then(|first| self.shape[d].checked_sub(first)).ok_or(ErrorKind::Internal)?;
+            let last = inside.min(len).checked_sub(1).ok_or(ErrorKind::Internal)?;
+            let behind = self.elements[d].checked_mul(last as u64).ok_or(ErrorKind::Internal)?;
+            at = at.checked_add(behind).ok_or(ErrorKind::Internal)?;
+        }
+        at.checked_add(self.size).ok_or_else(|| ErrorKind::Internal.into())
     }
 }
 

@@ -118,6 +118,10 @@ impl<O: Objects> Objects for Below<O> {
         self.full(prefix, |full| self.objects.location(full))
     }
 
+    fn tell_name(&self, name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        self.object(name, |full| self.objects.tell_name(full, one))
+    }
+
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
         self.full(prefix, |full| self.objects.list(full, one))

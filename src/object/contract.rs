@@ -85,6 +85,13 @@ pub trait Objects: Send + Sync {
         Ok(None)
     }
 
+    /// Calls `one` with the name that an object has where the place has it from: of an entry of a zip file its whole
+    /// name there. It is empty for a file that is a place by itself.
+    #[doc(hidden)]
+    fn tell_name(&self, name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        one(name)
+    }
+
     /// Calls `one` with the last part of the name of each object and prefix directly below `prefix`, which is empty or
     /// a name, in any order and each once. A prefix that is not there has nothing below it.
     ///
@@ -208,6 +215,10 @@ macro_rules! forward {
 
             fn location(&self, prefix: &str) -> Result<Option<u128>> {
                 (**self).location(prefix)
+            }
+
+            fn tell_name(&self, name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+                (**self).tell_name(name, one)
             }
 
             fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

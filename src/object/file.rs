@@ -61,6 +61,10 @@ impl Objects for OneFile {
         Ok(if name == Self::NAME { Opening::borrowed(&self.0) } else { Opening::Absent })
     }
 
+    fn tell_name(&self, _: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        one("")
+    }
+
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         if prefix.is_empty() { one(Self::NAME, Entry::Object) } else { Ok(()) }
     }

@@ -54,6 +54,10 @@ impl Objects for LockedFile {
         Ok(Some(self.len))
     }
 
+    fn tell_name(&self, _: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        one("")
+    }
+
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         if prefix.is_empty() { one(OneFile::NAME, Entry::Object) } else { Ok(()) }
     }

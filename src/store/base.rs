@@ -2,6 +2,8 @@
 
 use super::fill::Fill;
 use super::lend::Lend;
+#[cfg(feature = "arrays")]
+use super::located::ChunkLocation;
 use super::memory::{Memory, Workspace};
 use super::request::{Filled, Request};
 use crate::alloc::Slot;
@@ -11,6 +13,8 @@ use crate::codec::{Chain, Codec};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::limits::Limit;
+#[cfg(feature = "arrays")]
+use crate::plan::Plan;
 use crate::variable::Variable;
 
 /// So much memory is taken for a stored chunk before it is known how long it is.
@@ -299,6 +303,15 @@ impl<'r> Store<'r> {
                 Filled::Stored(len) => Some(len),
                 Filled::Absent => None,
             }),
+        }
+    }
+
+    /// Calls `one` for each chunk of a plan to read, in its order, with the place where it is stored.
+    #[cfg(feature = "arrays")]
+    pub(crate) fn locate(&self, plan: &Plan<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
+        match &self.reader {
+            Reader::Lending(lender) | Reader::LendingTexts(lender) => lender.locate(plan, one),
+            Reader::Filling(filler) => filler.locate(plan, one),
         }
     }
 

@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use super::flight::Flight;
+use super::located::ChunkLocation;
 use super::request::{Filled, Request};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::open_object::{Opening, Versions};
+use crate::plan::Plan;
 
 /// A reader that fills chunks into buffers. The buffer is the destination itself whenever the chunk lands there in one
 /// piece.
@@ -104,7 +106,17 @@ pub trait Fill: Send + Sync {
         let _ = of;
         Err(ErrorKind::Internal.into())
     }
+
+    /// Calls `one` for each chunk of a plan to read, in its order, with the place where it is stored.
+    #[doc(hidden)]
+    fn locate(&self, plan: &Plan<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
+        let _ = (plan, one);
+        Err(ErrorKind::Unsupported(NOT_IN_OBJECTS).into())
+    }
 }
+
+/// What is said of chunks whose reader does not say where they are.
+pub(super) const NOT_IN_OBJECTS: &str = "locating chunks that are not in the objects of a storage";
 
 impl<F> Fill for F
 where

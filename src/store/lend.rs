@@ -5,8 +5,11 @@
 
 use std::marker::PhantomData;
 
+use super::fill::NOT_IN_OBJECTS;
+use super::located::ChunkLocation;
 use super::request::Request;
 use crate::error::{ErrorKind, Result};
+use crate::plan::Plan;
 
 /// What a lending reader gives.
 #[derive(Debug, Clone, Copy)]
@@ -144,6 +147,13 @@ pub trait Lend: Send + Sync {
         };
         self.lend(request, Take::new(&mut measure))?;
         Ok(len)
+    }
+
+    /// See [`Fill::locate`](crate::Fill::locate).
+    #[doc(hidden)]
+    fn locate(&self, plan: &Plan<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
+        let _ = (plan, one);
+        Err(ErrorKind::Unsupported(NOT_IN_OBJECTS).into())
     }
 
     /// Sets whether what chunks are stored in is verified: see [`Store::set_verify`](crate::Store::set_verify).

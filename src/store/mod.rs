@@ -7,6 +7,7 @@
 //! ```text
 //!   lend.rs      a reader that keeps chunks in memory and lends them
 //!   fill.rs      a reader that fills chunks, or ranges of them, into buffers
+//!   located.rs   where a reader's chunks are stored
 //!   flight.rs    one that is asked first and gives the answer later
 //!   base.rs      a store: its reader, its codecs, its memory
 //!   fetch.rs     a whole chunk, decoded, into a buffer
@@ -20,6 +21,7 @@ mod fetch;
 mod fill;
 mod flight;
 mod lend;
+mod located;
 mod memory;
 mod request;
 
@@ -32,5 +34,6 @@ pub(crate) use flight::NOT_IN_FLIGHT;
 pub use flight::{Flight, RawRequest};
 pub use lend::{Borrowed, Change, Lend, Lent, Take, Taken};
 pub(crate) use lend::{due, due_mut};
+pub use located::{ChunkLocation, ChunkState};
 pub(crate) use memory::{Encoded, Memory, Workspace};
 pub use request::{Filled, Request};

@@ -6,7 +6,8 @@ use std::ffi::c_char;
 use super::owned::OwnedTexts;
 use super::vlen;
 use crate::error::{ErrorKind, Result};
-use crate::store::{Borrowed, Change, Lend, Lent, Request, Store, Take, Taken};
+use crate::plan::Plan;
+use crate::store::{Borrowed, Change, ChunkLocation, Lend, Lent, Request, Store, Take, Taken};
 
 /// The chunks of an array of texts.
 pub(crate) struct TextChunks {
@@ -51,6 +52,10 @@ impl Lend for TextChunks {
 
     fn stored_len(&self, request: &Request<'_>) -> Result<Option<usize>> {
         self.bytes.stored_len(request)
+    }
+
+    fn locate(&self, plan: &Plan<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
+        self.bytes.locate(plan, one)
     }
 
     fn set_verify(&mut self, verify: bool) {

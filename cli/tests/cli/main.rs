@@ -5,6 +5,8 @@ mod copy;
 #[cfg(unix)]
 mod dump;
 mod list_info;
+#[cfg(unix)]
+mod locate;
 mod map;
 mod plan;
 mod usage;

@@ -8,10 +8,12 @@ use super::{command, run};
 #[test]
 fn help_tells_all_commands() {
     let text = run(&["--help"]).text();
-    for name in ["list", "info", "plan", "dump", "map", "copy", "check", "Exit codes:", "--color", "--threads"] {
+    for name in
+        ["list", "info", "plan", "locate", "dump", "map", "copy", "check", "Exit codes:", "--color", "--threads"]
+    {
         assert!(text.contains(name), "{name}");
     }
-    for name in ["list", "info", "plan", "dump", "map", "copy", "check"] {
+    for name in ["list", "info", "plan", "locate", "dump", "map", "copy", "check"] {
         let text = run(&[name, "--help"]).text();
         assert!(text.contains("Usage: nczchunk ") && text.lines().all(|line| line.chars().count() <= 120), "{text}");
     }

@@ -6,7 +6,7 @@ and cfdb files.
 """
 
 from . import _c, errors
-from .array import Array, open
+from .array import Array, ChunkLocation, open
 from .cache import Cache, CacheStatistics
 from .create import NewZip, create
 from .errors import Error
@@ -14,8 +14,8 @@ from .limits import MemoryLimits
 from .listing import Node, list_nodes
 
 __version__ = _c.c.version().decode()
-__all__ = ["Array", "Cache", "CacheStatistics", "Error", "MemoryLimits", "NewZip", "Node", "create", "errors",
-           "has_codec", "list_nodes", "open"]
+__all__ = ["Array", "Cache", "CacheStatistics", "ChunkLocation", "Error", "MemoryLimits", "NewZip", "Node", "create",
+           "errors", "has_codec", "list_nodes", "open"]
 
 
 def has_codec(name):

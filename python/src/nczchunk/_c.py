@@ -20,6 +20,7 @@ from .errors import error_of
 from .handle import in_thread, is_main_thread
 
 READ, WRITE = 0, 1
+STORED = 1
 CHAR, STRING = 2, 12
 NCZARR, ZARR_V2, ZARR_V3 = 1, 2, 3
 NO_ATTRIBUTE = -43
@@ -166,6 +167,13 @@ class Node(Structure):
                 ("num_attributes", c_size_t), ("attributes_json", c_char_p), ("attributes", c_void_p)]
 
 
+class Located(Structure):
+    """nczchunk_located."""
+
+    _fields_ = [("struct_size", c_size_t), ("rank", c_size_t), ("chunk_indices", POINTER(c_ssize_t)),
+                ("object", c_char_p), ("state", c_size_t), ("offset", c_uint64), ("len", c_uint64)]
+
+
 class MemoryLimits(Structure):
     """nczchunk_memory_limits."""
 
@@ -212,6 +220,7 @@ def _checked(function):
 
 
 FOUND = CFUNCTYPE(c_int, c_void_p, POINTER(Node))
+LOCATED = CFUNCTYPE(c_int, c_void_p, POINTER(Located))
 
 _POINTER, _SIZES, _STRIDES = c_void_p, POINTER(c_size_t), POINTER(c_ssize_t)
 _FUNCTIONS = [
@@ -225,6 +234,7 @@ _FUNCTIONS = [
     ("array_create_in", c_int, [_POINTER, c_char_p, POINTER(Description), POINTER(_POINTER), _POINTER]),
     ("array_dimname", c_char_p, [_POINTER, c_size_t]),
     ("array_format", c_char_p, [_POINTER]),
+    ("array_locate", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, LOCATED, _POINTER, _POINTER]),
     ("array_num_attributes", c_size_t, [_POINTER]),
     ("array_open", c_int, [c_char_p, c_char_p, c_int, POINTER(_POINTER), _POINTER]),
     ("array_open_in", c_int, [_POINTER, c_char_p, c_int, POINTER(_POINTER), _POINTER]),
@@ -354,6 +364,35 @@ def call(function, *arguments, threads=1):
         context.check(function(*arguments, context.pointer))
     finally:
         _spare.append(context)
+
+
+def collect(kind, made_of, function):
+    """What made_of(pointer) makes of each structure with which function(callback, thread) has the library call back, as
+    a list. kind: the type of the callback. thread: the one that waits for the call."""
+    found, raised, cancelled = [], [], []
+
+    def one(_, pointer):
+        if cancelled:
+            return INTERRUPTED
+        try:
+            found.append(made_of(pointer))
+            return 0
+        except BaseException as error:  # noqa: BLE001 - it is raised again below
+            raised.append(error)
+            return INTERRUPTED
+
+    callback, thread = kind(one), get_ident()
+
+    def call():
+        try:
+            function(callback, thread)
+        finally:
+            if raised:
+                raise raised[0]
+
+    # What a handler of a signal raises in a callback would be lost.
+    in_thread(call, lambda: cancelled.append(True)) if is_main_thread() else call()
+    return found
 
 
 # A function of C's that serves as a progress function: it returns 0 for an empty text, and so lets the call go on. It

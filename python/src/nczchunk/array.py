@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+from collections import namedtuple
 from ctypes import byref, c_void_p
 
 import numpy as np
@@ -19,6 +20,17 @@ _MODES = {"r": _c.READ, "r+": _c.WRITE}
 # A call that transfers fewer bytes, touches fewer chunks and decodes no more bytes than a cache holds by default ends
 # soon.
 _LONG_BYTES, _LONG_CHUNKS, _LONG_DECODED = 4 << 20, 256, 64 << 20
+
+
+ChunkLocation = namedtuple("ChunkLocation", "indices object offset nbytes")
+ChunkLocation.__doc__ = """Where a chunk is stored.
+
+indices: the chunk's indices.
+object: the name of the object that it is in, or would be in: of a file below the path of a directory, of an entry in a
+    zip file. Empty if the path that was opened is the file itself, such as a netCDF classic file.
+offset, nbytes: which bytes of the object the chunk is, as its codecs encode it. None for an absent chunk, which reads
+    as the fill value.
+"""
 
 
 def open(path, name="", mode="r", *, threads=1, cache=..., memory_limits=None):
@@ -263,6 +275,22 @@ class Array:
 
         _c.change(self._handle, refresh)
 
+    def locate(self, index=...):
+        """Where the chunks are stored that an index selects elements of: a ChunkLocation for each, in row-major order.
+        The chunks are those by which the array is read, so those within shards. Their bytes are not read.
+
+        >>> [(chunk.object, chunk.nbytes) for chunk in array.locate((0, slice(0, 50), 7))]    # doctest: +SKIP
+        [('0.0.0', 21402), ('0.1.0', 13782)]
+        """
+        selection = Selection(index, self.shape)
+        start, stride, _ = _forwards(selection)
+        arguments = _c.sizes(start), _c.sizes(selection.count), _c.signed_sizes(stride)
+
+        def call(callback, thread):
+            self._handle.share(lambda pointer: _c.call(c.array_locate, pointer, *arguments, callback, None), thread)
+
+        return _c.collect(_c.LOCATED, _location, call)
+
     def verify(self, on=True):
         """Sets whether every chunk that is read is decoded to its end and its checksums compared. In a zip file the
         whole entry that a chunk is in is compared with the entry's checksum, too, once as long as the array is open."""
@@ -288,6 +316,14 @@ class Array:
         except ValueError:
             return "<nczchunk.Array, closed>"
         return f"<nczchunk.Array ({', '.join(names)}) {self.type_name}, chunks {self.chunks}>"
+
+
+def _location(pointer):
+    chunk = pointer.contents
+    indices = tuple(chunk.chunk_indices[d] for d in range(chunk.rank))
+    name = chunk.object.decode(errors="replace")
+    is_stored = chunk.state == _c.STORED
+    return ChunkLocation(indices, name, chunk.offset if is_stored else None, chunk.len if is_stored else None)
 
 
 def _open_again(where, threads):

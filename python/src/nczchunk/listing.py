@@ -5,7 +5,6 @@ from collections import namedtuple
 from . import _c, limits
 from ._c import FOUND, c
 from .attributes import collect
-from .handle import in_thread, is_main_thread
 
 Node = namedtuple("Node", "name is_group dtype shape chunks shards dims unlimited attrs problem")
 Node.__doc__ = """A group or an array that was found.
@@ -21,33 +20,16 @@ def list_nodes(path, group="", *, recursive=True, memory_limits=None):
     """The groups and arrays in a group of a directory or zip file, or in a file that holds arrays; the group itself is
     the first. memory_limits: as for open()."""
     limits.check(memory_limits)
-    found, raised, cancelled = [], [], []
+    encoded, arguments = _c.path_bytes("path", path), (_c.text("group", group), bool(recursive))
 
-    def one(_, node):
-        if cancelled:
-            return _c.INTERRUPTED
-        try:
-            found.append(_node(node))
-            return 0
-        except BaseException as error:  # noqa: BLE001 - it is raised again below
-            raised.append(error)
-            return _c.INTERRUPTED
+    def call(found, _):
+        if memory_limits is None:
+            _c.call(c.list, encoded, *arguments, found, None)
+        else:
+            limits.within(memory_limits, c.place_at, path,
+                          lambda place: _c.call(c.list_in, place, *arguments, found, None))
 
-    encoded, arguments = _c.path_bytes("path", path), (_c.text("group", group), bool(recursive), FOUND(one), None)
-
-    def call():
-        try:
-            if memory_limits is None:
-                _c.call(c.list, encoded, *arguments)
-            else:
-                limits.within(memory_limits, c.place_at, path, lambda place: _c.call(c.list_in, place, *arguments))
-        finally:
-            if raised:
-                raise raised[0]
-
-    # What a handler of a signal raises in a callback would be lost.
-    in_thread(call, lambda: cancelled.append(True)) if is_main_thread() else call()
-    return found
+    return _c.collect(FOUND, _node, call)
 
 
 def _node(pointer):

@@ -1,0 +1,119 @@
+//! # Where the chunks of an array are stored
+//!
+//! Which bytes of which object each chunk is: for an index of byte ranges, for a tool that fetches them itself, or to
+//! look at one with dd.
+//!
+//! ```c
+//! static int print(void *user, const nczchunk_located *chunk)
+//! {
+//!     if (chunk->state == NCZCHUNK_STORED)
+//!         printf("%s: %llu bytes from byte %llu on\n", chunk->object, (unsigned long long)chunk->len,
+//!                (unsigned long long)chunk->offset);
+//!     return 0;
+//! }
+//!
+//! nczchunk_array_locate(array, NULL, NULL, NULL, print, NULL, NULL);
+//! ```
+
+use std::ffi::{c_char, c_int, c_void};
+
+use super::array_objects::{c_text, nczchunk_array};
+use super::context::report;
+use super::growing::assert_can_grow;
+use super::objects::nczchunk_context;
+use super::pointers::{handle, optional};
+use crate::error::{ErrorKind, Result};
+use crate::hyperslab::Hyperslab;
+use crate::status::NOERR;
+use crate::store::{ChunkLocation, ChunkState};
+
+/// There is no such chunk: it reads as the fill value.
+pub const NCZCHUNK_ABSENT: c_int = 0;
+/// The chunk is stored.
+pub const NCZCHUNK_STORED: c_int = 1;
+
+/// Where a chunk is stored. All that it points to is valid until the callback returns.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_located {
+    /// sizeof(nczchunk_located) as the library knows it: fields beyond it do not exist.
+    pub struct_size: usize,
+    /// The number of the array's dimensions.
+    pub rank: usize,
+    /// The chunk's indices, one per dimension.
+    pub chunk_indices: *const isize,
+    /// The name of the object in the place: of a file below the path of a directory, of an entry in a zip file, where
+    /// offset and len count the bytes of the entry as it is extracted. Empty if the path that was opened is the file
+    /// itself, such as a netCDF classic file. Of an absent chunk it is the object that it would be in.
+    pub object: *const c_char,
+    /// NCZCHUNK_STORED or NCZCHUNK_ABSENT.
+    pub state: usize,
+    /// The first byte of the chunk in the object, counted from 0; 0 for an absent one.
+    pub offset: u64,
+    /// How many bytes of the object the chunk is, as its codecs encode it; 0 for an absent one. In a netCDF classic
+    /// file these are the bytes up to the last element inside of the dimensions, or those before the file's end.
+    pub len: u64,
+}
+assert_can_grow!(nczchunk_located, len: u64);
+
+/// Tells where the chunks are stored that a hyperslab of an array touches: calls found for each of them, in row-major
+/// order. start, count and stride are as for nczchunk_array_read, but start may be NULL, which stands for 0 in all
+/// dimensions; so with NULL for all three it is all chunks of the array. Where found returns anything but 0, the call
+/// ends with that.
+///
+/// The chunks are those by which the array is read; those within shards are told one by one. Their bytes are not read:
+/// an object that is a chunk is asked for its length, and the index of a shard is read.
+///
+/// Errors: NCZCHUNK_EINVAL (array or found is NULL), NCZCHUNK_ESTRIDE, NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for
+/// nczchunk_array_read, what found returned, what callbacks of the place return, NCZCHUNK_EIO (the index of a shard is
+/// corrupt), NCZCHUNK_ENOMEM, and the system's own numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_locate(
+    array: *const nczchunk_array,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    found: Option<unsafe extern "C" fn(user: *mut c_void, chunk: *const nczchunk_located) -> c_int>,
+    user: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: array is NULL or alive, the lists NULL or with an entry per dimension, and found takes what is
+    // documented: by the header's general promise.
+    unsafe {
+        report(context, || {
+            let array = &handle(array, "array is NULL")?.array;
+            let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
+            let rank = array.variable().rank();
+            let (start, count, stride) = (optional(start, rank), optional(count, rank), optional(stride, rank));
+            array.locate(&Hyperslab::from_lists(start, count, stride), &mut |chunk| tell(chunk, found, user))
+        })
+    }
+}
+
+/// # Safety
+/// `found` takes what is documented.
+unsafe fn tell(
+    chunk: &ChunkLocation<'_>,
+    found: unsafe extern "C" fn(*mut c_void, *const nczchunk_located) -> c_int,
+    user: *mut c_void,
+) -> Result<()> {
+    let object = c_text(chunk.object)?;
+    let (state, offset, len) = match chunk.state {
+        ChunkState::Absent => (NCZCHUNK_ABSENT, 0, 0),
+        ChunkState::Stored { offset, len } => (NCZCHUNK_STORED, offset, len),
+    };
+    let located = nczchunk_located {
+        struct_size: size_of::<nczchunk_located>(),
+        rank: chunk.indices.len(),
+        chunk_indices: chunk.indices.as_ptr(),
+        object: object.as_ptr(),
+        state: state as usize,
+        offset,
+        len,
+    };
+    // SAFETY: the caller's promise; what the structure points to is alive.
+    match unsafe { found(user, &raw const located) } {
+        NOERR => Ok(()),
+        status => Err(ErrorKind::Callback(status).into()),
+    }
+}
