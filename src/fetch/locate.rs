@@ -147,12 +147,14 @@ pub(crate) struct Step {
     /// How many bytes.
     pub len: usize,
     /// What the format remembers from step to step.
+    #[cfg_attr(not(feature = "cfdb"), allow(dead_code))]
     pub memory: [u64; 3],
 }
 
 /// What follows from a step.
 pub(crate) enum Learned {
     Index(Index),
+    #[cfg_attr(not(feature = "cfdb"), allow(dead_code))]
     Next(Step),
 }
 
