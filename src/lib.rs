@@ -18,7 +18,8 @@
 //!
 //! Above this engine, with the feature `arrays`, is what opens arrays: [`Array`] is a variable and a store that follow
 //! from metadata (`zarr`), whose chunks are objects in a place ([`object`]): a directory, a zip file, memory. Or they
-//! follow from what a file says of itself (`netcdf`, `cfdb`), of which its chunks are parts.
+//! follow from what a file says of itself (`netcdf`, `cfdb`), of which its chunks are parts. Each of these formats says
+//! where a chunk is, and one fetcher (`fetch`) reads it.
 //!
 //! Nothing calls upward. The C interface (`include/*.h`) is a thin layer over this crate.
 //!
