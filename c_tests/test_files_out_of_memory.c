@@ -657,7 +657,8 @@ static void play_large(void)
         make_large("large.zarr", sharded ? shards : NULL);
         threads_begun = 0;
         play(&threads);
-        CHECK(threads_begun > 0);
+        /* Chunks of shards are read together, and these are too few bytes for threads to be worth while. */
+        CHECK(sharded || threads_begun > 0);
     }
 }
 

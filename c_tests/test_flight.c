@@ -289,14 +289,14 @@ static void the_limit_is_respected(void)
     }
 }
 
-/* Everything is done by the calling thread, however many it may use. */
+/* Callbacks that are not for several threads are called by the calling one, however many it may use. */
 static void one_thread_does_it(void)
 {
     int data[ELEMENTS];
     far_store f;
     nczchunk_filling_callbacks callbacks = far_callbacks(&f);
 
-    callbacks.concurrent = 1;
+    callbacks.concurrent = 0;
     open_as(&f, RANK, dimlens, chunklens, &callbacks);
     CHECK_OK(nczchunk_context_set_threads(f.context, 8));
     CHECK_OK(read_all(&f, data));

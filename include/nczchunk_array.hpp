@@ -1191,9 +1191,9 @@ class Array {
         const detail::Selection selection(variable(), hyperslab);
         detail::tell_each<LocatedRef, nczchunk_located>(
             tell,
-            [&](auto found, void *user, nczchunk_context *with) {
+            [&](auto each, void *user, nczchunk_context *with) {
                 return nczchunk_array_locate(
-                    array_.get(), selection.start(), selection.count(), selection.stride(), found, user, with);
+                    array_.get(), selection.start(), selection.count(), selection.stride(), each, user, with);
             },
             context);
     }

@@ -120,14 +120,11 @@ impl AtOnce<'_> {
             match self.place.open(name)? {
                 Opening::Absent => return Ok(None),
                 Opening::Nothing => {
-                    let found = self.place.read_version(name, begin, buffer)?;
-                    let nbytes = buffer.filled().len();
-                    return Ok(found.map(|(object_size, version)| Answer {
-                        nbytes,
-                        object_size,
-                        version,
-                        is_lasting: version.is_some(),
-                    }));
+                    let Some((object_size, version)) = self.place.read_version(name, begin, buffer)? else {
+                        return Ok(None);
+                    };
+                    let nbytes = read_of(object_size, begin, buffer).map_err(|error| error.in_object(name))?;
+                    return Ok(Some(Answer { nbytes, object_size, version, is_lasting: version.is_some() }));
                 }
                 Opening::Object(object) => {
                     static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -139,7 +136,18 @@ impl AtOnce<'_> {
         let Opened { object, version, .. } = self.opened.as_ref().ok_or(ErrorKind::Internal)?;
         let (object_size, lasting) =
             object::read_opened(object, begin, buffer).map_err(|error| error.in_object(name))?;
-        let (nbytes, version) = (buffer.filled().len(), Some(lasting.unwrap_or(*version)));
+        let nbytes = read_of(object_size, begin, buffer).map_err(|error| error.in_object(name))?;
+        let version = Some(lasting.unwrap_or(*version));
         Ok(Some(Answer { nbytes, object_size, version, is_lasting: lasting.is_some() }))
     }
+}
+
+/// How many bytes have been read of an object of so many: all that there are from there on, or that there is room for.
+///
+/// # Errors
+/// `StoredLength` if they are others.
+fn read_of(object_size: u64, begin: Begin, buffer: &Buffer<'_>) -> Result<usize> {
+    let there = usize::try_from(object_size - begin.offset(object_size)).unwrap_or(usize::MAX);
+    let (found, expected) = (buffer.filled().len(), there.min(buffer.capacity()));
+    if found == expected { Ok(found) } else { Err(ErrorKind::StoredLength { found, expected }.into()) }
 }
