@@ -42,6 +42,8 @@ mod grid;
 mod hyperslab;
 #[path = "../../src/layout.rs"]
 mod layout;
+#[path = "../../src/limits.rs"]
+mod limits;
 #[path = "../../src/lock.rs"]
 mod lock;
 #[path = "../../src/open_object.rs"]
