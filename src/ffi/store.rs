@@ -313,7 +313,7 @@ impl nczchunk_loan {
 
 impl Lending {
     /// Calls release, if there is one, and gives the outcome of the loan.
-    #[inline]
+    #[inline(always)]
     fn give_back<'t>(&self, loan: &mut nczchunk_loan, outcome: Result<Taken<'t>>) -> Result<Taken<'t>> {
         let Some(release) = self.callbacks.release else { return outcome };
         let status = outcome.as_ref().map_or_else(|error| error.status(), |_| NOERR);

@@ -150,8 +150,8 @@ impl<'v> Mover<'v> {
         }
     }
 
-    /// Runs a copy with the variable's copier, if it has one.
-    #[inline]
+    /// Runs a copy with the variable's copier, if it has one. Each read from a store that lends comes by here.
+    #[inline(always)]
     pub(super) fn run(
         &self,
         copy: &StridedCopy,
@@ -163,9 +163,8 @@ impl<'v> Mover<'v> {
         match self.variable.copier() {
             None => copy.run(source, source_offset, destination, destination_offset),
             Some(copier) => {
-                copy.run_with(source, source_offset, destination, destination_offset, &mut |count, from, to| {
-                    copier.copy(self.access, count, from, to)
-                })
+                let mut one = |count, from, to| copier.copy(self.access, count, from, to);
+                copy.run_with(source, source_offset, destination, destination_offset, &mut one)
             }
         }
     }
