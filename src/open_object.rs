@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io;
+use std::sync::Mutex;
 
 use crate::buffer::Buffer;
 use crate::error::Result;
@@ -134,6 +135,72 @@ impl OpenObject<'_> {
         unsafe { buffer.set_filled(0) };
         Ok(false)
     }
+}
+
+/// Objects that stay open as long as a transfer, so that all its threads read each from one version of it: those that
+/// were opened last.
+#[derive(Default)]
+pub struct OpenObjects<'f>(Mutex<Vec<Shared<NamedObject<'f>>>>);
+
+/// An open object, and the name by which it was opened.
+pub(crate) struct NamedObject<'f> {
+    #[cfg_attr(not(feature = "arrays"), allow(dead_code))]
+    pub name: String,
+    #[cfg_attr(not(feature = "arrays"), allow(dead_code))]
+    pub object: OpenObject<'f>,
+    /// What stands for its version as long as it is open, if it has none.
+    #[cfg_attr(not(feature = "arrays"), allow(dead_code))]
+    pub version: u128,
+}
+
+impl<'f> OpenObjects<'f> {
+    /// No more stay open.
+    pub(crate) const MOST: usize = 16;
+
+    /// The object that was opened by this name, or one that is opened now.
+    ///
+    /// # Errors
+    /// Those of opening; `OutOfMemory`.
+    #[cfg(feature = "arrays")]
+    pub(crate) fn get(&self, name: &str, open: impl FnOnce() -> Result<Opening<'f>>) -> Result<Found<'f>> {
+        use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let find = |list: &[Shared<NamedObject<'f>>]| list.iter().find(|opened| opened.name == name).cloned();
+        if let Some(opened) = find(&self.list()) {
+            return Ok(Found::Object(opened));
+        }
+        let object = match open()? {
+            Opening::Nothing => return Ok(Found::Nothing),
+            Opening::Absent => return Ok(Found::Absent),
+            Opening::Object(object) => object,
+        };
+        let version = NEXT.fetch_add(1, Relaxed).into();
+        let opened = Shared::new(NamedObject { name: crate::alloc::text(name)?, object, version })?;
+        let mut list = self.list();
+        // Another thread may have opened it meanwhile.
+        if let Some(opened) = find(&list) {
+            return Ok(Found::Object(opened));
+        }
+        if list.len() == Self::MOST {
+            list.remove(0);
+        }
+        crate::alloc::push(&mut list, opened.clone())?;
+        Ok(Found::Object(opened))
+    }
+
+    #[cfg(feature = "arrays")]
+    fn list(&self) -> std::sync::MutexGuard<'_, Vec<Shared<NamedObject<'f>>>> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// What an object is that was to be opened: see [`Opening`].
+#[cfg(feature = "arrays")]
+pub(crate) enum Found<'f> {
+    Nothing,
+    Absent,
+    Object(Shared<NamedObject<'f>>),
 }
 
 /// The most that is asked for at once: macOS refuses more than 2^31 - 1 bytes, Linux gives that many.

@@ -205,10 +205,10 @@ static ALONE: Mutex<()> = Mutex::new(());
 fn time_and_memory_are_what_they_should_be() {
     let _alone = ALONE.lock();
     let check = |(time, memory): (f64, f64), most: f64| assert!(time <= 1.1 && memory <= most, "{time} {memory}");
-    // Beside the chunks: 1.5 kilobytes for each that is under way, and in shards one for each that is looked at to find
+    // Beside the chunks: a kilobyte for each that is under way, and in shards for each that is looked at to find
     // neighbours; with a codec, the chunk that is decoded, what the codec needs, and room for the most that a
     // chunk may take encoded.
-    let (under_way, ahead, decoded) = (1.5, 16.0, 5.0);
+    let (under_way, ahead, decoded) = (1.0, 16.0, 5.0);
     check(measure("raw", "", None), 64.0 + under_way);
     check(measure("raw, shards", "", Some(50)), 64.0 + ahead);
     if nczchunk::has_codec("zstd") {

@@ -14,7 +14,7 @@ use crate::open_object::{ObjectState, OpenObject, Opening, Versions};
 use crate::plan::Plan;
 use crate::projection::Projection;
 use crate::shared::Shared;
-use crate::store::{ChunkLocation, ChunkState, Fill, Filled, Flight, Request};
+use crate::store::{ChunkLocation, ChunkState, Fill, Filled, Flight, Request, Sharing};
 
 /// The chunks of an array in a storage, where a format says they are.
 pub(crate) struct ObjectChunks<L> {
@@ -360,8 +360,8 @@ impl<L: Locate> Fill for ObjectChunks<L> {
         self.has_latency() || self.locate.has_indices()
     }
 
-    fn flight(&self, of: usize) -> Result<Box<dyn Flight + '_>> {
-        Ok(try_box(ChunkFlight::new(&self.locate, &self.indices, &self.place, of))?)
+    fn flight<'s, 'f: 's>(&'f self, sharing: &'s Sharing<'f>) -> Result<Box<dyn Flight + 's>> {
+        Ok(try_box(ChunkFlight::new(&self.locate, &self.indices, &self.place, sharing))?)
     }
 
     fn locate(&self, plan: &Plan<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {

@@ -28,7 +28,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Answer, Begin, Limits, Place};
 use crate::open_object::ObjectState;
 use crate::shared::Shared;
-use crate::store::{Filled, Flight, RawRequest};
+use crate::store::{Filled, Flight, RawRequest, Sharing};
 
 /// For each read that may be under way, so many chunks are looked at to find neighbours.
 const AHEAD: usize = 16;
@@ -43,7 +43,7 @@ const MOST_AHEAD_AT_ONCE: usize = 1024;
 const ABSENT_OBJECTS: usize = 64;
 
 /// The requests of one transfer.
-pub(super) struct ChunkFlight<'s> {
+pub(super) struct ChunkFlight<'s, 'f> {
     locate: &'s dyn Locate,
     /// The indices that are kept from call to call, and those that were read in this transfer.
     indices: &'s Indices,
@@ -72,12 +72,17 @@ pub(super) struct ChunkFlight<'s> {
     spare: Scratch,
     /// How the request that was given back last has ended.
     outcome: Option<Result<Filled>>,
-    reads: Reads<'s>,
+    reads: Reads<'s, 'f>,
 }
 
-impl<'s> ChunkFlight<'s> {
-    pub(super) fn new(locate: &'s dyn Locate, indices: &'s Indices, place: &'s Place, of: usize) -> Self {
-        let (reads, limits) = Reads::new(place, of);
+impl<'s, 'f> ChunkFlight<'s, 'f> {
+    pub(super) fn new(
+        locate: &'s dyn Locate,
+        indices: &'s Indices,
+        place: &'f Place,
+        sharing: &'s Sharing<'f>,
+    ) -> Self {
+        let (reads, limits) = Reads::new(place, sharing);
         ChunkFlight {
             locate,
             indices,
@@ -537,7 +542,7 @@ fn copied(numbers: &Dims<isize>) -> Result<Dims<isize>> {
     dims::copied(numbers.iter().copied())
 }
 
-impl Flight for ChunkFlight<'_> {
+impl Flight for ChunkFlight<'_, '_> {
     fn limit(&self, size: usize) -> usize {
         if self.reads.are_at_once() {
             return MOST_AHEAD_AT_ONCE;

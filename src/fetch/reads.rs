@@ -2,35 +2,35 @@
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::pending::Read;
-use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{self, Answer, Begin, Limits, Place, UnderWay};
-use crate::open_object::{OpenObject, Opening};
+use crate::open_object::{Found, NamedObject};
+use crate::shared::Shared;
+use crate::store::Sharing;
 
 /// What reads that are made at once are merged to: more would not stay in the processor's cache until it is decoded.
 const LARGEST: usize = 1 << 20;
 
 /// The reads of one transfer.
-pub(super) enum Reads<'p> {
-    Later(UnderWay<'p, Read>),
-    AtOnce(AtOnce<'p>),
+pub(super) enum Reads<'s, 'f> {
+    Later(UnderWay<'f, Read>),
+    AtOnce(AtOnce<'s, 'f>),
 }
 
-impl<'p> Reads<'p> {
-    /// Of a storage, of which so many transfers share what may be in flight, and how much that is for one.
-    pub(super) fn new(place: &'p Place, of: usize) -> (Self, Limits) {
+impl<'s, 'f> Reads<'s, 'f> {
+    /// Of a storage, and how much may be in flight.
+    pub(super) fn new(place: &'f Place, sharing: &'s Sharing<'f>) -> (Self, Limits) {
         match place.flight() {
             Some(flight) => {
-                let limits = flight.limits().shared(of);
+                let limits = flight.limits().shared(sharing.of);
                 (Reads::Later(UnderWay::new(flight, place.flight_prefix())), limits)
             }
             None => {
                 let limits = Limits { requests: 1, bytes: None, largest: LARGEST };
-                (Reads::AtOnce(AtOnce { place, opened: None, ended: None }), limits)
+                (Reads::AtOnce(AtOnce { place, opened: None, ended: None, sharing }), limits)
             }
         }
     }
@@ -100,40 +100,29 @@ impl<'p> Reads<'p> {
 }
 
 /// Reads that are made at once. The object that was read last stays open, for what is read next is often of it, too.
-pub(super) struct AtOnce<'p> {
-    place: &'p Place,
-    opened: Option<Opened<'p>>,
+pub(super) struct AtOnce<'s, 'f> {
+    place: &'f Place,
+    sharing: &'s Sharing<'f>,
+    opened: Option<Shared<NamedObject<'f>>>,
     ended: Option<(Read, Option<Answer>)>,
 }
 
-struct Opened<'p> {
-    name: String,
-    object: OpenObject<'p>,
-    /// What stands for its version as long as it is open, if it has none.
-    version: u128,
-}
-
-impl AtOnce<'_> {
+impl AtOnce<'_, '_> {
     fn read(&mut self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<Answer>> {
         if self.opened.as_ref().is_none_or(|opened| opened.name != name) {
-            self.opened = None;
-            match self.place.open(name)? {
-                Opening::Absent => return Ok(None),
-                Opening::Nothing => {
+            self.opened = match self.sharing.opened.get(name, || self.place.open(name))? {
+                Found::Absent => return Ok(None),
+                Found::Object(opened) => Some(opened),
+                Found::Nothing => {
                     let Some((object_size, version)) = self.place.read_version(name, begin, buffer)? else {
                         return Ok(None);
                     };
                     let nbytes = read_of(object_size, begin, buffer).map_err(|error| error.in_object(name))?;
                     return Ok(Some(Answer { nbytes, object_size, version, is_lasting: version.is_some() }));
                 }
-                Opening::Object(object) => {
-                    static NEXT: AtomicU64 = AtomicU64::new(1);
-                    let version = NEXT.fetch_add(1, Relaxed).into();
-                    self.opened = Some(Opened { name: alloc::text(name)?, object, version });
-                }
-            }
+            };
         }
-        let Opened { object, version, .. } = self.opened.as_ref().ok_or(ErrorKind::Internal)?;
+        let NamedObject { object, version, .. } = &**self.opened.as_ref().ok_or(ErrorKind::Internal)?;
         let (object_size, lasting) =
             object::read_opened(object, begin, buffer).map_err(|error| error.in_object(name))?;
         let nbytes = read_of(object_size, begin, buffer).map_err(|error| error.in_object(name))?;

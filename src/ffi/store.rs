@@ -35,8 +35,8 @@ use crate::grid::Access;
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 pub use crate::store::RawRequest as nczchunk_request;
 use crate::store::{
-    Borrowed, Change, Fill, Filled, Flight, Lend, Lent, Memory, NOT_IN_FLIGHT, RawRequest, Reader, Request, Store,
-    Take, Taken,
+    Borrowed, Change, Fill, Filled, Flight, Lend, Lent, Memory, NOT_IN_FLIGHT, RawRequest, Reader, Request, Sharing,
+    Store, Take, Taken,
 };
 use crate::waiter::Waiter;
 
@@ -497,8 +497,8 @@ impl Fill for Filling {
         self.callbacks.start.is_some()
     }
 
-    fn flight(&self, of: usize) -> Result<Box<dyn Flight + '_>> {
-        Ok(try_box(Flying::new(self, of)?)?)
+    fn flight<'s, 'f: 's>(&'f self, sharing: &'s Sharing<'f>) -> Result<Box<dyn Flight + 's>> {
+        Ok(try_box(Flying::new(self, sharing.of)?)?)
     }
 }
 

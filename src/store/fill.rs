@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::flight::Flight;
+use super::flight::{Flight, Sharing};
 use super::located::ChunkLocation;
 use super::request::{Filled, Request};
 use crate::buffer::Buffer;
@@ -99,11 +99,10 @@ pub trait Fill: Send + Sync {
         self.has_latency()
     }
 
-    /// Begins a transfer of many requests, if the reader reads many: one of so many that share what may be in flight,
-    /// each in a thread of its own.
+    /// Begins the requests of one thread of a transfer, if the reader reads many.
     #[doc(hidden)]
-    fn flight(&self, of: usize) -> Result<Box<dyn Flight + '_>> {
-        let _ = of;
+    fn flight<'s, 'f: 's>(&'f self, sharing: &'s Sharing<'f>) -> Result<Box<dyn Flight + 's>> {
+        let _ = sharing;
         Err(ErrorKind::Internal.into())
     }
 

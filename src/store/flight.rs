@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_void};
 
 use super::request::Filled;
 use crate::error::{ErrorKind, Result};
+use crate::open_object::OpenObjects;
 
 /// One chunk that a store is asked for: the chunk, a buffer to fill, and what became of it. Callbacks get a pointer to
 /// it.
@@ -59,6 +60,20 @@ impl RawRequest {
 
 /// What is wrong with a reader that gives back what it was not asked for.
 pub(crate) const NOT_IN_FLIGHT: ErrorKind = ErrorKind::Argument("wait gave back a request that is not in flight");
+
+/// What the flights of one transfer share, each of which is in a thread of its own.
+pub struct Sharing<'f> {
+    /// How many there are. Each has its share of what may be in flight.
+    pub(crate) of: usize,
+    #[cfg_attr(not(feature = "arrays"), allow(dead_code))]
+    pub(crate) opened: OpenObjects<'f>,
+}
+
+impl Sharing<'_> {
+    pub(crate) fn new(of: usize) -> Self {
+        Sharing { of, opened: OpenObjects::default() }
+    }
+}
 
 /// The requests of one transfer, to a reader that is asked first and gives the answer later. They are those of one
 /// thread.

@@ -31,7 +31,7 @@ pub(crate) use fetch::Fetched;
 pub use fill::Fill;
 pub(crate) use fill::check_part;
 pub(crate) use flight::NOT_IN_FLIGHT;
-pub use flight::{Flight, RawRequest};
+pub use flight::{Flight, RawRequest, Sharing};
 pub use lend::{Borrowed, Change, Lend, Lent, Take, Taken};
 pub(crate) use lend::{due, due_mut};
 pub use located::{ChunkLocation, ChunkState};

@@ -28,9 +28,9 @@ const WORK_PER_THREAD: Duration = if cfg!(miri) { Duration::from_nanos(1) } else
 
 /// How many bytes of chunks there are for each thread at least that is spawned to read them together, where they are
 /// there at once.
-const BYTES_PER_HELPER: usize = if cfg!(miri) { 1 } else { 512 << 10 };
+const BYTES_PER_HELPER: usize = if cfg!(miri) { 1 } else { 128 << 10 };
 
-/// How many chunks there are for each thread at least that reads many together.
+/// How many chunks there are for each thread at least that has requests in flight.
 const CHUNKS_PER_WORKER: usize = 4;
 
 pub(super) fn check_access(plan: &Plan<'_>, access: Access) -> Result<()> {
@@ -119,11 +119,10 @@ impl<'a> Transfer<'a> {
 
     /// Reads from a store that is asked for many chunks together.
     fn read_in_flight(&self, reader: &dyn Fill, out: &Destination<'_>, done: &mut usize) -> Result<()> {
-        let mut useful = self.chunks.len().div_ceil(CHUNKS_PER_WORKER);
-        if !reader.has_latency() {
-            let bytes = self.plan.grid().chunk_bytes().saturating_mul(self.chunks.len());
-            useful = useful.min(1 + bytes / BYTES_PER_HELPER);
-        }
+        let useful = match reader.has_latency() {
+            true => self.chunks.len().div_ceil(CHUNKS_PER_WORKER),
+            false => 1 + self.plan.grid().chunk_bytes().saturating_mul(self.chunks.len()) / BYTES_PER_HELPER,
+        };
         let workers = self.max_workers().min(useful).max(1);
         let of = (self.plan, self.store, self.chunks.clone());
         let job = flight::Job::new(of, reader, self.tracker(), workers)?;

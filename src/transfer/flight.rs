@@ -26,7 +26,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::open_object::Versions;
 use crate::plan::Plan;
-use crate::store::{Fill, Filled, Flight, NOT_IN_FLIGHT, Store, check_part};
+use crate::store::{Fill, Filled, Flight, NOT_IN_FLIGHT, Sharing, Store, check_part};
 
 /// For a chunk that is read in ranges there is use for more requests than there are chunks.
 const MOST_RANGES: usize = 1024;
@@ -42,8 +42,8 @@ pub(super) struct Job<'a> {
     pub tracker: Tracker,
     /// The transfer, as far as the store's cache is concerned.
     pub turn: Option<Turn>,
-    /// How many threads there are. Each has its share of what may be in flight.
-    pub workers: usize,
+    /// What the requests of all threads share.
+    sharing: Sharing<'a>,
     pub volume: Volume,
 }
 
@@ -56,10 +56,20 @@ impl<'a> Job<'a> {
         workers: usize,
     ) -> Result<Self> {
         let is_by_shards = chunks == (0..plan.num_chunks()) && reader.reads_many() && !reader.has_latency();
-        let shards = if is_by_shards { Some(Shards::new(plan)?) } else { None };
+        let shards = if is_by_shards { Some(Shards::new(plan, workers)?) } else { None };
         let volume = piece::volume(plan.variable(), Access::Read, false, plan.selected_bytes());
         let turn = store.cache().map(|cache| cache.begin());
-        Ok(Job { plan, store, reader, queue: Queue::new(chunks), shards, tracker, turn, workers, volume })
+        Ok(Job {
+            plan,
+            store,
+            reader,
+            queue: Queue::new(chunks),
+            shards,
+            tracker,
+            turn,
+            sharing: Sharing::new(workers),
+            volume,
+        })
     }
 
     /// Reads the chunks that the queue has for this thread, and tells the program how far all have come if it is the
@@ -73,14 +83,14 @@ impl<'a> Job<'a> {
 }
 
 /// What one thread has in flight.
-struct State<'a> {
-    job: &'a Job<'a>,
+struct State<'j, 'a> {
+    job: &'j Job<'a>,
     plan: &'a Plan<'a>,
     store: &'a Store<'a>,
     /// Below what distance two ranges of a chunk are read as one; `None` if whole chunks are read.
     gap: Option<usize>,
     /// It is dropped before the slots, whose memory its requests use.
-    flight: Box<dyn Flight + 'a>,
+    flight: Box<dyn Flight + 'j>,
     /// What is known of chunks that are replaced.
     versions: Versions,
     /// How many slots there may be. They are made when there is use for them.
@@ -103,16 +113,16 @@ struct State<'a> {
     num_in_flight: usize,
 }
 
-impl<'a> State<'a> {
-    fn new(job: &'a Job<'a>) -> Result<Self> {
-        let Job { plan, store, reader, ref queue, turn, workers, volume, .. } = *job;
-        let flight = reader.flight(workers)?;
+impl<'j, 'a> State<'j, 'a> {
+    fn new(job: &'j Job<'a>) -> Result<Self> {
+        let Job { plan, store, reader, ref queue, ref sharing, turn, volume, .. } = *job;
+        let flight = reader.flight(sharing)?;
         // It is asked once, and what follows from it goes together, whatever it would say later.
         let gap = store.ranged().map(|(_, gap)| gap);
         let num_chunks = queue.num_waiting();
         let useful = if gap.is_some() { num_chunks.max(MOST_RANGES) } else { num_chunks };
         let most = flight.limit(store.stored_bound(plan.grid().chunk_bytes())).clamp(1, useful.max(1));
-        let block = if workers == 1 { num_chunks } else { queue.block(workers).min(most.div_ceil(4)) };
+        let block = if sharing.of == 1 { num_chunks } else { queue.block(sharing.of).min(most.div_ceil(4)) };
         Ok(State {
             job,
             plan,
@@ -228,7 +238,7 @@ impl<'a> State<'a> {
                 let Some(shard) = &mut self.shard else {
                     // As long as not all of a shard has been read, no other one is opened.
                     let (room, is_first) = (self.most - self.num_in_flight, self.num_in_flight == 0);
-                    let suits = |shard: &Shard| is_first || !self.is_continued && shard.len() <= room;
+                    let suits = |len: usize| is_first || !self.is_continued && len <= room;
                     self.shard = shards.take_if(suits)?;
                     self.is_continued &= !is_first;
                     match self.shard.as_ref().and_then(|shard| shard.chunk(self.plan)) {

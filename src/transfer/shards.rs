@@ -6,52 +6,94 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::dims::{self, Dims};
 use crate::error::Result;
+use crate::open_object::OpenObjects;
 use crate::plan::Plan;
 
 /// The shards that a plan touches, which threads share.
 pub(super) struct Shards<'p> {
     plan: &'p Plan<'p>,
-    /// The next one; `None` at the end.
-    next: Mutex<Option<Shard>>,
+    /// No more chunks of a shard are taken at a time, unless they are one row of its first dimensions.
+    most: usize,
+    /// The next one, and what is left of it; `None` at the end.
+    next: Mutex<Option<(Ranges, Shard)>>,
 }
 
 /// The chunks of a plan that are in one shard: along each dimension their numbers among those that the plan touches.
+type Ranges = Dims<Range<usize>>;
+
+/// Some or all of these chunks.
 pub(super) struct Shard {
-    ranges: Dims<Range<usize>>,
+    ranges: Ranges,
     /// The next chunk; `None` at the end.
     at: Option<Dims<usize>>,
 }
 
 impl<'p> Shards<'p> {
-    /// The shards of a plan that touches chunks.
+    /// The shards of a plan, for so many threads. A shard is one thread's, unless there are so few of them that all can
+    /// [stay open](OpenObjects): then threads divide each.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub(super) fn new(plan: &'p Plan<'p>) -> Result<Self> {
+    pub(super) fn new(plan: &'p Plan<'p>, workers: usize) -> Result<Self> {
         let ranges = dims::copied((0..plan.rank()).map(|d| group(plan, d, 0)))?;
-        let next = (plan.num_chunks() > 0).then(|| Shard::new(ranges)).transpose()?;
-        Ok(Shards { plan, next: Mutex::new(next) })
+        let next = match plan.num_chunks() {
+            0 => None,
+            _ => Some((dims::copied(ranges.iter().cloned())?, Shard::new(ranges)?)),
+        };
+        let are_divided = workers > 1 && are_few(plan);
+        let most = if are_divided { plan.num_chunks().div_ceil(PARTS * workers) } else { usize::MAX };
+        Ok(Shards { plan, most, next: Mutex::new(next) })
     }
 
-    /// The next shard, if it suits.
+    /// The next shard or part of one, if its number of chunks suits.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub(super) fn take_if(&self, suits: impl FnOnce(&Shard) -> bool) -> Result<Option<Shard>> {
+    pub(super) fn take_if(&self, suits: impl FnOnce(usize) -> bool) -> Result<Option<Shard>> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(shard) = next.take_if(|shard| suits(shard)) else { return Ok(None) };
-        let mut ranges = dims::copied(shard.ranges.iter().cloned())?;
+        let Some((all, rest)) = &mut *next else { return Ok(None) };
+        let part = rest.first(self.most)?;
+        if !suits(part.len()) {
+            return Ok(None);
+        }
+        if !rest.remove(&part)? {
+            *next = match self.after(all)? {
+                Some(all) => Some((dims::copied(all.iter().cloned())?, Shard::new(all)?)),
+                None => None,
+            };
+        }
+        Ok(Some(part))
+    }
+
+    /// The shard after this one.
+    fn after(&self, all: &Ranges) -> Result<Option<Ranges>> {
+        let mut ranges = dims::copied(all.iter().cloned())?;
         // The last dimension that is not at its end steps on, and those behind it begin anew.
         for d in (0..ranges.len()).rev() {
             if ranges[d].end < self.plan.dimensions()[d].len() {
                 ranges[d] = group(self.plan, d, ranges[d].end);
-                *next = Some(Shard::new(ranges)?);
-                break;
+                return Ok(Some(ranges));
             }
             ranges[d] = group(self.plan, d, 0);
         }
-        Ok(Some(shard))
+        Ok(None)
     }
+}
+
+/// How many parts there are for each thread.
+const PARTS: usize = 8;
+
+/// Whether all shards that a plan touches can stay open.
+fn are_few(plan: &Plan<'_>) -> bool {
+    let mut num = 1;
+    for d in 0..plan.rank() {
+        let (mut groups, mut end) = (0, 0);
+        while end < plan.dimensions()[d].len() && num * groups <= OpenObjects::MOST {
+            (groups, end) = (groups + 1, group(plan, d, end).end);
+        }
+        num *= groups;
+    }
+    num <= OpenObjects::MOST
 }
 
 /// Those of the chunks along a dimension, from this one on, that are in the same shard.
@@ -68,9 +110,29 @@ fn group(plan: &Plan<'_>, d: usize, first: usize) -> Range<usize> {
 }
 
 impl Shard {
-    fn new(ranges: Dims<Range<usize>>) -> Result<Self> {
+    fn new(ranges: Ranges) -> Result<Self> {
         let at = dims::copied(ranges.iter().map(|range| range.start))?;
         Ok(Shard { ranges, at: Some(at) })
+    }
+
+    /// The first of its chunks, as many as may be: whole rows along the first dimension that has more than one.
+    fn first(&self, most: usize) -> Result<Shard> {
+        let mut ranges = dims::copied(self.ranges.iter().cloned())?;
+        if let Some(range) = ranges.iter_mut().find(|range| range.len() > 1) {
+            let row = self.len() / range.len();
+            range.end = range.start + (most / row.max(1)).clamp(1, range.len());
+        }
+        Shard::new(ranges)
+    }
+
+    /// Takes these away, its first chunks; `false` if none is left.
+    fn remove(&mut self, first: &Shard) -> Result<bool> {
+        let mut ranges = dims::copied(self.ranges.iter().cloned())?;
+        let mut both = ranges.iter_mut().zip(&first.ranges);
+        let Some((range, taken)) = both.find(|(range, taken)| range.end > taken.end) else { return Ok(false) };
+        range.start = taken.end;
+        *self = Shard::new(ranges)?;
+        Ok(true)
     }
 
     /// How many chunks it has.
@@ -117,7 +179,7 @@ mod tests {
         ] {
             let hyperslab = Hyperslab::new(&start, &count).with_stride(&stride);
             let plan = Plan::new(&variable, &hyperslab, Access::Read).unwrap();
-            let shards = Shards::new(&plan).unwrap();
+            let shards = Shards::new(&plan, 1).unwrap();
             let (mut found, mut seen) = (Vec::new(), Vec::new());
             assert!(shards.take_if(|_| false).unwrap().is_none());
             while let Some(mut shard) = shards.take_if(|_| true).unwrap() {
@@ -136,6 +198,30 @@ mod tests {
                 }
                 assert_eq!(num, shard.len());
             }
+            found.sort_unstable();
+            assert!(found.into_iter().eq(0..plan.num_chunks()));
+        }
+    }
+
+    #[test]
+    fn threads_divide_shards_that_can_stay_open() {
+        let mut variable = Variable::new(&[30, 40, 5], &[2, 3, 5], 1).unwrap();
+        variable.set_write_grid(Some(&[6, 12, 5])).unwrap();
+        // With 3 x 4 chunks in a shard.
+        for (count, num_parts, longest) in [([30, 40, 5], 20, 12), ([30, 9, 5], 15, 3), ([6, 12, 5], 6, 4)] {
+            let plan = Plan::new(&variable, &Hyperslab::new(&[0; 3], &count), Access::Read).unwrap();
+            let shards = Shards::new(&plan, 2).unwrap();
+            let (mut found, mut lens) = (Vec::new(), Vec::new());
+            while let Some(mut part) = shards.take_if(|_| true).unwrap() {
+                lens.push(part.len());
+                let first = part.chunk(&plan).unwrap();
+                assert!(found.iter().min().is_none_or(|least| *least <= first));
+                while let Some(chunk) = part.chunk(&plan) {
+                    found.push(chunk);
+                    part.advance();
+                }
+            }
+            assert_eq!((lens.len(), lens.into_iter().max()), (num_parts, Some(longest)));
             found.sort_unstable();
             assert!(found.into_iter().eq(0..plan.num_chunks()));
         }
