@@ -5,7 +5,7 @@ use super::booklet::Booklet;
 use super::metadata::{Compression, VariableMetadata};
 use crate::alloc;
 use crate::codec::Codec;
-use crate::dims::{self, Dims};
+use crate::dims;
 use crate::error::{ErrorKind, Result};
 use crate::fetch::{ABSENT, Index, Learned, Locate, Location, ObjectChunks, Part, Step};
 use crate::key::KeyStyle;
@@ -28,12 +28,15 @@ impl InBooklet {
 
 impl Locate for InBooklet {
     fn locate(&self, chunk: &[isize]) -> Result<Location> {
-        let part = Part::Indexed { index: dims::copied(chunk.iter().copied())?, number: 0 };
-        Ok(Location { object: Dims::new(), part })
+        Ok(Location { object: dims::copied(chunk.iter().copied())?, part: Part::Indexed { number: 0 } })
     }
 
     fn name(&self, _object: &[isize]) -> Result<Name> {
         Name::of(format_args!("{}", self.booklet.file().1))
+    }
+
+    fn is_one_object(&self) -> bool {
+        true
     }
 
     fn first_step(&self, index: &[isize]) -> Result<Step> {

@@ -32,12 +32,14 @@ impl<L: Locate> ObjectChunks<L> {
 
     /// Reads a chunk that an index has, or a part of it.
     fn read_indexed(&self, location: &Location, offset: usize, buffer: &mut Buffer<'_>) -> Result<Filled> {
-        let Part::Indexed { index, number } = &location.part else { return Err(ErrorKind::Internal.into()) };
-        let name = self.locate.name(&location.object)?;
-        let (place, wanted) = (&self.place, Wanted { index, number: *number, offset: offset as u64 });
+        let (index, Part::Indexed { number }) = (&location.object, location.part) else {
+            return Err(ErrorKind::Internal.into());
+        };
+        let name = self.locate.name(index)?;
+        let (place, wanted) = (&self.place, Wanted { index, number, offset: offset as u64 });
         let by_name = Source::Name(place, &name);
         // That a chunk is there is found to be wrong when it is read, but not that it is absent.
-        if let Some(opened) = self.indices.get(index).filter(|opened| opened.index.has(*number)) {
+        if let Some(opened) = self.indices.get(index).filter(|opened| opened.index.has(number)) {
             if let Some(filled) = self.read_chunk(&opened, &wanted, buffer, &by_name)? {
                 return Ok(filled);
             }
@@ -58,8 +60,8 @@ impl<L: Locate> ObjectChunks<L> {
     }
 
     /// Opens a chunk that an index has, all of which is then read from one version of its object.
-    fn open_indexed(&self, object: &[isize], index: &Dims<isize>, number: usize) -> Result<Opening<'_>> {
-        let Opening::Object(object) = self.place.open(&self.locate.name(object)?)? else {
+    fn open_indexed(&self, index: &Dims<isize>, number: usize) -> Result<Opening<'_>> {
+        let Opening::Object(object) = self.place.open(&self.locate.name(index)?)? else {
             return Ok(Opening::Nothing);
         };
         let state = object.state().ok_or(ErrorKind::Internal)?;
@@ -158,7 +160,7 @@ impl<L: Locate> ObjectChunks<L> {
     }
 
     /// Whether a chunk is stored, and which bytes of its object of this name it is.
-    fn state(&self, part: &Part, name: &Name, known: &mut Known) -> Result<ChunkState> {
+    fn state(&self, Location { object, part }: &Location, name: &Name, known: &mut Known) -> Result<ChunkState> {
         match part {
             Part::Whole => {
                 let len = self.place.object_len(name)?;
@@ -175,10 +177,10 @@ impl<L: Locate> ObjectChunks<L> {
                 let len = (*end).min(file_len).saturating_sub(*begin);
                 Ok(ChunkState::Stored { offset: *begin, len })
             }
-            Part::Indexed { index, number } => {
-                let opened = match known.indices.get(index) {
+            Part::Indexed { number } => {
+                let opened = match known.indices.get(object) {
                     Some(opened) => opened,
-                    None => self.index_of(index, name, known)?,
+                    None => self.index_of(object, name, known)?,
                 };
                 // An index without places stands for an object that is not there.
                 if opened.index.places.is_empty() {
@@ -310,7 +312,7 @@ impl<L: Locate> Fill for ObjectChunks<L> {
                 Opening::Absent => self.locate.missing().map(|_| Opening::Absent),
                 opening => Ok(opening.behind(begin)),
             },
-            Part::Indexed { index, number } => self.open_indexed(&object, &index, number),
+            Part::Indexed { number } => self.open_indexed(&object, number),
         }
     }
 
@@ -375,7 +377,7 @@ impl<L: Locate> Fill for ObjectChunks<L> {
             indices.iter_mut().zip(&projections).for_each(|(index, projection)| *index = projection.chunk_index);
             let location = self.locate.locate(&indices)?;
             let name = self.locate.name(&location.object)?;
-            let state = self.state(&location.part, &name, &mut known).map_err(|error| error.in_chunk(&indices))?;
+            let state = self.state(&location, &name, &mut known).map_err(|error| error.in_chunk(&indices))?;
             self.place.tell_name(&name, &mut |object| one(&ChunkLocation::new(&indices, object, state)))?;
         }
         Ok(())

@@ -19,8 +19,8 @@ use std::mem::MaybeUninit;
 
 use super::indices::{Indices, Opened};
 use super::locate::{ATTEMPTS, LONG_STEP, Learned, Locate, Part, Step};
-use super::merge::{Range, run};
-use super::pending::{Asked, Chunks, IndexRead, Landed, Placed, Read};
+use super::merge::{self, run};
+use super::pending::{Chunks, IndexRead, Landed, Parts, Pending, Range, Read};
 use super::reads::Reads;
 use crate::alloc::{Scratch, try_box};
 use crate::dims::{self, Dims};
@@ -56,13 +56,13 @@ pub(super) struct ChunkFlight<'s, 'f> {
     /// read. All lists of chunks have room for as many.
     num_asked: usize,
     /// Those that wait for an index, in the order in which they were asked for, with gaps where some have gone on.
-    waiting: VecDeque<Option<Asked>>,
-    queue: VecDeque<Placed>,
+    waiting: VecDeque<Option<Box<Pending>>>,
+    queue: VecDeque<Box<Pending>>,
     is_sorted: bool,
     ended: Vec<(*mut RawRequest, Result<Filled>)>,
-    /// Indices that are needed and have not been asked for yet, with their objects; and for how many chunks those are
-    /// needed that have not come.
-    to_open: VecDeque<(Dims<isize>, Dims<isize>)>,
+    /// Indices that are needed and have not been asked for yet; and for how many chunks those are needed that have not
+    /// come.
+    to_open: VecDeque<Dims<isize>>,
     opening: HashMap<Dims<isize>, usize>,
     absent: VecDeque<Dims<isize>>,
     /// The memory of the reads that are under way. What has landed is let go before others are started.
@@ -121,29 +121,22 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
     }
 
     /// Puts a chunk where it has to wait; `false` if it is absent.
-    fn ask(&mut self, asked: Asked) -> Result<bool> {
+    fn ask(&mut self, mut asked: Box<Pending>) -> Result<bool> {
         let (skipped, size) = (asked.skipped, asked.size);
         let (index, number) = match &asked.location.part {
             Part::Whole => {
-                self.enqueue(Placed {
-                    asked,
-                    state: None,
-                    begin: skipped,
-                    len: size,
-                    stored: None,
-                    zeros: 0,
-                    is_cancelled: false,
-                });
+                asked.range = Range { begin: skipped, len: size, ..Range::default() };
+                self.enqueue(asked);
                 return Ok(true);
             }
             Part::Span { begin, end } => {
                 let begin = begin.checked_add(skipped).ok_or(ErrorKind::Internal)?;
                 let len = usize::try_from(end.saturating_sub(begin)).unwrap_or(usize::MAX).min(size);
-                let (stored, zeros) = (Some(size), size - len);
-                self.enqueue(Placed { asked, state: None, begin, len, stored, zeros, is_cancelled: false });
+                asked.range = Range { begin, len, stored: Some(size), zeros: size - len, state: None };
+                self.enqueue(asked);
                 return Ok(true);
             }
-            Part::Indexed { index, number } => (index, *number),
+            Part::Indexed { number } => (&asked.location.object, *number),
         };
         if let Some(opened) = self.own.get(index) {
             return self.place(asked, &opened);
@@ -161,11 +154,11 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         match self.opening.get_mut(index) {
             Some(needed) => *needed += 1,
             None => {
-                let (one, other, object) = (copied(index)?, copied(index)?, copied(&asked.location.object)?);
+                let (one, other) = (copied(index)?, copied(index)?);
                 self.to_open.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
                 self.opening.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
                 self.opening.insert(one, 1);
-                self.to_open.push_back((other, object));
+                self.to_open.push_back(other);
             }
         }
         self.waiting.push_back(Some(asked));
@@ -173,22 +166,23 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
     }
 
     /// Puts a chunk in the queue, by its index; `false` if it is absent.
-    fn place(&mut self, asked: Asked, opened: &Opened) -> Result<bool> {
+    fn place(&mut self, mut asked: Box<Pending>, opened: &Opened) -> Result<bool> {
         let (_, number) = asked.index().ok_or(ErrorKind::Internal)?;
         let Some((offset, len)) = self.locate.place(&opened.index, number, opened.state.0)? else {
             return Ok(false);
         };
         let skipped = asked.skipped.min(len);
         let stored = usize::try_from(len - skipped).unwrap_or(usize::MAX);
-        let (begin, len) = (offset + skipped, stored.min(asked.size));
-        let (state, stored) = (Some(opened.state), Some(stored));
-        self.enqueue(Placed { asked, state, begin, len, stored, zeros: 0, is_cancelled: false });
+        let (begin, len, state) = (offset + skipped, stored.min(asked.size), Some(opened.state));
+        asked.range = Range { begin, len, stored: Some(stored), zeros: 0, state };
+        self.enqueue(asked);
         Ok(true)
     }
 
-    fn enqueue(&mut self, placed: Placed) {
-        self.is_sorted &= self.queue.back().is_none_or(|last| last.key() <= placed.key());
-        self.queue.push_back(placed);
+    fn enqueue(&mut self, asked: Box<Pending>) {
+        let is_one = self.locate.is_one_object();
+        self.is_sorted &= self.queue.back().is_none_or(|last| last.key(is_one) <= asked.key(is_one));
+        self.queue.push_back(asked);
     }
 
     /// The chunk has ended so.
@@ -205,9 +199,9 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         }
     }
 
-    fn fail(&mut self, parts: Vec<Placed>, error: &Error) {
+    fn fail(&mut self, parts: Parts, error: &Error) {
         for part in parts {
-            self.end(part.asked.request, Err(error.clone()));
+            self.end(part.request, Err(error.clone()));
         }
     }
 
@@ -227,14 +221,14 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         if self.reads.are_at_once() && !self.queue.is_empty() {
             return self.send_chunks();
         }
-        while let Some((index, _)) = self.to_open.front() {
+        while let Some(index) = self.to_open.front() {
             let step = self.locate.first_step(index);
             if !self.has_room(step.as_ref().map_or(0, |step| step.len)) {
                 break;
             }
-            let Some((index, object)) = self.to_open.pop_front() else { break };
+            let Some(index) = self.to_open.pop_front() else { break };
             match step {
-                Ok(step) => self.open(index, object, step),
+                Ok(step) => self.open(index, step),
                 Err(error) => self.opened(&index, Err(error)),
             }
         }
@@ -247,14 +241,16 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             return;
         }
         if !self.is_sorted {
-            self.queue.make_contiguous().sort_unstable_by(|one, other| one.key().cmp(&other.key()));
+            let is_one = self.locate.is_one_object();
+            self.queue.make_contiguous().sort_unstable_by(|one, other| one.key(is_one).cmp(&other.key(is_one)));
             self.is_sorted = true;
         }
+        let is_one = self.locate.is_one_object();
         loop {
-            let ranges = self.queue.iter().map(|placed| Range {
-                object: (&placed.asked.location.object, placed.state),
-                begin: placed.begin,
-                len: placed.len as u64,
+            let ranges = self.queue.iter().map(|pending| merge::Range {
+                object: (pending.key(is_one).0, pending.range.state),
+                begin: pending.range.begin,
+                len: pending.range.len as u64,
             });
             let Some((count, range)) = run(ranges, self.gap as u64, self.limits.largest as u64) else { break };
             let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
@@ -266,9 +262,9 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
     }
 
     /// Starts to read an index.
-    fn open(&mut self, index: Dims<isize>, object: Dims<isize>, step: Step) {
+    fn open(&mut self, index: Dims<isize>, step: Step) {
         let forgotten = self.indices.forgotten();
-        match copied(&index).and_then(|index| step_of(index, object, step, forgotten)) {
+        match copied(&index).and_then(|index| step_of(index, step, forgotten)) {
             Ok(read) => self.start_step(read, step.len <= LONG_STEP),
             Err(error) => self.opened(&index, Err(error)),
         }
@@ -278,7 +274,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
     fn start_step(&mut self, mut read: Box<IndexRead>, is_read: bool) {
         read.len = if is_read { read.step.len } else { 0 };
         let room = read.memory.room(read.len).map(|room| (room.as_mut_ptr().cast(), room.len()));
-        let name = self.locate.name(&read.object);
+        let name = self.locate.name(&read.index);
         match (room, name) {
             (Ok(room), Ok(name)) => {
                 let begin = if is_read { read.step.begin } else { Begin::At(0) };
@@ -295,19 +291,19 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         let count = count.min(self.queue.len());
         let has_room = parts.try_reserve_exact(count).is_ok();
         // What reaches beyond all that is stored ends with zeros.
-        let zeros = self.queue.iter().take(count).map(|part| part.zeros).max().unwrap_or(0);
+        let zeros = self.queue.iter().take(count).map(|part| part.range.zeros).max().unwrap_or(0);
         let room = memory.room(len.saturating_add(zeros)).map(|room| {
             room[len..].fill(MaybeUninit::new(0));
             (room.as_mut_ptr().cast(), len)
         });
         let (true, Ok(room)) = (has_room, room) else {
-            for placed in self.queue.drain(..count) {
-                self.ended.push((placed.asked.request, Err(ErrorKind::OutOfMemory.into())));
+            for part in self.queue.drain(..count) {
+                self.ended.push((part.request, Err(ErrorKind::OutOfMemory.into())));
             }
             return;
         };
         parts.extend(self.queue.drain(..count));
-        let Some(name) = parts.first().map(|part| self.locate.name(&part.asked.location.object)) else { return };
+        let Some(name) = parts.first().map(|part| self.locate.name(&part.location.object)) else { return };
         let name = match name {
             Ok(name) => name,
             Err(error) => return self.fail(parts, &error),
@@ -439,7 +435,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
     }
 
     fn chunks_arrive(&mut self, chunks: Chunks, answer: Result<Option<Answer>>) {
-        let due = chunks.parts.first().and_then(|part| part.state);
+        let due = chunks.parts.first().and_then(|part| part.range.state);
         match (answer, due) {
             (Ok(Some(answer)), Some(due)) if answer.state() != due => self.changed(chunks.parts),
             (Ok(Some(answer)), Some(_)) if answer.version.is_none() && !self.locate.is_constant() => self.check(chunks),
@@ -447,7 +443,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             (Ok(None), Some(_)) => self.changed(chunks.parts),
             (Ok(None), None) => {
                 for part in chunks.parts {
-                    self.end(part.asked.request, self.locate.missing());
+                    self.end(part.request, self.locate.missing());
                 }
             }
             (Err(error), _) => self.fail(chunks.parts, &error),
@@ -463,12 +459,12 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         let end = chunks.begin.saturating_add(answer.nbytes as u64);
         let mut i = 0;
         while let Some(part) = chunks.parts.get(i) {
-            if part.stored.is_none() || part.end() <= end {
+            if part.range.stored.is_none() || part.range.end() <= end {
                 i += 1;
                 continue;
             }
             let part = chunks.parts.swap_remove(i);
-            self.end(part.asked.request, Err(self.locate.too_short()));
+            self.end(part.request, Err(self.locate.too_short()));
         }
         // SAFETY: so many bytes have been written.
         self.landed = Some(unsafe { Landed::new(chunks, answer.nbytes, answer.state()) });
@@ -476,7 +472,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
 
     /// Chunks are there with all their bytes.
     fn land(&mut self, chunks: Chunks, state: ObjectState) {
-        let zeros = chunks.parts.iter().map(|part| part.zeros).max().unwrap_or(0);
+        let zeros = chunks.parts.iter().map(|part| part.range.zeros).max().unwrap_or(0);
         let filled = chunks.len.saturating_add(zeros);
         // SAFETY: an answer has all bytes that there are, and the object is as long as it should be; the zeros behind
         // them were written before.
@@ -485,11 +481,11 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
 
     /// Starts to read an index once more, by which chunks have been read.
     fn check(&mut self, chunks: Chunks) {
-        let Some(asked) = chunks.parts.first().map(|part| &part.asked) else { return };
+        let Some(asked) = chunks.parts.first() else { return };
         let Some((index, _)) = asked.index() else { return };
         let read = copied(index).and_then(|index| {
             let step = self.locate.first_step(&index)?;
-            step_of(index, copied(&asked.location.object)?, step, 0)
+            step_of(index, step, 0)
         });
         match read {
             Ok(mut read) => {
@@ -501,11 +497,11 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
     }
 
     /// The object is not any more what its index was read from.
-    fn changed(&mut self, parts: Vec<Placed>) {
-        for Placed { mut asked, state, .. } in parts {
+    fn changed(&mut self, parts: Parts) {
+        for mut asked in parts {
             if let Some((index, _)) = asked.index() {
                 for indices in [&self.own, self.indices] {
-                    if indices.get(index).is_some_and(|opened| Some(opened.state) == state) {
+                    if indices.get(index).is_some_and(|opened| Some(opened.state) == asked.range.state) {
                         indices.forget(index);
                     }
                 }
@@ -533,9 +529,9 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
 }
 
 /// A step of an index that is going to be read.
-fn step_of(index: Dims<isize>, object: Dims<isize>, step: Step, forgotten: u64) -> Result<Box<IndexRead>> {
+fn step_of(index: Dims<isize>, step: Step, forgotten: u64) -> Result<Box<IndexRead>> {
     let (memory, len, state, attempts, check) = (Scratch::EMPTY, 0, None, 0, None);
-    Ok(try_box(IndexRead { index, object, step, memory, len, state, forgotten, attempts, check })?)
+    Ok(try_box(IndexRead { index, step, memory, len, state, forgotten, attempts, check })?)
 }
 
 fn copied(numbers: &Dims<isize>) -> Result<Dims<isize>> {
@@ -569,7 +565,9 @@ impl Flight for ChunkFlight<'_, '_> {
         self.chunk_bytes = self.chunk_bytes.max(size).max(unsafe { (*request).chunk_bytes });
         let location = self.locate.locate(chunk)?;
         self.reserve()?;
-        let is_there = self.ask(Asked { request, location, skipped: offset as u64, size, attempts: 0 })?;
+        let (skipped, attempts, is_cancelled, range) = (offset as u64, 0, false, Range::default());
+        let asked = Pending { request, location, skipped, size, attempts, is_cancelled, range };
+        let is_there = self.ask(try_box(asked)?)?;
         self.num_asked += usize::from(is_there);
         Ok(is_there)
     }
@@ -612,9 +610,9 @@ impl Flight for ChunkFlight<'_, '_> {
     }
 
     unsafe fn cancel(&mut self, request: *mut RawRequest) {
-        let is_it = |asked: &Asked| std::ptr::eq(asked.request, request);
+        let is_it = |asked: &Pending| std::ptr::eq(asked.request, request);
         let waiting = self.waiting.iter_mut().find_map(|waiting| waiting.take_if(|asked| is_it(asked)));
-        let queued = self.queue.iter().position(|placed| is_it(&placed.asked));
+        let queued = self.queue.iter().position(|placed| is_it(placed));
         if let Some(asked) = waiting {
             self.end(request, Ok(Filled::Absent));
             // An index that is under way already may serve another chunk; else it is cancelled at the end.
@@ -622,7 +620,7 @@ impl Flight for ChunkFlight<'_, '_> {
             let Some(needed) = self.opening.get_mut(index) else { return };
             *needed -= 1;
             if *needed == 0 {
-                if let Some(unsent) = self.to_open.iter().position(|(other, _)| other == index) {
+                if let Some(unsent) = self.to_open.iter().position(|other| other == index) {
                     self.to_open.remove(unsent);
                     self.opening.remove(index);
                 }
@@ -633,7 +631,7 @@ impl Flight for ChunkFlight<'_, '_> {
         } else {
             self.reads.cancel_if(|read| {
                 let Read::Chunks(Chunks { parts, .. }) = read else { return false };
-                let Some(part) = parts.iter_mut().find(|part| is_it(&part.asked)) else {
+                let Some(part) = parts.iter_mut().find(|part| is_it(part)) else {
                     return false;
                 };
                 part.is_cancelled = true;

@@ -20,6 +20,11 @@ pub(crate) trait Locate: Send + Sync {
     /// `OutOfMemory`.
     fn name(&self, object: &[isize]) -> Result<Name>;
 
+    /// Whether all chunks are in one object, whatever the numbers.
+    fn is_one_object(&self) -> bool {
+        false
+    }
+
     /// What is read first of an index.
     ///
     /// # Errors
@@ -109,20 +114,21 @@ pub(crate) trait Locate: Send + Sync {
 
 /// Where a chunk is.
 pub(crate) struct Location {
-    /// The object, by numbers of which [`Locate::name`] makes its name.
+    /// The object, by numbers of which [`Locate::name`] makes its name. Those of one object may have several, each with
+    /// an index of its own, where [`Locate::is_one_object`].
     pub object: Dims<isize>,
     pub part: Part,
 }
 
 /// Which part of an object a chunk is.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(crate) enum Part {
     /// All of it, however long it is.
     Whole,
     /// What is there from `begin` on. From `end` on nothing is stored of the chunk: one that is longer ends with zeros.
     Span { begin: u64, end: u64 },
-    /// What the index of this name has at this number.
-    Indexed { index: Dims<isize>, number: usize },
+    /// What the index of this object has at this number.
+    Indexed { number: usize },
 }
 
 /// An index: for each of its chunks the first byte and the length in bytes.

@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::open_object::ObjectState;
 use crate::store::{Filled, RawRequest};
 
-/// A chunk that was asked for.
-pub(super) struct Asked {
+/// A chunk that was asked for. It is allocated once, and goes from list to list.
+pub(super) struct Pending {
     pub request: *mut RawRequest,
     pub location: Location,
     /// Which part of the stored chunk is wanted.
@@ -17,26 +17,13 @@ pub(super) struct Asked {
     pub size: usize,
     /// How often the object had changed when it was read.
     pub attempts: usize,
+    pub is_cancelled: bool,
+    pub range: Range,
 }
 
-impl Asked {
-    /// The index that is needed, and the chunk's number in it.
-    pub(super) fn index(&self) -> Option<(&Dims<isize>, usize)> {
-        match &self.location.part {
-            Part::Indexed { index, number } => Some((index, *number)),
-            _ => None,
-        }
-    }
-
-    /// Whether this index is needed.
-    pub(super) fn needs(&self, index: &Dims<isize>) -> bool {
-        self.index().is_some_and(|(other, _)| other == index)
-    }
-}
-
-/// A chunk of which it is known what is to be read.
-pub(super) struct Placed {
-    pub asked: Asked,
+/// What is to be read for a chunk, as soon as that is known.
+#[derive(Default)]
+pub(super) struct Range {
     /// The object's state when its index was read, if it has one.
     pub state: Option<ObjectState>,
     /// What is to be read of the object.
@@ -46,28 +33,42 @@ pub(super) struct Placed {
     pub stored: Option<usize>,
     /// How many zeros follow the bytes that are read.
     pub zeros: usize,
-    pub is_cancelled: bool,
 }
 
-impl Placed {
-    /// What the queue is sorted by.
-    pub(super) fn key(&self) -> (&Dims<isize>, u64) {
-        (&self.asked.location.object, self.begin)
+impl Pending {
+    /// The index that is needed, and the chunk's number in it.
+    pub(super) fn index(&self) -> Option<(&Dims<isize>, usize)> {
+        match self.location.part {
+            Part::Indexed { number } => Some((&self.location.object, number)),
+            _ => None,
+        }
     }
 
-    /// Where what is read ends.
-    pub(super) fn end(&self) -> u64 {
-        self.begin.saturating_add(self.len as u64)
+    /// Whether this index is needed.
+    pub(super) fn needs(&self, index: &Dims<isize>) -> bool {
+        self.index().is_some_and(|(other, _)| other == index)
+    }
+
+    /// What the queue is sorted by: the object, unless there is only one, and where it is read.
+    pub(super) fn key(&self, is_one_object: bool) -> (Option<&Dims<isize>>, u64) {
+        ((!is_one_object).then_some(&self.location.object), self.range.begin)
     }
 
     /// Whether an index has the chunk in the same place of an object in the same state.
     pub(super) fn is_in(&self, index: &Index, state: ObjectState) -> bool {
-        let Some((_, number)) = self.asked.index() else { return false };
+        let Some((_, number)) = self.index() else { return false };
         index.places.get(number).is_some_and(|&(offset, len)| {
-            let skipped = self.asked.skipped.min(len);
+            let skipped = self.skipped.min(len);
             let place = (offset.checked_add(skipped), usize::try_from(len - skipped).ok());
-            Some(state) == self.state && place == (Some(self.begin), self.stored)
+            Some(state) == self.range.state && place == (Some(self.range.begin), self.range.stored)
         })
+    }
+}
+
+impl Range {
+    /// Where what is read ends.
+    pub(super) fn end(&self) -> u64 {
+        self.begin.saturating_add(self.len as u64)
     }
 }
 
@@ -90,7 +91,6 @@ impl Read {
 /// A step of an index that is read.
 pub(super) struct IndexRead {
     pub index: Dims<isize>,
-    pub object: Dims<isize>,
     pub step: Step,
     pub memory: Scratch,
     /// How many bytes are read: none to learn the object's length, before much is read.
@@ -105,9 +105,12 @@ pub(super) struct IndexRead {
     pub check: Option<Chunks>,
 }
 
+/// Chunks that are read together, in the boxes in which they were asked for.
+pub(super) type Parts = Vec<Box<Pending>>;
+
 /// Neighbouring chunks of one object.
 pub(super) struct Chunks {
-    pub parts: Vec<Placed>,
+    pub parts: Parts,
     pub begin: u64,
     pub memory: Scratch,
     /// How many bytes are read, and how many the memory has.
@@ -133,14 +136,13 @@ impl Landed {
 
     /// The next chunk.
     pub(super) fn next(&mut self) -> Option<(*mut RawRequest, Result<Filled>)> {
-        let part = self.chunks.parts.pop()?;
+        let Pending { request, range, .. } = *self.chunks.parts.pop()?;
         // The chunk lies within what was read.
-        let begin = usize::try_from(part.begin - self.chunks.begin).unwrap_or(usize::MAX).min(self.filled);
-        let end = begin.saturating_add(part.len.saturating_add(part.zeros)).min(self.filled);
+        let begin = usize::try_from(range.begin - self.chunks.begin).unwrap_or(usize::MAX).min(self.filled);
+        let end = begin.saturating_add(range.len.saturating_add(range.zeros)).min(self.filled);
         self.current = begin..end;
-        let of_object = || usize::try_from(self.object.0.saturating_sub(part.begin)).unwrap_or(usize::MAX);
-        let stored = part.stored.unwrap_or_else(of_object);
-        Some((part.asked.request, Ok(Filled::Stored(stored))))
+        let of_object = || usize::try_from(self.object.0.saturating_sub(range.begin)).unwrap_or(usize::MAX);
+        Some((request, Ok(Filled::Stored(range.stored.unwrap_or_else(of_object)))))
     }
 
     /// The version of the object.

@@ -1,7 +1,6 @@
 //! Where the chunks within shards are: each is a range of an object, which the shard's index tells.
 
 use super::layout::{CHANGED, Layout, corrupt};
-use crate::dims;
 use crate::error::{Error, Result};
 use crate::fetch::{Index, Learned, Locate, Location, Part, Step};
 use crate::object::Name;
@@ -24,8 +23,7 @@ impl InShards {
 impl Locate for InShards {
     fn locate(&self, chunk: &[isize]) -> Result<Location> {
         let (object, number) = self.layout.locate(chunk)?;
-        let index = dims::copied(object.iter().copied())?;
-        Ok(Location { object, part: Part::Indexed { index, number } })
+        Ok(Location { object, part: Part::Indexed { number } })
     }
 
     fn name(&self, object: &[isize]) -> Result<Name> {
