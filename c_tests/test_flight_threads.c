@@ -44,6 +44,8 @@ typedef struct shared {
     pthread_mutex_t lock; /* of the array */
     pthread_barrier_t round;
     long started;
+    /* How many requests a thread may have under way. */
+    size_t share;
     /* The generation that is being written, and the last one that has been. */
     long begun, written;
     /* What happens in another thread while the first request of a call is under way; NULL: nothing. */
@@ -60,7 +62,7 @@ static int start(void *user, nczchunk_request *request)
     shared *s = user;
     const memory_chunk *chunk = memory_array_chunk(&s->array, request->chunk_indices);
 
-    CHECK(num_under_way < IN_FLIGHT);
+    CHECK(num_under_way < s->share);
     CHECK_OK(pthread_mutex_lock(&s->lock));
     s->started++;
     memcpy(request->buffer, chunk->bytes, chunk->nbytes);
@@ -120,6 +122,7 @@ static void open_shared(shared *s, size_t parties, size_t cached, int has_codec)
     nczchunk_codec *codec;
 
     memset(s, 0, sizeof *s);
+    s->share = IN_FLIGHT;
     memory_array_init(&s->array, RANK, dimlens, chunklens, sizeof(int));
     s->var = memory_array_var(&s->array);
     CHECK_OK(nczchunk_store_filling(&callbacks, &s->store, NULL));
@@ -303,9 +306,35 @@ static void a_write_meanwhile(void *(*write)(void *shared), size_t cached, int h
     close_shared(&s);
 }
 
+/* One call that may use several threads: each has its share of the requests, and waits for its own. */
+static void threads_of_one_call(void)
+{
+    enum { THREADS = 2 };
+    const size_t count[RANK] = {ROWS, COLUMNS};
+    nczchunk_context *context;
+    shared s;
+
+    open_shared(&s, 1, 0, 1);
+    s.share = IN_FLIGHT / THREADS;
+    CHECK_OK(nczchunk_context_new(&context));
+    CHECK_OK(nczchunk_context_set_threads(context, THREADS));
+    for (int round = 0; round < ROUNDS; round++) {
+        int data[ELEMENTS];
+
+        memset(data, -1, sizeof data);
+        CHECK_OK(nczchunk_read_vars(s.var, s.store, zeros, count, NULL, data, context));
+        for (int e = 0; e < ELEMENTS; e++)
+            CHECK_EQ(data[e], e);
+    }
+    CHECK_EQ(s.started, ROUNDS * CHUNKS);
+    nczchunk_context_free(context);
+    close_shared(&s);
+}
+
 int main(void)
 {
     alarm(300);
+    threads_of_one_call();
     for (int has_codec = 0; has_codec <= 1; has_codec++) {
         readers(has_codec, 0);
         readers(has_codec, 1);
