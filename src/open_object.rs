@@ -140,7 +140,7 @@ impl OpenObject<'_> {
 /// Objects that stay open as long as a transfer, so that all its threads read each from one version of it: those that
 /// were opened last.
 #[derive(Default)]
-pub struct OpenObjects<'f>(Mutex<Vec<Shared<NamedObject<'f>>>>);
+pub struct OpenObjects<'f>(#[cfg_attr(not(feature = "arrays"), allow(dead_code))] Mutex<Vec<Shared<NamedObject<'f>>>>);
 
 /// An open object, and the name by which it was opened.
 pub(crate) struct NamedObject<'f> {

@@ -82,6 +82,70 @@ pub(super) fn encode<S: Sum>(decoded: &[u8], encoded: &mut Buffer<'_>) -> Result
     }
 }
 
+/// What a checksum that follows the data is as a codec.
+#[cfg(any(feature = "crc32c", feature = "fletcher32"))]
+macro_rules! codec_with_sum {
+    ($sum:ty) => {
+        impl $crate::codec::contract::Codec for $sum {
+            fn name(&self) -> &str {
+                Self::NAME
+            }
+
+            fn encoded_bound(&self, decoded_size: usize) -> usize {
+                decoded_size.saturating_add($crate::codec::checksum::SUM)
+            }
+
+            fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
+                decoded_size.checked_add($crate::codec::checksum::SUM)
+            }
+
+            fn needed_encoded(&self, needed: std::ops::Range<usize>, _: usize) -> std::ops::Range<usize> {
+                needed
+            }
+
+            fn decoded_for(&self, _: std::ops::Range<usize>) -> usize {
+                0
+            }
+
+            fn decode(
+                &self,
+                encoded: &[u8],
+                needed: std::ops::Range<usize>,
+                decoded: &mut $crate::buffer::Buffer<'_>,
+            ) -> $crate::error::Result<()> {
+                $crate::codec::checksum::decode::<Self>(encoded, needed, decoded)
+            }
+
+            fn decoded_as_is(
+                &self,
+                encoded: &[u8],
+                needed: std::ops::Range<usize>,
+                size: usize,
+            ) -> $crate::error::Result<Option<usize>> {
+                $crate::codec::checksum::data::<Self>(encoded, needed, size).map(|data| Some(data.len()))
+            }
+
+            fn decode_in_steps(
+                &self,
+                encoded: &[u8],
+                steps: &mut $crate::codec::steps::Steps<'_, '_>,
+            ) -> $crate::error::Result<bool> {
+                $crate::codec::checksum::give::<Self>(encoded, steps)
+            }
+
+            fn says_too_little_room(&self) -> bool {
+                true
+            }
+
+            fn encode(&self, decoded: &[u8], encoded: &mut $crate::buffer::Buffer<'_>) -> $crate::error::Result<()> {
+                $crate::codec::checksum::encode::<Self>(decoded, encoded)
+            }
+        }
+    };
+}
+#[cfg(any(feature = "crc32c", feature = "fletcher32"))]
+pub(super) use codec_with_sum;
+
 /// What is said of another place than the start and the end.
 pub(super) const NO_PLACE: &str = "a checksum is at the start or at the end";
 

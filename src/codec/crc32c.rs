@@ -1,13 +1,7 @@
 //! crc32c, the CRC of RFC 3720, which Zarr has as a codec.
 
-use std::ops::Range;
-
-use super::checksum::{self, SUM, Sum};
-use super::contract::Codec;
+use super::checksum::{self, Sum, codec_with_sum};
 use super::definition::{Definition, Setting, Written, boxed};
-use super::steps::Steps;
-use crate::buffer::Buffer;
-use crate::error::Result;
 
 pub(super) const CODECS: &[Definition] = &[Definition {
     v2: Crc32c::NAME,
@@ -35,47 +29,7 @@ impl Sum for Crc32c {
     }
 }
 
-impl Codec for Crc32c {
-    fn name(&self) -> &str {
-        Self::NAME
-    }
-
-    fn encoded_bound(&self, decoded_size: usize) -> usize {
-        decoded_size.saturating_add(SUM)
-    }
-
-    fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
-        decoded_size.checked_add(SUM)
-    }
-
-    fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {
-        needed
-    }
-
-    fn decoded_for(&self, _: Range<usize>) -> usize {
-        0
-    }
-
-    fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
-        checksum::decode::<Self>(encoded, needed, decoded)
-    }
-
-    fn decoded_as_is(&self, encoded: &[u8], needed: Range<usize>, size: usize) -> Result<Option<usize>> {
-        checksum::data::<Self>(encoded, needed, size).map(|data| Some(data.len()))
-    }
-
-    fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
-        checksum::give::<Self>(encoded, steps)
-    }
-
-    fn says_too_little_room(&self) -> bool {
-        true
-    }
-
-    fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
-        checksum::encode::<Self>(decoded, encoded)
-    }
-}
+codec_with_sum!(Crc32c);
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::contract::Codec;
 use super::definition::{Definition, Setting, Settings, Stage, boxed};
-use super::numbers::{Number, Numbers, rounded};
+use super::numbers::{self, Number, Numbers, rounded};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::float_format::FloatFormat;
@@ -17,11 +17,7 @@ pub(super) const CODECS: &[Definition] = &[Definition {
     stage: Stage::Elements,
     is_compressor: false,
     settings: &[Setting::DTYPE, Setting::ASTYPE],
-    check: |settings, elements| {
-        settings.set_types(elements);
-        Numbers::of(settings.decoded_type(elements))?;
-        Numbers::of(settings.encoded_type(elements)).map(drop)
-    },
+    check: numbers::check_types,
     encoded: Settings::encoded_type,
     make: |settings, elements, encoded| {
         let (decoded, encoded) = (Numbers::of(settings.decoded_type(elements))?, Numbers::of(encoded)?);

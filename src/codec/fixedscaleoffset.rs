@@ -2,7 +2,7 @@
 //! computes in numpy's types: floating-point numbers in their own, integers in doubles.
 
 use super::definition::{Definition, Setting, Settings, Stage};
-use super::numbers::{EachNumber, Number, Numbers, each, rounded};
+use super::numbers::{self, EachNumber, Number, Numbers, each, rounded};
 use crate::float_format::FloatFormat;
 
 const NAME: &str = "fixedscaleoffset";
@@ -18,11 +18,7 @@ pub(super) const CODECS: &[Definition] = &[Definition {
         Setting::DTYPE,
         Setting::ASTYPE,
     ],
-    check: |settings, elements| {
-        settings.set_types(elements);
-        Numbers::of(settings.decoded_type(elements))?;
-        Numbers::of(settings.encoded_type(elements)).map(drop)
-    },
+    check: numbers::check_types,
     encoded: Settings::encoded_type,
     make: |settings, elements, encoded| {
         let (decoded, encoded) = (Numbers::of(settings.decoded_type(elements))?, Numbers::of(encoded)?);

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::contract::Codec;
-use super::definition::{Elements, boxed};
+use super::definition::{Elements, Settings, boxed};
 use crate::buffer::Buffer;
 use crate::element::{Kind, native, native_word};
 use crate::error::{Error, ErrorKind, Result};
@@ -115,6 +115,16 @@ impl Number {
 fn nearest(format: FloatFormat, value: f64) -> u64 {
     let too_large = || format.bits_of(f64::INFINITY.copysign(value)).or(format.nan()).unwrap_or(0);
     format.bits_of(value).unwrap_or_else(too_large)
+}
+
+/// Refuses types, of the elements and of what is stored, that are no numbers; those that are not set are the array's.
+///
+/// # Errors
+/// `Unsupported`.
+pub(super) fn check_types(settings: &mut Settings, elements: Elements) -> Result<()> {
+    settings.set_types(elements);
+    Numbers::of(settings.decoded_type(elements))?;
+    Numbers::of(settings.encoded_type(elements)).map(drop)
 }
 
 /// The nearest number of a format.
