@@ -137,10 +137,14 @@ impl OpenObject<'_> {
     }
 }
 
-/// Objects that stay open as long as a transfer, so that all its threads read each from one version of it: those that
-/// were opened last.
-#[derive(Default)]
-pub struct OpenObjects<'f>(#[cfg_attr(not(feature = "arrays"), allow(dead_code))] Mutex<Vec<Shared<NamedObject<'f>>>>);
+/// Objects that stay open as long as a transfer, so that all its threads read each from one version of it.
+pub struct OpenObjects<'f> {
+    /// How many stay open: those that were opened last.
+    #[cfg_attr(not(feature = "arrays"), allow(dead_code))]
+    most: usize,
+    #[cfg_attr(not(feature = "arrays"), allow(dead_code))]
+    list: Mutex<Vec<Shared<NamedObject<'f>>>>,
+}
 
 /// An open object, and the name by which it was opened.
 pub(crate) struct NamedObject<'f> {
@@ -154,8 +158,10 @@ pub(crate) struct NamedObject<'f> {
 }
 
 impl<'f> OpenObjects<'f> {
-    /// No more stay open.
-    pub(crate) const MOST: usize = 16;
+    /// Of which so many stay open.
+    pub(crate) fn new(most: usize) -> Self {
+        OpenObjects { most, list: Mutex::default() }
+    }
 
     /// The object that was opened by this name, or one that is opened now.
     ///
@@ -177,12 +183,15 @@ impl<'f> OpenObjects<'f> {
         };
         let version = NEXT.fetch_add(1, Relaxed).into();
         let opened = Shared::new(NamedObject { name: crate::alloc::text(name)?, object, version })?;
+        if self.most == 0 {
+            return Ok(Found::Object(opened));
+        }
         let mut list = self.list();
         // Another thread may have opened it meanwhile.
         if let Some(opened) = find(&list) {
             return Ok(Found::Object(opened));
         }
-        if list.len() == Self::MOST {
+        if list.len() >= self.most {
             list.remove(0);
         }
         crate::alloc::push(&mut list, opened.clone())?;
@@ -191,7 +200,7 @@ impl<'f> OpenObjects<'f> {
 
     #[cfg(feature = "arrays")]
     fn list(&self) -> std::sync::MutexGuard<'_, Vec<Shared<NamedObject<'f>>>> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.list.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 

@@ -70,8 +70,9 @@ pub struct Sharing<'f> {
 }
 
 impl Sharing<'_> {
-    pub(crate) fn new(of: usize) -> Self {
-        Sharing { of, opened: OpenObjects::default() }
+    /// So many flights, which share so many open objects.
+    pub(crate) fn new(of: usize, num_opened: usize) -> Self {
+        Sharing { of, opened: OpenObjects::new(num_opened) }
     }
 }
 

@@ -57,19 +57,10 @@ impl<'a> Job<'a> {
     ) -> Result<Self> {
         let is_by_shards = chunks == (0..plan.num_chunks()) && reader.reads_many() && !reader.has_latency();
         let shards = if is_by_shards { Some(Shards::new(plan, workers)?) } else { None };
+        let sharing = Sharing::new(workers, shards.as_ref().map_or(0, Shards::num_opened));
         let volume = piece::volume(plan.variable(), Access::Read, false, plan.selected_bytes());
         let turn = store.cache().map(|cache| cache.begin());
-        Ok(Job {
-            plan,
-            store,
-            reader,
-            queue: Queue::new(chunks),
-            shards,
-            tracker,
-            turn,
-            sharing: Sharing::new(workers),
-            volume,
-        })
+        Ok(Job { plan, store, reader, queue: Queue::new(chunks), shards, tracker, turn, sharing, volume })
     }
 
     /// Reads the chunks that the queue has for this thread, and tells the program how far all have come if it is the

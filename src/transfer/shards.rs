@@ -6,7 +6,6 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::dims::{self, Dims};
 use crate::error::Result;
-use crate::open_object::OpenObjects;
 use crate::plan::Plan;
 
 /// The shards that a plan touches, which threads share.
@@ -30,7 +29,7 @@ pub(super) struct Shard {
 
 impl<'p> Shards<'p> {
     /// The shards of a plan, for so many threads. A shard is one thread's, unless there are so few of them that all can
-    /// [stay open](OpenObjects): then threads divide each.
+    /// [stay open](Self::num_opened): then threads divide each.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -43,6 +42,11 @@ impl<'p> Shards<'p> {
         let are_divided = workers > 1 && are_few(plan);
         let most = if are_divided { plan.num_chunks().div_ceil(PARTS * workers) } else { usize::MAX };
         Ok(Shards { plan, most, next: Mutex::new(next) })
+    }
+
+    /// How many shards have to stay open until all are read, because threads divide them.
+    pub(super) fn num_opened(&self) -> usize {
+        if self.most == usize::MAX { 0 } else { FEW }
     }
 
     /// The next shard or part of one, if its number of chunks suits.
@@ -80,6 +84,9 @@ impl<'p> Shards<'p> {
     }
 }
 
+/// So many shards at most stay open, where threads divide them.
+const FEW: usize = 16;
+
 /// How many parts there are for each thread.
 const PARTS: usize = 8;
 
@@ -88,12 +95,12 @@ fn are_few(plan: &Plan<'_>) -> bool {
     let mut num = 1;
     for d in 0..plan.rank() {
         let (mut groups, mut end) = (0, 0);
-        while end < plan.dimensions()[d].len() && num * groups <= OpenObjects::MOST {
+        while end < plan.dimensions()[d].len() && num * groups <= FEW {
             (groups, end) = (groups + 1, group(plan, d, end).end);
         }
         num *= groups;
     }
-    num <= OpenObjects::MOST
+    num <= FEW
 }
 
 /// Those of the chunks along a dimension, from this one on, that are in the same shard.
