@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use nczchunk::object::{Memory, Place};
-use nczchunk::{Access, Array, Description, ElementType, Hyperslab, Options, Plan};
+use nczchunk::{Access, Array, Description, Dimension, ElementType, Hyperslab, Options, Plan};
 
 mod model;
 #[cfg(unix)]
@@ -50,8 +50,26 @@ fn places(test: &str) -> [(Temporary, Place); 2] {
     [(one, directory), (other, memory)]
 }
 
-/// One handle replaces a chunk again and again, and the other reads a column of it, in many ranges: all of the column
-/// is of one version.
+/// One handle replaces all elements again and again, by ones and by twos, while the other is read for some time; a read
+/// tells what is wrong with it.
+fn while_it_is_replaced(writer: &Array, mut read: impl FnMut() -> Result<(), String>) {
+    let num = writer.variable().dimensions().iter().map(Dimension::len).product();
+    let versions = [1, 2].map(|value: i32| vec![value; num]);
+    let write = |version: &Vec<i32>| writer.write(&Hyperslab::all(), version).unwrap();
+    write(&versions[0]);
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| versions.iter().cycle().take_while(|_| !is_over.load(Relaxed)).for_each(write));
+        let (begun, mut wrong) = (Instant::now(), Ok(()));
+        while wrong.is_ok() && begun.elapsed() < Duration::from_millis(400) {
+            wrong = read();
+        }
+        is_over.store(true, Relaxed);
+        wrong.unwrap();
+    });
+}
+
+/// A column of a chunk, which is read in many ranges, is of one version.
 #[test]
 fn a_chunk_is_read_old_or_new() {
     const SHAPE: [usize; 2] = [64, 1024];
@@ -61,35 +79,21 @@ fn a_chunk_is_read_old_or_new() {
             let description = if is_sharded { plain.with_shard_shape(&SHAPE) } else { plain };
             let writer = Array::create_in(&place, "x", &description).unwrap();
             let reader = Array::open_in(&place, "x", Access::Read).unwrap();
-            let versions = [1, 2].map(|value: i32| vec![value; SHAPE[0] * SHAPE[1]]);
-            writer.write(&Hyperslab::all(), &versions[0]).unwrap();
-            let is_over = AtomicBool::new(false);
-            std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    for version in versions.iter().cycle().take_while(|_| !is_over.load(Relaxed)) {
-                        writer.write(&Hyperslab::all(), version).unwrap();
-                    }
-                });
-                let begun = Instant::now();
-                while begun.elapsed() < Duration::from_millis(400) {
-                    let column: Vec<i32> = reader.read(&Hyperslab::new(&[0, 5], &[SHAPE[0], 1])).unwrap();
-                    if !column.iter().all(|value| *value == column[0]) {
-                        is_over.store(true, Relaxed);
-                        panic!("{column:?}");
-                    }
-                }
-                is_over.store(true, Relaxed);
+            while_it_is_replaced(&writer, || {
+                let column: Vec<i32> = reader.read(&Hyperslab::new(&[0, 5], &[SHAPE[0], 1])).unwrap();
+                let is_one = column.iter().all(|value| *value == column[0]);
+                if is_one { Ok(()) } else { Err(format!("{column:?}")) }
             });
         }
     }
 }
 
-/// One handle replaces shards again and again, and the other reads all of them: each shard is of one version, whether
-/// its chunks are looked at together or are too many for that.
+/// Each shard is of one version, whether its chunks are looked at together or are too many for that, and whether one
+/// thread reads them or several.
 #[test]
 fn a_shard_is_read_old_or_new() {
     const SHAPE: [usize; 2] = [16, 1024];
-    for (chunk, shard) in [([1, 8], [8, 512]), ([1, 4], [16, 1024])] {
+    for (chunk, shard) in [([1, 8], [8, 512]), ([1, 4], [16, 1024]), ([1, 8], [2, 128])] {
         for (_temporary, place) in places(&format!("generations-{}", shard[0])) {
             let description = Description::new(&SHAPE, ElementType::Int)
                 .with_chunk_shape(&chunk)
@@ -98,34 +102,22 @@ fn a_shard_is_read_old_or_new() {
             let writer = Array::create_in(&place, "x", &description).unwrap();
             let mut reader = Array::open_in(&place, "x", Access::Read).unwrap();
             reader.set_cache(None);
-            let versions = [1, 2].map(|value: i32| vec![value; SHAPE[0] * SHAPE[1]]);
-            writer.write(&Hyperslab::all(), &versions[0]).unwrap();
-            let is_over = AtomicBool::new(false);
-            std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    for version in versions.iter().cycle().take_while(|_| !is_over.load(Relaxed)) {
-                        writer.write(&Hyperslab::all(), version).unwrap();
-                    }
-                });
-                let begun = Instant::now();
-                let plan = Plan::new(reader.variable(), &Hyperslab::all(), Access::Read).unwrap();
-                let mut bytes = vec![0; plan.memory_bytes()];
-                for threads in [1, 2].into_iter().cycle().take_while(|_| begun.elapsed() < Duration::from_millis(400)) {
-                    let options = Options::default().with_threads(threads);
-                    plan.read_chunks(reader.store(), 0..plan.num_chunks(), &mut bytes, options).unwrap();
-                    for row in (0..SHAPE[0]).step_by(shard[0]) {
-                        for column in (0..SHAPE[1]).step_by(shard[1]) {
-                            let element = |i: usize, j: usize| bytes[4 * ((row + i) * SHAPE[1] + column + j)];
-                            let first = element(0, 0);
-                            let is_one = (0..shard[0]).all(|i| (0..shard[1]).all(|j| element(i, j) == first));
-                            if !is_one {
-                                is_over.store(true, Relaxed);
-                                panic!("the shard at {row}, {column} is of two versions");
-                            }
+            let plan = Plan::new(reader.variable(), &Hyperslab::all(), Access::Read).unwrap();
+            let mut bytes = vec![0; plan.memory_bytes()];
+            let mut threads = [1, 2, 3].into_iter().cycle();
+            while_it_is_replaced(&writer, || {
+                let options = Options::default().with_threads(threads.next().unwrap());
+                plan.read_chunks(reader.store(), 0..plan.num_chunks(), &mut bytes, options).unwrap();
+                for row in (0..SHAPE[0]).step_by(shard[0]) {
+                    for column in (0..SHAPE[1]).step_by(shard[1]) {
+                        let element = |i: usize, j: usize| &bytes[4 * ((row + i) * SHAPE[1] + column + j)..][..4];
+                        let first = element(0, 0);
+                        if !(0..shard[0]).all(|i| (0..shard[1]).all(|j| element(i, j) == first)) {
+                            return Err(format!("the shard at {row}, {column} is of two versions"));
                         }
                     }
                 }
-                is_over.store(true, Relaxed);
+                Ok(())
             });
         }
     }
