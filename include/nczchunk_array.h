@@ -1138,8 +1138,10 @@ int nczchunk_place_allow_partial(nczchunk_place *place,
  * chunks of arrays that are opened or created in it from now on. What would take more fails with NCZCHUNK_ENOMEM, and
  * the context's message names the limit, as in
  *
- *     chunk (0): more bytes of memory are needed than the limit string_chunk_bytes = 268435456; raise it by
- *     nczchunk_place_set_memory_limits, or MemoryLimits in C++, Python and Rust
+ * ```text
+ * chunk (0): more bytes of memory are needed than the limit string_chunk_bytes = 268435456; raise it by
+ * nczchunk_place_set_memory_limits, or MemoryLimits in C++, Python and Rust
+ * ```
  *
  * To open an array by its path with other limits, make a place of it first:
  *
