@@ -142,8 +142,8 @@ impl<'j, 'a> State<'j, 'a> {
         let tracker = &self.job.tracker;
         loop {
             self.cancel_unwanted();
-            let may_start = self.num_in_flight == 0 || !self.flight.is_in_batches();
-            if may_start {
+            let may_start_more = !self.flight.is_in_batches();
+            if may_start_more || self.num_in_flight == 0 {
                 self.start_chunks(progress, out);
             }
             if self.num_in_flight == 0 {
@@ -152,6 +152,11 @@ impl<'j, 'a> State<'j, 'a> {
             match self.wait() {
                 Ok(slot) => {
                     let chunk = self.slots[slot].chunk;
+                    // All of a batch have been started before the first of them is there.
+                    let goes_on = if may_start_more { Ok(()) } else { tracker.ask(progress) };
+                    if let Err(error) = goes_on {
+                        self.fail(self.first_in_flight().map_or(chunk, |first| first.min(chunk)), error);
+                    }
                     if self.job.queue.wants(chunk) {
                         match self.complete(slot, out) {
                             Ok(true) => tracker.add(|| self.piece_bytes()),
