@@ -213,10 +213,10 @@ fn what_is_in_a_zip_file_is_compared_with_its_checksum() {
     }
     // An element that is read is another one, in each of the two arrays, and so is a text.
     let mut bytes = std::fs::read(&path).unwrap();
-    let element = 1_000_010i32.to_ne_bytes();
+    let (element, another) = (1_000_010i32.to_ne_bytes(), 1_000_011i32.to_ne_bytes());
     for at in 0..bytes.len() {
         if bytes[at..].starts_with(&element) {
-            bytes[at] ^= 1;
+            bytes[at..at + 4].copy_from_slice(&another);
         }
         if bytes[at..].starts_with(b"a-text") {
             bytes[at] = b'x';

@@ -410,6 +410,9 @@ fn words_are_swapped_in_place() {
     let mut bytes: Vec<u8> = (0..16).collect();
     swap_in_place(&mut bytes, 8);
     assert_eq!(bytes[..9], [7, 6, 5, 4, 3, 2, 1, 0, 15]);
+    let mut without_words = [1, 2, 3];
+    swap_in_place(&mut without_words, 0);
+    assert_eq!(without_words, [1, 2, 3]);
     for word in [1, 2, 3, 4, 8, 16] {
         for len in (0..100).chain([1000, 1003]) {
             let bytes: Vec<u8> = (0..len).map(|i| i as u8).collect();
