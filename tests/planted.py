@@ -121,9 +121,9 @@ MODELS = [
     ("cache/new", "a chunk that is being written to is kept as it was", "src/cache/mod.rs",
      "            keep &= !table.is_written(&key);\n",
      "            keep &= !table.is_written(&key) || crate::planted(\"cache/new\");\n"),
-    ("cache/sizes", "a chunk that is too large for the cache is said to be fetched by nobody", "src/cache/mod.rs",
-     "        keep &= size <= inner.limit;\n",
-     "        keep &= size <= inner.limit || crate::planted(\"cache/sizes\");\n"),
+    ("cache/sizes", "a chunk is found by whoever needs one of another size", "src/cache/mod.rs",
+     "            let is_same_size = slot.size == size;\n",
+     "            let is_same_size = slot.size == size || crate::planted(\"cache/sizes\");\n"),
     ("queue/twice", "two workers take the same block", "src/transfer/queue.rs",
      "        let begin = self.next.fetch_add(block, Relaxed);\n",
      "        let begin = if crate::planted(\"queue/twice\") {\n"

@@ -17,7 +17,8 @@ EBADCHUNK, ENOTBUILT, ENOFILTER, ENCZARR = -127, -128, -136, -137
 
 @dataclasses.dataclass
 class Case:
-    """An array below a path, and what it holds; or the status with which it is refused, and a word of the message.
+    """An array below a path, and what it holds; or the status with which it is refused, and a word of the message. The
+    attributes alone may be refused, too.
 
     What is None is not looked at. Attributes are given as they are stored; typed ones as the type's number and value.
     """
@@ -31,6 +32,7 @@ class Case:
     attributes: dict | None = None
     typed: dict | None = None
     refused: tuple[int, str] | None = None
+    refused_attributes: tuple[int, str] | None = None
 
     def __post_init__(self):
         if self.type is None and self.values is not None:

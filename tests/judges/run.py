@@ -78,8 +78,21 @@ def read_hyperslabs(library, array, expected, rng):
     return None
 
 
+def wrong_refusal(error, refused):
+    """What is wrong with an error, where a status and a word of the message are expected, or none."""
+    if refused is None:
+        return str(error)
+    status, word = refused
+    return None if error.status == status and word in str(error) else f"{error}; due is {status} with {word!r}"
+
+
 def wrong_attributes(array, case):
     """What is wrong with the attributes."""
+    if case.refused_attributes:
+        try:
+            return f"the attributes are {array.attributes()}"
+        except Failed as error:
+            return wrong_refusal(error, case.refused_attributes)
     stored = json.loads(array.attributes_json())
     for name, value in (case.attributes or {}).items():
         if stored.get(name) != value:
@@ -121,11 +134,7 @@ def check(library, case, rng):
         with library.open(case.path, case.array) as array:
             return compare(library, array, case, rng)
     except Failed as error:
-        if case.refused is None:
-            return str(error)
-        status, word = case.refused
-        if error.status != status or word not in str(error):
-            return f"{error}; due is {status} with {word!r}"
+        return wrong_refusal(error, case.refused)
     return None
 
 

@@ -1,5 +1,6 @@
 """Metadata as some writer is known to write them, and metadata that are to be refused."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -115,7 +116,8 @@ def v2(make):
     yield make.v2("v2 metadata of no bytes", text=lambda _: "", refused=(ENCZARR, ".zarray"))
     yield make.v2("v2 shape of 2^64", text=lambda text: text.replace("[4, 6]", "[18446744073709551616, 6]"),
                   refused=(ENCZARR, "shape"))
-    yield make.v2("v2 attributes that are malformed", attributes="{")
+    yield dataclasses.replace(make.v2("v2 attributes that are malformed", attributes="{"),
+                              refused_attributes=(ENCZARR, ".zattrs: line 1"))
 
 
 def nczarr(make):

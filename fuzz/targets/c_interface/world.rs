@@ -667,6 +667,7 @@ impl World {
                     }
                 }
                 1 => {
+                    check(nczchunk_array_check_attributes(array, context));
                     let status = if input.bool() {
                         nczchunk_array_attribute(array, name(input), &raw mut attribute, context)
                     } else {
