@@ -7,8 +7,8 @@ use std::ptr;
 use nczchunk::Projection;
 use nczchunk::ffi::{
     array::*, array_objects::*, attribute::*, cache::*, chunkshape::*, classic::*, codec::*, context::*, copy::*,
-    create::*, key::*, layout::*, list::*, objects::*, odometer::*, place::*, plan::*, progress::*, projection::*,
-    read::*, status::*, store::*, var::*, version::*, write::*,
+    create::*, key::*, layout::*, list::*, locate::*, objects::*, odometer::*, place::*, plan::*, progress::*,
+    projection::*, read::*, status::*, store::*, var::*, version::*, write::*,
 };
 use nczchunk_fuzz::{Input, LARGEST_CHUNK};
 
@@ -557,7 +557,7 @@ impl World {
         let place = input.choice(&self.places);
         unsafe {
             let mut made = ptr::null_mut();
-            match input.between(0, 9) {
+            match input.between(0, 10) {
                 0 => _ = check(nczchunk_place_memory(or_null_mut(input, &raw mut made), context)),
                 1 => _ = check(nczchunk_place_file(place, name(input), &raw mut made, context)),
                 2 => {
@@ -586,6 +586,17 @@ impl World {
                     let user = self.byte(input).cast();
                     let make = (!input.bool()).then_some(callbacks::make as _);
                     check(nczchunk_place_add_codec(place, name(input), make, user, None, context));
+                    return;
+                }
+                7 => {
+                    let most = sizes(input);
+                    let limits = nczchunk_memory_limits {
+                        struct_size: if input.bool() { size_of::<nczchunk_memory_limits>() } else { 0 },
+                        chunk_bytes: most[0].min(LARGEST_CHUNK),
+                        string_chunk_bytes: most[1].min(LARGEST_CHUNK),
+                        metadata_bytes: most[2].min(LARGEST_CHUNK),
+                    };
+                    check(nczchunk_place_set_memory_limits(place, or_null(input, &raw const limits), context));
                     return;
                 }
                 _ => {
@@ -653,6 +664,12 @@ impl World {
         let (array, context, slab) = (input.choice(&self.arrays), self.context(input), Slab::of(input));
         let mut attribute: nczchunk_attribute = unsafe { std::mem::zeroed() };
         attribute.struct_size = size_of::<nczchunk_attribute>();
+        unsafe extern "C" fn located(user: *mut c_void, chunk: *const nczchunk_located) -> c_int {
+            unsafe {
+                let _ = CStr::from_ptr((*chunk).object).to_bytes();
+                c_int::from(*user.cast::<u8>() > 250)
+            }
+        }
         unsafe {
             let var = nczchunk_array_var(array);
             match input.between(0, 3) {
@@ -660,6 +677,7 @@ impl World {
                     let _ = (nczchunk_array_type(array), nczchunk_array_num_attributes(array));
                     for text in [
                         nczchunk_array_type_name(array),
+                        nczchunk_array_format(array),
                         nczchunk_array_dimname(array, input.between(0, 4)),
                         nczchunk_array_attributes_json(array),
                     ] {
@@ -691,6 +709,16 @@ impl World {
                     if totals.selected_bytes > MOST_BYTES || totals.chunk_bytes / totals.chunks.max(1) > LARGEST_CHUNK {
                         return;
                     }
+                    let found = (!input.bool()).then_some(located as _);
+                    check(nczchunk_array_locate(array, start, count, stride, found, self.byte(input).cast(), context));
+                    let (mut block, mut nbytes) = (ptr::null_mut(), 0);
+                    let made = or_null_mut(input, &raw mut block);
+                    if check(nczchunk_array_read_strings(array, start, count, stride, made, &raw mut nbytes, context))
+                        == 0
+                    {
+                        assert!(nbytes == 0 || *block.add(nbytes - 1) == 0);
+                        nczchunk_free_strings(1, &raw mut block);
+                    }
                     let has_texts = self.has_texts(array);
                     let mut memory = Memory::new(totals.selected_bytes, has_texts && how == 2);
                     let data = or_null_mut(input, memory.data());
@@ -707,7 +735,7 @@ impl World {
     fn change_array(&mut self, input: &mut Input<'_>) {
         let (array, context) = (input.choice(&self.arrays), self.context(input));
         unsafe {
-            match input.between(0, 6) {
+            match input.between(0, 7) {
                 0 => _ = check(nczchunk_array_set_cache(array, input.choice(&self.caches).cast_const(), context)),
                 1 => _ = check(nczchunk_array_set_verify(array, input.between(0, 1) as c_int, context)),
                 2 => {
@@ -726,6 +754,7 @@ impl World {
                     check(nczchunk_array_set_attribute(array, name, kind, num, values, context));
                 }
                 4 => _ = check(nczchunk_array_remove_attribute(array, name(input), context)),
+                5 => _ = check(nczchunk_array_refresh(array, context)),
                 _ => {
                     let slot = input.between(0, SLOTS - 1);
                     nczchunk_array_close(self.arrays[slot]);
