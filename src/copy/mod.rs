@@ -474,7 +474,8 @@ pub(crate) fn element(
     }
 }
 
-/// Reverses the bytes of every word of `word` bytes; 0 stands for elements without words. Bytes after the last whole word remain as they are.
+/// Reverses the bytes of every word of `word` bytes; 0 stands for elements without words. Bytes after the last whole
+/// word remain as they are.
 pub fn swap_in_place(bytes: &mut [u8], word: usize) {
     // A single word is no work for vectors.
     if bytes.len() == word {
