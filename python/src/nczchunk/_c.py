@@ -434,7 +434,9 @@ def change(handle, function):
 
 def address(array):
     """Where the first element of a numpy array is."""
-    return array.__array_interface__["data"][0]
+    # Not __array_interface__: in a free-threaded Python, a child that is forked while another thread makes one may wait
+    # for ever for a lock of that thread's.
+    return array.ctypes.data
 
 
 def texts_in(block, num_bytes, shape):
