@@ -283,8 +283,6 @@ pub fn filling(script: *mut Script, how: u8, gap: usize) -> nczchunk_filling_cal
 
 /// Callbacks that lend chunks.
 pub fn lending(script: *mut Script, how: u8) -> nczchunk_lending_callbacks {
-    // SAFETY: as above.
-    let none: nczchunk_lending_callbacks = unsafe { std::mem::zeroed() };
     nczchunk_lending_callbacks {
         struct_size: size_of::<nczchunk_lending_callbacks>(),
         user: script.cast(),

@@ -661,15 +661,15 @@ impl World {
     }
 
     fn use_array(&mut self, input: &mut Input<'_>) {
-        let (array, context, slab) = (input.choice(&self.arrays), self.context(input), Slab::of(input));
-        let mut attribute: nczchunk_attribute = unsafe { std::mem::zeroed() };
-        attribute.struct_size = size_of::<nczchunk_attribute>();
         unsafe extern "C" fn located(user: *mut c_void, chunk: *const nczchunk_located) -> c_int {
             unsafe {
                 let _ = CStr::from_ptr((*chunk).object).to_bytes();
                 c_int::from(*user.cast::<u8>() > 250)
             }
         }
+        let (array, context, slab) = (input.choice(&self.arrays), self.context(input), Slab::of(input));
+        let mut attribute: nczchunk_attribute = unsafe { std::mem::zeroed() };
+        attribute.struct_size = size_of::<nczchunk_attribute>();
         unsafe {
             let var = nczchunk_array_var(array);
             match input.between(0, 3) {
