@@ -292,7 +292,6 @@ pub fn lending(script: *mut Script, how: u8) -> nczchunk_lending_callbacks {
         destroy: Some(destroy),
         accept_longer: usize::from(how & 8 == 8),
         concurrent: usize::from(how >> 4 & 3),
-        ..none
     }
 }
 
