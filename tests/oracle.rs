@@ -2,8 +2,8 @@
 //!
 //! Everything goes through the C interface, as a user's calls do. Small shapes are tried exhaustively, larger ones at
 //! random. A failure prints its seed, and `NCZCHUNK_SEED=n` repeats it. Each test tries 200 000 of its cases, chosen at
-//! random, or as many as `NCZCHUNK_CASES` says: all for `scripts/test --long`, fewer for checkers under which those would
-//! take hours.
+//! random, or as many as `NCZCHUNK_CASES` says: all for `scripts/test --long`, fewer for checkers under which those
+//! would take hours.
 
 // The oracle and the tests are C callers in Rust.
 #![allow(unsafe_code)]
