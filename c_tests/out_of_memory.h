@@ -19,8 +19,8 @@
  *
  *     play_until_it_gets_through("open and read", open_and_read, "sst.zarr");
  *
- * With NCZCHUNK_EVERY=7 in the environment every seventh allocation fails, from one of the first seven on that is
- * another each time: under valgrind all of them take half an hour.
+ * With NCZCHUNK_EVERY=7 in the environment every seventh allocation fails, from one of the first seven on, which the
+ * time chooses: for checkers under which all of them take minutes.
  */
 #ifndef OUT_OF_MEMORY_H
 #define OUT_OF_MEMORY_H
@@ -84,7 +84,7 @@ static inline int has_been_refused(void)
 
 #define TRY(call) TRY_OR(call, 1)
 
-/* Every how many allocations one fails. */
+/* How many allocations lie between two that fail, and one more. */
 static inline long step_of_failures(void)
 {
     const char *every = getenv("NCZCHUNK_EVERY");

@@ -220,8 +220,20 @@ mod tests {
                 assert_eq!(encoded.len(), 5 * 40 + codec.layout.index_bytes());
                 let decoded = run(shard_bytes, |buffer| codec.decode(&encoded, 0..shard_bytes, buffer)).unwrap();
                 assert_eq!(decoded, shard);
+            }
+        }
+    }
+
+    #[test]
+    fn a_shard_that_is_cut_short_is_refused() {
+        let shard: Vec<u8> = (0..10 * 12 * 2).map(|i| i as u8).collect();
+        for order in [None, Some(&[1, 0][..])] {
+            for at_start in [false, true] {
+                let codec = codec(order, at_start);
+                let encode = |buffer: &mut Buffer<'_>| codec.encode(&shard, buffer);
+                let encoded = run(codec.encoded_bound(shard.len()), encode).unwrap();
                 for len in 0..encoded.len() {
-                    assert!(run(shard_bytes, |b| codec.decode(&encoded[..len], 0..shard_bytes, b)).is_err());
+                    assert!(run(shard.len(), |b| codec.decode(&encoded[..len], 0..shard.len(), b)).is_err());
                 }
             }
         }
