@@ -272,6 +272,38 @@ static void what_cannot_be_created(nczchunk_place *place)
     CHECK_EQ(nczchunk_array_open_in(place, "x", NCZCHUNK_READ, &array, NULL), NCZCHUNK_ENOTFOUND);
 }
 
+/* The range of a setting, or the settings that there are. Nothing is written. */
+static void settings_that_a_codec_does_not_have(nczchunk_place *place)
+{
+    static const struct {
+        nczchunk_codec_setting codec;
+        const char *words;
+    } wrong[] = {
+        {{"zstd", "{\"level\": 99}"}, "zstd: $.level: expected an integer from -131072 to 22, found 99"},
+        {{"zstd", "{\"levl\": 3}"}, "zstd: $.levl: unknown setting; the codec has: level, checksum"},
+        {{"gzip", "{\"level\": 99}"}, "gzip: $.level: expected an integer from 0 to 9, found 99"},
+        {{"blosc", "{\"clevel\": 42}"}, "blosc: $.clevel: expected an integer from 0 to 9, found 42"},
+    };
+    const int formats[2] = {NCZCHUNK_ZARR_V2, NCZCHUNK_ZARR_V3};
+    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_array *array = NULL;
+
+    description.type = NCZCHUNK_FLOAT;
+    description.rank = 2;
+    description.shape = shape;
+    description.num_codecs = 1;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        if (!nczchunk_has_codec(wrong[i].codec.name))
+            continue;
+        description.codecs = &wrong[i].codec;
+        for (size_t f = 0; f < 2; f++) {
+            description.format = formats[f];
+            refused(place, &description, NCZCHUNK_EINVAL, wrong[i].words);
+            CHECK_EQ(nczchunk_array_open_in(place, "refused", NCZCHUNK_READ, &array, NULL), NCZCHUNK_ENOTFOUND);
+        }
+    }
+}
+
 /* A path is whatever the system takes for one: here "grüße.zarr" as old systems in Europe wrote it. */
 static void a_path_that_is_not_utf8(void)
 {
@@ -307,6 +339,7 @@ int main(void)
     attributes_are_set();
     a_path_that_is_not_utf8();
     what_cannot_be_created(place);
+    settings_that_a_codec_does_not_have(place);
     nczchunk_place_free(place);
     return 0;
 }

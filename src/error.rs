@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use smallvec::SmallVec;
 
 use crate::alloc;
+use crate::element::ElementType;
 use crate::setting::SettingNames;
 use crate::shared::Shared;
 use crate::status;
@@ -76,8 +77,11 @@ pub enum ErrorKind {
     #[allow(missing_docs)]
     Memory { len: usize },
     /// A write to a store that cannot be written to.
-    #[error("the store has no way to write")]
+    #[error("it is read-only: there is no way to write to it")]
     ReadOnly,
+    /// A write to an array that was opened to be read.
+    #[error("opened to read; open it with Access::Write (in C NCZCHUNK_WRITE) to write to it")]
+    OpenedToRead,
     /// A variable that its file format cannot hold.
     #[error("{0}")]
     VariableSize(&'static str),
@@ -145,12 +149,19 @@ pub enum ErrorKind {
     /// Elements that the library does not have.
     #[error("elements of this type cannot be read")]
     ElementType,
+    /// A read or write of an array by a Rust type that its elements are not values of.
+    #[error("the elements are {element}, and nothing is converted: they are not read or written as {rust}")]
+    #[allow(missing_docs)]
+    RustType { element: ElementType, rust: &'static str },
     /// An attribute that is not there.
     #[error("there is no such attribute")]
     NoAttribute,
     /// Something that must not be there yet.
-    #[error("there is such an object already")]
+    #[error("it exists already")]
     Exists,
+    /// An array or group that is there, and is not to be overwritten.
+    #[error("it exists already; create it with overwrite to replace it")]
+    NotOverwritten,
     /// A file that another program has locked to write to it.
     #[error("another program has it open to write to it")]
     Busy,
@@ -181,7 +192,7 @@ impl ErrorKind {
             | ErrorKind::Capacity { .. }
             | ErrorKind::Setting { .. }
             | ErrorKind::UnknownSetting(_) => status::EINVAL,
-            ErrorKind::ReadOnly => status::EPERM,
+            ErrorKind::ReadOnly | ErrorKind::OpenedToRead => status::EPERM,
             ErrorKind::Rank(_) => status::EMAXDIMS,
             ErrorKind::NoStart | ErrorKind::Start { .. } | ErrorKind::Index { .. } => status::EINVALCOORDS,
             ErrorKind::Edge { .. } | ErrorKind::ChunkRange { .. } => status::EEDGE,
@@ -205,9 +216,9 @@ impl ErrorKind {
             ErrorKind::Metadata(_) => status::ENCZARR,
             ErrorKind::Unsupported(_) => status::ENOTBUILT,
             ErrorKind::Codec(_) => status::ENOFILTER,
-            ErrorKind::ElementType => status::EBADTYPE,
+            ErrorKind::ElementType | ErrorKind::RustType { .. } => status::EBADTYPE,
             ErrorKind::NoAttribute => status::ENOTATT,
-            ErrorKind::Exists => status::EEXIST,
+            ErrorKind::Exists | ErrorKind::NotOverwritten => status::EEXIST,
             ErrorKind::System(code) | ErrorKind::Callback(code) | ErrorKind::Stopped(code) => code,
             ErrorKind::Internal => status::EINTERNAL,
         }
@@ -256,13 +267,11 @@ fn decoded(found: Option<usize>) -> impl fmt::Display {
 /// An error: what happened, where, and which other error caused it.
 ///
 /// It is one pointer, so that results, most of which are no errors, are returned in registers.
-#[derive(Debug)]
 pub struct Error(
     /// `None` stands for a failed allocation, be it that of the details.
     Option<Held>,
 );
 
-#[derive(Debug)]
 struct Details {
     kind: ErrorKind,
     dimension: Option<u16>,
@@ -278,7 +287,7 @@ impl Details {
 }
 
 /// What an error is about, such as an object's name: as much of it as there is room for.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct About {
     bytes: [u8; 160],
     len: usize,
@@ -311,12 +320,6 @@ impl Source {
     fn new(error: impl std::error::Error + Send + Sync + 'static) -> Result<Self, alloc::Failed> {
         let error: Box<dyn std::error::Error + Send + Sync> = alloc::try_box(error)?;
         Ok(Source(Shared::new(error)?))
-    }
-}
-
-impl fmt::Debug for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self.0, f)
     }
 }
 
@@ -533,12 +536,6 @@ impl DerefMut for Held {
     }
 }
 
-impl fmt::Debug for Held {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Details::fmt(self, f)
-    }
-}
-
 impl Drop for Held {
     fn drop(&mut self) {
         let pointer = self.0.as_ptr();
@@ -579,6 +576,18 @@ impl fmt::Display for Error {
             write!(f, "dimension {dimension}: ")?;
         }
         self.kind().fmt(f)
+    }
+}
+
+impl fmt::Debug for Error {
+    /// The message, and what caused the error, as `unwrap` and a `main` that returns the error print them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)?;
+        match std::error::Error::source(self) {
+            // The message has the system's own already.
+            Some(source) if !matches!(self.kind(), ErrorKind::System(_)) => write!(f, ": {source}"),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -629,7 +638,6 @@ mod tests {
             assert!(copy.source().unwrap().is::<std::io::Error>());
         }
         assert!(by_a_reader.source().unwrap().is::<fmt::Error>());
-        assert!(format!("{by_a_reader:?}").contains("source: Some(Error)"), "{by_a_reader:?}");
     }
 
     #[test]
@@ -685,10 +693,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_of_an_error_has_its_details() {
+    fn an_error_is_printed_as_its_message_and_its_cause() {
         let error = Error::from(ErrorKind::Internal).in_object("x").in_dimension(2);
-        let printed = format!("{error:?}");
-        assert!(printed.contains("kind: Internal") && printed.contains("dimension: Some(2)"), "{printed}");
-        assert_eq!(error.status(), status::EINTERNAL);
+        assert_eq!(
+            (format!("{error:?}").as_str(), error.status()),
+            ("x: dimension 2: internal error", status::EINTERNAL)
+        );
+        let by_a_reader = Error::caused_by(status::EIO, std::io::Error::other("the line is dead")).in_chunk(&[1]);
+        assert_eq!(format!("{by_a_reader:?}"), format!("{by_a_reader}: the line is dead"));
+        assert_eq!(format!("{:?}", Error::from(alloc::Failed)), "out of memory");
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no strerror")]
+    fn the_words_of_the_system_are_printed_once() {
+        let error = Error::from(std::io::Error::from_raw_os_error(NUMBER)).in_object("x");
+        assert_eq!(format!("{error:?}"), error.to_string());
     }
 }

@@ -100,10 +100,10 @@ fn read(place: &Place) -> Result<()> {
         return Ok(());
     }
     match variable.element_size() {
-        1 => array.read::<u8>(&slab).map(drop),
-        2 => array.read::<u16>(&slab).map(drop),
-        4 => array.read::<u32>(&slab).map(drop),
-        8 => array.read::<u64>(&slab).map(drop),
+        1 => array.read::<[u8; 1]>(&slab).map(drop),
+        2 => array.read::<[u8; 2]>(&slab).map(drop),
+        4 => array.read::<[u8; 4]>(&slab).map(drop),
+        8 => array.read::<[u8; 8]>(&slab).map(drop),
         _ => Ok(()),
     }
 }

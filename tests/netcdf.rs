@@ -411,10 +411,10 @@ fn a_file_by_its_path() {
     let path = std::env::temp_dir().join(format!("nczchunk-netcdf-{}.nc", std::process::id()));
     std::fs::write(&path, make(1, Shape { num_records: 2, y: 1, x: 2 }, &[("v", &[0, 2], 1)], 2).bytes).unwrap();
     let mut array = Array::open(&path, "v", Access::Read).unwrap();
-    assert_eq!(array.read::<u8>(&Hyperslab::all()).unwrap().len(), 4);
-    assert_eq!(array.resize(&[3, 2]).unwrap_err().kind(), ErrorKind::ReadOnly);
-    assert_eq!(array.set_attribute("a", "x").unwrap_err().kind(), ErrorKind::ReadOnly);
-    assert_eq!(array.write(&Hyperslab::all(), &[0u8; 4]).unwrap_err().kind(), ErrorKind::ReadOnly);
+    assert_eq!(array.read::<i8>(&Hyperslab::all()).unwrap().len(), 4);
+    assert_eq!(array.resize(&[3, 2]).unwrap_err().kind(), ErrorKind::OpenedToRead);
+    assert_eq!(array.set_attribute("a", "x").unwrap_err().kind(), ErrorKind::OpenedToRead);
+    assert_eq!(array.write(&Hyperslab::all(), &[0i8; 4]).unwrap_err().kind(), ErrorKind::OpenedToRead);
     let description = nczchunk::Description::new(&[2], ElementType::Int);
     assert_eq!(Array::create(&path, "w", &description).err().unwrap().kind(), ErrorKind::ReadOnly);
     let error = Array::open(&path, "w", Access::Read).err().unwrap();

@@ -10,7 +10,7 @@ use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V3, below};
 use super::list;
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
-use crate::json;
+use crate::json::{self, Value};
 use crate::object::{Place, check_name};
 use crate::zarr::{self, Format, Metadata};
 
@@ -67,7 +67,7 @@ impl New {
         make_room(place, name, self)?;
         documents::forget_consolidated(place, name)?;
         for group in &self.groups {
-            documents::make_group(place, group, self.format)?;
+            documents::make_group(place, group, self.format, Value::Object(Vec::new()))?;
         }
         let array = match self.format {
             Format::V2 => V2_ARRAY,
@@ -89,7 +89,7 @@ impl New {
 }
 
 /// Refuses names that no array can have, or a group that it is in: their objects would be taken for something else.
-fn check_node_name(name: &str, format: Format) -> Result<()> {
+pub(super) fn check_node_name(name: &str, format: Format) -> Result<()> {
     const DOCUMENT: &str =
         "arrays and groups cannot have the name of a metadata document, such as zarr.json or .zarray";
     const RESERVED: &str = "Zarr v3 reserves names that begin with __ and those of dots alone; choose another name";
@@ -134,7 +134,8 @@ fn check_group(place: &Place, name: &str, metadata: &Metadata, missing: &[String
 
 /// Makes sure that nothing is where the array is to be.
 fn make_room(place: &Place, name: &str, new: &New) -> Result<()> {
-    let exists = || Err(Error::from(ErrorKind::Exists).in_object(if name.is_empty() { "the place" } else { name }));
+    let about = if name.is_empty() { "the place" } else { name };
+    let exists = || Err(Error::from(ErrorKind::NotOverwritten).in_object(about));
     let is_node = contents::is_node(place, name)?;
     if is_node && !new.overwrite {
         return exists();
@@ -180,7 +181,7 @@ mod tests {
         let four = Description::new(&[4], ElementType::Int);
         for there in ["a/zarr.json", "a/.zarray", "a/.zgroup", "a/0.0", "a/c/0", "a/something"] {
             let place = with(&[there]);
-            assert_eq!(create(&place, "a", &four).unwrap_err().kind(), ErrorKind::Exists, "{there}");
+            assert_eq!(create(&place, "a", &four).unwrap_err().status(), crate::status::EEXIST, "{there}");
             assert_eq!(names(&place, ""), ["a"]);
         }
         let place = with(&["b/0"]);

@@ -30,6 +30,13 @@ pub enum ArrayFormat {
     NcZarr,
 }
 
+impl ArrayFormat {
+    /// The version of Zarr that it is.
+    pub(super) fn version(self) -> Format {
+        if self == ArrayFormat::ZarrV3 { Format::V3 } else { Format::V2 }
+    }
+}
+
 /// An array that is to be created. All that is not said has a default.
 ///
 /// ```
@@ -161,7 +168,7 @@ impl<'a> Description<'a> {
         if !is_text && !(1..=LARGEST_ELEMENT).contains(&self.element.size()) {
             return Err(Error::from(ErrorKind::ElementType).in_object(self.element));
         }
-        let format = if self.format == ArrayFormat::ZarrV3 { Format::V3 } else { Format::V2 };
+        let format = self.format.version();
         let (style, separator) = match format {
             Format::V2 => (KeyEncoding::V2, Separator::Dot),
             Format::V3 => (KeyEncoding::V3, Separator::Slash),
@@ -199,7 +206,7 @@ impl<'a> Description<'a> {
             }),
             dimension_names: self.names()?,
             dimension_references: Vec::new(),
-            attributes: self.all_attributes()?,
+            attributes: all_attributes(self.format, attributes_of_text(self.attributes_json)?, self.attributes)?,
             attributes_error: None,
             is_scalar: false,
         };
@@ -329,22 +336,32 @@ impl<'a> Description<'a> {
         }
         Ok(names)
     }
+}
 
-    fn all_attributes(&self) -> Result<Value> {
-        let about = |error: Error| error.in_object("the attributes");
-        let mut all = match self.attributes_json {
-            "" => Value::Object(Vec::new()),
-            text => json::read(text.as_bytes()).map_err(about)?,
-        };
-        At::root(&all).check_object().map_err(about)?;
-        if self.format == ArrayFormat::NcZarr {
-            zarr::keep_types(&mut all)?;
-        }
-        for (name, value) in self.attributes {
-            zarr::set_attribute(&mut all, name, *value).map_err(|error| error.in_object(name))?;
-        }
-        Ok(all)
+/// The attributes of a text, which is a JSON object or nothing.
+pub(super) fn attributes_of_text(text: &str) -> Result<Value> {
+    let about = |error: Error| error.in_object("the attributes");
+    let all = match text {
+        "" => Value::Object(Vec::new()),
+        text => json::read(text.as_bytes()).map_err(about)?,
+    };
+    At::root(&all).check_object().map_err(about)?;
+    Ok(all)
+}
+
+/// Attributes as they are stored: all of these, and those that are set after them.
+pub(super) fn all_attributes(
+    format: ArrayFormat,
+    mut all: Value,
+    attributes: &[(&str, AttributeValue<'_>)],
+) -> Result<Value> {
+    if format == ArrayFormat::NcZarr {
+        zarr::keep_types(&mut all)?;
     }
+    for (name, value) in attributes {
+        zarr::set_attribute(&mut all, name, *value).map_err(|error| error.in_object(name))?;
+    }
+    Ok(all)
 }
 
 /// Makes the metadata what netCDF-C needs, or refuses what it does not read as it is.

@@ -99,13 +99,21 @@ pub(super) fn missing_groups(place: &Place, name: &str, format: Format) -> Resul
     Ok(missing)
 }
 
-/// Makes a group.
-pub(super) fn make_group(place: &Place, name: &str, format: Format) -> Result<()> {
+/// Makes a group with attributes, which are an object.
+pub(super) fn make_group(place: &Place, name: &str, format: Format, attributes: Value) -> Result<()> {
     match format {
-        Format::V2 => write(place, name, V2_GROUP, "{\n  \"zarr_format\": 2\n}\n"),
+        Format::V2 => {
+            // The group is there when all of it is.
+            if !attributes.members().is_empty() {
+                write(place, name, V2_ATTRIBUTES, &json::indented(&attributes)?)?;
+            }
+            let group = Value::object([("zarr_format", Value::number(2)?)])?;
+            write(place, name, V2_GROUP, &json::indented(&group)?)
+        }
         Format::V3 => {
-            let text = "{\n  \"zarr_format\": 3,\n  \"node_type\": \"group\",\n  \"attributes\": {}\n}\n";
-            write(place, name, V3, text)
+            let (version, node) = (Value::number(3)?, Value::text("group")?);
+            let group = Value::object([("zarr_format", version), ("node_type", node), ("attributes", attributes)])?;
+            write(place, name, V3, &json::indented(&group)?)
         }
     }
 }

@@ -8,6 +8,7 @@
 //!   keys.rs           the chunks that are stored, by the names of their objects
 //!   create.rs         writing the documents of a new array
 //!   contents.rs       what an array or group that is overwritten consists of
+//!   group.rs          groups that are created
 //!   resize.rs         removing what another shape cuts off
 //!   list.rs           what is in a group
 //!   stored.rs         how an array is stored
@@ -18,12 +19,14 @@ mod create;
 mod description;
 mod documents;
 mod file;
+mod group;
 mod keys;
 mod list;
 mod locate;
 mod resize;
 mod stored;
 
+use std::any::type_name;
 use std::path::Path;
 
 use crate::alloc;
@@ -43,6 +46,7 @@ use crate::variable::Variable;
 use crate::zarr::{self, AttributeValue, Format, Metadata};
 
 pub use description::{ArrayFormat, Description};
+pub use group::create_group;
 pub(crate) use list::each as list_each;
 pub use list::list;
 pub use locate::{place_at, place_for};
@@ -509,31 +513,53 @@ impl Array {
 
     /// Refuses to write to an array that was opened to be read.
     pub(crate) fn check_writable(&self) -> Result<()> {
-        if self.access == Access::Write { Ok(()) } else { Err(ErrorKind::ReadOnly.into()) }
+        if self.access == Access::Write { Ok(()) } else { Err(self.about(ErrorKind::OpenedToRead)) }
     }
 
-    /// Reads a hyperslab: its elements, row-major.
+    /// Refuses a Rust type that the elements are not values of.
+    fn check_holds<T: Element>(&self) -> Result<()> {
+        let element = *self.element_type();
+        if element == ElementType::String {
+            return Err(ErrorKind::Argument("strings are read by read_strings and written by write_strings").into());
+        }
+        if T::holds(element) {
+            Ok(())
+        } else {
+            Err(self.about(ErrorKind::RustType { element, rust: type_name::<T>() }))
+        }
+    }
+
+    /// An error about the array.
+    fn about(&self, kind: ErrorKind) -> Error {
+        let error = Error::from(kind);
+        if self.name.is_empty() { error } else { error.in_object(&self.name) }
+    }
+
+    /// Reads a hyperslab: its elements, row-major. Nothing is converted: `T` is the type of the elements.
     ///
     /// # Errors
-    /// Those of [`read`](crate::read).
+    /// `RustType` if the elements are of another type than `T`, and those of [`read`](crate::read).
     pub fn read<T: Element>(&self, hyperslab: &Hyperslab<'_>) -> Result<Vec<T>> {
+        self.check_holds::<T>()?;
         typed::read(&self.opened.variable, &self.opened.store, hyperslab)
     }
 
-    /// Reads a hyperslab into a slice, row-major.
+    /// Reads a hyperslab into a slice, row-major. Nothing is converted.
     ///
     /// # Errors
-    /// Those of [`read_into`](crate::read_into).
+    /// `RustType` if the elements are of another type than `T`, and those of [`read_into`](crate::read_into).
     pub fn read_into<T: Element>(&self, hyperslab: &Hyperslab<'_>, out: &mut [T]) -> Result<()> {
+        self.check_holds::<T>()?;
         typed::read_into(&self.opened.variable, &self.opened.store, hyperslab, out)
     }
 
-    /// Writes values, row-major, to a hyperslab of an array that was opened to be written to.
+    /// Writes values, row-major, to a hyperslab of an array that was opened to be written to. Nothing is converted.
     ///
     /// # Errors
-    /// `ReadOnly`, and those of [`write`](crate::write).
+    /// `OpenedToRead`, `RustType` if the elements are of another type than `T`, and those of [`write`](crate::write).
     pub fn write<T: Element>(&self, hyperslab: &Hyperslab<'_>, values: &[T]) -> Result<()> {
         self.check_writable()?;
+        self.check_holds::<T>()?;
         typed::write(&self.opened.variable, &self.opened.store, hyperslab, values)
     }
 

@@ -66,7 +66,8 @@ fn what_is_created_is_opened_as_it_was_described() {
         assert_eq!((array.dimension_name(0), array.dimension_name(1)), (Some("y"), Some("x")));
         assert_eq!(array.variable().fill_value(), Some(&(-1i16).to_ne_bytes()[..]));
         let error = Array::create_in(&place, "a/b", description).err().unwrap();
-        assert_eq!((error.kind(), error.about()), (ErrorKind::Exists, "a/b"));
+        assert_eq!((error.kind(), error.about()), (ErrorKind::NotOverwritten, "a/b"));
+        assert_eq!(error.to_string(), "a/b: it exists already; create it with overwrite to replace it");
         let array = Array::create_in(&place, "a/b", &description.with_overwrite(true)).unwrap();
         assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [-1; 120]);
         assert!(Array::create_in(&place, "a/b/c", description).is_err());
@@ -90,7 +91,7 @@ fn texts_of_any_length_are_written_and_read() {
         let array = Array::open_in(&place, "texts", Access::Read).unwrap();
         assert_eq!(array.read_strings(&Hyperslab::all()).unwrap(), texts);
         assert!(array.read::<u64>(&Hyperslab::all()).is_err());
-        assert_eq!(array.write_strings(&Hyperslab::all(), &texts).unwrap_err().kind(), ErrorKind::ReadOnly);
+        assert_eq!(array.write_strings(&Hyperslab::all(), &texts).unwrap_err().kind(), ErrorKind::OpenedToRead);
     }
     let array = Array::create_in(&place(), "x", &Description::new(&[2], ElementType::String)).unwrap();
     assert!(array.write_strings(&Hyperslab::all(), &["a", "b\0"]).is_err());
@@ -365,8 +366,8 @@ fn chunks_outside_are_removed() {
     assert_eq!(objects(&place, "v"), ["zarr.json"]);
     assert!(matches!(array.resize(&[3]).unwrap_err().kind(), ErrorKind::Argument(_)));
     let mut reader = Array::open_in(&place, "v", Access::Read).unwrap();
-    assert_eq!(reader.resize(&[3, 3]).unwrap_err().kind(), ErrorKind::ReadOnly);
-    assert_eq!(reader.set_attribute("a", "x").unwrap_err().kind(), ErrorKind::ReadOnly);
+    assert_eq!(reader.resize(&[3, 3]).unwrap_err().kind(), ErrorKind::OpenedToRead);
+    assert_eq!(reader.set_attribute("a", "x").unwrap_err().kind(), ErrorKind::OpenedToRead);
 }
 
 /// Others may have left objects that are called like chunks which the array does not have. Those that it gets are cut,
@@ -529,6 +530,26 @@ fn names_that_no_object_can_have_are_passed_over() {
         }
         assert_eq!(list(&place, "", true).unwrap().len(), 3);
     }
+}
+
+#[test]
+fn elements_are_read_and_written_as_their_own_type_only() {
+    let (place, array) = created(&Description::new(&[2], ElementType::Float));
+    let all = Hyperslab::all();
+    array.write(&all, &[1.0f32, 2.0]).unwrap();
+    for error in [
+        array.write(&all, &[1i32, 2]).unwrap_err(),
+        array.read::<i32>(&all).unwrap_err(),
+        array.read_into(&all, &mut [0i32; 2]).unwrap_err(),
+    ] {
+        let message = "x: the elements are float32, and nothing is converted: they are not read or written as i32";
+        assert_eq!((error.to_string().as_str(), error.status()), (message, crate::status::EBADTYPE));
+    }
+    assert!(matches!(array.read::<f64>(&all).unwrap_err().kind(), ErrorKind::RustType { .. }));
+    assert_eq!(array.read::<f32>(&all).unwrap(), [1.0, 2.0]);
+    assert_eq!(array.read::<[u8; 4]>(&all).unwrap(), [1.0f32.to_ne_bytes(), 2.0f32.to_ne_bytes()]);
+    let error = Array::open_in(&place, "x", Access::Read).unwrap().write(&all, &[1.0f32, 2.0]).unwrap_err();
+    assert!(error.to_string().starts_with("x: opened to read; open it with Access::Write"), "{error}");
 }
 
 /// What an array lends is no way round the way in which it was opened.
@@ -755,6 +776,33 @@ fn it_is_told_how_an_array_is_stored() {
     let (_, sharded) = created(&shape.with_codecs(&[]).with_chunk_shape(&[2, 3]).with_shard_shape(&[4, 6]));
     assert_eq!(sharded.codecs().unwrap(), []);
     assert_eq!(created(&shape.with_format(ArrayFormat::ZarrV2)).1.format(), "Zarr v2");
+}
+
+#[test]
+fn codec_settings_are_checked_before_anything_is_written() {
+    for (name, settings, words) in [
+        ("zstd", r#"{"level":99}"#, "zstd: $.level: expected an integer from -131072 to 22, found 99"),
+        ("zstd", r#"{"levl":3}"#, "zstd: $.levl: unknown setting; the codec has: level, checksum"),
+        #[cfg(feature = "gzip")]
+        ("gzip", r#"{"level":99}"#, "gzip: $.level: expected an integer from 0 to 9, found 99"),
+        #[cfg(feature = "blosc")]
+        ("blosc", r#"{"clevel":42}"#, "blosc: $.clevel: expected an integer from 0 to 9, found 42"),
+    ] {
+        let codecs = [(name, settings)];
+        let usual = Description::new(&[4], ElementType::Int);
+        for format in [ArrayFormat::ZarrV2, ArrayFormat::ZarrV3, ArrayFormat::NcZarr] {
+            let place = place();
+            // One that is there stays as it is.
+            Array::create_in(&place, "x", &usual).unwrap().write(&Hyperslab::all(), &[1, 2, 3, 4]).unwrap();
+            let wrong = usual.with_codecs(&codecs).with_overwrite(true);
+            let wrong = if format == ArrayFormat::NcZarr { wrong.with_dimension_names(&["x"]) } else { wrong };
+            let error = Array::create_in(&place, "x", &wrong.with_format(format)).err().unwrap();
+            assert!(error.to_string().ends_with(words), "{error}");
+            assert_eq!(error.status(), crate::status::EINVAL);
+            let there = Array::open_in(&place, "x", Access::Read).unwrap();
+            assert_eq!(there.read::<i32>(&Hyperslab::all()).unwrap(), [1, 2, 3, 4]);
+        }
+    }
 }
 
 #[test]

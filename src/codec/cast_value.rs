@@ -16,8 +16,13 @@ pub(super) const CODECS: &[Definition] = &[Definition {
     stage: Stage::EachElement,
     settings: &[
         Setting::new("data_type", Kind::DataType).required(),
-        Setting::words("rounding", ROUNDINGS, "there is no such rounding").written(Written::IfSet, Written::IfSet),
-        Setting::words("out_of_range", &["error", "clamp", "wrap"], "it is error, clamp or wrap")
+        Setting::words(
+            "rounding",
+            ROUNDINGS,
+            "expected nearest-even, towards-zero, towards-positive, towards-negative or nearest-away",
+        )
+        .written(Written::IfSet, Written::IfSet),
+        Setting::words("out_of_range", &["error", "clamp", "wrap"], "expected error, clamp or wrap")
             .written(Written::IfSet, Written::IfSet),
     ],
     is_closed: true,

@@ -147,7 +147,7 @@ macro_rules! codec_with_sum {
 pub(super) use codec_with_sum;
 
 /// What is said of another place than the start and the end.
-pub(super) const NO_PLACE: &str = "a checksum is at the start or at the end";
+pub(super) const NO_PLACE: &str = "expected start or end";
 
 /// The codec with its checksum at the `start` or at the `end`.
 pub(super) fn at<S: Sum + 'static>(place: &str) -> Result<Box<dyn Codec>> {

@@ -209,14 +209,12 @@ pub unsafe extern "C" fn nczchunk_array_write(
     data: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let is_for_reading = || {
-        // SAFETY: array is NULL or alive, by the header's general promise.
-        unsafe { array.as_ref() }.is_some_and(|array| array.array.check_writable().is_err())
-    };
+    // SAFETY: array is NULL or alive, by the header's general promise.
+    let writable = unsafe { array.as_ref() }.map_or(Ok(()), |array| array.array.check_writable());
     // SAFETY: the promises about the arguments are the same, and NULL for an array is NULL for what it lends.
     unsafe {
-        if is_for_reading() {
-            return report(context, || Err(ErrorKind::ReadOnly.into()));
+        if let Err(error) = writable {
+            return report(context, || Err(error));
         }
         let (var, store) = (nczchunk_array_var(array), nczchunk_array_store(array));
         nczchunk_write_vars(var, store, start, count, stride, data, context)

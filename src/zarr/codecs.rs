@@ -373,7 +373,7 @@ impl Of {
                     among.into_iter().find(|(word, _)| **word == text).map(|(_, place)| place)
                 });
                 let place = match (place, first) {
-                    (None, Some(first)) => Some(number(at)? - first),
+                    (None, Some(first)) => number(at).ok().map(|number| number - first),
                     _ => place,
                 };
                 let place = place.filter(|place| (0..words.len() as i64).contains(place));
@@ -391,7 +391,7 @@ impl Of {
 fn number(at: &At<'_>) -> Result<i64> {
     let text = at.value().as_number().or(at.value().as_str().map(str::trim));
     let number: Option<i32> = text.and_then(|text| text.parse().ok());
-    number.map(i64::from).ok_or_else(|| at.malformed("a small integer is due"))
+    number.map(i64::from).ok_or_else(|| at.malformed("expected an integer of 32 bits"))
 }
 
 #[cfg(test)]
@@ -543,9 +543,23 @@ mod tests {
             ("fletcher32", r#"{"level":1}"#, "fletcher32: $.level: unknown setting; the codec has: none"),
             ("crc32c", "3", "crc32c: the codec has no setting that is a number"),
             ("blosc", r#"{"typesize":256}"#, "blosc: $.typesize: expected an integer from 0 to 255, found 256"),
+            ("blosc", r#"{"clevel":42}"#, "blosc: $.clevel: expected an integer from 0 to 9, found 42"),
         ] {
             let error = named(name, configuration).unwrap_err();
             assert_eq!((error.to_string().as_str(), error.status()), (message, crate::status::EINVAL));
+        }
+    }
+
+    #[test]
+    fn a_word_that_a_setting_does_not_have_is_refused_with_those_it_has() {
+        for (name, configuration, words) in [
+            ("blosc", r#"{"cname":"zst"}"#, "expected lz4, lz4hc, zlib or zstd"),
+            ("blosc", r#"{"shuffle":"bits"}"#, "expected noshuffle, shuffle, bitshuffle or autoshuffle"),
+            ("crc32c", r#"{"location":"middle"}"#, "expected start or end"),
+            ("gzip", r#"{"level":"high"}"#, "expected an integer of 32 bits"),
+        ] {
+            let message = named(name, configuration).unwrap_err().to_string();
+            assert!(message.starts_with(name) && message.contains(words), "{message}");
         }
     }
 

@@ -40,7 +40,7 @@ const SHUFFLES: Kind = Kind::Word {
     aliases: &[("NONE", 1), ("BYTE", 2), ("BIT", 3)],
     default: 2,
     first: Some(-1),
-    unknown: "blosc has no such shuffle",
+    unknown: "expected noshuffle, shuffle, bitshuffle or autoshuffle, or a number from -1 to 2",
 };
 
 pub(super) const CODECS: &[Definition] = &[Definition {
@@ -54,7 +54,7 @@ pub(super) const CODECS: &[Definition] = &[Definition {
                 aliases: &[],
                 default: 1,
                 first: None,
-                unknown: "blosc has no such compressor",
+                unknown: "expected lz4, lz4hc, zlib or zstd, or to read blosclz",
             },
         ),
         Setting::integer("clevel", 0, 9, 5),
