@@ -135,6 +135,12 @@ if(NCZCHUNK_BUILD_CLI)
     set(program_command
         COMMAND ${cargo_command} rustc -p nczchunk-cli --bin nczchunk --profile ${cargo_profile} ${cargo_arguments}
             -- ${program_flags})
+    # The program itself makes its manual pages and completions, so it has to run here.
+    if(NOT CMAKE_CROSSCOMPILING)
+        set(nczchunk_generated ${PROJECT_BINARY_DIR}/generated)
+        list(APPEND program_command
+            COMMAND ${cargo_libdir}/nczchunk${CMAKE_EXECUTABLE_SUFFIX} generate ${nczchunk_generated})
+    endif()
 endif()
 set(cargo_products ${nczchunk_shared_file} ${nczchunk_import_file} ${nczchunk_static_file})
 list(TRANSFORM cargo_products PREPEND ${cargo_libdir}/)

@@ -1,5 +1,5 @@
-# What is installed: the headers, both libraries, the program, a pkg-config file for each library, a CMake package, the
-# licence. The tree can be moved.
+# What is installed: the headers, both libraries, the program with its manual pages and completions, a pkg-config file
+# for each library, a CMake package, the licence. The tree can be moved.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -29,6 +29,14 @@ endif()
 
 if(NCZCHUNK_BUILD_CLI)
     install(PROGRAMS ${cargo_libdir}/nczchunk${CMAKE_EXECUTABLE_SUFFIX} DESTINATION ${CMAKE_INSTALL_BINDIR})
+    if(nczchunk_generated AND NOT WIN32)
+        install(DIRECTORY ${nczchunk_generated}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+        install(FILES ${nczchunk_generated}/nczchunk.bash
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME nczchunk)
+        install(FILES ${nczchunk_generated}/_nczchunk DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+        install(FILES ${nczchunk_generated}/nczchunk.fish
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+    endif()
 endif()
 
 # pkg-config knows where its file lies; everything else is relative to that, however deep the library directory is.

@@ -14,8 +14,8 @@ use crate::store::Store;
 use crate::transfer::{self, Options};
 use crate::variable::Variable;
 
-/// A type that elements can be read as: by [`read`] those of its size, by [`Array::read`](crate::Array::read) those that
-/// it [holds](Element::holds).
+/// A type that elements can be read as: by [`read`] those of its size, by [`Array::read`](crate::Array::read) those
+/// that it [holds](Element::holds).
 ///
 /// # Safety
 /// Any bytes are a valid value, and the type has no padding.

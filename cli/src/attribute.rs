@@ -40,3 +40,13 @@ pub fn text<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a str> {
         _ => None,
     }
 }
+
+/// The number that an attribute of an array is, and its type, if it is one number.
+pub fn number(attributes: &[Attribute], name: &str) -> Option<(f64, ElementType)> {
+    let attribute = attributes.iter().find(|attribute| attribute.name() == name)?;
+    let element = *attribute.element_type();
+    let AttributeValues::Bytes(bytes) = attribute.values() else { return None };
+    let number =
+        element::number(element, bytes).filter(|_| bytes.len() == element.size() && element != ElementType::Char);
+    number.map(|number| (number.as_f64(), element))
+}

@@ -14,6 +14,7 @@ use nczchunk::{Access, Array, Dimension, ElementType};
 use crate::Session;
 use crate::failure::{Failure, Result, words};
 use crate::human;
+use crate::json::{self, Json};
 use crate::pieces;
 use crate::place;
 use crate::progress;
@@ -35,10 +36,19 @@ pub struct Check {
     /// Removes files that writers have left which were killed on this machine
     #[arg(long)]
     clean: bool,
+    /// Prints one JSON document
+    #[arg(long)]
+    json: bool,
 }
 
 /// A chunk that is broken, or all of a shard: the first one's indices, their name and what is wrong with them.
 type Broken = (Vec<isize>, String, String);
+
+/// A file that a writer has left: its name, whether it was removed, and why it is one.
+type Unfinished = (String, bool, String);
+
+/// What is to be said of an array: what was found, and how many chunks it has, or why it cannot be opened.
+type Report = std::result::Result<(Found, u128), String>;
 
 /// What was found in an array.
 #[derive(Default)]
@@ -69,25 +79,48 @@ impl Check {
             }
         };
         let mut out = BufWriter::new(io::stdout().lock());
-        let mut is_well = true;
+        let (mut is_well, mut documents) = (true, Vec::new());
         for name in &names {
-            is_well &= self.check(&mut out, session, &place, name)?;
-            out.flush()?;
+            let report = self.check(session, &place, name)?;
+            is_well &= matches!(&report, Ok((found, _)) if found.broken.is_empty() && found.num_passed == 0);
+            if self.json {
+                documents.push(document(name, &report));
+            } else {
+                self.write(&mut out, session, name, &report)?;
+                out.flush()?;
+            }
         }
         if names.is_empty() {
             return Err(Failure::failed(format_args!("{}: there is no array in it", self.place.display())));
         }
-        self.unfinished(&mut out, session)?;
+        let unfinished = self.unfinished()?;
+        if self.json {
+            let unfinished = unfinished.into_iter().map(|(name, is_removed, why)| {
+                let members =
+                    [("name", Json::Text(name)), ("removed", Json::Bool(is_removed)), ("reason", Json::Text(why))];
+                Json::Object(members.into())
+            });
+            json::print(&Json::Object(vec![
+                ("path", Json::text(self.place.display())),
+                ("arrays", Json::List(documents)),
+                ("unfinished", Json::List(unfinished.collect())),
+            ]))?;
+        } else {
+            for (name, is_removed, why) in unfinished {
+                let what = session.screen.paint(Tint::Bad, if is_removed { "removed" } else { "unfinished" });
+                writeln!(out, "{what} {name}: {why}")?;
+            }
+        }
         out.flush()?;
         if is_well { Ok(()) } else { Err(Failure::Found) }
     }
 
-    /// Reports the files that killed writers have left in a directory, and removes them if that is wished.
-    fn unfinished(&self, out: &mut impl Write, session: &Session) -> Result<()> {
+    /// The files that killed writers have left in a directory, which are removed if that is wished.
+    fn unfinished(&self) -> Result<Vec<Unfinished>> {
         if !self.place.is_dir() {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        let mut all = Vec::new();
+        let (mut all, mut found) = (Vec::new(), Vec::new());
         let name = self.array.as_deref().unwrap_or_default().trim_matches('/');
         Directory::open(&self.place)?.each_unfinished(name, &mut |unfinished| {
             all.push(unfinished);
@@ -95,58 +128,89 @@ impl Check {
         })?;
         all.sort();
         for unfinished in all {
-            let name = &unfinished.name;
-            let (what, why) = match (unfinished.is_written(), unfinished.process) {
+            let (is_removed, why) = match (unfinished.is_written(), unfinished.process) {
                 (Some(true), _) => continue,
                 (Some(false), Some(process)) if self.clean => {
-                    let path = self.place.join(name);
+                    let path = self.place.join(&unfinished.name);
                     let metadata = path.symlink_metadata().map_err(Failure::about(path.display()))?;
                     let removed = if metadata.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
                     removed.map_err(Failure::about(path.display()))?;
-                    ("removed", format!("process {process}, which wrote it, has ended"))
+                    (true, format!("process {process}, which wrote it, has ended"))
                 }
                 (Some(false), Some(process)) => {
-                    ("unfinished", format!("process {process}, which wrote it, has ended; --clean removes it"))
+                    (false, format!("process {process}, which wrote it, has ended; --clean removes it"))
                 }
-                _ => ("unfinished", "its writer is not known; remove it if there is none".to_owned()),
+                _ => (false, "its writer is not known; remove it if there is none".to_owned()),
             };
-            writeln!(out, "{} {name}: {why}", session.screen.paint(Tint::Bad, what))?;
+            found.push((unfinished.name, is_removed, why));
         }
-        Ok(())
+        Ok(found)
     }
 
-    /// Checks one array; whether all is well.
-    fn check(&self, out: &mut impl Write, session: &Session, place: &Place, name: &str) -> Result<bool> {
-        let title = if name.is_empty() { self.place.display().to_string() } else { name.to_owned() };
-        let title = session.screen.paint(Tint::Heading, &title);
+    /// Checks one array.
+    fn check(&self, session: &Session, place: &Place, name: &str) -> Result<Report> {
         let mut array = match Array::open_in(place, name, Access::Read) {
             Ok(array) => array,
             Err(error) if self.array.is_some() => return Err(error.in_object(self.place.display()).into()),
-            Err(error) => {
-                let bad = session.screen.paint(Tint::Bad, "cannot be opened");
-                writeln!(out, "{title}: {bad}: {}", place::reason(name, &error))?;
-                return Ok(false);
-            }
+            Err(error) => return Ok(Err(place::reason(name, &error))),
         };
         array.set_cache(None);
         array.set_verify(true);
-        let Found { stored, num_broken, broken, num_passed } = found(&array, place, session.threads, ASKED)?;
+        Ok(Ok((found(&array, place, session.threads, ASKED)?, storage::num_chunks(&array))))
+    }
+
+    /// Writes what is to be said of an array.
+    fn write(&self, out: &mut impl Write, session: &Session, name: &str, report: &Report) -> Result<()> {
+        let title = if name.is_empty() { self.place.display().to_string() } else { name.to_owned() };
+        let title = session.screen.paint(Tint::Heading, &title);
+        let (Found { stored, num_broken, broken, num_passed }, num_chunks) = match report {
+            Ok((found, num_chunks)) => (found, *num_chunks),
+            Err(why) => {
+                let bad = session.screen.paint(Tint::Bad, "cannot be opened");
+                return Ok(writeln!(out, "{title}: {bad}: {why}")?);
+            }
+        };
         let number = format!("{num_broken} broken");
         let number = session.screen.paint(if broken.is_empty() { Tint::Good } else { Tint::Bad }, &number);
-        let all = human::count(storage::num_chunks(&array), "chunk");
+        let all = human::count(num_chunks, "chunk");
         let whole = stored.present - num_broken;
         let bytes = human::bytes(stored.bytes);
         writeln!(out, "{title}: {all}, {bytes}: {whole} whole, {} absent, {number}", stored.absent)?;
-        for (_, name, what) in &broken {
+        for (_, name, what) in broken {
             writeln!(out, "  {} {name}: {what}", session.screen.paint(Tint::Bad, "broken"))?;
         }
-        if num_passed > 0 {
-            let all = human::count(num_passed, "chunk");
+        if *num_passed > 0 {
+            let all = human::count(*num_passed, "chunk");
             let why = "no more are asked for one by one where those that are stored cannot be listed";
             writeln!(out, "  {} {all}: {why}", session.screen.paint(Tint::Bad, "not checked"))?;
         }
-        Ok(broken.is_empty() && num_passed == 0)
+        Ok(())
     }
+}
+
+/// What is to be said of an array, as JSON.
+fn document(name: &str, report: &Report) -> Json {
+    let mut members = vec![("name", Json::text(name))];
+    match report {
+        Err(why) => members.push(("error", Json::text(why))),
+        Ok((Found { stored, num_broken, broken, num_passed }, num_chunks)) => {
+            let broken = broken.iter().map(|(chunk, name, why)| {
+                let members =
+                    [("chunk", Json::integers(chunk)), ("name", Json::text(name)), ("reason", Json::text(why))];
+                Json::Object(members.into())
+            });
+            members.extend([
+                ("chunks", Json::integer(num_chunks)),
+                ("bytes", Json::integer(stored.bytes)),
+                ("whole", Json::integer(stored.present - num_broken)),
+                ("absent", Json::integer(stored.absent)),
+                ("num_broken", Json::integer(num_broken)),
+                ("broken", Json::List(broken.collect())),
+                ("not_checked", Json::integer(num_passed)),
+            ]);
+        }
+    }
+    Json::Object(members)
 }
 
 /// Checks all chunks of an array that are stored, with several threads if it can be read by several. Where these cannot

@@ -30,6 +30,18 @@ pub fn count(number: impl Into<u128>, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
+/// An ordinal number, such as 3rd.
+pub fn ordinal(number: usize) -> String {
+    let ending = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
 /// How many times the one is the other.
 pub fn times(many: u64, one: u64) -> String {
     let ratio = many as f64 / one.max(1) as f64;
@@ -53,6 +65,13 @@ mod tests {
         ] {
             assert_eq!(bytes(number), text);
         }
+    }
+
+    #[test]
+    fn ordinals_have_endings() {
+        let numbers = [1, 2, 3, 4, 11, 12, 13, 21, 102, 113, 1003].map(ordinal);
+        let expected = ["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "102nd", "113th", "1003rd"];
+        assert_eq!(numbers, expected);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::attribute;
 use crate::element;
 use crate::failure::Result;
 use crate::human;
+use crate::json::{self, Json};
 use crate::place::{self, Source};
 use crate::screen::Tint;
 use crate::slab::shape;
@@ -23,6 +24,9 @@ pub struct Info {
     /// Counts what is stored of any number of chunks, not only up to 100000
     #[arg(long)]
     stored: bool,
+    /// Prints one JSON document
+    #[arg(long)]
+    json: bool,
 }
 
 /// Up to so many chunks are asked for how long they are without being told to.
@@ -32,6 +36,9 @@ impl Info {
     /// Prints it.
     pub fn run(&self, session: &Session) -> Result<()> {
         let array = self.source.open()?;
+        if self.json {
+            return json::print(&self.document(&array)?);
+        }
         let mut out = BufWriter::new(io::stdout().lock());
         let heading = place::heading(&self.source.place, &array);
         writeln!(out, "{}", session.screen.paint(Tint::Heading, &heading))?;
@@ -61,28 +68,58 @@ impl Info {
         }
         lines.push(("codecs", storage::codecs(array)?));
         lines.push(("fill value", fill_value(array)));
-        if self.stored || storage::num_chunks(array) <= ASKED {
-            lines.push(("stored", stored(array, storage::stored_of_all(array)?)));
-        } else {
-            lines.push(("stored", "not counted; ask with --stored".to_owned()));
-        }
+        lines.push(match self.counted(array)? {
+            Some(counted) => ("stored", stored(array, counted)),
+            None => ("stored", "not counted; ask with --stored".to_owned()),
+        });
         Ok(lines)
+    }
+
+    /// What is stored, unless there are so many chunks that it is counted by request only.
+    fn counted(&self, array: &Array) -> Result<Option<Stored>> {
+        let is_counted = self.stored || storage::num_chunks(array) <= ASKED;
+        is_counted.then(|| storage::stored_of_all(array)).transpose()
+    }
+
+    fn document(&self, array: &Array) -> Result<Json> {
+        let (variable, element) = (array.variable(), *array.element_type());
+        let codec = |(name, configuration): (String, String)| {
+            Json::Object(vec![("name", Json::Text(name)), ("configuration", Json::of_library(&configuration))])
+        };
+        let unlimited = (0..variable.rank()).map(|d| Json::Bool(array.is_unlimited(d))).collect();
+        let zeros = vec![0; element.size()];
+        Ok(Json::Object(vec![
+            ("path", Json::text(self.source.place.display())),
+            ("name", Json::text(array.name())),
+            ("format", Json::text(array.format())),
+            ("type", Json::text(element)),
+            ("byte_order", Json::option(byte_order(array), Json::text)),
+            ("shape", Json::integers(shape(array))),
+            ("dimensions", Json::dimension_names(array)),
+            ("unlimited", Json::List(unlimited)),
+            ("chunks", Json::integers(variable.dimensions().iter().map(nczchunk::Dimension::chunklen))),
+            ("shards", Json::option(shard_shape(variable), Json::integers)),
+            ("codecs", Json::List(array.codecs()?.into_iter().map(codec).collect())),
+            ("fill_value", Json::element(element, array.fill_value().unwrap_or(&zeros))),
+            ("stored", Json::option(self.counted(array)?, Stored::document)),
+            ("attributes", Json::of_library(array.attributes_json())),
+        ]))
     }
 }
 
-fn type_name(array: &Array) -> String {
-    let variable = array.variable();
-    let is_big = match variable.endian() {
+/// The byte order of what is stored, if elements have one.
+fn byte_order(array: &Array) -> Option<&'static str> {
+    let is_big = match array.variable().endian() {
         Endian::Native => cfg!(target_endian = "big"),
         Endian::Big => true,
         Endian::Little => false,
     };
-    let order = match variable.word_size() {
-        _ if *array.element_type() == ElementType::String => "",
-        0 | 1 => "",
-        _ if is_big => ", big-endian",
-        _ => ", little-endian",
-    };
+    let has_one = *array.element_type() != ElementType::String && array.variable().word_size() > 1;
+    has_one.then_some(if is_big { "big" } else { "little" })
+}
+
+fn type_name(array: &Array) -> String {
+    let order = byte_order(array).map(|order| format!(", {order}-endian")).unwrap_or_default();
     format!("{}{order}", array.element_type())
 }
 

@@ -10,6 +10,7 @@ use crate::Session;
 use crate::attribute;
 use crate::failure::Result;
 use crate::human;
+use crate::json::{self, Json};
 use crate::place;
 use crate::screen::{Screen, Tint};
 
@@ -28,6 +29,9 @@ pub struct List {
     /// Lists what is directly in the group, and not what is in groups within it
     #[arg(short, long)]
     shallow: bool,
+    /// Prints one JSON document
+    #[arg(long)]
+    json: bool,
 }
 
 /// The columns of a line.
@@ -38,6 +42,10 @@ impl List {
     pub fn run(&self, session: &Session) -> Result<()> {
         let place = place::place(&self.place)?;
         let nodes = place::list(&self.place, &place, &self.group, !self.shallow)?;
+        if self.json {
+            let nodes = Json::List(nodes.iter().map(node_json).collect());
+            return json::print(&Json::Object(vec![("path", Json::text(self.place.display())), ("nodes", nodes)]));
+        }
         let lines: Vec<Line> = nodes.iter().map(line).collect();
         let mut widths = [0; 4];
         // Reasons why something cannot be opened are long, and stand alone.
@@ -54,6 +62,35 @@ impl List {
         out.flush()?;
         Ok(())
     }
+}
+
+/// A group, an array, or what cannot be read and why.
+fn node_json(node: &Node) -> Json {
+    let mut members = vec![("name", Json::text(node.name()))];
+    match (node.error(), node.element_type()) {
+        (Some(error), _) => {
+            members
+                .extend([("kind", Json::text("unreadable")), ("error", Json::text(place::reason(node.name(), error)))]);
+            return Json::Object(members);
+        }
+        (None, None) => members.push(("kind", Json::text("group"))),
+        (None, Some(element)) => {
+            let dimensions = 0..node.shape().len();
+            let names = dimensions.clone().map(|d| Json::option(node.dimension_name(d), Json::text)).collect();
+            let unlimited = dimensions.map(|d| Json::Bool(node.is_unlimited(d))).collect();
+            members.extend([
+                ("kind", Json::text("array")),
+                ("type", Json::text(element)),
+                ("shape", Json::integers(node.shape())),
+                ("dimensions", Json::List(names)),
+                ("unlimited", Json::List(unlimited)),
+                ("chunks", Json::integers(node.chunk_shape())),
+                ("shards", Json::option(node.shard_shape(), Json::integers)),
+            ]);
+        }
+    }
+    members.push(("attributes", Json::of_library(node.attributes_json())));
+    Json::Object(members)
 }
 
 fn line(node: &Node) -> Line {

@@ -2,16 +2,20 @@
 //!
 //! ```text
 //!   list.rs info.rs plan/ locate.rs dump/ map.rs copy/ check.rs    the commands, one each
+//!   generate.rs     a command for those who install the program
 //!
 //!   place.rs        from the words of the user to an open array
+//!   lengths.rs      lengths of chunks and other numbers, as the user writes them
 //!   slab.rs         hyperslabs: the text, and what it selects
 //!   pieces.rs       a selection in pieces that fit memory
 //!   storage.rs      what is stored of an array
 //!   element.rs      elements as text and as numbers
+//!   cf/             elements as the values that they stand for
 //!   time.rs         those that are times
 //!   missing.rs      those that stand for no value
 //!   attribute.rs    attributes as text
 //!   human.rs        numbers for people
+//!   json.rs         what commands say, for programs
 //!   screen.rs       what the output can show
 //!   output.rs       where the output goes
 //!   progress.rs     how far a long command has come
@@ -20,14 +24,18 @@
 //! ```
 
 mod attribute;
+mod cf;
 mod check;
 mod copy;
 mod dump;
 mod element;
 mod failure;
+mod generate;
 mod human;
 mod info;
 mod interrupt;
+mod json;
+mod lengths;
 mod list;
 mod locate;
 mod map;
@@ -45,7 +53,7 @@ mod time;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::Result;
 use screen::{Screen, When};
@@ -65,7 +73,7 @@ struct Arguments {
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, help_heading = COMMON)]
     color: When,
     /// Threads to read and write with; as many as there are processors without it
-    #[arg(long, global = true, value_name = "N", help_heading = COMMON)]
+    #[arg(long, global = true, value_name = "N", value_parser = lengths::threads, help_heading = COMMON)]
     threads: Option<NonZeroUsize>,
 }
 
@@ -79,6 +87,8 @@ enum Command {
     Map(map::Map),
     Copy(copy::Copy),
     Check(check::Check),
+    #[command(hide = true)]
+    Generate(generate::Generate),
 }
 
 /// What all commands have in common.
@@ -106,5 +116,6 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Map(map) => map.run(&session),
         Command::Copy(copy) => copy.run(&session),
         Command::Check(check) => check.run(&session),
+        Command::Generate(generate) => generate.run(Arguments::command()),
     }
 }

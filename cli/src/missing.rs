@@ -14,10 +14,15 @@ pub struct Missing {
 }
 
 impl Missing {
+    /// No elements of an array.
+    pub fn none(array: &Array) -> Self {
+        Missing { element: *array.element_type(), values: Vec::new(), has_nan: false }
+    }
+
     /// Those of an array.
     pub fn of(array: &Array) -> Self {
         let element = *array.element_type();
-        let mut missing = Missing { element, values: Vec::new(), has_nan: false };
+        let mut missing = Missing::none(array);
         // netCDF has no fill value of its own for bytes.
         let is_told = !(element.size() == 1 && array.format() == "netCDF classic");
         let fill_value = array.fill_value().filter(|value| is_told && value.len() == element.size());

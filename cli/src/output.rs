@@ -18,6 +18,11 @@ pub fn partial(path: &Path) -> Result<PathBuf> {
     Ok(path.with_file_name(partial))
 }
 
+/// Says something on the error output that the user has to know about what is written.
+pub fn note(about: &str, note: &str) -> Result<()> {
+    Ok(writeln!(io::stderr(), "nczchunk: note: {about}: {note}")?)
+}
+
 /// The standard output, or a file.
 pub enum Output {
     Standard(BufWriter<io::StdoutLock<'static>>),

@@ -55,7 +55,7 @@ impl Part {
     fn parse(text: &str) -> Result<Part, String> {
         let number = |text: &str| {
             let number = text.trim().parse();
-            number.map_err(|_| format!("'{text}' is no integer; an index or start:stop:step is due"))
+            number.map_err(|_| format!("expected an index or start:stop:step, found '{text}'"))
         };
         let optional = |text: &str| if text.trim().is_empty() { Ok(None) } else { number(text).map(Some) };
         if text == "..." {
@@ -275,12 +275,12 @@ mod tests {
             (":,3:3", "dimension 1 (length 90): 3:3 selects nothing"),
             ("13:", "dimension 0 (time, length 12): start 13 is outside of it"),
             ("1,2,3", "the hyperslab has 3 parts, but the array has 2 dimensions"),
-            ("x", "'x' is no integer; an index or start:stop:step is due"),
+            ("x", "expected an index or start:stop:step, found 'x'"),
             ("::0", "step 0 in '::0': steps are 1 or more"),
             ("::-1", "step -1 in '::-1': steps are 1 or more"),
             ("1:2:3:4", "'1:2:3:4' has more than start:stop:step"),
             ("...,...", "'...' can stand for dimensions once only"),
-            ("0,", "'' is no integer; an index or start:stop:step is due"),
+            ("0,", "expected an index or start:stop:step, found ''"),
         ] {
             assert_eq!(select(text, &[12, 90]).unwrap_err(), words);
         }

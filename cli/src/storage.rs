@@ -3,6 +3,7 @@
 use nczchunk::{Access, Array, Dimension, Plan, Projection};
 
 use crate::failure::Result;
+use crate::json::Json;
 
 /// What is stored of some chunks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -149,6 +150,16 @@ pub fn stored(array: &Array, plan: &Plan<'_>) -> Result<Stored> {
 }
 
 impl Stored {
+    /// The counts as JSON.
+    pub fn document(self) -> Json {
+        let Stored { present, absent, bytes } = self;
+        Json::Object(vec![
+            ("bytes", Json::integer(bytes)),
+            ("present", Json::integer(present)),
+            ("absent", Json::integer(absent)),
+        ])
+    }
+
     /// Adds a chunk that is stored with so many bytes, or absent.
     fn add(&mut self, len: Option<usize>) {
         match len {

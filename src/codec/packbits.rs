@@ -37,7 +37,11 @@ pub(super) const CODECS: &[Definition] = &[
         v3: NAME,
         stage: Stage::ToBytes,
         settings: &[
-            Setting::words("padding_encoding", &["none", "first_byte", "last_byte"], "expected none, first_byte or last_byte"),
+            Setting::words(
+                "padding_encoding",
+                &["none", "first_byte", "last_byte"],
+                "expected none, first_byte or last_byte",
+            ),
             Setting::integer("first_bit", 0, 63, 0).written(Written::IfSet, Written::IfSet),
             Setting::integer("last_bit", 0, 63, ALL).written(Written::IfSet, Written::IfSet),
         ],

@@ -1,9 +1,9 @@
-//! The attributes of an array as those of another one.
+//! The attributes of an array or group as those of another one.
 
-use nczchunk::{Array, ArrayFormat, Attribute, AttributeValue, AttributeValues, ElementType};
+use nczchunk::{ArrayFormat, Attribute, AttributeValue, AttributeValues, ElementType};
 
 /// The attribute that formats know.
-const FILL_VALUE: &str = "_FillValue";
+pub(super) const FILL_VALUE: &str = "_FillValue";
 
 /// Attributes that are written one by one. Of Zarr arrays these are all that the library has values of its own for: all
 /// others are JSON there, and are copied as that.
@@ -26,11 +26,11 @@ enum Values<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    /// Those of an array, for one in this format. netCDF-C keeps the types of all attributes, and knows no other
-    /// attributes than these. `_FillValue` is a number in Zarr v2, and in Zarr v3 what xarray reads there.
-    pub(super) fn of(source: &'a Array, format: ArrayFormat) -> Self {
-        let all = source.attributes().iter();
-        let wanted = all.filter(|attribute| format == ArrayFormat::NcZarr || attribute.name() == FILL_VALUE);
+    /// These attributes, for an array or group in this format. netCDF-C keeps the types of all attributes, and knows no
+    /// other attributes than these; in other formats those are set that `is_set` names. `_FillValue` is a number in
+    /// Zarr v2, and in Zarr v3 what xarray reads there.
+    pub(super) fn of(all: &'a [Attribute], format: ArrayFormat, is_set: impl Fn(&str) -> bool) -> Self {
+        let wanted = all.iter().filter(|attribute| format == ArrayFormat::NcZarr || is_set(attribute.name()));
         let values = |attribute: &'a Attribute| match Values::of(attribute) {
             Values::Float(values) if format == ArrayFormat::ZarrV3 => fill_text(values.first().copied().map(f64::from)),
             Values::Double(values) if format == ArrayFormat::ZarrV3 => fill_text(values.first().copied()),

@@ -10,6 +10,11 @@ pub(super) struct Codec {
 }
 
 impl Codec {
+    /// Whether an error is about it.
+    pub(super) fn is_meant(&self, error: &nczchunk::Error) -> bool {
+        error.about().strip_prefix(self.name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    }
+
     /// The name and the configuration; `None` for no codec.
     pub(super) fn named(&self) -> Option<(String, String)> {
         (self.name != "none").then(|| (self.name.clone(), self.configuration.clone()))
@@ -40,7 +45,9 @@ impl FromStr for Codec {
 /// A JSON object of `KEY=VALUE` with commas between them.
 fn object(pairs: &str) -> Result<String, String> {
     let member = |pair: &str| {
-        let (key, value) = pair.split_once('=').ok_or_else(|| format!("'{pair}' is not KEY=VALUE"))?;
+        let (key, value) = pair
+            .split_once('=')
+            .ok_or_else(|| format!("expected an integer or KEY=VALUE behind the codec's name, found '{pair}'"))?;
         let is_json = value.parse::<f64>().is_ok() || matches!(value, "true" | "false");
         if [key, value].iter().any(|text| text.contains(['"', '\\'])) {
             return Err(format!("'{pair}' has a character that only JSON can have"));

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use nczchunk::object::{Directory, Place, ZipWriter};
-use nczchunk::{Array, ArrayFormat, Description, ErrorKind, Node};
+use nczchunk::{ArrayFormat, ErrorKind, Node};
 
 use crate::failure::{Failure, Result, words};
 use crate::output::{Partial, partial};
@@ -40,14 +40,11 @@ impl Destination {
             let partial = Partial::new(partial(path)?);
             Ok(Destination::Whole { partial, name, path: path.to_owned() })
         };
-        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip")) {
+        if is_zip(path) {
             return Destination::zip(path, wish);
         }
         let Ok(metadata) = path.symlink_metadata() else {
-            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            if let Some(parent) = parent {
-                parent.metadata().map_err(Failure::about(parent.display()))?;
-            }
+            check_parent(path)?;
             return whole(wish.name_of_new()?);
         };
         if !metadata.is_dir() && !path.is_dir() {
@@ -66,11 +63,43 @@ impl Destination {
         }
     }
 
+    /// The destination of a whole group, which is always a new one.
+    pub(super) fn of_group(path: &Path, wish: &Wish) -> Result<Self> {
+        if is_zip(path) {
+            return Destination::zip(path, wish);
+        }
+        check_parent(path)?;
+        if path.symlink_metadata().is_ok() && !(path.is_dir() && is_empty(path)?) {
+            return Err(refused(path, "this is there already; a whole group is copied to a new directory or zip file"));
+        }
+        let partial = Partial::new(partial(path)?);
+        Ok(Destination::Whole { partial, name: String::new(), path: path.to_owned() })
+    }
+
     fn zip(path: &Path, wish: &Wish) -> Result<Self> {
         if path.symlink_metadata().is_ok() && !wish.force {
             return Err(refused(path, "this is there already; --force replaces it"));
         }
         Ok(Destination::Zip { place: Place::new(ZipWriter::create(path)?)?, name: wish.name_of_new()? })
+    }
+
+    /// The place in which the array is to be created, or all of a group, before it gets its name.
+    pub(super) fn place(&self) -> Result<Place> {
+        Ok(match self {
+            Destination::Zip { place, .. } => place.clone(),
+            Destination::Whole { partial, .. } => nczchunk::place_for(partial.path())?,
+            Destination::Within { group, name, partial, .. } => {
+                let written = Place::new(Directory::create(partial.path())?)?;
+                Place::new(Staging::new(nczchunk::place_at(group)?, written, name))?
+            }
+        })
+    }
+
+    /// The name of the array in that place.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Destination::Zip { name, .. } | Destination::Whole { name, .. } | Destination::Within { name, .. } => name,
+        }
     }
 
     /// A place in the group at a path.
@@ -92,23 +121,6 @@ impl Destination {
         // On the same file system as what it is going to be in.
         let partial = Partial::new(partial(&group.join(missing(group, &name)))?);
         Ok(Destination::Within { group: group.to_owned(), name, format: wish.format, partial })
-    }
-
-    /// Creates the array.
-    pub(super) fn create(&self, description: &Description<'_>) -> Result<Array> {
-        let (created, shown) = match self {
-            Destination::Zip { place, name } => (Array::create_in(place, name, description), name),
-            Destination::Whole { partial, name, .. } => (Array::create(partial.path(), name, description), name),
-            Destination::Within { group, name, partial, .. } => {
-                let written = Place::new(Directory::create(partial.path())?)?;
-                let staging = Staging::new(nczchunk::place_at(group)?, written, name);
-                (Array::create_in(&Place::new(staging)?, name, description), name)
-            }
-        };
-        created.map_err(|error| {
-            let shown = if shown.is_empty() { "the new array" } else { shown };
-            Failure::failed(format_args!("{shown} cannot be created: {}", words(&error)))
-        })
     }
 
     /// Gives the array its name.
@@ -135,6 +147,18 @@ impl Wish {
             Some(name) => Ok(name.clone()),
             None => Err(Failure::usage("an array that netCDF-C reads has a name; give it one by --name")),
         }
+    }
+}
+
+fn is_zip(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"))
+}
+
+/// Refuses a path below what is not there.
+fn check_parent(path: &Path) -> Result<()> {
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => parent.metadata().map(drop).map_err(Failure::about(parent.display())),
+        None => Ok(()),
     }
 }
 

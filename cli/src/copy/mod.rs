@@ -1,54 +1,72 @@
-//! `nczchunk copy`: an array or a hyperslab of it as a new array, in another format or with other codecs.
+//! `nczchunk copy`: an array, a hyperslab of it or a whole group, in another format or with other codecs.
+//!
+//! ```text
+//!   group.rs          a group with all that is in it
+//!   kept.rs           what the copy does not keep
+//!   attributes.rs     attributes as those of the copy
+//!   codec.rs          codecs as the user writes them
+//!   destination.rs    where the copy is made, and gets its name when it is complete
+//!   staging.rs        a new array in a group that is there
+//!   transfer.rs       the elements
+//! ```
 
 mod attributes;
 mod codec;
 mod destination;
+mod group;
+mod kept;
 mod staging;
 mod transfer;
 
+use std::fmt::{self, Display};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use nczchunk::key::Separator;
-use nczchunk::{Access, Array, ArrayFormat, Description, ElementType, Endian};
+use nczchunk::object::Place;
+use nczchunk::{Access, Array, ArrayFormat, Description, ElementType, Endian, Error};
 
 use crate::Session;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, words};
 use crate::human;
 use crate::info::shard_shape;
 use crate::interrupt;
+use crate::lengths::Lengths;
 use crate::place;
 use crate::slab::{self, Selection, Slab};
 use crate::storage;
 
-use attributes::Attributes;
+use attributes::{Attributes, FILL_VALUE};
 use codec::Codec;
 use destination::Destination;
+use group::Group;
+use kept::Lost;
 
 const HELP: &str = "\
-DST is a directory, or a zip file if its name ends with .zip. If DST is a group already, or --format is nczarr, the \
-new array is below it; else it is the array itself. Attributes, names of dimensions and the fill value are copied, and \
-chunks of nothing but the fill value are left out. Nothing is left behind if the copy fails or is interrupted.";
+Without ARRAY, or if ARRAY is a group, all arrays and groups in it are copied, to a new DST. DST is a directory, or a \
+zip file if its name ends with .zip. One array is DST itself; if DST is a group already, or --format is nczarr, it is \
+below it. Attributes, names of dimensions and the fill value are copied, and chunks of nothing but the fill value are \
+left out; what is not kept is said. Nothing is left behind if the copy fails or is interrupted.";
 
-/// Copies an array or a hyperslab of it to another codec or format
+/// Copies a file, a group, an array or a hyperslab of it to another codec or format
 #[derive(Debug, Args)]
 #[command(after_help = format!("{HELP}\n\n{}", slab::HELP), allow_missing_positional = true)]
 pub struct Copy {
     /// What is copied from: a directory or zip file, a netCDF classic file, or a cfdb file
     #[arg(value_name = "SRC")]
     source: PathBuf,
-    /// The array's name there; may be left out if there is only one
+    /// The name of an array or group there; all that is there without it
     #[arg(value_name = "ARRAY")]
     array: Option<String>,
-    /// Where the new array is to be
+    /// Where the copy is to be
     #[arg(value_name = "DST")]
     destination: PathBuf,
     /// The hyperslab, such as '0,10:30,::3'; the whole array without it
     #[arg(short, long, value_name = "SLAB", allow_hyphen_values = true)]
     slab: Option<Slab>,
-    /// The format of the new array
-    #[arg(short, long, value_enum, default_value_t)]
-    format: Format,
+    /// The format of the copy; zarr3 without it
+    #[arg(short, long, value_enum)]
+    format: Option<Format>,
     /// The name of the new array below DST
     #[arg(short, long, value_name = "NAME")]
     name: Option<String>,
@@ -56,12 +74,12 @@ pub struct Copy {
     /// Without it those of a Zarr array are kept, and others get zstd
     #[arg(short, long = "codec", value_name = "CODEC")]
     codecs: Vec<Codec>,
-    /// The lengths of chunks, such as 12,90,180; without it those of the source are kept
-    #[arg(long, value_name = "LENGTHS", value_delimiter = ',', num_args = 1)]
-    chunks: Option<Vec<usize>>,
+    /// The lengths of chunks, such as 12,90,180 or 12x90x180; without it those of the source are kept
+    #[arg(long, value_name = "LENGTHS")]
+    chunks: Option<Lengths>,
     /// The lengths of shards, multiples of those of chunks; only zarr3 has shards
-    #[arg(long, value_name = "LENGTHS", value_delimiter = ',', num_args = 1)]
-    shards: Option<Vec<usize>>,
+    #[arg(long, value_name = "LENGTHS")]
+    shards: Option<Lengths>,
     /// The byte order of what is stored
     #[arg(long, value_enum, default_value_t)]
     endian: Order,
@@ -97,7 +115,7 @@ fn separator(text: &str) -> Result<Separator, String> {
     match text {
         "." => Ok(Separator::Dot),
         "/" => Ok(Separator::Slash),
-        _ => Err("it is . or /".to_owned()),
+        _ => Err("expected . or /".to_owned()),
     }
 }
 
@@ -110,38 +128,73 @@ struct Chunks {
 impl Copy {
     /// Copies it.
     pub fn run(&self, session: &Session) -> Result<()> {
+        self.check_name()?;
+        if let Some(group) = self.group()? {
+            return group.copy(self, session.threads);
+        }
         let source = place::open(&self.source, self.array.as_deref())?;
         let selection = Slab::select(self.slab.as_ref(), &source)?;
         let name = self.name.clone().or_else(|| source.name().rsplit('/').next().map(str::to_owned));
         let name = name.filter(|name| !name.is_empty());
         interrupt::watch()?;
         let destination = Destination::new(&self.destination, &self.wish(name))?;
-        let created = self.create(&source, &selection, &destination)?;
+        let created = self.create(&source, &selection, &destination.place()?, destination.name())?;
         transfer::transfer(&source, &selection, &created, session.threads)?;
-        let words = told(&source, &selection, &created)?;
+        let mut copied = Copied::default();
+        copied.add(&source, &selection, &created)?;
+        let mut lost = Lost::default();
+        lost.compare(&source, &selection, &created);
         destination.finish()?;
-        println(&words)
+        println(&format!("{copied}\n{}, codecs: {}{lost}", created.format(), storage::codecs(&created)?))
+    }
+
+    fn format(&self) -> Format {
+        self.format.unwrap_or_default()
+    }
+
+    /// Refuses to make a directory that is called like a file of another format, unless a format is wished.
+    fn check_name(&self) -> Result<()> {
+        const FILES: [&str; 9] = ["nc", "nc3", "nc4", "cdf", "netcdf", "h5", "hdf5", "he5", "cfdb"];
+        let extension = self.destination.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+        let is_file = extension.is_some_and(|extension| FILES.contains(&extension.as_str()));
+        if !is_file || self.format.is_some() || self.destination.is_dir() {
+            return Ok(());
+        }
+        Err(Failure::usage(format_args!(
+            "{}: copies are directories or zip files of Zarr, and this is the name of a netCDF, HDF5 or cfdb file; \
+             choose another name, such as {}, or say --format to have a directory of this name",
+            self.destination.display(),
+            self.destination.with_extension("zarr").display()
+        )))
+    }
+
+    /// The group that is to be copied; `None` if it is one array.
+    fn group(&self) -> Result<Option<Group>> {
+        // These are of one array.
+        let is_one = self.slab.is_some() || self.name.is_some() || self.chunks.is_some() || self.shards.is_some();
+        if is_one { Ok(None) } else { Group::find(&self.source, self.array.as_deref()) }
     }
 
     fn wish(&self, name: Option<String>) -> destination::Wish {
-        let is_named = self.name.is_some() || self.format == Format::Nczarr;
-        destination::Wish { name, is_named, force: self.force, format: self.format.into() }
+        let is_named = self.name.is_some() || self.format() == Format::Nczarr;
+        destination::Wish { name, is_named, force: self.force, format: self.format().into() }
     }
 
     /// Creates the new array, without its elements.
-    fn create(&self, source: &Array, selection: &Selection, destination: &Destination) -> Result<Array> {
+    fn create(&self, source: &Array, selection: &Selection, place: &Place, name: &str) -> Result<Array> {
+        let format = self.format();
         let shape = selection.shape();
         let names: Vec<&str> = selection.kept().map(|d| source.dimension_name(d).unwrap_or_default()).collect();
         let chunks = self.chunks(source, selection)?;
         let codecs = self.codecs(source)?;
         let codecs: Option<Vec<(&str, &str)>> =
             codecs.as_ref().map(|all| all.iter().map(|(name, configuration)| (&**name, &**configuration)).collect());
-        let attributes = Attributes::of(source, self.format.into());
+        let attributes = Attributes::of(source.attributes(), format.into(), |name| name == FILL_VALUE);
         let values = attributes.values();
         let json = source.own_attributes_json()?;
 
-        let mut description = Description::new(&shape, *source.element_type())
-            .with_format(self.format.into())
+        let mut description = Description::new(&shape, element(source, format))
+            .with_format(format.into())
             .with_endian(self.endian.into());
         if names.iter().any(|name| !name.is_empty()) {
             description = description.with_dimension_names(&names);
@@ -161,11 +214,21 @@ impl Copy {
         if let Some(separator) = self.separator {
             description = description.with_separator(separator);
         }
-        if self.format != Format::Nczarr {
+        if format != Format::Nczarr {
             description = description.with_attributes_json(&json);
         }
         description = description.with_attributes(&values);
-        destination.create(&description)
+        Array::create_in(place, name, &description).map_err(|error| self.refused(name, &error))
+    }
+
+    /// Why an array cannot be created.
+    fn refused(&self, name: &str, error: &Error) -> Failure {
+        if self.codecs.iter().any(|codec| codec.is_meant(error)) {
+            // The user has written no JSON.
+            return Failure::usage(format_args!("--codec: {}", words(error).replace(": $.", ": ")));
+        }
+        let shown = if name.is_empty() { "the new array" } else { name };
+        Failure::failed(format_args!("{shown} cannot be created: {}", words(error)))
     }
 
     fn codecs(&self, source: &Array) -> Result<Option<Vec<(String, String)>>> {
@@ -179,30 +242,53 @@ impl Copy {
     /// The lengths that are asked for, or those of the source as far as they fit.
     fn chunks(&self, source: &Array, selection: &Selection) -> Result<Chunks> {
         let rank = selection.shape().len();
-        for (what, lengths) in [("--chunks", &self.chunks), ("--shards", &self.shards)] {
+        let given = |lengths: &Option<Lengths>| lengths.as_ref().map(|Lengths(lengths)| lengths.clone());
+        let (chunk_shape, shard_shape) = (given(&self.chunks), given(&self.shards));
+        for (what, lengths) in [("--chunks", &chunk_shape), ("--shards", &shard_shape)] {
             if let Some(given) = lengths.as_ref().map(Vec::len).filter(|given| *given != rank) {
                 return Err(Failure::usage(format_args!(
                     "{what} has {given} lengths, but the new array has rank {rank}"
                 )));
             }
         }
-        if self.chunks.is_some() || source.format() == "netCDF classic" {
-            return Ok(Chunks { chunk_shape: self.chunks.clone(), shard_shape: self.shards.clone() });
+        if chunk_shape.is_some() || source.format() == "netCDF classic" {
+            return Chunks { chunk_shape, shard_shape }.checked();
         }
         let dimensions = source.variable().dimensions();
-        let (mut chunk_shape, mut shard_shape) = (Vec::new(), Vec::new());
-        let shards = shard_shape_of(self.format, source);
+        let (mut chunk_shape, mut kept) = (Vec::new(), Vec::new());
+        let shards = shard_shape_of(self.format(), source);
         for d in selection.kept() {
             let count = selection.count[d].max(1);
             let chunk = dimensions[d].chunklen().min(count);
             if let Some(shards) = &shards {
                 let chunks = (shards[d] / dimensions[d].chunklen()).min(count.div_ceil(chunk));
-                shard_shape.push(chunks * chunk);
+                kept.push(chunks * chunk);
             }
             chunk_shape.push(chunk);
         }
-        let kept = shards.map(|_| shard_shape);
-        Ok(Chunks { chunk_shape: Some(chunk_shape), shard_shape: self.shards.clone().or(kept) })
+        let kept = shards.map(|_| kept);
+        Chunks { chunk_shape: Some(chunk_shape), shard_shape: shard_shape.or(kept) }.checked()
+    }
+}
+
+impl Chunks {
+    /// Refuses shards that are not made of whole chunks.
+    fn checked(self) -> Result<Self> {
+        let (chunks, shards) = (self.chunk_shape.iter().flatten(), self.shard_shape.iter().flatten());
+        match chunks.zip(shards).enumerate().find(|(_, (chunk, shard))| !shard.is_multiple_of(**chunk)) {
+            Some((d, (chunk, shard))) => Err(Failure::usage(format_args!(
+                "--shards: the length {shard} of dimension {d} is no multiple of {chunk}, the length of chunks"
+            ))),
+            None => Ok(self),
+        }
+    }
+}
+
+/// What the elements of the copy are. Zarr v3 has no characters, but texts of one byte.
+fn element(source: &Array, format: Format) -> ElementType {
+    match *source.element_type() {
+        ElementType::Char if format == Format::Zarr3 => ElementType::Text { len: 1 },
+        element => element,
     }
 }
 
@@ -231,24 +317,58 @@ impl From<Order> for Endian {
     }
 }
 
-/// What was done, in words.
-fn told(source: &Array, selection: &Selection, created: &Array) -> Result<String> {
-    const ASKED: u128 = 100_000;
-    let elements = selection.num_elements() as u64;
-    let mut words = format!("copied {}", human::count(elements, "element"));
-    let bytes = elements.saturating_mul(source.variable().element_size() as u64);
-    let is_sized = *source.element_type() != ElementType::String;
-    if is_sized {
-        words.push_str(&format!(", {}", human::bytes(bytes)));
+/// What was copied.
+#[derive(Default)]
+struct Copied {
+    elements: u64,
+    /// The bytes of elements that have a size.
+    bytes: u64,
+    /// What is stored of them; `None` where there are so many chunks that it is not counted.
+    stored: Option<(u64, u128)>,
+    num_arrays: u64,
+    is_sized: bool,
+}
+
+impl Copied {
+    /// Adds an array.
+    fn add(&mut self, source: &Array, selection: &Selection, created: &Array) -> Result<()> {
+        const ASKED: u128 = 100_000;
+        let elements = selection.num_elements() as u64;
+        let is_sized = *source.element_type() != ElementType::String;
+        let bytes = if is_sized { elements.saturating_mul(source.variable().element_size() as u64) } else { 0 };
+        let before = if self.num_arrays == 0 { Some((0, 0)) } else { self.stored };
+        self.stored = match before.filter(|_| storage::num_chunks(created) <= ASKED) {
+            Some((bytes, chunks)) => {
+                let stored = storage::stored_of_all(created)?;
+                Some((bytes + stored.bytes, chunks + stored.present))
+            }
+            None => None,
+        };
+        self.is_sized = is_sized && (self.is_sized || self.num_arrays == 0);
+        self.elements = self.elements.saturating_add(elements);
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.num_arrays += 1;
+        Ok(())
     }
-    if storage::num_chunks(created) <= ASKED {
-        let stored = storage::stored_of_all(created)?;
-        words.push_str(&format!(", to {} in {}", human::bytes(stored.bytes), human::count(stored.present, "chunk")));
-        if is_sized && bytes > 0 {
-            words.push_str(&format!(", {:.1} %", stored.bytes as f64 / bytes as f64 * 100.0));
+}
+
+impl Display for Copied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("copied ")?;
+        if self.num_arrays != 1 {
+            write!(f, "{}, ", human::count(self.num_arrays, "array"))?;
         }
+        f.write_str(&human::count(self.elements, "element"))?;
+        if self.is_sized {
+            write!(f, ", {}", human::bytes(self.bytes))?;
+        }
+        let Some((bytes, chunks)) = self.stored else { return Ok(()) };
+        write!(f, ", to {} in {}", human::bytes(bytes), human::count(chunks, "chunk"))?;
+        if self.is_sized && self.bytes > 0 {
+            write!(f, ", {:.1} %", bytes as f64 / self.bytes as f64 * 100.0)?;
+        }
+        Ok(())
     }
-    Ok(format!("{words}\n{}, codecs: {}", created.format(), storage::codecs(created)?))
 }
 
 fn println(words: &str) -> Result<()> {

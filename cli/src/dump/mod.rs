@@ -11,11 +11,11 @@ use clap::{Args, ValueEnum};
 use nczchunk::{Array, ElementType};
 
 use crate::Session;
+use crate::cf::Decoding;
 use crate::element;
 use crate::failure::{Failure, Result};
 use crate::interrupt;
-use crate::missing::Missing;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::pieces::{self, Values};
 use crate::place::{self, Source};
 use crate::slab::{self, Selection, Slab};
@@ -32,6 +32,9 @@ pub struct Dump {
     /// How the elements are written
     #[arg(short, long, value_enum, default_value_t)]
     format: Format,
+    /// Writes what is stored: no scale_factor and add_offset, no dates, no missing values
+    #[arg(long)]
+    raw: bool,
     /// The file to write to; without it, or with '-', the standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -45,7 +48,7 @@ enum Format {
     Text,
     /// A line for each element: its indices and its value, which is empty for no value
     Csv,
-    /// A file that numpy.load reads
+    /// A file that numpy.load reads, with what is stored
     Npy,
     /// The bytes of the elements, row-major, in the machine's byte order
     Raw,
@@ -56,6 +59,7 @@ struct Dumped<'a> {
     array: &'a Array,
     selection: &'a Selection,
     element: ElementType,
+    decoding: Decoding,
     title: String,
     threads: usize,
 }
@@ -75,7 +79,10 @@ impl Dump {
         let is_binary = matches!(self.format, Format::Npy | Format::Raw);
         let mut out = Output::new(self.output.as_deref(), is_binary)?;
         let title = place::title(&self.source.place, &array);
-        let dumped = Dumped { array: &array, selection: &selection, element, title, threads: session.threads };
+        let decoding = if self.raw || is_binary { Decoding::raw(&array) } else { Decoding::of(&array) };
+        decoding.note().map_or(Ok(()), |note| output::note(&title, note))?;
+        let (array, selection, threads) = (&array, &selection, session.threads);
+        let dumped = Dumped { array, selection, element, decoding, title, threads };
         match self.format {
             Format::Text => text::write(&dumped, &mut out)?,
             Format::Csv => csv::write(&dumped, &mut out)?,
@@ -108,7 +115,6 @@ impl Dumped<'_> {
         quote: impl Fn(&mut String, &str),
         mut one: impl FnMut(usize, &str, bool) -> Result<()>,
     ) -> Result<()> {
-        let missing = Missing::of(self.array);
         let (mut i, mut plain, mut text) = (0, String::new(), String::new());
         let is_text = element::is_text(self.element);
         self.each(|_, values| {
@@ -129,9 +135,9 @@ impl Dumped<'_> {
                             element::push(&mut plain, self.element, bytes);
                             quote(&mut text, &plain);
                         } else {
-                            element::push(&mut text, self.element, bytes);
+                            self.decoding.push(&mut text, bytes);
                         }
-                        one(i, &text, missing.contains(bytes))?;
+                        one(i, &text, self.decoding.is_missing(bytes))?;
                         i += 1;
                     }
                 }

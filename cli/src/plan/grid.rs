@@ -1,13 +1,16 @@
 //! A hyperslab on its grid of chunks, drawn in characters.
 //!
 //! A chunk is a box of some cells, each of which stands for some of its elements. Where there are too many chunks for
-//! that a cell stands for some chunks.
+//! that a cell stands for some chunks. Beside the lines between chunks are the elements that chunks begin with; lines
+//! between shards are double.
 
 use std::io::Write;
 
 use nczchunk::Array;
 
 use crate::failure::Result;
+use crate::human;
+use crate::info::shard_shape;
 use crate::screen::{Screen, Tint};
 use crate::slab::{self, Selection};
 
@@ -24,6 +27,8 @@ pub(super) struct Axis {
     pub len: usize,
     pub chunklen: usize,
     pub num_chunks: usize,
+    /// The elements of a shard, if chunks are in shards.
+    pub shardlen: Option<usize>,
     /// How much of the first chunk lies before the dimension.
     lead: usize,
     pub start: usize,
@@ -42,6 +47,7 @@ impl Axis {
             len: dimension.len(),
             chunklen,
             num_chunks: dimension.num_chunks(),
+            shardlen: shard_shape(array.variable()).map(|lens| lens[d]),
             lead: lead.unsigned_abs(),
             start: selection.start[d],
             count: selection.count[d],
@@ -51,7 +57,8 @@ impl Axis {
 
     /// A dimension of length 1, for the rows of an array that has only columns.
     fn one() -> Self {
-        Axis { name: String::new(), len: 1, chunklen: 1, num_chunks: 1, lead: 0, start: 0, count: 1, stride: 1 }
+        let name = String::new();
+        Axis { name, len: 1, chunklen: 1, num_chunks: 1, shardlen: None, lead: 0, start: 0, count: 1, stride: 1 }
     }
 
     /// The elements at the positions `from..to`, which are counted from the beginning of the first chunk.
@@ -69,6 +76,11 @@ impl Axis {
     /// The elements of a chunk.
     pub(super) fn chunk(&self, c: usize) -> (usize, usize) {
         self.elements(c * self.chunklen, (c + 1) * self.chunklen)
+    }
+
+    /// Whether a chunk is the first one of a shard.
+    pub(super) fn begins_shard(&self, c: usize) -> bool {
+        self.shardlen.is_some_and(|shardlen| c.saturating_mul(self.chunklen) % shardlen.max(1) == 0)
     }
 
     /// Whether a chunk is touched.
@@ -108,6 +120,8 @@ impl Axis {
         let (from, to) = self.elements(position(part), position(part + 1));
         Cell {
             begins_chunk: part == 0,
+            begins_shard: part == 0 && self.begins_shard(c),
+            element: from,
             is_inside: to > from,
             is_touched: self.is_touched(c),
             share: self.share(from, to),
@@ -132,6 +146,8 @@ impl Axis {
         let touched = self.num_touched(group.clone());
         Cell {
             begins_chunk: first == 0,
+            begins_shard: first == 0 && self.shardlen.is_some(),
+            element: self.chunk(first).0,
             is_inside: true,
             is_touched: touched > 0,
             share: touched as f64 / group.len() as f64,
@@ -139,16 +155,24 @@ impl Axis {
     }
 
     /// What is said of it beside the drawing.
-    fn words(&self, direction: &str) -> String {
+    pub(super) fn words(&self, direction: &str) -> String {
         let touched = self.num_touched(0..self.num_chunks);
-        let (chunks, len) = (self.num_chunks, self.chunklen);
-        format!("{direction} {}, length {}: {touched} of {chunks} chunks of {len} touched", self.name, self.len)
+        let (name, chunks, len) = (&self.name, self.num_chunks, self.chunklen);
+        let step = match self.stride {
+            2.. if self.count > 1 => format!(", every {} element", human::ordinal(self.stride)),
+            _ => String::new(),
+        };
+        let shards = self.shardlen.map(|len| format!(", in shards of {len}")).unwrap_or_default();
+        format!("{direction} {name}, length {}{step}: {touched} of {chunks} chunks of {len} touched{shards}", self.len)
     }
 }
 
 /// What a character stands for along one axis.
 struct Cell {
     begins_chunk: bool,
+    begins_shard: bool,
+    /// Its first element.
+    element: usize,
     is_inside: bool,
     is_touched: bool,
     /// The share of it that is selected, or of its chunks that are touched.
@@ -159,43 +183,103 @@ struct Cell {
 pub(super) fn write(out: &mut impl Write, screen: &Screen, rows: Option<&Axis>, columns: &Axis) -> Result<()> {
     let one = Axis::one();
     let down = rows.unwrap_or(&one);
-    let across = columns.cells(screen.width - 2, MOST_COLUMNS);
+    // The elements that rows begin with stand before them, with a space behind.
+    let margin = rows.map_or(0, |rows| rows.len.to_string().len() + 1);
+    let across = columns.cells(screen.width - 2 - margin, MOST_COLUMNS);
     let lines = down.cells(LINES, MOST_ROWS);
+    let label = |element: usize| if margin > 0 { format!("{element:>0$} ", margin - 1) } else { String::new() };
+    let is_sharded = columns.shardlen.is_some();
+    if rows.is_some() {
+        writeln!(out, "  {}", down.name)?;
+    }
     for (i, row) in lines.iter().enumerate() {
         if row.begins_chunk {
-            writeln!(out, "  {}", border(&across, if i == 0 { ['┌', '┬', '┐'] } else { ['├', '┼', '┤'] }))?;
+            let at = if i == 0 { Row::First } else { Row::Between };
+            writeln!(
+                out,
+                "  {}{}",
+                label(row.element),
+                border(&across, at, row.begins_shard || (rows.is_none() && is_sharded))
+            )?;
         }
-        writeln!(out, "  {}", line(screen, row, &across))?;
+        writeln!(out, "  {:margin$}{}", "", line(screen, row, &across, is_sharded))?;
     }
-    writeln!(out, "  {}", border(&across, ['└', '┴', '┘']))?;
+    writeln!(out, "  {}{}", label(down.len), border(&across, Row::Last, is_sharded))?;
+    writeln!(out, "  {:margin$}{}", "", labels(&across, columns.len))?;
+    writeln!(out, "  {:margin$}{}", "", columns.name)?;
     if rows.is_some() {
         writeln!(out, "  {}", down.words("down:"))?;
     }
     writeln!(out, "  {}", columns.words("across:"))?;
-    writeln!(out, "  █ selected  ▓▒ in part  ░ touched with it")?;
+    let shards = if is_sharded { "  ═║ shards" } else { "" };
+    writeln!(out, "  █ selected  ▓▒ in part  ░ touched with it{shards}")?;
     Ok(())
 }
 
-/// A line between chunks.
-fn border(across: &[Cell], [left, between, right]: [char; 3]) -> String {
+/// Which of the lines between rows it is.
+#[derive(Debug, Clone, Copy)]
+enum Row {
+    First,
+    Between,
+    Last,
+}
+
+/// Where lines between rows meet those between columns: for lines that are both single, of which those between rows are
+/// double, of which those between columns are double, and which are both double.
+const JUNCTIONS: [[[char; 3]; 3]; 4] = [
+    [['┌', '┬', '┐'], ['├', '┼', '┤'], ['└', '┴', '┘']],
+    [['╒', '╤', '╕'], ['╞', '╪', '╡'], ['╘', '╧', '╛']],
+    [['╓', '╥', '╖'], ['╟', '╫', '╢'], ['╙', '╨', '╜']],
+    [['╔', '╦', '╗'], ['╠', '╬', '╣'], ['╚', '╩', '╝']],
+];
+
+/// A line between chunks, or between shards.
+fn border(across: &[Cell], row: Row, is_double: bool) -> String {
+    let is_sharded = across.first().is_some_and(|cell| cell.begins_shard);
+    let junction =
+        |column: usize, ends: bool| JUNCTIONS[usize::from(is_double) + 2 * usize::from(ends)][row as usize][column];
     let mut text = String::new();
     for (i, cell) in across.iter().enumerate() {
         if cell.begins_chunk {
-            text.push(if i == 0 { left } else { between });
+            text.push(junction(usize::from(i > 0), cell.begins_shard));
         }
-        text.push('─');
+        text.push(if is_double { '═' } else { '─' });
     }
-    text.push(right);
+    text.push(junction(2, is_sharded));
+    text
+}
+
+/// The elements that chunks begin with, below the lines before them, and the length behind the last one. What has no
+/// room is left out.
+fn labels(across: &[Cell], len: usize) -> String {
+    let width = across.len() + across.iter().filter(|cell| cell.begins_chunk).count();
+    let (mut text, mut column) = (String::new(), 0);
+    for cell in across {
+        if cell.begins_chunk {
+            let label = cell.element.to_string();
+            let is_free = text.is_empty() || text.len() < column;
+            if is_free && (text.is_empty() || column + label.len() < width) {
+                text.extend(std::iter::repeat_n(' ', column - text.len()));
+                text.push_str(&label);
+            }
+            column += 1;
+        }
+        column += 1;
+    }
+    if text.len() < width {
+        text.extend(std::iter::repeat_n(' ', width - text.len()));
+        text.push_str(&len.to_string());
+    }
     text
 }
 
 /// A line of cells. What follows each other in one colour is painted as one.
-fn line(screen: &Screen, row: &Cell, across: &[Cell]) -> String {
+fn line(screen: &Screen, row: &Cell, across: &[Cell], is_sharded: bool) -> String {
     let (mut text, mut run, mut tint) = (String::new(), String::new(), None);
     for cell in across {
         if cell.begins_chunk {
             text.push_str(&painted(screen, tint, &std::mem::take(&mut run)));
-            text.push('│');
+            text.push(if cell.begins_shard { '║' } else { '│' });
         }
         let (character, its) = shade(row, cell);
         if its != tint {
@@ -205,7 +289,7 @@ fn line(screen: &Screen, row: &Cell, across: &[Cell]) -> String {
         run.push(character);
     }
     text.push_str(&painted(screen, tint, &run));
-    text.push('│');
+    text.push(if is_sharded { '║' } else { '│' });
     text
 }
 
@@ -244,7 +328,8 @@ mod tests {
 
     fn axis(len: usize, chunklen: usize, (start, count, stride): (usize, usize, usize)) -> Axis {
         let num_chunks = len.div_ceil(chunklen);
-        Axis { name: "x".to_owned(), len, chunklen, num_chunks, lead: 0, start, count, stride }
+        let name = "x".to_owned();
+        Axis { name, len, chunklen, num_chunks, shardlen: None, lead: 0, start, count, stride }
     }
 
     fn drawn(rows: Option<&Axis>, columns: &Axis, width: usize) -> Vec<String> {
@@ -280,20 +365,53 @@ mod tests {
         let rows = axis(5, 2, (0, 2, 1));
         let columns = axis(10, 4, (2, 4, 1));
         assert_eq!(
-            drawn(Some(&rows), &columns, 80)[..10],
+            drawn(Some(&rows), &columns, 80)[..13],
             [
-                "  ┌────┬────┬────┐",
-                "  │░░██│██░░│    │",
-                "  │░░██│██░░│    │",
-                "  ├────┼────┼────┤",
-                "  │    │    │    │",
-                "  │    │    │    │",
-                "  ├────┼────┼────┤",
-                "  │    │    │    │",
-                "  │    │    │    │",
-                "  └────┴────┴────┘",
+                "  x",
+                "  0 ┌────┬────┬────┐",
+                "    │░░██│██░░│    │",
+                "    │░░██│██░░│    │",
+                "  2 ├────┼────┼────┤",
+                "    │    │    │    │",
+                "    │    │    │    │",
+                "  4 ├────┼────┼────┤",
+                "    │    │    │    │",
+                "    │    │    │    │",
+                "  5 └────┴────┴────┘",
+                "    0    4    8    10",
+                "    x",
             ]
         );
+    }
+
+    #[test]
+    fn shards_have_double_lines() {
+        let rows = Axis { shardlen: Some(2), ..axis(4, 1, (0, 1, 1)) };
+        let columns = Axis { shardlen: Some(8), ..axis(12, 4, (0, 12, 5)) };
+        let lines = drawn(Some(&rows), &columns, 80);
+        assert_eq!(
+            lines[1..11],
+            [
+                "  0 ╔════╤════╦════╗",
+                "    ║█░░░│░█░░║░░█░║",
+                "  1 ╟────┼────╫────╢",
+                "    ║    │    ║    ║",
+                "  2 ╠════╪════╬════╣",
+                "    ║    │    ║    ║",
+                "  3 ╟────┼────╫────╢",
+                "    ║    │    ║    ║",
+                "  4 ╚════╧════╩════╝",
+                "    0    4    8    12",
+            ]
+        );
+        assert_eq!(lines[13], "  across: x, length 12, every 5th element: 3 of 3 chunks of 4 touched, in shards of 8");
+        assert!(lines[14].ends_with("═║ shards"));
+    }
+
+    #[test]
+    fn labels_without_room_are_left_out() {
+        let columns = axis(12_000, 1000, (0, 1, 1));
+        assert_eq!(drawn(None, &columns, 40)[3], "  0  1000  3000  5000  7000  9000     12000");
     }
 
     #[test]
@@ -302,7 +420,7 @@ mod tests {
         assert_eq!(drawn(None, &columns, 22)[1], "  │▒▒▒▒▒▒▒▒│▒▒▒▒▒▒▒▒│");
         let sparse = axis(16, 2, (0, 3, 6));
         assert_eq!(drawn(None, &sparse, 80)[1], "  │█░│  │  │█░│  │  │█░│  │");
-        assert!(drawn(None, &sparse, 80)[3].contains("3 of 8 chunks"));
+        assert!(drawn(None, &sparse, 80)[5].contains("3 of 8 chunks"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod counting;
 mod grid;
 mod svg;
 
+use std::fmt::{self, Display};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use crate::Session;
 use crate::failure::{Failure, Result};
 use crate::human;
 use crate::info::shard_shape;
+use crate::json::{self, Json};
 use crate::pieces;
 use crate::place::{self, Source};
 use crate::screen::Tint;
@@ -44,6 +46,9 @@ pub struct Plan {
     /// Reads the hyperslab, too, and tells what that has taken
     #[arg(long)]
     run: bool,
+    /// Prints the numbers as one JSON document, and draws nothing unless --svg is given
+    #[arg(long)]
+    json: bool,
 }
 
 /// Up to so many chunks are asked for how long they are.
@@ -55,28 +60,33 @@ impl Plan {
         let array = self.source.open()?;
         let selection = Slab::select(self.slab.as_ref(), &array)?;
         let drawn = self.drawn(&array)?;
-        let mut out = BufWriter::new(io::stdout().lock());
         let heading = format!("{} [{selection}]", place::heading(&self.source.place, &array));
+        let axis = |d: usize| Axis::new(&array, &selection, d);
+        if let Some(path) = &self.svg {
+            let Some((rows, columns)) = drawn else { return Err(Failure::usage("a scalar has no grid to be drawn")) };
+            let text = svg::draw(&heading, rows.map(axis).as_ref(), &axis(columns));
+            std::fs::write(path, text).map_err(Failure::about(path.display()))?;
+        }
+        let measured = || self.measured(&array, &selection, session.threads);
+        let measured = self.run.then(measured).transpose()?;
+        if self.json {
+            return json::print(&self.document(&array, &selection, measured.as_ref())?);
+        }
+        let mut out = BufWriter::new(io::stdout().lock());
         writeln!(out, "{}", session.screen.paint(Tint::Heading, &heading))?;
         for (what, words) in lines(&array, &selection)? {
             writeln!(out, "  {what:<10}{words}")?;
         }
-        if self.run {
-            writeln!(out, "  {:<10}{}", "measured", self.measured(&array, &selection, session.threads)?)?;
+        if let Some(measured) = measured {
+            writeln!(out, "  {:<10}{measured}", "measured")?;
         }
-        let axis = |d: usize| Axis::new(&array, &selection, d);
         match (drawn, &self.svg) {
-            (None, None) => {}
-            (None, Some(_)) => return Err(Failure::usage("a scalar has no grid to be drawn")),
+            (_, Some(path)) => writeln!(out, "  {:<10}{}", "drawn", path.display())?,
             (Some((rows, columns)), None) => {
                 writeln!(out)?;
                 grid::write(&mut out, &session.screen, rows.map(axis).as_ref(), &axis(columns))?;
             }
-            (Some((rows, columns)), Some(path)) => {
-                let text = svg::draw(&heading, rows.map(axis).as_ref(), &axis(columns));
-                std::fs::write(path, text).map_err(Failure::about(path.display()))?;
-                writeln!(out, "  {:<10}{}", "drawn", path.display())?;
-            }
+            (None, None) => {}
         }
         out.flush()?;
         Ok(())
@@ -100,7 +110,7 @@ impl Plan {
     }
 
     /// Reads the hyperslab, and tells what that has taken.
-    fn measured(&self, array: &Array, selection: &Selection, threads: usize) -> Result<String> {
+    fn measured(&self, array: &Array, selection: &Selection, threads: usize) -> Result<Measured> {
         let place = place::place(&self.source.place)?;
         let file = place.file_name().map(str::to_owned);
         let counting = Arc::new(Counting::new(place));
@@ -112,21 +122,74 @@ impl Plan {
         pieces::read(&array, selection, threads)?;
         let took = begin.elapsed();
         let (all_reads, all_bytes) = counting.counts();
-        let requests = human::count(all_reads - reads, "request");
-        let bytes = human::bytes(all_bytes - bytes);
-        Ok(format!(
-            "{requests}, {bytes}, {:.1} ms with {}",
-            took.as_secs_f64() * 1e3,
-            human::count(threads as u64, "thread")
-        ))
+        Ok(Measured { requests: all_reads - reads, bytes: all_bytes - bytes, seconds: took.as_secs_f64(), threads })
     }
+
+    fn document(&self, array: &Array, selection: &Selection, measured: Option<&Measured>) -> Result<Json> {
+        let plan = nczchunk::Plan::new(array.variable(), &selection.hyperslab(), Access::Read)?;
+        let is_sized = *array.element_type() != ElementType::String;
+        let bytes = |bytes: usize| if is_sized { Json::integer(bytes) } else { Json::Null };
+        let stored = (plan.num_chunks() <= ASKED).then(|| storage::stored(array, &plan)).transpose()?;
+        let shards = match shard_shape(array.variable()) {
+            Some(_) => Json::integer(nczchunk::Plan::num_chunks(&shards_of(&plan)?)),
+            None => Json::Null,
+        };
+        Ok(Json::Object(vec![
+            ("path", Json::text(self.source.place.display())),
+            ("name", Json::text(array.name())),
+            ("start", Json::integers(&selection.start)),
+            ("count", Json::integers(&selection.count)),
+            ("stride", Json::integers(&selection.stride)),
+            ("elements", Json::integer(plan.num_elements())),
+            ("bytes", bytes(plan.selected_bytes())),
+            ("chunks", Json::integer(plan.grid_chunks())),
+            ("touched", Json::integer(plan.num_chunks())),
+            ("covered", Json::integer(covered(&plan))),
+            ("touched_shards", shards),
+            ("decoded_bytes", bytes(plan.chunk_bytes())),
+            ("stored", Json::option(stored, storage::Stored::document)),
+            ("measured", Json::option(measured, Measured::document)),
+        ]))
+    }
+}
+
+/// What a read has taken.
+struct Measured {
+    requests: u64,
+    bytes: u64,
+    seconds: f64,
+    threads: usize,
+}
+
+impl Measured {
+    fn document(&self) -> Json {
+        Json::Object(vec![
+            ("requests", Json::integer(self.requests)),
+            ("bytes", Json::integer(self.bytes)),
+            ("seconds", Json::integer(self.seconds)),
+            ("threads", Json::integer(self.threads)),
+        ])
+    }
+}
+
+impl Display for Measured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let requests = human::count(self.requests, "request");
+        let threads = human::count(self.threads as u64, "thread");
+        write!(f, "{requests}, {}, {:.1} ms with {threads}", human::bytes(self.bytes), self.seconds * 1e3)
+    }
+}
+
+/// How many of the chunks are covered by a plan.
+fn covered(plan: &nczchunk::Plan<'_>) -> usize {
+    plan.dimensions().iter().map(Projections::num_covered).product()
 }
 
 fn lines(array: &Array, selection: &Selection) -> Result<Vec<(&'static str, String)>> {
     let plan = nczchunk::Plan::new(array.variable(), &selection.hyperslab(), Access::Read)?;
     let is_sized = *array.element_type() != ElementType::String;
     let (elements, bytes) = (plan.num_elements() as u64, plan.selected_bytes() as u64);
-    let covered: usize = plan.dimensions().iter().map(Projections::num_covered).product();
+    let covered = covered(&plan);
     let size = if is_sized { format!(", {}", human::bytes(bytes)) } else { String::new() };
     let touched = plan.num_chunks() as u64;
     let amplification = |many: u64| match (is_sized, bytes) {

@@ -35,6 +35,31 @@ fn whole_arrays_are_found_whole() {
 }
 
 #[test]
+fn the_report_is_one_document() {
+    let directory = Temporary::new();
+    create(&directory, "a", &[("crc32c", "")]);
+    create(&directory, "b", &[("zstd", "")]);
+    spoil(&directory.join("a/c/0/1"), 3);
+    std::fs::create_dir(directory.join("n")).unwrap();
+    std::fs::write(directory.join("n/zarr.json"), r#"{"zarr_format":3,"node_type":"array","shape":[1]}"#).unwrap();
+    let ran = run_at(&directory, &["check", "@", "--json"]);
+    assert_eq!((ran.code, &*ran.err), (Some(1), ""));
+    let document: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    let arrays = &document["arrays"];
+    let counts = |name: &str| {
+        ["chunks", "whole", "absent", "num_broken", "not_checked"].map(|key| {
+            let found = arrays.as_array().unwrap().iter().find(|array| array["name"] == name).unwrap();
+            found[key].as_u64().unwrap()
+        })
+    };
+    assert_eq!((counts("a"), counts("b")), ([6, 3, 2, 1, 0], [6, 4, 2, 0, 0]));
+    let broken = &arrays[0]["broken"][0];
+    assert_eq!((&broken["chunk"], &broken["name"]), (&serde_json::json!([0, 1]), &"a/c/0/1, chunk (0, 1)".into()));
+    assert!(broken["reason"].as_str().unwrap().contains("crc32c") && arrays[2]["error"].is_string(), "{document}");
+    assert_eq!(document["unfinished"], serde_json::json!([]));
+}
+
+#[test]
 fn broken_chunks_are_named() {
     for threads in ["1", "3"] {
         let directory = Temporary::new();

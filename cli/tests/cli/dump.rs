@@ -175,3 +175,44 @@ fn texts_of_any_length_have_no_bytes() {
     let text = run_at(&directory, &["dump", "@", "-f", "csv"]).text();
     assert!(text.ends_with("\n0,\"a\"\"b\"\n1,\"two\nlines\"\n"), "{text}");
 }
+
+/// An array of 16-bit integers that stand for other values, with an attribute for each of CF's.
+fn packed(attributes: &str, values: &[i16]) -> Temporary {
+    let shape = [values.len()];
+    stored(&Description::new(&shape, ElementType::Short).with_attributes_json(attributes), values)
+}
+
+#[test]
+fn values_are_unpacked() {
+    let array = packed(r#"{"scale_factor":0.1,"add_offset":273.15,"_FillValue":-999}"#, &[0, 3, -999, 100]);
+    assert_eq!(run_at(&array, &["dump", "@"]).text(), " a =\n  273.15, 273.45, _, 283.15 ;\n");
+    assert_eq!(run_at(&array, &["dump", "@", "--raw"]).text(), " a =\n  0, 3, -999, 100 ;\n");
+    let csv = run_at(&array, &["dump", "@", "-f", "csv"]).text();
+    assert_eq!(csv, "dim_0,a\n0,273.15\n1,273.45\n2,\n3,283.15\n");
+    // Files for programs have what is stored.
+    let ran = run_at(&array, &["dump", "@", "-f", "npy"]);
+    assert_eq!(npy(&ran.out).0, header("<i2", "(4,)"));
+    // Values of 4 bytes, as the attributes.
+    let single = Description::new(&[1], ElementType::Short);
+    let scale = [("scale_factor", nczchunk::AttributeValue::Float(&[0.1]))];
+    let directory = Temporary::new();
+    let single = single.with_format(ArrayFormat::NcZarr).with_dimension_names(&["x"]).with_attributes(&scale);
+    Array::create(&*directory, "a", &single).unwrap().write(&Hyperslab::all(), &[7i16]).unwrap();
+    assert_eq!(run_at(&directory, &["dump", "@"]).text(), " a =\n  0.7 ;\n");
+}
+
+#[test]
+fn times_are_dates() {
+    let array = packed(r#"{"units":"days since 2000-02-28","calendar":"noleap"}"#, &[0, 1, -59]);
+    assert_eq!(run_at(&array, &["dump", "@"]).text(), " a =\n  2000-02-28, 2000-03-01, 1999-12-31 ;\n");
+    assert_eq!(run_at(&array, &["dump", "@", "--raw"]).text(), " a =\n  0, 1, -59 ;\n");
+    let array = packed(r#"{"units":"hours since 1970-01-01","scale_factor":0.5}"#, &[0, 25]);
+    assert_eq!(run_at(&array, &["dump", "@", "-f", "csv"]).text(), "dim_0,a\n0,1970-01-01\n1,1970-01-01T12:30\n");
+    // What is no date is said, and shown as it is.
+    let array = packed(r#"{"units":"days since 2000-01-01","calendar":"julian"}"#, &[1]);
+    let ran = run_at(&array, &["dump", "@"]);
+    assert_eq!((ran.code, String::from_utf8(ran.out).unwrap()), (Some(0), " a =\n  1 ;\n".to_owned()));
+    let note = "nczchunk: note: a: times are shown as they are stored: the calendar 'julian' is unknown\n";
+    assert_eq!(ran.err, note);
+    assert_eq!(run_at(&array, &["dump", "@", "--raw"]).text(), " a =\n  1 ;\n");
+}

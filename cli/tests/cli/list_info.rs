@@ -99,3 +99,55 @@ fn cfdb_files_are_told() {
     let text = run(&["info", "tests/vectors/small.cfdb", name]).text();
     assert!(text.contains("  format      cfdb\n"), "{text}");
 }
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn a_listing_is_one_document() {
+    let document = json(&run(&["list", "data/coads_sst.nc", "--json"]).text());
+    assert_eq!(document["path"], "data/coads_sst.nc");
+    let nodes = document["nodes"].as_array().unwrap();
+    assert_eq!((nodes.len(), &nodes[0]["kind"], &nodes[0]["name"]), (5, &"group".into(), &"".into()));
+    assert!(nodes[0]["attributes"]["title"].is_string());
+    let expected = serde_json::json!({
+        "name": "SST", "kind": "array", "type": "float32", "shape": [12, 90, 180],
+        "dimensions": ["TIME", "COADSY", "COADSX"], "unlimited": [true, false, false], "chunks": [12, 90, 180],
+        "shards": null, "attributes": nodes[4]["attributes"],
+    });
+    assert_eq!((&nodes[4], &nodes[4]["attributes"]["units"]), (&expected, &"Deg C".into()));
+    let directory = Temporary::new();
+    std::fs::write(directory.join(".zgroup"), r#"{"zarr_format":2}"#).unwrap();
+    std::fs::create_dir(directory.join("a")).unwrap();
+    std::fs::write(directory.join("a/zarr.json"), r#"{"zarr_format":3,"node_type":"array","shape":[1]}"#).unwrap();
+    let document = json(&run_at(&directory, &["list", "@", "--json"]).text());
+    assert_eq!(
+        (&document["nodes"][1]["kind"], document["nodes"][1]["error"].is_string()),
+        (&"unreadable".into(), true)
+    );
+}
+
+#[test]
+fn all_of_an_array_is_one_document() {
+    let document = json(&run(&["info", "data/coads_sst.zarr", "--json"]).text());
+    let stored = document["stored"]["bytes"].as_u64().unwrap();
+    let expected = serde_json::json!({
+        "path": "data/coads_sst.zarr", "name": "", "format": "Zarr v2", "type": "float32", "byte_order": "little",
+        "shape": [12, 90, 180], "dimensions": ["TIME", "COADSY", "COADSX"], "unlimited": [false, false, false],
+        "chunks": [5, 40, 50], "shards": null, "codecs": [{"name": "zstd", "configuration": {"level": 3}}],
+        "fill_value": -1e34, "stored": {"bytes": stored, "present": 34, "absent": 2},
+        "attributes": document["attributes"],
+    });
+    assert_eq!(document, expected);
+    assert_eq!(document["attributes"]["units"], "Deg C");
+    let directory = Temporary::new();
+    let nan = Description::new(&[2], ElementType::Double).with_fill_value(&[0, 0, 0, 0, 0, 0, 0xf8, 0x7f]);
+    let nan = nan.with_attributes_json(r#"{"valid":[NaN,1]}"#);
+    Array::create(&*directory, "a", &nan).unwrap();
+    let document = json(&run_at(&directory, &["info", "@", "a", "--json"]).text());
+    assert_eq!(
+        (&document["attributes"]["valid"], document["fill_value"].is_string()),
+        (&serde_json::json!(["NaN", 1]), true)
+    );
+}

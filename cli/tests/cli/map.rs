@@ -1,39 +1,107 @@
 //! `map`: characters and colours.
 
-use nczchunk::{Description, ElementType};
+use nczchunk::{Array, Description, ElementType, Hyperslab};
 
-use super::{command, run, run_at, sst, stored};
+use super::{Temporary, command, run, run_at, sst, stored};
 
 #[test]
 fn a_map_without_colours_is_characters() {
     let values: Vec<f64> = vec![0.0, 1.0, f64::NAN, 8.0, -1.0, 4.0, 4.4, 9.0, 0.0, 1.0, 2.0, 3.0];
     let array =
         stored(&Description::new(&[3, 4], ElementType::Double).with_attributes_json(r#"{"units":"m"}"#), &values);
-    // Characters are twice as high as they are wide, so every other row is left out.
+    // Few rows are all shown.
+    let text = run_at(&array, &["map", "@", "--range", "0:9"]).text();
+    let frame = [" └┬───", "  0", "  dim_1", "0 .:-=+*#%@ 9 m", "a[0:3, 0:4]", ""].join("\n");
+    assert_eq!(text, format!("dim_0\n0┤.: @\n1┤.++@\n2┤.:-=\n{frame}"));
+    let text = run_at(&array, &["map", "@", "--flip", "--range", "0:9"]).text();
+    assert_eq!(text, format!("dim_0\n2┤.:-=\n1┤.++@\n0┤.: @\n{frame}"));
     let text = run_at(&array, &["map", "@"]).text();
-    assert_eq!(text, ".: @\n.:-=\n0 .:-=+*#%@ 8 m\na[0:3:2, 0:4]\n");
-    let text = run_at(&array, &["map", "@", "--flip", "--range", "-8:10"]).text();
-    assert_eq!(text, "++**\n++ @\n-8 .:-=+*#%@ 10 m\na[0:3:2, 0:4]\n");
+    assert!(text.contains("\n-1 .:-=+*#%@ 9 m\n"), "{text}");
 }
 
 #[test]
 fn what_the_width_has_no_room_for_is_left_out() {
-    let output = command().args(["map", "data/coads_sst.zarr", "-s", "6"]).env("COLUMNS", "45").output().unwrap();
+    let output = command().args(["map", "data/coads_sst.zarr", "-s", "6"]).env("COLUMNS", "48").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.ends_with("\ncoads_sst[6, 0:89:8, 0:177:4]\n"), "{text}");
+    assert!(text.ends_with("\ncoads_sst[6, 0:85:7, 0:177:4]\n"), "{text}");
     let lines: Vec<&str> = text.lines().collect();
     let all = sst();
-    let shown: Vec<f32> =
-        (0..12 * 45).map(|i| all[(6 * 90 + i / 45 * 8) * 180 + i % 45 * 4]).filter(|value| *value != -1e34).collect();
-    let (low, high) = shown.iter().fold((f32::MAX, f32::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
+    let at = |j: usize, k: usize| all[(6 * 90 + j * 7) * 180 + k * 4];
+    let shown = (0..13 * 45).map(|i| at(i / 45, i % 45)).filter(|value| *value != -1e34);
+    let (low, high) = shown.fold((f32::MAX, f32::MIN), |(low, high), value| (low.min(value), high.max(value)));
     let rounded = |value: f32| (f64::from(value) * 1e4).round() / 1e4;
-    assert_eq!(lines[12], format!("{} .:-=+*#%@ {} Deg C", rounded(low), rounded(high)));
-    for (j, line) in lines[..12].iter().enumerate() {
+    assert_eq!(lines[17], format!("{} .:-=+*#%@ {} Deg C", rounded(low), rounded(high)));
+    assert_eq!((lines[0], lines[1].chars().nth(2), lines[16]), ("COADSY", Some('┤'), "   COADSX"));
+    for (j, line) in lines[1..14].iter().enumerate() {
+        let characters: Vec<char> = line.chars().skip(3).collect();
         for k in 0..45 {
-            let is_blank = line.as_bytes().get(k).is_none_or(|byte| *byte == b' ');
-            assert_eq!(is_blank, all[(6 * 90 + j * 8) * 180 + k * 4] == -1e34, "{j} {k}");
+            assert_eq!(characters.get(k).is_none_or(|shown| *shown == ' '), at(j, k) == -1e34, "{j} {k}");
         }
     }
+}
+
+#[test]
+fn each_axis_is_made_shorter_by_itself() {
+    // A Hovmöller diagram: months downwards, all of them, and longitudes.
+    let text = run(&["map", "data/coads_sst.nc", "SST", "-s", "::,45"]).text();
+    assert!(text.ends_with("\nSST[0:12, 45, 0:178:3]\n"), "{text}");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!((lines[0], lines.len()), ("TIME (hour since 0000-01-01 00:00:00)", 18));
+    assert!(lines[1].trim_start().starts_with("366┤") && lines[12].contains('│'), "{text}");
+    // Longitudes are those of the array COADSX.
+    assert!(
+        lines[14].trim_start().starts_with("21  ") && lines[15].trim_start().starts_with("COADSX (degrees_east)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn values_are_those_that_attributes_say() {
+    let attributes = r#"{"scale_factor":0.5,"add_offset":10,"missing_value":-9}"#;
+    let description = Description::new(&[2, 2], ElementType::Short).with_attributes_json(attributes);
+    let array = stored(&description, &[0i16, 2, -9, 4]);
+    assert!(run_at(&array, &["map", "@"]).text().contains("\n10 .:-=+*#%@ 12\n"));
+    assert!(run_at(&array, &["map", "@", "--raw"]).text().contains("\n-9 .:-=+*#%@ 4\n"));
+}
+
+#[test]
+fn times_along_an_axis_are_dates() {
+    let directory = Temporary::new();
+    let names = ["time", "x"];
+    let description = Description::new(&[2, 3], ElementType::Float).with_dimension_names(&names);
+    Array::create(&*directory, "g/v", &description).unwrap().write(&Hyperslab::all(), &[1f32; 6]).unwrap();
+    let time = Description::new(&[2], ElementType::Double).with_attributes_json(r#"{"units":"days since 2000-01-01"}"#);
+    Array::create(&*directory, "g/time", &time).unwrap().write(&Hyperslab::all(), &[31f64, 60.5]).unwrap();
+    let text = run_at(&directory, &["map", "@", "g/v"]).text();
+    assert!(text.starts_with("time\n      2000-02-01┤+++\n2000-03-01T12:00┤+++\n"), "{text}");
+}
+
+#[test]
+fn a_map_is_drawn_into_a_file() {
+    let directory = Temporary::new();
+    let arguments = ["map", "data/coads_sst.nc", "SST", "-s", "6", "--flip", "--png", "@/x.png"];
+    let text = run_at(&directory, &arguments).text();
+    assert!(text.starts_with("SST[6, 0:90, 0:180] drawn to ") && text.ends_with("/x.png\n"), "{text}");
+    let file = std::fs::File::open(directory.join("x.png")).unwrap();
+    let mut reader = png::Decoder::new(std::io::BufReader::new(file)).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    assert_eq!((info.color_type, info.bit_depth), (png::ColorType::Rgb, png::BitDepth::Eight));
+    let pixels: Vec<[u8; 3]> = pixels.chunks_exact(3).map(|pixel| pixel.try_into().unwrap()).collect();
+    // Every element is 4 x 4 pixels, in a black frame; land is grey.
+    let first = pixels.iter().position(|pixel| *pixel != [255; 3] && *pixel != [0; 3]).unwrap();
+    let (left, top) = (first % info.width as usize, first / info.width as usize);
+    let at = |j: usize, k: usize| pixels[(top + j * 4 + 3) * info.width as usize + left + k * 4 + 3];
+    let all = sst();
+    for j in 0..90 {
+        for k in 0..180 {
+            let is_missing = all[(6 * 90 + 89 - j) * 180 + k] == -1e34;
+            assert_eq!(at(j, k) == [225; 3], is_missing, "{j} {k}");
+        }
+    }
+    assert_eq!(directory.names(), ["x.png"]);
+    let missing = stored(&Description::new(&[1, 2], ElementType::Float), &[f32::NAN; 2]);
+    run_at(&missing, &["map", "@", "--png", "@/x.png"]).text();
 }
 
 #[test]
@@ -46,8 +114,9 @@ fn colours_are_24_bits_or_a_palette() {
     };
     let text = shown("COLORTERM", "truecolor");
     let line = "\x1b[0;38;2;68;1;84;48;2;253;231;37m▀\x1b[0;38;2;253;231;37;48;2;68;1;84m▀\x1b[0m\n";
-    assert!(text.starts_with(line), "{text:?}");
-    assert!(shown("COLORTERM", "").starts_with("\x1b[0;38;5;53;48;5;220m▀"), "{:?}", shown("COLORTERM", ""));
+    assert!(text.starts_with(&format!("dim_0\n0┤{line}")), "{text:?}");
+    let text = shown("COLORTERM", "");
+    assert!(text.starts_with("dim_0\n0┤\x1b[0;38;5;53;48;5;220m▀"), "{text:?}");
     // It is not a terminal that is written to.
     assert!(!run_at(&array, &["map", "@"]).text().contains('\x1b'));
 }
@@ -63,5 +132,5 @@ fn a_map_has_two_dimensions_of_numbers() {
     let texts = stored(&Description::new(&[1, 1], ElementType::Text { len: 2 }), &[*b"ab"]);
     assert!(run_at(&texts, &["map", "@"]).message(2).contains("elements of the type S2 are none"));
     let missing = stored(&Description::new(&[1, 2], ElementType::Float), &[f32::NAN; 2]);
-    assert_eq!(run_at(&missing, &["map", "@"]).text(), "\nno values\na[0:1, 0:2]\n");
+    assert_eq!(run_at(&missing, &["map", "@"]).text(), "all missing\na[0:1, 0:2]\n");
 }

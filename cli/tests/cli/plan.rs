@@ -23,6 +23,8 @@ fn what_is_touched_is_counted() {
     assert!(line(&text, "stored").starts_with(&stored), "{text}");
     assert_eq!(line(&text, "requests"), "8, one for each chunk");
     assert_eq!(line(&text, "down:"), "COADSY, length 90: 2 of 3 chunks of 40 touched");
+    let across = "COADSX, length 180, every 3rd element: 4 of 4 chunks of 50 touched";
+    assert_eq!(line(&text, "across:"), across);
     let text = run(&["plan", "data/coads_sst.zarr", "-s", "0,80:,40:150"]).text();
     assert!(line(&text, "stored").contains("in 2 chunks (1 absent)"), "{text}");
 }
@@ -32,20 +34,23 @@ fn the_hyperslab_is_drawn_on_its_grid() {
     let rows: Vec<i16> = (0..30).collect();
     let array = stored(&Description::new(&[5, 6], ElementType::Short).with_chunk_shape(&[2, 3]), &rows);
     let text = run_at(&array, &["plan", "@", "-s", "1:4,:2"]).text();
-    let drawn: Vec<&str> = text.lines().skip_while(|line| !line.contains('┌')).take(10).collect();
+    let drawn: Vec<&str> = text.lines().skip_while(|line| *line != "  dim_0").take(13).collect();
     assert_eq!(
         drawn,
         [
-            "  ┌───┬───┐",
-            "  │░░░│   │",
-            "  │██░│   │",
-            "  ├───┼───┤",
-            "  │██░│   │",
-            "  │██░│   │",
-            "  ├───┼───┤",
-            "  │   │   │",
-            "  │   │   │",
-            "  └───┴───┘",
+            "  dim_0",
+            "  0 ┌───┬───┐",
+            "    │░░░│   │",
+            "    │██░│   │",
+            "  2 ├───┼───┤",
+            "    │██░│   │",
+            "    │██░│   │",
+            "  4 ├───┼───┤",
+            "    │   │   │",
+            "    │   │   │",
+            "  5 └───┴───┘",
+            "    0   3   6",
+            "    dim_1",
         ]
     );
     let coloured = run_at(&array, &["plan", "@", "-s", "1:4,:2", "--color", "always"]).text();
@@ -79,6 +84,21 @@ fn a_picture_is_drawn() {
     // Three columns; they are in three of the four chunks, of which two are side by side.
     assert_eq!((group("#1f6f8b"), group("#f6c26b")), (3, 1));
     assert_eq!(text.matches("<g").count(), text.matches("</g>").count());
+    // It says what the terminal says, and has names, ticks and a legend.
+    let shown = run(&["plan", "data/coads_sst.zarr", "-s", "0,10:70,::60"]).text();
+    for what in ["down:", "across:"] {
+        assert!(text.contains(&format!(">{what} {}</text>", line(&shown, what))), "{text}");
+    }
+    for label in [">0<", ">50<", ">180<", ">40<", ">COADSX<", ">COADSY<", ">selected<", ">touched with it<", ">chunks<"]
+    {
+        assert!(text.contains(label), "{label} {text}");
+    }
+    assert!(!text.contains(">shards<"));
+    let shards = Description::new(&[8, 8], ElementType::Short).with_chunk_shape(&[2, 2]).with_shard_shape(&[4, 4]);
+    let array = stored(&shards, &[1i16; 64]);
+    run_at(&array, &["plan", "@", "--svg", "@/x.svg"]).text();
+    let text = std::fs::read_to_string(array.join("x.svg")).unwrap();
+    assert!(text.contains(">shards<") && text.contains("stroke-width=\"2.4\" d=\"M0.00 0V"), "{text}");
 }
 
 #[test]
@@ -95,6 +115,22 @@ fn reading_is_measured() {
     // Two chunks of each shard are read by one request; and the index once more, after them, for what counts requests
     // does not keep files open, and files that have just been written have no version yet.
     assert!(line(&text, "measured").starts_with("6 requests, "), "{text}");
+}
+
+#[test]
+fn the_numbers_are_one_document() {
+    let text = run(&["plan", "data/coads_sst.zarr", "-s", "0,80:,40:150", "--json", "--run", "--threads", "2"]).text();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let expected = serde_json::json!({
+        "path": "data/coads_sst.zarr", "name": "", "start": [0, 80, 40], "count": [1, 10, 110], "stride": [1, 1, 1],
+        "elements": 1100, "bytes": 4400, "chunks": 36, "touched": 3, "covered": 0, "touched_shards": null,
+        "decoded_bytes": 120_000, "stored": {"bytes": 1067, "present": 2, "absent": 1},
+        "measured": document["measured"],
+    });
+    assert_eq!(document, expected);
+    assert_eq!((&document["measured"]["requests"], &document["measured"]["threads"]), (&3.into(), &2.into()));
+    let text = run(&["plan", "data/coads_sst.zarr", "--json"]).text();
+    assert!(text.contains("\"measured\": null"), "{text}");
 }
 
 #[test]

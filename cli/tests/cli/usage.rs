@@ -27,18 +27,50 @@ fn what_cannot_be_asked_for_is_2() {
     for (arguments, words) in [
         (&["plant", "data"][..], "unrecognized subcommand 'plant'"),
         (&["dump"], "<PLACE>"),
-        (&["dump", "data/coads_sst.zarr", "-s", "0,a"], "'a' is no integer"),
+        (&["dump", "data/coads_sst.zarr", "-s", "0,a"], "expected an index or start:stop:step, found 'a'"),
         (&["dump", "data/coads_sst.zarr", "-s", "::-1"], "steps are 1 or more"),
         (&["dump", "data/coads_sst.zarr", "-s", "0,0:91"], "dimension 1 (COADSY, length 90): stop 91"),
         (&["dump", "data/coads_sst.zarr", "-s", "0,0,0,0"], "4 parts, but the array has 3 dimensions"),
         (&["dump", "data/coads_sst.zarr", "-f", "xml"], "'xml'"),
         (&["info", "data/coads_sst.nc"], "name one of its arrays; there are: TIME, COADSY, COADSX, SST"),
-        (&["info", "data/coads_sst.zarr", "--threads", "0"], "'0'"),
+        (
+            &["info", "data/coads_sst.zarr", "--threads", "0"],
+            "'--threads <N>': expected a number of threads, 1 or more",
+        ),
+        (&["copy", "data/coads_sst.zarr", "x", "--separator", "-"], "'--separator <CHARACTER>': expected . or /"),
+        (
+            &["copy", "data/coads_sst.zarr", "x", "--codec", "zstd:3.5"],
+            "'--codec <CODEC>': expected an integer or KEY=",
+        ),
         (&["map", "data/coads_sst.zarr", "-r", "3"], "two numbers with a colon"),
     ] {
         let message = run(arguments).message(2);
         assert!(message.contains(words), "{message}");
     }
+}
+
+#[test]
+fn completions_and_manual_pages_are_generated() {
+    let directory = super::Temporary::new();
+    super::run_at(&directory, &["generate", "@"]).text();
+    assert_eq!(directory.names(), ["_nczchunk", "man1", "nczchunk.bash", "nczchunk.fish"]);
+    for name in ["_nczchunk", "nczchunk.bash", "nczchunk.fish"] {
+        let text = std::fs::read_to_string(directory.join(name)).unwrap();
+        assert!(text.contains("copy") && text.contains("shallow"), "{name}");
+    }
+    let mut pages: Vec<String> = std::fs::read_dir(directory.join("man1"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    pages.sort();
+    let of_commands = ["check", "copy", "dump", "info", "list", "locate", "map", "plan"];
+    let expected: Vec<String> = of_commands.iter().map(|name| format!("nczchunk-{name}.1")).collect();
+    assert_eq!(pages, [expected, vec!["nczchunk.1".to_owned()]].concat());
+    let page = std::fs::read_to_string(directory.join("man1/nczchunk-dump.1")).unwrap();
+    assert!(
+        page.contains("Writes the elements of a hyperslab") && page.contains("10:30      elements 10 to 29"),
+        "{page}"
+    );
 }
 
 #[test]

@@ -1,0 +1,86 @@
+//! A group with all that is in it.
+
+use std::path::Path;
+
+use nczchunk::object::Place;
+use nczchunk::{Access, Array, Error, ErrorKind, Node};
+
+use super::attributes::Attributes;
+use super::destination::{Destination, Wish};
+use super::kept::Lost;
+use super::{Copied, Copy, Format, println, transfer};
+use crate::failure::{Failure, Result, words};
+use crate::interrupt;
+use crate::place;
+use crate::slab::Slab;
+
+/// A group that is to be copied.
+pub(super) struct Group {
+    place: Place,
+    /// The group itself, and what is in it, each after the groups that it is in.
+    nodes: Vec<Node>,
+}
+
+impl Group {
+    /// The group of this name, or all that is at a path; `None` if that is an array.
+    pub(super) fn find(path: &Path, name: Option<&str>) -> Result<Option<Group>> {
+        let place = place::place(path)?;
+        let name = name.unwrap_or_default();
+        if !name.is_empty() {
+            let opened = Array::open_in(&place, name, Access::Read);
+            if !opened.is_err_and(|error| error.kind() == ErrorKind::NotAnArray) {
+                return Ok(None);
+            }
+        }
+        let nodes = place::list(path, &place, name, true)?;
+        Ok(nodes.first().is_some_and(Node::is_group).then_some(Group { place, nodes }))
+    }
+
+    /// Copies it.
+    pub(super) fn copy(&self, wish: &Copy, threads: usize) -> Result<()> {
+        interrupt::watch()?;
+        let format = wish.format();
+        let whole = Wish { name: None, is_named: false, force: wish.force, format: format.into() };
+        let destination = Destination::of_group(&wish.destination, &whole)?;
+        let place = destination.place()?;
+        let (mut copied, mut lost) = (Copied::default(), Lost::default());
+        for node in &self.nodes {
+            let name = self.relative(node);
+            let about = |error: Error| Failure::failed(format_args!("{}: {}", shown(node), words(&error)));
+            if let Some(error) = node.error().or(node.attributes_error()) {
+                return Err(about(error.clone()));
+            }
+            if node.is_group() {
+                self.create(node, format, &place, name).map_err(about)?;
+                lost.compare_groups(node, &nczchunk::list(&place, name, false)?[0]);
+                continue;
+            }
+            let source = Array::open_in(&self.place, node.name(), Access::Read).map_err(about)?;
+            let selection = Slab::select(None, &source)?;
+            let created = wish.create(&source, &selection, &place, name)?;
+            transfer::transfer(&source, &selection, &created, threads)?;
+            copied.add(&source, &selection, &created)?;
+            lost.compare(&source, &selection, &created);
+        }
+        destination.finish()?;
+        println(&format!("{copied}{lost}"))
+    }
+
+    /// The name of what is in the group as the copy has it.
+    fn relative<'n>(&self, node: &'n Node) -> &'n str {
+        let group = self.nodes.first().map_or("", Node::name);
+        node.name().strip_prefix(group).unwrap_or_default().trim_start_matches('/')
+    }
+
+    fn create(&self, node: &Node, format: Format, place: &Place, name: &str) -> nczchunk::Result<()> {
+        let attributes = Attributes::of(node.attributes(), format.into(), |_| false);
+        // netCDF-C knows no others than those that have types.
+        let json = if format == Format::Nczarr { "" } else { node.attributes_json() };
+        nczchunk::create_group(place, name, format.into(), json, &attributes.values())
+    }
+}
+
+/// The name of a group or an array, in messages.
+fn shown(node: &Node) -> &str {
+    if node.name().is_empty() { "/" } else { node.name() }
+}

@@ -1,0 +1,69 @@
+//! What a copy does not keep.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
+
+use nczchunk::{Array, Attribute, ElementType, Node};
+
+use super::attributes::FILL_VALUE;
+use crate::slab::{self, Selection};
+
+/// What is lost, each with the names of what had it, in the order in which it is said.
+#[derive(Debug, Default)]
+pub(super) struct Lost(BTreeMap<String, Vec<String>>);
+
+impl Lost {
+    /// Compares an array with its copy.
+    pub(super) fn compare(&mut self, source: &Array, selection: &Selection, created: &Array) {
+        for (i, d) in selection.kept().enumerate() {
+            if source.is_unlimited(d) && !created.is_unlimited(i) {
+                self.add(format!("that {} is unlimited", slab::dimension_name(source, d)), source.name());
+            }
+        }
+        if source.element_type() != created.element_type() && *source.element_type() == ElementType::Char {
+            self.add("that elements are characters: Zarr v3 has texts of one byte".to_owned(), source.name());
+        }
+        self.compare_attributes(source.name(), source.attributes(), created.attributes());
+    }
+
+    /// Compares a group with its copy.
+    pub(super) fn compare_groups(&mut self, source: &Node, created: &Node) {
+        self.compare_attributes(source.name(), source.attributes(), created.attributes());
+    }
+
+    fn compare_attributes(&mut self, name: &str, source: &[Attribute], created: &[Attribute]) {
+        for attribute in source.iter().filter(|attribute| attribute.name() != FILL_VALUE) {
+            let same = created.iter().find(|created| created.name() == attribute.name());
+            match same {
+                None => self.add(format!("the attribute {}", attribute.name()), name),
+                Some(same) if same.element_type() != attribute.element_type() => {
+                    self.add(
+                        "the types of attributes, which JSON has not; --format nczarr keeps them".to_owned(),
+                        name,
+                    );
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn add(&mut self, what: String, name: &str) {
+        let names = self.0.entry(what).or_default();
+        let name = if name.is_empty() { "/" } else { name };
+        if names.last().is_none_or(|last| last != name) {
+            names.push(name.to_owned());
+        }
+    }
+}
+
+impl Display for Lost {
+    /// A line for each, after a line feed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 5;
+        for (what, names) in &self.0 {
+            let more = if names.len() > SHOWN { ", ..." } else { "" };
+            write!(f, "\nnot kept: {what} (in {}{more})", names[..names.len().min(SHOWN)].join(", "))?;
+        }
+        Ok(())
+    }
+}
