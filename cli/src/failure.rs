@@ -31,6 +31,14 @@ impl Failure {
         Failure::Usage(message.to_string())
     }
 
+    /// The same, about what an option asks for.
+    pub fn of_option(self, option: &str) -> Self {
+        match self {
+            Failure::Usage(message) => Failure::Usage(format!("{option}: {message}")),
+            other => other,
+        }
+    }
+
     /// It could not be done.
     pub fn failed(message: impl Display) -> Self {
         Failure::Failed(message.to_string())

@@ -91,7 +91,7 @@ impl Slab {
     pub fn select(slab: Option<&Slab>, array: &Array) -> Result<Selection> {
         let shape = shape(array);
         let name = |d: usize| array.dimension_name(d).map(str::to_owned);
-        slab.unwrap_or(&Slab(Vec::new())).of_shape(&shape, name)
+        slab.unwrap_or(&Slab(Vec::new())).of_shape(&shape, name).map_err(|failure| failure.of_option("--slab"))
     }
 
     fn of_shape(&self, shape: &[usize], name: impl Fn(usize) -> Option<String>) -> Result<Selection> {
@@ -225,7 +225,7 @@ pub fn dimension(array: &Array, wanted: &str) -> Result<usize> {
     let by_name = (0..rank).find(|&d| array.dimension_name(d) == Some(wanted));
     by_name.or_else(|| wanted.parse().ok().filter(|d| *d < rank)).ok_or_else(|| {
         let names: Vec<String> = (0..rank).map(|d| dimension_name(array, d)).collect();
-        Failure::usage(format_args!("there is no dimension {wanted}; there are: {}", names.join(", ")))
+        Failure::usage(format_args!("--dims: there is no dimension {wanted}; there are: {}", names.join(", ")))
     })
 }
 

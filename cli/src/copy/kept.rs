@@ -34,15 +34,8 @@ impl Lost {
     fn compare_attributes(&mut self, name: &str, source: &[Attribute], created: &[Attribute]) {
         for attribute in source.iter().filter(|attribute| attribute.name() != FILL_VALUE) {
             let same = created.iter().find(|created| created.name() == attribute.name());
-            match same {
-                None => self.add(format!("the attribute {}", attribute.name()), name),
-                Some(same) if same.element_type() != attribute.element_type() => {
-                    self.add(
-                        "the types of attributes, which JSON has not; --format nczarr keeps them".to_owned(),
-                        name,
-                    );
-                }
-                Some(_) => {}
+            if same.is_some_and(|same| same.element_type() != attribute.element_type()) {
+                self.add("the types of attributes, which JSON has not; --format nczarr keeps them".to_owned(), name);
             }
         }
     }

@@ -275,7 +275,7 @@ impl Chunks {
     /// Refuses shards that are not made of whole chunks.
     fn checked(self) -> Result<Self> {
         let (chunks, shards) = (self.chunk_shape.iter().flatten(), self.shard_shape.iter().flatten());
-        match chunks.zip(shards).enumerate().find(|(_, (chunk, shard))| !shard.is_multiple_of(**chunk)) {
+        match chunks.zip(shards).enumerate().find(|(_, (chunk, shard))| *shard % *chunk != 0) {
             Some((d, (chunk, shard))) => Err(Failure::usage(format_args!(
                 "--shards: the length {shard} of dimension {d} is no multiple of {chunk}, the length of chunks"
             ))),

@@ -95,7 +95,9 @@ impl Map {
             let mut file = output::Output::new(Some(path), true)?;
             png::draw(&mut file, &picture, (&rows, &columns), &title, units)?;
             file.finish()?;
-            writeln!(out, "{title} drawn to {}", path.display())?;
+            if path.as_os_str() != "-" {
+                writeln!(out, "{title} drawn to {}", path.display())?;
+            }
         } else {
             let depth = session.screen.depth;
             // Blank lines would show nothing.

@@ -63,7 +63,9 @@ impl Plan {
         let heading = format!("{} [{selection}]", place::heading(&self.source.place, &array));
         let axis = |d: usize| Axis::new(&array, &selection, d);
         if let Some(path) = &self.svg {
-            let Some((rows, columns)) = drawn else { return Err(Failure::usage("a scalar has no grid to be drawn")) };
+            let Some((rows, columns)) = drawn else {
+                return Err(Failure::usage("--svg: a scalar has no grid to be drawn"));
+            };
             let text = svg::draw(&heading, rows.map(axis).as_ref(), &axis(columns));
             std::fs::write(path, text).map_err(Failure::about(path.display()))?;
         }
@@ -101,11 +103,11 @@ impl Plan {
             [rows, columns] => {
                 let (rows, columns) = (slab::dimension(array, rows)?, slab::dimension(array, columns)?);
                 if rows == columns {
-                    return Err(Failure::usage("two dimensions are drawn, and not one twice"));
+                    return Err(Failure::usage("--dims: two dimensions are drawn, and not one twice"));
                 }
                 Ok(Some((Some(rows), columns)))
             }
-            _ => Err(Failure::usage("two dimensions at most can be drawn")),
+            _ => Err(Failure::usage("--dims: two dimensions at most can be drawn")),
         }
     }
 

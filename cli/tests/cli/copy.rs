@@ -203,6 +203,10 @@ fn what_json_has_is_copied_as_json() {
     assert!(run_at(&directory, &["list", "@"]).text().contains("b  int32  x=2"));
     let array = open(&directory, "b");
     assert_eq!((array.attributes_json(), array.dimension_name(0)), (json, Some("x")));
+    // netCDF-C has no attributes that are objects, but the text of them.
+    run_at(&directory, &["copy", "@", "a", "@/c", "--format", "nczarr"]).text();
+    let array = open(&directory.join("c"), "a");
+    assert_eq!(array.attributes()[0].values(), AttributeValues::Bytes(br#"{"a":[1,2.5,"x"]}"#));
 }
 
 #[test]

@@ -142,7 +142,8 @@ fn all_of_an_array_is_one_document() {
     assert_eq!(document, expected);
     assert_eq!(document["attributes"]["units"], "Deg C");
     let directory = Temporary::new();
-    let nan = Description::new(&[2], ElementType::Double).with_fill_value(&[0, 0, 0, 0, 0, 0, 0xf8, 0x7f]);
+    let fill_value = f64::NAN.to_ne_bytes();
+    let nan = Description::new(&[2], ElementType::Double).with_fill_value(&fill_value);
     let nan = nan.with_attributes_json(r#"{"valid":[NaN,1]}"#);
     Array::create(&*directory, "a", &nan).unwrap();
     let document = json(&run_at(&directory, &["info", "@", "a", "--json"]).text());

@@ -65,7 +65,7 @@ fn other_dimensions_can_be_drawn() {
     let text = run(&["plan", "data/coads_sst.zarr", "--dims", "0"]).text();
     assert!(!text.contains("down:"));
     let message = run(&["plan", "data/coads_sst.zarr", "--dims", "TIME,LAT"]).message(2);
-    assert_eq!(message, "nczchunk: there is no dimension LAT; there are: TIME, COADSY, COADSX\n");
+    assert_eq!(message, "nczchunk: --dims: there is no dimension LAT; there are: TIME, COADSY, COADSX\n");
     assert!(run(&["plan", "data/coads_sst.zarr", "--dims", "1,1"]).message(2).contains("not one twice"));
 }
 

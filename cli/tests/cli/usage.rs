@@ -29,8 +29,14 @@ fn what_cannot_be_asked_for_is_2() {
         (&["dump"], "<PLACE>"),
         (&["dump", "data/coads_sst.zarr", "-s", "0,a"], "expected an index or start:stop:step, found 'a'"),
         (&["dump", "data/coads_sst.zarr", "-s", "::-1"], "steps are 1 or more"),
-        (&["dump", "data/coads_sst.zarr", "-s", "0,0:91"], "dimension 1 (COADSY, length 90): stop 91"),
-        (&["dump", "data/coads_sst.zarr", "-s", "0,0,0,0"], "4 parts, but the array has 3 dimensions"),
+        (
+            &["dump", "data/coads_sst.zarr", "-s", "0,0:91"],
+            "nczchunk: --slab: dimension 1 (COADSY, length 90): stop 91",
+        ),
+        (
+            &["dump", "data/coads_sst.zarr", "-s", "0,0,0,0"],
+            "nczchunk: --slab: the hyperslab has 4 parts, but the array has 3 dimensions",
+        ),
         (&["dump", "data/coads_sst.zarr", "-f", "xml"], "'xml'"),
         (&["info", "data/coads_sst.nc"], "name one of its arrays; there are: TIME, COADSY, COADSX, SST"),
         (
