@@ -3,7 +3,8 @@
     run_code.py DIRECTORY [--update] [PAGE...]
 
 scripts/docs calls it with the library installed and in the environment. Every page gets an empty directory below
-DIRECTORY, with links to the tree's data and examples, in which its code is run, block after block:
+DIRECTORY, with links to the tree's data and examples, in which its code is run, block after block. The pages of the
+tour have one directory in common, for who reads them in their order does what they say in one:
 
 - console: each line that begins with `$ ` is a command for bash, and what it prints must be what follows. With --update
   what it prints is written there;
@@ -28,11 +29,12 @@ import shutil
 import subprocess
 import sys
 
-from pages import PAGES, ROOT
+from pages import PAGES, ROOT, TOUR
 
 FENCE = re.compile(r"^(?P<fence>`{3,}|:{3,})(?P<language>[\w{}-]*) *(?P<argument>.*)$")
 COMMENT = re.compile(r"^<!-- (file|run|run all): (.*) -->$")
 PICTURE = re.compile(r"!\[[^]]*\]\(((?:[\w./-]*/)?pictures/[\w.-]+)\)")
+PREPARED = set()
 NOT_CODE = {"text", "json", "diff"}
 COMPILERS = {
     "c": ["cc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"],
@@ -52,11 +54,14 @@ class Page:
     def __init__(self, name, directory):
         self.name = name
         self.path = ROOT / name
-        self.directory = directory / name.replace("/", "-").removesuffix(".md")
+        self.directory = directory / ("docs-tour" if name in TOUR else name.replace("/", "-").removesuffix(".md"))
         self.lines = self.path.read_text().split("\n")
         self.number = self.ran = 0
 
     def prepare(self):
+        if self.directory in PREPARED:
+            return
+        PREPARED.add(self.directory)
         shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.mkdir(parents=True)
         for name in ("data", "examples"):
