@@ -131,9 +131,10 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// `Exists` if something is there, or the name is below an array; `Argument`, which is also that of names of
-    /// metadata documents and those that Zarr v3 reserves, `ElementType`, `Codec`, `Metadata`, `Unsupported` and `Rank`
-    /// for what cannot be; `ReadOnly` for a file; `OutOfMemory`, and those of the system.
+    /// `NotOverwritten` if an array or group is there, `Exists` if the name is below an array or something else is
+    /// there; `Argument`, which is also that of names of metadata documents and those that Zarr v3 reserves,
+    /// `ElementType`, `Codec`, `Metadata`, `Unsupported` and `Rank` for what cannot be; `ReadOnly` for a file;
+    /// `OutOfMemory`, and those of the system.
     pub fn create(path: impl AsRef<Path>, name: &str, description: &Description<'_>) -> Result<Array> {
         Array::create_as(path.as_ref(), name, description, Ok)
     }
@@ -235,10 +236,10 @@ impl Array {
     /// be cut off.
     ///
     /// # Errors
-    /// `ReadOnly`; `Argument` for another number of dimensions, or if the array was replaced by one with other chunks
-    /// or another type; `DimensionLength`; `NotFound` if the array is gone; `Unsupported` for dimensions that netCDF-C
-    /// shares among arrays, and to make an array smaller where a place cannot list its objects; `OutOfMemory`, and
-    /// those of the place, of opening and of writing.
+    /// `OpenedToRead`; `Argument` for another number of dimensions, or if the array was replaced by one with other
+    /// chunks or another type; `DimensionLength`; `NotFound` if the array is gone; `Unsupported` for dimensions that
+    /// netCDF-C shares among arrays, and to make an array smaller where a place cannot list its objects; `OutOfMemory`,
+    /// and those of the place, of opening and of writing.
     pub fn resize(&mut self, shape: &[usize]) -> Result<()> {
         self.check_writable()?;
         // Another may have given it another shape meanwhile: what is cut off is what is stored now.
@@ -294,7 +295,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// `ReadOnly`; `Argument` for a name that no attribute can have; `NotFound` if the array is gone; `Metadata` if
+    /// `OpenedToRead`; `Argument` for a name that no attribute can have; `NotFound` if the array is gone; `Metadata` if
     /// the metadata have become malformed meanwhile; `OutOfMemory`, and those of the place.
     pub fn set_attribute<'v>(&mut self, name: &str, value: impl Into<AttributeValue<'v>>) -> Result<()> {
         self.change_attribute(name, Some(value.into()), |_| Ok(()))
@@ -578,8 +579,8 @@ impl Array {
     /// opened to be written to.
     ///
     /// # Errors
-    /// `ReadOnly`, `ElementType` for elements of another type, `Argument` for a text with a NUL in it, `Unsupported`
-    /// for an array in shards, and those of [`write`](crate::write).
+    /// `OpenedToRead`, `ElementType` for elements of another type, `Argument` for a text with a NUL in it,
+    /// `Unsupported` for an array in shards, and those of [`write`](crate::write).
     pub fn write_strings(&self, hyperslab: &Hyperslab<'_>, values: &[impl AsRef<str>]) -> Result<()> {
         self.check_writable()?;
         self.check_text()?;
