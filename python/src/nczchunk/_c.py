@@ -244,6 +244,7 @@ _FUNCTIONS = [
     ("array_remove_attribute", c_int, [_POINTER, c_char_p, _POINTER]),
     ("array_resize", c_int, [_POINTER, _SIZES, _POINTER]),
     ("array_set_attribute", c_int, [_POINTER, c_char_p, c_int, c_size_t, _POINTER, _POINTER]),
+    ("array_set_attributes_json", c_int, [_POINTER, c_char_p, _POINTER]),
     ("array_set_cache", c_int, [_POINTER, _POINTER, _POINTER]),
     ("array_set_verify", c_int, [_POINTER, c_int, _POINTER]),
     ("array_store", _POINTER, [_POINTER]),
@@ -307,6 +308,13 @@ def _load():
 
 
 c = _load()
+
+
+def num_processors():
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Context:

@@ -33,14 +33,15 @@ offset, nbytes: which bytes of the object the chunk is, as its codecs encode it.
 """
 
 
-def open(path, name="", mode="r", *, threads=1, cache=..., memory_limits=None):
+def open(path, name="", mode="r", *, threads=None, cache=..., memory_limits=None):
     """Opens an array: of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or a zip file; or a variable of a
     netCDF classic file or of a cfdb file.
 
     path: a directory, a zip file, or a file that holds arrays.
     name: where the array is below the path, such as "ocean/sst", or in the file; empty if the path is the array.
     mode: "r" to read, "r+" to read and write.
-    threads: how many threads a read or write may use.
+    threads: how many threads a read or write may use; by default as many as there are processors that the process may
+        run on.
     cache: a Cache, which several arrays may share; None to keep no decoded chunks. Without it 64 MiB are kept.
     memory_limits: MemoryLimits, if others are to hold than those by default.
     """
@@ -57,7 +58,8 @@ def open(path, name="", mode="r", *, threads=1, cache=..., memory_limits=None):
 
 def check_options(threads, cache, memory_limits):
     """Refuses what open() and create() cannot take for these."""
-    _c.integer("threads", threads, 1)
+    if threads is not None:
+        _c.integer("threads", threads, 1)
     if not (cache is None or cache is ... or isinstance(cache, Cache)):
         raise TypeError(f"cache: expected a Cache, None, or ... for the default, found {cache!r}")
     limits.check(memory_limits)
@@ -81,7 +83,7 @@ class Array:
     waits for calls in flight, too. An array can be pickled: it is opened again where it arrives, without its cache.
     """
 
-    def __init__(self, pointer, where, threads=1, cache=...):
+    def __init__(self, pointer, where, threads=None, cache=...):
         self._handle = Handle(pointer, c.array_close, "the array")
         self._where, self.threads, self._cache = where, threads, cache
         if cache is None:
@@ -103,12 +105,14 @@ class Array:
 
     @property
     def threads(self):
-        """How many threads a read or write may use."""
+        """How many threads a read or write may use. None sets it to the number of processors that the process may run
+        on."""
         return self._threads
 
     @threads.setter
     def threads(self, number):
-        self._threads = _c.integer("threads", number, 1)
+        self._threads = _c.num_processors() if number is None else _c.integer("threads", number, 1)
+        self._given_threads = number
 
     @property
     def netcdf_type(self):
@@ -308,7 +312,7 @@ class Array:
         self.close()
 
     def __reduce__(self):
-        return _open_again, (self._where, self._threads)
+        return _open_again, (self._where, self._given_threads)
 
     def __repr__(self):
         try:

@@ -1,6 +1,12 @@
-"""Attributes of an array or group: texts, lists of texts, and numbers with their types."""
+"""Attributes of an array or group.
+
+Zarr and cfdb store attributes as JSON. They are what ``json`` makes of them: texts, numbers of any size, bools, None,
+lists and dicts. netCDF has types of numbers: attributes of netCDF files, and those of NCZarr arrays whose type is
+stored beside them, are numpy's numbers.
+"""
 
 import ctypes
+import json
 from collections.abc import MutableMapping
 from ctypes import POINTER, byref, c_char_p
 
@@ -14,8 +20,8 @@ _NUMBERS = {1: "i1", 3: "i2", 4: "i4", 5: "f4", 6: "f8", 7: "u1", 8: "u2", 9: "u
 _NUMBER_OF = {dtype: number for number, dtype in _NUMBERS.items()}
 
 
-def value_of(attribute):
-    """A text, a list of texts, one number, or an array of numbers."""
+def typed(attribute):
+    """The value of an attribute that the library tells: a text, a list of texts, one number, or an array of numbers."""
     if attribute.type == _c.CHAR:
         return ctypes.string_at(attribute.values, attribute.num_values).decode(errors="replace")
     if attribute.type == _c.STRING:
@@ -26,30 +32,67 @@ def value_of(attribute):
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def collect(num, get):
-    """The attributes that a function of an index and a structure tells, by name."""
+def told(num, get):
+    """The attributes that the library tells, by name. num, get: how many there are, and a function of an index and a
+    structure that fills it in."""
     found = {}
     for i in range(num):
         one = _c.Attribute()
         get(i, byref(one))
-        found[one.name.decode(errors="replace")] = value_of(one)
+        found[one.name.decode(errors="replace")] = typed(one)
     return found
 
 
-def as_stored(name, value):
-    """The number of a value's type, how many there are, and where they are, with what has to be kept meanwhile. The
-    name is the attribute's."""
-    if isinstance(value, str):
-        encoded = ctypes.create_string_buffer(_c.utf8(name, value))
-        return _c.CHAR, len(encoded) - 1, ctypes.addressof(encoded), encoded
-    if isinstance(value, (list, tuple)) and value and all(isinstance(one, str) for one in value):
-        pointers = _c.texts(name, value)
-        return _c.STRING, len(value), ctypes.addressof(pointers), pointers
-    numbers = np.ascontiguousarray(value)
-    number = _NUMBER_OF.get(numbers.dtype.str[1:])
-    if number is None or not numbers.dtype.isnative:
-        raise TypeError(f"{name}: expected a text, a list of texts, or numbers that netCDF has, found {value!r}")
+def collect(text, num, get, is_netcdf):
+    """The attributes of an array or group, by name.
+
+    text: all of them as JSON. num, get: as for told(). is_netcdf: whether the file has types of attributes and no JSON.
+    """
+    stored = {} if is_netcdf else json.loads(text)
+    types = next((stored[name].get("types", {}) for name in ("_nczarr_attr", "_NCZARR_ATTR")
+                  if isinstance(stored.get(name), dict)), {})
+    types = types if isinstance(types, dict) else {}
+    return {name: stored[name] if name in stored and types.get(name, "|J0") == "|J0" else value
+            for name, value in told(num, get).items()}
+
+
+def as_json(what, value):
+    """The JSON text of a value. What is numpy's in it becomes Python's."""
+    def plain(one):
+        if isinstance(one, (np.ndarray, np.generic)) and one.dtype.kind in "biufSU":
+            return one.tolist()
+        raise TypeError(f"an object of the type {type(one).__name__} cannot be stored as JSON")
+
+    try:
+        return json.dumps(value, default=plain).encode()
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{what}: {error}") from None
+
+
+def as_numbers(value):
+    """Numbers whose type netCDF has: the number of the type, how many there are, where they are, and what has to be
+    kept meanwhile. None if a value is no such numbers of numpy's."""
+    if not isinstance(value, (np.ndarray, np.generic)) or value.ndim > 1:
+        return None
+    number = _NUMBER_OF.get(value.dtype.str[1:])
+    if number is None:
+        return None
+    numbers = np.ascontiguousarray(value, value.dtype.newbyteorder("="))
     return number, numbers.size, _c.address(numbers), numbers
+
+
+def _as_texts(value):
+    """As as_numbers(), for a text and a list of texts. (NCZarr arrays have types of these, too.)"""
+    texts = [value] if isinstance(value, str) else value
+    if not (isinstance(texts, (list, tuple)) and texts and all(isinstance(one, str) for one in texts)):
+        return None
+    if any("\0" in one or not one.isascii() and one != one.encode(errors="replace").decode() for one in texts):
+        return None  # which only JSON can have
+    if isinstance(value, str):
+        encoded = ctypes.create_string_buffer(value.encode())
+        return _c.CHAR, len(encoded) - 1, ctypes.addressof(encoded), encoded
+    pointers = _c.texts("an attribute", value)
+    return _c.STRING, len(value), ctypes.addressof(pointers), pointers
 
 
 class Attributes(MutableMapping):
@@ -61,26 +104,14 @@ class Attributes(MutableMapping):
     def _all(self):
         def of(pointer):
             _c.call(c.array_check_attributes, pointer)
-            return collect(c.array_num_attributes(pointer),
-                           lambda i, one: _c.call(c.array_attribute_at, pointer, i, one))
+            return collect(c.array_attributes_json(pointer), c.array_num_attributes(pointer),
+                           lambda i, one: _c.call(c.array_attribute_at, pointer, i, one),
+                           self._array.format == "netCDF classic")
 
         return self._array._handle.share(of)
 
     def __getitem__(self, name):
-        if not isinstance(name, str) or "\0" in name:
-            raise KeyError(name)
-        encoded, one = name.encode(errors="surrogatepass"), _c.Attribute()
-
-        def value(pointer):
-            _c.call(c.array_attribute, pointer, encoded, byref(one))
-            return value_of(one)
-
-        try:
-            return self._array._handle.share(value)
-        except Error as error:
-            if error.status != _c.NO_ATTRIBUTE:
-                raise
-            raise KeyError(name) from None
+        return self._all()[name]
 
     def __iter__(self):
         return iter(self._all())
@@ -90,7 +121,11 @@ class Attributes(MutableMapping):
 
     def __setitem__(self, name, value):
         encoded = _c.text("the name of an attribute", name)
-        number, num_values, values, _kept = as_stored(name, value)
+        given = as_numbers(value) or _as_texts(value)
+        if given is None:
+            self.update({name: value})
+            return
+        number, num_values, values, _kept = given
         _c.change(self._array._handle, lambda pointer: _c.call(
             c.array_set_attribute, pointer, encoded, number, num_values, values))
 
@@ -103,9 +138,27 @@ class Attributes(MutableMapping):
                 raise
             raise KeyError(name) from None
 
+    def update(self, *given, **named):
+        """Sets several attributes at once, as dict's update() does. Numbers of numpy's become Python's."""
+        new = dict(*given, **named)
+        text = b"{%s}" % b", ".join(
+            as_json(name, _checked(name)) + b": " + as_json(f"attrs[{name!r}]", value) for name, value in new.items())
+        _c.change(self._array._handle, lambda pointer: _c.call(c.array_set_attributes_json, pointer, text))
+
     def __repr__(self):
         return repr(self._all())
+
+    def as_netcdf(self):
+        """All of them as netCDF-C reads them: texts, lists of texts, and numpy's numbers with the types that are stored
+        or follow from the values. What netCDF does not have is the text of its JSON."""
+        return self._array._handle.share(lambda pointer: told(
+            c.array_num_attributes(pointer), lambda i, one: _c.call(c.array_attribute_at, pointer, i, one)))
 
     def as_json(self):
         """All of them as the text of a JSON object."""
         return self._array._handle.share(c.array_attributes_json).decode()
+
+
+def _checked(name):
+    _c.text("the name of an attribute", name)
+    return name

@@ -1,7 +1,6 @@
 """New arrays."""
 
 import ctypes
-import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -12,7 +11,7 @@ import numpy as np
 from . import _c, limits
 from ._c import c
 from .array import Array, check_options
-from .attributes import as_stored
+from .attributes import as_json, as_numbers
 from .handle import Handle
 from .types import dtype_of, type_name_of
 
@@ -48,7 +47,7 @@ class NewZip:
 
 
 def create(path, name="", *, shape, dtype, chunks=None, shards=None, dims=None, fill_value=None, codecs=...,
-           attrs=None, format="zarr3", separator=None, endian=None, overwrite=False, threads=1, cache=...,
+           attrs=None, format="zarr3", separator=None, endian=None, overwrite=False, threads=None, cache=...,
            memory_limits=None):
     """Creates an array and opens it to be read and written.
 
@@ -131,22 +130,15 @@ def _attributes(attrs):
         raise TypeError(f"attrs: expected a mapping of names to values, found {attrs!r}")
     plain, typed, kept = {}, [], []
     for name, value in attrs.items():
-        encoded, what = _c.text("attrs", name), f"attrs[{name!r}]"
-        if not isinstance(value, (np.ndarray, np.generic)):
+        encoded, numbers = _c.text("attrs", name), as_numbers(value)
+        if numbers is None:
             plain[name] = value
-            _json(what, value)
+            as_json(f"attrs[{name!r}]", value)
             continue
-        number, num_values, values, owner = as_stored(what, value)
+        number, num_values, values, owner = numbers
         typed.append(_c.Attribute(name=encoded, type=number, num_values=num_values, values=values))
         kept.append(owner)
-    return _json("attrs", plain), (_c.Attribute * len(typed))(*typed), kept
-
-
-def _json(name, value):
-    try:
-        return json.dumps(value).encode()
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name}: {error}") from None
+    return as_json("attrs", plain), (_c.Attribute * len(typed))(*typed), kept
 
 
 def _settings(codecs):
@@ -160,7 +152,7 @@ def _settings(codecs):
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[1], Mapping)):
             raise TypeError(f"codecs[{i}]: expected a name or a pair of a name and a dict, found {codec!r}")
         settings.append(_c.CodecSetting(name=_c.text(f"codecs[{i}]", pair[0]),
-                                        configuration=_json(f"codecs[{i}]", dict(pair[1]))))
+                                        configuration=as_json(f"codecs[{i}]", dict(pair[1]))))
     return settings
 
 

@@ -16,6 +16,15 @@ problem: why it cannot be opened, if that is known; else None.
 """
 
 
+def _is_netcdf(path):
+    """Whether a path is a netCDF classic file."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(3) == b"CDF"
+    except OSError:
+        return False
+
+
 def list_nodes(path, group="", *, recursive=True, memory_limits=None):
     """The groups and arrays in a group of a directory or zip file, or in a file that holds arrays; the group itself is
     the first. memory_limits: as for open()."""
@@ -29,14 +38,16 @@ def list_nodes(path, group="", *, recursive=True, memory_limits=None):
             limits.within(memory_limits, c.place_at, path,
                           lambda place: _c.call(c.list_in, place, *arguments, found, None))
 
-    return _c.collect(FOUND, _node, call)
+    is_netcdf = _is_netcdf(path)
+    return _c.collect(FOUND, lambda pointer: _node(pointer, is_netcdf), call)
 
 
-def _node(pointer):
+def _node(pointer, is_netcdf):
     node = pointer.contents
     rank = range(node.rank)
     name = node.name.decode(errors="replace")
-    attrs = collect(node.num_attributes, lambda i, one: _c.call(c.node_attribute_at, pointer, i, one))
+    attrs = collect(node.attributes_json, node.num_attributes,
+                    lambda i, one: _c.call(c.node_attribute_at, pointer, i, one), is_netcdf)
     problem = node.message.decode(errors="replace") if node.status else None
     if node.is_group or node.status:
         return Node(name, bool(node.is_group), None, None, None, None, None, None, attrs, problem)
