@@ -283,5 +283,6 @@ def test_the_hierarchies_that_zarr_python_tests(tmp_path_factory):
     stateful = pytest.importorskip("zarr.testing.stateful")
     hypothesis.stateful.run_state_machine_as_test(
         lambda: stateful.ZarrHierarchyStateMachine(LocalStore(tmp_path_factory.mktemp("store"))),
-        settings=hypothesis.settings(max_examples=max(2, EXAMPLES // 5), stateful_step_count=20, deadline=None, database=None,
-                                     derandomize=True, suppress_health_check=list(hypothesis.HealthCheck)))
+        settings=hypothesis.settings(max_examples=max(2, EXAMPLES // 5), stateful_step_count=20, deadline=None,
+                                     database=None, derandomize=True,
+                                     suppress_health_check=list(hypothesis.HealthCheck)))

@@ -7,10 +7,11 @@ from ctypes import byref, c_void_p
 
 import numpy as np
 
-from . import _c, limits
+from . import _c, limits, listing
 from ._c import c
 from .attributes import Attributes
 from .cache import Cache
+from .errors import Error, NotFound, NotPermitted
 from .handle import Handle
 from .index import Selection
 from .types import dtype_of
@@ -48,12 +49,28 @@ def open(path, name="", mode="r", *, threads=None, cache=..., memory_limits=None
     access = _c.one_of("mode", _MODES, mode)
     check_options(threads, cache, memory_limits)
     pointer, encoded = c_void_p(), _c.text("name", name)
-    if memory_limits is None:
-        _c.call(c.array_open, _c.path_bytes("path", path), encoded, access, byref(pointer))
-    else:
-        limits.within(memory_limits, c.place_at, path, lambda place: _c.call(
-            c.array_open_in, place, encoded, access, byref(pointer)))
+    try:
+        if memory_limits is None:
+            _c.call(c.array_open, _c.path_bytes("path", path), encoded, access, byref(pointer))
+        else:
+            limits.within(memory_limits, c.place_at, path, lambda place: _c.call(
+                c.array_open_in, place, encoded, access, byref(pointer)))
+    except NotFound as error:
+        raise error.about(f"{error}{_candidates(path, memory_limits)}") from None
+    except NotPermitted as error:
+        raise error.about(f'{os.fsdecode(path)}: it can only be read: open it with mode="r"') from None
     return Array(pointer, (os.fspath(path), name, mode, memory_limits), threads, cache)
+
+
+def _candidates(path, memory_limits):
+    """The names of the arrays that there are, for a message."""
+    try:
+        names, has_more = listing.array_names(path, memory_limits, 12)
+    except Error:
+        return ""
+    if not names:
+        return ""
+    return f"; the arrays there: {', '.join(map(repr, names))}{', ...' if has_more else ''}"
 
 
 def check_options(threads, cache, memory_limits):
@@ -196,12 +213,32 @@ class Array:
         return out
 
     def __setitem__(self, index, values):
+        self._check_writable()
         selection = Selection(index, self.shape)
-        values = np.broadcast_to(np.asarray(values, self.dtype), selection.shape)
+        values = self._values(values, selection.shape)
         if self.dtype == object:
             self._write_texts(selection, values)
         else:
             self._transfer(c.write_strided, selection, values)
+
+    def _check_writable(self):
+        path, name, mode, _ = self._where
+        if mode == "r":
+            where = os.path.join(os.fsdecode(path), name) if name else os.fsdecode(path)
+            raise NotPermitted(f'{where}: it was opened to be read: open it with mode="r+" to write', _c.READ_ONLY)
+
+    def _values(self, values, shape):
+        """What is to be written, as elements of the array in this shape."""
+        try:
+            values = np.asarray(values, self.dtype)
+        except (TypeError, ValueError, OverflowError) as error:
+            kind = ValueError if isinstance(error, UnicodeError) else type(error)
+            raise kind(f"values: expected elements of the type {self.dtype}: {error}") from None
+        try:
+            return np.broadcast_to(values, shape)
+        except ValueError:
+            raise ValueError(f"values: expected the shape {tuple(shape)}, or one that can be broadcast to it, found "
+                             f"{values.shape}") from None
 
     def _transfer(self, function, selection, memory):
         """Reads or writes what is selected, from or to an array of the selection's shape, or a view of one."""
@@ -260,6 +297,7 @@ class Array:
         shape = _c.lengths("shape", shape)
         if len(shape) != self.ndim:
             raise ValueError(f"shape: expected {self.ndim} lengths, one for each dimension, found {len(shape)}")
+        self._check_writable()
 
         def resize(pointer):
             _c.call(c.array_resize, pointer, _c.sizes(shape))

@@ -121,6 +121,7 @@ class Attributes(MutableMapping):
 
     def __setitem__(self, name, value):
         encoded = _c.text("the name of an attribute", name)
+        self._array._check_writable()
         given = as_numbers(value) or _as_texts(value)
         if given is None:
             self.update({name: value})
@@ -131,6 +132,7 @@ class Attributes(MutableMapping):
 
     def __delitem__(self, name):
         encoded = _c.text("the name of an attribute", name)
+        self._array._check_writable()
         try:
             _c.change(self._array._handle, lambda pointer: _c.call(c.array_remove_attribute, pointer, encoded))
         except Error as error:
@@ -141,6 +143,7 @@ class Attributes(MutableMapping):
     def update(self, *given, **named):
         """Sets several attributes at once, as dict's update() does. Numbers of numpy's become Python's."""
         new = dict(*given, **named)
+        self._array._check_writable()
         text = b"{%s}" % b", ".join(
             as_json(name, _checked(name)) + b": " + as_json(f"attrs[{name!r}]", value) for name, value in new.items())
         _c.change(self._array._handle, lambda pointer: _c.call(c.array_set_attributes_json, pointer, text))

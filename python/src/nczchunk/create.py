@@ -12,6 +12,7 @@ from . import _c, limits
 from ._c import c
 from .array import Array, check_options
 from .attributes import as_json, as_numbers
+from .errors import Exists
 from .handle import Handle
 from .types import dtype_of, type_name_of
 
@@ -83,15 +84,22 @@ def create(path, name="", *, shape, dtype, chunks=None, shards=None, dims=None, 
     def create_in(place):
         _c.call(c.array_create_in, place, encoded, byref(description), byref(pointer))
 
-    if isinstance(path, NewZip):
-        if memory_limits is not None:
-            raise ValueError("memory_limits: expected None, for the NewZip has its own")
-        where, memory_limits = path.path, path.memory_limits
-        path._handle.share(create_in)
-    elif memory_limits is not None:
-        limits.within(memory_limits, c.place_create, path, create_in)
-    else:
-        _c.call(c.array_create, _c.path_bytes("path", path), encoded, byref(description), byref(pointer))
+    try:
+        if isinstance(path, NewZip):
+            if memory_limits is not None:
+                raise ValueError("memory_limits: expected None, for the NewZip has its own")
+            where, memory_limits = path.path, path.memory_limits
+            path._handle.share(create_in)
+        elif memory_limits is not None:
+            limits.within(memory_limits, c.place_create, path, create_in)
+        else:
+            _c.call(c.array_create, _c.path_bytes("path", path), encoded, byref(description), byref(pointer))
+    except Exists as error:
+        if overwrite:
+            raise
+        found = os.path.join(os.fsdecode(where), name) if name else os.fsdecode(where)
+        raise error.about(f"{found}: something is there already: pass overwrite=True to replace an array or a "
+                          f"group") from None
     del kept, kept_attributes
     return Array(pointer, (os.fspath(where), name, "r+", memory_limits), threads, cache)
 

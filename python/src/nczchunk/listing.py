@@ -19,7 +19,7 @@ problem: why it cannot be opened, if that is known; else None.
 def _is_netcdf(path):
     """Whether a path is a netCDF classic file."""
     try:
-        with open(path, "rb") as file:
+        with open(_c.path_bytes("path", path), "rb") as file:
             return file.read(3) == b"CDF"
     except OSError:
         return False
@@ -29,6 +29,12 @@ def list_nodes(path, group="", *, recursive=True, memory_limits=None):
     """The groups and arrays in a group of a directory or zip file, or in a file that holds arrays; the group itself is
     the first. memory_limits: as for open()."""
     limits.check(memory_limits)
+    is_netcdf = _is_netcdf(path)
+    return _each(path, group, recursive, memory_limits, lambda pointer: _node(pointer, is_netcdf))
+
+
+def _each(path, group, recursive, memory_limits, made_of):
+    """What made_of(pointer) makes of each node, as a list."""
     encoded, arguments = _c.path_bytes("path", path), (_c.text("group", group), bool(recursive))
 
     def call(found, _):
@@ -38,8 +44,29 @@ def list_nodes(path, group="", *, recursive=True, memory_limits=None):
             limits.within(memory_limits, c.place_at, path,
                           lambda place: _c.call(c.list_in, place, *arguments, found, None))
 
-    is_netcdf = _is_netcdf(path)
-    return _c.collect(FOUND, lambda pointer: _node(pointer, is_netcdf), call)
+    return _c.collect(FOUND, made_of, call)
+
+
+class _Enough(Exception):
+    """Ends a listing."""
+
+
+def array_names(path, memory_limits, most):
+    """The names of so many arrays that can be opened, and whether there are more."""
+    names = []
+
+    def one(pointer):
+        node = pointer.contents
+        if not node.is_group and not node.status:
+            if len(names) == most:
+                raise _Enough
+            names.append(node.name.decode(errors="replace"))
+
+    try:
+        _each(path, "", True, memory_limits, one)
+    except _Enough:
+        return names, True
+    return names, False
 
 
 def _node(pointer, is_netcdf):
