@@ -23,7 +23,7 @@ READ, WRITE = 0, 1
 STORED = 1
 CHAR, STRING = 2, 12
 NCZARR, ZARR_V2, ZARR_V3 = 1, 2, 3
-NO_ATTRIBUTE, READ_ONLY = -43, -37
+NO_ATTRIBUTE, READ_ONLY, EXISTS, INVALID, NO_VARIABLE = -43, -37, -35, -36, -49
 SIZE_MAX = c_size_t(-1).value
 INT_MAX = 2 ** (8 * ctypes.sizeof(c_int) - 1) - 1
 

@@ -5,10 +5,13 @@ lists and dicts. netCDF has types of numbers: attributes of netCDF files, and th
 stored beside them, are numpy's numbers.
 """
 
+from __future__ import annotations
+
 import ctypes
 import json
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping
 from ctypes import POINTER, byref, c_char_p
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +21,10 @@ from .errors import Error
 
 _NUMBERS = {1: "i1", 3: "i2", 4: "i4", 5: "f4", 6: "f8", 7: "u1", 8: "u2", 9: "u4", 10: "i8", 11: "u8"}
 _NUMBER_OF = {dtype: number for number, dtype in _NUMBERS.items()}
+# Names that formats keep for themselves, besides those that begin with _nczarr_.
+_INTERNAL = "_ARRAY_DIMENSIONS", "_NCProperties", "_nczarr"
+# The attributes in which NCZarr keeps the types of the others.
+NCZARR_KEYS = "_nczarr_attr", "_NCZARR_ATTR"
 
 
 def typed(attribute):
@@ -49,7 +56,7 @@ def collect(text, num, get, is_netcdf):
     text: all of them as JSON. num, get: as for told(). is_netcdf: whether the file has types of attributes and no JSON.
     """
     stored = {} if is_netcdf else json.loads(text)
-    types = next((stored[name].get("types", {}) for name in ("_nczarr_attr", "_NCZARR_ATTR")
+    types = next((stored[name].get("types", {}) for name in NCZARR_KEYS
                   if isinstance(stored.get(name), dict)), {})
     types = types if isinstance(types, dict) else {}
     return {name: stored[name] if name in stored and types.get(name, "|J0") == "|J0" else value
@@ -95,10 +102,10 @@ def _as_texts(value):
     return _c.STRING, len(value), ctypes.addressof(pointers), pointers
 
 
-class Attributes(MutableMapping):
+class Attributes(MutableMapping[str, Any]):
     """The attributes of an array, which are changed where it is stored as they are changed here."""
 
-    def __init__(self, array):
+    def __init__(self, array: Any) -> None:
         self._array = array
 
     def _all(self):
@@ -110,16 +117,16 @@ class Attributes(MutableMapping):
 
         return self._array._handle.share(of)
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         return self._all()[name]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._all())
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._array._handle.share(c.array_num_attributes)
 
-    def __setitem__(self, name, value):
+    def __setitem__(self, name: str, value: Any) -> None:
         encoded = _c.text("the name of an attribute", name)
         self._array._check_writable()
         given = as_numbers(value) or _as_texts(value)
@@ -130,7 +137,7 @@ class Attributes(MutableMapping):
         _c.change(self._array._handle, lambda pointer: _c.call(
             c.array_set_attribute, pointer, encoded, number, num_values, values))
 
-    def __delitem__(self, name):
+    def __delitem__(self, name: str) -> None:
         encoded = _c.text("the name of an attribute", name)
         self._array._check_writable()
         try:
@@ -140,28 +147,31 @@ class Attributes(MutableMapping):
                 raise
             raise KeyError(name) from None
 
-    def update(self, *given, **named):
+    def update(self, *given: Any, **named: Any) -> None:
         """Sets several attributes at once, as dict's update() does. Numbers of numpy's become Python's."""
         new = dict(*given, **named)
         self._array._check_writable()
         text = b"{%s}" % b", ".join(
-            as_json(name, _checked(name)) + b": " + as_json(f"attrs[{name!r}]", value) for name, value in new.items())
+            as_json(name, check_name(name)) + b": " + as_json(f"attrs[{name!r}]", value) for name, value in new.items())
         _c.change(self._array._handle, lambda pointer: _c.call(c.array_set_attributes_json, pointer, text))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return repr(self._all())
 
-    def as_netcdf(self):
+    def as_netcdf(self) -> dict[str, Any]:
         """All of them as netCDF-C reads them: texts, lists of texts, and numpy's numbers with the types that are stored
         or follow from the values. What netCDF does not have is the text of its JSON."""
         return self._array._handle.share(lambda pointer: told(
             c.array_num_attributes(pointer), lambda i, one: _c.call(c.array_attribute_at, pointer, i, one)))
 
-    def as_json(self):
+    def as_json(self) -> str:
         """All of them as the text of a JSON object."""
         return self._array._handle.share(c.array_attributes_json).decode()
 
 
-def _checked(name):
+def check_name(name):
+    """A name that an attribute can have."""
     _c.text("the name of an attribute", name)
+    if not name or name.startswith(("_nczarr_", "_NCZARR_")) or name in _INTERNAL:
+        raise ValueError(f"an attribute cannot have the name {name!r}, which formats keep for themselves")
     return name

@@ -1,10 +1,13 @@
 """New arrays."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 import warnings
 from collections.abc import Mapping, Sequence
 from ctypes import byref, c_char_p, c_void_p
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +19,13 @@ from .errors import Exists
 from .handle import Handle
 from .types import dtype_of, type_name_of
 
+if TYPE_CHECKING:
+    from types import EllipsisType
+
+    from .array import Path
+    from .cache import Cache
+    from .limits import MemoryLimits
+
 _FORMATS = {"zarr3": _c.ZARR_V3, "zarr2": _c.ZARR_V2, "nczarr": _c.NCZARR}
 _ENDIANS = {None: 0, "little": 1, "big": 2}
 _SEPARATORS = {None: 0, ".": ord("."), "/": ord("/")}
@@ -25,31 +35,35 @@ class NewZip:
     """A zip file that is made, to be given in place of a path to create(). It is there when it has been finished;
     as a context manager it is finished at the end, unless something was raised."""
 
-    def __init__(self, path, *, memory_limits=None):
+    def __init__(self, path: Path, *, memory_limits: MemoryLimits | None = None) -> None:
         limits.check(memory_limits)
         self.path, self.memory_limits, pointer = path, memory_limits, c_void_p()
         _c.call(c.place_create_zip, _c.path_bytes("path", path), byref(pointer))
         self._handle = Handle(pointer, c.place_free, "the new zip file")
         limits.limit(pointer, memory_limits)
 
-    def finish(self):
+    def finish(self) -> None:
         """Completes the file. It waits for calls of other threads that create arrays in it."""
         _c.change(self._handle, lambda pointer: _c.call(c.place_finish, pointer))
         self._handle.close()
 
-    def __enter__(self):
+    def __enter__(self) -> NewZip:
         return self
 
-    def __exit__(self, kind, *_):
+    def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
             self.finish()
         else:
             self._handle.close()
 
 
-def create(path, name="", *, shape, dtype, chunks=None, shards=None, dims=None, fill_value=None, codecs=...,
-           attrs=None, format="zarr3", separator=None, endian=None, overwrite=False, threads=None, cache=...,
-           memory_limits=None):
+def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: Any,
+           chunks: Sequence[int] | None = None, shards: Sequence[int] | None = None,
+           dims: Sequence[str | None] | None = None, fill_value: Any = None,
+           codecs: Sequence[str | tuple[str, Mapping[str, Any]]] | EllipsisType | None = ...,
+           attrs: Mapping[str, Any] | None = None, format: str = "zarr3", separator: str | None = None,
+           endian: str | None = None, overwrite: bool = False, threads: int | None = None,
+           cache: Cache | EllipsisType | None = ..., memory_limits: MemoryLimits | None = None) -> Array:
     """Creates an array and opens it to be read and written.
 
     path, name: a directory, and where the array is to be below it; or a NewZip.

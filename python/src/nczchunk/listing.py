@@ -1,19 +1,36 @@
 """What is in a directory, zip file or file."""
 
-from collections import namedtuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _c, limits
 from ._c import FOUND, c
 from .attributes import collect
 
-Node = namedtuple("Node", "name is_group dtype shape chunks shards dims unlimited attrs problem")
-Node.__doc__ = """A group or an array that was found.
+if TYPE_CHECKING:
+    from .array import Path
+    from .limits import MemoryLimits
 
-name: with those of the groups that it is in before it; what open() takes.
-dtype: the name of an array's type, such as "float32"; shape, chunks, shards, dims: of an array.
-unlimited: which dimensions are said to be unlimited.
-problem: why it cannot be opened, if that is known; else None.
-"""
+class Node(NamedTuple):
+    """A group or an array that was found.
+
+    name: with those of the groups that it is in before it; what open() takes.
+    dtype: the name of an array's type, such as "float32"; shape, chunks, shards, dims: of an array.
+    unlimited: which dimensions are said to be unlimited.
+    problem: why it cannot be opened, if that is known; else None.
+    """
+
+    name: str
+    is_group: bool
+    dtype: str | None
+    shape: tuple[int, ...] | None
+    chunks: tuple[int, ...] | None
+    shards: tuple[int, ...] | None
+    dims: tuple[str, ...] | None
+    unlimited: tuple[bool, ...] | None
+    attrs: dict[str, Any]
+    problem: str | None
 
 
 def _is_netcdf(path):
@@ -25,7 +42,8 @@ def _is_netcdf(path):
         return False
 
 
-def list_nodes(path, group="", *, recursive=True, memory_limits=None):
+def list_nodes(path: Path, group: str = "", *, recursive: bool = True,
+               memory_limits: MemoryLimits | None = None) -> list[Node]:
     """The groups and arrays in a group of a directory or zip file, or in a file that holds arrays; the group itself is
     the first. memory_limits: as for open()."""
     limits.check(memory_limits)
