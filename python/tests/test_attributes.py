@@ -119,3 +119,9 @@ def test_attributes_as_netcdf_has_them(tmp_path):
     array = nczchunk.create(tmp_path / "a", shape=(2,), dtype="f4", attrs=attrs)
     found = array.attrs.as_netcdf()
     assert found["a"].dtype == "i4" and found["b"].dtype == "f8" and found["c"] == ["x"] and found["d"] == '{"e":null}'
+
+
+def test_values_are_copies(tmp_path):
+    array = nczchunk.create(tmp_path / "a", shape=(2,), dtype="f4", attrs={"a": [1, {"b": 2}]})
+    array.attrs["a"][1]["b"] = 3
+    assert array.attrs["a"] == [1, {"b": 2}]

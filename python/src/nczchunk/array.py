@@ -119,6 +119,8 @@ class Array:
     def __init__(self, pointer, where, threads=None, cache=...):
         self._handle = Handle(pointer, c.array_close, "the array")
         self._where, self.threads, self._cache = where, threads, cache
+        # What Attributes know of them.
+        self._attributes: dict[str, Any] | None = None
         if cache is None:
             _c.call(c.array_set_cache, pointer, None)
         elif cache is not ...:
@@ -364,6 +366,7 @@ class Array:
         again."""
 
         def refresh(pointer):
+            self._attributes = None
             _c.call(c.array_refresh, pointer)
             self._take_shape(pointer)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 from collections.abc import Iterator, MutableMapping
+from copy import deepcopy
 from ctypes import POINTER, byref, c_char_p
 from typing import Any
 
@@ -108,17 +109,33 @@ class Attributes(MutableMapping[str, Any]):
     def __init__(self, array: Any) -> None:
         self._array = array
 
-    def _all(self):
+    def _all(self) -> dict[str, Any]:
+        """All of them, which are read once until they change. The values are not to be given away."""
         def of(pointer):
-            _c.call(c.array_check_attributes, pointer)
-            return collect(c.array_attributes_json(pointer), c.array_num_attributes(pointer),
-                           lambda i, one: _c.call(c.array_attribute_at, pointer, i, one),
-                           self._array.format == "netCDF classic")
+            # Nobody changes them meanwhile.
+            if self._array._attributes is None:
+                _c.call(c.array_check_attributes, pointer)
+                self._array._attributes = collect(
+                    c.array_attributes_json(pointer), c.array_num_attributes(pointer),
+                    lambda i, one: _c.call(c.array_attribute_at, pointer, i, one),
+                    self._array.format == "netCDF classic")
+            return self._array._attributes
 
-        return self._array._handle.share(of)
+        found: dict[str, Any] = self._array._handle.share(of)
+        return found
+
+    def _change(self, function, *arguments):
+        """Calls a function of the library that changes them."""
+        self._array._check_writable()
+
+        def change(pointer):
+            self._array._attributes = None
+            _c.call(function, pointer, *arguments)
+
+        _c.change(self._array._handle, change)
 
     def __getitem__(self, name: str) -> Any:
-        return self._all()[name]
+        return deepcopy(self._all()[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())
@@ -128,20 +145,17 @@ class Attributes(MutableMapping[str, Any]):
 
     def __setitem__(self, name: str, value: Any) -> None:
         encoded = _c.text("the name of an attribute", name)
-        self._array._check_writable()
         given = as_numbers(value) or _as_texts(value)
         if given is None:
             self.update({name: value})
             return
         number, num_values, values, _kept = given
-        _c.change(self._array._handle, lambda pointer: _c.call(
-            c.array_set_attribute, pointer, encoded, number, num_values, values))
+        self._change(c.array_set_attribute, encoded, number, num_values, values)
 
     def __delitem__(self, name: str) -> None:
         encoded = _c.text("the name of an attribute", name)
-        self._array._check_writable()
         try:
-            _c.change(self._array._handle, lambda pointer: _c.call(c.array_remove_attribute, pointer, encoded))
+            self._change(c.array_remove_attribute, encoded)
         except Error as error:
             if error.status != _c.NO_ATTRIBUTE:
                 raise
@@ -150,10 +164,9 @@ class Attributes(MutableMapping[str, Any]):
     def update(self, *given: Any, **named: Any) -> None:
         """Sets several attributes at once, as dict's update() does. Numbers of numpy's become Python's."""
         new = dict(*given, **named)
-        self._array._check_writable()
         text = b"{%s}" % b", ".join(
             as_json(name, check_name(name)) + b": " + as_json(f"attrs[{name!r}]", value) for name, value in new.items())
-        _c.change(self._array._handle, lambda pointer: _c.call(c.array_set_attributes_json, pointer, text))
+        self._change(c.array_set_attributes_json, text)
 
     def __repr__(self) -> str:
         return repr(self._all())
