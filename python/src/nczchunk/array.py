@@ -15,6 +15,7 @@ from ._c import c
 from .attributes import Attributes
 from .cache import Cache
 from .errors import Error, NotFound, NotPermitted
+from .fancy import BlockIndex, OrthogonalIndex, VectorizedIndex, advanced, written
 from .handle import Handle
 from .index import Selection
 from .info import Info, of_array
@@ -223,6 +224,9 @@ class Array:
         return self.shape[0]
 
     def __getitem__(self, index: Any) -> Any:
+        selected = advanced(self, index, self.chunks)
+        if selected is not None:
+            return selected.read()
         selection = Selection(index, self.shape)
         if self.dtype == object:
             found = self._read_texts(selection)
@@ -253,6 +257,10 @@ class Array:
 
     def __setitem__(self, index: Any, values: Any) -> None:
         self._check_writable()
+        selected = advanced(self, index, written(self))
+        if selected is not None:
+            selected.write(values)
+            return
         selection = Selection(index, self.shape)
         values = self._values(values, selection.shape)
         if self.dtype == object:
@@ -343,6 +351,21 @@ class Array:
             self._take_shape(pointer)
 
         _c.change(self._handle, resize)
+
+    @property
+    def oindex(self) -> OrthogonalIndex:
+        """Indexed with lists and masks, each of which selects along its own dimension."""
+        return OrthogonalIndex(self)
+
+    @property
+    def vindex(self) -> VectorizedIndex:
+        """Indexed with coordinates of elements, or a mask of the array's shape."""
+        return VectorizedIndex(self)
+
+    @property
+    def blocks(self) -> BlockIndex:
+        """Indexed with numbers of chunks, or of shards if it has shards."""
+        return BlockIndex(self)
 
     def append(self, values: Any, axis: int = 0) -> tuple[int, ...]:
         """Makes the array longer in a dimension, by as much as the values are long there, and writes them behind what
