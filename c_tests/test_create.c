@@ -181,6 +181,15 @@ static void attributes_are_set(void)
     CHECK_EQ(nczchunk_array_set_attribute(array, "x", 99, 3, flags, NULL), NCZCHUNK_EBADTYPE);
     CHECK_EQ(nczchunk_array_set_attribute(array, "x", NCZCHUNK_SHORT, 3, NULL, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_array_set_attribute(array, "", NCZCHUNK_SHORT, 3, flags, NULL), NCZCHUNK_EINVAL);
+    CHECK_OK(nczchunk_array_set_attributes_json(array, "{\"steps\":[{\"done\":true,\"by\":null}]}", NULL));
+    CHECK_EQ(nczchunk_array_num_attributes(array), 2);
+    CHECK(strstr(nczchunk_array_attributes_json(array), "\"steps\":[{\"done\":true,\"by\":null}]") != NULL);
+    CHECK_EQ(nczchunk_array_set_attributes_json(array, "{\"_nczarr_attr\":1}", NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_array_set_attributes_json(array, "[1]", NULL), NCZCHUNK_ENCZARR);
+    CHECK_EQ(nczchunk_array_set_attributes_json(array, "{", NULL), NCZCHUNK_ENCZARR);
+    CHECK_EQ(nczchunk_array_set_attributes_json(array, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_array_set_attributes_json(NULL, "{}", NULL), NCZCHUNK_EINVAL);
+    CHECK_OK(nczchunk_array_remove_attribute(array, "steps", NULL));
     nczchunk_array_close(array);
 
     CHECK_OK(nczchunk_array_open_in(place, "netcdf/flags", NCZCHUNK_READ, &array, NULL));

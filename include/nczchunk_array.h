@@ -619,6 +619,19 @@ int nczchunk_array_set_attribute(nczchunk_array *array,
                                  nczchunk_context *context);
 
 /**
+ * Sets several attributes of an array that was opened with NCZCHUNK_WRITE, or adds them, at once: each member of a
+ * JSON object, which may be nested, as it is. nczchunk_array_attributes_json returns them so. Other attributes stay as
+ * they are. See nczchunk_array_set_attribute.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that attributes cannot have), NCZCHUNK_ENCZARR (the text is no JSON
+ * object), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_ENOMEM, and those of the place.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_set_attributes_json(nczchunk_array *array,
+                                       const char *attributes_json,
+                                       nczchunk_context *context);
+
+/**
  * Removes an attribute of an array that was opened with NCZCHUNK_WRITE, at once: see nczchunk_array_set_attribute.
  *
  * Errors: NCZCHUNK_ENOTATT (there is none of that name), NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EPERM (the array

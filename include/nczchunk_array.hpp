@@ -1289,6 +1289,14 @@ class Array {
         });
     }
 
+    /// Sets each member of a JSON object as an attribute, at once. See nczchunk_array_set_attributes_json.
+    void set_attributes_json(const std::string &attributes)
+    {
+        call([&](nczchunk_context *context) {
+            return nczchunk_array_set_attributes_json(array_.get(), detail::c_text(attributes), context);
+        });
+    }
+
     /// Removes an attribute, at once.
     void remove_attribute(const std::string &name)
     {

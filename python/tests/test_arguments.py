@@ -45,12 +45,17 @@ def new(tmp_path):
     ("attrs", [1], TypeError, r"attrs: expected a mapping of names to values, found \[1\]"),
     ("attrs", {1: 2}, TypeError, "attrs: expected a str, found 1"),
     ("attrs", {"a": object()}, TypeError, r"attrs\['a'\]: .*JSON"),
-    ("attrs", {"a": np.zeros(2, "c8")}, TypeError, r"attrs\['a'\]: expected a text, a list of texts, or numbers"),
+    ("attrs", {"a": np.zeros(2, "c8")}, TypeError, r"attrs\['a'\]: .*ndarray cannot be stored as JSON"),
     ("fill_value", 2**40, ValueError, "fill_value: expected a value of the type int32, found 1099511627776"),
     ("fill_value", -999.5, ValueError, "fill_value: expected a value of the type int32, found -999.5"),
     ("fill_value", float("nan"), ValueError, "fill_value: "),
     ("fill_value", [1, 2], ValueError, "fill_value: "),
     ("fill_value", "7", ValueError, "fill_value: "),
+    ("dtype", "i3", TypeError, "dtype: expected a type of numpy's, .* found 'i3'"),
+    ("dtype", [("a", "i4")], NotImplementedError, "dtype: elements with parts"),
+    ("codecs", [("zstd", {"level": 99})], ValueError, r"zstd: \$.level: expected an integer from .* found 99"),
+    ("codecs", [("zstd", {"levl": 9})], ValueError, r"zstd: \$.levl: unknown setting; the codec has: level, checksum"),
+    ("codecs", ["zst"], NotImplementedError, "zst: "),
     ("format", "zarr4", ValueError, "format: expected one of 'zarr3', 'zarr2', 'nczarr', found 'zarr4'"),
     ("format", ["zarr3"], ValueError, "format: "),
     ("separator", "..", ValueError, "separator: expected one of None, '.', '/', found '..'"),
@@ -193,3 +198,40 @@ def test_lengths_that_no_memory_has(tmp_path):
     with pytest.raises(ValueError, match=r"shape\[1\]: expected an integer from 0 to 18446744073709551615"):
         nczchunk.create(tmp_path / "b", shape=(3, 2**64), dtype="i1")
         assert "9223372036854775808" in repr(array)
+
+
+def test_what_can_be_opened_is_told(tmp_path):
+    for name in ["g/a", "b"]:
+        nczchunk.create(tmp_path, name, shape=(4,), dtype="i4")
+    for name in ["", "g", "nothing"]:
+        with pytest.raises(FileNotFoundError, match="the arrays there: 'b', 'g/a'$"):
+            nczchunk.open(tmp_path, name)
+    for i in range(20):
+        nczchunk.create(tmp_path, f"many/{i}", shape=(4,), dtype="i4")
+    with pytest.raises(FileNotFoundError, match=r"'b', .*'many/\d+', \.\.\.$"):
+        nczchunk.open(tmp_path)
+    with pytest.raises(FileNotFoundError, match="no such file or directory$"):
+        nczchunk.open(tmp_path / "none")
+
+
+def test_what_cannot_be_written_is_told(tmp_path):
+    nczchunk.create(tmp_path, "g/a", shape=(4,), dtype="i4")[...] = 5
+    with nczchunk.open(tmp_path, "g/a") as array:
+        for write in [lambda: array.__setitem__(0, 1), lambda: array.resize((5,)), lambda: array.attrs.update(a=1),
+                      lambda: array.attrs.__setitem__("a", 1), lambda: array.attrs.__delitem__("a")]:
+            with pytest.raises(PermissionError, match='g/a: it was opened to be read: open it with mode="r\\+"'):
+                write()
+    with pytest.raises(FileExistsError, match="g/a: something is there already: pass overwrite=True"):
+        nczchunk.create(tmp_path, "g/a", shape=(4,), dtype="i4")
+    with pytest.raises(FileExistsError, match=f"{tmp_path.name}: something is there already"):
+        nczchunk.create(tmp_path, shape=(4,), dtype="i4")
+    with nczchunk.open(tmp_path, "g/a", "r+") as array:
+        for wrong, message in [([1, 2, 3], r"values: expected the shape \(4,\), .* found \(3,\)"),
+                               ("x", "values: expected elements of the type int32"),
+                               (2**40, "values: expected elements of the type int32")]:
+            with pytest.raises((ValueError, OverflowError), match=message):
+                array[...] = wrong
+        assert array[...].tolist() == [5] * 4
+    texts = nczchunk.create(tmp_path / "texts", shape=(2,), dtype="S2")
+    with pytest.raises(ValueError, match="values: expected elements"):
+        texts[...] = "\u0141"

@@ -1,6 +1,7 @@
 """Types, fill values, attributes, formats, texts, caches, threads."""
 
 import json
+import os
 import pickle
 import threading
 
@@ -205,6 +206,16 @@ def test_threads_read_at_the_same_time(tmp_path):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_threads_are_as_many_as_processors(sst, monkeypatch):
+    assert sst.threads == len(os.sched_getaffinity(0))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5})
+    assert pickle.loads(pickle.dumps(sst)).threads == 3
+    sst.threads = 7
+    assert pickle.loads(pickle.dumps(sst)).threads == 7
+    sst.threads = None
+    assert sst.threads == 3
 
 
 def test_an_array_is_pickled(sst):

@@ -82,8 +82,8 @@ def test_what_numpy_refuses_is_refused(pair):
             values[index]
         with pytest.raises((IndexError, ValueError)):
             array[index]
-    for index in [[0, 1], np.array([0, 1]), values > 3, True]:
-        with pytest.raises(IndexError, match="not supported"):
+    for index in [True, np.True_, [[0, 1], [1.5, 2]], [7], [-8], [True] * 6, ([0], slice(None), [1]), {}]:
+        with pytest.raises(IndexError):
             array[index]
 
 
@@ -119,3 +119,130 @@ def test_asarray_len_and_repr(pair):
     assert np.asarray(array, "f8").dtype == np.float64
     assert len(array) == 7 and array.ndim == 3 and array.size == values.size and array.nbytes == values.nbytes
     assert "int32" in repr(array) and "(3, 4, 5)" in repr(array)
+
+
+def a_list(rng, length):
+    """A list of positions, with some of them twice and from the end, or a mask."""
+    if rng.random() < 0.3:
+        mask = np.array([rng.random() < 0.4 for _ in range(length)])
+        return rng.choice([mask, mask.tolist()])
+    found = [rng.randrange(-length, length) for _ in range(rng.randint(0, length + 3))]
+    return rng.choice([found, np.array(found, "i4"), sorted(found)])
+
+
+def of_numpy(items, shape):
+    """The index of numpy's for an index of which each list selects along its dimension, with integers as lists."""
+    return np.ix_(*[np.arange(length)[item] if not isinstance(item, int) else [item]
+                    for item, length in zip(items, shape)])
+
+
+@pytest.fixture(params=[None, (6, 8, 10)])
+def arrays(request, tmp_path):
+    """An array, with shards or without, and its values."""
+    values = np.arange(7 * 11 * 13, dtype="i4").reshape(7, 11, 13)
+    array = nczchunk.create(tmp_path / "a", shape=values.shape, dtype="i4", chunks=(3, 4, 5), shards=request.param)
+    array[...] = values
+    return array, values
+
+
+def test_lists_select_along_their_dimensions(arrays):
+    array, values = arrays
+    rng = random.Random(4)
+    for i in range(150):
+        items = tuple(rng.choice([a_list(rng, length), a_list(rng, length), rng.randrange(-length, length),
+                                  a_slice(rng, length)]) for length in values.shape)
+        where = of_numpy(items, values.shape)
+        kept = tuple(0 if isinstance(item, int) else slice(None) for item in items)
+        got, due = array.oindex[items], values[where][kept]
+        assert np.shape(got) == due.shape and np.array_equal(got, due), items
+        if i % 3 == 0 and all(isinstance(item, int) or len(set(np.arange(length)[item].tolist())) == len(
+                np.arange(length)[item]) for item, length in zip(items, values.shape)):
+            new = np.random.default_rng(i).integers(0, 99, due.shape)
+            array.oindex[items] = new
+            values[where] = np.reshape(new, values[where].shape)
+            assert np.array_equal(array[...], values), items
+
+
+def test_coordinates_select_elements(arrays):
+    array, values = arrays
+    rng = random.Random(5)
+    for i in range(40):
+        shape = rng.choice([(5,), (2, 3), (40,), (0,), (1,)])
+        items = tuple(np.random.default_rng(i).integers(-length, length, shape) for length in values.shape)
+        if rng.random() < 0.3:
+            items = (items[0], rng.randrange(11), items[2])
+        assert np.array_equal(array.vindex[items], values[items]) and np.array_equal(array[items], values[items])
+        new = rng.choice([i, np.full(shape, i)])
+        array.vindex[items], values[items] = new, new
+        mask = np.random.default_rng(i).random(values.shape) < rng.choice([0, 0.01, 0.5, 1])
+        assert np.array_equal(array[mask], values[mask]) and np.array_equal(array.vindex[mask], values[mask])
+        if i % 5 == 0:
+            array[mask], values[mask] = -i, -i
+            assert np.array_equal(array[...], values)
+    # Of an element that is written twice the last value stays.
+    array.vindex[[1, 1, 1], [2, 2, 2], [3, 3, 3]] = [5, 6, 7]
+    assert array[1, 2, 3] == 7
+
+
+def test_coordinates_in_more_chunks_than_fit_into_a_number(tmp_path):
+    length = 2**40
+    array = nczchunk.create(tmp_path / "a", shape=(length,) * 3, dtype="i1", chunks=(1, 2, 4), fill_value=7)
+    array.vindex[[length - 1, 0, 0], [0, length - 1, 0], [length - 1, 0, 0]] = [1, 2, 3]
+    assert array.vindex[[0, 0, -1, 5], [-1, 0, 0, 5], [0, 0, -1, 5]].tolist() == [2, 3, 1, 7]
+
+
+def test_each_chunk_is_read_once(arrays):
+    array, values = arrays
+    rng, cache, before = np.random.default_rng(6), nczchunk.Cache(1 << 20), 0
+    grid = np.arange(values.size).reshape(values.shape)
+    with nczchunk.open(array._where[0], cache=cache) as array:
+        for kind, index in [("oindex", ([0, 6, 1, 5], [10, 2, 3], slice(None))), ("oindex", ([6, 0], 3, [12, 0, 1])),
+                            ("vindex", tuple(rng.integers(0, length, 200) for length in values.shape))]:
+            getattr(array, kind)[index]
+            selected = grid[of_numpy(index, values.shape) if kind == "oindex" else index].reshape(-1)
+            places = np.transpose(np.unravel_index(selected, values.shape))
+            found = cache.statistics()
+            assert (found.hits, found.misses - before) == (0, len(np.unique(places // array.chunks, axis=0)))
+            array.refresh()
+            before = cache.statistics().misses
+
+
+def test_indices_are_those_of_zarr_python(arrays):
+    zarr = pytest.importorskip("zarr")
+    array, values = arrays
+    theirs = zarr.open_array(array._where[0])
+    for index in [[0, 3], ([0, 3],), ([0, 3], slice(2, 5)), (slice(1, 6, 2), [3, 1, 7]), (2, [3, 1], slice(None)),
+                  ([0, 3], [1, 2], [5, 6]), ([0, 3], 1, [5, 6]), (slice(None), slice(None), [12, 0]), values % 3 == 0]:
+        assert np.array_equal(array[index], theirs[index]), index
+    for index in [0, (0, 1), slice(1, 3), (slice(None), 1), (1, slice(0, 2), -1), (..., 1)]:
+        assert np.array_equal(array.blocks[index], theirs.blocks[index]), index
+    array.blocks[1, 0] = -1
+    assert (theirs.blocks[1, 0] == -1).all()
+
+
+def test_indices_that_are_refused(pair):
+    array, values = pair
+    for index in [([0], slice(None), [1]), ([7],), ([-8],), (slice(None), [True] * 3), ([0.5],),
+                  ([[0, 1]], 1, slice(None))]:
+        with pytest.raises(IndexError):
+            array[index]
+    for index in [([0], [1]), ([0], [1], slice(None)), (None, [0], [1]), np.ones((7, 11), bool),
+                  ([0, 1], [0, 1, 2], [0]), "x"]:
+        with pytest.raises(IndexError):
+            array.vindex[index]
+    for index in [(None, [0]), ([[0]],), 1.5, (0, 0, 0, 0)]:
+        with pytest.raises(IndexError):
+            array.oindex[index]
+    for index in [[0], slice(None, None, 2), 5, (0, None)]:
+        with pytest.raises(IndexError):
+            array.blocks[index]
+
+
+def test_lists_of_texts(tmp_path):
+    texts = nczchunk.create(tmp_path / "a", shape=(5, 3), dtype=str, chunks=(2, 2))
+    due = np.array([[f"{i}{j}" for j in range(3)] for i in range(5)], object)
+    texts[...] = due
+    assert texts[[4, 0]].tolist() == due[[4, 0]].tolist() and texts.vindex[[1, 2], [2, 0]].tolist() == ["12", "20"]
+    texts.oindex[[0, 3], [2, 0]] = "x"
+    due[np.ix_([0, 3], [2, 0])] = "x"
+    assert texts[...].tolist() == due.tolist()

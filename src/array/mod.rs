@@ -309,6 +309,32 @@ impl Array {
         self.change_attribute(name, None, |_| Ok(()))
     }
 
+    /// Sets several attributes, or adds them, at once: each member of a JSON object as it is, which may be nested. It
+    /// takes what [`own_attributes_json`](Self::own_attributes_json) returns. Other attributes stay as they are.
+    ///
+    /// ```no_run
+    /// # let mut array = nczchunk::Array::open("sst.zarr", "", nczchunk::Access::Write)?;
+    /// array.set_attributes_json(r#"{"units": "K", "history": [{"by": "me", "is_final": true}]}"#)?;
+    /// # Ok::<(), nczchunk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Metadata` if it is no JSON object, and those of [`set_attribute`](Self::set_attribute).
+    pub fn set_attributes_json(&mut self, attributes: &str) -> Result<()> {
+        self.update_attributes(attributes, |_| Ok(()))
+    }
+
+    /// As [`set_attributes_json`](Self::set_attributes_json), with a result as of
+    /// [`change_attribute`](Self::change_attribute).
+    pub(crate) fn update_attributes<T>(
+        &mut self,
+        given: &str,
+        make: impl FnOnce(&Attributes) -> Result<T>,
+    ) -> Result<T> {
+        let given = json::read(given.as_bytes())?;
+        self.change_attributes(make, |attributes| zarr::set_attributes_json(attributes, &given))
+    }
+
     /// Sets or removes an attribute. The result is what is made of all that there are then, before anything is written,
     /// unless that fails.
     pub(crate) fn change_attribute<T>(

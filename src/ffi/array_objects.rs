@@ -56,6 +56,13 @@ impl nczchunk_array {
             self.array.change_attribute(name, value, |all| c_attributes(&all.list, &all.json))?;
         Ok(())
     }
+
+    /// Sets the members of a JSON object as attributes; as [`change_attribute`](Self::change_attribute).
+    pub(super) fn update_attributes(&mut self, given: &str) -> Result<()> {
+        (self.attributes, self.attributes_json) =
+            self.array.update_attributes(given, |all| c_attributes(&all.list, &all.json))?;
+        Ok(())
+    }
 }
 
 /// Attributes as C knows them, one by one and as one text.

@@ -260,6 +260,27 @@ pub unsafe extern "C" fn nczchunk_array_set_attribute(
     }
 }
 
+/// Sets several attributes of an array that was opened with NCZCHUNK_WRITE, or adds them, at once: each member of a
+/// JSON object, which may be nested, as it is. nczchunk_array_attributes_json returns them so. Other attributes stay as
+/// they are. See nczchunk_array_set_attribute.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; a name that attributes cannot have), NCZCHUNK_ENCZARR (the text is no JSON
+/// object), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_ENOMEM, and those of the place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_set_attributes_json(
+    array: *mut nczchunk_array,
+    attributes_json: *const c_char,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: array is NULL or alive and nobody else uses it, and attributes_json is NULL or a text.
+    unsafe {
+        report(context, || {
+            let array = handle_mut(array, "array is NULL")?;
+            array.update_attributes(utf8(text(attributes_json, "attributes_json is NULL")?)?)
+        })
+    }
+}
+
 /// Removes an attribute of an array that was opened with NCZCHUNK_WRITE, at once: see nczchunk_array_set_attribute.
 ///
 /// Errors: NCZCHUNK_ENOTATT (there is none of that name), NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EPERM (the array

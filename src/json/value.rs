@@ -26,6 +26,11 @@ impl Text {
         self.escaped.as_deref()
     }
 
+    /// Whether it has no surrogate that is no half of a pair.
+    pub(crate) fn is_unicode(&self) -> bool {
+        self.escaped.is_none()
+    }
+
     /// Whether this is the name, and not one that is only read like it.
     fn is(&self, name: &str) -> bool {
         self.text == name && self.escaped.is_none()
@@ -170,6 +175,24 @@ impl Value {
             None => self.push(name, value)?,
         }
         Ok(())
+    }
+
+    /// Gives the members of an object the values that they have in another, and adds those that it lacks; any other
+    /// value stays as it is. The names of the other's members [are Unicode](Text::is_unicode).
+    pub(crate) fn update(&mut self, other: &Value) -> Result<()> {
+        let Value::Object(members) = self else { return Ok(()) };
+        let others = ByName::new(other.members())?;
+        for (name, value) in members.iter_mut().filter(|(name, _)| name.is_unicode()) {
+            if let Some(new) = others.get(name) {
+                *value = new.copied()?;
+            }
+        }
+        let mut added = Vec::new();
+        let before = ByName::new(members)?;
+        for (name, value) in others.distinct().filter(|(name, _)| before.get(name).is_none()) {
+            alloc::push(&mut added, (alloc::text(name)?.into(), value.copied()?))?;
+        }
+        self.append(Value::Object(added))
     }
 
     /// As [`get_mut`](Self::get_mut), taken out of the object; the members before it stay where they are.

@@ -6,8 +6,10 @@
 use super::nczarr;
 use crate::alloc;
 use crate::dataset::float_as_json;
-use crate::error::{ErrorKind, Result};
-use crate::json::Value;
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::{At, ByName, Value};
+
+const NO_SUCH_NAME: &str = "an attribute cannot have this name";
 
 /// The values of an attribute that is to be written.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -139,7 +141,7 @@ fn numbers<T: Copy>(values: &[T], one: impl Fn(T) -> Result<Value>) -> Result<Va
 /// `Argument` for an empty name and one that formats keep for themselves; `OutOfMemory`.
 pub(crate) fn set_attribute(attributes: &mut Value, name: &str, value: AttributeValue<'_>) -> Result<()> {
     if name.is_empty() || nczarr::is_internal_attribute(name) {
-        return Err(ErrorKind::Argument("an attribute cannot have this name").into());
+        return Err(ErrorKind::Argument(NO_SUCH_NAME).into());
     }
     attributes.set(name, value.json()?)?;
     for names in nczarr::ATTRIBUTES {
@@ -148,6 +150,27 @@ pub(crate) fn set_attribute(attributes: &mut Value, name: &str, value: Attribute
         }
     }
     Ok(())
+}
+
+/// Sets each member of a JSON object as an attribute, as it is. The type of such an attribute follows from its value:
+/// none is kept beside it.
+///
+/// # Errors
+/// `Metadata` for JSON that is no object, `Argument` as for [`set_attribute`]; `OutOfMemory`.
+pub(crate) fn set_attributes_json(attributes: &mut Value, given: &Value) -> Result<()> {
+    At::root(given).check_object()?;
+    for (name, _) in given.members() {
+        if name.is_empty() || !name.is_unicode() || nczarr::is_internal_attribute(name) {
+            return Err(Error::from(ErrorKind::Argument(NO_SUCH_NAME)).in_object(&**name));
+        }
+    }
+    let by_name = ByName::new(given.members())?;
+    for names in nczarr::ATTRIBUTES {
+        if let Some(types) = attributes.get_mut(names).and_then(|keys| keys.get_mut("types")) {
+            *types = types.copied_members(|name| by_name.get(name).is_none())?;
+        }
+    }
+    attributes.update(given)
 }
 
 /// Removes an attribute, and its type where types are kept; `false` if there is none of that name.
@@ -205,6 +228,27 @@ mod tests {
         assert!(remove_attribute(&mut attributes, "s") && !remove_attribute(&mut attributes, "s"));
         assert!(!remove_attribute(&mut attributes, "_nczarr_attr"));
         assert_eq!(compact(&attributes).unwrap(), r#"{"_nczarr_attr":{"types":{}}}"#);
+    }
+
+    #[test]
+    fn json_is_set_as_it_is() {
+        let set = |before: &str, given: &str| {
+            let mut attributes = read(before.as_bytes()).unwrap();
+            let given = read(given.as_bytes()).unwrap();
+            set_attributes_json(&mut attributes, &given).map(|()| compact(&attributes).unwrap())
+        };
+        let given = r#"{"a":{"b":[true,null,1.50,{}]},"c":123456789012345678901234567890,"d":[]}"#;
+        assert_eq!(set("{}", given).unwrap(), given);
+        assert_eq!(set(r#"{"x":1,"a":2,"y":3}"#, r#"{"n":4,"a":[5]}"#).unwrap(), r#"{"x":1,"a":[5],"y":3,"n":4}"#);
+        assert_eq!(set(r#"{"\ud800":1}"#, r#"{"n":1,"n":2}"#).unwrap(), r#"{"\ud800":1,"n":2}"#);
+        // The type that is written of an attribute is that of its former value.
+        let typed = r#"{"_nczarr_attr":{"types":{"a":"<i2","b":"<i4"}},"a":1}"#;
+        let due = r#"{"_nczarr_attr":{"types":{"b":"<i4"}},"a":true}"#;
+        assert_eq!(set(typed, r#"{"a":true}"#).unwrap(), due);
+        for wrong in [r#"{"":1}"#, r#"{"_ARRAY_DIMENSIONS":1}"#, r#"{"_nczarr_attr":1}"#, r#"{"\ud800":1}"#, "[]", "1"]
+        {
+            assert!(set("{}", wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -68,7 +68,7 @@ class Array:
 
     def attributes(self):
         """All attributes by name, each the number of its type and its value."""
-        return {name: (_type_of(value), value) for name, value in self.array.attrs.items()}
+        return {name: (_type_of(value), value) for name, value in self.array.attrs.as_netcdf().items()}
 
     def read(self, dtype, start=None, count=None, stride=None):
         """A hyperslab as an array of this type, which has elements of the same size."""

@@ -735,7 +735,7 @@ impl World {
     fn change_array(&mut self, input: &mut Input<'_>) {
         let (array, context) = (input.choice(&self.arrays), self.context(input));
         unsafe {
-            match input.between(0, 7) {
+            match input.between(0, 8) {
                 0 => _ = check(nczchunk_array_set_cache(array, input.choice(&self.caches).cast_const(), context)),
                 1 => _ = check(nczchunk_array_set_verify(array, input.between(0, 1) as c_int, context)),
                 2 => {
@@ -755,6 +755,10 @@ impl World {
                 }
                 4 => _ = check(nczchunk_array_remove_attribute(array, name(input), context)),
                 5 => _ = check(nczchunk_array_refresh(array, context)),
+                6 => {
+                    let json = [c"{\"a\":{\"b\":[true,null]}}", c"{\"\":1}", c"[]", c"{"][input.between(0, 3)].as_ptr();
+                    check(nczchunk_array_set_attributes_json(array, or_null(input, json), context));
+                }
                 _ => {
                     let slot = input.between(0, SLOTS - 1);
                     nczchunk_array_close(self.arrays[slot]);

@@ -10,14 +10,15 @@ from .array import Array, ChunkLocation, open
 from .cache import Cache, CacheStatistics
 from .create import NewZip, create
 from .errors import Error
+from .group import Group, create_group, open_group
 from .limits import MemoryLimits
 from .listing import Node, list_nodes
 
-__version__ = _c.c.version().decode()
-__all__ = ["Array", "Cache", "CacheStatistics", "ChunkLocation", "Error", "MemoryLimits", "NewZip", "Node", "create",
-           "errors", "has_codec", "list_nodes", "open"]
+__version__: str = _c.c.version().decode()
+__all__ = ["Array", "Cache", "CacheStatistics", "ChunkLocation", "Error", "Group", "MemoryLimits", "NewZip", "Node",
+           "create", "create_group", "errors", "has_codec", "list_nodes", "open", "open_group"]
 
 
-def has_codec(name):
+def has_codec(name: str) -> bool:
     """Whether the library was built with the codec of this name, such as "zstd"."""
     return bool(_c.c.has_codec(_c.text("name", name)))

@@ -23,7 +23,7 @@ READ, WRITE = 0, 1
 STORED = 1
 CHAR, STRING = 2, 12
 NCZARR, ZARR_V2, ZARR_V3 = 1, 2, 3
-NO_ATTRIBUTE = -43
+NO_ATTRIBUTE, READ_ONLY, EXISTS, INVALID, NO_VARIABLE = -43, -37, -35, -36, -49
 SIZE_MAX = c_size_t(-1).value
 INT_MAX = 2 ** (8 * ctypes.sizeof(c_int) - 1) - 1
 
@@ -244,6 +244,7 @@ _FUNCTIONS = [
     ("array_remove_attribute", c_int, [_POINTER, c_char_p, _POINTER]),
     ("array_resize", c_int, [_POINTER, _SIZES, _POINTER]),
     ("array_set_attribute", c_int, [_POINTER, c_char_p, c_int, c_size_t, _POINTER, _POINTER]),
+    ("array_set_attributes_json", c_int, [_POINTER, c_char_p, _POINTER]),
     ("array_set_cache", c_int, [_POINTER, _POINTER, _POINTER]),
     ("array_set_verify", c_int, [_POINTER, c_int, _POINTER]),
     ("array_store", _POINTER, [_POINTER]),
@@ -307,6 +308,13 @@ def _load():
 
 
 c = _load()
+
+
+def num_processors():
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Context:

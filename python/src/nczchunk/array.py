@@ -1,63 +1,99 @@
 """Arrays that are open."""
 
+from __future__ import annotations
+
 import ctypes
 import os
-from collections import namedtuple
+from collections.abc import Sequence
 from ctypes import byref, c_void_p
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
 
-from . import _c, limits
+from . import _c, limits, listing
 from ._c import c
 from .attributes import Attributes
 from .cache import Cache
+from .errors import Error, NotFound, NotPermitted
+from .fancy import BlockIndex, OrthogonalIndex, VectorizedIndex, advanced, written
 from .handle import Handle
 from .index import Selection
+from .info import Info, of_array
 from .types import dtype_of
 
-_MODES = {"r": _c.READ, "r+": _c.WRITE}
+if TYPE_CHECKING:
+    from types import EllipsisType
+
+    from .limits import MemoryLimits
+
+Path = Union[str, bytes, "os.PathLike[Any]"]
+MODES = {"r": _c.READ, "r+": _c.WRITE}
 
 # A call that transfers fewer bytes, touches fewer chunks and decodes no more bytes than a cache holds by default ends
 # soon.
 _LONG_BYTES, _LONG_CHUNKS, _LONG_DECODED = 4 << 20, 256, 64 << 20
 
 
-ChunkLocation = namedtuple("ChunkLocation", "indices object offset nbytes")
-ChunkLocation.__doc__ = """Where a chunk is stored.
+class ChunkLocation(NamedTuple):
+    """Where a chunk is stored.
 
-indices: the chunk's indices.
-object: the name of the object that it is in, or would be in: of a file below the path of a directory, of an entry in a
-    zip file. Empty if the path that was opened is the file itself, such as a netCDF classic file.
-offset, nbytes: which bytes of the object the chunk is, as its codecs encode it. None for an absent chunk, which reads
-    as the fill value.
-"""
+    indices: the chunk's indices.
+    object: the name of the object that it is in, or would be in: of a file below the path of a directory, of an entry
+        in a zip file. Empty if the path that was opened is the file itself, such as a netCDF classic file.
+    offset, nbytes: which bytes of the object the chunk is, as its codecs encode it. None for an absent chunk, which
+        reads as the fill value.
+    """
+
+    indices: tuple[int, ...]
+    object: str
+    offset: int | None
+    nbytes: int | None
 
 
-def open(path, name="", mode="r", *, threads=1, cache=..., memory_limits=None):
+def open(path: Path, name: str = "", mode: str = "r", *, threads: int | None = None,
+         cache: Cache | EllipsisType | None = ..., memory_limits: MemoryLimits | None = None) -> Array:
     """Opens an array: of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or a zip file; or a variable of a
     netCDF classic file or of a cfdb file.
 
     path: a directory, a zip file, or a file that holds arrays.
     name: where the array is below the path, such as "ocean/sst", or in the file; empty if the path is the array.
     mode: "r" to read, "r+" to read and write.
-    threads: how many threads a read or write may use.
+    threads: how many threads a read or write may use; by default as many as there are processors that the process may
+        run on.
     cache: a Cache, which several arrays may share; None to keep no decoded chunks. Without it 64 MiB are kept.
     memory_limits: MemoryLimits, if others are to hold than those by default.
     """
-    access = _c.one_of("mode", _MODES, mode)
+    access = _c.one_of("mode", MODES, mode)
     check_options(threads, cache, memory_limits)
     pointer, encoded = c_void_p(), _c.text("name", name)
-    if memory_limits is None:
-        _c.call(c.array_open, _c.path_bytes("path", path), encoded, access, byref(pointer))
-    else:
-        limits.within(memory_limits, c.place_at, path, lambda place: _c.call(
-            c.array_open_in, place, encoded, access, byref(pointer)))
+    try:
+        if memory_limits is None:
+            _c.call(c.array_open, _c.path_bytes("path", path), encoded, access, byref(pointer))
+        else:
+            limits.within(memory_limits, c.place_at, path, lambda place: _c.call(
+                c.array_open_in, place, encoded, access, byref(pointer)))
+    except NotFound as error:
+        raise error.about(f"{error}{_candidates(path, memory_limits)}") from None
+    except NotPermitted as error:
+        raise error.about(f'{os.fsdecode(path)}: it can only be read: open it with mode="r"') from None
     return Array(pointer, (os.fspath(path), name, mode, memory_limits), threads, cache)
+
+
+def _candidates(path, memory_limits):
+    """The names of the arrays that there are, for a message."""
+    try:
+        names, has_more = listing.array_names(path, memory_limits, 12)
+    except Error:
+        return ""
+    if not names:
+        return ""
+    return f"; the arrays there: {', '.join(map(repr, names))}{', ...' if has_more else ''}"
 
 
 def check_options(threads, cache, memory_limits):
     """Refuses what open() and create() cannot take for these."""
-    _c.integer("threads", threads, 1)
+    if threads is not None:
+        _c.integer("threads", threads, 1)
     if not (cache is None or cache is ... or isinstance(cache, Cache)):
         raise TypeError(f"cache: expected a Cache, None, or ... for the default, found {cache!r}")
     limits.check(memory_limits)
@@ -81,16 +117,21 @@ class Array:
     waits for calls in flight, too. An array can be pickled: it is opened again where it arrives, without its cache.
     """
 
-    def __init__(self, pointer, where, threads=1, cache=...):
+    def __init__(self, pointer, where, threads=None, cache=...):
         self._handle = Handle(pointer, c.array_close, "the array")
         self._where, self.threads, self._cache = where, threads, cache
+        # What Attributes know of them.
+        self._attributes: dict[str, Any] | None = None
         if cache is None:
             _c.call(c.array_set_cache, pointer, None)
         elif cache is not ...:
             cache._handle.share(lambda shared: _c.call(c.array_set_cache, pointer, shared))
-        self.type_name = c.array_type_name(pointer).decode()
-        self.format = c.array_format(pointer).decode()
-        self.dtype = dtype_of(self.type_name, c.var_element_size(c.array_var(pointer)))
+        self.shape: tuple[int, ...]
+        self.chunks: tuple[int, ...]
+        self.shards: tuple[int, ...] | None
+        self.type_name: str = c.array_type_name(pointer).decode()
+        self.format: str = c.array_format(pointer).decode()
+        self.dtype: np.dtype[Any] = dtype_of(self.type_name, c.var_element_size(c.array_var(pointer)))
         self._take_shape(pointer)
 
     def _take_shape(self, pointer):
@@ -102,25 +143,27 @@ class Array:
         self.shards = None if shards == self.chunks else shards
 
     @property
-    def threads(self):
-        """How many threads a read or write may use."""
+    def threads(self) -> int:
+        """How many threads a read or write may use. None sets it to the number of processors that the process may run
+        on."""
         return self._threads
 
     @threads.setter
-    def threads(self, number):
-        self._threads = _c.integer("threads", number, 1)
+    def threads(self, number: int | None) -> None:
+        self._threads = _c.num_processors() if number is None else _c.integer("threads", number, 1)
+        self._given_threads = number
 
     @property
-    def netcdf_type(self):
+    def netcdf_type(self) -> int:
         """netCDF's number for the type of its elements; 0 for a type that netCDF does not have."""
         return self._handle.share(c.array_type)
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         return len(self.shape)
 
     @property
-    def size(self):
+    def size(self) -> int:
         """How many elements it has."""
         found = 1
         for length in self.shape:
@@ -128,18 +171,36 @@ class Array:
         return found
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """How many bytes it takes in memory."""
         return self.size * self.dtype.itemsize
 
     @property
-    def dims(self):
+    def nchunks(self) -> int:
+        """How many chunks it has: those by which it is read, so those within shards."""
+        found = 1
+        for length, chunk in zip(self.shape, self.chunks):
+            found *= -(-length // chunk) if chunk else 0
+        return found
+
+    @property
+    def nchunks_initialized(self) -> int:
+        """How many of its chunks are stored. Their metadata are read, not the chunks."""
+        return sum(self._located(..., lambda pointer: pointer.contents.state == _c.STORED))
+
+    @property
+    def info(self) -> Info:
+        """What the array is, as a table."""
+        return of_array(self)
+
+    @property
+    def dims(self) -> tuple[str, ...]:
         """The names of its dimensions; an empty text for one that has none."""
         return self._handle.share(lambda pointer: tuple(
             c.array_dimname(pointer, d).decode(errors="replace") for d in range(self.ndim)))
 
     @property
-    def fill_value(self):
+    def fill_value(self) -> Any:
         """What is read where nothing was written, as a scalar of numpy's, or a str for texts of any length. None if
         none is set; then zeros are read, or empty texts."""
         return self._handle.share(self._fill_value)
@@ -153,16 +214,19 @@ class Array:
         return np.frombuffer(ctypes.string_at(at, self.dtype.itemsize), self.dtype)[0]
 
     @property
-    def attrs(self):
+    def attrs(self) -> Attributes:
         """Its attributes, as a mapping that can be changed."""
         return Attributes(self)
 
-    def __len__(self):
+    def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of an array without dimensions")
         return self.shape[0]
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
+        selected = advanced(self, index, self.chunks)
+        if selected is not None:
+            return selected.read()
         selection = Selection(index, self.shape)
         if self.dtype == object:
             found = self._read_texts(selection)
@@ -171,7 +235,7 @@ class Array:
             self._transfer(c.read_strided, selection, found)
         return found if selection.axes else found[()]
 
-    def read_into(self, out, index=...):
+    def read_into(self, out: np.ndarray[Any, Any], index: Any = ...) -> np.ndarray[Any, Any]:
         """Reads what is selected into an array of numpy's, which may be any view of one: transposed, reversed, every
         second element. It has the array's dtype, in native byte order, and the shape of what is selected."""
         selection = Selection(index, self.shape)
@@ -191,13 +255,37 @@ class Array:
             self._transfer(c.read_strided, selection, out)
         return out
 
-    def __setitem__(self, index, values):
+    def __setitem__(self, index: Any, values: Any) -> None:
+        self._check_writable()
+        selected = advanced(self, index, written(self))
+        if selected is not None:
+            selected.write(values)
+            return
         selection = Selection(index, self.shape)
-        values = np.broadcast_to(np.asarray(values, self.dtype), selection.shape)
+        values = self._values(values, selection.shape)
         if self.dtype == object:
             self._write_texts(selection, values)
         else:
             self._transfer(c.write_strided, selection, values)
+
+    def _check_writable(self):
+        path, name, mode, _ = self._where
+        if mode == "r":
+            where = os.path.join(os.fsdecode(path), name) if name else os.fsdecode(path)
+            raise NotPermitted(f'{where}: it was opened to be read: open it with mode="r+" to write', _c.READ_ONLY)
+
+    def _values(self, values, shape):
+        """What is to be written, as elements of the array in this shape."""
+        try:
+            values = np.asarray(values, self.dtype)
+        except (TypeError, ValueError, OverflowError) as error:
+            kind = ValueError if isinstance(error, UnicodeError) else type(error)
+            raise kind(f"values: expected elements of the type {self.dtype}: {error}") from None
+        try:
+            return np.broadcast_to(values, shape)
+        except ValueError:
+            raise ValueError(f"values: expected the shape {tuple(shape)}, or one that can be broadcast to it, found "
+                             f"{values.shape}") from None
 
     def _transfer(self, function, selection, memory):
         """Reads or writes what is selected, from or to an array of the selection's shape, or a view of one."""
@@ -244,18 +332,19 @@ class Array:
         _c.transfer(self._handle, self._threads, self._is_long(selection, pointers.nbytes),
                     lambda pointer, call: call(c.array_write, pointer, *arguments))
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
             raise ValueError("the array is not in memory, so it has to be copied")
         found = np.asarray(self[...])
         return found if dtype is None else found.astype(dtype)
 
-    def resize(self, shape):
+    def resize(self, shape: Sequence[int]) -> None:
         """Gives the array another shape: a length for each of its dimensions. It waits for calls of other threads that
         are in flight."""
         shape = _c.lengths("shape", shape)
         if len(shape) != self.ndim:
             raise ValueError(f"shape: expected {self.ndim} lengths, one for each dimension, found {len(shape)}")
+        self._check_writable()
 
         def resize(pointer):
             _c.call(c.array_resize, pointer, _c.sizes(shape))
@@ -263,25 +352,60 @@ class Array:
 
         _c.change(self._handle, resize)
 
-    def refresh(self):
+    @property
+    def oindex(self) -> OrthogonalIndex:
+        """Indexed with lists and masks, each of which selects along its own dimension."""
+        return OrthogonalIndex(self)
+
+    @property
+    def vindex(self) -> VectorizedIndex:
+        """Indexed with coordinates of elements, or a mask of the array's shape."""
+        return VectorizedIndex(self)
+
+    @property
+    def blocks(self) -> BlockIndex:
+        """Indexed with numbers of chunks, or of shards if it has shards."""
+        return BlockIndex(self)
+
+    def append(self, values: Any, axis: int = 0) -> tuple[int, ...]:
+        """Makes the array longer in a dimension, by as much as the values are long there, and writes them behind what
+        there is. The result is the new shape."""
+        axis = _c.integer("axis", axis, -self.ndim, self.ndim - 1) % max(1, self.ndim)
+        self._check_writable()
+        shape, values = self.shape, np.asarray(values)
+        if values.ndim != len(shape) or any(
+                d != axis and given != length for d, (given, length) in enumerate(zip(values.shape, shape))):
+            raise ValueError(f"values: expected the shape {shape}, of which the length {axis} may be another, found "
+                             f"{values.shape}")
+        values = self._values(values, values.shape)
+        self.resize([length + values.shape[d] * (d == axis) for d, length in enumerate(shape)])
+        self[tuple(slice(shape[axis], None) if d == axis else slice(None) for d in range(len(shape)))] = values
+        return self.shape
+
+    def refresh(self) -> None:
         """Reads the metadata again and drops cached chunks, so that the next read returns what is stored now: what
         others have written, and the shape and the attributes that they have set. It waits for calls of other threads
         that are in flight. ValueError if the array was replaced by one with other chunks or another type: open it
         again."""
 
         def refresh(pointer):
+            self._attributes = None
             _c.call(c.array_refresh, pointer)
             self._take_shape(pointer)
 
         _c.change(self._handle, refresh)
 
-    def locate(self, index=...):
+    def locate(self, index: Any = ...) -> list[ChunkLocation]:
         """Where the chunks are stored that an index selects elements of: a ChunkLocation for each, in row-major order.
         The chunks are those by which the array is read, so those within shards. Their bytes are not read.
 
         >>> [(chunk.object, chunk.nbytes) for chunk in array.locate((0, slice(0, 50), 7))]    # doctest: +SKIP
         [('0.0.0', 21402), ('0.1.0', 13782)]
         """
+        return self._located(index, _location)
+
+    def _located(self, index, made_of):
+        """What made_of(pointer) makes of what the library tells of each chunk, as a list."""
         selection = Selection(index, self.shape)
         start, stride, _ = _forwards(selection)
         arguments = _c.sizes(start), _c.sizes(selection.count), _c.signed_sizes(stride)
@@ -289,28 +413,42 @@ class Array:
         def call(callback, thread):
             self._handle.share(lambda pointer: _c.call(c.array_locate, pointer, *arguments, callback, None), thread)
 
-        return _c.collect(_c.LOCATED, _location, call)
+        return _c.collect(_c.LOCATED, made_of, call)
 
-    def verify(self, on=True):
+    def verify(self, on: bool = True) -> None:
         """Sets whether every chunk that is read is decoded to its end and its checksums compared. In a zip file the
         whole entry that a chunk is in is compared with the entry's checksum, too, once as long as the array is open."""
         _c.change(self._handle, lambda pointer: _c.call(c.array_set_verify, pointer, bool(on)))
 
-    def close(self):
+    def close(self) -> None:
         """Closes the array. It waits for calls of other threads that are in flight; later ones raise ValueError. What
         was written is where it belongs already."""
         self._handle.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Array:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __reduce__(self):
-        return _open_again, (self._where, self._threads)
+        return _open_again, (self._where, self._given_threads)
 
-    def __repr__(self):
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        """What Dask tells arrays apart by: where the array is, its shape and type, and when its path was changed. It
+        does not change as chunks are written: rename what you compute after that."""
+        path, name, _, _ = self._where
+        try:
+            status = os.stat(path)
+            version = status.st_ino, status.st_mtime_ns, status.st_size
+        except OSError:
+            version = None
+        return "nczchunk.Array", os.path.abspath(path), name, self.format, self.type_name, self.shape, version
+
+    def _repr_html_(self) -> str:
+        return self.info._repr_html_()
+
+    def __repr__(self) -> str:
         try:
             names = [f"{name or d}: {length}" for d, (name, length) in enumerate(zip(self.dims, self.shape))]
         except ValueError:

@@ -1,8 +1,18 @@
-"""Attributes of an array or group: texts, lists of texts, and numbers with their types."""
+"""Attributes of an array or group.
+
+Zarr and cfdb store attributes as JSON. They are what ``json`` makes of them: texts, numbers of any size, bools, None,
+lists and dicts. netCDF has types of numbers: attributes of netCDF files, and those of NCZarr arrays whose type is
+stored beside them, are numpy's numbers.
+"""
+
+from __future__ import annotations
 
 import ctypes
-from collections.abc import MutableMapping
+import json
+from collections.abc import Iterator, MutableMapping
+from copy import deepcopy
 from ctypes import POINTER, byref, c_char_p
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +22,14 @@ from .errors import Error
 
 _NUMBERS = {1: "i1", 3: "i2", 4: "i4", 5: "f4", 6: "f8", 7: "u1", 8: "u2", 9: "u4", 10: "i8", 11: "u8"}
 _NUMBER_OF = {dtype: number for number, dtype in _NUMBERS.items()}
+# Names that formats keep for themselves, besides those that begin with _nczarr_.
+_INTERNAL = "_ARRAY_DIMENSIONS", "_NCProperties", "_nczarr"
+# The attributes in which NCZarr keeps the types of the others.
+NCZARR_KEYS = "_nczarr_attr", "_NCZARR_ATTR"
 
 
-def value_of(attribute):
-    """A text, a list of texts, one number, or an array of numbers."""
+def typed(attribute):
+    """The value of an attribute that the library tells: a text, a list of texts, one number, or an array of numbers."""
     if attribute.type == _c.CHAR:
         return ctypes.string_at(attribute.values, attribute.num_values).decode(errors="replace")
     if attribute.type == _c.STRING:
@@ -26,86 +40,151 @@ def value_of(attribute):
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def collect(num, get):
-    """The attributes that a function of an index and a structure tells, by name."""
+def told(num, get):
+    """The attributes that the library tells, by name. num, get: how many there are, and a function of an index and a
+    structure that fills it in."""
     found = {}
     for i in range(num):
         one = _c.Attribute()
         get(i, byref(one))
-        found[one.name.decode(errors="replace")] = value_of(one)
+        found[one.name.decode(errors="replace")] = typed(one)
     return found
 
 
-def as_stored(name, value):
-    """The number of a value's type, how many there are, and where they are, with what has to be kept meanwhile. The
-    name is the attribute's."""
-    if isinstance(value, str):
-        encoded = ctypes.create_string_buffer(_c.utf8(name, value))
-        return _c.CHAR, len(encoded) - 1, ctypes.addressof(encoded), encoded
-    if isinstance(value, (list, tuple)) and value and all(isinstance(one, str) for one in value):
-        pointers = _c.texts(name, value)
-        return _c.STRING, len(value), ctypes.addressof(pointers), pointers
-    numbers = np.ascontiguousarray(value)
-    number = _NUMBER_OF.get(numbers.dtype.str[1:])
-    if number is None or not numbers.dtype.isnative:
-        raise TypeError(f"{name}: expected a text, a list of texts, or numbers that netCDF has, found {value!r}")
+def collect(text, num, get, is_netcdf):
+    """The attributes of an array or group, by name.
+
+    text: all of them as JSON. num, get: as for told(). is_netcdf: whether the file has types of attributes and no JSON.
+    """
+    stored = {} if is_netcdf else json.loads(text)
+    types = next((stored[name].get("types", {}) for name in NCZARR_KEYS
+                  if isinstance(stored.get(name), dict)), {})
+    types = types if isinstance(types, dict) else {}
+    return {name: stored[name] if name in stored and types.get(name, "|J0") == "|J0" else value
+            for name, value in told(num, get).items()}
+
+
+def as_json(what, value):
+    """The JSON text of a value. What is numpy's in it becomes Python's."""
+    def plain(one):
+        if isinstance(one, (np.ndarray, np.generic)) and one.dtype.kind in "biufSU":
+            return one.tolist()
+        raise TypeError(f"an object of the type {type(one).__name__} cannot be stored as JSON")
+
+    try:
+        return json.dumps(value, default=plain).encode()
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{what}: {error}") from None
+
+
+def as_numbers(value):
+    """Numbers whose type netCDF has: the number of the type, how many there are, where they are, and what has to be
+    kept meanwhile. None if a value is no such numbers of numpy's."""
+    if not isinstance(value, (np.ndarray, np.generic)) or value.ndim > 1:
+        return None
+    number = _NUMBER_OF.get(value.dtype.str[1:])
+    if number is None:
+        return None
+    numbers = np.ascontiguousarray(value, value.dtype.newbyteorder("="))
     return number, numbers.size, _c.address(numbers), numbers
 
 
-class Attributes(MutableMapping):
+def _as_texts(value):
+    """As as_numbers(), for a text and a list of texts. (NCZarr arrays have types of these, too.)"""
+    texts = [value] if isinstance(value, str) else value
+    if not (isinstance(texts, (list, tuple)) and texts and all(isinstance(one, str) for one in texts)):
+        return None
+    if any("\0" in one or not one.isascii() and one != one.encode(errors="replace").decode() for one in texts):
+        return None  # which only JSON can have
+    if isinstance(value, str):
+        encoded = ctypes.create_string_buffer(value.encode())
+        return _c.CHAR, len(encoded) - 1, ctypes.addressof(encoded), encoded
+    pointers = _c.texts("an attribute", value)
+    return _c.STRING, len(value), ctypes.addressof(pointers), pointers
+
+
+class Attributes(MutableMapping[str, Any]):
     """The attributes of an array, which are changed where it is stored as they are changed here."""
 
-    def __init__(self, array):
+    def __init__(self, array: Any) -> None:
         self._array = array
 
-    def _all(self):
+    def _all(self) -> dict[str, Any]:
+        """All of them, which are read once until they change. The values are not to be given away."""
         def of(pointer):
-            _c.call(c.array_check_attributes, pointer)
-            return collect(c.array_num_attributes(pointer),
-                           lambda i, one: _c.call(c.array_attribute_at, pointer, i, one))
+            # Nobody changes them meanwhile.
+            if self._array._attributes is None:
+                _c.call(c.array_check_attributes, pointer)
+                self._array._attributes = collect(
+                    c.array_attributes_json(pointer), c.array_num_attributes(pointer),
+                    lambda i, one: _c.call(c.array_attribute_at, pointer, i, one),
+                    self._array.format == "netCDF classic")
+            return self._array._attributes
 
-        return self._array._handle.share(of)
+        found: dict[str, Any] = self._array._handle.share(of)
+        return found
 
-    def __getitem__(self, name):
-        if not isinstance(name, str) or "\0" in name:
-            raise KeyError(name)
-        encoded, one = name.encode(errors="surrogatepass"), _c.Attribute()
+    def _change(self, function, *arguments):
+        """Calls a function of the library that changes them."""
+        self._array._check_writable()
 
-        def value(pointer):
-            _c.call(c.array_attribute, pointer, encoded, byref(one))
-            return value_of(one)
+        def change(pointer):
+            self._array._attributes = None
+            _c.call(function, pointer, *arguments)
 
-        try:
-            return self._array._handle.share(value)
-        except Error as error:
-            if error.status != _c.NO_ATTRIBUTE:
-                raise
-            raise KeyError(name) from None
+        _c.change(self._array._handle, change)
 
-    def __iter__(self):
+    def __getitem__(self, name: str) -> Any:
+        return deepcopy(self._all()[name])
+
+    def __iter__(self) -> Iterator[str]:
         return iter(self._all())
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._array._handle.share(c.array_num_attributes)
 
-    def __setitem__(self, name, value):
+    def __setitem__(self, name: str, value: Any) -> None:
         encoded = _c.text("the name of an attribute", name)
-        number, num_values, values, _kept = as_stored(name, value)
-        _c.change(self._array._handle, lambda pointer: _c.call(
-            c.array_set_attribute, pointer, encoded, number, num_values, values))
+        given = as_numbers(value) or _as_texts(value)
+        if given is None:
+            self.update({name: value})
+            return
+        number, num_values, values, _kept = given
+        self._change(c.array_set_attribute, encoded, number, num_values, values)
 
-    def __delitem__(self, name):
+    def __delitem__(self, name: str) -> None:
         encoded = _c.text("the name of an attribute", name)
         try:
-            _c.change(self._array._handle, lambda pointer: _c.call(c.array_remove_attribute, pointer, encoded))
+            self._change(c.array_remove_attribute, encoded)
         except Error as error:
             if error.status != _c.NO_ATTRIBUTE:
                 raise
             raise KeyError(name) from None
 
-    def __repr__(self):
+    def update(self, *given: Any, **named: Any) -> None:
+        """Sets several attributes at once, as dict's update() does. Numbers of numpy's become Python's."""
+        new = dict(*given, **named)
+        text = b"{%s}" % b", ".join(
+            as_json(name, check_name(name)) + b": " + as_json(f"attrs[{name!r}]", value) for name, value in new.items())
+        self._change(c.array_set_attributes_json, text)
+
+    def __repr__(self) -> str:
         return repr(self._all())
 
-    def as_json(self):
+    def as_netcdf(self) -> dict[str, Any]:
+        """All of them as netCDF-C reads them: texts, lists of texts, and numpy's numbers with the types that are stored
+        or follow from the values. What netCDF does not have is the text of its JSON."""
+        return self._array._handle.share(lambda pointer: told(
+            c.array_num_attributes(pointer), lambda i, one: _c.call(c.array_attribute_at, pointer, i, one)))
+
+    def as_json(self) -> str:
         """All of them as the text of a JSON object."""
         return self._array._handle.share(c.array_attributes_json).decode()
+
+
+def check_name(name):
+    """A name that an attribute can have."""
+    _c.text("the name of an attribute", name)
+    if not name or name.startswith(("_nczarr_", "_NCZARR_")) or name in _INTERNAL:
+        raise ValueError(f"an attribute cannot have the name {name!r}, which formats keep for themselves")
+    return name

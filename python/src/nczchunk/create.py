@@ -1,20 +1,30 @@
 """New arrays."""
 
+from __future__ import annotations
+
 import ctypes
-import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
 from ctypes import byref, c_char_p, c_void_p
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _c, limits
 from ._c import c
 from .array import Array, check_options
-from .attributes import as_stored
+from .attributes import as_json, as_numbers
+from .errors import Exists
 from .handle import Handle
 from .types import dtype_of, type_name_of
+
+if TYPE_CHECKING:
+    from types import EllipsisType
+
+    from .array import Path
+    from .cache import Cache
+    from .limits import MemoryLimits
 
 _FORMATS = {"zarr3": _c.ZARR_V3, "zarr2": _c.ZARR_V2, "nczarr": _c.NCZARR}
 _ENDIANS = {None: 0, "little": 1, "big": 2}
@@ -25,31 +35,35 @@ class NewZip:
     """A zip file that is made, to be given in place of a path to create(). It is there when it has been finished;
     as a context manager it is finished at the end, unless something was raised."""
 
-    def __init__(self, path, *, memory_limits=None):
+    def __init__(self, path: Path, *, memory_limits: MemoryLimits | None = None) -> None:
         limits.check(memory_limits)
         self.path, self.memory_limits, pointer = path, memory_limits, c_void_p()
         _c.call(c.place_create_zip, _c.path_bytes("path", path), byref(pointer))
         self._handle = Handle(pointer, c.place_free, "the new zip file")
         limits.limit(pointer, memory_limits)
 
-    def finish(self):
+    def finish(self) -> None:
         """Completes the file. It waits for calls of other threads that create arrays in it."""
         _c.change(self._handle, lambda pointer: _c.call(c.place_finish, pointer))
         self._handle.close()
 
-    def __enter__(self):
+    def __enter__(self) -> NewZip:
         return self
 
-    def __exit__(self, kind, *_):
+    def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
             self.finish()
         else:
             self._handle.close()
 
 
-def create(path, name="", *, shape, dtype, chunks=None, shards=None, dims=None, fill_value=None, codecs=...,
-           attrs=None, format="zarr3", separator=None, endian=None, overwrite=False, threads=1, cache=...,
-           memory_limits=None):
+def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: Any,
+           chunks: Sequence[int] | None = None, shards: Sequence[int] | None = None,
+           dims: Sequence[str | None] | None = None, fill_value: Any = None,
+           codecs: Sequence[str | tuple[str, Mapping[str, Any]]] | EllipsisType | None = ...,
+           attrs: Mapping[str, Any] | None = None, format: str = "zarr3", separator: str | None = None,
+           endian: str | None = None, overwrite: bool = False, threads: int | None = None,
+           cache: Cache | EllipsisType | None = ..., memory_limits: MemoryLimits | None = None) -> Array:
     """Creates an array and opens it to be read and written.
 
     path, name: a directory, and where the array is to be below it; or a NewZip.
@@ -84,15 +98,22 @@ def create(path, name="", *, shape, dtype, chunks=None, shards=None, dims=None, 
     def create_in(place):
         _c.call(c.array_create_in, place, encoded, byref(description), byref(pointer))
 
-    if isinstance(path, NewZip):
-        if memory_limits is not None:
-            raise ValueError("memory_limits: expected None, for the NewZip has its own")
-        where, memory_limits = path.path, path.memory_limits
-        path._handle.share(create_in)
-    elif memory_limits is not None:
-        limits.within(memory_limits, c.place_create, path, create_in)
-    else:
-        _c.call(c.array_create, _c.path_bytes("path", path), encoded, byref(description), byref(pointer))
+    try:
+        if isinstance(path, NewZip):
+            if memory_limits is not None:
+                raise ValueError("memory_limits: expected None, for the NewZip has its own")
+            where, memory_limits = path.path, path.memory_limits
+            path._handle.share(create_in)
+        elif memory_limits is not None:
+            limits.within(memory_limits, c.place_create, path, create_in)
+        else:
+            _c.call(c.array_create, _c.path_bytes("path", path), encoded, byref(description), byref(pointer))
+    except Exists as error:
+        if overwrite:
+            raise
+        found = os.path.join(os.fsdecode(where), name) if name else os.fsdecode(where)
+        raise error.about(f"{found}: something is there already: pass overwrite=True to replace an array or a "
+                          f"group") from None
     del kept, kept_attributes
     return Array(pointer, (os.fspath(where), name, "r+", memory_limits), threads, cache)
 
@@ -131,22 +152,15 @@ def _attributes(attrs):
         raise TypeError(f"attrs: expected a mapping of names to values, found {attrs!r}")
     plain, typed, kept = {}, [], []
     for name, value in attrs.items():
-        encoded, what = _c.text("attrs", name), f"attrs[{name!r}]"
-        if not isinstance(value, (np.ndarray, np.generic)):
+        encoded, numbers = _c.text("attrs", name), as_numbers(value)
+        if numbers is None:
             plain[name] = value
-            _json(what, value)
+            as_json(f"attrs[{name!r}]", value)
             continue
-        number, num_values, values, owner = as_stored(what, value)
+        number, num_values, values, owner = numbers
         typed.append(_c.Attribute(name=encoded, type=number, num_values=num_values, values=values))
         kept.append(owner)
-    return _json("attrs", plain), (_c.Attribute * len(typed))(*typed), kept
-
-
-def _json(name, value):
-    try:
-        return json.dumps(value).encode()
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name}: {error}") from None
+    return as_json("attrs", plain), (_c.Attribute * len(typed))(*typed), kept
 
 
 def _settings(codecs):
@@ -160,7 +174,7 @@ def _settings(codecs):
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[1], Mapping)):
             raise TypeError(f"codecs[{i}]: expected a name or a pair of a name and a dict, found {codec!r}")
         settings.append(_c.CodecSetting(name=_c.text(f"codecs[{i}]", pair[0]),
-                                        configuration=_json(f"codecs[{i}]", dict(pair[1]))))
+                                        configuration=as_json(f"codecs[{i}]", dict(pair[1]))))
     return settings
 
 

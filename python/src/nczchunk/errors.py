@@ -4,6 +4,13 @@ Each error is an :class:`Error`, and what Python's own functions raise in such a
 ``FileNotFoundError``, an index beyond its dimension an ``IndexError``.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 
 class Error(Exception):
     """A call of the library that failed.
@@ -13,17 +20,18 @@ class Error(Exception):
     chunk: the indices of the chunk at which it went wrong, or None.
     """
 
-    def __init__(self, message, status=None, dimension=None, chunk=None):
+    def __init__(self, message: str, status: int | None = None, dimension: int | None = None,
+                 chunk: tuple[int, ...] | None = None) -> None:
         super().__init__(message)
         self.status, self.dimension, self.chunk = status, dimension, chunk
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return type(self), (self.args[0], self.status, self.dimension, self.chunk)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.args[0]
 
-    def about(self, message):
+    def about(self, message: str) -> Self:
         """The same error with another message."""
         return type(self)(message, self.status, self.dimension, self.chunk)
 
@@ -63,7 +71,8 @@ class OutOfMemory(Error, MemoryError):
 class SystemFailure(Error, OSError):
     """The system refused something. errno is its number."""
 
-    def __init__(self, message, status=None, dimension=None, chunk=None):
+    def __init__(self, message: str, status: int | None = None, dimension: int | None = None,
+                 chunk: tuple[int, ...] | None = None) -> None:
         super().__init__(message, status, dimension, chunk)
         self.errno = status
 
@@ -104,7 +113,7 @@ _BY_STATUS = {
 }
 
 
-def error_of(status, message, dimension=None, chunk=None):
+def error_of(status: int, message: str, dimension: int | None = None, chunk: tuple[int, ...] | None = None) -> Error:
     """The error that stands for a status."""
     kind = _BY_STATUS.get(status, SystemFailure if status > 0 else Error)
     return kind(message, status, dimension, chunk)

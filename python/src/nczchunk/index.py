@@ -16,7 +16,7 @@ class Selection:
 
     def __init__(self, index, shape):
         self.start, self.count, self.stride, self.axes = [], [], [], []
-        for item in _without_ellipsis(index, len(shape)):
+        for item in without_ellipsis(index, len(shape)):
             if item is None:
                 self.axes.append(None)
                 continue
@@ -57,12 +57,9 @@ class Selection:
         return found
 
 
-def _without_ellipsis(index, rank):
+def without_ellipsis(index, rank):
     """The items of an index, with slices in place of an ellipsis and behind them, one for each dimension."""
     items = list(index) if isinstance(index, tuple) else [index]
-    for item in items:
-        if not (item is None or item is Ellipsis or isinstance(item, slice)) and _is_advanced(item):
-            raise IndexError("an index is made of integers, slices, ... and None; lists and masks are not supported")
     ellipses = [i for i, item in enumerate(items) if item is Ellipsis]
     if len(ellipses) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
@@ -73,18 +70,13 @@ def _without_ellipsis(index, rank):
     return items[:at] + [slice(None)] * (rank - num_given) + items[at + 1:]
 
 
-def _is_advanced(item):
-    if isinstance(item, (bool, np.bool_)):
-        return True
-    try:
-        operator.index(item)
-    except TypeError:
-        return True
-    return False
-
-
 def _position(item, dimension, length):
-    position = operator.index(item)
+    try:
+        position = operator.index(item)
+    except TypeError:
+        position = None
+    if position is None or isinstance(item, (bool, np.bool_)):
+        raise IndexError(f"an index is made of integers, slices, ..., None, lists and masks, and not of {item!r}")
     if not -length <= position < length:
         raise IndexError(f"index {position} is out of bounds for axis {dimension} with size {length}")
     return position + length if position < 0 else position

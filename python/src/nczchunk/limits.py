@@ -1,14 +1,22 @@
 """How much memory may be taken for what is stored."""
 
-from collections import namedtuple
+from __future__ import annotations
+
 from ctypes import byref, c_void_p
+from typing import NamedTuple
 
 from . import _c
 from ._c import c
 from .handle import Handle
 
 
-class MemoryLimits(namedtuple("MemoryLimits", "chunk_bytes string_chunk_bytes metadata_bytes")):
+class _Limits(NamedTuple):
+    chunk_bytes: int | None
+    string_chunk_bytes: int | None
+    metadata_bytes: int | None
+
+
+class MemoryLimits(_Limits):
     """How many bytes of memory may be taken for what is stored, beside the arrays that are read and written. It keeps
     small files from claiming all memory. What would take more raises a MemoryError that names the limit.
 
@@ -22,7 +30,8 @@ class MemoryLimits(namedtuple("MemoryLimits", "chunk_bytes string_chunk_bytes me
 
     __slots__ = ()
 
-    def __new__(cls, chunk_bytes=None, string_chunk_bytes=None, metadata_bytes=None):
+    def __new__(cls, chunk_bytes: int | None = None, string_chunk_bytes: int | None = None,
+                metadata_bytes: int | None = None) -> MemoryLimits:
         given = chunk_bytes, string_chunk_bytes, metadata_bytes
         return super().__new__(cls, *(None if limit is None else _c.integer(name, limit, 1)
                                       for name, limit in zip(cls._fields, given)))

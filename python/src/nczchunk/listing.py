@@ -1,25 +1,58 @@
 """What is in a directory, zip file or file."""
 
-from collections import namedtuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _c, limits
 from ._c import FOUND, c
 from .attributes import collect
 
-Node = namedtuple("Node", "name is_group dtype shape chunks shards dims unlimited attrs problem")
-Node.__doc__ = """A group or an array that was found.
+if TYPE_CHECKING:
+    from .array import Path
+    from .limits import MemoryLimits
 
-name: with those of the groups that it is in before it; what open() takes.
-dtype: the name of an array's type, such as "float32"; shape, chunks, shards, dims: of an array.
-unlimited: which dimensions are said to be unlimited.
-problem: why it cannot be opened, if that is known; else None.
-"""
+class Node(NamedTuple):
+    """A group or an array that was found.
+
+    name: with those of the groups that it is in before it; what open() takes.
+    dtype: the name of an array's type, such as "float32"; shape, chunks, shards, dims: of an array.
+    unlimited: which dimensions are said to be unlimited.
+    problem: why it cannot be opened, if that is known; else None.
+    """
+
+    name: str
+    is_group: bool
+    dtype: str | None
+    shape: tuple[int, ...] | None
+    chunks: tuple[int, ...] | None
+    shards: tuple[int, ...] | None
+    dims: tuple[str, ...] | None
+    unlimited: tuple[bool, ...] | None
+    attrs: dict[str, Any]
+    problem: str | None
 
 
-def list_nodes(path, group="", *, recursive=True, memory_limits=None):
+def _is_netcdf(path):
+    """Whether a path is a netCDF classic file."""
+    try:
+        with open(_c.path_bytes("path", path), "rb") as file:
+            return file.read(3) == b"CDF"
+    except OSError:
+        return False
+
+
+def list_nodes(path: Path, group: str = "", *, recursive: bool = True,
+               memory_limits: MemoryLimits | None = None) -> list[Node]:
     """The groups and arrays in a group of a directory or zip file, or in a file that holds arrays; the group itself is
     the first. memory_limits: as for open()."""
     limits.check(memory_limits)
+    is_netcdf = _is_netcdf(path)
+    return _each(path, group, recursive, memory_limits, lambda pointer: _node(pointer, is_netcdf))
+
+
+def _each(path, group, recursive, memory_limits, made_of):
+    """What made_of(pointer) makes of each node, as a list."""
     encoded, arguments = _c.path_bytes("path", path), (_c.text("group", group), bool(recursive))
 
     def call(found, _):
@@ -29,14 +62,37 @@ def list_nodes(path, group="", *, recursive=True, memory_limits=None):
             limits.within(memory_limits, c.place_at, path,
                           lambda place: _c.call(c.list_in, place, *arguments, found, None))
 
-    return _c.collect(FOUND, _node, call)
+    return _c.collect(FOUND, made_of, call)
 
 
-def _node(pointer):
+class _Enough(Exception):
+    """Ends a listing."""
+
+
+def array_names(path, memory_limits, most):
+    """The names of so many arrays that can be opened, and whether there are more."""
+    names = []
+
+    def one(pointer):
+        node = pointer.contents
+        if not node.is_group and not node.status:
+            if len(names) == most:
+                raise _Enough
+            names.append(node.name.decode(errors="replace"))
+
+    try:
+        _each(path, "", True, memory_limits, one)
+    except _Enough:
+        return names, True
+    return names, False
+
+
+def _node(pointer, is_netcdf):
     node = pointer.contents
     rank = range(node.rank)
     name = node.name.decode(errors="replace")
-    attrs = collect(node.num_attributes, lambda i, one: _c.call(c.node_attribute_at, pointer, i, one))
+    attrs = collect(node.attributes_json, node.num_attributes,
+                    lambda i, one: _c.call(c.node_attribute_at, pointer, i, one), is_netcdf)
     problem = node.message.decode(errors="replace") if node.status else None
     if node.is_group or node.status:
         return Node(name, bool(node.is_group), None, None, None, None, None, None, attrs, problem)

@@ -27,9 +27,12 @@ def type_name_of(dtype):
         return "string"
     if isinstance(dtype, str) and dtype in ("string", "char"):
         return dtype
-    dtype = np.dtype(dtype)
+    try:
+        dtype = np.dtype(dtype)
+    except TypeError:
+        raise TypeError(f"dtype: expected a type of numpy's, str, \"string\" or \"char\", found {dtype!r}") from None
     if dtype.names or dtype.subdtype:
-        raise NotSupported(f"elements with parts, {dtype}")
+        raise NotSupported(f"dtype: elements with parts, {dtype}")
     if dtype.kind == "O":
         return "string"
     if dtype.kind in "mM":
@@ -40,4 +43,4 @@ def type_name_of(dtype):
         return dtype.newbyteorder("=").name
     if dtype.kind in "SUV":
         return f"{dtype.kind}{dtype.itemsize // (4 if dtype.kind == 'U' else 1)}"
-    raise NotSupported(f"elements of the type {dtype}")
+    raise NotSupported(f"dtype: elements of the type {dtype}")

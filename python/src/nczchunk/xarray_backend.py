@@ -4,6 +4,7 @@ import base64
 import os
 import struct
 
+import numpy as np
 from xarray import Dataset, Variable
 from xarray.backends import BackendArray, BackendEntrypoint
 from xarray.backends.common import AbstractDataStore
@@ -78,13 +79,20 @@ def _attributes(array):
 
 
 def _decoded(value, dtype):
-    """The _FillValue of floats and complex numbers as xarray writes it for Zarr v3: the bytes of a little-endian double
-    in base64, or of two in a list."""
-    parts = [value] if isinstance(value, str) else value
-    if dtype.kind not in "fc" or not (isinstance(parts, list) and all(isinstance(part, str) for part in parts)):
+    """The _FillValue as an element, if it is one. xarray writes that of floats and complex numbers for Zarr v3 as the
+    bytes of a little-endian double in base64, or of two in a list."""
+    parts = value if isinstance(value, list) else [value]
+    if dtype.kind in "fc" and parts and all(isinstance(part, str) for part in parts):
+        numbers = [struct.unpack("<d", base64.standard_b64decode(part))[0] for part in parts]
+        return dtype.type(complex(*numbers) if dtype.kind == "c" else numbers[0])
+    if dtype.kind not in "biuf" or len(parts) != 1 or not isinstance(parts[0], (int, float)):
         return value
-    numbers = [struct.unpack("<d", base64.standard_b64decode(part))[0] for part in parts]
-    return dtype.type(complex(*numbers) if dtype.kind == "c" else numbers[0])
+    with np.errstate(all="ignore"):
+        try:
+            found = dtype.type(parts[0])
+        except (ValueError, OverflowError):
+            return value
+    return found if dtype.kind == "f" or found == parts[0] else value
 
 
 class Backend(BackendEntrypoint):
@@ -96,7 +104,7 @@ class Backend(BackendEntrypoint):
 
     def open_dataset(self, filename_or_obj, *, mask_and_scale=True, decode_times=True, concat_characters=True,
                      decode_coords=True, drop_variables=None, use_cftime=None, decode_timedelta=None, group="",
-                     threads=1, cache=..., memory_limits=None) -> Dataset:
+                     threads=None, cache=..., memory_limits=None) -> Dataset:
         """group: where the arrays are below the path. threads, cache, memory_limits: as for nczchunk.open()."""
         left_out = [drop_variables] if isinstance(drop_variables, str) else drop_variables or ()
         store = _Store(filename_or_obj, group, threads, cache, memory_limits, set(left_out))

@@ -1,0 +1,69 @@
+"""What an array is, as a table for people: as text, and for notebooks with a picture of its chunks."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import Any
+
+# The longer side of the picture, in pixels, and how many lines it has at most in each direction.
+_SIDE, _MOST_LINES = 160, 40
+
+
+class Info:
+    """A table of names and values."""
+
+    def __init__(self, rows: dict[str, Any], picture: str = "") -> None:
+        self.rows, self._picture = rows, picture
+
+    def __repr__(self) -> str:
+        width = max(map(len, self.rows))
+        return "\n".join(f"{name:{width}} : {value}" for name, value in self.rows.items())
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f'<tr><th style="text-align:left">{escape(name)}</th><td>{escape(str(value))}</td></tr>'
+                       for name, value in self.rows.items())
+        return f'<div style="display:flex;gap:2em"><table>{rows}</table>{self._picture}</div>'
+
+
+def of_array(array: Any) -> Info:
+    """The table of an array."""
+    rows = {"Format": array.format, "Type": array.type_name, "Shape": array.shape, "Chunks": array.chunks}
+    if array.shards:
+        rows["Shards"] = array.shards
+    if any(array.dims):
+        rows["Dimensions"] = ", ".join(name or "-" for name in array.dims)
+    rows |= {"Number of chunks": array.nchunks, "Bytes": _bytes(array.nbytes), "Fill value": array.fill_value,
+             "Attributes": len(array.attrs)}
+    return Info(rows, _grid(array))
+
+
+def _bytes(number: int) -> str:
+    power = min(6, max(0, (number.bit_length() - 1) // 10))
+    return f"{number}" if not power else f"{number} ({number / 1024**power:.1f} {'KMGTPE'[power - 1]}iB)"
+
+
+def _grid(array: Any) -> str:
+    """A picture of the last two dimensions, with a line between chunks and a thick one between shards; where there
+    would be too many lines, each stands for several."""
+    shape = (1, *array.shape)[-2:]
+    if not array.shape or not all(shape):
+        return ""
+    longest = max(shape)
+    height, width = (max(8.0, _SIDE * length / longest) for length in shape)
+
+    def lines(chunks: tuple[int, ...], line: float) -> str:
+        found = ""
+        for length, chunk, is_row in zip(shape, (1, *chunks)[-2:], (True, False)):
+            step = chunk * math.ceil(length / chunk / _MOST_LINES)
+            for i in range(0, -(-length // step) + 1):
+                at = min(1.0, i * step / length)
+                x1, x2 = (0, width) if is_row else (at * width, at * width)
+                y1, y2 = (at * height, at * height) if is_row else (0, height)
+                found += (f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="currentColor" '
+                          f'stroke-width="{line}"/>')
+        return found
+
+    return (f'<svg width="{width + 4:.0f}" height="{height + 4:.0f}" viewBox="-2 -2 {width + 4:.1f} {height + 4:.1f}" '
+            f'role="img" aria-label="chunks of the last dimensions">{lines(array.chunks, 0.5)}'
+            f'{lines(array.shards or array.shape, 1.5)}</svg>')
