@@ -213,11 +213,44 @@ def main():
             fixed = file.create_dataset("fixed_filtered", (6000,), "i1", chunks=(2,), compression="gzip")
             fixed[3000:3002] = [1, 2]
         made.add("pages.h5")
+        for libver in ["earliest", "latest"]:
+            for name, make in TINY.items():
+                with h5py.File(made.path(f"tiny-{name}-{libver}.h5"), "w", libver=(libver, "latest")) as file:
+                    make(file)
+                made.add(f"tiny-{name}-{libver}.h5")
         for name in ["NETCDF4", "NETCDF4_CLASSIC"]:
             write_netcdf(made.path(f"{name}.nc"), name)
             made.add(f"{name}.nc", dims=NETCDF_DIMS if name == "NETCDF4" else CLASSIC_DIMS, skip=["alone", "station"])
         write(made, sys.argv[1])
 
+
+def tiny_chunks(maxshape):
+    """A file with one array of a few chunks."""
+    def make(file):
+        array = file.create_dataset("x", (5, 3), "<i2", chunks=(2, 2), maxshape=maxshape, compression="gzip")
+        array[0], array[4, 2] = [1, 2, 3], 4
+    return make
+
+
+def tiny_texts(file):
+    """A file with texts, attributes and links."""
+    texts = file.create_dataset("a/texts", (2,), h5py.string_dtype())
+    texts[...] = ["one", "two"]
+    texts.attrs["units"], texts.attrs["n"] = "K", np.array([1, 2], ">i2")
+    file["soft"] = h5py.SoftLink("/a/texts")
+
+
+def tiny_dense(file):
+    """A file with links and attributes in heaps."""
+    for i in range(9):
+        file.create_dataset(f"x{i}", data=np.int16(i))
+    for i in range(9):
+        file["x1"].attrs[f"a{i}"] = np.int16(i)
+
+
+# Small files, of which every bit is changed once.
+TINY = {"fixed": tiny_chunks((5, 3)), "extensible": tiny_chunks((None, 3)), "tree": tiny_chunks((None, None)),
+        "texts": tiny_texts, "dense": tiny_dense}
 
 CLASSIC_DIMS = {"time": ["time"], "lat": ["lat"], "t": ["time", "lat", "alone"], "_nc4_non_coord_station": ["lat"]}
 NETCDF_DIMS = CLASSIC_DIMS | {"inner/u": ["time", "x"], "inner/x": ["x"], "names": ["lat"], "lonlat": ["lonlat", "lat"]}
