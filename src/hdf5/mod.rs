@@ -33,6 +33,17 @@ mod header;
 mod heap;
 mod index;
 mod open;
+#[cfg(all(
+    test,
+    not(miri),
+    feature = "blosc",
+    feature = "bz2",
+    feature = "fletcher32",
+    feature = "shuffle",
+    feature = "zlib",
+    feature = "zstd"
+))]
+mod tests;
 mod text;
 
 pub(crate) use file::has_user_block;

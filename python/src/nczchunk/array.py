@@ -35,7 +35,7 @@ offset, nbytes: which bytes of the object the chunk is, as its codecs encode it.
 
 def open(path, name="", mode="r", *, threads=1, cache=..., memory_limits=None):
     """Opens an array: of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or a zip file; or a variable of a
-    netCDF classic file or of a cfdb file.
+    netCDF, HDF5 or cfdb file.
 
     path: a directory, a zip file, or a file that holds arrays.
     name: where the array is below the path, such as "ocean/sst", or in the file; empty if the path is the array.
