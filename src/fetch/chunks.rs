@@ -374,7 +374,7 @@ impl<L: Locate> Fill for ObjectChunks<L> {
         self.place.verify(&self.locate.name(&object)?)
     }
 
-    fn skipped_codecs(&self, chunk: &[isize]) -> u32 {
+    fn skipped_codecs(&self, chunk: &[isize]) -> Result<u32> {
         self.locate.skipped_codecs(chunk)
     }
 

@@ -107,9 +107,9 @@ pub(crate) trait Locate: Send + Sync {
     }
 
     /// See [`Fill::skipped_codecs`](crate::store::Fill::skipped_codecs).
-    fn skipped_codecs(&self, chunk: &[isize]) -> u32 {
+    fn skipped_codecs(&self, chunk: &[isize]) -> Result<u32> {
         let _ = chunk;
-        0
+        Ok(0)
     }
 
     /// See [`Fill::swapped_part`](crate::store::Fill::swapped_part).

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::file::File;
 use super::index::{Found, Index, Wanted};
 use crate::alloc;
 use crate::dims::{self, Dims};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{Learned, Locate, Location, Part, Step};
 use crate::lock::Lock;
-use crate::object::{Begin, Name};
+use crate::object::{Begin, Name, Place, read_more};
 use crate::shared::Shared;
 use crate::store::Filled;
 
@@ -27,8 +28,9 @@ pub(super) struct InChunks {
     /// The array's shape and that of its chunks, if those at its edges go through no filter.
     plain_edges: Option<(Vec<usize>, Vec<usize>)>,
     nodes: Lock<Nodes>,
-    /// The chunks that have not been through all filters, and whether there are any.
-    skipped: Lock<HashMap<Dims<isize>, u32>>,
+    /// Where a node is read from if there is no cache, which is so in a child of the process.
+    place: Place,
+    /// Whether a chunk was found that has not been through all filters.
     has_skipped: AtomicBool,
 }
 
@@ -70,42 +72,51 @@ impl Nodes {
 
 impl InChunks {
     pub(super) fn new(
-        (file, file_len): (&str, u64),
+        file: &File,
         name: &str,
         index: Index,
         plain_edges: Option<(Vec<usize>, Vec<usize>)>,
     ) -> Result<Self> {
         Ok(InChunks {
-            file: alloc::text(file)?,
-            file_len,
+            file: alloc::text(&file.name)?,
+            file_len: file.len,
             name: alloc::text(name)?,
             index,
             plain_edges,
             nodes: Lock::new(Nodes::default()),
-            skipped: Lock::new(HashMap::new()),
+            place: file.place.clone(),
             has_skipped: AtomicBool::new(false),
         })
     }
 
-    /// What is known of a chunk by the nodes that are kept.
-    fn find(&self, chunk: &[isize]) -> Result<Found> {
+    /// What is known of a chunk by the nodes that are kept or, if `is_read`, are read for it.
+    fn find(&self, chunk: &[isize], is_read: bool) -> Result<Found> {
         let mut found = self.index.first(chunk)?;
         while let Found::Node(wanted) = &found {
-            let node = self.nodes.lock().and_then(|mut nodes| nodes.get(wanted.begin, wanted.len));
-            let Some(node) = node else { break };
+            let kept = self.nodes.lock().map(|mut nodes| nodes.get(wanted.begin, wanted.len));
+            let node = match kept {
+                Some(Some(node)) => node,
+                Some(None) if !is_read => break,
+                _ => self.read(wanted)?,
+            };
             found = self.index.next(chunk, wanted, &node)?;
         }
         Ok(found)
     }
 
-    /// Remembers which filters a chunk has not been through.
-    fn note(&self, chunk: &[isize], filters: u32) -> Result<()> {
-        let Some(mut skipped) = self.skipped.lock() else { return Ok(()) };
-        let chunk = dims::copied(chunk.iter().copied())?;
-        skipped.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
-        skipped.insert(chunk, filters);
-        self.has_skipped.store(true, Ordering::Release);
-        Ok(())
+    fn read(&self, wanted: &Wanted) -> Result<Shared<Vec<u8>>> {
+        let mut bytes = Vec::new();
+        let len = read_more(&*self.place, &self.file, Begin::At(wanted.begin), wanted.len, &mut bytes)?;
+        self.checked(wanted, bytes, len.unwrap_or(0))
+    }
+
+    /// A node that was read from a file of so many bytes.
+    fn checked(&self, wanted: &Wanted, bytes: Vec<u8>, file_len: u64) -> Result<Shared<Vec<u8>>> {
+        if file_len != self.file_len || bytes.len() < wanted.len {
+            return Err(ErrorKind::Changed.into());
+        }
+        self.index.verify(&bytes)?;
+        Ok(Shared::new(bytes)?)
     }
 
     fn about(&self, error: impl Into<Error>) -> Error {
@@ -131,12 +142,12 @@ fn wanted(numbers: &[isize]) -> Result<Wanted> {
 
 impl Locate for InChunks {
     fn locate(&self, chunk: &[isize]) -> Result<Location> {
-        Ok(match self.find(chunk).map_err(|error| self.about(error))? {
+        Ok(match self.find(chunk, false).map_err(|error| self.about(error))? {
             Found::Node(node) => Location { object: numbers(&node)?, part: Part::Unknown },
             Found::Chunk(None) => Location { object: Dims::new(), part: Part::Known(None) },
             Found::Chunk(Some(record)) => {
                 if record.skipped != 0 {
-                    self.note(chunk, record.skipped)?;
+                    self.has_skipped.store(true, Ordering::Release);
                 }
                 Location { object: Dims::new(), part: Part::Known(Some((record.begin, record.len))) }
             }
@@ -158,11 +169,7 @@ impl Locate for InChunks {
 
     fn learn(&self, node: &[isize], _step: &Step, bytes: &[u8], object_len: u64) -> Result<Learned> {
         let wanted = wanted(node)?;
-        if object_len != self.file_len || bytes.len() < wanted.len {
-            return Err(self.about(ErrorKind::Changed));
-        }
-        self.index.verify(bytes).map_err(|error| self.about(error))?;
-        let node = Shared::new(alloc::copied(bytes)?)?;
+        let node = self.checked(&wanted, alloc::copied(bytes)?, object_len).map_err(|error| self.about(error))?;
         if let Some(mut nodes) = self.nodes.lock() {
             nodes.keep(wanted.begin, node)?;
         }
@@ -181,7 +188,7 @@ impl Locate for InChunks {
         true
     }
 
-    fn skipped_codecs(&self, chunk: &[isize]) -> u32 {
+    fn skipped_codecs(&self, chunk: &[isize]) -> Result<u32> {
         let is_beyond = |(shape, chunk_shape): &(Vec<usize>, Vec<usize>)| {
             chunk.iter().zip(shape).zip(chunk_shape).any(|((&index, &len), &chunk_len)| {
                 let end = usize::try_from(index).ok().and_then(|index| index.checked_add(1)?.checked_mul(chunk_len));
@@ -189,11 +196,14 @@ impl Locate for InChunks {
             })
         };
         if self.plain_edges.as_ref().is_some_and(is_beyond) {
-            return u32::MAX;
+            return Ok(u32::MAX);
         }
         if !self.has_skipped.load(Ordering::Acquire) {
-            return 0;
+            return Ok(0);
         }
-        self.skipped.lock().and_then(|skipped| skipped.get(chunk).copied()).unwrap_or(0)
+        match self.find(chunk, true).map_err(|error| self.about(error))? {
+            Found::Chunk(record) => Ok(record.map_or(0, |record| record.skipped)),
+            Found::Node(_) => Err(ErrorKind::Internal.into()),
+        }
     }
 }

@@ -418,7 +418,7 @@ fn chunked(file: &File, name: &str, dataset: &Dataset, layout: &ChunkedLayout) -
         true => Some((alloc::copied(&dataset.space.shape)?, alloc::copied(&layout.shape)?)),
         false => None,
     };
-    let chunks = InChunks::new((&file.name, file.len), name, index, plain_edges)?;
+    let chunks = InChunks::new(file, name, index, plain_edges)?;
     Store::filling(ObjectChunks::new(file.place.clone(), chunks))
 }
 

@@ -104,7 +104,7 @@ impl Store<'_> {
     ) -> Result<Fetched<'e>> {
         let (codecs, chunk_bytes) = (self.codecs(request.access()), request.chunk_bytes());
         if let Reader::Filling(filler) = &self.reader {
-            let skipped = filler.skipped_codecs(request.chunk());
+            let skipped = filler.skipped_codecs(request.chunk())?;
             if skipped != 0 {
                 codecs.decode_without(skipped, stored, (needed, chunk_bytes), chunk, between, self.limit)?;
                 return Ok(Fetched::Filled);
