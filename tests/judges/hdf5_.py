@@ -66,9 +66,9 @@ def at_random(root):
     for i in range(FILES):
         path = root / f"{i}.h5"
         version = rng.choice(VERSIONS)
-        block = rng.choice([0, 0, 512, 4096])
+        block, strategy = rng.choice([(0, None), (0, None), (512, None), (4096, "page")])
         with h5py.File(path, "w", libver=(version, "latest"), userblock_size=block, track_order=rng.random() < 0.3,
-                       fs_strategy=rng.choice([None, None, "page"])) as file:
+                       fs_strategy=strategy) as file:
             groups = [file, file.create_group("g"), file.create_group("g/h")]
             for j in range(rng.choice([3, 6, 25])):
                 make_array(rng, rng.choice(groups), f"v{j}")
