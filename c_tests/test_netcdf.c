@@ -154,13 +154,6 @@ static void refused(const char *path, const char *name, int mode, int status, co
 
 static void what_is_refused(const char *path)
 {
-    const char *hdf5 = "netcdf-4.nc";
-    FILE *file = fopen(hdf5, "wb");
-
-    CHECK(file != NULL);
-    CHECK(fputs("\x89HDF\r\n\x1a\n", file) >= 0 && fclose(file) == 0);
-    refused(hdf5, "SST", NCZCHUNK_READ, NCZCHUNK_ENOTBUILT, "an HDF5 file");
-    remove(hdf5);
     refused(path, "SALT", NCZCHUNK_READ, NCZCHUNK_ENOTFOUND, "coads_sst.nc: SALT: there is no such variable");
     refused(path, NULL, NCZCHUNK_READ, NCZCHUNK_ENOTVAR, "this is not an array");
     refused(path, "SST", NCZCHUNK_WRITE, NCZCHUNK_EPERM, "no way to write");

@@ -4,6 +4,7 @@
 Each target has a directory below it. The first bytes of an input say how the target uses the rest: see fuzz/targets.
 """
 
+import gzip
 import hashlib
 import io
 import random
@@ -151,6 +152,20 @@ def cfdbs():
     yield (ROOT / "tests/vectors/small.cfdb").read_bytes()
 
 
+def hdf5s():
+    """The small files of tests/vectors/hdf5.bin.gz."""
+    data = gzip.decompress((ROOT / "tests/vectors/hdf5.bin.gz").read_bytes())
+    while data:
+        line, data = data.split(b"\n", 1)
+        *fields, last = line.split(b"\t")
+        if line.startswith(b" ") and fields[1:] and fields[1] == b"refused":
+            continue
+        length = int(last)
+        if line.startswith(b"tiny"):
+            yield data[:length]
+        data = data[length:]
+
+
 def noise():
     """What the targets that build their own objects begin with: any bytes."""
     generator = random.Random(7)
@@ -161,7 +176,7 @@ def noise():
 
 def main(directory):
     makers = {"requests": noise, "operations": noise, "c_interface": noise, "codecs": codecs, "metadata": metadata,
-              "shards": shards, "zip": zips, "classic": classics, "cfdb": cfdbs}
+              "shards": shards, "zip": zips, "classic": classics, "hdf5": hdf5s, "cfdb": cfdbs}
     for target, make in makers.items():
         where = Path(directory) / target
         where.mkdir(parents=True, exist_ok=True)

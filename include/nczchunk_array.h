@@ -129,7 +129,7 @@ typedef struct nczchunk_place nczchunk_place;
  *     nczchunk_array_close(array);
  *
  * What can be opened is an array of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or in a zip file; and
- * to read it, a variable of a netCDF classic file or of a cfdb file. What is not supported is refused with the name of
+ * to read it, a variable of a netCDF, HDF5 or cfdb file. What is not supported is refused with the name of
  * what it is: ask the context.
  */
 
@@ -267,8 +267,8 @@ NCZCHUNK_API int nczchunk_array_type(const nczchunk_array *array);
 NCZCHUNK_API const char *nczchunk_array_type_name(const nczchunk_array *array);
 
 /**
- * The format that an array is stored in: "Zarr v2", "Zarr v3", "NCZarr", "netCDF classic" or "cfdb". The text is the
- * array's; empty for NULL.
+ * The format that an array is stored in: "Zarr v2", "Zarr v3", "NCZarr", "netCDF classic", "cfdb" or "HDF5", which
+ * netCDF-4 files have. The text is the array's; empty for NULL.
  */
 NCZCHUNK_API const char *nczchunk_array_format(const nczchunk_array *array);
 

@@ -68,6 +68,8 @@ mod fetch;
 pub mod ffi;
 mod float_format;
 mod grid;
+#[cfg(feature = "hdf5")]
+mod hdf5;
 mod hyperslab;
 #[cfg(feature = "arrays")]
 mod json;

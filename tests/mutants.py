@@ -59,6 +59,7 @@ GROUPS = {
     "zarr": (["src/zarr/**/*.rs"], ALL),
     "netcdf": (["src/netcdf/*.rs"], ALL),
     "cfdb": (["src/cfdb/*.rs"], ALL),
+    "hdf5": (["src/hdf5/*.rs"], [*ALL, "--test", "hdf5"]),
     "zip": (["src/object/zip/*.rs"], ALL),
 }
 

@@ -58,6 +58,10 @@ FUZZ = [
     ("cfdb", "a chain of blocks that leads back to one of them has no end", "src/cfdb/booklet.rs",
      "        if at < HEADER as u64 || at == met {\n",
      "        if at < HEADER as u64 || (at == met && !crate::planted(\"cfdb\")) {\n"),
+    ("hdf5", "the length of a text is not compared with the object that it is in", "src/hdf5/attribute.rs",
+     "        let (_, heap) = last.insert((id.address, heap));\n",
+     "        let (_, heap) = last.insert((id.address, heap));\n"
+     "        let _ = if crate::planted(\"hdf5\") { &heap.get(id.number)?[..len as usize] } else { &[] };\n"),
 ]
 
 # These are for scripts/models. Each name begins with that of the models of which one has to find it.

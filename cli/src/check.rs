@@ -27,7 +27,7 @@ use crate::storage::{self, Candidates, Stored};
 #[command(after_help = "Exit codes: 0 if no chunk is broken, 1 if one is, an array cannot be opened, or not all \
 chunks can be looked at.")]
 pub struct Check {
-    /// A directory or zip file of Zarr or NCZarr, a netCDF classic file, or a cfdb file
+    /// A directory or zip file of Zarr or NCZarr, or a netCDF, HDF5 or cfdb file
     #[arg(value_name = "PLACE")]
     place: PathBuf,
     /// The array's name there; all arrays without it

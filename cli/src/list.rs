@@ -17,7 +17,7 @@ use crate::screen::{Screen, Tint};
 /// Lists the groups and arrays of a store or file
 #[derive(Debug, Args)]
 pub struct List {
-    /// A directory or zip file of Zarr or NCZarr, a netCDF classic file, or a cfdb file
+    /// A directory or zip file of Zarr or NCZarr, or a netCDF, HDF5 or cfdb file
     #[arg(value_name = "PLACE")]
     place: PathBuf,
     /// The group whose contents are listed; all of the place without it

@@ -63,7 +63,7 @@ const COMMON: &str = "Options of all commands";
 const EXIT_CODES: &str = "\
 Exit codes: 0 if all is well, 1 if something failed or check has found a broken chunk, 2 for what cannot be asked for.";
 
-/// Shows, checks, dumps and copies chunked n-dimensional arrays: Zarr v2 and v3, NCZarr, netCDF classic and cfdb
+/// Shows, checks, dumps and copies chunked n-dimensional arrays: Zarr v2 and v3, NCZarr, netCDF, HDF5 and cfdb
 #[derive(Debug, Parser)]
 #[command(name = "nczchunk", version, max_term_width = 100, after_help = EXIT_CODES)]
 struct Arguments {

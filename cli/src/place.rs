@@ -11,7 +11,7 @@ use crate::failure::{Failure, Result, words};
 /// The array to be looked at.
 #[derive(Debug, Args)]
 pub struct Source {
-    /// A directory or zip file of Zarr or NCZarr, a netCDF classic file, or a cfdb file
+    /// A directory or zip file of Zarr or NCZarr, or a netCDF, HDF5 or cfdb file
     #[arg(value_name = "PLACE")]
     pub place: PathBuf,
     /// The array's name there, such as ocean/sst; may be left out if there is only one

@@ -7,8 +7,10 @@ use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 #[cfg(feature = "cfdb")]
 use crate::cfdb;
-use crate::dataset::{CFDB_MAGIC, Node, Opened};
+use crate::dataset::{CFDB_MAGIC, HDF5_MAGIC, Node, Opened};
 use crate::error::{ErrorKind, Result};
+#[cfg(feature = "hdf5")]
+use crate::hdf5;
 use crate::netcdf;
 use crate::object::{Begin, Objects, Place};
 
@@ -21,17 +23,19 @@ pub(super) enum FileKind {
     Classic,
     /// A cfdb file.
     Cfdb,
+    /// An HDF5 file, as netCDF-4 writes.
+    Hdf5,
 }
 
 /// What files begin with.
-const MAGIC: [(FileKind, &[u8]); 5] = [
+const MAGIC: [(FileKind, &[u8]); 6] = [
     (FileKind::Zip, b"PK"),
     (FileKind::Classic, b"CDF\x01"),
     (FileKind::Classic, b"CDF\x02"),
     (FileKind::Classic, b"CDF\x05"),
     (FileKind::Cfdb, &CFDB_MAGIC),
+    (FileKind::Hdf5, &HDF5_MAGIC),
 ];
-const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
 /// What booklet calls files with values of one length.
 const BOOKLET_FIXED: &[u8] = b"\x04\xd3\xb2\x94\xf2\x10\x41\x62\x95\x8d\x04\x00\x73\x8c\x9e\x0a";
 
@@ -45,6 +49,7 @@ impl FileKind {
             FileKind::Zip => "zip",
             FileKind::Classic => "netCDF classic",
             FileKind::Cfdb => "cfdb",
+            FileKind::Hdf5 => "HDF5",
         }
     }
 
@@ -55,24 +60,34 @@ impl FileKind {
     pub(super) fn of(objects: &dyn Objects, name: &str) -> Result<FileKind> {
         let mut scratch = Scratch::EMPTY;
         let mut buffer = Buffer::new(scratch.room(MAGIC_BYTES)?);
-        if objects.read(name, Begin::At(0), &mut buffer)?.is_none() {
+        let Some(len) = objects.read(name, Begin::At(0), &mut buffer)? else {
             return Err(ErrorKind::NotFound("file").into());
-        }
+        };
         let first = buffer.filled();
         match MAGIC.iter().find(|(_, magic)| first.starts_with(magic)) {
             Some((kind, _)) => Ok(*kind),
-            None if first.starts_with(HDF5) => Err(ErrorKind::Unsupported("an HDF5 file, as netCDF-4 writes").into()),
             None if first.starts_with(BOOKLET_FIXED) => {
                 Err(ErrorKind::Unsupported("a booklet file with values of one length, which cfdb's have not").into())
             }
+            None if has_user_block(objects, name, len)? => Ok(FileKind::Hdf5),
             None => Err(ErrorKind::UnknownFormat.into()),
         }
     }
 }
 
+#[cfg(feature = "hdf5")]
+use hdf5::has_user_block;
+
+#[cfg(not(feature = "hdf5"))]
+fn has_user_block(_: &dyn Objects, _: &str, _: u64) -> Result<bool> {
+    Ok(false)
+}
+
 const ZIP_WITHIN: ErrorKind = ErrorKind::Unsupported("a zip file that is an object of a place");
 #[cfg(not(feature = "cfdb"))]
 const CFDB: ErrorKind = ErrorKind::Unsupported("a cfdb file, which the library was built without");
+#[cfg(not(feature = "hdf5"))]
+const HDF5: ErrorKind = ErrorKind::Unsupported("an HDF5 file, as netCDF-4 writes, which the library was built without");
 
 /// Opens the array of this name in a file of a place, and tells what the file is.
 ///
@@ -89,6 +104,10 @@ pub(super) fn open(place: &Place, file: &str, name: &str) -> Result<(Opened, Fil
         FileKind::Cfdb => cfdb::open(place, file, name)?,
         #[cfg(not(feature = "cfdb"))]
         FileKind::Cfdb => return Err(CFDB.into()),
+        #[cfg(feature = "hdf5")]
+        FileKind::Hdf5 => hdf5::open(place, file, name)?,
+        #[cfg(not(feature = "hdf5"))]
+        FileKind::Hdf5 => return Err(HDF5.into()),
         FileKind::Zip => return Err(ZIP_WITHIN.into()),
     };
     Ok((opened, kind))
@@ -99,13 +118,24 @@ pub(super) fn open(place: &Place, file: &str, name: &str) -> Result<(Opened, Fil
 ///
 /// # Errors
 /// `NotFound`, `UnknownFormat`, `Unsupported`, and those of `one`, of the format and of the place.
-pub(super) fn list(place: &Place, file: &str, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
+pub(super) fn list(
+    place: &Place,
+    file: &str,
+    name: &str,
+    recursive: bool,
+    one: &mut dyn FnMut(Node) -> Result<()>,
+) -> Result<()> {
+    let _ = recursive;
     match FileKind::of(&**place, file)? {
         FileKind::Classic => netcdf::list(place, file, name, one),
         #[cfg(feature = "cfdb")]
         FileKind::Cfdb => cfdb::list(place, file, name, one),
         #[cfg(not(feature = "cfdb"))]
         FileKind::Cfdb => Err(CFDB.into()),
+        #[cfg(feature = "hdf5")]
+        FileKind::Hdf5 => hdf5::list(place, file, name, recursive, one),
+        #[cfg(not(feature = "hdf5"))]
+        FileKind::Hdf5 => Err(HDF5.into()),
         FileKind::Zip => Err(ZIP_WITHIN.into()),
     }
 }
@@ -130,8 +160,7 @@ mod tests {
         for unknown in [&b"CDF\x03"[..], b"CDF", b"", b"PDF-"] {
             assert_eq!(kind(unknown).unwrap_err().kind(), ErrorKind::UnknownFormat);
         }
-        let error = kind(b"\x89HDF\r\n\x1a\n\0").unwrap_err();
-        assert_eq!(error.to_string(), "not supported: an HDF5 file, as netCDF-4 writes");
+        assert_eq!(kind(b"\x89HDF\r\n\x1a\n\0").unwrap(), FileKind::Hdf5);
         assert_eq!(FileKind::of(&memory, "no").unwrap_err().kind(), ErrorKind::NotFound("file"));
     }
 

@@ -31,7 +31,7 @@ pub fn list(place: &Place, group: &str, recursive: bool) -> Result<Vec<Node>> {
 /// Calls `one` for what [`list`] finds, in its order.
 pub(crate) fn each(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
     if let Some(file) = place.file_name() {
-        return file::list(place, file, group, one);
+        return file::list(place, file, group, recursive, one);
     }
     let group = group.trim_matches('/');
     if !group.is_empty() {

@@ -436,7 +436,7 @@ impl Array {
         &self.name
     }
 
-    /// The format that it is stored in, in words: `Zarr v2`, `Zarr v3`, `NCZarr`, `netCDF classic` or `cfdb`.
+    /// The format that it is stored in, in words: `Zarr v2`, `Zarr v3`, `NCZarr`, `netCDF classic`, `cfdb` or `HDF5`.
     pub fn format(&self) -> &'static str {
         self.stored.format()
     }

@@ -67,7 +67,7 @@ impl Stored {
     /// How many bytes a chunk has as it is stored; `None` if it is absent.
     pub(super) fn chunk_len(&self, variable: &Variable, store: &Store<'_>, chunk: &[isize]) -> Result<Option<usize>> {
         let inside = inside_bytes(variable, chunk)?;
-        if let Stored::File(FileKind::Classic) = self {
+        if matches!(self, Stored::File(_)) && !store.tells_len() {
             // What reaches beyond a dimension is not there, and what lies between two records is not the variable's.
             return Ok(Some(inside));
         }

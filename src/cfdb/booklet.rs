@@ -195,6 +195,7 @@ impl Booklet {
             self.fill(step.begin, &mut buffer)?;
             match self.learn(key, &step, buffer.filled(), self.len)? {
                 Learned::Next(next) => step = next,
+                Learned::Kept => return Err(ErrorKind::Internal.into()),
                 Learned::Index(index) => {
                     let place = index.places.first().filter(|place| **place != ABSENT);
                     return Ok(place.map(|&(at, len)| Value { at, len }));

@@ -55,6 +55,39 @@ impl Chain<'_> {
         Ok(None)
     }
 
+    /// Decodes a stored chunk that some of the codecs were left out of, a bit for each, into an empty buffer that has
+    /// room for the whole chunk or for the bytes `needed`, which are there afterwards.
+    pub(crate) fn decode_without(
+        &self,
+        skipped: u32,
+        stored: &[u8],
+        (needed, chunk_bytes): (Range<usize>, usize),
+        chunk: &mut Buffer<'_>,
+        [mut spare, mut last]: Between<'_>,
+        limit: Limit,
+    ) -> Result<()> {
+        let is_used = |i: usize| i >= 32 || skipped & 1 << i == 0;
+        let used = || self.codecs.iter().enumerate().filter(|(i, _)| is_used(*i)).map(|(_, codec)| codec);
+        // How many bytes of `last` the codec before has filled; `None` as long as there was none.
+        let mut given = None;
+        for before in (0..used().count()).rev() {
+            let size = used().take(before).fold(chunk_bytes, |size, codec| codec.encoded_bound(size));
+            let codec = used().nth(before).ok_or(ErrorKind::Internal)?;
+            // SAFETY: the codec before has filled so many bytes of it.
+            let input = given.map_or(stored, |len| unsafe { last.filled(len) });
+            let (filled, _) = decode_between(&**codec, input, &Stage { size, needed: 0..size }, spare, limit)?;
+            given = Some(filled);
+            std::mem::swap(&mut spare, &mut last);
+        }
+        // SAFETY: as above.
+        let bytes = given.map_or(stored, |len| unsafe { last.filled(len) });
+        if bytes.len() != chunk_bytes {
+            return Err(ErrorKind::DecodedLength { found: Some(bytes.len()), expected: chunk_bytes }.into());
+        }
+        let bytes = if chunk.capacity() < chunk_bytes { bytes.get(needed).ok_or(ErrorKind::Internal)? } else { bytes };
+        if chunk.write(bytes) { Ok(()) } else { Err(ErrorKind::Internal.into()) }
+    }
+
     /// Puts some ranges of what this codec decodes to into an empty buffer, one behind the other. If there is no such
     /// codec, they are those of what is stored.
     fn pick(

@@ -21,5 +21,8 @@ pub use node::Node;
 pub(crate) use node::NodeArray;
 pub(crate) use opened::Opened;
 
+/// What HDF5 files begin with, perhaps behind a user's block. They are known where they cannot be read, too.
+pub(crate) const HDF5_MAGIC: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
+
 /// What cfdb files begin with: a booklet file with values of any length. They are known where they cannot be read, too.
 pub(crate) const CFDB_MAGIC: [u8; 16] = *b"\x4f\x7e\x8a\x3f\xe7\x5c\x47\x50\xad\x43\x0a\x72\x8f\xe3\x1c\xfe";

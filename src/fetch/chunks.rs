@@ -3,7 +3,7 @@
 
 use super::flight::ChunkFlight;
 use super::indices::{Indices, Opened};
-use super::locate::{ATTEMPTS, Index, LONG_STEP, Learned, Locate, Location, Part, Step};
+use super::locate::{ATTEMPTS, Index, LONG_STEP, Learned, Locate, Location, NODES, Part, Step};
 use crate::alloc::{Failed, try_box};
 use crate::buffer::Buffer;
 use crate::dims::{self, Dims};
@@ -28,6 +28,24 @@ impl<L: Locate> ObjectChunks<L> {
     pub(crate) fn new(place: Place, locate: L) -> Self {
         let indices = Indices::new(locate.index_len());
         ObjectChunks { place, locate, indices }
+    }
+
+    /// Where a chunk is. The nodes of an index that tell it are read, if the format keeps them.
+    fn location(&self, chunk: &[isize]) -> Result<Location> {
+        for _ in 0..NODES {
+            let location = self.locate.locate(chunk)?;
+            let Part::Unknown = location.part else { return Ok(location) };
+            let name = self.locate.name(&location.object)?;
+            match self.read_index(&location.object, &Source::Name(&self.place, &name))? {
+                Found::Kept => {}
+                Found::Missing => {
+                    self.locate.missing()?;
+                    return Ok(Location { object: Dims::new(), part: Part::Known(None) });
+                }
+                Found::Opened(_) | Found::Changed => break,
+            }
+        }
+        Err(self.locate.changed())
     }
 
     /// Reads a chunk that an index has, or a part of it.
@@ -70,7 +88,7 @@ impl<L: Locate> ObjectChunks<L> {
             Some(opened) => opened,
             None => match self.read_index(index, &Source::Open(&object))? {
                 Found::Opened(opened) => opened,
-                Found::Missing | Found::Changed => return Err(self.locate.changed()),
+                Found::Missing | Found::Kept | Found::Changed => return Err(self.locate.changed()),
             },
         };
         Ok(match self.locate.place(&opened.index, number, state.0)? {
@@ -84,7 +102,7 @@ impl<L: Locate> ObjectChunks<L> {
         match self.read_index(wanted.index, source)? {
             Found::Opened(opened) => self.read_chunk(&opened, wanted, buffer, source),
             Found::Missing => self.locate.missing().map(Some),
-            Found::Changed => Ok(None),
+            Found::Kept | Found::Changed => Ok(None),
         }
     }
 
@@ -101,6 +119,7 @@ impl<L: Locate> ObjectChunks<L> {
             state = Some(now);
             match self.locate.learn(index, &step, &bytes, now.0)? {
                 Learned::Next(next) => step = next,
+                Learned::Kept => return Ok(Found::Kept),
                 Learned::Index(found) => {
                     let opened = Shared::new(Opened { index: found, state: now })?;
                     if now.1.is_some() {
@@ -177,6 +196,10 @@ impl<L: Locate> ObjectChunks<L> {
                 let len = (*end).min(file_len).saturating_sub(*begin);
                 Ok(ChunkState::Stored { offset: *begin, len })
             }
+            Part::Known(place) => {
+                Ok(place.map_or(ChunkState::Absent, |(offset, len)| ChunkState::Stored { offset, len }))
+            }
+            Part::Unknown => Err(ErrorKind::Internal.into()),
             Part::Indexed { number } => {
                 let opened = match known.indices.get(object) {
                     Some(opened) => opened,
@@ -211,7 +234,7 @@ impl<L: Locate> ObjectChunks<L> {
                 self.locate.missing()?;
                 Shared::new(Opened { index: Index { places: Vec::new() }, state: (0, None) })?
             }
-            Found::Changed => return Err(self.locate.changed()),
+            Found::Kept | Found::Changed => return Err(self.locate.changed()),
         };
         if self.locate.has_indices() {
             known.indices.keep(dims::copied(index.iter().copied())?, &opened, known.indices.forgotten())?;
@@ -237,6 +260,8 @@ struct Wanted<'w> {
 /// What has become of an index.
 enum Found {
     Opened(Shared<Opened>),
+    /// The format keeps it.
+    Kept,
     /// There is no object.
     Missing,
     /// The object was another one at one step than at another.
@@ -286,8 +311,26 @@ impl<L: Locate> Fill for ObjectChunks<L> {
             let name = self.locate.name(request.chunk())?;
             return Ok(whole(self.place.read(&name, Begin::At(offset as u64), buffer)?, offset));
         }
-        let location = self.locate.locate(request.chunk())?;
+        let location = self.location(request.chunk())?;
         match location.part {
+            Part::Known(None) => Ok(Filled::Absent),
+            Part::Known(Some((begin, len))) => {
+                let skipped = len.min(offset as u64);
+                let stored = usize::try_from(len - skipped).unwrap_or(usize::MAX);
+                // What follows belongs to another chunk.
+                let mut part = buffer.rest_up_to(stored);
+                if !self.place.read_part(&self.locate.name(&location.object)?, begin + skipped, &mut part)? {
+                    return self.locate.missing();
+                }
+                let (filled, due) = (part.filled().len(), part.capacity());
+                if filled != due {
+                    return Err(self.locate.too_short());
+                }
+                // SAFETY: so many bytes of the buffer's beginning have been filled.
+                unsafe { buffer.set_filled(filled) };
+                Ok(Filled::Stored(stored))
+            }
+            Part::Unknown => Err(ErrorKind::Internal.into()),
             Part::Whole => {
                 let name = self.locate.name(&location.object)?;
                 Ok(whole(self.place.read(&name, Begin::At(offset as u64), buffer)?, offset))
@@ -305,8 +348,15 @@ impl<L: Locate> Fill for ObjectChunks<L> {
     }
 
     fn open(&self, request: &Request<'_>) -> Result<Opening<'_>> {
-        let Location { object, part } = self.locate.locate(request.chunk())?;
+        let Location { object, part } = self.location(request.chunk())?;
         match part {
+            Part::Known(None) => Ok(Opening::Absent),
+            Part::Known(Some((begin, len))) => Ok(match self.place.open(&self.locate.name(&object)?)? {
+                Opening::Absent => self.locate.missing().map(|_| Opening::Absent)?,
+                Opening::Nothing => Opening::Nothing,
+                Opening::Object(object) => Opening::Object(object.part(begin, len)),
+            }),
+            Part::Unknown => Err(ErrorKind::Internal.into()),
             Part::Whole => self.place.open(&self.locate.name(&object)?),
             Part::Span { begin, .. } => match self.place.open(&self.locate.name(&object)?)? {
                 Opening::Absent => self.locate.missing().map(|_| Opening::Absent),
@@ -322,6 +372,10 @@ impl<L: Locate> Fill for ObjectChunks<L> {
             Access::Write => dims::copied(request.chunk().iter().copied())?,
         };
         self.place.verify(&self.locate.name(&object)?)
+    }
+
+    fn skipped_codecs(&self, chunk: &[isize]) -> Result<u32> {
+        self.locate.skipped_codecs(chunk)
     }
 
     fn range_gap(&self) -> Option<usize> {
@@ -375,7 +429,7 @@ impl<L: Locate> Fill for ObjectChunks<L> {
         for i in 0..plan.num_chunks() {
             plan.chunk(i, &mut projections)?;
             indices.iter_mut().zip(&projections).for_each(|(index, projection)| *index = projection.chunk_index);
-            let location = self.locate.locate(&indices)?;
+            let location = self.location(&indices).map_err(|error| error.in_chunk(&indices))?;
             let name = self.locate.name(&location.object)?;
             let state = self.state(&location, &name, &mut known).map_err(|error| error.in_chunk(&indices))?;
             self.place.tell_name(&name, &mut |object| one(&ChunkLocation::new(&indices, object, state)))?;

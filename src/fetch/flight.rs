@@ -18,7 +18,7 @@ use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
 use super::indices::{Indices, Opened};
-use super::locate::{ATTEMPTS, LONG_STEP, Learned, Locate, Part, Step};
+use super::locate::{ATTEMPTS, LONG_STEP, Learned, Locate, NODES, Part, Step};
 use super::merge::{self, run};
 use super::pending::{Chunks, IndexRead, Landed, Parts, Pending, Range, Read};
 use super::reads::Reads;
@@ -136,6 +136,16 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
                 self.enqueue(asked);
                 return Ok(true);
             }
+            Part::Known(None) => return Ok(false),
+            Part::Known(Some((begin, len))) => {
+                let skipped = skipped.min(*len);
+                let stored = usize::try_from(len - skipped).unwrap_or(usize::MAX);
+                let begin = begin.checked_add(skipped).ok_or(ErrorKind::Internal)?;
+                asked.range = Range { begin, len: stored.min(size), stored: Some(stored), zeros: 0, state: None };
+                self.enqueue(asked);
+                return Ok(true);
+            }
+            Part::Unknown => return self.wait_for_index(asked).map(|()| true),
             Part::Indexed { number } => (&asked.location.object, *number),
         };
         if let Some(opened) = self.own.get(index) {
@@ -151,6 +161,12 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
                 Filled::Stored(_) => Err(ErrorKind::Internal.into()),
             };
         }
+        self.wait_for_index(asked).map(|()| true)
+    }
+
+    /// Has a chunk wait for the index that it needs.
+    fn wait_for_index(&mut self, asked: Box<Pending>) -> Result<()> {
+        let index = &asked.location.object;
         match self.opening.get_mut(index) {
             Some(needed) => *needed += 1,
             None => {
@@ -162,7 +178,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             }
         }
         self.waiting.push_back(Some(asked));
-        Ok(true)
+        Ok(())
     }
 
     /// Puts a chunk in the queue, by its index; `false` if it is absent.
@@ -333,7 +349,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             (Read::Index(read), Ok(Some(answer))) => self.step_arrives(read, answer),
             (Read::Index(read), Ok(None)) => match read.check {
                 Some(chunks) => self.changed(chunks.parts),
-                None => self.opened(&read.index, Ok(None)),
+                None => self.opened(&read.index, Ok(Arrived::Absent)),
             },
             (Read::Index(read), Err(error)) => self.step_failed(read, &error),
         }
@@ -356,13 +372,14 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
                 read.step = step;
                 self.start_step(read, step.len <= LONG_STEP);
             }
+            Ok(Learned::Kept) => self.opened(&read.index, Ok(Arrived::Kept)),
             Ok(Learned::Index(index)) => match read.check.take() {
                 Some(chunks) if chunks.parts.iter().all(|part| part.is_in(&index, state)) => self.land(chunks, state),
                 Some(chunks) => self.changed(chunks.parts),
                 None => {
                     let opened = Shared::new(Opened { index, state }).map_err(Error::from).and_then(|opened| {
                         self.keep(&read.index, &opened, read.forgotten, answer.is_lasting)?;
-                        Ok(Some(opened))
+                        Ok(Arrived::Index(opened))
                     });
                     self.opened(&read.index, opened);
                 }
@@ -405,9 +422,9 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
     }
 
     /// An index is there, or there is no such object: the chunks that have waited for that go on.
-    fn opened(&mut self, index: &Dims<isize>, opened: Result<Option<Shared<Opened>>>) {
+    fn opened(&mut self, index: &Dims<isize>, opened: Result<Arrived>) {
         let mut needed = self.opening.remove(index).unwrap_or(0);
-        if let (Ok(None), Ok(index)) = (&opened, copied(index)) {
+        if let (Ok(Arrived::Absent), Ok(index)) = (&opened, copied(index)) {
             self.absent.truncate(ABSENT_OBJECTS - 1);
             if self.absent.try_reserve(1).is_ok() {
                 self.absent.push_front(index);
@@ -421,17 +438,33 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             needed -= 1;
             let request = asked.request;
             match &opened {
-                Ok(Some(opened)) => {
+                Ok(Arrived::Index(opened)) => {
                     let is_there = self.place(asked, opened);
                     self.asked(request, is_there);
                 }
-                Ok(None) => self.end(request, self.locate.missing()),
+                Ok(Arrived::Kept) => {
+                    let is_there = self.ask_again(asked);
+                    self.asked(request, is_there);
+                }
+                Ok(Arrived::Absent) => self.end(request, self.locate.missing()),
                 Err(error) => self.end(request, Err(error.clone())),
             }
         }
         while self.waiting.front().is_some_and(Option::is_none) {
             self.waiting.pop_front();
         }
+    }
+
+    /// Asks once more where a chunk is, of which the format knows more than before.
+    fn ask_again(&mut self, mut asked: Box<Pending>) -> Result<bool> {
+        asked.nodes += 1;
+        if asked.nodes == NODES {
+            return Err(self.locate.changed());
+        }
+        // SAFETY: the request is in flight, and does not change.
+        let (chunk, ..) = unsafe { RawRequest::asked_for(asked.request) };
+        asked.location = self.locate.locate(chunk)?;
+        self.ask(asked)
     }
 
     fn chunks_arrive(&mut self, chunks: Chunks, answer: Result<Option<Answer>>) {
@@ -528,6 +561,15 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
     }
 }
 
+/// What has become of an index that was asked for.
+enum Arrived {
+    Index(Shared<Opened>),
+    /// The format keeps it.
+    Kept,
+    /// There is no object.
+    Absent,
+}
+
 /// A step of an index that is going to be read.
 fn step_of(index: Dims<isize>, step: Step, forgotten: u64) -> Result<Box<IndexRead>> {
     let (memory, len, state, attempts, check) = (Scratch::EMPTY, 0, None, 0, None);
@@ -565,8 +607,8 @@ impl Flight for ChunkFlight<'_, '_> {
         self.chunk_bytes = self.chunk_bytes.max(size).max(unsafe { (*request).chunk_bytes });
         let location = self.locate.locate(chunk)?;
         self.reserve()?;
-        let (skipped, attempts, is_cancelled, range) = (offset as u64, 0, false, Range::default());
-        let asked = Pending { request, location, skipped, size, attempts, is_cancelled, range };
+        let (skipped, range) = (offset as u64, Range::default());
+        let asked = Pending { request, location, skipped, size, attempts: 0, nodes: 0, is_cancelled: false, range };
         let is_there = self.ask(try_box(asked)?)?;
         self.num_asked += usize::from(is_there);
         Ok(is_there)

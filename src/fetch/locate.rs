@@ -106,6 +106,12 @@ pub(crate) trait Locate: Send + Sync {
         false
     }
 
+    /// See [`Fill::skipped_codecs`](crate::store::Fill::skipped_codecs).
+    fn skipped_codecs(&self, chunk: &[isize]) -> Result<u32> {
+        let _ = chunk;
+        Ok(0)
+    }
+
     /// See [`Fill::swapped_part`](crate::store::Fill::swapped_part).
     fn swapped_part(&self) -> Option<usize> {
         None
@@ -129,6 +135,13 @@ pub(crate) enum Part {
     Span { begin: u64, end: u64 },
     /// What the index of this object has at this number.
     Indexed { number: usize },
+    /// The first byte and the length in bytes; `None` for a chunk that is absent.
+    #[cfg_attr(not(feature = "hdf5"), allow(dead_code))]
+    Known(Option<(u64, u64)>),
+    /// It is not known before a node of an index has been read, which the numbers of the object stand for. The format
+    /// keeps what it has [learnt](Locate::learn) of it, and is asked again.
+    #[cfg_attr(not(feature = "hdf5"), allow(dead_code))]
+    Unknown,
 }
 
 /// An index: for each of its chunks the first byte and the length in bytes.
@@ -162,10 +175,17 @@ pub(crate) enum Learned {
     Index(Index),
     #[cfg_attr(not(feature = "cfdb"), allow(dead_code))]
     Next(Step),
+    /// The format keeps it: see [`Part::Unknown`].
+    #[cfg_attr(not(feature = "hdf5"), allow(dead_code))]
+    Kept,
 }
 
 /// How often an object is read that is replaced each time.
 pub(super) const ATTEMPTS: usize = 8;
+
+/// How many nodes of an index are read to find a chunk: more than any index has, and some that are forgotten before
+/// they are used, because others are read meanwhile.
+pub(super) const NODES: usize = 1024;
 
 /// A longer part of an index is not read before it is known that the object is as long.
 pub(super) const LONG_STEP: usize = 1 << 20;

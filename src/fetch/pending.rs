@@ -17,6 +17,8 @@ pub(super) struct Pending {
     pub size: usize,
     /// How often the object had changed when it was read.
     pub attempts: usize,
+    /// How many nodes of an index have been read to find it.
+    pub nodes: usize,
     pub is_cancelled: bool,
     pub range: Range,
 }
@@ -40,6 +42,7 @@ impl Pending {
     pub(super) fn index(&self) -> Option<(&Dims<isize>, usize)> {
         match self.location.part {
             Part::Indexed { number } => Some((&self.location.object, number)),
+            Part::Unknown => Some((&self.location.object, 0)),
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ use super::pending::Read;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{self, Answer, Begin, Limits, Place, UnderWay};
-use crate::open_object::{Found, NamedObject};
+use crate::open_object::{Found, NamedObject, Opening};
 use crate::shared::Shared;
 use crate::store::Sharing;
 
@@ -110,7 +110,12 @@ pub(super) struct AtOnce<'s, 'f> {
 impl AtOnce<'_, '_> {
     fn read(&mut self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<Answer>> {
         if self.opened.as_ref().is_none_or(|opened| opened.name != name) {
-            self.opened = match self.sharing.opened.get(name, || self.place.open(name))? {
+            // What stays open anyway, and does not tell its length, is as well read by its name.
+            let open = || match self.place.open(name)? {
+                Opening::Object(object) if object.state().is_none() => Ok(Opening::Nothing),
+                opening => Ok(opening),
+            };
+            self.opened = match self.sharing.opened.get(name, open)? {
                 Found::Absent => return Ok(None),
                 Found::Object(opened) => Some(opened),
                 Found::Nothing => {

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! What can be opened is an array of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or in a zip file; and
-//! to read it, a variable of a netCDF classic file or of a cfdb file. What is not supported is refused with the name of
+//! to read it, a variable of a netCDF, HDF5 or cfdb file. What is not supported is refused with the name of
 //! what it is: ask the context.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -255,8 +255,8 @@ pub unsafe extern "C" fn nczchunk_array_type_name(array: *const nczchunk_array) 
     unsafe { array.as_ref() }.map_or(c"".as_ptr(), |array| array.type_name.as_ptr())
 }
 
-/// The format that an array is stored in: "Zarr v2", "Zarr v3", "NCZarr", "netCDF classic" or "cfdb". The text is the
-/// array's; empty for NULL.
+/// The format that an array is stored in: "Zarr v2", "Zarr v3", "NCZarr", "netCDF classic", "cfdb" or "HDF5", which
+/// netCDF-4 files have. The text is the array's; empty for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_format(array: *const nczchunk_array) -> *const c_char {
     // SAFETY: array is NULL or alive, by the header's general promise.

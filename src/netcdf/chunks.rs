@@ -12,7 +12,7 @@ use crate::store::Filled;
 const SWAPPED: usize = 128 << 10;
 
 /// Where the chunks of a variable are.
-pub(super) struct InFile {
+pub(crate) struct InFile {
     /// The name of the file in the storage.
     file: String,
     /// The name of the variable in the file.
@@ -24,7 +24,7 @@ pub(super) struct InFile {
 
 impl InFile {
     /// Of a variable in a file that had so many bytes when its header was read.
-    pub(super) fn new(file: &str, variable: &str, layout: Layout, file_len: u64) -> Result<Self> {
+    pub(crate) fn new(file: &str, variable: &str, layout: Layout, file_len: u64) -> Result<Self> {
         let is_truncated = layout.end > file_len;
         Ok(InFile { file: alloc::text(file)?, variable: alloc::text(variable)?, layout, is_truncated })
     }

@@ -17,9 +17,9 @@ const TOGETHER: u64 = 1 << 20;
 
 /// How a variable lies in a file.
 #[derive(Debug)]
-pub(super) struct Layout {
-    pub shape: Vec<usize>,
-    pub chunk_shape: Vec<usize>,
+pub(crate) struct Layout {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) chunk_shape: Vec<usize>,
     /// How many bytes lie from a step of a chunk's first dimension to the next, if there is something between them.
     pub pitch: Option<usize>,
     begin: u64,
@@ -71,6 +71,32 @@ impl Layout {
         steps.iter_mut().zip(&chunk_shape).for_each(|(step, &len)| *step = step.saturating_mul(len as u64));
         let end = last_value.saturating_add(size);
         Ok(Layout { shape, chunk_shape, pitch, begin, elements, size, steps, end })
+    }
+
+    /// An array with these lengths of dimensions and elements of so many bytes, which is one piece.
+    ///
+    /// # Errors
+    /// `VariableSize` if it does not fit a file, `OutOfMemory`.
+    pub(crate) fn of_one_piece(shape: Vec<usize>, size: u64, begin: u64) -> Result<Self> {
+        const TOO_LARGE: ErrorKind = ErrorKind::VariableSize("an array has more bytes than a file");
+        let mut steps = dims::copied(shape.iter().map(|_| 0u64))?;
+        let mut step = size;
+        for (d, &len) in shape.iter().enumerate().rev() {
+            steps[d] = step;
+            step = step.checked_mul(len as u64).ok_or(TOO_LARGE)?;
+        }
+        let end = begin.checked_add(step).ok_or(TOO_LARGE)?;
+        let chunk_shape = chunk_shape(&shape, &steps, false)?;
+        let elements = dims::copied(steps.iter().copied())?;
+        steps.iter_mut().zip(&chunk_shape).for_each(|(step, &len)| *step = step.saturating_mul(len as u64));
+        Ok(Layout { shape, chunk_shape, pitch: None, begin, elements, size, steps, end })
+    }
+
+    /// The same with one chunk.
+    pub(crate) fn whole(self) -> Result<Self> {
+        let mut chunk_shape = alloc::copied(&self.shape)?;
+        chunk_shape.iter_mut().for_each(|len| *len = (*len).max(1));
+        Ok(Layout { chunk_shape, ..self })
     }
 
     /// Where a byte of a chunk is in the file.

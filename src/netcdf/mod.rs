@@ -27,10 +27,11 @@ use crate::object::Place;
 use crate::store::Store;
 use crate::variable::{Endian, Variable};
 
-use chunks::InFile;
+#[cfg_attr(not(feature = "hdf5"), allow(unused_imports))]
+pub(crate) use chunks::InFile;
 use file::File;
 use header::VariableHeader;
-use layout::Layout;
+pub(crate) use layout::Layout;
 
 /// Opens the variable of this name in a file of a place.
 ///

@@ -268,6 +268,12 @@ impl<'r> Store<'r> {
         }
     }
 
+    /// Whether the reader tells how many bytes a chunk has that is stored.
+    #[cfg(feature = "arrays")]
+    pub(crate) fn tells_len(&self) -> bool {
+        !matches!(&self.reader, Reader::Filling(filler) if !filler.tells_len())
+    }
+
     /// The reader, if it is asked first and gives the answer later.
     pub(crate) fn with_latency(&self) -> Option<&dyn Fill> {
         match &self.reader {

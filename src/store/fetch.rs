@@ -55,9 +55,11 @@ impl Store<'_> {
                 let mut fetched = Fetched::Absent;
                 let mut take = |lent: Lent<'_>| {
                     let Lent::Chunk(stored) = lent else { return Ok(()) };
-                    let (of, from) = ((access, chunk_bytes), needed.start);
+                    let from = needed.start;
                     // What is on loan has to be copied.
-                    if let Fetched::Bytes(bytes) = self.decode(of, stored, needed.clone(), chunk, encoded.between())? {
+                    if let Fetched::Bytes(bytes) =
+                        self.decode(request, stored, needed.clone(), chunk, encoded.between())?
+                    {
                         let begin = if chunk.capacity() < chunk_bytes { from } else { 0 };
                         let end = bytes.len().min(begin + chunk.capacity());
                         if !chunk.write(bytes.get(begin..end).ok_or(ErrorKind::Internal)?) {
@@ -86,7 +88,7 @@ impl Store<'_> {
                 let Encoded { stored, between: [one, other] } = encoded;
                 // SAFETY: `fetch_stored` has filled so many bytes.
                 let stored = unsafe { stored.filled(len) };
-                self.decode((access, chunk_bytes), stored, needed, chunk, [one, other])
+                self.decode(request, stored, needed, chunk, [one, other])
             }
         }
     }
@@ -94,13 +96,20 @@ impl Store<'_> {
     /// Decodes a stored chunk: see [`fetch`](Self::fetch).
     pub(crate) fn decode<'e>(
         &self,
-        (access, chunk_bytes): (Access, usize),
+        request: &Request<'_>,
         stored: &'e [u8],
         needed: Range<usize>,
         chunk: &mut Buffer<'_>,
         between: Between<'e>,
     ) -> Result<Fetched<'e>> {
-        let codecs = self.codecs(access);
+        let (codecs, chunk_bytes) = (self.codecs(request.access()), request.chunk_bytes());
+        if let Reader::Filling(filler) = &self.reader {
+            let skipped = filler.skipped_codecs(request.chunk())?;
+            if skipped != 0 {
+                codecs.decode_without(skipped, stored, (needed, chunk_bytes), chunk, between, self.limit)?;
+                return Ok(Fetched::Filled);
+            }
+        }
         let bytes = if chunk.capacity() < chunk_bytes {
             codecs.decode_part(stored, (needed, self.verify), chunk_bytes, chunk, between, self.limit)?
         } else {

@@ -40,6 +40,14 @@ pub trait Fill: Send + Sync {
         false
     }
 
+    /// The codecs that a chunk which has been read did not go through when it was stored: a bit for each, the lowest
+    /// for the first in the order of encoding.
+    #[doc(hidden)]
+    fn skipped_codecs(&self, chunk: &[isize]) -> Result<u32> {
+        let _ = chunk;
+        Ok(0)
+    }
+
     /// Compares what a chunk is stored in with the checksum that there is of it beside it, if there is one.
     #[doc(hidden)]
     fn verify(&self, request: &Request<'_>) -> Result<()> {

@@ -33,9 +33,7 @@ fn get<'e>(
     encoded: &'e mut Encoded<'_>,
 ) -> Result<Fetched<'e>> {
     match stored {
-        Some(stored) => {
-            store.decode((request.access(), request.chunk_bytes()), stored, needed, buffer, encoded.between())
-        }
+        Some(stored) => store.decode(request, stored, needed, buffer, encoded.between()),
         None => store.fetch(request, needed, buffer, encoded),
     }
 }

@@ -22,6 +22,7 @@ import numpy as np
 import cfdb_
 import created
 import elements
+import hdf5_
 import netcdf_c
 import netcdf_classic
 import random_arrays
@@ -38,7 +39,7 @@ from cases import Case, native
 
 WRITERS = {"zarr-python": zarr_python, "TensorStore": tensorstore_, "netCDF-C": netcdf_c, "xarray": xarray_,
            "random": random_arrays, "netCDF classic": netcdf_classic, "cfdb": cfdb_,
-           "elements": elements,
+           "HDF5": hdf5_, "elements": elements,
            "traps: metadata": traps_metadata, "traps: chunks": traps_chunks, "traps: shards": traps_shards,
            "traps: places": traps_places}
 

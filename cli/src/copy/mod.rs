@@ -52,7 +52,7 @@ left out; what is not kept is said. Nothing is left behind if the copy fails or 
 #[derive(Debug, Args)]
 #[command(after_help = format!("{HELP}\n\n{}", slab::HELP), allow_missing_positional = true)]
 pub struct Copy {
-    /// What is copied from: a directory or zip file, a netCDF classic file, or a cfdb file
+    /// What is copied from: a directory or zip file, a netCDF, HDF5 or cfdb file
     #[arg(value_name = "SRC")]
     source: PathBuf,
     /// The name of an array or group there; all that is there without it
@@ -235,7 +235,7 @@ impl Copy {
         if !self.codecs.is_empty() {
             return Ok(Some(self.codecs.iter().filter_map(Codec::named).collect()));
         }
-        let is_zarr = !matches!(source.format(), "netCDF classic" | "cfdb");
+        let is_zarr = !matches!(source.format(), "netCDF classic" | "cfdb" | "HDF5");
         Ok(if is_zarr { Some(source.codecs()?) } else { None })
     }
 

@@ -227,7 +227,9 @@ fn requests(array: &Array, plan: &nczchunk::Plan<'_>) -> Result<String> {
     }
     Ok(match (array.format(), array.codecs()?.is_empty()) {
         ("netCDF classic", _) => "ranges of the file, as many as are needed".to_owned(),
-        ("cfdb", _) => format!("{}, and those that find them in the file", human::count(touched as u64, "chunk")),
+        ("cfdb" | "HDF5", _) => {
+            format!("{}, and those that find them in the file", human::count(touched as u64, "chunk"))
+        }
         (_, false) => format!("{touched}, one for each chunk"),
         (_, true) => format!("{touched} or more, for chunks that are not encoded are read in ranges"),
     })

@@ -53,7 +53,7 @@ class ChunkLocation(NamedTuple):
 def open(path: Path, name: str = "", mode: str = "r", *, threads: int | None = None,
          cache: Cache | EllipsisType | None = ..., memory_limits: MemoryLimits | None = None) -> Array:
     """Opens an array: of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or a zip file; or a variable of a
-    netCDF classic file or of a cfdb file.
+    netCDF, HDF5 or cfdb file.
 
     path: a directory, a zip file, or a file that holds arrays.
     name: where the array is below the path, such as "ocean/sst", or in the file; empty if the path is the array.

@@ -98,7 +98,7 @@ def _decoded(value, dtype):
 class Backend(BackendEntrypoint):
     """Opens whatever nczchunk opens, lazily."""
 
-    description = "Zarr v2 and v3, NCZarr, netCDF classic and cfdb files, read by nczchunk"
+    description = "Zarr v2 and v3, NCZarr, netCDF, HDF5 and cfdb files, read by nczchunk"
     open_dataset_parameters = ("filename_or_obj", "drop_variables", "group", "threads", "cache",
                                "memory_limits")
 

@@ -1,0 +1,13 @@
+//! HDF5 files that nobody should write: the input is one. All its arrays are listed, opened and read.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use nczchunk::object::{Memory, Place};
+use nczchunk_fuzz::read_everything;
+
+fuzz_target!(|bytes: &[u8]| {
+    let place = Place::new(Memory::new()).unwrap();
+    place.write("file.h5", bytes).unwrap();
+    read_everything(&place.file("file.h5").unwrap());
+});

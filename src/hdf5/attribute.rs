@@ -1,0 +1,259 @@
+//! Attributes: those of a header and those in a heap, as netCDF has them.
+
+use super::btree::Tree;
+use super::bytes::{Cursor, is_of_the_file, malformed};
+use super::dataset::Dataspace;
+use super::datatype::{Datatype, What};
+use super::file::File;
+use super::header::{Header, kind, shared};
+use super::heap::{FractalHeap, HeapId, collection};
+use crate::alloc;
+use crate::dataset::{Attribute, Attributes, Values, lossy_text};
+use crate::element::ElementType;
+use crate::error::{ErrorKind, Result};
+use crate::float_format::FloatFormat;
+
+/// An attribute as it is stored.
+pub(super) struct Stored {
+    pub name: String,
+    pub datatype: Datatype,
+    pub space: Dataspace,
+    pub bytes: Vec<u8>,
+    order: u32,
+}
+
+/// What netCDF and HDF5's dimension scales keep among the attributes for themselves.
+const HIDDEN: [&str; 9] = [
+    "_NCProperties",
+    "_Netcdf4Dimid",
+    "_Netcdf4Coordinates",
+    "_nc3_strict",
+    "CLASS",
+    "NAME",
+    "REFERENCE_LIST",
+    "DIMENSION_LIST",
+    "DIMENSION_LABELS",
+];
+
+/// All attributes of an object, in the order in which they were made as far as that is told.
+pub(super) fn stored(file: &File, header: &Header) -> Result<Vec<Stored>> {
+    let mut all = Vec::new();
+    for message in &header.messages {
+        match message.kind {
+            kind::ATTRIBUTE if message.is_shared => {
+                let shared = shared(file, kind::ATTRIBUTE, &mut Cursor::new(&message.bytes, file.sizes))?;
+                alloc::push(&mut all, attribute(file, &shared.bytes, 0)?)?;
+            }
+            kind::ATTRIBUTE => alloc::push(&mut all, attribute(file, &message.bytes, 0)?)?,
+            kind::ATTRIBUTE_INFO => dense(file, &message.bytes, &mut all)?,
+            _ => {}
+        }
+    }
+    all.sort_by_key(|attribute| attribute.order);
+    Ok(all)
+}
+
+/// The attributes that are in a heap, as the records of a tree say.
+fn dense(file: &File, bytes: &[u8], all: &mut Vec<Stored>) -> Result<()> {
+    const ID: usize = 8;
+    let mut cursor = Cursor::new(bytes, file.sizes);
+    cursor.version(0)?;
+    let flags = cursor.u8()?;
+    cursor.skip(if flags & 1 != 0 { 2 } else { 0 })?;
+    let (Some(heap), Some(tree)) = (cursor.address()?, cursor.address()?) else { return Ok(()) };
+    let mut heap = FractalHeap::read(file, heap)?;
+    Tree::read(file, tree)?.each(file, &mut |record| {
+        let mut cursor = Cursor::new(record, file.sizes);
+        let (id, flags, order) = (cursor.take(ID)?, cursor.u8()?, cursor.u32()?);
+        if flags & 1 << 1 != 0 {
+            return Err(ErrorKind::Unsupported("an HDF5 file with a table of messages that objects share").into());
+        }
+        Ok(alloc::push(all, attribute(file, &heap.object(id)?, order)?)?)
+    })
+}
+
+fn attribute(file: &File, bytes: &[u8], order: u32) -> Result<Stored> {
+    const TYPE_IS_SHARED: u8 = 1;
+    const SPACE_IS_SHARED: u8 = 2;
+    let mut cursor = Cursor::new(bytes, file.sizes);
+    let (version, flags) = (cursor.u8()?, cursor.u8()?);
+    if !matches!(version, 1..=3) {
+        return Err(ErrorKind::Unsupported("an HDF5 file with an attribute of a later version than 3").into());
+    }
+    let lens = [usize::from(cursor.u16()?), usize::from(cursor.u16()?), usize::from(cursor.u16()?)];
+    cursor.skip(if version == 3 { 1 } else { 0 })?;
+    let mut part = |len: usize| {
+        let part = cursor.take(len)?;
+        cursor.skip(if version == 1 { len.next_multiple_of(8) - len } else { 0 })?;
+        Ok::<_, crate::error::Error>(part)
+    };
+    let (name, datatype, space) = (part(lens[0])?, part(lens[1])?, part(lens[2])?);
+    let name = lossy_text(name.split(|byte| *byte == 0).next().unwrap_or_default())?;
+    let mut datatype = Cursor::new(datatype, file.sizes);
+    let datatype = if flags & TYPE_IS_SHARED != 0 && version > 1 {
+        let shared = shared(file, kind::DATATYPE, &mut datatype)?;
+        Datatype::read(&mut Cursor::new(&shared.bytes, file.sizes))?
+    } else {
+        Datatype::read(&mut datatype)?
+    };
+    if flags & SPACE_IS_SHARED != 0 && version > 1 {
+        return Err(ErrorKind::Unsupported("an HDF5 file with a table of messages that objects share").into());
+    }
+    let space = Dataspace::read(&mut Cursor::new(space, file.sizes))?;
+    let len = space.count()?.checked_mul(datatype.size).ok_or(ErrorKind::Truncated)?;
+    let bytes = alloc::copied(cursor.take(len)?)?;
+    Ok(Stored { name, datatype, space, bytes, order })
+}
+
+/// The attributes that are shown of an object. Those whose values are structures, references or lists of any length,
+/// which netCDF's types do not have, are left out.
+///
+/// # Errors
+/// `OutOfMemory`, and those of the storage.
+pub(super) fn shown(file: &File, header: &Header) -> Result<Attributes> {
+    match stored(file, header).and_then(|all| values_of(file, all)) {
+        Ok(list) => Attributes::of(list),
+        Err(error) if is_of_the_file(&error) => Ok(Attributes { error: Some(error), ..Attributes::of(Vec::new())? }),
+        Err(error) => Err(error),
+    }
+}
+
+fn values_of(file: &File, all: Vec<Stored>) -> Result<Vec<Attribute>> {
+    let mut list = Vec::new();
+    for stored in all.into_iter().filter(|stored| !HIDDEN.contains(&stored.name.as_str())) {
+        if let Some((element, values)) = values(file, &stored)? {
+            alloc::push(&mut list, Attribute { name: stored.name, element, values })?;
+        }
+    }
+    Ok(list)
+}
+
+/// The values of an attribute, in a type that netCDF has; `None` for those that are left out.
+fn values(file: &File, stored: &Stored) -> Result<Option<(ElementType, Values)>> {
+    let Stored { datatype, space, bytes, .. } = stored;
+    let (element, endian) = match datatype.what {
+        What::Element(element, endian) => (element, endian),
+        What::Texts => return Ok(Some((ElementType::String, Values::Texts(texts(file, bytes)?)))),
+        _ => return Ok(None),
+    };
+    Ok(match element {
+        ElementType::Char | ElementType::Text { .. } => {
+            let text = |bytes| lossy_text(without_end(bytes, datatype.has_spaces));
+            let is_char = element == ElementType::Char;
+            if space.shape.is_empty() || is_char && space.shape.len() == 1 {
+                let values = if is_char { bytes } else { without_end(bytes, datatype.has_spaces) };
+                return Ok(Some((ElementType::Char, Values::Bytes(alloc::copied(values)?))));
+            }
+            let mut list = Vec::new();
+            for bytes in bytes.chunks_exact(datatype.size) {
+                alloc::push(&mut list, text(bytes)?)?;
+            }
+            Some((ElementType::String, Values::Texts(list)))
+        }
+        ElementType::Half | ElementType::BFloat16 => {
+            let format = if element == ElementType::Half { FloatFormat::HALF } else { FloatFormat::BFLOAT16 };
+            let mut wide = Vec::new();
+            for bytes in native(bytes, element, endian)?.chunks_exact(2) {
+                let mut bits = [0; 2];
+                bits.copy_from_slice(bytes);
+                let value = format.to_f64(u16::from_ne_bytes(bits).into()) as f32;
+                alloc::extend(&mut wide, &value.to_ne_bytes())?;
+            }
+            Some((ElementType::Float, Values::Bytes(wide)))
+        }
+        element if element.netcdf_type() > 0 => Some((element, Values::Bytes(native(bytes, element, endian)?))),
+        _ => None,
+    })
+}
+
+/// Elements in the machine's byte order.
+pub(super) fn native(bytes: &[u8], element: ElementType, endian: crate::variable::Endian) -> Result<Vec<u8>> {
+    let mut bytes = alloc::copied(bytes)?;
+    let word = element.word_size();
+    if endian.is_foreign() && word > 1 {
+        bytes.chunks_exact_mut(word).for_each(<[u8]>::reverse);
+    }
+    Ok(bytes)
+}
+
+/// A text without what fills it up.
+fn without_end(bytes: &[u8], has_spaces: bool) -> &[u8] {
+    let bytes = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    if has_spaces { bytes.trim_ascii_end() } else { bytes }
+}
+
+/// What the elements of a list of any length or the bytes of a text are: where they are in a global heap, and how many.
+pub(super) fn heap_ids<'b>(
+    file: &File,
+    bytes: &'b [u8],
+) -> impl Iterator<Item = Result<(u32, Option<HeapId>)>> + use<'b> {
+    let sizes = file.sizes;
+    bytes.chunks_exact(8 + sizes.address).map(move |bytes| heap_id(&mut Cursor::new(bytes, sizes)))
+}
+
+/// Where an object is in a global heap, and its length; `None` for nothing.
+pub(super) fn heap_id(cursor: &mut Cursor<'_>) -> Result<(u32, Option<HeapId>)> {
+    let (len, address, number) = (cursor.u32()?, cursor.address()?, cursor.u32()?);
+    Ok((len, address.filter(|address| *address != 0).map(|address| HeapId { address, number })))
+}
+
+/// The texts that are in a global heap.
+fn texts(file: &File, bytes: &[u8]) -> Result<Vec<String>> {
+    let (mut texts, mut last) = (Vec::new(), None);
+    for id in heap_ids(file, bytes) {
+        let (len, id) = id?;
+        let Some(id) = id.filter(|_| len > 0) else {
+            alloc::push(&mut texts, String::new())?;
+            continue;
+        };
+        let heap = match last.take() {
+            Some((address, heap)) if address == id.address => heap,
+            _ => collection(file, id.address)?,
+        };
+        let (_, heap) = last.insert((id.address, heap));
+        let text =
+            heap.get(id.number)?.get(..len as usize).ok_or_else(|| malformed("a text is longer than its object"))?;
+        file.charge(u64::from(len))?;
+        alloc::push(&mut texts, lossy_text(without_end(text, false))?)?;
+    }
+    Ok(texts)
+}
+
+/// The addresses of objects that a list for each element has, of which the first is told.
+pub(super) fn first_objects(file: &File, stored: &Stored) -> Result<Vec<Option<u64>>> {
+    let mut objects = Vec::new();
+    if stored.datatype.what != What::ObjectLists {
+        return Ok(objects);
+    }
+    for id in heap_ids(file, &stored.bytes) {
+        let object = match id? {
+            (0, _) | (_, None) => None,
+            (_, Some(id)) => Cursor::new(collection(file, id.address)?.get(id.number)?, file.sizes).address()?,
+        };
+        alloc::push(&mut objects, object)?;
+    }
+    Ok(objects)
+}
+
+/// The numbers of an attribute of `int`s.
+pub(super) fn integers(stored: &Stored) -> Result<Vec<i32>> {
+    let What::Element(ElementType::Int, endian) = stored.datatype.what else { return Ok(Vec::new()) };
+    let mut numbers = Vec::new();
+    for bytes in native(&stored.bytes, ElementType::Int, endian)?.chunks_exact(4) {
+        let mut number = [0; 4];
+        number.copy_from_slice(bytes);
+        alloc::push(&mut numbers, i32::from_ne_bytes(number))?;
+    }
+    Ok(numbers)
+}
+
+/// The text that an attribute is.
+pub(super) fn text<'a>(all: &'a [Stored], name: &str) -> Option<&'a [u8]> {
+    let stored = all.iter().find(|stored| stored.name == name)?;
+    match stored.datatype.what {
+        What::Element(ElementType::Char | ElementType::Text { .. }, _) => {
+            Some(without_end(&stored.bytes, stored.datatype.has_spaces))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,146 @@
+//! Version 2 B-trees: how their nodes are laid out, and all records of one. Those of groups and attributes are read as
+//! a whole; those of chunks node by node (`index.rs`).
+
+use super::bytes::{Cursor, Sizes, bytes_for, malformed};
+use super::file::File;
+use crate::alloc;
+use crate::error::{ErrorKind, Result};
+
+/// What a node has before and behind its records: mark, version, type, and checksum.
+const AROUND: usize = 10;
+
+/// The deepest tree: one of 2^64 records has fewer levels.
+const DEEPEST: u16 = 64;
+
+/// The header of a tree.
+#[derive(Debug, Clone)]
+pub(super) struct Tree {
+    pub sizes: Sizes,
+    pub kind: u8,
+    pub node_size: usize,
+    pub record_size: usize,
+    pub root: Option<Child>,
+    /// How many bytes tell the number of a child's records.
+    count_size: usize,
+    /// For each level from the leaves on the most records that are below a node of it.
+    below: Vec<u64>,
+}
+
+/// A node, as what is above it says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Child {
+    pub address: u64,
+    /// How many records are in it.
+    pub count: usize,
+    /// How many levels are below it.
+    pub level: u16,
+}
+
+/// A node's records, and those that are below it: of n records there are n + 1, or none.
+pub(super) struct Node<'b> {
+    pub records: Vec<&'b [u8]>,
+    children: Cursor<'b>,
+}
+
+impl Tree {
+    pub(super) fn read(file: &File, address: u64) -> Result<Tree> {
+        let sizes = file.sizes;
+        let len = 22 + sizes.address + sizes.length;
+        let bytes = file.read(address, len as u64)?;
+        let mut cursor = Cursor::new(&bytes, sizes);
+        cursor.mark(b"BTHD")?;
+        cursor.version(0)?;
+        let (kind, node_size, record_size) = (cursor.u8()?, cursor.u32()? as usize, usize::from(cursor.u16()?));
+        let level = cursor.u16()?;
+        cursor.skip(2)?;
+        let (root, count) = (cursor.address()?, usize::from(cursor.u16()?));
+        cursor.length()?;
+        cursor.checksum()?;
+        let room = node_size.checked_sub(AROUND).filter(|_| record_size > 0 && level <= DEEPEST);
+        let room = room.ok_or_else(|| malformed("a B-tree has nodes without room for records"))?;
+        let most = room / record_size;
+        let count_size = bytes_for(most as u64);
+        let mut tree = Tree { sizes, kind, node_size, record_size, root: None, count_size, below: Vec::new() };
+        alloc::push(&mut tree.below, most as u64)?;
+        for level in 1..=level {
+            let most =
+                (room.saturating_sub(tree.pointer_size(level)) / (record_size + tree.pointer_size(level))) as u64;
+            let below = tree.below.last().copied().unwrap_or(0);
+            alloc::push(&mut tree.below, (most + 1).saturating_mul(below).saturating_add(most))?;
+        }
+        tree.root = root.map(|address| Child { address, count, level });
+        Ok(tree)
+    }
+
+    /// How many bytes a node of this level has for each child.
+    fn pointer_size(&self, level: u16) -> usize {
+        self.sizes.address + self.count_size + self.total_size(level)
+    }
+
+    /// Of these those that tell how many records are below the child.
+    fn total_size(&self, level: u16) -> usize {
+        match level {
+            0 | 1 => 0,
+            _ => self.below.get(usize::from(level) - 1).map_or(0, |most| bytes_for(*most)),
+        }
+    }
+
+    /// How many bytes of a node are in use.
+    pub(super) fn len(&self, child: Child) -> Result<usize> {
+        let pointers = if child.level == 0 { 0 } else { (child.count + 1) * self.pointer_size(child.level) };
+        let len = AROUND + child.count * self.record_size + pointers;
+        if len > self.node_size {
+            return Err(malformed("a node of a B-tree has more records than there is room for"));
+        }
+        Ok(len)
+    }
+
+    /// What the bytes of a node say, of which so many are in use.
+    pub(super) fn node<'b>(&self, child: Child, bytes: &'b [u8]) -> Result<Node<'b>> {
+        let mut all = Cursor::new(bytes, self.sizes);
+        all.skip(bytes.len().saturating_sub(4))?;
+        all.checksum()?;
+        let mut cursor = Cursor::new(bytes, self.sizes);
+        cursor.mark(if child.level == 0 { b"BTLF" } else { b"BTIN" })?;
+        cursor.version(0)?;
+        if cursor.u8()? != self.kind {
+            return Err(malformed("a node of a B-tree is another tree's"));
+        }
+        let mut records = Vec::new();
+        records.try_reserve_exact(child.count).map_err(|_| ErrorKind::OutOfMemory)?;
+        for _ in 0..child.count {
+            records.push(cursor.take(self.record_size)?);
+        }
+        Ok(Node { records, children: cursor })
+    }
+
+    /// A child of a node that is no leaf.
+    pub(super) fn child(&self, parent: Child, node: &Node<'_>, i: usize) -> Result<Child> {
+        let mut cursor = node.children.clone();
+        let level = parent.level.checked_sub(1).ok_or(ErrorKind::Internal)?;
+        cursor.skip(i.saturating_mul(self.pointer_size(parent.level)))?;
+        let address = cursor.address()?.ok_or_else(|| malformed("a node of a B-tree is nowhere"))?;
+        Ok(Child { address, count: cursor.number(self.count_size)? as usize, level })
+    }
+
+    /// Calls `one` for each record.
+    pub(super) fn each(&self, file: &File, one: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let (mut nodes, mut left) = (Vec::new(), file.len);
+        if let Some(root) = self.root.filter(|root| root.count > 0) {
+            alloc::push(&mut nodes, root)?;
+        }
+        while let Some(child) = nodes.pop() {
+            let len = self.len(child)?;
+            left = left.checked_sub(len as u64).ok_or_else(|| malformed("a B-tree leads back to itself"))?;
+            let bytes = file.read(child.address, len as u64)?;
+            let node = self.node(child, &bytes)?;
+            if child.level > 0 {
+                for i in 0..=child.count {
+                    alloc::push(&mut nodes, self.child(child, &node, i)?)?;
+                }
+            }
+            node.records.iter().try_for_each(|record| one(record))?;
+        }
+        Ok(())
+    }
+}

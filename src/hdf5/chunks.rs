@@ -1,0 +1,209 @@
+//! Where the chunks of an array are: what the nodes of its index say that have been read, of which the last are kept.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::file::File;
+use super::index::{Found, Index, Wanted};
+use crate::alloc;
+use crate::dims::{self, Dims};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::{Learned, Locate, Location, Part, Step};
+use crate::lock::Lock;
+use crate::object::{Begin, Name, Place, read_more};
+use crate::shared::Shared;
+use crate::store::Filled;
+
+/// How many bytes of nodes are kept.
+const BYTES: usize = 8 << 20;
+
+/// The chunks of an array that has chunks.
+pub(super) struct InChunks {
+    /// The name of the file in the storage, and how many bytes it has.
+    file: String,
+    file_len: u64,
+    /// The name of the array in the file.
+    name: String,
+    index: Index,
+    /// The array's shape and that of its chunks, if those at its edges go through no filter.
+    plain_edges: Option<(Vec<usize>, Vec<usize>)>,
+    nodes: Lock<Nodes>,
+    /// Where a node is read from if there is no cache, which is so in a child of the process.
+    place: Place,
+    /// Whether a chunk was found that has not been through all filters.
+    has_skipped: AtomicBool,
+}
+
+/// The nodes that were used last. They are in two halves: when the new one is full it becomes the old one, and what was
+/// in that is forgotten.
+#[derive(Default)]
+struct Nodes {
+    new: HashMap<u64, Shared<Vec<u8>>>,
+    old: HashMap<u64, Shared<Vec<u8>>>,
+    /// How many bytes the new half has.
+    bytes: usize,
+}
+
+impl Nodes {
+    /// A node of at least so many bytes.
+    fn get(&mut self, begin: u64, len: usize) -> Option<Shared<Vec<u8>>> {
+        if let Some(node) = self.new.get(&begin) {
+            return (node.len() >= len).then(|| node.clone());
+        }
+        let node = self.old.get(&begin).filter(|node| node.len() >= len)?.clone();
+        // If there is no memory to keep it, it is forgotten.
+        let _ = self.keep(begin, node.clone());
+        Some(node)
+    }
+
+    fn keep(&mut self, begin: u64, node: Shared<Vec<u8>>) -> Result<()> {
+        /// What an entry takes beside its bytes, about.
+        const ENTRY: usize = 64;
+        if self.bytes > BYTES / 2 {
+            self.old = std::mem::take(&mut self.new);
+            self.bytes = 0;
+        }
+        self.new.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+        self.bytes += node.len() + ENTRY;
+        self.new.insert(begin, node);
+        Ok(())
+    }
+}
+
+impl InChunks {
+    pub(super) fn new(
+        file: &File,
+        name: &str,
+        index: Index,
+        plain_edges: Option<(Vec<usize>, Vec<usize>)>,
+    ) -> Result<Self> {
+        Ok(InChunks {
+            file: alloc::text(&file.name)?,
+            file_len: file.len,
+            name: alloc::text(name)?,
+            index,
+            plain_edges,
+            nodes: Lock::new(Nodes::default()),
+            place: file.place.clone(),
+            has_skipped: AtomicBool::new(false),
+        })
+    }
+
+    /// What is known of a chunk by the nodes that are kept or, if `is_read`, are read for it.
+    fn find(&self, chunk: &[isize], is_read: bool) -> Result<Found> {
+        let mut found = self.index.first(chunk)?;
+        while let Found::Node(wanted) = &found {
+            let kept = self.nodes.lock().map(|mut nodes| nodes.get(wanted.begin, wanted.len));
+            let node = match kept {
+                Some(Some(node)) => node,
+                Some(None) if !is_read => break,
+                _ => self.read(wanted)?,
+            };
+            found = self.index.next(chunk, wanted, &node)?;
+        }
+        Ok(found)
+    }
+
+    fn read(&self, wanted: &Wanted) -> Result<Shared<Vec<u8>>> {
+        let mut bytes = Vec::new();
+        let len = read_more(&*self.place, &self.file, Begin::At(wanted.begin), wanted.len, &mut bytes)?;
+        self.checked(wanted, bytes, len.unwrap_or(0))
+    }
+
+    /// A node that was read from a file of so many bytes.
+    fn checked(&self, wanted: &Wanted, bytes: Vec<u8>, file_len: u64) -> Result<Shared<Vec<u8>>> {
+        if file_len != self.file_len || bytes.len() < wanted.len {
+            return Err(ErrorKind::Changed.into());
+        }
+        self.index.verify(&bytes)?;
+        Ok(Shared::new(bytes)?)
+    }
+
+    fn about(&self, error: impl Into<Error>) -> Error {
+        error.into().in_object(&self.name)
+    }
+}
+
+/// A node by numbers, each of them in two halves, so that machines with 32 bits have them, too.
+fn numbers(wanted: &Wanted) -> Result<Dims<isize>> {
+    let [one, other] = wanted.memory;
+    let halves = [wanted.begin, wanted.len as u64, one, other].map(|number| [number, number >> 32]);
+    dims::copied(halves.as_flattened().iter().map(|half| *half as u32 as i32 as isize))
+}
+
+fn wanted(numbers: &[isize]) -> Result<Wanted> {
+    let number = |i: usize| match numbers.get(2 * i..2 * i + 2) {
+        Some(&[low, high]) => Ok(u64::from(low as u32) | u64::from(high as u32) << 32),
+        _ => Err(ErrorKind::Internal),
+    };
+    let len = usize::try_from(number(1)?).map_err(|_| ErrorKind::Internal)?;
+    Ok(Wanted { begin: number(0)?, len, memory: [number(2)?, number(3)?] })
+}
+
+impl Locate for InChunks {
+    fn locate(&self, chunk: &[isize]) -> Result<Location> {
+        Ok(match self.find(chunk, false).map_err(|error| self.about(error))? {
+            Found::Node(node) => Location { object: numbers(&node)?, part: Part::Unknown },
+            Found::Chunk(None) => Location { object: Dims::new(), part: Part::Known(None) },
+            Found::Chunk(Some(record)) => {
+                if record.skipped != 0 {
+                    self.has_skipped.store(true, Ordering::Release);
+                }
+                Location { object: Dims::new(), part: Part::Known(Some((record.begin, record.len))) }
+            }
+        })
+    }
+
+    fn name(&self, _object: &[isize]) -> Result<Name> {
+        Name::of(format_args!("{}", self.file))
+    }
+
+    fn is_one_object(&self) -> bool {
+        true
+    }
+
+    fn first_step(&self, node: &[isize]) -> Result<Step> {
+        let Wanted { begin, len, .. } = wanted(node)?;
+        Ok(Step { begin: Begin::At(begin), len, memory: [0; 3] })
+    }
+
+    fn learn(&self, node: &[isize], _step: &Step, bytes: &[u8], object_len: u64) -> Result<Learned> {
+        let wanted = wanted(node)?;
+        let node = self.checked(&wanted, alloc::copied(bytes)?, object_len).map_err(|error| self.about(error))?;
+        if let Some(mut nodes) = self.nodes.lock() {
+            nodes.keep(wanted.begin, node)?;
+        }
+        Ok(Learned::Kept)
+    }
+
+    fn has_indices(&self) -> bool {
+        true
+    }
+
+    fn missing(&self) -> Result<Filled> {
+        Err(ErrorKind::NotFound("file").into())
+    }
+
+    fn is_constant(&self) -> bool {
+        true
+    }
+
+    fn skipped_codecs(&self, chunk: &[isize]) -> Result<u32> {
+        let is_beyond = |(shape, chunk_shape): &(Vec<usize>, Vec<usize>)| {
+            chunk.iter().zip(shape).zip(chunk_shape).any(|((&index, &len), &chunk_len)| {
+                let end = usize::try_from(index).ok().and_then(|index| index.checked_add(1)?.checked_mul(chunk_len));
+                end.is_none_or(|end| end > len)
+            })
+        };
+        if self.plain_edges.as_ref().is_some_and(is_beyond) {
+            return Ok(u32::MAX);
+        }
+        if !self.has_skipped.load(Ordering::Acquire) {
+            return Ok(0);
+        }
+        match self.find(chunk, true).map_err(|error| self.about(error))? {
+            Found::Chunk(record) => Ok(record.map_or(0, |record| record.skipped)),
+            Found::Node(_) => Err(ErrorKind::Internal.into()),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! What elements are.
+
+use super::bytes::{Cursor, bytes_for, malformed};
+use crate::alloc;
+use crate::element::{ElementType, LARGEST};
+use crate::error::{Error, ErrorKind, Result};
+use crate::variable::Endian;
+
+/// What elements are, and how many bytes each has in the file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Datatype {
+    pub what: What,
+    pub size: usize,
+    /// Whether texts end with spaces rather than with zeros.
+    pub has_spaces: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum What {
+    Element(ElementType, Endian),
+    /// Texts of any length, which are in a global heap.
+    Texts,
+    /// The addresses of objects.
+    Objects,
+    /// Lists of addresses of objects, which are in a global heap.
+    ObjectLists,
+    /// What is refused, and how it is called.
+    Refused(&'static str),
+}
+
+/// Types within types are looked into so deep.
+const DEEPEST: usize = 32;
+
+impl Datatype {
+    /// The type that a message is.
+    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Datatype> {
+        Datatype::within(cursor, DEEPEST)
+    }
+
+    /// What elements are, for those that can be read as such.
+    ///
+    /// # Errors
+    /// `Unsupported`, `ElementType`.
+    pub(super) fn element(&self) -> Result<(ElementType, Endian)> {
+        match self.what {
+            What::Element(element, _) if self.size > LARGEST => {
+                Err(Error::from(ErrorKind::Unsupported("elements of more than 16 MiB")).in_object(element))
+            }
+            What::Element(element, endian) => Ok((element, endian)),
+            What::Texts => Ok((ElementType::String, Endian::Native)),
+            What::Objects => Err(ErrorKind::Unsupported("an array of references to objects of an HDF5 file").into()),
+            What::ObjectLists => Err(ErrorKind::Unsupported("an array of lists of references of an HDF5 file").into()),
+            What::Refused(how) => Err(ErrorKind::Unsupported(how).into()),
+        }
+    }
+
+    fn within(cursor: &mut Cursor<'_>, depth: usize) -> Result<Datatype> {
+        let depth = depth.checked_sub(1).ok_or_else(|| malformed("a type is within too many others"))?;
+        let first = cursor.u8()?;
+        let (version, bits, size) = (first >> 4, cursor.number(3)?, cursor.u32()? as usize);
+        let endian = if bits & 1 == 0 { Endian::Little } else { Endian::Big };
+        let mut has_spaces = false;
+        let what = match first & 15 {
+            0 | 4 => {
+                let is_signed = first & 15 == 0 && bits & 1 << 3 != 0;
+                let (offset, precision) = (cursor.u16()?, usize::from(cursor.u16()?));
+                let element = match (size, is_signed) {
+                    (1, true) => ElementType::Byte,
+                    (1, false) => ElementType::UByte,
+                    (2, true) => ElementType::Short,
+                    (2, false) => ElementType::UShort,
+                    (4, true) => ElementType::Int,
+                    (4, false) => ElementType::UInt,
+                    (8, true) => ElementType::Int64,
+                    _ => ElementType::UInt64,
+                };
+                match matches!(size, 1 | 2 | 4 | 8) && offset == 0 && precision == 8 * size {
+                    true => What::Element(element, endian),
+                    false => What::Refused("integers of HDF5's whose bits are not those of 1, 2, 4 or 8 bytes"),
+                }
+            }
+            1 => {
+                let mut fields = [0; 6];
+                fields[0] = cursor.u16()?;
+                fields[1] = cursor.u16()?;
+                for field in &mut fields[2..] {
+                    *field = u16::from(cursor.u8()?);
+                }
+                let bias = cursor.u32()?;
+                let sign = (bits >> 8) as usize & 0xff;
+                let element = match (size, fields, bias) {
+                    (2, [0, 16, 10, 5, 0, 10], 15) => Some(ElementType::Half),
+                    (2, [0, 16, 7, 8, 0, 7], 127) => Some(ElementType::BFloat16),
+                    (4, [0, 32, 23, 8, 0, 23], 127) => Some(ElementType::Float),
+                    (8, [0, 64, 52, 11, 0, 52], 1023) => Some(ElementType::Double),
+                    _ => None,
+                };
+                // The order of VAX has another bit, and numbers of IEEE 754 have a first digit that is not stored.
+                match element.filter(|_| bits & 1 << 6 == 0 && bits >> 4 & 3 == 2 && sign + 1 == 8 * size) {
+                    Some(element) => What::Element(element, endian),
+                    None => What::Refused("floating-point numbers of HDF5's that are none of IEEE 754"),
+                }
+            }
+            2 => {
+                cursor.skip(2)?;
+                What::Refused("times of HDF5's")
+            }
+            3 => {
+                has_spaces = bits & 15 == 2;
+                match size {
+                    0 => return Err(malformed("texts of no bytes")),
+                    1 => What::Element(ElementType::Char, Endian::Native),
+                    len => What::Element(ElementType::Text { len }, Endian::Native),
+                }
+            }
+            5 => {
+                cursor.skip((bits as usize & 0xff).next_multiple_of(8))?;
+                What::Element(ElementType::Opaque { len: size }, Endian::Native)
+            }
+            6 => Datatype::compound(cursor, (version, bits as usize & 0xffff, size), depth)?,
+            7 if bits & 15 == 0 => What::Objects,
+            7 => What::Refused("references to regions and other things of HDF5's"),
+            8 => {
+                let base = Datatype::within(cursor, depth)?;
+                let count = bits as usize & 0xffff;
+                (0..count).try_for_each(|_| name(cursor, version).map(drop))?;
+                cursor.skip(count.saturating_mul(base.size))?;
+                match base.size == size {
+                    true => base.what,
+                    false => return Err(malformed("an enumeration has another size than its base")),
+                }
+            }
+            9 => {
+                let base = Datatype::within(cursor, depth)?;
+                match (bits & 15, base.what) {
+                    (1, _) => What::Texts,
+                    (_, What::Objects) => What::ObjectLists,
+                    _ => What::Refused("lists of any length (HDF5's variable-length sequences)"),
+                }
+            }
+            10 => {
+                let rank = usize::from(cursor.u8()?);
+                cursor.skip(if version < 3 { 3 } else { 0 })?;
+                cursor.skip(4 * rank * if version < 3 { 2 } else { 1 })?;
+                opaque(size, Datatype::within(cursor, depth)?.what)
+            }
+            11 => match Datatype::within(cursor, depth)?.what {
+                What::Element(ElementType::Float | ElementType::Double, endian) if matches!(size, 8 | 16) => {
+                    What::Element(ElementType::Complex { bytes: size }, endian)
+                }
+                what => opaque(size, what),
+            },
+            _ => return Err(ErrorKind::Unsupported("elements of an HDF5 file of a class that is not known").into()),
+        };
+        if size == 0 {
+            return Err(malformed("elements of no bytes"));
+        }
+        Ok(Datatype { what, size, has_spaces })
+    }
+
+    /// A structure: bytes, unless it is a complex number, as h5py writes it.
+    fn compound(cursor: &mut Cursor<'_>, (version, count, size): (u8, usize, usize), depth: usize) -> Result<What> {
+        let (mut all, mut parts) = (opaque(size, What::Element(ElementType::UByte, Endian::Native)), Vec::new());
+        for _ in 0..count {
+            let name = name(cursor, version)?;
+            let offset = cursor.number(if version < 3 { 4 } else { bytes_for(size as u64) })?;
+            // The first version has arrays in place, of up to four dimensions.
+            cursor.skip(if version < 2 { 28 } else { 0 })?;
+            let member = Datatype::within(cursor, depth)?;
+            if !matches!(member.what, What::Element(..)) {
+                all = opaque(size, member.what);
+            }
+            if parts.len() < 3 {
+                alloc::push(&mut parts, (name, offset, member.what))?;
+            }
+        }
+        let [(b"r" | b"real", 0, what), (b"i" | b"imag", offset, other)] = parts.as_slice() else { return Ok(all) };
+        Ok(match what {
+            What::Element(ElementType::Float | ElementType::Double, endian)
+                if what == other && matches!(size, 8 | 16) && *offset == size as u64 / 2 =>
+            {
+                What::Element(ElementType::Complex { bytes: size }, *endian)
+            }
+            _ => all,
+        })
+    }
+}
+
+/// What consists of these: bytes, unless they say where others are.
+fn opaque(len: usize, of: What) -> What {
+    match of {
+        What::Element(..) => What::Element(ElementType::Opaque { len }, Endian::Native),
+        _ => What::Refused("structures of HDF5's with members that cannot be read on their own"),
+    }
+}
+
+/// The name of a member, which ends with a zero and is filled up in older versions.
+fn name<'b>(cursor: &mut Cursor<'b>, version: u8) -> Result<&'b [u8]> {
+    let mut ahead = cursor.clone();
+    let mut len = 0;
+    while ahead.u8()? != 0 {
+        len += 1;
+    }
+    let name = cursor.take(len)?;
+    let behind = if version < 3 { (len + 1).next_multiple_of(8) } else { len + 1 };
+    cursor.skip(behind - len)?;
+    Ok(name)
+}

@@ -1,0 +1,189 @@
+//! A file: its superblock, and what is read of it while an array is opened or the file is listed.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+use super::bytes::{Cursor, Sizes, malformed};
+use crate::alloc;
+use crate::dataset::HDF5_MAGIC;
+use crate::error::{ErrorKind, Result};
+use crate::limits::Limit;
+use crate::object::{Begin, Objects, Place, read_more};
+
+/// The file is read in blocks of so many bytes, of which so many are kept.
+const BLOCK: u64 = 16 << 10;
+const BLOCKS: usize = 256;
+
+/// All that is read of a file's metadata is no more than so many times the file, and so many bytes: a file that leads
+/// to the same bytes again and again ends with an error.
+const TIMES: u64 = 64;
+const MORE: u64 = 64 << 20;
+
+/// A file.
+pub(super) struct File {
+    pub place: Place,
+    pub name: String,
+    /// How many bytes the file has.
+    pub len: u64,
+    /// Where the superblock is, from which addresses are counted.
+    pub base: u64,
+    pub sizes: Sizes,
+    /// The header of the root group.
+    pub root: u64,
+    pub limit: Limit,
+    blocks: RefCell<HashMap<u64, Vec<u8>>>,
+    /// How many bytes may still be read.
+    budget: Cell<u64>,
+}
+
+/// Where the superblock of a file of so many bytes may be: at its beginning, or behind a user's block.
+pub(crate) fn superblocks(len: u64) -> impl Iterator<Item = u64> {
+    std::iter::once(0).chain((9..63).map(|bits| 1 << bits)).take_while(move |at| *at < len)
+}
+
+/// Whether a file of so many bytes is one of HDF5's behind a user's block.
+///
+/// # Errors
+/// Those of the storage.
+pub(crate) fn has_user_block(objects: &dyn Objects, name: &str, len: u64) -> Result<bool> {
+    for at in superblocks(len).skip(1) {
+        let mut bytes = Vec::new();
+        read_more(objects, name, Begin::At(at), HDF5_MAGIC.len(), &mut bytes)?;
+        if bytes == HDF5_MAGIC {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+impl File {
+    /// Reads the superblock of a file of a storage.
+    pub(super) fn open(place: &Place, name: &str) -> Result<File> {
+        let mut first = Vec::new();
+        let Some(len) = read_more(&**place, name, Begin::At(0), BLOCK as usize, &mut first)? else {
+            return Err(ErrorKind::NotFound("file").into());
+        };
+        let sizes = Sizes { address: 8, length: 8 };
+        let budget = Cell::new(len.saturating_mul(TIMES).saturating_add(MORE));
+        let limit = place.memory_limits().metadata();
+        let (place, name, blocks) = (place.clone(), alloc::text(name)?, RefCell::new(HashMap::new()));
+        let mut file = File { place, name, len, base: 0, sizes, root: 0, limit, blocks, budget };
+        file.keep(0, first)?;
+        for at in superblocks(len) {
+            file.base = at;
+            let begin = file.read_up_to(0, 128)?;
+            if begin.starts_with(&HDF5_MAGIC) {
+                file.superblock(&begin)?;
+                return Ok(file);
+            }
+        }
+        Err(ErrorKind::UnknownFormat.into())
+    }
+
+    fn superblock(&mut self, bytes: &[u8]) -> Result<()> {
+        let mut start = Cursor::new(bytes, self.sizes);
+        start.skip(HDF5_MAGIC.len())?;
+        let version = start.u8()?;
+        match version {
+            0 | 1 => {
+                start.skip(4)?;
+                self.sizes = sizes(&mut start)?;
+                // What is reserved, the ranks of B-trees, which are told by each of them, and flags.
+                start.skip(1 + 2 + 2 + 4 + if version == 1 { 4 } else { 0 })?;
+                let mut rest = Cursor::new(bytes.get(start.position()..).unwrap_or_default(), self.sizes);
+                // The base address, where the free space is, the file's end, the driver, and the root group's entry.
+                rest.skip(5 * self.sizes.address)?;
+                self.root = rest.address()?.ok_or_else(|| malformed("the file has no root group"))?;
+            }
+            2 | 3 => {
+                self.sizes = sizes(&mut start)?;
+                let mut rest = Cursor::new(bytes, self.sizes);
+                rest.skip(start.position() + 1)?;
+                // The base address, the extension, and the file's end.
+                rest.skip(3 * self.sizes.address)?;
+                self.root = rest.address()?.ok_or_else(|| malformed("the file has no root group"))?;
+                rest.checksum()?;
+            }
+            _ => return Err(ErrorKind::Unsupported("an HDF5 file with a superblock of a later version than 3").into()),
+        }
+        Ok(())
+    }
+
+    /// Where an address is in the file, if so many bytes are there.
+    ///
+    /// # Errors
+    /// `Truncated`.
+    pub(super) fn position(&self, address: u64, len: u64) -> Result<u64> {
+        let begin = address.checked_add(self.base).ok_or(ErrorKind::Truncated)?;
+        match begin.checked_add(len) {
+            Some(end) if end <= self.len => Ok(begin),
+            _ => Err(ErrorKind::Truncated.into()),
+        }
+    }
+
+    /// So many bytes from an address on.
+    pub(super) fn read(&self, address: u64, len: u64) -> Result<Vec<u8>> {
+        let begin = self.position(address, len)?;
+        let len = usize::try_from(len).map_err(|_| ErrorKind::OutOfMemory)?;
+        self.limit.check(len.saturating_mul(2))?;
+        self.charge(len as u64)?;
+        let mut bytes = Vec::new();
+        let end = begin + len as u64;
+        if len as u64 > BLOCK {
+            self.read_from(begin, len, &mut bytes)?;
+            return if bytes.len() == len { Ok(bytes) } else { Err(ErrorKind::Changed.into()) };
+        }
+        bytes.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory)?;
+        for number in begin / BLOCK..end.div_ceil(BLOCK) {
+            if !self.blocks.borrow().contains_key(&number) {
+                let mut block = Vec::new();
+                self.read_from(number * BLOCK, BLOCK as usize, &mut block)?;
+                self.keep(number, block)?;
+            }
+            let blocks = self.blocks.borrow();
+            let block = blocks.get(&number).ok_or(ErrorKind::Internal)?;
+            let from = begin.saturating_sub(number * BLOCK).min(BLOCK) as usize;
+            let to = (end - number * BLOCK).min(BLOCK) as usize;
+            bytes.extend_from_slice(block.get(from..to).ok_or(ErrorKind::Changed)?);
+        }
+        Ok(bytes)
+    }
+
+    /// Counts bytes that are made of what was read.
+    pub(super) fn charge(&self, bytes: u64) -> Result<()> {
+        let left = self.budget.get().checked_sub(bytes);
+        self.budget.set(left.ok_or_else(|| malformed("the file leads to the same structures again and again"))?);
+        Ok(())
+    }
+
+    /// The same, or fewer bytes at the end of the file.
+    pub(super) fn read_up_to(&self, address: u64, len: u64) -> Result<Vec<u8>> {
+        let begin = address.checked_add(self.base).ok_or(ErrorKind::Truncated)?;
+        self.read(address, len.min(self.len.saturating_sub(begin)))
+    }
+
+    fn read_from(&self, begin: u64, len: usize, bytes: &mut Vec<u8>) -> Result<()> {
+        match read_more(&*self.place, &self.name, Begin::At(begin), len, bytes)? {
+            Some(len) if len == self.len => Ok(()),
+            _ => Err(ErrorKind::Changed.into()),
+        }
+    }
+
+    fn keep(&self, number: u64, block: Vec<u8>) -> Result<()> {
+        let mut blocks = self.blocks.borrow_mut();
+        if blocks.len() >= BLOCKS {
+            blocks.clear();
+        }
+        blocks.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+        blocks.insert(number, block);
+        Ok(())
+    }
+}
+
+fn sizes(cursor: &mut Cursor<'_>) -> Result<Sizes> {
+    let (address, length) = (usize::from(cursor.u8()?), usize::from(cursor.u8()?));
+    match [address, length].iter().all(|size| matches!(size, 2 | 4 | 8)) {
+        true => Ok(Sizes { address, length }),
+        false => Err(ErrorKind::Unsupported("an HDF5 file whose addresses have neither 2, 4 nor 8 bytes").into()),
+    }
+}

@@ -1,0 +1,181 @@
+//! Groups: the links to what is in them, of old groups by symbol tables and of new ones by messages or a heap.
+
+use super::btree::Tree;
+use super::bytes::{Cursor, malformed};
+use super::file::File;
+use super::header::{Header, kind};
+use super::heap::FractalHeap;
+use crate::alloc;
+use crate::dataset::lossy_text;
+use crate::error::Result;
+
+/// A link of a group.
+pub(super) struct Link {
+    pub name: String,
+    pub to: Target,
+    /// When it was made among those of the group, if that is told.
+    order: u64,
+}
+
+/// What a link leads to.
+pub(super) enum Target {
+    /// The header at an address.
+    Object(u64),
+    /// What has this path.
+    Path(String),
+    /// Something in another file, or what only programs know that have made it.
+    Elsewhere,
+}
+
+/// Whether a header is that of a group.
+pub(super) fn is_group(header: &Header) -> bool {
+    [kind::SYMBOL_TABLE, kind::LINK_INFO, kind::LINK].iter().any(|kind| header.has(*kind))
+}
+
+/// The links of a group, in the order in which they were made or, where that is not told, of their names.
+pub(super) fn links(file: &File, header: &Header) -> Result<Vec<Link>> {
+    let mut links = Vec::new();
+    for message in &header.messages {
+        let mut cursor = Cursor::new(&message.bytes, file.sizes);
+        match message.kind {
+            kind::SYMBOL_TABLE => symbols(file, &mut cursor, &mut links)?,
+            kind::LINK => alloc::push(&mut links, link(&mut cursor)?)?,
+            kind::LINK_INFO => {
+                cursor.version(0)?;
+                let flags = cursor.u8()?;
+                cursor.skip(if flags & 1 != 0 { 8 } else { 0 })?;
+                if let (Some(heap), Some(tree)) = (cursor.address()?, cursor.address()?) {
+                    dense(file, heap, tree, &mut links)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    links.sort_by(|one, other| (one.order, &one.name).cmp(&(other.order, &other.name)));
+    Ok(links)
+}
+
+/// A link of a new group.
+fn link(cursor: &mut Cursor<'_>) -> Result<Link> {
+    const HAS_KIND: u8 = 1 << 3;
+    const HAS_ORDER: u8 = 1 << 2;
+    const HAS_ENCODING: u8 = 1 << 4;
+    cursor.version(1)?;
+    let flags = cursor.u8()?;
+    let kind = if flags & HAS_KIND != 0 { cursor.u8()? } else { 0 };
+    let order = if flags & HAS_ORDER != 0 { cursor.number(8)? } else { 0 };
+    cursor.skip(if flags & HAS_ENCODING != 0 { 1 } else { 0 })?;
+    let len = cursor.number(1 << (flags & 3))?;
+    let name = lossy_text(cursor.take(usize::try_from(len).unwrap_or(usize::MAX))?)?;
+    let to = match kind {
+        0 => Target::Object(cursor.address()?.ok_or_else(|| malformed("a link leads nowhere"))?),
+        1 => {
+            let len = usize::from(cursor.u16()?);
+            Target::Path(lossy_text(cursor.take(len)?)?)
+        }
+        _ => Target::Elsewhere,
+    };
+    Ok(Link { name, to, order })
+}
+
+/// The links that are in a heap, as the records of a tree say.
+fn dense(file: &File, heap: u64, tree: u64, links: &mut Vec<Link>) -> Result<()> {
+    const HASH: usize = 4;
+    let mut heap = FractalHeap::read(file, heap)?;
+    Tree::read(file, tree)?.each(file, &mut |record| {
+        let object = heap.object(record.get(HASH..).unwrap_or_default())?;
+        Ok(alloc::push(links, link(&mut Cursor::new(&object, file.sizes))?)?)
+    })
+}
+
+/// The links of an old group: the leaves of its tree are tables of symbols, whose names are in a heap.
+fn symbols(file: &File, cursor: &mut Cursor<'_>, links: &mut Vec<Link>) -> Result<()> {
+    let nowhere = || malformed("a table of symbols is nowhere");
+    let (tree, heap) = (cursor.address()?.ok_or_else(nowhere)?, cursor.address()?.ok_or_else(nowhere)?);
+    let names = local_heap(file, heap)?;
+    let mut nodes = Vec::new();
+    alloc::push(&mut nodes, (tree, None))?;
+    let mut left = file.len;
+    while let Some((address, level)) = nodes.pop() {
+        left = left.checked_sub(8).ok_or_else(|| malformed("a B-tree leads back to itself"))?;
+        match level {
+            Some(-1) => table(file, address, &names, links)?,
+            _ => {
+                let (level, children) = children(file, address, level)?;
+                for child in children {
+                    alloc::push(&mut nodes, (child, Some(level - 1)))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of a local heap.
+fn local_heap(file: &File, address: u64) -> Result<Vec<u8>> {
+    let bytes = file.read(address, (8 + 2 * file.sizes.length + file.sizes.address) as u64)?;
+    let mut cursor = Cursor::new(&bytes, file.sizes);
+    cursor.mark(b"HEAP")?;
+    cursor.version(0)?;
+    cursor.skip(3)?;
+    let len = cursor.length()?;
+    cursor.length()?;
+    file.read(cursor.address()?.ok_or_else(|| malformed("a heap is nowhere"))?, len)
+}
+
+/// The text that begins there in a local heap.
+fn text(names: &[u8], at: u64) -> Result<String> {
+    let rest = usize::try_from(at).ok().and_then(|at| names.get(at..));
+    let text = rest.and_then(|rest| rest.split(|byte| *byte == 0).next());
+    Ok(lossy_text(text.ok_or_else(|| malformed("a name is not in its heap"))?)?)
+}
+
+/// The level of a node of a version 1 B-tree of a group, and what is below it. It has to be the level that is due.
+fn children(file: &File, address: u64, due: Option<i16>) -> Result<(i16, Vec<u64>)> {
+    let sizes = file.sizes;
+    let before = 8 + 2 * sizes.address;
+    let beginning = file.read(address, before as u64)?;
+    let mut cursor = Cursor::new(&beginning, sizes);
+    cursor.mark(b"TREE")?;
+    let (kind, level, count) = (cursor.u8()?, i16::from(cursor.u8()?), usize::from(cursor.u16()?));
+    if kind != 0 || due.is_some_and(|due| due != level) {
+        return Err(malformed("a node of a B-tree is another tree's"));
+    }
+    let bytes = file.read(address, (before + count * (sizes.length + sizes.address)) as u64)?;
+    let mut cursor = Cursor::new(&bytes, sizes);
+    cursor.skip(before)?;
+    let mut children = Vec::new();
+    for _ in 0..count {
+        cursor.length()?;
+        alloc::push(&mut children, cursor.address()?.ok_or_else(|| malformed("a node of a B-tree is nowhere"))?)?;
+    }
+    Ok((level, children))
+}
+
+fn table(file: &File, address: u64, names: &[u8], links: &mut Vec<Link>) -> Result<()> {
+    const SOFT: u32 = 2;
+    let sizes = file.sizes;
+    let beginning = file.read(address, 8)?;
+    let mut cursor = Cursor::new(&beginning, sizes);
+    cursor.mark(b"SNOD")?;
+    cursor.version(1)?;
+    cursor.skip(1)?;
+    let count = usize::from(cursor.u16()?);
+    let bytes = file.read(address, (8 + count * (2 * sizes.address + 24)) as u64)?;
+    let mut cursor = Cursor::new(&bytes, sizes);
+    cursor.skip(8)?;
+    for _ in 0..count {
+        let name = text(names, cursor.number(sizes.address)?)?;
+        file.charge(name.len() as u64)?;
+        let (object, kind) = (cursor.address()?, cursor.u32()?);
+        cursor.skip(4)?;
+        let mut scratch = Cursor::new(cursor.take(16)?, sizes);
+        let to = match (kind, object) {
+            (SOFT, _) => Target::Path(text(names, scratch.u32()?.into())?),
+            (_, Some(object)) => Target::Object(object),
+            _ => return Err(malformed("a link leads nowhere")),
+        };
+        alloc::push(links, Link { name, to, order: 0 })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! Object headers: the messages that say what a group, an array or a type is.
+
+use super::bytes::{Cursor, malformed};
+use super::file::File;
+use crate::alloc;
+use crate::error::{ErrorKind, Result};
+
+/// What messages are about, by their numbers.
+pub(super) mod kind {
+    pub const DATASPACE: u16 = 0x01;
+    pub const LINK_INFO: u16 = 0x02;
+    pub const DATATYPE: u16 = 0x03;
+    pub const OLD_FILL_VALUE: u16 = 0x04;
+    pub const FILL_VALUE: u16 = 0x05;
+    pub const LINK: u16 = 0x06;
+    pub const EXTERNAL_FILES: u16 = 0x07;
+    pub const LAYOUT: u16 = 0x08;
+    pub const FILTERS: u16 = 0x0b;
+    pub const ATTRIBUTE: u16 = 0x0c;
+    pub const CONTINUATION: u16 = 0x10;
+    pub const SYMBOL_TABLE: u16 = 0x11;
+    pub const ATTRIBUTE_INFO: u16 = 0x15;
+}
+
+/// A message.
+pub(super) struct Message {
+    pub kind: u16,
+    /// Whether the bytes only say where the message is.
+    pub is_shared: bool,
+    /// Where the bytes are in the file.
+    pub position: u64,
+    pub bytes: Vec<u8>,
+}
+
+/// The header of an object.
+pub(super) struct Header {
+    /// Where it is.
+    pub address: u64,
+    pub messages: Vec<Message>,
+}
+
+/// The flag of a message that is stored elsewhere, and that of one that has to be understood.
+const SHARED: u8 = 1 << 1;
+const MUST_BE_KNOWN: u8 = 1 << 7;
+
+/// A part of a header: where it is, how long it is, how many bytes of it stand before the messages and behind them.
+struct Part {
+    address: u64,
+    len: u64,
+    before: usize,
+    behind: usize,
+}
+
+impl Header {
+    pub(super) fn read(file: &File, address: u64) -> Result<Header> {
+        let first = file.read_up_to(address, 64)?;
+        let mut cursor = Cursor::new(&first, file.sizes);
+        let (is_old, has_order, part) = if first.starts_with(b"OHDR") {
+            cursor.skip(4)?;
+            cursor.version(2)?;
+            let flags = cursor.u8()?;
+            cursor.skip(if flags & 1 << 5 != 0 { 16 } else { 0 })?;
+            cursor.skip(if flags & 1 << 4 != 0 { 4 } else { 0 })?;
+            let len = cursor.number(1 << (flags & 3))?;
+            let before = cursor.position();
+            let len = len.checked_add(before as u64 + 4).ok_or(ErrorKind::Truncated)?;
+            (false, flags & 1 << 2 != 0, Part { address, len, before, behind: 4 })
+        } else {
+            cursor.version(1)?;
+            cursor.skip(1 + 2 + 4)?;
+            let len = u64::from(cursor.u32()?);
+            (true, false, Part { address, len: len + 16, before: 16, behind: 0 })
+        };
+        let (mut header, mut parts, mut left) = (Header { address, messages: Vec::new() }, Vec::new(), file.len);
+        alloc::push(&mut parts, part)?;
+        while let Some(part) = parts.pop() {
+            // Parts lie in the file side by side, so those that lead back to each other are more than the file has.
+            left = left.checked_sub(part.len.max(1)).ok_or_else(|| malformed("a header leads back to itself"))?;
+            header.add(file, &part, (is_old, has_order), &mut parts)?;
+        }
+        Ok(header)
+    }
+
+    fn add(
+        &mut self,
+        file: &File,
+        part: &Part,
+        (is_old, has_order): (bool, bool),
+        parts: &mut Vec<Part>,
+    ) -> Result<()> {
+        let bytes = file.read(part.address, part.len)?;
+        let position = file.position(part.address, part.len)?;
+        let end = bytes.len().checked_sub(part.behind).ok_or(ErrorKind::Truncated)?;
+        let mut cursor = Cursor::new(&bytes, file.sizes);
+        if !is_old {
+            cursor.skip(end)?;
+            cursor.checksum()?;
+        }
+        let mut cursor = Cursor::new(bytes.get(..end).unwrap_or_default(), file.sizes);
+        if part.before == 4 {
+            cursor.mark(b"OCHK")?;
+        } else {
+            cursor.skip(part.before)?;
+        }
+        // What is too short for a message is a gap.
+        let least = if is_old { 8 } else { 4 + if has_order { 2 } else { 0 } };
+        while cursor.left() >= least {
+            let kind = if is_old { cursor.u16()? } else { u16::from(cursor.u8()?) };
+            let (len, flags) = (usize::from(cursor.u16()?), cursor.u8()?);
+            cursor.skip(least - if is_old { 5 } else { 4 })?;
+            let at = position + cursor.position() as u64;
+            let message = cursor.take(len)?;
+            match kind {
+                kind::CONTINUATION => {
+                    let mut to = Cursor::new(message, file.sizes);
+                    let address = to.address()?.ok_or_else(|| malformed("a header goes on nowhere"))?;
+                    let (before, behind) = if is_old { (0, 0) } else { (4, 4) };
+                    alloc::push(parts, Part { address, len: to.length()?, before, behind })?;
+                }
+                0x17.. if flags & MUST_BE_KNOWN != 0 => {
+                    return Err(
+                        ErrorKind::Unsupported("an object of an HDF5 file with a message that is not known").into()
+                    );
+                }
+                _ => {
+                    let (is_shared, bytes) = (flags & SHARED != 0, alloc::copied(message)?);
+                    alloc::push(&mut self.messages, Message { kind, is_shared, position: at, bytes })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The first message of a kind, wherever it is stored.
+    pub(super) fn find(&self, file: &File, kind: u16) -> Result<Option<Message>> {
+        match self.messages.iter().find(|message| message.kind == kind) {
+            Some(Message { is_shared: true, bytes, .. }) => {
+                shared(file, kind, &mut Cursor::new(bytes, file.sizes)).map(Some)
+            }
+            Some(Message { position, bytes, .. }) => {
+                Ok(Some(Message { kind, is_shared: false, position: *position, bytes: alloc::copied(bytes)? }))
+            }
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn has(&self, kind: u16) -> bool {
+        self.messages.iter().any(|message| message.kind == kind)
+    }
+}
+
+/// The message that one which is stored elsewhere leads to: that of a committed type.
+pub(super) fn shared(file: &File, kind: u16, cursor: &mut Cursor<'_>) -> Result<Message> {
+    let (version, of) = (cursor.u8()?, cursor.u8()?);
+    match (version, of) {
+        (1, _) => cursor.skip(6)?,
+        (2, _) | (3, 2) => {}
+        _ => return Err(ErrorKind::Unsupported("an HDF5 file with a table of messages that objects share").into()),
+    }
+    let address = cursor.address()?.ok_or_else(|| malformed("a shared message is nowhere"))?;
+    let found = Header::read(file, address)?.messages.into_iter().find(|message| message.kind == kind);
+    // What is shared is not shared once more.
+    found.filter(|message| !message.is_shared).ok_or_else(|| malformed("a shared message is not where it should be"))
+}

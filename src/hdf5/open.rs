@@ -1,0 +1,461 @@
+//! Opening an array of a file, and telling what there is.
+
+use std::collections::HashSet;
+
+use super::attribute::{self, Stored};
+use super::bytes::{is_of_the_file, malformed};
+use super::chunks::InChunks;
+use super::dataset::{ChunkedLayout, Dataset, Filter, IndexMessage, Layout, is_dataset};
+use super::file::File;
+use super::group::{Link, Target, is_group, links};
+use super::header::Header;
+use super::index::Index;
+use super::text::{self, HeapFile, HeapTexts};
+use crate::alloc;
+use crate::codec::{self, Codec};
+use crate::copier::TextElement;
+use crate::dataset::{Attributes, Dimensions, Node, NodeArray, Opened, lossy_text};
+use crate::element::ElementType;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::ObjectChunks;
+use crate::netcdf;
+use crate::object::Place;
+use crate::store::Store;
+use crate::texts::{self, TextChunks};
+use crate::variable::{Endian, Variable};
+
+/// What netCDF-C writes before the name of a variable that is called like a dimension without being its coordinate.
+const NO_COORDINATE: &str = "_nc4_non_coord_";
+/// What it writes as the name of the array that stands for a dimension without a variable.
+const NO_VARIABLE: &[u8] = b"This is a netCDF dimension but not a netCDF variable.";
+
+/// Soft links are followed so often on the way to one object.
+const MOST_SOFT_LINKS: usize = 16;
+/// Groups are within others so deep, and names are so long.
+const MOST_GROUPS: usize = 256;
+const LONGEST_NAME: usize = 64 << 10;
+
+/// A group: where its header is, and what is in it.
+struct Group {
+    address: u64,
+    links: Vec<Link>,
+}
+
+impl Group {
+    fn read(file: &File, address: u64) -> Result<Group> {
+        let header = Header::read(file, address)?;
+        Ok(Group { address, links: links(file, &header)? })
+    }
+
+    /// The link that netCDF calls so.
+    fn find(&self, name: &str) -> Option<&Link> {
+        let link = |other: &str| self.links.iter().find(|link| link.name == other);
+        let is_it = |link: &&Link| link.name.strip_prefix(NO_COORDINATE) == Some(name);
+        self.links.iter().find(is_it).or_else(|| link(name))
+    }
+}
+
+/// An object that was found, and the groups that it is in, from the root on.
+struct Found {
+    header: Header,
+    groups: Vec<Group>,
+    name: String,
+}
+
+/// The object of a path.
+///
+/// # Errors
+/// `NotFound`, `Unsupported` for a link to another file, and those of what the file says.
+fn find(file: &File, path: &str) -> Result<Found> {
+    let mut parts = Vec::new();
+    let add = |parts: &mut Vec<String>, path: &str| {
+        path.split('/')
+            .rev()
+            .filter(|part| !matches!(*part, "" | "."))
+            .try_for_each(|part| alloc::push(parts, alloc::text(part)?))
+    };
+    add(&mut parts, path)?;
+    let mut groups = Vec::new();
+    alloc::push(&mut groups, Group::read(file, file.root)?)?;
+    let mut soft_links = 0;
+    while let Some(part) = parts.pop() {
+        if part == ".." {
+            groups.truncate(groups.len().saturating_sub(1).max(1));
+            continue;
+        }
+        let group = groups.last().ok_or(ErrorKind::Internal)?;
+        let link = group.find(&part).ok_or(ErrorKind::NotFound("variable"))?;
+        match &link.to {
+            Target::Object(address) => {
+                let header = Header::read(file, *address)?;
+                if parts.is_empty() {
+                    let name = alloc::text(&part)?;
+                    return Ok(Found { header, groups, name });
+                }
+                if groups.len() == MOST_GROUPS {
+                    return Err(malformed("groups are within others too deep"));
+                }
+                if !is_group(&header) {
+                    return Err(ErrorKind::NotFound("variable").into());
+                }
+                let group = Group { address: *address, links: links(file, &header)? };
+                alloc::push(&mut groups, group)?;
+            }
+            Target::Path(path) => {
+                soft_links += 1;
+                if soft_links > MOST_SOFT_LINKS {
+                    return Err(malformed("soft links lead to others again and again"));
+                }
+                let path = alloc::text(path)?;
+                if path.starts_with('/') {
+                    groups.truncate(1);
+                }
+                add(&mut parts, &path)?;
+            }
+            Target::Elsewhere => return Err(elsewhere()),
+        }
+    }
+    let address = groups.last().ok_or(ErrorKind::Internal)?.address;
+    Ok(Found { header: Header::read(file, address)?, groups, name: String::new() })
+}
+
+fn elsewhere() -> Error {
+    ErrorKind::Unsupported("a link of an HDF5 file to another file").into()
+}
+
+/// Opens an array of a file of a storage.
+///
+/// # Errors
+/// `NotFound`, `NotAnArray`, `Metadata`, `Unsupported`, `Codec`, `ElementType`, `Truncated`, `Rank`,
+/// `DimensionLength`, `VariableSize`, `Limit`, `Changed`, `OutOfMemory`, and those of the storage.
+pub(crate) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
+    let file = File::open(place, file)?;
+    let Found { header, groups, name } = find(&file, name)?;
+    if !is_dataset(&header) {
+        return Err(ErrorKind::NotAnArray.into());
+    }
+    let dataset = Dataset::read(&file, &header)?;
+    let (dimensions, attributes) = told(&file, &header, &dataset, (&mut groups.iter().rev(), &name))?;
+    let (variable, store, element) = build(&file, &name, &dataset)?;
+    Ok(Opened { variable, store, element, dimensions, attributes })
+}
+
+/// Calls `one` for a group or an array of a file of a storage; for a group then for what is in it and, if `recursive`,
+/// in the groups in it. An empty name is the root group's.
+///
+/// # Errors
+/// Those of `one`, of what the file says of itself and of the group, and as for [`open`].
+pub(crate) fn list(
+    place: &Place,
+    file: &str,
+    name: &str,
+    recursive: bool,
+    one: &mut dyn FnMut(Node) -> Result<()>,
+) -> Result<()> {
+    let file = File::open(place, file)?;
+    let name = name.trim_matches('/');
+    let found = find(&file, name)?;
+    let header = &found.header;
+    if is_dataset(header) {
+        return one(array(&file, header, (&mut found.groups.iter().rev(), &found.name), name)?);
+    }
+    if !is_group(header) {
+        return Err(ErrorKind::NotFound("group").into());
+    }
+    one(Node::of_group(name, attribute::shown(&file, header)?)?)?;
+    let mut levels = Vec::new();
+    for group in found.groups.into_iter().filter(|group| group.address != header.address) {
+        alloc::push(&mut levels, Level { group, name: String::new(), next: usize::MAX })?;
+    }
+    let group = Group::read(&file, header.address)?;
+    alloc::push(&mut levels, Level { group, name: alloc::text(name)?, next: 0 })?;
+    let mut listed = HashSet::new();
+    for level in &levels {
+        listed.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+        listed.insert(level.group.address);
+    }
+    while let Some(level) = levels.last_mut() {
+        let Some(link) = level.group.links.get(level.next) else {
+            levels.pop();
+            continue;
+        };
+        level.next += 1;
+        let last = link.name.strip_prefix(NO_COORDINATE).unwrap_or(&link.name);
+        let name = below(&level.name, last)?;
+        let found = match &link.to {
+            Target::Object(address) => Header::read(&file, *address),
+            Target::Path(path) if path.starts_with('/') => find(&file, path).map(|found| found.header),
+            Target::Path(path) => find(&file, &below(&level.name, path)?).map(|found| found.header),
+            Target::Elsewhere => Err(elsewhere()),
+        };
+        let header = match found {
+            Ok(header) => header,
+            Err(error) if is_of_the_file(&error) => {
+                one(Node::unreadable(&name, error)?)?;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        if is_dataset(&header) {
+            let last = alloc::text(last)?;
+            let groups = &mut levels.iter().rev().map(|level| &level.group);
+            if !is_dimension_alone(&file, &header)? {
+                one(array(&file, &header, (groups, &last), &name)?)?;
+            }
+        } else if is_group(&header) {
+            one(Node::of_group(&name, attribute::shown(&file, &header)?)?)?;
+            listed.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+            // What several links lead to is listed with the first of them.
+            if recursive && listed.insert(header.address) {
+                if levels.len() == MOST_GROUPS {
+                    return Err(malformed("groups are within others too deep"));
+                }
+                match links(&file, &header) {
+                    Ok(links) => {
+                        let group = Group { address: header.address, links };
+                        alloc::push(&mut levels, Level { group, name, next: 0 })?;
+                    }
+                    Err(error) if is_of_the_file(&error) => one(Node::unreadable(&name, error)?)?,
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A group that is listed, and which of its links is the next.
+struct Level {
+    group: Group,
+    name: String,
+    next: usize,
+}
+
+fn below(group: &str, name: &str) -> Result<String> {
+    if group.len() + name.len() > LONGEST_NAME {
+        return Err(malformed("a name is longer than 64 KiB"));
+    }
+    let mut full = alloc::text(group)?;
+    if !group.is_empty() {
+        alloc::push_text(&mut full, "/")?;
+    }
+    alloc::push_text(&mut full, name)?;
+    Ok(full)
+}
+
+/// The groups that an array is in, from the innermost on, and its own name.
+type Within<'w> = (&'w mut dyn Iterator<Item = &'w Group>, &'w str);
+
+/// What is said of an array.
+fn array<'w>(file: &File, header: &Header, within: Within<'w>, name: &str) -> Result<Node> {
+    let found = Dataset::read(file, header).and_then(|dataset| {
+        let (element, _) = dataset.datatype.element()?;
+        let (dimensions, attributes) = told(file, header, &dataset, within)?;
+        let chunk_shape = match &dataset.layout {
+            Layout::Chunked(layout) => alloc::copied(&layout.shape)?,
+            _ => piece(&dataset, 0)?.chunk_shape,
+        };
+        for filter in &dataset.filters {
+            codec_of(filter, dataset.datatype.size)?;
+        }
+        let shape = dataset.space.shape;
+        Ok((attributes, NodeArray { element, shape, chunk_shape, shard_shape: None, dimensions }))
+    });
+    match found {
+        Ok((attributes, array)) => Node::of_array(name, attributes, array),
+        Err(error) if is_of_the_file(&error) => Node::unreadable(name, error.in_object(name)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether an array only stands for a dimension of netCDF's.
+fn is_dimension_alone(file: &File, header: &Header) -> Result<bool> {
+    match attribute::stored(file, header) {
+        Ok(all) => Ok(attribute::text(&all, "NAME").is_some_and(|name| name.starts_with(NO_VARIABLE))),
+        Err(error) if is_of_the_file(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The dimensions and the attributes of an array.
+fn told(file: &File, header: &Header, dataset: &Dataset, within: Within<'_>) -> Result<(Dimensions, Attributes)> {
+    let mut unlimited = Vec::new();
+    for most in &dataset.space.most {
+        alloc::push(&mut unlimited, most.is_none())?;
+    }
+    let names = match attribute::stored(file, header).and_then(|all| names(file, &all, dataset, within)) {
+        Err(error) if !is_of_the_file(&error) => return Err(error),
+        names => names.unwrap_or_default(),
+    };
+    Ok((Dimensions { names, unlimited }, attribute::shown(file, header)?))
+}
+
+/// The names of an array's dimensions: those of the arrays that are their scales, or the array's own if it is one.
+fn names<'w>(file: &File, all: &[Stored], dataset: &Dataset, (groups, own): Within<'w>) -> Result<Vec<Option<String>>> {
+    let attribute = |name: &str| all.iter().find(|stored| stored.name == name);
+    let rank = dataset.space.shape.len();
+    let mut names = Vec::new();
+    if let Some(list) = attribute("DIMENSION_LIST") {
+        let mut above = Vec::new();
+        for group in groups {
+            alloc::push(&mut above, group)?;
+        }
+        for scale in attribute::first_objects(file, list)?.into_iter().take(rank) {
+            alloc::push(&mut names, scale.map(|scale| scale_name(file, scale, &above)).transpose()?.flatten())?;
+        }
+    } else if is_scale(all) {
+        let numbers = attribute("_Netcdf4Coordinates").map_or(Ok(Vec::new()), attribute::integers)?;
+        if rank == 1 {
+            alloc::push(&mut names, Some(alloc::text(own)?))?;
+        } else if numbers.len() == rank {
+            names = names_of_numbers(file, &numbers, groups)?;
+        }
+    }
+    Ok(names)
+}
+
+/// Whether an array is a dimension's scale.
+fn is_scale(all: &[Stored]) -> bool {
+    attribute::text(all, "CLASS") == Some(b"DIMENSION_SCALE")
+}
+
+/// The name of the array at an address that is a dimension's scale.
+fn scale_name(file: &File, scale: u64, groups: &[&Group]) -> Result<Option<String>> {
+    let is_it = |link: &&Link| matches!(link.to, Target::Object(address) if address == scale);
+    if let Some(link) = groups.iter().flat_map(|group| &group.links).find(is_it) {
+        return Ok(Some(alloc::text(&link.name)?));
+    }
+    let all = attribute::stored(file, &Header::read(file, scale)?)?;
+    let name = attribute::text(&all, "NAME").filter(|name| !name.is_empty() && !name.starts_with(NO_VARIABLE));
+    Ok(name.map(lossy_text).transpose()?)
+}
+
+/// The names of the dimensions that have these numbers, which netCDF-C writes to a coordinate of several dimensions.
+fn names_of_numbers<'w>(
+    file: &File,
+    numbers: &[i32],
+    groups: &mut dyn Iterator<Item = &'w Group>,
+) -> Result<Vec<Option<String>>> {
+    let mut names = Vec::new();
+    numbers.iter().try_for_each(|_| alloc::push(&mut names, None))?;
+    for link in groups.flat_map(|group| &group.links) {
+        let Target::Object(address) = link.to else { continue };
+        let all = attribute::stored(file, &Header::read(file, address)?)?;
+        if !is_scale(&all) {
+            continue;
+        }
+        let Some(number) = all.iter().find(|stored| stored.name == "_Netcdf4Dimid") else { continue };
+        let number = attribute::integers(number)?;
+        for (name, _) in names.iter_mut().zip(numbers).filter(|(_, due)| number.first() == Some(due)) {
+            *name = Some(alloc::text(link.name.strip_prefix(NO_COORDINATE).unwrap_or(&link.name))?);
+        }
+    }
+    Ok(names)
+}
+
+/// How an array lies in the file that is one piece.
+fn piece(dataset: &Dataset, position: u64) -> Result<netcdf::Layout> {
+    netcdf::Layout::of_one_piece(alloc::copied(&dataset.space.shape)?, dataset.datatype.size as u64, position)
+}
+
+/// The variable and the store of an array.
+fn build(file: &File, name: &str, dataset: &Dataset) -> Result<(Variable, Store<'static>, ElementType)> {
+    let (element, endian) = dataset.datatype.element()?;
+    let (is_text, shape, size) = (element == ElementType::String, &dataset.space.shape, dataset.datatype.size);
+    let (mut store, chunk_shape) = match &dataset.layout {
+        Layout::Bytes { position } => {
+            let mut layout = piece(dataset, *position)?;
+            if is_text {
+                layout = layout.whole()?;
+            }
+            let chunk_shape = alloc::copied(&layout.chunk_shape)?;
+            let chunks = netcdf::InFile::new(&file.name, name, layout, file.len)?;
+            (Store::filling(ObjectChunks::new(file.place.clone(), chunks))?, chunk_shape)
+        }
+        Layout::Nothing => {
+            let shape = piece(dataset, 0)?.chunk_shape;
+            let (index, address) = (IndexMessage::Implicit, None);
+            let layout = ChunkedLayout { shape, index, address, edges_are_plain: false };
+            (chunked(file, name, dataset, &layout)?, layout.shape)
+        }
+        Layout::Chunked(layout) => {
+            let mut store = chunked(file, name, dataset, layout)?;
+            for filter in &dataset.filters {
+                store.add_boxed_codec(codec_of(filter, size)?)?;
+            }
+            (store, alloc::copied(&layout.shape)?)
+        }
+    };
+    let limits = file.place.memory_limits();
+    if is_text {
+        let mut variable = Variable::new(shape, &chunk_shape, texts::ELEMENT)?;
+        let fill_value = text::fill_value(file, dataset.fill_value.as_deref())?;
+        variable.set_texts(texts::copier(), TextElement::new(fill_value)?)?;
+        let count = variable.chunk_bytes() / texts::ELEMENT;
+        let chunk_bytes = count.checked_mul(size).ok_or(ErrorKind::OutOfMemory)?;
+        store.set_limit(limits.string_chunk());
+        let of = HeapFile { place: &file.place, name: &file.name, len: file.len, base: file.base, sizes: file.sizes };
+        let mut texts = Store::filling(HeapTexts::new(store, chunk_bytes, &of)?)?;
+        texts.set_limit(limits.string_chunk());
+        let chunks = TextChunks::new(texts, count, Some("writing to an HDF5 file"));
+        return Ok((variable, Store::lending_texts(chunks)?, element));
+    }
+    store.set_limit(limits.chunk());
+    let mut variable = Variable::new(shape, &chunk_shape, size)?;
+    if element.word_size() > 0 {
+        variable.set_word_size(element.word_size())?;
+        variable.set_endian(if element.word_size() > 1 { endian } else { Endian::Native })?;
+    }
+    let fill_value =
+        dataset.fill_value.as_deref().map(|value| attribute::native(value, element, endian)).transpose()?;
+    variable.set_fill_value(fill_value.as_deref())?;
+    Ok((variable, store, element))
+}
+
+fn chunked(file: &File, name: &str, dataset: &Dataset, layout: &ChunkedLayout) -> Result<Store<'static>> {
+    let index = Index::read(file, layout, &dataset.space, dataset.datatype.size)?;
+    let plain_edges = match layout.edges_are_plain {
+        true => Some((alloc::copied(&dataset.space.shape)?, alloc::copied(&layout.shape)?)),
+        false => None,
+    };
+    let chunks = InChunks::new(file, name, index, plain_edges)?;
+    Store::filling(ObjectChunks::new(file.place.clone(), chunks))
+}
+
+/// The codec that a filter is. What only the writing of it depends on may be missing.
+fn codec_of(filter: &Filter, element_size: usize) -> Result<Box<dyn Codec>> {
+    const DEFLATE: u32 = 1;
+    const SHUFFLE: u32 = 2;
+    const BZIP2: u32 = 307;
+    const BLOSC: u32 = 32001;
+    const ZSTD: u32 = 32015;
+    let mut parameters = [0; 7];
+    let given = filter.parameters.get(..filter.parameters.len().min(7)).unwrap_or_default();
+    parameters[..given.len()].copy_from_slice(given);
+    let due: &[u32] = match filter.number {
+        DEFLATE => &[parameters[0].min(9)],
+        SHUFFLE if given.is_empty() => &[element_size as u32],
+        SHUFFLE => &[parameters[0]],
+        BZIP2 | ZSTD => &[3],
+        BLOSC => {
+            let [_, _, type_size, chunk_size, ..] = parameters;
+            &[2, 2, type_size.max(1), chunk_size, 5, parameters[5].min(2), parameters[6].min(5)]
+        }
+        _ => given,
+    };
+    codec::of_filter(filter.number, due).map_err(|error| about(error, filter))
+}
+
+/// An error of a filter, with its number and its name.
+fn about(error: Error, filter: &Filter) -> Error {
+    let known = match filter.number {
+        4 => "szip",
+        5 => "nbit",
+        6 => "scaleoffset",
+        32000 => "lzf",
+        32004 => "lz4",
+        32008 => "bitshuffle",
+        _ => &filter.name,
+    };
+    error.in_object(format_args!("HDF5's filter {} {known}", filter.number))
+}

@@ -1,0 +1,177 @@
+//! Texts of any length: a chunk says where each is in a global heap.
+
+use std::mem::MaybeUninit;
+
+use super::attribute::heap_id;
+use super::bytes::{Cursor, Sizes, malformed};
+use super::heap::{Collection, HeapId};
+use crate::alloc;
+use crate::buffer::Buffer;
+use crate::error::{Error, ErrorKind, Result};
+use crate::grid::Access;
+use crate::limits::Limit;
+use crate::lock::Lock;
+use crate::object::{Begin, Place, read_more};
+use crate::plan::Plan;
+use crate::shared::Shared;
+use crate::store::{ChunkLocation, Fetched, Fill, Filled, Request, Store};
+
+/// How many bytes of collections are kept.
+const BYTES: usize = 8 << 20;
+
+/// A reader of chunks of texts: it gives them as Zarr's `vlen-utf8` has them.
+pub(super) struct HeapTexts {
+    /// The chunks as they are stored.
+    chunks: Store<'static>,
+    chunk_bytes: usize,
+    place: Place,
+    file: String,
+    file_len: u64,
+    base: u64,
+    sizes: Sizes,
+    limit: Limit,
+    kept: Lock<Kept>,
+}
+
+/// The collections that were used last.
+#[derive(Default)]
+struct Kept {
+    collections: Vec<(u64, Shared<Collection>)>,
+    bytes: usize,
+}
+
+/// The file that a heap is in: its storage, its name, its length, and where its addresses begin.
+pub(super) struct HeapFile<'f> {
+    pub place: &'f Place,
+    pub name: &'f str,
+    pub len: u64,
+    pub base: u64,
+    pub sizes: Sizes,
+}
+
+impl HeapTexts {
+    pub(super) fn new(chunks: Store<'static>, chunk_bytes: usize, file: &HeapFile<'_>) -> Result<Self> {
+        Ok(HeapTexts {
+            chunks,
+            chunk_bytes,
+            place: file.place.clone(),
+            file: alloc::text(file.name)?,
+            file_len: file.len,
+            base: file.base,
+            sizes: file.sizes,
+            limit: file.place.memory_limits().string_chunk(),
+            kept: Lock::new(Kept::default()),
+        })
+    }
+
+    /// The bytes of a chunk as they are stored, decoded; `None` for an absent chunk.
+    fn stored(&self, request: &Request<'_>) -> Result<Option<Vec<u8>>> {
+        self.limit.check(self.chunk_bytes)?;
+        let request = Request::new(request.chunk(), Access::Read, self.chunk_bytes);
+        let mut memory: Vec<MaybeUninit<u8>> = Vec::new();
+        memory.try_reserve_exact(self.chunk_bytes).map_err(|_| ErrorKind::OutOfMemory)?;
+        memory.resize(self.chunk_bytes, MaybeUninit::uninit());
+        let mut buffer = Buffer::new(&mut memory);
+        let mut workspace = self.chunks.workspace()?;
+        Ok(match self.chunks.fetch(&request, 0..self.chunk_bytes, &mut buffer, &mut workspace.encoded)? {
+            Fetched::Absent => None,
+            Fetched::Filled => Some(alloc::copied(buffer.filled())?),
+            Fetched::Bytes(bytes) => Some(alloc::copied(bytes)?),
+        })
+    }
+
+    fn collection(&self, address: u64) -> Result<Shared<Collection>> {
+        let find = |kept: &Kept| kept.collections.iter().find(|(at, _)| *at == address).map(|(_, found)| found.clone());
+        if let Some(found) = self.kept.lock().and_then(|kept| find(&kept)) {
+            return Ok(found);
+        }
+        let beginning = self.read(address, Collection::beginning(self.sizes) as u64)?;
+        let len = Collection::len(&beginning, self.sizes)?;
+        let found = Shared::new(Collection::new(self.read(address, len)?, self.sizes)?)?;
+        if let Some(mut kept) = self.kept.lock() {
+            if kept.bytes > BYTES {
+                *kept = Kept::default();
+            }
+            kept.bytes += found.memory();
+            alloc::push(&mut kept.collections, (address, found.clone()))?;
+        }
+        Ok(found)
+    }
+
+    fn read(&self, address: u64, len: u64) -> Result<Vec<u8>> {
+        let begin = address.checked_add(self.base).ok_or(ErrorKind::Truncated)?;
+        if begin.checked_add(len).is_none_or(|end| end > self.file_len) {
+            return Err(ErrorKind::Truncated.into());
+        }
+        let len = usize::try_from(len).map_err(|_| ErrorKind::OutOfMemory)?;
+        self.limit.check(len)?;
+        let mut bytes = Vec::new();
+        match read_more(&*self.place, &self.file, Begin::At(begin), len, &mut bytes)? {
+            Some(now) if now == self.file_len && bytes.len() == len => Ok(bytes),
+            _ => Err(ErrorKind::Changed.into()),
+        }
+    }
+
+    /// The chunk of texts that stored bytes stand for.
+    fn texts(&self, stored: &[u8]) -> Result<Vec<u8>> {
+        let size = 8 + self.sizes.address;
+        let mut chunk = Vec::new();
+        alloc::extend(&mut chunk, &count(stored.len() / size)?)?;
+        let mut last: Option<(u64, Shared<Collection>)> = None;
+        for bytes in stored.chunks_exact(size) {
+            let text = match heap_id(&mut Cursor::new(bytes, self.sizes))? {
+                (0, _) | (_, None) => &[][..],
+                (len, Some(HeapId { address, number })) => {
+                    if last.as_ref().is_none_or(|(at, _)| *at != address) {
+                        last = Some((address, self.collection(address)?));
+                    }
+                    let (_, heap) = last.as_ref().ok_or(ErrorKind::Internal)?;
+                    let text = heap.get(number)?.get(..len as usize);
+                    let text = text.ok_or_else(|| malformed("a text is longer than its object"))?;
+                    // One of C's ends with the first zero.
+                    text.split(|byte| *byte == 0).next().unwrap_or_default()
+                }
+            };
+            self.limit.check(chunk.len().saturating_add(text.len()))?;
+            alloc::extend(&mut chunk, &count(text.len())?)?;
+            alloc::extend(&mut chunk, text)?;
+        }
+        Ok(chunk)
+    }
+}
+
+fn count(number: usize) -> Result<[u8; 4]> {
+    let number = u32::try_from(number).map_err(|_| malformed("there are more than 2^32 - 1 texts or bytes"))?;
+    Ok(number.to_le_bytes())
+}
+
+impl Fill for HeapTexts {
+    fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
+        let Some(stored) = self.stored(request)? else { return Ok(Filled::Absent) };
+        let chunk = self.texts(&stored)?;
+        buffer.write(&chunk[..chunk.len().min(buffer.capacity())]);
+        Ok(Filled::Stored(chunk.len()))
+    }
+
+    fn is_concurrent(&self) -> bool {
+        self.chunks.is_concurrent()
+    }
+
+    fn locate(&self, plan: &Plan<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
+        self.chunks.locate(plan, one)
+    }
+}
+
+/// A fill value of texts, which says where a text is: the text, with a zero behind it.
+pub(super) fn fill_value(file: &super::file::File, value: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
+    let Some(value) = value else { return Ok(None) };
+    let (len, id) = heap_id(&mut Cursor::new(value, file.sizes))?;
+    let Some(HeapId { address, number }) = id.filter(|_| len > 0) else { return Ok(None) };
+    let heap = super::heap::collection(file, address)?;
+    let text = heap.get(number)?.get(..len as usize).unwrap_or_default();
+    let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+    std::str::from_utf8(text).map_err(|_| Error::from(ErrorKind::Unsupported("a fill value that is not UTF-8")))?;
+    let mut text = alloc::copied(text)?;
+    alloc::push(&mut text, 0)?;
+    Ok(Some(text))
+}

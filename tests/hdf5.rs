@@ -1,0 +1,307 @@
+//! HDF5 files as h5py and netCDF-C write them: all that they hold is what h5py reads of it; and what is left of them
+//! when they are cut or changed ends with an error.
+
+#![cfg(all(feature = "hdf5", feature = "bz2", feature = "blosc", feature = "fletcher32", feature = "shuffle"))]
+#![cfg(all(feature = "zlib", feature = "zstd"))]
+#![cfg(not(miri))]
+
+use std::io::Read;
+
+use nczchunk::object::{Memory, Place};
+use nczchunk::{
+    Access, Array, AttributeValues, ChunkState, ElementType, ErrorKind, Hyperslab, Node, Plan, list, place_at,
+};
+
+/// A file, and what is due of its arrays.
+struct File {
+    name: String,
+    bytes: Vec<u8>,
+    arrays: Vec<Due>,
+    /// The names of arrays that are refused, and a word of what is said.
+    refused: Vec<(String, String)>,
+}
+
+/// What h5py reads of an array.
+struct Due {
+    name: String,
+    type_name: String,
+    shape: Vec<usize>,
+    dimensions: Vec<String>,
+    values: Vec<u8>,
+}
+
+/// The files of `tests/vectors/hdf5.py`.
+fn files() -> Vec<File> {
+    let packed = include_bytes!("vectors/hdf5.bin.gz");
+    let mut data = Vec::new();
+    flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut data).unwrap();
+    let (mut files, mut rest) = (Vec::<File>::new(), data.as_slice());
+    while !rest.is_empty() {
+        let end = rest.iter().position(|byte| *byte == b'\n').unwrap();
+        let line = std::str::from_utf8(&rest[..end]).unwrap();
+        rest = &rest[end + 1..];
+        let mut take = |len: &str| {
+            let taken;
+            (taken, rest) = rest.split_at(len.parse().unwrap());
+            taken.to_vec()
+        };
+        let fields: Vec<&str> = line.trim_start().split('\t').collect();
+        match (line.starts_with(' '), fields.as_slice()) {
+            (false, [name, len]) => {
+                let (name, bytes) = ((*name).to_owned(), take(len));
+                files.push(File { name, bytes, arrays: Vec::new(), refused: Vec::new() });
+            }
+            (true, [name, "refused", word]) => {
+                files.last_mut().unwrap().refused.push(((*name).to_owned(), (*word).to_owned()));
+            }
+            (true, [name, type_name, shape, dimensions, len]) => {
+                let list = |text: &str| text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+                let shape: Vec<String> = list(shape);
+                let due = Due {
+                    name: (*name).to_owned(),
+                    type_name: (*type_name).to_owned(),
+                    shape: shape.iter().map(|len| len.parse().unwrap()).collect(),
+                    dimensions: list(dimensions),
+                    values: take(len),
+                };
+                files.last_mut().unwrap().arrays.push(due);
+            }
+            _ => panic!("{line}"),
+        }
+    }
+    files
+}
+
+fn file(name: &str) -> File {
+    files().into_iter().find(|file| file.name == name).unwrap()
+}
+
+fn place(bytes: &[u8]) -> Place {
+    let place = Place::new(Memory::new()).unwrap();
+    place.write("file", bytes).unwrap();
+    place.file("file").unwrap()
+}
+
+/// The values of a hyperslab, little-endian.
+fn values(array: &Array, slab: &Hyperslab<'_>) -> nczchunk::Result<Vec<u8>> {
+    if *array.element_type() == ElementType::String {
+        let texts = array.read_strings(slab)?;
+        return Ok(texts.iter().flat_map(|text| text.bytes().chain([0])).collect());
+    }
+    let plan = Plan::new(array.variable(), slab, Access::Read)?;
+    let mut bytes = vec![0; plan.memory_bytes()];
+    plan.read(array.store(), &mut bytes)?;
+    let word = array.element_type().word_size();
+    if cfg!(target_endian = "big") && word > 1 {
+        bytes.chunks_exact_mut(word).for_each(<[u8]>::reverse);
+    }
+    Ok(bytes)
+}
+
+#[test]
+fn all_values_are_those_that_h5py_reads() {
+    let directory = std::env::temp_dir().join(format!("nczchunk-hdf5-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let mut num_arrays = 0;
+    for file in files() {
+        let path = directory.join(&file.name);
+        std::fs::write(&path, &file.bytes).unwrap();
+        for place in [place(&file.bytes), place_at(&path).unwrap()] {
+            for due in &file.arrays {
+                check(&place, due, &format!("{}: {}", file.name, due.name));
+                num_arrays += 1;
+            }
+        }
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+    assert!(num_arrays > 400, "{num_arrays}");
+}
+
+fn check(place: &Place, due: &Due, about: &str) {
+    let array = Array::open_in(place, &due.name, Access::Read).unwrap_or_else(|error| panic!("{about}: {error}"));
+    assert_eq!(array.format(), "HDF5");
+    assert_eq!(array.element_type().to_string(), due.type_name, "{about}");
+    let shape: Vec<usize> = array.variable().dimensions().iter().map(|dimension| dimension.len()).collect();
+    assert_eq!(shape, due.shape, "{about}");
+    let found = values(&array, &Hyperslab::all()).unwrap_or_else(|error| panic!("{about}: {error}"));
+    assert!(found == due.values, "{about}: {found:?} instead of {:?}", due.values);
+    let names: Vec<_> = (0..shape.len()).filter_map(|d| array.dimension_name(d)).collect();
+    assert_eq!(names, due.dimensions, "{about}");
+    check_parts(&array, due, about);
+}
+
+/// Each element alone, of those at the ends of the first dimension.
+fn check_parts(array: &Array, due: &Due, about: &str) {
+    let size = array.element_type().size();
+    if due.shape.is_empty() || due.values.is_empty() || size == 0 {
+        return;
+    }
+    let row = due.values.len() / due.shape[0];
+    for first in [0, due.shape[0] / 2, due.shape[0] - 1] {
+        let (mut start, mut count) = (vec![0; due.shape.len()], due.shape.clone());
+        (start[0], count[0]) = (first, 1);
+        let found = values(array, &Hyperslab::new(&start, &count)).unwrap();
+        assert!(found == due.values[row * first..row * (first + 1)], "{about}: {start:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_by_name() {
+    for file in files() {
+        let place = place(&file.bytes);
+        let nodes = list(&place, "", true).unwrap();
+        for (name, word) in &file.refused {
+            let error = Array::open_in(&place, name, Access::Read).err().unwrap().to_string();
+            assert!(error.contains(word.as_str()), "{name}: {error}");
+            let node = nodes.iter().find(|node| node.name() == name).unwrap();
+            let listed = node.error().unwrap_or_else(|| panic!("{name} is listed")).to_string();
+            assert!(listed.contains(word.as_str()), "{name}: {listed}");
+        }
+    }
+}
+
+#[test]
+fn all_that_can_be_read_is_listed() {
+    for file in files() {
+        let nodes = list(&place(&file.bytes), "", true).unwrap();
+        let node = |name: &str| nodes.iter().find(|node| node.name() == name);
+        for due in &file.arrays {
+            let Some(node) = node(&due.name) else {
+                // What another link leads to is listed there.
+                assert!(due.name.contains("back"), "{}: {}", file.name, due.name);
+                continue;
+            };
+            assert!(node.error().is_none(), "{}: {:?}", due.name, node.error());
+            assert_eq!(
+                (node.shape(), node.element_type().unwrap().to_string()),
+                (&due.shape[..], due.type_name.clone())
+            );
+        }
+    }
+}
+
+fn text(node: &Node, name: &str) -> Option<String> {
+    let attribute = node.attributes().iter().find(|attribute| attribute.name() == name)?;
+    Some(match attribute.values() {
+        AttributeValues::Bytes(bytes) => format!("{} {}", attribute.element_type(), bytes.len()),
+        AttributeValues::Texts(texts) => texts.join("|"),
+        _ => return None,
+    })
+}
+
+#[test]
+fn attributes_are_of_netcdfs_types() {
+    for name in ["groups-earliest.h5", "groups-latest.h5"] {
+        let nodes = list(&place(&file(name).bytes), "", true).unwrap();
+        for node in [&nodes[0], nodes.iter().find(|node| node.name() == "a/few/x").unwrap()] {
+            let json = r#""int":-5,"#;
+            assert!(node.attributes_json().contains(json), "{}", node.attributes_json());
+            for (attribute, due) in [
+                ("int", "int32 4"),
+                ("ints", "int16 6"),
+                ("float", "float32 4"),
+                ("half", "float32 4"),
+                ("text", "b\u{e4}r"),
+                ("texts", "a|bc|"),
+                ("fixed", "char 3"),
+                ("many_fixed", "ab|c"),
+                ("bool", "int8 1"),
+            ] {
+                assert_eq!(text(node, attribute).as_deref(), Some(due), "{name} {attribute}");
+            }
+            assert!(text(node, "structure").is_none() && node.attributes_error().is_none());
+        }
+        let many = nodes.iter().find(|node| node.name() == "many").unwrap();
+        assert_eq!(many.attributes().len(), 40);
+    }
+    let nodes = list(&place(&file("NETCDF4.nc").bytes), "", true).unwrap();
+    let names: Vec<_> = nodes.iter().map(Node::name).collect();
+    assert_eq!(names, ["", "time", "lat", "t", "station", "lonlat", "names", "inner", "inner/x", "inner/u"]);
+    let t = &nodes[3];
+    assert!(t.is_unlimited(0) && !t.is_unlimited(1));
+    assert_eq!(t.attributes_json(), r#"{"_FillValue":-99,"units":"K","valid_range":[0,90]}"#);
+    assert_eq!(nodes[0].attributes_json(), r#"{"title":"a file of netCDF-C"}"#);
+}
+
+#[test]
+fn parts_of_a_file_are_listed() {
+    let place = place(&file("NETCDF4.nc").bytes);
+    let names = |name, recursive| -> Vec<String> {
+        list(&place, name, recursive).unwrap().iter().map(|node| node.name().to_owned()).collect()
+    };
+    assert_eq!(names("inner", true), ["inner", "inner/x", "inner/u"]);
+    assert_eq!(names("/inner/u", true), ["inner/u"]);
+    assert_eq!(names("", false).last().unwrap(), "inner");
+    assert_eq!(list(&place, "outer", true).unwrap_err().kind(), ErrorKind::NotFound("variable"));
+    assert_eq!(Array::open_in(&place, "inner", Access::Read).err().unwrap().kind(), ErrorKind::NotAnArray);
+    assert_eq!(Array::open_in(&place, "/inner/u", Access::Write).err().unwrap().kind(), ErrorKind::ReadOnly);
+}
+
+#[test]
+fn chunks_are_located_in_the_file() {
+    let file = file("layouts-earliest.h5");
+    let place = place(&file.bytes);
+    for name in ["contiguous", "fixed", "fixed_filtered"] {
+        let array = Array::open_in(&place, name, Access::Read).unwrap();
+        let (mut stored, mut absent) = (0, 0);
+        array
+            .locate(&Hyperslab::all(), &mut |chunk| {
+                match chunk.state {
+                    ChunkState::Stored { offset, len } => {
+                        assert!(len > 0 && offset + len <= file.bytes.len() as u64);
+                        let chunk_len = array.stored_chunk_len(chunk.indices)?;
+                        assert_eq!(chunk_len, Some(len as usize));
+                        stored += 1;
+                    }
+                    _ => absent += 1,
+                }
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!((stored, absent), if name == "contiguous" { (1, 0) } else { (5, 7) }, "{name}");
+    }
+}
+
+/// Lists a file and reads what is small of it: what comes of it need only end.
+fn read_everything(bytes: &[u8]) {
+    let place = place(bytes);
+    let Ok(nodes) = list(&place, "", true) else { return };
+    for node in nodes.iter().take(50) {
+        let Ok(array) = Array::open_in(&place, node.name(), Access::Read) else { continue };
+        let count = array.variable().dimensions().iter().try_fold(1usize, |count, d| count.checked_mul(d.len()));
+        if array.variable().chunk_bytes() < 1 << 16 && count.is_some_and(|count| count < 1 << 14) {
+            let _ = values(&array, &Hyperslab::all());
+        }
+    }
+}
+
+/// Files that are cut at every byte, of larger ones at some.
+#[test]
+fn files_that_are_cut_end_with_an_error() {
+    for File { name, bytes, .. } in files() {
+        let step = if name.starts_with("tiny") { 1 } else { bytes.len() / 40 };
+        for len in (0..bytes.len()).step_by(step) {
+            read_everything(&bytes[..len]);
+        }
+    }
+}
+
+/// Files of which one bit is another one: of small ones every bit, of others some.
+#[test]
+fn bits_that_are_changed_end_with_an_error_or_other_values() {
+    for File { name, bytes, .. } in files() {
+        let mut changed = bytes.clone();
+        let mut read_with = |bit: usize| {
+            changed[bit / 8] ^= 1 << (bit % 8);
+            read_everything(&changed);
+            changed[bit / 8] ^= 1 << (bit % 8);
+        };
+        if name.starts_with("tiny") {
+            // What is not in use is zeros, mostly.
+            (0..8 * bytes.len()).filter(|bit| bytes[bit / 8] != 0 || bit % 64 == 0).for_each(read_with);
+        } else {
+            let mut rng = fastrand::Rng::with_seed(7);
+            (0..60).for_each(|_| read_with(rng.usize(..8 * bytes.len())));
+        }
+    }
+}

@@ -1,0 +1,146 @@
+"""HDF5 files as h5py and netCDF-C write them, with everything at random. h5py reads what is to be read."""
+
+import random
+
+import h5py
+import hdf5plugin
+import netCDF4
+import numpy as np
+
+from cases import ENCZARR, ENOFILTER, ENOTBUILT, ENOTFOUND, ENOTVAR, Case
+
+FILES = 40
+VERSIONS = ["earliest", "v108", "v110", "v112", "v114", "latest"]
+TYPES = ["i1", "u1", "<i2", ">i2", "<u2", "<i4", ">u4", "<i8", ">u8", "<f4", ">f4", "<f8", ">f8"]
+
+
+def some_values(rng, shape, dtype):
+    numbers = np.random.default_rng(rng.randrange(1 << 30)).integers(0, 100, shape)
+    return numbers.astype(dtype)
+
+
+def some_filters(rng):
+    """Arguments of create_dataset."""
+    filters = {"shuffle": rng.random() < 0.5, "fletcher32": rng.random() < 0.3}
+    how = rng.choice(["none", "gzip", "gzip", "zstd", "blosc", "bzip2"])
+    if how == "gzip":
+        filters |= {"compression": "gzip", "compression_opts": rng.randint(1, 9)}
+    elif how != "none":
+        filters |= dict({"zstd": hdf5plugin.Zstd(rng.randint(1, 9)), "bzip2": hdf5plugin.BZip2(),
+                         "blosc": hdf5plugin.Blosc(rng.choice(["lz4", "zstd", "zlib", "blosclz"]), 5,
+                                                   rng.randint(0, 2))}[how])
+    return filters
+
+
+def make_array(rng, group, name):
+    """An array of any layout, of which some is written."""
+    shape = tuple(rng.randint(1, 40) for _ in range(rng.randint(0, 4)))
+    while np.prod(shape, dtype=int) > 20_000:
+        shape = shape[1:]
+    dtype = np.dtype(rng.choice(TYPES))
+    how = {"fillvalue": rng.randint(0, 100)} if rng.random() < 0.5 else {}
+    if shape and rng.random() < 0.8:
+        how["chunks"] = tuple(rng.randint(1, max(1, min(length, 12))) for length in shape)
+        how["maxshape"] = tuple(rng.choice([length, length, length + 30, None]) for length in shape)
+        how |= some_filters(rng)
+    array = group.create_dataset(name, shape, dtype, **how)
+    for _ in range(rng.randint(0, 4)):
+        if not shape:
+            array[()] = some_values(rng, (), dtype)
+            continue
+        part = []
+        for length in shape:
+            begin = rng.randrange(length)
+            part.append(slice(begin, rng.randint(begin + 1, length)))
+        array[tuple(part)] = some_values(rng, [one.stop - one.start for one in part], dtype)
+    if shape and "chunks" in how and rng.random() < 0.3:
+        d = rng.randrange(len(shape))
+        if how["maxshape"][d] is None:
+            array.resize(shape[d] + rng.randint(1, 50), d)
+    for i in range(rng.choice([0, 1, 3, 12])):
+        array.attrs[f"a{i}"] = np.int32(i)
+
+
+def at_random(root):
+    rng = random.Random(9)
+    for i in range(FILES):
+        path = root / f"{i}.h5"
+        version = rng.choice(VERSIONS)
+        block, strategy = rng.choice([(0, None), (0, None), (512, None), (4096, "page")])
+        with h5py.File(path, "w", libver=(version, "latest"), userblock_size=block, track_order=rng.random() < 0.3,
+                       fs_strategy=strategy) as file:
+            groups = [file, file.create_group("g"), file.create_group("g/h")]
+            for j in range(rng.choice([3, 6, 25])):
+                make_array(rng, rng.choice(groups), f"v{j}")
+        yield from cases_of(path, f"{path.name} ({version})")
+
+
+def cases_of(path, name):
+    found = []
+    with h5py.File(path) as file:
+        file.visititems(lambda name, node: found.append(name) if isinstance(node, h5py.Dataset) else None)
+        for array in found:
+            node = file[array]
+            if b"not a netCDF variable" in np.bytes_(node.attrs.get("NAME", b"")):
+                continue
+            values = np.asarray(node[()])
+            attributes = {key: int(node.attrs[key]) for key in node.attrs if key.startswith("a")}
+            dimensions = None
+            if "DIMENSION_LIST" in node.attrs:
+                dimensions = [file[scales[0]].name.rsplit("/", 1)[1] for scales in node.attrs["DIMENSION_LIST"]]
+            yield Case(f"{name}, {array}", path, values, array, dimensions=dimensions,
+                       attributes=attributes if dimensions is None and "CLASS" not in node.attrs else None)
+
+
+def long_indices(root):
+    """Indices of many levels, super blocks and pages, of which chunks here and there are read."""
+    for version in ["earliest", "latest"]:
+        path = root / f"long-{version}.h5"
+        with h5py.File(path, "w", libver=(version, "latest")) as file:
+            for name, maxshape in [("fixed", (300, 400)), ("extensible", (None, 400)), ("tree", (None, None))]:
+                for filters in [{}, {"compression": "gzip"}]:
+                    array = file.create_dataset(name + ("_filtered" if filters else ""), (300, 400), "<i2",
+                                                chunks=(2, 3), maxshape=maxshape, fillvalue=-1, **filters)
+                    array[10:290, 7:390] = np.arange(280 * 383, dtype="i4").reshape(280, 383) % 1000
+        yield from cases_of(path, path.name)
+
+
+def of_netcdf(root):
+    for kind in ["NETCDF4", "NETCDF4_CLASSIC"]:
+        path = root / f"{kind}.nc"
+        with netCDF4.Dataset(path, "w", format=kind) as file:
+            for name, length in [("time", None), ("y", 20), ("x", 30)]:
+                file.createDimension(name, length)
+            for dtype in ["i1", "i2", "i4", "f4", "f8"]:
+                for zlib in (False, True):
+                    dimensions = ("time", "y", "x")
+                    variable = file.createVariable(f"{dtype}_{zlib}", dtype, dimensions, zlib=zlib, shuffle=zlib)
+                    variable[:5] = np.arange(3000).reshape(5, 20, 30) % 100
+            file.createVariable("x", "f8", ("x",))[:] = np.arange(30)
+            file.createVariable("big", "i4", ("y", "x"), endian="big")[:] = np.arange(600).reshape(20, 30)
+        yield from cases_of(path, path.name)
+
+
+def refused(root):
+    path = root / "refused.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("lzf", data=np.arange(4), chunks=(2,), compression="lzf")
+        file.create_dataset("reference", data=np.array([file.ref], dtype=h5py.ref_dtype))
+        file.create_virtual_dataset("virtual", h5py.VirtualLayout((4,), "<i4"))
+        file["outside"] = h5py.ExternalLink("other.h5", "/x")
+        file["circle"] = h5py.SoftLink("circle")
+        file.create_group("group")
+    yield Case("an unknown filter", path, array="lzf", refused=(ENOFILTER, "lzf"))
+    yield Case("references", path, array="reference", refused=(ENOTBUILT, "references"))
+    yield Case("a virtual dataset", path, array="virtual", refused=(ENOTBUILT, "virtual"))
+    yield Case("an external link", path, array="outside", refused=(ENOTBUILT, "another file"))
+    yield Case("a soft link to itself", path, array="circle", refused=(ENCZARR, "soft links"))
+    yield Case("no such array", path, array="no", refused=(ENOTFOUND, "no"))
+    yield Case("a group", path, array="group", refused=(ENOTVAR, "not an array"))
+
+
+def cases(root):
+    yield from at_random(root)
+    yield from long_indices(root)
+    yield from of_netcdf(root)
+    yield from refused(root)

@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""Writes hdf5.bin.gz: small HDF5 files of all layouts, indices, groups and attributes, and what h5py reads of them.
+
+    pip install h5py==3.16.0 netCDF4==1.7.5.1.post1 hdf5plugin==7.1.0 numpy==2.4.6
+    tests/vectors/hdf5.py tests/vectors/hdf5.bin.gz
+
+It is a list of files: a line with the name and the number of bytes, and the bytes. For each array that is to be read of
+the file before follows a line that begins with a space: its name, its type, its shape, the names of its dimensions, and
+the number of bytes of its values, little-endian and row-major; texts of any length end with a zero each. Of an array
+that is to be refused the line has `refused` and a word of what is said.
+"""
+
+import gzip
+import pathlib
+import sys
+import tempfile
+
+import h5py
+import hdf5plugin
+import netCDF4
+import numpy as np
+
+
+def values(shape, dtype="<i4", seed=1):
+    """Numbers that are compressed well, but are not the same everywhere."""
+    count = int(np.prod(shape))
+    numbers = (np.arange(count) * seed // 3 + np.arange(count) % 7) % 100
+    return numbers.reshape(shape).astype(dtype)
+
+
+class Made:
+    """The files that have been made, each with what is to be read of it."""
+
+    def __init__(self, directory):
+        self.directory, self.files = pathlib.Path(directory), []
+
+    def path(self, name):
+        return self.directory / name
+
+    def add(self, name, refused=(), dims=None, skip=()):
+        """Adds a file with all of its arrays; some are refused with a word."""
+        arrays, dims = [], dims or {}
+
+        def visit(path, array):
+            if isinstance(array, h5py.Dataset) and path not in dict(refused) and path not in skip:
+                arrays.append((path.replace("_nc4_non_coord_", ""), expected(array), dims.get(path, [])))
+
+        # libhdf5 reads texts with a fill value only where it may write.
+        data = self.path(name).read_bytes()
+        with h5py.File(self.path(name), "r+") as file:
+            file.visititems(visit)
+        self.files.append((name, data, arrays, list(refused)))
+
+
+def expected(array):
+    """The type of an array as the library calls it, and its values."""
+    kind = array.dtype
+    if h5py.check_string_dtype(kind) and h5py.check_string_dtype(kind).length is None:
+        return "string", array.shape, [text.decode() for text in np.asarray(array[()]).ravel()]
+    found = np.asarray(array[()])
+    base = found.dtype
+    name = {"S1": "char"}.get(base.str[1:], base.name if base.kind in "iufc" else base.str[1:])
+    if base.kind == "b":
+        name, found = "int8", found.view("i1")
+    if base.kind == "V":
+        name = f"V{base.itemsize}"
+    elif base.byteorder == ">":
+        found = found.astype(base.newbyteorder("<"))
+    return name, array.shape, found.tobytes()
+
+
+def fill_in(data, chunk=2):
+    """Writes some chunks, so that some stay absent."""
+    shape = data.shape
+    if len(shape) == 1:
+        data[: shape[0] // 2] = values((shape[0] // 2,), data.dtype)
+        data[-1] = 99
+    else:
+        data[0, :] = values(shape[1:], data.dtype)
+        data[-1, -3:] = 77
+    return data
+
+
+def layouts(file):
+    """All layouts and indices that a version of the library chooses."""
+    create = file.create_dataset
+    create("scalar", data=np.float64(1.5))
+    create("contiguous", data=values((3, 5), ">i2"))
+    create("large", data=values((40, 30), "<f8"))
+    create("unwritten", (4, 3), "<f4", fillvalue=-9.5)
+    create("none", (0, 3), "<i4", maxshape=(None, 3), chunks=(2, 3))
+    compact = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    compact.set_layout(h5py.h5d.COMPACT)
+    space, kind = h5py.h5s.create_simple((3, 2)), h5py.h5t.STD_U16BE
+    h5py.Dataset(h5py.h5d.create(file.id, b"compact", kind, space, compact))[...] = values((3, 2), ">u2")
+    create("single", data=values((5, 4)), chunks=(5, 4))
+    create("single_filtered", data=values((5, 4)), chunks=(5, 4), compression="gzip")
+    fill_in(create("fixed", (7, 9), "<i4", chunks=(2, 4), fillvalue=-1))
+    fill_in(create("fixed_filtered", (7, 9), "<i4", chunks=(2, 4), fillvalue=-1, compression="gzip", shuffle=True))
+    fill_in(create("fixed_limited", (7, 9), "<i2", chunks=(2, 4), maxshape=(20, 30), fillvalue=-1))
+    fill_in(create("extensible", (7, 9), "<f4", chunks=(2, 4), maxshape=(None, 9), fillvalue=np.nan))
+    fill_in(create("extensible_last", (5, 40), ">f8", chunks=(2, 3), maxshape=(5, None), fletcher32=True))
+    fill_in(create("extensible_long", (300,), "<i2", chunks=(2,), maxshape=(None,), compression="gzip"))
+    fill_in(create("tree", (9, 30), "<u2", chunks=(2, 3), maxshape=(None, None), fillvalue=5))
+    fill_in(create("tree_filtered", (9, 30), "<u8", chunks=(2, 3), maxshape=(None, None), compression="gzip",
+                   shuffle=True, fletcher32=True))
+    early = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    early.set_chunk((2, 4))
+    early.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    space = h5py.h5s.create_simple((5, 9))
+    h5py.Dataset(h5py.h5d.create(file.id, b"implicit", h5py.h5t.STD_I32LE, space, early))[1:, :] = values((4, 9))
+    # Chunks that some filters were left out of.
+    skipped = create("skipped", (6, 4), "<i2", chunks=(2, 4), compression="gzip", shuffle=True)
+    skipped[...] = values((6, 4), "<i2")
+    skipped.id.write_direct_chunk((2, 0), values((2, 4), "<i2", 5).tobytes(), filter_mask=3)
+    shuffled = np.frombuffer(values((2, 4), "<i2", 4).tobytes(), "u1").reshape(-1, 2).T.tobytes()
+    skipped.id.write_direct_chunk((4, 0), shuffled, filter_mask=2)
+
+
+def types(file):
+    """Elements of all types, in both byte orders."""
+    create = file.create_dataset
+    for name in ["i1", "u1"]:
+        create(name, data=values((3, 4), name))
+    for order in "<>":
+        for name in ["i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"]:
+            create(("little_" if order == "<" else "big_") + name, data=values((3, 4), order + name))
+    create("complex", data=values((4,), "<c8") * 1j)
+    create("bool", data=np.array([True, False, True]))
+    create("enum", data=values((4,), "<i2"), dtype=h5py.enum_dtype({"a": 1, "b": 2}, "<i2"))
+    create("char", data=np.array([b"a", b"", b"c"], "S1"))
+    create("text", data=np.array([b"abc", b"", b"defgh"], "S5"))
+    create("structure", data=np.array([(1, 2.5), (3, 4.5)], [("a", ">i2"), ("b", "<f8")]))
+    create("opaque", data=np.array([b"abcd", b"efgh"], "V4"))
+    create("strings", data=["one", "", "thr\u00e9e", "x" * 300], dtype=h5py.string_dtype())
+    long = create("strings_chunked", (9,), h5py.string_dtype(), chunks=(4,), compression="gzip", fillvalue="none")
+    long[:4] = ["a", "bc", "", "d"]
+    create("string", data="alone", dtype=h5py.string_dtype())
+    create("reference", data=np.array([file.ref], dtype=h5py.ref_dtype))
+    ragged = create("ragged", (2,), h5py.vlen_dtype("<i4"))
+    ragged[0], ragged[1] = [1, 2, 3], [4]
+    h5py.h5d.create(file.id, b"null", h5py.h5t.STD_I32LE, h5py.h5s.create(h5py.h5s.NULL))
+    file["kind"] = np.dtype("<i4")
+    create("committed", data=values((3,)), dtype=file["kind"])
+
+
+TYPES_REFUSED = [("reference", "references"), ("ragged", "lists of any length"), ("null", "null")]
+
+
+def attributes(at):
+    """Attributes of all types."""
+    at["int"], at["ints"] = np.int32(-5), np.array([1, 2, 3], ">i2")
+    at["float"], at["half"] = np.float32(0.5), np.float16(1.5)
+    at["text"], at["texts"] = "b\u00e4r", ["a", "bc", ""]
+    at["fixed"], at["many_fixed"] = np.bytes_("abc"), np.array([b"ab", b"c"], "S2")
+    at["bool"], at["empty"] = np.True_, h5py.Empty("S1")
+    at["structure"] = np.array((1, 2), [("a", "<i4"), ("b", "<i4")])
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        made = Made(directory)
+        for libver in ["earliest", "v108", "v110", "latest"]:
+            with h5py.File(made.path(f"layouts-{libver}.h5"), "w", libver=(libver, "latest")) as file:
+                layouts(file)
+            made.add(f"layouts-{libver}.h5")
+        for libver in ["earliest", "latest"]:
+            with h5py.File(made.path(f"types-{libver}.h5"), "w", libver=(libver, "latest")) as file:
+                types(file)
+            made.add(f"types-{libver}.h5", TYPES_REFUSED)
+            with h5py.File(made.path(f"groups-{libver}.h5"), "w", libver=(libver, "latest"), userblock_size=1024,
+                           track_order=libver == "latest") as file:
+                attributes(file.attrs)
+                few = file.create_group("a/few")
+                few["x"] = values((3,))
+                attributes(few["x"].attrs)
+                many = file.create_group("many")
+                for i in range(40):
+                    many.create_dataset(f"array {i}", data=np.int32(i))
+                    many.attrs[f"attribute {i}"] = i
+                few["back"] = file["a"]
+                few["soft"] = h5py.SoftLink("/many/array 7")
+                few["near"] = h5py.SoftLink("x")
+                few["circle"] = h5py.SoftLink("circle")
+                few["nowhere"] = h5py.SoftLink("/nowhere")
+                few["outside"] = h5py.ExternalLink("other.h5", "/x")
+            made.add(f"groups-{libver}.h5", [("a/few/circle", "soft links"), ("a/few/nowhere", "no such"),
+                                             ("a/few/outside", "another file")])
+        with h5py.File(made.path("filters.h5"), "w", libver="latest") as file:
+            for name, filters in [("zstd", hdf5plugin.Zstd()), ("blosc", hdf5plugin.Blosc("lz4", 5, 1)),
+                                  ("blosc_zstd", hdf5plugin.Blosc("zstd", 5, 2)), ("bzip2", hdf5plugin.BZip2())]:
+                file.create_dataset(name, data=values((40, 30), "<f4"), chunks=(16, 16), **dict(filters))
+            file.create_dataset("lzf", data=values((4,)), chunks=(4,), compression="lzf")
+            file.create_dataset("scale", data=values((4,)), chunks=(4,), scaleoffset=0)
+            file.create_dataset("lz4", data=values((4,)), chunks=(4,), **dict(hdf5plugin.LZ4()))
+            plain = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            plain.set_chunk((2, 4))
+            plain.set_deflate(4)
+            if hasattr(plain, "set_chunk_opts"):
+                plain.set_chunk_opts(h5py.h5d.CHUNK_DONT_FILTER_PARTIAL_CHUNKS)
+            space = h5py.h5s.create_simple((5, 6))
+            h5py.Dataset(h5py.h5d.create(file.id, b"edges", h5py.h5t.STD_I32LE, space, plain))[...] = values((5, 6))
+            layout = h5py.VirtualLayout((4,), "<i4")
+            file.create_virtual_dataset("virtual", layout)
+            file.create_dataset("external", (4,), "<i4", external=[("other.bin", 0, 16)])
+        made.add("filters.h5", [("lzf", "lzf"), ("scale", "scaleoffset"), ("lz4", "lz4"), ("virtual", "virtual"),
+                                ("external", "other files")])
+        with h5py.File(made.path("pages.h5"), "w", libver="latest") as file:
+            paged = file.create_dataset("fixed", (6000,), "i1", chunks=(2,), fillvalue=3)
+            paged[4100:4104], paged[5999] = [1, 2, 4, 5], 9
+            grown = file.create_dataset("extensible", (40000,), "i1", chunks=(1,), maxshape=(None,), fillvalue=3)
+            grown[0], grown[20000:20003], grown[39999] = 1, [5, 6, 7], 9
+            fixed = file.create_dataset("fixed_filtered", (6000,), "i1", chunks=(2,), compression="gzip")
+            fixed[3000:3002] = [1, 2]
+        made.add("pages.h5")
+        for libver in ["earliest", "latest"]:
+            for name, make in TINY.items():
+                with h5py.File(made.path(f"tiny-{name}-{libver}.h5"), "w", libver=(libver, "latest")) as file:
+                    make(file)
+                made.add(f"tiny-{name}-{libver}.h5")
+        for name in ["NETCDF4", "NETCDF4_CLASSIC"]:
+            write_netcdf(made.path(f"{name}.nc"), name)
+            made.add(f"{name}.nc", dims=NETCDF_DIMS if name == "NETCDF4" else CLASSIC_DIMS, skip=["alone", "station"])
+        write(made, sys.argv[1])
+
+
+def tiny_chunks(maxshape):
+    """A file with one array of a few chunks."""
+    def make(file):
+        array = file.create_dataset("x", (5, 3), "<i2", chunks=(2, 2), maxshape=maxshape, compression="gzip")
+        array[0], array[4, 2] = [1, 2, 3], 4
+    return make
+
+
+def tiny_texts(file):
+    """A file with texts, attributes and links."""
+    texts = file.create_dataset("a/texts", (2,), h5py.string_dtype())
+    texts[...] = ["one", "two"]
+    texts.attrs["units"], texts.attrs["n"] = "K", np.array([1, 2], ">i2")
+    file["soft"] = h5py.SoftLink("/a/texts")
+
+
+def tiny_dense(file):
+    """A file with links and attributes in heaps."""
+    for i in range(9):
+        file.create_dataset(f"x{i}", data=np.int16(i))
+    for i in range(9):
+        file["x1"].attrs[f"a{i}"] = np.int16(i)
+
+
+# Small files, of which every bit is changed once.
+TINY = {"fixed": tiny_chunks((5, 3)), "extensible": tiny_chunks((None, 3)), "tree": tiny_chunks((None, None)),
+        "texts": tiny_texts, "dense": tiny_dense}
+
+CLASSIC_DIMS = {"time": ["time"], "lat": ["lat"], "t": ["time", "lat", "alone"], "_nc4_non_coord_station": ["lat"]}
+NETCDF_DIMS = CLASSIC_DIMS | {"inner/u": ["time", "x"], "inner/x": ["x"], "names": ["lat"], "lonlat": ["lonlat", "lat"]}
+
+
+def write_netcdf(path, kind):
+    with netCDF4.Dataset(path, "w", format=kind) as file:
+        file.title = "a file of netCDF-C"
+        for name, length in [("time", None), ("lat", 3), ("alone", 4), ("station", 2)]:
+            file.createDimension(name, length)
+        file.createVariable("time", "f8", ("time",))[:] = [0, 1, 2]
+        file.createVariable("lat", "f4", ("lat",))[:] = [10, 20, 30]
+        t = file.createVariable("t", "i2", ("time", "lat", "alone"), zlib=True, fill_value=-99)
+        t.units, t.valid_range = "K", np.array([0, 90], "i2")
+        t[:2] = values((2, 3, 4), "i2")
+        file.createVariable("station", "S1", ("lat",))[:] = np.array([b"a", b"b", b"c"])
+        if kind == "NETCDF4":
+            file.createDimension("lonlat", 2)
+            file.createVariable("lonlat", "i4", ("lonlat", "lat"))[:] = values((2, 3))
+            file.createVariable("names", str, ("lat",))[:] = np.array(["a", "bc", "d\u00e4"], object)
+            inner = file.createGroup("inner")
+            inner.createDimension("x", 5)
+            inner.createVariable("x", "u8", ("x",))[:] = np.arange(5)
+            inner.createVariable("u", "f4", ("time", "x"), chunksizes=(2, 5), compression="zstd")[:] = values((3, 5))
+
+
+def write(made, path):
+    with gzip.GzipFile(path, "wb", mtime=0) as out:
+        for name, data, arrays, refused in made.files:
+            out.write(f"{name}\t{len(data)}\n".encode() + data)
+            for array, (kind, shape, found), dims in arrays:
+                if kind == "string":
+                    found = b"".join(text.encode() + b"\0" for text in found)
+                shape = ",".join(map(str, shape))
+                out.write(f" {array}\t{kind}\t{shape}\t{','.join(dims)}\t{len(found)}\n".encode() + found)
+            for array, word in refused:
+                out.write(f" {array}\trefused\t{word}\n".encode())
+        names = ", ".join(f"{name} {len(data)}" for name, data, *_ in made.files)
+        print(names, "all:", sum(len(data) for _, data, *_ in made.files))
+
+
+if __name__ == "__main__":
+    main()
