@@ -1,4 +1,4 @@
-//! What is measured: one table of arrays and hyperslabs, for criterion's benches and for `scripts/bench`.
+//! What is measured: one table of arrays and hyperslabs, for the benches and for `scripts/bench`.
 //!
 //! Every workload has a name, W1 to W20, by which the documents refer to it. Beside the library each is done by libc's
 //! memcpy, as many bytes as the workload delivers, and by `ideal`, which needs no chunks: the same selection of one
