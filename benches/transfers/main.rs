@@ -1,9 +1,9 @@
 //! What reads and writes cost: every workload beside memcpy of as many bytes, the ideal and the bare loop over chunks,
 //! in one run.
 //!
-//! `cargo bench --bench transfers` runs them all, `cargo bench --bench transfers -- W9/` those whose names begin so, and
-//! `-- --test W9/` each of these once. What other programs take for the same is measured by `scripts/bench`, which runs
-//! this program as one among them:
+//! `cargo bench --bench transfers` runs them all, `cargo bench --bench transfers -- W9/` those whose names begin so;
+//! `-- --test W9/` runs each of these once. What other programs take for the same is measured by `scripts/bench`, which
+//! runs this program as one among them:
 //!
 //!     transfers list           prints the table of workloads as JSON
 //!     transfers frames WHERE   writes the compressed arrays below WHERE, as Zarr v3 directories
