@@ -130,22 +130,26 @@ if(nczchunk_soname)
     set(link_command
         COMMAND ${CMAKE_COMMAND} -E create_symlink ${nczchunk_shared_file} ${cargo_libdir}/${nczchunk_soname})
 endif()
-set(program_command "")
-if(NCZCHUNK_BUILD_CLI)
-    set(program_command
-        COMMAND ${cargo_command} rustc -p nczchunk-cli --bin nczchunk --profile ${cargo_profile} ${cargo_arguments}
-            -- ${program_flags})
-endif()
 set(cargo_products ${nczchunk_shared_file} ${nczchunk_import_file} ${nczchunk_static_file})
 list(TRANSFORM cargo_products PREPEND ${cargo_libdir}/)
 add_custom_target(nczchunk_cargo ALL
     COMMAND ${cargo_command} rustc --lib --crate-type cdylib,staticlib --profile ${cargo_profile} ${cargo_arguments}
         -- ${shared_flags}
     ${link_command}
-    ${program_command}
     BYPRODUCTS ${cargo_products}
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     COMMENT "Building libnczchunk with cargo"
     USES_TERMINAL VERBATIM)
 add_dependencies(nczchunk::shared nczchunk_cargo)
 add_dependencies(nczchunk::static nczchunk_cargo)
+
+# The program, which has the library in it, is compiled by itself: no test but that of what is installed needs it.
+if(NCZCHUNK_BUILD_CLI)
+    add_custom_target(nczchunk_program ALL
+        COMMAND ${cargo_command} rustc -p nczchunk-cli --bin nczchunk --profile ${cargo_profile} ${cargo_arguments}
+            -- ${program_flags}
+        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+        COMMENT "Building the program nczchunk with cargo"
+        USES_TERMINAL VERBATIM)
+    add_dependencies(nczchunk_program nczchunk_cargo)
+endif()
