@@ -130,28 +130,33 @@ if(nczchunk_soname)
     set(link_command
         COMMAND ${CMAKE_COMMAND} -E create_symlink ${nczchunk_shared_file} ${cargo_libdir}/${nczchunk_soname})
 endif()
-set(program_command "")
-if(NCZCHUNK_BUILD_CLI)
-    set(program_command
-        COMMAND ${cargo_command} rustc -p nczchunk-cli --bin nczchunk --profile ${cargo_profile} ${cargo_arguments}
-            -- ${program_flags})
-    # The program itself makes its manual pages and completions, so it has to run here.
-    if(NOT CMAKE_CROSSCOMPILING)
-        set(nczchunk_generated ${PROJECT_BINARY_DIR}/generated)
-        list(APPEND program_command
-            COMMAND ${cargo_libdir}/nczchunk${CMAKE_EXECUTABLE_SUFFIX} generate ${nczchunk_generated})
-    endif()
-endif()
 set(cargo_products ${nczchunk_shared_file} ${nczchunk_import_file} ${nczchunk_static_file})
 list(TRANSFORM cargo_products PREPEND ${cargo_libdir}/)
 add_custom_target(nczchunk_cargo ALL
     COMMAND ${cargo_command} rustc --lib --crate-type cdylib,staticlib --profile ${cargo_profile} ${cargo_arguments}
         -- ${shared_flags}
     ${link_command}
-    ${program_command}
     BYPRODUCTS ${cargo_products}
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     COMMENT "Building libnczchunk with cargo"
     USES_TERMINAL VERBATIM)
 add_dependencies(nczchunk::shared nczchunk_cargo)
 add_dependencies(nczchunk::static nczchunk_cargo)
+
+# The program, which has the library in it, is compiled by itself: no test but that of what is installed needs it.
+if(NCZCHUNK_BUILD_CLI)
+    # It makes its manual pages and completions itself, so it has to run here.
+    set(generate_command "")
+    if(NOT CMAKE_CROSSCOMPILING)
+        set(nczchunk_generated ${PROJECT_BINARY_DIR}/generated)
+        set(generate_command COMMAND ${cargo_libdir}/nczchunk${CMAKE_EXECUTABLE_SUFFIX} generate ${nczchunk_generated})
+    endif()
+    add_custom_target(nczchunk_program ALL
+        COMMAND ${cargo_command} rustc -p nczchunk-cli --bin nczchunk --profile ${cargo_profile} ${cargo_arguments}
+            -- ${program_flags}
+        ${generate_command}
+        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+        COMMENT "Building the program nczchunk with cargo"
+        USES_TERMINAL VERBATIM)
+    add_dependencies(nczchunk_program nczchunk_cargo)
+endif()

@@ -96,16 +96,19 @@ need_build_tools() {
     have ninja || pip_install ninja || die "ninja is missing; install the package ninja-build or python3-venv"
 }
 
-# build_library LOG: builds the libraries and the program below build/release, as they are installed.
-build_library() {
-    one_at_a_time build_preset "$1" || {
-        cat "$1" >&2
+# build_library LOG, build_program LOG: build the libraries below build/release as they are installed; the program, too.
+build_library() { build_target nczchunk_cargo "$1"; }
+build_program() { build_target nczchunk_program "$1"; }
+
+build_target() {
+    one_at_a_time build_preset "$@" || {
+        cat "$2" >&2
         die "the build failed"
     }
 }
 
 build_preset() {
-    { cmake --preset release && cmake --build --preset release --target nczchunk_cargo; } >"$1" 2>&1
+    { cmake --preset release && cmake --build --preset release --target "$1"; } >"$2" 2>&1
 }
 
 # need_nightly COMPONENT...: nightly Rust with these components.

@@ -20,7 +20,7 @@ quietly() {
 build_nczchunk() {
     mkdir -p "$netcdf"
     say "Building nczchunk"
-    build_library "$netcdf/last.log"
+    build_program "$netcdf/last.log"
     quietly cmake --install build/release --prefix "$netcdf/nczchunk"
 }
 
