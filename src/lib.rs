@@ -101,7 +101,7 @@ mod zarr;
 mod zstream;
 
 #[cfg(feature = "arrays")]
-pub use array::{Array, ArrayFormat, Description, list, place_at, place_for};
+pub use array::{Array, ArrayFormat, Description, is_url, list, place_at, place_for};
 pub use buffer::Buffer;
 pub use cache::{Cache, CacheStatistics};
 pub use codec::public::*;

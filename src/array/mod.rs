@@ -45,7 +45,7 @@ use crate::zarr::{self, AttributeValue, Format, Metadata};
 pub use description::{ArrayFormat, Description};
 pub(crate) use list::each as list_each;
 pub use list::list;
-pub use locate::{place_at, place_for};
+pub use locate::{is_url, place_at, place_for};
 use stored::Stored;
 
 /// An array that is open: its variable, its store, and what its metadata say.
