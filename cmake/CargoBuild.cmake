@@ -30,6 +30,12 @@ if(NOT with STREQUAL features)
     set(cargo_features --no-default-features "--features=${with}")
 endif()
 
+# What is not there by default: 122 more crates are compiled for it.
+option(NCZCHUNK_NETWORK "Build the libraries and the program with arrays at URLs (S3, Google, Azure, HTTP)" OFF)
+if(NCZCHUNK_NETWORK)
+    list(APPEND cargo_features --features=network)
+endif()
+
 # Whoever distributes libraries wants one zstd in the system, and not one more in each library.
 option(NCZCHUNK_SYSTEM_ZSTD "Link the libzstd that pkg-config finds instead of compiling one in" OFF)
 if(NCZCHUNK_SYSTEM_ZSTD AND NCZCHUNK_WITH_ZSTD)

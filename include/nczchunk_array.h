@@ -1097,12 +1097,14 @@ typedef struct nczchunk_place_callbacks {
 } nczchunk_place_callbacks;
 
 /**
- * A place at a path: a directory, a zip file, or a file that holds arrays, which its first bytes tell. Free
- * it with nczchunk_place_free.
+ * A place at a path: a directory, a zip file, or a file that holds arrays, which its first bytes tell; or, where
+ * the library was built with NCZCHUNK_NETWORK, at a URL of an object store or HTTP server. Free it with
+ * nczchunk_place_free.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path), NCZCHUNK_ENOTNC (it is
- * something else), NCZCHUNK_ENOTBUILT (a file that is known but cannot be read), NCZCHUNK_ENOMEM, and the system's own
- * numbers.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument, a malformed URL), NCZCHUNK_ENOTFOUND (there is no such path),
+ * NCZCHUNK_ENOTNC (it is something else), NCZCHUNK_ENOTBUILT (a file that is known but cannot be read, a URL that
+ * the library was built without), NCZCHUNK_EIO (a server did not answer as it should), NCZCHUNK_ENOMEM, and the
+ * system's own numbers: EACCES also for a server that refuses access.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_place_at(const char *path,

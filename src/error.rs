@@ -168,6 +168,15 @@ pub enum ErrorKind {
     /// A file that was written to while it was read.
     #[error("the file has changed since it was opened; open it again")]
     Changed,
+    /// A server that did not answer as it should, or not at all. The error's source has its words.
+    #[error("{0}")]
+    Network(&'static str),
+    /// A server that says that this may not be read or written, at least not with these credentials.
+    #[error("the server refuses access")]
+    Refused,
+    /// An object that another writer has made or changed meanwhile.
+    #[error("another writer has made or changed the object meanwhile; read it and try again")]
+    Conflict,
     /// The system's number of an error with files, on Windows the C library's. A reader or writer in Rust may have met
     /// it, too.
     #[error("the system reported error {0}: {words}", words = words(*.0))]
@@ -207,7 +216,11 @@ impl ErrorKind {
             | ErrorKind::DecodedLength { .. }
             | ErrorKind::LentLength(_)
             | ErrorKind::NoData => status::EBADCHUNK,
-            ErrorKind::Corrupt { .. } | ErrorKind::Truncated | ErrorKind::Changed => status::EIO,
+            ErrorKind::Corrupt { .. } | ErrorKind::Truncated | ErrorKind::Changed | ErrorKind::Network(_) => {
+                status::EIO
+            }
+            ErrorKind::Refused => libc::EACCES,
+            ErrorKind::Conflict => libc::EAGAIN,
             ErrorKind::Busy => libc::EBUSY,
             ErrorKind::Encode { .. } => status::EFILTER,
             ErrorKind::NotFound(_) => status::ENOTFOUND,
@@ -385,7 +398,7 @@ impl Error {
     }
 
     /// The same error, and what caused it. If the allocation for that fails, it is left out.
-    fn with_source(self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+    pub(crate) fn with_source(self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
         self.with(|details| details.source = Source::new(source).ok())
     }
 
@@ -575,7 +588,11 @@ impl fmt::Display for Error {
         if let Some(dimension) = self.dimension() {
             write!(f, "dimension {dimension}: ")?;
         }
-        self.kind().fmt(f)
+        self.kind().fmt(f)?;
+        match (self.kind(), std::error::Error::source(self)) {
+            (ErrorKind::Network(_) | ErrorKind::Refused | ErrorKind::Conflict, Some(source)) => write!(f, ": {source}"),
+            _ => Ok(()),
+        }
     }
 }
 

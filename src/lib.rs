@@ -103,7 +103,7 @@ mod zarr;
 mod zstream;
 
 #[cfg(feature = "arrays")]
-pub use array::{Array, ArrayFormat, Description, create_group, list, place_at, place_for};
+pub use array::{Array, ArrayFormat, Description, create_group, is_url, list, place_at, place_for};
 pub use buffer::Buffer;
 pub use cache::{Cache, CacheStatistics};
 pub use codec::public::*;

@@ -84,7 +84,8 @@ impl From<Error> for Failure {
 
 /// What the library says. An error of the system has better words of its own.
 pub fn words(error: &Error) -> String {
-    match error.source() {
+    let is_of_system = matches!(error.kind(), ErrorKind::System(_) | ErrorKind::Callback(_));
+    match error.source().filter(|_| is_of_system) {
         Some(source) if error.about().is_empty() => source.to_string(),
         Some(source) => format!("{}: {source}", error.about()),
         None => error.to_string(),

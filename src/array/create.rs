@@ -76,10 +76,14 @@ impl New {
         // Both names first: what is written is removed without an allocation that may fail, unless they are long.
         let (array, attributes) = (below(name, array)?, below(name, V2_ATTRIBUTES)?);
         let written = match &self.attributes {
-            Some(text) => place.write(&attributes, text.as_bytes()),
+            Some(text) => place.write_over(&attributes, None, text.as_bytes()),
             None => Ok(()),
         };
-        written.and_then(|()| place.write(&array, self.array.as_bytes())).inspect_err(|_| {
+        written.and_then(|()| place.write_over(&array, None, self.array.as_bytes())).inspect_err(|error| {
+            if error.kind() == ErrorKind::Conflict {
+                // What is there is another's.
+                return;
+            }
             // A write that has failed may have stored the object nevertheless. An array goes before its attributes.
             if place.remove(&array).is_ok() && self.attributes.is_some() {
                 let _ = place.remove(&attributes);

@@ -5,9 +5,10 @@
 //! removed, from each group above: nobody has to have them, and what is not there is not wrong.
 
 use crate::alloc;
+use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, Value};
-use crate::object::{Name, Place};
+use crate::object::{Begin, Name, Place};
 pub(super) use crate::zarr::is_there;
 use crate::zarr::{Format, document};
 
@@ -38,13 +39,20 @@ pub(super) fn write(place: &Place, name: &str, which: &str, text: &str) -> Resul
 /// missing are an object without members before the change.
 ///
 /// # Errors
-/// `NotFound` if the array has been removed meanwhile, and any other.
+/// `NotFound` if the array has been removed meanwhile, `Conflict` if another has changed the document meanwhile, where
+/// the place can tell, and any other.
 pub(super) fn change(
     place: &Place,
     name: &str,
     which: &'static str,
     change: impl FnOnce(&mut Value) -> Result<()>,
 ) -> Result<()> {
+    // If the object is another one already when it is read, that is found when it is written.
+    let object = below(name, which)?;
+    let before = match place.compares() {
+        true => place.read_version(&object, Begin::At(0), &mut Buffer::new(&mut []))?,
+        false => None,
+    };
     let mut document = match document(place, name, which)? {
         Some(document) => document,
         None if which == V2_ATTRIBUTES && is_there(place, name, V2_ARRAY)? => Value::Object(Vec::new()),
@@ -53,7 +61,7 @@ pub(super) fn change(
     change(&mut document)?;
     let text = json::indented(&document)?;
     forget_consolidated(place, name)?;
-    write(place, name, which, &text)
+    place.write_over(&object, before, text.as_bytes())
 }
 
 /// Removes the consolidated metadata that tell an array of this name, of either version.

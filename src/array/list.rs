@@ -14,8 +14,8 @@ use crate::zarr;
 ///
 /// What is there but cannot be read is listed with its [error](Node::error). A symbolic link to a group is listed with
 /// what is in it, but what several links lead to is listed with the first of them, and a link to a group that it is in
-/// is left out. If the place cannot list its objects, the
-/// group's consolidated metadata tell what there is.
+/// is left out. If the place cannot list its objects, or requests to it take long, the group's consolidated metadata
+/// tell what there is, if it has some.
 ///
 /// In a [file](Place::file) the file itself is a group.
 ///
@@ -58,8 +58,13 @@ pub(crate) fn each(place: &Place, group: &str, recursive: bool, one: &mut dyn Fn
             (Some(node), location) => {
                 let is_entered = node.is_group() && (recursive || is_first);
                 one(node)?;
-                if is_entered && members.is_new(location)? && !members.add(place, &name, is_linked)? {
-                    consolidated(place, &name, recursive, one)?;
+                // One request tells of all members what would take one for each.
+                let is_told = is_entered && place.flight().is_some() && consolidated(place, &name, recursive, one)?;
+                if is_entered && !is_told && members.is_new(location)? && !members.add(place, &name, is_linked)? {
+                    let is_told = place.flight().is_none() && consolidated(place, &name, recursive, one)?;
+                    if !is_told {
+                        return Err(untold(&name));
+                    }
                 }
             }
             (None, _) if is_first && name.is_empty() => return Err(ErrorKind::UnknownFormat.into()),
@@ -142,7 +147,7 @@ impl Members {
 }
 
 /// Calls `one` for what the consolidated metadata of a group tell, in their order.
-fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
+fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<bool> {
     let is_wanted = |path: &str| !path.is_empty() && (recursive || !path.contains('/'));
     if let Some(document) = zarr::document(place, group, V3)? {
         if let zarr::Node::Group(zarr::Group { consolidated: Some(documents), .. }) =
@@ -157,7 +162,7 @@ fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut
                     zarr::array_node(place, &name, zarr::v3_of_value(document, place.codecs()))?
                 })?;
             }
-            return Ok(());
+            return Ok(true);
         }
     } else if let Some(document) = zarr::document(place, group, V2_CONSOLIDATED)? {
         let documents = zarr::consolidated_v2_of_value(document)?;
@@ -173,10 +178,15 @@ fn consolidated(place: &Place, group: &str, recursive: bool, one: &mut dyn FnMut
                 _ => {}
             }
         }
-        return Ok(());
+        return Ok(true);
     }
+    Ok(false)
+}
+
+/// That neither a list nor consolidated metadata tell what is in a group.
+fn untold(group: &str) -> Error {
     let kind = ErrorKind::Unsupported("listing in a place that cannot list, of a group without consolidated metadata");
-    Err(Error::from(kind).in_object(if group.is_empty() { "the place" } else { group }))
+    Error::from(kind).in_object(if group.is_empty() { "the place" } else { group })
 }
 
 /// A group of which consolidated metadata tell.

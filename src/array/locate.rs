@@ -8,7 +8,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::object::LockedFile;
 #[cfg(feature = "zip")]
 use crate::object::{Below, Zip, only_prefix};
-use crate::object::{Directory, OneFile, Place, paths};
+#[cfg(feature = "network")]
+use crate::object::{Content, Network, Service};
+use crate::object::{Directory, OneFile, Place, Url, paths};
 
 /// The place at a path: a directory, a zip file, or a [file that holds arrays](Place::file), which its first bytes
 /// tell. The one directory that all entries of a zip file are in is left out, for it is often the one that was packed.
@@ -16,10 +18,16 @@ use crate::object::{Directory, OneFile, Place, paths};
 ///
 /// netCDF's way to name such a place, `file://PATH#mode=...`, is understood as well.
 ///
+/// With the feature `network` a URL that begins with `http://`, `https://`, `s3://`, `gs://` or `az://` is one, too:
+/// the objects below it, or a file. If its name does not end with `.zarr`, a request finds out.
+///
 /// # Errors
 /// `NotFound`, `UnknownFormat` for any other file, `Unsupported` for one that is known but cannot be read,
 /// `OutOfMemory`, and those of the system.
 pub fn place_at(path: &Path) -> Result<Place> {
+    if let Some(url) = Url::of(path)? {
+        return at_url(&url).map_err(|error| error.in_object(url.text));
+    }
     let path = without_scheme(path);
     let is_directory = paths::is_directory(path).map_err(|error| {
         let is_absent = error.kind() == std::io::ErrorKind::NotFound;
@@ -27,6 +35,55 @@ pub fn place_at(path: &Path) -> Result<Place> {
         error.in_object(path.display())
     })?;
     if is_directory { Place::new(Directory::open(path)?) } else { file_at(path) }
+}
+
+/// Whether a path is a URL of an object store or HTTP server, whether or not this build can open it.
+#[doc(hidden)]
+pub fn is_url(path: &Path) -> bool {
+    !matches!(Url::of(path), Ok(None))
+}
+
+#[cfg(feature = "network")]
+fn at_url(url: &Url<'_>) -> Result<Place> {
+    let Some((network, file)) = Network::open_file(url)? else { return Place::new(Network::open(url)?) };
+    match FileKind::of(&network, &file) {
+        Ok(FileKind::Zip) => Err(ErrorKind::Unsupported("a zip file at a URL").into()),
+        Ok(_) => Place::new(network)?.file(&file),
+        // Servers that have no object of this name say so in many ways, and some tell in a page what is below it.
+        Err(error)
+            if url.content == Content::Any
+                && matches!(error.kind(), ErrorKind::NotFound(_) | ErrorKind::UnknownFormat | ErrorKind::Refused) =>
+        {
+            Place::new(Network::open(url)?)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(feature = "network")]
+fn for_url(url: &Url<'_>) -> Result<Place> {
+    if url.service == Service::Http {
+        return Err(ErrorKind::Unsupported("to write to an HTTP server, which is only read").into());
+    }
+    if url.content == Content::File {
+        return Err(ErrorKind::ReadOnly.into());
+    }
+    Place::new(Network::open(url)?)
+}
+
+#[cfg(not(feature = "network"))]
+const WITHOUT: ErrorKind = ErrorKind::Unsupported(
+    "a URL, for this build has no network storages; build with the feature network (CMake: -DNCZCHUNK_NETWORK=ON)",
+);
+
+#[cfg(not(feature = "network"))]
+fn at_url(_: &Url<'_>) -> Result<Place> {
+    Err(WITHOUT.into())
+}
+
+#[cfg(not(feature = "network"))]
+fn for_url(_: &Url<'_>) -> Result<Place> {
+    Err(WITHOUT.into())
 }
 
 /// The place that a file is.
@@ -52,6 +109,9 @@ fn file_at(path: &Path) -> Result<Place> {
 /// Those of [`place_at`]; `Unsupported` for a zip file that does not exist: see
 /// [`ZipWriter`](crate::object::ZipWriter).
 pub fn place_for(path: &Path) -> Result<Place> {
+    if let Some(url) = Url::of(path)? {
+        return for_url(&url).map_err(|error| error.in_object(url.text));
+    }
     let directory = without_scheme(path);
     if paths::is_there(directory).map_err(|error| Error::from(error).in_object(path.display()))? {
         return place_at(path);
@@ -106,6 +166,23 @@ fn of_bytes(bytes: &[u8]) -> Option<&Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A build without network storages says that it has none, and does not look for a file or make a directory.
+    #[cfg(not(feature = "network"))]
+    #[test]
+    fn urls_are_refused_by_name() {
+        for url in ["s3://bucket/a.zarr", "https://host/a.nc", "gs://bucket/a", "az://container/a#mode=zarr"] {
+            let path = Path::new(url);
+            assert!(is_url(path));
+            for place in [place_at(path), place_for(path)] {
+                let error = place.err().unwrap().to_string();
+                let url = url.trim_end_matches("#mode=zarr");
+                let words = format!("{url}: not supported: a URL, for this build has no network storages; build with");
+                assert!(error.starts_with(&words), "{error}");
+            }
+        }
+        assert!(!is_url(Path::new("a/s3:/b")));
+    }
 
     #[test]
     fn netcdf_names_are_paths() {

@@ -49,7 +49,7 @@ pub use description::{ArrayFormat, Description};
 pub use group::create_group;
 pub(crate) use list::each as list_each;
 pub use list::list;
-pub use locate::{place_at, place_for};
+pub use locate::{is_url, place_at, place_for};
 use stored::Stored;
 
 /// An array that is open: its variable, its store, and what its metadata say.

@@ -131,6 +131,14 @@ impl<O: Objects> Objects for Below<O> {
         self.object(name, |full| self.objects.write(full, bytes))
     }
 
+    fn write_over(&self, name: &str, before: Option<ObjectState>, bytes: &[u8]) -> Result<()> {
+        self.object(name, |full| self.objects.write_over(full, before, bytes))
+    }
+
+    fn compares(&self) -> bool {
+        self.objects.compares()
+    }
+
     fn remove(&self, name: &str) -> Result<()> {
         self.object(name, |full| self.objects.remove(full))
     }

@@ -109,6 +109,23 @@ pub trait Objects: Send + Sync {
         Err(ErrorKind::ReadOnly.into())
     }
 
+    /// Writes a whole object in place of the one in this state or, if that is `None`, of none. A place that
+    /// [compares](Self::compares) refuses if there is another one; any other place [writes](Self::write).
+    ///
+    /// # Errors
+    /// `Conflict` if there is another object, and those of `write`.
+    #[doc(hidden)]
+    fn write_over(&self, name: &str, before: Option<ObjectState>, bytes: &[u8]) -> Result<()> {
+        let _ = before;
+        self.write(name, bytes)
+    }
+
+    /// Whether [`write_over`](Self::write_over) looks at what is there.
+    #[doc(hidden)]
+    fn compares(&self) -> bool {
+        false
+    }
+
     /// Removes an object. One that is not there is no error.
     ///
     /// # Errors
@@ -227,6 +244,14 @@ macro_rules! forward {
 
             fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
                 (**self).write(name, bytes)
+            }
+
+            fn write_over(&self, name: &str, before: Option<ObjectState>, bytes: &[u8]) -> Result<()> {
+                (**self).write_over(name, before, bytes)
+            }
+
+            fn compares(&self) -> bool {
+                (**self).compares()
             }
 
             fn remove(&self, name: &str) -> Result<()> {

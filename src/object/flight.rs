@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use super::begin::Begin;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::open_object::ObjectState;
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 
@@ -147,5 +147,15 @@ pub unsafe trait Flight {
     /// The read is in flight.
     unsafe fn cancel(&self, request: *mut ObjectRequest) {
         let _ = request;
+    }
+
+    /// Why a read has failed, where more is known than its status.
+    ///
+    /// # Safety
+    /// The read has been given back with the status of an error, and this was not called since.
+    #[doc(hidden)]
+    unsafe fn take_error(&self, request: *mut ObjectRequest) -> Option<Error> {
+        let _ = request;
+        None
     }
 }

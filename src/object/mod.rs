@@ -12,6 +12,8 @@
 //!   file.rs        one file, kept open
 //!   locked_file.rs one file that must not change
 //!   memory.rs      objects in memory
+//!   url.rs         URLs of object stores and HTTP servers
+//!   network/       the objects below one
 //!   zip/           zip files
 //!     mod.rs       reading the entries of one
 //!     end.rs       where its directory is
@@ -48,12 +50,15 @@ mod locked_file;
 mod memory;
 mod name;
 mod names;
+#[cfg(feature = "network")]
+mod network;
 mod partial;
 pub(crate) mod paths;
 mod place;
 mod positioned;
 mod under_way;
 mod uninterrupted;
+mod url;
 mod whole;
 #[cfg(feature = "zip")]
 mod zip;
@@ -69,10 +74,15 @@ pub use flight::{Flight, Limits, ObjectRequest};
 pub(crate) use locked_file::LockedFile;
 pub use memory::Memory;
 pub(crate) use name::Name;
+#[cfg(feature = "network")]
+pub(crate) use network::Network;
 pub use partial::Unfinished;
 pub use place::Place;
 pub(crate) use positioned::read_opened;
 pub(crate) use under_way::{UnderWay, read as read_by_flight};
+pub(crate) use url::Url;
+#[cfg(feature = "network")]
+pub(crate) use url::{Content, Service};
 pub use whole::read_whole;
 pub(crate) use whole::{read_more, read_text};
 #[cfg(feature = "zip")]

@@ -164,8 +164,13 @@ impl<'p, T> UnderWay<'p, T> {
         let slot = &mut self.slots[number];
         let purpose = slot.purpose.take().ok_or(ErrorKind::Internal)?;
         // SAFETY: the read has been given back, so that nobody else uses what the place was told.
-        let told = unsafe { slot.told.as_ref() };
-        let answer = told.answer().map_err(|error| error.in_object(told.name()));
+        let told = unsafe { slot.told.as_mut() };
+        let answer = told.answer().map_err(|error| {
+            // SAFETY: the read has just been given back, and if this is its status it has failed.
+            let known = matches!(error.kind(), ErrorKind::Callback(_))
+                .then(|| unsafe { self.flight.take_error(&raw mut told.request) });
+            known.flatten().unwrap_or(error).in_object(told.name())
+        });
         self.free.push(number);
         self.waiter.iter().for_each(Waiter::ended);
         Ok((purpose, answer))

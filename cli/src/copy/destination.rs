@@ -1,5 +1,6 @@
 //! Where the new array is to be. It is made under another name, and gets its own once it is complete. Nothing that is
-//! there is changed before.
+//! there is changed before. At a URL, where nothing can be renamed, it has its own name from the beginning, and nothing
+//! is replaced.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,8 +26,8 @@ pub(super) struct Wish {
 
 /// A place for the new array.
 pub(super) enum Destination {
-    /// A new zip file.
-    Zip { place: Place, name: String },
+    /// A new zip file, or objects at a URL.
+    Place { place: Place, name: String },
     /// A directory that is new, or replaces one that is an array or is empty.
     Whole { partial: Partial, name: String, path: PathBuf },
     /// An array in a group that is there. The directory has it by its whole name until then.
@@ -40,6 +41,9 @@ impl Destination {
             let partial = Partial::new(partial(path)?);
             Ok(Destination::Whole { partial, name, path: path.to_owned() })
         };
+        if nczchunk::is_url(path) {
+            return Destination::url(path, wish);
+        }
         if is_zip(path) {
             return Destination::zip(path, wish);
         }
@@ -65,6 +69,9 @@ impl Destination {
 
     /// The destination of a whole group, which is always a new one.
     pub(super) fn of_group(path: &Path, wish: &Wish) -> Result<Self> {
+        if nczchunk::is_url(path) {
+            return Destination::url(path, wish);
+        }
         if is_zip(path) {
             return Destination::zip(path, wish);
         }
@@ -80,13 +87,22 @@ impl Destination {
         if path.symlink_metadata().is_ok() && !wish.force {
             return Err(refused(path, "this is there already; --force replaces it"));
         }
-        Ok(Destination::Zip { place: Place::new(ZipWriter::create(path)?)?, name: wish.name_of_new()? })
+        Ok(Destination::Place { place: Place::new(ZipWriter::create(path)?)?, name: wish.name_of_new()? })
+    }
+
+    /// An array below a URL, or at it. If something is there, to create it fails.
+    fn url(path: &Path, wish: &Wish) -> Result<Self> {
+        if wish.force {
+            return Err(refused(path, "what is at a URL is not replaced; leave out --force, and remove it first"));
+        }
+        let place = nczchunk::place_for(path).map_err(|error| Failure::Failed(words(&error)))?;
+        Ok(Destination::Place { place, name: wish.name_of_new()? })
     }
 
     /// The place in which the array is to be created, or all of a group, before it gets its name.
     pub(super) fn place(&self) -> Result<Place> {
         Ok(match self {
-            Destination::Zip { place, .. } => place.clone(),
+            Destination::Place { place, .. } => place.clone(),
             Destination::Whole { partial, .. } => nczchunk::place_for(partial.path())?,
             Destination::Within { group, name, partial, .. } => {
                 let written = Place::new(Directory::create(partial.path())?)?;
@@ -98,7 +114,7 @@ impl Destination {
     /// The name of the array in that place.
     pub(super) fn name(&self) -> &str {
         match self {
-            Destination::Zip { name, .. } | Destination::Whole { name, .. } | Destination::Within { name, .. } => name,
+            Destination::Place { name, .. } | Destination::Whole { name, .. } | Destination::Within { name, .. } => name,
         }
     }
 
@@ -126,7 +142,7 @@ impl Destination {
     /// Gives the array its name.
     pub(super) fn finish(self) -> Result<()> {
         match self {
-            Destination::Zip { place, .. } => Ok(place.finish()?),
+            Destination::Place { place, .. } => Ok(place.finish()?),
             Destination::Whole { partial, path, .. } => replace(&partial, partial.path(), &path),
             Destination::Within { group, name, format, partial } => {
                 let missing = missing(&group, &name);

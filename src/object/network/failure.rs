@@ -1,0 +1,80 @@
+//! What servers answer, as errors.
+
+use std::fmt;
+
+use object_store::Error as StoreError;
+
+use crate::error::{Error, ErrorKind};
+
+/// What a server or the network has said, on one line.
+#[derive(Debug)]
+struct Cause(String);
+
+/// How many bytes of it are told. Some servers answer with pages.
+const TOLD: usize = 400;
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Cause {}
+
+impl Cause {
+    fn of(error: &dyn std::error::Error) -> Self {
+        let mut text = error.to_string();
+        // The innermost error says the most: "connection refused".
+        let mut next = error.source();
+        while let Some(source) = next {
+            let inner = source.to_string();
+            if !text.contains(&inner) {
+                text = format!("{text}: {inner}");
+            }
+            next = source.source();
+        }
+        let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if text.len() > TOLD {
+            let end = (0..=TOLD).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+            text.truncate(end);
+            text.push_str(" ...");
+        }
+        Cause(text)
+    }
+}
+
+/// An error of the network, with its cause.
+pub(super) fn failed(reason: &'static str, cause: &dyn std::error::Error) -> Error {
+    Error::from(ErrorKind::Network(reason)).with_source(Cause::of(cause))
+}
+
+/// The error that a store's is.
+pub(super) fn of_store(error: &StoreError) -> Error {
+    match error {
+        StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => {
+            Error::from(ErrorKind::Refused).with_source(Cause::of(error))
+        }
+        StoreError::Precondition { .. } | StoreError::AlreadyExists { .. } => {
+            Error::from(ErrorKind::Conflict).with_source(Cause::of(error))
+        }
+        StoreError::NotSupported { .. } | StoreError::NotImplemented { .. } => {
+            failed("the server cannot do what was asked of it", error)
+        }
+        _ => failed("the request to the server failed", error),
+    }
+}
+
+/// Whether the server has answered that there is nothing in this range.
+pub(super) fn is_out_of_range(error: &StoreError) -> bool {
+    // The crate does not tell the number in another way.
+    matches!(error, StoreError::Generic { source, .. } if source.to_string().contains(" status code: 416 "))
+}
+
+/// Whether the server has answered what cannot be used, such as the whole object in place of a range.
+pub(super) fn is_unusable(error: &StoreError) -> bool {
+    match error {
+        StoreError::NotSupported { .. } => true,
+        StoreError::Generic { source, .. } => !source.to_string().starts_with("Error performing "),
+        _ => false,
+    }
+}

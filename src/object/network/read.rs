@@ -1,0 +1,273 @@
+//! One read of one object, as the thread that asks makes it.
+#![allow(unsafe_code)]
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use object_store::path::Path;
+use object_store::{
+    Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore, ObjectStoreExt, UpdateVersion,
+};
+
+use super::failure;
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::begin::Begin;
+use crate::open_object::ObjectState;
+
+/// How often a read is begun that breaks off, and after which pause. What the server answers with an error, or not at
+/// all, the crate asks for again.
+const ATTEMPTS: usize = 4;
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Beyond this the numbers of some servers end.
+const MOST: u64 = i64::MAX as u64;
+
+/// How many bytes are passed over to get to those that are asked for, where a server does not serve ranges.
+const MOST_SKIPPED: u64 = 64 << 20;
+
+/// Where the bytes of a read go.
+pub(super) struct Room {
+    begin: *mut u8,
+    size: usize,
+}
+
+// SAFETY: nobody else uses the memory until the read has ended, whoever makes it: see `Room::new`.
+unsafe impl Send for Room {}
+
+impl Room {
+    /// # Safety
+    /// There is room for so many bytes, and nobody uses them as long as a read does that was given this.
+    pub(super) unsafe fn new(begin: *mut u8, size: usize) -> Self {
+        Room { begin, size }
+    }
+
+    /// Puts bytes at a position; what has no room is left out. The result is how many have been put there.
+    fn put(&mut self, at: usize, bytes: &[u8]) -> usize {
+        let len = bytes.len().min(self.size.saturating_sub(at));
+        if len > 0 {
+            // SAFETY: so many bytes are left behind the position, which nobody else uses.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.begin.add(at), len) };
+        }
+        len
+    }
+}
+
+/// What was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub nbytes: usize,
+    pub object_size: u64,
+    pub version: Option<u64>,
+}
+
+/// What a file was when it was read first.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Pin {
+    etag: Option<String>,
+    modified: i64,
+    size: u64,
+}
+
+/// What is read from.
+#[derive(Clone)]
+pub(super) struct Source {
+    pub store: Arc<dyn ObjectStore>,
+    /// Whether the server may not serve ranges.
+    pub is_http: bool,
+    /// Whether ranges may be counted from the end.
+    pub has_suffixes: bool,
+    /// How long a read is begun again that breaks off.
+    pub patience: Duration,
+    /// If all is read from one file, what it is: another one of its name is not read.
+    pub pin: Option<Arc<OnceLock<Pin>>>,
+}
+
+/// Why a read has ended without its bytes.
+enum Ended {
+    /// The answer broke off, or the object was replaced meanwhile: another attempt may succeed.
+    Broken(Error),
+    Failed(Error),
+}
+
+impl From<Error> for Ended {
+    fn from(error: Error) -> Self {
+        Ended::Failed(error)
+    }
+}
+
+/// The object's version, if its ETag is one: a weak one may be that of other bytes, too.
+fn version(meta: &ObjectMeta) -> Option<u64> {
+    let etag = meta.e_tag.as_deref().filter(|etag| !etag.is_empty() && !etag.starts_with("W/"))?;
+    let mut hasher = DefaultHasher::new();
+    (etag, meta.size).hash(&mut hasher);
+    Some(hasher.finish().max(1))
+}
+
+impl Source {
+    /// Reads an object; `None` if there is none.
+    ///
+    /// # Errors
+    /// Those of the server and of the network, with their cause; `Changed` if the one file is another one.
+    pub(super) async fn read(&self, path: &Path, begin: Begin, room: &mut Room) -> Result<Option<Answer>> {
+        let (mut left, begun) = (ATTEMPTS, Instant::now());
+        loop {
+            left -= 1;
+            match self.try_read(path, begin, room).await {
+                Ok(answer) => return Ok(answer),
+                Err(Ended::Broken(_)) if left > 0 && begun.elapsed() < self.patience => tokio::time::sleep(PAUSE).await,
+                Err(Ended::Broken(error) | Ended::Failed(error)) => return Err(error),
+            }
+        }
+    }
+
+    async fn try_read(&self, path: &Path, begin: Begin, room: &mut Room) -> Result<Option<Answer>, Ended> {
+        let known_etag = self.pin.as_ref().and_then(|pin| pin.get()?.etag.clone());
+        let mut options = GetOptions { if_match: known_etag, ..GetOptions::default() };
+        let range = match begin {
+            _ if room.size == 0 => return self.head(path).await.map(|head| head.map(|(answer, _)| answer)),
+            Begin::At(offset) if offset <= MOST - room.size as u64 => {
+                GetRange::Bounded(offset..offset + room.size as u64)
+            }
+            Begin::BeforeEnd(bytes @ 1..=MOST) if self.has_suffixes => GetRange::Suffix(bytes),
+            _ => {
+                let Some((answer, meta)) = self.head(path).await? else { return Ok(None) };
+                let offset = begin.offset(answer.object_size);
+                if offset == answer.object_size {
+                    return Ok(Some(answer));
+                }
+                // What follows is to be of the same object.
+                options.if_match = meta.e_tag.filter(|_| answer.version.is_some()).or(options.if_match);
+                GetRange::Bounded(offset..offset.saturating_add(room.size as u64))
+            }
+        };
+        options.range = Some(range);
+        match self.store.get_opts(path, options.clone()).await {
+            Ok(result) => self.take(result, 0, room).await.map(Some),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) if failure::is_out_of_range(&error) => self.nothing_there(path, begin).await,
+            Err(error @ StoreError::Precondition { .. }) => Err(self.replaced(&error)),
+            Err(error) if self.is_http && failure::is_unusable(&error) => {
+                self.read_unranged(path, begin, room, options, &error).await
+            }
+            Err(error) => Err(failure::of_store(&error).into()),
+        }
+    }
+
+    /// The object's length and version, with no bytes.
+    async fn head(&self, path: &Path) -> Result<Option<(Answer, ObjectMeta)>, Ended> {
+        let meta = match self.store.head(path).await {
+            Ok(meta) => meta,
+            Err(StoreError::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(failure::of_store(&error).into()),
+        };
+        self.check_pin(&meta)?;
+        Ok(Some((Answer { nbytes: 0, object_size: meta.size, version: version(&meta) }, meta)))
+    }
+
+    /// The state of an object, and what a request says that is to replace this one and no other.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub(super) async fn state(&self, path: &Path) -> Result<Option<(ObjectState, UpdateVersion)>> {
+        match self.head(path).await {
+            Ok(Some((answer, meta))) => {
+                let state = (answer.object_size, answer.version.map(u128::from));
+                Ok(Some((state, UpdateVersion { e_tag: meta.e_tag, version: meta.version })))
+            }
+            Ok(None) => Ok(None),
+            Err(Ended::Broken(error) | Ended::Failed(error)) => Err(error),
+        }
+    }
+
+    /// A read of which the server says that it begins behind the object's end.
+    async fn nothing_there(&self, path: &Path, begin: Begin) -> Result<Option<Answer>, Ended> {
+        let Some((answer, _)) = self.head(path).await? else { return Ok(None) };
+        if begin.offset(answer.object_size) == answer.object_size {
+            return Ok(Some(answer));
+        }
+        let reason = "the server says that there are no bytes where the object has some";
+        Err(Ended::Broken(ErrorKind::Network(reason).into()))
+    }
+
+    /// A read from a server that does not serve ranges, or not as it should: the object is read from its beginning.
+    async fn read_unranged(
+        &self,
+        path: &Path,
+        begin: Begin,
+        room: &mut Room,
+        options: GetOptions,
+        ranged: &StoreError,
+    ) -> Result<Option<Answer>, Ended> {
+        let result = match self.store.get_opts(path, GetOptions { range: None, ..options }).await {
+            Ok(result) => result,
+            Err(StoreError::NotFound { .. }) => return Ok(None),
+            Err(error @ StoreError::Precondition { .. }) => return Err(self.replaced(&error)),
+            Err(error) => return Err(failure::of_store(&error).into()),
+        };
+        let offset = begin.offset(result.meta.size);
+        if offset > MOST_SKIPPED {
+            let reason = "the server does not serve ranges of bytes, and this one begins more than 64 MiB behind the \
+                          object's beginning";
+            return Err(failure::failed(reason, ranged).into());
+        }
+        self.take(result, offset, room).await.map(Some)
+    }
+
+    /// Takes the bytes of an answer, from so many behind its beginning on: all, or as many as there is room for.
+    async fn take(&self, result: GetResult, mut skipped: u64, room: &mut Room) -> Result<Answer, Ended> {
+        let GetResult { meta, range, .. } = &result;
+        self.check_pin(meta)?;
+        let stored = range.end.saturating_sub(range.start);
+        let due = usize::try_from(stored.saturating_sub(skipped)).unwrap_or(usize::MAX).min(room.size);
+        let answer = Answer { nbytes: due, object_size: meta.size, version: version(meta) };
+        let reads_all = due as u64 == stored;
+        let mut bytes = result.into_stream();
+        let (mut filled, mut is_too_long) = (0, false);
+        // All of it is read if it is needed, for then the connection can be used again.
+        while filled < due || reads_all {
+            let chunk = match bytes.next().await {
+                Some(Ok(chunk)) => chunk,
+                Some(Err(error)) => {
+                    let error = failure::failed("the server's answer broke off", &error);
+                    return Err(Ended::Broken(error));
+                }
+                None => break,
+            };
+            let begin = usize::try_from(skipped).unwrap_or(usize::MAX).min(chunk.len());
+            skipped -= begin as u64;
+            let rest = &chunk[begin..];
+            is_too_long |= reads_all && rest.len() > due - filled;
+            if is_too_long {
+                break;
+            }
+            filled += room.put(filled, rest);
+        }
+        if filled == due && !is_too_long {
+            return Ok(answer);
+        }
+        let reason = "the server has sent another number of bytes than it said";
+        Err(Ended::Broken(ErrorKind::Network(reason).into()))
+    }
+
+    /// Compares what is read with the file that was read first.
+    fn check_pin(&self, meta: &ObjectMeta) -> Result<(), Ended> {
+        let Some(pin) = &self.pin else { return Ok(()) };
+        let now = Pin { etag: meta.e_tag.clone(), modified: meta.last_modified.timestamp_millis(), size: meta.size };
+        if *pin.get_or_init(|| Pin { etag: now.etag.clone(), ..now }) == now {
+            Ok(())
+        } else {
+            Err(Ended::Failed(ErrorKind::Changed.into()))
+        }
+    }
+
+    /// That the object is not the one that was asked for any more.
+    fn replaced(&self, error: &StoreError) -> Ended {
+        let is_pinned = self.pin.as_ref().is_some_and(|pin| pin.get().is_some());
+        match is_pinned {
+            true => Ended::Failed(ErrorKind::Changed.into()),
+            false => Ended::Broken(failure::of_store(error)),
+        }
+    }
+}

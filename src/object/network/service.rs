@@ -1,0 +1,149 @@
+//! The thread that asks: it is started for the first storage at a URL, and has ended when the last one is dropped.
+#![allow(unsafe_code)]
+
+use std::future::Future;
+use std::mem::ManuallyDrop;
+use std::sync::{Arc, OnceLock, Weak};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
+
+use crate::error::{ErrorKind, Result};
+use crate::lock::Lock;
+
+const FORKED: ErrorKind = ErrorKind::Argument(
+    "a process that was forked cannot use storages at URLs if its parent has; fork before, or start a new program",
+);
+
+/// All requests of the process are made by one thread.
+pub(super) struct Service {
+    process: u32,
+    handle: Handle,
+    /// What ends the thread, and the thread. Both are taken once.
+    running: ManuallyDrop<(oneshot::Sender<()>, JoinHandle<()>)>,
+}
+
+/// The one that runs, if there is one.
+static CURRENT: OnceLock<Lock<Weak<Service>>> = OnceLock::new();
+
+/// What a future gives within this time.
+///
+/// # Errors
+/// `Network` if the time is over, and those of the future.
+pub(super) async fn within<T>(time: Duration, future: impl Future<Output = Result<T>>) -> Result<T> {
+    match tokio::time::timeout(time, future).await {
+        Ok(result) => result,
+        Err(_) => {
+            let reason = "the server has not answered within the time it has; the environment variable \
+                          NCZCHUNK_NETWORK_TIMEOUT says how many seconds that is, if not 120";
+            Err(ErrorKind::Network(reason).into())
+        }
+    }
+}
+
+impl Service {
+    /// The service of this process, which is started if it does not run.
+    ///
+    /// # Errors
+    /// `Argument` in a process that was forked; those of the system, if it refuses a thread.
+    pub(super) fn get() -> Result<Arc<Self>> {
+        let mut current = CURRENT.get_or_init(|| Lock::new(Weak::new())).lock().ok_or(FORKED)?;
+        if let Some(service) = current.upgrade() {
+            return Ok(service);
+        }
+        let service = Arc::new(Service::start()?);
+        *current = Arc::downgrade(&service);
+        Ok(service)
+    }
+
+    fn start() -> Result<Self> {
+        // Names of servers are looked up by these other threads, which end soon after.
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(4)
+            .thread_keep_alive(Duration::from_millis(100))
+            .build()?;
+        let handle = runtime.handle().clone();
+        let (stop, stopped) = oneshot::channel();
+        let _blocked = signals::Blocked::new();
+        let thread = std::thread::Builder::new().name("nczchunk-network".into()).spawn(move || {
+            let _ = runtime.block_on(stopped);
+        })?;
+        Ok(Service { process: std::process::id(), handle, running: ManuallyDrop::new((stop, thread)) })
+    }
+
+    /// # Errors
+    /// `Argument` in a process that was forked, where the thread does not exist.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.is_here() { Ok(()) } else { Err(FORKED.into()) }
+    }
+
+    /// Whether this is the process that has the thread.
+    pub(super) fn is_here(&self) -> bool {
+        std::process::id() == self.process
+    }
+
+    /// Has the thread do something.
+    ///
+    /// # Errors
+    /// Those of [`check`](Self::check).
+    pub(super) fn spawn(&self, what: impl Future<Output = ()> + Send + 'static) -> Result<AbortHandle> {
+        self.check()?;
+        Ok(self.handle.spawn(what).abort_handle())
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        if !self.is_here() {
+            // The thread is another process's.
+            return;
+        }
+        // SAFETY: it is taken once, and not used after this.
+        let (stop, thread) = unsafe { ManuallyDrop::take(&mut self.running) };
+        let _ = stop.send(());
+        let _ = thread.join();
+    }
+}
+
+/// Signals go to the program's own threads.
+#[cfg(unix)]
+mod signals {
+    use std::mem::MaybeUninit;
+
+    /// As long as this lives the thread gets no signals, and those that it starts get none ever.
+    pub(super) struct Blocked(libc::sigset_t);
+
+    impl Blocked {
+        pub(super) fn new() -> Self {
+            let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+            // SAFETY: the sets are places for sets; the calls fill them and cannot fail with these arguments.
+            unsafe {
+                libc::sigfillset(all.as_mut_ptr());
+                libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());
+                Blocked(before.assume_init())
+            }
+        }
+    }
+
+    impl Drop for Blocked {
+        fn drop(&mut self) {
+            // SAFETY: the set is the one that the thread had.
+            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod signals {
+    pub(super) struct Blocked;
+
+    impl Blocked {
+        pub(super) fn new() -> Self {
+            Blocked
+        }
+    }
+}

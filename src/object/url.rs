@@ -1,0 +1,174 @@
+//! URLs of object stores and HTTP servers: which paths are such URLs, and what netCDF's words behind a `#` say of them.
+
+use std::path::Path;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// How a URL begins, and what answers there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Service {
+    Http,
+    S3,
+    Google,
+    Azure,
+}
+
+/// What is stored at a URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Whatever is found there.
+    Any,
+    /// Zarr's objects, of which the URL is the prefix.
+    Zarr,
+    /// One file.
+    File,
+}
+
+/// A URL in its parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Url<'u> {
+    /// All of it but the fragment, as it was given.
+    pub text: &'u str,
+    pub service: Service,
+    /// `http` or `https`, if an object store is told by the URL of its server.
+    pub scheme: Option<&'u str>,
+    /// The server, with its port; of the other schemes the bucket or container.
+    pub authority: &'u str,
+    /// What follows the authority and a `/`.
+    pub path: &'u str,
+    pub content: Content,
+}
+
+const SCHEMES: [(&str, Service); 5] = [
+    ("http", Service::Http),
+    ("https", Service::Http),
+    ("s3", Service::S3),
+    ("gs", Service::Google),
+    ("az", Service::Azure),
+];
+
+/// What files are called that are not Zarr's.
+const ZARR: &str = ".zarr";
+
+impl<'u> Url<'u> {
+    /// The URL that a path is, if it is one.
+    ///
+    /// # Errors
+    /// `Argument` for a URL without a server or bucket, for a fragment that says what is not known, and for one whose
+    /// words contradict each other; `Unsupported` for a query.
+    pub(crate) fn of(path: &'u Path) -> Result<Option<Self>> {
+        let Some((scheme, rest)) = path.to_str().and_then(|text| text.split_once("://")) else { return Ok(None) };
+        let is_scheme = |(name, _): &&(&str, Service)| name.eq_ignore_ascii_case(scheme);
+        let Some(&(_, service)) = SCHEMES.iter().find(is_scheme) else { return Ok(None) };
+        let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
+        let text = &path.to_str().unwrap_or_default()[..scheme.len() + "://".len() + rest.len()];
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let scheme = (service == Service::Http).then_some(scheme);
+        let url = Url { text, service, scheme, authority, path, content: Content::Any };
+        url.checked(fragment).map(Some).map_err(|error| error.in_object(text))
+    }
+
+    fn checked(mut self, fragment: &'u str) -> Result<Self> {
+        if self.authority.is_empty() {
+            return Err(ErrorKind::Argument("this URL names no server and no bucket").into());
+        }
+        if self.service == Service::Http && self.path.contains('?') {
+            return Err(ErrorKind::Unsupported("a URL with a query, such as a signed one").into());
+        }
+        for part in fragment.split('&').filter(|part| !part.is_empty()) {
+            // netCDF takes a word by itself for a mode.
+            let (key, words) = part.split_once('=').unwrap_or(("mode", part));
+            if key != "mode" {
+                let reason = "this key in the fragment of a URL is not known; the one that is known is mode";
+                return Err(Error::from(ErrorKind::Argument(reason)).in_object(key));
+            }
+            words.split(',').try_for_each(|word| self.add_mode(word))?;
+        }
+        Ok(self)
+    }
+
+    /// What a word of netCDF's says.
+    fn add_mode(&mut self, word: &str) -> Result<()> {
+        let content = match (word, self.service) {
+            ("zarr" | "nczarr" | "xarray" | "noxarray", _) => Content::Zarr,
+            ("bytes", _) => Content::File,
+            ("s3", Service::Http | Service::S3) => {
+                self.service = Service::S3;
+                return Ok(());
+            }
+            ("gs3", Service::Google) => return Ok(()),
+            ("s3" | "gs3" | "file", _) => {
+                let reason = "this mode in the fragment of a URL is one of another storage than the URL's";
+                return Err(Error::from(ErrorKind::Argument(reason)).in_object(word));
+            }
+            ("zip", _) => return Err(ErrorKind::Unsupported("a zip file at a URL").into()),
+            _ => {
+                let reason = "this mode in the fragment of a URL is not known; those that are known are bytes, gs3, \
+                              noxarray, nczarr, s3, xarray, zarr";
+                return Err(Error::from(ErrorKind::Argument(reason)).in_object(word));
+            }
+        };
+        if self.content != Content::Any && self.content != content {
+            return Err(ErrorKind::Argument("the modes in the fragment of the URL contradict each other").into());
+        }
+        self.content = content;
+        Ok(())
+    }
+
+    /// The path of what the file is in, and the file's name, if there may be a file at the URL.
+    #[cfg_attr(not(feature = "network"), allow(dead_code))]
+    pub(crate) fn file(&self, path: &'u str) -> Option<(&'u str, &'u str)> {
+        let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let may_be = match self.content {
+            Content::Any => !name.ends_with(ZARR),
+            Content::Zarr => false,
+            Content::File => true,
+        };
+        (may_be && !name.is_empty()).then_some((parent, name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(path: &str) -> Result<Option<Url<'_>>> {
+        Url::of(Path::new(path))
+    }
+
+    #[test]
+    fn urls_are_told_from_paths() {
+        for path in ["a", "/a/b.zarr", "file:///a", "s3:/a", "ftp://a/b", "c:\\a", "a://b", "", "dir/s3://a/b"] {
+            assert_eq!(of(path), Ok(None), "{path}");
+        }
+        let url = of("S3://bucket/a/b.zarr#mode=nczarr,s3").unwrap().unwrap();
+        assert_eq!((url.service, url.authority, url.path), (Service::S3, "bucket", "a/b.zarr"));
+        assert_eq!((url.text, url.content, url.scheme), ("S3://bucket/a/b.zarr", Content::Zarr, None));
+        let url = of("http://host:80/a.nc").unwrap().unwrap();
+        assert_eq!((url.service, url.authority, url.scheme), (Service::Http, "host:80", Some("http")));
+        assert_eq!(url.file(url.path), Some(("", "a.nc")));
+        let url = of("gs://bucket").unwrap().unwrap();
+        assert_eq!((url.path, url.file(url.path)), ("", None));
+        assert_eq!(url.file("a/b.zarr"), None);
+        assert_eq!(url.file("a/b"), Some(("a", "b")));
+        let url = of("https://host/bucket/key#mode=zarr,s3").unwrap().unwrap();
+        assert_eq!((url.service, url.path, url.file("key")), (Service::S3, "bucket/key", None));
+        assert_eq!(of("az://c/a.zarr#bytes").unwrap().unwrap().file("a.zarr"), Some(("", "a.zarr")));
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused_by_name() {
+        for (path, words) in [
+            ("s3:///a", "s3:///a: this URL names no server and no bucket"),
+            ("http://h/a?b=c", "http://h/a?b=c: not supported: a URL with a query, such as a signed one"),
+            ("s3://b/a#mode=hdf9", "s3://b/a: hdf9: this mode in the fragment of a URL is not known; those that"),
+            ("s3://b/a#profile=x", "s3://b/a: profile: this key in the fragment of a URL is not known"),
+            ("gs://b/a#mode=s3", "gs://b/a: s3: this mode in the fragment of a URL is one of another storage"),
+            ("s3://b/a#mode=zarr,bytes", "s3://b/a: the modes in the fragment of the URL contradict each other"),
+            ("s3://b/a#mode=zip", "s3://b/a: not supported: a zip file at a URL"),
+        ] {
+            let error = of(path).unwrap_err().to_string();
+            assert!(error.starts_with(words), "{error}");
+        }
+    }
+}

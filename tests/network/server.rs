@@ -1,0 +1,254 @@
+//! An HTTP server on the loopback interface, with ranges and ETags, that does wrong what a test asks it to.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// What becomes of a request, in place of what it asks for.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// The connection is closed before there is an answer.
+    Closed,
+    /// It is closed in the middle of the bytes.
+    BrokenOff,
+    /// This status, and these lines of the header.
+    Status(u16, &'static str),
+    /// Half of the bytes, and the header says that they are all.
+    Short,
+    /// Another range than the one that was asked for, and its bytes.
+    OtherRange,
+    /// Nothing ever.
+    Silent,
+    /// As it should be, and then the object has these other bytes.
+    ThenChanged(Vec<u8>),
+}
+
+struct Object {
+    bytes: Vec<u8>,
+    version: usize,
+}
+
+#[derive(Default)]
+struct State {
+    objects: Mutex<HashMap<String, Object>>,
+    faults: Mutex<HashMap<String, VecDeque<Fault>>>,
+    /// What happens to every request for a path that has no faults of its own.
+    always: Mutex<HashMap<String, Fault>>,
+    log: Mutex<Vec<(String, Option<(u64, u64)>)>>,
+    latency: Mutex<Duration>,
+    versions: AtomicUsize,
+    under_way: AtomicUsize,
+    most: AtomicUsize,
+    has_no_ranges: AtomicBool,
+    has_weak_etags: AtomicBool,
+    is_over: AtomicBool,
+}
+
+pub struct Server {
+    pub address: SocketAddr,
+    state: Arc<State>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    pub fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (address, state) = (listener.local_addr().unwrap(), Arc::new(State::default()));
+        let of_thread = state.clone();
+        let thread = std::thread::spawn(move || {
+            let mut connections = Vec::new();
+            for stream in listener.incoming() {
+                if of_thread.is_over.load(SeqCst) {
+                    break;
+                }
+                let (Ok(stream), state) = (stream, of_thread.clone()) else { continue };
+                let again = stream.try_clone().unwrap();
+                connections.push((again, std::thread::spawn(move || serve(&stream, &state))));
+            }
+            for (stream, thread) in connections {
+                let _ = stream.shutdown(Shutdown::Both);
+                thread.join().unwrap();
+            }
+        });
+        Server { address, state, thread: Some(thread) }
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}/{path}", self.address)
+    }
+
+    pub fn put(&self, path: &str, bytes: &[u8]) {
+        let version = self.state.versions.fetch_add(1, SeqCst) + 1;
+        let object = Object { bytes: bytes.to_vec(), version };
+        self.state.objects.lock().unwrap().insert(format!("/{path}"), object);
+    }
+
+    pub fn remove(&self, path: &str) {
+        self.state.objects.lock().unwrap().remove(&format!("/{path}"));
+    }
+
+    /// Has the next requests for a path go wrong, one after the other.
+    pub fn fail(&self, path: &str, faults: &[Fault]) {
+        self.state.faults.lock().unwrap().insert(format!("/{path}"), faults.iter().cloned().collect());
+    }
+
+    /// Has all requests for a path go wrong.
+    pub fn fail_always(&self, path: &str, fault: Fault) {
+        self.state.always.lock().unwrap().insert(format!("/{path}"), fault);
+    }
+
+    pub fn set_latency(&self, latency: Duration) {
+        *self.state.latency.lock().unwrap() = latency;
+    }
+
+    pub fn set_no_ranges(&self) {
+        self.state.has_no_ranges.store(true, SeqCst);
+    }
+
+    pub fn set_weak_etags(&self) {
+        self.state.has_weak_etags.store(true, SeqCst);
+    }
+
+    /// How many requests were being answered at the same time.
+    pub fn most(&self) -> usize {
+        self.state.most.load(SeqCst)
+    }
+
+    pub fn under_way(&self) -> usize {
+        self.state.under_way.load(SeqCst)
+    }
+
+    /// The requests since the last time: paths, and first and last bytes.
+    pub fn log(&self) -> Vec<(String, Option<(u64, u64)>)> {
+        std::mem::take(&mut *self.state.log.lock().unwrap())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.state.is_over.store(true, SeqCst);
+        // The thread waits for a connection.
+        let _ = TcpStream::connect(self.address);
+        let _ = self.thread.take().unwrap().join();
+    }
+}
+
+/// The requests of one connection.
+fn serve(stream: &TcpStream, state: &State) {
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut first = String::new();
+        if reader.read_line(&mut first).unwrap_or(0) == 0 {
+            return;
+        }
+        let mut headers = HashMap::new();
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line).unwrap_or(0) == 0 {
+                return;
+            }
+            let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+            headers.insert(name.to_lowercase(), value.to_owned());
+        }
+        let length = headers.get("content-length").and_then(|len| len.parse().ok()).unwrap_or(0);
+        let _ = std::io::copy(&mut (&mut reader).take(length), &mut std::io::sink());
+        let mut words = first.split(' ');
+        let (method, path) = (words.next().unwrap().to_owned(), words.next().unwrap().to_owned());
+        state.most.fetch_max(state.under_way.fetch_add(1, SeqCst) + 1, SeqCst);
+        let goes_on = answer(stream, state, (&method, &path), &headers);
+        state.under_way.fetch_sub(1, SeqCst);
+        if !goes_on {
+            let _ = stream.shutdown(Shutdown::Both);
+            return;
+        }
+    }
+}
+
+/// Answers a request; `false` if the connection is over.
+fn answer(
+    mut stream: &TcpStream,
+    state: &State,
+    (method, path): (&str, &str),
+    headers: &HashMap<String, String>,
+) -> bool {
+    let range = headers.get("range").map(|range| range.strip_prefix("bytes=").unwrap().split_once('-').unwrap());
+    let logged = range.map(|(begin, end)| (begin.parse().unwrap_or(u64::MAX), end.parse().unwrap_or(u64::MAX)));
+    state.log.lock().unwrap().push((path.to_owned(), logged));
+    std::thread::sleep(*state.latency.lock().unwrap());
+    let fault = state.faults.lock().unwrap().get_mut(path).and_then(VecDeque::pop_front);
+    let fault = fault.or_else(|| state.always.lock().unwrap().get(path).cloned());
+    match &fault {
+        Some(Fault::Closed) => return false,
+        Some(Fault::Silent) => {
+            while !state.is_over.load(SeqCst) && !is_closed(stream) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            return false;
+        }
+        Some(Fault::Status(status, lines)) => {
+            return write!(stream, "HTTP/1.1 {status} X\r\n{lines}Content-Length: 5\r\n\r\nsorry").is_ok();
+        }
+        _ => {}
+    }
+    let objects = state.objects.lock().unwrap();
+    let Some(object) = objects.get(path) else {
+        return stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").is_ok();
+    };
+    let weak = if state.has_weak_etags.load(SeqCst) { "W/" } else { "" };
+    let (bytes, etag) = (object.bytes.clone(), format!("{weak}\"{}\"", object.version));
+    drop(objects);
+    if headers.get("if-match").is_some_and(|wanted| *wanted != etag) {
+        return stream.write_all(b"HTTP/1.1 412 Precondition Failed\r\nContent-Length: 0\r\n\r\n").is_ok();
+    }
+    let len = bytes.len();
+    let range = range.filter(|_| !state.has_no_ranges.load(SeqCst)).map(|(begin, end)| match begin {
+        "" => (len.saturating_sub(end.parse().unwrap()), len),
+        begin => (begin.parse().unwrap(), end.parse::<usize>().map_or(len, |end| len.min(end.saturating_add(1)))),
+    });
+    let (status, mut part) = match range {
+        Some((begin, end)) if begin >= end => {
+            return write!(stream, "HTTP/1.1 416 X\r\nContent-Range: bytes */{len}\r\nContent-Length: 0\r\n\r\n")
+                .is_ok();
+        }
+        Some((begin, end)) => (206, begin..end),
+        None => (200, 0..len),
+    };
+    if status == 206 && matches!(fault, Some(Fault::OtherRange)) {
+        part = part.start..part.start + (part.end - part.start) / 2;
+    }
+    let mut header = format!("HTTP/1.1 {status} OK\r\nETag: {etag}\r\nAccept-Ranges: bytes\r\n");
+    if status == 206 {
+        header += &format!("Content-Range: bytes {}-{}/{len}\r\n", part.start, part.end - 1);
+    }
+    let mut body = &bytes[part];
+    let half = &body[..body.len() / 2];
+    if matches!(fault, Some(Fault::Short)) {
+        body = half;
+    }
+    header += &format!("Content-Length: {}\r\n\r\n", body.len());
+    if stream.write_all(header.as_bytes()).is_err() {
+        return false;
+    }
+    if matches!(fault, Some(Fault::BrokenOff)) {
+        let _ = stream.write_all(half);
+        return false;
+    }
+    let sent = method == "HEAD" || stream.write_all(body).is_ok();
+    if let Some(Fault::ThenChanged(bytes)) = fault {
+        let version = state.versions.fetch_add(1, SeqCst) + 1;
+        state.objects.lock().unwrap().insert(path.to_owned(), Object { bytes, version });
+    }
+    sent
+}
+
+/// Whether the other side has gone.
+fn is_closed(stream: &TcpStream) -> bool {
+    stream.set_nonblocking(true).unwrap();
+    let peeked = stream.peek(&mut [0]);
+    stream.set_nonblocking(false).unwrap();
+    matches!(peeked, Ok(0)) || peeked.is_err_and(|error| error.kind() != std::io::ErrorKind::WouldBlock)
+}

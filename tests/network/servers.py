@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Arrays in an object store that answers as S3 does, written and read by zarr-python and by the program nczchunk.
+
+    tests/network/servers.py PROGRAM
+
+Starts moto on the loopback interface, and stops it. Exits 1 if what one writes is not what the other reads.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+import boto3
+import numpy
+import obstore.store
+import zarr
+
+PROGRAM = sys.argv[1]
+BUCKET = "ocean"
+
+
+def start():
+    """The server, on a port that it chooses, and its address."""
+    import socket
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = subprocess.Popen([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{port}"
+    for _ in range(600):
+        try:
+            urllib.request.urlopen(address, timeout=5).close()
+            return server, address
+        except OSError:
+            assert server.poll() is None, "moto has ended"
+            time.sleep(0.1)
+    server.kill()
+    sys.exit("moto does not answer")
+
+
+def environment(address, **others):
+    env = {key: value for key, value in os.environ.items() if not key.startswith("AWS_")}
+    keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_ENDPOINT_URL": address,
+            "AWS_ALLOW_HTTP": "true", "AWS_REGION": "us-east-1"}
+    return {**env, **keys, **others}
+
+
+def run(env, *arguments, fails=False):
+    """What the program prints, on both streams if it has to fail."""
+    done = subprocess.run([PROGRAM, *arguments], env=env, capture_output=True, text=True, timeout=300)
+    if (done.returncode != 0) != fails:
+        sys.exit(f"nczchunk {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout + (done.stderr if fails else "")
+
+
+def expect(words, text):
+    if words not in text:
+        sys.exit(f"`{words}` is not in:\n{text}")
+
+
+def store_of(address, path):
+    store = obstore.store.S3Store(BUCKET, prefix=path, endpoint=address, access_key_id="key", region="us-east-1",
+                                  secret_access_key="secret", client_options={"allow_http": True},
+                                  virtual_hosted_style_request=False)
+    return zarr.storage.ObjectStore(store)
+
+
+def written_by_zarr(address, env):
+    """A group of zarr-python's, with chunks, shards and consolidated metadata."""
+    values = numpy.arange(60 * 50, dtype="f4").reshape(60, 50)
+    store = store_of(address, "z.zarr")
+    group = zarr.create_group(store, zarr_format=3)
+    for name, shards in [("plain", None), ("sharded", (20, 20))]:
+        array = group.create_array(name, shape=values.shape, chunks=(10, 10), shards=shards, dtype=values.dtype,
+                                   dimension_names=["y", "x"])
+        array[:] = values
+    url = f"s3://{BUCKET}/z.zarr"
+    for fragment in ["", "#mode=nczarr,s3", "#mode=zarr,s3"]:
+        text = run(env, "list", url + fragment)
+        expect("plain", text)
+        expect("sharded", text)
+    zarr.consolidate_metadata(store)
+    expect("sharded", run(env, "list", url))
+    for name in ["plain", "sharded"]:
+        with tempfile.NamedTemporaryFile(suffix=".npy") as file:
+            run(env, "dump", f"{url}#mode=zarr", name, "--format", "npy", "--output", file.name)
+            assert numpy.array_equal(numpy.load(file.name), values), name
+        run(env, "map", url, name)
+    # netCDF's other way to name the same.
+    expect("plain", run(env, "list", f"{address}/{BUCKET}/z.zarr#mode=zarr,s3"))
+    text = run(env, "info", "s3://no-such-bucket/z.zarr", fails=True)
+    expect("s3://no-such-bucket/z.zarr", text)
+
+
+def written_by_us(address, env, directory):
+    """An array that the program copies there, from a file and back."""
+    source = os.path.join(os.path.dirname(__file__), "../../data/coads_sst.nc")
+    url = f"s3://{BUCKET}/copies/sst.zarr"
+    run(env, "copy", source, "SST", url, "--format", "zarr3")
+    local = os.path.join(directory, "sst.zarr")
+    run(env, "copy", source, "SST", local, "--format", "zarr3")
+    expected = zarr.open_array(local)[:]
+    found = zarr.open_array(store_of(address, "copies/sst.zarr"), mode="r")[:]
+    assert numpy.array_equal(expected, found, equal_nan=True)
+    back = os.path.join(directory, "back.zarr")
+    run(env, "copy", url, back)
+    assert numpy.array_equal(expected, zarr.open_array(back)[:], equal_nan=True)
+    # What is there is not replaced.
+    expect("there is such an object already", run(env, "copy", source, "SST", url, fails=True))
+    # A file, as it is.
+    client = boto3.client("s3", endpoint_url=address, aws_access_key_id="key", aws_secret_access_key="secret",
+                          region_name="us-east-1")
+    client.upload_file(source, BUCKET, "files/sst.nc")
+    expect("SST", run(env, "list", f"s3://{BUCKET}/files/sst.nc"))
+    expect("90", run(env, "info", f"s3://{BUCKET}/files/sst.nc", "SST"))
+    run(env, "copy", f"s3://{BUCKET}/files/sst.nc", "SST", os.path.join(directory, "of_file.zarr"))
+    of_file = zarr.open_array(os.path.join(directory, "of_file.zarr"))[:]
+    assert numpy.array_equal(expected, of_file, equal_nan=True)
+    # A large object goes in parts.
+    values = numpy.random.default_rng(1).integers(0, 2**62, 11 << 20)
+    large = zarr.create_array(os.path.join(directory, "large.zarr"), shape=values.shape, chunks=values.shape,
+                              dtype=values.dtype, compressors=None)
+    large[:] = values
+    run(env, "copy", os.path.join(directory, "large.zarr"), f"s3://{BUCKET}/large.zarr")
+    etag = client.head_object(Bucket=BUCKET, Key="large.zarr/c/0")["ETag"]
+    assert "-" in etag, f"88 MiB were written at once: {etag}"
+    assert numpy.array_equal(zarr.open_array(store_of(address, "large.zarr"), mode="r")[:], values)
+    assert not client.list_multipart_uploads(Bucket=BUCKET).get("Uploads"), "an upload was left"
+
+
+def two_writers(env):
+    """Of writers that create one array at the same time one succeeds, and the others are told."""
+    source = os.path.join(os.path.dirname(__file__), "../../data/coads_sst.nc")
+    for attempt in range(3):
+        url = f"s3://{BUCKET}/race{attempt}.zarr"
+        racers = [subprocess.Popen([PROGRAM, "copy", source, "SST", url], env=env, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True) for _ in range(4)]
+        ends = [(*racer.communicate(timeout=300), racer.returncode) for racer in racers]
+        assert [status for *_, status in ends].count(0) == 1, ends
+        for _, words, status in ends:
+            told = "another writer has made or changed" in words or "there is such an object already" in words
+            assert status == 0 or told, words
+
+
+def main():
+    server, address = start()
+    try:
+        boto3.client("s3", endpoint_url=address, aws_access_key_id="key", aws_secret_access_key="secret",
+                     region_name="us-east-1").create_bucket(Bucket=BUCKET)
+        env = environment(address)
+        with tempfile.TemporaryDirectory() as directory:
+            written_by_zarr(address, env)
+            print("what zarr-python writes is read")
+            written_by_us(address, env, directory)
+            print("what the program writes is read by zarr-python")
+        two_writers(env)
+        print("of several writers of one array one succeeds")
+    finally:
+        server.terminate()
+        server.wait(timeout=60)
+
+
+main()
