@@ -197,6 +197,30 @@ def test_what_the_library_does_not_have_is_left_to_zarr_python(tmp_path, left):
     assert array[:].tolist() == [0, 0, 0]
 
 
+def test_missing_chunks_are_refused(tmp_path):
+    error = getattr(zarr.errors, "ChunkNotFoundError", None)
+    if error is None:
+        pytest.skip("zarr-python before 3.2 reads them")
+    with zarr.config.set({"array.read_missing_chunks": False}):
+        array = zarr.create_array(tmp_path / "a", shape=(8,), chunks=(4,), dtype="i4")
+        array[:4] = 1
+        assert array[:4].tolist() == [1] * 4
+        with pytest.raises(error):
+            array[...]
+
+
+def test_chunks_of_several_lengths(tmp_path):
+    values = np.arange(60.0).reshape(10, 6)
+    with zarr.config.set({"array.rectilinear_chunks": True}):
+        try:
+            array = zarr.create_array(tmp_path / "a", shape=(10, 6), chunks=[[5, 2, 3], [2, 2, 2]], dtype="f8")
+        except (TypeError, ValueError):
+            pytest.skip("zarr-python before 3.2 does not have them")
+        array[...] = values
+        array[3:9:2, 1] = values[3:9:2, 1] = -1
+        assert np.array_equal(array[...], values) and np.array_equal(array[5:, ::2], values[5:, ::2])
+
+
 def test_read_only_stores_and_errors_are_those_of_zarr_python(tmp_path):
     array = zarr.create_array(tmp_path / "a", shape=(8,), chunks=(4,), dtype="i4", compressors=[ZstdCodec()])
     array[...] = 1

@@ -76,8 +76,11 @@ class _Opened:
         root = os.fspath(self._store.root)
         with builtins.open(path, "rb") as file:
             stored = type(self._metadata).from_dict(json.load(file))
-        if "#" in root or self._told(stored) != self._told(self._metadata):
+        told = self._told(self._metadata)
+        if "#" in root or self._told(stored) != told:
             raise _NotOurs("its metadata are not those that are stored")
+        if told.get("chunk_grid", {"name": "regular"})["name"] != "regular":
+            raise _NotOurs("its chunks have several lengths")
         array = open(root, name, "r" if self._store.read_only else "r+", cache=None)
         dtype = self._metadata.dtype.to_native_dtype()
         if array.format not in ("Zarr v2", "Zarr v3") or dtype.hasobject or array.dtype != dtype.newbyteorder("="):
