@@ -48,7 +48,7 @@ static void check(int status)
     }
 }
 
-static int lend(void *user, nczchunk_loan *loan)
+static int lend(void *user, nczchunk_borrowed_chunk *loan)
 {
     const chunk *c = user;
 
@@ -69,17 +69,17 @@ static void *zeros(size_t bytes)
 static void run(const workload *w, long calls)
 {
     chunk c = {NULL, sizeof(float)};
-    nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks, .user = &c, .lend = lend};
+    nczchunk_zero_copy_callbacks callbacks = {.struct_size = sizeof callbacks, .user = &c, .lend = lend};
     nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_plan *plan;
     void *data;
 
     for (size_t d = 0; d < w->rank; d++)
         c.nbytes *= w->chunklens[d];
     check(nczchunk_var_new(w->rank, w->dimlens, w->chunklens, sizeof(float), &var, NULL));
-    check(nczchunk_store_lending(&callbacks, &store, NULL));
+    check(nczchunk_chunk_store_new_zero_copy(&callbacks, &store, NULL));
     check(nczchunk_plan_new(var, w->start, w->count, w->stride, NCZCHUNK_READ, &plan, NULL));
     check(nczchunk_plan_totals(plan, &totals, NULL));
     c.data = zeros(c.nbytes);
@@ -91,7 +91,7 @@ static void run(const workload *w, long calls)
     free(data);
     free(c.data);
     nczchunk_plan_free(plan);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
 }
 

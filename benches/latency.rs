@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-use nczchunk::object::{Begin, Entry, Flight, Limits, Memory, ObjectRequest, Objects, Place};
+use nczchunk::object::{ByteRange, Entry, Flight, Limits, Memory, ObjectRequest, ObjectStore, Storage};
 use nczchunk::{Access, Array, Buffer, Description, ElementType, Hyperslab, Options, Plan, Result, status};
 
 const CHUNKS: usize = 1000;
@@ -35,8 +35,8 @@ struct Read {
 #[allow(unsafe_code)]
 unsafe impl Send for Read {}
 
-impl Objects for Far {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for Far {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         let Some(object) = self.objects.lock().unwrap().get(name).cloned() else { return Ok(None) };
         let rest = &object[begin.offset(object.len() as u64) as usize..];
         buffer.write(&rest[..rest.len().min(buffer.capacity())]);
@@ -120,8 +120,8 @@ fn main() {
         *value = (i / 100) as f32 + (state >> 61) as f32;
     }
     let far = Arc::new(Far { objects: Mutex::default(), reads: Mutex::default() });
-    let arrays = [Place::new(Memory::new()), Place::new(far)].map(|place| {
-        let array = Array::create_in(&place.unwrap(), "a", &description).unwrap();
+    let arrays = [Storage::new(Memory::new()), Storage::new(far)].map(|storage| {
+        let array = Array::create_in(&storage.unwrap(), "a", &description).unwrap();
         array.write(&Hyperslab::all(), &values).unwrap();
         array
     });

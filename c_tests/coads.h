@@ -93,9 +93,9 @@ static inline nczchunk_var *coads_var(const memory_array *array)
 }
 
 /* A store that decodes. */
-static inline nczchunk_store *coads_store(memory_array *array, store_kind kind)
+static inline nczchunk_chunk_store *coads_store(memory_array *array, store_kind kind)
 {
-    nczchunk_store *store = memory_array_store(array, kind);
+    nczchunk_chunk_store *store = memory_array_store(array, kind);
 
     store_add_zstd(store);
     return store;

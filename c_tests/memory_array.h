@@ -12,9 +12,9 @@
  *     memory_array array;
  *     memory_array_init(&array, 2, dimlens, chunklens, sizeof(int));
  *     nczchunk_var *var = memory_array_var(&array);
- *     nczchunk_store *store = memory_array_store(&array, FILLING);
+ *     nczchunk_chunk_store *store = memory_array_store(&array, FILLING);
  *     ...
- *     nczchunk_store_free(store);
+ *     nczchunk_chunk_store_free(store);
  *     nczchunk_var_free(var);
  *     memory_array_clear(&array);
  */
@@ -240,7 +240,7 @@ static inline memory_chunk *memory_array_ask(memory_array *array, size_t rank, c
 }
 
 /* Checks that a loan is as the library hands it out: what the callback sets is not set yet. */
-static inline void memory_array_check_loan(const memory_array *array, const nczchunk_loan *loan, size_t access)
+static inline void memory_array_check_loan(const memory_array *array, const nczchunk_borrowed_chunk *loan, size_t access)
 {
     CHECK_EQ(loan->struct_size, sizeof *loan);
     CHECK_EQ(loan->rank, array->rank);
@@ -250,7 +250,7 @@ static inline void memory_array_check_loan(const memory_array *array, const nczc
 }
 
 /* Lends the chunk itself. The handle says which one it is, to whoever takes it back. */
-static inline int memory_array_lend(void *user, nczchunk_loan *loan)
+static inline int memory_array_lend(void *user, nczchunk_borrowed_chunk *loan)
 {
     memory_array *array = user;
     memory_chunk *chunk = memory_array_ask(array, loan->rank, loan->chunk_indices);
@@ -293,7 +293,7 @@ static inline int memory_array_fill(void *user, nczchunk_request *request)
 }
 
 /* Lends a draft of the chunk. A chunk that was absent, or is covered, is poison: what it holds does not matter. */
-static inline int memory_array_lend_to_write(void *user, nczchunk_loan *loan)
+static inline int memory_array_lend_to_write(void *user, nczchunk_borrowed_chunk *loan)
 {
     memory_array *array = user;
     memory_chunk *chunk = loan->covered ? memory_array_chunk(array, loan->chunk_indices)
@@ -338,7 +338,7 @@ static inline int memory_array_write(memory_array *array, size_t rank, const ptr
 }
 
 /* Takes a chunk back. A draft that was changed as a whole takes the place of the chunk; any other is worth nothing. */
-static inline int memory_array_release(void *user, nczchunk_loan *loan, int status)
+static inline int memory_array_release(void *user, nczchunk_borrowed_chunk *loan, int status)
 {
     memory_array *array = user;
     const memory_chunk *chunk = loan->handle;
@@ -372,9 +372,9 @@ static inline void memory_array_destroy(void *user)
 }
 
 /* The callbacks of this array, in the two structures that the library takes. */
-static inline nczchunk_lending_callbacks memory_array_lending(memory_array *array)
+static inline nczchunk_zero_copy_callbacks memory_array_lending(memory_array *array)
 {
-    nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks,
+    nczchunk_zero_copy_callbacks callbacks = {.struct_size = sizeof callbacks,
                                             .user = array,
                                             .lend = memory_array_lend,
                                             .lend_to_write = memory_array_lend_to_write,
@@ -383,9 +383,9 @@ static inline nczchunk_lending_callbacks memory_array_lending(memory_array *arra
     return callbacks;
 }
 
-static inline nczchunk_filling_callbacks memory_array_filling(memory_array *array)
+static inline nczchunk_reader_callbacks memory_array_filling(memory_array *array)
 {
-    nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks,
+    nczchunk_reader_callbacks callbacks = {.struct_size = sizeof callbacks,
                                             .user = array,
                                             .fill = memory_array_fill,
                                             .store = memory_array_save,
@@ -394,26 +394,26 @@ static inline nczchunk_filling_callbacks memory_array_filling(memory_array *arra
 }
 
 /* A store that reads from the array and writes to it. */
-static inline nczchunk_store *memory_array_store(memory_array *array, store_kind kind)
+static inline nczchunk_chunk_store *memory_array_store(memory_array *array, store_kind kind)
 {
-    nczchunk_lending_callbacks lending = memory_array_lending(array);
-    nczchunk_filling_callbacks filling = memory_array_filling(array);
-    nczchunk_store *store;
+    nczchunk_zero_copy_callbacks lending = memory_array_lending(array);
+    nczchunk_reader_callbacks filling = memory_array_filling(array);
+    nczchunk_chunk_store *store;
 
     if (kind == LENDING)
-        CHECK_OK(nczchunk_store_lending(&lending, &store, NULL));
+        CHECK_OK(nczchunk_chunk_store_new_zero_copy(&lending, &store, NULL));
     else
-        CHECK_OK(nczchunk_store_filling(&filling, &store, NULL));
+        CHECK_OK(nczchunk_chunk_store_new(&filling, &store, NULL));
     return store;
 }
 
 /* Adds zstd to a store, whose chunks are compressed from then on. */
-static inline void store_add_zstd(nczchunk_store *store)
+static inline void store_add_zstd(nczchunk_chunk_store *store)
 {
     nczchunk_codec *codec;
 
     CHECK_OK(nczchunk_codec_zstd(NULL, &codec, NULL));
-    CHECK_OK(nczchunk_store_add_codec(store, codec, NULL));
+    CHECK_OK(nczchunk_chunk_store_add_codec(store, codec, NULL));
 }
 
 /* The variable that describes the array. */

@@ -1,8 +1,8 @@
 /*
- * A place by callbacks: a shelf with a few objects. What a test wants to happen in a callback happens at its beginning.
+ * A storage by callbacks: a shelf with a few objects. What a test wants to happen in a callback happens at its beginning.
  *
  *     shelf s = {.hook = fail_at_the_third, .user = &test};
- *     nczchunk_place *place = shelf_place(&s, 0);            with 1 it has start and wait instead of read
+ *     nczchunk_storage *storage = shelf_storage(&s, 0);            with 1 it has start and wait instead of read
  */
 #ifndef SHELF_H
 #define SHELF_H
@@ -33,7 +33,7 @@ typedef struct shelf_object {
 
 typedef struct shelf {
     shelf_object objects[SHELF_OBJECTS];
-    nczchunk_object_request *under_way[SHELF_UNDER_WAY];
+    nczchunk_object_request *requests_in_flight[SHELF_UNDER_WAY];
     size_t num_under_way;
     /* Called at the beginning of each callback, which returns what this does, unless it is 0; NULL: nothing. */
     int (*hook)(void *user, shelf_callback callback);
@@ -87,7 +87,7 @@ static inline int shelf_start(void *user, nczchunk_object_request *request)
     if (status != NCZCHUNK_NOERR)
         return status;
     CHECK(s->num_under_way < SHELF_UNDER_WAY);
-    s->under_way[s->num_under_way++] = request;
+    s->requests_in_flight[s->num_under_way++] = request;
     return NCZCHUNK_NOERR;
 }
 
@@ -102,8 +102,8 @@ static inline int shelf_wait(void *user, nczchunk_object_request **done)
         s->num_under_way = 0; /* all of them have ended */
         return status;
     }
-    *done = s->under_way[0];
-    memmove(&s->under_way[0], &s->under_way[1], --s->num_under_way * sizeof s->under_way[0]);
+    *done = s->requests_in_flight[0];
+    memmove(&s->requests_in_flight[0], &s->requests_in_flight[1], --s->num_under_way * sizeof s->requests_in_flight[0]);
     (*done)->status = shelf_answer(s, *done);
     return NCZCHUNK_NOERR;
 }
@@ -179,9 +179,9 @@ static inline int shelf_remove(void *user, const char *name)
     return status;
 }
 
-static inline nczchunk_place_callbacks shelf_callbacks(shelf *s, int in_flight)
+static inline nczchunk_storage_callbacks shelf_callbacks(shelf *s, int in_flight)
 {
-    nczchunk_place_callbacks callbacks = NCZCHUNK_PLACE_CALLBACKS_INIT;
+    nczchunk_storage_callbacks callbacks = NCZCHUNK_STORAGE_CALLBACKS_INIT;
 
     callbacks.user = s;
     callbacks.list = shelf_list;
@@ -198,13 +198,13 @@ static inline nczchunk_place_callbacks shelf_callbacks(shelf *s, int in_flight)
     return callbacks;
 }
 
-static inline nczchunk_place *shelf_place(shelf *s, int in_flight)
+static inline nczchunk_storage *shelf_storage(shelf *s, int in_flight)
 {
-    const nczchunk_place_callbacks callbacks = shelf_callbacks(s, in_flight);
-    nczchunk_place *place;
+    const nczchunk_storage_callbacks callbacks = shelf_callbacks(s, in_flight);
+    nczchunk_storage *storage;
 
-    CHECK_OK(nczchunk_place_new(&callbacks, &place, NULL));
-    return place;
+    CHECK_OK(nczchunk_storage_new(&callbacks, &storage, NULL));
+    return storage;
 }
 
 #endif

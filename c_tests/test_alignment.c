@@ -23,16 +23,16 @@ static const size_t zeros[MOST_RANK];
 typedef struct fixture {
     memory_array array; /* first, for the array's own callbacks take a pointer to it */
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     /* Another store of the same chunks, for callbacks that use the library. */
-    nczchunk_store *other;
+    nczchunk_chunk_store *other;
     /* The caller's memory. Buffers of the library's are not in it. */
     const unsigned char *data;
     size_t nbytes;
     long buffers, direct;
     /* Whether chunks are fetched as they are asked for by the variable. */
     int has_codec;
-    nczchunk_request *under_way[MOST_UNDER_WAY];
+    nczchunk_request *requests_in_flight[MOST_UNDER_WAY];
     size_t num_under_way;
 } fixture;
 
@@ -130,12 +130,12 @@ static int start(void *user, nczchunk_request *request)
     check_request(f, request);
     /* The library's own buffer: apart from those of all others under way. */
     for (size_t i = 0; i < f->num_under_way; i++) {
-        const uintptr_t other = (uintptr_t)f->under_way[i]->buffer;
-        CHECK(to <= other || other + f->under_way[i]->size <= from);
-        CHECK(request != f->under_way[i] && request->chunk_indices != f->under_way[i]->chunk_indices);
+        const uintptr_t other = (uintptr_t)f->requests_in_flight[i]->buffer;
+        CHECK(to <= other || other + f->requests_in_flight[i]->size <= from);
+        CHECK(request != f->requests_in_flight[i] && request->chunk_indices != f->requests_in_flight[i]->chunk_indices);
     }
     CHECK(f->num_under_way < MOST_UNDER_WAY);
-    f->under_way[f->num_under_way++] = request;
+    f->requests_in_flight[f->num_under_way++] = request;
     return NCZCHUNK_NOERR;
 }
 
@@ -143,13 +143,13 @@ static int wait_for_one(void *user, nczchunk_request **done)
 {
     fixture *f = user;
 
-    *done = f->under_way[--f->num_under_way];
+    *done = f->requests_in_flight[--f->num_under_way];
     check_request(f, *done);
     (*done)->status = memory_array_fill(&f->array, *done);
     return NCZCHUNK_NOERR;
 }
 
-static int lend(void *user, nczchunk_loan *loan)
+static int lend(void *user, nczchunk_borrowed_chunk *loan)
 {
     fixture *f = user;
 
@@ -161,7 +161,7 @@ static int lend(void *user, nczchunk_loan *loan)
     return memory_array_lend(&f->array, loan);
 }
 
-static int lend_to_write(void *user, nczchunk_loan *loan)
+static int lend_to_write(void *user, nczchunk_borrowed_chunk *loan)
 {
     fixture *f = user;
 
@@ -170,7 +170,7 @@ static int lend_to_write(void *user, nczchunk_loan *loan)
     return memory_array_lend_to_write(&f->array, loan);
 }
 
-static int take_back(void *user, nczchunk_loan *loan, int status)
+static int take_back(void *user, nczchunk_borrowed_chunk *loan, int status)
 {
     fixture *f = user;
     const memory_chunk *chunk;
@@ -188,8 +188,8 @@ typedef enum way { LENT, FILLED, STARTED, NUM_WAYS } way;
 
 static void open_fixture(fixture *f, way how, size_t rank, size_t element_size, int has_codec)
 {
-    nczchunk_lending_callbacks lending = memory_array_lending(&f->array);
-    nczchunk_filling_callbacks filling = memory_array_filling(&f->array);
+    nczchunk_zero_copy_callbacks lending = memory_array_lending(&f->array);
+    nczchunk_reader_callbacks filling = memory_array_filling(&f->array);
 
     memset(f, 0, sizeof *f);
     memory_array_init(&f->array, rank, dimlens, chunklens, element_size);
@@ -209,17 +209,17 @@ static void open_fixture(fixture *f, way how, size_t rank, size_t element_size, 
         filling.wait = wait_for_one;
     }
     if (how == LENT)
-        CHECK_OK(nczchunk_store_lending(&lending, &f->store, NULL));
+        CHECK_OK(nczchunk_chunk_store_new_zero_copy(&lending, &f->store, NULL));
     else
-        CHECK_OK(nczchunk_store_filling(&filling, &f->store, NULL));
+        CHECK_OK(nczchunk_chunk_store_new(&filling, &f->store, NULL));
     if (has_codec)
         store_add_zstd(f->store);
 }
 
 static void close_fixture(fixture *f)
 {
-    nczchunk_store_free(f->store);
-    nczchunk_store_free(f->other);
+    nczchunk_chunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->other);
     nczchunk_var_free(f->var);
     memory_array_clear(&f->array);
 }
@@ -300,9 +300,9 @@ static void callbacks_may_use_the_stack(void)
 {
     static const size_t length = CHUNKS * CHUNK_ELEMENTS, chunk = CHUNK_ELEMENTS;
     int data[CHUNKS * CHUNK_ELEMENTS], others = 0;
-    nczchunk_filling_callbacks callbacks;
+    nczchunk_reader_callbacks callbacks;
     nczchunk_context *context;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_var *var;
     memory_array array;
 
@@ -311,7 +311,7 @@ static void callbacks_may_use_the_stack(void)
     callbacks = memory_array_filling(&array);
     callbacks.fill = fill_with_much_stack;
     callbacks.concurrent = 1;
-    CHECK_OK(nczchunk_store_filling(&callbacks, &store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&callbacks, &store, NULL));
     CHECK_OK(nczchunk_context_new(&context));
     CHECK_OK(nczchunk_context_set_threads(context, 4));
     CHECK_OK(nczchunk_read_vars(var, store, zeros, NULL, NULL, data, context));
@@ -321,7 +321,7 @@ static void callbacks_may_use_the_stack(void)
         others += !pthread_equal(callers[i], pthread_self());
     CHECK(others > 0);
     nczchunk_context_free(context);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     memory_array_clear(&array);
 }

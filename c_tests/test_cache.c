@@ -2,7 +2,7 @@
  * A cache keeps decoded chunks between calls, for one store or for several:
  *
  *     nczchunk_cache_new(limit, &cache, context);
- *     nczchunk_store_set_cache(store, cache, context);
+ *     nczchunk_chunk_store_set_cache(store, cache, context);
  *     nczchunk_cache_free(cache);                            the store goes on using it
  *
  * The codec here changes every byte and counts what it decodes. The array is 4 x 4 x 4 chunks of 4 x 4 x 4 elements.
@@ -33,7 +33,7 @@ static int invert(void *user, nczchunk_coding *coding)
 typedef struct {
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     long coded;
 } encoded_array;
 
@@ -53,12 +53,12 @@ static void open_array(encoded_array *e)
     e->var = memory_array_var(&e->array);
     e->store = memory_array_store(&e->array, FILLING);
     CHECK_OK(nczchunk_codec_new("invert", &callbacks, &codec, NULL));
-    CHECK_OK(nczchunk_store_add_codec(e->store, codec, NULL));
+    CHECK_OK(nczchunk_chunk_store_add_codec(e->store, codec, NULL));
 }
 
 static void close_array(encoded_array *e)
 {
-    nczchunk_store_free(e->store);
+    nczchunk_chunk_store_free(e->store);
     nczchunk_var_free(e->var);
     memory_array_clear(&e->array);
 }
@@ -94,7 +94,7 @@ static void slabs_decode_each_chunk_once(void)
 
         open_array(&e);
         CHECK_OK(nczchunk_cache_new(16 * CHUNK_BYTES, &cache, NULL));
-        CHECK_OK(nczchunk_store_set_cache(e.store, cache, NULL));
+        CHECK_OK(nczchunk_chunk_store_set_cache(e.store, cache, NULL));
         for (size_t first = 0; first < LENGTH; first += thickness[i])
             read_slab(&e, first, first + thickness[i] < LENGTH ? thickness[i] : LENGTH - first);
         CHECK_EQ(e.coded, 64);
@@ -113,8 +113,8 @@ static void several_stores_share_a_limit(void)
     open_array(&one);
     open_array(&other);
     CHECK_OK(nczchunk_cache_new(24 * CHUNK_BYTES, &cache, NULL));
-    CHECK_OK(nczchunk_store_set_cache(one.store, cache, NULL));
-    CHECK_OK(nczchunk_store_set_cache(other.store, cache, NULL));
+    CHECK_OK(nczchunk_chunk_store_set_cache(one.store, cache, NULL));
+    CHECK_OK(nczchunk_chunk_store_set_cache(other.store, cache, NULL));
     read_slab(&one, 0, 1);
     read_slab(&other, 0, 1);
     CHECK_EQ(statistics_of(cache).chunks, 24);
@@ -123,7 +123,7 @@ static void several_stores_share_a_limit(void)
     CHECK_EQ(other.coded, 16);
     close_array(&one);
     CHECK_EQ(statistics_of(cache).chunks, 16);
-    CHECK_OK(nczchunk_store_set_cache(other.store, NULL, NULL));
+    CHECK_OK(nczchunk_chunk_store_set_cache(other.store, NULL, NULL));
     CHECK_EQ(statistics_of(cache).chunks, 0);
     nczchunk_cache_free(cache);
     close_array(&other);
@@ -137,7 +137,7 @@ static void a_large_transfer_keeps_what_it_needs_first(void)
 
     open_array(&e);
     CHECK_OK(nczchunk_cache_new(8 * CHUNK_BYTES, &cache, NULL));
-    CHECK_OK(nczchunk_store_set_cache(e.store, cache, NULL));
+    CHECK_OK(nczchunk_chunk_store_set_cache(e.store, cache, NULL));
     nczchunk_cache_free(cache); /* the store goes on using it */
     read_slab(&e, 0, 1);
     CHECK_EQ(e.coded, 16);
@@ -156,7 +156,7 @@ static void writes_go_through(void)
 
     open_array(&e);
     CHECK_OK(nczchunk_cache_new(64 * CHUNK_BYTES, &cache, NULL));
-    CHECK_OK(nczchunk_store_set_cache(e.store, cache, NULL));
+    CHECK_OK(nczchunk_chunk_store_set_cache(e.store, cache, NULL));
     CHECK_OK(nczchunk_read_vars(e.var, e.store, start, one, NULL, &read, NULL));
     CHECK_EQ(read, (5 * LENGTH + 5) * LENGTH + 5);
     CHECK_OK(nczchunk_write_vars(e.var, e.store, start, one, NULL, &value, NULL));
@@ -169,12 +169,12 @@ static void writes_go_through(void)
     CHECK_EQ(e.coded, 4); /* decoded once for both */
 
     /* A store without the cache reads the same. */
-    CHECK_OK(nczchunk_store_set_cache(e.store, NULL, NULL));
+    CHECK_OK(nczchunk_chunk_store_set_cache(e.store, NULL, NULL));
     CHECK_OK(nczchunk_read_vars(e.var, e.store, start, one, NULL, &read, NULL));
     CHECK_EQ(read, -1);
 
     /* A write that fails leaves nothing in the cache that is not in the store. */
-    CHECK_OK(nczchunk_store_set_cache(e.store, cache, NULL));
+    CHECK_OK(nczchunk_chunk_store_set_cache(e.store, cache, NULL));
     const ptrdiff_t chunk[3] = {1, 1, 1};
     memory_array_chunk(&e.array, chunk)->write_status = NCZCHUNK_EIO;
     value = -2;
@@ -208,7 +208,7 @@ static void threads_need_the_same_chunks(void)
 
     open_array(&e);
     CHECK_OK(nczchunk_cache_new(64 * CHUNK_BYTES, &cache, NULL));
-    CHECK_OK(nczchunk_store_set_cache(e.store, cache, NULL));
+    CHECK_OK(nczchunk_chunk_store_set_cache(e.store, cache, NULL));
     for (int t = 0; t < 4; t++)
         CHECK_EQ(pthread_create(&threads[t], NULL, read_all, &e), 0);
     for (int t = 0; t < 4; t++)
@@ -231,14 +231,14 @@ static int fill_with_lengths(void *user, nczchunk_request *request)
 static void chunks_of_several_lengths(void)
 {
     const size_t length = 5000, chunk_lengths[3] = {100, 500, 2000}, start = 0, count = 10;
-    nczchunk_filling_callbacks callbacks = NCZCHUNK_FILLING_CALLBACKS_INIT;
-    nczchunk_store *store = NULL;
+    nczchunk_reader_callbacks callbacks = NCZCHUNK_FILLING_CALLBACKS_INIT;
+    nczchunk_chunk_store *store = NULL;
     nczchunk_cache *cache = NULL;
 
     callbacks.fill = fill_with_lengths;
-    CHECK_OK(nczchunk_store_filling(&callbacks, &store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&callbacks, &store, NULL));
     CHECK_OK(nczchunk_cache_new(1000, &cache, NULL)); /* the longest chunk does not fit */
-    CHECK_OK(nczchunk_store_set_cache(store, cache, NULL));
+    CHECK_OK(nczchunk_chunk_store_set_cache(store, cache, NULL));
     for (int round = 0; round < 9; round++) {
         const size_t chunk_length = chunk_lengths[round % 3];
         nczchunk_var *var = NULL;
@@ -252,7 +252,7 @@ static void chunks_of_several_lengths(void)
         nczchunk_var_free(var);
     }
     nczchunk_cache_free(cache);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
 }
 
 static void impossible_arguments(void)
@@ -261,7 +261,7 @@ static void impossible_arguments(void)
     nczchunk_cache *cache = NULL;
 
     CHECK_EQ(nczchunk_cache_new(1, NULL, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_store_set_cache(NULL, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_set_cache(NULL, NULL, NULL), NCZCHUNK_EINVAL);
     CHECK_OK(nczchunk_cache_new(0, &cache, NULL)); /* keeps nothing */
     CHECK_EQ(nczchunk_cache_get_statistics(cache, &statistics, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_cache_get_statistics(NULL, &statistics, NULL), NCZCHUNK_EINVAL);

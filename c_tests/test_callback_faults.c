@@ -46,7 +46,7 @@ typedef struct faulty {
     memory_array array; /* first, for the array's own callbacks take a pointer to it */
     memory_array before, after;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_context *context;
     unsigned char *data, *read;
     int is_write;
@@ -59,7 +59,7 @@ typedef struct faulty {
     long turn, calls;
     int has_happened;
     long lent;
-    nczchunk_request *under_way[CHUNKS];
+    nczchunk_request *requests_in_flight[CHUNKS];
     size_t num_under_way;
 } faulty;
 
@@ -69,7 +69,7 @@ static void read_another_array(void)
 {
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     int data[64];
 
     memory_array_init(&array, RANK, dimlens, chunklens, sizeof(int));
@@ -77,7 +77,7 @@ static void read_another_array(void)
     store = memory_array_store(&array, FILLING);
     CHECK_OK(nczchunk_read_vars(var, store, start_at, count, stride, data, NULL));
     memory_array_expect(&array, start_at, count, stride, NULL, data);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     memory_array_clear(&array);
 }
@@ -159,7 +159,7 @@ static size_t wrong_length(fault now, size_t nbytes)
     return now == IS_SHORT ? nbytes - 1 : now == IS_LONG ? nbytes + 1 : now == IS_EMPTY ? 0 : nbytes;
 }
 
-static int lend_as(faulty *f, nczchunk_loan *loan, int (*lend)(void *user, nczchunk_loan *loan))
+static int lend_as(faulty *f, nczchunk_borrowed_chunk *loan, int (*lend)(void *user, nczchunk_borrowed_chunk *loan))
 {
     fault now = fault_now(f, OF_A_CHUNK);
     int status;
@@ -177,17 +177,17 @@ static int lend_as(faulty *f, nczchunk_loan *loan, int (*lend)(void *user, nczch
     return status;
 }
 
-static int lend(void *user, nczchunk_loan *loan)
+static int lend(void *user, nczchunk_borrowed_chunk *loan)
 {
     return lend_as(user, loan, memory_array_lend);
 }
 
-static int lend_to_write(void *user, nczchunk_loan *loan)
+static int lend_to_write(void *user, nczchunk_borrowed_chunk *loan)
 {
     return lend_as(user, loan, memory_array_lend_to_write);
 }
 
-static int release(void *user, nczchunk_loan *loan, int status)
+static int release(void *user, nczchunk_borrowed_chunk *loan, int status)
 {
     faulty *f = user;
 
@@ -234,7 +234,7 @@ static int start(void *user, nczchunk_request *request)
         return NCZCHUNK_EEMPTY;
     }
     CHECK(f->num_under_way < CHUNKS);
-    f->under_way[f->num_under_way++] = request;
+    f->requests_in_flight[f->num_under_way++] = request;
     return NCZCHUNK_NOERR;
 }
 
@@ -249,7 +249,7 @@ static int wait_for_one(void *user, nczchunk_request **done)
         f->num_under_way = 0; /* all of them have ended */
         return FAILED;
     }
-    *done = f->under_way[--f->num_under_way];
+    *done = f->requests_in_flight[--f->num_under_way];
     if (now == IS_ABSENT)
         remove_chunk(f, (*done)->chunk_indices);
     (*done)->status = memory_array_fill(&f->array, *done);
@@ -272,8 +272,8 @@ static int progress(void *user, const nczchunk_progress *so_far)
 
 static void open_array(faulty *f, way way, size_t threads, int is_write)
 {
-    nczchunk_lending_callbacks lending = memory_array_lending(&f->array);
-    nczchunk_filling_callbacks filling = memory_array_filling(&f->array);
+    nczchunk_zero_copy_callbacks lending = memory_array_lending(&f->array);
+    nczchunk_reader_callbacks filling = memory_array_filling(&f->array);
 
     memset(f, 0, sizeof *f);
     f->is_write = is_write;
@@ -303,9 +303,9 @@ static void open_array(faulty *f, way way, size_t threads, int is_write)
         filling.fill = fill;
     }
     if (way == LENDS)
-        CHECK_OK(nczchunk_store_lending(&lending, &f->store, NULL));
+        CHECK_OK(nczchunk_chunk_store_new_zero_copy(&lending, &f->store, NULL));
     else
-        CHECK_OK(nczchunk_store_filling(&filling, &f->store, NULL));
+        CHECK_OK(nczchunk_chunk_store_new(&filling, &f->store, NULL));
     CHECK_OK(nczchunk_context_new(&f->context));
     CHECK_OK(nczchunk_context_set_threads(f->context, threads));
     CHECK_OK(nczchunk_context_set_progress(f->context, progress, f));
@@ -314,7 +314,7 @@ static void open_array(faulty *f, way way, size_t threads, int is_write)
 static void close_array(faulty *f)
 {
     nczchunk_context_free(f->context);
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     nczchunk_var_free(f->var);
     memory_array_clear(&f->array);
     memory_array_clear(&f->before);

@@ -140,12 +140,12 @@ typedef struct called {
     memory_array expected;
     victim v;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_context *context;
     int is_write, status;
     int data[ELEMENTS];
     long lent;
-    nczchunk_request *under_way[MOST_UNDER_WAY];
+    nczchunk_request *requests_in_flight[MOST_UNDER_WAY];
     size_t num_under_way;
 } called;
 
@@ -159,21 +159,21 @@ static called *enter(void *user, callback_kind kind)
     return c;
 }
 
-static int lend(void *user, nczchunk_loan *loan)
+static int lend(void *user, nczchunk_borrowed_chunk *loan)
 {
     called *c = enter(user, LEND);
     c->lent++;
     return memory_array_lend(&c->array, loan);
 }
 
-static int lend_to_write(void *user, nczchunk_loan *loan)
+static int lend_to_write(void *user, nczchunk_borrowed_chunk *loan)
 {
     called *c = enter(user, LEND_TO_WRITE);
     c->lent++;
     return memory_array_lend_to_write(&c->array, loan);
 }
 
-static int release(void *user, nczchunk_loan *loan, int status)
+static int release(void *user, nczchunk_borrowed_chunk *loan, int status)
 {
     return memory_array_release(&enter(user, RELEASE)->array, loan, status);
 }
@@ -193,7 +193,7 @@ static int start(void *user, nczchunk_request *request)
     called *c = enter(user, START);
 
     CHECK(c->num_under_way < MOST_UNDER_WAY);
-    c->under_way[c->num_under_way++] = request;
+    c->requests_in_flight[c->num_under_way++] = request;
     return NCZCHUNK_NOERR;
 }
 
@@ -203,8 +203,8 @@ static int wait_for_one(void *user, nczchunk_request **done)
     called *c = enter(user, WAIT);
 
     CHECK(c->num_under_way > 0);
-    *done = c->under_way[0];
-    memmove(&c->under_way[0], &c->under_way[1], --c->num_under_way * sizeof c->under_way[0]);
+    *done = c->requests_in_flight[0];
+    memmove(&c->requests_in_flight[0], &c->requests_in_flight[1], --c->num_under_way * sizeof c->requests_in_flight[0]);
     (*done)->status = memory_array_fill(&c->array, *done);
     return NCZCHUNK_NOERR;
 }
@@ -258,8 +258,8 @@ static int progress(void *user, const nczchunk_progress *so_far)
 
 static void open_called(called *c, way way, int is_write, long turn)
 {
-    nczchunk_lending_callbacks lending = memory_array_lending(&c->array);
-    nczchunk_filling_callbacks filling = memory_array_filling(&c->array);
+    nczchunk_zero_copy_callbacks lending = memory_array_lending(&c->array);
+    nczchunk_reader_callbacks filling = memory_array_filling(&c->array);
     const nczchunk_codec_callbacks coding = {.struct_size = sizeof coding, .user = c, .decode = decode,
                                              .encode = encode, .encoded_bound = encoded_bound};
     nczchunk_codec *codec;
@@ -283,15 +283,15 @@ static void open_called(called *c, way way, int is_write, long turn)
         filling.in_flight = MOST_UNDER_WAY;
     }
     if (way == LENDS || way == WITH_COPIER)
-        CHECK_OK(nczchunk_store_lending(&lending, &c->store, NULL));
+        CHECK_OK(nczchunk_chunk_store_new_zero_copy(&lending, &c->store, NULL));
     else
-        CHECK_OK(nczchunk_store_filling(&filling, &c->store, NULL));
+        CHECK_OK(nczchunk_chunk_store_new(&filling, &c->store, NULL));
     if (way == WITH_CODEC) {
         for (size_t i = 0; i < CHUNKS; i++)
             for (size_t b = 0; b < c->array.chunk_bytes; b++)
                 c->array.chunks[i].bytes[b] = (unsigned char)~c->array.chunks[i].bytes[b];
         CHECK_OK(nczchunk_codec_new("invert", &coding, &codec, NULL));
-        CHECK_OK(nczchunk_store_add_codec(c->store, codec, NULL));
+        CHECK_OK(nczchunk_chunk_store_add_codec(c->store, codec, NULL));
     }
     if (way == WITH_COPIER)
         CHECK_OK(nczchunk_var_set_copier(c->var, copy_ints, c, NULL));
@@ -304,7 +304,7 @@ static void open_called(called *c, way way, int is_write, long turn)
 static void close_called(called *c)
 {
     nczchunk_context_free(c->context);
-    nczchunk_store_free(c->store);
+    nczchunk_chunk_store_free(c->store);
     nczchunk_var_free(c->var);
     CHECK_EQ(c->array.destroyed, 1);
     memory_array_clear(&c->array);
@@ -398,7 +398,7 @@ static int never_fill(void *user, nczchunk_request *request)
 
 typedef struct destroyer {
     victim v;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_codec *codec;
 } destroyer;
 
@@ -406,7 +406,7 @@ static void free_them(void *argument)
 {
     destroyer *d = argument;
 
-    nczchunk_store_free(d->store);
+    nczchunk_chunk_store_free(d->store);
     nczchunk_codec_free(d->codec);
 }
 
@@ -414,17 +414,17 @@ static void free_them(void *argument)
 static void objects_that_are_freed(int of_store, int of_codec, int is_taken_over)
 {
     static destroyer d;
-    const nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks, .user = &d.v, .fill = never_fill,
+    const nczchunk_reader_callbacks callbacks = {.struct_size = sizeof callbacks, .user = &d.v, .fill = never_fill,
                                                   .destroy = of_store ? destroyed_meanwhile : NULL};
     const nczchunk_codec_callbacks coding = {.struct_size = sizeof coding, .user = &d.v, .decode = never_decode,
                                              .destroy = of_codec ? destroyed_meanwhile : NULL};
 
     memset(&d, 0, sizeof d);
     victim_open(&d.v, 1);
-    CHECK_OK(nczchunk_store_filling(&callbacks, &d.store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&callbacks, &d.store, NULL));
     CHECK_OK(nczchunk_codec_new("none", &coding, &d.codec, NULL));
     if (is_taken_over) {
-        CHECK_OK(nczchunk_store_add_codec(d.store, d.codec, NULL));
+        CHECK_OK(nczchunk_chunk_store_add_codec(d.store, d.codec, NULL));
         d.codec = NULL;
     }
     CHECK(victim_run(&d.v, free_them, &d));

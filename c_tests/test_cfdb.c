@@ -132,7 +132,7 @@ static void a_partial_copy_has_to_be_allowed(const char *path)
     size_t nbytes;
     char *bytes = contents(path, &nbytes);
     const char *no = "\"remote\":false", *yes = "\"remote\":true ";
-    nczchunk_place *memory = NULL, *file = NULL;
+    nczchunk_storage *memory = NULL, *file = NULL;
     nczchunk_array *array = NULL;
     int replaced = 0;
 
@@ -142,16 +142,16 @@ static void a_partial_copy_has_to_be_allowed(const char *path)
             replaced = 1;
         }
     CHECK(replaced);
-    CHECK_OK(nczchunk_place_memory(&memory, NULL));
-    CHECK_OK(nczchunk_place_write(memory, "partial.cfdb", bytes, nbytes, NULL));
-    CHECK_OK(nczchunk_place_file(memory, "partial.cfdb", &file, NULL));
+    CHECK_OK(nczchunk_storage_memory(&memory, NULL));
+    CHECK_OK(nczchunk_storage_write(memory, "partial.cfdb", bytes, nbytes, NULL));
+    CHECK_OK(nczchunk_storage_file(memory, "partial.cfdb", &file, NULL));
     CHECK_EQ(nczchunk_array_open_in(file, "y", NCZCHUNK_READ, &array, NULL), NCZCHUNK_ENOTBUILT);
-    CHECK_OK(nczchunk_place_allow_partial(file, 1, NULL));
+    CHECK_OK(nczchunk_storage_allow_partial(file, 1, NULL));
     CHECK_OK(nczchunk_array_open_in(file, "y", NCZCHUNK_READ, &array, NULL));
     nczchunk_array_close(array);
-    CHECK_EQ(nczchunk_place_allow_partial(NULL, 1, NULL), NCZCHUNK_EINVAL);
-    nczchunk_place_free(file);
-    nczchunk_place_free(memory);
+    CHECK_EQ(nczchunk_storage_allow_partial(NULL, 1, NULL), NCZCHUNK_EINVAL);
+    nczchunk_storage_free(file);
+    nczchunk_storage_free(memory);
     free(bytes);
 }
 

@@ -8,7 +8,7 @@
  *
  *     nczchunk_codec_callbacks callbacks = {.struct_size = sizeof callbacks, .decode = decode, .encode = encode};
  *     nczchunk_codec_new("mine", &callbacks, &codec, context);
- *     nczchunk_store_add_codec(store, codec, context);          from here on the codec is the store's
+ *     nczchunk_chunk_store_add_codec(store, codec, context);          from here on the codec is the store's
  *
  * There are three here: one that changes every byte, one that changes the length, and one that adds a checksum. Chunks
  * go through one of them, or through several one after another.
@@ -268,7 +268,7 @@ static nczchunk_codec_callbacks callbacks_of(char letter, codec_log *log)
     return letter == 'x' ? xor : letter == 'r' ? runs : sum;
 }
 
-static void add_codec(nczchunk_store *store, char letter, codec_log *log)
+static void add_codec(nczchunk_chunk_store *store, char letter, codec_log *log)
 {
     const nczchunk_codec_callbacks callbacks = callbacks_of(letter, log);
     const char name[2] = {letter, 0};
@@ -279,7 +279,7 @@ static void add_codec(nczchunk_store *store, char letter, codec_log *log)
         return;
     }
     CHECK_OK(nczchunk_codec_new(name, &callbacks, &codec, NULL));
-    CHECK_OK(nczchunk_store_add_codec(store, codec, NULL));
+    CHECK_OK(nczchunk_chunk_store_add_codec(store, codec, NULL));
 }
 
 /* --- An array of 1000 numbers in four chunks, all absent, and a store that encodes by a chain. */
@@ -287,7 +287,7 @@ static void add_codec(nczchunk_store *store, char letter, codec_log *log)
 typedef struct fixture {
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_context *context;
     codec_log logs[4];
     uint32_t data[WORDS];
@@ -295,13 +295,13 @@ typedef struct fixture {
 
 static void open_fixture(fixture *f, const char *chain)
 {
-    nczchunk_filling_callbacks filling = memory_array_filling(&f->array);
+    nczchunk_reader_callbacks filling = memory_array_filling(&f->array);
 
     memset(f, 0, sizeof *f);
     filling.concurrent = 1;
     memory_array_init_absent(&f->array, 1, &words, &chunk_words, sizeof(uint32_t));
     f->var = memory_array_var(&f->array);
-    CHECK_OK(nczchunk_store_filling(&filling, &f->store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&filling, &f->store, NULL));
     for (size_t i = 0; chain[i] != 0; i++)
         add_codec(f->store, chain[i], &f->logs[i]);
     CHECK_OK(nczchunk_context_new(&f->context));
@@ -312,7 +312,7 @@ static void open_fixture(fixture *f, const char *chain)
 static void close_fixture(fixture *f)
 {
     nczchunk_context_free(f->context);
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     nczchunk_var_free(f->var);
     memory_array_clear(&f->array);
 }
@@ -409,14 +409,14 @@ static void the_chain_is_in_the_order_of_encoding(void)
 /* A store that lends encoded chunks reads them, whatever the chain, and cannot be written to. */
 static void chunks_on_loan(const char *chain)
 {
-    nczchunk_lending_callbacks lending;
+    nczchunk_zero_copy_callbacks lending;
     fixture f;
 
     open_fixture(&f, chain);
     CHECK_OK(write_all(&f));
-    nczchunk_store_free(f.store);
+    nczchunk_chunk_store_free(f.store);
     lending = memory_array_lending(&f.array);
-    CHECK_OK(nczchunk_store_lending(&lending, &f.store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new_zero_copy(&lending, &f.store, NULL));
     for (size_t i = 0; chain[i] != 0; i++)
         add_codec(f.store, chain[i], &f.logs[i]);
     f.array.asked = f.array.released = f.array.written = 0;
@@ -433,20 +433,20 @@ static void a_codec_that_only_decodes(void)
     for (size_t where = 0; where < 2; where++) {
         codec_log log = {0};
         nczchunk_codec_callbacks callbacks = callbacks_of('x', &log);
-        nczchunk_filling_callbacks filling;
+        nczchunk_reader_callbacks filling;
         nczchunk_codec *codec;
         fixture f;
 
         open_fixture(&f, where == 0 ? "xs" : "sx");
         CHECK_OK(write_all(&f));
-        nczchunk_store_free(f.store);
+        nczchunk_chunk_store_free(f.store);
         filling = memory_array_filling(&f.array);
-        CHECK_OK(nczchunk_store_filling(&filling, &f.store, NULL));
+        CHECK_OK(nczchunk_chunk_store_new(&filling, &f.store, NULL));
         callbacks.encode = NULL;
         CHECK_OK(nczchunk_codec_new("x", &callbacks, &codec, NULL));
         if (where == 1)
             add_codec(f.store, 's', &f.logs[1]);
-        CHECK_OK(nczchunk_store_add_codec(f.store, codec, NULL));
+        CHECK_OK(nczchunk_chunk_store_add_codec(f.store, codec, NULL));
         if (where == 0)
             add_codec(f.store, 's', &f.logs[1]);
         f.array.written = 0;
@@ -486,7 +486,7 @@ static void what_is_needed_is_told(void)
     open_fixture(&f, "xs");
     CHECK_OK(write_all(&f));
     for (int verify = 0; verify <= 1; verify++) {
-        CHECK_OK(nczchunk_store_set_verify(f.store, verify, NULL));
+        CHECK_OK(nczchunk_chunk_store_set_verify(f.store, verify, NULL));
         CHECK_OK(read_some(&f, 310, 5, data));
         CHECK_EQ(f.logs[0].capacity, CHUNK_BYTES);
         CHECK_EQ(f.logs[0].needed_offset, verify ? 0 : 10 * 4);
@@ -497,7 +497,7 @@ static void what_is_needed_is_told(void)
         CHECK_EQ(f.logs[1].capacity, CHUNK_BYTES);
     }
     /* A whole chunk, and one of which a part is changed. */
-    CHECK_OK(nczchunk_store_set_verify(f.store, 0, NULL));
+    CHECK_OK(nczchunk_chunk_store_set_verify(f.store, 0, NULL));
     CHECK_OK(read_some(&f, 300, 300, data));
     CHECK_EQ(f.logs[0].needed_size, CHUNK_BYTES);
     CHECK_OK(nczchunk_write_vars(f.var, f.store, &zero, (const size_t[1]){1}, NULL, f.data, NULL));
@@ -526,9 +526,9 @@ static void codecs_that_stop_early(void)
     CHECK(memcmp(data, f.data + 310, 5 * sizeof *data) == 0);
     CHECK_EQ(read_some(&f, 300, 300, data), NCZCHUNK_EIO);
     CHECK_EQ(read_some(&f, 599, 1, data), NCZCHUNK_EIO);
-    CHECK_OK(nczchunk_store_set_verify(f.store, 1, NULL));
+    CHECK_OK(nczchunk_chunk_store_set_verify(f.store, 1, NULL));
     CHECK_EQ(read_some(&f, 310, 5, data), NCZCHUNK_EIO);
-    CHECK_OK(nczchunk_store_set_verify(f.store, 0, NULL));
+    CHECK_OK(nczchunk_chunk_store_set_verify(f.store, 0, NULL));
     CHECK_OK(read_some(&f, 310, 5, data));
     close_fixture(&f);
 }
@@ -855,18 +855,18 @@ static void odd_bounds(void)
     open_fixture(&f, "");
     callbacks.encoded_bound = bound_of_everything;
     CHECK_OK(nczchunk_codec_new("x", &callbacks, &codec, NULL));
-    CHECK_OK(nczchunk_store_add_codec(f.store, codec, NULL));
+    CHECK_OK(nczchunk_chunk_store_add_codec(f.store, codec, NULL));
     CHECK_EQ(write_all(&f), NCZCHUNK_ENOMEM);
     CHECK_EQ(read_some(&f, 0, WORDS, data), NCZCHUNK_ENOMEM);
     close_fixture(&f);
 
     open_fixture(&f, "x");
     CHECK_OK(write_all(&f));
-    nczchunk_store_free(f.store);
+    nczchunk_chunk_store_free(f.store);
     f.store = memory_array_store(&f.array, FILLING);
     callbacks.encoded_bound = bound_of_nothing;
     CHECK_OK(nczchunk_codec_new("x", &callbacks, &codec, NULL));
-    CHECK_OK(nczchunk_store_add_codec(f.store, codec, NULL));
+    CHECK_OK(nczchunk_chunk_store_add_codec(f.store, codec, NULL));
     f.array.asked = 0;
     CHECK_OK(read_some(&f, 0, WORDS, data));
     CHECK(memcmp(data, f.data, sizeof data) == 0);
@@ -912,8 +912,8 @@ static void whose_a_codec_is(void)
     /* One that no store has taken over is the caller's to free. */
     newer.added = 0;
     CHECK_OK(nczchunk_codec_new("x", &newer.known, &codec, context));
-    CHECK_EQ(nczchunk_store_add_codec(NULL, codec, context), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_store_add_codec(f.store, NULL, context), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_add_codec(NULL, codec, context), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_add_codec(f.store, NULL, context), NCZCHUNK_EINVAL);
     CHECK_EQ(log.destroyed, 0);
     nczchunk_codec_free(codec);
     CHECK_EQ(log.destroyed, 1);
@@ -963,7 +963,7 @@ static void threads(void)
         open_fixture(&f, "s");
         callbacks.concurrent = concurrent;
         CHECK_OK(nczchunk_codec_new("x", &callbacks, &codec, NULL));
-        CHECK_OK(nczchunk_store_add_codec(f.store, codec, NULL));
+        CHECK_OK(nczchunk_chunk_store_add_codec(f.store, codec, NULL));
         CHECK_OK(nczchunk_context_set_threads(f.context, 2));
         CHECK_OK(write_all(&f));
         check_reads_back(&f);
@@ -1011,7 +1011,7 @@ static void calls_beside_each_other(void)
         nczchunk_codec *codec;
 
         CHECK_OK(nczchunk_codec_new("plain", &callbacks, &codec, NULL));
-        CHECK_OK(nczchunk_store_add_codec(f.store, codec, NULL));
+        CHECK_OK(nczchunk_chunk_store_add_codec(f.store, codec, NULL));
     }
     CHECK_OK(write_all(&f));
     for (size_t i = 0; i < 2; i++) {
@@ -1025,14 +1025,14 @@ static void calls_beside_each_other(void)
 
 /* --- HDF5's filters, by their numbers: what a chain of them has stored comes back. */
 
-static int add_filter(nczchunk_store *store, unsigned filter, size_t number, const unsigned *parameters)
+static int add_filter(nczchunk_chunk_store *store, unsigned filter, size_t number, const unsigned *parameters)
 {
     nczchunk_codec *codec = NULL;
     int status = nczchunk_codec_filter(filter, number, parameters, &codec, NULL);
 
     CHECK((status == NCZCHUNK_NOERR) == (codec != NULL));
     if (status == NCZCHUNK_NOERR)
-        CHECK_OK(nczchunk_store_add_codec(store, codec, NULL));
+        CHECK_OK(nczchunk_chunk_store_add_codec(store, codec, NULL));
     return status;
 }
 

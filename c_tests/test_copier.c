@@ -112,7 +112,7 @@ static int chunk_number(const ptrdiff_t *chunk_indices)
     return (int)(chunk_indices[0] * 2 + chunk_indices[1]);
 }
 
-static int lend_texts(void *user, nczchunk_loan *loan)
+static int lend_texts(void *user, nczchunk_borrowed_chunk *loan)
 {
     text_store *s = user;
     int c = chunk_number(loan->chunk_indices);
@@ -125,7 +125,7 @@ static int lend_texts(void *user, nczchunk_loan *loan)
 }
 
 /* A new chunk has NULL everywhere: what it holds is freed, so it must be something that can be. */
-static int lend_texts_to_write(void *user, nczchunk_loan *loan)
+static int lend_texts_to_write(void *user, nczchunk_borrowed_chunk *loan)
 {
     text_store *s = user;
     int c = chunk_number(loan->chunk_indices);
@@ -135,7 +135,7 @@ static int lend_texts_to_write(void *user, nczchunk_loan *loan)
     return s->is_absent[c] ? NCZCHUNK_EEMPTY : NCZCHUNK_NOERR;
 }
 
-static int take_texts_back(void *user, nczchunk_loan *loan, int status)
+static int take_texts_back(void *user, nczchunk_borrowed_chunk *loan, int status)
 {
     text_store *s = user;
 
@@ -150,7 +150,7 @@ typedef struct fixture {
     text_store texts;
     text_copier copier;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
 } fixture;
 
 /* "row.column" */
@@ -161,7 +161,7 @@ static void make_text(char text[16], const char *prefix, size_t row, size_t colu
 
 static void open_fixture(fixture *f)
 {
-    nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks,
+    nczchunk_zero_copy_callbacks callbacks = {.struct_size = sizeof callbacks,
                                             .user = &f->texts,
                                             .lend = lend_texts,
                                             .lend_to_write = lend_texts_to_write,
@@ -177,7 +177,7 @@ static void open_fixture(fixture *f)
         }
     CHECK_OK(nczchunk_var_new(2, dimlens, chunklens, sizeof(char *), &f->var, NULL));
     CHECK_OK(nczchunk_var_set_copier(f->var, copy_texts, &f->copier, NULL));
-    CHECK_OK(nczchunk_store_lending(&callbacks, &f->store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new_zero_copy(&callbacks, &f->store, NULL));
 }
 
 static void free_texts(char **texts, size_t count)
@@ -198,7 +198,7 @@ static void close_fixture(fixture *f)
 {
     for (size_t c = 0; c < CHUNKS; c++)
         free_texts(f->texts.chunks[c], CHUNK_ELEMENTS);
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     nczchunk_var_free(f->var);
 }
 
@@ -596,7 +596,7 @@ static void stores_that_fill_are_refused(void)
     for (int compressed = 0; compressed < 2; compressed++) {
         char *data[ELEMENTS] = {0};
         memory_array array;
-        nczchunk_store *store;
+        nczchunk_chunk_store *store;
         fixture f;
 
         open_fixture(&f);
@@ -608,7 +608,7 @@ static void stores_that_fill_are_refused(void)
         CHECK_EQ(nczchunk_write_vars(f.var, store, zeros, NULL, NULL, data, NULL), NCZCHUNK_EINVAL);
         CHECK_EQ(array.asked + array.written, 0);
         CHECK_EQ(f.copier.calls, 0);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         memory_array_clear(&array);
         close_fixture(&f);
     }

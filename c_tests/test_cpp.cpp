@@ -22,7 +22,7 @@ using nczchunk::Lengths;
 using nczchunk::Request;
 using nczchunk::Status;
 using nczchunk::Steps;
-using nczchunk::Store;
+using nczchunk::ChunkStore;
 using nczchunk::Variable;
 
 using Index = std::pair<std::ptrdiff_t, std::ptrdiff_t>;
@@ -49,9 +49,9 @@ Index at(Request request)
 }
 
 // A store over these chunks, which are the caller's.
-Store make_store(Chunks &chunks)
+ChunkStore make_store(Chunks &chunks)
 {
-    return Store::filling(
+    return ChunkStore::filling(
         [&chunks](Request request) {
             const auto chunk = chunks.find(at(request));
             chunk == chunks.end() ? request.set_absent() : request.put(chunk->second);
@@ -67,7 +67,7 @@ void a_first_read()
 {
     Chunks chunks = make_chunks();
     const Variable var = make_variable();
-    const Store store = make_store(chunks);
+    const ChunkStore store = make_store(chunks);
 
     // Rows 1 and 3, columns 1 and 4.
     CHECK(nczchunk::read<int>(var, store, {{1, 1}, {2, 2}, {2, 3}}) == (std::vector<int>{11, 14, 31, 34}));
@@ -86,7 +86,7 @@ void memory_of_the_callers()
 {
     Chunks chunks = make_chunks();
     const Variable var = make_variable();
-    const Store store = make_store(chunks);
+    const ChunkStore store = make_store(chunks);
     const Hyperslab corner = {{2, 4}, {2, 2}};
     const std::vector<int> expected = {24, 25, 34, 35};
 
@@ -152,7 +152,7 @@ void lists_of_another_rank_are_refused()
 {
     Chunks chunks = make_chunks();
     Variable var = make_variable();
-    const Store store = make_store(chunks);
+    const ChunkStore store = make_store(chunks);
 
     CHECK_THROWS(nczchunk::read<int>(var, store, {{0}, {1, 1}}), Status::invalid, "start has 1 numbers for 2 dim");
     CHECK_THROWS(nczchunk::read<int>(var, store, {{0, 0}, {1, 1, 1}}), Status::invalid, "count has 3 numbers");
@@ -187,7 +187,7 @@ void errors_tell_where()
     Chunks chunks = make_chunks();
     chunks[{1, 0}].pop_back();
     const Variable var = make_variable();
-    const Store store = make_store(chunks);
+    const ChunkStore store = make_store(chunks);
 
     try {
         nczchunk::read<int>(var, store);
@@ -224,7 +224,7 @@ void a_first_write()
     Chunks chunks;
     Variable var = make_variable();
     var.set_fill_value(-1);
-    const Store store = make_store(chunks);
+    const ChunkStore store = make_store(chunks);
 
     nczchunk::write(var, store, {{0, 2}, {1, 2}}, std::vector<int>{2, 3});
     CHECK(chunks == (Chunks{{{0, 0}, {-1, -1, 2, -1, -1, -1}}, {{0, 1}, {3, -1, -1, -1, -1, -1}}}));
@@ -232,7 +232,7 @@ void a_first_write()
     CHECK(nczchunk::read<int>(var, store, {{3, 5}, {1, 1}})[0] == -1);
 
     // A store of one callable is read-only.
-    const Store only_read = Store::filling([](Request request) { request.set_absent(); });
+    const ChunkStore only_read = ChunkStore::filling([](Request request) { request.set_absent(); });
     CHECK_THROWS(nczchunk::write(var, only_read, {{0, 2}, {1, 1}}, std::vector<int>{2}), Status::read_only, "");
 }
 
@@ -274,7 +274,7 @@ void variables_tell_what_they_are()
     fortran.set_chunk_order({1, 0});
     fortran.set_endian(nczchunk::Endian::big);
     const unsigned char chunk[] = {0, 1, 0, 3, 0, 2, 0, 4};
-    const Store store = Store::filling([&](Request request) { request.put(chunk); });
+    const ChunkStore store = ChunkStore::filling([&](Request request) { request.put(chunk); });
     CHECK(nczchunk::read<std::uint16_t>(fortran, store) == (std::vector<std::uint16_t>{1, 2, 3, 4}));
 }
 
@@ -282,7 +282,7 @@ void other_layouts_of_memory()
 {
     Chunks chunks = make_chunks();
     const Variable var = make_variable();
-    const Store store = make_store(chunks);
+    const ChunkStore store = make_store(chunks);
     const Lengths count = {2, 3};
     const Hyperslab some = {{1, 1}, count, {2, 2}}; // 11 13 15, 31 33 35
 
@@ -330,7 +330,7 @@ void stores_own_their_callables()
     const Variable var = Variable::of<float>({4}, {2});
     auto chunk = std::make_shared<std::vector<float>>(2, 1.5f);
     {
-        Store store = Store::filling([chunk, own = std::make_unique<float>(2)](Request request) {
+        ChunkStore store = ChunkStore::filling([chunk, own = std::make_unique<float>(2)](Request request) {
             CHECK_EQ(request.chunk_bytes(), 8);
             CHECK_EQ(request.indices().size(), 1);
             CHECK(!request.writing());
@@ -340,7 +340,7 @@ void stores_own_their_callables()
         });
         CHECK_EQ(chunk.use_count(), 2);
         CHECK(nczchunk::read<float>(var, store) == std::vector<float>(4, 3.0f));
-        Store other = std::move(store);
+        ChunkStore other = std::move(store);
         CHECK_EQ(chunk.use_count(), 2);
         CHECK(nczchunk::read<float>(var, other) == std::vector<float>(4, 3.0f));
         // What was moved from is nothing, which is refused.
@@ -363,7 +363,7 @@ void ranges_of_chunks()
     nczchunk::StoreOptions options;
     options.ranges = true;
     options.gap = 100;
-    const Store store = Store::filling(
+    const ChunkStore store = ChunkStore::filling(
         [&](Request request) {
             CHECK(request.offset() > 0);
             largest = std::max(largest, request.buffer().size());
@@ -378,8 +378,8 @@ void ranges_of_chunks()
     longer.accept_longer = true;
     const Variable few = Variable::of<std::uint8_t>({3}, {3});
     const auto put = [&](Request request) { request.put(chunk); };
-    CHECK_EQ(nczchunk::read<std::uint8_t>(few, Store::filling(put, longer))[2], 2);
-    CHECK_THROWS(nczchunk::read<std::uint8_t>(few, Store::filling(put)), Status::bad_chunk, "1000000 bytes");
+    CHECK_EQ(nczchunk::read<std::uint8_t>(few, ChunkStore::filling(put, longer))[2], 2);
+    CHECK_THROWS(nczchunk::read<std::uint8_t>(few, ChunkStore::filling(put)), Status::bad_chunk, "1000000 bytes");
 }
 
 // Chunks that are in memory already are lent. Who lends a std::shared_ptr has it back when the chunk is not used.
@@ -387,7 +387,7 @@ void lent_chunks()
 {
     Chunks chunks = make_chunks();
     const Variable var = make_variable();
-    const Store store = Store::lending([&](nczchunk::Loan &loan) {
+    const ChunkStore store = ChunkStore::lending([&](nczchunk::Loan &loan) {
         CHECK(!loan.writing());
         const auto &chunk = chunks[{loan.index(0), loan.index(1)}];
         CHECK_EQ(loan.chunk_bytes(), chunk.size() * sizeof(int));
@@ -434,7 +434,7 @@ void lent_chunks()
     std::map<Index, Chunk> kept;
     int given_back = 0;
     {
-        const Store lending = Store::lending(std::make_unique<Keeper>(kept, given_back));
+        const ChunkStore lending = ChunkStore::lending(std::make_unique<Keeper>(kept, given_back));
         nczchunk::write(var, lending, {{0, 0}, {2, 4}}, std::vector<int>{0, 1, 2, 3, 10, 11, 12, 13});
         CHECK_EQ(given_back, 2);
         CHECK(nczchunk::read<int>(var, lending, {{1, 1}, {2, 3}}) == (std::vector<int>{11, 12, 13, 0, 0, 0}));
@@ -447,12 +447,12 @@ void lent_chunks()
     int changed[6] = {0, 1, 2, 10, 11, 12};
     const auto &constant = changed;
     const Variable one = Variable::of<int>({2, 3}, {2, 3});
-    const Store both = Store::lending([&](nczchunk::Loan &loan) { loan.lend(constant); },
+    const ChunkStore both = ChunkStore::lending([&](nczchunk::Loan &loan) { loan.lend(constant); },
                                       [&](nczchunk::Loan &loan) { loan.lend(changed); });
     nczchunk::write(one, both, {{1, 1}, {1, 1}}, std::vector<int>{7});
     CHECK_EQ(changed[4], 7);
     CHECK_EQ(nczchunk::read<int>(one, both)[4], 7);
-    const Store wrong = Store::lending([&](nczchunk::Loan &loan) { loan.lend(constant); },
+    const ChunkStore wrong = ChunkStore::lending([&](nczchunk::Loan &loan) { loan.lend(constant); },
                                        [&](nczchunk::Loan &loan) { loan.lend(constant); });
     CHECK_THROWS(nczchunk::write(one, wrong, {{1, 1}, {1, 1}}, std::vector<int>{8}), Status::invalid, "const");
     CHECK_EQ(changed[4], 7);
@@ -464,15 +464,15 @@ struct Slow final : nczchunk::Filler {
     {
         if (request.index(0) == 2)
             return false; // absent at once
-        under_way.push_back(request);
-        most = std::max(most, under_way.size());
+        requests_in_flight.push_back(request);
+        most = std::max(most, requests_in_flight.size());
         return true;
     }
     nczchunk::Ended wait() override
     {
-        const Request request = under_way.back();
-        CHECK(request == under_way.back() && !(request != under_way.back()));
-        under_way.pop_back();
+        const Request request = requests_in_flight.back();
+        CHECK(request == requests_in_flight.back() && !(request != requests_in_flight.back()));
+        requests_in_flight.pop_back();
         const auto index = static_cast<int>(request.index(0));
         if (index == 3)
             request.set_absent();
@@ -482,7 +482,7 @@ struct Slow final : nczchunk::Filler {
     }
     void cancel(Request) override { CHECK_FAILED("nothing fails here"); }
 
-    std::vector<Request> under_way;
+    std::vector<Request> requests_in_flight;
     std::size_t most = 0;
 };
 
@@ -494,20 +494,20 @@ void many_requests_under_way()
     const Slow &looked_at = *slow;
     nczchunk::StoreOptions options;
     options.in_flight = 4;
-    const Store store = Store::filling(std::move(slow), options);
+    const ChunkStore store = ChunkStore::filling(std::move(slow), options);
     std::vector<int> expected(20);
     std::iota(expected.begin(), expected.end(), 0);
     std::fill_n(expected.begin() + 4, 4, -1);
     CHECK(nczchunk::read<int>(var, store) == expected);
     CHECK_EQ(looked_at.most, 4);
-    CHECK_THROWS(Store::filling(std::unique_ptr<Slow>()), Status::invalid, "no filler");
+    CHECK_THROWS(ChunkStore::filling(std::unique_ptr<Slow>()), Status::invalid, "no filler");
 }
 
 void plans()
 {
     Chunks chunks = make_chunks();
     const Variable var = make_variable();
-    const Store store = make_store(chunks);
+    const ChunkStore store = make_store(chunks);
     const nczchunk::Plan plan(var, {{1, 1}, {3, 2}, {1, 3}});
 
     const nczchunk::Totals totals = plan.totals();
@@ -541,7 +541,7 @@ void plans()
 
     // The plan keeps what it was made from. Parts are written by threads of the program's own.
     Chunks written;
-    const Store other = make_store(written);
+    const ChunkStore other = make_store(written);
     std::optional<nczchunk::Plan> writing;
     {
         const Variable passing = make_variable();
@@ -583,7 +583,7 @@ void copiers()
     };
     char words[3][6] = {"zero", "one", "two"};
     Text chunk[3] = {words[0], words[1], words[2]};
-    const Store store = Store::lending([&](nczchunk::Loan &loan) { loan.lend(chunk); });
+    const ChunkStore store = ChunkStore::lending([&](nczchunk::Loan &loan) { loan.lend(chunk); });
     std::vector<Text> texts(2);
     auto counted = std::make_shared<int>(0);
     std::optional<nczchunk::Plan> plan;
@@ -649,7 +649,7 @@ void codecs_and_caches()
     {
         std::map<Index, std::vector<std::byte>> encoded;
         int fetched = 0;
-        Store store = Store::filling(
+        ChunkStore store = ChunkStore::filling(
             [&](Request request) {
                 fetched++;
                 const auto found = encoded.find(at(request));
@@ -683,7 +683,7 @@ void codecs_and_caches()
         CHECK_EQ(nczchunk::read<int>(var, store, {{1, 1}, {1, 1}})[0], 107);
         CHECK_EQ(fetched, 2);
 
-        Store reader = Store::filling([](Request request) { request.set_absent(); }, [](Request) {});
+        ChunkStore reader = ChunkStore::filling([](Request request) { request.set_absent(); }, [](Request) {});
         reader.add_codec(nczchunk::Codec::own("only decodes", std::make_unique<OnlyDecodes>()));
         CHECK_THROWS(nczchunk::write(var, reader, {}, data), Status::read_only, "");
     }
@@ -693,7 +693,7 @@ void codecs_and_caches()
         nczchunk::Codec codec = nczchunk::Codec::own("headed", std::make_unique<Headed>(alive));
         nczchunk::Codec moved = std::move(codec);
         CHECK(codec.get() == nullptr); // NOLINT
-        Store store = make_store(chunks);
+        ChunkStore store = make_store(chunks);
         CHECK_THROWS(store.add_codec(std::move(codec)), Status::invalid, "codec is NULL");
         CHECK_EQ(alive.use_count(), 2);
     }
@@ -705,7 +705,7 @@ void contexts()
 {
     Chunks chunks = make_chunks();
     const Variable var = make_variable();
-    const Store store = make_store(chunks);
+    const ChunkStore store = make_store(chunks);
     nczchunk::Context context;
     std::vector<std::size_t> told;
     context.threads(2).progress([&, own = std::make_unique<int>(3)](const nczchunk::Progress &far) {
@@ -740,8 +740,8 @@ void calls_within_calls()
 {
     Chunks chunks = make_chunks();
     const Variable var = make_variable();
-    const Store below = make_store(chunks);
-    const Store store = Store::filling([&](Request request) {
+    const ChunkStore below = make_store(chunks);
+    const ChunkStore store = ChunkStore::filling([&](Request request) {
         const auto row = static_cast<std::size_t>(2 * request.index(0)), column = std::size_t(3 * request.index(1));
         CHECK_THROWS(nczchunk::read<int>(var, below, {{9, 9}, {1, 1}}), Status::coordinates, "");
         request.put(nczchunk::read<int>(var, below, {{row, column}, {2, 3}}));
@@ -856,7 +856,7 @@ void threads_of_the_program()
 {
     Chunks chunks = make_chunks();
     const Variable var = make_variable();
-    const Store store = make_store(chunks);
+    const ChunkStore store = make_store(chunks);
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; i++)
         threads.emplace_back([&] {

@@ -1,4 +1,4 @@
-// Arrays that are opened by name, in C++: read and written with their types, created, with attributes, in places of
+// Arrays that are opened by name, in C++: read and written with their types, created, with attributes, in storages of
 // every kind, and listed. After test_cpp.cpp.
 #include "check.hpp"
 #include "nczchunk_array.hpp"
@@ -18,7 +18,7 @@ using nczchunk::Array;
 using nczchunk::Description;
 using nczchunk::Layout;
 using nczchunk::Lengths;
-using nczchunk::Place;
+using nczchunk::Storage;
 using nczchunk::Status;
 
 std::string coads; // the array of the sea surface temperatures, as files
@@ -88,7 +88,7 @@ void what_is_not_there()
     CHECK(Array::find(coads).value().rank() == 3);
     CHECK_THROWS(Array::find(coads, "../x"), Status::invalid, "name"); // that is no array which may be missing
     CHECK_THROWS(Array::open(std::string("a\0b", 3)), Status::invalid, "NUL");
-    CHECK(!Array::find(Place::memory(), "sst"));
+    CHECK(!Array::find(Storage::memory(), "sst"));
 
     Array array = Array::open(coads);
     Array moved = std::move(array);
@@ -103,58 +103,58 @@ void what_is_not_there()
 }
 
 // What is written is read again, with every type.
-template <class T> void is_kept(const Place &place, const std::vector<T> &values, const char *type_name)
+template <class T> void is_kept(const Storage &storage, const std::vector<T> &values, const char *type_name)
 {
     const std::string name = std::string("types/") + type_name;
     {
-        const Array array = Array::create(place, name, Description::of<T>({values.size()}).chunks({2}));
+        const Array array = Array::create(storage, name, Description::of<T>({values.size()}).chunks({2}));
         CHECK(array.type_name() == type_name);
         array.write({}, values);
     }
-    CHECK(Array::open(place, name).read<T>() == values);
+    CHECK(Array::open(storage, name).read<T>() == values);
 }
 
 void types()
 {
-    const Place place = Place::memory();
-    is_kept<signed char>(place, {-1, 2, 3}, "int8");
-    is_kept<unsigned char>(place, {1, 2, 255}, "uint8");
-    is_kept<short>(place, {-1, 2, 3}, "int16");
-    is_kept<unsigned short>(place, {1, 2, 3}, "uint16");
-    is_kept<int>(place, {-1, 2, 3}, "int32");
-    is_kept<unsigned>(place, {1, 2, 3}, "uint32");
-    is_kept<long long>(place, {-1, 2, 3}, "int64");
-    is_kept<std::uint64_t>(place, {1, 2, UINT64_MAX}, "uint64");
-    is_kept<float>(place, {-1, 2, 3}, "float32");
-    is_kept<double>(place, {-1, 2, 3}, "float64");
-    is_kept<std::complex<float>>(place, {{1, -1}, {2, 0}}, "complex64");
-    is_kept<std::complex<double>>(place, {{1, -1}, {2, 0}}, "complex128");
-    is_kept<std::array<char, 3>>(place, {{'a', 'b', 'c'}, {'d', 'e', 'f'}}, "S3");
-    is_kept<std::array<char32_t, 2>>(place, {{U'a', U'ß'}, {U'c', U'd'}}, "U2");
-    is_kept<std::string>(place, {"one", "", "drei"}, "string");
+    const Storage storage = Storage::memory();
+    is_kept<signed char>(storage, {-1, 2, 3}, "int8");
+    is_kept<unsigned char>(storage, {1, 2, 255}, "uint8");
+    is_kept<short>(storage, {-1, 2, 3}, "int16");
+    is_kept<unsigned short>(storage, {1, 2, 3}, "uint16");
+    is_kept<int>(storage, {-1, 2, 3}, "int32");
+    is_kept<unsigned>(storage, {1, 2, 3}, "uint32");
+    is_kept<long long>(storage, {-1, 2, 3}, "int64");
+    is_kept<std::uint64_t>(storage, {1, 2, UINT64_MAX}, "uint64");
+    is_kept<float>(storage, {-1, 2, 3}, "float32");
+    is_kept<double>(storage, {-1, 2, 3}, "float64");
+    is_kept<std::complex<float>>(storage, {{1, -1}, {2, 0}}, "complex64");
+    is_kept<std::complex<double>>(storage, {{1, -1}, {2, 0}}, "complex128");
+    is_kept<std::array<char, 3>>(storage, {{'a', 'b', 'c'}, {'d', 'e', 'f'}}, "S3");
+    is_kept<std::array<char32_t, 2>>(storage, {{U'a', U'ß'}, {U'c', U'd'}}, "U2");
+    is_kept<std::string>(storage, {"one", "", "drei"}, "string");
     static_assert(sizeof(long) != 8 || nczchunk::Element<long>::type == NCZCHUNK_INT64, "");
 
     // Types without a counterpart are read as what they are made of.
-    const Array times = Array::create(place, "times", Description("datetime64[s]", {2}).fill_value(std::int64_t{-5}));
+    const Array times = Array::create(storage, "times", Description("datetime64[s]", {2}).fill_value(std::int64_t{-5}));
     times.write({{1}, {1}}, std::vector<std::int64_t>{1000});
     CHECK(times.read<std::int64_t>() == (std::vector<std::int64_t>{-5, 1000}));
     CHECK_THROWS(times.read<std::uint64_t>(), Status::bad_type, "datetime64[s], not uint64");
-    const Array flags = Array::create(place, "flags", Description("bool", {2}).fill_value(std::uint8_t{1}));
+    const Array flags = Array::create(storage, "flags", Description("bool", {2}).fill_value(std::uint8_t{1}));
     CHECK(flags.read<std::uint8_t>() == (std::vector<std::uint8_t>{1, 1}));
-    const Array halves = Array::create(place, "halves", Description("float16", {2}));
+    const Array halves = Array::create(storage, "halves", Description("float16", {2}));
     CHECK_EQ((halves.read<std::array<std::byte, 2>>().size()), 2);
     CHECK_THROWS((halves.read<std::array<std::byte, 4>>()), Status::bad_type, "float16, not V4");
     CHECK(!halves.has_elements<std::uint16_t>());
-    const Array text = Array::open(place, "types/S3");
+    const Array text = Array::open(storage, "types/S3");
     CHECK_THROWS(text.read<std::string>(), Status::bad_type, "S3, not string");
     CHECK_THROWS((text.read<std::array<char, 4>>()), Status::bad_type, "S3, not S4");
 }
 
 void texts()
 {
-    const Place place = Place::memory();
+    const Storage storage = Storage::memory();
     const Array names =
-        Array::create(place, "names", Description::of<std::string>({4}).chunks({2}).fill_value("nobody"));
+        Array::create(storage, "names", Description::of<std::string>({4}).chunks({2}).fill_value("nobody"));
     names.write({{0}, {2}}, std::vector<std::string_view>{"Ada", "Grace"});
     names.write({{3}, {1}}, std::array<const char *, 1>{"Jean"});
     CHECK(names.read<std::string>() == (std::vector<std::string>{"Ada", "Grace", "nobody", "Jean"}));
@@ -228,8 +228,8 @@ void creating()
 
 void attributes()
 {
-    const Place place = Place::memory();
-    Array array = Array::create(place, "a", Description::of<int>({4}).attributes_json(R"({"big": 1e300, "n": 300})"));
+    const Storage storage = Storage::memory();
+    Array array = Array::create(storage, "a", Description::of<int>({4}).attributes_json(R"({"big": 1e300, "n": 300})"));
 
     CHECK_EQ(array.attribute<int>("n"), 300);
     CHECK(array.attribute<double>("n") == 300);
@@ -276,8 +276,8 @@ void attributes()
 
 void resizing_and_caches()
 {
-    const Place place = Place::memory();
-    Array array = Array::create(place, "a", Description::of<int>({4}).chunks({2}).fill_value(-1));
+    const Storage storage = Storage::memory();
+    Array array = Array::create(storage, "a", Description::of<int>({4}).chunks({2}).fill_value(-1));
     array.write({}, std::vector<int>{1, 2, 3, 4});
     array.resize({5});
     CHECK(array.read<int>() == (std::vector<int>{1, 2, 3, 4, -1}));
@@ -293,7 +293,7 @@ void resizing_and_caches()
     CHECK_EQ(array.read<int>({{1}, {1}})[0], 2);
 }
 
-// A place of the program's own: objects in a map, by a class.
+// A storage of the program's own: objects in a map, by a class.
 struct Table final : nczchunk::Objects {
     using Objects = std::map<std::string, std::vector<std::byte>, std::less<>>;
     Table(Objects &with, int &count) : objects(with), destroyed(count) {}
@@ -345,11 +345,11 @@ void places_of_ones_own()
         table->forbidden = "a/sst/c/1";
         std::optional<Array> array;
         {
-            const Place place = Place::own(std::move(table));
+            const Storage storage = Storage::own(std::move(table));
             const auto description = Description::of<int>({6}).chunks({2}).shards({4}).overwrite();
             if (nczchunk::has_codec("sharding_indexed"))
-                Array::create(place, "shards", description).write({{1}, {3}}, std::vector<int>{1, 2, 3});
-            array = Array::create(place, "a/sst", Description::of<int>({6}).chunks({2}).overwrite());
+                Array::create(storage, "shards", description).write({{1}, {3}}, std::vector<int>{1, 2, 3});
+            array = Array::create(storage, "a/sst", Description::of<int>({6}).chunks({2}).overwrite());
         }
         CHECK_EQ(destroyed, 0); // the array goes on using it
         array->write({{0}, {2}}, std::vector<int>{1, 2});
@@ -364,11 +364,11 @@ void places_of_ones_own()
     }
     CHECK_EQ(destroyed, 1);
     {
-        const Place place = Place::own(std::make_unique<Table>(objects, destroyed));
-        CHECK(Array::open(place, "a/sst").read<int>() == std::vector<int>{0});
-        CHECK(Array::open(place, "shards").read<int>() == (std::vector<int>{0, 1, 2, 3, 0, 0}));
+        const Storage storage = Storage::own(std::make_unique<Table>(objects, destroyed));
+        CHECK(Array::open(storage, "a/sst").read<int>() == std::vector<int>{0});
+        CHECK(Array::open(storage, "shards").read<int>() == (std::vector<int>{0, 1, 2, 3, 0, 0}));
         std::vector<std::string> names;
-        for (const nczchunk::Node &node : nczchunk::list(place))
+        for (const nczchunk::Node &node : nczchunk::list(storage))
             names.push_back(node.name);
         CHECK(names == (std::vector<std::string>{"", "a", "a/sst", "shards"}));
     }
@@ -382,31 +382,31 @@ void places_of_ones_own()
             return request.set_absent();
         request.put(found->second);
     };
-    const Array array = Array::open(Place::own(read), "a/sst");
+    const Array array = Array::open(Storage::own(read), "a/sst");
     try {
         array.read<int>();
         CHECK_FAILED("the chunk cannot be read");
     } catch (const std::out_of_range &error) {
         CHECK_STR(error.what(), "gone");
     }
-    CHECK_THROWS(Array::create(Place::own(read), "b", Description::of<int>({1})), Status::read_only, "");
+    CHECK_THROWS(Array::create(Storage::own(read), "b", Description::of<int>({1})), Status::read_only, "");
     int written = 0;
-    nczchunk::PlaceOptions options;
+    nczchunk::StorageOptions options;
     options.gap = 100;
-    Array::create(Place::own(read, [&](std::string_view, nczchunk::Span<const std::byte>) { written++; }, options), "b",
+    Array::create(Storage::own(read, [&](std::string_view, nczchunk::Span<const std::byte>) { written++; }, options), "b",
                   Description::of<int>({1}));
     CHECK(written > 0);
-    const Place throws = Place::own([](nczchunk::ObjectRequest) { throw std::out_of_range("all gone"); });
+    const Storage throws = Storage::own([](nczchunk::ObjectRequest) { throw std::out_of_range("all gone"); });
     try {
         Array::open(throws, "a/sst");
         CHECK_FAILED("nothing can be read");
     } catch (const std::out_of_range &error) {
         CHECK_STR(error.what(), "all gone");
     }
-    CHECK_THROWS(Place::own(std::unique_ptr<Table>()), Status::invalid, "no objects");
+    CHECK_THROWS(Storage::own(std::unique_ptr<Table>()), Status::invalid, "no objects");
 }
 
-// A place with latency: many reads under way. Here the last one is answered first.
+// A storage with latency: many reads under way. Here the last one is answered first.
 struct Far final : nczchunk::Objects {
     explicit Far(const Table::Objects &with) : objects(with) {}
     bool start(nczchunk::ObjectRequest request) override
@@ -414,15 +414,15 @@ struct Far final : nczchunk::Objects {
         const auto found = objects.find(request.name());
         if (found == objects.end())
             return false;
-        under_way.push_back(request);
-        most = std::max(most, under_way.size());
+        requests_in_flight.push_back(request);
+        most = std::max(most, requests_in_flight.size());
         return true;
     }
     nczchunk::ObjectEnded wait() override
     {
-        const nczchunk::ObjectRequest request = under_way.back();
-        CHECK(request == under_way.back() && !(request != under_way.back()));
-        under_way.pop_back();
+        const nczchunk::ObjectRequest request = requests_in_flight.back();
+        CHECK(request == requests_in_flight.back() && !(request != requests_in_flight.back()));
+        requests_in_flight.pop_back();
         if (request.name() == failing)
             return {request, std::make_exception_ptr(std::out_of_range(std::string(request.name())))};
         const auto found = objects.find(request.name());
@@ -438,7 +438,7 @@ struct Far final : nczchunk::Objects {
     void cancel(nczchunk::ObjectRequest) override { cancelled++; }
 
     const Table::Objects &objects;
-    std::vector<nczchunk::ObjectRequest> under_way;
+    std::vector<nczchunk::ObjectRequest> requests_in_flight;
     std::size_t most = 0;
     int cancelled = 0;
     std::string failing;
@@ -451,25 +451,25 @@ void places_with_latency()
     std::vector<int> values(40);
     for (std::size_t i = 0; i < values.size(); i++)
         values[i] = static_cast<int>(i);
-    Array::create(Place::own(std::make_unique<Table>(objects, destroyed)), "a", Description::of<int>({40}).chunks({2}))
+    Array::create(Storage::own(std::make_unique<Table>(objects, destroyed)), "a", Description::of<int>({40}).chunks({2}))
         .write({}, values);
 
     auto far = std::make_unique<Far>(objects);
     Far &looked_at = *far;
-    nczchunk::PlaceOptions options;
+    nczchunk::StorageOptions options;
     options.in_flight = 8;
-    const Array array = Array::open(Place::own(std::move(far), options), "a");
+    const Array array = Array::open(Storage::own(std::move(far), options), "a");
     CHECK(array.read<int>() == values);
     CHECK(looked_at.most > 1 && looked_at.most <= 8);
     looked_at.failing = "a/c/7";
     array.read<int>({{0}, {10}});
-    Array without_cache = Array::open(Place::own(std::make_unique<Table>(objects, destroyed)), "a");
+    Array without_cache = Array::open(Storage::own(std::make_unique<Table>(objects, destroyed)), "a");
     without_cache.set_no_cache();
     CHECK(without_cache.read<int>() == values);
 
     auto failing = std::make_unique<Far>(objects);
     failing->failing = "a/c/7";
-    const Array fails = Array::open(Place::own(std::move(failing), options), "a");
+    const Array fails = Array::open(Storage::own(std::move(failing), options), "a");
     try {
         fails.read<int>();
         CHECK_FAILED("chunk 7 cannot be read");
@@ -480,7 +480,7 @@ void places_with_latency()
 
 void the_librarys_places()
 {
-    const Place memory = Place::memory();
+    const Storage memory = Storage::memory();
     CHECK_THROWS(memory.write("../x", std::string("no")), Status::invalid, "");
     memory.write("a/.zarray", std::string(R"({"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "<i2",)"
                                           R"( "compressor": null, "fill_value": -1, "order": "C", "filters": null})"));
@@ -488,24 +488,24 @@ void the_librarys_places()
     memory.write("empty", std::string());
     CHECK(Array::open(memory, "a").read<short>() == (std::vector<short>{1, 2, -1, -1}));
 
-    Place directory = Place::create("cpp-place");
+    Storage directory = Storage::create("cpp-storage");
     Array::create(directory, "a", Description::of<int>({1}).overwrite()).write({}, std::vector<int>{5});
     directory.finish();
-    CHECK_EQ(Array::open(Place::at("cpp-place"), "a").read<int>()[0], 5);
-    CHECK_THROWS(Place::at("no/such/place"), Status::not_found, "");
+    CHECK_EQ(Array::open(Storage::at("cpp-storage"), "a").read<int>()[0], 5);
+    CHECK_THROWS(Storage::at("no/such/storage"), Status::not_found, "");
     directory.allow_partial(true);
 
-    Place moved = std::move(directory);
+    Storage moved = std::move(directory);
     CHECK(directory.get() == nullptr); // NOLINT
-    CHECK_THROWS(directory.finish(), Status::invalid, "place is NULL");
-    CHECK_THROWS(directory.file("x"), Status::invalid, "place is NULL");
+    CHECK_THROWS(directory.finish(), Status::invalid, "storage is NULL");
+    CHECK_THROWS(directory.file("x"), Status::invalid, "storage is NULL");
     CHECK_THROWS(directory.add_codec("x", [](nczchunk::CodecUse) { return nczchunk::Codec::zstd(); }), Status::invalid,
-                 "place is NULL");
+                 "storage is NULL");
     directory = std::move(moved);
     CHECK_EQ(Array::open(directory, "a").read<int>()[0], 5);
 
     try {
-        Place zip = Place::create_zip("cpp.zip");
+        Storage zip = Storage::create_zip("cpp.zip");
         Array::create(zip, "a", Description::of<int>({1})).write({}, std::vector<int>{6});
         CHECK(!Array::find("cpp-none.zip", "a"));
         zip.finish();
@@ -518,33 +518,33 @@ void the_librarys_places()
 // How much memory may be taken for what is stored; what would take more is refused, and the message names the limit.
 void limits_of_memory()
 {
-    Place place = Place::memory();
-    place.memory_limits({0, 1000, 0});
-    const Array array = Array::create(place, "a", Description::of<std::string>({1}).uncompressed());
+    Storage storage = Storage::memory();
+    storage.memory_limits({0, 1000, 0});
+    const Array array = Array::create(storage, "a", Description::of<std::string>({1}).uncompressed());
     array.write({}, std::vector<std::string>{std::string(2000, 'x')});
     CHECK_THROWS(array.read<std::string>(), Status::no_memory,
                  "chunk (0): 2008 bytes of memory are needed, above the limit string_chunk_bytes = 1000; raise it by "
-                 "nczchunk_place_set_memory_limits, or MemoryLimits in C++, Python and Rust");
-    place.memory_limits({0, 3000, 0});
-    CHECK_EQ(Array::open(place, "a").read<std::string>()[0].size(), 2000);
-    place.memory_limits({0, 0, 100});
-    CHECK_THROWS(Array::open(place, "a"), Status::no_memory, "");
-    place.memory_limits({1000, 0, 0});
-    const Array bytes = Array::create(place, "b", Description::of<unsigned char>({2000}).chunks({2000}).codec("zstd"));
+                 "nczchunk_storage_set_memory_limits, or MemoryLimits in C++, Python and Rust");
+    storage.memory_limits({0, 3000, 0});
+    CHECK_EQ(Array::open(storage, "a").read<std::string>()[0].size(), 2000);
+    storage.memory_limits({0, 0, 100});
+    CHECK_THROWS(Array::open(storage, "a"), Status::no_memory, "");
+    storage.memory_limits({1000, 0, 0});
+    const Array bytes = Array::create(storage, "b", Description::of<unsigned char>({2000}).chunks({2000}).codec("zstd"));
     bytes.write({}, std::vector<unsigned char>(2000, 'x'));
     CHECK_THROWS(bytes.read<unsigned char>({{0}, {2}, {1999}}), Status::no_memory, "");
-    place.memory_limits({});
-    CHECK(Array::open(place, "b").read<unsigned char>({{0}, {2}, {1999}}) == std::vector<unsigned char>(2, 'x'));
+    storage.memory_limits({});
+    CHECK(Array::open(storage, "b").read<unsigned char>({{0}, {2}, {1999}}) == std::vector<unsigned char>(2, 'x'));
 }
 
-// A file that holds arrays is a place, and may be an object of another.
+// A file that holds arrays is a storage, and may be an object of another.
 void files_in_places(const std::string &data)
 {
     std::ifstream stream(data + "/coads_sst.nc", std::ios::binary);
     const std::vector<char> bytes{std::istreambuf_iterator<char>(stream), {}};
-    const Place place = Place::memory();
-    place.write("2020/sst.nc", bytes);
-    const Place file = place.file("2020/sst.nc");
+    const Storage storage = Storage::memory();
+    storage.write("2020/sst.nc", bytes);
+    const Storage file = storage.file("2020/sst.nc");
     CHECK(Array::open(file, "SST").read<float>() == Array::open(data + "/coads_sst.nc", "SST").read<float>());
 }
 
@@ -554,8 +554,8 @@ void codecs_of_ones_own()
     auto key = std::make_shared<int>(3);
     std::optional<Array> array;
     {
-        Place place = Place::memory();
-        place.add_codec("caesar", [key](nczchunk::CodecUse use) {
+        Storage storage = Storage::memory();
+        storage.add_codec("caesar", [key](nczchunk::CodecUse use) {
             CHECK(use.type_name() == "uint8");
             CHECK_EQ(use.element_size(), 1);
             if (use.name() != "caesar" || use.configuration() != "{}")
@@ -571,10 +571,10 @@ void codecs_of_ones_own()
             return nczchunk::Codec::own("caesar", by(-1), by(1));
         });
         const auto description = [] { return Description::of<unsigned char>({3}).format(nczchunk::Format::zarr_v2); };
-        array = Array::create(place, "a", description().codec("caesar"));
-        CHECK_THROWS(Array::create(place, "b", description().codec("caesar", R"({"key": 4})")), Status::no_filter,
+        array = Array::create(storage, "a", description().codec("caesar"));
+        CHECK_THROWS(Array::create(storage, "b", description().codec("caesar", R"({"key": 4})")), Status::no_filter,
                      "no such key");
-        CHECK_THROWS(place.add_codec("", [](nczchunk::CodecUse) { return nczchunk::Codec::zstd(); }), Status::invalid,
+        CHECK_THROWS(storage.add_codec("", [](nczchunk::CodecUse) { return nczchunk::Codec::zstd(); }), Status::invalid,
                      "");
     }
     CHECK(key.use_count() > 1);
@@ -588,13 +588,13 @@ void codecs_of_ones_own()
 
 void listing()
 {
-    const Place place = Place::memory();
-    Array::create(place, "ocean/sst",
+    const Storage storage = Storage::memory();
+    Array::create(storage, "ocean/sst",
                   Description::of<float>({90, 180}).chunks({30, 60}).dimension_names({"lat", "lon"}).attribute("n", 1));
-    Array::create(place, "mask", Description("bool", {90, 180}).chunks({30, 60}).shards({90, 180}));
-    place.write("broken/zarr.json", std::string(R"({"zarr_format": 3, "node_type": "array", "shape": "long"})"));
+    Array::create(storage, "mask", Description("bool", {90, 180}).chunks({30, 60}).shards({90, 180}));
+    storage.write("broken/zarr.json", std::string(R"({"zarr_format": 3, "node_type": "array", "shape": "long"})"));
 
-    const std::vector<nczchunk::Node> nodes = nczchunk::list(place);
+    const std::vector<nczchunk::Node> nodes = nczchunk::list(storage);
     CHECK_EQ(nodes.size(), 5);
     CHECK(nodes[0].name.empty() && nodes[0].is_group);
     CHECK(nodes[1].name == "broken");
@@ -608,14 +608,14 @@ void listing()
     CHECK_EQ(nodes[4].type, NCZCHUNK_FLOAT);
     CHECK(nodes[4].dimension_names[1] == "lon" && !nodes[4].is_unlimited[1]);
     CHECK(nodes[4].attributes_json == R"({"n":1})");
-    CHECK_EQ(nczchunk::list(place, "", false).size(), 4);
+    CHECK_EQ(nczchunk::list(storage, "", false).size(), 4);
     CHECK_EQ(nczchunk::list(coads).size(), 1);
-    CHECK_THROWS(nczchunk::list(place, "none"), Status::not_found, "");
+    CHECK_THROWS(nczchunk::list(storage, "none"), Status::not_found, "");
     CHECK_THROWS(nczchunk::list("no/such/path"), Status::not_found, "");
 
     // One after another, until it is enough; or something is wrong.
     int calls = 0;
-    nczchunk::list_each(place, "", true, [&](nczchunk::NodeRef node) {
+    nczchunk::list_each(storage, "", true, [&](nczchunk::NodeRef node) {
         CHECK(node.status() == 0 || !node.message().empty());
         return ++calls < 3;
     });
@@ -628,7 +628,7 @@ void listing()
     });
     CHECK_EQ(calls, 13);
     try {
-        nczchunk::list_each(place, "", true, [](nczchunk::NodeRef) { throw std::domain_error("enough"); });
+        nczchunk::list_each(storage, "", true, [](nczchunk::NodeRef) { throw std::domain_error("enough"); });
         CHECK_FAILED("the callable throws");
     } catch (const std::domain_error &error) {
         CHECK_STR(error.what(), "enough");

@@ -10,8 +10,8 @@ enum { ROWS = 4, COLUMNS = 6 };
 
 static const size_t shape[2] = {ROWS, COLUMNS}, origin[2] = {0, 0};
 
-/* A compressed array of floats with three named dimensions. The place is memory, so that no files are left. */
-static void the_shortest_way(nczchunk_place *place)
+/* A compressed array of floats with three named dimensions. The storage is memory, so that no files are left. */
+static void the_shortest_way(nczchunk_storage *storage)
 {
     const size_t lengths[3] = {365, 90, 180}, start[3] = {0, 45, 90}, count[3] = {1, 1, 3};
     const char *const names[3] = {"time", "lat", "lon"};
@@ -24,7 +24,7 @@ static void the_shortest_way(nczchunk_place *place)
     sst.rank = 3;
     sst.shape = lengths;
     sst.dimension_names = names;
-    CHECK_OK(nczchunk_array_create_in(place, "ocean/sst", &sst, &array, NULL));
+    CHECK_OK(nczchunk_array_create_in(storage, "ocean/sst", &sst, &array, NULL));
     CHECK_OK(nczchunk_array_write(array, start, count, NULL, data, NULL));
     CHECK_OK(nczchunk_array_read(array, start, count, NULL, back, NULL));
     CHECK(memcmp(back, data, sizeof data) == 0);
@@ -34,17 +34,17 @@ static void the_shortest_way(nczchunk_place *place)
 
     /* It is not created twice, unless that is meant. */
     array = NULL;
-    CHECK_EQ(nczchunk_array_create_in(place, "ocean/sst", &sst, &array, NULL), NCZCHUNK_EEXIST);
+    CHECK_EQ(nczchunk_array_create_in(storage, "ocean/sst", &sst, &array, NULL), NCZCHUNK_EEXIST);
     CHECK(array == NULL);
     sst.overwrite = 1;
-    CHECK_OK(nczchunk_array_create_in(place, "ocean/sst", &sst, &array, NULL));
+    CHECK_OK(nczchunk_array_create_in(storage, "ocean/sst", &sst, &array, NULL));
     CHECK_OK(nczchunk_array_read(array, start, count, NULL, back, NULL));
     CHECK(back[0] == 0 && back[2] == 0);
     nczchunk_array_close(array);
 }
 
 /* All that can be said of an array. */
-static void the_longest_way(nczchunk_place *place)
+static void the_longest_way(nczchunk_storage *storage)
 {
     static const size_t chunks[2] = {2, 3}, shards[2] = {4, 3};
     static const char *const names[2] = {"y", NULL};
@@ -82,7 +82,7 @@ static void the_longest_way(nczchunk_place *place)
     all.format = NCZCHUNK_ZARR_V3;
     all.separator = '.';
     all.endian = NCZCHUNK_ENDIAN_BIG;
-    CHECK_OK(nczchunk_array_create_in(place, "all", &all, &array, NULL));
+    CHECK_OK(nczchunk_array_create_in(storage, "all", &all, &array, NULL));
     CHECK_STR(nczchunk_array_type_name(array), "datetime64[s]");
     CHECK_STR(nczchunk_array_dimname(array, 0), "y");
     CHECK_STR(nczchunk_array_dimname(array, 1), "");
@@ -100,7 +100,7 @@ static void the_longest_way(nczchunk_place *place)
 }
 
 /* An array that is made smaller and larger again has fill values where it was cut off. */
-static void it_gets_another_shape(nczchunk_place *place)
+static void it_gets_another_shape(nczchunk_storage *storage)
 {
     const size_t chunks[2] = {3, 4}, smaller[2] = {2, COLUMNS}, larger[2] = {ROWS + 1, COLUMNS};
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
@@ -112,7 +112,7 @@ static void it_gets_another_shape(nczchunk_place *place)
     description.shape = shape;
     description.chunk_shape = chunks;
     description.endian = NCZCHUNK_ENDIAN_LITTLE;
-    CHECK_OK(nczchunk_array_create_in(place, "grows", &description, &array, NULL));
+    CHECK_OK(nczchunk_array_create_in(storage, "grows", &description, &array, NULL));
     for (int i = 0; i < ROWS * COLUMNS; i++)
         data[i / COLUMNS][i % COLUMNS] = 7;
     CHECK_OK(nczchunk_array_write(array, origin, NULL, NULL, data, NULL));
@@ -125,7 +125,7 @@ static void it_gets_another_shape(nczchunk_place *place)
     CHECK_EQ(nczchunk_array_resize(array, NULL, NULL), NCZCHUNK_EINVAL);
     nczchunk_array_close(array);
 
-    CHECK_OK(nczchunk_array_open_in(place, "grows", NCZCHUNK_READ, &array, NULL));
+    CHECK_OK(nczchunk_array_open_in(storage, "grows", NCZCHUNK_READ, &array, NULL));
     CHECK_EQ(nczchunk_var_dimlen(nczchunk_array_var(array), 0), ROWS + 1);
     CHECK_EQ(nczchunk_array_resize(array, smaller, NULL), NCZCHUNK_EPERM);
     nczchunk_array_close(array);
@@ -155,16 +155,16 @@ static void attributes_are_set(void)
     };
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
     nczchunk_attribute told = NCZCHUNK_ATTRIBUTE_INIT;
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
     nczchunk_array *array = NULL;
 
-    CHECK_OK(nczchunk_place_memory(&place, NULL));
+    CHECK_OK(nczchunk_storage_memory(&storage, NULL));
     description.type = NCZCHUNK_SHORT;
     description.rank = 2;
     description.shape = shape;
     description.dimension_names = names;
     description.format = NCZCHUNK_NCZARR;
-    CHECK_OK(nczchunk_array_create_in(place, "netcdf/flags", &description, &array, NULL));
+    CHECK_OK(nczchunk_array_create_in(storage, "netcdf/flags", &description, &array, NULL));
     CHECK_OK(nczchunk_array_set_attribute(array, "units", NCZCHUNK_CHAR, 1, "m", NULL));
     CHECK_OK(nczchunk_array_set_attribute(array, "flags", NCZCHUNK_SHORT, 3, flags, NULL));
     CHECK_OK(nczchunk_array_remove_attribute(array, "units", NULL));
@@ -192,97 +192,97 @@ static void attributes_are_set(void)
     CHECK_OK(nczchunk_array_remove_attribute(array, "steps", NULL));
     nczchunk_array_close(array);
 
-    CHECK_OK(nczchunk_array_open_in(place, "netcdf/flags", NCZCHUNK_READ, &array, NULL));
+    CHECK_OK(nczchunk_array_open_in(storage, "netcdf/flags", NCZCHUNK_READ, &array, NULL));
     CHECK_OK(nczchunk_array_attribute(array, "flags", &told, NULL));
     CHECK_EQ(told.type, NCZCHUNK_SHORT);
     CHECK(memcmp(told.values, flags, sizeof flags) == 0);
     nczchunk_array_close(array);
-    nczchunk_place_free(place);
+    nczchunk_storage_free(storage);
 }
 
-static void refused_as(nczchunk_place *place, const char *name, const nczchunk_description *description, int status,
+static void refused_as(nczchunk_storage *storage, const char *name, const nczchunk_description *description, int status,
                        const char *words)
 {
     nczchunk_context *context = NULL;
     nczchunk_array *array = NULL;
 
     CHECK_OK(nczchunk_context_new(&context));
-    CHECK_EQ(nczchunk_array_create_in(place, name, description, &array, context), status);
+    CHECK_EQ(nczchunk_array_create_in(storage, name, description, &array, context), status);
     CHECK(array == NULL);
     if (strstr(nczchunk_context_message(context), words) == NULL)
         CHECK_FAILED("\"%s\" does not say \"%s\"", nczchunk_context_message(context), words);
     nczchunk_context_free(context);
 }
 
-static void refused(nczchunk_place *place, const nczchunk_description *description, int status, const char *words)
+static void refused(nczchunk_storage *storage, const nczchunk_description *description, int status, const char *words)
 {
-    refused_as(place, "refused", description, status, words);
+    refused_as(storage, "refused", description, status, words);
 }
 
 /* Names by which an array would be taken for something else. */
-static void refused_name(nczchunk_place *place, const char *name, const nczchunk_description *description,
+static void refused_name(nczchunk_storage *storage, const char *name, const nczchunk_description *description,
                          const char *words)
 {
-    refused_as(place, name, description, NCZCHUNK_EINVAL, words);
+    refused_as(storage, name, description, NCZCHUNK_EINVAL, words);
 }
 
-static void what_cannot_be_created(nczchunk_place *place)
+static void what_cannot_be_created(nczchunk_storage *storage)
 {
     const size_t chunks[2] = {2, 3}, shards[2] = {4, 4};
     const nczchunk_codec_setting unknown = {"pcodec", NULL}, wrong = {"zstd", "{\"level\": \"high\"}"};
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
     nczchunk_array *array = NULL;
 
-    refused(place, NULL, NCZCHUNK_EINVAL, "NULL");
-    refused(place, &description, NCZCHUNK_EINVAL, "type");
+    refused(storage, NULL, NCZCHUNK_EINVAL, "NULL");
+    refused(storage, &description, NCZCHUNK_EINVAL, "type");
     description.type_name = "float33";
-    refused(place, &description, NCZCHUNK_EBADTYPE, "float33");
+    refused(storage, &description, NCZCHUNK_EBADTYPE, "float33");
     description.type = SIZE_MAX;
-    refused(place, &description, NCZCHUNK_EBADTYPE, "type");
+    refused(storage, &description, NCZCHUNK_EBADTYPE, "type");
     description.type = NCZCHUNK_FLOAT;
     description.rank = 2;
-    refused(place, &description, NCZCHUNK_EINVAL, "shape");
+    refused(storage, &description, NCZCHUNK_EINVAL, "shape");
     description.shape = shape;
     description.endian = 99;
-    refused(place, &description, NCZCHUNK_EINVAL, "endian");
+    refused(storage, &description, NCZCHUNK_EINVAL, "endian");
     description.endian = 0;
     description.shape = NULL;
     description.rank = 2000;
-    refused(place, &description, NCZCHUNK_EMAXDIMS, "2000");
+    refused(storage, &description, NCZCHUNK_EMAXDIMS, "2000");
     description.rank = 2;
     description.shape = shape;
     description.chunk_shape = chunks;
     description.shard_shape = shards;
-    refused(place, &description, NCZCHUNK_EINVAL, "dimension 1");
+    refused(storage, &description, NCZCHUNK_EINVAL, "dimension 1");
     description.shard_shape = chunks;
     description.format = NCZCHUNK_ZARR_V2;
-    refused(place, &description, NCZCHUNK_ENOTBUILT, "shards");
+    refused(storage, &description, NCZCHUNK_ENOTBUILT, "shards");
     description.shard_shape = NULL;
     description.codecs = &unknown;
     description.num_codecs = 1;
-    refused(place, &description, NCZCHUNK_ENOFILTER, "pcodec");
+    refused(storage, &description, NCZCHUNK_ENOFILTER, "pcodec");
     description.codecs = &wrong;
-    refused(place, &description, NCZCHUNK_ENCZARR, "$.level");
+    refused(storage, &description, NCZCHUNK_ENCZARR, "$.level");
     description.uncompressed = 1;
-    refused(place, &description, NCZCHUNK_EINVAL, "codecs");
+    refused(storage, &description, NCZCHUNK_EINVAL, "codecs");
     description.codecs = NULL;
     description.num_codecs = 0;
     description.format = NCZCHUNK_NCZARR;
-    refused(place, &description, NCZCHUNK_EINVAL, "names");
+    refused(storage, &description, NCZCHUNK_EINVAL, "names");
     description.format = 99;
-    refused(place, &description, NCZCHUNK_EINVAL, "format");
+    refused(storage, &description, NCZCHUNK_EINVAL, "format");
     description.format = 0;
-    refused_name(place, ".zgroup", &description, "a metadata document");
-    refused_name(place, "ocean/zarr.json", &description, "ocean/zarr.json");
-    refused_name(place, "ocean/__sst", &description, "reserves");
-    CHECK_EQ(nczchunk_array_create_in(place, "../x", &description, &array, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_array_create_in(place, "x", &description, NULL, NULL), NCZCHUNK_EINVAL);
+    refused_name(storage, ".zgroup", &description, "a metadata document");
+    refused_name(storage, "ocean/zarr.json", &description, "ocean/zarr.json");
+    refused_name(storage, "ocean/__sst", &description, "reserves");
+    CHECK_EQ(nczchunk_array_create_in(storage, "../x", &description, &array, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_array_create_in(storage, "x", &description, NULL, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_array_create(NULL, "x", &description, &array, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_array_open_in(place, "x", NCZCHUNK_READ, &array, NULL), NCZCHUNK_ENOTFOUND);
+    CHECK_EQ(nczchunk_array_open_in(storage, "x", NCZCHUNK_READ, &array, NULL), NCZCHUNK_ENOTFOUND);
 }
 
 /* The range of a setting, or the settings that there are. Nothing is written. */
-static void settings_that_a_codec_does_not_have(nczchunk_place *place)
+static void settings_that_a_codec_does_not_have(nczchunk_storage *storage)
 {
     static const struct {
         nczchunk_codec_setting codec;
@@ -307,8 +307,8 @@ static void settings_that_a_codec_does_not_have(nczchunk_place *place)
         description.codecs = &wrong[i].codec;
         for (size_t f = 0; f < 2; f++) {
             description.format = formats[f];
-            refused(place, &description, NCZCHUNK_EINVAL, wrong[i].words);
-            CHECK_EQ(nczchunk_array_open_in(place, "refused", NCZCHUNK_READ, &array, NULL), NCZCHUNK_ENOTFOUND);
+            refused(storage, &description, NCZCHUNK_EINVAL, wrong[i].words);
+            CHECK_EQ(nczchunk_array_open_in(storage, "refused", NCZCHUNK_READ, &array, NULL), NCZCHUNK_ENOTFOUND);
         }
     }
 }
@@ -320,7 +320,7 @@ static void a_path_that_is_not_utf8(void)
     static const char path[] = "gr\xfc\xdf" "e.zarr";
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
     nczchunk_array *array = NULL;
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
 
     description.type = NCZCHUNK_INT;
     description.rank = 2;
@@ -331,24 +331,24 @@ static void a_path_that_is_not_utf8(void)
     nczchunk_array_close(array);
     CHECK_OK(nczchunk_array_open(path, NULL, NCZCHUNK_READ, &array, NULL));
     nczchunk_array_close(array);
-    CHECK_OK(nczchunk_place_at(path, &place, NULL));
-    nczchunk_place_free(place);
+    CHECK_OK(nczchunk_storage_open(path, &storage, NULL));
+    nczchunk_storage_free(storage);
     CHECK(system("rm -r gr*.zarr") == 0);
 #endif
 }
 
 int main(void)
 {
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
 
-    CHECK_OK(nczchunk_place_memory(&place, NULL));
-    the_shortest_way(place);
-    the_longest_way(place);
-    it_gets_another_shape(place);
+    CHECK_OK(nczchunk_storage_memory(&storage, NULL));
+    the_shortest_way(storage);
+    the_longest_way(storage);
+    it_gets_another_shape(storage);
     attributes_are_set();
     a_path_that_is_not_utf8();
-    what_cannot_be_created(place);
-    settings_that_a_codec_does_not_have(place);
-    nczchunk_place_free(place);
+    what_cannot_be_created(storage);
+    settings_that_a_codec_does_not_have(storage);
+    nczchunk_storage_free(storage);
     return 0;
 }

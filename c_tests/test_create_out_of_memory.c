@@ -10,39 +10,39 @@ static const size_t shape[2] = {4, 6}, chunks[2] = {2, 3}, origin[2] = {0, 0};
 static const char *const names[2] = {"y", "x"};
 static const short flags[2] = {1, 2};
 
-/* A place with a group and an array of ones. */
-static nczchunk_place *make_place(size_t format)
+/* A storage with a group and an array of ones. */
+static nczchunk_storage *make_storage(size_t format)
 {
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
     nczchunk_array *array = NULL;
     int ones[4][6];
 
     for (int i = 0; i < 24; i++)
         ones[i / 6][i % 6] = 1;
-    CHECK_OK(nczchunk_place_memory(&place, NULL));
+    CHECK_OK(nczchunk_storage_memory(&storage, NULL));
     description.type = NCZCHUNK_INT;
     description.rank = 2;
     description.shape = shape;
     description.chunk_shape = chunks;
     description.dimension_names = names;
     description.format = format;
-    CHECK_OK(nczchunk_array_create_in(place, "g/old", &description, &array, NULL));
+    CHECK_OK(nczchunk_array_create_in(storage, "g/old", &description, &array, NULL));
     CHECK_OK(nczchunk_array_write(array, origin, NULL, NULL, ones, NULL));
     nczchunk_array_close(array);
-    return place;
+    return storage;
 }
 
 /* Opens the array of ones to change it. */
-static nczchunk_array *open_old(nczchunk_place *place)
+static nczchunk_array *open_old(nczchunk_storage *storage)
 {
     nczchunk_array *array = NULL;
 
-    TRY_OR(nczchunk_array_open_in(place, "g/old", NCZCHUNK_WRITE, &array, NULL), array == NULL);
+    TRY_OR(nczchunk_array_open_in(storage, "g/old", NCZCHUNK_WRITE, &array, NULL), array == NULL);
     return array;
 }
 
-static void create(nczchunk_place *place, size_t format)
+static void create(nczchunk_storage *storage, size_t format)
 {
     nczchunk_codec_setting shuffle = {"shuffle", "{}"};
     nczchunk_attribute attributes[2] = {NCZCHUNK_ATTRIBUTE_INIT, NCZCHUNK_ATTRIBUTE_INIT};
@@ -67,13 +67,13 @@ static void create(nczchunk_place *place, size_t format)
     description.attributes = attributes;
     description.num_attributes = 2;
     description.format = format;
-    TRY_OR(nczchunk_array_create_in(place, "g/h/new", &description, &array, NULL), array == NULL);
+    TRY_OR(nczchunk_array_create_in(storage, "g/h/new", &description, &array, NULL), array == NULL);
     CHECK_EQ(nczchunk_array_num_attributes(array), 3);
     nczchunk_array_close(array);
 }
 
 /* An array of many chunks gives way to another. If that fails, the old one may be gone, and the next try succeeds. */
-static void overwrite(nczchunk_place *place, size_t format)
+static void overwrite(nczchunk_storage *storage, size_t format)
 {
     enum { MANY = 150 };
     const size_t many[1] = {MANY}, one[1] = {1};
@@ -93,7 +93,7 @@ static void overwrite(nczchunk_place *place, size_t format)
     description.overwrite = 1;
     description.format = format;
     for (int again = 0; again <= 1; again++) {
-        TRY_OR(nczchunk_array_create_in(place, "g/many", &description, &array, NULL), array == NULL);
+        TRY_OR(nczchunk_array_create_in(storage, "g/many", &description, &array, NULL), array == NULL);
         TRY(nczchunk_array_read(array, origin, NULL, NULL, data, NULL));
         CHECK(data[0] == 0 && memcmp(data, data + 1, MANY - 1) == 0);
         memset(data, 1, sizeof data);
@@ -104,10 +104,10 @@ static void overwrite(nczchunk_place *place, size_t format)
 }
 
 /* The array of ones becomes smaller. Until it has its new shape it has the old one. */
-static void resize(nczchunk_place *place, size_t format)
+static void resize(nczchunk_storage *storage, size_t format)
 {
     const size_t smaller[2] = {3, 3};
-    nczchunk_array *array = open_old(place);
+    nczchunk_array *array = open_old(storage);
     const nczchunk_var *var;
     int ones[3][3];
 
@@ -122,10 +122,10 @@ static void resize(nczchunk_place *place, size_t format)
 }
 
 /* An attribute is set, replaced and removed. Until then it is as it was. */
-static void change_attributes(nczchunk_place *place, size_t format)
+static void change_attributes(nczchunk_storage *storage, size_t format)
 {
     nczchunk_attribute attribute = NCZCHUNK_ATTRIBUTE_INIT;
-    nczchunk_array *array = open_old(place);
+    nczchunk_array *array = open_old(storage);
 
     (void)format;
     TRY_OR(nczchunk_array_set_attribute(array, "units", NCZCHUNK_STRING, 2, names, NULL),
@@ -140,7 +140,7 @@ static void change_attributes(nczchunk_place *place, size_t format)
 }
 
 /* Texts of any length: all that a call has allocated for them is freed if it fails, and data is as it was. */
-static void write_and_read_texts(nczchunk_place *place, size_t format)
+static void write_and_read_texts(nczchunk_storage *storage, size_t format)
 {
     const char *texts[4][6], *untouched = "untouched";
     char *back[4][6];
@@ -156,13 +156,13 @@ static void write_and_read_texts(nczchunk_place *place, size_t format)
     description.shape = shape;
     description.chunk_shape = chunks;
     description.format = format == NCZCHUNK_NCZARR ? NCZCHUNK_ZARR_V2 : format;
-    TRY_OR(nczchunk_array_create_in(place, "g/texts", &description, &array, NULL), array == NULL);
+    TRY_OR(nczchunk_array_create_in(storage, "g/texts", &description, &array, NULL), array == NULL);
     TRY(nczchunk_array_write(array, origin, NULL, NULL, texts, NULL));
     TRY_OR(nczchunk_array_read(array, origin, NULL, NULL, back, NULL),
            back[0][0] == untouched && back[3][5] == untouched);
     for (int i = 0; i < 24; i++)
         CHECK_STR(back[i / 6][i % 6], "text");
-    nczchunk_free_strings(24, &back[0][0]);
+    nczchunk_strings_free(24, &back[0][0]);
     nczchunk_array_close(array);
 }
 
@@ -172,7 +172,7 @@ static size_t num_codecs;
 static int in_shards;
 
 /* An array is written and read with codecs, in part and as a whole. */
-static void write_and_read_encoded(nczchunk_place *place, size_t format)
+static void write_and_read_encoded(nczchunk_storage *storage, size_t format)
 {
     const size_t shards[2] = {4, 3}, part[2] = {3, 1};
     int values[4][6], back[4][6] = {{0}}, column[3] = {0};
@@ -189,7 +189,7 @@ static void write_and_read_encoded(nczchunk_place *place, size_t format)
     description.codecs = codecs;
     description.num_codecs = num_codecs;
     description.format = format;
-    TRY_OR(nczchunk_array_create_in(place, "g/encoded", &description, &array, NULL), array == NULL);
+    TRY_OR(nczchunk_array_create_in(storage, "g/encoded", &description, &array, NULL), array == NULL);
     TRY(nczchunk_array_write(array, origin, NULL, NULL, values, NULL));
     TRY(nczchunk_array_read(array, origin, part, NULL, column, NULL));
     TRY(nczchunk_array_read(array, origin, NULL, NULL, back, NULL));
@@ -222,31 +222,31 @@ static void count_destroyed(void *user)
     ++*(int *)user;
 }
 
-/* The same with a codec of our own. What belongs to it is destroyed with the place, once. */
-static void write_and_read_with_own_codec(nczchunk_place *place, size_t format)
+/* The same with a codec of our own. What belongs to it is destroyed with the storage, once. */
+static void write_and_read_with_own_codec(nczchunk_storage *storage, size_t format)
 {
     static const nczchunk_codec_setting own = {"own", NULL};
-    nczchunk_place *with_codec = NULL;
+    nczchunk_storage *with_codec = NULL;
     int destroyed = 0;
 
-    (void)place;
+    (void)storage;
     codecs[0] = own;
     num_codecs = 1;
-    TRY_OR(nczchunk_place_memory(&with_codec, NULL), with_codec == NULL);
-    TRY_OR(nczchunk_place_add_codec(with_codec, "own", make_codec, &destroyed, count_destroyed, NULL), destroyed == 0);
+    TRY_OR(nczchunk_storage_memory(&with_codec, NULL), with_codec == NULL);
+    TRY_OR(nczchunk_storage_add_codec(with_codec, "own", make_codec, &destroyed, count_destroyed, NULL), destroyed == 0);
     write_and_read_encoded(with_codec, format);
     CHECK_EQ(destroyed, 0);
-    nczchunk_place_free(with_codec);
+    nczchunk_storage_free(with_codec);
     CHECK_EQ(destroyed, 1);
 }
 
-static void write_object(nczchunk_place *place, const char *name, const void *bytes, size_t nbytes)
+static void write_object(nczchunk_storage *storage, const char *name, const void *bytes, size_t nbytes)
 {
-    TRY(nczchunk_place_write(place, name, bytes, nbytes, NULL));
+    TRY(nczchunk_storage_write(storage, name, bytes, nbytes, NULL));
 }
 
 /* An array whose one chunk is a blosc frame made by hand: what blosc calls blosclz is only decoded. */
-static void read_blosclz(nczchunk_place *place, size_t format)
+static void read_blosclz(nczchunk_storage *storage, size_t format)
 {
     static const char metadata[] =
         "{\"zarr_format\": 2, \"shape\": [6], \"chunks\": [6], \"dtype\": \"<i4\", \"fill_value\": 0, \"order\": \"C\","
@@ -263,9 +263,9 @@ static void read_blosclz(nczchunk_place *place, size_t format)
     int values[6];
 
     (void)format;
-    write_object(place, "h/.zarray", metadata, sizeof metadata - 1);
-    write_object(place, "h/0", chunk, sizeof chunk);
-    TRY_OR(nczchunk_array_open_in(place, "h", NCZCHUNK_READ, &array, NULL), array == NULL);
+    write_object(storage, "h/.zarray", metadata, sizeof metadata - 1);
+    write_object(storage, "h/0", chunk, sizeof chunk);
+    TRY_OR(nczchunk_array_open_in(storage, "h", NCZCHUNK_READ, &array, NULL), array == NULL);
     TRY(nczchunk_array_read(array, &zero, NULL, NULL, values, NULL));
     for (int i = 0; i < 6; i++)
         CHECK_EQ(values[i], 0x01010101);
@@ -273,7 +273,7 @@ static void read_blosclz(nczchunk_place *place, size_t format)
 }
 
 /* An array whose chunks are transposed is read and written. */
-static void read_and_write_transposed(nczchunk_place *place, size_t format)
+static void read_and_write_transposed(nczchunk_storage *storage, size_t format)
 {
     static const char metadata[] =
         "{\"zarr_format\": 3, \"node_type\": \"array\", \"shape\": [2, 3], \"data_type\": \"uint8\", \"fill_value\": 0,"
@@ -285,9 +285,9 @@ static void read_and_write_transposed(nczchunk_place *place, size_t format)
     nczchunk_array *array = NULL;
 
     (void)format;
-    write_object(place, "h/zarr.json", metadata, sizeof metadata - 1);
-    write_object(place, "h/c/0/0", columns, sizeof columns);
-    TRY_OR(nczchunk_array_open_in(place, "h", NCZCHUNK_WRITE, &array, NULL), array == NULL);
+    write_object(storage, "h/zarr.json", metadata, sizeof metadata - 1);
+    write_object(storage, "h/c/0/0", columns, sizeof columns);
+    TRY_OR(nczchunk_array_open_in(storage, "h", NCZCHUNK_WRITE, &array, NULL), array == NULL);
     for (int time = 0; time < 2; time++) {
         TRY(nczchunk_array_read(array, origin, NULL, NULL, back, NULL));
         CHECK(memcmp(back, rows, sizeof rows) == 0);
@@ -297,11 +297,11 @@ static void read_and_write_transposed(nczchunk_place *place, size_t format)
 }
 
 /* An array's chunks are kept in a cache of ours, and are the same from there. */
-static void read_by_a_cache(nczchunk_place *place, size_t format)
+static void read_by_a_cache(nczchunk_storage *storage, size_t format)
 {
     const size_t one[2] = {1, 1};
     nczchunk_cache *cache = NULL;
-    nczchunk_array *array = open_old(place);
+    nczchunk_array *array = open_old(storage);
 
     (void)format;
     TRY_OR(nczchunk_cache_new(1 << 20, &cache, NULL), cache == NULL);
@@ -326,58 +326,58 @@ static int count(void *user, const nczchunk_node *node)
     return 0;
 }
 
-static int list_and_count(nczchunk_place *place, int *found)
+static int list_and_count(nczchunk_storage *storage, int *found)
 {
     *found = 0;
-    return nczchunk_list_in(place, NULL, 1, count, found, NULL);
+    return nczchunk_list_in(storage, NULL, 1, count, found, NULL);
 }
 
-static void list(nczchunk_place *place, size_t format)
+static void list(nczchunk_storage *storage, size_t format)
 {
     int found;
 
     (void)format;
-    TRY_OR(list_and_count(place, &found), found < 3);
+    TRY_OR(list_and_count(storage, &found), found < 3);
     CHECK_EQ(found, 3);
 }
 
 /* The array that there was can be opened and read. */
-static void check_old(nczchunk_place *place)
+static void check_old(nczchunk_storage *storage)
 {
     const size_t one[2] = {1, 1};
     nczchunk_array *array = NULL;
     int value = 0;
 
-    CHECK_OK(nczchunk_array_open_in(place, "g/old", NCZCHUNK_READ, &array, NULL));
+    CHECK_OK(nczchunk_array_open_in(storage, "g/old", NCZCHUNK_READ, &array, NULL));
     CHECK_OK(nczchunk_array_read(array, origin, one, NULL, &value, NULL));
     CHECK_EQ(value, 1);
     nczchunk_array_close(array);
 }
 
 typedef struct scene {
-    void (*play)(nczchunk_place *place, size_t format);
+    void (*play)(nczchunk_storage *storage, size_t format);
     size_t format;
 } scene;
 
-/* Plays a scene in a place that has been made before, and checks that the array in it is still there. */
-static int play_in_a_place(const void *played, long n)
+/* Plays a scene in a storage that has been made before, and checks that the array in it is still there. */
+static int play_in_a_storage(const void *played, long n)
 {
     const scene *s = played;
-    nczchunk_place *place = make_place(s->format);
+    nczchunk_storage *storage = make_storage(s->format);
     int failed;
 
     fail_at(n);
-    s->play(place, s->format);
+    s->play(storage, s->format);
     failed = has_been_refused();
-    check_old(place);
-    nczchunk_place_free(place);
+    check_old(storage);
+    nczchunk_storage_free(storage);
     return failed;
 }
 
-static void play(const char *name, void (*play)(nczchunk_place *place, size_t format), size_t format)
+static void play(const char *name, void (*play)(nczchunk_storage *storage, size_t format), size_t format)
 {
     const scene s = {play, format};
-    play_until_it_gets_through(name, play_in_a_place, &s);
+    play_until_it_gets_through(name, play_in_a_storage, &s);
 }
 
 /* Every codec that is built in, in both versions of Zarr and in shards. */

@@ -234,21 +234,21 @@ typedef enum stage { CREATE, WRITE, FINISH, DONE } stage;
 static stage make_zip(const char *path, int value, rlim_t room, int is_tried_again)
 {
     const nczchunk_description description = describe(0, 0);
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
     nczchunk_array *array = NULL;
     stage stage = CREATE;
     int status;
 
-    CHECK_OK(nczchunk_place_create_zip(path, &place, NULL));
+    CHECK_OK(nczchunk_storage_create_zip(path, &storage, NULL));
     set_room(room);
-    status = nczchunk_array_create_in(place, "a", &description, &array, NULL);
+    status = nczchunk_array_create_in(storage, "a", &description, &array, NULL);
     if (status == NCZCHUNK_NOERR) {
         stage = WRITE;
         status = write_all(array, value);
     }
     if (status == NCZCHUNK_NOERR) {
         stage = FINISH;
-        status = nczchunk_place_finish(place, NULL);
+        status = nczchunk_storage_finish(storage, NULL);
     }
     set_room(RLIM_INFINITY);
     if (status == NCZCHUNK_NOERR) {
@@ -257,14 +257,14 @@ static stage make_zip(const char *path, int value, rlim_t room, int is_tried_aga
         CHECK_EQ(status, EFBIG);
         if (is_tried_again) {
             if (stage == CREATE)
-                CHECK_OK(nczchunk_array_create_in(place, "a", &description, &array, NULL));
+                CHECK_OK(nczchunk_array_create_in(storage, "a", &description, &array, NULL));
             if (stage != FINISH)
                 CHECK_OK(write_all(array, value));
-            CHECK_OK(nczchunk_place_finish(place, NULL));
+            CHECK_OK(nczchunk_storage_finish(storage, NULL));
         }
     }
     nczchunk_array_close(array);
-    nczchunk_place_free(place);
+    nczchunk_storage_free(storage);
     return stage;
 }
 
@@ -351,7 +351,7 @@ static void a_shard_that_shrinks_and_vanishes(void)
 }
 
 /* A directory where a chunk should be: an error both ways, and nothing of it is removed. */
-static void a_directory_in_the_place_of_a_chunk(size_t format)
+static void a_directory_in_the_storage_of_a_chunk(size_t format)
 {
     disk d;
     int value;
@@ -533,7 +533,7 @@ int main(int argc, char **argv)
         no_room_for_metadata(format);
         no_room_for_an_array(format);
         a_chunk_that_shrinks_and_vanishes(format);
-        a_directory_in_the_place_of_a_chunk(format);
+        a_directory_in_the_storage_of_a_chunk(format);
     }
     no_room_for_a_chunk(NCZCHUNK_ZARR_V3, 1);
     a_shard_that_shrinks_and_vanishes();

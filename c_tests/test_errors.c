@@ -12,7 +12,7 @@ static const size_t chunk_bytes = 2 * 3 * sizeof(int);
 typedef struct fixture {
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_context *context;
 } fixture;
 
@@ -27,7 +27,7 @@ static void open_fixture(fixture *f, store_kind kind)
 static void close_fixture(fixture *f)
 {
     nczchunk_context_free(f->context);
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     nczchunk_var_free(f->var);
     memory_array_clear(&f->array);
 }
@@ -202,7 +202,7 @@ static void a_chunk_of_the_wrong_length_that_lands_in_one_piece(void)
         int data[10] = {-1, 0, 0, 0, 0, 0, 0, 0, 0, -1};
         memory_array array;
         nczchunk_var *var;
-        nczchunk_store *store;
+        nczchunk_chunk_store *store;
 
         memory_array_init(&array, 1, &dim, &chunk, sizeof(int));
         memory_chunk_set(&array.chunks[1], bytes, lengths[i] <= 17 ? lengths[i] : 17);
@@ -215,7 +215,7 @@ static void a_chunk_of_the_wrong_length_that_lands_in_one_piece(void)
         CHECK_EQ(array.direct, 2);
         CHECK_EQ(data[0], -1);
         CHECK_EQ(data[9], -1);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         nczchunk_var_free(var);
         memory_array_clear(&array);
     }
@@ -256,7 +256,7 @@ static void the_chunk_of_a_scalar(void)
 {
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_context *context;
     size_t rank = 99;
     int value;
@@ -272,7 +272,7 @@ static void the_chunk_of_a_scalar(void)
     CHECK_STR(nczchunk_context_message(context),
               "chunk (): the callback failed with status 2: No such file or directory");
     nczchunk_context_free(context);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     memory_array_clear(&array);
 }
@@ -283,7 +283,7 @@ static void a_chunk_of_1024_indices(void)
     static size_t ones[NCZCHUNK_MAX_RANK], start[NCZCHUNK_MAX_RANK];
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_context *context;
     size_t rank = 0;
     int value;
@@ -300,7 +300,7 @@ static void a_chunk_of_1024_indices(void)
     CHECK_EQ(rank, NCZCHUNK_MAX_RANK);
     CHECK(strlen(nczchunk_context_message(context)) <= 511);
     nczchunk_context_free(context);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     memory_array_clear(&array);
 }

@@ -69,7 +69,7 @@ static void play(const scene *s)
     play_with_failures(s->name, play_scene, s, LONG_MAX);
 }
 
-/* --- What is told of what is in a place. */
+/* --- What is told of what is in a storage. */
 
 static int count(void *user, const nczchunk_node *node)
 {
@@ -78,51 +78,51 @@ static int count(void *user, const nczchunk_node *node)
     return 0;
 }
 
-static int list_and_count(const char *path, const nczchunk_place *place, int *found)
+static int list_and_count(const char *path, const nczchunk_storage *storage, int *found)
 {
     *found = 0;
     return path != NULL ? nczchunk_list(path, NULL, 1, count, found, NULL)
-                        : nczchunk_list_in(place, NULL, 1, count, found, NULL);
+                        : nczchunk_list_in(storage, NULL, 1, count, found, NULL);
 }
 
-static void list(const char *path, const nczchunk_place *place, int expected)
+static void list(const char *path, const nczchunk_storage *storage, int expected)
 {
     int found;
 
-    TRY_OR(list_and_count(path, place, &found), found < expected);
+    TRY_OR(list_and_count(path, storage, &found), found < expected);
     CHECK_EQ(found, expected);
 }
 
-/* --- Arrays that are read. Each is opened by the path of what it is in, or in a place. */
+/* --- Arrays that are read. Each is opened by the path of what it is in, or in a storage. */
 
-static nczchunk_array *open_array(const char *path, const nczchunk_place *place, const char *name)
+static nczchunk_array *open_array(const char *path, const nczchunk_storage *storage, const char *name)
 {
     nczchunk_array *array = NULL;
 
     if (path != NULL)
         TRY_OR(nczchunk_array_open(path, name, NCZCHUNK_READ, &array, NULL), array == NULL);
     else
-        TRY_OR(nczchunk_array_open_in(place, name, NCZCHUNK_READ, &array, NULL), array == NULL);
+        TRY_OR(nczchunk_array_open_in(storage, name, NCZCHUNK_READ, &array, NULL), array == NULL);
     return array;
 }
 
-static void read_cfdb(const char *path, const nczchunk_place *place)
+static void read_cfdb(const char *path, const nczchunk_storage *storage)
 {
     unsigned short temperature[6][10];
-    nczchunk_array *array = open_array(path, place, "temperature");
+    nczchunk_array *array = open_array(path, storage, "temperature");
 
     TRY(nczchunk_array_read(array, origin, NULL, NULL, temperature, NULL));
     CHECK(temperature[4][9] == 555 && temperature[5][0] == 0);
     nczchunk_array_close(array);
-    list(path, place, 5);
+    list(path, storage, 5);
 }
 
-static void read_classic(const char *path, const nczchunk_place *place)
+static void read_classic(const char *path, const nczchunk_storage *storage)
 {
     const size_t zeros[3] = {0, 0, 0}, start[3] = {1, 45, 2}, part[3] = {6, 1, 59};
     const ptrdiff_t stride[3] = {2, 1, 3};
     static float some[6][59], all[12][90][180];
-    nczchunk_array *array = open_array(path, place, "SST");
+    nczchunk_array *array = open_array(path, storage, "SST");
 
     TRY(nczchunk_array_read(array, start, part, stride, some, NULL));
     TRY(nczchunk_array_read(array, zeros, NULL, NULL, all, NULL));
@@ -130,22 +130,22 @@ static void read_classic(const char *path, const nczchunk_place *place)
         for (size_t i = 0; i < 59; i++)
             CHECK(memcmp(&some[month][i], &all[1 + 2 * month][45][2 + 3 * i], sizeof(float)) == 0);
     nczchunk_array_close(array);
-    list(path, place, 5);
+    list(path, storage, 5);
 }
 
 /* Four rows of six ints, which are 0 to 23. */
-static void read_small(const char *path, const nczchunk_place *place)
+static void read_small(const char *path, const nczchunk_storage *storage)
 {
     int values[4][6], column[4];
     const size_t fifth[2] = {0, 5}, one[2] = {4, 1};
-    nczchunk_array *array = open_array(path, place, "v");
+    nczchunk_array *array = open_array(path, storage, "v");
 
     TRY(nczchunk_array_read(array, fifth, one, NULL, column, NULL));
     TRY(nczchunk_array_read(array, origin, NULL, NULL, values, NULL));
     for (int i = 0; i < 24; i++)
         CHECK(values[i / 6][i % 6] == i && column[i / 6] == i / 6 * 6 + 5);
     nczchunk_array_close(array);
-    list(path, place, 2);
+    list(path, storage, 2);
 }
 
 static void play_cfdb(const scene *s)
@@ -166,18 +166,18 @@ static void play_small(const scene *s)
 /* The same file as an object of a directory. */
 static void play_cfdb_in_a_directory(const scene *s)
 {
-    nczchunk_place *directory = NULL, *file = NULL;
+    nczchunk_storage *directory = NULL, *file = NULL;
 
-    TRY_OR(nczchunk_place_at(s->path, &directory, NULL), directory == NULL);
-    TRY_OR(nczchunk_place_file(directory, "small.cfdb", &file, NULL), file == NULL);
-    nczchunk_place_free(directory);
+    TRY_OR(nczchunk_storage_open(s->path, &directory, NULL), directory == NULL);
+    TRY_OR(nczchunk_storage_file(directory, "small.cfdb", &file, NULL), file == NULL);
+    nczchunk_storage_free(directory);
     read_cfdb(NULL, file);
-    nczchunk_place_free(file);
+    nczchunk_storage_free(file);
 }
 
 /* --- An array that is made, in a directory, in a zip file or on the shelf. */
 
-static void write_small(nczchunk_place *place, size_t format, const size_t *shard_shape)
+static void write_small(nczchunk_storage *storage, size_t format, const size_t *shard_shape)
 {
     static const size_t shape[2] = {4, 6}, chunks[2] = {2, 3};
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
@@ -192,20 +192,20 @@ static void write_small(nczchunk_place *place, size_t format, const size_t *shar
     description.chunk_shape = chunks;
     description.shard_shape = shard_shape;
     description.format = format;
-    TRY_OR(nczchunk_array_create_in(place, "v", &description, &array, NULL), array == NULL);
+    TRY_OR(nczchunk_array_create_in(storage, "v", &description, &array, NULL), array == NULL);
     TRY(nczchunk_array_write(array, origin, NULL, NULL, values, NULL));
     nczchunk_array_close(array);
 }
 
 /* One element, for which a chunk or shard is read first; then less and more rows, which are fill values. */
-static void change_small(nczchunk_place *place)
+static void change_small(nczchunk_storage *storage)
 {
     const size_t at[2] = {1, 4}, one[2] = {1, 1}, less[2] = {3, 6}, more[2] = {4, 6}, last[2] = {3, 5};
     const int new_value = 99;
     int values[4][6], left = -1;
     nczchunk_array *array = NULL;
 
-    TRY_OR(nczchunk_array_open_in(place, "v", NCZCHUNK_WRITE, &array, NULL), array == NULL);
+    TRY_OR(nczchunk_array_open_in(storage, "v", NCZCHUNK_WRITE, &array, NULL), array == NULL);
     TRY(nczchunk_array_write(array, at, one, NULL, &new_value, NULL));
     TRY_OR(nczchunk_array_resize(array, less, NULL), nczchunk_var_dimlen(nczchunk_array_var(array), 0) == 4);
     TRY_OR(nczchunk_array_resize(array, more, NULL), nczchunk_var_dimlen(nczchunk_array_var(array), 0) == 3);
@@ -236,13 +236,13 @@ static void remove_made(const scene *s)
 
 static void make_directory(const scene *s)
 {
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
 
-    TRY_OR(nczchunk_place_create(s->path, &place, NULL), place == NULL);
-    write_small(place, s->format, s->shard_shape);
+    TRY_OR(nczchunk_storage_create(s->path, &storage, NULL), storage == NULL);
+    write_small(storage, s->format, s->shard_shape);
     read_small(s->path, NULL);
-    change_small(place);
-    nczchunk_place_free(place);
+    change_small(storage);
+    nczchunk_storage_free(storage);
 }
 
 /* The same by the path alone. */
@@ -266,14 +266,14 @@ static void make_array_at_a_path(const scene *s)
 /* The file is there when it is finished, and not before. */
 static void make_zip(const scene *s)
 {
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
 
-    TRY_OR(nczchunk_place_create_zip(s->path, &place, NULL), place == NULL);
-    write_small(place, s->format, s->shard_shape);
+    TRY_OR(nczchunk_storage_create_zip(s->path, &storage, NULL), storage == NULL);
+    write_small(storage, s->format, s->shard_shape);
     CHECK(access(s->path, F_OK) != 0);
-    TRY_OR(nczchunk_place_finish(place, NULL), access(s->path, F_OK) != 0);
+    TRY_OR(nczchunk_storage_finish(storage, NULL), access(s->path, F_OK) != 0);
     CHECK(access(s->path, F_OK) == 0);
-    nczchunk_place_free(place);
+    nczchunk_storage_free(storage);
     read_small(s->path, NULL);
 }
 
@@ -326,11 +326,11 @@ static void check_zip(const scene *s)
 /* A zip file that is never finished leaves nothing behind. */
 static void give_up_a_zip(const scene *s)
 {
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
 
-    TRY_OR(nczchunk_place_create_zip(s->path, &place, NULL), place == NULL);
-    TRY(nczchunk_place_write(place, "v/.zattrs", "{}", 2, NULL));
-    nczchunk_place_free(place);
+    TRY_OR(nczchunk_storage_create_zip(s->path, &storage, NULL), storage == NULL);
+    TRY(nczchunk_storage_write(storage, "v/.zattrs", "{}", 2, NULL));
+    nczchunk_storage_free(storage);
 }
 
 static void check_nothing(const scene *s)
@@ -353,23 +353,23 @@ static void write_without_room(const scene *s)
 {
     static const char bytes[4096];
     const struct rlimit little = {sizeof bytes / 2, RLIM_INFINITY}, enough = {RLIM_INFINITY, RLIM_INFINITY};
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
     char name[600] = "v";
     int status;
 
     while (strlen(name) < 500)
         strcat(name, "/directory");
-    TRY_OR(nczchunk_place_at(s->path, &place, NULL), place == NULL);
+    TRY_OR(nczchunk_storage_open(s->path, &storage, NULL), storage == NULL);
     CHECK(signal(SIGXFSZ, SIG_IGN) != SIG_ERR && setrlimit(RLIMIT_FSIZE, &little) == 0);
-    status = nczchunk_place_write(place, name, bytes, sizeof bytes, NULL);
+    status = nczchunk_storage_write(storage, name, bytes, sizeof bytes, NULL);
     end_failures();
     if (status == NCZCHUNK_ENOMEM) {
         refusals++;
-        status = nczchunk_place_write(place, name, bytes, sizeof bytes, NULL);
+        status = nczchunk_storage_write(storage, name, bytes, sizeof bytes, NULL);
     }
     CHECK(setrlimit(RLIMIT_FSIZE, &enough) == 0);
     CHECK_EQ(status, EFBIG);
-    nczchunk_place_free(place);
+    nczchunk_storage_free(storage);
 }
 
 static void check_no_file(const scene *s)
@@ -458,7 +458,7 @@ static void read_by_threads(const scene *s)
     nczchunk_array_close(array);
 }
 
-/* --- A place of callbacks, which answer at once or later. */
+/* --- A storage of callbacks, which answer at once or later. */
 
 static shelf far;
 
@@ -469,13 +469,13 @@ static shelf far;
         CHECK_EQ(far.num_under_way, 0);       \
     } while (0)
 
-static nczchunk_place *far_place(const scene *s)
+static nczchunk_storage *far_storage(const scene *s)
 {
-    const nczchunk_place_callbacks callbacks = shelf_callbacks(&far, s->in_flight);
-    nczchunk_place *place = NULL;
+    const nczchunk_storage_callbacks callbacks = shelf_callbacks(&far, s->in_flight);
+    nczchunk_storage *storage = NULL;
 
-    TRY_OR(nczchunk_place_new(&callbacks, &place, NULL), place == NULL);
-    return place;
+    TRY_OR(nczchunk_storage_new(&callbacks, &storage, NULL), storage == NULL);
+    return storage;
 }
 
 static void empty_the_shelf(const scene *s)
@@ -492,12 +492,12 @@ static void nothing_is_under_way(const scene *s)
 
 static void make_and_change_far(const scene *s)
 {
-    nczchunk_place *place = far_place(s);
+    nczchunk_storage *storage = far_storage(s);
 
-    write_small(place, s->format, s->shard_shape);
-    read_small(NULL, place);
-    change_small(place);
-    nczchunk_place_free(place);
+    write_small(storage, s->format, s->shard_shape);
+    read_small(NULL, storage);
+    change_small(storage);
+    nczchunk_storage_free(storage);
 }
 
 /* A netCDF classic file with v(time, x), which are 10 * time + x, and w(x), as words of 4 bytes. */
@@ -523,12 +523,12 @@ static void put_classic_file(const scene *s)
     CHECK_OK(shelf_write(&far, "some/file", bytes, sizeof bytes));
 }
 
-static nczchunk_place *far_file(const scene *s)
+static nczchunk_storage *far_file(const scene *s)
 {
-    nczchunk_place *place = far_place(s), *file = NULL;
+    nczchunk_storage *storage = far_storage(s), *file = NULL;
 
-    TRY_OR(nczchunk_place_file(place, "some/file", &file, NULL), file == NULL);
-    nczchunk_place_free(place);
+    TRY_OR(nczchunk_storage_file(storage, "some/file", &file, NULL), file == NULL);
+    nczchunk_storage_free(storage);
     return file;
 }
 
@@ -536,7 +536,7 @@ static void read_far_classic(const scene *s)
 {
     const size_t second[2] = {0, 1}, two[2] = {3, 2};
     const ptrdiff_t stride[2] = {1, 2};
-    nczchunk_place *file = far_file(s);
+    nczchunk_storage *file = far_file(s);
     nczchunk_array *v = open_array(NULL, file, "v"), *w = open_array(NULL, file, "w");
     short all[3][4], part[3][2];
     int row[4];
@@ -552,7 +552,7 @@ static void read_far_classic(const scene *s)
     nczchunk_array_close(v);
     nczchunk_array_close(w);
     list(NULL, file, 3);
-    nczchunk_place_free(file);
+    nczchunk_storage_free(file);
 }
 
 static char cfdb_path[1100];
@@ -576,21 +576,21 @@ static void put_cfdb_file(const scene *s)
 
 static void read_far_cfdb(const scene *s)
 {
-    nczchunk_place *file = far_file(s);
+    nczchunk_storage *file = far_file(s);
 
     read_cfdb(NULL, file);
-    nczchunk_place_free(file);
+    nczchunk_storage_free(file);
 }
 
 /* --- All of them. */
 
-/* Whether a place for a file of this kind is built in. */
+/* Whether a storage for a file of this kind is built in. */
 static int is_built_in(const char *path)
 {
-    nczchunk_place *place = NULL;
-    int status = nczchunk_place_at(path, &place, NULL);
+    nczchunk_storage *storage = NULL;
+    int status = nczchunk_storage_open(path, &storage, NULL);
 
-    nczchunk_place_free(place);
+    nczchunk_storage_free(storage);
     return status == NCZCHUNK_NOERR;
 }
 
@@ -602,7 +602,7 @@ static void play_made_in(const char *directory)
     char array_path[1100], zip_path[1100];
     scene s = {"array at a path", .play = make_array_at_a_path, .prepare = remove_made, .path = array_path,
                .format = NCZCHUNK_ZARR_V2};
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
 
     snprintf(array_path, sizeof array_path, "%s/d.zarr", directory);
     snprintf(zip_path, sizeof zip_path, "%s/z.zip", directory);
@@ -615,11 +615,11 @@ static void play_made_in(const char *directory)
     s.format = NCZCHUNK_ZARR_V3;
     s.shard_shape = small_shards;
     play(&s);
-    if (nczchunk_place_create_zip("tried.zip", &place, NULL) == NCZCHUNK_NOERR) {
+    if (nczchunk_storage_create_zip("tried.zip", &storage, NULL) == NCZCHUNK_NOERR) {
         scene zip = {"zip file", .play = make_zip, .prepare = remove_made, .check = check_zip, .path = zip_path,
                      .format = NCZCHUNK_ZARR_V3};
 
-        nczchunk_place_free(place);
+        nczchunk_storage_free(storage);
         play(&zip);
         zip.shard_shape = small_shards;
         play(&zip);

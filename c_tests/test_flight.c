@@ -8,7 +8,7 @@
  *     static int start(void *user, nczchunk_request *request)      begins to fetch into request->buffer
  *     static int wait_for_one(void *user, nczchunk_request **done) sets done, (*done)->status and (*done)->nbytes
  *
- *     nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks, .start = start, .wait = wait_for_one,
+ *     nczchunk_reader_callbacks callbacks = {.struct_size = sizeof callbacks, .start = start, .wait = wait_for_one,
  *                                             .in_flight = 16};
  *
  * The store here has an array in memory and a clock of its own: to wait takes no time, but it is known how long it
@@ -39,7 +39,7 @@ typedef struct flight {
 typedef struct far_store {
     memory_array array; /* first, for the array's own callbacks take a pointer to it */
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_context *context;
     order order;
     /* What start returns for each chunk. (What a chunk's request ends with is in the array.) */
@@ -51,7 +51,7 @@ typedef struct far_store {
     enum { NO_LIE, NO_REQUEST, NOT_ITS_REQUEST, THE_SAME_AGAIN, NUM_LIES } lie;
     nczchunk_request *last;
 
-    flight under_way[MOST_UNDER_WAY];
+    flight requests_in_flight[MOST_UNDER_WAY];
     size_t num_under_way, most_under_way;
     long started, given_back, waits;
     int cancelled[MOST_CHUNKS];
@@ -72,7 +72,7 @@ static size_t chunk_number(const far_store *f, const ptrdiff_t *chunk_indices)
 static int start(void *user, nczchunk_request *request)
 {
     far_store *f = user;
-    flight *begun = &f->under_way[f->num_under_way];
+    flight *begun = &f->requests_in_flight[f->num_under_way];
     size_t c = chunk_number(f, request->chunk_indices);
 
     CHECK(pthread_equal(pthread_self(), f->thread));
@@ -126,7 +126,7 @@ static int wait_for_one(void *user, nczchunk_request **done)
         int is_under_way = 0;
 
         for (size_t i = 0; i < f->num_under_way; i++)
-            is_under_way |= f->under_way[i].request == f->last;
+            is_under_way |= f->requests_in_flight[i].request == f->last;
         f->num_under_way = 0; /* all of them have ended */
         *done = f->lie == NO_REQUEST                         ? NULL
                 : f->lie == THE_SAME_AGAIN && !is_under_way ? f->last
@@ -137,12 +137,12 @@ static int wait_for_one(void *user, nczchunk_request **done)
         next = f->num_under_way - 1;
     if (f->order == SHUFFLED)
         next = (f->seed = f->seed * 1664525u + 1013904223u) / 65536 % f->num_under_way;
-    if (f->under_way[next].due > f->now)
-        f->now = f->under_way[next].due;
-    arrive(f, &f->under_way[next]);
-    f->last = *done = f->under_way[next].request;
+    if (f->requests_in_flight[next].due > f->now)
+        f->now = f->requests_in_flight[next].due;
+    arrive(f, &f->requests_in_flight[next]);
+    f->last = *done = f->requests_in_flight[next].request;
     f->given_back++;
-    memmove(&f->under_way[next], &f->under_way[next + 1], (--f->num_under_way - next) * sizeof f->under_way[0]);
+    memmove(&f->requests_in_flight[next], &f->requests_in_flight[next + 1], (--f->num_under_way - next) * sizeof f->requests_in_flight[0]);
     return NCZCHUNK_NOERR;
 }
 
@@ -153,7 +153,7 @@ static void cancel(void *user, nczchunk_request *request)
     int is_under_way = 0;
 
     for (size_t i = 0; i < f->num_under_way; i++)
-        is_under_way |= f->under_way[i].request == request;
+        is_under_way |= f->requests_in_flight[i].request == request;
     CHECK(is_under_way);
     CHECK_EQ(++f->cancelled[chunk_number(f, request->chunk_indices)], 1);
 }
@@ -168,9 +168,9 @@ static int fill(void *user, nczchunk_request *request)
 
 /* --- The store. */
 
-static nczchunk_filling_callbacks far_callbacks(far_store *f)
+static nczchunk_reader_callbacks far_callbacks(far_store *f)
 {
-    nczchunk_filling_callbacks callbacks = memory_array_filling(&f->array);
+    nczchunk_reader_callbacks callbacks = memory_array_filling(&f->array);
 
     callbacks.user = f;
     callbacks.fill = NULL;
@@ -181,20 +181,20 @@ static nczchunk_filling_callbacks far_callbacks(far_store *f)
 }
 
 static void open_as(far_store *f, size_t rank, const size_t *lens, const size_t *chunks,
-                    const nczchunk_filling_callbacks *callbacks)
+                    const nczchunk_reader_callbacks *callbacks)
 {
     memset(f, 0, sizeof *f);
     memory_array_init(&f->array, rank, lens, chunks, sizeof(int));
     CHECK(f->array.num_chunks <= MOST_CHUNKS);
     f->var = memory_array_var(&f->array);
-    CHECK_OK(nczchunk_store_filling(callbacks, &f->store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new(callbacks, &f->store, NULL));
     CHECK_OK(nczchunk_context_new(&f->context));
     f->thread = pthread_self();
 }
 
 static void open_far(far_store *f)
 {
-    const nczchunk_filling_callbacks callbacks = far_callbacks(f);
+    const nczchunk_reader_callbacks callbacks = far_callbacks(f);
     open_as(f, RANK, dimlens, chunklens, &callbacks);
 }
 
@@ -202,7 +202,7 @@ static void close_far(far_store *f)
 {
     CHECK_EQ(f->num_under_way, 0);
     nczchunk_context_free(f->context);
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     CHECK_EQ(f->array.destroyed, 1);
     nczchunk_var_free(f->var);
     memory_array_clear(&f->array);
@@ -277,7 +277,7 @@ static void the_limit_is_respected(void)
 
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         far_store f;
-        nczchunk_filling_callbacks callbacks = far_callbacks(&f);
+        nczchunk_reader_callbacks callbacks = far_callbacks(&f);
 
         callbacks.in_flight = limits[i];
         open_as(&f, RANK, dimlens, chunklens, &callbacks);
@@ -294,7 +294,7 @@ static void one_thread_does_it(void)
 {
     int data[ELEMENTS];
     far_store f;
-    nczchunk_filling_callbacks callbacks = far_callbacks(&f);
+    nczchunk_reader_callbacks callbacks = far_callbacks(&f);
 
     callbacks.concurrent = 0;
     open_as(&f, RANK, dimlens, chunklens, &callbacks);
@@ -411,7 +411,7 @@ static void an_error_at_every_chunk(void)
                 for (size_t limit = 1; limit <= 25; limit += 8) {
                     int data[ELEMENTS] = {0}, status;
                     far_store f;
-                    nczchunk_filling_callbacks callbacks = far_callbacks(&f);
+                    nczchunk_reader_callbacks callbacks = far_callbacks(&f);
 
                     callbacks.in_flight = limit;
                     open_as(&f, RANK, dimlens, chunklens, &callbacks);
@@ -442,7 +442,7 @@ static void requests_that_are_not_needed_are_cancelled(void)
 
     for (int has_cancel = 0; has_cancel <= 1; has_cancel++) {
         far_store f;
-        nczchunk_filling_callbacks callbacks = far_callbacks(&f);
+        nczchunk_reader_callbacks callbacks = far_callbacks(&f);
 
         callbacks.in_flight = 10;
         if (!has_cancel)
@@ -463,7 +463,7 @@ static void a_second_failure_cancels_the_rest(void)
 {
     int data[ELEMENTS];
     far_store f;
-    nczchunk_filling_callbacks callbacks = far_callbacks(&f);
+    nczchunk_reader_callbacks callbacks = far_callbacks(&f);
 
     callbacks.in_flight = 10;
     open_as(&f, RANK, dimlens, chunklens, &callbacks);
@@ -484,7 +484,7 @@ static void a_wait_that_fails(void)
 {
     int data[ELEMENTS];
     far_store f;
-    nczchunk_filling_callbacks callbacks = far_callbacks(&f);
+    nczchunk_reader_callbacks callbacks = far_callbacks(&f);
 
     callbacks.in_flight = 5;
     open_as(&f, RANK, dimlens, chunklens, &callbacks);
@@ -518,7 +518,7 @@ static void a_wait_that_gives_back_what_is_not_under_way(void)
     const size_t one[RANK] = {1, 1, 1};
     int data[ELEMENTS];
     far_store f;
-    nczchunk_filling_callbacks callbacks = far_callbacks(&f);
+    nczchunk_reader_callbacks callbacks = far_callbacks(&f);
 
     callbacks.in_flight = 5;
     open_as(&f, RANK, dimlens, chunklens, &callbacks);
@@ -567,7 +567,7 @@ static void a_callback_that_reads_meanwhile(void)
 {
     int data[ELEMENTS];
     far_store f;
-    nczchunk_filling_callbacks callbacks = far_callbacks(&f);
+    nczchunk_reader_callbacks callbacks = far_callbacks(&f);
     meanwhile m = {&f, 0, 0};
 
     callbacks.in_flight = 5;
@@ -589,7 +589,7 @@ static void longer_chunks(void)
     for (size_t accept = 0; accept <= 1; accept++) {
         unsigned char bytes[1000];
         far_store f;
-        nczchunk_filling_callbacks callbacks = far_callbacks(&f);
+        nczchunk_reader_callbacks callbacks = far_callbacks(&f);
 
         callbacks.accept_longer = accept;
         open_as(&f, RANK, dimlens, chunklens, &callbacks);
@@ -675,7 +675,7 @@ static void ranges_on_top(void)
     const size_t from[1] = {LONG - 10}, count[1] = {LONG + 30};
     static int data[3 * LONG];
     far_store f;
-    nczchunk_filling_callbacks callbacks = far_callbacks(&f);
+    nczchunk_reader_callbacks callbacks = far_callbacks(&f);
 
     callbacks.ranges = 1;
     open_as(&f, 1, lens, chunks, &callbacks);
@@ -708,7 +708,7 @@ static void ranges_are_what_is_needed(void)
     for (size_t ranges = 0; ranges <= 1; ranges++) {
         const size_t chunk = LONG * sizeof(int);
         far_store f;
-        nczchunk_filling_callbacks callbacks = far_callbacks(&f);
+        nczchunk_reader_callbacks callbacks = far_callbacks(&f);
 
         callbacks.ranges = ranges;
         callbacks.start = start_range;
@@ -793,7 +793,7 @@ static void with_fill_as_well(void)
     const size_t one[RANK] = {1, 1, 1};
     int data[ELEMENTS];
     far_store f;
-    nczchunk_filling_callbacks callbacks = far_callbacks(&f);
+    nczchunk_reader_callbacks callbacks = far_callbacks(&f);
 
     callbacks.fill = fill;
     open_as(&f, RANK, dimlens, chunklens, &callbacks);
@@ -808,20 +808,20 @@ static void with_fill_as_well(void)
 
 static void callbacks_that_do_not_fit(void)
 {
-    nczchunk_store *store = NULL;
+    nczchunk_chunk_store *store = NULL;
     far_store f;
-    nczchunk_filling_callbacks callbacks = far_callbacks(&f);
+    nczchunk_reader_callbacks callbacks = far_callbacks(&f);
 
     callbacks.wait = NULL;
-    CHECK_EQ(nczchunk_store_filling(&callbacks, &store, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_new(&callbacks, &store, NULL), NCZCHUNK_EINVAL);
     callbacks = far_callbacks(&f);
     callbacks.start = NULL;
-    CHECK_EQ(nczchunk_store_filling(&callbacks, &store, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_new(&callbacks, &store, NULL), NCZCHUNK_EINVAL);
     callbacks.fill = fill;
-    CHECK_EQ(nczchunk_store_filling(&callbacks, &store, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_new(&callbacks, &store, NULL), NCZCHUNK_EINVAL);
     callbacks.fill = NULL;
     callbacks.wait = NULL;
-    CHECK_EQ(nczchunk_store_filling(&callbacks, &store, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_new(&callbacks, &store, NULL), NCZCHUNK_EINVAL);
     CHECK(store == NULL);
 }
 
@@ -848,7 +848,7 @@ static void a_call_that_is_ended(void)
 {
     int data[ELEMENTS];
     far_store f;
-    nczchunk_filling_callbacks callbacks = far_callbacks(&f);
+    nczchunk_reader_callbacks callbacks = far_callbacks(&f);
 
     callbacks.in_flight = 6;
     open_as(&f, RANK, dimlens, chunklens, &callbacks);
@@ -895,7 +895,7 @@ static void latency_is_waited_for_once_per_round(void)
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         const size_t limit = limits[i] > 0 ? limits[i] : 64, rounds = (MOST_CHUNKS + limit - 1) / limit;
         static far_store f;
-        nczchunk_filling_callbacks callbacks = far_callbacks(&f);
+        nczchunk_reader_callbacks callbacks = far_callbacks(&f);
 
         callbacks.in_flight = limits[i];
         open_as(&f, 1, lens, chunks, &callbacks);

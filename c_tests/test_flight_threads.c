@@ -4,9 +4,9 @@
  * A request belongs to the thread that started it: wait gives back one of the calling thread's own. So the callbacks of
  * a store that several threads use keep the requests of each thread apart, and lock what the threads share:
  *
- *     static __thread nczchunk_request *under_way[MOST_UNDER_WAY];
+ *     static __thread nczchunk_request *requests_in_flight[MOST_UNDER_WAY];
  *
- *     nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks, .start = start, .wait = wait_for_one,
+ *     nczchunk_reader_callbacks callbacks = {.struct_size = sizeof callbacks, .start = start, .wait = wait_for_one,
  *                                             .store = save, .concurrent = 1};
  *
  * The threads meet before every round, so that their requests are under way at the same time.
@@ -39,7 +39,7 @@ static const ptrdiff_t stride[RANK] = {1, 2};
 typedef struct shared {
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_cache *cache;
     pthread_mutex_t lock; /* of the array */
     pthread_barrier_t round;
@@ -54,7 +54,7 @@ typedef struct shared {
 
 /* --- The callbacks. The answer is there as soon as a request is started, and wait gives back the last one first. */
 
-static __thread nczchunk_request *under_way[IN_FLIGHT];
+static __thread nczchunk_request *requests_in_flight[IN_FLIGHT];
 static __thread size_t num_under_way;
 
 static int start(void *user, nczchunk_request *request)
@@ -68,7 +68,7 @@ static int start(void *user, nczchunk_request *request)
     memcpy(request->buffer, chunk->bytes, chunk->nbytes);
     request->nbytes = chunk->nbytes;
     CHECK_OK(pthread_mutex_unlock(&s->lock));
-    under_way[num_under_way++] = request;
+    requests_in_flight[num_under_way++] = request;
     return NCZCHUNK_NOERR;
 }
 
@@ -85,7 +85,7 @@ static int wait_for_one(void *user, nczchunk_request **done)
         CHECK_OK(pthread_join(thread, NULL));
     }
     CHECK(num_under_way > 0);
-    *done = under_way[--num_under_way];
+    *done = requests_in_flight[--num_under_way];
     return NCZCHUNK_NOERR;
 }
 
@@ -114,7 +114,7 @@ static int invert(void *user, nczchunk_coding *coding)
 
 static void open_shared(shared *s, size_t parties, size_t cached, int has_codec)
 {
-    const nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks, .user = s, .start = start,
+    const nczchunk_reader_callbacks callbacks = {.struct_size = sizeof callbacks, .user = s, .start = start,
                                                   .wait = wait_for_one, .store = save, .concurrent = 1,
                                                   .in_flight = IN_FLIGHT};
     const nczchunk_codec_callbacks coding = {.struct_size = sizeof coding, .decode = invert, .encode = invert,
@@ -125,16 +125,16 @@ static void open_shared(shared *s, size_t parties, size_t cached, int has_codec)
     s->share = IN_FLIGHT;
     memory_array_init(&s->array, RANK, dimlens, chunklens, sizeof(int));
     s->var = memory_array_var(&s->array);
-    CHECK_OK(nczchunk_store_filling(&callbacks, &s->store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&callbacks, &s->store, NULL));
     if (has_codec) {
         for (size_t c = 0; c < CHUNKS; c++)
             for (size_t b = 0; b < CHUNK_BYTES; b++)
                 s->array.chunks[c].bytes[b] = (unsigned char)~s->array.chunks[c].bytes[b];
         CHECK_OK(nczchunk_codec_new("invert", &coding, &codec, NULL));
-        CHECK_OK(nczchunk_store_add_codec(s->store, codec, NULL));
+        CHECK_OK(nczchunk_chunk_store_add_codec(s->store, codec, NULL));
     }
     CHECK_OK(nczchunk_cache_new(cached * CHUNK_BYTES, &s->cache, NULL));
-    CHECK_OK(nczchunk_store_set_cache(s->store, s->cache, NULL));
+    CHECK_OK(nczchunk_chunk_store_set_cache(s->store, s->cache, NULL));
     CHECK_OK(pthread_mutex_init(&s->lock, NULL));
     CHECK_OK(pthread_barrier_init(&s->round, NULL, (unsigned)parties));
 }
@@ -144,7 +144,7 @@ static void close_shared(shared *s)
     CHECK_OK(pthread_barrier_destroy(&s->round));
     CHECK_OK(pthread_mutex_destroy(&s->lock));
     nczchunk_cache_free(s->cache);
-    nczchunk_store_free(s->store);
+    nczchunk_chunk_store_free(s->store);
     nczchunk_var_free(s->var);
     memory_array_clear(&s->array);
 }

@@ -22,7 +22,7 @@ typedef struct shared {
     nczchunk_var *var;
     /* One that fills in chunks, one that decodes them as well, one that decodes what it is lent, and one that keeps
      * what it has decoded in a cache, of which there is room for a part. */
-    nczchunk_store *stores[NUM_STORES];
+    nczchunk_chunk_store *stores[NUM_STORES];
     nczchunk_cache *cache;
     nczchunk_plan *plan;
 } shared;
@@ -38,7 +38,7 @@ static int fill(void *user, nczchunk_request *request)
     return chunk->status;
 }
 
-static int lend(void *user, nczchunk_loan *loan)
+static int lend(void *user, nczchunk_borrowed_chunk *loan)
 {
     const memory_chunk *chunk = memory_array_chunk(user, loan->chunk_indices);
 
@@ -50,9 +50,9 @@ static int lend(void *user, nczchunk_loan *loan)
 static void open_shared(void *user)
 {
     shared *s = user;
-    nczchunk_filling_callbacks filling = {.struct_size = sizeof filling, .user = &s->plain, .fill = fill,
+    nczchunk_reader_callbacks filling = {.struct_size = sizeof filling, .user = &s->plain, .fill = fill,
                                           .concurrent = 1};
-    const nczchunk_lending_callbacks lending = {.struct_size = sizeof lending, .user = &s->compressed, .lend = lend,
+    const nczchunk_zero_copy_callbacks lending = {.struct_size = sizeof lending, .user = &s->compressed, .lend = lend,
                                                 .concurrent = 1};
 
     memset(s, 0, sizeof *s);
@@ -60,15 +60,15 @@ static void open_shared(void *user)
     memory_array_init(&s->compressed, RANK, dimlens, chunklens, sizeof(int));
     memory_array_compress(&s->compressed);
     s->var = memory_array_var(&s->plain);
-    CHECK_OK(nczchunk_store_filling(&filling, &s->stores[0], NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&filling, &s->stores[0], NULL));
     filling.user = &s->compressed;
-    CHECK_OK(nczchunk_store_filling(&filling, &s->stores[1], NULL));
-    CHECK_OK(nczchunk_store_lending(&lending, &s->stores[2], NULL));
-    CHECK_OK(nczchunk_store_filling(&filling, &s->stores[CACHED], NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&filling, &s->stores[1], NULL));
+    CHECK_OK(nczchunk_chunk_store_new_zero_copy(&lending, &s->stores[2], NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&filling, &s->stores[CACHED], NULL));
     for (size_t i = 1; i < NUM_STORES; i++)
         store_add_zstd(s->stores[i]);
     CHECK_OK(nczchunk_cache_new(CACHE_BYTES, &s->cache, NULL));
-    CHECK_OK(nczchunk_store_set_cache(s->stores[CACHED], s->cache, NULL));
+    CHECK_OK(nczchunk_chunk_store_set_cache(s->stores[CACHED], s->cache, NULL));
     CHECK_OK(nczchunk_plan_new(s->var, zeros, NULL, NULL, NCZCHUNK_READ, &s->plan, NULL));
 }
 
@@ -79,7 +79,7 @@ static void close_shared(void *user)
     nczchunk_plan_free(s->plan);
     nczchunk_cache_free(s->cache);
     for (size_t i = 0; i < NUM_STORES; i++)
-        nczchunk_store_free(s->stores[i]);
+        nczchunk_chunk_store_free(s->stores[i]);
     nczchunk_var_free(s->var);
     memory_array_clear(&s->plain);
     memory_array_clear(&s->compressed);

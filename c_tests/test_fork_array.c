@@ -18,7 +18,7 @@ enum { ROWS = 16, COLUMNS = 12, ELEMENTS = ROWS * COLUMNS, NUM_ARRAYS = 2, FORKS
 static const size_t shape[2] = {ROWS, COLUMNS}, chunk_shape[2] = {4, 3}, shard_shape[2] = {8, 6}, zeros[2] = {0, 0};
 
 typedef struct shared {
-    nczchunk_place *places[NUM_ARRAYS];
+    nczchunk_storage *storages[NUM_ARRAYS];
     nczchunk_array *arrays[NUM_ARRAYS];
 } shared;
 
@@ -26,7 +26,7 @@ typedef struct shared {
 static void open_arrays(shared *s)
 {
     for (size_t i = 0; i < NUM_ARRAYS; i++)
-        CHECK_OK(nczchunk_array_open_in(s->places[i], "sst", NCZCHUNK_READ, &s->arrays[i], NULL));
+        CHECK_OK(nczchunk_array_open_in(s->storages[i], "sst", NCZCHUNK_READ, &s->arrays[i], NULL));
 }
 
 static void close_arrays(void *user)
@@ -35,7 +35,7 @@ static void close_arrays(void *user)
 
     for (size_t i = 0; i < NUM_ARRAYS; i++) {
         nczchunk_array_close(s->arrays[i]);
-        nczchunk_place_free(s->places[i]);
+        nczchunk_storage_free(s->storages[i]);
     }
 }
 
@@ -46,8 +46,8 @@ static void make_arrays(shared *s)
 
     for (int e = 0; e < ELEMENTS; e++)
         data[e] = e;
-    CHECK_OK(nczchunk_place_create("arrays", &s->places[0], NULL));
-    CHECK_OK(nczchunk_place_memory(&s->places[1], NULL));
+    CHECK_OK(nczchunk_storage_create("arrays", &s->storages[0], NULL));
+    CHECK_OK(nczchunk_storage_memory(&s->storages[1], NULL));
     for (size_t i = 0; i < NUM_ARRAYS; i++) {
         nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
         nczchunk_array *array;
@@ -58,7 +58,7 @@ static void make_arrays(shared *s)
         description.shape = shape;
         description.chunk_shape = chunk_shape;
         description.shard_shape = i == 1 ? shard_shape : NULL;
-        CHECK_OK(nczchunk_array_create_in(s->places[i], "sst", &description, &array, NULL));
+        CHECK_OK(nczchunk_array_create_in(s->storages[i], "sst", &description, &array, NULL));
         CHECK_OK(nczchunk_array_write(array, zeros, NULL, NULL, data, NULL));
         nczchunk_array_close(array);
     }

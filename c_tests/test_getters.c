@@ -211,7 +211,7 @@ enum { NUM_BOXES = sizeof boxes / sizeof *boxes };
 typedef struct fixture {
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
 } fixture;
 
 static const int fill_value = -999;
@@ -234,7 +234,7 @@ static void open_box(fixture *f, size_t order, store_kind kind, int is_foreign)
 
 static void close_box(fixture *f)
 {
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     nczchunk_var_free(f->var);
     memory_array_clear(&f->array);
 }
@@ -292,7 +292,7 @@ static void fortran_chunks_in_fortran_memory_are_not_copied(void)
     const size_t dims[2] = {4, 6}, chunks[2] = {4, 2}, fortran[2] = {1, 0};
     const ptrdiff_t imap[2] = {1, 4};
     memory_array array;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_var *var;
     int data[24];
 
@@ -314,7 +314,7 @@ static void fortran_chunks_in_fortran_memory_are_not_copied(void)
     CHECK_OK(nczchunk_read_vars(var, store, zeros, NULL, NULL, data, NULL));
     CHECK_EQ(array.direct, 6);
     memory_array_expect(&array, zeros, NULL, NULL, NULL, data);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     memory_array_clear(&array);
 }
@@ -391,7 +391,7 @@ static int fill_chunk_or_shard(void *user, nczchunk_request *request)
     return copy_chunk_of_shard(s, request->chunk_indices, request->buffer);
 }
 
-static int lend_chunk(void *user, nczchunk_loan *loan)
+static int lend_chunk(void *user, nczchunk_borrowed_chunk *loan)
 {
     int status;
 
@@ -409,7 +409,7 @@ static int lend_chunk(void *user, nczchunk_loan *loan)
     return NCZCHUNK_NOERR;
 }
 
-static int release_chunk_or_shard(void *user, nczchunk_loan *loan, int status)
+static int release_chunk_or_shard(void *user, nczchunk_borrowed_chunk *loan, int status)
 {
     if (loan->access == NCZCHUNK_WRITE) {
         CHECK_EQ(loan->chunk_bytes, ((sharded *)user)->shards.chunk_bytes);
@@ -419,19 +419,19 @@ static int release_chunk_or_shard(void *user, nczchunk_loan *loan, int status)
     return NCZCHUNK_NOERR;
 }
 
-static nczchunk_store *sharded_store(sharded *s, store_kind kind)
+static nczchunk_chunk_store *sharded_store(sharded *s, store_kind kind)
 {
-    nczchunk_lending_callbacks lending = memory_array_lending(&s->shards);
-    nczchunk_filling_callbacks filling = memory_array_filling(&s->shards);
-    nczchunk_store *store;
+    nczchunk_zero_copy_callbacks lending = memory_array_lending(&s->shards);
+    nczchunk_reader_callbacks filling = memory_array_filling(&s->shards);
+    nczchunk_chunk_store *store;
 
     filling.fill = fill_chunk_or_shard;
     lending.lend = lend_chunk;
     lending.release = release_chunk_or_shard;
     if (kind == LENDING)
-        CHECK_OK(nczchunk_store_lending(&lending, &store, NULL));
+        CHECK_OK(nczchunk_chunk_store_new_zero_copy(&lending, &store, NULL));
     else
-        CHECK_OK(nczchunk_store_filling(&filling, &store, NULL));
+        CHECK_OK(nczchunk_chunk_store_new(&filling, &store, NULL));
     return store;
 }
 
@@ -465,7 +465,7 @@ static void a_write_goes_by_whole_shards(store_kind kind)
             const size_t fortran[2] = {1, 0};
             sharded s = {.order = ordered ? fortran : NULL};
             memory_array expected;
-            nczchunk_store *store = sharded_store(&s, kind);
+            nczchunk_chunk_store *store = sharded_store(&s, kind);
             nczchunk_var *var = sharded_var();
             size_t written;
             int data[PLANE], all[PLANE];
@@ -501,7 +501,7 @@ static void a_write_goes_by_whole_shards(store_kind kind)
                 CHECK(memcmp(before, data, writes[i].count[0] * writes[i].count[1] * sizeof(int)) == 0);
             }
             nczchunk_var_free(var);
-            nczchunk_store_free(store);
+            nczchunk_chunk_store_free(store);
             memory_array_clear(&expected);
             memory_array_clear(&s.shards);
         }
@@ -590,7 +590,7 @@ static void parts_have_whole_shards(store_kind kind)
     for (size_t num_parts = 1; num_parts <= SHARDS + 1; num_parts++) {
         sharded s = {.order = NULL};
         memory_array expected;
-        nczchunk_store *store = sharded_store(&s, kind);
+        nczchunk_chunk_store *store = sharded_store(&s, kind);
         nczchunk_var *var = sharded_var();
         nczchunk_plan *plan;
         int data[64];
@@ -612,7 +612,7 @@ static void parts_have_whole_shards(store_kind kind)
         memory_array_check_same(&s.shards, &expected);
         nczchunk_plan_free(plan);
         nczchunk_var_free(var);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         memory_array_clear(&expected);
         memory_array_clear(&s.shards);
     }
@@ -626,7 +626,7 @@ static void both_grids_have_the_origin(store_kind kind)
     const ptrdiff_t first_shard[2] = {-1, 0};
     nczchunk_projection projections[2];
     sharded s = {.order = NULL};
-    nczchunk_store *store = sharded_store(&s, kind);
+    nczchunk_chunk_store *store = sharded_store(&s, kind);
     nczchunk_var *var = sharded_var();
     nczchunk_plan *plan;
     int data[PLANE], after[PLANE];
@@ -652,7 +652,7 @@ static void both_grids_have_the_origin(store_kind kind)
     CHECK_OK(nczchunk_read_vars(var, store, zeros, NULL, NULL, after, NULL));
     CHECK(memcmp(data, after, sizeof data) == 0);
     nczchunk_var_free(var);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     memory_array_clear(&s.shards);
 }
 

@@ -19,7 +19,7 @@ static void rows_are_appended(void)
         int data[ROWS * COLUMNS], after[ROWS * COLUMNS];
         memory_array array;
         nczchunk_var *var;
-        nczchunk_store *store;
+        nczchunk_chunk_store *store;
 
         memory_array_init_absent(&array, 2, room, chunklens, sizeof(int));
         memory_array_make_data(&array, ROWS * COLUMNS, data);
@@ -44,7 +44,7 @@ static void rows_are_appended(void)
             CHECK_OK(nczchunk_read_vars(var, store, zeros, seen, NULL, after, NULL));
             CHECK(memcmp(after, data, (rows + 1) * COLUMNS * sizeof(int)) == 0);
         }
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         nczchunk_var_free(var);
         memory_array_clear(&array);
     }
@@ -59,7 +59,7 @@ static void what_covers_a_chunk_grows_with_it(void)
     for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
         memory_array array;
         nczchunk_var *var;
-        nczchunk_store *store;
+        nczchunk_chunk_store *store;
 
         memory_array_init(&array, 2, room, chunklens, sizeof(int));
         var = memory_array_var(&array);
@@ -71,7 +71,7 @@ static void what_covers_a_chunk_grows_with_it(void)
         CHECK_OK(nczchunk_write_vars(var, store, start, two, NULL, data, NULL));
         CHECK_EQ(array.asked, 1);
         CHECK_EQ(array.written, 2);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         nczchunk_var_free(var);
         memory_array_clear(&array);
     }
@@ -93,7 +93,7 @@ static void strides_end_at_the_current_length(void)
             int data[3 * 123], after[3 * 123];
             memory_array array, expected;
             nczchunk_var *var;
-            nczchunk_store *store;
+            nczchunk_chunk_store *store;
 
             memory_array_init(&array, 2, dims, chunks, sizeof(int));
             store = memory_array_store(&array, store_kinds[kind]);
@@ -113,7 +113,7 @@ static void strides_end_at_the_current_length(void)
             CHECK_OK(nczchunk_read_vars(var, store, zeros, count, stride, after, NULL));
             CHECK(memcmp(data, after, 3 * count[1] * sizeof(int)) == 0);
             memory_array_clear(&expected);
-            nczchunk_store_free(store);
+            nczchunk_chunk_store_free(store);
             nczchunk_var_free(var);
             memory_array_clear(&array);
         }
@@ -221,7 +221,7 @@ static void rows_are_prepended(void)
         size_t rows = 9, row = ALL_ROWS - rows; /* of data, where the variable begins */
         memory_array array;
         nczchunk_var *var;
-        nczchunk_store *store;
+        nczchunk_chunk_store *store;
 
         memory_array_init_absent(&array, 2, grid, chunklens, sizeof(int));
         array.first_chunk = first_chunk;
@@ -256,7 +256,7 @@ static void rows_are_prepended(void)
             for (size_t i = 0; i < 7; i++)
                 CHECK(memcmp(after + i * COLUMNS, data + (19 - 3 * i) * COLUMNS, COLUMNS * sizeof(int)) == 0);
         }
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         nczchunk_var_free(var);
         memory_array_clear(&array);
     }
@@ -273,7 +273,7 @@ static void what_lies_before_the_first_row(void)
     for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
         nczchunk_var *var = prepended_var();
         memory_array array;
-        nczchunk_store *store;
+        nczchunk_chunk_store *store;
 
         memory_array_init_absent(&array, 2, grid, chunklens, sizeof(int));
         array.first_chunk = first_chunk;
@@ -282,7 +282,7 @@ static void what_lies_before_the_first_row(void)
         CHECK_OK(nczchunk_write_vars(var, store, zeros, count, NULL, data, NULL));
         CHECK_EQ(array.asked, 0);
         CHECK(memcmp(array.chunks[0].bytes, expected, sizeof expected) == 0);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         nczchunk_var_free(var);
         memory_array_clear(&array);
     }

@@ -23,7 +23,7 @@ static const size_t dimlens[2] = {5, 4}, chunklens[2] = {2, 3}, zeros[2] = {0, 0
 typedef struct fixture {
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     int data[20];
 } fixture;
 
@@ -38,7 +38,7 @@ static void open_fixture(fixture *f)
 
 static void close_fixture(fixture *f)
 {
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     nczchunk_var_free(f->var);
     memory_array_clear(&f->array);
 }
@@ -78,30 +78,30 @@ static int wait_for_nothing(void *user, nczchunk_request **done)
 
 static void null_in_place_of_a_store(void)
 {
-    nczchunk_store *store = NULL;
+    nczchunk_chunk_store *store = NULL;
     nczchunk_codec *codec = NULL;
     fixture f;
-    nczchunk_lending_callbacks lending;
-    nczchunk_filling_callbacks filling;
+    nczchunk_zero_copy_callbacks lending;
+    nczchunk_reader_callbacks filling;
 
     open_fixture(&f);
     lending = memory_array_lending(&f.array);
     filling = memory_array_filling(&f.array);
-    CHECK_EQ(nczchunk_store_lending(NULL, &store, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_store_filling(NULL, &store, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_store_lending(&lending, NULL, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_store_filling(&filling, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_new_zero_copy(NULL, &store, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_new(NULL, &store, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_new_zero_copy(&lending, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_new(&filling, NULL, NULL), NCZCHUNK_EINVAL);
     lending.lend = NULL;
     filling.fill = NULL;
-    CHECK_EQ(nczchunk_store_lending(&lending, &store, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_store_filling(&filling, &store, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_new_zero_copy(&lending, &store, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_new(&filling, &store, NULL), NCZCHUNK_EINVAL);
     /* Of start and wait there are both or none. */
     filling = memory_array_filling(&f.array);
     filling.start = memory_array_fill;
-    CHECK_EQ(nczchunk_store_filling(&filling, &store, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_new(&filling, &store, NULL), NCZCHUNK_EINVAL);
     filling.start = NULL;
     filling.wait = wait_for_nothing;
-    CHECK_EQ(nczchunk_store_filling(&filling, &store, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_new(&filling, &store, NULL), NCZCHUNK_EINVAL);
     CHECK(store == NULL);
     /* What could not be made is not destroyed. */
     CHECK_EQ(f.array.destroyed, 0);
@@ -110,12 +110,12 @@ static void null_in_place_of_a_store(void)
     /* A codec that no store has taken over is still the caller's. */
     CHECK_EQ(nczchunk_codec_zstd(NULL, NULL, NULL), NCZCHUNK_EINVAL);
     CHECK_OK(nczchunk_codec_zstd(NULL, &codec, NULL));
-    CHECK_EQ(nczchunk_store_add_codec(NULL, codec, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_store_add_codec(f.store, NULL, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_store_set_verify(NULL, 1, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_add_codec(NULL, codec, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_add_codec(f.store, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_set_verify(NULL, 1, NULL), NCZCHUNK_EINVAL);
     nczchunk_codec_free(codec);
     nczchunk_codec_free(NULL);
-    nczchunk_store_free(NULL);
+    nczchunk_chunk_store_free(NULL);
     close_fixture(&f);
 }
 
@@ -215,7 +215,7 @@ static void null_in_place_of_a_context(void)
 
 /* The structure as a later version might have it. */
 typedef struct newer_callbacks {
-    nczchunk_lending_callbacks known;
+    nczchunk_zero_copy_callbacks known;
     void (*added)(void *user);
     size_t option;
 } newer_callbacks;
@@ -223,16 +223,16 @@ typedef struct newer_callbacks {
 /* Makes a store of callbacks of this size, and reads with it if it is made. */
 static int store_of_size(fixture *f, newer_callbacks *callbacks, size_t struct_size)
 {
-    nczchunk_store *store = NULL;
+    nczchunk_chunk_store *store = NULL;
     int status;
 
     callbacks->known.struct_size = struct_size;
-    status = nczchunk_store_lending(&callbacks->known, &store, NULL);
+    status = nczchunk_chunk_store_new_zero_copy(&callbacks->known, &store, NULL);
     CHECK((store == NULL) == (status != 0));
     if (store != NULL) {
         CHECK_OK(nczchunk_read_vars(f->var, store, zeros, NULL, NULL, f->data, NULL));
         memory_array_expect(&f->array, zeros, NULL, NULL, NULL, f->data);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
     }
     return status;
 }
@@ -267,32 +267,32 @@ static void callbacks_of_an_older_program(void)
     open_fixture(&f);
     memset(&callbacks, 0xFF, sizeof callbacks);
     callbacks.known = memory_array_lending(&f.array);
-    CHECK_OK(store_of_size(&f, &callbacks, offsetof(nczchunk_lending_callbacks, destroy)));
+    CHECK_OK(store_of_size(&f, &callbacks, offsetof(nczchunk_zero_copy_callbacks, destroy)));
     CHECK_EQ(f.array.released, 6);
     CHECK_EQ(f.array.destroyed, 0);
-    CHECK_OK(store_of_size(&f, &callbacks, offsetof(nczchunk_lending_callbacks, release)));
+    CHECK_OK(store_of_size(&f, &callbacks, offsetof(nczchunk_zero_copy_callbacks, release)));
     CHECK_EQ(f.array.released, 6);
     /* Before there was writing, a store could be read only. */
     {
         const size_t one[2] = {1, 1};
-        nczchunk_store *store;
+        nczchunk_chunk_store *store;
 
-        callbacks.known.struct_size = offsetof(nczchunk_lending_callbacks, lend_to_write);
-        CHECK_OK(nczchunk_store_lending(&callbacks.known, &store, NULL));
+        callbacks.known.struct_size = offsetof(nczchunk_zero_copy_callbacks, lend_to_write);
+        CHECK_OK(nczchunk_chunk_store_new_zero_copy(&callbacks.known, &store, NULL));
         CHECK_EQ(nczchunk_write_vars(f.var, store, zeros, one, NULL, f.data, NULL), NCZCHUNK_EPERM);
         CHECK_EQ(f.array.written, 0);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         f.array.destroyed = 0;
     }
     /* Without lend there is no store. */
-    CHECK_EQ(store_of_size(&f, &callbacks, offsetof(nczchunk_lending_callbacks, lend)), NCZCHUNK_EINVAL);
+    CHECK_EQ(store_of_size(&f, &callbacks, offsetof(nczchunk_zero_copy_callbacks, lend)), NCZCHUNK_EINVAL);
     CHECK_EQ(store_of_size(&f, &callbacks, sizeof(size_t)), NCZCHUNK_EINVAL);
     close_fixture(&f);
 }
 
 /* The same of callbacks that fill. */
 typedef struct newer_filling {
-    nczchunk_filling_callbacks known;
+    nczchunk_reader_callbacks known;
     size_t option;
 } newer_filling;
 
@@ -300,20 +300,20 @@ static void filling_callbacks_of_other_programs(void)
 {
     const size_t one[2] = {1, 1};
     newer_filling callbacks;
-    nczchunk_store *store = NULL;
+    nczchunk_chunk_store *store = NULL;
     fixture f;
 
     open_fixture(&f);
     memset(&callbacks, 0, sizeof callbacks);
     callbacks.known = memory_array_filling(&f.array);
     callbacks.known.struct_size = sizeof callbacks;
-    CHECK_OK(nczchunk_store_filling(&callbacks.known, &store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&callbacks.known, &store, NULL));
     CHECK_OK(nczchunk_read_vars(f.var, store, zeros, NULL, NULL, f.data, NULL));
     memory_array_expect(&f.array, zeros, NULL, NULL, NULL, f.data);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     store = NULL;
     callbacks.option = 1;
-    CHECK_EQ(nczchunk_store_filling(&callbacks.known, &store, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_new(&callbacks.known, &store, NULL), NCZCHUNK_EINVAL);
     CHECK(store == NULL);
 
     /* What an older program did not know is not there: it accepts no longer chunks, it is asked for no ranges, and the
@@ -321,9 +321,9 @@ static void filling_callbacks_of_other_programs(void)
     f.array.destroyed = 0;
     memory_chunk_set(&f.array.chunks[0], f.data, sizeof f.data);
     {
-        const size_t sizes[] = {offsetof(nczchunk_filling_callbacks, accept_longer),
-                                offsetof(nczchunk_filling_callbacks, destroy),
-                                offsetof(nczchunk_filling_callbacks, store)};
+        const size_t sizes[] = {offsetof(nczchunk_reader_callbacks, accept_longer),
+                                offsetof(nczchunk_reader_callbacks, destroy),
+                                offsetof(nczchunk_reader_callbacks, store)};
 
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             memset(&callbacks, 0xFF, sizeof callbacks);
@@ -332,11 +332,11 @@ static void filling_callbacks_of_other_programs(void)
             callbacks.known.store = memory_array_save;
             callbacks.known.destroy = memory_array_destroy;
             callbacks.known.struct_size = sizes[i];
-            CHECK_OK(nczchunk_store_filling(&callbacks.known, &store, NULL));
+            CHECK_OK(nczchunk_chunk_store_new(&callbacks.known, &store, NULL));
             CHECK_EQ(nczchunk_read_vars(f.var, store, zeros, one, NULL, f.data, NULL), NCZCHUNK_EBADCHUNK);
             CHECK_EQ(nczchunk_write_vars(f.var, store, (const size_t[2]){4, 3}, one, NULL, f.data, NULL),
                      i < 2 ? NCZCHUNK_NOERR : NCZCHUNK_EPERM);
-            nczchunk_store_free(store);
+            nczchunk_chunk_store_free(store);
             CHECK_EQ(f.array.destroyed, 1);
         }
     }
@@ -436,21 +436,21 @@ static void projections_of_other_programs(void)
 /* A size that was never set, is not a size at all, or ends in the middle of a field. */
 static void sizes_that_are_none(void)
 {
-    const size_t sizes[] = {0, 1, sizeof(size_t) - 1, sizeof(nczchunk_lending_callbacks) - 1,
-                            offsetof(nczchunk_lending_callbacks, lend) + 3, 1 << 20, SIZE_MAX};
+    const size_t sizes[] = {0, 1, sizeof(size_t) - 1, sizeof(nczchunk_zero_copy_callbacks) - 1,
+                            offsetof(nczchunk_zero_copy_callbacks, lend) + 3, 1 << 20, SIZE_MAX};
     fixture f;
 
     open_fixture(&f);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         newer_callbacks callbacks;
-        nczchunk_filling_callbacks filling = memory_array_filling(&f.array);
-        nczchunk_store *store = NULL;
+        nczchunk_reader_callbacks filling = memory_array_filling(&f.array);
+        nczchunk_chunk_store *store = NULL;
 
         memset(&callbacks, 0, sizeof callbacks);
         callbacks.known = memory_array_lending(&f.array);
         CHECK_EQ(store_of_size(&f, &callbacks, sizes[i]), NCZCHUNK_EINVAL);
         filling.struct_size = sizes[i];
-        CHECK_EQ(nczchunk_store_filling(&filling, &store, NULL), NCZCHUNK_EINVAL);
+        CHECK_EQ(nczchunk_chunk_store_new(&filling, &store, NULL), NCZCHUNK_EINVAL);
         CHECK(store == NULL);
     }
     close_fixture(&f);
@@ -515,14 +515,14 @@ static int far_fill(void *user, nczchunk_request *request)
     return 0;
 }
 
-static nczchunk_store *open_far_store(far_store *s)
+static nczchunk_chunk_store *open_far_store(far_store *s)
 {
-    nczchunk_filling_callbacks callbacks = {
+    nczchunk_reader_callbacks callbacks = {
         .struct_size = sizeof callbacks, .user = s, .fill = far_fill, .store = far_save};
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
 
     memset(s, 0, sizeof *s);
-    CHECK_OK(nczchunk_store_filling(&callbacks, &store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&callbacks, &store, NULL));
     return store;
 }
 
@@ -532,7 +532,7 @@ static void the_largest_array(void)
     const size_t dims[2] = {longest, longest}, ones[2] = {1, 1}, last[2] = {PTRDIFF_MAX, PTRDIFF_MAX};
     unsigned char data[4] = {0};
     far_store s;
-    nczchunk_store *store = open_far_store(&s);
+    nczchunk_chunk_store *store = open_far_store(&s);
     nczchunk_var *var;
 
     CHECK_OK(nczchunk_var_new(2, dims, ones, 1, &var, NULL));
@@ -568,7 +568,7 @@ static void the_largest_array(void)
         CHECK_EQ(s.last[0], PTRDIFF_MAX);
         CHECK_EQ(s.last[1], 5);
     }
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
 }
 
@@ -585,7 +585,7 @@ static void selections_that_no_memory_holds(void)
         {{longest, SIZE_MAX}, NCZCHUNK_EEDGE},
     };
     far_store s;
-    nczchunk_store *store = open_far_store(&s);
+    nczchunk_chunk_store *store = open_far_store(&s);
     nczchunk_var *var;
 
     CHECK_OK(nczchunk_var_new(2, dims, ones, 1, &var, NULL));
@@ -603,7 +603,7 @@ static void selections_that_no_memory_holds(void)
         nczchunk_plan_free(plan);
     }
     CHECK_EQ(s.asked, 0);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
 }
 
@@ -615,7 +615,7 @@ static void a_chunk_that_no_memory_holds(void)
     for (int compressed = 0; compressed < 2; compressed++) {
         unsigned char data = 7;
         far_store s;
-        nczchunk_store *store = open_far_store(&s);
+        nczchunk_chunk_store *store = open_far_store(&s);
         nczchunk_var *var;
 
         if (compressed)
@@ -625,7 +625,7 @@ static void a_chunk_that_no_memory_holds(void)
         CHECK_EQ(nczchunk_write_vars(var, store, &zero, &one, NULL, &data, NULL), NCZCHUNK_ENOMEM);
         CHECK_EQ(s.asked, 0);
         CHECK_EQ(data, 7);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         nczchunk_var_free(var);
     }
 }

@@ -5,33 +5,33 @@
 
 #include "nczchunk_array.h"
 
-/* A place with two groups and three arrays, one of which nobody can read. */
-static nczchunk_place *make_place(void)
+/* A storage with two groups and three arrays, one of which nobody can read. */
+static nczchunk_storage *make_storage(void)
 {
     const size_t shape[2] = {90, 180}, chunks[2] = {30, 60};
     const char *const names[2] = {"lat", "lon"};
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
     nczchunk_array *array = NULL;
     static const char broken[] = "{\"zarr_format\": 3, \"node_type\": \"array\", \"shape\": \"long\"}";
 
-    CHECK_OK(nczchunk_place_memory(&place, NULL));
+    CHECK_OK(nczchunk_storage_memory(&storage, NULL));
     description.type = NCZCHUNK_FLOAT;
     description.rank = 2;
     description.shape = shape;
     description.chunk_shape = chunks;
     description.dimension_names = names;
     description.attributes_json = "{\"units\": \"K\", \"valid_max\": 330.5}";
-    CHECK_OK(nczchunk_array_create_in(place, "ocean/sst", &description, &array, NULL));
+    CHECK_OK(nczchunk_array_create_in(storage, "ocean/sst", &description, &array, NULL));
     nczchunk_array_close(array);
     description.type = 0;
     description.type_name = "bool";
     description.shard_shape = shape;
     description.attributes_json = NULL;
-    CHECK_OK(nczchunk_array_create_in(place, "mask", &description, &array, NULL));
+    CHECK_OK(nczchunk_array_create_in(storage, "mask", &description, &array, NULL));
     nczchunk_array_close(array);
-    CHECK_OK(nczchunk_place_write(place, "broken/zarr.json", broken, strlen(broken), NULL));
-    return place;
+    CHECK_OK(nczchunk_storage_write(storage, "broken/zarr.json", broken, strlen(broken), NULL));
+    return storage;
 }
 
 /* What the callback has been told: the names, and how often it wants to be called. */
@@ -84,24 +84,24 @@ static int note(void *user, const nczchunk_node *node)
     return 0;
 }
 
-static void told(nczchunk_place *place, const char *group, int recursive, const char *names, int checked)
+static void told(nczchunk_storage *storage, const char *group, int recursive, const char *names, int checked)
 {
     listing list = {"", 0, -1, 0};
 
-    CHECK_OK(nczchunk_list_in(place, group, recursive, note, &list, NULL));
+    CHECK_OK(nczchunk_list_in(storage, group, recursive, note, &list, NULL));
     CHECK_STR(list.names, names);
     CHECK_EQ(list.checked, checked);
 }
 
-static void it_ends_when_the_callback_says_so(nczchunk_place *place)
+static void it_ends_when_the_callback_says_so(nczchunk_storage *storage)
 {
     listing list = {"", 0, 2, 0};
 
-    CHECK_EQ(nczchunk_list_in(place, NULL, 1, note, &list, NULL), 77);
+    CHECK_EQ(nczchunk_list_in(storage, NULL, 1, note, &list, NULL), 77);
     CHECK_EQ(list.calls, 3);
-    CHECK_EQ(nczchunk_list_in(place, NULL, 1, NULL, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_list_in(storage, NULL, 1, NULL, NULL, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_list_in(NULL, NULL, 1, note, &list, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_list_in(place, "none", 1, note, &list, NULL), NCZCHUNK_ENOTFOUND);
+    CHECK_EQ(nczchunk_list_in(storage, "none", 1, note, &list, NULL), NCZCHUNK_ENOTFOUND);
     CHECK_EQ(nczchunk_list("no/such/path", NULL, 1, note, &list, NULL), NCZCHUNK_ENOTFOUND);
 }
 
@@ -119,14 +119,14 @@ static void an_array_is_told_alone(const char *data)
 
 int main(int argc, char **argv)
 {
-    nczchunk_place *place = make_place();
+    nczchunk_storage *storage = make_storage();
 
-    told(place, NULL, 1, "/ broken mask ocean/ ocean/sst ", 3);
-    told(place, "", 0, "/ broken mask ocean/ ", 2);
-    told(place, "ocean", 1, "ocean/ ocean/sst ", 1);
-    told(place, "/ocean/sst", 1, "ocean/sst ", 1);
-    it_ends_when_the_callback_says_so(place);
+    told(storage, NULL, 1, "/ broken mask ocean/ ocean/sst ", 3);
+    told(storage, "", 0, "/ broken mask ocean/ ", 2);
+    told(storage, "ocean", 1, "ocean/ ocean/sst ", 1);
+    told(storage, "/ocean/sst", 1, "ocean/sst ", 1);
+    it_ends_when_the_callback_says_so(storage);
     an_array_is_told_alone(argc > 1 ? argv[1] : "data");
-    nczchunk_place_free(place);
+    nczchunk_storage_free(storage);
     return 0;
 }

@@ -20,7 +20,7 @@ enum { ROWS = 2, COLUMNS = 3, MEMORY = 64, GUARD = -77 };
 typedef struct fixture {
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     int memory[MEMORY];
 } fixture;
 
@@ -40,7 +40,7 @@ static void open_fixture(fixture *f, store_kind kind)
 
 static void close_fixture(fixture *f)
 {
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     nczchunk_var_free(f->var);
     memory_array_clear(&f->array);
 }

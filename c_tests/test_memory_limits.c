@@ -1,6 +1,6 @@
 /*
- * How much memory is taken for what is stored, whatever it claims: a place has limits, what would take more is refused
- * with a message that names the limit, and a program that needs more raises it.
+ * How much memory is taken for what is stored, whatever it claims: a storage has limits, what would take more is
+ * refused with a message that names the limit, and a program that needs more raises it.
  */
 #define _XOPEN_SOURCE 600 /* for ftruncate */
 #define _FILE_OFFSET_BITS 64
@@ -23,28 +23,28 @@ static nczchunk_description strings(const size_t *count)
     return description;
 }
 
-static void set_limits(nczchunk_place *place, size_t chunk_bytes, size_t string_chunk_bytes, size_t metadata_bytes)
+static void set_limits(nczchunk_storage *storage, size_t chunk_bytes, size_t string_chunk_bytes, size_t metadata_bytes)
 {
     nczchunk_memory_limits limits = NCZCHUNK_MEMORY_LIMITS_INIT;
 
     limits.chunk_bytes = chunk_bytes;
     limits.string_chunk_bytes = string_chunk_bytes;
     limits.metadata_bytes = metadata_bytes;
-    CHECK_OK(nczchunk_place_set_memory_limits(place, &limits, NULL));
+    CHECK_OK(nczchunk_storage_set_memory_limits(storage, &limits, NULL));
 }
 
-/* The first string of an array in a place. */
-static int read_first(const nczchunk_place *place, nczchunk_context *context)
+/* The first string of an array in a storage. */
+static int read_first(const nczchunk_storage *storage, nczchunk_context *context)
 {
     const size_t start = 0, count = 1;
     nczchunk_array *array = NULL;
     char *first = NULL;
     int status;
 
-    CHECK_OK(nczchunk_array_open_in(place, "names", NCZCHUNK_READ, &array, NULL));
+    CHECK_OK(nczchunk_array_open_in(storage, "names", NCZCHUNK_READ, &array, NULL));
     status = nczchunk_array_read(array, &start, &count, NULL, &first, context);
     CHECK((status == NCZCHUNK_NOERR) == (first != NULL));
-    nczchunk_free_strings(1, &first);
+    nczchunk_strings_free(1, &first);
     nczchunk_array_close(array);
     return status;
 }
@@ -71,25 +71,25 @@ static void a_small_chunk_that_decodes_to_a_gibibyte_of_strings(nczchunk_context
     static unsigned char frame[40000];
     const size_t count = 1, nbytes = gibibyte_of_text(frame);
     const nczchunk_description description = strings(&count);
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
     nczchunk_array *array = NULL;
 
     CHECK(nbytes < 34000);
-    CHECK_OK(nczchunk_place_memory(&place, NULL));
-    CHECK_OK(nczchunk_array_create_in(place, "names", &description, &array, NULL));
+    CHECK_OK(nczchunk_storage_memory(&storage, NULL));
+    CHECK_OK(nczchunk_array_create_in(storage, "names", &description, &array, NULL));
     nczchunk_array_close(array);
-    CHECK_OK(nczchunk_place_write(place, "names/c/0", frame, nbytes, NULL));
+    CHECK_OK(nczchunk_storage_write(storage, "names/c/0", frame, nbytes, NULL));
 
-    CHECK_EQ(read_first(place, context), NCZCHUNK_ENOMEM);
+    CHECK_EQ(read_first(storage, context), NCZCHUNK_ENOMEM);
     CHECK(strstr(nczchunk_context_message(context), "the limit string_chunk_bytes = 268435456; raise it by "
-                                                    "nczchunk_place_set_memory_limits") != NULL);
-    set_limits(place, 0, 1 << 20, 0);
-    CHECK_EQ(read_first(place, context), NCZCHUNK_ENOMEM);
+                                                    "nczchunk_storage_set_memory_limits") != NULL);
+    set_limits(storage, 0, 1 << 20, 0);
+    CHECK_EQ(read_first(storage, context), NCZCHUNK_ENOMEM);
     CHECK(strstr(nczchunk_context_message(context), "string_chunk_bytes = 1048576") != NULL);
-    set_limits(place, 0, 0, 0); /* 0 is the limit as it is at first */
-    CHECK_EQ(read_first(place, context), NCZCHUNK_ENOMEM);
+    set_limits(storage, 0, 0, 0); /* 0 is the limit as it is at first */
+    CHECK_EQ(read_first(storage, context), NCZCHUNK_ENOMEM);
     CHECK(strstr(nczchunk_context_message(context), "string_chunk_bytes = 268435456") != NULL);
-    nczchunk_place_free(place);
+    nczchunk_storage_free(storage);
 }
 
 /* A chunk of 1 MiB of text is read under a limit of 2 MiB, and not under one of 1 MiB. */
@@ -99,19 +99,19 @@ static void a_limit_is_raised(nczchunk_context *context)
     const size_t count = 1;
     const char *const value = text;
     const nczchunk_description description = strings(&count);
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
     nczchunk_array *array = NULL;
 
     memset(text, 'x', sizeof text - 1);
-    CHECK_OK(nczchunk_place_memory(&place, NULL));
-    CHECK_OK(nczchunk_array_create_in(place, "names", &description, &array, NULL));
+    CHECK_OK(nczchunk_storage_memory(&storage, NULL));
+    CHECK_OK(nczchunk_array_create_in(storage, "names", &description, &array, NULL));
     CHECK_OK(nczchunk_array_write(array, (const size_t[]){0}, NULL, NULL, &value, NULL));
     nczchunk_array_close(array);
-    set_limits(place, 0, 1 << 20, 0);
-    CHECK_EQ(read_first(place, context), NCZCHUNK_ENOMEM);
-    set_limits(place, 0, 2 << 20, 0);
-    CHECK_OK(read_first(place, context));
-    nczchunk_place_free(place);
+    set_limits(storage, 0, 1 << 20, 0);
+    CHECK_EQ(read_first(storage, context), NCZCHUNK_ENOMEM);
+    set_limits(storage, 0, 2 << 20, 0);
+    CHECK_OK(read_first(storage, context));
+    nczchunk_storage_free(storage);
 }
 
 /* A file of 3 GiB that takes no room on the disk, in the place of a chunk. */
@@ -119,7 +119,7 @@ static void a_sparse_file(nczchunk_context *context)
 {
     const long long nbytes = 3LL << 30;
     const size_t lens[2] = {1 << 20, (size_t)(nbytes / 2)}, count = 1, first = 0;
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
     nczchunk_array *array = NULL;
     unsigned char byte;
     int file;
@@ -131,10 +131,10 @@ static void a_sparse_file(nczchunk_context *context)
         description.rank = 1;
         description.shape = description.chunk_shape = &lens[is_large];
         description.overwrite = 1;
-        CHECK_OK(nczchunk_place_create("memory-limits", &place, NULL));
-        set_limits(place, 1 << 30, 0, 0);
-        CHECK_OK(nczchunk_array_create_in(place, "", &description, &array, NULL));
-        CHECK_OK(nczchunk_place_write(place, "c/0", "", 0, NULL));
+        CHECK_OK(nczchunk_storage_create("memory-limits", &storage, NULL));
+        set_limits(storage, 1 << 30, 0, 0);
+        CHECK_OK(nczchunk_array_create_in(storage, "", &description, &array, NULL));
+        CHECK_OK(nczchunk_storage_write(storage, "c/0", "", 0, NULL));
         file = open("memory-limits/c/0", O_WRONLY);
         CHECK(file >= 0 && ftruncate(file, (off_t)nbytes) == 0 && close(file) == 0);
         /* A chunk of 1 MiB cannot have 3 GiB as it is stored. One of 1.5 GiB could. */
@@ -143,13 +143,13 @@ static void a_sparse_file(nczchunk_context *context)
         CHECK(!is_large || strstr(nczchunk_context_message(context), "3221225472 bytes of memory are needed, above the "
                                                                      "limit chunk_bytes = 1073741824") != NULL);
         nczchunk_array_close(array);
-        nczchunk_place_free(place);
+        nczchunk_storage_free(storage);
         CHECK(unlink("memory-limits/c/0") == 0);
     }
 }
 
 /* An array without dimensions and with attributes of so many bytes, and so many of them. */
-static nczchunk_place *with_attributes(size_t nbytes, size_t count)
+static nczchunk_storage *with_attributes(size_t nbytes, size_t count)
 {
     static const char begin[] = "{\"zarr_format\": 3, \"node_type\": \"array\", \"shape\": [], "
                                 "\"data_type\": \"int8\", "
@@ -158,7 +158,7 @@ static nczchunk_place *with_attributes(size_t nbytes, size_t count)
                                 "\"codecs\": [{\"name\": \"bytes\"}], \"attributes\": {";
     char *document = malloc(sizeof begin + nbytes + 32 * count + 64);
     size_t n = sizeof begin - 1;
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
 
     CHECK(document != NULL);
     memcpy(document, begin, n);
@@ -168,10 +168,10 @@ static nczchunk_place *with_attributes(size_t nbytes, size_t count)
     memset(document + n, 'x', nbytes);
     n += nbytes;
     n += (size_t)sprintf(document + n, "\"}}");
-    CHECK_OK(nczchunk_place_memory(&place, NULL));
-    CHECK_OK(nczchunk_place_write(place, "a/zarr.json", document, n, NULL));
+    CHECK_OK(nczchunk_storage_memory(&storage, NULL));
+    CHECK_OK(nczchunk_storage_write(storage, "a/zarr.json", document, n, NULL));
     free(document);
-    return place;
+    return storage;
 }
 
 static void large_metadata(nczchunk_context *context)
@@ -181,37 +181,37 @@ static void large_metadata(nczchunk_context *context)
     } documents[] = {{17 << 20, 0, 16 << 20}, {0, 20000, 1 << 20}};
 
     for (size_t i = 0; i < 2; i++) {
-        nczchunk_place *place = with_attributes(documents[i].nbytes, documents[i].count);
+        nczchunk_storage *storage = with_attributes(documents[i].nbytes, documents[i].count);
         nczchunk_attribute last = NCZCHUNK_ATTRIBUTE_INIT;
         nczchunk_array *array = NULL;
         char expected[64];
 
-        set_limits(place, 0, 0, documents[i].too_little);
-        CHECK_EQ(nczchunk_array_open_in(place, "a", NCZCHUNK_READ, &array, context), NCZCHUNK_ENOMEM);
+        set_limits(storage, 0, 0, documents[i].too_little);
+        CHECK_EQ(nczchunk_array_open_in(storage, "a", NCZCHUNK_READ, &array, context), NCZCHUNK_ENOMEM);
         snprintf(expected, sizeof expected, "limit metadata_bytes = %zu; ", documents[i].too_little);
         CHECK(strstr(nczchunk_context_message(context), expected) != NULL);
 
-        set_limits(place, 0, 0, 100 << 20);
-        CHECK_OK(nczchunk_array_open_in(place, "a", NCZCHUNK_READ, &array, NULL));
+        set_limits(storage, 0, 0, 100 << 20);
+        CHECK_OK(nczchunk_array_open_in(storage, "a", NCZCHUNK_READ, &array, NULL));
         CHECK_EQ(nczchunk_array_num_attributes(array), documents[i].count + 1);
         CHECK_OK(nczchunk_array_attribute(array, "text", &last, NULL));
         CHECK_EQ(last.num_values, documents[i].nbytes);
         nczchunk_array_close(array);
-        nczchunk_place_free(place);
+        nczchunk_storage_free(storage);
     }
 }
 
 static void what_is_set_is_checked(void)
 {
     nczchunk_memory_limits limits = NCZCHUNK_MEMORY_LIMITS_INIT;
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
 
-    CHECK_OK(nczchunk_place_memory(&place, NULL));
-    CHECK_EQ(nczchunk_place_set_memory_limits(NULL, &limits, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_place_set_memory_limits(place, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_OK(nczchunk_storage_memory(&storage, NULL));
+    CHECK_EQ(nczchunk_storage_set_memory_limits(NULL, &limits, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_storage_set_memory_limits(storage, NULL, NULL), NCZCHUNK_EINVAL);
     limits.struct_size = 0;
-    CHECK_EQ(nczchunk_place_set_memory_limits(place, &limits, NULL), NCZCHUNK_EINVAL);
-    nczchunk_place_free(place);
+    CHECK_EQ(nczchunk_storage_set_memory_limits(storage, &limits, NULL), NCZCHUNK_EINVAL);
+    nczchunk_storage_free(storage);
 }
 
 int main(void)

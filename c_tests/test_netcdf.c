@@ -1,6 +1,6 @@
 /*
  * Variables of netCDF classic files are opened by name and read as any array is. The file is one at a path, or an
- * object of any place, such as one in memory.
+ * object of any storage, such as one in memory.
  */
 #include "check.h"
 #include "coads.h"
@@ -91,24 +91,24 @@ static void variables_are_listed(const char *path)
     CHECK_STR(names, "COADSX ");
 }
 
-/* The same file as an object of a place. */
+/* The same file as an object of a storage. */
 static void a_file_may_be_anywhere(void)
 {
-    nczchunk_place *place = NULL, *file = NULL;
+    nczchunk_storage *storage = NULL, *file = NULL;
     nczchunk_array *array = NULL;
     char names[100] = "";
 
-    CHECK_OK(nczchunk_place_memory(&place, NULL));
-    CHECK_OK(nczchunk_place_file(place, "ocean/sst.nc", &file, NULL));
+    CHECK_OK(nczchunk_storage_memory(&storage, NULL));
+    CHECK_OK(nczchunk_storage_file(storage, "ocean/sst.nc", &file, NULL));
     CHECK_EQ(nczchunk_array_open_in(file, "SST", NCZCHUNK_READ, &array, NULL), NCZCHUNK_ENOTFOUND);
-    CHECK_OK(nczchunk_place_write(place, "ocean/sst.nc", file_bytes, file_nbytes, NULL));
-    CHECK_EQ(nczchunk_place_file(place, "../sst.nc", &file, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_place_file(NULL, "sst.nc", &file, NULL), NCZCHUNK_EINVAL);
-    nczchunk_place_free(place); /* the file goes on using it */
+    CHECK_OK(nczchunk_storage_write(storage, "ocean/sst.nc", file_bytes, file_nbytes, NULL));
+    CHECK_EQ(nczchunk_storage_file(storage, "../sst.nc", &file, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_storage_file(NULL, "sst.nc", &file, NULL), NCZCHUNK_EINVAL);
+    nczchunk_storage_free(storage); /* the file goes on using it */
     CHECK_OK(nczchunk_list_in(file, NULL, 0, note, names, NULL));
     CHECK_STR(names, "/ TIME COADSY COADSX SST ");
     CHECK_OK(nczchunk_array_open_in(file, "SST", NCZCHUNK_READ, &array, NULL));
-    nczchunk_place_free(file);
+    nczchunk_storage_free(file);
     every_value_is_right(array);
     nczchunk_array_close(array);
 }
@@ -118,14 +118,14 @@ static void a_file_that_ends_too_early(void)
 {
     const size_t maps[2] = {10, 11}, count[3] = {1, 90, 180};
     static float map[90 * 180];
-    nczchunk_place *place = NULL, *file = NULL;
+    nczchunk_storage *storage = NULL, *file = NULL;
     nczchunk_array *array = NULL;
     nczchunk_context *context = NULL;
 
     CHECK_OK(nczchunk_context_new(&context));
-    CHECK_OK(nczchunk_place_memory(&place, NULL));
-    CHECK_OK(nczchunk_place_write(place, "f", file_bytes, file_nbytes - 4, NULL));
-    CHECK_OK(nczchunk_place_file(place, "f", &file, NULL));
+    CHECK_OK(nczchunk_storage_memory(&storage, NULL));
+    CHECK_OK(nczchunk_storage_write(storage, "f", file_bytes, file_nbytes - 4, NULL));
+    CHECK_OK(nczchunk_storage_file(storage, "f", &file, NULL));
     CHECK_OK(nczchunk_array_open_in(file, "SST", NCZCHUNK_READ, &array, NULL));
     for (int i = 0; i < 2; i++) {
         const size_t start[3] = {maps[i], 0, 0};
@@ -134,8 +134,8 @@ static void a_file_that_ends_too_early(void)
     }
     CHECK_STR(nczchunk_context_message(context), "SST: chunk (0, 0, 0): the file ends before what is asked for");
     nczchunk_array_close(array);
-    nczchunk_place_free(file);
-    nczchunk_place_free(place);
+    nczchunk_storage_free(file);
+    nczchunk_storage_free(storage);
     nczchunk_context_free(context);
 }
 

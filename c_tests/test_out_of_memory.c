@@ -312,18 +312,18 @@ static int make_filter(const scene *s, long n)
 static int make_store(const scene *s, long n)
 {
     memory_array array;
-    nczchunk_lending_callbacks lending = memory_array_lending(&array);
-    nczchunk_filling_callbacks filling = memory_array_filling(&array);
-    nczchunk_store *store = NULL;
+    nczchunk_zero_copy_callbacks lending = memory_array_lending(&array);
+    nczchunk_reader_callbacks filling = memory_array_filling(&array);
+    nczchunk_chunk_store *store = NULL;
     int failed;
 
     array.destroyed = 0;
     fail_at(n);
-    failed = has_failed_with(s->kind == LENDING ? nczchunk_store_lending(&lending, &store, NULL)
-                                                : nczchunk_store_filling(&filling, &store, NULL));
+    failed = has_failed_with(s->kind == LENDING ? nczchunk_chunk_store_new_zero_copy(&lending, &store, NULL)
+                                                : nczchunk_chunk_store_new(&filling, &store, NULL));
     CHECK((store == NULL) == failed);
     CHECK_EQ(array.destroyed, 0);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     CHECK_EQ(array.destroyed, !failed);
     return failed;
 }
@@ -336,7 +336,7 @@ static int set_fill_value(const scene *s, long n)
     const size_t length = 1;
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     int failed;
 
     memory_array_init_absent(&array, 1, &length, &length, sizeof old);
@@ -347,7 +347,7 @@ static int set_fill_value(const scene *s, long n)
     failed = has_failed_with(nczchunk_var_set_fill_value(var, new, NULL));
     CHECK_OK(nczchunk_read_vars(var, store, zeros, NULL, NULL, data, NULL));
     CHECK(memcmp(data, failed ? old : new, sizeof data) == 0);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     memory_array_clear(&array);
     return failed;
@@ -360,9 +360,9 @@ enum { ELEMENTS = 36 };
 typedef struct fixture {
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     int codecs_destroyed;
-    nczchunk_request *under_way[64];
+    nczchunk_request *requests_in_flight[64];
     size_t num_under_way;
     unsigned char *data;
 } fixture;
@@ -373,7 +373,7 @@ static int start(void *user, nczchunk_request *request)
     fixture *f = user;
 
     CHECK(f->num_under_way < 64);
-    f->under_way[f->num_under_way++] = request;
+    f->requests_in_flight[f->num_under_way++] = request;
     return NCZCHUNK_NOERR;
 }
 
@@ -382,7 +382,7 @@ static int wait_for_one(void *user, nczchunk_request **done)
     fixture *f = user;
 
     CHECK(f->num_under_way > 0);
-    *done = f->under_way[--f->num_under_way];
+    *done = f->requests_in_flight[--f->num_under_way];
     (*done)->status = memory_array_fill(user, *done);
     return NCZCHUNK_NOERR;
 }
@@ -394,7 +394,7 @@ static void take_a_while(void)
     nanosleep(&time, NULL);
 }
 
-static int slow_lend(void *user, nczchunk_loan *loan)
+static int slow_lend(void *user, nczchunk_borrowed_chunk *loan)
 {
     take_a_while();
     return memory_array_lend(user, loan);
@@ -415,8 +415,8 @@ static int slow_save(void *user, nczchunk_request *request)
 /* Makes a store, which has kept nothing from earlier calls. */
 static void make_fresh_store(fixture *f, const scene *s)
 {
-    nczchunk_lending_callbacks lending = memory_array_lending(&f->array);
-    nczchunk_filling_callbacks filling = memory_array_filling(&f->array);
+    nczchunk_zero_copy_callbacks lending = memory_array_lending(&f->array);
+    nczchunk_reader_callbacks filling = memory_array_filling(&f->array);
 
     f->num_under_way = 0;
     lending.concurrent = filling.concurrent = s->threads > 1;
@@ -430,14 +430,14 @@ static void make_fresh_store(fixture *f, const scene *s)
         filling.start = start;
         filling.wait = wait_for_one;
     }
-    CHECK_OK(s->kind == LENDING ? nczchunk_store_lending(&lending, &f->store, NULL)
-                                : nczchunk_store_filling(&filling, &f->store, NULL));
+    CHECK_OK(s->kind == LENDING ? nczchunk_chunk_store_new_zero_copy(&lending, &f->store, NULL)
+                                : nczchunk_chunk_store_new(&filling, &f->store, NULL));
     if (s->has_chain) {
         nczchunk_codec_callbacks callbacks = reversing(&f->codecs_destroyed);
         nczchunk_codec *codec;
 
         CHECK_OK(nczchunk_codec_new("reverse", &callbacks, &codec, NULL));
-        CHECK_OK(nczchunk_store_add_codec(f->store, codec, NULL));
+        CHECK_OK(nczchunk_chunk_store_add_codec(f->store, codec, NULL));
         store_add_zstd(f->store);
     }
     if (s->compressed || s->has_chain)
@@ -446,7 +446,7 @@ static void make_fresh_store(fixture *f, const scene *s)
         nczchunk_codec *codec;
 
         CHECK_OK(codec_of_filter(s->filter, &codec));
-        CHECK_OK(nczchunk_store_add_codec(f->store, codec, NULL));
+        CHECK_OK(nczchunk_chunk_store_add_codec(f->store, codec, NULL));
     }
 }
 
@@ -464,7 +464,7 @@ static void open_fixture(fixture *f, const scene *s)
 
 static void close_fixture(fixture *f)
 {
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     CHECK_EQ(f->array.destroyed, 1);
     nczchunk_var_free(f->var);
     memory_array_clear(&f->array);
@@ -554,7 +554,7 @@ static int add_zstd(const scene *s, long n)
     status = nczchunk_codec_zstd(NULL, &codec, NULL);
     CHECK((status == NCZCHUNK_NOERR) == (codec != NULL));
     if (status == NCZCHUNK_NOERR)
-        status = nczchunk_store_add_codec(f.store, codec, NULL);
+        status = nczchunk_chunk_store_add_codec(f.store, codec, NULL);
     failed = has_failed_with(status);
     CHECK_EQ(f.array.destroyed, 0);
     if (failed) {
@@ -582,7 +582,7 @@ static int reading_by_a_cache(const scene *s, long n)
     memory_array_compress(&f.array);
     fail_at(n);
     TRY_OR(nczchunk_cache_new(1 << 20, &cache, NULL), cache == NULL);
-    TRY(nczchunk_store_set_cache(f.store, cache, NULL));
+    TRY(nczchunk_chunk_store_set_cache(f.store, cache, NULL));
     for (int time = 0; time < 2; time++) {
         memset(f.data, 0, sizeof(int) * 2);
         TRY(nczchunk_read_vars(f.var, f.store, zeros, row, NULL, f.data, NULL));
@@ -646,7 +646,7 @@ static void write_before(fixture *f, const scene *s)
     for (size_t i = 0; i < ELEMENTS; i++)
         memory_array_element(&f->array, i, f->data + i * f->array.element_size);
     if (s->has_chain) { /* who lends chunks that were encoded cannot encode them */
-        nczchunk_store_free(f->store);
+        nczchunk_chunk_store_free(f->store);
         make_fresh_store(f, &filling);
         CHECK_OK(write_as(f, DENSE, NULL));
     } else if (s->kind == LENDING && s->compressed) {
@@ -655,7 +655,7 @@ static void write_before(fixture *f, const scene *s)
         CHECK_OK(write_as(f, DENSE, NULL));
         CHECK_OK(write_as(f, ONE_ELEMENT, NULL));
     }
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     make_fresh_store(f, s);
     f->array.asked = f->array.released = f->array.written = f->array.destroyed = 0;
 }
@@ -731,16 +731,16 @@ static int writing_by_a_grid(const scene *s, long n)
 {
     size_t grid[LARGE];
     memory_array written;
-    nczchunk_filling_callbacks filling = memory_array_filling(&written);
+    nczchunk_reader_callbacks filling = memory_array_filling(&written);
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     int data[ELEMENTS], again[ELEMENTS], failed;
     const size_t elements = num_elements(s->rank);
 
     memcpy(grid, chunklens, sizeof grid);
     grid[0] *= 3;
     memory_array_init(&written, s->rank, dimlens, grid, sizeof(int));
-    CHECK_OK(nczchunk_store_filling(&filling, &store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&filling, &store, NULL));
     CHECK_OK(nczchunk_var_new(s->rank, dimlens, chunklens, sizeof(int), &var, NULL));
     CHECK_OK(nczchunk_var_set_write_grid(var, grid, NULL));
     memory_array_make_data(&written, elements, data);
@@ -754,7 +754,7 @@ static int writing_by_a_grid(const scene *s, long n)
     CHECK_OK(nczchunk_read_vars(var, store, zeros, NULL, NULL, again, NULL));
     CHECK(memcmp(again, data, elements * sizeof(int)) == 0);
     nczchunk_var_free(var);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     memory_array_clear(&written);
     return failed;
 }

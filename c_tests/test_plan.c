@@ -151,7 +151,7 @@ static void a_read_does_what_the_plan_says(void)
     for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
         memory_array array;
         nczchunk_var *var;
-        nczchunk_store *store;
+        nczchunk_chunk_store *store;
         ptrdiff_t log[6][2];
         int data[6];
 
@@ -170,7 +170,7 @@ static void a_read_does_what_the_plan_says(void)
             CHECK_EQ(log[i][0], box[0].chunk_index);
             CHECK_EQ(log[i][1], box[1].chunk_index);
         }
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         nczchunk_var_free(var);
         memory_array_clear(&array);
     }
@@ -263,7 +263,7 @@ static void a_write_does_what_the_plan_says(void)
         const int data[9] = {0};
         nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
         nczchunk_plan *plan;
-        nczchunk_store *store;
+        nczchunk_chunk_store *store;
         memory_array array;
         nczchunk_var *var;
         ptrdiff_t log[6][2];
@@ -285,7 +285,7 @@ static void a_write_does_what_the_plan_says(void)
             CHECK_EQ(log[i][1], box[1].chunk_index);
         }
         nczchunk_plan_free(plan);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         nczchunk_var_free(var);
         memory_array_clear(&array);
     }

@@ -25,7 +25,7 @@ enum { FEW_CHUNKS, MANY_CHUNKS, NUM_SHAPES };
 typedef struct fixture {
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_context *context;
 } fixture;
 
@@ -48,7 +48,7 @@ static void open_fixture(fixture *f, int shape, store_kind kind)
 static void close_fixture(fixture *f)
 {
     nczchunk_context_free(f->context);
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     nczchunk_var_free(f->var);
     memory_array_clear(&f->array);
 }
@@ -174,7 +174,7 @@ static size_t num_chunks(const nczchunk_plan *plan)
 
 typedef struct execution {
     const nczchunk_plan *plan;
-    const nczchunk_store *store;
+    const nczchunk_chunk_store *store;
     int access;
     int *data;
     size_t num_parts;
@@ -401,7 +401,7 @@ static void small_plans(store_kind kind)
 {
     const size_t none[RANK] = {0, 4};
     memory_array array;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_plan *plan;
     nczchunk_var *var;
     size_t first = 99, number = 99;
@@ -420,7 +420,7 @@ static void small_plans(store_kind kind)
     CHECK_EQ(value, 17);
     nczchunk_plan_free(plan);
     nczchunk_var_free(var);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     memory_array_clear(&array);
 
     open_fixture(&f, FEW_CHUNKS, kind);
@@ -652,7 +652,7 @@ static void chunks_are_copied_one_by_one(void)
                 CHECK_OK(nczchunk_read_vars(f.var, other.store, zeros, NULL, NULL, expected, NULL));
                 CHECK(memcmp(memory, expected, all * sizeof(int)) == 0);
                 nczchunk_plan_free(plan);
-                nczchunk_store_free(other.store);
+                nczchunk_chunk_store_free(other.store);
                 memory_array_clear(&other.array);
                 close_fixture(&f);
             }

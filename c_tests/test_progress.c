@@ -60,7 +60,7 @@ static void begin_recording(recorder *r)
 typedef struct fixture {
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_context *context;
     recorder recorder;
     int data[MOST_ELEMENTS];
@@ -82,7 +82,7 @@ static void open_fixture(fixture *f, int shape, store_kind kind)
 static void close_fixture(fixture *f)
 {
     nczchunk_context_free(f->context);
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     nczchunk_var_free(f->var);
     memory_array_clear(&f->array);
 }
@@ -317,7 +317,7 @@ static void what_is_done_is_done(void)
     recorder r;
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_context *context;
 
     memory_array_init(&array, 1, &rows, &one, sizeof(int));
@@ -336,7 +336,7 @@ static void what_is_done_is_done(void)
             CHECK_EQ(data[i], i < stop_at ? i : -1);
     }
     nczchunk_context_free(context);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     memory_array_clear(&array);
 }
@@ -484,12 +484,12 @@ static void requests_in_flight(size_t stop_at)
     int data[CHUNKS];
     waiting w;
     recorder r;
-    nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks,
+    nczchunk_reader_callbacks callbacks = {.struct_size = sizeof callbacks,
                                             .user = &w,
                                             .start = start_request,
                                             .wait = end_a_request,
                                             .in_flight = IN_FLIGHT};
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_var *var;
     nczchunk_context *context;
     size_t done;
@@ -498,7 +498,7 @@ static void requests_in_flight(size_t stop_at)
     memset(&w, 0, sizeof w);
     memory_array_init(&w.array, 1, &length, &one, sizeof(int));
     var = memory_array_var(&w.array);
-    CHECK_OK(nczchunk_store_filling(&callbacks, &store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&callbacks, &store, NULL));
     CHECK_OK(nczchunk_context_new(&context));
     begin_recording(&r);
     r.stop_at = stop_at;
@@ -525,7 +525,7 @@ static void requests_in_flight(size_t stop_at)
     for (size_t i = 0; i < done; i++)
         CHECK_EQ(data[i], (int)i);
     nczchunk_context_free(context);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     memory_array_clear(&w.array);
 }
@@ -613,7 +613,7 @@ static int set_progress(fixture *f)
 
 static int set_verify(fixture *f)
 {
-    return nczchunk_store_set_verify(f->store, 0, f->context);
+    return nczchunk_chunk_store_set_verify(f->store, 0, f->context);
 }
 
 static int read_everything(fixture *f)
@@ -684,8 +684,8 @@ static void setters_report_too(void)
     CHECK_TOLD(nczchunk_var_set_origin(f.var, 2, 0, f.context), NCZCHUNK_EBADDIM);
     CHECK_TOLD(nczchunk_var_set_copier(NULL, NULL, NULL, f.context), NCZCHUNK_EINVAL);
     CHECK_TOLD(nczchunk_context_set_threads(f.context, 0), NCZCHUNK_EINVAL);
-    CHECK_TOLD(nczchunk_store_set_verify(NULL, 1, f.context), NCZCHUNK_EINVAL);
-    CHECK_TOLD(nczchunk_store_add_codec(f.store, NULL, f.context), NCZCHUNK_EINVAL);
+    CHECK_TOLD(nczchunk_chunk_store_set_verify(NULL, 1, f.context), NCZCHUNK_EINVAL);
+    CHECK_TOLD(nczchunk_chunk_store_add_codec(f.store, NULL, f.context), NCZCHUNK_EINVAL);
 #undef CHECK_TOLD
     close_fixture(&f);
     CHECK_EQ(nczchunk_context_set_progress(NULL, record, NULL), NCZCHUNK_EINVAL);

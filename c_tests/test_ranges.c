@@ -2,7 +2,7 @@
  * Large chunks, of which little is needed. A filling store that says that it serves ranges is asked for parts of a
  * chunk: as many bytes as the request's size, from its offset on.
  *
- *     nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks, .fill = read_range, .ranges = 1};
+ *     nczchunk_reader_callbacks callbacks = {.struct_size = sizeof callbacks, .fill = read_range, .ranges = 1};
  *
  * And chunks that are longer than they should be, for stores that accept them.
  */
@@ -62,9 +62,9 @@ static void read_remote(remote *r, size_t gap, const size_t *start, const size_t
                         int is_foreign)
 {
     static int data[10000];
-    nczchunk_filling_callbacks callbacks = {
+    nczchunk_reader_callbacks callbacks = {
         .struct_size = sizeof callbacks, .user = r, .fill = fetch_range, .ranges = 1, .gap = gap};
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_var *var;
 
     memset(r, 0, sizeof *r);
@@ -73,7 +73,7 @@ static void read_remote(remote *r, size_t gap, const size_t *start, const size_t
     r->is_foreign = is_foreign;
     memset(data, 0xAB, sizeof data);
     CHECK(count[0] * count[1] <= 10000);
-    CHECK_OK(nczchunk_store_filling(&callbacks, &store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&callbacks, &store, NULL));
     CHECK_OK(nczchunk_var_new(2, side, side, sizeof(int), &var, NULL));
     if (is_foreign)
         CHECK_OK(nczchunk_var_set_endian(var, foreign_endian(), NULL));
@@ -82,7 +82,7 @@ static void read_remote(remote *r, size_t gap, const size_t *start, const size_t
         for (size_t j = 0; j < count[1]; j++)
             CHECK_EQ(data[i * count[1] + j], (start[0] + i * (size_t)(stride ? stride[0] : 1)) * SIDE + start[1] +
                                                  j * (size_t)(stride ? stride[1] : 1));
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
 }
 
@@ -206,13 +206,13 @@ static const int fill_value = -999;
 typedef struct fixture {
     counted counted;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_context *context;
 } fixture;
 
 static void open_fixture(fixture *f, size_t ranges, size_t gap, size_t accept_longer, int is_foreign)
 {
-    nczchunk_filling_callbacks callbacks = memory_array_filling(&f->counted.array);
+    nczchunk_reader_callbacks callbacks = memory_array_filling(&f->counted.array);
 
     memset(f, 0, sizeof *f);
     memory_array_init(&f->counted.array, 3, dimlens, chunklens, sizeof(int));
@@ -227,14 +227,14 @@ static void open_fixture(fixture *f, size_t ranges, size_t gap, size_t accept_lo
     callbacks.ranges = ranges;
     callbacks.gap = gap;
     callbacks.accept_longer = accept_longer;
-    CHECK_OK(nczchunk_store_filling(&callbacks, &f->store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&callbacks, &f->store, NULL));
     CHECK_OK(nczchunk_context_new(&f->context));
 }
 
 static void close_fixture(fixture *f)
 {
     nczchunk_context_free(f->context);
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     nczchunk_var_free(f->var);
     memory_array_clear(&f->counted.array);
 }
@@ -293,8 +293,8 @@ static void whole_chunks(void)
 {
     const size_t dims[2] = {6, 8}, rows[2] = {2, 8}, start[2] = {1, 0}, count[2] = {3, 8};
     const ptrdiff_t stride[2] = {2, 1};
-    nczchunk_filling_callbacks callbacks;
-    nczchunk_store *store;
+    nczchunk_reader_callbacks callbacks;
+    nczchunk_chunk_store *store;
     nczchunk_var *var;
     counted c;
     int data[48];
@@ -305,7 +305,7 @@ static void whole_chunks(void)
     callbacks.fill = fill_counted;
     callbacks.ranges = 1;
     callbacks.gap = 1;
-    CHECK_OK(nczchunk_store_filling(&callbacks, &store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&callbacks, &store, NULL));
     var = memory_array_var(&c.array);
     c.array.data = (const unsigned char *)data;
     c.array.data_size = sizeof data;
@@ -321,7 +321,7 @@ static void whole_chunks(void)
     CHECK_EQ(c.num_parts, 3);
     CHECK_EQ(c.array.direct, 6);
     nczchunk_var_free(var);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     memory_array_clear(&c.array);
 }
 
@@ -329,8 +329,8 @@ static void whole_chunks(void)
 static void chunks_in_another_order(void)
 {
     const size_t dims[2] = {40, 30}, fortran[2] = {1, 0}, column[2] = {40, 1}, row[2] = {1, 30}, start[2] = {0, 7};
-    nczchunk_filling_callbacks callbacks;
-    nczchunk_store *store;
+    nczchunk_reader_callbacks callbacks;
+    nczchunk_chunk_store *store;
     nczchunk_var *var;
     counted c;
     int data[40];
@@ -346,7 +346,7 @@ static void chunks_in_another_order(void)
     callbacks.fill = fill_counted;
     callbacks.ranges = 1;
     callbacks.gap = 8;
-    CHECK_OK(nczchunk_store_filling(&callbacks, &store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&callbacks, &store, NULL));
     var = memory_array_var(&c.array);
     CHECK_OK(nczchunk_var_set_chunk_order(var, fortran, NULL));
     CHECK_OK(nczchunk_read_vars(var, store, start, column, NULL, data, NULL));
@@ -358,7 +358,7 @@ static void chunks_in_another_order(void)
     CHECK_EQ(c.num_requests, 1 + 30);
     CHECK_EQ(c.num_bytes, (40 + 30) * sizeof(int));
     nczchunk_var_free(var);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     memory_array_clear(&c.array);
 }
 
@@ -386,20 +386,20 @@ static void absent_chunks(void)
 
     for (int left = 0; left <= 8; left++) {
         vanishing v = {left, 0};
-        nczchunk_filling_callbacks callbacks = {
+        nczchunk_reader_callbacks callbacks = {
             .struct_size = sizeof callbacks, .user = &v, .fill = fill_until_it_vanishes, .ranges = 1, .gap = 1};
-        nczchunk_store *store;
+        nczchunk_chunk_store *store;
         nczchunk_var *var;
         int data[8];
 
         CHECK_OK(nczchunk_var_new(2, dims, dims, sizeof(int), &var, NULL));
         CHECK_OK(nczchunk_var_set_fill_value(var, &fill_value, NULL));
-        CHECK_OK(nczchunk_store_filling(&callbacks, &store, NULL));
+        CHECK_OK(nczchunk_chunk_store_new(&callbacks, &store, NULL));
         CHECK_OK(nczchunk_read_vars(var, store, zeros, count, NULL, data, NULL));
         CHECK_EQ(v.asked, left < 8 ? left + 1 : 8);
         for (int i = 0; i < 8; i++)
             CHECK_EQ(data[i], left < 8 ? fill_value : 0x11111111);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         nczchunk_var_free(var);
     }
 }
@@ -423,21 +423,21 @@ static int read_from_boaster(size_t nbytes, int status, size_t columns, size_t a
 {
     const size_t dims[2] = {1, 8}, count[2] = {1, columns};
     boaster b = {nbytes, status};
-    nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks,
+    nczchunk_reader_callbacks callbacks = {.struct_size = sizeof callbacks,
                                             .user = &b,
                                             .fill = fill_and_boast,
                                             .accept_longer = accept_longer,
                                             .ranges = 1};
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_var *var;
     int data[8] = {0}, result;
 
     CHECK_OK(nczchunk_var_new(2, dims, dims, sizeof(int), &var, NULL));
-    CHECK_OK(nczchunk_store_filling(&callbacks, &store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&callbacks, &store, NULL));
     result = nczchunk_read_vars(var, store, zeros, count, NULL, data, context);
     for (size_t i = 0; result == 0 && i < 8; i++)
         CHECK_EQ(data[i], i < columns ? 0x22222222 : 0);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     return result;
 }
@@ -505,9 +505,9 @@ static int fill_whole(void *user, nczchunk_request *request)
 
 static void encoded_chunks_are_fetched_as_a_whole(void)
 {
-    nczchunk_filling_callbacks callbacks;
+    nczchunk_reader_callbacks callbacks;
     memory_array array;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_var *var;
     const size_t one[3] = {1, 1, 1}, start[3] = {3, 2, 1};
     int number = 0;
@@ -518,14 +518,14 @@ static void encoded_chunks_are_fetched_as_a_whole(void)
     callbacks.fill = fill_whole;
     callbacks.ranges = 1;
     callbacks.gap = 1;
-    CHECK_OK(nczchunk_store_filling(&callbacks, &store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&callbacks, &store, NULL));
     store_add_zstd(store);
     var = memory_array_var(&array);
     CHECK_OK(nczchunk_read_vars(var, store, start, one, NULL, &number, NULL));
     CHECK_EQ(number, (3 * 4 + 2) * 6 + 1);
     CHECK_EQ(array.asked, 1);
     nczchunk_var_free(var);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     memory_array_clear(&array);
 }
 
@@ -542,11 +542,11 @@ static void stores_that_accept_longer_chunks(store_kind kind)
             for (size_t ranges = 0; ranges < 2; ranges++) {
                 const int fits = lengths[i] == CHUNK_BYTES || (lengths[i] > CHUNK_BYTES && accept_longer);
                 const int expected = fits ? NCZCHUNK_NOERR : NCZCHUNK_EBADCHUNK;
-                nczchunk_lending_callbacks lending;
-                nczchunk_filling_callbacks filling;
+                nczchunk_zero_copy_callbacks lending;
+                nczchunk_reader_callbacks filling;
                 unsigned char bytes[3 * CHUNK_BYTES];
                 memory_array array;
-                nczchunk_store *store;
+                nczchunk_chunk_store *store;
                 nczchunk_var *var;
                 int data[ELEMENTS] = {0};
                 const int news[3] = {-1, -2, -3};
@@ -560,9 +560,9 @@ static void stores_that_accept_longer_chunks(store_kind kind)
                 lending.accept_longer = filling.accept_longer = accept_longer;
                 filling.ranges = ranges;
                 if (kind == LENDING)
-                    CHECK_OK(nczchunk_store_lending(&lending, &store, NULL));
+                    CHECK_OK(nczchunk_chunk_store_new_zero_copy(&lending, &store, NULL));
                 else
-                    CHECK_OK(nczchunk_store_filling(&filling, &store, NULL));
+                    CHECK_OK(nczchunk_chunk_store_new(&filling, &store, NULL));
                 var = memory_array_var(&array);
                 CHECK_EQ(nczchunk_read_vars(var, store, zeros, NULL, NULL, data, NULL), expected);
                 if (fits)
@@ -580,7 +580,7 @@ static void stores_that_accept_longer_chunks(store_kind kind)
                                      lengths[i] - CHUNK_BYTES) == 0);
                 }
                 nczchunk_var_free(var);
-                nczchunk_store_free(store);
+                nczchunk_chunk_store_free(store);
                 memory_array_clear(&array);
             }
 }

@@ -23,7 +23,7 @@ static const size_t dimlens[2] = {5, 4}, chunklens[2] = {2, 3}, zeros[2] = {0, 0
 typedef struct fixture {
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
 } fixture;
 
 static void open_array(fixture *f, size_t rank, const size_t *dims, const size_t *chunks, size_t element_size,
@@ -36,7 +36,7 @@ static void open_array(fixture *f, size_t rank, const size_t *dims, const size_t
 
 static void close_array(fixture *f)
 {
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     nczchunk_var_free(f->var);
     CHECK_EQ(f->array.destroyed, 1);
     memory_array_clear(&f->array);
@@ -481,18 +481,18 @@ static void a_callback_may_read(store_kind kind)
 {
     const size_t rows[2] = {1, 4}, start[2] = {0, 1}, count[2] = {5, 2};
     fixture source;
-    nczchunk_filling_callbacks callbacks = {
+    nczchunk_reader_callbacks callbacks = {
         .struct_size = sizeof callbacks, .user = &source, .fill = fill_from_another_array};
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     int data[10];
 
     open_array(&source, 2, dimlens, chunklens, sizeof(int), kind);
     CHECK_OK(nczchunk_var_new(2, dimlens, rows, sizeof(int), &var, NULL));
-    CHECK_OK(nczchunk_store_filling(&callbacks, &store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&callbacks, &store, NULL));
     CHECK_OK(nczchunk_read_vars(var, store, start, count, NULL, data, NULL));
     memory_array_expect(&source.array, start, count, NULL, NULL, data);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     close_array(&source);
 }

@@ -23,7 +23,7 @@ enum { INLINE_RANK = 8, STACK_LIMIT = 16 * 1024 };
 typedef struct fixture {
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_context *context;
     int data[6561];
 } fixture;
@@ -47,7 +47,7 @@ static void open_fixture(fixture *f, size_t rank, const size_t *dimlens, store_k
 static void close_fixture(fixture *f)
 {
     nczchunk_context_free(f->context);
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     nczchunk_var_free(f->var);
     memory_array_clear(&f->array);
 }
@@ -134,7 +134,7 @@ static long allocations_of_a_write(fixture *f, const size_t *start, const size_t
 
 static void open_to_write(fixture *f, size_t rank, const size_t *dimlens, store_kind kind, int compressed)
 {
-    nczchunk_store *other;
+    nczchunk_chunk_store *other;
 
     open_fixture(f, rank, dimlens, kind, compressed);
     CHECK_OK(nczchunk_read_vars(f->var, f->store, zeros, NULL, NULL, f->data, NULL));
@@ -142,8 +142,8 @@ static void open_to_write(fixture *f, size_t rank, const size_t *dimlens, store_
     if (compressed)
         store_add_zstd(other);
     CHECK_OK(nczchunk_write_vars(f->var, other, zeros, NULL, NULL, f->data, NULL));
-    nczchunk_store_free(other);
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(other);
+    nczchunk_chunk_store_free(f->store);
     f->store = memory_array_store(&f->array, kind);
     if (compressed)
         store_add_zstd(f->store);
@@ -315,7 +315,7 @@ typedef struct stack_case {
     ptrdiff_t stride[NCZCHUNK_MAX_RANK], imap[NCZCHUNK_MAX_RANK];
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_context *context;
 } stack_case;
 
@@ -346,7 +346,7 @@ static void open_stack_case(stack_case *c, size_t rank, store_kind kind, int com
 static void close_stack_case(stack_case *c)
 {
     nczchunk_context_free(c->context);
-    nczchunk_store_free(c->store);
+    nczchunk_chunk_store_free(c->store);
     nczchunk_var_free(c->var);
     memory_array_clear(&c->array);
 }
@@ -442,13 +442,13 @@ static void call_everything_else(void *argument)
     nczchunk_plan *plan;
     nczchunk_odometer *odometer;
     nczchunk_context *context;
-    nczchunk_store *store = memory_array_store(&c->array, LENDING);
+    nczchunk_chunk_store *store = memory_array_store(&c->array, LENDING);
     const nczchunk_codec_callbacks callbacks = {.struct_size = sizeof callbacks, .decode = decode_nothing};
     nczchunk_codec *codec;
     int shared;
 
     store_add_zstd(store);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     CHECK_OK(nczchunk_context_new(&context));
     nczchunk_context_free(context);
     CHECK_OK(nczchunk_var_new(c->array.rank, c->lens, c->lens, 1, &var, c->context));

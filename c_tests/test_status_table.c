@@ -14,7 +14,7 @@ static void check_get(size_t number, store_kind kind)
     int guarded[STATUS_MAX_ELEMENTS + 2], *data = guarded + 1, status;
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
 
     for (size_t i = 0; i < STATUS_MAX_ELEMENTS + 2; i++)
         guarded[i] = -1;
@@ -33,7 +33,7 @@ static void check_get(size_t number, store_kind kind)
     for (size_t i = selected; i < STATUS_MAX_ELEMENTS + 1; i++)
         CHECK_EQ(data[i], -1);
 
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     memory_array_clear(&array);
 }
@@ -47,7 +47,7 @@ static void check_put(size_t number, store_kind kind)
     memory_array array, expected;
     size_t written = 0;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
 
     memory_array_init(&array, c->rank, c->dimlens, c->chunklens, sizeof(int));
     expected = memory_array_copy(&array);
@@ -65,7 +65,7 @@ static void check_put(size_t number, store_kind kind)
         CHECK_EQ(array.asked, 0);
     memory_array_check_same(&array, &expected);
 
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     memory_array_clear(&expected);
     memory_array_clear(&array);

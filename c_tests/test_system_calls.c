@@ -13,8 +13,8 @@
  * number, and the message has the system's words for it. A file may become shorter while it is read, at each read: that
  * is an error that tells of damage, or what is read is right nevertheless.
  *
- * That is so for arrays in directories, with shards and without, in zip files, and in a place with requests in flight,
- * whose callbacks tell of the failure; and for reading netCDF classic files and cfdb files.
+ * That is so for arrays in directories, with shards and without, in zip files, and in a storage with requests in
+ * flight, whose callbacks tell of the failure; and for reading netCDF classic files and cfdb files.
  *
  * The functions of the C library that the library calls for files are replaced here. fsync is not among them, for it is
  * asked for in Rust only: see tests/sync.rs.
@@ -577,14 +577,14 @@ static void check_no_file_is_left(const char *name)
     closedir(directory);
 }
 
-/* --- A place with requests in flight: files, of which start opens one, and wait reads the last that was opened. */
+/* --- A storage with requests in flight: files, of which start opens one, and wait reads the last that was opened. */
 
 enum { MOST_UNDER_WAY = 16 };
 
 static struct {
     nczchunk_object_request *request;
     int file;
-} under_way[MOST_UNDER_WAY];
+} requests_in_flight[MOST_UNDER_WAY];
 static size_t num_under_way, most_under_way;
 
 static int open_file(const char *name, int flags)
@@ -605,8 +605,8 @@ static int start(void *user, nczchunk_object_request *request)
     if (file < 0)
         return errno == ENOENT ? NCZCHUNK_ENOOBJECT : errno;
     CHECK(num_under_way < MOST_UNDER_WAY);
-    under_way[num_under_way].request = request;
-    under_way[num_under_way].file = file;
+    requests_in_flight[num_under_way].request = request;
+    requests_in_flight[num_under_way].file = file;
     if (++num_under_way > most_under_way)
         most_under_way = num_under_way;
     return NCZCHUNK_NOERR;
@@ -619,8 +619,8 @@ static int wait_for_one(void *user, nczchunk_object_request **done)
     int file;
 
     CHECK(user == NULL && num_under_way > 0);
-    request = under_way[--num_under_way].request;
-    file = under_way[num_under_way].file;
+    request = requests_in_flight[--num_under_way].request;
+    file = requests_in_flight[num_under_way].file;
     size = lseek64(file, 0, SEEK_END);
     offset = (off64_t)request->offset < size ? (off64_t)request->offset : size;
     if (request->from_end)
@@ -677,16 +677,16 @@ static int write_object(void *user, const char *name, const void *bytes, size_t 
 /* The array of the directory, by the callbacks. */
 static int open_in_flight(int mode, nczchunk_array **in_flight)
 {
-    nczchunk_place_callbacks callbacks = NCZCHUNK_PLACE_CALLBACKS_INIT;
-    nczchunk_place *place = NULL;
+    nczchunk_storage_callbacks callbacks = NCZCHUNK_STORAGE_CALLBACKS_INIT;
+    nczchunk_storage *storage = NULL;
     int status;
 
     callbacks.start = start;
     callbacks.wait = wait_for_one;
     callbacks.write = write_object;
-    CHECK_OK(nczchunk_place_new(&callbacks, &place, NULL));
-    status = nczchunk_array_open_in(place, path, mode, in_flight, context);
-    nczchunk_place_free(place);
+    CHECK_OK(nczchunk_storage_new(&callbacks, &storage, NULL));
+    status = nczchunk_array_open_in(storage, path, mode, in_flight, context);
+    nczchunk_storage_free(storage);
     return status;
 }
 
@@ -927,18 +927,18 @@ static void the_group_is_there_still(int status)
 static int make_zip(int (*number)(int i))
 {
     const nczchunk_description description = describe();
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
     nczchunk_array *in_zip = NULL;
-    int status = nczchunk_place_create_zip(zip_path, &place, context);
+    int status = nczchunk_storage_create_zip(zip_path, &storage, context);
 
     if (status == NCZCHUNK_NOERR)
-        status = nczchunk_array_create_in(place, "numbers", &description, &in_zip, context);
+        status = nczchunk_array_create_in(storage, "numbers", &description, &in_zip, context);
     if (status == NCZCHUNK_NOERR)
         status = write_numbers(in_zip, number);
     if (status == NCZCHUNK_NOERR)
-        status = nczchunk_place_finish(place, context);
+        status = nczchunk_storage_finish(storage, context);
     nczchunk_array_close(in_zip);
-    nczchunk_place_free(place);
+    nczchunk_storage_free(storage);
     return status;
 }
 

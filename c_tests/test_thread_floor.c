@@ -46,13 +46,13 @@ static void take_time(void)
     __atomic_fetch_add(&now, callback_time, __ATOMIC_RELAXED);
 }
 
-static int lend(void *user, nczchunk_loan *loan)
+static int lend(void *user, nczchunk_borrowed_chunk *loan)
 {
     take_time();
     return memory_array_lend(user, loan);
 }
 
-static int lend_to_write(void *user, nczchunk_loan *loan)
+static int lend_to_write(void *user, nczchunk_borrowed_chunk *loan)
 {
     take_time();
     return memory_array_lend_to_write(user, loan);
@@ -73,7 +73,7 @@ static int save(void *user, nczchunk_request *request)
 typedef struct fixture {
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_context *context;
     unsigned char *data;
 } fixture;
@@ -88,8 +88,8 @@ static size_t lending_concurrent = 1;
 
 static void open_fixture(fixture *f, store_kind kind, size_t chunks, size_t elements_per_chunk)
 {
-    nczchunk_lending_callbacks lending = memory_array_lending(&f->array);
-    nczchunk_filling_callbacks filling = memory_array_filling(&f->array);
+    nczchunk_zero_copy_callbacks lending = memory_array_lending(&f->array);
+    nczchunk_reader_callbacks filling = memory_array_filling(&f->array);
 
     length = chunks * elements_per_chunk;
     chunk_length = elements_per_chunk;
@@ -102,9 +102,9 @@ static void open_fixture(fixture *f, store_kind kind, size_t chunks, size_t elem
     lending.concurrent = lending_concurrent;
     filling.concurrent = 1;
     if (kind == LENDING)
-        CHECK_OK(nczchunk_store_lending(&lending, &f->store, NULL));
+        CHECK_OK(nczchunk_chunk_store_new_zero_copy(&lending, &f->store, NULL));
     else
-        CHECK_OK(nczchunk_store_filling(&filling, &f->store, NULL));
+        CHECK_OK(nczchunk_chunk_store_new(&filling, &f->store, NULL));
     CHECK_OK(nczchunk_context_new(&f->context));
     CHECK_OK(nczchunk_context_set_threads(f->context, THREADS));
     f->data = malloc(length * 8);
@@ -116,7 +116,7 @@ static void close_fixture(fixture *f)
 {
     free(f->data);
     nczchunk_context_free(f->context);
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     nczchunk_var_free(f->var);
     memory_array_clear(&f->array);
 }

@@ -15,7 +15,7 @@ static const size_t dimlens[RANK] = {12, 10, 8}, chunklens[RANK] = {5, 4, 3};
 typedef struct shared {
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
 } shared;
 
 typedef struct reader {
@@ -86,7 +86,7 @@ static void threads_read_at_the_same_time(store_kind kind, int compressed)
         CHECK_OK(pthread_join(readers[i].thread, NULL));
 
     CHECK_EQ(s.array.destroyed, 0);
-    nczchunk_store_free(s.store);
+    nczchunk_chunk_store_free(s.store);
     CHECK_EQ(s.array.destroyed, 1);
     nczchunk_var_free(s.var);
     memory_array_clear(&s.array);
@@ -183,7 +183,7 @@ static void threads_write_different_chunks_at_the_same_time(store_kind kind, int
         CHECK_OK(pthread_join(writers[i].thread, NULL));
     CHECK_OK(nczchunk_read_vars(s.var, s.store, zeros, NULL, NULL, all, NULL));
     memory_array_expect(&s.array, zeros, NULL, NULL, NULL, all);
-    nczchunk_store_free(s.store);
+    nczchunk_chunk_store_free(s.store);
     nczchunk_var_free(s.var);
     memory_array_clear(&s.array);
 }

@@ -16,7 +16,7 @@ enum { MAX_DATA = 20 * 24, MAX_CHUNKS = 16, MAX_RANK = 2 };
 typedef struct fixture {
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     size_t word;            /* the size of the stored words if they are of foreign byte order, else 0 */
     const void *fill_value; /* NULL: zeros */
 } fixture;
@@ -33,7 +33,7 @@ static void open_array(fixture *f, size_t rank, const size_t *dims, const size_t
 
 static void close_array(fixture *f)
 {
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     nczchunk_var_free(f->var);
     CHECK_EQ(f->array.destroyed, 1);
     memory_array_clear(&f->array);
@@ -403,8 +403,8 @@ static void a_count_of_0_writes_nothing(store_kind kind)
 static void stores_that_are_read_only(store_kind kind)
 {
     const size_t part[2] = {1, 1};
-    nczchunk_lending_callbacks lending;
-    nczchunk_filling_callbacks filling;
+    nczchunk_zero_copy_callbacks lending;
+    nczchunk_reader_callbacks filling;
     nczchunk_context *context;
     int data[20] = {0};
     memory_array before;
@@ -412,16 +412,16 @@ static void stores_that_are_read_only(store_kind kind)
 
     open_array(&f, 2, dimlens, chunklens, sizeof(int), kind);
     before = memory_array_copy(&f.array);
-    nczchunk_store_free(f.store);
+    nczchunk_chunk_store_free(f.store);
     f.array.destroyed = 0;
     lending = memory_array_lending(&f.array);
     filling = memory_array_filling(&f.array);
     lending.lend_to_write = NULL;
     filling.store = NULL;
     if (kind == LENDING)
-        CHECK_OK(nczchunk_store_lending(&lending, &f.store, NULL));
+        CHECK_OK(nczchunk_chunk_store_new_zero_copy(&lending, &f.store, NULL));
     else
-        CHECK_OK(nczchunk_store_filling(&filling, &f.store, NULL));
+        CHECK_OK(nczchunk_chunk_store_new(&filling, &f.store, NULL));
 
     CHECK_OK(nczchunk_context_new(&context));
     CHECK_EQ(nczchunk_write_vars(f.var, f.store, zeros, NULL, NULL, data, context), NCZCHUNK_EPERM);
@@ -438,7 +438,7 @@ static void stores_that_are_read_only(store_kind kind)
 }
 
 /* Lends the chunk itself. */
-static int lend_in_place(void *user, nczchunk_loan *loan)
+static int lend_in_place(void *user, nczchunk_borrowed_chunk *loan)
 {
     memory_chunk *chunk = memory_array_chunk(user, loan->chunk_indices);
 
@@ -452,9 +452,9 @@ static void chunks_in_place(void)
 {
     const size_t start[2] = {1, 2}, count[2] = {4, 2};
     const int data[8] = {-1, -2, -3, -4, -5, -6, -7, -8};
-    nczchunk_lending_callbacks callbacks = {
+    nczchunk_zero_copy_callbacks callbacks = {
         .struct_size = sizeof callbacks, .lend = memory_array_lend, .lend_to_write = lend_in_place};
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     memory_array expected;
     fixture f;
     size_t read, written;
@@ -462,10 +462,10 @@ static void chunks_in_place(void)
     open_array(&f, 2, dimlens, chunklens, sizeof(int), LENDING);
     expected = expected_array(&f, start, count, NULL, data, &read, &written);
     callbacks.user = &f.array;
-    CHECK_OK(nczchunk_store_lending(&callbacks, &store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new_zero_copy(&callbacks, &store, NULL));
     CHECK_OK(nczchunk_write_vars(f.var, store, start, count, NULL, data, NULL));
     memory_array_check_same(&f.array, &expected);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     memory_array_clear(&expected);
     close_array(&f);
 }
@@ -518,21 +518,21 @@ static void a_callback_may_write(store_kind kind)
     const size_t rows[2] = {1, 4}, start[2] = {0, 1}, count[2] = {5, 2};
     const int data[10] = {-1, -2, -3, -4, -5, -6, -7, -8, -9, -10};
     const int expected[20] = {0, -1, -2, 3, 4, -3, -4, 7, 8, -5, -6, 11, 12, -7, -8, 15, 16, -9, -10, 19};
-    nczchunk_filling_callbacks callbacks = {
+    nczchunk_reader_callbacks callbacks = {
         .struct_size = sizeof callbacks, .fill = fill_from_another_array, .store = store_to_another_array};
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     fixture other;
     int all[20];
 
     open_array(&other, 2, dimlens, chunklens, sizeof(int), kind);
     callbacks.user = &other;
     CHECK_OK(nczchunk_var_new(2, dimlens, rows, sizeof(int), &var, NULL));
-    CHECK_OK(nczchunk_store_filling(&callbacks, &store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new(&callbacks, &store, NULL));
     CHECK_OK(nczchunk_write_vars(var, store, start, count, NULL, data, NULL));
     CHECK_OK(nczchunk_read_vars(other.var, other.store, zeros, NULL, NULL, all, NULL));
     CHECK(memcmp(all, expected, sizeof all) == 0);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     close_array(&other);
 }

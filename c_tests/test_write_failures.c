@@ -16,7 +16,7 @@ enum { CHUNKS = 6, READ_CHUNKS = 2 };
 typedef struct fixture {
     memory_array array, before, expected;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_context *context;
     int data[16];
 } fixture;
@@ -36,7 +36,7 @@ static void open_fixture(fixture *f, store_kind kind)
 static void close_fixture(fixture *f)
 {
     nczchunk_context_free(f->context);
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     nczchunk_var_free(f->var);
     memory_array_clear(&f->array);
     memory_array_clear(&f->before);
@@ -172,13 +172,13 @@ typedef struct odd_lender {
     int outcome; /* what release was told last */
 } odd_lender;
 
-static int odd_lend(void *user, nczchunk_loan *loan)
+static int odd_lend(void *user, nczchunk_borrowed_chunk *loan)
 {
     (void)user, (void)loan;
     CHECK_FAILED("a write has asked for a chunk to read");
 }
 
-static int odd_lend_to_write(void *user, nczchunk_loan *loan)
+static int odd_lend_to_write(void *user, nczchunk_borrowed_chunk *loan)
 {
     odd_lender *l = user;
 
@@ -191,7 +191,7 @@ static int odd_lend_to_write(void *user, nczchunk_loan *loan)
 }
 
 /* The loan comes back as it was given. A status of 0 says that the chunk was changed as a whole. */
-static int odd_release(void *user, nczchunk_loan *loan, int status)
+static int odd_release(void *user, nczchunk_borrowed_chunk *loan, int status)
 {
     odd_lender *l = user;
 
@@ -207,7 +207,7 @@ static int odd_release(void *user, nczchunk_loan *loan, int status)
 /* Writes the first chunk of the array to such a lender: all of it, or two rows of two. */
 static int write_to(odd_lender *l, int covered)
 {
-    const nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks,
+    const nczchunk_zero_copy_callbacks callbacks = {.struct_size = sizeof callbacks,
                                                   .user = l,
                                                   .lend = odd_lend,
                                                   .lend_to_write = odd_lend_to_write,
@@ -215,13 +215,13 @@ static int write_to(odd_lender *l, int covered)
     const size_t zeros[2] = {0, 0}, part[2] = {2, 2};
     const int data[6] = {1, 2, 3, 4, 5, 6};
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     int status;
 
     CHECK_OK(nczchunk_var_new(2, dimlens, chunklens, sizeof(int), &var, NULL));
-    CHECK_OK(nczchunk_store_lending(&callbacks, &store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new_zero_copy(&callbacks, &store, NULL));
     status = nczchunk_write_vars(var, store, zeros, covered ? chunklens : part, NULL, data, NULL);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     CHECK_EQ(l->lent, 1);
     return status;

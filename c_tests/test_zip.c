@@ -1,5 +1,5 @@
 /*
- * New zip files: arrays are created, written and read in a place that becomes one. It is there as a whole when it is
+ * New zip files: arrays are created, written and read in a storage that becomes one. It is there as a whole when it is
  * finished, and not at all if it is not.
  */
 #define _POSIX_C_SOURCE 200809L
@@ -36,7 +36,7 @@ static int files_with(const char *word)
     return found;
 }
 
-static nczchunk_array *create(nczchunk_place *place, const char *name)
+static nczchunk_array *create(nczchunk_storage *storage, const char *name)
 {
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
     nczchunk_array *array = NULL;
@@ -45,7 +45,7 @@ static nczchunk_array *create(nczchunk_place *place, const char *name)
     description.rank = 2;
     description.shape = shape;
     description.chunk_shape = chunks;
-    CHECK_OK(nczchunk_array_create_in(place, name, &description, &array, NULL));
+    CHECK_OK(nczchunk_array_create_in(storage, name, &description, &array, NULL));
     return array;
 }
 
@@ -59,13 +59,13 @@ static void fill(int data[4][6], int first)
 static void a_zip_file_is_made(void)
 {
     const size_t one[2] = {1, 1};
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
     nczchunk_array *array;
     int data[4][6], back[4][6];
 
     fill(data, 100);
-    CHECK_OK(nczchunk_place_create_zip("new.zip", &place, NULL));
-    array = create(place, "a/b");
+    CHECK_OK(nczchunk_storage_create_zip("new.zip", &storage, NULL));
+    array = create(storage, "a/b");
     CHECK_OK(nczchunk_array_write(array, origin, NULL, NULL, data, NULL));
     data[0][0] = -1;
     CHECK_OK(nczchunk_array_write(array, origin, one, NULL, data, NULL));
@@ -74,14 +74,14 @@ static void a_zip_file_is_made(void)
     CHECK(memcmp(back, data, sizeof data) == 0);
     CHECK_EQ(files_with("new.zip"), 1); /* which is the partial one */
     CHECK(access("new.zip", F_OK) != 0);
-    CHECK_OK(nczchunk_place_finish(place, NULL));
-    CHECK_OK(nczchunk_place_finish(place, NULL));
+    CHECK_OK(nczchunk_storage_finish(storage, NULL));
+    CHECK_OK(nczchunk_storage_finish(storage, NULL));
     CHECK(access("new.zip", F_OK) == 0);
     CHECK_EQ(files_with("new.zip"), 1);
     /* From then on it is only read. */
     CHECK_EQ(nczchunk_array_write(array, origin, one, NULL, data, NULL), NCZCHUNK_EPERM);
     nczchunk_array_close(array);
-    nczchunk_place_free(place);
+    nczchunk_storage_free(storage);
 
     array = NULL;
     memset(back, 0, sizeof back);
@@ -91,18 +91,18 @@ static void a_zip_file_is_made(void)
     nczchunk_array_close(array);
 }
 
-/* A place that is freed leaves the file that there was, and no other. */
+/* A storage that is freed leaves the file that there was, and no other. */
 static void a_zip_file_that_is_not_finished(void)
 {
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
     nczchunk_array *array;
     int data[4][6];
 
     fill(data, 500);
-    CHECK_OK(nczchunk_place_create_zip("new.zip", &place, NULL));
-    array = create(place, "a/b");
+    CHECK_OK(nczchunk_storage_create_zip("new.zip", &storage, NULL));
+    array = create(storage, "a/b");
     CHECK_OK(nczchunk_array_write(array, origin, NULL, NULL, data, NULL));
-    nczchunk_place_free(place);
+    nczchunk_storage_free(storage);
     nczchunk_array_close(array);
     CHECK_EQ(files_with("new.zip"), 1);
     array = NULL;
@@ -115,21 +115,21 @@ static void a_zip_file_that_is_not_finished(void)
 /* If the file cannot get its name nothing is left under it, and all can be tried again. */
 static void a_file_that_cannot_be_named(void)
 {
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
     nczchunk_array *array;
     int data[4][6];
 
     fill(data, 0);
-    CHECK_OK(nczchunk_place_create_zip("taken.zip", &place, NULL));
-    array = create(place, NULL);
+    CHECK_OK(nczchunk_storage_create_zip("taken.zip", &storage, NULL));
+    array = create(storage, NULL);
     CHECK_OK(nczchunk_array_write(array, origin, NULL, NULL, data, NULL));
     nczchunk_array_close(array);
     CHECK_OK(mkdir("taken.zip", 0777));
-    CHECK(nczchunk_place_finish(place, NULL) > 0);
+    CHECK(nczchunk_storage_finish(storage, NULL) > 0);
     CHECK_OK(rmdir("taken.zip"));
     CHECK(access("taken.zip", F_OK) != 0);
-    CHECK_OK(nczchunk_place_finish(place, NULL));
-    nczchunk_place_free(place);
+    CHECK_OK(nczchunk_storage_finish(storage, NULL));
+    nczchunk_storage_free(storage);
     array = NULL;
     CHECK_OK(nczchunk_array_open("taken.zip", NULL, NCZCHUNK_READ, &array, NULL));
     nczchunk_array_close(array);
@@ -139,23 +139,23 @@ static void a_file_that_cannot_be_named(void)
 /* The file is where the path led when it was begun, wherever the process goes meanwhile. */
 static void a_process_that_goes_to_another_directory(void)
 {
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
 
     CHECK_OK(mkdir("elsewhere", 0777));
-    CHECK_OK(nczchunk_place_create_zip("here.zip", &place, NULL));
-    nczchunk_array_close(create(place, NULL));
+    CHECK_OK(nczchunk_storage_create_zip("here.zip", &storage, NULL));
+    nczchunk_array_close(create(storage, NULL));
     CHECK_OK(chdir("elsewhere"));
-    CHECK_OK(nczchunk_place_finish(place, NULL));
-    nczchunk_place_free(place);
+    CHECK_OK(nczchunk_storage_finish(storage, NULL));
+    nczchunk_storage_free(storage);
     CHECK_EQ(files_with(".zip"), 0);
     CHECK_OK(chdir(".."));
     CHECK_EQ(files_with("here.zip"), 1);
 
     /* One that is given up is found again, too, and removed. */
-    CHECK_OK(nczchunk_place_create_zip("given_up.zip", &place, NULL));
+    CHECK_OK(nczchunk_storage_create_zip("given_up.zip", &storage, NULL));
     CHECK_EQ(files_with("given_up.zip"), 1);
     CHECK_OK(chdir("elsewhere"));
-    nczchunk_place_free(place);
+    nczchunk_storage_free(storage);
     CHECK_OK(chdir(".."));
     CHECK_EQ(files_with("given_up.zip"), 0);
     CHECK_OK(rmdir("elsewhere"));
@@ -163,22 +163,22 @@ static void a_process_that_goes_to_another_directory(void)
 
 static void what_cannot_be(void)
 {
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
 
-    CHECK_EQ(nczchunk_place_create_zip(NULL, &place, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_place_create_zip("x.zip", NULL, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_place_create_zip("..", &place, NULL), NCZCHUNK_EINVAL);
-    CHECK(nczchunk_place_create_zip("nowhere/x.zip", &place, NULL) > 0);
-    CHECK_EQ(nczchunk_place_finish(NULL, NULL), NCZCHUNK_EINVAL);
-    CHECK(place == NULL);
+    CHECK_EQ(nczchunk_storage_create_zip(NULL, &storage, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_storage_create_zip("x.zip", NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_storage_create_zip("..", &storage, NULL), NCZCHUNK_EINVAL);
+    CHECK(nczchunk_storage_create_zip("nowhere/x.zip", &storage, NULL) > 0);
+    CHECK_EQ(nczchunk_storage_finish(NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK(storage == NULL);
     CHECK_EQ(files_with("x.zip"), 0);
     /* A directory has nothing to finish. */
-    CHECK_OK(nczchunk_place_create("directory.zarr", &place, NULL));
-    nczchunk_array_close(create(place, "x"));
-    CHECK_OK(nczchunk_place_finish(place, NULL));
-    nczchunk_place_free(place);
-    CHECK_EQ(nczchunk_place_create("absent.zip", &place, NULL), NCZCHUNK_ENOTBUILT);
-    CHECK_EQ(nczchunk_place_create(NULL, &place, NULL), NCZCHUNK_EINVAL);
+    CHECK_OK(nczchunk_storage_create("directory.zarr", &storage, NULL));
+    nczchunk_array_close(create(storage, "x"));
+    CHECK_OK(nczchunk_storage_finish(storage, NULL));
+    nczchunk_storage_free(storage);
+    CHECK_EQ(nczchunk_storage_create("absent.zip", &storage, NULL), NCZCHUNK_ENOTBUILT);
+    CHECK_EQ(nczchunk_storage_create(NULL, &storage, NULL), NCZCHUNK_EINVAL);
 }
 
 /* Removes what a run that failed has left. */

@@ -2,7 +2,7 @@
  * Compressed chunks: add the codec zstd to a store, and its callbacks give the chunks as they are stored.
  *
  *     nczchunk_codec_zstd(NULL, &codec, context);
- *     nczchunk_store_add_codec(store, codec, context);       the codec is the store's from here on
+ *     nczchunk_chunk_store_add_codec(store, codec, context);       the codec is the store's from here on
  *
  * First real data; then data that no honest compressor would write. Whatever the callbacks give, the result is right or
  * the read fails, and nothing outside the caller's memory is touched. test_zstd_write.c writes, and test_codecs.c has
@@ -20,7 +20,7 @@ static void check_coads(memory_array *array, const float *oracle, store_kind kin
 {
     static float data[COADS_ELEMENTS];
     nczchunk_var *var = coads_var(array);
-    nczchunk_store *store = coads_store(array, kind);
+    nczchunk_chunk_store *store = coads_store(array, kind);
     size_t e = 0;
 
     CHECK_OK(nczchunk_read_vars(var, store, start, count, stride, data, NULL));
@@ -31,7 +31,7 @@ static void check_coads(memory_array *array, const float *oracle, store_kind kin
                 size_t column = start[2] + k * (size_t)stride[2];
                 CHECK(data[e] == oracle[(month * 90 + row) * 180 + column]);
             }
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
 }
 
@@ -77,7 +77,7 @@ static int read_stored(size_t chunk_bytes, store_kind kind, const void *stored, 
     unsigned char *guarded = malloc(chunk_bytes + 2 * GUARD);
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     int status;
 
     CHECK(guarded != NULL);
@@ -98,7 +98,7 @@ static int read_stored(size_t chunk_bytes, store_kind kind, const void *stored, 
     /* What was lent is given back, also after an error. */
     if (kind == LENDING)
         CHECK_EQ(array.released, array.asked);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     memory_array_clear(&array);
     free(guarded);
@@ -175,7 +175,7 @@ static void many_small_frames_need_more_room(void)
     unsigned char bytes[CHUNK], stored[CHUNK * (1 + ZSTD_FRAME_OVERHEAD)], out[CHUNK];
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     size_t n = 0;
 
     content(bytes);
@@ -191,7 +191,7 @@ static void many_small_frames_need_more_room(void)
     CHECK_OK(nczchunk_read_vars(var, store, &zero, NULL, NULL, out, NULL));
     CHECK(memcmp(out, bytes, CHUNK) == 0);
     CHECK_EQ(array.asked, 2);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     memory_array_clear(&array);
 }
@@ -312,7 +312,7 @@ static void absent_compressed_chunks(void)
     for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
         memory_array array;
         nczchunk_var *var;
-        nczchunk_store *store;
+        nczchunk_chunk_store *store;
 
         memory_array_init(&array, 1, &dim, &chunk, sizeof(int));
         memory_array_compress(&array);
@@ -322,7 +322,7 @@ static void absent_compressed_chunks(void)
         store = coads_store(&array, store_kinds[kind]);
         CHECK_OK(nczchunk_read_vars(var, store, &zero, NULL, NULL, data, NULL));
         memory_array_expect(&array, &zero, NULL, NULL, &fill_value, data);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         nczchunk_var_free(var);
         memory_array_clear(&array);
     }
@@ -337,7 +337,7 @@ static void frames_in_frames(void)
     for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
         memory_array array;
         nczchunk_var *var;
-        nczchunk_store *store;
+        nczchunk_chunk_store *store;
 
         memory_array_init(&array, 1, &dim, &chunk, sizeof(int));
         memory_array_compress(&array);
@@ -347,7 +347,7 @@ static void frames_in_frames(void)
         store_add_zstd(store);
         CHECK_OK(nczchunk_read_vars(var, store, &zero, NULL, NULL, data, NULL));
         memory_array_expect(&array, &zero, NULL, NULL, NULL, data);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         CHECK_EQ(array.destroyed, 1);
         nczchunk_var_free(var);
         memory_array_clear(&array);
@@ -398,14 +398,14 @@ static void faults_behind_what_is_needed(store_kind kind)
     for (fault f = NO_FAULT; f < NUM_FAULTS; f++) {
         memory_array array;
         nczchunk_var *var;
-        nczchunk_store *store;
+        nczchunk_chunk_store *store;
 
         memory_array_init_absent(&array, 1, &length, &length, 1);
         make_long_chunk(&array.chunks[0], bytes, f);
         var = memory_array_var(&array);
         store = coads_store(&array, kind);
         for (int verify = 0; verify <= 1; verify++) {
-            CHECK_OK(nczchunk_store_set_verify(store, verify, NULL));
+            CHECK_OK(nczchunk_chunk_store_set_verify(store, verify, NULL));
             memset(data, 0, sizeof data);
             CHECK_EQ(nczchunk_read_vars(var, store, &begin, &part, NULL, data, NULL), verify ? expected[f] : 0);
             if (!verify || expected[f] == 0)
@@ -414,13 +414,13 @@ static void faults_behind_what_is_needed(store_kind kind)
             CHECK_EQ(nczchunk_read_vars(var, store, &end, &one, NULL, data, NULL), expected[f]);
         }
         /* It can be set back. */
-        CHECK_OK(nczchunk_store_set_verify(store, 0, NULL));
+        CHECK_OK(nczchunk_chunk_store_set_verify(store, 0, NULL));
         CHECK_OK(nczchunk_read_vars(var, store, &begin, &part, NULL, data, NULL));
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         nczchunk_var_free(var);
         memory_array_clear(&array);
     }
-    CHECK_EQ(nczchunk_store_set_verify(NULL, 1, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunk_store_set_verify(NULL, 1, NULL), NCZCHUNK_EINVAL);
 }
 
 /* A fault before the last byte that is needed is always noticed: elements that are not there are not made up. */
@@ -433,7 +433,7 @@ static void a_chunk_that_ends_before_what_is_needed(store_kind kind)
     for (fault f = BAD_BLOCK; f <= TOO_SHORT; f++) {
         memory_array array;
         nczchunk_var *var;
-        nczchunk_store *store;
+        nczchunk_chunk_store *store;
 
         if (f == CUT_OFF)
             continue; /* only its last byte is missing */
@@ -443,7 +443,7 @@ static void a_chunk_that_ends_before_what_is_needed(store_kind kind)
         store = coads_store(&array, kind);
         CHECK_EQ(nczchunk_read_vars(var, store, &start, &count, NULL, data, NULL),
                  f == TOO_SHORT ? NCZCHUNK_EBADCHUNK : NCZCHUNK_EIO);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         nczchunk_var_free(var);
         memory_array_clear(&array);
     }

@@ -13,7 +13,7 @@ static const size_t words = WORDS, chunk_words = CHUNK_WORDS, zero = 0;
 typedef struct fixture {
     memory_array array;
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     uint32_t data[WORDS];
 } fixture;
 
@@ -29,7 +29,7 @@ static void open_fixture(fixture *f, const nczchunk_zstd_options *options)
 
 static void close_fixture(fixture *f)
 {
-    nczchunk_store_free(f->store);
+    nczchunk_chunk_store_free(f->store);
     nczchunk_var_free(f->var);
     memory_array_clear(&f->array);
 }
@@ -198,9 +198,9 @@ static void a_spoilt_checksum(void)
     chunk->bytes[chunk->nbytes - 1] ^= 1;
     CHECK_EQ(read_all(&f, after), NCZCHUNK_EIO);
     /* Whether one element is read depends on how far it is decoded; verified, it is not. */
-    CHECK_OK(nczchunk_store_set_verify(f.store, 1, NULL));
+    CHECK_OK(nczchunk_chunk_store_set_verify(f.store, 1, NULL));
     CHECK_EQ(nczchunk_read_vars(f.var, f.store, &begin, &one, NULL, after, NULL), NCZCHUNK_EIO);
-    CHECK_OK(nczchunk_store_set_verify(f.store, 0, NULL));
+    CHECK_OK(nczchunk_chunk_store_set_verify(f.store, 0, NULL));
     /* Nor can a part of that chunk be written; all of it can. */
     CHECK_EQ(nczchunk_write_vars(f.var, f.store, (const size_t[1]){600}, (const size_t[1]){1}, NULL, f.data, NULL),
              NCZCHUNK_EIO);
@@ -242,21 +242,21 @@ static void frames_in_frames_are_written(void)
 static void stores_that_cannot_be_written_to(void)
 {
     for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
-        nczchunk_lending_callbacks lending;
-        nczchunk_filling_callbacks filling;
+        nczchunk_zero_copy_callbacks lending;
+        nczchunk_reader_callbacks filling;
         fixture f;
 
         open_fixture(&f, NULL);
         CHECK_OK(write_all(&f));
         f.array.written = 0;
-        nczchunk_store_free(f.store);
+        nczchunk_chunk_store_free(f.store);
         lending = memory_array_lending(&f.array);
         filling = memory_array_filling(&f.array);
         filling.store = NULL;
         if (store_kinds[kind] == LENDING)
-            CHECK_OK(nczchunk_store_lending(&lending, &f.store, NULL));
+            CHECK_OK(nczchunk_chunk_store_new_zero_copy(&lending, &f.store, NULL));
         else
-            CHECK_OK(nczchunk_store_filling(&filling, &f.store, NULL));
+            CHECK_OK(nczchunk_chunk_store_new(&filling, &f.store, NULL));
         store_add_zstd(f.store);
         CHECK_EQ(write_all(&f), NCZCHUNK_EPERM);
         CHECK_EQ(nczchunk_write_vars(f.var, f.store, &zero, (const size_t[1]){1}, NULL, f.data, NULL), NCZCHUNK_EPERM);

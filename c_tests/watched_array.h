@@ -42,7 +42,7 @@ static const size_t zeros[MOST_DIMENSIONS];
 typedef struct watched {
     memory_array array; /* first, for the array's own callbacks take a pointer to it */
     nczchunk_var *var;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     nczchunk_context *context;
 
     /* How often each chunk was asked for by lend or fill, and written by release or store. */
@@ -119,7 +119,7 @@ static inline void watched_enter(watched *w, const ptrdiff_t *chunk_indices)
         w->also(w, chunk);
 }
 
-static inline int watched_lend(void *user, nczchunk_loan *loan)
+static inline int watched_lend(void *user, nczchunk_borrowed_chunk *loan)
 {
     watched *w = user;
 
@@ -137,7 +137,7 @@ static inline int watched_fill(void *user, nczchunk_request *request)
     return memory_array_fill(&w->array, request);
 }
 
-static inline int watched_lend_to_write(void *user, nczchunk_loan *loan)
+static inline int watched_lend_to_write(void *user, nczchunk_borrowed_chunk *loan)
 {
     watched *w = user;
 
@@ -146,7 +146,7 @@ static inline int watched_lend_to_write(void *user, nczchunk_loan *loan)
 }
 
 /* A chunk that is given back changed is a chunk that is written. */
-static inline int watched_release(void *user, nczchunk_loan *loan, int status)
+static inline int watched_release(void *user, nczchunk_borrowed_chunk *loan, int status)
 {
     watched *w = user;
 
@@ -169,8 +169,8 @@ static inline int watched_save(void *user, nczchunk_request *request)
 /* Opens it with elements of any size, and a store that need not allow several threads. */
 static inline void watched_open_as(watched *w, store_kind kind, size_t element_size, size_t concurrent)
 {
-    nczchunk_lending_callbacks lending = memory_array_lending(&w->array);
-    nczchunk_filling_callbacks filling = memory_array_filling(&w->array);
+    nczchunk_zero_copy_callbacks lending = memory_array_lending(&w->array);
+    nczchunk_reader_callbacks filling = memory_array_filling(&w->array);
 
     memset(w, 0, sizeof *w);
     w->kind = kind;
@@ -185,9 +185,9 @@ static inline void watched_open_as(watched *w, store_kind kind, size_t element_s
     filling.store = watched_save;
     lending.concurrent = filling.concurrent = concurrent;
     if (kind == LENDING)
-        CHECK_OK(nczchunk_store_lending(&lending, &w->store, NULL));
+        CHECK_OK(nczchunk_chunk_store_new_zero_copy(&lending, &w->store, NULL));
     else
-        CHECK_OK(nczchunk_store_filling(&filling, &w->store, NULL));
+        CHECK_OK(nczchunk_chunk_store_new(&filling, &w->store, NULL));
     CHECK_OK(nczchunk_context_new(&w->context));
     CHECK_OK(pthread_mutex_init(&w->lock, NULL));
     CHECK_OK(pthread_cond_init(&w->news, NULL));
@@ -238,7 +238,7 @@ static inline void watched_close(watched *w)
     CHECK_OK(pthread_cond_destroy(&w->news));
     CHECK_OK(pthread_mutex_destroy(&w->lock));
     nczchunk_context_free(w->context);
-    nczchunk_store_free(w->store);
+    nczchunk_chunk_store_free(w->store);
     nczchunk_var_free(w->var);
     memory_array_clear(&w->array);
 }

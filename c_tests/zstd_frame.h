@@ -80,12 +80,12 @@ static inline size_t zstd_frame(unsigned char *out, const void *bytes, size_t si
 }
 
 /* Adds the codec zstd to a store, with options for encoding. */
-static inline void store_add_zstd_as(nczchunk_store *store, const nczchunk_zstd_options *options)
+static inline void store_add_zstd_as(nczchunk_chunk_store *store, const nczchunk_zstd_options *options)
 {
     nczchunk_codec *codec;
 
     CHECK_OK(nczchunk_codec_zstd(options, &codec, NULL));
-    CHECK_OK(nczchunk_store_add_codec(store, codec, NULL));
+    CHECK_OK(nczchunk_chunk_store_add_codec(store, codec, NULL));
 }
 
 /* Puts every chunk of an array into a frame. */

@@ -15,7 +15,7 @@ static int chunks[2][2][2 * 3] = {
 };
 
 /* The library calls this for each chunk it needs. Ours are in memory, so it is enough to say where and how long. */
-static int lend(void *user, nczchunk_loan *loan)
+static int lend(void *user, nczchunk_borrowed_chunk *loan)
 {
     (void)user; /* What callbacks.user was set to; not needed here. */
     loan->data = chunks[loan->chunk_indices[0]][loan->chunk_indices[1]];
@@ -26,15 +26,15 @@ static int lend(void *user, nczchunk_loan *loan)
 int main(void)
 {
     nczchunk_var *var = NULL;
-    nczchunk_store *store = NULL;
+    nczchunk_chunk_store *store = NULL;
 
     /* What is stored: the lengths of the array and of a chunk, slowest dimension first, and the size of an element. */
     const size_t dimlens[2] = {4, 6}, chunklens[2] = {2, 3};
     int status = nczchunk_var_new(2, dimlens, chunklens, sizeof(int), &var, NULL);
 
     /* Where it comes from: the function above. What is not named here is 0, which means not used. */
-    const nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks, .lend = lend};
-    if (status == NCZCHUNK_NOERR) status = nczchunk_store_lending(&callbacks, &store, NULL);
+    const nczchunk_zero_copy_callbacks callbacks = {.struct_size = sizeof callbacks, .lend = lend};
+    if (status == NCZCHUNK_NOERR) status = nczchunk_chunk_store_new_zero_copy(&callbacks, &store, NULL);
 
     /* What is wanted: 2 rows from row 1 on, 2 apart, and 2 columns from column 1 on, 3 apart: one element per chunk. */
     const size_t start[2] = {1, 1}, count[2] = {2, 2};
@@ -42,7 +42,7 @@ int main(void)
     int data[2][2] = {{0}};
     if (status == NCZCHUNK_NOERR) status = nczchunk_read_vars(var, store, start, count, stride, data, NULL);
 
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
 
     if (status != NCZCHUNK_NOERR) {

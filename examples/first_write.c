@@ -36,14 +36,14 @@ int main(void)
 {
     const size_t dimlens[2] = {4, 6}, chunklens[2] = {2, 3};
     const int fill_value = -1;
-    const nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks, .fill = fill, .store = store_chunk};
+    const nczchunk_reader_callbacks callbacks = {.struct_size = sizeof callbacks, .fill = fill, .store = store_chunk};
     nczchunk_var *var = NULL;
-    nczchunk_store *store = NULL;
+    nczchunk_chunk_store *store = NULL;
 
     /* What was never written reads as the fill value. */
     int status = nczchunk_var_new(2, dimlens, chunklens, sizeof(int), &var, NULL);
     if (status == NCZCHUNK_NOERR) status = nczchunk_var_set_fill_value(var, &fill_value, NULL);
-    if (status == NCZCHUNK_NOERR) status = nczchunk_store_filling(&callbacks, &store, NULL);
+    if (status == NCZCHUNK_NOERR) status = nczchunk_chunk_store_new(&callbacks, &store, NULL);
 
     /* Two rows from row 1 on, and of these five columns from column 0 on. They lie in all four chunks. */
     const size_t start[2] = {1, 0}, count[2] = {2, 5};
@@ -55,7 +55,7 @@ int main(void)
     int all[4][6] = {{0}};
     if (status == NCZCHUNK_NOERR) status = nczchunk_read_vars(var, store, zeros, NULL, NULL, all, NULL);
 
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
 
     if (status != NCZCHUNK_NOERR) {

@@ -4,8 +4,8 @@
  *
  *     cc http_array.c -lnczchunk -lcurl && ./a.out http://localhost:8000/coads_sst.zarr
  *
- * The place is two callbacks. start hands a request to libcurl and returns at once; wait lets libcurl work until one of
- * the requests has ended. All of it is done by the calling thread. What breaks off, or is refused for the moment, is
+ * The storage is two callbacks. start hands a request to libcurl and returns at once; wait lets libcurl work until one
+ * of the requests has ended. All of it is done by the calling thread. What breaks off, or is refused for the moment, is
  * asked for again.
  */
 #define _XOPEN_SOURCE 700
@@ -32,11 +32,11 @@ typedef struct transfer {
     char range[64];
 } transfer;
 
-typedef struct http_place {
+typedef struct http_storage {
     const char *base;
     CURLM *multi;
     transfer *active, *idle;
-} http_place;
+} http_storage;
 
 static long long now(void)
 {
@@ -112,14 +112,14 @@ static transfer *new_transfer(void)
     return t;
 }
 
-static int begin(http_place *place, transfer *t)
+static int begin(http_storage *storage, transfer *t)
 {
     t->total = -1;
     t->skip = 0;
     t->is_pausing = 0;
     t->request->nbytes = 0;
     t->request->version = 0;
-    return curl_multi_add_handle(place->multi, t->easy) == CURLM_OK ? 0 : EIO;
+    return curl_multi_add_handle(storage->multi, t->easy) == CURLM_OK ? 0 : EIO;
 }
 
 /* Whether all has come that was asked for; then the length of the object is known, too. */
@@ -156,17 +156,17 @@ static int end(transfer *t, CURLcode result)
     return 1;
 }
 
-/* --- The place. */
+/* --- The storage. */
 
 static int start(void *user, nczchunk_object_request *request)
 {
-    http_place *place = user;
-    transfer *t = place->idle != NULL ? place->idle : new_transfer();
+    http_storage *storage = user;
+    transfer *t = storage->idle != NULL ? storage->idle : new_transfer();
     char url[NAME_BYTES];
     unsigned long long offset = request->offset;
 
     if (t == NULL) return ENOMEM;
-    if (t == place->idle) place->idle = t->next;
+    if (t == storage->idle) storage->idle = t->next;
     t->request = request;
     t->tries = t->is_cancelled = 0;
     request->handle = t;
@@ -177,100 +177,100 @@ static int start(void *user, nczchunk_object_request *request)
     curl_easy_setopt(t->easy, CURLOPT_RANGE, request->size > 0 ? t->range : NULL);
     curl_easy_setopt(t->easy, CURLOPT_NOBODY, request->size > 0 ? 0L : 1L);
     if (request->size > 0) curl_easy_setopt(t->easy, CURLOPT_HTTPGET, 1L);
-    if (snprintf(url, sizeof url, "%s/%s", place->base, request->name) >= (int)sizeof url ||
-        curl_easy_setopt(t->easy, CURLOPT_URL, url) != CURLE_OK || begin(place, t) != 0) {
-        t->next = place->idle;
-        place->idle = t;
+    if (snprintf(url, sizeof url, "%s/%s", storage->base, request->name) >= (int)sizeof url ||
+        curl_easy_setopt(t->easy, CURLOPT_URL, url) != CURLE_OK || begin(storage, t) != 0) {
+        t->next = storage->idle;
+        storage->idle = t;
         return EIO;
     }
-    t->next = place->active;
-    place->active = t;
+    t->next = storage->active;
+    storage->active = t;
     return NCZCHUNK_NOERR;
 }
 
-static void make_idle(http_place *place, transfer *t)
+static void make_idle(http_storage *storage, transfer *t)
 {
-    transfer **link = &place->active;
+    transfer **link = &storage->active;
 
     while (*link != t) link = &(*link)->next;
     *link = t->next;
-    t->next = place->idle;
-    place->idle = t;
+    t->next = storage->idle;
+    storage->idle = t;
 }
 
 /* Nothing is under way any more. */
-static int give_up(http_place *place)
+static int give_up(http_storage *storage)
 {
-    while (place->active != NULL) {
-        if (!place->active->is_pausing) curl_multi_remove_handle(place->multi, place->active->easy);
-        make_idle(place, place->active);
+    while (storage->active != NULL) {
+        if (!storage->active->is_pausing) curl_multi_remove_handle(storage->multi, storage->active->easy);
+        make_idle(storage, storage->active);
     }
     return EIO;
 }
 
 static int wait_for_one(void *user, nczchunk_object_request **done)
 {
-    http_place *place = user;
+    http_storage *storage = user;
 
     for (;;) {
         long long pause = 1000;
         int running, left;
         CURLMsg *message;
 
-        for (transfer *t = place->active; t != NULL; t = t->next) {
+        for (transfer *t = storage->active; t != NULL; t = t->next) {
             if (!t->is_pausing) continue;
             if (t->is_cancelled) {
                 t->request->status = ECANCELED;
                 *done = t->request;
-                make_idle(place, t);
+                make_idle(storage, t);
                 return NCZCHUNK_NOERR;
             }
             if (t->resume_at > now())
                 pause = t->resume_at - now() < pause ? t->resume_at - now() : pause;
-            else if (begin(place, t) != 0)
-                return give_up(place);
+            else if (begin(storage, t) != 0)
+                return give_up(storage);
         }
-        if (curl_multi_perform(place->multi, &running) != CURLM_OK) return give_up(place);
-        while ((message = curl_multi_info_read(place->multi, &left)) != NULL) {
+        if (curl_multi_perform(storage->multi, &running) != CURLM_OK) return give_up(storage);
+        while ((message = curl_multi_info_read(storage->multi, &left)) != NULL) {
             const CURLcode result = message->data.result; /* the message is gone with the handle */
             transfer *t = NULL;
 
             if (message->msg != CURLMSG_DONE) continue;
             curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&t);
-            curl_multi_remove_handle(place->multi, t->easy);
+            curl_multi_remove_handle(storage->multi, t->easy);
             if (!end(t, result)) {
                 pause = 0;
                 continue;
             }
             *done = t->request;
-            make_idle(place, t);
+            make_idle(storage, t);
             return NCZCHUNK_NOERR;
         }
-        if (curl_multi_poll(place->multi, NULL, 0, pause > 0 ? (int)pause : 0, NULL) != CURLM_OK) return give_up(place);
+        if (curl_multi_poll(storage->multi, NULL, 0, pause > 0 ? (int)pause : 0, NULL) != CURLM_OK) return give_up(storage);
     }
 }
 
 /* It is broken off, and wait gives it back next. */
 static void cancel(void *user, nczchunk_object_request *request)
 {
-    http_place *place = user;
+    http_storage *storage = user;
     transfer *t = request->handle;
 
-    if (!t->is_pausing) curl_multi_remove_handle(place->multi, t->easy);
+    if (!t->is_pausing) curl_multi_remove_handle(storage->multi, t->easy);
     t->is_pausing = t->is_cancelled = 1;
 }
 
 static void destroy(void *user)
 {
-    http_place *place = user;
+    http_storage *storage = user;
 
-    give_up(place);
-    for (transfer *t = place->idle, *next; t != NULL; t = next) {
+    give_up(storage);
+    for (transfer *t = storage->idle, *next; t != NULL; t = next) {
         next = t->next;
         curl_easy_cleanup(t->easy);
         free(t);
     }
-    curl_multi_cleanup(place->multi);
+    curl_multi_cleanup(storage->multi);
 }
 
 int main(int argc, char **argv)
@@ -278,11 +278,11 @@ int main(int argc, char **argv)
     const size_t from[3] = {0, 5, 5}, count[3] = {1, 9, 18};
     const ptrdiff_t stride[3] = {1, 10, 10};
     float map[9][18];
-    http_place http = {.base = argc > 1 ? argv[1] : "http://localhost:8000/coads_sst.zarr"};
-    nczchunk_place_callbacks callbacks = {.struct_size = sizeof callbacks, .user = &http, .destroy = destroy,
+    http_storage http = {.base = argc > 1 ? argv[1] : "http://localhost:8000/coads_sst.zarr"};
+    nczchunk_storage_callbacks callbacks = {.struct_size = sizeof callbacks, .user = &http, .destroy = destroy,
                                           .start = start, .wait = wait_for_one, .cancel = cancel, .in_flight = 64,
                                           .versions = 1};
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
     nczchunk_array *array = NULL;
     nczchunk_context *context = NULL; /* what went wrong, in words */
     int status;
@@ -291,13 +291,13 @@ int main(int argc, char **argv)
     status = nczchunk_context_new(&context);
     if (status == 0) {
         if (strncmp(http.base, "http", 4) != 0)
-            status = nczchunk_place_at(http.base, &place, context); /* a directory, to compare with */
+            status = nczchunk_storage_open(http.base, &storage, context); /* a directory, to compare with */
         else if ((http.multi = curl_multi_init()) != NULL)
-            status = nczchunk_place_new(&callbacks, &place, context);
+            status = nczchunk_storage_new(&callbacks, &storage, context);
         else
             status = ENOMEM;
     }
-    if (status == 0) status = nczchunk_array_open_in(place, NULL, NCZCHUNK_READ, &array, context);
+    if (status == 0) status = nczchunk_array_open_in(storage, NULL, NCZCHUNK_READ, &array, context);
     if (status == 0) status = nczchunk_array_read(array, from, count, stride, map, context);
     if (status != 0) fprintf(stderr, "http_array: %s\n", nczchunk_context_message(context));
 
@@ -312,7 +312,7 @@ int main(int argc, char **argv)
     }
 
     nczchunk_array_close(array);
-    nczchunk_place_free(place);
+    nczchunk_storage_free(storage);
     nczchunk_context_free(context);
     curl_global_cleanup();
     return status != 0;

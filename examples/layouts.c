@@ -26,7 +26,7 @@ int main(int argc, char **argv)
     if (status == 0)
         status = nczchunk_array_open(argc > 1 ? argv[1] : "coads_sst.zarr", NULL, NCZCHUNK_READ, &array, context);
     const nczchunk_var *var = nczchunk_array_var(array);
-    const nczchunk_store *store = nczchunk_array_store(array);
+    const nczchunk_chunk_store *store = nczchunk_array_store(array);
 
     /* [rows] Row-major, without gaps. */
     if (status == 0) status = nczchunk_read_vars(var, store, start, count, stride, map, context);

@@ -47,7 +47,7 @@ static slot *find_slot(own_cache *cache, const ptrdiff_t *chunk)
     return oldest;
 }
 
-static int lend(void *user, nczchunk_loan *loan)
+static int lend(void *user, nczchunk_borrowed_chunk *loan)
 {
     own_cache *cache = user;
     slot *s = find_slot(cache, loan->chunk_indices);
@@ -66,7 +66,7 @@ static int lend(void *user, nczchunk_loan *loan)
     return NCZCHUNK_NOERR;
 }
 
-static int release(void *user, nczchunk_loan *loan, int status)
+static int release(void *user, nczchunk_borrowed_chunk *loan, int status)
 {
     slot *s = loan->handle;
 
@@ -80,21 +80,21 @@ int main(void)
 {
     static own_cache cache;
     const size_t dimlens[2] = {LENGTH, LENGTH}, chunklens[2] = {CHUNK, CHUNK}, count[2] = {1, LENGTH};
-    const nczchunk_lending_callbacks callbacks = {
+    const nczchunk_zero_copy_callbacks callbacks = {
         .struct_size = sizeof callbacks, .user = &cache, .lend = lend, .release = release};
     nczchunk_var *var = NULL;
-    nczchunk_store *store = NULL;
+    nczchunk_chunk_store *store = NULL;
     int row[LENGTH], wrong = 0;
 
     int status = nczchunk_var_new(2, dimlens, chunklens, sizeof(int), &var, NULL);
-    if (status == 0) status = nczchunk_store_lending(&callbacks, &store, NULL);
+    if (status == 0) status = nczchunk_chunk_store_new_zero_copy(&callbacks, &store, NULL);
     for (size_t i = 0; status == 0 && i < LENGTH; i++) {
         const size_t start[2] = {i, 0};
 
         status = nczchunk_read_vars(var, store, start, count, NULL, row, NULL);
         for (size_t j = 0; status == 0 && j < LENGTH; j++) wrong += row[j] != (int)(10 * i + j);
     }
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
 
     if (status != 0) fprintf(stderr, "own_cache: %s\n", nczchunk_strerror(status));

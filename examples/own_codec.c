@@ -67,7 +67,7 @@ int main(int argc, char **argv)
     static int32_t levels[HOURS];
     int32_t day[DAY];
     nczchunk_description tide = NCZCHUNK_DESCRIPTION_INIT;
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
     nczchunk_array *array = NULL;
     nczchunk_context *context = NULL; /* what went wrong, in words */
 
@@ -82,24 +82,24 @@ int main(int argc, char **argv)
     tide.format = NCZCHUNK_ZARR_V2;
     tide.overwrite = 1;
 
-    /* The arrays of a place know the codecs that are added to it. */
+    /* The arrays of a storage know the codecs that are added to it. */
     int status = nczchunk_context_new(&context);
-    if (status == 0) status = nczchunk_place_create(argc > 1 ? argv[1] : "new.zarr", &place, context);
-    if (status == 0) status = nczchunk_place_add_codec(place, "example.delta", make_delta, NULL, NULL, context);
-    if (status == 0) status = nczchunk_array_create_in(place, "tide", &tide, &array, context);
+    if (status == 0) status = nczchunk_storage_create(argc > 1 ? argv[1] : "new.zarr", &storage, context);
+    if (status == 0) status = nczchunk_storage_add_codec(storage, "example.delta", make_delta, NULL, NULL, context);
+    if (status == 0) status = nczchunk_array_create_in(storage, "tide", &tide, &array, context);
     if (status == 0) status = nczchunk_array_write(array, start, NULL, NULL, levels, context);
     nczchunk_array_close(array);
 
     const size_t count[1] = {DAY};
     array = NULL;
-    if (status == 0) status = nczchunk_array_open_in(place, "tide", NCZCHUNK_READ, &array, context);
+    if (status == 0) status = nczchunk_array_open_in(storage, "tide", NCZCHUNK_READ, &array, context);
     if (status == 0) status = nczchunk_array_read(array, start, count, NULL, day, context);
     for (int hour = 0; status == 0 && hour < DAY; hour++)
         printf("%d%s", (int)day[hour], hour < DAY - 1 ? " " : "\n");
 
     if (status != 0) fprintf(stderr, "own_codec: %s\n", nczchunk_context_message(context));
     nczchunk_array_close(array);
-    nczchunk_place_free(place);
+    nczchunk_storage_free(storage);
     nczchunk_context_free(context);
     return status != 0;
 }

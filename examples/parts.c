@@ -31,7 +31,7 @@ static int fill(void *user, nczchunk_request *request)
 typedef struct {
     pthread_t thread;
     const nczchunk_plan *plan;
-    const nczchunk_store *store;
+    const nczchunk_chunk_store *store;
     size_t number;
     int status;
 } part;
@@ -47,7 +47,7 @@ static void *read_part(void *argument)
 }
 
 /* Has each part of the plan read by a thread. All of them write to the same array, each to places of its own. */
-static int read_in_parts(const nczchunk_plan *plan, const nczchunk_store *store)
+static int read_in_parts(const nczchunk_plan *plan, const nczchunk_chunk_store *store)
 {
     part parts[THREADS];
     int status = NCZCHUNK_NOERR;
@@ -79,16 +79,16 @@ int main(void)
 {
     const size_t dimlens[2] = {LENGTH, LENGTH}, chunklens[2] = {CHUNK, CHUNK}, start[2] = {0, 0};
     /* With concurrent the store says that its callbacks may run at the same time. */
-    const nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks, .fill = fill, .concurrent = 1};
+    const nczchunk_reader_callbacks callbacks = {.struct_size = sizeof callbacks, .fill = fill, .concurrent = 1};
     nczchunk_context *context = NULL;
     nczchunk_var *var = NULL;
-    nczchunk_store *store = NULL;
+    nczchunk_chunk_store *store = NULL;
     nczchunk_plan *plan = NULL;
     int first_is_right = 0, second_is_right = 0;
 
     int status = nczchunk_context_new(&context);
     if (status == NCZCHUNK_NOERR) status = nczchunk_var_new(2, dimlens, chunklens, sizeof(double), &var, context);
-    if (status == NCZCHUNK_NOERR) status = nczchunk_store_filling(&callbacks, &store, context);
+    if (status == NCZCHUNK_NOERR) status = nczchunk_chunk_store_new(&callbacks, &store, context);
     if (status == NCZCHUNK_NOERR)
         status = nczchunk_plan_new(var, start, NULL, NULL, NCZCHUNK_READ, &plan, context);
 
@@ -102,7 +102,7 @@ int main(void)
     if (status == NCZCHUNK_NOERR) second_is_right = is_right();
 
     nczchunk_plan_free(plan);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     nczchunk_context_free(context);
 

@@ -23,7 +23,7 @@ int main(int argc, char **argv)
     int status = nczchunk_context_new(&context);
     if (status == 0)
         status = nczchunk_array_open(argc > 1 ? argv[1] : "coads_sst.zarr", NULL, NCZCHUNK_READ, &array, context);
-    const nczchunk_store *store = nczchunk_array_store(array);
+    const nczchunk_chunk_store *store = nczchunk_array_store(array);
 
     /* [look] Nothing is read for this. */
     if (status == 0)

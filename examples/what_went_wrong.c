@@ -12,7 +12,7 @@
 static int chunks[2][2][6] = {{{1}}};
 static size_t lengths[2][2] = {{24, 24}, {8, 24}};
 
-static int lend(void *user, nczchunk_loan *loan)
+static int lend(void *user, nczchunk_borrowed_chunk *loan)
 {
     const ptrdiff_t *at = loan->chunk_indices;
 
@@ -41,16 +41,16 @@ static void tell(const nczchunk_context *context)
 int main(void)
 {
     const size_t dimlens[2] = {4, 6}, chunklens[2] = {2, 3}, start[2] = {0, 0}, too_many[2] = {4, 7};
-    const nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks, .lend = lend};
+    const nczchunk_zero_copy_callbacks callbacks = {.struct_size = sizeof callbacks, .lend = lend};
     nczchunk_var *var = NULL;
-    nczchunk_store *store = NULL;
+    nczchunk_chunk_store *store = NULL;
     nczchunk_context *context = NULL;
     static int data[4 * 7];
     int beyond = 0, broken = 0;
 
     int status = nczchunk_context_new(&context);
     if (status == 0) status = nczchunk_var_new(2, dimlens, chunklens, sizeof(int), &var, context);
-    if (status == 0) status = nczchunk_store_lending(&callbacks, &store, context);
+    if (status == 0) status = nczchunk_chunk_store_new_zero_copy(&callbacks, &store, context);
 
     if (status == 0) {
         beyond = nczchunk_read_vars(var, store, start, too_many, NULL, data, context);
@@ -62,7 +62,7 @@ int main(void)
         tell(context);
     }
 
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     nczchunk_context_free(context);
     return !(status == 0 && beyond == NCZCHUNK_EEDGE && broken == NCZCHUNK_EBADCHUNK && data[0] == 1);

@@ -50,7 +50,7 @@ def raw_strings(path):
 
 
 def metadata():
-    paths = ["src/zarr/hostile.rs", "tests/arrays.rs", "src/zarr/v2.rs", "src/zarr/v3/tests.rs", "src/zarr/group.rs",
+    paths = ["src/zarr/malformed_tests.rs", "tests/arrays.rs", "src/zarr/v2.rs", "src/zarr/v3/tests.rs", "src/zarr/group.rs",
              "src/zarr/nczarr.rs", "src/zarr/attributes.rs", "src/zarr/dtype.rs"]
     for path in paths:
         for text in raw_strings(path):
@@ -175,9 +175,9 @@ def noise():
 
 
 def main(directory):
-    makers = {"requests": noise, "operations": noise, "c_interface": noise, "codecs": codecs, "metadata": metadata,
+    registry = {"requests": noise, "operations": noise, "c_interface": noise, "codecs": codecs, "metadata": metadata,
               "shards": shards, "zip": zips, "classic": classics, "hdf5": hdf5s, "cfdb": cfdbs}
-    for target, make in makers.items():
+    for target, make in registry.items():
         where = Path(directory) / target
         where.mkdir(parents=True, exist_ok=True)
         for data in make():

@@ -9,8 +9,8 @@
  *     size_t dimlens[2] = {90, 180}, chunklens[2] = {40, 50};              the array, and a chunk of it
  *     nczchunk_var_new(2, dimlens, chunklens, sizeof(float), &var, NULL);
  *
- *     nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks, .fill = read_chunk};
- *     nczchunk_store_filling(&callbacks, &store, NULL);                    read_chunk is yours
+ *     nczchunk_reader_callbacks callbacks = {.struct_size = sizeof callbacks, .fill = read_chunk};
+ *     nczchunk_chunk_store_new(&callbacks, &store, NULL);                    read_chunk is yours
  *
  *     size_t start[2] = {10, 0}, count[2] = {20, 60};
  *     ptrdiff_t stride[2] = {1, 3};                                        every third column
@@ -178,7 +178,7 @@ typedef struct nczchunk_plan nczchunk_plan;
  * called so. Between calls it keeps the memory it needed: for each thread that used it at the same time, up to 16, a
  * chunk, and with codecs an encoded chunk and what the codecs need.
  */
-typedef struct nczchunk_store nczchunk_store;
+typedef struct nczchunk_chunk_store nczchunk_chunk_store;
 
 /**
  * A variable: how an array is cut into chunks, and what its elements are. Any number of threads may use one at the
@@ -416,7 +416,7 @@ NCZCHUNK_API const void *nczchunk_var_fill_value(const nczchunk_var *var);
  * in elements of element_size bytes, row-major and without gaps, and comes out in native byte order. It needs no
  * alignment, and must not overlap what callbacks lend.
  *
- * Every touched chunk is asked for once (for exceptions see nczchunk_filling_callbacks), in row-major order of chunk
+ * Every touched chunk is asked for once (for exceptions see nczchunk_reader_callbacks), in row-major order of chunk
  * indices if one thread does it, and no other chunk is. If any count is 0 nothing is read and no callback runs.
  *
  * Errors, found before any callback runs and with data untouched, in this order: NCZCHUNK_EINVAL (var or store is
@@ -431,7 +431,7 @@ NCZCHUNK_API const void *nczchunk_var_fill_value(const nczchunk_var *var);
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_read_vars(const nczchunk_var *var,
-                       const nczchunk_store *store,
+                       const nczchunk_chunk_store *store,
                        const size_t *start,
                        const size_t *count,
                        const ptrdiff_t *stride,
@@ -467,7 +467,7 @@ int nczchunk_read_vars(const nczchunk_var *var,
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_write_vars(const nczchunk_var *var,
-                        const nczchunk_store *store,
+                        const nczchunk_chunk_store *store,
                         const size_t *start,
                         const size_t *count,
                         const ptrdiff_t *stride,
@@ -820,7 +820,7 @@ int nczchunk_plan_part(const nczchunk_plan *plan,
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_plan_read(const nczchunk_plan *plan,
-                       const nczchunk_store *store,
+                       const nczchunk_chunk_store *store,
                        size_t first_chunk,
                        size_t num_chunks,
                        void *data,
@@ -835,7 +835,7 @@ int nczchunk_plan_read(const nczchunk_plan *plan,
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_plan_write(const nczchunk_plan *plan,
-                        const nczchunk_store *store,
+                        const nczchunk_chunk_store *store,
                         size_t first_chunk,
                         size_t num_chunks,
                         const void *data,
@@ -882,7 +882,7 @@ int nczchunk_plan_copy_chunk(const nczchunk_plan *plan,
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_read_varm(const nczchunk_var *var,
-                       const nczchunk_store *store,
+                       const nczchunk_chunk_store *store,
                        const size_t *start,
                        const size_t *count,
                        const ptrdiff_t *stride,
@@ -897,7 +897,7 @@ int nczchunk_read_varm(const nczchunk_var *var,
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_write_varm(const nczchunk_var *var,
-                        const nczchunk_store *store,
+                        const nczchunk_chunk_store *store,
                         const size_t *start,
                         const size_t *count,
                         const ptrdiff_t *stride,
@@ -919,7 +919,7 @@ int nczchunk_write_varm(const nczchunk_var *var,
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_read_strided(const nczchunk_var *var,
-                          const nczchunk_store *store,
+                          const nczchunk_chunk_store *store,
                           const size_t *start,
                           const size_t *count,
                           const ptrdiff_t *stride,
@@ -937,7 +937,7 @@ int nczchunk_read_strided(const nczchunk_var *var,
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_write_strided(const nczchunk_var *var,
-                           const nczchunk_store *store,
+                           const nczchunk_chunk_store *store,
                            const size_t *start,
                            const size_t *count,
                            const ptrdiff_t *stride,
@@ -977,9 +977,9 @@ int nczchunk_write_strided(const nczchunk_var *var,
  * the callback the others. The callbacks get the same loan with the same fields when it is given back, at an address
  * that may be another one.
  */
-typedef struct nczchunk_loan {
+typedef struct nczchunk_borrowed_chunk {
     /**
-     * sizeof(nczchunk_loan) as the library knows it: fields beyond it do not exist.
+     * sizeof(nczchunk_borrowed_chunk) as the library knows it: fields beyond it do not exist.
      */
     size_t struct_size;
     /**
@@ -1018,14 +1018,14 @@ typedef struct nczchunk_loan {
      * first.
      */
     void *handle;
-} nczchunk_loan;
+} nczchunk_borrowed_chunk;
 
 /**
  * Callbacks that lend chunks.
  */
-typedef struct nczchunk_lending_callbacks {
+typedef struct nczchunk_zero_copy_callbacks {
     /**
-     * sizeof(nczchunk_lending_callbacks).
+     * sizeof(nczchunk_zero_copy_callbacks).
      */
     size_t struct_size;
     /**
@@ -1042,7 +1042,7 @@ typedef struct nczchunk_lending_callbacks {
      * instead of the variable's fill value. (A store with codecs does not use it.) A cache that keeps such a chunk
      * returns NCZCHUNK_EEMPTY for it every time until it is told that it was changed: then it is in stored byte order.
      */
-    int (*lend)(void *user, nczchunk_loan *loan);
+    int (*lend)(void *user, nczchunk_borrowed_chunk *loan);
     /**
      * For writing; may be NULL. Lends a chunk to be changed, as lend does. If covered is 1 the chunk need not be read
      * first, and what it holds does not matter. With NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT it is a new chunk, and what
@@ -1051,7 +1051,7 @@ typedef struct nczchunk_lending_callbacks {
      * Elements with a copier are the exception, for what they hold is freed: a chunk with status 0 holds elements, one
      * that is new holds zero bytes, covered or not.
      */
-    int (*lend_to_write)(void *user, nczchunk_loan *loan);
+    int (*lend_to_write)(void *user, nczchunk_borrowed_chunk *loan);
     /**
      * Takes a chunk back; may be NULL. It is called once for every loan for which lend set data while returning 0 or
      * NCZCHUNK_EEMPTY, or lend_to_write while returning 0, NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT, before the same
@@ -1060,7 +1060,7 @@ typedef struct nczchunk_lending_callbacks {
      * changed are unspecified. If release itself returns a status other than 0 (because the change cannot be kept, for
      * example), the call ends with it, unless it has failed already.
      */
-    int (*release)(void *user, nczchunk_loan *loan, int status);
+    int (*release)(void *user, nczchunk_borrowed_chunk *loan, int status);
     /**
      * Called once when the store is freed; may be NULL.
      */
@@ -1079,7 +1079,7 @@ typedef struct nczchunk_lending_callbacks {
      * 1 if a chunk may be longer than a full one: then its first bytes count, as in netCDF-C. 0 refuses it.
      */
     size_t accept_longer;
-} nczchunk_lending_callbacks;
+} nczchunk_zero_copy_callbacks;
 
 /**
  * One chunk that a store is asked for: the chunk, a buffer to fill, and what became of it. Callbacks get a pointer to
@@ -1141,9 +1141,9 @@ typedef struct nczchunk_request {
 /**
  * Callbacks that fill in chunks.
  */
-typedef struct nczchunk_filling_callbacks {
+typedef struct nczchunk_reader_callbacks {
     /**
-     * sizeof(nczchunk_filling_callbacks).
+     * sizeof(nczchunk_reader_callbacks).
      */
     size_t struct_size;
     /**
@@ -1170,11 +1170,11 @@ typedef struct nczchunk_filling_callbacks {
      */
     void (*destroy)(void *user);
     /**
-     * 1 if the callbacks may run in several threads at the same time: see nczchunk_lending_callbacks.
+     * 1 if the callbacks may run in several threads at the same time: see nczchunk_zero_copy_callbacks.
      */
     size_t concurrent;
     /**
-     * 1 if a chunk may be longer than a full one: see nczchunk_lending_callbacks.
+     * 1 if a chunk may be longer than a full one: see nczchunk_zero_copy_callbacks.
      */
     size_t accept_longer;
     /**
@@ -1213,28 +1213,28 @@ typedef struct nczchunk_filling_callbacks {
      * With start: how many requests may be under way at the same time. Each has a buffer of its own. 0 stands for 64.
      */
     size_t in_flight;
-} nczchunk_filling_callbacks;
+} nczchunk_reader_callbacks;
 
 /**
- * A new store whose chunks are lent. The callbacks are copied. Free it with nczchunk_store_free.
+ * A new store whose chunks are lent. The callbacks are copied. Free it with nczchunk_chunk_store_free.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; lend is NULL; a struct_size of 0, or of a newer structure whose additions
  * are in use), NCZCHUNK_ENOMEM; then destroy is not called.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_store_lending(const nczchunk_lending_callbacks *callbacks,
-                           nczchunk_store **store,
+int nczchunk_chunk_store_new_zero_copy(const nczchunk_zero_copy_callbacks *callbacks,
+                           nczchunk_chunk_store **store,
                            nczchunk_context *context);
 
 /**
- * A new store whose chunks are filled in. The callbacks are copied. Free it with nczchunk_store_free.
+ * A new store whose chunks are filled in. The callbacks are copied. Free it with nczchunk_chunk_store_free.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; fill is NULL and so is start; only one of start and wait is NULL; a
  * struct_size of 0, or of a newer structure whose additions are in use), NCZCHUNK_ENOMEM; then destroy is not called.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_store_filling(const nczchunk_filling_callbacks *callbacks,
-                           nczchunk_store **store,
+int nczchunk_chunk_store_new(const nczchunk_reader_callbacks *callbacks,
+                           nczchunk_chunk_store **store,
                            nczchunk_context *context);
 
 /**
@@ -1250,36 +1250,36 @@ int nczchunk_store_filling(const nczchunk_filling_callbacks *callbacks,
  * Errors: NCZCHUNK_EINVAL (store is NULL).
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_store_set_verify(nczchunk_store *store,
+int nczchunk_chunk_store_set_verify(nczchunk_chunk_store *store,
                               int verify,
                               nczchunk_context *context);
 
 /**
  * Frees a store and calls destroy. NULL is allowed.
  */
-NCZCHUNK_API void nczchunk_store_free(nczchunk_store *store);
+NCZCHUNK_API void nczchunk_chunk_store_free(nczchunk_chunk_store *store);
 
-/** Initialises a nczchunk_lending_callbacks that uses nothing yet. */
+/** Initialises a nczchunk_zero_copy_callbacks that uses nothing yet. */
 #define NCZCHUNK_LENDING_CALLBACKS_INIT \
-    {sizeof(nczchunk_lending_callbacks), NULL, NULL, NULL, NULL, NULL, 0, 0}
+    {sizeof(nczchunk_zero_copy_callbacks), NULL, NULL, NULL, NULL, NULL, 0, 0}
 
-/** Initialises a nczchunk_filling_callbacks that uses nothing yet. */
+/** Initialises a nczchunk_reader_callbacks that uses nothing yet. */
 #define NCZCHUNK_FILLING_CALLBACKS_INIT \
-    {sizeof(nczchunk_filling_callbacks), NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0}
+    {sizeof(nczchunk_reader_callbacks), NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0}
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * CODECS, THE LIBRARY'S AND YOUR OWN
  *
  * A store may have a chain of codecs: then its callbacks give and take encoded chunks. A codec is made by one of these
- * functions and handed over to a store by nczchunk_store_add_codec, one after another in the order of encoding.
+ * functions and handed over to a store by nczchunk_chunk_store_add_codec, one after another in the order of encoding.
  *
  *     nczchunk_codec_zstd(NULL, &codec, NULL);
- *     nczchunk_store_add_codec(store, codec, NULL);
+ *     nczchunk_chunk_store_add_codec(store, codec, NULL);
  *
  * A chunk is decoded straight into the caller's memory where it lands there in one piece; only large reads decode
  * chunks of up to 1 MiB in the processor's cache first, where that is quicker. No size that encoded data claims is
  * trusted: they are decoded into a buffer of the size that is due. Data that decode to another length fail with
- * NCZCHUNK_EBADCHUNK, data that do not decode with NCZCHUNK_EIO; but see nczchunk_store_set_verify.
+ * NCZCHUNK_EBADCHUNK, data that do not decode with NCZCHUNK_EIO; but see nczchunk_chunk_store_set_verify.
  */
 
 /**
@@ -1438,7 +1438,7 @@ NCZCHUNK_API void nczchunk_codec_free(nczchunk_codec *codec);
  * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOMEM; then the store is as it was.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_store_add_codec(nczchunk_store *store,
+int nczchunk_chunk_store_add_codec(nczchunk_chunk_store *store,
                              nczchunk_codec *codec,
                              nczchunk_context *context);
 
@@ -1457,7 +1457,7 @@ int nczchunk_store_add_codec(nczchunk_store *store,
  * chunks up to a number of bytes, for one store or for several:
  *
  *     nczchunk_cache_new(64 << 20, &cache, NULL);
- *     nczchunk_store_set_cache(store, cache, NULL);
+ *     nczchunk_chunk_store_set_cache(store, cache, NULL);
  *     nczchunk_cache_free(cache);                            the store goes on using it
  *
  * It is used where it saves decoding, or requests that take long: not for chunks on loan, nor for chunks that are
@@ -1521,7 +1521,7 @@ NCZCHUNK_API void nczchunk_cache_free(nczchunk_cache *cache);
  * Errors: NCZCHUNK_EINVAL (store is NULL).
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_store_set_cache(nczchunk_store *store,
+int nczchunk_chunk_store_set_cache(nczchunk_chunk_store *store,
                              const nczchunk_cache *cache,
                              nczchunk_context *context);
 

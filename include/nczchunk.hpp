@@ -726,10 +726,10 @@ class Call {
         if (!threaded_)
             return;
         const std::lock_guard<std::mutex> lock(registry().mutex);
-        Call **place = &registry().first;
-        while (*place != this)
-            place = &(*place)->next_;
-        *place = next_;
+        Call **link = &registry().first;
+        while (*link != this)
+            link = &(*link)->next_;
+        *link = next_;
     }
 
     nczchunk_context *context_;
@@ -1295,7 +1295,7 @@ template <class Which> struct EndedOf {
 using Ended = detail::EndedOf<Request>;
 
 /// Where chunks come from and go to, to be derived from. What is overridden says what the store can do; fill has to be,
-/// or start and wait. It has to be public and not overloaded. nczchunk_filling_callbacks says what each is for.
+/// or start and wait. It has to be public and not overloaded. nczchunk_reader_callbacks says what each is for.
 class Filler {
   public:
     Filler(const Filler &) = delete;
@@ -1326,7 +1326,7 @@ class Filler {
 /// A chunk on loan. It is valid until the callback returns.
 class Loan {
   public:
-    explicit Loan(nczchunk_loan *loan) noexcept : loan_(loan) {}
+    explicit Loan(nczchunk_borrowed_chunk *loan) noexcept : loan_(loan) {}
     Loan(const Loan &) = delete;
     Loan &operator=(const Loan &) = delete;
 
@@ -1361,11 +1361,11 @@ class Loan {
     /// What lend was given to keep.
     const std::shared_ptr<void> &kept() const noexcept { return kept_; }
 
-    nczchunk_loan *get() const noexcept { return loan_; }
+    nczchunk_borrowed_chunk *get() const noexcept { return loan_; }
 
   private:
-    friend class Store;
-    nczchunk_loan *loan_;
+    friend class ChunkStore;
+    nczchunk_borrowed_chunk *loan_;
     std::shared_ptr<void> kept_;
     bool absent_ = false;
 };
@@ -1381,14 +1381,14 @@ class Lender {
     virtual void lend(Loan &loan) = 0;
     virtual void lend_to_write(Loan &) { throw Error(Status::read_only); }
 
-    /// Takes a chunk back; status is 0 if all went well: see nczchunk_lending_callbacks.
+    /// Takes a chunk back; status is 0 if all went well: see nczchunk_zero_copy_callbacks.
     virtual void release(Loan &, int /* status */) {}
 
   protected:
     Lender() = default;
 };
 
-/// How a store may be used: see nczchunk_filling_callbacks. What is false or 0 has the default of the C interface.
+/// How a store may be used: see nczchunk_reader_callbacks. What is false or 0 has the default of the C interface.
 struct StoreOptions {
     /// Whether the callbacks may run in several threads at the same time.
     bool concurrent = false;
@@ -1402,11 +1402,11 @@ struct StoreOptions {
 };
 
 /// Where chunks come from and go to. It owns its callbacks and its codecs.
-class Store {
+class ChunkStore {
   public:
     /// Chunks that a Filler fills in.
     template <class T, class = std::enable_if_t<std::is_base_of_v<Filler, T>>>
-    static Store filling(std::unique_ptr<T> filler, StoreOptions options = {})
+    static ChunkStore filling(std::unique_ptr<T> filler, StoreOptions options = {})
     {
         static_assert(!std::is_same_v<T, Filler>, "pass the derived class, whose functions are looked at");
         constexpr bool fills = !std::is_same_v<decltype(&T::fill), void (Filler::*)(Request)>;
@@ -1415,7 +1415,7 @@ class Store {
         constexpr bool waits = !std::is_same_v<decltype(&T::wait), Ended (Filler::*)()>;
         static_assert(fills || starts, "override fill, or start and wait");
         static_assert(starts == waits, "override both start and wait, or none of them");
-        nczchunk_filling_callbacks callbacks = NCZCHUNK_FILLING_CALLBACKS_INIT;
+        nczchunk_reader_callbacks callbacks = NCZCHUNK_FILLING_CALLBACKS_INIT;
         callbacks.user = static_cast<Filler *>(filler.get());
         callbacks.fill = fills ? fill : nullptr;
         callbacks.store = stores ? store : nullptr;
@@ -1430,9 +1430,9 @@ class Store {
         callbacks.in_flight = options.in_flight;
         if (!filler)
             throw Error(Status::invalid, "there is no filler");
-        Store made(detail::make<nczchunk_store, nczchunk_store_free>(
-            [&](nczchunk_store **store, nczchunk_context *context) {
-                return nczchunk_store_filling(&callbacks, store, context);
+        ChunkStore made(detail::make<nczchunk_chunk_store, nczchunk_chunk_store_free>(
+            [&](nczchunk_chunk_store **store, nczchunk_context *context) {
+                return nczchunk_chunk_store_new(&callbacks, store, context);
             }));
         static_cast<void>(filler.release()); // it is the store's now
         return made;
@@ -1440,7 +1440,7 @@ class Store {
 
     /// Chunks that a callable fills in: void (Request). The store is read-only.
     template <class Fill, class = std::enable_if_t<std::is_invocable_v<Fill &, Request>>>
-    static Store filling(Fill fills, StoreOptions options = {})
+    static ChunkStore filling(Fill fills, StoreOptions options = {})
     {
         struct Callable final : Filler {
             explicit Callable(Fill &&with) : fills(std::move(with)) {}
@@ -1454,7 +1454,7 @@ class Store {
     template <class Fill,
               class Write,
               class = std::enable_if_t<std::is_invocable_v<Fill &, Request> && std::is_invocable_v<Write &, Request>>>
-    static Store filling(Fill fills, Write writes, StoreOptions options = {})
+    static ChunkStore filling(Fill fills, Write writes, StoreOptions options = {})
     {
         struct Callables final : Filler {
             Callables(Fill &&one, Write &&other) : fills(std::move(one)), writes(std::move(other)) {}
@@ -1468,11 +1468,11 @@ class Store {
 
     /// Chunks that a Lender lends.
     template <class T, class = std::enable_if_t<std::is_base_of_v<Lender, T>>>
-    static Store lending(std::unique_ptr<T> lender, StoreOptions options = {})
+    static ChunkStore lending(std::unique_ptr<T> lender, StoreOptions options = {})
     {
         static_assert(!std::is_same_v<T, Lender>, "pass the derived class, whose functions are looked at");
         constexpr bool writes = !std::is_same_v<decltype(&T::lend_to_write), void (Lender::*)(Loan &)>;
-        nczchunk_lending_callbacks callbacks = NCZCHUNK_LENDING_CALLBACKS_INIT;
+        nczchunk_zero_copy_callbacks callbacks = NCZCHUNK_LENDING_CALLBACKS_INIT;
         callbacks.user = static_cast<Lender *>(lender.get());
         callbacks.lend = lend;
         callbacks.lend_to_write = writes ? lend_to_write : nullptr;
@@ -1482,9 +1482,9 @@ class Store {
         callbacks.accept_longer = options.accept_longer ? 1 : 0;
         if (!lender)
             throw Error(Status::invalid, "there is no lender");
-        Store made(detail::make<nczchunk_store, nczchunk_store_free>(
-            [&](nczchunk_store **store, nczchunk_context *context) {
-                return nczchunk_store_lending(&callbacks, store, context);
+        ChunkStore made(detail::make<nczchunk_chunk_store, nczchunk_chunk_store_free>(
+            [&](nczchunk_chunk_store **store, nczchunk_context *context) {
+                return nczchunk_chunk_store_new_zero_copy(&callbacks, store, context);
             }));
         static_cast<void>(lender.release()); // it is the store's now
         return made;
@@ -1492,7 +1492,7 @@ class Store {
 
     /// Chunks that a callable lends: void (Loan &). The store is read-only.
     template <class Lend, class = std::enable_if_t<std::is_invocable_v<Lend &, Loan &>>>
-    static Store lending(Lend lends, StoreOptions options = {})
+    static ChunkStore lending(Lend lends, StoreOptions options = {})
     {
         struct Callable final : Lender {
             explicit Callable(Lend &&with) : lends(std::move(with)) {}
@@ -1506,7 +1506,7 @@ class Store {
     template <class Lend,
               class Write,
               class = std::enable_if_t<std::is_invocable_v<Lend &, Loan &> && std::is_invocable_v<Write &, Loan &>>>
-    static Store lending(Lend lends, Write writes, StoreOptions options = {})
+    static ChunkStore lending(Lend lends, Write writes, StoreOptions options = {})
     {
         struct Callables final : Lender {
             Callables(Lend &&one, Write &&other) : lends(std::move(one)), writes(std::move(other)) {}
@@ -1521,7 +1521,7 @@ class Store {
     /// Adds a codec at the end of the chain, in the order of encoding. If it throws, the codec stays the caller's.
     void add_codec(Codec &&codec)
     {
-        call([&](nczchunk_context *context) { return nczchunk_store_add_codec(store_.get(), codec.get(), context); });
+        call([&](nczchunk_context *context) { return nczchunk_chunk_store_add_codec(store_.get(), codec.get(), context); });
         static_cast<void>(codec.release());
     }
 
@@ -1532,19 +1532,19 @@ class Store {
     /// Sets whether every chunk is decoded to its end.
     void set_verify(bool verify)
     {
-        call([&](nczchunk_context *context) { return nczchunk_store_set_verify(store_.get(), verify, context); });
+        call([&](nczchunk_context *context) { return nczchunk_chunk_store_set_verify(store_.get(), verify, context); });
     }
 
-    nczchunk_store *get() const noexcept { return store_.get(); }
+    nczchunk_chunk_store *get() const noexcept { return store_.get(); }
 
   private:
-    using Owned = detail::Owned<nczchunk_store, nczchunk_store_free>;
+    using Owned = detail::Owned<nczchunk_chunk_store, nczchunk_chunk_store_free>;
 
-    explicit Store(Owned store) noexcept : store_(std::move(store)) {}
+    explicit ChunkStore(Owned store) noexcept : store_(std::move(store)) {}
 
     void set_cache(const nczchunk_cache *cache)
     {
-        call([&](nczchunk_context *context) { return nczchunk_store_set_cache(store_.get(), cache, context); });
+        call([&](nczchunk_context *context) { return nczchunk_chunk_store_set_cache(store_.get(), cache, context); });
     }
 
     static int fill(void *user, nczchunk_request *request) noexcept
@@ -1589,13 +1589,13 @@ class Store {
         }));
     }
 
-    static int lend(void *user, nczchunk_loan *loan) noexcept { return lent<&Lender::lend>(user, loan); }
-    static int lend_to_write(void *user, nczchunk_loan *loan) noexcept
+    static int lend(void *user, nczchunk_borrowed_chunk *loan) noexcept { return lent<&Lender::lend>(user, loan); }
+    static int lend_to_write(void *user, nczchunk_borrowed_chunk *loan) noexcept
     {
         return lent<&Lender::lend_to_write>(user, loan);
     }
 
-    template <void (Lender::*Lend)(Loan &)> static int lent(void *user, nczchunk_loan *loan) noexcept
+    template <void (Lender::*Lend)(Loan &)> static int lent(void *user, nczchunk_borrowed_chunk *loan) noexcept
     {
         return detail::guarded([&] {
             Loan told(loan);
@@ -1607,7 +1607,7 @@ class Store {
         });
     }
 
-    static int release(void *user, nczchunk_loan *loan, int status) noexcept
+    static int release(void *user, nczchunk_borrowed_chunk *loan, int status) noexcept
     {
         return detail::guarded([&] {
             const std::unique_ptr<std::shared_ptr<void>> kept(static_cast<std::shared_ptr<void> *>(loan->handle));
@@ -1625,13 +1625,13 @@ class Store {
 /// A store of somebody else's, an Array's for one. It is what functions take; a Store becomes one by itself.
 class StoreRef {
   public:
-    explicit StoreRef(const nczchunk_store *store) noexcept : store_(store) {}
-    StoreRef(const Store &store) noexcept : store_(store.get()) {}
+    explicit StoreRef(const nczchunk_chunk_store *store) noexcept : store_(store) {}
+    StoreRef(const ChunkStore &store) noexcept : store_(store.get()) {}
 
-    const nczchunk_store *get() const noexcept { return store_; }
+    const nczchunk_chunk_store *get() const noexcept { return store_; }
 
   private:
-    const nczchunk_store *store_;
+    const nczchunk_chunk_store *store_;
 };
 
 // ---------------------------------------------------------------------------------------------------------------------

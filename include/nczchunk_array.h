@@ -37,16 +37,16 @@ extern "C" {
  */
 
 /**
- * An array that is open. Any number of threads may read it at the same time, if its place allows it; those that the
+ * An array that is open. Any number of threads may read it at the same time, if its storage allows it; those that the
  * library has do.
  */
 typedef struct nczchunk_array nczchunk_array;
 
 /**
- * A place for objects, which are named bytes: the files of a directory, the entries of a zip file, memory, or what
+ * A storage for objects, which are named bytes: the files of a directory, the entries of a zip file, memory, or what
  * callbacks give.
  */
-typedef struct nczchunk_place nczchunk_place;
+typedef struct nczchunk_storage nczchunk_storage;
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * TYPES
@@ -155,13 +155,13 @@ int nczchunk_array_open(const char *path,
                         nczchunk_context *context);
 
 /**
- * Opens an array among the objects of a place: see nczchunk_array_open. The array goes on using the place when that is
+ * Opens an array among the objects of a storage: see nczchunk_array_open. The array goes on using the storage when that is
  * freed.
  *
- * Errors: those of nczchunk_array_open, and what callbacks of the place return.
+ * Errors: those of nczchunk_array_open, and what callbacks of the storage return.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_array_open_in(const nczchunk_place *place,
+int nczchunk_array_open_in(const nczchunk_storage *storage,
                            const char *name,
                            int mode,
                            nczchunk_array **array,
@@ -177,7 +177,7 @@ NCZCHUNK_API void nczchunk_array_close(nczchunk_array *array);
  * Reads a hyperslab of an array: nczchunk_read_vars with its variable and its store.
  *
  * The elements of an array of texts of any length, whose type name is "string", are char *: each is a new text in
- * UTF-8, which nczchunk_free_strings frees, or nc_free_string, or free. If the call fails, data is untouched and
+ * UTF-8, which nczchunk_strings_free frees, or nc_free_string, or free. If the call fails, data is untouched and
  * nothing is left to be freed. (After a failure of nczchunk_read_vars or of a plan with the array's variable and
  * store, those that were read are the caller's, so data should be NULL everywhere before.) A chunk that holds no such
  * texts is NCZCHUNK_EIO, one that has a text with a NUL in it NCZCHUNK_ENOTBUILT. Chunks of texts are not kept in a
@@ -194,14 +194,14 @@ int nczchunk_array_read(const nczchunk_array *array,
 /**
  * Reads a hyperslab of an array of strings of any length into one block of memory instead of as many blocks:
  * nbytes bytes of UTF-8, in which the strings follow one another in row-major order, each with a NUL behind it. If the
- * call succeeds the block is the caller's, to be freed by nczchunk_free_strings, as one string, or by free.
+ * call succeeds the block is the caller's, to be freed by nczchunk_strings_free, as one string, or by free.
  *
  * ```c
  * size_t start = 0, nbytes;
  * char *block;
  * if (!nczchunk_array_read_strings(array, &start, NULL, NULL, &block, &nbytes, NULL)) {
  *     for (char *string = block; string < block + nbytes; string += strlen(string) + 1) puts(string);
- *     nczchunk_free_strings(1, &block);
+ *     nczchunk_strings_free(1, &block);
  * }
  * ```
  *
@@ -220,7 +220,7 @@ int nczchunk_array_read_strings(const nczchunk_array *array,
 /**
  * Frees texts that were read, and leaves NULL in their places. A NULL among them is passed over.
  */
-NCZCHUNK_API void nczchunk_free_strings(size_t num_strings, char **strings);
+NCZCHUNK_API void nczchunk_strings_free(size_t num_strings, char **strings);
 
 /**
  * Writes a hyperslab of an array that was opened with NCZCHUNK_WRITE: nczchunk_write_vars with its variable and its
@@ -250,7 +250,7 @@ NCZCHUNK_API const nczchunk_var *nczchunk_array_var(const nczchunk_array *array)
  * The store of an array, for the functions that take one. It is the array's, and valid until that is closed. If the
  * array was opened with NCZCHUNK_READ, it cannot be written to. NULL for NULL.
  */
-NCZCHUNK_API const nczchunk_store *nczchunk_array_store(const nczchunk_array *array);
+NCZCHUNK_API const nczchunk_chunk_store *nczchunk_array_store(const nczchunk_array *array);
 
 /**
  * netCDF's number for the type of an array's elements, such as 5 for NC_FLOAT; 0 for a type that netCDF does not have,
@@ -280,7 +280,7 @@ NCZCHUNK_API const char *nczchunk_array_dimname(const nczchunk_array *array, siz
 
 /**
  * Has an array's decoded chunks kept in a cache of yours instead of its own, which keeps 64 MiB or, if that is more,
- * one chunk; NULL for cache has none kept. See nczchunk_store_set_cache. The indices of the shards that were used last
+ * one chunk; NULL for cache has none kept. See nczchunk_chunk_store_set_cache. The indices of the shards that were used last
  * are kept besides: up to 4 MiB, and at least one.
  *
  * Errors: NCZCHUNK_EINVAL (array is NULL).
@@ -291,7 +291,7 @@ int nczchunk_array_set_cache(nczchunk_array *array,
                              nczchunk_context *context);
 
 /**
- * Sets whether every chunk is decoded to its end: see nczchunk_store_set_verify.
+ * Sets whether every chunk is decoded to its end: see nczchunk_chunk_store_set_verify.
  *
  * Errors: NCZCHUNK_EINVAL (array is NULL).
  */
@@ -343,7 +343,7 @@ NCZCHUNK_API size_t nczchunk_array_num_attributes(const nczchunk_array *array);
  * attributes; what is stored of them stays as it is, for none can be set.
  *
  * Errors: NCZCHUNK_EINVAL (array is NULL), NCZCHUNK_ENCZARR (their document is malformed), NCZCHUNK_ENOMEM (it takes
- * more memory than the place's limit).
+ * more memory than the storage's limit).
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_check_attributes(const nczchunk_array *array,
@@ -547,12 +547,12 @@ int nczchunk_array_create(const char *path,
                           nczchunk_context *context);
 
 /**
- * Creates an array among the objects of a place: see nczchunk_array_create.
+ * Creates an array among the objects of a storage: see nczchunk_array_create.
  *
- * Errors: those of nczchunk_array_create, and what callbacks of the place return.
+ * Errors: those of nczchunk_array_create, and what callbacks of the storage return.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_array_create_in(const nczchunk_place *place,
+int nczchunk_array_create_in(const nczchunk_storage *storage,
                              const char *name,
                              const nczchunk_description *description,
                              nczchunk_array **array,
@@ -571,7 +571,7 @@ int nczchunk_array_create_in(const nczchunk_place *place,
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; the array was replaced by one with other chunks or another type),
  * NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_EDIMSIZE, NCZCHUNK_ENOTBUILT (dimensions that netCDF-C
- * shares among arrays; to make an array smaller in a place that cannot list its objects), NCZCHUNK_ENOMEM, those of
+ * shares among arrays; to make an array smaller in a storage that cannot list its objects), NCZCHUNK_ENOMEM, those of
  * opening, reading and writing, and the system's own numbers.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
@@ -608,7 +608,7 @@ NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_array_refresh(nczchunk_array *array,
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that attributes cannot have, such as those that formats keep for
  * themselves), NCZCHUNK_EBADTYPE (another type), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_ENOMEM,
- * and those of the place.
+ * and those of the storage.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_set_attribute(nczchunk_array *array,
@@ -624,7 +624,7 @@ int nczchunk_array_set_attribute(nczchunk_array *array,
  * they are. See nczchunk_array_set_attribute.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that attributes cannot have), NCZCHUNK_ENCZARR (the text is no JSON
- * object), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_ENOMEM, and those of the place.
+ * object), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_ENOMEM, and those of the storage.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_set_attributes_json(nczchunk_array *array,
@@ -635,7 +635,7 @@ int nczchunk_array_set_attributes_json(nczchunk_array *array,
  * Removes an attribute of an array that was opened with NCZCHUNK_WRITE, at once: see nczchunk_array_set_attribute.
  *
  * Errors: NCZCHUNK_ENOTATT (there is none of that name), NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EPERM (the array
- * was opened to be read), NCZCHUNK_ENOMEM, and those of the place.
+ * was opened to be read), NCZCHUNK_ENOMEM, and those of the storage.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_remove_attribute(nczchunk_array *array,
@@ -669,7 +669,7 @@ typedef struct nczchunk_node {
      */
     size_t struct_size;
     /**
-     * Its name, with those of the groups that it is in before it, such as "ocean/sst"; empty for the place itself. It
+     * Its name, with those of the groups that it is in before it, such as "ocean/sst"; empty for the storage itself. It
      * is what nczchunk_array_open takes.
      */
     const char *name;
@@ -745,11 +745,11 @@ typedef struct nczchunk_node {
  * Of a file that holds arrays the file itself is told as a group, then its arrays in their order.
  *
  * What is there but cannot be read is told with its status. A symbolic link to a group is told with what is in that,
- * but what several links lead to with the first of them, and a link to a group that it is in is left out. If the place
+ * but what several links lead to with the first of them, and a link to a group that it is in is left out. If the storage
  * cannot list its objects, the group's consolidated metadata tell what there is.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path or group), NCZCHUNK_ENOTNC
- * (path is something else), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOTBUILT (the place cannot
+ * (path is something else), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOTBUILT (the storage cannot
  * list, and there are no consolidated metadata), NCZCHUNK_ENOMEM, and the system's own numbers.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
@@ -761,12 +761,12 @@ int nczchunk_list(const char *path,
                   nczchunk_context *context);
 
 /**
- * Tells what is in a group of a place: see nczchunk_list.
+ * Tells what is in a group of a storage: see nczchunk_list.
  *
- * Errors: those of nczchunk_list, and what callbacks of the place return.
+ * Errors: those of nczchunk_list, and what callbacks of the storage return.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_list_in(const nczchunk_place *place,
+int nczchunk_list_in(const nczchunk_storage *storage,
                      const char *group,
                      int recursive,
                      int (*found)(void *user, const nczchunk_node *node),
@@ -828,7 +828,7 @@ typedef struct nczchunk_located {
      */
     const ptrdiff_t *chunk_indices;
     /**
-     * The name of the object in the place: of a file below the path of a directory, of an entry in a zip file, where
+     * The name of the object in the storage: of a file below the path of a directory, of an entry in a zip file, where
      * offset and len count the bytes of the entry as it is extracted. Empty if the path that was opened is the file
      * itself, such as a netCDF classic file. Of an absent chunk it is the object that it would be in.
      */
@@ -858,7 +858,7 @@ typedef struct nczchunk_located {
  * an object that is a chunk is asked for its length, and the index of a shard is read.
  *
  * Errors: NCZCHUNK_EINVAL (array or found is NULL), NCZCHUNK_ESTRIDE, NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for
- * nczchunk_array_read, what found returned, what callbacks of the place return, NCZCHUNK_EIO (the index of a shard is
+ * nczchunk_array_read, what found returned, what callbacks of the storage return, NCZCHUNK_EIO (the index of a shard is
  * corrupt), NCZCHUNK_ENOMEM, and the system's own numbers.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
@@ -871,32 +871,32 @@ int nczchunk_array_locate(const nczchunk_array *array,
                           nczchunk_context *context);
 
 /* ---------------------------------------------------------------------------------------------------------------------
- * PLACES FOR OBJECTS
+ * STORAGES
  *
- * An array is metadata and chunks, and each of these is an object: named bytes in a place. nczchunk_array_open finds
- * the place by itself where it is a directory or a zip file; the functions below make one to be given to
- * nczchunk_array_open_in: such a place once for many arrays, one in memory, or one of your own:
+ * An array is metadata and chunks, and each of these is an object: named bytes in a storage. nczchunk_array_open finds
+ * the storage by itself where it is a directory or a zip file; the functions below make one to be given to
+ * nczchunk_array_open_in: such a storage once for many arrays, one in memory, or one of your own:
  *
- *     nczchunk_place_callbacks callbacks = {.struct_size = sizeof callbacks, .read = get_object, .user = &connection};
- *     nczchunk_place_new(&callbacks, &place, NULL);
- *     nczchunk_array_open_in(place, "ocean/sst", NCZCHUNK_READ, &array, NULL);
+ *     nczchunk_storage_callbacks callbacks = {.struct_size = sizeof callbacks, .read = get_object, .user = &connection};
+ *     nczchunk_storage_new(&callbacks, &storage, NULL);
+ *     nczchunk_array_open_in(storage, "ocean/sst", NCZCHUNK_READ, &array, NULL);
  *
- * A file that holds arrays, such as a netCDF classic file, is a place, too: what is opened and listed is in the file.
- * It is one at a path, or an object of any place:
+ * A file that holds arrays, such as a netCDF classic file, is a storage, too: what is opened and listed is in the file.
+ * It is one at a path, or an object of any storage:
  *
- *     nczchunk_place_file(place, "2020/sst.nc", &file, NULL);
+ *     nczchunk_storage_file(storage, "2020/sst.nc", &file, NULL);
  *     nczchunk_array_open_in(file, "SST", NCZCHUNK_READ, &array, NULL);
  *
- * A new zip file is made by nczchunk_place_create_zip; codecs that the library does not have are added to a place by
- * nczchunk_place_add_codec.
+ * A new zip file is made by nczchunk_storage_create_zip; codecs that the library does not have are added to a storage by
+ * nczchunk_storage_add_codec.
  *
- * A place with latency has start and wait instead of read, or beside it: then many reads are under way at the same
+ * A storage with latency has start and wait instead of read, or beside it: then many reads are under way at the same
  * time, without threads. Chunks of an array with shards are found by the shards' indices, and neighbours among them
- * are read at once. examples/http_array.c is such a place over HTTP.
+ * are read at once. examples/http_array.c is such a storage over HTTP.
  */
 
 /**
- * How much memory may be taken for what is stored in a place, beside the memory that a read or write is given. It
+ * How much memory may be taken for what is stored in a storage, beside the memory that a read or write is given. It
  * keeps small files from claiming all memory. 0 leaves a limit as it is at first.
  */
 typedef struct nczchunk_memory_limits {
@@ -996,18 +996,18 @@ typedef struct nczchunk_object_request {
      */
     void *handle;
     /**
-     * The callback's, if the place tells versions: a number other than 0 that is another one whenever the object has
+     * The callback's, if the storage tells versions: a number other than 0 that is another one whenever the object has
      * other bytes, such as a hash of its ETag; 0 if it is not known. 0 at first.
      */
     uint64_t version;
 } nczchunk_object_request;
 
 /**
- * A place of your own. Callbacks return 0 or a status, which ends the call.
+ * A storage of your own. Callbacks return 0 or a status, which ends the call.
  */
-typedef struct nczchunk_place_callbacks {
+typedef struct nczchunk_storage_callbacks {
     /**
-     * sizeof(nczchunk_place_callbacks).
+     * sizeof(nczchunk_storage_callbacks).
      */
     size_t struct_size;
     /**
@@ -1032,7 +1032,7 @@ typedef struct nczchunk_place_callbacks {
                 void *argument);
     /**
      * Writes a whole object of nbytes bytes in place of the one there was. A reader has to find the old bytes or the
-     * new ones, nothing between. May be NULL: then the place cannot be written to.
+     * new ones, nothing between. May be NULL: then the storage cannot be written to.
      */
     int (*write)(void *user, const char *name, const void *bytes, size_t nbytes);
     /**
@@ -1040,7 +1040,7 @@ typedef struct nczchunk_place_callbacks {
      */
     int (*remove)(void *user, const char *name);
     /**
-     * Called once when nobody uses the place any more; may be NULL.
+     * Called once when nobody uses the storage any more; may be NULL.
      */
     void (*destroy)(void *user);
     /**
@@ -1053,7 +1053,7 @@ typedef struct nczchunk_place_callbacks {
      */
     size_t gap;
     /**
-     * With wait, for places with latency, such as those over a network: begins to read an object as read does, but
+     * With wait, for storages with latency, such as those over a network: begins to read an object as read does, but
      * returns at once. A call then keeps up to in_flight reads under way, and starts the next ones while it decodes;
      * if it may use threads, and concurrent is 1, each thread starts its share of them and waits for these. The
      * request, its name and its buffer stay valid until wait gives the request back. If start returns a status other
@@ -1065,7 +1065,7 @@ typedef struct nczchunk_place_callbacks {
      * status, nbytes and object_size say how it ended, as the result of read and what read sets would. To try again
      * after a failure that may pass is up to the callback. If wait itself returns a status other than 0, no read is
      * under way any more: the callback has ended all of them, and does not touch their buffers again. While reads are
-     * under way, no callback may read from the place by the library in the same thread: NCZCHUNK_EINVAL.
+     * under way, no callback may read from the storage by the library in the same thread: NCZCHUNK_EINVAL.
      */
     int (*wait)(void *user, nczchunk_object_request **done);
     /**
@@ -1094,12 +1094,12 @@ typedef struct nczchunk_place_callbacks {
      * replaced meanwhile is found old or new.
      */
     size_t versions;
-} nczchunk_place_callbacks;
+} nczchunk_storage_callbacks;
 
 /**
- * A place at a path: a directory, a zip file, or a file that holds arrays, which its first bytes tell; or, where
+ * A storage at a path: a directory, a zip file, or a file that holds arrays, which its first bytes tell; or, where
  * the library was built with NCZCHUNK_NETWORK, at a URL of an object store or HTTP server. Free it with
- * nczchunk_place_free.
+ * nczchunk_storage_free.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument, a malformed URL), NCZCHUNK_ENOTFOUND (there is no such path),
  * NCZCHUNK_ENOTNC (it is something else), NCZCHUNK_ENOTBUILT (a file that is known but cannot be read, a URL that
@@ -1107,139 +1107,139 @@ typedef struct nczchunk_place_callbacks {
  * system's own numbers: EACCES also for a server that refuses access.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_place_at(const char *path,
-                      nczchunk_place **place,
+int nczchunk_storage_open(const char *path,
+                      nczchunk_storage **storage,
                       nczchunk_context *context);
 
 /**
- * A place that is one file of another place: an object that holds arrays, by its name. The file need not be there yet.
- * It goes on using the other place when that is freed. Free it with nczchunk_place_free.
+ * A storage that is one file of another storage: an object that holds arrays, by its name. The file need not be there yet.
+ * It goes on using the other storage when that is freed. Free it with nczchunk_storage_free.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_place_file(const nczchunk_place *place,
+int nczchunk_storage_file(const nczchunk_storage *storage,
                         const char *name,
-                        nczchunk_place **file,
+                        nczchunk_storage **file,
                         nczchunk_context *context);
 
 /**
- * A place at a path where something is to be created: a directory, which is made if there is none. Free it
- * with nczchunk_place_free.
+ * A storage at a path where something is to be created: a directory, which is made if there is none. Free it
+ * with nczchunk_storage_free.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTNC (there is a file that is no zip file),
- * NCZCHUNK_ENOTBUILT (there is nothing, and the name ends with .zip: see nczchunk_place_create_zip), NCZCHUNK_ENOMEM,
+ * NCZCHUNK_ENOTBUILT (there is nothing, and the name ends with .zip: see nczchunk_storage_create_zip), NCZCHUNK_ENOMEM,
  * and the system's own numbers.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_place_create(const char *path,
-                          nczchunk_place **place,
+int nczchunk_storage_create(const char *path,
+                          nczchunk_storage **storage,
                           nczchunk_context *context);
 
 /**
  * Sets whether files are opened that hold only a part of their arrays, as those of cfdb do that say that they are
- * copies of remote ones: 1 for yes, and then what has not been fetched is read as fill values; 0, which is how a place
+ * copies of remote ones: 1 for yes, and then what has not been fetched is read as fill values; 0, which is how a storage
  * begins, for no, and then they are refused with NCZCHUNK_ENOTBUILT. Arrays that are open stay open.
  *
- * Errors: NCZCHUNK_EINVAL (place is NULL).
+ * Errors: NCZCHUNK_EINVAL (storage is NULL).
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_place_allow_partial(nczchunk_place *place,
+int nczchunk_storage_allow_partial(nczchunk_storage *storage,
                                  int allow,
                                  nczchunk_context *context);
 
 /**
- * Sets how much memory may be taken for what is stored in a place: for metadata that are read from now on, and for the
+ * Sets how much memory may be taken for what is stored in a storage: for metadata that are read from now on, and for the
  * chunks of arrays that are opened or created in it from now on. What would take more fails with NCZCHUNK_ENOMEM, and
  * the context's message names the limit, as in
  *
  * ```text
  * chunk (0): more bytes of memory are needed than the limit string_chunk_bytes = 268435456; raise it by
- * nczchunk_place_set_memory_limits, or MemoryLimits in C++, Python and Rust
+ * nczchunk_storage_set_memory_limits, or MemoryLimits in C++, Python and Rust
  * ```
  *
- * To open an array by its path with other limits, make a place of it first:
+ * To open an array by its path with other limits, make a storage of it first:
  *
  * ```c
  * nczchunk_memory_limits limits = NCZCHUNK_MEMORY_LIMITS_INIT;
  * limits.string_chunk_bytes = (size_t)2 << 30;
- * nczchunk_place_at("texts.zarr", &place, NULL);
- * nczchunk_place_set_memory_limits(place, &limits, NULL);
- * nczchunk_array_open_in(place, "names", NCZCHUNK_READ, &array, NULL);
+ * nczchunk_storage_open("texts.zarr", &storage, NULL);
+ * nczchunk_storage_set_memory_limits(storage, &limits, NULL);
+ * nczchunk_array_open_in(storage, "names", NCZCHUNK_READ, &array, NULL);
  * ```
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; a struct_size of 0, or of a newer structure whose additions are in use).
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_place_set_memory_limits(nczchunk_place *place,
+int nczchunk_storage_set_memory_limits(nczchunk_storage *storage,
                                      const nczchunk_memory_limits *limits,
                                      nczchunk_context *context);
 
 /**
- * A place that is written to a new zip file at a path. Its entries are stored as they are, for chunks are
+ * A storage that is written to a new zip file at a path. Its entries are stored as they are, for chunks are
  * compressed already. Arrays are created in it by nczchunk_array_create_in, written and read again; an object that is
  * written twice leaves its first bytes in the file, unused, so chunks are best written whole.
  *
- * The file is there when nczchunk_place_finish has been called, in place of the one there was. Until then it has the
- * name `.<name>.<process>.<number>.partial` beside the path. If the place is freed before, and all arrays in it are
- * closed, nothing is left. Free it with nczchunk_place_free. A child that is forked can do that, too, which leaves the
- * file alone; all calls that would use the place fail there with NCZCHUNK_EINVAL.
+ * The file is there when nczchunk_storage_finish has been called, in place of the one there was. Until then it has the
+ * name `.<name>.<process>.<number>.partial` beside the path. If the storage is freed before, and all arrays in it are
+ * closed, nothing is left. Free it with nczchunk_storage_free. A child that is forked can do that, too, which leaves the
+ * file alone; all calls that would use the storage fail there with NCZCHUNK_EINVAL.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; a path that no file can have), NCZCHUNK_ENOTBUILT (the library was built
  * without zip files), NCZCHUNK_ENOMEM, and the system's own numbers.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_place_create_zip(const char *path,
-                              nczchunk_place **place,
+int nczchunk_storage_create_zip(const char *path,
+                              nczchunk_storage **storage,
                               nczchunk_context *context);
 
 /**
- * Says that all has been written to a place. A new zip file gets its directory and its name, and cannot be written to
+ * Says that all has been written to a storage. A new zip file gets its directory and its name, and cannot be written to
  * from then on; elsewhere there is nothing to do. After a failure it can be called again.
  *
- * Errors: NCZCHUNK_EINVAL (place is NULL), NCZCHUNK_ENOMEM, and the system's own numbers.
+ * Errors: NCZCHUNK_EINVAL (storage is NULL), NCZCHUNK_ENOMEM, and the system's own numbers.
  */
-NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_place_finish(nczchunk_place *place, nczchunk_context *context);
+NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_storage_finish(nczchunk_storage *storage, nczchunk_context *context);
 
 /**
- * A place in memory, with nothing in it. Free it with nczchunk_place_free.
+ * A storage in memory, with nothing in it. Free it with nczchunk_storage_free.
  *
  * Any number of threads may use it at the same time. A child that was forked meanwhile can read it if no thread was
  * writing to it then, and must not write to it; it can free it.
  *
- * Errors: NCZCHUNK_EINVAL (place is NULL), NCZCHUNK_ENOMEM.
+ * Errors: NCZCHUNK_EINVAL (storage is NULL), NCZCHUNK_ENOMEM.
  */
-NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_place_memory(nczchunk_place **place, nczchunk_context *context);
+NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_storage_memory(nczchunk_storage **storage, nczchunk_context *context);
 
 /**
- * Frees a place. Arrays that were opened in it go on using it. NULL is allowed.
+ * Frees a storage. Arrays that were opened in it go on using it. NULL is allowed.
  */
-NCZCHUNK_API void nczchunk_place_free(nczchunk_place *place);
+NCZCHUNK_API void nczchunk_storage_free(nczchunk_storage *storage);
 
 /**
  * Writes an object of nbytes bytes, in place of the one there was.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_EPERM (the place cannot be
- * written to), NCZCHUNK_ENOMEM, and those of the place.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_EPERM (the storage cannot be
+ * written to), NCZCHUNK_ENOMEM, and those of the storage.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_place_write(const nczchunk_place *place,
+int nczchunk_storage_write(const nczchunk_storage *storage,
                          const char *name,
                          const void *bytes,
                          size_t nbytes,
                          nczchunk_context *context);
 
 /**
- * Has make make the codecs of this name that the metadata of arrays in the place have, also where the library has one
+ * Has make make the codecs of this name that the metadata of arrays in the storage have, also where the library has one
  * of that name itself. A name without "numcodecs." stands for the same with it, too. Arrays that are opened or created
- * in the place from then on know the codec; so does a listing of the place. examples/own_codec.c is a codec of its
+ * in the storage from then on know the codec; so does a listing of the storage. examples/own_codec.c is a codec of its
  * own.
  *
  * make sets codec to one that nczchunk_codec_new has made, which the library takes over, and returns 0; or it returns
  * a status, which ends the call that needs the codec. It is called when an array is opened, created or resized, and
  * for an array in shards more than once, by the thread that does that. user is passed to it.
  *
- * destroy, unless it is NULL, is called with user once: when the place has been freed and every array is closed that
+ * destroy, unless it is NULL, is called with user once: when the storage has been freed and every array is closed that
  * was opened or created in it, by the thread that does the last of these. If this call fails it is not called.
  *
  * The codec turns bytes into bytes. What the metadata of Zarr v3 have before the codec "bytes", such as
@@ -1251,7 +1251,7 @@ int nczchunk_place_write(const nczchunk_place *place,
  * "sharding_indexed", "transpose" and "vlen-utf8", which say how the elements of a chunk lie), NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_place_add_codec(nczchunk_place *place,
+int nczchunk_storage_add_codec(nczchunk_storage *storage,
                              const char *name,
                              int (*make)(void *user, const nczchunk_codec_use *of, nczchunk_codec **codec),
                              void *user,
@@ -1259,23 +1259,23 @@ int nczchunk_place_add_codec(nczchunk_place *place,
                              nczchunk_context *context);
 
 /**
- * A place of your own. The callbacks are copied. Free it with nczchunk_place_free.
+ * A storage of your own. The callbacks are copied. Free it with nczchunk_storage_free.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; read is NULL and so is start; only one of start and wait is NULL; a
  * struct_size of 0, or of a newer structure whose additions are in use), NCZCHUNK_ENOMEM; then destroy is not called.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_place_new(const nczchunk_place_callbacks *callbacks,
-                       nczchunk_place **place,
+int nczchunk_storage_new(const nczchunk_storage_callbacks *callbacks,
+                       nczchunk_storage **storage,
                        nczchunk_context *context);
 
 /** Initialises a nczchunk_memory_limits that uses nothing yet. */
 #define NCZCHUNK_MEMORY_LIMITS_INIT \
     {sizeof(nczchunk_memory_limits), 0, 0, 0}
 
-/** Initialises a nczchunk_place_callbacks that uses nothing yet. */
-#define NCZCHUNK_PLACE_CALLBACKS_INIT \
-    {sizeof(nczchunk_place_callbacks), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0}
+/** Initialises a nczchunk_storage_callbacks that uses nothing yet. */
+#define NCZCHUNK_STORAGE_CALLBACKS_INIT \
+    {sizeof(nczchunk_storage_callbacks), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0}
 
 #ifdef __cplusplus
 }

@@ -522,7 +522,7 @@ class Description {
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
-// PLACES FOR OBJECTS
+// STORAGES
 
 /// A read of an object. It refers to what the library has, and is valid until the callback returns or, for a read that
 /// was started, until it is given back. Copies refer to the same read.
@@ -587,7 +587,7 @@ class Found {
     }
 
   private:
-    friend class Place;
+    friend class Storage;
     using Function = int(void *argument, const char *name, int is_prefix);
 
     Found(Function *found, void *argument) noexcept : found_(found), argument_(argument) {}
@@ -597,8 +597,8 @@ class Found {
     mutable int status_ = 0;
 };
 
-/// Where objects are, to be derived from. What is overridden says what the place can do; read has to be, or start and
-/// wait. It has to be public and not overloaded. nczchunk_place_callbacks says what each is for.
+/// Where objects are, to be derived from. What is overridden says what the storage can do; read has to be, or start and
+/// wait. It has to be public and not overloaded. nczchunk_storage_callbacks says what each is for.
 class Objects {
   public:
     Objects(const Objects &) = delete;
@@ -635,8 +635,8 @@ class Objects {
     Objects() = default;
 };
 
-/// How a place may be used: see nczchunk_place_callbacks. 0 has the default of the C interface.
-struct PlaceOptions {
+/// How a storage may be used: see nczchunk_storage_callbacks. 0 has the default of the C interface.
+struct StorageOptions {
     /// Whether the callbacks may run in several threads at the same time.
     bool concurrent = false;
     /// How many bytes more are better read than asked for by another request.
@@ -648,7 +648,7 @@ struct PlaceOptions {
     std::size_t largest = 0;
 };
 
-/// How much memory may be taken for what is stored in a place, in bytes: see nczchunk_memory_limits. 0 leaves a limit
+/// How much memory may be taken for what is stored in a storage, in bytes: see nczchunk_memory_limits. 0 leaves a limit
 /// as it is at first.
 struct MemoryLimits {
     /// Of a chunk, as it is stored and as it is decoded.
@@ -676,45 +676,45 @@ class CodecUse {
     const nczchunk_codec_use *use_;
 };
 
-/// A place for objects: a directory, a zip file, a file that holds arrays, memory, or one of the program's own. Arrays
-/// that were opened or created in it go on using it when it is destroyed.
-class Place {
+/// A storage for objects: a directory, a zip file, a file that holds arrays, memory, or one of the program's own.
+/// Arrays that were opened or created in it go on using it when it is destroyed.
+class Storage {
   public:
     /// What is at a path: a directory, a zip file, or a file that holds arrays.
-    static Place at(const std::string &path)
+    static Storage at(const std::string &path)
     {
-        return Place([&](nczchunk_place **place, nczchunk_context *context) {
-            return nczchunk_place_at(detail::c_text(path), place, context);
+        return Storage([&](nczchunk_storage **storage, nczchunk_context *context) {
+            return nczchunk_storage_open(detail::c_text(path), storage, context);
         });
     }
 
     /// A directory, which is made if there is none.
-    static Place create(const std::string &path)
+    static Storage create(const std::string &path)
     {
-        return Place([&](nczchunk_place **place, nczchunk_context *context) {
-            return nczchunk_place_create(detail::c_text(path), place, context);
+        return Storage([&](nczchunk_storage **storage, nczchunk_context *context) {
+            return nczchunk_storage_create(detail::c_text(path), storage, context);
         });
     }
 
     /// A new zip file, which is there after finish.
-    static Place create_zip(const std::string &path)
+    static Storage create_zip(const std::string &path)
     {
-        return Place([&](nczchunk_place **place, nczchunk_context *context) {
-            return nczchunk_place_create_zip(detail::c_text(path), place, context);
+        return Storage([&](nczchunk_storage **storage, nczchunk_context *context) {
+            return nczchunk_storage_create_zip(detail::c_text(path), storage, context);
         });
     }
 
     /// Memory, with nothing in it.
-    static Place memory()
+    static Storage memory()
     {
-        return Place([](nczchunk_place **place, nczchunk_context *context) {
-            return nczchunk_place_memory(place, context);
+        return Storage([](nczchunk_storage **storage, nczchunk_context *context) {
+            return nczchunk_storage_memory(storage, context);
         });
     }
 
     /// Objects of the program's own.
     template <class T, class = std::enable_if_t<std::is_base_of_v<Objects, T>>>
-    static Place own(std::unique_ptr<T> objects, PlaceOptions options = {})
+    static Storage own(std::unique_ptr<T> objects, StorageOptions options = {})
     {
         static_assert(!std::is_same_v<T, Objects>, "pass the derived class, whose functions are looked at");
         constexpr bool reads = !std::is_same_v<decltype(&T::read), decltype(&Objects::read)>;
@@ -725,7 +725,7 @@ class Place {
         constexpr bool waits = !std::is_same_v<decltype(&T::wait), decltype(&Objects::wait)>;
         static_assert(reads || starts, "override read, or start and wait");
         static_assert(starts == waits, "override both start and wait, or none of them");
-        nczchunk_place_callbacks callbacks = NCZCHUNK_PLACE_CALLBACKS_INIT;
+        nczchunk_storage_callbacks callbacks = NCZCHUNK_STORAGE_CALLBACKS_INIT;
         callbacks.user = static_cast<Objects *>(objects.get());
         callbacks.read = reads ? read : nullptr;
         callbacks.list = lists ? list : nullptr;
@@ -742,16 +742,16 @@ class Place {
         callbacks.largest = options.largest;
         if (!objects)
             throw Error(Status::invalid, "there are no objects");
-        Place made([&](nczchunk_place **place, nczchunk_context *context) {
-            return nczchunk_place_new(&callbacks, place, context);
+        Storage made([&](nczchunk_storage **storage, nczchunk_context *context) {
+            return nczchunk_storage_new(&callbacks, storage, context);
         });
-        static_cast<void>(objects.release()); // they are the place's now
+        static_cast<void>(objects.release()); // they are the storage's now
         return made;
     }
 
     /// Objects that a callable reads: void (ObjectRequest). Nothing is listed or written.
     template <class Read, class = std::enable_if_t<std::is_invocable_v<Read &, ObjectRequest>>>
-    static Place own(Read reads, PlaceOptions options = {})
+    static Storage own(Read reads, StorageOptions options = {})
     {
         struct Callable final : Objects {
             explicit Callable(Read &&with) : reads(std::move(with)) {}
@@ -766,7 +766,7 @@ class Place {
               class Write,
               class = std::enable_if_t<std::is_invocable_v<Read &, ObjectRequest>
                                        && std::is_invocable_v<Write &, std::string_view, Span<const std::byte>>>>
-    static Place own(Read reads, Write writes, PlaceOptions options = {})
+    static Storage own(Read reads, Write writes, StorageOptions options = {})
     {
         struct Callables final : Objects {
             Callables(Read &&one, Write &&other) : reads(std::move(one)), writes(std::move(other)) {}
@@ -778,11 +778,11 @@ class Place {
         return own(std::make_unique<Callables>(std::move(reads), std::move(writes)), options);
     }
 
-    /// The place that is one file of this one: an object that holds arrays.
-    Place file(const std::string &name) const
+    /// The storage that is one file of this one: an object that holds arrays.
+    Storage file(const std::string &name) const
     {
-        return Place([&](nczchunk_place **file, nczchunk_context *context) {
-            return nczchunk_place_file(place_.get(), detail::c_text(name), file, context);
+        return Storage([&](nczchunk_storage **file, nczchunk_context *context) {
+            return nczchunk_storage_file(storage_.get(), detail::c_text(name), file, context);
         });
     }
 
@@ -790,7 +790,7 @@ class Place {
     void allow_partial(bool allow)
     {
         call([&](nczchunk_context *context) {
-            return nczchunk_place_allow_partial(place_.get(), allow ? 1 : 0, context);
+            return nczchunk_storage_allow_partial(storage_.get(), allow ? 1 : 0, context);
         });
     }
 
@@ -802,14 +802,14 @@ class Place {
         all.string_chunk_bytes = limits.string_chunk_bytes;
         all.metadata_bytes = limits.metadata_bytes;
         call([&](nczchunk_context *context) {
-            return nczchunk_place_set_memory_limits(place_.get(), &all, context);
+            return nczchunk_storage_set_memory_limits(storage_.get(), &all, context);
         });
     }
 
     /// Says that all has been written: a new zip file gets its name.
     void finish()
     {
-        call([&](nczchunk_context *context) { return nczchunk_place_finish(place_.get(), context); });
+        call([&](nczchunk_context *context) { return nczchunk_storage_finish(storage_.get(), context); });
     }
 
     /// Writes an object: the bytes of a contiguous container.
@@ -820,12 +820,12 @@ class Place {
         const std::byte none{};
         const std::byte *const data = bytes.empty() ? &none : bytes.data();
         call([&](nczchunk_context *context) {
-            return nczchunk_place_write(place_.get(), detail::c_text(name), data, bytes.size(), context);
+            return nczchunk_storage_write(storage_.get(), detail::c_text(name), data, bytes.size(), context);
         });
     }
 
     /// Has a callable make the codecs of this name that metadata have: Codec (CodecUse). Arrays that are opened in the
-    /// place from then on know the codec, and keep the callable.
+    /// storage from then on know the codec, and keep the callable.
     template <class Make> void add_codec(const std::string &name, Make make)
     {
         auto owned = std::make_unique<Make>(std::move(make));
@@ -837,19 +837,19 @@ class Place {
         };
         const auto destroy = [](void *user) noexcept { delete static_cast<Make *>(user); };
         call([&](nczchunk_context *context) {
-            return nczchunk_place_add_codec(place_.get(), detail::c_text(name), +make_codec, owned.get(), +destroy,
+            return nczchunk_storage_add_codec(storage_.get(), detail::c_text(name), +make_codec, owned.get(), +destroy,
                                             context);
         });
         (void)owned.release(); // the library's from now on
     }
 
-    nczchunk_place *get() const noexcept { return place_.get(); }
+    nczchunk_storage *get() const noexcept { return storage_.get(); }
 
   private:
     friend class Array;
 
     template <class Make>
-    explicit Place(Make make) : place_(detail::make<nczchunk_place, nczchunk_place_free>(std::move(make)))
+    explicit Storage(Make make) : storage_(detail::make<nczchunk_storage, nczchunk_storage_free>(std::move(make)))
     {
     }
 
@@ -914,7 +914,7 @@ class Place {
         }));
     }
 
-    detail::Owned<nczchunk_place, nczchunk_place_free> place_;
+    detail::Owned<nczchunk_storage, nczchunk_storage_free> storage_;
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -986,7 +986,7 @@ class LocatedRef {
 };
 
 /// An array that is open: see nczchunk_array. It is closed when it is destroyed. Any number of threads may read it at
-/// the same time, if its place allows it; those that the library has do.
+/// the same time, if its storage allows it; those that the library has do.
 class Array {
   public:
     /// Opens an array. path is a directory, a zip file, or a file that holds arrays; name is where the array is in it,
@@ -1004,14 +1004,14 @@ class Array {
             context);
     }
 
-    static Array open(const Place &place,
+    static Array open(const Storage &storage,
                       const std::string &name = {},
                       Access access = Access::read,
                       ContextRef context = {})
     {
         return Array(
             [&](nczchunk_array **array, nczchunk_context *with) {
-                return nczchunk_array_open_in(place.get(), detail::c_text(name), static_cast<int>(access), array, with);
+                return nczchunk_array_open_in(storage.get(), detail::c_text(name), static_cast<int>(access), array, with);
             },
             context);
     }
@@ -1027,12 +1027,12 @@ class Array {
         return found([&] { return open(path, name, access, context); });
     }
 
-    static std::optional<Array> find(const Place &place,
+    static std::optional<Array> find(const Storage &storage,
                                      const std::string &name = {},
                                      Access access = Access::read,
                                      ContextRef context = {})
     {
-        return found([&] { return open(place, name, access, context); });
+        return found([&] { return open(storage, name, access, context); });
     }
 
     /// Creates an array, and opens it to be read and written: see nczchunk_array_create.
@@ -1052,7 +1052,7 @@ class Array {
         return std::move(*array);
     }
 
-    static Array create(const Place &place,
+    static Array create(const Storage &storage,
                         const std::string &name,
                         const Description &description,
                         ContextRef context = {})
@@ -1061,7 +1061,7 @@ class Array {
         description.pass([&](const nczchunk_description *passed) {
             array = Array(
                 [&](nczchunk_array **made, nczchunk_context *with) {
-                    return nczchunk_array_create_in(place.get(), detail::c_text(name), passed, made, with);
+                    return nczchunk_array_create_in(storage.get(), detail::c_text(name), passed, made, with);
                 },
                 context);
         });
@@ -1313,7 +1313,7 @@ class Array {
         explicit FreedTexts(std::size_t number) : pointers(number, nullptr) {}
         FreedTexts(const FreedTexts &) = delete;
         FreedTexts &operator=(const FreedTexts &) = delete;
-        ~FreedTexts() { nczchunk_free_strings(pointers.size(), pointers.data()); }
+        ~FreedTexts() { nczchunk_strings_free(pointers.size(), pointers.data()); }
         std::vector<char *> pointers;
     };
 
@@ -1381,7 +1381,7 @@ class Array {
 
 /// A group or an array that was found: see nczchunk_node.
 struct Node {
-    /// Its name, with those of the groups that it is in before it; empty for the place itself.
+    /// Its name, with those of the groups that it is in before it; empty for the storage itself.
     std::string name;
     bool is_group = false;
     /// 0, or why it cannot be opened, as a status and in words: then what follows is 0 or empty.
@@ -1475,7 +1475,7 @@ void list_each(const std::string &path,
 }
 
 template <class Tell>
-void list_each(const Place &place,
+void list_each(const Storage &storage,
                const std::string &group,
                bool recursive,
                Tell &&tell,
@@ -1484,7 +1484,7 @@ void list_each(const Place &place,
     detail::tell_each<NodeRef, nczchunk_node>(
         tell,
         [&](auto found, void *user, nczchunk_context *with) {
-            return nczchunk_list_in(place.get(), detail::c_text(group), recursive ? 1 : 0, found, user, with);
+            return nczchunk_list_in(storage.get(), detail::c_text(group), recursive ? 1 : 0, found, user, with);
         },
         context);
 }
@@ -1497,10 +1497,10 @@ inline std::vector<Node> list(const std::string &path, const std::string &group 
     return nodes;
 }
 
-inline std::vector<Node> list(const Place &place, const std::string &group = {}, bool recursive = true)
+inline std::vector<Node> list(const Storage &storage, const std::string &group = {}, bool recursive = true)
 {
     std::vector<Node> nodes;
-    list_each(place, group, recursive, [&](NodeRef node) { nodes.push_back(node.copy()); });
+    list_each(storage, group, recursive, [&](NodeRef node) { nodes.push_back(node.copy()); });
     return nodes;
 }
 

@@ -8,7 +8,7 @@
 //! nobody can cancel it. glibc tells whether that is so.
 #![allow(unsafe_code)]
 
-pub(crate) use system::HeldOff;
+pub(crate) use system::CancelGuard;
 
 #[cfg(all(target_os = "linux", not(miri)))]
 mod system {
@@ -23,19 +23,19 @@ mod system {
     }
 
     /// The calling thread cannot be cancelled as long as this lives. A request to cancel it is acted on later.
-    pub struct HeldOff {
+    pub struct CancelGuard {
         /// The state there was, if it was changed.
         before: Option<c_int>,
     }
 
-    impl HeldOff {
+    impl CancelGuard {
         #[inline]
         pub fn new() -> Self {
-            HeldOff { before: (!has_one_thread()).then(disable) }
+            CancelGuard { before: (!has_one_thread()).then(disable) }
         }
     }
 
-    impl Drop for HeldOff {
+    impl Drop for CancelGuard {
         #[inline]
         fn drop(&mut self) {
             if let Some(before) = self.before {
@@ -78,11 +78,11 @@ mod system {
 #[cfg(not(all(target_os = "linux", not(miri))))]
 mod system {
     /// Elsewhere threads are not cancelled by unwinding, or the value of the state is not known.
-    pub struct HeldOff;
+    pub struct CancelGuard;
 
-    impl HeldOff {
+    impl CancelGuard {
         pub fn new() -> Self {
-            HeldOff
+            CancelGuard
         }
     }
 }

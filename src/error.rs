@@ -259,7 +259,7 @@ impl fmt::Display for Exceeded<'_> {
             Some(needed) => write!(f, "{needed} bytes of memory are needed, above the limit {name} = {limit}")?,
             None => write!(f, "more bytes of memory are needed than the limit {name} = {limit}")?,
         }
-        f.write_str("; raise it by nczchunk_place_set_memory_limits, or MemoryLimits in C++, Python and Rust")
+        f.write_str("; raise it by nczchunk_storage_set_memory_limits, or MemoryLimits in C++, Python and Rust")
     }
 }
 

@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Above this engine, with the feature `arrays`, is what opens arrays: [`Array`] is a variable and a store that follow
-//! from metadata (`zarr`), whose chunks are objects in a place ([`object`]): a directory, a zip file, memory. Or they
+//! from metadata (`zarr`), whose chunks are objects in a storage ([`object`]): a directory, a zip file, memory. Or they
 //! follow from what a file says of itself (`netcdf`, `cfdb`), of which its chunks are parts. Each of these formats says
 //! where a chunk is, and one fetcher (`fetch`) reads it.
 //!
@@ -26,7 +26,7 @@
 //! # Example
 //!
 //! ```
-//! use nczchunk::{Buffer, Filled, Hyperslab, Request, Store, Variable};
+//! use nczchunk::{Buffer, Filled, Hyperslab, Request, ChunkStore, Variable};
 //!
 //! // 4 x 6 bytes in two chunks of 4 x 3.
 //! let chunks = [[0, 1, 2, 10, 11, 12, 20, 21, 22, 30, 31, 32], [3, 4, 5, 13, 14, 15, 23, 24, 25, 33, 34, 35]];
@@ -37,7 +37,7 @@
 //! };
 //!
 //! let variable = Variable::new(&[4, 6], &[4, 3], 1)?;
-//! let store = Store::filling(fill)?;
+//! let store = ChunkStore::filling(fill)?;
 //! let slab = Hyperslab::new(&[1, 0], &[2, 3]).with_stride(&[2, 2]);
 //! let values = nczchunk::read::<u8>(&variable, &store, &slab)?;
 //! assert_eq!(values, [10, 12, 14, 30, 32, 34]);
@@ -83,16 +83,16 @@ mod netcdf;
 pub mod object;
 mod odometer;
 mod open_object;
+mod panic_guard;
 mod plan;
 mod pool;
 mod projection;
-mod quiet;
 mod setting;
 mod shared;
 pub mod status;
 mod store;
 #[cfg(feature = "arrays")]
-mod texts;
+mod strings;
 mod transfer;
 mod typed;
 mod variable;
@@ -103,7 +103,7 @@ mod zarr;
 mod zstream;
 
 #[cfg(feature = "arrays")]
-pub use array::{Array, ArrayFormat, Description, create_group, is_url, list, place_at, place_for};
+pub use array::{Array, ArrayFormat, Description, create_group, create_storage, is_url, list, open_storage};
 pub use buffer::Buffer;
 pub use cache::{Cache, CacheStatistics};
 pub use codec::public::*;
@@ -122,7 +122,10 @@ pub use open_object::{ObjectState, OpenObject, Opening, Versions};
 pub use plan::Plan;
 pub use projection::{Projection, Projections};
 pub use setting::SettingNames;
-pub use store::{Borrowed, Change, ChunkLocation, ChunkState, Fill, Filled, Lend, Lent, Request, Store, Take, Taken};
+pub use store::{
+    BorrowedChunk, BorrowedChunkMut, Change, ChunkLocation, ChunkReader, ChunkState, ChunkStore, Filled, Request, Take,
+    Taken, ZeroCopyReader,
+};
 pub use transfer::{Options, Prepared, Progress, ProgressFunction};
 pub use typed::{Element, read, read_into, write};
 pub use variable::{Endian, Variable};

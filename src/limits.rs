@@ -2,15 +2,15 @@
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// How much memory may be taken for what is stored in a [place](crate::object::Place), beside the memory that a read or
-/// write is given. What would take more is refused with [`ErrorKind::Limit`], which names the limit.
+/// How much memory may be taken for what is stored in a [place](crate::object::Storage), beside the memory that a read
+/// or write is given. What would take more is refused with [`ErrorKind::Limit`], which names the limit.
 ///
 /// ```
 /// use nczchunk::MemoryLimits;
-/// use nczchunk::object::{Memory, Place};
+/// use nczchunk::object::{Memory, Storage};
 ///
-/// let mut place = Place::new(Memory::new())?;
-/// place.set_memory_limits(MemoryLimits::default().with_string_chunk_bytes(1 << 30));
+/// let mut storage = Storage::new(Memory::new())?;
+/// storage.set_memory_limits(MemoryLimits::default().with_string_chunk_bytes(1 << 30));
 /// # Ok::<(), nczchunk::Error>(())
 /// ```
 #[cfg(feature = "arrays")]
@@ -103,10 +103,10 @@ mod tests {
         let limits = MemoryLimits::default().with_chunk_bytes(100).with_string_chunk_bytes(50).with_metadata_bytes(7);
         assert_eq!(limits.chunk().check(100), Ok(()));
         let words = "101 bytes of memory are needed, above the limit chunk_bytes = 100; raise it by \
-                     nczchunk_place_set_memory_limits, or MemoryLimits in C++, Python and Rust";
+                     nczchunk_storage_set_memory_limits, or MemoryLimits in C++, Python and Rust";
         assert_eq!(limits.chunk().check(101).unwrap_err().to_string(), words);
         let words = "more bytes of memory are needed than the limit string_chunk_bytes = 50; raise it by \
-                     nczchunk_place_set_memory_limits, or MemoryLimits in C++, Python and Rust";
+                     nczchunk_storage_set_memory_limits, or MemoryLimits in C++, Python and Rust";
         let error = limits.string_chunk().exceeded(None);
         assert_eq!((error.to_string().as_str(), error.status()), (words, crate::status::ENOMEM));
         assert_eq!(limits.metadata().check(8).unwrap_err().status(), crate::status::ENOMEM);

@@ -17,7 +17,7 @@ pub type ObjectState = (u64, Option<u128>);
 /// What is known of objects that change or are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Versions {
-    /// No object changes while the place is used.
+    /// No object changes while the storage is used.
     Constant,
     /// What is read comes with the object's version.
     Told,
@@ -38,14 +38,14 @@ pub enum Opening<'f> {
 impl<'f> Opening<'f> {
     /// A file that stays open anyway.
     pub fn borrowed(file: &'f File) -> Self {
-        Opening::Object(OpenObject { bytes: Bytes::Borrowed(file), begin: 0, end: u64::MAX, state: None })
+        Opening::Object(OpenObject { bytes: Bytes::BorrowedChunkMut(file), begin: 0, end: u64::MAX, state: None })
     }
 
     /// The bytes from `begin` on of a file that stays open anyway, and their state.
     #[cfg_attr(not(feature = "zip"), allow(dead_code))]
     pub(crate) fn within(file: &'f File, begin: u64, state: ObjectState) -> Self {
         let end = begin.saturating_add(state.0);
-        Opening::Object(OpenObject { bytes: Bytes::Borrowed(file), begin, end, state: Some(state) })
+        Opening::Object(OpenObject { bytes: Bytes::BorrowedChunkMut(file), begin, end, state: Some(state) })
     }
 
     /// A file that is closed with this, and its state.
@@ -78,7 +78,7 @@ pub struct OpenObject<'f> {
 }
 
 enum Bytes<'f> {
-    Borrowed(&'f File),
+    BorrowedChunkMut(&'f File),
     Owned(File),
     #[cfg_attr(not(feature = "arrays"), allow(dead_code))]
     Memory(Shared<Vec<u8>>),
@@ -109,7 +109,7 @@ impl OpenObject<'_> {
         let there = usize::try_from(self.end.saturating_sub(begin)).unwrap_or(usize::MAX);
         let wanted = buffer.capacity().min(there);
         match &self.bytes {
-            Bytes::Borrowed(file) => read_at(file, begin, wanted, buffer),
+            Bytes::BorrowedChunkMut(file) => read_at(file, begin, wanted, buffer),
             Bytes::Owned(file) => read_at(file, begin, wanted, buffer),
             Bytes::Memory(bytes) => {
                 let rest = usize::try_from(begin).ok().and_then(|begin| bytes.get(begin..)).unwrap_or_default();

@@ -10,7 +10,7 @@ use crate::float_format::FloatFormat;
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::plan::Plan;
-use crate::store::Store;
+use crate::store::ChunkStore;
 use crate::transfer::{self, Options};
 use crate::variable::Variable;
 
@@ -83,7 +83,7 @@ unsafe impl<T: Element, const N: usize> Element for [T; N] {
 ///
 /// # Errors `Argument` if the variable's elements have not the size of a `T`, those of [`Plan::new`], those of
 /// [`Plan::read`], and `OutOfMemory`.
-pub fn read<T: Element>(variable: &Variable, store: &Store<'_>, hyperslab: &Hyperslab<'_>) -> Result<Vec<T>> {
+pub fn read<T: Element>(variable: &Variable, store: &ChunkStore<'_>, hyperslab: &Hyperslab<'_>) -> Result<Vec<T>> {
     check_size::<T>(variable)?;
     let count = Plan::new(variable, hyperslab, Access::Read)?.num_elements();
     let mut values: Vec<T> = Vec::new();
@@ -100,7 +100,7 @@ pub fn read<T: Element>(variable: &Variable, store: &Store<'_>, hyperslab: &Hype
 /// values as are selected, those of [`Plan::new`] and of [`Plan::read`].
 pub fn read_into<T: Element>(
     variable: &Variable,
-    store: &Store<'_>,
+    store: &ChunkStore<'_>,
     hyperslab: &Hyperslab<'_>,
     out: &mut [T],
 ) -> Result<()> {
@@ -112,7 +112,7 @@ pub fn read_into<T: Element>(
 
 fn read_uninit<T: Element>(
     variable: &Variable,
-    store: &Store<'_>,
+    store: &ChunkStore<'_>,
     hyperslab: &Hyperslab<'_>,
     out: &mut [MaybeUninit<T>],
 ) -> Result<()> {
@@ -130,7 +130,7 @@ fn read_uninit<T: Element>(
 /// as are selected, those of [`Plan::new`] and of [`Plan::write`].
 pub fn write<T: Element>(
     variable: &Variable,
-    store: &Store<'_>,
+    store: &ChunkStore<'_>,
     hyperslab: &Hyperslab<'_>,
     values: &[T],
 ) -> Result<()> {

@@ -388,7 +388,7 @@ mod tests {
     fn what_a_copier_copies_is_not_swapped_and_a_chunk_may_have_a_pitch() {
         let mut variable = Variable::new(&[4, 5], &[2, 5], 8).unwrap();
         variable.set_endian(if Endian::Big.is_foreign() { Endian::Big } else { Endian::Little }).unwrap();
-        variable.set_copier(Some(crate::texts::copier()));
+        variable.set_copier(Some(crate::strings::copier()));
         for v in [&variable, &variable.try_clone().unwrap()] {
             assert_eq!((v.copier().is_some(), v.swapped_word()), (true, None));
         }

@@ -3,7 +3,7 @@
 //! library does not panic by itself, and no call waits for ever. Miri runs it, too: `scripts/check miri`.
 //!
 //! ```text
-//!   lend.rs      readers that lend chunks
+//!   zero_copy.rs      readers that lend chunks
 //!   fill.rs      readers that fill chunks into buffers, with a cache and without
 //!   codec.rs     codecs, alone and among the library's, and functions that make them
 //!   objects.rs   places for objects, under arrays of all kinds
@@ -15,32 +15,32 @@
 //! A fault is something that an adversary does. It is done at the n-th call, for every n, and at every call; each way
 //! to read or write is tried with it.
 
+#[path = "adversary/chunk_reader.rs"]
+mod chunk_reader;
 #[path = "adversary/codec.rs"]
 mod codec;
 #[cfg(feature = "arrays")]
 #[path = "adversary/far.rs"]
 mod far;
-#[path = "adversary/fill.rs"]
-mod fill;
 #[cfg(feature = "arrays")]
 #[path = "adversary/flight.rs"]
 mod flight;
 #[path = "adversary/handles.rs"]
 mod handles;
-#[path = "adversary/lend.rs"]
-mod lend;
 #[cfg(feature = "arrays")]
 #[path = "adversary/objects.rs"]
 mod objects;
 #[cfg(feature = "arrays")]
 #[path = "adversary/strings.rs"]
 mod strings;
+#[path = "adversary/zero_copy.rs"]
+mod zero_copy;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use nczchunk::{Access, Endian, Hyperslab, Options, Plan, Prepared, Result, Store, Variable};
+use nczchunk::{Access, ChunkStore, Endian, Hyperslab, Options, Plan, Prepared, Result, Variable};
 
 /// 5 x 7 elements of two bytes in chunks of 2 x 3, the last of which reach beyond the ends.
 const SHAPE: [usize; 2] = [5, 7];
@@ -153,7 +153,7 @@ fn outcome<T>(call: impl FnOnce() -> Result<T>) -> Outcome<T> {
 const THREADS: usize = 3;
 
 /// A way to read; memory is given back as numbers.
-type Read = fn(&Variable, &Store<'_>, &Selection) -> Result<Vec<u16>>;
+type Read = fn(&Variable, &ChunkStore<'_>, &Selection) -> Result<Vec<u16>>;
 
 static READS: [(&str, Read); 7] = [
     ("read", |variable, store, selection| {
@@ -203,7 +203,7 @@ fn with_memory(plan: &Plan<'_>, read: impl FnOnce(&mut [u8]) -> Result<()>) -> R
 }
 
 /// A way to write.
-type Write = fn(&Variable, &Store<'_>, &Selection, &[u16]) -> Result<()>;
+type Write = fn(&Variable, &ChunkStore<'_>, &Selection, &[u16]) -> Result<()>;
 
 static WRITES: [(&str, Write); 3] = [
     ("write", |variable, store, selection, values| nczchunk::write(variable, store, &slab(selection), values)),
@@ -247,7 +247,7 @@ fn all_ways<W: Copy>(ways: &'static [W]) -> impl Iterator<Item = (W, &'static Se
 }
 
 /// Reads in every way. What comes out has to be true whatever the store is.
-fn read_in_all_ways(what: &str, variable: &Variable, store: &Store<'_>, may_panic: bool) {
+fn read_in_all_ways(what: &str, variable: &Variable, store: &ChunkStore<'_>, may_panic: bool) {
     for ((way, read), selection) in all_ways(&READS) {
         let outcome = outcome(|| read(variable, store, selection));
         check_read(&format!("{what}, {way}, {selection:?}"), selection, outcome, may_panic);
@@ -255,7 +255,7 @@ fn read_in_all_ways(what: &str, variable: &Variable, store: &Store<'_>, may_pani
 }
 
 /// Writes in every way.
-fn write_in_all_ways(what: &str, variable: &Variable, store: &Store<'_>, may_panic: bool) {
+fn write_in_all_ways(what: &str, variable: &Variable, store: &ChunkStore<'_>, may_panic: bool) {
     for ((way, write), selection) in all_ways(&WRITES) {
         let values: Vec<u16> = places(selection).map(written).collect();
         let outcome = outcome(|| write(variable, store, selection, &values));

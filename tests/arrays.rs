@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use nczchunk::object::{Below, Memory, Objects, Place, Zip, ZipWriter, only_prefix, read_whole};
+use nczchunk::object::{Memory, ObjectStore, PrefixedStorage, Storage, Zip, ZipWriter, only_prefix, read_whole};
 use nczchunk::status::{EBADTYPE, ENOTBUILT};
 use nczchunk::{Access, Array, Description, ElementType, Hyperslab, Result};
 
@@ -79,7 +79,7 @@ fn written(documents: &[(&str, &str)], len: usize, chunks: &[&str]) -> (Arc<Memo
     for (name, text) in documents {
         memory.write(name, text.as_bytes()).unwrap();
     }
-    let array = Array::open_in(&Place::new(memory.clone()).unwrap(), "x", Access::Write).unwrap();
+    let array = Array::open_in(&Storage::new(memory.clone()).unwrap(), "x", Access::Write).unwrap();
     let values: Vec<i32> = (0..len as i32).map(|i| i * i / 7).collect();
     array.write(&Hyperslab::all(), &values).unwrap();
     assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), values);
@@ -88,8 +88,8 @@ fn written(documents: &[(&str, &str)], len: usize, chunks: &[&str]) -> (Arc<Memo
 }
 
 /// Opens the array and reads all of it, or what is left of a shape that has grown beyond this.
-fn read(place: &Place) -> Result<()> {
-    let array = Array::open_in(place, "x", Access::Read)?;
+fn read(storage: &Storage) -> Result<()> {
+    let array = Array::open_in(storage, "x", Access::Read)?;
     // Attributes that cannot be read are no obstacle to the elements.
     array.attributes_error().map_or(Ok(()), |error| Err(error.clone()))?;
     let variable = array.variable();
@@ -172,7 +172,7 @@ fn what_the_library_does_not_have_is_refused_by_name() {
     ] {
         let memory = Memory::new();
         memory.write(name, text.as_bytes()).unwrap();
-        let error = Array::open_in(&Place::new(memory).unwrap(), "x", Access::Read).err().unwrap();
+        let error = Array::open_in(&Storage::new(memory).unwrap(), "x", Access::Read).err().unwrap();
         assert_eq!(error.status(), status, "{error}");
         assert!(error.to_string().contains(word), "{error}");
     }
@@ -181,9 +181,9 @@ fn what_the_library_does_not_have_is_refused_by_name() {
 #[test]
 fn chunks_of_texts() {
     let memory = Arc::new(Memory::new());
-    let place = Place::new(memory.clone()).unwrap();
+    let storage = Storage::new(memory.clone()).unwrap();
     let description = Description::new(&[4], ElementType::String).with_codecs(&[]);
-    let array = Array::create_in(&place, "", &description).unwrap();
+    let array = Array::create_in(&storage, "", &description).unwrap();
     array.write_strings(&Hyperslab::all(), &["a", "", "\u{e4}\u{20ac}", "end"]).unwrap();
     let read = || array.read_strings(&Hyperslab::all()).map(drop);
     let (errors, others) = spoil(&memory, "c/0", Values::All, read);
@@ -193,9 +193,9 @@ fn chunks_of_texts() {
 
 fn spoil_all(documents: &[(&str, &str)], len: usize, chunks: &[&str], values: Values) {
     let (memory, names) = written(documents, len, chunks);
-    let place = Place::new(memory.clone()).unwrap();
+    let storage = Storage::new(memory.clone()).unwrap();
     for name in &names {
-        let (errors, others) = spoil(&memory, name, values, || read(&place));
+        let (errors, others) = spoil(&memory, name, values, || read(&storage));
         // Most of what a chunk is changed to is noticed where it has a checksum, some of it elsewhere.
         assert!(errors > 0, "{name}: none of {others} changes is an error");
     }
@@ -235,11 +235,11 @@ fn spoil_zip(bytes: &[u8], values: Values) {
     memory.write("a.zip", bytes).unwrap();
     let (errors, _) = spoil(&memory, "a.zip", values, || {
         let zip = Zip::within(memory.clone(), "a.zip")?;
-        let place = match only_prefix(&zip)? {
-            Some(prefix) if prefix != "x" => Place::new(Below::new(zip, &prefix)?)?,
-            _ => Place::new(zip)?,
+        let storage = match only_prefix(&zip)? {
+            Some(prefix) if prefix != "x" => Storage::new(PrefixedStorage::new(zip, &prefix)?)?,
+            _ => Storage::new(zip)?,
         };
-        read(&place)
+        read(&storage)
     });
     assert!(errors > bytes.len());
 }

@@ -6,11 +6,11 @@
 
 #[path = "capi/flight.rs"]
 mod flight;
-#[cfg(feature = "arrays")]
-#[path = "capi/place_flight.rs"]
-mod place_flight;
 #[path = "capi/plans.rs"]
 mod plans;
+#[cfg(feature = "arrays")]
+#[path = "capi/storage_flight.rs"]
+mod storage_flight;
 #[path = "capi/writing.rs"]
 mod writing;
 
@@ -53,11 +53,11 @@ impl Log {
     }
 }
 
-unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
+unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk) -> c_int {
     // SAFETY: the store passes what it documents, and `user` is a log.
     unsafe {
         let (log, loan) = (&mut *user.cast::<Log>(), &mut *loan);
-        assert_eq!((loan.struct_size, loan.access), (size_of::<nczchunk_loan>(), NCZCHUNK_READ as usize));
+        assert_eq!((loan.struct_size, loan.access), (size_of::<nczchunk_borrowed_chunk>(), NCZCHUNK_READ as usize));
         assert_eq!((loan.chunk_bytes, loan.covered, loan.nbytes), (8, 0, 0));
         assert!(loan.data.is_null() && loan.handle.is_null());
         log.lent += 1;
@@ -69,7 +69,7 @@ unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int 
     }
 }
 
-unsafe extern "C" fn release(user: *mut c_void, loan: *mut nczchunk_loan, status: c_int) -> c_int {
+unsafe extern "C" fn release(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk, status: c_int) -> c_int {
     // SAFETY: `user` is a log, and the loan is the one that was given.
     unsafe {
         let (log, loan) = (&mut *user.cast::<Log>(), &*loan);
@@ -99,9 +99,9 @@ unsafe extern "C" fn fill(user: *mut c_void, request: *mut nczchunk_request) -> 
     }
 }
 
-fn lending_callbacks(log: *mut Log) -> nczchunk_lending_callbacks {
-    nczchunk_lending_callbacks {
-        struct_size: size_of::<nczchunk_lending_callbacks>(),
+fn lending_callbacks(log: *mut Log) -> nczchunk_zero_copy_callbacks {
+    nczchunk_zero_copy_callbacks {
+        struct_size: size_of::<nczchunk_zero_copy_callbacks>(),
         user: log.cast(),
         lend: Some(lend),
         lend_to_write: None,
@@ -112,16 +112,16 @@ fn lending_callbacks(log: *mut Log) -> nczchunk_lending_callbacks {
     }
 }
 
-fn lending(log: *mut Log) -> *mut nczchunk_store {
+fn lending(log: *mut Log) -> *mut nczchunk_chunk_store {
     let (callbacks, mut store) = (lending_callbacks(log), null_mut());
     // SAFETY: the callbacks are what the store documents.
-    assert_eq!(unsafe { nczchunk_store_lending(&raw const callbacks, &raw mut store, null_mut()) }, NOERR);
+    assert_eq!(unsafe { nczchunk_chunk_store_new_zero_copy(&raw const callbacks, &raw mut store, null_mut()) }, NOERR);
     store
 }
 
-fn filling_callbacks(log: *mut Log) -> nczchunk_filling_callbacks {
-    nczchunk_filling_callbacks {
-        struct_size: size_of::<nczchunk_filling_callbacks>(),
+fn filling_callbacks(log: *mut Log) -> nczchunk_reader_callbacks {
+    nczchunk_reader_callbacks {
+        struct_size: size_of::<nczchunk_reader_callbacks>(),
         user: log.cast(),
         fill: Some(fill),
         store: None,
@@ -137,10 +137,10 @@ fn filling_callbacks(log: *mut Log) -> nczchunk_filling_callbacks {
     }
 }
 
-fn filling(log: *mut Log) -> *mut nczchunk_store {
+fn filling(log: *mut Log) -> *mut nczchunk_chunk_store {
     let (callbacks, mut store) = (filling_callbacks(log), null_mut());
     // SAFETY: the callbacks are what the store documents.
-    assert_eq!(unsafe { nczchunk_store_filling(&raw const callbacks, &raw mut store, null_mut()) }, NOERR);
+    assert_eq!(unsafe { nczchunk_chunk_store_new(&raw const callbacks, &raw mut store, null_mut()) }, NOERR);
     store
 }
 
@@ -165,7 +165,7 @@ fn both_kinds_of_store_read_the_same() {
         }
         // SAFETY: each is freed once, the log last.
         unsafe {
-            nczchunk_store_free(store);
+            nczchunk_chunk_store_free(store);
             nczchunk_var_free(var);
             let log = Box::from_raw(log);
             assert_eq!((log.lent, log.destroyed), (log.released, 1));
@@ -220,7 +220,7 @@ fn errors_come_with_words_and_places() {
         assert_eq!((read([0, 0], [1, 1]), message(), nczchunk_context_status(context)), (NOERR, "", NOERR));
 
         nczchunk_context_free(context);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         nczchunk_var_free(var);
         drop(Box::from_raw(log));
     }
@@ -242,7 +242,7 @@ fn a_filling_callback_that_lies_about_lengths_is_found_out() {
     }
     // SAFETY: each is freed once, the log last.
     unsafe {
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         nczchunk_var_free(var);
         drop(Box::from_raw(log));
     }
@@ -271,29 +271,29 @@ fn null_is_an_error_or_nothing() {
         assert_eq!(nczchunk_var_set_dimlen(null_mut(), 0, 1, null_mut()), EINVAL);
         assert_eq!(nczchunk_var_set_dimlen(var, 2, 1, null_mut()), EBADDIM);
 
-        assert_eq!(nczchunk_store_lending(null(), &raw mut store_out, null_mut()), EINVAL);
-        assert_eq!(nczchunk_store_filling(null(), &raw mut store_out, null_mut()), EINVAL);
-        let mut callbacks: nczchunk_lending_callbacks = std::mem::zeroed();
-        assert_eq!(nczchunk_store_lending(&raw const callbacks, &raw mut store_out, null_mut()), EINVAL);
-        callbacks.struct_size = size_of::<nczchunk_lending_callbacks>();
-        assert_eq!(nczchunk_store_lending(&raw const callbacks, &raw mut store_out, null_mut()), EINVAL);
+        assert_eq!(nczchunk_chunk_store_new_zero_copy(null(), &raw mut store_out, null_mut()), EINVAL);
+        assert_eq!(nczchunk_chunk_store_new(null(), &raw mut store_out, null_mut()), EINVAL);
+        let mut callbacks: nczchunk_zero_copy_callbacks = std::mem::zeroed();
+        assert_eq!(nczchunk_chunk_store_new_zero_copy(&raw const callbacks, &raw mut store_out, null_mut()), EINVAL);
+        callbacks.struct_size = size_of::<nczchunk_zero_copy_callbacks>();
+        assert_eq!(nczchunk_chunk_store_new_zero_copy(&raw const callbacks, &raw mut store_out, null_mut()), EINVAL);
         callbacks.lend = Some(lend);
-        assert_eq!(nczchunk_store_lending(&raw const callbacks, null_mut(), null_mut()), EINVAL);
+        assert_eq!(nczchunk_chunk_store_new_zero_copy(&raw const callbacks, null_mut(), null_mut()), EINVAL);
         let mut codec = null_mut();
         assert_eq!(nczchunk_codec_zstd(null(), null_mut(), null_mut()), EINVAL);
         assert_eq!(nczchunk_codec_zstd(null(), &raw mut codec, null_mut()), NOERR);
-        assert_eq!(nczchunk_store_add_codec(null_mut(), codec, null_mut()), EINVAL);
-        assert_eq!(nczchunk_store_add_codec(store, null_mut(), null_mut()), EINVAL);
+        assert_eq!(nczchunk_chunk_store_add_codec(null_mut(), codec, null_mut()), EINVAL);
+        assert_eq!(nczchunk_chunk_store_add_codec(store, null_mut(), null_mut()), EINVAL);
         nczchunk_codec_free(codec);
         nczchunk_codec_free(null_mut());
         assert_eq!(nczchunk_codec_new(c"none".as_ptr(), null(), &raw mut codec, null_mut()), EINVAL);
-        assert_eq!(nczchunk_store_set_verify(null_mut(), 1, null_mut()), EINVAL);
+        assert_eq!(nczchunk_chunk_store_set_verify(null_mut(), 1, null_mut()), EINVAL);
 
         let mut callbacks = filling_callbacks(log);
         callbacks.fill = None;
-        assert_eq!(nczchunk_store_filling(&raw const callbacks, &raw mut store_out, null_mut()), EINVAL);
+        assert_eq!(nczchunk_chunk_store_new(&raw const callbacks, &raw mut store_out, null_mut()), EINVAL);
         callbacks.wait = Some(flight::wait);
-        assert_eq!(nczchunk_store_filling(&raw const callbacks, &raw mut store_out, null_mut()), EINVAL);
+        assert_eq!(nczchunk_chunk_store_new(&raw const callbacks, &raw mut store_out, null_mut()), EINVAL);
 
         let zero = [0_usize; 2];
         let output: *mut c_void = data.as_mut_ptr().cast();
@@ -383,12 +383,12 @@ fn null_is_an_error_or_nothing() {
 
         nczchunk_odometer_free(null_mut());
         nczchunk_plan_free(null_mut());
-        nczchunk_store_free(null_mut());
+        nczchunk_chunk_store_free(null_mut());
         nczchunk_var_free(null_mut());
         nczchunk_context_free(null_mut());
         assert!(var_out.is_null() && store_out.is_null());
 
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         nczchunk_var_free(var);
         drop(Box::from_raw(log));
     }
@@ -398,7 +398,7 @@ fn null_is_an_error_or_nothing() {
 fn a_scalar_and_the_highest_rank_are_read() {
     // One chunk of one element each: the log's first.
     for rank in [0, 9, 1024] {
-        unsafe extern "C" fn lend_one(_: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
+        unsafe extern "C" fn lend_one(_: *mut c_void, loan: *mut nczchunk_borrowed_chunk) -> c_int {
             static mut ONE: u64 = 1;
             // SAFETY: the store passes what it documents.
             unsafe {
@@ -419,13 +419,13 @@ fn a_scalar_and_the_highest_rank_are_read() {
         unsafe {
             assert_eq!(nczchunk_context_new(&raw mut context), NOERR);
             assert_eq!(nczchunk_var_new(rank, ones.as_ptr(), ones.as_ptr(), 8, &raw mut var, context), NOERR);
-            let callbacks = nczchunk_lending_callbacks {
+            let callbacks = nczchunk_zero_copy_callbacks {
                 lend: Some(lend_one),
                 release: None,
                 destroy: None,
                 ..lending_callbacks(null_mut())
             };
-            assert_eq!(nczchunk_store_lending(&raw const callbacks, &raw mut store, context), NOERR);
+            assert_eq!(nczchunk_chunk_store_new_zero_copy(&raw const callbacks, &raw mut store, context), NOERR);
             let output = (&raw mut value).cast();
             assert_eq!(nczchunk_read_vars(var, store, zeros.as_ptr(), null(), null(), output, context), NOERR);
             assert_eq!(value, 1);
@@ -436,7 +436,7 @@ fn a_scalar_and_the_highest_rank_are_read() {
                 );
                 assert_eq!(nczchunk_context_dimension(context), 0);
             }
-            nczchunk_store_free(store);
+            nczchunk_chunk_store_free(store);
             nczchunk_var_free(var);
             nczchunk_context_free(context);
         }
@@ -448,23 +448,23 @@ fn structures_may_be_older_or_newer_than_the_library() {
     let log: *mut Log = Box::into_raw(Box::default());
     #[repr(C)]
     struct Newer {
-        known: nczchunk_filling_callbacks,
+        known: nczchunk_reader_callbacks,
         addition: usize,
     }
-    let known = nczchunk_filling_callbacks { struct_size: size_of::<Newer>(), ..filling_callbacks(log) };
+    let known = nczchunk_reader_callbacks { struct_size: size_of::<Newer>(), ..filling_callbacks(log) };
     let mut newer = Newer { known, addition: 0 };
     let mut store = null_mut();
     // SAFETY: each structure has the size that it says.
     unsafe {
-        let create = |callbacks: *const Newer, store| nczchunk_store_filling(callbacks.cast(), store, null_mut());
+        let create = |callbacks: *const Newer, store| nczchunk_chunk_store_new(callbacks.cast(), store, null_mut());
         assert_eq!(create(&raw const newer, &raw mut store), NOERR);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         newer.addition = 1;
         assert_eq!(create(&raw const newer, &raw mut store), EINVAL);
         // An older structure, without destroy and what follows it; what the caller has behind it is not looked at.
-        newer.known.struct_size = std::mem::offset_of!(nczchunk_filling_callbacks, destroy);
+        newer.known.struct_size = std::mem::offset_of!(nczchunk_reader_callbacks, destroy);
         assert_eq!(create(&raw const newer, &raw mut store), NOERR);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         for absurd in [0, 7, 4097, usize::MAX] {
             newer.known.struct_size = absurd;
             assert_eq!(create(&raw const newer, &raw mut store), EINVAL);

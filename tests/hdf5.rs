@@ -7,9 +7,9 @@
 
 use std::io::Read;
 
-use nczchunk::object::{Memory, Place};
+use nczchunk::object::{Memory, Storage};
 use nczchunk::{
-    Access, Array, AttributeValues, ChunkState, ElementType, ErrorKind, Hyperslab, Node, Plan, list, place_at,
+    Access, Array, AttributeValues, ChunkState, ElementType, ErrorKind, Hyperslab, Node, Plan, list, open_storage,
 };
 
 /// A file, and what is due of its arrays.
@@ -76,8 +76,8 @@ fn file(name: &str) -> File {
     files().into_iter().find(|file| file.name == name).unwrap()
 }
 
-fn place(bytes: &[u8]) -> Place {
-    let place = Place::new(Memory::new()).unwrap();
+fn place(bytes: &[u8]) -> Storage {
+    let place = Storage::new(Memory::new()).unwrap();
     place.write("file", bytes).unwrap();
     place.file("file").unwrap()
 }
@@ -106,7 +106,7 @@ fn all_values_are_those_that_h5py_reads() {
     for file in files() {
         let path = directory.join(&file.name);
         std::fs::write(&path, &file.bytes).unwrap();
-        for place in [place(&file.bytes), place_at(&path).unwrap()] {
+        for place in [place(&file.bytes), open_storage(&path).unwrap()] {
             for due in &file.arrays {
                 check(&place, due, &format!("{}: {}", file.name, due.name));
                 num_arrays += 1;
@@ -117,7 +117,7 @@ fn all_values_are_those_that_h5py_reads() {
     assert!(num_arrays > 400, "{num_arrays}");
 }
 
-fn check(place: &Place, due: &Due, about: &str) {
+fn check(place: &Storage, due: &Due, about: &str) {
     let array = Array::open_in(place, &due.name, Access::Read).unwrap_or_else(|error| panic!("{about}: {error}"));
     assert_eq!(array.format(), "HDF5");
     assert_eq!(array.element_type().to_string(), due.type_name, "{about}");

@@ -55,7 +55,7 @@ const HEADERS: [Header; 2] = [
             &["ffi/create"],
             &["ffi/list"],
             &["ffi/locate"],
-            &["ffi/place", "object/flight"],
+            &["ffi/storage", "object/flight"],
         ],
     },
 ];
@@ -64,25 +64,25 @@ const HEADERS: [Header; 2] = [
 const OBJECTS: &[&str] = &[
     "nczchunk_context",
     "nczchunk_var",
-    "nczchunk_store",
+    "nczchunk_chunk_store",
     "nczchunk_codec",
     "nczchunk_cache",
     "nczchunk_plan",
     "nczchunk_array",
-    "nczchunk_place",
+    "nczchunk_storage",
 ];
 
 /// The structures that callers fill in, or have filled in: they set struct_size, and what they do not use to 0.
 const FILLED_BY_CALLERS: &[&str] = &[
     "nczchunk_totals",
-    "nczchunk_lending_callbacks",
-    "nczchunk_filling_callbacks",
+    "nczchunk_zero_copy_callbacks",
+    "nczchunk_reader_callbacks",
     "nczchunk_zstd_options",
     "nczchunk_codec_callbacks",
     "nczchunk_cache_statistics",
     "nczchunk_attribute",
     "nczchunk_memory_limits",
-    "nczchunk_place_callbacks",
+    "nczchunk_storage_callbacks",
     "nczchunk_description",
 ];
 

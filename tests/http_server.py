@@ -28,7 +28,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     lock = threading.Lock()
     random = random.Random(7)
-    under_way = most = requests = 0
+    requests_in_flight = most = requests = 0
     faults = dict.fromkeys(FAULTS, 0)
 
     def log_message(self, *_):
@@ -44,8 +44,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         kind = type(self)
         with self.lock:
             kind.requests += 1
-            kind.under_way += 1
-            kind.most = max(kind.most, kind.under_way)
+            kind.requests_in_flight += 1
+            kind.most = max(kind.most, kind.requests_in_flight)
             # Every kind of fault comes up, in turn.
             fault = FAULTS[sum(self.faults.values()) % len(FAULTS)] if self.random.random() < 1 / 3 else None
             if fault:
@@ -55,7 +55,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(fault)
         finally:
             with self.lock:
-                kind.under_way -= 1
+                kind.requests_in_flight -= 1
 
     def reset(self):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

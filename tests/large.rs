@@ -7,8 +7,8 @@ use std::sync::Mutex;
 
 use fastrand::Rng;
 use nczchunk::{
-    Access, Borrowed, Change, Endian, Hyperslab, Lend, Lent, Options, Plan, Request, Result, Store, Take, Taken,
-    Variable,
+    Access, BorrowedChunk, BorrowedChunkMut, Change, ChunkStore, Endian, Hyperslab, Options, Plan, Request, Result,
+    Take, Taken, Variable, ZeroCopyReader,
 };
 
 /// Enough to pass by the cache.
@@ -83,9 +83,9 @@ impl Stored<'_> {
     }
 }
 
-impl Lend for Stored<'_> {
+impl ZeroCopyReader for Stored<'_> {
     fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
-        take.give(Lent::Chunk(&self.chunks[self.number(request.chunk())]))
+        take.give(BorrowedChunk::Chunk(&self.chunks[self.number(request.chunk())]))
     }
 
     fn is_writable(&self) -> bool {
@@ -97,7 +97,7 @@ impl Lend for Stored<'_> {
     }
 
     fn change<'t>(&self, request: &Request<'_>, _: bool, change: Change<'t>) -> Result<Taken<'t>> {
-        change.give(Borrowed::Chunk(&mut self.written[self.number(request.chunk())].lock().unwrap()))
+        change.give(BorrowedChunkMut::Chunk(&mut self.written[self.number(request.chunk())].lock().unwrap()))
     }
 }
 
@@ -131,7 +131,7 @@ fn check(seed: u64) {
 
     let chunks = array.chunks();
     let written: Vec<_> = chunks.iter().cloned().map(Mutex::new).collect();
-    let store = Store::lending(Stored { chunks: &chunks, written: &written, columns: array.grid()[1] }).unwrap();
+    let store = ChunkStore::lending(Stored { chunks: &chunks, written: &written, columns: array.grid()[1] }).unwrap();
     let options = Options::default().with_threads(rng.usize(1..4));
 
     let plan = |access| Plan::new(&variable, &slab, access).unwrap().with_memory(&strides, first, len).unwrap();

@@ -1,5 +1,5 @@
 //! What latency costs: 1000 chunks of which each takes 50 ms to arrive, and one in 20 twice that, with 64 requests in
-//! flight. The place has a clock of its own, so that nothing is waited for and the figures are the same every time:
+//! flight. The storage has a clock of its own, so that nothing is waited for and the figures are the same every time:
 //!
 //! ```text
 //! cargo test --test latency -- --nocapture
@@ -17,7 +17,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-use nczchunk::object::{Begin, Entry, Flight, Limits, ObjectRequest, Objects, Place};
+use nczchunk::object::{ByteRange, Entry, Flight, Limits, ObjectRequest, ObjectStore, Storage};
 use nczchunk::{Access, Array, Buffer, Codec, Hyperslab, Options, Plan, Result, status};
 
 const CHUNKS: usize = 1000;
@@ -51,7 +51,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// A place whose objects take their time.
+/// A storage whose objects take their time.
 struct Far {
     objects: Mutex<HashMap<String, Vec<u8>>>,
     bytes: Option<usize>,
@@ -60,7 +60,7 @@ struct Far {
 
 #[derive(Default)]
 struct State {
-    under_way: Vec<Read>,
+    requests_in_flight: Vec<Read>,
     now: u64,
     most: usize,
     reads: usize,
@@ -89,8 +89,8 @@ unsafe impl Flight for Far {
         state.reads += 1;
         let latency = if state.reads % 20 == 0 { 2 * LATENCY } else { LATENCY };
         let due = state.now + latency;
-        state.under_way.push(Read { thread: std::thread::current().id(), request, due });
-        state.most = state.most.max(state.under_way.len());
+        state.requests_in_flight.push(Read { thread: std::thread::current().id(), request, due });
+        state.most = state.most.max(state.requests_in_flight.len());
         Ok(true)
     }
 
@@ -98,13 +98,14 @@ unsafe impl Flight for Far {
     unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
         let mut state = self.state.lock().unwrap();
         let this = std::thread::current().id();
-        let own = (0..state.under_way.len()).filter(|&i| state.under_way[i].thread == this);
-        let next = own.min_by_key(|&i| state.under_way[i].due).unwrap();
-        let Read { request, due, .. } = state.under_way.swap_remove(next);
+        let own = (0..state.requests_in_flight.len()).filter(|&i| state.requests_in_flight[i].thread == this);
+        let next = own.min_by_key(|&i| state.requests_in_flight[i].due).unwrap();
+        let Read { request, due, .. } = state.requests_in_flight.swap_remove(next);
         state.now = state.now.max(due);
         // SAFETY: the request is under way, and its name is a text.
         let (answer, name) = unsafe { (&mut *request, CStr::from_ptr((*request).name).to_str().unwrap()) };
-        let begin = if answer.from_end == 1 { Begin::BeforeEnd(answer.offset) } else { Begin::At(answer.offset) };
+        let begin =
+            if answer.from_end == 1 { ByteRange::BeforeEnd(answer.offset) } else { ByteRange::At(answer.offset) };
         match self.objects.lock().unwrap().get(name) {
             Some(object) => {
                 let part = part(object, begin, answer.size);
@@ -118,13 +119,13 @@ unsafe impl Flight for Far {
     }
 }
 
-fn part(object: &[u8], begin: Begin, room: usize) -> &[u8] {
+fn part(object: &[u8], begin: ByteRange, room: usize) -> &[u8] {
     let rest = &object[begin.offset(object.len() as u64) as usize..];
     &rest[..rest.len().min(room)]
 }
 
-impl Objects for Far {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for Far {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         let objects = self.objects.lock().unwrap();
         let Some(object) = objects.get(name) else { return Ok(None) };
         buffer.write(part(object, begin, buffer.capacity()));
@@ -176,11 +177,11 @@ fn measure(what: &str, codecs: &str, shard: Option<usize>) -> (f64, f64) {
     let bytes = shard.map(|_| IN_FLIGHT * CHUNK_BYTES);
     let far = Arc::new(Far { objects: Mutex::default(), bytes, state: Mutex::default() });
     far.write("zarr.json", metadata(codecs, shard).as_bytes()).unwrap();
-    let array = Array::open_in(&Place::new(far.clone()).unwrap(), "", Access::Write).unwrap();
+    let array = Array::open_in(&Storage::new(far.clone()).unwrap(), "", Access::Write).unwrap();
     let mut rng = fastrand::Rng::with_seed(7);
     let values: Vec<f32> = std::iter::repeat_with(|| rng.f32()).take(CHUNKS * CHUNK).collect();
     array.write(&Hyperslab::all(), &values).unwrap();
-    let array = Array::open_in(&Place::new(far.clone()).unwrap(), "", Access::Read).unwrap();
+    let array = Array::open_in(&Storage::new(far.clone()).unwrap(), "", Access::Read).unwrap();
     let mut read = vec![0f32; values.len()];
     *far.state.lock().unwrap() = State::default();
     let before = IN_USE.load(Relaxed);
@@ -208,12 +209,12 @@ fn time_and_memory_are_what_they_should_be() {
     // Beside the chunks: a kilobyte for each that is under way, and in shards for each that is looked at to find
     // neighbours; with a codec, the chunk that is decoded, what the codec needs, and room for the most that a
     // chunk may take encoded.
-    let (under_way, ahead, decoded) = (1.0, 16.0, 5.0);
-    check(measure("raw", "", None), 64.0 + under_way);
+    let (requests_in_flight, ahead, decoded) = (1.0, 16.0, 5.0);
+    check(measure("raw", "", None), 64.0 + requests_in_flight);
     check(measure("raw, shards", "", Some(50)), 64.0 + ahead);
     if nczchunk::has_codec("zstd") {
         let zstd = r#", {"name": "zstd", "configuration": {"level": 1, "checksum": false}}"#;
-        check(measure("zstd", zstd, None), 64.0 + under_way + decoded);
+        check(measure("zstd", zstd, None), 64.0 + requests_in_flight + decoded);
         check(measure("zstd, shards", zstd, Some(50)), 64.0 + ahead + decoded);
     }
 }
@@ -254,12 +255,12 @@ fn threads_decode_while_requests_are_in_flight() {
     let _alone = ALONE.lock();
     let far = Arc::new(Far { objects: Mutex::default(), bytes: None, state: Mutex::default() });
     for shard in [None, Some(50)] {
-        let mut place = Place::new(far.clone()).unwrap();
+        let mut storage = Storage::new(far.clone()).unwrap();
         let met = Arc::new((Mutex::default(), Condvar::new()));
         let other = met.clone();
-        place.add_codec("meeting", move |_| Ok(Box::new(Meeting(other.clone())))).unwrap();
+        storage.add_codec("meeting", move |_| Ok(Box::new(Meeting(other.clone())))).unwrap();
         far.write("zarr.json", metadata(r#", {"name": "meeting"}"#, shard).as_bytes()).unwrap();
-        let array = Array::open_in(&place, "", Access::Write).unwrap();
+        let array = Array::open_in(&storage, "", Access::Write).unwrap();
         let values: Vec<u32> = (0..(CHUNKS * CHUNK) as u32).collect();
         let bytes: Vec<u8> = values.iter().flat_map(|value| (*value as f32).to_ne_bytes()).collect();
         let plan = Plan::new(array.variable(), &Hyperslab::all(), Access::Write).unwrap();

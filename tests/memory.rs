@@ -7,7 +7,7 @@
 
 use std::fs::File;
 
-use nczchunk::object::{Memory, Place};
+use nczchunk::object::{Memory, Storage};
 use nczchunk::{Access, Array, Description, ElementType, ErrorKind, Hyperslab, MemoryLimits};
 
 /// So much more memory there is for each scene: what the library takes before it knows how long a chunk is, and the
@@ -53,13 +53,13 @@ fn frame(num_blocks: usize, byte: u8, end: &[u8]) -> Vec<u8> {
 
 /// An array of one chunk with these codecs, and what is stored of it.
 fn array(element: ElementType, len: usize, codecs: &[(&str, &str)], stored: &[u8], limits: MemoryLimits) -> Array {
-    let mut place = Place::new(Memory::new()).unwrap();
-    place.set_memory_limits(limits);
+    let mut storage = Storage::new(Memory::new()).unwrap();
+    storage.set_memory_limits(limits);
     let shape = [len];
     let description = Description::new(&shape, element).with_chunk_shape(&shape).with_codecs(codecs);
-    Array::create_in(&place, "", &description).unwrap();
-    nczchunk::object::Objects::write(&&*place, "c/0", stored).unwrap();
-    Array::open_in(&place, "", Access::Read).unwrap()
+    Array::create_in(&storage, "", &description).unwrap();
+    nczchunk::object::ObjectStore::write(&&*storage, "c/0", stored).unwrap();
+    Array::open_in(&storage, "", Access::Read).unwrap()
 }
 
 fn at<T: nczchunk::Element>(array: &Array, place: usize) -> nczchunk::Result<T> {
@@ -73,8 +73,8 @@ fn a_chunk_that_is_far_longer_than_what_is_stored() {
     *end.last_mut().unwrap() = 9;
     let zstd = array(ElementType::UByte, len, &[("zstd", "")], &frame(blocks, 7, &end), MemoryLimits::default());
     within(MORE, || {
-        for (place, value) in [(0, 7), (len / 2, 7), (len - 2, 7), (len - 1, 9)] {
-            assert_eq!(at::<u8>(&zstd, place), Ok(value), "{place}");
+        for (storage, value) in [(0, 7), (len / 2, 7), (len - 2, 7), (len - 1, 9)] {
+            assert_eq!(at::<u8>(&zstd, storage), Ok(value), "{storage}");
         }
     });
     // The bytes of an element lie far from one another.

@@ -41,7 +41,7 @@ struct Array {
     model: HashMap<Vec<isize>, i32>,
     chunks: *mut Chunks,
     var: *mut nczchunk_var,
-    store: *mut nczchunk_store,
+    store: *mut nczchunk_chunk_store,
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn random_sequences_agree_with_a_plain_array() {
 }
 
 impl Array {
-    /// Lent, filled in, or compressed; native or swapped.
+    /// BorrowedChunk, filled in, or compressed; native or swapped.
     fn new(rng: &mut Rng, kind: usize) -> Self {
         let rank = rng.usize(0..=3);
         let dims: Vec<Dim> = (0..rank)
@@ -91,18 +91,21 @@ impl Array {
                 assert_eq!(nczchunk_var_set_origin(var, d, dim.origin, ptr::null_mut()), 0);
             }
             if kind.is_multiple_of(3) {
-                let callbacks = nczchunk_lending_callbacks {
-                    struct_size: size_of::<nczchunk_lending_callbacks>(),
+                let callbacks = nczchunk_zero_copy_callbacks {
+                    struct_size: size_of::<nczchunk_zero_copy_callbacks>(),
                     user,
                     lend: Some(lend),
                     lend_to_write: Some(lend_to_write),
                     ..std::mem::zeroed()
                 };
-                assert_eq!(nczchunk_store_lending(&raw const callbacks, &raw mut store, ptr::null_mut()), 0);
+                assert_eq!(
+                    nczchunk_chunk_store_new_zero_copy(&raw const callbacks, &raw mut store, ptr::null_mut()),
+                    0
+                );
                 (*chunks).bytes.insert(Vec::new(), (chunklens.iter().product::<usize>() * 4).to_ne_bytes().to_vec());
             } else {
-                let callbacks = nczchunk_filling_callbacks {
-                    struct_size: size_of::<nczchunk_filling_callbacks>(),
+                let callbacks = nczchunk_reader_callbacks {
+                    struct_size: size_of::<nczchunk_reader_callbacks>(),
                     user,
                     fill: Some(fill),
                     store: Some(keep),
@@ -111,11 +114,11 @@ impl Array {
                     gap: rng.usize(0..20),
                     ..std::mem::zeroed()
                 };
-                assert_eq!(nczchunk_store_filling(&raw const callbacks, &raw mut store, ptr::null_mut()), 0);
+                assert_eq!(nczchunk_chunk_store_new(&raw const callbacks, &raw mut store, ptr::null_mut()), 0);
                 if kind % 3 == 2 {
                     let mut codec = ptr::null_mut();
                     assert_eq!(nczchunk_codec_zstd(ptr::null(), &raw mut codec, ptr::null_mut()), 0);
-                    assert_eq!(nczchunk_store_add_codec(store, codec, ptr::null_mut()), 0);
+                    assert_eq!(nczchunk_chunk_store_add_codec(store, codec, ptr::null_mut()), 0);
                 }
             }
         }
@@ -221,7 +224,7 @@ impl Drop for Array {
     fn drop(&mut self) {
         // SAFETY: each is freed once.
         unsafe {
-            nczchunk_store_free(self.store);
+            nczchunk_chunk_store_free(self.store);
             nczchunk_var_free(self.var);
             drop(Box::from_raw(self.chunks));
         }
@@ -295,7 +298,7 @@ unsafe fn find<'a>(user: *mut c_void, rank: usize, indices: *const isize) -> (&'
     (unsafe { &mut *user.cast::<Chunks>() }, key)
 }
 
-unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
+unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk) -> c_int {
     // SAFETY: the store passes what it documents, and `user` is the chunks.
     unsafe {
         let loan = &mut *loan;
@@ -306,7 +309,7 @@ unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int 
     0
 }
 
-unsafe extern "C" fn lend_to_write(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
+unsafe extern "C" fn lend_to_write(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk) -> c_int {
     // SAFETY: as above.
     unsafe {
         let loan = &mut *loan;

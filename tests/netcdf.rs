@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use nczchunk::MemoryLimits;
-use nczchunk::object::{Begin, Entry, Flight, Limits, Memory, ObjectRequest, Objects, Place};
+use nczchunk::object::{ByteRange, Entry, Flight, Limits, Memory, ObjectRequest, ObjectStore, Storage};
 use nczchunk::{
     Access, Array, AttributeValues, Buffer, Element, ElementType, Error, ErrorKind, Hyperslab, Node, Result, list,
     status,
@@ -84,7 +84,7 @@ struct Made {
     bytes: Vec<u8>,
     begins: Vec<usize>,
     /// Where each of the `begins` stands in the header.
-    places: Vec<usize>,
+    begin_fields: Vec<usize>,
     record_size: usize,
 }
 
@@ -147,7 +147,7 @@ fn make(version: u8, shape: Shape, vars: &[Var], num_records: u64) -> Made {
     header.padded(&[0, 1, 255, 254, 0, 3]);
     header.u32(11);
     header.count(vars.len() as u64);
-    let (mut places, mut sizes) = (Vec::new(), Vec::new());
+    let (mut begin_fields, mut sizes) = (Vec::new(), Vec::new());
     for (name, dimensions, kind) in vars {
         header.name(name);
         header.count(dimensions.len() as u64);
@@ -165,7 +165,7 @@ fn make(version: u8, shape: Shape, vars: &[Var], num_records: u64) -> Made {
         let one = dimensions.iter().map(|d| [1, y, x][*d]).product::<usize>() * size(*kind);
         header.count(one.next_multiple_of(4) as u64);
         sizes.push((dimensions.first() == Some(&0), one));
-        places.push(header.bytes.len());
+        begin_fields.push(header.bytes.len());
         header.bytes.extend(if version == 1 { vec![0; 4] } else { vec![0; 8] });
     }
     let num_of_records = sizes.iter().filter(|(is_record, _)| *is_record).count();
@@ -189,10 +189,10 @@ fn make(version: u8, shape: Shape, vars: &[Var], num_records: u64) -> Made {
             bytes.resize(bytes.len() + padded(*one) - one, 0xaa);
         }
     }
-    for (place, begin) in places.iter().zip(&begins) {
-        set_begin(&mut bytes, version, *place, *begin);
+    for (field, begin) in begin_fields.iter().zip(&begins) {
+        set_begin(&mut bytes, version, *field, *begin);
     }
-    Made { bytes, begins, places, record_size }
+    Made { bytes, begins, begin_fields, record_size }
 }
 
 fn put(bytes: &mut Vec<u8>, v: usize, i: usize, kind: u32) {
@@ -200,12 +200,12 @@ fn put(bytes: &mut Vec<u8>, v: usize, i: usize, kind: u32) {
     if cfg!(target_endian = "little") { bytes.extend(native.into_iter().rev()) } else { bytes.extend(native) }
 }
 
-fn set_begin(bytes: &mut [u8], version: u8, place: usize, begin: usize) {
+fn set_begin(bytes: &mut [u8], version: u8, at: usize, begin: usize) {
     let begin = (begin as u64).to_be_bytes();
     if version == 1 {
-        bytes[place..place + 4].copy_from_slice(&begin[4..]);
+        bytes[at..at + 4].copy_from_slice(&begin[4..]);
     } else {
-        bytes[place..place + 8].copy_from_slice(&begin);
+        bytes[at..at + 8].copy_from_slice(&begin);
     }
 }
 
@@ -234,10 +234,10 @@ fn all_vars(version: u8) -> Vec<Var> {
     vars
 }
 
-fn place_of(bytes: &[u8]) -> Place {
-    let place = Place::new(Memory::new()).unwrap();
-    place.write("some/file.nc", bytes).unwrap();
-    place.file("some/file.nc").unwrap()
+fn storage_of(bytes: &[u8]) -> Storage {
+    let storage = Storage::new(Memory::new()).unwrap();
+    storage.write("some/file.nc", bytes).unwrap();
+    storage.file("some/file.nc").unwrap()
 }
 
 /// All values of an array as bytes.
@@ -267,9 +267,9 @@ fn every_value_of_every_type_and_format() {
     let shape = Shape { num_records: 5, y: 3, x: 7 };
     for version in [1, 2, 5] {
         let vars = all_vars(version);
-        let place = place_of(&make(version, shape, &vars, 5).bytes);
+        let storage = storage_of(&make(version, shape, &vars, 5).bytes);
         for (v, (name, dimensions, kind)) in vars.iter().enumerate() {
-            let array = Array::open_in(&place, name, Access::Read).unwrap();
+            let array = Array::open_in(&storage, name, Access::Read).unwrap();
             let lens: Vec<usize> = dimensions.iter().map(|d| [5, 3, 7][*d]).collect();
             assert_eq!(shape_of(&array), lens, "{name}");
             assert_eq!(array.element_type().netcdf_type(), *kind as i32);
@@ -291,7 +291,7 @@ fn one_record_variable_is_not_padded() {
         let vars: [Var; 2] = [("fixed", &[2], 4), ("records", &[0, 2], kind)];
         let made = make(version, Shape { num_records: 9, y: 1, x: 3 }, &vars, 9);
         assert_eq!(made.record_size, 3 * size(kind));
-        let array = Array::open_in(&place_of(&made.bytes), "records", Access::Read).unwrap();
+        let array = Array::open_in(&storage_of(&made.bytes), "records", Access::Read).unwrap();
         let expected: Vec<u8> = (0..27).flat_map(|i| value(1, i, size(kind))).collect();
         assert_eq!(all_bytes(&array, &Hyperslab::all()).unwrap(), expected);
     }
@@ -313,8 +313,8 @@ fn check_hyperslabs(array: &Array, (v, lens): (usize, &[usize]), number: usize) 
         let mut expected = Vec::new();
         let mut indices = vec![0; lens.len()];
         for _ in 0..count.iter().product() {
-            let place = |d: usize| start[d] + indices[d] * stride[d] as usize;
-            let i = (0..lens.len()).fold(0, |i, d| i * lens[d] + place(d));
+            let at = |d: usize| start[d] + indices[d] * stride[d] as usize;
+            let i = (0..lens.len()).fold(0, |i, d| i * lens[d] + at(d));
             expected.extend(value(v, i, array.variable().element_size()));
             for d in (0..lens.len()).rev() {
                 indices[d] += 1;
@@ -335,9 +335,9 @@ fn hyperslabs_of_many_records() {
     let shape = Shape { num_records: 100_000, y: 2, x: 3 };
     let vars: [Var; 4] = [("a", &[0, 2], 3), ("b", &[0, 1, 2], 6), ("c", &[0], 1), ("d", &[1, 2], 5)];
     let made = make(2, shape, &vars, 100_000);
-    for place in [place_of(&made.bytes), Place::new(Far::of(&made.bytes)).unwrap().file("f").unwrap()] {
+    for storage in [storage_of(&made.bytes), Storage::new(Far::of(&made.bytes)).unwrap().file("f").unwrap()] {
         for (v, (name, dimensions, _)) in vars.iter().enumerate() {
-            let array = Array::open_in(&place, name, Access::Read).unwrap();
+            let array = Array::open_in(&storage, name, Access::Read).unwrap();
             let lens: Vec<usize> = dimensions.iter().map(|d| [100_000, 2, 3][*d]).collect();
             check_hyperslabs(&array, (v, &lens), 60);
         }
@@ -349,14 +349,14 @@ fn hyperslabs_of_many_records() {
 fn hyperslabs_of_long_records() {
     let vars: [Var; 3] = [("a", &[0, 1, 2], 6), ("b", &[0, 2], 3), ("c", &[1, 2], 6)];
     let made = make(5, Shape { num_records: 2, y: 11, x: 200_000 }, &vars, 2);
-    for place in [place_of(&made.bytes), Place::new(Far::of(&made.bytes)).unwrap().file("f").unwrap()] {
+    for storage in [storage_of(&made.bytes), Storage::new(Far::of(&made.bytes)).unwrap().file("f").unwrap()] {
         for (v, (name, dimensions, _)) in vars.iter().enumerate() {
-            let array = Array::open_in(&place, name, Access::Read).unwrap();
+            let array = Array::open_in(&storage, name, Access::Read).unwrap();
             let lens: Vec<usize> = dimensions.iter().map(|d| [2, 11, 200_000][*d]).collect();
             check_hyperslabs(&array, (v, &lens), 60);
         }
     }
-    let nodes = list(&place_of(&made.bytes), "", true).unwrap();
+    let nodes = list(&storage_of(&made.bytes), "", true).unwrap();
     assert_eq!((nodes[1].chunk_shape(), nodes[3].chunk_shape()), (&[1, 1, 200_000][..], &[1, 200_000][..]));
 }
 
@@ -364,10 +364,10 @@ fn hyperslabs_of_long_records() {
 fn a_file_without_records() {
     let vars: [Var; 3] = [("a", &[0, 2], 3), ("b", &[0], 6), ("c", &[2], 1)];
     for num_records in [0, STREAMING] {
-        let place = place_of(&make(1, Shape { num_records: 0, y: 1, x: 3 }, &vars, num_records).bytes);
-        let array = Array::open_in(&place, "a", Access::Read).unwrap();
+        let storage = storage_of(&make(1, Shape { num_records: 0, y: 1, x: 3 }, &vars, num_records).bytes);
+        let array = Array::open_in(&storage, "a", Access::Read).unwrap();
         assert_eq!((shape_of(&array), all_bytes(&array, &Hyperslab::all())), (vec![0, 3], Ok(vec![])));
-        let array = Array::open_in(&place, "c", Access::Read).unwrap();
+        let array = Array::open_in(&storage, "c", Access::Read).unwrap();
         assert_eq!(
             all_bytes(&array, &Hyperslab::all()).unwrap(),
             (0..3).flat_map(|i| value(2, i, 1)).collect::<Vec<u8>>()
@@ -378,8 +378,8 @@ fn a_file_without_records() {
 #[test]
 fn what_is_in_a_file_is_listed() {
     let vars: [Var; 3] = [("a/b", &[0, 2], 3), ("text", &[1, 2], 2), ("scalar", &[], 6)];
-    let place = place_of(&make(5, Shape { num_records: 4, y: 2, x: 3 }, &vars, 4).bytes);
-    let nodes = list(&place, "", true).unwrap();
+    let storage = storage_of(&make(5, Shape { num_records: 4, y: 2, x: 3 }, &vars, 4).bytes);
+    let nodes = list(&storage, "", true).unwrap();
     let names: Vec<&str> = nodes.iter().map(Node::name).collect();
     assert_eq!(names, ["", "a/b", "text", "scalar"]);
     assert!(nodes[0].is_group() && !nodes[1].is_group());
@@ -394,16 +394,16 @@ fn what_is_in_a_file_is_listed() {
     assert_eq!(nodes[1].attributes_json(), "{\"units\":\"K\u{fffd}\",\"_FillValue\":-2}");
     assert_eq!(nodes[2].element_type(), Some(ElementType::Char));
     assert_eq!(nodes[3].shape(), [0usize; 0]);
-    let array = Array::open_in(&place, "a/b", Access::Read).unwrap();
+    let array = Array::open_in(&storage, "a/b", Access::Read).unwrap();
     assert_eq!(array.attributes()[0].values(), AttributeValues::Bytes(b"K\xe4"));
     assert!(array.is_unlimited(0) && !array.is_unlimited(1));
-    let alone = list(&place, "text", false).unwrap();
+    let alone = list(&storage, "text", false).unwrap();
     assert_eq!((alone.len(), alone[0].name(), alone[0].chunk_shape()), (1, "text", &[2, 3][..]));
-    let error = |name: &str, access| Array::open_in(&place, name, access).err().unwrap();
+    let error = |name: &str, access| Array::open_in(&storage, name, access).err().unwrap();
     assert_eq!(error("no", Access::Read).kind(), ErrorKind::NotFound("variable"));
     assert_eq!(error("", Access::Read).kind(), ErrorKind::NotAnArray);
     assert_eq!(error("text", Access::Write).kind(), ErrorKind::ReadOnly);
-    assert_eq!(list(&place, "no", true).err().unwrap().kind(), ErrorKind::NotFound("variable"));
+    assert_eq!(list(&storage, "no", true).err().unwrap().kind(), ErrorKind::NotFound("variable"));
 }
 
 #[test]
@@ -434,10 +434,11 @@ fn a_truncated_file_is_read_up_to_its_end() {
     let vars: [Var; 3] = [("a", &[0, 2], 3), ("b", &[0, 1], 4), ("c", &[0], 1)];
     let made = make(2, shape, &vars, 6);
     for end in made.begins[0]..made.bytes.len() {
-        for place in [place_of(&made.bytes[..end]), Place::new(Far::of(&made.bytes[..end])).unwrap().file("f").unwrap()]
+        for storage in
+            [storage_of(&made.bytes[..end]), Storage::new(Far::of(&made.bytes[..end])).unwrap().file("f").unwrap()]
         {
             for (v, (name, dimensions, kind)) in vars.iter().enumerate() {
-                let array = Array::open_in(&place, name, Access::Read).unwrap();
+                let array = Array::open_in(&storage, name, Access::Read).unwrap();
                 let num: usize = dimensions.iter().map(|d| [1, 2, 5][*d]).product();
                 let count: Vec<usize> = dimensions.iter().map(|d| [1, 2, 5][*d]).collect();
                 for record in 0..6 {
@@ -468,7 +469,7 @@ fn a_stream_has_as_many_records_as_there_is_room_for() {
         let made = make(version, shape, &vars, STREAMING);
         let name = vars.iter().find(|(name, ..)| *name == "a").unwrap().0;
         for end in made.begins.iter().max().copied().unwrap()..=made.bytes.len() {
-            let array = Array::open_in(&place_of(&made.bytes[..end]), name, Access::Read).unwrap();
+            let array = Array::open_in(&storage_of(&made.bytes[..end]), name, Access::Read).unwrap();
             let ends = |record: usize| {
                 let of = |(v, var): (usize, &Var)| match var.1.first() {
                     Some(0) => made.begins[v] + record * made.record_size + if var.0 == "a" { 10 } else { 1 },
@@ -490,13 +491,13 @@ fn values_that_share_bytes_are_refused_and_any_order_is_read() {
         let made = make(version, shape, &vars, 3);
         let unreadable = |changes: &[(usize, usize)]| {
             let mut bytes = made.bytes.clone();
-            changes.iter().for_each(|(v, begin)| set_begin(&mut bytes, version, made.places[*v], *begin));
+            changes.iter().for_each(|(v, begin)| set_begin(&mut bytes, version, made.begin_fields[*v], *begin));
             bytes.resize(bytes.len() + 200, 0);
-            let place = place_of(&bytes);
-            let nodes = list(&place, "", true).unwrap();
+            let storage = storage_of(&bytes);
+            let nodes = list(&storage, "", true).unwrap();
             let wrong: Vec<&str> = nodes.iter().filter(|node| node.error().is_some()).map(Node::name).collect();
             for (name, ..) in vars {
-                let opened = Array::open_in(&place, name, Access::Read);
+                let opened = Array::open_in(&storage, name, Access::Read);
                 assert_eq!(opened.is_err(), wrong.contains(&name));
                 assert!(
                     opened.is_ok_and(|array| all_bytes(&array, &Hyperslab::all()).is_ok()) != wrong.contains(&name)
@@ -528,8 +529,8 @@ fn a_single_record_lies_anywhere() {
         let behind = bytes.len() + 100;
         bytes.resize(behind, 0);
         bytes.extend([&made.bytes[made.begins[1]..][..4], &[0; 100]].concat());
-        set_begin(&mut bytes, 2, made.places[1], behind);
-        let opened = Array::open_in(&place_of(&bytes), "s", Access::Read);
+        set_begin(&mut bytes, 2, made.begin_fields[1], behind);
+        let opened = Array::open_in(&storage_of(&bytes), "s", Access::Read);
         assert_eq!(opened.is_ok(), is_readable);
         if let Ok(array) = opened {
             assert_eq!(all_bytes(&array, &Hyperslab::all()).unwrap(), value(1, 0, 4));
@@ -543,18 +544,18 @@ fn a_header_takes_no_more_memory_than_the_limit_for_metadata() {
     [0, 0, 0, 12, 1].into_iter().for_each(|number| header.u32(number));
     header.text("a", &vec![b'x'; 65 << 20]);
     [0, 0].into_iter().for_each(|number| header.u32(number));
-    let mut place = place_of(&header.bytes);
-    place.set_memory_limits(MemoryLimits::default().with_metadata_bytes(64 << 20));
-    let error = list(&place, "", true).err().unwrap();
+    let mut storage = storage_of(&header.bytes);
+    storage.set_memory_limits(MemoryLimits::default().with_metadata_bytes(64 << 20));
+    let error = list(&storage, "", true).err().unwrap();
     assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
 }
 
 // --- How much is read.
 
-/// A place with one file; counts the reads and their bytes. Several reads may be on their way.
+/// A storage with one file; counts the reads and their bytes. Several reads may be on their way.
 struct Far {
     bytes: Vec<u8>,
-    under_way: Mutex<Vec<usize>>,
+    requests_in_flight: Mutex<Vec<usize>>,
     reads: AtomicUsize,
     has_latency: bool,
 }
@@ -562,12 +563,12 @@ struct Far {
 impl Far {
     fn of(bytes: &[u8]) -> Self {
         let bytes = bytes.to_vec();
-        Far { bytes, under_way: Mutex::new(Vec::new()), reads: AtomicUsize::new(0), has_latency: true }
+        Far { bytes, requests_in_flight: Mutex::new(Vec::new()), reads: AtomicUsize::new(0), has_latency: true }
     }
 }
 
-impl Objects for Far {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for Far {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         self.reads.fetch_add(1, Relaxed);
         if name != "f" {
             return Ok(None);
@@ -595,7 +596,7 @@ unsafe impl Flight for Far {
 
     #[allow(unsafe_code)]
     unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
-        self.under_way.lock().unwrap().push(request.expose_provenance());
+        self.requests_in_flight.lock().unwrap().push(request.expose_provenance());
         // SAFETY: the request stays where it is until it is given back.
         let ObjectRequest { name, offset, buffer, size, .. } = unsafe { &mut *request };
         // SAFETY: the name ends with a NUL.
@@ -616,7 +617,7 @@ unsafe impl Flight for Far {
     #[allow(unsafe_code)]
     unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
         self.reads.fetch_add(1, Relaxed);
-        Ok(std::ptr::with_exposed_provenance_mut(self.under_way.lock().unwrap().pop().unwrap()))
+        Ok(std::ptr::with_exposed_provenance_mut(self.requests_in_flight.lock().unwrap().pop().unwrap()))
     }
 }
 
@@ -624,11 +625,12 @@ unsafe impl Flight for Far {
 fn what_is_near_is_read_at_once() {
     let reads = |shape: Shape, vars: &[Var], name: &str, start: &[usize], count: &[usize]| {
         let far = Far { has_latency: false, ..Far::of(&make(5, shape, vars, shape.num_records as u64).bytes) };
-        let place = std::sync::Arc::new(far);
-        let array = Array::open_in(&Place::new(place.clone()).unwrap().file("f").unwrap(), name, Access::Read).unwrap();
-        let before = place.reads.load(Relaxed);
+        let storage = std::sync::Arc::new(far);
+        let array =
+            Array::open_in(&Storage::new(storage.clone()).unwrap().file("f").unwrap(), name, Access::Read).unwrap();
+        let before = storage.reads.load(Relaxed);
         all_bytes(&array, &Hyperslab::new(start, count)).unwrap();
-        (before, place.reads.load(Relaxed) - before)
+        (before, storage.reads.load(Relaxed) - before)
     };
     let vars: [Var; 3] = [("a", &[0, 1, 2], 5), ("b", &[0, 1, 2], 5), ("f", &[1, 2], 5)];
     // What the file is, then its header; a map is one read, and so are a series and a fixed variable.
@@ -652,8 +654,8 @@ fn a_long_header_is_read_in_parts() {
     let vars: Vec<Var> = names.iter().map(|name| (&*name.clone().leak(), &[2usize][..], 4)).collect();
     let made = make(2, Shape { num_records: 0, y: 1, x: 2 }, &vars, 0);
     let far = std::sync::Arc::new(Far { has_latency: false, ..Far::of(&made.bytes) });
-    let place = Place::new(far.clone()).unwrap().file("f").unwrap();
-    let array = Array::open_in(&place, "variable 1999", Access::Read).unwrap();
+    let storage = Storage::new(far.clone()).unwrap().file("f").unwrap();
+    let array = Array::open_in(&storage, "variable 1999", Access::Read).unwrap();
     let expected: Vec<u8> = (0..2).flat_map(|i| value(1999, i, 4)).collect();
     assert_eq!(all_bytes(&array, &Hyperslab::all()).unwrap(), expected);
     // 8, 8, 16, 32, 64, 128 KiB.
@@ -665,13 +667,13 @@ fn a_long_header_is_read_in_parts() {
 
 /// Opens and reads all that is in a file: an error, or the same answer in all ways, in bounded memory.
 fn read_all(bytes: &[u8]) {
-    let place = place_of(bytes);
+    let storage = storage_of(bytes);
     let most = most_in_use(|| {
-        let Ok(nodes) = list(&place, "", true) else { return };
+        let Ok(nodes) = list(&storage, "", true) else { return };
         for (i, node) in nodes.iter().enumerate().skip(1) {
             // Of several variables with one name the first is opened.
             let is_first = nodes[1..i].iter().all(|other| other.name() != node.name());
-            match Array::open_in(&place, node.name(), Access::Read) {
+            match Array::open_in(&storage, node.name(), Access::Read) {
                 Ok(array) if is_first => read_array(&array, node),
                 Ok(_) => {}
                 Err(_) => assert!(node.error().is_some() || !is_first || node.name().is_empty()),

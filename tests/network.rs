@@ -10,8 +10,8 @@ mod server;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use nczchunk::object::{Entry, Memory, Place, read_whole};
-use nczchunk::{Access, Array, ArrayFormat, Cache, Description, ElementType, ErrorKind, Hyperslab, list, place_at};
+use nczchunk::object::{Entry, Memory, Storage, read_whole};
+use nczchunk::{Access, Array, ArrayFormat, Cache, Description, ElementType, ErrorKind, Hyperslab, list, open_storage};
 use server::{Fault, Server};
 
 /// The tests look at the threads of the process, so one runs at a time.
@@ -47,7 +47,7 @@ impl Drop for Seconds {
 }
 
 /// Puts what is in a place on a server.
-fn publish(server: &Server, place: &Place, prefix: &str, to: &str) {
+fn publish(server: &Server, place: &Storage, prefix: &str, to: &str) {
     let mut found = Vec::new();
     let one = &mut |name: &str, entry| {
         found.push((if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") }, entry));
@@ -79,7 +79,7 @@ fn server() -> Server {
         if let Some(shards) = &shards {
             description = description.with_shard_shape(shards);
         }
-        let place = Place::new(Memory::new()).unwrap();
+        let place = Storage::new(Memory::new()).unwrap();
         Array::create_in(&place, "", &description).unwrap().write(&Hyperslab::all(), &values()).unwrap();
         publish(&server, &place, "", name);
     }
@@ -121,7 +121,7 @@ fn threads_share_a_storage() {
                 scope.spawn(move || (0..3).for_each(|_| assert_eq!(read(), values())));
             }
         });
-        assert_eq!(server.under_way(), 0);
+        assert_eq!(server.requests_in_flight(), 0);
     }
 }
 
@@ -185,7 +185,7 @@ fn faults_that_pass_are_not_noticed() {
                 server.fail(&format!("{path}/{object}"), &[fault.clone(), fault.clone()]);
             }
             assert_eq!(read(&server, path).map_err(|error| format!("{fault:?}: {error}")), Ok(values()));
-            assert_eq!(server.under_way(), 0);
+            assert_eq!(server.requests_in_flight(), 0);
         }
     }
 }
@@ -250,7 +250,7 @@ fn redirects_are_followed() {
 fn an_object_that_changes_is_read_in_one_version() {
     let _alone = alone();
     let server = server();
-    let place = Place::new(Memory::new()).unwrap();
+    let place = Storage::new(Memory::new()).unwrap();
     let others: Vec<i32> = (0..32 * 32).map(|i| -i).collect();
     let description =
         Description::new(&[32, 32], ElementType::Int).with_chunk_shape(&[4, 4]).with_shard_shape(&[32, 32]);
@@ -296,7 +296,7 @@ fn a_file_is_read_by_ranges() {
     assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
     // What is no file there is a group or an array, and says that it is not.
     assert!(Array::open(server.url("data"), "SST", Access::Read).is_err());
-    let error = place_at(server.url("data/sst.grib#mode=bytes").as_ref()).err().unwrap();
+    let error = open_storage(server.url("data/sst.grib#mode=bytes").as_ref()).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::NotFound("file"));
 }
 
@@ -305,11 +305,11 @@ fn a_file_is_read_by_ranges() {
 fn groups_are_listed_by_consolidated_metadata() {
     let _alone = alone();
     let server = Server::new();
-    let place = Place::new(Memory::new()).unwrap();
+    let place = Storage::new(Memory::new()).unwrap();
     let description = Description::new(&[3], ElementType::Int).with_format(ArrayFormat::ZarrV2);
     Array::create_in(&place, "g/x", &description).unwrap().write(&Hyperslab::all(), &[1i32, 2, 3]).unwrap();
     publish(&server, &place, "", "two%20words.zarr");
-    let group = place_at(server.url("two%20words.zarr").as_ref()).unwrap();
+    let group = open_storage(server.url("two%20words.zarr").as_ref()).unwrap();
     let error = list(&group, "g", true).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
     let array = read_whole(&*place, "g/x/.zarray", 1000).unwrap().unwrap();
@@ -370,10 +370,10 @@ fn a_transfer_that_ends_early_cancels_its_requests() {
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
     let patience = Instant::now() + Duration::from_secs(5);
-    while server.under_way() > 0 && Instant::now() < patience {
+    while server.requests_in_flight() > 0 && Instant::now() < patience {
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert_eq!(server.under_way(), 0);
+    assert_eq!(server.requests_in_flight(), 0);
 }
 
 /// A child does not wait for the thread that only its parent has.
@@ -416,7 +416,7 @@ fn what_the_environment_says_is_checked() {
     let _alone = alone();
     for value in ["", "0", "-1", "x", "NaN", "1e9"] {
         let _seconds = Seconds::new(value);
-        let error = place_at("http://127.0.0.1:1/a.zarr".as_ref()).err().unwrap().to_string();
+        let error = open_storage("http://127.0.0.1:1/a.zarr".as_ref()).err().unwrap().to_string();
         assert!(error.contains("NCZCHUNK_NETWORK_TIMEOUT has to be a number"), "{error}");
     }
     let _seconds = Seconds::new("1.5");

@@ -11,7 +11,7 @@ use std::os::fd::RawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use nczchunk::object::{Directory, Objects, Zip, ZipWriter, read_whole};
+use nczchunk::object::{Directory, ObjectStore, Zip, ZipWriter, read_whole};
 
 thread_local! {
     /// The number of the call that fails, from 1 on, and how.
@@ -68,7 +68,7 @@ fn above(path: &Path) -> Vec<&Path> {
 }
 
 /// What an object says, if it is there.
-fn text(objects: &dyn Objects, name: &str) -> Option<String> {
+fn text(objects: &dyn ObjectStore, name: &str) -> Option<String> {
     read_whole(objects, name, 10).unwrap().map(|bytes| String::from_utf8(bytes).unwrap())
 }
 
@@ -94,7 +94,7 @@ impl Drop for Temporary {
 fn an_object_of_a_directory_is_synced_and_all_directories_that_lead_to_it() {
     let temporary = Temporary::new("sync");
     let above = above(&temporary.0).len() as u32;
-    // The file, and then the directories: `b`, `a`, the place, and those that it is in.
+    // The file, and then the directories: `b`, `a`, the storage, and those that it is in.
     for turn in 1..=4 + above {
         let mut directory = Directory::open(&temporary.0).unwrap();
         let write = |directory: &Directory| directory.write("a/b/object", b"new");
@@ -108,7 +108,7 @@ fn an_object_of_a_directory_is_synced_and_all_directories_that_lead_to_it() {
         assert_eq!(files, usize::from(turn > 1));
         std::fs::remove_dir_all(temporary.0.join("a")).unwrap();
         assert_eq!(with_failure(turn, libc::EINTR, || write(&directory)), (0, 5 + above));
-        // What the place is in is synced once, and the old object stays if the new one cannot be synced.
+        // What the storage is in is synced once, and the old object stays if the new one cannot be synced.
         let replace = || directory.write("a/b/object", b"newer");
         let expected = if turn <= 4 { (libc::EIO, turn) } else { (0, 4) };
         assert_eq!(with_failure(turn, libc::EIO, replace), expected);
@@ -121,19 +121,19 @@ fn an_object_of_a_directory_is_synced_and_all_directories_that_lead_to_it() {
 #[test]
 fn directories_that_another_call_has_made_are_synced() {
     let temporary = Temporary::new("sync-others");
-    let place = temporary.0.join("new/place");
-    let mut directory = Directory::create(&place).unwrap();
+    let storage = temporary.0.join("new/storage");
+    let mut directory = Directory::create(&storage).unwrap();
     directory.set_sync(true);
     let write = |name: &str| with_failure(0, 0, || directory.write(name, b"1")).0;
     // The name is too long, but the directories that lead to it are there.
     assert_eq!(write(&format!("c/d/{}", "y".repeat(300))), libc::ENAMETOOLONG);
     assert_eq!(write("c/d/0"), 0);
-    let own = [place.join("c/d"), place.join("c"), place.clone()];
-    assert!(are_synced(own.iter().map(|path| &**path)) && are_synced(above(&place)));
+    let own = [storage.join("c/d"), storage.join("c"), storage.clone()];
+    assert!(are_synced(own.iter().map(|path| &**path)) && are_synced(above(&storage)));
     // Another process.
-    fs::create_dir_all(place.join("e/f")).unwrap();
+    fs::create_dir_all(storage.join("e/f")).unwrap();
     assert_eq!(write("e/f/0"), 0);
-    let own = [place.join("e/f"), place.join("e"), place.clone()];
+    let own = [storage.join("e/f"), storage.join("e"), storage.clone()];
     assert!(are_synced(own.iter().map(|path| &**path)));
 }
 

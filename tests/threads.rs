@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use nczchunk::{
-    Access, Borrowed, Buffer, Cache, Change, Codec, Endian, ErrorKind, Fill, Filled, Hyperslab, Lend, Lent, Options,
-    Plan, Prepared, Request, Result, Store, Take, Taken, Variable,
+    Access, BorrowedChunk, BorrowedChunkMut, Buffer, Cache, Change, ChunkReader, ChunkStore, Codec, Endian, ErrorKind,
+    Filled, Hyperslab, Options, Plan, Prepared, Request, Result, Take, Taken, Variable, ZeroCopyReader,
 };
 
 const THREADS: usize = 4;
@@ -144,10 +144,10 @@ fn expected(plan: &Plan<'_>) -> Vec<u8> {
     rows.flat_map(|i| columns.clone().flat_map(move |j| element(i, j))).collect()
 }
 
-impl Lend for &Chunks {
+impl ZeroCopyReader for &Chunks {
     fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
         let bytes = self.get(request)?;
-        take.give(if bytes.is_empty() { Lent::Absent } else { Lent::Chunk(bytes) })
+        take.give(if bytes.is_empty() { BorrowedChunk::Absent } else { BorrowedChunk::Chunk(bytes) })
     }
 
     fn is_writable(&self) -> bool {
@@ -158,13 +158,13 @@ impl Lend for &Chunks {
         let bytes = self.get(request)?;
         if bytes.is_empty() {
             bytes.resize(CHUNK_BYTES, 0xDD);
-            return change.give(Borrowed::New(bytes));
+            return change.give(BorrowedChunkMut::New(bytes));
         }
-        change.give(Borrowed::Chunk(bytes))
+        change.give(BorrowedChunkMut::Chunk(bytes))
     }
 }
 
-impl Fill for &Chunks {
+impl ChunkReader for &Chunks {
     fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
         let bytes = self.get(request)?;
         if bytes.is_empty() {
@@ -207,7 +207,7 @@ fn plans<'v>(variable: &'v Variable, slab: &Hyperslab<'_>, access: Access) -> [P
 }
 
 /// Reads by a plan; another time by the same plan as one that is kept.
-fn read(plan: &Plan<'_>, prepared: Option<&Prepared>, store: &Store<'_>, threads: usize) -> Result<Vec<u8>> {
+fn read(plan: &Plan<'_>, prepared: Option<&Prepared>, store: &ChunkStore<'_>, threads: usize) -> Result<Vec<u8>> {
     let (mut out, done) = (vec![0; plan.memory_bytes()], Cell::new(0));
     let note = |at: nczchunk::Progress| {
         done.set(at.chunks_done);
@@ -223,20 +223,20 @@ fn read(plan: &Plan<'_>, prepared: Option<&Prepared>, store: &Store<'_>, threads
 }
 
 /// Makes a store of chunks.
-type Open = for<'c> fn(&'c Chunks) -> Store<'c>;
+type Open = for<'c> fn(&'c Chunks) -> ChunkStore<'c>;
 
-fn lending(chunks: &Chunks) -> Store<'_> {
-    Store::lending(chunks).unwrap()
+fn lending(chunks: &Chunks) -> ChunkStore<'_> {
+    ChunkStore::lending(chunks).unwrap()
 }
 
-fn filling(chunks: &Chunks) -> Store<'_> {
-    Store::filling(chunks).unwrap()
+fn filling(chunks: &Chunks) -> ChunkStore<'_> {
+    ChunkStore::filling(chunks).unwrap()
 }
 
 /// zstd is not written in Rust, so it is not for Miri.
 #[cfg(all(not(miri), feature = "zstd"))]
-fn compressed(chunks: &Chunks) -> Store<'_> {
-    let mut store = Store::filling(chunks).unwrap();
+fn compressed(chunks: &Chunks) -> ChunkStore<'_> {
+    let mut store = ChunkStore::filling(chunks).unwrap();
     store.add_codec(nczchunk::Zstd::default()).unwrap();
     store
 }
@@ -267,7 +267,7 @@ fn threads_read_what_one_reads() {
 fn threads_fill_in_the_callers_memory() {
     let variable = Variable::new(&[GRID[0] * GRID[1], CHUNK_BYTES], &[1, CHUNK_BYTES], 1).unwrap();
     let gate = Gate::new(THREADS);
-    let store = Store::filling(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
+    let store = ChunkStore::filling(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
         gate.pass(request.chunk()[0] as usize);
         buffer.zeroed().fill(request.chunk()[0] as u8);
         Ok(Filled::Stored(buffer.capacity()))
@@ -287,7 +287,7 @@ fn threads_write_what_one_writes(open: Open) {
     for (round, slab) in slabs().iter().enumerate() {
         let (writes, reads) = (plans(variable, slab, Access::Write), plans(variable, slab, Access::Read));
         for (write, plan) in writes.into_iter().zip(&reads) {
-            let data: Vec<u8> = (0..write.memory_bytes()).map(|place| (place * 7 / 3 + round) as u8).collect();
+            let data: Vec<u8> = (0..write.memory_bytes()).map(|storage| (storage * 7 / 3 + round) as u8).collect();
             for (chunks, threads) in chunks.iter_mut().zip([1, THREADS]) {
                 chunks.start_over(threads);
                 let options = Options::default().with_threads(threads);
@@ -347,7 +347,7 @@ struct Stored {
     threads: AtomicUsize,
 }
 
-impl Fill for &Stored {
+impl ChunkReader for &Stored {
     fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
         thread_local! {
             static IS_COUNTED: Cell<bool> = const { Cell::new(false) };
@@ -369,11 +369,11 @@ impl Fill for &Stored {
 /// Many read from one store at the same time, each with several threads. They share the store's memory, the contexts of
 /// its codec, and its cache, which has room for some of the chunks. `NCZCHUNK_ROUNDS=n` has each read n times
 /// (scripts/soak).
-fn callers_share_a_store(chunks: Chunks, prepare: fn(&mut Store<'_>)) {
+fn callers_share_a_store(chunks: Chunks, prepare: fn(&mut ChunkStore<'_>)) {
     let variable = variable();
     let chunks = chunks.bytes.into_iter().map(UnsafeCell::into_inner).collect();
     let stored = Stored { chunks, threads: AtomicUsize::new(0) };
-    let mut store = Store::filling(&stored).unwrap();
+    let mut store = ChunkStore::filling(&stored).unwrap();
     prepare(&mut store);
     store.set_cache(Some(&Cache::new(GRID[0] * GRID[1] * CHUNK_BYTES / 3).unwrap()));
     let plans = slabs().map(|slab| Plan::new(&variable, &slab, Access::Read).unwrap());
@@ -437,7 +437,7 @@ impl<'c> Shares<'c> {
     }
 }
 
-impl Fill for &Shares<'_> {
+impl ChunkReader for &Shares<'_> {
     fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
         self.pass(request);
         self.chunks.fill(request, buffer)
@@ -455,10 +455,10 @@ impl Fill for &Shares<'_> {
 
 /// Many write to one store at the same time, each with several threads, and each reads what it has written.
 #[cfg(not(miri))] // it has too few chunks for so many
-fn callers_write_to_a_store(prepare: fn(&mut Store<'_>)) {
+fn callers_write_to_a_store(prepare: fn(&mut ChunkStore<'_>)) {
     let (variable, chunks) = (variable(), Chunks::empty(1));
     let shares = Shares::new(&chunks);
-    let mut store = Store::filling(&shares).unwrap();
+    let mut store = ChunkStore::filling(&shares).unwrap();
     prepare(&mut store);
     store.set_cache(Some(&Cache::new(GRID[0] * GRID[1] * CHUNK_BYTES / 3).unwrap()));
     std::thread::scope(|scope| {
@@ -537,7 +537,7 @@ impl Codec for Rows {
 #[cfg_attr(miri, ignore = "so many bytes take too long")]
 fn callers_share_memory_of_many_chunks() {
     let variable = Variable::new(&Rows::DIMLENS, &Rows::CHUNKLENS, 4).unwrap();
-    let mut store = Store::filling(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
+    let mut store = ChunkStore::filling(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
         assert!(buffer.write(&[request.chunk()[1] as u8]));
         Ok(Filled::Stored(1))
     })

@@ -6,15 +6,15 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 
-use nczchunk::ffi::codec::{nczchunk_codec_zstd, nczchunk_store_add_codec};
+use nczchunk::ffi::codec::{nczchunk_chunk_store_add_codec, nczchunk_codec_zstd};
 use nczchunk::ffi::context::{nczchunk_context_free, nczchunk_context_new, nczchunk_context_set_threads};
 use nczchunk::ffi::layout::nczchunk_read_varm;
-use nczchunk::ffi::objects::{nczchunk_context, nczchunk_plan, nczchunk_store, nczchunk_var};
+use nczchunk::ffi::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_plan, nczchunk_var};
 use nczchunk::ffi::plan::{NCZCHUNK_ALL, NCZCHUNK_READ, nczchunk_plan_free, nczchunk_plan_new, nczchunk_plan_read};
 use nczchunk::ffi::read::nczchunk_read_vars;
 use nczchunk::ffi::store::{
-    nczchunk_filling_callbacks, nczchunk_lending_callbacks, nczchunk_loan, nczchunk_request, nczchunk_store_filling,
-    nczchunk_store_free, nczchunk_store_lending,
+    nczchunk_borrowed_chunk, nczchunk_chunk_store_free, nczchunk_chunk_store_new, nczchunk_chunk_store_new_zero_copy,
+    nczchunk_reader_callbacks, nczchunk_request, nczchunk_zero_copy_callbacks,
 };
 use nczchunk::ffi::var::{
     NCZCHUNK_ENDIAN_BIG, nczchunk_var_free, nczchunk_var_new, nczchunk_var_set_endian, nczchunk_var_set_fill_value,
@@ -27,7 +27,7 @@ use super::workloads::{Content, FILL_VALUE, Kind, Workload};
 /// An array as the library knows it: a variable, and a store that lends the chunks or fills them in.
 pub struct Engine<'c> {
     var: *mut nczchunk_var,
-    store: *mut nczchunk_store,
+    store: *mut nczchunk_chunk_store,
     context: *mut nczchunk_context,
     chunks: std::marker::PhantomData<&'c mut Chunks>,
 }
@@ -52,30 +52,30 @@ impl<'c> Engine<'c> {
         let user = std::ptr::from_mut(chunks).cast();
         if workload.filling {
             // SAFETY: a structure of zeros is one without callbacks.
-            let mut callbacks: nczchunk_filling_callbacks = unsafe { MaybeUninit::zeroed().assume_init() };
-            callbacks.struct_size = size_of::<nczchunk_filling_callbacks>();
+            let mut callbacks: nczchunk_reader_callbacks = unsafe { MaybeUninit::zeroed().assume_init() };
+            callbacks.struct_size = size_of::<nczchunk_reader_callbacks>();
             callbacks.user = user;
             callbacks.fill = Some(fill);
             callbacks.concurrent = 1;
             // SAFETY: the callbacks are what they say, and the chunks outlive the store.
-            check(unsafe { nczchunk_store_filling(&callbacks, &mut store, null_mut()) });
+            check(unsafe { nczchunk_chunk_store_new(&callbacks, &mut store, null_mut()) });
         } else {
             // SAFETY: as above.
-            let mut callbacks: nczchunk_lending_callbacks = unsafe { MaybeUninit::zeroed().assume_init() };
-            callbacks.struct_size = size_of::<nczchunk_lending_callbacks>();
+            let mut callbacks: nczchunk_zero_copy_callbacks = unsafe { MaybeUninit::zeroed().assume_init() };
+            callbacks.struct_size = size_of::<nczchunk_zero_copy_callbacks>();
             callbacks.user = user;
             callbacks.lend = Some(lend);
             callbacks.lend_to_write = Some(lend_to_write);
             callbacks.concurrent = 1;
             // SAFETY: as above.
-            check(unsafe { nczchunk_store_lending(&callbacks, &mut store, null_mut()) });
+            check(unsafe { nczchunk_chunk_store_new_zero_copy(&callbacks, &mut store, null_mut()) });
         }
         if matches!(array.content, Content::Compressed { .. }) {
             let mut codec = null_mut();
             // SAFETY: codec has room for one, and the store, which takes it over, was made.
             unsafe {
                 check(nczchunk_codec_zstd(null(), &mut codec, null_mut()));
-                check(nczchunk_store_add_codec(store, codec, null_mut()));
+                check(nczchunk_chunk_store_add_codec(store, codec, null_mut()));
             }
         }
         // SAFETY: context has room for one.
@@ -123,7 +123,7 @@ impl<'c> Engine<'c> {
         // The library is a shared one for most: it is not to be compiled into this loop.
         type Read = unsafe extern "C" fn(
             *const nczchunk_var,
-            *const nczchunk_store,
+            *const nczchunk_chunk_store,
             *const usize,
             *const usize,
             *const isize,
@@ -150,7 +150,7 @@ impl Drop for Engine<'_> {
         // SAFETY: each was made by `new` and is freed once.
         unsafe {
             nczchunk_context_free(self.context);
-            nczchunk_store_free(self.store);
+            nczchunk_chunk_store_free(self.store);
             nczchunk_var_free(self.var);
         }
     }
@@ -168,7 +168,7 @@ impl Kept<'_> {
     pub fn read(&self, out: &mut [u8]) {
         type Read = unsafe extern "C" fn(
             *const nczchunk_plan,
-            *const nczchunk_store,
+            *const nczchunk_chunk_store,
             usize,
             usize,
             *mut c_void,
@@ -193,7 +193,7 @@ fn check(status: c_int) {
 }
 
 /// Lends a chunk where it is.
-unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
+unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk) -> c_int {
     // SAFETY: the library passes what it was given, and a loan with rank indices.
     let (chunks, loan) = unsafe { (&*user.cast::<Chunks>(), &mut *loan) };
     // SAFETY: as above.
@@ -205,7 +205,7 @@ unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int 
 }
 
 /// Lends a chunk to be changed where it is.
-unsafe extern "C" fn lend_to_write(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
+unsafe extern "C" fn lend_to_write(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk) -> c_int {
     // SAFETY: as for lend. Nothing else uses the chunks while the library does.
     let (chunks, loan) = unsafe { (&mut *user.cast::<Chunks>(), &mut *loan) };
     // SAFETY: as above.

@@ -22,15 +22,15 @@ int main(int argc, char **argv)
     }
     const size_t dimlens[1] = {8}, chunklens[1] = {4}, start[1] = {1}, count[1] = {3};
     const ptrdiff_t stride[1] = {3};
-    const nczchunk_filling_callbacks callbacks = {.struct_size = sizeof callbacks, .fill = fill};
+    const nczchunk_reader_callbacks callbacks = {.struct_size = sizeof callbacks, .fill = fill};
     int data[3] = {0};
     nczchunk_var *var = NULL;
-    nczchunk_store *store = NULL;
+    nczchunk_chunk_store *store = NULL;
 
     int status = nczchunk_var_new(1, dimlens, chunklens, sizeof(int), &var, NULL);
-    if (!status) status = nczchunk_store_filling(&callbacks, &store, NULL);
+    if (!status) status = nczchunk_chunk_store_new(&callbacks, &store, NULL);
     if (!status) status = nczchunk_read_vars(var, store, start, count, stride, data, NULL);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
 
     printf("%d %d %d: %s\n", data[0], data[1], data[2], nczchunk_strerror(status));

@@ -11,7 +11,7 @@ namespace {
 // Eight ints in chunks of four.
 using Chunks = std::vector<std::vector<int>>;
 
-int lend(void *user, nczchunk_loan *loan)
+int lend(void *user, nczchunk_borrowed_chunk *loan)
 {
     auto &chunk = (*static_cast<Chunks *>(user))[static_cast<size_t>(loan->chunk_indices[0])];
     loan->data = chunk.data();
@@ -20,7 +20,7 @@ int lend(void *user, nczchunk_loan *loan)
 }
 
 using Var = std::unique_ptr<nczchunk_var, decltype(&nczchunk_var_free)>;
-using Store = std::unique_ptr<nczchunk_store, decltype(&nczchunk_store_free)>;
+using ChunkStore = std::unique_ptr<nczchunk_chunk_store, decltype(&nczchunk_chunk_store_free)>;
 
 } // namespace
 
@@ -38,12 +38,12 @@ int main(int argc, char **argv)
     int status = nczchunk_var_new(1, dimlens, chunklens, sizeof(int), &new_var, nullptr);
     const Var var(new_var, nczchunk_var_free);
 
-    nczchunk_lending_callbacks callbacks = NCZCHUNK_LENDING_CALLBACKS_INIT;
+    nczchunk_zero_copy_callbacks callbacks = NCZCHUNK_LENDING_CALLBACKS_INIT;
     callbacks.user = &chunks;
     callbacks.lend = lend;
-    nczchunk_store *new_store = nullptr;
-    if (!status) status = nczchunk_store_lending(&callbacks, &new_store, nullptr);
-    const Store store(new_store, nczchunk_store_free);
+    nczchunk_chunk_store *new_store = nullptr;
+    if (!status) status = nczchunk_chunk_store_new_zero_copy(&callbacks, &new_store, nullptr);
+    const ChunkStore store(new_store, nczchunk_chunk_store_free);
 
     std::vector<int> data(3);
     if (!status) status = nczchunk_read_vars(var.get(), store.get(), start, count, stride, data.data(), nullptr);

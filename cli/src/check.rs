@@ -8,15 +8,15 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use indicatif::ProgressBar;
-use nczchunk::object::{Directory, Place};
+use nczchunk::object::{Directory, Storage};
 use nczchunk::{Access, Array, Dimension, ElementType};
 
 use crate::Session;
 use crate::failure::{Failure, Result, words};
 use crate::human;
 use crate::json::{self, Json};
+use crate::open_storage;
 use crate::pieces;
-use crate::place;
 use crate::progress;
 use crate::screen::Tint;
 use crate::slab::Selection;
@@ -28,8 +28,8 @@ use crate::storage::{self, Candidates, Stored};
 chunks can be looked at.")]
 pub struct Check {
     /// A directory or zip file of Zarr or NCZarr, or a netCDF, HDF5 or cfdb file
-    #[arg(value_name = "PLACE")]
-    place: PathBuf,
+    #[arg(value_name = "PATH")]
+    storage: PathBuf,
     /// The array's name there; all arrays without it
     #[arg(value_name = "ARRAY")]
     array: Option<String>,
@@ -69,19 +69,19 @@ const INDEX_ENTRY: u128 = 16;
 impl Check {
     /// Prints the report.
     pub fn run(&self, session: &Session) -> Result<()> {
-        let place = place::place(&self.place)?;
+        let storage = open_storage::storage(&self.storage)?;
         let nodes;
         let names = match &self.array {
             Some(name) => vec![name.as_str()],
             None => {
-                nodes = place::list(&self.place, &place, "", true)?;
-                place::arrays(&nodes)
+                nodes = open_storage::list(&self.storage, &storage, "", true)?;
+                open_storage::arrays(&nodes)
             }
         };
         let mut out = BufWriter::new(io::stdout().lock());
         let (mut is_well, mut documents) = (true, Vec::new());
         for name in &names {
-            let report = self.check(session, &place, name)?;
+            let report = self.check(session, &storage, name)?;
             is_well &= matches!(&report, Ok((found, _)) if found.broken.is_empty() && found.num_passed == 0);
             if self.json {
                 documents.push(document(name, &report));
@@ -91,7 +91,7 @@ impl Check {
             }
         }
         if names.is_empty() {
-            return Err(Failure::failed(format_args!("{}: there is no array in it", self.place.display())));
+            return Err(Failure::failed(format_args!("{}: there is no array in it", self.storage.display())));
         }
         let unfinished = self.unfinished()?;
         if self.json {
@@ -101,7 +101,7 @@ impl Check {
                 Json::Object(members.into())
             });
             json::print(&Json::Object(vec![
-                ("path", Json::text(self.place.display())),
+                ("path", Json::text(self.storage.display())),
                 ("arrays", Json::List(documents)),
                 ("unfinished", Json::List(unfinished.collect())),
             ]))?;
@@ -117,12 +117,12 @@ impl Check {
 
     /// The files that killed writers have left in a directory, which are removed if that is wished.
     fn unfinished(&self) -> Result<Vec<Unfinished>> {
-        if !self.place.is_dir() {
+        if !self.storage.is_dir() {
             return Ok(Vec::new());
         }
         let (mut all, mut found) = (Vec::new(), Vec::new());
         let name = self.array.as_deref().unwrap_or_default().trim_matches('/');
-        Directory::open(&self.place)?.each_unfinished(name, &mut |unfinished| {
+        Directory::open(&self.storage)?.each_unfinished(name, &mut |unfinished| {
             all.push(unfinished);
             Ok(())
         })?;
@@ -131,7 +131,7 @@ impl Check {
             let (is_removed, why) = match (unfinished.is_written(), unfinished.process) {
                 (Some(true), _) => continue,
                 (Some(false), Some(process)) if self.clean => {
-                    let path = self.place.join(&unfinished.name);
+                    let path = self.storage.join(&unfinished.name);
                     let metadata = path.symlink_metadata().map_err(Failure::about(path.display()))?;
                     let removed = if metadata.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
                     removed.map_err(Failure::about(path.display()))?;
@@ -148,20 +148,20 @@ impl Check {
     }
 
     /// Checks one array.
-    fn check(&self, session: &Session, place: &Place, name: &str) -> Result<Report> {
-        let mut array = match Array::open_in(place, name, Access::Read) {
+    fn check(&self, session: &Session, storage: &Storage, name: &str) -> Result<Report> {
+        let mut array = match Array::open_in(storage, name, Access::Read) {
             Ok(array) => array,
-            Err(error) if self.array.is_some() => return Err(error.in_object(self.place.display()).into()),
-            Err(error) => return Ok(Err(place::reason(name, &error))),
+            Err(error) if self.array.is_some() => return Err(error.in_object(self.storage.display()).into()),
+            Err(error) => return Ok(Err(open_storage::reason(name, &error))),
         };
         array.set_cache(None);
         array.set_verify(true);
-        Ok(Ok((found(&array, place, session.threads, ASKED)?, storage::num_chunks(&array))))
+        Ok(Ok((found(&array, storage, session.threads, ASKED)?, storage::num_chunks(&array))))
     }
 
     /// Writes what is to be said of an array.
     fn write(&self, out: &mut impl Write, session: &Session, name: &str, report: &Report) -> Result<()> {
-        let title = if name.is_empty() { self.place.display().to_string() } else { name.to_owned() };
+        let title = if name.is_empty() { self.storage.display().to_string() } else { name.to_owned() };
         let title = session.screen.paint(Tint::Heading, &title);
         let (Found { stored, num_broken, broken, num_passed }, num_chunks) = match report {
             Ok((found, num_chunks)) => (found, *num_chunks),
@@ -215,10 +215,10 @@ fn document(name: &str, report: &Report) -> Json {
 
 /// Checks all chunks of an array that are stored, with several threads if it can be read by several. Where these cannot
 /// be listed so many chunks are asked for at most.
-fn found(array: &Array, place: &Place, threads: usize, most_asked: u128) -> Result<Found> {
+fn found(array: &Array, storage: &Storage, threads: usize, most_asked: u128) -> Result<Found> {
     let mut found = Found::default();
     let candidates = Candidates::of(array, |object, num_chunks| {
-        let Some(broken) = broken_shard(array, place, object, num_chunks)? else { return Ok(true) };
+        let Some(broken) = broken_shard(array, storage, object, num_chunks)? else { return Ok(true) };
         found.stored.present += num_chunks;
         found.num_broken += num_chunks;
         found.broken.push(broken);
@@ -260,7 +260,7 @@ fn found(array: &Array, place: &Place, threads: usize, most_asked: u128) -> Resu
 
 /// What is wrong with a shard that is too short for its index. Its chunks, of which there can be any number, are not
 /// asked for one by one then.
-fn broken_shard(array: &Array, place: &Place, shard: &[isize], num_chunks: u128) -> Result<Option<Broken>> {
+fn broken_shard(array: &Array, storage: &Storage, shard: &[isize], num_chunks: u128) -> Result<Option<Broken>> {
     let variable = array.variable();
     let lens = |access| variable.grid(access).dimensions().iter().map(Dimension::chunklen);
     let ratios = lens(Access::Write).zip(lens(Access::Read)).map(|(shard, chunk)| shard / chunk);
@@ -271,7 +271,7 @@ fn broken_shard(array: &Array, place: &Place, shard: &[isize], num_chunks: u128)
     }
     let Some(object) = array.chunk_object(&first)? else { return Ok(None) };
     let least = entries.saturating_mul(INDEX_ENTRY);
-    let what = match place.object_len(&object) {
+    let what = match storage.object_len(&object) {
         Ok(Some(len)) if u128::from(len) < least => {
             format!("the shard has {len} bytes, and the index of its chunks alone takes {least}")
         }
@@ -370,14 +370,14 @@ fn indices(chunk: &[isize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nczchunk::object::{Begin, Entry, Memory, Objects};
+    use nczchunk::object::{ByteRange, Entry, Memory, ObjectStore};
     use nczchunk::{Buffer, Description, Hyperslab};
 
-    /// A place that cannot list.
+    /// A storage that cannot list.
     struct Mute(Memory);
 
-    impl Objects for Mute {
-        fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> nczchunk::Result<Option<u64>> {
+    impl ObjectStore for Mute {
+        fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> nczchunk::Result<Option<u64>> {
             self.0.read(name, begin, buffer)
         }
 
@@ -396,12 +396,12 @@ mod tests {
 
     #[test]
     fn no_more_is_asked_for_than_a_bound_where_nothing_is_listed() {
-        let place = Place::new(Mute(Memory::new())).unwrap();
+        let storage = Storage::new(Mute(Memory::new())).unwrap();
         let description = Description::new(&[1 << 50, 2], ElementType::UByte).with_chunk_shape(&[1, 2]);
-        let array = Array::create_in(&place, "", &description).unwrap();
+        let array = Array::create_in(&storage, "", &description).unwrap();
         array.write(&Hyperslab::new(&[1, 0], &[2, 2]), &[1u8; 4]).unwrap();
         for threads in [1, 3] {
-            let Found { stored, num_broken, num_passed, .. } = found(&array, &place, threads, 100).unwrap();
+            let Found { stored, num_broken, num_passed, .. } = found(&array, &storage, threads, 100).unwrap();
             assert_eq!((stored.present, stored.absent, num_broken, num_passed), (2, 98, 0, (1 << 50) - 100));
         }
     }

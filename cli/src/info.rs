@@ -11,7 +11,7 @@ use crate::element;
 use crate::failure::Result;
 use crate::human;
 use crate::json::{self, Json};
-use crate::place::{self, Source};
+use crate::open_storage::{self, Source};
 use crate::screen::Tint;
 use crate::slab::shape;
 use crate::storage::{self, Stored};
@@ -40,7 +40,7 @@ impl Info {
             return json::print(&self.document(&array)?);
         }
         let mut out = BufWriter::new(io::stdout().lock());
-        let heading = place::heading(&self.source.place, &array);
+        let heading = open_storage::heading(&self.source.storage, &array);
         writeln!(out, "{}", session.screen.paint(Tint::Heading, &heading))?;
         for (what, words) in self.lines(&array)? {
             writeln!(out, "  {what:<12}{words}")?;
@@ -89,7 +89,7 @@ impl Info {
         let unlimited = (0..variable.rank()).map(|d| Json::Bool(array.is_unlimited(d))).collect();
         let zeros = vec![0; element.size()];
         Ok(Json::Object(vec![
-            ("path", Json::text(self.source.place.display())),
+            ("path", Json::text(self.source.storage.display())),
             ("name", Json::text(array.name())),
             ("format", Json::text(array.format())),
             ("type", Json::text(element)),

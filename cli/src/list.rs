@@ -11,16 +11,16 @@ use crate::attribute;
 use crate::failure::Result;
 use crate::human;
 use crate::json::{self, Json};
-use crate::place;
+use crate::open_storage;
 use crate::screen::{Screen, Tint};
 
 /// Lists the groups and arrays of a store or file
 #[derive(Debug, Args)]
 pub struct List {
     /// A directory or zip file of Zarr or NCZarr, or a netCDF, HDF5 or cfdb file
-    #[arg(value_name = "PLACE")]
-    place: PathBuf,
-    /// The group whose contents are listed; all of the place without it
+    #[arg(value_name = "PATH")]
+    storage: PathBuf,
+    /// The group whose contents are listed; all of the storage without it
     #[arg(value_name = "GROUP", default_value = "")]
     group: String,
     /// Shows attributes, too
@@ -40,11 +40,11 @@ type Line = [String; 4];
 impl List {
     /// Prints the list.
     pub fn run(&self, session: &Session) -> Result<()> {
-        let place = place::place(&self.place)?;
-        let nodes = place::list(&self.place, &place, &self.group, !self.shallow)?;
+        let storage = open_storage::storage(&self.storage)?;
+        let nodes = open_storage::list(&self.storage, &storage, &self.group, !self.shallow)?;
         if self.json {
             let nodes = Json::List(nodes.iter().map(node_json).collect());
-            return json::print(&Json::Object(vec![("path", Json::text(self.place.display())), ("nodes", nodes)]));
+            return json::print(&Json::Object(vec![("path", Json::text(self.storage.display())), ("nodes", nodes)]));
         }
         let lines: Vec<Line> = nodes.iter().map(line).collect();
         let mut widths = [0; 4];
@@ -69,8 +69,10 @@ fn node_json(node: &Node) -> Json {
     let mut members = vec![("name", Json::text(node.name()))];
     match (node.error(), node.element_type()) {
         (Some(error), _) => {
-            members
-                .extend([("kind", Json::text("unreadable")), ("error", Json::text(place::reason(node.name(), error)))]);
+            members.extend([
+                ("kind", Json::text("unreadable")),
+                ("error", Json::text(open_storage::reason(node.name(), error))),
+            ]);
             return Json::Object(members);
         }
         (None, None) => members.push(("kind", Json::text("group"))),
@@ -97,7 +99,7 @@ fn line(node: &Node) -> Line {
     let name = if node.name().is_empty() { "/".to_owned() } else { node.name().to_owned() };
     match (node.error(), node.element_type()) {
         (Some(error), _) => {
-            let reason = place::reason(&name, error);
+            let reason = open_storage::reason(&name, error);
             [name, "?".to_owned(), reason, String::new()]
         }
         (None, None) => {

@@ -6,7 +6,7 @@ use clap::Args;
 use nczchunk::{Array, ChunkState, ErrorKind};
 
 use crate::failure::Result;
-use crate::place::Source;
+use crate::open_storage::Source;
 use crate::slab::{self, Slab};
 
 /// Tells which bytes of which object each chunk is that a hyperslab touches
@@ -26,7 +26,7 @@ impl Locate {
         let array = self.source.open()?;
         let selection = Slab::select(self.slab.as_ref(), &array)?;
         let width = chunk_width(&array);
-        let place = self.source.place.display().to_string();
+        let storage = self.source.storage.display().to_string();
         let mut out = BufWriter::new(io::stdout().lock());
         writeln!(out, "{:<width$}  {:>10}  {:>10}  object", "chunk", "offset", "bytes")?;
         let mut unwritten = Ok(());
@@ -36,8 +36,8 @@ impl Locate {
                 ChunkState::Stored { offset, len } => (offset.to_string(), len.to_string()),
                 _ => ("-".to_owned(), "absent".to_owned()),
             };
-            // A file that is the place itself has no name in it.
-            let object = if chunk.object.is_empty() { &place } else { chunk.object };
+            // A file that is the storage itself has no name in it.
+            let object = if chunk.object.is_empty() { &storage } else { chunk.object };
             unwritten = writeln!(out, "{:<width$}  {offset:>10}  {bytes:>10}  {object}", indices.join(","));
             if unwritten.is_ok() { Ok(()) } else { Err(ErrorKind::Callback(1).into()) }
         });

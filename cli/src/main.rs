@@ -4,7 +4,7 @@
 //!   list.rs info.rs plan/ locate.rs dump/ map.rs copy/ check.rs    the commands, one each
 //!   generate.rs     a command for those who install the program
 //!
-//!   place.rs        from the words of the user to an open array
+//!   open_storage.rs        from the words of the user to an open array
 //!   lengths.rs      lengths of chunks and other numbers, as the user writes them
 //!   slab.rs         hyperslabs: the text, and what it selects
 //!   pieces.rs       a selection in pieces that fit memory
@@ -40,9 +40,9 @@ mod list;
 mod locate;
 mod map;
 mod missing;
+mod open_storage;
 mod output;
 mod pieces;
-mod place;
 mod plan;
 mod progress;
 mod screen;

@@ -1,20 +1,20 @@
 //! Reading all that can be read.
 
-use nczchunk::object::Place;
+use nczchunk::object::Storage;
 use nczchunk::{Access, Array, ElementType, Hyperslab, Result, list};
 
 use crate::{LARGEST_CHUNK, MOST_ELEMENTS};
 
-/// Lists what is in a place, and reads every array that is listed. How many could be read to their ends.
-pub fn read_everything(place: &Place) -> usize {
-    let Ok(nodes) = list(place, "", true) else { return 0 };
+/// Lists what is in a storage, and reads every array that is listed. How many could be read to their ends.
+pub fn read_everything(storage: &Storage) -> usize {
+    let Ok(nodes) = list(storage, "", true) else { return 0 };
     let mut num_read = 0;
     for node in nodes.iter().take(16) {
         for attribute in node.attributes() {
             check_attribute(attribute);
         }
         let _ = (node.error().map(ToString::to_string), node.shape(), node.chunk_shape(), node.shard_shape());
-        let Ok(array) = Array::open_in(place, node.name(), Access::Read) else { continue };
+        let Ok(array) = Array::open_in(storage, node.name(), Access::Read) else { continue };
         num_read += usize::from(read_all(&array).is_ok());
     }
     num_read

@@ -4,12 +4,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nczchunk::object::{Memory, Place};
+use nczchunk::object::{Memory, Storage};
 use nczchunk_fuzz::read_everything;
 
 fuzz_target!(|bytes: &[u8]| {
-    let mut place = Place::new(Memory::new()).unwrap();
-    place.write("file.cfdb", bytes).unwrap();
-    place.allow_partial(true);
-    read_everything(&place.file("file.cfdb").unwrap());
+    let mut storage = Storage::new(Memory::new()).unwrap();
+    storage.write("file.cfdb", bytes).unwrap();
+    storage.allow_partial(true);
+    read_everything(&storage.file("file.cfdb").unwrap());
 });

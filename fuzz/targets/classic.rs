@@ -4,11 +4,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nczchunk::object::{Memory, Place};
+use nczchunk::object::{Memory, Storage};
 use nczchunk_fuzz::read_everything;
 
 fuzz_target!(|bytes: &[u8]| {
-    let place = Place::new(Memory::new()).unwrap();
+    let storage = Storage::new(Memory::new()).unwrap();
     // Whatever else begins the input, it is one of these formats.
     let mut bytes = bytes.to_vec();
     if let Some([c, d, f, version]) = bytes.get_mut(..4) {
@@ -17,6 +17,6 @@ fuzz_target!(|bytes: &[u8]| {
             *version = [1, 2, 5][usize::from(*version) % 3];
         }
     }
-    place.write("file.nc", &bytes).unwrap();
-    read_everything(&place.file("file.nc").unwrap());
+    storage.write("file.nc", &bytes).unwrap();
+    read_everything(&storage.file("file.nc").unwrap());
 });

@@ -10,13 +10,13 @@ use std::sync::Mutex;
 
 use libfuzzer_sys::fuzz_target;
 use nczchunk::{
-    Blosc, BloscShuffle, Buffer, Crc32c, Fill, Filled, Fletcher32, Gzip, Hyperslab, Lz4, Request, Result, Shuffle,
-    Store, Variable, Zlib, Zstd,
+    Blosc, BloscShuffle, Buffer, ChunkReader, ChunkStore, Crc32c, Filled, Fletcher32, Gzip, Hyperslab, Lz4, Request,
+    Result, Shuffle, Variable, Zlib, Zstd,
 };
 use nczchunk_fuzz::Input;
 
 /// Gives a store a codec, by its number and the size of elements.
-fn add_codec(store: &mut Store<'_>, number: u8, type_size: usize) -> Result<()> {
+fn add_codec(store: &mut ChunkStore<'_>, number: u8, type_size: usize) -> Result<()> {
     const CNAMES: [&str; 5] = ["blosclz", "lz4", "lz4hc", "zlib", "zstd"];
     const SHUFFLES: [BloscShuffle; 3] = [BloscShuffle::None, BloscShuffle::Byte, BloscShuffle::Bit];
     match number % 22 {
@@ -37,7 +37,7 @@ fn add_codec(store: &mut Store<'_>, number: u8, type_size: usize) -> Result<()> 
 /// One chunk, as it is stored.
 struct OneChunk(Mutex<Vec<u8>>);
 
-impl Fill for OneChunk {
+impl ChunkReader for OneChunk {
     fn fill(&self, _: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
         let stored = self.0.lock().unwrap();
         buffer.write(&stored[..stored.len().min(buffer.capacity())]);
@@ -63,7 +63,7 @@ fuzz_target!(|bytes: &[u8]| {
 
     // Blosc codes the elements' size in its header; the shuffle takes whole elements.
     let variable = Variable::new(&[len], &[len], 1).unwrap();
-    let mut store = Store::filling(OneChunk(Mutex::new(bytes.to_vec()))).unwrap();
+    let mut store = ChunkStore::filling(OneChunk(Mutex::new(bytes.to_vec()))).unwrap();
     add_codec(&mut store, number, type_size).unwrap();
     // blosclz is decoded only.
     if is_chunk && store.is_writable() {

@@ -3,11 +3,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nczchunk::object::{Memory, Place};
+use nczchunk::object::{Memory, Storage};
 use nczchunk_fuzz::read_everything;
 
 fuzz_target!(|bytes: &[u8]| {
-    let place = Place::new(Memory::new()).unwrap();
-    place.write("file.h5", bytes).unwrap();
-    read_everything(&place.file("file.h5").unwrap());
+    let storage = Storage::new(Memory::new()).unwrap();
+    storage.write("file.h5", bytes).unwrap();
+    read_everything(&storage.file("file.h5").unwrap());
 });

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use libfuzzer_sys::fuzz_target;
 use nczchunk::key::Separator;
-use nczchunk::object::{Memory, Place};
+use nczchunk::object::{Memory, Storage};
 use nczchunk::{Access, Array, ArrayFormat, Cache, Description, ElementType, Endian, Hyperslab};
 use nczchunk_fuzz::Input;
 
@@ -119,8 +119,8 @@ fn run<const SIZE: usize>(input: &mut Input<'_>, element: ElementType) {
     if format == ArrayFormat::ZarrV3 && input.bool() {
         description = description.with_shard_shape(&shards);
     }
-    let place = Place::new(Memory::new()).unwrap();
-    let mut array = Array::create_in(&place, "a/x", &description).unwrap();
+    let storage = Storage::new(Memory::new()).unwrap();
+    let mut array = Array::create_in(&storage, "a/x", &description).unwrap();
     let mut model = Model { shape: shape.clone(), fill, written: HashMap::new() };
     for _ in 0..32 {
         if input.is_empty() {
@@ -128,7 +128,7 @@ fn run<const SIZE: usize>(input: &mut Input<'_>, element: ElementType) {
         }
         match input.between(0, 9) {
             0 => model.resize(&mut array, input),
-            1 => array = Array::open_in(&place, "a/x", Access::Write).unwrap(),
+            1 => array = Array::open_in(&storage, "a/x", Access::Write).unwrap(),
             2 => array.set_attribute("n", &[f64::from(input.byte())]).unwrap(),
             3 => array.set_cache(Cache::new(input.between(0, 255)).ok().filter(|_| input.bool()).as_ref()),
             4 | 5 => {
@@ -140,7 +140,7 @@ fn run<const SIZE: usize>(input: &mut Input<'_>, element: ElementType) {
     }
     model.check_all(&array);
     // Another who opens it finds the same.
-    let again = Array::open_in(&place, "a/x", Access::Read).unwrap();
+    let again = Array::open_in(&storage, "a/x", Access::Read).unwrap();
     assert!(again.variable().dimensions().iter().map(|dimension| dimension.len()).eq(model.shape.iter().copied()));
     model.check_all(&again);
 }

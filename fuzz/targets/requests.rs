@@ -11,7 +11,7 @@ use std::sync::Mutex;
 
 use libfuzzer_sys::fuzz_target;
 use nczchunk::status::{EEDGE, EINVALCOORDS, ESTRIDE};
-use nczchunk::{Access, Buffer, Endian, Error, Fill, Filled, Hyperslab, Request, Result, Store, Variable};
+use nczchunk::{Access, Buffer, ChunkReader, ChunkStore, Endian, Error, Filled, Hyperslab, Request, Result, Variable};
 use nczchunk_fuzz::Input;
 
 /// One dimension, and what is asked of it.
@@ -80,7 +80,7 @@ struct Chunks {
     ranges: Option<usize>,
 }
 
-impl Fill for Chunks {
+impl ChunkReader for Chunks {
     fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
         let stored = self.stored.lock().unwrap();
         let Some(chunk) = stored.get(request.chunk()) else { return Ok(Filled::Absent) };
@@ -182,7 +182,7 @@ fn run<const SIZE: usize>(input: &mut Input<'_>) {
         });
         chunks.stored.lock().unwrap().insert(indices, bytes);
     });
-    let store = Store::filling(chunks).unwrap();
+    let store = ChunkStore::filling(chunks).unwrap();
 
     let access = if input.bool() { Access::Write } else { Access::Read };
     let both_ways = input.bool();

@@ -6,7 +6,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nczchunk::object::{Memory, Place};
+use nczchunk::object::{Memory, Storage};
 use nczchunk::{Access, Array, Hyperslab};
 use nczchunk_fuzz::{Input, read_all};
 
@@ -23,11 +23,11 @@ fuzz_target!(|bytes: &[u8]| {
         .replace("INNER", ["", r#","crc32c""#, r#","zstd""#, r#","gzip""#][usize::from(kind >> 2) % 4])
         .replace("INDEX", ["", r#","crc32c""#][usize::from(kind & 1)])
         .replace("LOCATION", ["end", "start"][usize::from(kind >> 1 & 1)]);
-    let place = Place::new(Memory::new()).unwrap();
-    place.write("zarr.json", metadata.as_bytes()).unwrap();
-    place.write("c/0/0", input.rest()).unwrap();
+    let storage = Storage::new(Memory::new()).unwrap();
+    storage.write("zarr.json", metadata.as_bytes()).unwrap();
+    storage.write("c/0/0", input.rest()).unwrap();
 
-    let mut array = Array::open_in(&place, "", Access::Write).unwrap();
+    let mut array = Array::open_in(&storage, "", Access::Write).unwrap();
     let _ = read_all(&array);
     for chunk in [[0, 0], [2, 1]] {
         let _ = array.stored_chunk_len(&chunk);

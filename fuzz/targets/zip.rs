@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nczchunk::object::{Below, Entry, Memory, Objects, Place, Zip, only_prefix, read_whole};
+use nczchunk::object::{Entry, Memory, ObjectStore, PrefixedStorage, Storage, Zip, only_prefix, read_whole};
 use nczchunk_fuzz::read_everything;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -34,9 +34,9 @@ fuzz_target!(|bytes: &[u8]| {
             }
         }
     }
-    let place = match only_prefix(&zip) {
-        Ok(Some(prefix)) => Place::new(Below::new(zip, &prefix).unwrap()).unwrap(),
-        _ => Place::new(zip).unwrap(),
+    let storage = match only_prefix(&zip) {
+        Ok(Some(prefix)) => Storage::new(PrefixedStorage::new(zip, &prefix).unwrap()).unwrap(),
+        _ => Storage::new(zip).unwrap(),
     };
-    read_everything(&place);
+    read_everything(&storage);
 });

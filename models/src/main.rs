@@ -54,8 +54,8 @@ mod plan;
 mod pool;
 #[path = "../../src/projection.rs"]
 mod projection;
-#[path = "../../src/quiet.rs"]
-mod quiet;
+#[path = "../../src/panic_guard.rs"]
+mod panic_guard;
 #[path = "../../src/setting.rs"]
 mod setting;
 #[path = "../../src/shared.rs"]
@@ -72,7 +72,7 @@ mod variable;
 pub use buffer::Buffer;
 pub use dims::MAX_RANK;
 pub use error::Error;
-pub use store::{Fill, Lend, Store};
+pub use store::{ChunkReader, ZeroCopyReader, ChunkStore};
 pub use variable::Variable;
 
 mod models;

@@ -6,7 +6,7 @@ use super::keys::Key;
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::Separator;
-use crate::object::{Entry, Place};
+use crate::object::{Entry, Storage};
 use crate::zarr::{self, KeyEncoding, Keys};
 
 /// How the chunks of an array are called.
@@ -76,14 +76,14 @@ impl Contents {
     ///
     /// # Errors
     /// `Exists` about what is there and belongs to neither; nothing has been removed.
-    pub(super) fn of_node(place: &Place, name: &str) -> Result<Self> {
+    pub(super) fn of_node(storage: &Storage, name: &str) -> Result<Self> {
         let mut contents = Contents::default();
         let mut nodes = Vec::new();
         alloc::push(&mut nodes, alloc::text(name)?)?;
         while let Some(node) = nodes.pop() {
-            match chunk_names(place, &node)? {
-                Some(names) => contents.add_array(place, &node, &names)?,
-                None => contents.add_group(place, &node, &mut nodes)?,
+            match chunk_names(storage, &node)? {
+                Some(names) => contents.add_array(storage, &node, &names)?,
+                None => contents.add_group(storage, &node, &mut nodes)?,
             }
         }
         Ok(contents)
@@ -93,12 +93,12 @@ impl Contents {
     ///
     /// # Errors
     /// `Exists` about anything else, unless the name is empty: then other things may be beside the array.
-    pub(super) fn of_nothing(place: &Place, name: &str, names: &ChunkNames) -> Result<Self> {
+    pub(super) fn of_nothing(storage: &Storage, name: &str, names: &ChunkNames) -> Result<Self> {
         let mut contents = Contents::default();
-        match contents.add_array(place, name, names) {
+        match contents.add_array(storage, name, names) {
             Err(error) if name.is_empty() && error.kind() == ErrorKind::Exists => {
                 let mut is_taken = false;
-                place.list(name, &mut |last, entry| {
+                storage.list(name, &mut |last, entry| {
                     is_taken |= zarr::DOCUMENTS.contains(&last)
                         || match entry {
                             Entry::Object => names.is_chunk(last)?,
@@ -118,17 +118,17 @@ impl Contents {
         !self.chunks.is_empty() || !self.documents.iter().all(is_attributes)
     }
 
-    /// Whether the place lists what is there.
+    /// Whether the storage lists what is there.
     pub(super) fn is_empty(&self) -> bool {
         self.documents.is_empty() && self.chunks.is_empty() && self.prefixes.is_empty()
     }
 
-    fn add_array(&mut self, place: &Place, name: &str, names: &ChunkNames) -> Result<()> {
+    fn add_array(&mut self, storage: &Storage, name: &str, names: &ChunkNames) -> Result<()> {
         let mut keys = Vec::new();
         alloc::push(&mut keys, String::new())?;
         while let Some(prefix) = keys.pop() {
             let full = if prefix.is_empty() { alloc::text(name)? } else { alloc::text(&below(name, &prefix)?)? };
-            place.list(&full, &mut |last, entry| {
+            storage.list(&full, &mut |last, entry| {
                 let key = below(&prefix, last)?;
                 let object = alloc::text(&below(&full, last)?)?;
                 match entry {
@@ -136,7 +136,7 @@ impl Contents {
                         alloc::push(&mut self.documents, object)?;
                     }
                     Entry::Object if names.is_chunk(&key)? => alloc::push(&mut self.chunks, object)?,
-                    Entry::Prefix if names.is_prefix(&key) && place.is_link(&object)? => {
+                    Entry::Prefix if names.is_prefix(&key) && storage.is_link(&object)? => {
                         alloc::push(&mut self.chunks, object)?;
                     }
                     Entry::Prefix if names.is_prefix(&key) => {
@@ -151,13 +151,13 @@ impl Contents {
         Ok(())
     }
 
-    fn add_group(&mut self, place: &Place, name: &str, nodes: &mut Vec<String>) -> Result<()> {
-        place.list(name, &mut |last, entry| {
+    fn add_group(&mut self, storage: &Storage, name: &str, nodes: &mut Vec<String>) -> Result<()> {
+        storage.list(name, &mut |last, entry| {
             let full = alloc::text(&below(name, last)?)?;
             match entry {
                 Entry::Object if zarr::DOCUMENTS.contains(&last) => alloc::push(&mut self.documents, full)?,
                 Entry::Object => return Err(in_the_way(&full)),
-                Entry::Prefix if place.is_link(&full)? => alloc::push(&mut self.chunks, full)?,
+                Entry::Prefix if storage.is_link(&full)? => alloc::push(&mut self.chunks, full)?,
                 Entry::Prefix => {
                     alloc::push(&mut self.prefixes, alloc::text(&full)?)?;
                     alloc::push(nodes, full)?;
@@ -168,9 +168,9 @@ impl Contents {
     }
 
     /// Removes it: the documents first, for without them it is no array any more, whatever happens then.
-    pub(super) fn remove(&self, place: &Place) -> Result<()> {
-        self.documents.iter().rev().chain(&self.chunks).try_for_each(|object| place.remove(object))?;
-        self.prefixes.iter().rev().try_for_each(|prefix| place.remove_empty(prefix))
+    pub(super) fn remove(&self, storage: &Storage) -> Result<()> {
+        self.documents.iter().rev().chain(&self.chunks).try_for_each(|object| storage.remove(object))?;
+        self.prefixes.iter().rev().try_for_each(|prefix| storage.remove_empty(prefix))
     }
 }
 
@@ -179,15 +179,15 @@ fn in_the_way(object: &str) -> Error {
 }
 
 /// How the chunks of the array of this name are called; `None` if it is a group, or neither.
-fn chunk_names(place: &Place, name: &str) -> Result<Option<ChunkNames>> {
+fn chunk_names(storage: &Storage, name: &str) -> Result<Option<ChunkNames>> {
     let mut is_node = false;
     for document in [V3, V2_ARRAY] {
-        is_node |= documents::is_there(place, name, document)?;
+        is_node |= documents::is_there(storage, name, document)?;
     }
     if !is_node {
         return Ok(None);
     }
-    match zarr::open(place, name) {
+    match zarr::open(storage, name) {
         Ok(metadata) => Ok(Some(ChunkNames::Of(metadata.keys, metadata.shape.len()))),
         Err(error) if matches!(error.kind(), ErrorKind::NotAnArray) => Ok(None),
         Err(error)
@@ -200,9 +200,9 @@ fn chunk_names(place: &Place, name: &str) -> Result<Option<ChunkNames>> {
 }
 
 /// Whether an array or a group has this name.
-pub(super) fn is_node(place: &Place, name: &str) -> Result<bool> {
+pub(super) fn is_node(storage: &Storage, name: &str) -> Result<bool> {
     for document in [V3, V2_ARRAY, V2_GROUP] {
-        if documents::is_there(place, name, document)? {
+        if documents::is_there(storage, name, document)? {
             return Ok(true);
         }
     }

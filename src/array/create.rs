@@ -11,7 +11,7 @@ use super::list;
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, Value};
-use crate::object::{Place, check_name};
+use crate::object::{Storage, check_name};
 use crate::zarr::{self, Format, Metadata};
 
 /// An array that can be created: all that is to be written.
@@ -26,13 +26,13 @@ pub(super) struct New {
 }
 
 impl New {
-    /// Checks whether an array can be created at a name of a place, which may be empty. The result has the metadata as
-    /// they will be read.
-    pub(super) fn check(place: &Place, name: &str, description: &Description<'_>) -> Result<(Metadata, New)> {
-        if !place.is_writable() || place.file_name().is_some() {
+    /// Checks whether an array can be created at a name of a storage, which may be empty. The result has the metadata
+    /// as they will be read.
+    pub(super) fn check(storage: &Storage, name: &str, description: &Description<'_>) -> Result<(Metadata, New)> {
+        if !storage.is_writable() || storage.file_name().is_some() {
             return Err(ErrorKind::ReadOnly.into());
         }
-        let own = place.codecs();
+        let own = storage.codecs();
         let metadata = description.metadata(name, own)?;
         metadata.check_codecs(own).map_err(|error| error.in_object("the description"))?;
         let format = metadata.format;
@@ -50,9 +50,9 @@ impl New {
             }
             Format::V3 => zarr::v3_of_value(&value(&array)?, own)?,
         };
-        let groups = documents::missing_groups(place, name, format)?;
+        let groups = documents::missing_groups(storage, name, format)?;
         if description.is_for_netcdf() {
-            check_group(place, name, &metadata, &groups)?;
+            check_group(storage, name, &metadata, &groups)?;
         }
         let mut counts = Vec::new();
         for (len, chunklen) in again.shape.iter().zip(&again.chunk_shape) {
@@ -63,11 +63,11 @@ impl New {
     }
 
     /// Writes it.
-    pub(super) fn write(&self, place: &Place, name: &str) -> Result<()> {
-        make_room(place, name, self)?;
-        documents::forget_consolidated(place, name)?;
+    pub(super) fn write(&self, storage: &Storage, name: &str) -> Result<()> {
+        make_room(storage, name, self)?;
+        documents::forget_consolidated(storage, name)?;
         for group in &self.groups {
-            documents::make_group(place, group, self.format, Value::Object(Vec::new()))?;
+            documents::make_group(storage, group, self.format, Value::Object(Vec::new()))?;
         }
         let array = match self.format {
             Format::V2 => V2_ARRAY,
@@ -76,17 +76,17 @@ impl New {
         // Both names first: what is written is removed without an allocation that may fail, unless they are long.
         let (array, attributes) = (below(name, array)?, below(name, V2_ATTRIBUTES)?);
         let written = match &self.attributes {
-            Some(text) => place.write_over(&attributes, None, text.as_bytes()),
+            Some(text) => storage.write_over(&attributes, None, text.as_bytes()),
             None => Ok(()),
         };
-        written.and_then(|()| place.write_over(&array, None, self.array.as_bytes())).inspect_err(|error| {
+        written.and_then(|()| storage.write_over(&array, None, self.array.as_bytes())).inspect_err(|error| {
             if error.kind() == ErrorKind::Conflict {
                 // What is there is another's.
                 return;
             }
             // A write that has failed may have stored the object nevertheless. An array goes before its attributes.
-            if place.remove(&array).is_ok() && self.attributes.is_some() {
-                let _ = place.remove(&attributes);
+            if storage.remove(&array).is_ok() && self.attributes.is_some() {
+                let _ = storage.remove(&attributes);
             }
         })
     }
@@ -111,16 +111,16 @@ pub(super) fn check_node_name(name: &str, format: Format) -> Result<()> {
 
 /// Refuses an array that netCDF-C would not see for a list of arrays in its group, or that would keep it from reading
 /// the others.
-fn check_group(place: &Place, name: &str, metadata: &Metadata, missing: &[String]) -> Result<()> {
+fn check_group(storage: &Storage, name: &str, metadata: &Metadata, missing: &[String]) -> Result<()> {
     let group = name.rsplit_once('/').map_or("", |(group, _)| group);
     if missing.iter().any(|missing| missing == group) {
         return Ok(());
     }
-    if zarr::has_netcdf_group(place, group)? {
+    if zarr::has_netcdf_group(storage, group)? {
         let kind = ErrorKind::Unsupported("another array in a group of which netCDF-C has a list");
-        return Err(Error::from(kind).in_object(if group.is_empty() { "the place" } else { group }));
+        return Err(Error::from(kind).in_object(if group.is_empty() { "the storage" } else { group }));
     }
-    list::each(place, group, false, &mut |node| {
+    list::each(storage, group, false, &mut |node| {
         let is_other = |d: usize, dimension: &str| {
             let at = metadata.dimension_names.iter().position(|name| name.as_deref() == Some(dimension));
             at.is_some_and(|at| metadata.shape.get(at) != node.shape().get(d))
@@ -137,24 +137,24 @@ fn check_group(place: &Place, name: &str, metadata: &Metadata, missing: &[String
 }
 
 /// Makes sure that nothing is where the array is to be.
-fn make_room(place: &Place, name: &str, new: &New) -> Result<()> {
-    let about = if name.is_empty() { "the place" } else { name };
+fn make_room(storage: &Storage, name: &str, new: &New) -> Result<()> {
+    let about = if name.is_empty() { "the storage" } else { name };
     let exists = || Err(Error::from(ErrorKind::NotOverwritten).in_object(about));
-    let is_node = contents::is_node(place, name)?;
+    let is_node = contents::is_node(storage, name)?;
     if is_node && !new.overwrite {
         return exists();
     }
     let contents = match is_node {
-        true => Contents::of_node(place, name)?,
-        false => Contents::of_nothing(place, name, &new.chunks)?,
+        true => Contents::of_node(storage, name)?,
+        false => Contents::of_nothing(storage, name, &new.chunks)?,
     };
     if contents.is_array() && !new.overwrite {
         return exists();
     }
     if is_node && contents.is_empty() {
-        return Err(ErrorKind::Unsupported("overwriting an array in a place that cannot list its objects").into());
+        return Err(ErrorKind::Unsupported("overwriting an array in a storage that cannot list its objects").into());
     }
-    contents.remove(place)
+    contents.remove(storage)
 }
 
 #[cfg(test)]
@@ -163,44 +163,44 @@ mod tests {
     use crate::element::ElementType;
     use crate::object::{Entry, Memory};
 
-    fn create(place: &Place, name: &str, description: &Description<'_>) -> Result<()> {
-        crate::Array::create_in(place, name, description).map(drop)
+    fn create(storage: &Storage, name: &str, description: &Description<'_>) -> Result<()> {
+        crate::Array::create_in(storage, name, description).map(drop)
     }
 
-    fn names(place: &Place, prefix: &str) -> Vec<String> {
+    fn names(storage: &Storage, prefix: &str) -> Vec<String> {
         let mut names = Vec::new();
-        place.list(prefix, &mut |name, _| Ok(alloc::push(&mut names, name.to_owned())?)).unwrap();
+        storage.list(prefix, &mut |name, _| Ok(alloc::push(&mut names, name.to_owned())?)).unwrap();
         names.sort();
         names
     }
 
-    fn with(objects: &[&str]) -> Place {
-        let place = Place::new(Memory::new()).unwrap();
-        objects.iter().for_each(|name| place.write(name, b"{}").unwrap());
-        place
+    fn with(objects: &[&str]) -> Storage {
+        let storage = Storage::new(Memory::new()).unwrap();
+        objects.iter().for_each(|name| storage.write(name, b"{}").unwrap());
+        storage
     }
 
     #[test]
     fn nothing_is_overwritten_unless_it_is_said() {
         let four = Description::new(&[4], ElementType::Int);
         for there in ["a/zarr.json", "a/.zarray", "a/.zgroup", "a/0.0", "a/c/0", "a/something"] {
-            let place = with(&[there]);
-            assert_eq!(create(&place, "a", &four).unwrap_err().status(), crate::status::EEXIST, "{there}");
-            assert_eq!(names(&place, ""), ["a"]);
+            let storage = with(&[there]);
+            assert_eq!(create(&storage, "a", &four).unwrap_err().status(), crate::status::EEXIST, "{there}");
+            assert_eq!(names(&storage, ""), ["a"]);
         }
-        let place = with(&["b/0"]);
-        create(&place, "a", &Description::new(&[4, 4], ElementType::Int)).unwrap();
-        ["a/c/0/1", "a/c/7/7"].iter().for_each(|chunk| place.write(chunk, b"").unwrap());
-        create(&place, "a", &four.with_overwrite(true)).unwrap();
-        assert_eq!((names(&place, "a"), names(&place, "b")), (vec![V3.to_owned()], vec!["0".to_owned()]));
+        let storage = with(&["b/0"]);
+        create(&storage, "a", &Description::new(&[4, 4], ElementType::Int)).unwrap();
+        ["a/c/0/1", "a/c/7/7"].iter().for_each(|chunk| storage.write(chunk, b"").unwrap());
+        create(&storage, "a", &four.with_overwrite(true)).unwrap();
+        assert_eq!((names(&storage, "a"), names(&storage, "b")), (vec![V3.to_owned()], vec!["0".to_owned()]));
         // What was left of an array may go, but not what is none.
         create(&with(&["a/c/0", "a/.zattrs"]), "a", &four.with_overwrite(true)).unwrap();
         create(&with(&["readme"]), "", &four).unwrap();
         // Attributes alone are no array, but what is left where a process ended between two writes.
         for format in [crate::ArrayFormat::ZarrV2, crate::ArrayFormat::ZarrV3] {
-            let place = with(&["a/.zattrs"]);
-            create(&place, "a", &four.with_format(format)).unwrap();
-            assert_eq!(names(&place, "a").len(), if format == crate::ArrayFormat::ZarrV2 { 2 } else { 1 });
+            let storage = with(&["a/.zattrs"]);
+            create(&storage, "a", &four.with_format(format)).unwrap();
+            assert_eq!(names(&storage, "a").len(), if format == crate::ArrayFormat::ZarrV2 { 2 } else { 1 });
         }
     }
 
@@ -213,13 +213,15 @@ mod tests {
         for (description, others) in [(four, &other[..]), (v2, &["0/0", "2", "20200101", "0.0", "c/0"])] {
             for other in others {
                 let object = format!("a/{other}");
-                let place = with(&[&object]);
-                let error = create(&place, "a", &description).unwrap_err();
+                let storage = with(&[&object]);
+                let error = create(&storage, "a", &description).unwrap_err();
                 assert!(error.kind() == ErrorKind::Exists && object.starts_with(error.about()), "{error}");
                 assert_eq!(
                     (
-                        names(&place, ""),
-                        place.read(&object, crate::object::Begin::At(0), &mut crate::Buffer::new(&mut [])).unwrap()
+                        names(&storage, ""),
+                        storage
+                            .read(&object, crate::object::ByteRange::At(0), &mut crate::Buffer::new(&mut []))
+                            .unwrap()
                     ),
                     (vec!["a".to_owned()], Some(2))
                 );
@@ -227,18 +229,18 @@ mod tests {
         }
         // Beside and below an array, and in a group with arrays in it.
         for other in ["a/README", "a/c/x", "a/c/0/0", "a/b/zarr.json", "g/notes/x", "g/1", "g/a/x"] {
-            let place = with(&[]);
+            let storage = with(&[]);
             for name in ["a", "g/a", "g/h/b"] {
-                create(&place, name, &four).unwrap();
-                place.write(&format!("{name}/c/1"), b"").unwrap();
+                create(&storage, name, &four).unwrap();
+                storage.write(&format!("{name}/c/1"), b"").unwrap();
             }
             let name = &other[..1];
-            place.write(other, b"").unwrap();
-            assert!(other.starts_with(create(&place, name, &four).unwrap_err().about()), "{other}");
-            assert!(documents::is_there(&place, "g/h/b", "c/1").unwrap());
-            place.remove(other).unwrap();
-            create(&place, name, &four).unwrap();
-            assert_eq!(names(&place, name), [V3]);
+            storage.write(other, b"").unwrap();
+            assert!(other.starts_with(create(&storage, name, &four).unwrap_err().about()), "{other}");
+            assert!(documents::is_there(&storage, "g/h/b", "c/1").unwrap());
+            storage.remove(other).unwrap();
+            create(&storage, name, &four).unwrap();
+            assert_eq!(names(&storage, name), [V3]);
         }
         // Metadata that cannot be read say nothing of the names of chunks.
         let broken = ["a/zarr.json", "a/c/0/1", "a/1.2", "a/3/4"];
@@ -256,12 +258,12 @@ mod tests {
         std::fs::create_dir_all(top.join("outside/0")).unwrap();
         std::fs::write(top.join("outside/0/thesis.txt"), "x").unwrap();
         std::fs::create_dir_all(top.join("data")).unwrap();
-        let place = Place::new(crate::object::Directory::open(top.join("data")).unwrap()).unwrap();
+        let storage = Storage::new(crate::object::Directory::open(top.join("data")).unwrap()).unwrap();
         let four = Description::new(&[4, 4], ElementType::Int).with_chunk_shape(&[2, 2]).with_overwrite(true);
         for (name, link, is_chunk) in [("a", "a/c", true), ("g/a", "g/b", true), ("a", "a/link", false)] {
-            create(&place, name, &four).unwrap();
+            create(&storage, name, &four).unwrap();
             symlink(top.join("outside"), top.join("data").join(link)).unwrap();
-            let overwritten = create(&place, &name[..1], &four);
+            let overwritten = create(&storage, &name[..1], &four);
             assert_eq!(overwritten.is_ok(), is_chunk, "{link}");
             assert_eq!(top.join("data").join(link).is_symlink(), !is_chunk);
             assert!(top.join("outside/0/thesis.txt").is_file());
@@ -273,20 +275,20 @@ mod tests {
     fn names_of_documents_are_no_names_of_arrays() {
         use crate::ArrayFormat::{NcZarr, ZarrV2, ZarrV3};
         let four = Description::new(&[4], ElementType::Int).with_dimension_names(&["x"]);
-        let place = with(&[]);
+        let storage = with(&[]);
         for format in [ZarrV3, ZarrV2, NcZarr] {
             let four = four.with_format(format);
             for document in zarr::DOCUMENTS {
                 for name in [document.to_owned(), format!("g/{document}"), format!("{document}/a")] {
-                    let error = create(&place, &name, &four).unwrap_err();
+                    let error = create(&storage, &name, &four).unwrap_err();
                     assert!(error.to_string().contains("cannot have the name of a metadata document"), "{error}");
                     assert_eq!((error.about(), error.status()), (&*name, crate::status::EINVAL));
                 }
             }
-            assert_eq!(names(&place, ""), [""; 0]);
+            assert_eq!(names(&storage, ""), [""; 0]);
         }
         for name in ["__a", "g/__a", "__g/a", "...", "g/..."] {
-            let error = create(&place, name, &four).unwrap_err();
+            let error = create(&storage, name, &four).unwrap_err();
             assert!(error.to_string().contains("Zarr v3 reserves names"), "{error}");
             create(&with(&[]), name, &four.with_format(ZarrV2)).unwrap();
         }
@@ -297,32 +299,37 @@ mod tests {
 
     #[test]
     fn netcdf_can_read_what_else_is_in_the_group() {
-        let place = with(&[]);
+        let storage = with(&[]);
         let four = Description::new(&[4], ElementType::Int)
             .with_dimension_names(&["x"])
             .with_format(crate::ArrayFormat::NcZarr);
-        create(&place, "g/a", &four).unwrap();
-        create(&place, "g/b", &four).unwrap();
+        create(&storage, "g/a", &four).unwrap();
+        create(&storage, "g/b", &four).unwrap();
         let five = Description::new(&[5], ElementType::Int)
             .with_dimension_names(&["x"])
             .with_format(crate::ArrayFormat::NcZarr);
-        let error = create(&place, "g/c", &five).unwrap_err();
+        let error = create(&storage, "g/c", &five).unwrap_err();
         assert_eq!((error.about(), error.dimension()), ("g/a", Some(0)));
-        create(&place, "h/c", &five).unwrap();
+        create(&storage, "h/c", &five).unwrap();
         let group = br#"{"_nczarr_group": {"dimensions": {"x": 4}, "arrays": [], "groups": []}}"#;
-        place.write("g/.zattrs", group).unwrap();
-        assert!(matches!(create(&place, "g/c", &four).unwrap_err().kind(), ErrorKind::Unsupported(_)));
+        storage.write("g/.zattrs", group).unwrap();
+        assert!(matches!(create(&storage, "g/c", &four).unwrap_err().kind(), ErrorKind::Unsupported(_)));
     }
 
-    /// A place of which some writes store the object and fail nevertheless, as where a name does not get to the disk.
+    /// A storage of which some writes store the object and fail nevertheless, as where a name does not get to the disk.
     struct LateFailure {
         memory: Memory,
         fails_at: &'static str,
         removes: bool,
     }
 
-    impl crate::object::Objects for LateFailure {
-        fn read(&self, name: &str, begin: crate::object::Begin, buffer: &mut crate::Buffer<'_>) -> Result<Option<u64>> {
+    impl crate::object::ObjectStore for LateFailure {
+        fn read(
+            &self,
+            name: &str,
+            begin: crate::object::ByteRange,
+            buffer: &mut crate::Buffer<'_>,
+        ) -> Result<Option<u64>> {
             self.memory.read(name, begin, buffer)
         }
         fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
@@ -348,14 +355,14 @@ mod tests {
             [(x, "a/zarr.json", vec![V3]), (v2, "a/.zarray", vec![V2_ARRAY, V2_ATTRIBUTES]), (v2, "a/.zattrs", vec![])]
         {
             for removes in [true, false] {
-                let place = Place::new(LateFailure { memory: Memory::new(), fails_at, removes }).unwrap();
-                assert_eq!(create(&place, "a", &description).unwrap_err().status(), 5);
+                let storage = Storage::new(LateFailure { memory: Memory::new(), fails_at, removes }).unwrap();
+                assert_eq!(create(&storage, "a", &description).unwrap_err().status(), 5);
                 if removes {
-                    assert_eq!(names(&place, "a"), [""; 0], "{fails_at}");
+                    assert_eq!(names(&storage, "a"), [""; 0], "{fails_at}");
                 } else if !documents.is_empty() {
-                    assert_eq!(names(&place, "a"), documents);
+                    assert_eq!(names(&storage, "a"), documents);
                     assert_eq!(
-                        crate::Array::open_in(&place, "a", crate::Access::Read).unwrap().dimension_name(0),
+                        crate::Array::open_in(&storage, "a", crate::Access::Read).unwrap().dimension_name(0),
                         Some("x")
                     );
                 }
@@ -365,18 +372,21 @@ mod tests {
 
     #[test]
     fn groups_are_made_and_nothing_is_written_in_vain() {
-        let place = with(&[]);
-        create(&place, "a/b", &Description::new(&[4], ElementType::Int)).unwrap();
-        assert_eq!((names(&place, ""), names(&place, "a")), (vec!["a".into(), V3.into()], vec!["b".into(), V3.into()]));
-        let place = with(&[]);
+        let storage = with(&[]);
+        create(&storage, "a/b", &Description::new(&[4], ElementType::Int)).unwrap();
+        assert_eq!(
+            (names(&storage, ""), names(&storage, "a")),
+            (vec!["a".into(), V3.into()], vec!["b".into(), V3.into()])
+        );
+        let storage = with(&[]);
         let huge = Description::new(&[4], ElementType::Opaque { len: 1 << 30 });
-        assert!(create(&place, "a", &huge).is_err());
+        assert!(create(&storage, "a", &huge).is_err());
         let snappy = [("blosc", r#"{"cname": "snappy"}"#)];
-        assert!(create(&place, "a", &Description::new(&[4], ElementType::Int).with_codecs(&snappy)).is_err());
+        assert!(create(&storage, "a", &Description::new(&[4], ElementType::Int).with_codecs(&snappy)).is_err());
         let shards = Description::new(&[4], ElementType::Int).with_chunk_shape(&[1]).with_shard_shape(&[2]);
         let v2 = shards.with_format(crate::ArrayFormat::ZarrV2);
-        assert!(matches!(create(&place, "a", &v2).unwrap_err().kind(), ErrorKind::Unsupported(_)));
-        assert!(create(&place, "../a", &shards).is_err());
-        assert_eq!(names(&place, ""), [""; 0]);
+        assert!(matches!(create(&storage, "a", &v2).unwrap_err().kind(), ErrorKind::Unsupported(_)));
+        assert!(create(&storage, "../a", &shards).is_err());
+        assert_eq!(names(&storage, ""), [""; 0]);
     }
 }

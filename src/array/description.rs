@@ -2,13 +2,13 @@
 
 use crate::alloc;
 use crate::chunkshape::{self, NETCDF_TARGET_BYTES};
-use crate::codec::{Makers, Stage};
+use crate::codec::{CodecRegistry, Stage};
 use crate::dims::check_rank;
 use crate::element::{ElementType, Elements, LARGEST as LARGEST_ELEMENT};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, Value};
 use crate::key::Separator;
-use crate::texts;
+use crate::strings;
 use crate::variable::Endian;
 use crate::zarr::{self, AttributeValue, CodecSpec, Format, KeyEncoding, Keys, Metadata, SCALAR_DIMENSION, Shards};
 
@@ -158,8 +158,8 @@ impl<'a> Description<'a> {
         self.format == ArrayFormat::NcZarr
     }
 
-    /// The metadata of such an array in the group or place `name`.
-    pub(super) fn metadata(&self, name: &str, own: &Makers) -> Result<Metadata> {
+    /// The metadata of such an array in the group or storage `name`.
+    pub(super) fn metadata(&self, name: &str, own: &CodecRegistry) -> Result<Metadata> {
         check_rank(self.shape.len())?;
         let is_text = self.element == ElementType::String;
         if is_text && self.shard_shape.is_some() {
@@ -234,7 +234,7 @@ impl<'a> Description<'a> {
 
     /// Bytes that an element has in memory.
     fn element_bytes(&self) -> usize {
-        if self.element == ElementType::String { texts::ELEMENT } else { self.element.size() }
+        if self.element == ElementType::String { strings::ELEMENT } else { self.element.size() }
     }
 
     fn shards(&self, shard_shape: &[usize], chunk_shape: &[usize]) -> Result<Vec<usize>> {
@@ -284,7 +284,7 @@ impl<'a> Description<'a> {
     }
 
     /// The codecs, and the byte order of the elements that the first of them is given.
-    fn codecs(&self, format: Format, endian: Endian, own: &Makers) -> Result<(Vec<CodecSpec>, Endian)> {
+    fn codecs(&self, format: Format, endian: Endian, own: &CodecRegistry) -> Result<(Vec<CodecSpec>, Endian)> {
         const DEFAULT: &[(&str, &str)] = if cfg!(feature = "zstd") { &[("zstd", "")] } else { &[] };
         let given = self.codecs.unwrap_or(DEFAULT);
         let list = self.codecs_of(given, format, endian, own)?;
@@ -310,7 +310,7 @@ impl<'a> Description<'a> {
         given: &[(&str, &str)],
         format: Format,
         endian: Endian,
-        own: &Makers,
+        own: &CodecRegistry,
     ) -> Result<Vec<CodecSpec>> {
         let mut elements = Elements { element: self.element, endian };
         let mut list = Vec::new();
@@ -404,18 +404,20 @@ mod tests {
     use super::*;
 
     fn refused(description: Description<'_>) -> ErrorKind {
-        description.metadata("x", &Makers::default()).unwrap_err().kind()
+        description.metadata("x", &CodecRegistry::default()).unwrap_err().kind()
     }
 
     #[test]
     fn what_is_not_said_has_a_default() {
         let metadata =
-            Description::new(&[365, 721, 1440], ElementType::Float).metadata("", &Makers::default()).unwrap();
+            Description::new(&[365, 721, 1440], ElementType::Float).metadata("", &CodecRegistry::default()).unwrap();
         assert_eq!((metadata.chunk_shape.as_slice(), metadata.format), (&[73, 145, 288][..], Format::V3));
         assert_eq!((metadata.dimension_names, metadata.fill_value), (vec![None; 3], Some(vec![0; 4])));
         assert_eq!(metadata.codecs.len(), usize::from(cfg!(feature = "zstd")));
-        let bytes =
-            Description::new(&[], ElementType::Byte).with_endian(Endian::Big).metadata("", &Makers::default()).unwrap();
+        let bytes = Description::new(&[], ElementType::Byte)
+            .with_endian(Endian::Big)
+            .metadata("", &CodecRegistry::default())
+            .unwrap();
         assert_eq!((bytes.endian, bytes.chunk_shape.len()), (Endian::Native, 0));
     }
 
@@ -443,18 +445,22 @@ mod tests {
         let four = Description::new(&[4], ElementType::Short).with_format(ArrayFormat::NcZarr);
         assert!(matches!(refused(four), ErrorKind::Argument(_)));
         let named = four.with_dimension_names(&["x"]);
-        assert!(named.metadata("v", &Makers::default()).is_ok() && named.metadata("", &Makers::default()).is_err());
+        assert!(
+            named.metadata("v", &CodecRegistry::default()).is_ok()
+                && named.metadata("", &CodecRegistry::default()).is_err()
+        );
         assert!(matches!(refused(named.with_codecs(&[("lz4", "")])), ErrorKind::Unsupported(_)));
-        assert!(named.with_codecs(&[("shuffle", ""), ("zlib", "")]).metadata("v", &Makers::default()).is_ok());
+        assert!(named.with_codecs(&[("shuffle", ""), ("zlib", "")]).metadata("v", &CodecRegistry::default()).is_ok());
         let wrong = named.with_codecs(&[("shuffle", r#"{"elementsize": 4}"#), ("zlib", "")]);
         assert!(matches!(refused(wrong), ErrorKind::Unsupported(_)));
         let scalar = Description::new(&[], ElementType::Double).with_format(ArrayFormat::NcZarr);
-        let scalar = scalar.metadata("v", &Makers::default()).unwrap();
+        let scalar = scalar.metadata("v", &CodecRegistry::default()).unwrap();
         assert_eq!((scalar.shape, scalar.is_scalar), (vec![1], true));
         assert!(matches!(refused(named.with_endian(Endian::Big)), ErrorKind::Unsupported(_)));
         // On every machine it is given little-endian words.
-        assert_eq!(named.metadata("v", &Makers::default()).unwrap().endian, Endian::Little);
-        let shards = named.with_chunk_shape(&[2]).with_shard_shape(&[4]).metadata("v", &Makers::default()).unwrap_err();
+        assert_eq!(named.metadata("v", &CodecRegistry::default()).unwrap().endian, Endian::Little);
+        let shards =
+            named.with_chunk_shape(&[2]).with_shard_shape(&[4]).metadata("v", &CodecRegistry::default()).unwrap_err();
         assert!(matches!(shards.kind(), ErrorKind::Unsupported(_)) && shards.about() == "shards", "{shards}");
         let half = Description::new(&[], ElementType::Half).with_format(ArrayFormat::NcZarr);
         assert!(matches!(refused(half), ErrorKind::Unsupported(_)));

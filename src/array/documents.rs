@@ -8,7 +8,7 @@ use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, Value};
-use crate::object::{Begin, Name, Place};
+use crate::object::{ByteRange, Name, Storage};
 pub(super) use crate::zarr::is_there;
 use crate::zarr::{Format, document};
 
@@ -24,15 +24,15 @@ pub(super) fn below(name: &str, last: &str) -> Result<Name> {
     Name::of(format_args!("{name}{}{last}", if name.is_empty() { "" } else { "/" }))
 }
 
-/// The groups that an array or group of this name is in, from the place itself downwards.
+/// The groups that an array or group of this name is in, from the storage itself downwards.
 pub(super) fn groups_above(name: &str) -> impl Iterator<Item = &str> {
-    let place = if name.is_empty() { None } else { Some("") };
-    place.into_iter().chain(name.match_indices('/').map(|(slash, _)| name.get(..slash).unwrap_or_default()))
+    let storage = if name.is_empty() { None } else { Some("") };
+    storage.into_iter().chain(name.match_indices('/').map(|(slash, _)| name.get(..slash).unwrap_or_default()))
 }
 
 /// Writes a document.
-pub(super) fn write(place: &Place, name: &str, which: &str, text: &str) -> Result<()> {
-    place.write(&below(name, which)?, text.as_bytes())
+pub(super) fn write(storage: &Storage, name: &str, which: &str, text: &str) -> Result<()> {
+    storage.write(&below(name, which)?, text.as_bytes())
 }
 
 /// Changes a document of an array, and removes the consolidated metadata that tell it. Attributes of Zarr v2 that are
@@ -40,62 +40,62 @@ pub(super) fn write(place: &Place, name: &str, which: &str, text: &str) -> Resul
 ///
 /// # Errors
 /// `NotFound` if the array has been removed meanwhile, `Conflict` if another has changed the document meanwhile, where
-/// the place can tell, and any other.
+/// the storage can tell, and any other.
 pub(super) fn change(
-    place: &Place,
+    storage: &Storage,
     name: &str,
     which: &'static str,
     change: impl FnOnce(&mut Value) -> Result<()>,
 ) -> Result<()> {
     // If the object is another one already when it is read, that is found when it is written.
     let object = below(name, which)?;
-    let before = match place.compares() {
-        true => place.read_version(&object, Begin::At(0), &mut Buffer::new(&mut []))?,
+    let before = match storage.compares() {
+        true => storage.read_version(&object, ByteRange::At(0), &mut Buffer::new(&mut []))?,
         false => None,
     };
-    let mut document = match document(place, name, which)? {
+    let mut document = match document(storage, name, which)? {
         Some(document) => document,
-        None if which == V2_ATTRIBUTES && is_there(place, name, V2_ARRAY)? => Value::Object(Vec::new()),
+        None if which == V2_ATTRIBUTES && is_there(storage, name, V2_ARRAY)? => Value::Object(Vec::new()),
         None => return Err(Error::from(ErrorKind::NotFound("array")).in_object(name)),
     };
     change(&mut document)?;
     let text = json::indented(&document)?;
-    forget_consolidated(place, name)?;
-    place.write_over(&object, before, text.as_bytes())
+    forget_consolidated(storage, name)?;
+    storage.write_over(&object, before, text.as_bytes())
 }
 
 /// Removes the consolidated metadata that tell an array of this name, of either version.
-pub(super) fn forget_consolidated(place: &Place, name: &str) -> Result<()> {
+pub(super) fn forget_consolidated(storage: &Storage, name: &str) -> Result<()> {
     for group in groups_above(name) {
-        if is_there(place, group, V2_CONSOLIDATED)? {
-            place.remove(&below(group, V2_CONSOLIDATED)?)?;
+        if is_there(storage, group, V2_CONSOLIDATED)? {
+            storage.remove(&below(group, V2_CONSOLIDATED)?)?;
         }
-        let Some(mut document) = document(place, group, V3)? else { continue };
+        let Some(mut document) = document(storage, group, V3)? else { continue };
         let mut is_told = false;
         while document.take(V3_CONSOLIDATED).is_some() {
             is_told = true;
         }
         if is_told {
-            write(place, group, V3, &json::indented(&document)?)?;
+            write(storage, group, V3, &json::indented(&document)?)?;
         }
     }
     Ok(())
 }
 
-/// The groups above a name that are missing, from the place itself downwards.
+/// The groups above a name that are missing, from the storage itself downwards.
 ///
 /// # Errors
 /// `Exists` about an array that the name is below, `Argument` about a group of the other version of Zarr.
-pub(super) fn missing_groups(place: &Place, name: &str, format: Format) -> Result<Vec<String>> {
+pub(super) fn missing_groups(storage: &Storage, name: &str, format: Format) -> Result<Vec<String>> {
     const OTHER: ErrorKind = ErrorKind::Argument("this is a group of another version of Zarr");
     let mut missing = Vec::new();
     for group in groups_above(name) {
         let about =
-            |kind: ErrorKind| Err(Error::from(kind).in_object(if group.is_empty() { "the place" } else { group }));
-        let v3 = document(place, group, V3)?;
-        let is_v2 = is_there(place, group, V2_GROUP)?;
+            |kind: ErrorKind| Err(Error::from(kind).in_object(if group.is_empty() { "the storage" } else { group }));
+        let v3 = document(storage, group, V3)?;
+        let is_v2 = is_there(storage, group, V2_GROUP)?;
         let is_array = v3.as_ref().and_then(|v3| v3.get("node_type")).and_then(Value::as_str) == Some("array");
-        if is_array || is_there(place, group, V2_ARRAY)? {
+        if is_array || is_there(storage, group, V2_ARRAY)? {
             return about(ErrorKind::Exists);
         }
         match (format, v3.is_some(), is_v2) {
@@ -108,20 +108,20 @@ pub(super) fn missing_groups(place: &Place, name: &str, format: Format) -> Resul
 }
 
 /// Makes a group with attributes, which are an object.
-pub(super) fn make_group(place: &Place, name: &str, format: Format, attributes: Value) -> Result<()> {
+pub(super) fn make_group(storage: &Storage, name: &str, format: Format, attributes: Value) -> Result<()> {
     match format {
         Format::V2 => {
             // The group is there when all of it is.
             if !attributes.members().is_empty() {
-                write(place, name, V2_ATTRIBUTES, &json::indented(&attributes)?)?;
+                write(storage, name, V2_ATTRIBUTES, &json::indented(&attributes)?)?;
             }
             let group = Value::object([("zarr_format", Value::number(2)?)])?;
-            write(place, name, V2_GROUP, &json::indented(&group)?)
+            write(storage, name, V2_GROUP, &json::indented(&group)?)
         }
         Format::V3 => {
             let (version, node) = (Value::number(3)?, Value::text("group")?);
             let group = Value::object([("zarr_format", version), ("node_type", node), ("attributes", attributes)])?;
-            write(place, name, V3, &json::indented(&group)?)
+            write(storage, name, V3, &json::indented(&group)?)
         }
     }
 }
@@ -131,10 +131,10 @@ mod tests {
     use super::*;
     use crate::object::{Memory, read_whole};
 
-    fn place(objects: &[(&str, &str)]) -> Place {
-        let place = Place::new(Memory::new()).unwrap();
-        objects.iter().for_each(|(name, text)| place.write(name, text.as_bytes()).unwrap());
-        place
+    fn storage(objects: &[(&str, &str)]) -> Storage {
+        let storage = Storage::new(Memory::new()).unwrap();
+        objects.iter().for_each(|(name, text)| storage.write(name, text.as_bytes()).unwrap());
+        storage
     }
 
     #[test]
@@ -147,23 +147,25 @@ mod tests {
     #[test]
     fn consolidated_metadata_are_removed_from_all_groups_above() {
         let group = r#"{"zarr_format":3,"node_type":"group","x":1,"consolidated_metadata":{"kind":"inline"}}"#;
-        let place =
-            place(&[(".zmetadata", "{}"), ("a/.zmetadata", "{}"), ("a/zarr.json", group), ("b/.zmetadata", "")]);
-        forget_consolidated(&place, "a/b").unwrap();
-        assert!(!is_there(&place, "", V2_CONSOLIDATED).unwrap() && !is_there(&place, "a", V2_CONSOLIDATED).unwrap());
-        assert!(is_there(&place, "b", V2_CONSOLIDATED).unwrap());
-        let text = read_whole(&*place, "a/zarr.json", 1000).unwrap().unwrap();
+        let storage =
+            storage(&[(".zmetadata", "{}"), ("a/.zmetadata", "{}"), ("a/zarr.json", group), ("b/.zmetadata", "")]);
+        forget_consolidated(&storage, "a/b").unwrap();
+        assert!(
+            !is_there(&storage, "", V2_CONSOLIDATED).unwrap() && !is_there(&storage, "a", V2_CONSOLIDATED).unwrap()
+        );
+        assert!(is_there(&storage, "b", V2_CONSOLIDATED).unwrap());
+        let text = read_whole(&*storage, "a/zarr.json", 1000).unwrap().unwrap();
         assert_eq!(text, b"{\n  \"zarr_format\": 3,\n  \"node_type\": \"group\",\n  \"x\": 1\n}\n");
     }
 
     #[test]
     fn groups_that_are_missing_are_found() {
-        let v2 = place(&[("a/.zgroup", "{}"), ("a/x/.zarray", "{}")]);
+        let v2 = storage(&[("a/.zgroup", "{}"), ("a/x/.zarray", "{}")]);
         assert_eq!(missing_groups(&v2, "a/b/c", Format::V2).unwrap(), ["", "a/b"]);
         assert!(matches!(missing_groups(&v2, "a/b", Format::V3).unwrap_err().kind(), ErrorKind::Argument(_)));
         let error = missing_groups(&v2, "a/x/y", Format::V2).unwrap_err();
         assert_eq!((error.kind(), error.about()), (ErrorKind::Exists, "a/x"));
-        let v3 = place(&[("zarr.json", r#"{"node_type":"array"}"#)]);
+        let v3 = storage(&[("zarr.json", r#"{"node_type":"array"}"#)]);
         assert_eq!(missing_groups(&v3, "y", Format::V3).unwrap_err().kind(), ErrorKind::Exists);
     }
 }

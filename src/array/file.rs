@@ -12,12 +12,12 @@ use crate::error::{ErrorKind, Result};
 #[cfg(feature = "hdf5")]
 use crate::hdf5;
 use crate::netcdf;
-use crate::object::{Begin, Objects, Place};
+use crate::object::{ByteRange, ObjectStore, Storage};
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileKind {
-    /// A zip file: a place for objects.
+    /// A zip file: a storage for objects.
     Zip,
     /// A netCDF classic file, of any of its formats.
     Classic,
@@ -53,14 +53,15 @@ impl FileKind {
         }
     }
 
-    /// What an object of a place is.
+    /// What an object of a storage is.
     ///
     /// # Errors
-    /// `NotFound`, `UnknownFormat`, `Unsupported` for a file that is known but cannot be read, and those of the place.
-    pub(super) fn of(objects: &dyn Objects, name: &str) -> Result<FileKind> {
+    /// `NotFound`, `UnknownFormat`, `Unsupported` for a file that is known but cannot be read, and those of the
+    /// storage.
+    pub(super) fn of(objects: &dyn ObjectStore, name: &str) -> Result<FileKind> {
         let mut scratch = Scratch::EMPTY;
         let mut buffer = Buffer::new(scratch.room(MAGIC_BYTES)?);
-        let Some(len) = objects.read(name, Begin::At(0), &mut buffer)? else {
+        let Some(len) = objects.read(name, ByteRange::At(0), &mut buffer)? else {
             return Err(ErrorKind::NotFound("file").into());
         };
         let first = buffer.filled();
@@ -79,33 +80,33 @@ impl FileKind {
 use hdf5::has_user_block;
 
 #[cfg(not(feature = "hdf5"))]
-fn has_user_block(_: &dyn Objects, _: &str, _: u64) -> Result<bool> {
+fn has_user_block(_: &dyn ObjectStore, _: &str, _: u64) -> Result<bool> {
     Ok(false)
 }
 
-const ZIP_WITHIN: ErrorKind = ErrorKind::Unsupported("a zip file that is an object of a place");
+const ZIP_WITHIN: ErrorKind = ErrorKind::Unsupported("a zip file that is an object of a storage");
 #[cfg(not(feature = "cfdb"))]
 const CFDB: ErrorKind = ErrorKind::Unsupported("a cfdb file, which the library was built without");
 #[cfg(not(feature = "hdf5"))]
 const HDF5: ErrorKind = ErrorKind::Unsupported("an HDF5 file, as netCDF-4 writes, which the library was built without");
 
-/// Opens the array of this name in a file of a place, and tells what the file is.
+/// Opens the array of this name in a file of a storage, and tells what the file is.
 ///
 /// # Errors
-/// `NotFound`, `NotAnArray` for an empty name, `UnknownFormat`, `Unsupported`, and those of the format and the place.
-pub(super) fn open(place: &Place, file: &str, name: &str) -> Result<(Opened, FileKind)> {
-    let kind = FileKind::of(&**place, file)?;
+/// `NotFound`, `NotAnArray` for an empty name, `UnknownFormat`, `Unsupported`, and those of the format and the storage.
+pub(super) fn open(storage: &Storage, file: &str, name: &str) -> Result<(Opened, FileKind)> {
+    let kind = FileKind::of(&**storage, file)?;
     if name.is_empty() {
         return Err(ErrorKind::NotAnArray.into());
     }
     let opened = match kind {
-        FileKind::Classic => netcdf::open(place, file, name)?,
+        FileKind::Classic => netcdf::open(storage, file, name)?,
         #[cfg(feature = "cfdb")]
-        FileKind::Cfdb => cfdb::open(place, file, name)?,
+        FileKind::Cfdb => cfdb::open(storage, file, name)?,
         #[cfg(not(feature = "cfdb"))]
         FileKind::Cfdb => return Err(CFDB.into()),
         #[cfg(feature = "hdf5")]
-        FileKind::Hdf5 => hdf5::open(place, file, name)?,
+        FileKind::Hdf5 => hdf5::open(storage, file, name)?,
         #[cfg(not(feature = "hdf5"))]
         FileKind::Hdf5 => return Err(HDF5.into()),
         FileKind::Zip => return Err(ZIP_WITHIN.into()),
@@ -113,27 +114,27 @@ pub(super) fn open(place: &Place, file: &str, name: &str) -> Result<(Opened, Fil
     Ok((opened, kind))
 }
 
-/// Calls `one` for what is in a file of a place: if `name` is empty for the file itself, which is a group, and then for
-/// its arrays; else for the array of that name.
+/// Calls `one` for what is in a file of a storage: if `name` is empty for the file itself, which is a group, and then
+/// for its arrays; else for the array of that name.
 ///
 /// # Errors
-/// `NotFound`, `UnknownFormat`, `Unsupported`, and those of `one`, of the format and of the place.
+/// `NotFound`, `UnknownFormat`, `Unsupported`, and those of `one`, of the format and of the storage.
 pub(super) fn list(
-    place: &Place,
+    storage: &Storage,
     file: &str,
     name: &str,
     recursive: bool,
     one: &mut dyn FnMut(Node) -> Result<()>,
 ) -> Result<()> {
     let _ = recursive;
-    match FileKind::of(&**place, file)? {
-        FileKind::Classic => netcdf::list(place, file, name, one),
+    match FileKind::of(&**storage, file)? {
+        FileKind::Classic => netcdf::list(storage, file, name, one),
         #[cfg(feature = "cfdb")]
-        FileKind::Cfdb => cfdb::list(place, file, name, one),
+        FileKind::Cfdb => cfdb::list(storage, file, name, one),
         #[cfg(not(feature = "cfdb"))]
         FileKind::Cfdb => Err(CFDB.into()),
         #[cfg(feature = "hdf5")]
-        FileKind::Hdf5 => hdf5::list(place, file, name, recursive, one),
+        FileKind::Hdf5 => hdf5::list(storage, file, name, recursive, one),
         #[cfg(not(feature = "hdf5"))]
         FileKind::Hdf5 => Err(HDF5.into()),
         FileKind::Zip => Err(ZIP_WITHIN.into()),
@@ -166,22 +167,22 @@ mod tests {
 
     #[test]
     fn a_file_is_only_read() {
-        let place = Place::new(Memory::new()).unwrap();
-        place.write("a/f", b"CDF\x01").unwrap();
-        let file = place.file("a/f").unwrap();
+        let storage = Storage::new(Memory::new()).unwrap();
+        storage.write("a/f", b"CDF\x01").unwrap();
+        let file = storage.file("a/f").unwrap();
         assert_eq!(Array::open_in(&file, "v", Access::Write).err().unwrap().kind(), ErrorKind::ReadOnly);
         assert_eq!(Array::open_in(&file, "", Access::Read).err().unwrap().kind(), ErrorKind::NotAnArray);
         let description = crate::Description::new(&[4], crate::ElementType::Int);
         assert_eq!(Array::create_in(&file, "v", &description).err().unwrap().kind(), ErrorKind::ReadOnly);
-        assert!(place.file("../f").is_err());
+        assert!(storage.file("../f").is_err());
     }
 
     #[cfg(not(feature = "cfdb"))]
     #[test]
     fn a_format_that_was_left_out_is_named() {
-        let place = Place::new(Memory::new()).unwrap();
-        place.write("f", &CFDB_MAGIC).unwrap();
-        let file = place.file("f").unwrap();
+        let storage = Storage::new(Memory::new()).unwrap();
+        storage.write("f", &CFDB_MAGIC).unwrap();
+        let file = storage.file("f").unwrap();
         let words = "not supported: a cfdb file, which the library was built without";
         assert_eq!(crate::list(&file, "", true).unwrap_err().to_string(), words);
         assert_eq!(Array::open_in(&file, "v", Access::Read).err().unwrap().to_string(), format!("v: {words}"));
@@ -189,15 +190,15 @@ mod tests {
 
     #[test]
     fn files_that_cannot_be_read_are_named() {
-        let place = Place::new(Memory::new()).unwrap();
+        let storage = Storage::new(Memory::new()).unwrap();
         let words = |bytes: &[u8]| {
-            place.write("f", bytes).unwrap();
-            let file = place.file("f").unwrap();
+            storage.write("f", bytes).unwrap();
+            let file = storage.file("f").unwrap();
             let listed = crate::list(&file, "", true).unwrap_err().to_string();
             assert_eq!(Array::open_in(&file, "v", Access::Read).err().unwrap().to_string(), format!("v: {listed}"));
             listed
         };
-        assert_eq!(words(b"PK\x03\x04"), "not supported: a zip file that is an object of a place");
+        assert_eq!(words(b"PK\x03\x04"), "not supported: a zip file that is an object of a storage");
         let fixed = "not supported: a booklet file with values of one length, which cfdb's have not";
         assert_eq!(words(BOOKLET_FIXED), fixed);
     }

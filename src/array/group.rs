@@ -6,25 +6,25 @@ use super::description::{ArrayFormat, all_attributes, attributes_of_text};
 use super::documents;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::Value;
-use crate::object::Place;
+use crate::object::Storage;
 use crate::zarr::{self, AttributeValue};
 
 /// Creates a group with attributes, which are given as for an array: the text of a JSON object, or nothing, and those
-/// that are set after these one by one. An empty name is the place itself. Groups above that are missing are made, and
-/// metadata that they have consolidated are removed. Attributes that formats keep for themselves are left out.
+/// that are set after these one by one. An empty name is the storage itself. Groups above that are missing are made,
+/// and metadata that they have consolidated are removed. Attributes that formats keep for themselves are left out.
 ///
 /// # Errors
 /// `NotOverwritten` if an array or group is there, `Exists` if the name is below an array, `Argument` for names of
 /// metadata documents and those that Zarr v3 reserves, and below a group of another version of Zarr, `Metadata` for
-/// attributes that are no object, `ReadOnly`, `OutOfMemory`, and those of the place.
+/// attributes that are no object, `ReadOnly`, `OutOfMemory`, and those of the storage.
 pub fn create_group(
-    place: &Place,
+    storage: &Storage,
     name: &str,
     format: ArrayFormat,
     attributes_json: &str,
     attributes: &[(&str, AttributeValue<'_>)],
 ) -> Result<()> {
-    if !place.is_writable() || place.file_name().is_some() {
+    if !storage.is_writable() || storage.file_name().is_some() {
         return Err(ErrorKind::ReadOnly.into());
     }
     let name = name.trim_matches('/');
@@ -34,16 +34,16 @@ pub fn create_group(
     if !name.is_empty() {
         check_node_name(name, version).map_err(|error| error.in_object(name))?;
     }
-    if contents::is_node(place, name)? {
-        let about = if name.is_empty() { "the place" } else { name };
+    if contents::is_node(storage, name)? {
+        let about = if name.is_empty() { "the storage" } else { name };
         return Err(Error::from(ErrorKind::NotOverwritten).in_object(about));
     }
-    let missing = documents::missing_groups(place, name, version)?;
-    documents::forget_consolidated(place, name)?;
+    let missing = documents::missing_groups(storage, name, version)?;
+    documents::forget_consolidated(storage, name)?;
     for group in &missing {
-        documents::make_group(place, group, version, Value::Object(Vec::new()))?;
+        documents::make_group(storage, group, version, Value::Object(Vec::new()))?;
     }
-    documents::make_group(place, name, version, all)
+    documents::make_group(storage, name, version, all)
 }
 
 #[cfg(test)]
@@ -55,11 +55,11 @@ mod tests {
     #[test]
     fn groups_have_their_attributes_and_those_above() {
         for format in [ArrayFormat::ZarrV2, ArrayFormat::ZarrV3, ArrayFormat::NcZarr] {
-            let place = Place::new(Memory::new()).unwrap();
+            let storage = Storage::new(Memory::new()).unwrap();
             let json = r#"{"title":"x","nested":{"a":[1]},"_nczarr_attr":{"types":{}}}"#;
             let version = [("version", AttributeValue::Short(&[3]))];
-            create_group(&place, "a/b", format, json, &version).unwrap();
-            let nodes = list(&place, "", true).unwrap();
+            create_group(&storage, "a/b", format, json, &version).unwrap();
+            let nodes = list(&storage, "", true).unwrap();
             assert_eq!(
                 nodes.iter().map(|node| (node.name(), node.is_group())).collect::<Vec<_>>(),
                 [("", true), ("a", true), ("a/b", true)]
@@ -70,22 +70,22 @@ mod tests {
             assert_eq!(is_kept, format == ArrayFormat::NcZarr);
             assert!(nodes[2].attributes_json().contains(r#""nested":{"a":[1]}"#), "{}", nodes[2].attributes_json());
             assert!(nodes[2].attributes_json().contains("_nczarr_attr") == is_kept);
-            let there = create_group(&place, "a", format, "", &[]).unwrap_err();
+            let there = create_group(&storage, "a", format, "", &[]).unwrap_err();
             assert_eq!((there.kind(), there.about()), (ErrorKind::NotOverwritten, "a"));
         }
     }
 
     #[test]
     fn what_is_no_group_is_refused_before_anything_is_written() {
-        let place = Place::new(Memory::new()).unwrap();
+        let storage = Storage::new(Memory::new()).unwrap();
         for (name, json) in [("zarr.json", ""), ("a/__b", ""), ("a", "[1]"), ("a", "{")] {
-            assert!(create_group(&place, name, ArrayFormat::ZarrV3, json, &[]).is_err(), "{name} {json}");
+            assert!(create_group(&storage, name, ArrayFormat::ZarrV3, json, &[]).is_err(), "{name} {json}");
         }
-        assert!(read_whole(&*place, "zarr.json", 1000).unwrap().is_none());
-        create_group(&place, "", ArrayFormat::ZarrV3, "", &[]).unwrap();
-        let text = read_whole(&*place, "zarr.json", 1000).unwrap().unwrap();
+        assert!(read_whole(&*storage, "zarr.json", 1000).unwrap().is_none());
+        create_group(&storage, "", ArrayFormat::ZarrV3, "", &[]).unwrap();
+        let text = read_whole(&*storage, "zarr.json", 1000).unwrap().unwrap();
         assert_eq!(text, b"{\n  \"zarr_format\": 3,\n  \"node_type\": \"group\",\n  \"attributes\": {}\n}\n");
-        let other = create_group(&place, "v2", ArrayFormat::ZarrV2, "", &[]).unwrap_err();
+        let other = create_group(&storage, "v2", ArrayFormat::ZarrV2, "", &[]).unwrap_err();
         assert!(other.to_string().contains("another version"), "{other}");
     }
 }

@@ -6,7 +6,7 @@ use crate::dims::{self, Dims};
 use crate::error::Result;
 use crate::grid::{Dimension, Grid};
 use crate::key::Separator;
-use crate::object::{Entry, Name, Place};
+use crate::object::{Entry, Name, Storage};
 use crate::zarr::{KeyEncoding, Keys};
 
 /// What a name below an array's is.
@@ -14,7 +14,7 @@ pub(super) enum Key {
     /// That of a chunk with these indices.
     Whole(Dims<isize>),
     /// What the names of chunks begin with, whose first indices are these.
-    Begin(Dims<isize>),
+    ByteRange(Dims<isize>),
     /// Neither.
     None,
 }
@@ -33,7 +33,7 @@ impl Key {
             KeyEncoding::V2 if rank == 0 => return Ok(if key == "0" { Key::Whole(indices) } else { Key::None }),
             KeyEncoding::V3 if rank == 0 => return Ok(if key == "c" { Key::Whole(indices) } else { Key::None }),
             KeyEncoding::V2 => Some(key),
-            KeyEncoding::V3 if key == "c" && separator == '/' => return Ok(Key::Begin(indices)),
+            KeyEncoding::V3 if key == "c" && separator == '/' => return Ok(Key::ByteRange(indices)),
             KeyEncoding::V3 => key.strip_prefix('c').and_then(|rest| rest.strip_prefix(separator)),
         };
         for number in numbers.iter().flat_map(|numbers| numbers.split(separator)) {
@@ -47,7 +47,7 @@ impl Key {
         Ok(match indices.len() {
             0 => Key::None,
             len if len == rank => Key::Whole(indices),
-            _ if separator == '/' => Key::Begin(indices),
+            _ if separator == '/' => Key::ByteRange(indices),
             _ => Key::None,
         })
     }
@@ -111,7 +111,7 @@ impl Look for Inside<'_> {
 /// Where the chunks of an array are, and how their objects are named.
 #[derive(Clone, Copy)]
 pub(super) struct Chunks<'a> {
-    pub place: &'a Place,
+    pub storage: &'a Storage,
     pub name: &'a str,
     pub keys: Keys,
     pub rank: usize,
@@ -141,16 +141,16 @@ impl Chunks<'_> {
         alloc::push(&mut prefixes, String::new())?;
         while let Some(prefix) = prefixes.pop() {
             let mut found = Vec::new();
-            let in_place = match prefix.as_str() {
+            let in_storage = match prefix.as_str() {
                 "" => Name::of(format_args!("{}", self.name))?,
                 prefix => below(self.name, prefix)?,
             };
-            self.place.list(&in_place, &mut |last, entry| {
+            self.storage.list(&in_storage, &mut |last, entry| {
                 look.listed()?;
                 let key = below(&prefix, last)?;
                 match (entry, Key::read(&key, self.keys, self.rank)?) {
                     (Entry::Object, Key::Whole(indices)) => look.chunk(&indices, &below(self.name, &key)?),
-                    (Entry::Prefix, Key::Begin(first)) if look.is_wanted(&first) => {
+                    (Entry::Prefix, Key::ByteRange(first)) if look.is_wanted(&first) => {
                         Ok(alloc::push(&mut found, (alloc::text(&key)?, first))?)
                     }
                     _ => Ok(()),
@@ -159,7 +159,7 @@ impl Chunks<'_> {
             for (key, first) in found {
                 let full = below(self.name, &key)?;
                 // What is gone meanwhile is no link.
-                let is_link = self.place.is_link(&full).unwrap_or(false);
+                let is_link = self.storage.is_link(&full).unwrap_or(false);
                 if !is_link || (look.link(&first, &full)? && self.is_new(&mut followed, &full, first.len())?) {
                     alloc::push(&mut prefixes, key)?;
                 }
@@ -170,7 +170,7 @@ impl Chunks<'_> {
 
     /// Whether no link behind so many indices has led where this one does.
     fn is_new(&self, followed: &mut Vec<(u128, usize)>, link: &str, depth: usize) -> Result<bool> {
-        let Some(location) = self.place.location(link)? else { return Ok(true) };
+        let Some(location) = self.storage.location(link)? else { return Ok(true) };
         let Err(at) = followed.binary_search(&(location, depth)) else { return Ok(false) };
         followed.try_reserve(1).map_err(|_| alloc::Failed)?;
         followed.insert(at, (location, depth));
@@ -208,9 +208,9 @@ mod tests {
     }
 
     fn found(keys: Keys, rank: usize, objects: &[&str]) -> Vec<Vec<isize>> {
-        let place = Place::new(Memory::new()).unwrap();
-        objects.iter().for_each(|name| place.write(name, b"").unwrap());
-        let chunks = Chunks { place: &place, name: "a/b", keys, rank };
+        let storage = Storage::new(Memory::new()).unwrap();
+        objects.iter().for_each(|name| storage.write(name, b"").unwrap());
+        let chunks = Chunks { storage: &storage, name: "a/b", keys, rank };
         let mut found = Found::default();
         chunks.each(&mut found).unwrap();
         assert_eq!(found.num_listed > 0, objects.iter().any(|name| name.starts_with("a/b/")));
@@ -244,9 +244,9 @@ mod tests {
 
     #[test]
     fn only_what_is_wanted_is_listed() {
-        let place = Place::new(Memory::new()).unwrap();
-        ["a/c/0/0", "a/c/0/1", "a/c/1/0", "a/zarr.json"].iter().for_each(|name| place.write(name, b"").unwrap());
-        let chunks = Chunks { place: &place, name: "a", keys: keys(KeyEncoding::V3, Separator::Slash), rank: 2 };
+        let storage = Storage::new(Memory::new()).unwrap();
+        ["a/c/0/0", "a/c/0/1", "a/c/1/0", "a/zarr.json"].iter().for_each(|name| storage.write(name, b"").unwrap());
+        let chunks = Chunks { storage: &storage, name: "a", keys: keys(KeyEncoding::V3, Separator::Slash), rank: 2 };
         let mut found = Found { wanted: Some(1), ..Found::default() };
         chunks.each(&mut found).unwrap();
         // `c` and the document, `0` and `1`, and what is below that.
@@ -260,13 +260,13 @@ mod tests {
         use std::os::unix::fs::symlink;
         let path = std::env::temp_dir().join(format!("nczchunk-keys-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
-        let place = Place::new(crate::object::Directory::create(&path).unwrap()).unwrap();
+        let storage = Storage::new(crate::object::Directory::create(&path).unwrap()).unwrap();
         for i in 0..10 {
             std::fs::create_dir_all(path.join(format!("c/{i}"))).unwrap();
             std::fs::write(path.join(format!("c/{i}/100")), b"").unwrap();
             (10..20).for_each(|j| symlink(format!("../{}", j - 10), path.join(format!("c/{i}/{j}"))).unwrap());
         }
-        let chunks = Chunks { place: &place, name: "", keys: keys(KeyEncoding::V3, Separator::Slash), rank: 20 };
+        let chunks = Chunks { storage: &storage, name: "", keys: keys(KeyEncoding::V3, Separator::Slash), rank: 20 };
         let mut found = Found::default();
         chunks.each(&mut found).unwrap();
         assert!(found.num_listed < 20 * 10 * 20, "{}", found.num_listed);

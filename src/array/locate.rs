@@ -1,4 +1,4 @@
-//! From a path to a place for objects.
+//! From a path to a storage for objects.
 
 use std::path::Path;
 
@@ -6,17 +6,17 @@ use super::file::FileKind;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "cfdb")]
 use crate::object::LockedFile;
-#[cfg(feature = "zip")]
-use crate::object::{Below, Zip, only_prefix};
 #[cfg(feature = "network")]
 use crate::object::{Content, Network, Service};
-use crate::object::{Directory, OneFile, Place, Url, paths};
+use crate::object::{Directory, OneFile, Storage, Url, paths};
+#[cfg(feature = "zip")]
+use crate::object::{PrefixedStorage, Zip, only_prefix};
 
-/// The place at a path: a directory, a zip file, or a [file that holds arrays](Place::file), which its first bytes
+/// The storage at a path: a directory, a zip file, or a [file that holds arrays](Storage::file), which its first bytes
 /// tell. The one directory that all entries of a zip file are in is left out, for it is often the one that was packed.
 /// Names of arrays and groups may begin with it or not, unless something in it is called like it.
 ///
-/// netCDF's way to name such a place, `file://PATH#mode=...`, is understood as well.
+/// netCDF's way to name such a storage, `file://PATH#mode=...`, is understood as well.
 ///
 /// With the feature `network` a URL that begins with `http://`, `https://`, `s3://`, `gs://` or `az://` is one, too:
 /// the objects below it, or a file. If its name does not end with `.zarr`, a request finds out.
@@ -24,7 +24,7 @@ use crate::object::{Directory, OneFile, Place, Url, paths};
 /// # Errors
 /// `NotFound`, `UnknownFormat` for any other file, `Unsupported` for one that is known but cannot be read,
 /// `OutOfMemory`, and those of the system.
-pub fn place_at(path: &Path) -> Result<Place> {
+pub fn open_storage(path: &Path) -> Result<Storage> {
     if let Some(url) = Url::of(path)? {
         return at_url(&url).map_err(|error| error.in_object(url.text));
     }
@@ -34,7 +34,7 @@ pub fn place_at(path: &Path) -> Result<Place> {
         let error = if is_absent { ErrorKind::NotFound("file or directory").into() } else { Error::from(error) };
         error.in_object(path.display())
     })?;
-    if is_directory { Place::new(Directory::open(path)?) } else { file_at(path) }
+    if is_directory { Storage::new(Directory::open(path)?) } else { file_at(path) }
 }
 
 /// Whether a path is a URL of an object store or HTTP server, whether or not this build can open it.
@@ -44,31 +44,31 @@ pub fn is_url(path: &Path) -> bool {
 }
 
 #[cfg(feature = "network")]
-fn at_url(url: &Url<'_>) -> Result<Place> {
-    let Some((network, file)) = Network::open_file(url)? else { return Place::new(Network::open(url)?) };
+fn at_url(url: &Url<'_>) -> Result<Storage> {
+    let Some((network, file)) = Network::open_file(url)? else { return Storage::new(Network::open(url)?) };
     match FileKind::of(&network, &file) {
         Ok(FileKind::Zip) => Err(ErrorKind::Unsupported("a zip file at a URL").into()),
-        Ok(_) => Place::new(network)?.file(&file),
+        Ok(_) => Storage::new(network)?.file(&file),
         // Servers that have no object of this name say so in many ways, and some tell in a page what is below it.
         Err(error)
             if url.content == Content::Any
                 && matches!(error.kind(), ErrorKind::NotFound(_) | ErrorKind::UnknownFormat | ErrorKind::Refused) =>
         {
-            Place::new(Network::open(url)?)
+            Storage::new(Network::open(url)?)
         }
         Err(error) => Err(error),
     }
 }
 
 #[cfg(feature = "network")]
-fn for_url(url: &Url<'_>) -> Result<Place> {
+fn for_url(url: &Url<'_>) -> Result<Storage> {
     if url.service == Service::Http {
         return Err(ErrorKind::Unsupported("to write to an HTTP server, which is only read").into());
     }
     if url.content == Content::File {
         return Err(ErrorKind::ReadOnly.into());
     }
-    Place::new(Network::open(url)?)
+    Storage::new(Network::open(url)?)
 }
 
 #[cfg(not(feature = "network"))]
@@ -77,63 +77,63 @@ const WITHOUT: ErrorKind = ErrorKind::Unsupported(
 );
 
 #[cfg(not(feature = "network"))]
-fn at_url(_: &Url<'_>) -> Result<Place> {
+fn at_url(_: &Url<'_>) -> Result<Storage> {
     Err(WITHOUT.into())
 }
 
 #[cfg(not(feature = "network"))]
-fn for_url(_: &Url<'_>) -> Result<Place> {
+fn for_url(_: &Url<'_>) -> Result<Storage> {
     Err(WITHOUT.into())
 }
 
-/// The place that a file is.
-fn file_at(path: &Path) -> Result<Place> {
+/// The storage that a file is.
+fn file_at(path: &Path) -> Result<Storage> {
     let file = OneFile::open(path)?;
     match FileKind::of(&file, OneFile::NAME) {
         Ok(FileKind::Zip) => zip_at(path),
         #[cfg(feature = "cfdb")]
         Ok(FileKind::Cfdb) => {
             let file = LockedFile::open(path).map_err(|error| error.in_object(path.display()))?;
-            Place::new(file)?.file(OneFile::NAME)
+            Storage::new(file)?.file(OneFile::NAME)
         }
-        Ok(_) => Place::new(file)?.file(OneFile::NAME),
+        Ok(_) => Storage::new(file)?.file(OneFile::NAME),
         // A zip file has its directory at its end, and may have anything before it.
         Err(error) if error.kind() == ErrorKind::UnknownFormat => zip_at(path),
         Err(error) => Err(error.in_object(path.display())),
     }
 }
 
-/// The place at a path where something is to be created: a directory, which is made if there is nothing.
+/// The storage at a path where something is to be created: a directory, which is made if there is nothing.
 ///
 /// # Errors
-/// Those of [`place_at`]; `Unsupported` for a zip file that does not exist: see
+/// Those of [`open_storage`]; `Unsupported` for a zip file that does not exist: see
 /// [`ZipWriter`](crate::object::ZipWriter).
-pub fn place_for(path: &Path) -> Result<Place> {
+pub fn create_storage(path: &Path) -> Result<Storage> {
     if let Some(url) = Url::of(path)? {
         return for_url(&url).map_err(|error| error.in_object(url.text));
     }
     let directory = without_scheme(path);
     if paths::is_there(directory).map_err(|error| Error::from(error).in_object(path.display()))? {
-        return place_at(path);
+        return open_storage(path);
     }
     if directory.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip")) {
-        const HOW: &str = "a new zip file by its path; make a place that writes one";
+        const HOW: &str = "a new zip file by its path; make a storage that writes one";
         return Err(Error::from(ErrorKind::Unsupported(HOW)).in_object(path.display()));
     }
-    Place::new(Directory::create(directory)?)
+    Storage::new(Directory::create(directory)?)
 }
 
 #[cfg(feature = "zip")]
-fn zip_at(path: &Path) -> Result<Place> {
+fn zip_at(path: &Path) -> Result<Storage> {
     let zip = Zip::open(path)?;
     match only_prefix(&zip).map_err(|error| error.in_object(path.display()))? {
-        Some(prefix) => Place::new(Below::new(zip, &prefix)?.with_whole_names()?),
-        None => Place::new(zip),
+        Some(prefix) => Storage::new(PrefixedStorage::new(zip, &prefix)?.with_whole_names()?),
+        None => Storage::new(zip),
     }
 }
 
 #[cfg(not(feature = "zip"))]
-fn zip_at(path: &Path) -> Result<Place> {
+fn zip_at(path: &Path) -> Result<Storage> {
     Err(Error::from(ErrorKind::UnknownFormat).in_object(path.display()))
 }
 
@@ -174,8 +174,8 @@ mod tests {
         for url in ["s3://bucket/a.zarr", "https://host/a.nc", "gs://bucket/a", "az://container/a#mode=zarr"] {
             let path = Path::new(url);
             assert!(is_url(path));
-            for place in [place_at(path), place_for(path)] {
-                let error = place.err().unwrap().to_string();
+            for storage in [open_storage(path), create_storage(path)] {
+                let error = storage.err().unwrap().to_string();
                 let url = url.trim_end_matches("#mode=zarr");
                 let words = format!("{url}: not supported: a URL, for this build has no network storages; build with");
                 assert!(error.starts_with(&words), "{error}");

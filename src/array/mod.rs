@@ -1,7 +1,7 @@
 //! Arrays that can be opened and created: what is stored, where, and what its metadata say.
 //!
 //! ```text
-//!   locate.rs         from a path to a place for objects
+//!   locate.rs         from a path to a storage for objects
 //!   file.rs           files that hold several arrays: which formats there are
 //!   description.rs    what an array is to be like that is created
 //!   documents.rs      the documents of arrays and groups, as they are changed
@@ -11,9 +11,10 @@
 //!   group.rs          groups that are created
 //!   resize.rs         removing what another shape cuts off
 //!   list.rs           what is in a group
-//!   stored.rs         how an array is stored
+//!   backing.rs         how an array is stored
 //! ```
 
+mod backing;
 mod contents;
 mod create;
 mod description;
@@ -24,7 +25,6 @@ mod keys;
 mod list;
 mod locate;
 mod resize;
-mod stored;
 
 use std::any::type_name;
 use std::path::Path;
@@ -37,20 +37,20 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::json::{self, Value};
-use crate::object::{Memory, Place};
+use crate::object::{Memory, Storage};
 use crate::plan::Plan;
-use crate::store::{ChunkLocation, Store};
-use crate::texts;
+use crate::store::{ChunkLocation, ChunkStore};
+use crate::strings;
 use crate::typed::{self, Element};
 use crate::variable::Variable;
 use crate::zarr::{self, AttributeValue, Format, Metadata};
 
+use backing::Stored;
 pub use description::{ArrayFormat, Description};
 pub use group::create_group;
 pub(crate) use list::each as list_each;
 pub use list::list;
-pub use locate::{is_url, place_at, place_for};
-use stored::Stored;
+pub use locate::{create_storage, is_url, open_storage};
 
 /// An array that is open: its variable, its store, and what its metadata say.
 ///
@@ -59,7 +59,7 @@ use stored::Stored;
 pub struct Array {
     opened: Opened,
     stored: Stored,
-    place: Place,
+    storage: Storage,
     name: String,
     access: Access,
     cache: Option<Cache>,
@@ -81,28 +81,28 @@ impl Array {
     /// file to be written to, `Busy` for a cfdb file that is locked to write, `OutOfMemory`, and those of the system.
     pub fn open(path: impl AsRef<Path>, name: &str, access: Access) -> Result<Array> {
         let path = path.as_ref();
-        Array::open_in(&place_at(path)?, name, access).map_err(|error| error.in_object(path.display()))
+        Array::open_in(&open_storage(path)?, name, access).map_err(|error| error.in_object(path.display()))
     }
 
-    /// Opens an array among the objects of a place.
+    /// Opens an array among the objects of a storage.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
-    pub fn open_in(place: &Place, name: &str, access: Access) -> Result<Array> {
+    pub fn open_in(storage: &Storage, name: &str, access: Access) -> Result<Array> {
         let about = |error: Error, name: &str| if name.is_empty() { error } else { error.in_object(name) };
-        if let Some(file) = place.file_name() {
+        if let Some(file) = storage.file_name() {
             if access == Access::Write {
                 return Err(ErrorKind::ReadOnly.into());
             }
-            let (opened, kind) = file::open(place, file, name).map_err(|error| about(error, name))?;
-            return Array::of(place, name, access, opened, Stored::File(kind));
+            let (opened, kind) = file::open(storage, file, name).map_err(|error| about(error, name))?;
+            return Array::of(storage, name, access, opened, Stored::File(kind));
         }
         let name = name.trim_matches('/');
-        let metadata = zarr::open(place, name).map_err(|error| about(error, name))?;
-        if access == Access::Write && !place.is_writable() {
+        let metadata = zarr::open(storage, name).map_err(|error| about(error, name))?;
+        if access == Access::Write && !storage.is_writable() {
             return Err(ErrorKind::ReadOnly.into());
         }
-        Array::of_zarr(place, name, access, metadata)
+        Array::of_zarr(storage, name, access, metadata)
     }
 
     /// Creates an array, and opens it to be read and written. `path` is a directory, which is made if there is none;
@@ -147,51 +147,51 @@ impl Array {
         make: impl FnOnce(Array) -> Result<T>,
     ) -> Result<T> {
         // What cannot be does not leave an empty directory, so it is created nowhere first.
-        Array::create_in(&Place::new(Memory::new())?, name, description)?;
-        Array::create_in_as(&locate::place_for(path)?, name, description, make)
+        Array::create_in(&Storage::new(Memory::new())?, name, description)?;
+        Array::create_in_as(&locate::create_storage(path)?, name, description, make)
     }
 
-    /// Creates an array among the objects of a place: see [`create`](Self::create).
+    /// Creates an array among the objects of a storage: see [`create`](Self::create).
     ///
     /// # Errors
     /// Those of `create`.
-    pub fn create_in(place: &Place, name: &str, description: &Description<'_>) -> Result<Array> {
-        Array::create_in_as(place, name, description, Ok)
+    pub fn create_in(storage: &Storage, name: &str, description: &Description<'_>) -> Result<Array> {
+        Array::create_in_as(storage, name, description, Ok)
     }
 
     /// The same, of which the result is what is made of the array before anything is written, unless that fails.
     pub(crate) fn create_in_as<T>(
-        place: &Place,
+        storage: &Storage,
         name: &str,
         description: &Description<'_>,
         make: impl FnOnce(Array) -> Result<T>,
     ) -> Result<T> {
         let name = name.trim_matches('/');
-        let (metadata, new) = create::New::check(place, name, description)?;
-        let array = Array::of_zarr(place, name, Access::Write, metadata)?;
+        let (metadata, new) = create::New::check(storage, name, description)?;
+        let array = Array::of_zarr(storage, name, Access::Write, metadata)?;
         array.opened.store.check_writable().map_err(|error| match error.kind() {
             ErrorKind::ReadOnly => ErrorKind::Codec("one of the codecs cannot encode").into(),
             _ => error,
         })?;
         let made = make(array)?;
-        new.write(place, name)?;
+        new.write(storage, name)?;
         Ok(made)
     }
 
-    fn of_zarr(place: &Place, name: &str, access: Access, metadata: Metadata) -> Result<Array> {
-        let opened = zarr::opened(&metadata, place, &documents::below(name, "")?)?;
-        Array::of(place, name, access, opened, Stored::Zarr(alloc::try_box(metadata)?))
+    fn of_zarr(storage: &Storage, name: &str, access: Access, metadata: Metadata) -> Result<Array> {
+        let opened = zarr::opened(&metadata, storage, &documents::below(name, "")?)?;
+        Array::of(storage, name, access, opened, Stored::Zarr(alloc::try_box(metadata)?))
     }
 
-    fn of(place: &Place, name: &str, access: Access, mut opened: Opened, stored: Stored) -> Result<Array> {
-        let largest = LARGEST_CHUNK.min(place.memory_limits().chunk_bytes);
+    fn of(storage: &Storage, name: &str, access: Access, mut opened: Opened, stored: Stored) -> Result<Array> {
+        let largest = LARGEST_CHUNK.min(storage.memory_limits().chunk_bytes);
         let cache = Cache::new(CACHE.max(opened.variable.chunk_bytes().min(largest)))?;
         opened.store.set_cache(Some(&cache));
         if access == Access::Read {
             opened.store.set_read_only();
         }
-        let (place, name, cache) = (place.clone(), alloc::text(name)?, Some(cache));
-        Ok(Array { opened, stored, place, name, access, cache, verify: false })
+        let (storage, name, cache) = (storage.clone(), alloc::text(name)?, Some(cache));
+        Ok(Array { opened, stored, storage, name, access, cache, verify: false })
     }
 
     /// Reads the metadata again and drops cached chunks and shard indices, so that the next read returns what is stored
@@ -209,7 +209,7 @@ impl Array {
 
     /// The array as it is stored now.
     pub(crate) fn reopened(&self) -> Result<Array> {
-        let mut now = Array::open_in(&self.place, &self.name, self.access)?;
+        let mut now = Array::open_in(&self.storage, &self.name, self.access)?;
         let (old, new) = (self.variable(), now.variable());
         let lens = |variable: &Variable, d: usize| variable.dimensions()[d].chunklen();
         let is_same = old.rank() == new.rank()
@@ -238,14 +238,14 @@ impl Array {
     /// # Errors
     /// `OpenedToRead`; `Argument` for another number of dimensions, or if the array was replaced by one with other
     /// chunks or another type; `DimensionLength`; `NotFound` if the array is gone; `Unsupported` for dimensions that
-    /// netCDF-C shares among arrays, and to make an array smaller where a place cannot list its objects; `OutOfMemory`,
-    /// and those of the place, of opening and of writing.
+    /// netCDF-C shares among arrays, and to make an array smaller where a storage cannot list its objects;
+    /// `OutOfMemory`, and those of the storage, of opening and of writing.
     pub fn resize(&mut self, shape: &[usize]) -> Result<()> {
         self.check_writable()?;
         // Another may have given it another shape meanwhile: what is cut off is what is stored now.
         let now = self.reopened()?;
         let old = now.variable();
-        let Array { opened, stored: Stored::Zarr(metadata), place, name, .. } = self else {
+        let Array { opened, stored: Stored::Zarr(metadata), storage, name, .. } = self else {
             return Err(ErrorKind::ReadOnly.into());
         };
         if shape.len() != opened.variable.rank() {
@@ -266,15 +266,15 @@ impl Array {
         let new_shape = alloc::copied(shape)?;
         if shrinks {
             // What the store remembers of shards and chunks that are removed is dropped with it.
-            let (_, mut store) = zarr::build(metadata, place, &documents::below(name, "")?)?;
+            let (_, mut store) = zarr::build(metadata, storage, &documents::below(name, "")?)?;
             store.set_cache(self.cache.as_ref());
             store.set_verify(self.verify);
-            let chunks = keys::Chunks { place, name, keys: metadata.keys, rank: shape.len() };
+            let chunks = keys::Chunks { storage, name, keys: metadata.keys, rank: shape.len() };
             let cut = resize::cut(old, &opened.store, &chunks, shape);
             opened.store = store;
             cut?;
         }
-        documents::change(place, name, array_document(metadata.format), |array| {
+        documents::change(storage, name, array_document(metadata.format), |array| {
             array.set("shape", Value::numbers(shape)?)
         })?;
         (opened.variable, metadata.shape) = (variable, new_shape);
@@ -296,7 +296,7 @@ impl Array {
     ///
     /// # Errors
     /// `OpenedToRead`; `Argument` for a name that no attribute can have; `NotFound` if the array is gone; `Metadata` if
-    /// the metadata have become malformed meanwhile; `OutOfMemory`, and those of the place.
+    /// the metadata have become malformed meanwhile; `OutOfMemory`, and those of the storage.
     pub fn set_attribute<'v>(&mut self, name: &str, value: impl Into<AttributeValue<'v>>) -> Result<()> {
         self.change_attribute(name, Some(value.into()), |_| Ok(()))
     }
@@ -356,7 +356,7 @@ impl Array {
         change: impl FnOnce(&mut Value) -> Result<()>,
     ) -> Result<T> {
         self.check_writable()?;
-        let Array { opened, stored: Stored::Zarr(metadata), place, name, .. } = self else {
+        let Array { opened, stored: Stored::Zarr(metadata), storage, name, .. } = self else {
             return Err(ErrorKind::ReadOnly.into());
         };
         let element = metadata.element;
@@ -365,7 +365,7 @@ impl Array {
             Format::V2 => (documents::V2_ATTRIBUTES, false),
             Format::V3 => (documents::V3, true),
         };
-        documents::change(place, name, which, |document| {
+        documents::change(storage, name, which, |document| {
             if is_v3 && document.get("attributes").is_none_or(|attributes| *attributes == Value::Null) {
                 document.set("attributes", Value::Object(Vec::new()))?;
             }
@@ -388,7 +388,7 @@ impl Array {
     }
 
     /// Where its chunks come from and go to.
-    pub fn store(&self) -> &Store<'static> {
+    pub fn store(&self) -> &ChunkStore<'static> {
         &self.opened.store
     }
 
@@ -431,7 +431,7 @@ impl Array {
         self.opened.dimensions.is_unlimited(d)
     }
 
-    /// Its name in the place it was opened in; empty if the place is the array.
+    /// Its name in the storage it was opened in; empty if the storage is the array.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -463,16 +463,16 @@ impl Array {
     /// shard, whose index is.
     ///
     /// ```
-    /// # use nczchunk::{Array, Description, ElementType, Hyperslab, object::{Memory, Place}};
+    /// # use nczchunk::{Array, Description, ElementType, Hyperslab, object::{Memory, Storage}};
     /// let description = Description::new(&[6], ElementType::Short).with_chunk_shape(&[4]).with_codecs(&[]);
-    /// let array = Array::create_in(&Place::new(Memory::new())?, "", &description)?;
+    /// let array = Array::create_in(&Storage::new(Memory::new())?, "", &description)?;
     /// array.write(&Hyperslab::new(&[4], &[1]), &[7i16])?;
     /// assert_eq!((array.stored_chunk_len(&[0])?, array.stored_chunk_len(&[1])?), (None, Some(8)));
     /// # Ok::<(), nczchunk::Error>(())
     /// ```
     ///
     /// # Errors
-    /// `Argument` if there is no such chunk; `Corrupt` for the index of a shard; those of the place.
+    /// `Argument` if there is no such chunk; `Corrupt` for the index of a shard; those of the storage.
     pub fn stored_chunk_len(&self, chunk: &[isize]) -> Result<Option<usize>> {
         self.stored.chunk_len(&self.opened.variable, &self.opened.store, chunk)
     }
@@ -484,9 +484,9 @@ impl Array {
     /// take no more than 4 MiB.
     ///
     /// ```
-    /// # use nczchunk::{Array, ChunkState, Description, ElementType, Hyperslab, object::{Memory, Place}};
+    /// # use nczchunk::{Array, ChunkState, Description, ElementType, Hyperslab, object::{Memory, Storage}};
     /// let description = Description::new(&[6], ElementType::Short).with_chunk_shape(&[4]).with_codecs(&[]);
-    /// let array = Array::create_in(&Place::new(Memory::new())?, "a", &description)?;
+    /// let array = Array::create_in(&Storage::new(Memory::new())?, "a", &description)?;
     /// array.write(&Hyperslab::new(&[4], &[1]), &[7i16])?;
     /// let mut found = Vec::new();
     /// array.locate(&Hyperslab::all(), &mut |chunk| {
@@ -500,7 +500,7 @@ impl Array {
     ///
     /// # Errors
     /// Those of `one`, with which the call ends; those of [`Plan::new`](crate::Plan::new); `Corrupt` for the index of a
-    /// shard; those of the place.
+    /// shard; those of the storage.
     pub fn locate(
         &self,
         hyperslab: &Hyperslab<'_>,
@@ -512,24 +512,24 @@ impl Array {
     /// Lists the objects that are stored of the array's chunks: calls `one` with the indices of each, in any order.
     /// They are those of the chunks or, if there are shards, of the shards, by which the array is
     /// [written](Variable::grid). The result is `false` if nothing can be listed, which is so for arrays in files and
-    /// in places that cannot list their objects.
+    /// in storages that cannot list their objects.
     ///
     /// It takes as long as there is something to be listed, however many chunks there might be. What several symbolic
     /// links lead to is listed once.
     ///
     /// # Errors
-    /// Those of `one`, `OutOfMemory`, and those of the place.
+    /// Those of `one`, `OutOfMemory`, and those of the storage.
     pub fn each_stored_object(&self, one: &mut dyn FnMut(&[isize]) -> Result<()>) -> Result<bool> {
         let Stored::Zarr(metadata) = &self.stored else { return Ok(false) };
         let grid = self.opened.variable.grid(Access::Write);
-        let chunks = keys::Chunks { place: &self.place, name: &self.name, keys: metadata.keys, rank: grid.rank() };
+        let chunks = keys::Chunks { storage: &self.storage, name: &self.name, keys: metadata.keys, rank: grid.rank() };
         let mut listed = keys::Inside::new(grid, one);
         chunks.each(&mut listed)?;
         Ok(listed.is_listed())
     }
 
-    /// The name of the object that a chunk is in, or is to be in, among those of the array's place; `None` for an array
-    /// in a file. Several chunks may have the same, which is a shard's then.
+    /// The name of the object that a chunk is in, or is to be in, among those of the array's storage; `None` for an
+    /// array in a file. Several chunks may have the same, which is a shard's then.
     ///
     /// # Errors
     /// `Argument` if there is no such chunk; `OutOfMemory`.
@@ -598,7 +598,7 @@ impl Array {
     /// such texts, `Unsupported` for one that has a text with a NUL in it.
     pub fn read_strings(&self, hyperslab: &Hyperslab<'_>) -> Result<Vec<String>> {
         self.check_text()?;
-        texts::read_strings(self.variable(), self.store(), hyperslab)
+        strings::read_strings(self.variable(), self.store(), hyperslab)
     }
 
     /// Writes texts, row-major, to a hyperslab of an array of [texts of any length](ElementType::String) that was
@@ -610,7 +610,7 @@ impl Array {
     pub fn write_strings(&self, hyperslab: &Hyperslab<'_>, values: &[impl AsRef<str>]) -> Result<()> {
         self.check_writable()?;
         self.check_text()?;
-        texts::write_strings(self.variable(), self.store(), hyperslab, values)
+        strings::write_strings(self.variable(), self.store(), hyperslab, values)
     }
 
     /// Refuses elements that are no texts of any length.
@@ -627,7 +627,7 @@ impl Array {
         self.cache = cache.cloned();
     }
 
-    /// Sets whether every chunk is decoded to its end: see [`Store::set_verify`].
+    /// Sets whether every chunk is decoded to its end: see [`ChunkStore::set_verify`].
     pub fn set_verify(&mut self, verify: bool) {
         self.opened.store.set_verify(verify);
         self.verify = verify;

@@ -17,12 +17,12 @@ use crate::error::{ErrorKind, Result};
 use crate::grid::{Access, Grid};
 use crate::hyperslab::Hyperslab;
 use crate::plan::Plan;
-use crate::store::Store;
+use crate::store::ChunkStore;
 use crate::transfer::{Options, Transfer};
 use crate::variable::Variable;
 
 /// Cuts off what lies outside of the shape, which has a length for each dimension of the variable.
-pub(super) fn cut(variable: &Variable, store: &Store<'_>, chunks: &Chunks<'_>, shape: &[usize]) -> Result<()> {
+pub(super) fn cut(variable: &Variable, store: &ChunkStore<'_>, chunks: &Chunks<'_>, shape: &[usize]) -> Result<()> {
     let cut = Cut { grid: variable.grid(Access::Write), shape };
     let found = Found::by(chunks, &cut)?;
     if !found.partly.is_empty() {
@@ -64,13 +64,13 @@ impl<'a> Found<'a> {
             listed => listed?,
         }
         if found.num_listed == 0 {
-            let what = "making an array smaller in a place that cannot list its objects";
+            let what = "making an array smaller in a storage that cannot list its objects";
             return Err(ErrorKind::Unsupported(what).into());
         }
         if !found.is_listed() {
             (found.outside, found.partly) = (Vec::new(), Vec::new());
             cut.affected(|indices| {
-                if !cut.is_outside(indices) && chunks.place.object_len(&chunks.object(indices)?)?.is_some() {
+                if !cut.is_outside(indices) && chunks.storage.object_len(&chunks.object(indices)?)?.is_some() {
                     alloc::push(&mut found.partly, dims::copied(indices.iter().copied())?)?;
                 }
                 Ok(())
@@ -87,7 +87,7 @@ impl<'a> Found<'a> {
     /// Removes those that lie outside.
     fn remove(&self, chunks: &Chunks<'_>, cut: &Cut<'_>) -> Result<()> {
         if self.is_listed() {
-            return self.outside.iter().try_for_each(|object| chunks.place.remove(object));
+            return self.outside.iter().try_for_each(|object| chunks.storage.remove(object));
         }
         let mut above = String::new();
         cut.affected(|indices| {
@@ -101,13 +101,13 @@ impl<'a> Found<'a> {
                 // A link below which all lies outside is removed, and not what others find where it leads.
                 for known in 0..indices.len() {
                     if let Some(prefix) = chunks.prefix(&indices[..known])? {
-                        if cut.is_outside(&indices[..known]) && chunks.place.is_link(&prefix).unwrap_or(false) {
-                            chunks.place.remove(&prefix)?;
+                        if cut.is_outside(&indices[..known]) && chunks.storage.is_link(&prefix).unwrap_or(false) {
+                            chunks.storage.remove(&prefix)?;
                         }
                     }
                 }
             }
-            chunks.place.remove(&object)
+            chunks.storage.remove(&object)
         })
     }
 }

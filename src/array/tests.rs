@@ -3,22 +3,22 @@
 use super::*;
 use crate::buffer::Buffer;
 use crate::key::Separator;
-use crate::object::{Begin, Entry, Memory, Objects, check_name, read_whole};
+use crate::object::{ByteRange, Entry, Memory, ObjectStore, check_name, read_whole};
 
-fn place() -> Place {
-    Place::new(Memory::new()).unwrap()
+fn storage() -> Storage {
+    Storage::new(Memory::new()).unwrap()
 }
 
-fn document(place: &Place, name: &str) -> Option<String> {
-    read_whole(&**place, name, 1 << 20).unwrap().map(|text| String::from_utf8(text).unwrap())
+fn document(storage: &Storage, name: &str) -> Option<String> {
+    read_whole(&**storage, name, 1 << 20).unwrap().map(|text| String::from_utf8(text).unwrap())
 }
 
-fn document_of(place: &Place, name: &str) -> String {
-    document(place, name).unwrap()
+fn document_of(storage: &Storage, name: &str) -> String {
+    document(storage, name).unwrap()
 }
 
 /// The names of an array's objects, directly below a prefix.
-fn objects(place: &Place, prefix: &str) -> Vec<String> {
+fn objects(storage: &Storage, prefix: &str) -> Vec<String> {
     let mut names = Vec::new();
     let one = &mut |name: &str, entry| {
         if entry == Entry::Object {
@@ -26,7 +26,7 @@ fn objects(place: &Place, prefix: &str) -> Vec<String> {
         }
         Ok(())
     };
-    place.list(prefix, one).unwrap();
+    storage.list(prefix, one).unwrap();
     names.sort();
     names
 }
@@ -56,21 +56,21 @@ fn each(mut one: impl FnMut(&Description<'_>)) {
 #[test]
 fn what_is_created_is_opened_as_it_was_described() {
     each(|description| {
-        let place = place();
-        let array = Array::create_in(&place, "/a/b/", description).unwrap();
+        let storage = storage();
+        let array = Array::create_in(&storage, "/a/b/", description).unwrap();
         let values: Vec<i16> = (0..120).collect();
         array.write(&Hyperslab::all(), &values).unwrap();
-        let array = Array::open_in(&place, "a/b", Access::Read).unwrap();
+        let array = Array::open_in(&storage, "a/b", Access::Read).unwrap();
         assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), values);
         assert_eq!(array.name(), "a/b");
         assert_eq!((array.dimension_name(0), array.dimension_name(1)), (Some("y"), Some("x")));
         assert_eq!(array.variable().fill_value(), Some(&(-1i16).to_ne_bytes()[..]));
-        let error = Array::create_in(&place, "a/b", description).err().unwrap();
+        let error = Array::create_in(&storage, "a/b", description).err().unwrap();
         assert_eq!((error.kind(), error.about()), (ErrorKind::NotOverwritten, "a/b"));
         assert_eq!(error.to_string(), "a/b: it exists already; create it with overwrite to replace it");
-        let array = Array::create_in(&place, "a/b", &description.with_overwrite(true)).unwrap();
+        let array = Array::create_in(&storage, "a/b", &description.with_overwrite(true)).unwrap();
         assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [-1; 120]);
-        assert!(Array::create_in(&place, "a/b/c", description).is_err());
+        assert!(Array::create_in(&storage, "a/b/c", description).is_err());
     });
 }
 
@@ -82,29 +82,29 @@ fn texts_of_any_length_are_written_and_read() {
     let plain = Description::new(&[10, 12], ElementType::String).with_chunk_shape(&[3, 5]).with_fill_value(b"none");
     let shuffled = plain.with_codecs(&[("shuffle", r#"{"elementsize": 4}"#), ("zlib", "")]);
     for description in [plain, plain.with_codecs(&[]), shuffled, plain.with_format(ArrayFormat::ZarrV2)] {
-        let place = place();
-        let array = Array::create_in(&place, "texts", &description).unwrap();
+        let storage = storage();
+        let array = Array::create_in(&storage, "texts", &description).unwrap();
         array.write_strings(&Hyperslab::new(&[0, 0], &[5, 12]), &texts[..60]).unwrap();
         let part = array.read_strings(&Hyperslab::new(&[1, 2], &[2, 3]).with_stride(&[4, 4])).unwrap();
         assert_eq!(part, [&texts[14], &texts[18], &texts[22], "none", "none", "none"]);
         array.write_strings(&Hyperslab::all(), &texts).unwrap();
-        let array = Array::open_in(&place, "texts", Access::Read).unwrap();
+        let array = Array::open_in(&storage, "texts", Access::Read).unwrap();
         assert_eq!(array.read_strings(&Hyperslab::all()).unwrap(), texts);
         assert!(array.read::<u64>(&Hyperslab::all()).is_err());
         assert_eq!(array.write_strings(&Hyperslab::all(), &texts).unwrap_err().kind(), ErrorKind::OpenedToRead);
     }
-    let array = Array::create_in(&place(), "x", &Description::new(&[2], ElementType::String)).unwrap();
+    let array = Array::create_in(&storage(), "x", &Description::new(&[2], ElementType::String)).unwrap();
     assert!(array.write_strings(&Hyperslab::all(), &["a", "b\0"]).is_err());
     assert!(array.write_strings(&Hyperslab::all(), &["a"]).is_err());
-    let numbers = Array::create_in(&place(), "x", &Description::new(&[2], ElementType::Int)).unwrap();
+    let numbers = Array::create_in(&storage(), "x", &Description::new(&[2], ElementType::Int)).unwrap();
     assert_eq!(numbers.read_strings(&Hyperslab::all()).unwrap_err().kind(), ErrorKind::ElementType);
 }
 
 /// A chunk is decoded to far more bytes than it is stored with.
 #[test]
 fn texts_are_decoded_whatever_their_length() {
-    let place = place();
-    let array = Array::create_in(&place, "x", &Description::new(&[2], ElementType::String)).unwrap();
+    let storage = storage();
+    let array = Array::create_in(&storage, "x", &Description::new(&[2], ElementType::String)).unwrap();
     let long = "x".repeat(3 << 20);
     array.write_strings(&Hyperslab::all(), &[long.as_str(), "y"]).unwrap();
     assert_eq!(array.read_strings(&Hyperslab::all()).unwrap(), [long.as_str(), "y"]);
@@ -112,15 +112,15 @@ fn texts_are_decoded_whatever_their_length() {
 
 /// The same chunk in an array of 9 words, in chunks of 12: as an object, and within a shard that has it alone. `bytes`
 /// are those that are stored of it.
-fn with_chunk(place: &Place, codecs: &[(&str, &str)], bytes: impl Fn(&mut Vec<u8>)) -> [Array; 2] {
+fn with_chunk(storage: &Storage, codecs: &[(&str, &str)], bytes: impl Fn(&mut Vec<u8>)) -> [Array; 2] {
     ["plain", "sharded"].map(|name| {
         let description = Description::new(&[9], ElementType::Int).with_chunk_shape(&[12]).with_codecs(codecs);
         let sharded = description.with_shard_shape(&[12]);
         let description = if name == "sharded" { &sharded } else { &description };
-        let array = Array::create_in(place, name, description).unwrap();
+        let array = Array::create_in(storage, name, description).unwrap();
         array.write(&Hyperslab::all(), &[1i32, 2, 3, 4, 5, 6, 7, 8, 9]).unwrap();
         let object = format!("{name}/c/0");
-        let mut stored = read_whole(&**place, &object, 1 << 20).unwrap().unwrap();
+        let mut stored = read_whole(&**storage, &object, 1 << 20).unwrap().unwrap();
         if name == "sharded" {
             stored.truncate(stored.len() - 20);
         }
@@ -130,8 +130,8 @@ fn with_chunk(place: &Place, codecs: &[(&str, &str)], bytes: impl Fn(&mut Vec<u8
             stored.extend_from_slice(&index);
             stored.extend_from_slice(&crc32c::crc32c(&index).to_le_bytes());
         }
-        place.write(&object, &stored).unwrap();
-        Array::open_in(place, name, Access::Read).unwrap()
+        storage.write(&object, &stored).unwrap();
+        Array::open_in(storage, name, Access::Read).unwrap()
     })
 }
 
@@ -163,9 +163,9 @@ fn a_stored_length_that_cannot_be_right_is_an_error_whatever_is_needed() {
     for has_latency in [false, true] {
         for (codecs, expected) in codecs {
             let read = |len: usize, verify: bool| {
-                let later = || Place::new(crate::object::later::Later::new()).unwrap();
-                let place = if has_latency { later() } else { place() };
-                let arrays = with_chunk(&place, codecs, |bytes| bytes.resize(len, 0));
+                let later = || Storage::new(crate::object::delayed::DelayedStorage::new()).unwrap();
+                let storage = if has_latency { later() } else { storage() };
+                let arrays = with_chunk(&storage, codecs, |bytes| bytes.resize(len, 0));
                 arrays.map(|mut array| {
                     array.set_verify(verify);
                     array.read::<i32>(&Hyperslab::new(&[1], &[2]))
@@ -193,7 +193,7 @@ fn what_is_in_a_zip_file_is_compared_with_its_checksum() {
     let plain = Description::new(&[4000], ElementType::Int).with_chunk_shape(&[2000]).with_codecs(&[]);
     let sharded = plain.with_shard_shape(&[4000]);
     let strings = Description::new(&[4], ElementType::String).with_chunk_shape(&[4]).with_codecs(&[]);
-    let zip = Place::new(crate::object::ZipWriter::create(&path).unwrap()).unwrap();
+    let zip = Storage::new(crate::object::ZipWriter::create(&path).unwrap()).unwrap();
     let values: Vec<i32> = (1_000_000..1_004_000).collect();
     for (name, description) in [("plain", &plain), ("sharded", &sharded)] {
         Array::create_in(&zip, name, description).unwrap().write(&Hyperslab::all(), &values).unwrap();
@@ -247,10 +247,10 @@ fn what_is_in_a_zip_file_is_compared_with_its_checksum() {
 #[test]
 fn a_codec_that_only_decodes_is_named() {
     for format in [ArrayFormat::ZarrV2, ArrayFormat::ZarrV3] {
-        let place = place();
+        let storage = storage();
         let zstd = [("blosc", r#"{"cname": "zstd"}"#)];
         let description = Description::new(&[4], ElementType::Int).with_format(format).with_codecs(&zstd);
-        let created = Array::create_in(&place, "v", &description).unwrap();
+        let created = Array::create_in(&storage, "v", &description).unwrap();
         created.write(&Hyperslab::all(), &[1, 2, 3, 4]).unwrap();
         for (cname, words) in
             [("blosclz", "blosclz is decoded, but not encoded"), ("snappy", "snappy is not supported")]
@@ -262,15 +262,15 @@ fn a_codec_that_only_decodes_is_named() {
             let setting = format!(r#"{{"cname": "{cname}"}}"#);
             let codecs = [("blosc", setting.as_str())];
             let description = Description::new(&[4], ElementType::Int).with_format(format).with_codecs(&codecs);
-            refused(Array::create_in(&place, "w", &description).err().unwrap());
+            refused(Array::create_in(&storage, "w", &description).err().unwrap());
             // An array of another writer's, whose chunks have headers that rule.
             let name = if format == ArrayFormat::ZarrV2 { "v/.zarray" } else { "v/zarr.json" };
-            let text = document_of(&place, name).replace("zstd", cname);
-            place.write(name, text.as_bytes()).unwrap();
-            let array = Array::open_in(&place, "v", Access::Write).unwrap();
+            let text = document_of(&storage, name).replace("zstd", cname);
+            storage.write(name, text.as_bytes()).unwrap();
+            let array = Array::open_in(&storage, "v", Access::Write).unwrap();
             assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), [1, 2, 3, 4]);
             refused(array.write(&Hyperslab::all(), &[1, 2, 3, 5]).unwrap_err());
-            place.write(name, text.replace(cname, "zstd").as_bytes()).unwrap();
+            storage.write(name, text.replace(cname, "zstd").as_bytes()).unwrap();
         }
     }
 }
@@ -305,12 +305,12 @@ fn an_array_with_broken_attributes_is_opened_and_they_are_told() {
         (v2, ".zattrs", &"[".repeat(20_000), "v/.zattrs"),
         (v3, "zarr.json", "", "zarr.json: $.attributes"),
     ] {
-        let mut place = place();
-        place.set_memory_limits(limit);
-        Array::create_in(&place, "v", &description).unwrap().write(&Hyperslab::all(), &[1, 2, 3, 4]).unwrap();
+        let mut storage = storage();
+        storage.set_memory_limits(limit);
+        Array::create_in(&storage, "v", &description).unwrap().write(&Hyperslab::all(), &[1, 2, 3, 4]).unwrap();
         let document = format!("v/{which}");
         let text = match broken {
-            "" => document_of(&place, &document).replace(
+            "" => document_of(&storage, &document).replace(
                 r#"{
     "units": "m"
   }"#,
@@ -318,15 +318,15 @@ fn an_array_with_broken_attributes_is_opened_and_they_are_told() {
             ),
             broken => broken.to_owned(),
         };
-        place.write(&document, text.as_bytes()).unwrap();
-        let mut array = Array::open_in(&place, "v", Access::Write).unwrap();
+        storage.write(&document, text.as_bytes()).unwrap();
+        let mut array = Array::open_in(&storage, "v", Access::Write).unwrap();
         assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), [1, 2, 3, 4]);
         assert_eq!(array.attributes_error().unwrap().about(), about);
         assert_eq!((array.attributes().len(), array.attributes_json()), (0, "{}"));
         // What is there is not lost by writing to it.
         assert!(array.set_attribute("x", "y").is_err() && array.remove_attribute("units").is_err());
-        assert_eq!(document_of(&place, &document), text);
-        let nodes = list(&place, "", true).unwrap();
+        assert_eq!(document_of(&storage, &document), text);
+        let nodes = list(&storage, "", true).unwrap();
         assert_eq!((nodes[1].shape(), nodes[1].attributes_error().unwrap().about()), (&[4][..], about));
     }
 }
@@ -335,8 +335,8 @@ fn an_array_with_broken_attributes_is_opened_and_they_are_told() {
 fn what_is_cut_off_is_fill_value_ever_after() {
     each(|description| {
         for shape in [[10, 12], [7, 7], [10, 5], [3, 12], [4, 0], [20, 9]] {
-            let place = place();
-            let mut array = Array::create_in(&place, "v", description).unwrap();
+            let storage = storage();
+            let mut array = Array::create_in(&storage, "v", description).unwrap();
             let values: Vec<i16> = (0..120).collect();
             array.write(&Hyperslab::all(), &values).unwrap();
             // What is in the cache is not what is stored any more.
@@ -348,7 +348,7 @@ fn what_is_cut_off_is_fill_value_ever_after() {
             let expected: Vec<i16> =
                 (0..120).map(|i| if i / 12 < shape[0] as i16 && i % 12 < shape[1] as i16 { i } else { -1 }).collect();
             assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), expected, "{shape:?} {description:?}");
-            let again = Array::open_in(&place, "v", Access::Read).unwrap();
+            let again = Array::open_in(&storage, "v", Access::Read).unwrap();
             assert_eq!(again.read::<i16>(&Hyperslab::all()).unwrap(), expected);
         }
     });
@@ -356,16 +356,16 @@ fn what_is_cut_off_is_fill_value_ever_after() {
 
 #[test]
 fn chunks_outside_are_removed() {
-    let place = place();
+    let storage = storage();
     let description = Description::new(&[10, 12], ElementType::Short).with_chunk_shape(&[5, 6]);
-    let mut array = Array::create_in(&place, "v", &description.with_separator(Separator::Dot)).unwrap();
+    let mut array = Array::create_in(&storage, "v", &description.with_separator(Separator::Dot)).unwrap();
     array.write(&Hyperslab::all(), &[7i16; 120]).unwrap();
     array.resize(&[3, 12]).unwrap();
-    assert_eq!(objects(&place, "v"), ["c.0.0", "c.0.1", "zarr.json"]);
+    assert_eq!(objects(&storage, "v"), ["c.0.0", "c.0.1", "zarr.json"]);
     array.resize(&[3, 0]).unwrap();
-    assert_eq!(objects(&place, "v"), ["zarr.json"]);
+    assert_eq!(objects(&storage, "v"), ["zarr.json"]);
     assert!(matches!(array.resize(&[3]).unwrap_err().kind(), ErrorKind::Argument(_)));
-    let mut reader = Array::open_in(&place, "v", Access::Read).unwrap();
+    let mut reader = Array::open_in(&storage, "v", Access::Read).unwrap();
     assert_eq!(reader.resize(&[3, 3]).unwrap_err().kind(), ErrorKind::OpenedToRead);
     assert_eq!(reader.set_attribute("a", "x").unwrap_err().kind(), ErrorKind::OpenedToRead);
 }
@@ -374,33 +374,33 @@ fn chunks_outside_are_removed() {
 /// and others stay.
 #[test]
 fn stray_chunks_are_cut_like_others() {
-    let place = place();
+    let storage = storage();
     let description = Description::new(&[4, 6], ElementType::Short).with_chunk_shape(&[2, 3]);
     let description = description.with_format(ArrayFormat::ZarrV2).with_codecs(&[]);
-    let mut array = Array::create_in(&place, "v", &description).unwrap();
+    let mut array = Array::create_in(&storage, "v", &description).unwrap();
     array.write(&Hyperslab::all(), &[7i16; 24]).unwrap();
     let beyond_all = format!("v/1.{}", isize::MAX);
     for stray in ["v/1.2", "v/1.100", "v/100.0", &beyond_all] {
-        place.write(stray, &[1; 12]).unwrap();
+        storage.write(stray, &[1; 12]).unwrap();
     }
     // Along the second dimension it becomes longer, so that one of them is within.
     array.resize(&[3, 9]).unwrap();
     for stray in ["v/1.100", "v/100.0", &beyond_all] {
-        assert!(place.object_len(stray).unwrap().is_some());
-        place.remove(stray).unwrap();
+        assert!(storage.object_len(stray).unwrap().is_some());
+        storage.remove(stray).unwrap();
     }
-    assert_eq!(objects(&place, "v"), [".zarray", ".zattrs", "0.0", "0.1", "1.0", "1.1", "1.2"]);
+    assert_eq!(objects(&storage, "v"), [".zarray", ".zattrs", "0.0", "0.1", "1.0", "1.1", "1.2"]);
     array.resize(&[4, 9]).unwrap();
     let ones = i16::from_ne_bytes([1; 2]);
     let expected = [[7, 7, 7, 7, 7, 7, ones, ones, ones], [0; 9]].concat();
     assert_eq!(array.read::<i16>(&Hyperslab::new(&[2, 0], &[2, 9])).unwrap(), expected);
 }
 
-/// A place that counts what is listed.
+/// A storage that counts what is listed.
 struct Listed(Memory, std::sync::atomic::AtomicUsize);
 
-impl Objects for Listed {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for Listed {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         self.0.read(name, begin, buffer)
     }
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
@@ -425,10 +425,10 @@ impl Objects for Listed {
 fn what_is_cut_off_is_found_the_shorter_way() {
     for separator in [Separator::Dot, Separator::Slash] {
         let listed = std::sync::Arc::new(Listed(Memory::new(), 0.into()));
-        let place = Place::new(listed.clone()).unwrap();
+        let storage = Storage::new(listed.clone()).unwrap();
         let chunks = |shape| Description::new(shape, ElementType::UByte).with_codecs(&[]).with_separator(separator);
         let many = chunks(&[40, 40]).with_chunk_shape(&[2, 2]);
-        let mut array = Array::create_in(&place, "many", &many).unwrap();
+        let mut array = Array::create_in(&storage, "many", &many).unwrap();
         array.write(&Hyperslab::all(), &[7u8; 1600]).unwrap();
         listed.1.store(0, std::sync::atomic::Ordering::Relaxed);
         array.resize(&[37, 40]).unwrap();
@@ -441,7 +441,7 @@ fn what_is_cut_off_is_found_the_shorter_way() {
         assert!((0..20).all(|i| array.stored_chunk_len(&[19, i]).unwrap().is_none()));
 
         let few = chunks(&[1 << 20, 1 << 20]).with_chunk_shape(&[2, 2]);
-        let mut array = Array::create_in(&place, "few", &few).unwrap();
+        let mut array = Array::create_in(&storage, "few", &few).unwrap();
         for at in [[0, 0], [12, 7], [999_999, 5]] {
             array.write(&Hyperslab::new(&at, &[1, 1]), &[7u8]).unwrap();
         }
@@ -489,12 +489,12 @@ fn links_that_are_cut_off_are_removed_as_links() {
     std::fs::remove_dir_all(&path).unwrap();
 }
 
-/// A place that tells of names which no object can have, as object stores do of keys with two slashes, or one at the
+/// A storage that tells of names which no object can have, as object stores do of keys with two slashes, or one at the
 /// end.
 struct OddNames(Memory);
 
-impl Objects for OddNames {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for OddNames {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         self.0.read(name, begin, buffer)
     }
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
@@ -520,21 +520,21 @@ impl Objects for OddNames {
 fn names_that_no_object_can_have_are_passed_over() {
     let description = Description::new(&[4], ElementType::Short).with_chunk_shape(&[2]);
     for description in [description, description.with_format(ArrayFormat::ZarrV2).with_separator(Separator::Slash)] {
-        let place = Place::new(OddNames(Memory::new())).unwrap();
+        let storage = Storage::new(OddNames(Memory::new())).unwrap();
         let description = description.with_overwrite(true);
         for _ in 0..2 {
-            let mut array = Array::create_in(&place, "g/v", &description).unwrap();
+            let mut array = Array::create_in(&storage, "g/v", &description).unwrap();
             array.write(&Hyperslab::all(), &[7i16; 4]).unwrap();
             array.resize(&[2]).unwrap();
             assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [7; 2]);
         }
-        assert_eq!(list(&place, "", true).unwrap().len(), 3);
+        assert_eq!(list(&storage, "", true).unwrap().len(), 3);
     }
 }
 
 #[test]
 fn elements_are_read_and_written_as_their_own_type_only() {
-    let (place, array) = created(&Description::new(&[2], ElementType::Float));
+    let (storage, array) = created(&Description::new(&[2], ElementType::Float));
     let all = Hyperslab::all();
     array.write(&all, &[1.0f32, 2.0]).unwrap();
     for error in [
@@ -548,55 +548,55 @@ fn elements_are_read_and_written_as_their_own_type_only() {
     assert!(matches!(array.read::<f64>(&all).unwrap_err().kind(), ErrorKind::RustType { .. }));
     assert_eq!(array.read::<f32>(&all).unwrap(), [1.0, 2.0]);
     assert_eq!(array.read::<[u8; 4]>(&all).unwrap(), [1.0f32.to_ne_bytes(), 2.0f32.to_ne_bytes()]);
-    let error = Array::open_in(&place, "x", Access::Read).unwrap().write(&all, &[1.0f32, 2.0]).unwrap_err();
+    let error = Array::open_in(&storage, "x", Access::Read).unwrap().write(&all, &[1.0f32, 2.0]).unwrap_err();
     assert!(error.to_string().starts_with("x: opened to read; open it with Access::Write"), "{error}");
 }
 
 /// What an array lends is no way round the way in which it was opened.
 #[test]
 fn an_array_that_was_opened_to_be_read_is_not_written_to_by_its_store() {
-    let place = place();
-    Array::create_in(&place, "v", &Description::new(&[2], ElementType::Int)).unwrap();
-    let reader = Array::open_in(&place, "v", Access::Read).unwrap();
+    let storage = storage();
+    Array::create_in(&storage, "v", &Description::new(&[2], ElementType::Int)).unwrap();
+    let reader = Array::open_in(&storage, "v", Access::Read).unwrap();
     let written = crate::write(reader.variable(), reader.store(), &Hyperslab::all(), &[1i32, 2]);
     assert_eq!(written.unwrap_err().kind(), ErrorKind::ReadOnly);
-    assert_eq!(objects(&place, "v"), ["zarr.json"]);
+    assert_eq!(objects(&storage, "v"), ["zarr.json"]);
 }
 
 #[test]
 fn unknown_members_and_consolidated_metadata() {
-    let place = place();
+    let storage = storage();
     let text = r#"{"shape":[4],"chunks":[2],"dtype":"<i2","fill_value":0,"order":"C","filters":null,
         "compressor":null,"zarr_format":2,"of_others":{"x":[1]}}"#;
-    place.write("g/.zgroup", br#"{"zarr_format":2}"#).unwrap();
-    place.write("g/v/.zarray", text.as_bytes()).unwrap();
+    storage.write("g/.zgroup", br#"{"zarr_format":2}"#).unwrap();
+    storage.write("g/v/.zarray", text.as_bytes()).unwrap();
     let consolidated = br#"{"zarr_consolidated_format":1,"metadata":{}}"#;
     for change in [
         |array: &mut Array| array.resize(&[6]),
         |array: &mut Array| array.set_attribute("units", "m"),
         |array: &mut Array| array.remove_attribute("units"),
     ] {
-        place.write("g/.zmetadata", consolidated).unwrap();
-        place.write(".zmetadata", consolidated).unwrap();
-        change(&mut Array::open_in(&place, "g/v", Access::Write).unwrap()).unwrap();
-        assert_eq!((document(&place, "g/.zmetadata"), document(&place, ".zmetadata")), (None, None));
+        storage.write("g/.zmetadata", consolidated).unwrap();
+        storage.write(".zmetadata", consolidated).unwrap();
+        change(&mut Array::open_in(&storage, "g/v", Access::Write).unwrap()).unwrap();
+        assert_eq!((document(&storage, "g/.zmetadata"), document(&storage, ".zmetadata")), (None, None));
     }
-    let array = document(&place, "g/v/.zarray").unwrap();
+    let array = document(&storage, "g/v/.zarray").unwrap();
     assert!(array.contains("\"shape\": [6]") && array.contains("\"of_others\": {"), "{array}");
-    assert_eq!(document(&place, "g/v/.zattrs").unwrap(), "{}\n");
+    assert_eq!(document(&storage, "g/v/.zattrs").unwrap(), "{}\n");
 }
 
 #[test]
 fn attributes_are_written_at_once() {
     for format in [ArrayFormat::ZarrV2, ArrayFormat::ZarrV3, ArrayFormat::NcZarr] {
-        let place = place();
+        let storage = storage();
         let attributes = [("scale", (&0.5f32).into()), ("units", "m".into())];
         let description = Description::new(&[4], ElementType::Short)
             .with_dimension_names(&["x"])
             .with_format(format)
             .with_attributes_json(r#"{"title": "t", "units": "K"}"#)
             .with_attributes(&attributes);
-        let mut array = Array::create_in(&place, "v", &description).unwrap();
+        let mut array = Array::create_in(&storage, "v", &description).unwrap();
         let names = |array: &Array| array.attributes().iter().map(|one| one.name().to_owned()).collect::<Vec<_>>();
         assert_eq!(names(&array), ["title", "units", "scale"]);
         array.set_attribute("range", &[1i16, 2]).unwrap();
@@ -604,7 +604,7 @@ fn attributes_are_written_at_once() {
         array.remove_attribute("units").unwrap();
         assert_eq!(array.remove_attribute("units").unwrap_err().kind(), ErrorKind::NoAttribute);
         assert!(array.set_attribute("_ARRAY_DIMENSIONS", "x").is_err());
-        let again = Array::open_in(&place, "v", Access::Read).unwrap();
+        let again = Array::open_in(&storage, "v", Access::Read).unwrap();
         for array in [&array, &again] {
             assert_eq!(names(array), ["title", "scale", "range"]);
             let expected = if format == ArrayFormat::NcZarr { ElementType::Short } else { ElementType::Int };
@@ -623,7 +623,7 @@ fn a_member_that_cannot_be_read_does_not_end_a_listing() {
     let description = Description::new(&[2], ElementType::Short);
     ["g/a", "g/z"].iter().for_each(|name| drop(Array::create(&path, name, &description).unwrap()));
     let listed = || -> Vec<(String, bool)> {
-        let nodes = list(&crate::place_at(&path).unwrap(), "g", true).unwrap();
+        let nodes = list(&crate::open_storage(&path).unwrap(), "g", true).unwrap();
         nodes.iter().map(|node| (node.name().to_owned(), node.error().is_some())).collect()
     };
     let expected = ["g", "g/a", "g/m", "g/z"].map(|name| (name.to_owned(), name == "g/m"));
@@ -666,15 +666,15 @@ fn arrays_are_created_by_path() {
 #[test]
 fn an_array_that_is_gone_is_not_half_made_again() {
     for format in [ArrayFormat::ZarrV2, ArrayFormat::ZarrV3] {
-        let place = place();
+        let storage = storage();
         let description = Description::new(&[4], ElementType::Short).with_format(format);
-        let mut array = Array::create_in(&place, "v", &description).unwrap();
+        let mut array = Array::create_in(&storage, "v", &description).unwrap();
         for document in ["v/.zarray", "v/.zattrs", "v/zarr.json"] {
-            place.remove(document).unwrap();
+            storage.remove(document).unwrap();
         }
         assert_eq!(array.resize(&[5]).unwrap_err().kind(), ErrorKind::NotFound("array"));
         assert_eq!(array.set_attribute("a", "x").unwrap_err().kind(), ErrorKind::NotFound("array"));
-        assert_eq!((objects(&place, "v"), array.variable().dimensions()[0].len()), (vec![], 4));
+        assert_eq!((objects(&storage, "v"), array.variable().dimensions()[0].len()), (vec![], 4));
     }
 }
 
@@ -682,39 +682,39 @@ fn an_array_that_is_gone_is_not_half_made_again() {
 #[test]
 fn arrays_are_created_in_a_new_zip_file() {
     let path = std::env::temp_dir().join(format!("nczchunk-created-{}.zip", std::process::id()));
-    let place = Place::new(crate::object::ZipWriter::create(&path).unwrap()).unwrap();
+    let storage = Storage::new(crate::object::ZipWriter::create(&path).unwrap()).unwrap();
     for name in ["a/b", "c"] {
-        let array = Array::create_in(&place, name, &Description::new(&[6], ElementType::Short)).unwrap();
+        let array = Array::create_in(&storage, name, &Description::new(&[6], ElementType::Short)).unwrap();
         array.write(&Hyperslab::all(), &[1i16, 2, 3, 4, 5, 6]).unwrap();
     }
-    place.finish().unwrap();
+    storage.finish().unwrap();
     let array = Array::open(&path, "a/b", Access::Read).unwrap();
     assert_eq!(array.read::<i16>(&Hyperslab::new(&[2], &[2])).unwrap(), [3, 4]);
-    assert_eq!(list(&place_at(&path).unwrap(), "", true).unwrap().len(), 4);
+    assert_eq!(list(&open_storage(&path).unwrap(), "", true).unwrap().len(), 4);
     // A zip file is known by its end, too: other bytes may be before it.
     let zip = std::fs::read(&path).unwrap();
     std::fs::write(&path, [b"#!/bin/sh\n", zip.as_slice()].concat()).unwrap();
-    assert_eq!(list(&place_at(&path).unwrap(), "", true).unwrap().len(), 4);
+    assert_eq!(list(&open_storage(&path).unwrap(), "", true).unwrap().len(), 4);
     std::fs::write(&path, b"#!/bin/sh\n").unwrap();
-    assert_eq!(place_at(&path).err().unwrap().kind(), ErrorKind::UnknownFormat);
+    assert_eq!(open_storage(&path).err().unwrap().kind(), ErrorKind::UnknownFormat);
     std::fs::remove_file(&path).unwrap();
 }
 
-/// A directory that is packed with its name before all others is a place as if it were not.
+/// A directory that is packed with its name before all others is a storage as if it were not.
 #[cfg(feature = "zip")]
 #[test]
-fn a_directory_within_a_zip_file_is_the_place() {
+fn a_directory_within_a_zip_file_is_the_storage() {
     let path = std::env::temp_dir().join(format!("nczchunk-packed-{}.zip", std::process::id()));
     let writer = crate::object::ZipWriter::create(&path).unwrap();
-    let place = Place::new(crate::object::Below::new(writer, "v.zarr").unwrap()).unwrap();
-    let array = Array::create_in(&place, "", &Description::new(&[3], ElementType::Short)).unwrap();
+    let storage = Storage::new(crate::object::PrefixedStorage::new(writer, "v.zarr").unwrap()).unwrap();
+    let array = Array::create_in(&storage, "", &Description::new(&[3], ElementType::Short)).unwrap();
     array.write(&Hyperslab::all(), &[1i16, 2, 3]).unwrap();
-    place.finish().unwrap();
+    storage.finish().unwrap();
     // Its name may be given, too.
     for name in ["", "v.zarr", "/v.zarr/"] {
         let array = Array::open(&path, name, Access::Read).unwrap();
         assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [1, 2, 3]);
-        let nodes = list(&place_at(&path).unwrap(), name, true).unwrap();
+        let nodes = list(&open_storage(&path).unwrap(), name, true).unwrap();
         assert_eq!((nodes.len(), nodes[0].name()), (1, name.trim_matches('/')));
     }
     for name in ["v", "v.zarr/x", "v.zarr/v.zarr", "v.zarrs"] {
@@ -730,16 +730,16 @@ fn names_in_a_zip_file_may_begin_with_its_one_directory() {
     let path = std::env::temp_dir().join(format!("nczchunk-top-{}.zip", std::process::id()));
     let create = |names: &[&str]| {
         let writer = crate::object::ZipWriter::create(&path).unwrap();
-        let place = Place::new(crate::object::Below::new(writer, "data").unwrap()).unwrap();
+        let storage = Storage::new(crate::object::PrefixedStorage::new(writer, "data").unwrap()).unwrap();
         for (i, name) in names.iter().enumerate() {
-            let array = Array::create_in(&place, name, &Description::new(&[1], ElementType::Short)).unwrap();
+            let array = Array::create_in(&storage, name, &Description::new(&[1], ElementType::Short)).unwrap();
             array.write(&Hyperslab::all(), &[i as i16]).unwrap();
         }
-        place.finish().unwrap();
+        storage.finish().unwrap();
     };
     let read = |name: &str| Array::open(&path, name, Access::Read)?.read::<i16>(&Hyperslab::all());
     let names = |group: &str| -> Vec<String> {
-        let nodes = list(&place_at(&path).unwrap(), group, true).unwrap();
+        let nodes = list(&open_storage(&path).unwrap(), group, true).unwrap();
         nodes.iter().map(|node| node.name().to_owned()).collect()
     };
     create(&["f4", "g/f4"]);
@@ -755,11 +755,11 @@ fn names_in_a_zip_file_may_begin_with_its_one_directory() {
     std::fs::remove_file(&path).unwrap();
 }
 
-/// A place with the array `x` that is described.
-fn created(description: &Description<'_>) -> (Place, Array) {
-    let place = place();
-    let array = Array::create_in(&place, "x", description).unwrap();
-    (place, array)
+/// A storage with the array `x` that is described.
+fn created(description: &Description<'_>) -> (Storage, Array) {
+    let storage = storage();
+    let array = Array::create_in(&storage, "x", description).unwrap();
+    (storage, array)
 }
 
 #[test]
@@ -791,15 +791,15 @@ fn codec_settings_are_checked_before_anything_is_written() {
         let codecs = [(name, settings)];
         let usual = Description::new(&[4], ElementType::Int);
         for format in [ArrayFormat::ZarrV2, ArrayFormat::ZarrV3, ArrayFormat::NcZarr] {
-            let place = place();
+            let storage = storage();
             // One that is there stays as it is.
-            Array::create_in(&place, "x", &usual).unwrap().write(&Hyperslab::all(), &[1, 2, 3, 4]).unwrap();
+            Array::create_in(&storage, "x", &usual).unwrap().write(&Hyperslab::all(), &[1, 2, 3, 4]).unwrap();
             let wrong = usual.with_codecs(&codecs).with_overwrite(true);
             let wrong = if format == ArrayFormat::NcZarr { wrong.with_dimension_names(&["x"]) } else { wrong };
-            let error = Array::create_in(&place, "x", &wrong.with_format(format)).err().unwrap();
+            let error = Array::create_in(&storage, "x", &wrong.with_format(format)).err().unwrap();
             assert!(error.to_string().ends_with(words), "{error}");
             assert_eq!(error.status(), crate::status::EINVAL);
-            let there = Array::open_in(&place, "x", Access::Read).unwrap();
+            let there = Array::open_in(&storage, "x", Access::Read).unwrap();
             assert_eq!(there.read::<i32>(&Hyperslab::all()).unwrap(), [1, 2, 3, 4]);
         }
     }
@@ -829,10 +829,10 @@ fn fill_values_are_bytes_or_texts() {
 fn stored_chunks_have_lengths_and_names() {
     let all = Description::new(&[5, 6], ElementType::Short).with_chunk_shape(&[2, 4]);
     let first = Hyperslab::new(&[0, 0], &[2, 4]);
-    let (place, array) = created(&all.with_codecs(&[("zstd", "")]).with_format(ArrayFormat::ZarrV2));
+    let (storage, array) = created(&all.with_codecs(&[("zstd", "")]).with_format(ArrayFormat::ZarrV2));
     array.write(&first, &[7i16; 8]).unwrap();
     assert_eq!(array.chunk_object(&[0, 0]).unwrap().as_deref(), Some("x/0.0"));
-    let stored = read_whole(&*place, "x/0.0", 1 << 20).unwrap().unwrap();
+    let stored = read_whole(&*storage, "x/0.0", 1 << 20).unwrap().unwrap();
     assert_eq!(array.stored_chunk_len(&[0, 0]).unwrap(), Some(stored.len()));
     assert_eq!(array.stored_chunk_len(&[2, 1]).unwrap(), None);
     for wrong in [&[3, 0][..], &[0, 2], &[-1, 0], &[0]] {
@@ -846,9 +846,9 @@ fn stored_chunks_have_lengths_and_names() {
     assert_eq!((array.stored_chunk_len(&[0, 2]).unwrap(), array.stored_chunk_len(&[2, 0]).unwrap()), (None, None));
     assert_eq!(array.chunk_object(&[3, 2]).unwrap().as_deref(), Some("x/c/1/1"));
     // Of texts it is what is stored, and not what they are in memory.
-    let (place, array) = created(&Description::new(&[2], ElementType::String).with_codecs(&[]));
+    let (storage, array) = created(&Description::new(&[2], ElementType::String).with_codecs(&[]));
     array.write_strings(&Hyperslab::all(), &["a", "bc"]).unwrap();
-    let stored = read_whole(&*place, "x/c/0", 1 << 20).unwrap().unwrap();
+    let stored = read_whole(&*storage, "x/c/0", 1 << 20).unwrap().unwrap();
     assert_eq!(array.stored_chunk_len(&[0]).unwrap(), Some(stored.len()));
 }
 
@@ -877,10 +877,10 @@ fn large_reads_of_whole_chunks() {
             .with_fill_value(const { &9u32.to_ne_bytes() })
             .with_codecs(&[("shuffle", r#"{"elementsize": 4}"#), ("zstd", "")])
             .with_format(ArrayFormat::ZarrV2);
-        let (place, mut array) = created(&description);
+        let (storage, mut array) = created(&description);
         let mut values: Vec<u32> = (0..72 * PLANE as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 12).collect();
         array.write(&Hyperslab::all(), &values).unwrap();
-        place.remove("x/3.0.0").unwrap();
+        storage.remove("x/3.0.0").unwrap();
         values[3 * PLANE..4 * PLANE].fill(9);
         array.set_cache(None);
         assert!(array.read::<u32>(&Hyperslab::all()).unwrap() == values);
@@ -962,11 +962,11 @@ fn a_shard_that_is_replaced_has_an_index_of_its_own() {
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
-/// A place that can be written to, and does not tell what it has.
+/// A storage that can be written to, and does not tell what it has.
 struct Unlisted(Memory);
 
-impl crate::object::Objects for Unlisted {
-    fn read(&self, name: &str, begin: crate::object::Begin, buffer: &mut crate::Buffer<'_>) -> Result<Option<u64>> {
+impl crate::object::ObjectStore for Unlisted {
+    fn read(&self, name: &str, begin: crate::object::ByteRange, buffer: &mut crate::Buffer<'_>) -> Result<Option<u64>> {
         self.0.read(name, begin, buffer)
     }
 
@@ -986,32 +986,32 @@ impl crate::object::Objects for Unlisted {
 /// Without a list of the objects nobody knows which of them are to be removed.
 #[test]
 fn nothing_is_cut_off_or_overwritten_where_objects_are_not_listed() {
-    let place = Place::new(Unlisted(Memory::new())).unwrap();
+    let storage = Storage::new(Unlisted(Memory::new())).unwrap();
     let description = Description::new(&[10], ElementType::Short).with_chunk_shape(&[4]);
-    let mut array = Array::create_in(&place, "v", &description).unwrap();
+    let mut array = Array::create_in(&storage, "v", &description).unwrap();
     array.write(&Hyperslab::all(), &[7i16; 10]).unwrap();
     let words = |error: crate::Error| error.to_string();
     assert!(words(array.resize(&[3]).unwrap_err()).contains("cannot list"));
     assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [7; 10]);
     array.resize(&[11]).unwrap();
     assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap()[9..], [7, 0]);
-    let again = Array::create_in(&place, "v", &description.with_overwrite(true));
+    let again = Array::create_in(&storage, "v", &description.with_overwrite(true));
     assert!(words(again.err().unwrap()).contains("cannot list"));
 }
 
 #[test]
 fn attributes_are_set_where_there_were_none() {
-    let place = place();
-    Array::create_in(&place, "v", &Description::new(&[2], ElementType::Short)).unwrap();
-    let mut metadata = crate::json::read(document(&place, "v/zarr.json").unwrap().as_bytes()).unwrap();
+    let storage = storage();
+    Array::create_in(&storage, "v", &Description::new(&[2], ElementType::Short)).unwrap();
+    let mut metadata = crate::json::read(document(&storage, "v/zarr.json").unwrap().as_bytes()).unwrap();
     for attributes in [None, Some(crate::json::Value::Null)] {
         while metadata.take("attributes").is_some() {}
         if let Some(null) = attributes {
             metadata.set("attributes", null).unwrap();
         }
-        place.write("v/zarr.json", crate::json::compact(&metadata).unwrap().as_bytes()).unwrap();
-        Array::open_in(&place, "v", Access::Write).unwrap().set_attribute("units", "m").unwrap();
-        let array = Array::open_in(&place, "v", Access::Read).unwrap();
+        storage.write("v/zarr.json", crate::json::compact(&metadata).unwrap().as_bytes()).unwrap();
+        Array::open_in(&storage, "v", Access::Write).unwrap().set_attribute("units", "m").unwrap();
+        let array = Array::open_in(&storage, "v", Access::Read).unwrap();
         assert_eq!(array.attributes_json(), r#"{"units":"m"}"#);
     }
 }
@@ -1023,57 +1023,57 @@ fn attributes_that_no_text_can_hold_stay_as_they_are() {
     let json = format!("{{{others}}}");
     let description = Description::new(&[2], ElementType::Short).with_attributes_json(&json);
     for (format, which) in [(ArrayFormat::ZarrV3, "v/zarr.json"), (ArrayFormat::ZarrV2, "w/.zattrs")] {
-        let place = place();
+        let storage = storage();
         let (name, _) = which.split_once('/').unwrap();
-        let mut array = Array::create_in(&place, name, &description.with_format(format)).unwrap();
+        let mut array = Array::create_in(&storage, name, &description.with_format(format)).unwrap();
         array.set_attribute("units", "m").unwrap();
         array.set_attribute("\u{fffd}", "m").unwrap();
         array.remove_attribute("units").unwrap();
-        let again = Array::open_in(&place, name, Access::Write).unwrap();
+        let again = Array::open_in(&storage, name, Access::Write).unwrap();
         for text in [array.attributes_json(), again.attributes_json(), &again.own_attributes_json().unwrap()] {
             assert_eq!(text, format!("{{{others},\"\u{fffd}\":\"m\"}}"));
         }
-        assert!(document(&place, which).unwrap().contains(r#""lone": "a\ud800""#));
+        assert!(document(&storage, which).unwrap().contains(r#""lone": "a\ud800""#));
     }
 }
 
 /// A scalar of netCDF-C's has one element and no dimensions, and keeps its shape.
 #[test]
 fn a_scalar_of_netcdf_has_no_dimensions() {
-    let place = place();
+    let storage = storage();
     let description = Description::new(&[], ElementType::Int).with_format(ArrayFormat::NcZarr);
-    let mut array = Array::create_in(&place, "g/v", &description).unwrap();
+    let mut array = Array::create_in(&storage, "g/v", &description).unwrap();
     array.write(&Hyperslab::all(), &[7]).unwrap();
-    let before = document(&place, "g/v/.zarray");
+    let before = document(&storage, "g/v/.zarray");
     array.resize(&[]).unwrap();
     assert_eq!(array.resize(&[1]).unwrap_err().to_string(), "there is not one length per dimension");
-    assert_eq!((document(&place, "g/v/.zarray"), array.read::<i32>(&Hyperslab::all()).unwrap()), (before, vec![7]));
-    let nodes = list(&place, "g/v", true).unwrap();
+    assert_eq!((document(&storage, "g/v/.zarray"), array.read::<i32>(&Hyperslab::all()).unwrap()), (before, vec![7]));
+    let nodes = list(&storage, "g/v", true).unwrap();
     assert_eq!((nodes[0].shape(), nodes[0].chunk_shape()), (&[][..], &[][..]));
 }
 
 /// The lengths of dimensions that netCDF-C has in a group are those of other arrays, too.
 #[test]
 fn dimensions_of_a_group_keep_their_lengths() {
-    let place = place();
+    let storage = storage();
     let array = r#"{"shape":[4],"chunks":[2],"dtype":"<i2","fill_value":null,"order":"C","filters":null,
         "compressor":null,"zarr_format":2,"_nczarr_array":{"dimension_references":["/x"],"storage":"chunked"}}"#;
-    place.write(".zgroup", br#"{"zarr_format":2,"_nczarr_group":{"dimensions":{"x":4}}}"#).unwrap();
-    place.write("v/.zarray", array.as_bytes()).unwrap();
-    let mut opened = Array::open_in(&place, "v", Access::Write).unwrap();
+    storage.write(".zgroup", br#"{"zarr_format":2,"_nczarr_group":{"dimensions":{"x":4}}}"#).unwrap();
+    storage.write("v/.zarray", array.as_bytes()).unwrap();
+    let mut opened = Array::open_in(&storage, "v", Access::Write).unwrap();
     let error = opened.resize(&[3]).unwrap_err().to_string();
     assert_eq!(error, "not supported: another length for dimensions that netCDF-C has in a group");
-    assert_eq!(document(&place, "v/.zarray").unwrap(), array);
+    assert_eq!(document(&storage, "v/.zarray").unwrap(), array);
 }
 
 /// Without a fill value what is cut off of a chunk becomes zeros.
 #[test]
 fn what_is_cut_off_without_a_fill_value_is_zeros() {
-    let place = place();
+    let storage = storage();
     let array = br#"{"shape":[4],"chunks":[4],"dtype":"<i2","fill_value":null,"order":"C","filters":null,
         "compressor":null,"zarr_format":2}"#;
-    place.write("v/.zarray", array).unwrap();
-    let mut array = Array::open_in(&place, "v", Access::Write).unwrap();
+    storage.write("v/.zarray", array).unwrap();
+    let mut array = Array::open_in(&storage, "v", Access::Write).unwrap();
     array.write(&Hyperslab::all(), &[1i16, 2, 3, 4]).unwrap();
     array.resize(&[1]).unwrap();
     array.resize(&[4]).unwrap();
@@ -1102,7 +1102,7 @@ fn distant_parts_of_a_chunk_in_a_directory_are_read() {
 /// The elements of inner chunks may be in another order than those of the array.
 #[test]
 fn inner_chunks_are_transposed() {
-    let place = place();
+    let storage = storage();
     let bytes = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
     let text = format!(
         r#"{{"zarr_format":3,"node_type":"array","shape":[4,6],"data_type":"int16","fill_value":0,"chunk_grid":{{
@@ -1110,32 +1110,32 @@ fn inner_chunks_are_transposed() {
         {{"name":"sharding_indexed","configuration":{{"chunk_shape":[2,3],"codecs":[{{"name":"transpose",
         "configuration":{{"order":[1,0]}}}},{bytes}],"index_codecs":[{bytes}]}}}}],"attributes":{{}}}}"#
     );
-    place.write("zarr.json", text.as_bytes()).unwrap();
-    let array = Array::open_in(&place, "", Access::Write).unwrap();
+    storage.write("zarr.json", text.as_bytes()).unwrap();
+    let array = Array::open_in(&storage, "", Access::Write).unwrap();
     let values: Vec<i16> = (1..25).collect();
     array.write(&Hyperslab::all(), &values).unwrap();
     // The first inner chunk, by columns.
-    let shard = read_whole(&*place, "c/0/0", 1000).unwrap().unwrap();
+    let shard = read_whole(&*storage, "c/0/0", 1000).unwrap().unwrap();
     let first: Vec<u8> = [1i16, 7, 2, 8, 3, 9].iter().flat_map(|value| value.to_le_bytes()).collect();
     assert_eq!(shard[..12], first);
     array.write(&Hyperslab::new(&[1, 1], &[1, 1]), &[100i16]).unwrap();
-    let array = Array::open_in(&place, "", Access::Read).unwrap();
+    let array = Array::open_in(&storage, "", Access::Read).unwrap();
     let read = array.read::<i16>(&Hyperslab::all()).unwrap();
     assert!(read.iter().zip(values).enumerate().all(|(e, (&read, value))| read == if e == 7 { 100 } else { value }));
 }
 
-/// A place in which every object has just been replaced by another one like it.
+/// A storage in which every object has just been replaced by another one like it.
 struct Replaced(Memory, std::sync::atomic::AtomicU64);
 
-impl crate::object::Objects for Replaced {
-    fn read(&self, name: &str, begin: crate::object::Begin, buffer: &mut crate::Buffer<'_>) -> Result<Option<u64>> {
+impl crate::object::ObjectStore for Replaced {
+    fn read(&self, name: &str, begin: crate::object::ByteRange, buffer: &mut crate::Buffer<'_>) -> Result<Option<u64>> {
         self.0.read(name, begin, buffer)
     }
 
     fn read_version(
         &self,
         name: &str,
-        begin: crate::object::Begin,
+        begin: crate::object::ByteRange,
         buffer: &mut crate::Buffer<'_>,
     ) -> Result<Option<crate::ObjectState>> {
         let version = self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -1157,10 +1157,10 @@ impl crate::object::Objects for Replaced {
 
 #[test]
 fn a_shard_that_changes_all_the_time_cannot_be_read() {
-    let place = Place::new(Replaced(Memory::new(), Default::default())).unwrap();
+    let storage = Storage::new(Replaced(Memory::new(), Default::default())).unwrap();
     let description =
         Description::new(&[4], ElementType::UByte).with_chunk_shape(&[2]).with_shard_shape(&[4]).with_codecs(&[]);
-    let array = Array::create_in(&place, "v", &description).unwrap();
+    let array = Array::create_in(&storage, "v", &description).unwrap();
     array.write(&Hyperslab::all(), &[1u8, 2, 3, 4]).unwrap();
     let error = array.read::<u8>(&Hyperslab::all()).unwrap_err();
     assert!(error.to_string().contains("the shard was replaced each time"), "{error}");
@@ -1168,13 +1168,13 @@ fn a_shard_that_changes_all_the_time_cannot_be_read() {
 }
 
 #[test]
-fn a_place_that_is_only_read_is_not_written_to() {
-    let mut later = crate::object::later::Later::new();
+fn a_storage_that_is_only_read_is_not_written_to() {
+    let mut later = crate::object::delayed::DelayedStorage::new();
     later.is_writable = false;
-    let memory = place();
+    let memory = storage();
     Array::create_in(&memory, "", &Description::new(&[2], ElementType::Short)).unwrap();
     later.put("zarr.json", document(&memory, "zarr.json").unwrap().as_bytes());
-    let place = Place::new(later).unwrap();
-    assert_eq!(Array::open_in(&place, "", Access::Write).err().unwrap().kind(), ErrorKind::ReadOnly);
-    assert_eq!(Array::open_in(&place, "", Access::Read).unwrap().read::<i16>(&Hyperslab::all()).unwrap(), [0, 0]);
+    let storage = Storage::new(later).unwrap();
+    assert_eq!(Array::open_in(&storage, "", Access::Write).err().unwrap().kind(), ErrorKind::ReadOnly);
+    assert_eq!(Array::open_in(&storage, "", Access::Read).unwrap().read::<i16>(&Hyperslab::all()).unwrap(), [0, 0]);
 }

@@ -12,7 +12,7 @@
 //! index may have been moved behind the blocks. The source is booklet 0.12, `utils.py`.
 //!
 //! Nothing is kept in memory: a value is found by reading its bucket's pointer and then one block after another, and
-//! each length and place is compared with the file's length before it is used.
+//! each length and offset is compared with the file's length before it is used.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
@@ -26,7 +26,7 @@ use crate::buffer::Buffer;
 use crate::dataset::CFDB_MAGIC;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{ABSENT, Index, Learned, Step};
-use crate::object::{Begin, Entry, Objects, Place};
+use crate::object::{ByteRange, Entry, ObjectStore, Storage};
 
 pub(super) const HEADER: usize = 200;
 pub(super) const POINTER: usize = 6;
@@ -61,9 +61,10 @@ pub(super) fn hash(key: &[u8]) -> [u8; HASH] {
     Blake2s::<U13>::digest(key).into()
 }
 
-/// A booklet file, which is an object of a place, as a place for objects: each key is a name, and its value the object.
+/// A booklet file, which is an object of a storage, as a storage for objects: each key is a name, and its value the
+/// object.
 pub(super) struct Booklet {
-    place: Place,
+    storage: Storage,
     name: String,
     /// The file's length.
     len: u64,
@@ -74,10 +75,10 @@ pub(super) struct Booklet {
 }
 
 /// An index of one value.
-fn index(place: (u64, u64)) -> Result<Index> {
-    let mut places = Vec::new();
-    alloc::push(&mut places, place)?;
-    Ok(Index { places })
+fn index(span: (u64, u64)) -> Result<Index> {
+    let mut spans = Vec::new();
+    alloc::push(&mut spans, span)?;
+    Ok(Index { spans })
 }
 
 /// Where a value is in the file.
@@ -88,19 +89,19 @@ struct Value {
 
 impl Booklet {
     /// The storage, and the file's name in it.
-    pub(super) fn file(&self) -> (&Place, &str) {
-        (&self.place, &self.name)
+    pub(super) fn file(&self) -> (&Storage, &str) {
+        (&self.storage, &self.name)
     }
 
     /// Reads the header of a file.
     ///
     /// # Errors
     /// `UnknownFormat` for what is no booklet file; `Unsupported` for those of other versions or that were not closed;
-    /// `Corrupt` for an index that the file is too short for; those of the place.
-    pub(super) fn new(place: &Place, name: &str) -> Result<Self> {
+    /// `Corrupt` for an index that the file is too short for; those of the storage.
+    pub(super) fn new(storage: &Storage, name: &str) -> Result<Self> {
         let mut memory = [MaybeUninit::uninit(); HEADER];
         let mut buffer = Buffer::new(&mut memory);
-        let len = place.read(name, Begin::At(0), &mut buffer)?.ok_or(ErrorKind::NotFound("file"))?;
+        let len = storage.read(name, ByteRange::At(0), &mut buffer)?.ok_or(ErrorKind::NotFound("file"))?;
         let header = buffer.filled();
         if !header.starts_with(&CFDB_MAGIC) {
             return Err(ErrorKind::UnknownFormat.into());
@@ -126,13 +127,13 @@ impl Booklet {
         if num_buckets == 0 || index < HEADER as u64 || index.saturating_add(num_buckets * POINTER as u64) > len {
             return Err(corrupt("the index is not in the file"));
         }
-        let (place, name) = (place.clone(), alloc::text(name)?);
-        Ok(Booklet { place, name, len, num_buckets, index, before_key: BLOCK + if has_times { TIME } else { 0 } })
+        let (storage, name) = (storage.clone(), alloc::text(name)?);
+        Ok(Booklet { storage, name, len, num_buckets, index, before_key: BLOCK + if has_times { TIME } else { 0 } })
     }
 
-    /// Reads from the file at a place into an empty buffer: as much as there is room for, or less at the file's end.
-    fn fill(&self, begin: Begin, buffer: &mut Buffer<'_>) -> Result<()> {
-        match self.place.read(&self.name, begin, buffer)? {
+    /// Reads from the file at an offset into an empty buffer: as much as there is room for, or less at the file's end.
+    fn fill(&self, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<()> {
+        match self.storage.read(&self.name, begin, buffer)? {
             Some(len) if len == self.len => Ok(()),
             _ => Err(ErrorKind::Changed.into()),
         }
@@ -141,7 +142,7 @@ impl Booklet {
     /// What is read first to find the value of a key: its bucket's pointer.
     pub(super) fn first_step(&self, key: &[u8]) -> Step {
         let bucket = hash(key).iter().rev().fold(0, |rest, byte| (rest << 8 | u64::from(*byte)) % self.num_buckets);
-        let begin = Begin::At(self.index + bucket * POINTER as u64);
+        let begin = ByteRange::At(self.index + bucket * POINTER as u64);
         Step { begin, len: POINTER, memory: [0; 3] }
     }
 
@@ -170,7 +171,7 @@ impl Booklet {
         self.next(key, next, (hops, met))
     }
 
-    /// The block at a place, unless the chain ends there.
+    /// The block at an offset, unless the chain ends there.
     fn next(&self, key: &[u8], at: u64, (hops, met): (u64, u64)) -> Result<Learned> {
         if at <= 1 {
             return Ok(Learned::Index(index(ABSENT)?));
@@ -181,7 +182,7 @@ impl Booklet {
         }
         let hops = hops + 1;
         let met = if hops.is_power_of_two() { at } else { met };
-        Ok(Learned::Next(Step { begin: Begin::At(at), len: self.before_key + key.len(), memory: [at, hops, met] }))
+        Ok(Learned::Next(Step { begin: ByteRange::At(at), len: self.before_key + key.len(), memory: [at, hops, met] }))
     }
 
     /// Finds a value; `None` if there is none with this key.
@@ -197,8 +198,8 @@ impl Booklet {
                 Learned::Next(next) => step = next,
                 Learned::Kept => return Err(ErrorKind::Internal.into()),
                 Learned::Index(index) => {
-                    let place = index.places.first().filter(|place| **place != ABSENT);
-                    return Ok(place.map(|&(at, len)| Value { at, len }));
+                    let span = index.spans.first().filter(|span| **span != ABSENT);
+                    return Ok(span.map(|&(at, len)| Value { at, len }));
                 }
             }
         }
@@ -219,12 +220,12 @@ impl Booklet {
     }
 }
 
-impl Objects for Booklet {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for Booklet {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         let Some(Value { at, len }) = self.find(name.as_bytes())? else { return Ok(None) };
         let offset = begin.offset(len);
         let mut part = buffer.rest_up_to(usize::try_from(len - offset).unwrap_or(usize::MAX));
-        self.fill(Begin::At(at + offset), &mut part)?;
+        self.fill(ByteRange::At(at + offset), &mut part)?;
         let (filled, wanted) = (part.filled().len(), part.capacity());
         if filled < wanted {
             return Err(ErrorKind::Changed.into());
@@ -239,18 +240,18 @@ impl Objects for Booklet {
     }
 
     fn is_concurrent(&self) -> bool {
-        self.place.is_concurrent()
+        self.storage.is_concurrent()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cfdb::testing::{Writer, place};
+    use crate::cfdb::testing::{Writer, storage};
     use crate::object::read_whole;
 
     fn open(bytes: &[u8]) -> Result<Booklet> {
-        Booklet::new(&place(bytes), "f")
+        Booklet::new(&storage(bytes), "f")
     }
 
     fn value(bytes: &[u8], key: &str) -> Result<Option<Vec<u8>>> {
@@ -314,25 +315,25 @@ mod tests {
         // The chain ends with a block that has neither a key nor a value.
         writer.set("", b"");
         let file = open(&writer.bytes()).unwrap();
-        let part = |begin: Begin| {
+        let part = |begin: ByteRange| {
             let mut room = [MaybeUninit::uninit(); 8];
             let mut buffer = Buffer::new(&mut room);
             assert_eq!(file.read("key 1", begin, &mut buffer), Ok(Some(10)));
             buffer.filled().to_vec()
         };
-        assert_eq!(part(Begin::At(1)), b"12345678");
-        assert_eq!(part(Begin::At(7)), b"789");
-        assert_eq!(part(Begin::BeforeEnd(4)), b"6789");
-        assert_eq!(part(Begin::At(10)), b"");
+        assert_eq!(part(ByteRange::At(1)), b"12345678");
+        assert_eq!(part(ByteRange::At(7)), b"789");
+        assert_eq!(part(ByteRange::BeforeEnd(4)), b"6789");
+        assert_eq!(part(ByteRange::At(10)), b"");
         assert_eq!(value(&writer.bytes(), "none"), Ok(None));
         assert!(matches!(file.list("", &mut |_, _| Ok(())).unwrap_err().kind(), ErrorKind::Unsupported(_)));
     }
 
-    /// A place that gives no more than so many bytes of its object, and tells its length all the same.
+    /// A storage that gives no more than so many bytes of its object, and tells its length all the same.
     struct Short(Vec<u8>, usize);
 
-    impl Objects for Short {
-        fn read(&self, _: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+    impl ObjectStore for Short {
+        fn read(&self, _: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
             let (len, begin) = (self.0.len() as u64, begin.offset(self.0.len() as u64) as usize);
             let rest = self.0.get(begin..self.1).unwrap_or_default();
             buffer.write(&rest[..rest.len().min(buffer.capacity())]);
@@ -354,8 +355,8 @@ mod tests {
         writer.set("key", b"value");
         let bytes = writer.bytes();
         let of = |missing: usize| {
-            let place = Place::new(Short(bytes.clone(), bytes.len() - missing)).unwrap();
-            Booklet::new(&place, "f").unwrap()
+            let storage = Storage::new(Short(bytes.clone(), bytes.len() - missing)).unwrap();
+            Booklet::new(&storage, "f").unwrap()
         };
         assert_eq!(read_whole(&of(0), "key", 100), Ok(Some(b"value".to_vec())));
         assert_eq!(read_whole(&of(1), "key", 100).unwrap_err().kind(), ErrorKind::Changed);

@@ -10,7 +10,7 @@ use crate::error::{ErrorKind, Result};
 use crate::fetch::{ABSENT, Index, Learned, Locate, Location, ObjectChunks, Part, Step};
 use crate::key::KeyStyle;
 use crate::object::Name;
-use crate::store::{Filled, Store};
+use crate::store::{ChunkStore, Filled};
 
 /// Where the chunks of a variable are. Each is found by its key, so each has an index of its own.
 struct InBooklet {
@@ -47,10 +47,10 @@ impl Locate for InBooklet {
         self.booklet.learn(self.key(index)?.as_bytes(), step, bytes, object_len)
     }
 
-    fn place(&self, index: &Index, number: usize, _object_len: u64) -> Result<Option<(u64, u64)>> {
+    fn span(&self, index: &Index, number: usize, _object_len: u64) -> Result<Option<(u64, u64)>> {
         // The file's length is what it was when the value was found to be within it.
-        let place = *index.places.get(number).ok_or(ErrorKind::Internal)?;
-        Ok((place != ABSENT).then_some(place))
+        let span = *index.spans.get(number).ok_or(ErrorKind::Internal)?;
+        Ok((span != ABSENT).then_some(span))
     }
 
     fn missing(&self) -> Result<Filled> {
@@ -71,11 +71,11 @@ pub(super) fn store(
     name: &str,
     variable: &VariableMetadata,
     compression: Compression,
-) -> Result<Store<'static>> {
+) -> Result<ChunkStore<'static>> {
     let chunk_shape = alloc::copied(&variable.chunk_shape)?;
-    let place = booklet.file().0.clone();
+    let storage = booklet.file().0.clone();
     let chunks = InBooklet { booklet, name: alloc::text(name)?, chunk_shape };
-    let mut store = Store::filling(ObjectChunks::new(place, chunks))?;
+    let mut store = ChunkStore::filling(ObjectChunks::new(storage, chunks))?;
     let size = variable.data_type.stored.size();
     if compression.is_shuffled && matches!(size, 2 | 4 | 8) {
         store.add_boxed_codec(shuffle(size)?)?;

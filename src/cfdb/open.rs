@@ -9,7 +9,7 @@ use crate::dataset::{Attributes, Dimensions, Node, NodeArray, Opened};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, Value};
 use crate::limits::Limit;
-use crate::object::{Name, Place, read_text};
+use crate::object::{Name, Storage, read_text};
 use crate::variable::{Endian, Variable};
 use crate::zarr;
 
@@ -26,9 +26,9 @@ struct File {
 }
 
 impl File {
-    fn open(place: &Place, file: &str) -> Result<Self> {
-        let booklet = Booklet::new(place, file)?;
-        let limit = place.memory_limits().metadata();
+    fn open(storage: &Storage, file: &str) -> Result<Self> {
+        let booklet = Booklet::new(storage, file)?;
+        let limit = storage.memory_limits().metadata();
         let text = read_text(&booklet, METADATA, limit)?;
         let text = text.ok_or(ErrorKind::Unsupported("a booklet file that is not cfdb's"))?;
         Ok(File { booklet, metadata: Metadata::read(&text, limit)?, limit })
@@ -71,14 +71,14 @@ impl File {
     }
 }
 
-/// Opens a variable of a cfdb file, which is an object of a place.
+/// Opens a variable of a cfdb file, which is an object of a storage.
 ///
 /// # Errors
 /// `NotFound`, `Unsupported`, `Metadata`, `Codec`, `ElementType`, `Corrupt` for a file that breaks the rules, `Changed`
-/// for one that is written to meanwhile, `OutOfMemory`, and those of the place.
-pub(crate) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
-    let file = File::open(place, file)?;
-    if file.metadata.is_remote && !place.allows_partial() {
+/// for one that is written to meanwhile, `OutOfMemory`, and those of the storage.
+pub(crate) fn open(storage: &Storage, file: &str, name: &str) -> Result<Opened> {
+    let file = File::open(storage, file)?;
+    if file.metadata.is_remote && !storage.allows_partial() {
         return Err(
             ErrorKind::Unsupported("a file that holds only a part of its arrays, unless that is allowed").into()
         );
@@ -94,7 +94,7 @@ pub(crate) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
     let attributes = file.attributes(name, &metadata)?;
     let dimensions = dimensions(&metadata)?;
     let mut store = chunks::store(file.booklet, name, &metadata, file.metadata.compression)?;
-    store.set_limit(place.memory_limits().chunk());
+    store.set_limit(storage.memory_limits().chunk());
     Ok(Opened { variable, store, element, dimensions, attributes })
 }
 
@@ -103,8 +103,8 @@ pub(crate) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
 ///
 /// # Errors
 /// Those of `one`, and as for [`open`].
-pub(crate) fn list(place: &Place, file: &str, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
-    let file = File::open(place, file)?;
+pub(crate) fn list(storage: &Storage, file: &str, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
+    let file = File::open(storage, file)?;
     if !name.is_empty() {
         return one(file.array(name)?);
     }

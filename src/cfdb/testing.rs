@@ -2,13 +2,13 @@
 
 use super::booklet::{HASH, HEADER, POINTER, hash};
 use crate::dataset::CFDB_MAGIC;
-use crate::object::{Memory, Place};
+use crate::object::{Memory, Storage};
 
-/// A place with one object, `f`.
-pub(super) fn place(bytes: &[u8]) -> Place {
-    let place = Place::new(Memory::new()).unwrap();
-    place.write("f", bytes).unwrap();
-    place
+/// A storage with one object, `f`.
+pub(super) fn storage(bytes: &[u8]) -> Storage {
+    let storage = Storage::new(Memory::new()).unwrap();
+    storage.write("f", bytes).unwrap();
+    storage
 }
 
 /// A booklet file that is written.

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::booklet::POINTER;
 use super::open::METADATA;
-use super::testing::{Writer, place};
+use super::testing::{Writer, storage};
 use crate::codec::tests::encoded;
 use crate::error::{ErrorKind, Result};
-use crate::object::Place;
-use crate::object::later::Later;
+use crate::object::Storage;
+use crate::object::delayed::DelayedStorage;
 use crate::{Access, Array, AttributeValues, ElementType, Hyperslab, Node, list};
 
 const COMPRESSIONS: [&str; 4] = ["zstd", "lz4", "zstd_shuffle", "lz4_shuffle"];
@@ -67,11 +67,11 @@ fn expected(y: usize, x: usize) -> u16 {
 }
 
 fn open(bytes: &[u8], name: &str) -> Result<Array> {
-    Array::open_in(&place(bytes).file("f").unwrap(), name, Access::Read)
+    Array::open_in(&storage(bytes).file("f").unwrap(), name, Access::Read)
 }
 
 fn nodes(bytes: &[u8]) -> Result<Vec<Node>> {
-    list(&place(bytes).file("f").unwrap(), "", true)
+    list(&storage(bytes).file("f").unwrap(), "", true)
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn what_is_said_of_variables_is_told() {
     assert_eq!((nodes[3].shape(), nodes[3].chunk_shape()), (&[7, 5][..], &[2, 3][..]));
     assert_eq!(nodes[3].element_type(), Some(ElementType::UShort));
     assert!(nodes[4].error().unwrap().to_string().contains("(str)"));
-    let file = place(&bytes).file("f").unwrap();
+    let file = storage(&bytes).file("f").unwrap();
     let one = list(&file, "v", true).unwrap();
     assert_eq!((one.len(), one[0].name()), (1, "v"));
     assert_eq!(list(&file, "none", true).unwrap_err().to_string(), "none: there is no such variable");
@@ -144,7 +144,7 @@ fn what_cannot_be_opened_is_refused() {
     let partial = file("zstd", true).bytes();
     assert!(matches!(kind(&partial, "v"), ErrorKind::Unsupported(_)));
     assert_eq!(nodes(&partial).unwrap().len(), 5);
-    let mut file = place(&partial).file("f").unwrap();
+    let mut file = storage(&partial).file("f").unwrap();
     file.allow_partial(true);
     let array = Array::open_in(&file, "v", Access::Read).unwrap();
     assert_eq!(array.read::<u16>(&Hyperslab::new(&[3, 2], &[1, 2])).unwrap(), [expected(3, 2), 0]);
@@ -153,21 +153,21 @@ fn what_cannot_be_opened_is_refused() {
 #[test]
 fn a_file_that_is_replaced_is_an_error() {
     let bytes = file("zstd", false).bytes();
-    let place = place(&bytes);
-    let array = Array::open_in(&place.file("f").unwrap(), "v", Access::Read).unwrap();
-    place.write("f", &[&bytes[..], &[0]].concat()).unwrap();
+    let storage = storage(&bytes);
+    let array = Array::open_in(&storage.file("f").unwrap(), "v", Access::Read).unwrap();
+    storage.write("f", &[&bytes[..], &[0]].concat()).unwrap();
     assert_eq!(array.read::<u16>(&Hyperslab::all()).unwrap_err().kind(), ErrorKind::Changed);
-    place.remove("f").unwrap();
+    storage.remove("f").unwrap();
     assert_eq!(array.read::<u16>(&Hyperslab::all()).unwrap_err().kind(), ErrorKind::Changed);
 }
 
 #[test]
-fn threads_share_a_variable_if_they_may_share_its_place() {
+fn threads_share_a_variable_if_they_may_share_its_storage() {
     for is_concurrent in [false, true] {
-        let mut later = Later::new();
+        let mut later = DelayedStorage::new();
         later.is_concurrent = is_concurrent;
         later.put("f", &file("zstd", false).bytes());
-        let file = Place::new(later).unwrap().file("f").unwrap();
+        let file = Storage::new(later).unwrap().file("f").unwrap();
         let array = Array::open_in(&file, "v", Access::Read).unwrap();
         assert_eq!(array.store().is_concurrent(), is_concurrent);
     }
@@ -179,16 +179,16 @@ fn chunks_are_read_many_at_a_time() {
         let bytes = file(compression, false).bytes();
         let due: Vec<u16> = open(&bytes, "v").unwrap().read(&Hyperslab::all()).unwrap();
         for has_versions in [true, false] {
-            let mut later = Later::new();
+            let mut later = DelayedStorage::new();
             (later.has_versions, later.limits.requests) = (has_versions, 5);
             later.put("f", &bytes);
             let later = Arc::new(later);
-            let file = Place::new(later.clone()).unwrap().file("f").unwrap();
+            let file = Storage::new(later.clone()).unwrap().file("f").unwrap();
             let mut array = Array::open_in(&file, "v", Access::Read).unwrap();
             array.set_cache(None);
             later.reset();
             assert_eq!(array.read::<u16>(&Hyperslab::all()), Ok(due.clone()));
-            assert_eq!((later.most().0, later.under_way()), (5, 0));
+            assert_eq!((later.most().0, later.requests_in_flight()), (5, 0));
             // Where the file is known to be the same, nothing is looked for again but the chunk that is absent.
             let pointers = || later.log().iter().filter(|(_, _, size)| *size == POINTER).count();
             assert_eq!(pointers(), 8);
@@ -201,7 +201,7 @@ fn chunks_are_read_many_at_a_time() {
             assert_eq!(array.read::<u16>(&Hyperslab::all()).unwrap_err().kind(), ErrorKind::Changed);
             later.take("f");
             assert!(array.read::<u16>(&Hyperslab::all()).is_err());
-            assert_eq!(later.under_way(), 0);
+            assert_eq!(later.requests_in_flight(), 0);
         }
     }
 }

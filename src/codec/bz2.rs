@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use libbz2_rs_sys as sys;
 
-use super::contract::Codec;
 use super::definition::{Definition, Setting, boxed};
+use super::traits::Codec;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 

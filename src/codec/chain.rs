@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::contract::Codec;
+use super::traits::Codec;
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};

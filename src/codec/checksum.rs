@@ -6,9 +6,9 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::contract::Codec;
 use super::definition::boxed;
 use super::steps::Steps;
+use super::traits::Codec;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -86,7 +86,7 @@ pub(super) fn encode<S: Sum>(decoded: &[u8], encoded: &mut Buffer<'_>) -> Result
 #[cfg(any(feature = "crc32c", feature = "fletcher32"))]
 macro_rules! codec_with_sum {
     ($sum:ty) => {
-        impl $crate::codec::contract::Codec for $sum {
+        impl $crate::codec::traits::Codec for $sum {
             fn name(&self) -> &str {
                 Self::NAME
             }

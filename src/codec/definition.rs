@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::contract::Codec;
+use super::traits::Codec;
 use crate::alloc;
 pub(crate) use crate::element::Elements;
 use crate::error::Result;

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::contract::Codec;
 use super::definition::{Definition, Setting, Settings, Stage, boxed};
 use super::numbers::{self, Number, Numbers, rounded};
+use super::traits::Codec;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::float_format::FloatFormat;

@@ -1,7 +1,7 @@
 //! HDF5's filters by their numbers, with the parameters that nc_def_var_filter takes.
 
-use super::contract::Codec;
 use super::definition::Definition;
+use super::traits::Codec;
 use crate::error::{ErrorKind, Result};
 
 /// The codec among these that is a filter. It decodes nothing that the filter refuses.

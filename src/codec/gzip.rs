@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::contract::Codec;
 use super::definition::{Definition, Setting, boxed};
 use super::deflate::{Streams, bound, corrupt, ends_early};
 use super::steps::Steps;
+use super::traits::Codec;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::zstream::{crc32, crc32_of_more};

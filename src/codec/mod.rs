@@ -7,22 +7,22 @@
 
 mod chain;
 mod checksum;
-mod contract;
 mod definition;
 #[cfg(any(feature = "gzip", feature = "zlib"))]
 mod deflate;
 mod filter;
-#[cfg(feature = "arrays")]
-mod makers;
 #[cfg(any(feature = "blosc", feature = "lz4"))]
 mod matches;
 mod numbers;
 mod parts;
 #[cfg(any(feature = "blosc", feature = "shuffle"))]
 mod planes;
+#[cfg(feature = "arrays")]
+mod registry;
 mod steps;
 #[cfg(test)]
 pub(crate) mod tests;
+mod traits;
 
 macro_rules! codecs {
     ($(mod $module:ident; $feature:literal => $($type:ident)*,)*) => {
@@ -41,10 +41,10 @@ macro_rules! codecs {
                 #[allow(unused_imports, reason = "some are made by their names alone")]
                 pub use super::$module::{$($type),*};
             )*
-            pub use super::contract::Codec;
+            pub use super::traits::Codec;
             pub use super::has as has_codec;
             #[cfg(feature = "arrays")]
-            pub use super::makers::CodecUse;
+            pub use super::registry::CodecUse;
         }
     };
 }
@@ -72,7 +72,6 @@ codecs! {
 }
 
 pub(crate) use chain::{Between, Chain};
-pub use contract::Codec;
 pub(crate) use definition::Definition;
 #[cfg(feature = "arrays")]
 pub(crate) use definition::{Given, Kind, Setting, Settings, Stage, Written};
@@ -81,7 +80,8 @@ pub(crate) use lz4::frame::Lz4Frame;
 #[cfg(all(test, not(miri), feature = "cfdb", feature = "lz4", feature = "shuffle", feature = "zstd"))]
 pub(crate) use lz4::frame::testing::frame as lz4_frame;
 #[cfg(feature = "arrays")]
-pub(crate) use makers::{CodecUse, Makers};
+pub(crate) use registry::{CodecRegistry, CodecUse};
+pub use traits::Codec;
 
 use crate::error::Result;
 #[cfg(any(feature = "arrays", not(feature = "zstd")))]

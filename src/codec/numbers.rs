@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::contract::Codec;
 use super::definition::{Elements, Settings, boxed};
+use super::traits::Codec;
 use crate::buffer::Buffer;
 use crate::element::{Kind, native, native_word};
 use crate::error::{Error, ErrorKind, Result};

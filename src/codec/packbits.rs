@@ -6,9 +6,9 @@
 
 use std::ops::Range;
 
-use super::contract::Codec;
 use super::definition::{Definition, Elements, Given, Setting, Settings, Stage, Written, boxed};
 use super::numbers::Numbers;
+use super::traits::Codec;
 use crate::buffer::Buffer;
 use crate::element::Kind;
 use crate::error::{Error, ErrorKind, Result};

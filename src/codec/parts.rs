@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::chain::{Between, Chain, Stage, check_decoded, decode_between};
-use super::contract::Codec;
 use super::steps::Steps;
+use super::traits::Codec;
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
@@ -19,7 +19,7 @@ impl Chain<'_> {
     /// is what the last but one gives, if the last one only puts bytes elsewhere.
     ///
     /// Or nothing is copied, and what is returned are the bytes of the chunk from its first to the last that is needed,
-    /// or more: see [`Codec::decoded_as_is`](super::contract::Codec::decoded_as_is).
+    /// or more: see [`Codec::decoded_as_is`](super::traits::Codec::decoded_as_is).
     pub(crate) fn decode_part<'i>(
         &self,
         stored: &'i [u8],

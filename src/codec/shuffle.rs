@@ -6,9 +6,9 @@
 
 use std::ops::Range;
 
-use super::contract::{Codec, EncodedRanges};
 use super::definition::{Definition, Given, Setting, boxed};
 use super::planes::bytes;
+use super::traits::{Codec, EncodedRanges};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 

@@ -9,9 +9,9 @@ use std::ptr::NonNull;
 
 use zstd_sys as sys;
 
-use super::contract::Codec;
 use super::definition::{Definition, Setting, Written, boxed};
 use super::steps::Steps;
+use super::traits::Codec;
 use crate::alloc::{OnePointer, Scratch};
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};

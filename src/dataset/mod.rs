@@ -12,14 +12,14 @@
 mod attribute;
 mod dimension;
 mod node;
-mod opened;
+mod parts;
 
 pub use attribute::{Attribute, AttributeValues};
 pub(crate) use attribute::{Attributes, Values, float_as_json, lossy_text};
 pub(crate) use dimension::Dimensions;
 pub use node::Node;
 pub(crate) use node::NodeArray;
-pub(crate) use opened::Opened;
+pub(crate) use parts::Opened;
 
 /// What HDF5 files begin with, perhaps behind a user's block. They are known where they cannot be read, too.
 pub(crate) const HDF5_MAGIC: [u8; 8] = *b"\x89HDF\r\n\x1a\n";

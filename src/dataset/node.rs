@@ -34,7 +34,7 @@ pub(crate) struct NodeArray {
 }
 
 impl Node {
-    /// Its name, with those of the groups that it is in before it, such as `ocean/sst`; empty for the place itself.
+    /// Its name, with those of the groups that it is in before it, such as `ocean/sst`; empty for the storage itself.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -9,25 +9,25 @@ use crate::buffer::Buffer;
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
-use crate::object::{self, Begin, Name, Place};
+use crate::object::{self, ByteRange, Name, Storage};
 use crate::open_object::{ObjectState, OpenObject, Opening, Versions};
 use crate::plan::Plan;
 use crate::projection::Projection;
 use crate::shared::Shared;
-use crate::store::{ChunkLocation, ChunkState, Fill, Filled, Flight, Request, Sharing};
+use crate::store::{ChunkLocation, ChunkReader, ChunkState, Filled, Flight, Request, Sharing};
 
 /// The chunks of an array in a storage, where a format says they are.
 pub(crate) struct ObjectChunks<L> {
-    place: Place,
+    storage: Storage,
     locate: L,
     /// The indices that are kept from call to call.
     indices: Indices,
 }
 
 impl<L: Locate> ObjectChunks<L> {
-    pub(crate) fn new(place: Place, locate: L) -> Self {
+    pub(crate) fn new(storage: Storage, locate: L) -> Self {
         let indices = Indices::new(locate.index_len());
-        ObjectChunks { place, locate, indices }
+        ObjectChunks { storage, locate, indices }
     }
 
     /// Where a chunk is. The nodes of an index that tell it are read, if the format keeps them.
@@ -36,7 +36,7 @@ impl<L: Locate> ObjectChunks<L> {
             let location = self.locate.locate(chunk)?;
             let Part::Unknown = location.part else { return Ok(location) };
             let name = self.locate.name(&location.object)?;
-            match self.read_index(&location.object, &Source::Name(&self.place, &name))? {
+            match self.read_index(&location.object, &Source::Name(&self.storage, &name))? {
                 Found::Kept => {}
                 Found::Missing => {
                     self.locate.missing()?;
@@ -54,8 +54,8 @@ impl<L: Locate> ObjectChunks<L> {
             return Err(ErrorKind::Internal.into());
         };
         let name = self.locate.name(index)?;
-        let (place, wanted) = (&self.place, Wanted { index, number, offset: offset as u64 });
-        let by_name = Source::Name(place, &name);
+        let (storage, wanted) = (&self.storage, Wanted { index, number, offset: offset as u64 });
+        let by_name = Source::Name(storage, &name);
         // That a chunk is there is found to be wrong when it is read, but not that it is absent.
         if let Some(opened) = self.indices.get(index).filter(|opened| opened.index.has(number)) {
             if let Some(filled) = self.read_chunk(&opened, &wanted, buffer, &by_name)? {
@@ -65,7 +65,7 @@ impl<L: Locate> ObjectChunks<L> {
         }
         for _ in 0..ATTEMPTS {
             // From one object, if it can be opened: then it does not matter who replaces it meanwhile.
-            let found = match place.open(&name)? {
+            let found = match storage.open(&name)? {
                 Opening::Absent => return self.locate.missing(),
                 Opening::Nothing => self.read_anew(&wanted, buffer, &by_name)?,
                 Opening::Object(object) => self.read_anew(&wanted, buffer, &Source::Open(&object))?,
@@ -79,7 +79,7 @@ impl<L: Locate> ObjectChunks<L> {
 
     /// Opens a chunk that an index has, all of which is then read from one version of its object.
     fn open_indexed(&self, index: &Dims<isize>, number: usize) -> Result<Opening<'_>> {
-        let Opening::Object(object) = self.place.open(&self.locate.name(index)?)? else {
+        let Opening::Object(object) = self.storage.open(&self.locate.name(index)?)? else {
             return Ok(Opening::Nothing);
         };
         let state = object.state().ok_or(ErrorKind::Internal)?;
@@ -91,7 +91,7 @@ impl<L: Locate> ObjectChunks<L> {
                 Found::Missing | Found::Kept | Found::Changed => return Err(self.locate.changed()),
             },
         };
-        Ok(match self.locate.place(&opened.index, number, state.0)? {
+        Ok(match self.locate.span(&opened.index, number, state.0)? {
             Some((offset, len)) => Opening::Object(object.part(offset, len)),
             None => Opening::Absent,
         })
@@ -140,7 +140,7 @@ impl<L: Locate> ObjectChunks<L> {
         source: &Source<'_>,
     ) -> Result<Option<Filled>> {
         let (object_len, _) = opened.state;
-        let Some((offset, len)) = self.locate.place(&opened.index, wanted.number, object_len)? else {
+        let Some((offset, len)) = self.locate.span(&opened.index, wanted.number, object_len)? else {
             // The index has just been read: that is what there was then.
             return Ok(Some(Filled::Absent));
         };
@@ -148,7 +148,7 @@ impl<L: Locate> ObjectChunks<L> {
         let stored = usize::try_from(len - skipped).unwrap_or(usize::MAX);
         // What follows belongs to another chunk.
         let mut part = buffer.rest_up_to(stored);
-        let found = source.read(Begin::At(offset + skipped), &mut part)?;
+        let found = source.read(ByteRange::At(offset + skipped), &mut part)?;
         let (filled, due) = (part.filled().len(), part.capacity());
         if filled != due || !self.is_same(opened, wanted, found, source)? {
             return Ok(None);
@@ -174,21 +174,21 @@ impl<L: Locate> ObjectChunks<L> {
             return Ok(true);
         }
         let Found::Opened(now) = self.read_index(wanted.index, source)? else { return Ok(false) };
-        let place = |opened: &Opened| opened.index.places.get(wanted.number).copied();
-        Ok(now.state == opened.state && place(&now) == place(opened))
+        let span = |opened: &Opened| opened.index.spans.get(wanted.number).copied();
+        Ok(now.state == opened.state && span(&now) == span(opened))
     }
 
     /// Whether a chunk is stored, and which bytes of its object of this name it is.
     fn state(&self, Location { object, part }: &Location, name: &Name, known: &mut Known) -> Result<ChunkState> {
         match part {
             Part::Whole => {
-                let len = self.place.object_len(name)?;
+                let len = self.storage.object_len(name)?;
                 Ok(len.map_or(ChunkState::Absent, |len| ChunkState::Stored { offset: 0, len }))
             }
             Part::Span { begin, end } => {
                 let file_len = match known.file_len {
                     Some(len) => len,
-                    None => match self.place.object_len(name)? {
+                    None => match self.storage.object_len(name)? {
                         Some(len) => *known.file_len.insert(len),
                         None => return self.locate.missing().map(|_| ChunkState::Absent),
                     },
@@ -196,8 +196,8 @@ impl<L: Locate> ObjectChunks<L> {
                 let len = (*end).min(file_len).saturating_sub(*begin);
                 Ok(ChunkState::Stored { offset: *begin, len })
             }
-            Part::Known(place) => {
-                Ok(place.map_or(ChunkState::Absent, |(offset, len)| ChunkState::Stored { offset, len }))
+            Part::Known(span) => {
+                Ok(span.map_or(ChunkState::Absent, |(offset, len)| ChunkState::Stored { offset, len }))
             }
             Part::Unknown => Err(ErrorKind::Internal.into()),
             Part::Indexed { number } => {
@@ -205,12 +205,12 @@ impl<L: Locate> ObjectChunks<L> {
                     Some(opened) => opened,
                     None => self.index_of(object, name, known)?,
                 };
-                // An index without places stands for an object that is not there.
-                if opened.index.places.is_empty() {
+                // An index without spans stands for an object that is not there.
+                if opened.index.spans.is_empty() {
                     return Ok(ChunkState::Absent);
                 }
-                let place = self.locate.place(&opened.index, *number, opened.state.0)?;
-                Ok(place.map_or(ChunkState::Absent, |(offset, len)| ChunkState::Stored { offset, len }))
+                let span = self.locate.span(&opened.index, *number, opened.state.0)?;
+                Ok(span.map_or(ChunkState::Absent, |(offset, len)| ChunkState::Stored { offset, len }))
             }
         }
     }
@@ -219,9 +219,9 @@ impl<L: Locate> ObjectChunks<L> {
     fn index_of(&self, index: &Dims<isize>, name: &Name, known: &Known) -> Result<Shared<Opened>> {
         let mut found = Found::Changed;
         for _ in 0..ATTEMPTS {
-            found = match self.place.open(name)? {
+            found = match self.storage.open(name)? {
                 Opening::Absent => Found::Missing,
-                Opening::Nothing => self.read_index(index, &Source::Name(&self.place, name))?,
+                Opening::Nothing => self.read_index(index, &Source::Name(&self.storage, name))?,
                 Opening::Object(object) => self.read_index(index, &Source::Open(&object))?,
             };
             if !matches!(found, Found::Changed) {
@@ -232,7 +232,7 @@ impl<L: Locate> ObjectChunks<L> {
             Found::Opened(opened) => opened,
             Found::Missing => {
                 self.locate.missing()?;
-                Shared::new(Opened { index: Index { places: Vec::new() }, state: (0, None) })?
+                Shared::new(Opened { index: Index { spans: Vec::new() }, state: (0, None) })?
             }
             Found::Kept | Found::Changed => return Err(self.locate.changed()),
         };
@@ -272,7 +272,7 @@ enum Found {
 fn read_step(step: &Step, bytes: &mut Vec<u8>, source: &Source<'_>) -> Result<Option<ObjectState>> {
     if step.len > LONG_STEP {
         // What is shorter than the index is said to be has none.
-        match source.read(Begin::At(0), &mut Buffer::new(&mut []))? {
+        match source.read(ByteRange::At(0), &mut Buffer::new(&mut []))? {
             Some((len, _)) if len >= step.len as u64 => {}
             other => return Ok(other),
         }
@@ -291,25 +291,25 @@ enum Source<'s> {
     /// An open object, which stays what it is whoever replaces it in the storage.
     Open(&'s OpenObject<'s>),
     /// What has the object's name when it is read.
-    Name(&'s Place, &'s Name),
+    Name(&'s Storage, &'s Name),
 }
 
 impl Source<'_> {
     /// Reads a part of the object, and tells the object's length and its version; `None` if there is no such object.
-    fn read(&self, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+    fn read(&self, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         match self {
             Source::Open(object) => object::read_opened(object, begin, buffer).map(Some),
-            Source::Name(place, name) => place.read_version(name, begin, buffer),
+            Source::Name(storage, name) => storage.read_version(name, begin, buffer),
         }
     }
 }
 
-impl<L: Locate> Fill for ObjectChunks<L> {
+impl<L: Locate> ChunkReader for ObjectChunks<L> {
     fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
         let offset = request.offset();
         if request.access() == Access::Write {
             let name = self.locate.name(request.chunk())?;
-            return Ok(whole(self.place.read(&name, Begin::At(offset as u64), buffer)?, offset));
+            return Ok(whole(self.storage.read(&name, ByteRange::At(offset as u64), buffer)?, offset));
         }
         let location = self.location(request.chunk())?;
         match location.part {
@@ -319,7 +319,7 @@ impl<L: Locate> Fill for ObjectChunks<L> {
                 let stored = usize::try_from(len - skipped).unwrap_or(usize::MAX);
                 // What follows belongs to another chunk.
                 let mut part = buffer.rest_up_to(stored);
-                if !self.place.read_part(&self.locate.name(&location.object)?, begin + skipped, &mut part)? {
+                if !self.storage.read_part(&self.locate.name(&location.object)?, begin + skipped, &mut part)? {
                     return self.locate.missing();
                 }
                 let (filled, due) = (part.filled().len(), part.capacity());
@@ -333,11 +333,11 @@ impl<L: Locate> Fill for ObjectChunks<L> {
             Part::Unknown => Err(ErrorKind::Internal.into()),
             Part::Whole => {
                 let name = self.locate.name(&location.object)?;
-                Ok(whole(self.place.read(&name, Begin::At(offset as u64), buffer)?, offset))
+                Ok(whole(self.storage.read(&name, ByteRange::At(offset as u64), buffer)?, offset))
             }
             Part::Span { begin, .. } => {
                 let at = begin.checked_add(offset as u64).ok_or(ErrorKind::Internal)?;
-                if !self.place.read_part(&self.locate.name(&location.object)?, at, buffer)? {
+                if !self.storage.read_part(&self.locate.name(&location.object)?, at, buffer)? {
                     return self.locate.missing();
                 }
                 let (filled, due) = (buffer.filled().len(), buffer.capacity());
@@ -351,14 +351,14 @@ impl<L: Locate> Fill for ObjectChunks<L> {
         let Location { object, part } = self.location(request.chunk())?;
         match part {
             Part::Known(None) => Ok(Opening::Absent),
-            Part::Known(Some((begin, len))) => Ok(match self.place.open(&self.locate.name(&object)?)? {
+            Part::Known(Some((begin, len))) => Ok(match self.storage.open(&self.locate.name(&object)?)? {
                 Opening::Absent => self.locate.missing().map(|_| Opening::Absent)?,
                 Opening::Nothing => Opening::Nothing,
                 Opening::Object(object) => Opening::Object(object.part(begin, len)),
             }),
             Part::Unknown => Err(ErrorKind::Internal.into()),
-            Part::Whole => self.place.open(&self.locate.name(&object)?),
-            Part::Span { begin, .. } => match self.place.open(&self.locate.name(&object)?)? {
+            Part::Whole => self.storage.open(&self.locate.name(&object)?),
+            Part::Span { begin, .. } => match self.storage.open(&self.locate.name(&object)?)? {
                 Opening::Absent => self.locate.missing().map(|_| Opening::Absent),
                 opening => Ok(opening.behind(begin)),
             },
@@ -371,7 +371,7 @@ impl<L: Locate> Fill for ObjectChunks<L> {
             Access::Read => self.locate.locate(request.chunk())?.object,
             Access::Write => dims::copied(request.chunk().iter().copied())?,
         };
-        self.place.verify(&self.locate.name(&object)?)
+        self.storage.verify(&self.locate.name(&object)?)
     }
 
     fn skipped_codecs(&self, chunk: &[isize]) -> Result<u32> {
@@ -379,7 +379,7 @@ impl<L: Locate> Fill for ObjectChunks<L> {
     }
 
     fn range_gap(&self) -> Option<usize> {
-        Some(if self.locate.reads_no_gaps() { 0 } else { self.place.gap() })
+        Some(if self.locate.reads_no_gaps() { 0 } else { self.storage.gap() })
     }
 
     fn swapped_part(&self) -> Option<usize> {
@@ -387,7 +387,7 @@ impl<L: Locate> Fill for ObjectChunks<L> {
     }
 
     fn versions(&self) -> Versions {
-        if self.locate.is_constant() { Versions::Constant } else { self.place.versions() }
+        if self.locate.is_constant() { Versions::Constant } else { self.storage.versions() }
     }
 
     fn tells_len(&self) -> bool {
@@ -395,21 +395,21 @@ impl<L: Locate> Fill for ObjectChunks<L> {
     }
 
     fn is_concurrent(&self) -> bool {
-        self.place.is_concurrent()
+        self.storage.is_concurrent()
     }
 
     fn is_writable(&self) -> bool {
-        self.locate.is_writable() && self.place.is_writable()
+        self.locate.is_writable() && self.storage.is_writable()
     }
 
     fn store(&self, request: &Request<'_>, bytes: &[u8]) -> Result<()> {
-        let stored = self.place.write(&self.locate.name(request.chunk())?, bytes);
+        let stored = self.storage.write(&self.locate.name(request.chunk())?, bytes);
         self.indices.forget(request.chunk());
         stored
     }
 
     fn has_latency(&self) -> bool {
-        self.place.flight().is_some()
+        self.storage.flight().is_some()
     }
 
     fn reads_many(&self) -> bool {
@@ -417,7 +417,7 @@ impl<L: Locate> Fill for ObjectChunks<L> {
     }
 
     fn flight<'s, 'f: 's>(&'f self, sharing: &'s Sharing<'f>) -> Result<Box<dyn Flight + 's>> {
-        Ok(try_box(ChunkFlight::new(&self.locate, &self.indices, &self.place, sharing))?)
+        Ok(try_box(ChunkFlight::new(&self.locate, &self.indices, &self.storage, sharing))?)
     }
 
     fn locate(&self, plan: &Plan<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
@@ -432,7 +432,7 @@ impl<L: Locate> Fill for ObjectChunks<L> {
             let location = self.location(&indices).map_err(|error| error.in_chunk(&indices))?;
             let name = self.locate.name(&location.object)?;
             let state = self.state(&location, &name, &mut known).map_err(|error| error.in_chunk(&indices))?;
-            self.place.tell_name(&name, &mut |object| one(&ChunkLocation::new(&indices, object, state)))?;
+            self.storage.tell_name(&name, &mut |object| one(&ChunkLocation::new(&indices, object, state)))?;
         }
         Ok(())
     }

@@ -17,15 +17,15 @@ use std::collections::{HashMap, VecDeque};
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
+use super::coalesce::{self, run};
 use super::indices::{Indices, Opened};
 use super::locate::{ATTEMPTS, LONG_STEP, Learned, Locate, NODES, Part, Step};
-use super::merge::{self, run};
 use super::pending::{Chunks, IndexRead, Landed, Parts, Pending, Range, Read};
 use super::reads::Reads;
 use crate::alloc::{Scratch, try_box};
 use crate::dims::{self, Dims};
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Answer, Begin, Limits, Place};
+use crate::object::{Answer, ByteRange, Limits, Storage};
 use crate::open_object::ObjectState;
 use crate::shared::Shared;
 use crate::store::{Filled, Flight, RawRequest, Sharing};
@@ -79,15 +79,15 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
     pub(super) fn new(
         locate: &'s dyn Locate,
         indices: &'s Indices,
-        place: &'f Place,
+        storage: &'f Storage,
         sharing: &'s Sharing<'f>,
     ) -> Self {
-        let (reads, limits) = Reads::new(place, sharing);
+        let (reads, limits) = Reads::new(storage, sharing);
         ChunkFlight {
             locate,
             indices,
             own: Indices::new(locate.index_len()),
-            gap: if locate.reads_no_gaps() { 0 } else { place.gap() },
+            gap: if locate.reads_no_gaps() { 0 } else { storage.gap() },
             limits,
             chunk_bytes: 0,
             num_asked: 0,
@@ -149,11 +149,11 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             Part::Indexed { number } => (&asked.location.object, *number),
         };
         if let Some(opened) = self.own.get(index) {
-            return self.place(asked, &opened);
+            return self.resolve(asked, &opened);
         }
         // That a chunk is there is found to be wrong when it is read, but not that it is absent.
         if let Some(opened) = self.indices.get(index).filter(|opened| opened.index.has(number)) {
-            return self.place(asked, &opened);
+            return self.resolve(asked, &opened);
         }
         if self.absent.contains(index) {
             return match self.locate.missing()? {
@@ -182,9 +182,9 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
     }
 
     /// Puts a chunk in the queue, by its index; `false` if it is absent.
-    fn place(&mut self, mut asked: Box<Pending>, opened: &Opened) -> Result<bool> {
+    fn resolve(&mut self, mut asked: Box<Pending>, opened: &Opened) -> Result<bool> {
         let (_, number) = asked.index().ok_or(ErrorKind::Internal)?;
-        let Some((offset, len)) = self.locate.place(&opened.index, number, opened.state.0)? else {
+        let Some((offset, len)) = self.locate.span(&opened.index, number, opened.state.0)? else {
             return Ok(false);
         };
         let skipped = asked.skipped.min(len);
@@ -263,7 +263,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         }
         let is_one = self.locate.is_one_object();
         loop {
-            let ranges = self.queue.iter().map(|pending| merge::Range {
+            let ranges = self.queue.iter().map(|pending| coalesce::Range {
                 object: (pending.key(is_one).0, pending.range.state),
                 begin: pending.range.begin,
                 len: pending.range.len as u64,
@@ -293,7 +293,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         let name = self.locate.name(&read.index);
         match (room, name) {
             (Ok(room), Ok(name)) => {
-                let begin = if is_read { read.step.begin } else { Begin::At(0) };
+                let begin = if is_read { read.step.begin } else { ByteRange::At(0) };
                 self.start_read(Read::Index(read), &name, begin, room);
             }
             (Err(failed), _) => self.step_failed(read, &failed.into()),
@@ -325,11 +325,11 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             Err(error) => return self.fail(parts, &error),
         };
         let read = Read::Chunks(Chunks { parts, begin: range.start, memory, len });
-        self.start_read(read, &name, Begin::At(range.start), room);
+        self.start_read(read, &name, ByteRange::At(range.start), room);
     }
 
     /// Starts a read, to which the memory belongs.
-    fn start_read(&mut self, read: Read, name: &str, begin: Begin, room: (*mut u8, usize)) {
+    fn start_read(&mut self, read: Read, name: &str, begin: ByteRange, room: (*mut u8, usize)) {
         self.bytes += read.bytes();
         // SAFETY: the memory belongs to the read, and nobody else uses it.
         match unsafe { self.reads.start(read, name, begin, room) } {
@@ -439,7 +439,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             let request = asked.request;
             match &opened {
                 Ok(Arrived::Index(opened)) => {
-                    let is_there = self.place(asked, opened);
+                    let is_there = self.resolve(asked, opened);
                     self.asked(request, is_there);
                 }
                 Ok(Arrived::Kept) => {

@@ -51,9 +51,9 @@ impl Halves {
 impl Indices {
     /// Of indices of so many chunks each.
     pub(super) fn new(num_chunks: usize) -> Self {
-        let places = num_chunks.saturating_mul(size_of::<(u64, u64)>());
+        let spans = num_chunks.saturating_mul(size_of::<(u64, u64)>());
         // A map has up to twice the room that it needs.
-        let one = places.saturating_add(2 * size_of::<(Dims<isize>, Shared<Opened>, Opened)>());
+        let one = spans.saturating_add(2 * size_of::<(Dims<isize>, Shared<Opened>, Opened)>());
         Indices { kept: Lock::new(Halves::default()), most: BYTES / 2 / one }
     }
 
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     fn opened(num_chunks: usize) -> Shared<Opened> {
-        Shared::new(Opened { index: Index { places: vec![(0, 0); num_chunks] }, state: (7, Some(0)) }).unwrap()
+        Shared::new(Opened { index: Index { spans: vec![(0, 0); num_chunks] }, state: (7, Some(0)) }).unwrap()
     }
 
     fn name(i: isize) -> Dims<isize> {

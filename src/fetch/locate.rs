@@ -2,7 +2,7 @@
 
 use crate::dims::Dims;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Begin, Name};
+use crate::object::{ByteRange, Name};
 use crate::store::Filled;
 
 /// Where the chunks of an array are. Nothing is read here: what has to be read first to find a chunk is asked for step
@@ -52,8 +52,8 @@ pub(crate) trait Locate: Send + Sync {
     /// absent.
     ///
     /// # Errors
-    /// `Corrupt` for a place that is not within the object.
-    fn place(&self, index: &Index, number: usize, object_len: u64) -> Result<Option<(u64, u64)>> {
+    /// `Corrupt` for a span that is not within the object.
+    fn span(&self, index: &Index, number: usize, object_len: u64) -> Result<Option<(u64, u64)>> {
         let _ = (index, number, object_len);
         Err(ErrorKind::Internal.into())
     }
@@ -106,13 +106,13 @@ pub(crate) trait Locate: Send + Sync {
         false
     }
 
-    /// See [`Fill::skipped_codecs`](crate::store::Fill::skipped_codecs).
+    /// See [`ChunkReader::skipped_codecs`](crate::store::ChunkReader::skipped_codecs).
     fn skipped_codecs(&self, chunk: &[isize]) -> Result<u32> {
         let _ = chunk;
         Ok(0)
     }
 
-    /// See [`Fill::swapped_part`](crate::store::Fill::swapped_part).
+    /// See [`ChunkReader::swapped_part`](crate::store::ChunkReader::swapped_part).
     fn swapped_part(&self) -> Option<usize> {
         None
     }
@@ -146,7 +146,7 @@ pub(crate) enum Part {
 
 /// An index: for each of its chunks the first byte and the length in bytes.
 pub(crate) struct Index {
-    pub places: Vec<(u64, u64)>,
+    pub spans: Vec<(u64, u64)>,
 }
 
 /// Stands for an absent chunk in an index.
@@ -155,14 +155,14 @@ pub(crate) const ABSENT: (u64, u64) = (u64::MAX, u64::MAX);
 impl Index {
     /// Whether it has a chunk of this number.
     pub(crate) fn has(&self, number: usize) -> bool {
-        self.places.get(number).is_some_and(|&place| place != ABSENT)
+        self.spans.get(number).is_some_and(|&span| span != ABSENT)
     }
 }
 
 /// What is to be read of an index next.
 #[derive(Clone, Copy)]
 pub(crate) struct Step {
-    pub begin: Begin,
+    pub begin: ByteRange,
     /// How many bytes.
     pub len: usize,
     /// What the format remembers from step to step.

@@ -7,17 +7,17 @@
 //!   locate.rs     where a chunk is: what a format has to say
 //!   indices.rs    the indices that were read last
 //!   chunks.rs     chunks, read one by one and written
-//!   merge.rs      which ranges of an object are better read at once
+//!   coalesce.rs      which ranges of an object are better read at once
 //!   pending.rs    chunks that have been asked for and are not given back yet
 //!   reads.rs      the reads of one transfer, at once or under way
 //!   flight.rs     chunks, many at a time
 //! ```
 
 mod chunks;
+mod coalesce;
 mod flight;
 mod indices;
 mod locate;
-mod merge;
 mod pending;
 mod reads;
 

@@ -57,13 +57,13 @@ impl Pending {
         ((!is_one_object).then_some(&self.location.object), self.range.begin)
     }
 
-    /// Whether an index has the chunk in the same place of an object in the same state.
+    /// Whether an index has the chunk in the same span of an object in the same state.
     pub(super) fn is_in(&self, index: &Index, state: ObjectState) -> bool {
         let Some((_, number)) = self.index() else { return false };
-        index.places.get(number).is_some_and(|&(offset, len)| {
+        index.spans.get(number).is_some_and(|&(offset, len)| {
             let skipped = self.skipped.min(len);
-            let place = (offset.checked_add(skipped), usize::try_from(len - skipped).ok());
-            Some(state) == self.range.state && place == (Some(self.range.begin), self.range.stored)
+            let span = (offset.checked_add(skipped), usize::try_from(len - skipped).ok());
+            Some(state) == self.range.state && span == (Some(self.range.begin), self.range.stored)
         })
     }
 }

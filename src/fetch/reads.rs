@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use super::pending::Read;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{self, Answer, Begin, Limits, Place, UnderWay};
+use crate::object::{self, Answer, ByteRange, Limits, RequestsInFlight, Storage};
 use crate::open_object::{Found, NamedObject, Opening};
 use crate::shared::Shared;
 use crate::store::Sharing;
@@ -16,21 +16,21 @@ const LARGEST: usize = 1 << 20;
 
 /// The reads of one transfer.
 pub(super) enum Reads<'s, 'f> {
-    Later(UnderWay<'f, Read>),
+    DelayedStorage(RequestsInFlight<'f, Read>),
     AtOnce(AtOnce<'s, 'f>),
 }
 
 impl<'s, 'f> Reads<'s, 'f> {
     /// Of a storage, and how much may be in flight.
-    pub(super) fn new(place: &'f Place, sharing: &'s Sharing<'f>) -> (Self, Limits) {
-        match place.flight() {
+    pub(super) fn new(storage: &'f Storage, sharing: &'s Sharing<'f>) -> (Self, Limits) {
+        match storage.flight() {
             Some(flight) => {
                 let limits = flight.limits().shared(sharing.of);
-                (Reads::Later(UnderWay::new(flight, place.flight_prefix())), limits)
+                (Reads::DelayedStorage(RequestsInFlight::new(flight, storage.flight_prefix())), limits)
             }
             None => {
                 let limits = Limits { requests: 1, bytes: None, largest: LARGEST };
-                (Reads::AtOnce(AtOnce { place, opened: None, ended: None, sharing }), limits)
+                (Reads::AtOnce(AtOnce { storage, opened: None, ended: None, sharing }), limits)
             }
         }
     }
@@ -43,12 +43,12 @@ impl<'s, 'f> Reads<'s, 'f> {
     /// How many have been started and not been given back.
     pub(super) fn len(&self) -> usize {
         match self {
-            Reads::Later(under_way) => under_way.len(),
+            Reads::DelayedStorage(requests_in_flight) => requests_in_flight.len(),
             Reads::AtOnce(reads) => usize::from(reads.ended.is_some()),
         }
     }
 
-    /// See [`UnderWay::start`].
+    /// See [`RequestsInFlight::start`].
     ///
     /// # Safety
     /// Nobody else uses the memory until `wait` gives back what it is for, or this is dropped.
@@ -56,12 +56,14 @@ impl<'s, 'f> Reads<'s, 'f> {
         &mut self,
         purpose: Read,
         name: &str,
-        begin: Begin,
+        begin: ByteRange,
         room: (*mut u8, usize),
     ) -> Result<Option<Read>, (Read, Error)> {
         match self {
             // SAFETY: the caller's promise is the same.
-            Reads::Later(under_way) => unsafe { under_way.start(purpose, name, begin, room) },
+            Reads::DelayedStorage(requests_in_flight) => unsafe {
+                requests_in_flight.start(purpose, name, begin, room)
+            },
             Reads::AtOnce(reads) => {
                 let room: &mut [MaybeUninit<u8>] = match room {
                     (_, 0) => &mut [],
@@ -80,10 +82,10 @@ impl<'s, 'f> Reads<'s, 'f> {
         }
     }
 
-    /// See [`UnderWay::wait`].
+    /// See [`RequestsInFlight::wait`].
     pub(super) fn wait(&mut self) -> Result<(Read, Result<Option<Answer>>)> {
         match self {
-            Reads::Later(under_way) => under_way.wait(),
+            Reads::DelayedStorage(requests_in_flight) => requests_in_flight.wait(),
             Reads::AtOnce(reads) => {
                 let (purpose, answer) = reads.ended.take().ok_or(ErrorKind::Internal)?;
                 Ok((purpose, Ok(answer)))
@@ -91,27 +93,27 @@ impl<'s, 'f> Reads<'s, 'f> {
         }
     }
 
-    /// See [`UnderWay::cancel_if`].
+    /// See [`RequestsInFlight::cancel_if`].
     pub(super) fn cancel_if(&mut self, is_over: impl FnMut(&mut Read) -> bool) {
-        if let Reads::Later(under_way) = self {
-            under_way.cancel_if(is_over);
+        if let Reads::DelayedStorage(requests_in_flight) = self {
+            requests_in_flight.cancel_if(is_over);
         }
     }
 }
 
 /// Reads that are made at once. The object that was read last stays open, for what is read next is often of it, too.
 pub(super) struct AtOnce<'s, 'f> {
-    place: &'f Place,
+    storage: &'f Storage,
     sharing: &'s Sharing<'f>,
     opened: Option<Shared<NamedObject<'f>>>,
     ended: Option<(Read, Option<Answer>)>,
 }
 
 impl AtOnce<'_, '_> {
-    fn read(&mut self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<Answer>> {
+    fn read(&mut self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<Answer>> {
         if self.opened.as_ref().is_none_or(|opened| opened.name != name) {
             // What stays open anyway, and does not tell its length, is as well read by its name.
-            let open = || match self.place.open(name)? {
+            let open = || match self.storage.open(name)? {
                 Opening::Object(object) if object.state().is_none() => Ok(Opening::Nothing),
                 opening => Ok(opening),
             };
@@ -119,7 +121,7 @@ impl AtOnce<'_, '_> {
                 Found::Absent => return Ok(None),
                 Found::Object(opened) => Some(opened),
                 Found::Nothing => {
-                    let Some((object_size, version)) = self.place.read_version(name, begin, buffer)? else {
+                    let Some((object_size, version)) = self.storage.read_version(name, begin, buffer)? else {
                         return Ok(None);
                     };
                     let nbytes = read_of(object_size, begin, buffer).map_err(|error| error.in_object(name))?;
@@ -140,7 +142,7 @@ impl AtOnce<'_, '_> {
 ///
 /// # Errors
 /// `StoredLength` if they are others.
-fn read_of(object_size: u64, begin: Begin, buffer: &Buffer<'_>) -> Result<usize> {
+fn read_of(object_size: u64, begin: ByteRange, buffer: &Buffer<'_>) -> Result<usize> {
     let there = usize::try_from(object_size - begin.offset(object_size)).unwrap_or(usize::MAX);
     let (found, expected) = (buffer.filled().len(), there.min(buffer.capacity()));
     if found == expected { Ok(found) } else { Err(ErrorKind::StoredLength { found, expected }.into()) }

@@ -17,9 +17,9 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
 
-use super::array_objects::{nczchunk_array, nczchunk_place};
+use super::array_objects::{nczchunk_array, nczchunk_storage};
 use super::context::{report, report_transfer};
-use super::objects::{nczchunk_cache, nczchunk_context, nczchunk_store, nczchunk_var};
+use super::objects::{nczchunk_cache, nczchunk_chunk_store, nczchunk_context, nczchunk_var};
 use super::pointers::{destination, guard, hand_over, handle, handle_mut, hyperslab, required_mut, take_back, text};
 use super::read::nczchunk_read_vars;
 use super::write::nczchunk_write_vars;
@@ -27,7 +27,7 @@ use crate::array::Array;
 use crate::element::ElementType;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
-use crate::texts::{self, KeptTexts};
+use crate::strings::{self, KeptTexts};
 
 /// Opens an array. path is a directory or a zip file; name is where the array is below it, such as
 /// "ocean/sst", and NULL or empty if path is the array itself. Or path is a file that holds arrays, and name is the
@@ -49,8 +49,8 @@ pub unsafe extern "C" fn nczchunk_array_open(
     array: *mut *mut nczchunk_array,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the texts are NULL or end with a NUL, and array is NULL or a place for a pointer, by the header's general
-    // promise.
+    // SAFETY: the texts are NULL or end with a NUL, and array is NULL or a storage for a pointer, by the header's
+    // general promise.
     unsafe {
         report(context, || {
             let path = file_path(path)?;
@@ -60,24 +60,24 @@ pub unsafe extern "C" fn nczchunk_array_open(
     }
 }
 
-/// Opens an array among the objects of a place: see nczchunk_array_open. The array goes on using the place when that is
-/// freed.
+/// Opens an array among the objects of a storage: see nczchunk_array_open. The array goes on using the storage when
+/// that is freed.
 ///
-/// Errors: those of nczchunk_array_open, and what callbacks of the place return.
+/// Errors: those of nczchunk_array_open, and what callbacks of the storage return.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_open_in(
-    place: *const nczchunk_place,
+    storage: *const nczchunk_storage,
     name: *const c_char,
     mode: c_int,
     array: *mut *mut nczchunk_array,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as above; place is NULL or alive.
+    // SAFETY: as above; storage is NULL or alive.
     unsafe {
         report(context, || {
-            let place = handle(place, "place is NULL")?;
+            let storage = handle(storage, "storage is NULL")?;
             let (name, access) = (optional_text(name)?, access(mode)?);
-            hand_over(array, || nczchunk_array::new(Array::open_in(&place.0, name, access)?))
+            hand_over(array, || nczchunk_array::new(Array::open_in(&storage.0, name, access)?))
         })
     }
 }
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn nczchunk_array_close(array: *mut nczchunk_array) {
 /// Reads a hyperslab of an array: nczchunk_read_vars with its variable and its store.
 ///
 /// The elements of an array of texts of any length, whose type name is "string", are char *: each is a new text in
-/// UTF-8, which nczchunk_free_strings frees, or nc_free_string, or free. If the call fails, data is untouched and
+/// UTF-8, which nczchunk_strings_free frees, or nc_free_string, or free. If the call fails, data is untouched and
 /// nothing is left to be freed. (After a failure of nczchunk_read_vars or of a plan with the array's variable and
 /// store, those that were read are the caller's, so data should be NULL everywhere before.) A chunk that holds no such
 /// texts is NCZCHUNK_EIO, one that has a text with a NUL in it NCZCHUNK_ENOTBUILT. Chunks of texts are not kept in a
@@ -137,7 +137,7 @@ unsafe fn read_texts(
             let variable = array.variable();
             let slab = hyperslab(variable, start, count, stride)?;
             let check = |len| destination(data.cast(), len).map(|_| ());
-            texts::read(variable, array.store(), &slab, options, done, check)?.hand_over(data);
+            strings::read(variable, array.store(), &slab, options, done, check)?.hand_over(data);
             Ok(())
         })
     }
@@ -145,14 +145,14 @@ unsafe fn read_texts(
 
 /// Reads a hyperslab of an array of strings of any length into one block of memory instead of as many blocks:
 /// nbytes bytes of UTF-8, in which the strings follow one another in row-major order, each with a NUL behind it. If the
-/// call succeeds the block is the caller's, to be freed by nczchunk_free_strings, as one string, or by free.
+/// call succeeds the block is the caller's, to be freed by nczchunk_strings_free, as one string, or by free.
 ///
 /// ```c
 /// size_t start = 0, nbytes;
 /// char *block;
 /// if (!nczchunk_array_read_strings(array, &start, NULL, NULL, &block, &nbytes, NULL)) {
 ///     for (char *string = block; string < block + nbytes; string += strlen(string) + 1) puts(string);
-///     nczchunk_free_strings(1, &block);
+///     nczchunk_strings_free(1, &block);
 /// }
 /// ```
 ///
@@ -184,10 +184,10 @@ pub unsafe extern "C" fn nczchunk_array_read_strings(
 
 /// Frees texts that were read, and leaves NULL in their places. A NULL among them is passed over.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_free_strings(num_strings: usize, strings: *mut *mut c_char) {
+pub unsafe extern "C" fn nczchunk_strings_free(num_strings: usize, strings: *mut *mut c_char) {
     // SAFETY: strings is NULL or has so many, each of them NULL or the caller's own.
     let _ = guard(|| unsafe {
-        texts::free(required_mut(strings, num_strings, "strings is NULL")?);
+        strings::free(required_mut(strings, num_strings, "strings is NULL")?);
         Ok(())
     });
 }
@@ -232,9 +232,9 @@ pub unsafe extern "C" fn nczchunk_array_var(array: *const nczchunk_array) -> *co
 /// The store of an array, for the functions that take one. It is the array's, and valid until that is closed. If the
 /// array was opened with NCZCHUNK_READ, it cannot be written to. NULL for NULL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_array_store(array: *const nczchunk_array) -> *const nczchunk_store {
+pub unsafe extern "C" fn nczchunk_array_store(array: *const nczchunk_array) -> *const nczchunk_chunk_store {
     // SAFETY: array is NULL or alive, by the header's general promise.
-    unsafe { array.as_ref() }.map_or(ptr::null(), |array| nczchunk_store::lent(array.array.store()))
+    unsafe { array.as_ref() }.map_or(ptr::null(), |array| nczchunk_chunk_store::lent(array.array.store()))
 }
 
 /// netCDF's number for the type of an array's elements, such as 5 for NC_FLOAT; 0 for a type that netCDF does not have,
@@ -273,8 +273,8 @@ pub unsafe extern "C" fn nczchunk_array_dimname(array: *const nczchunk_array, d:
 }
 
 /// Has an array's decoded chunks kept in a cache of yours instead of its own, which keeps 64 MiB or, if that is more,
-/// one chunk; NULL for cache has none kept. See nczchunk_store_set_cache. The indices of the shards that were used last
-/// are kept besides: up to 4 MiB, and at least one.
+/// one chunk; NULL for cache has none kept. See nczchunk_chunk_store_set_cache. The indices of the shards that were
+/// used last are kept besides: up to 4 MiB, and at least one.
 ///
 /// Errors: NCZCHUNK_EINVAL (array is NULL).
 #[unsafe(no_mangle)]
@@ -292,7 +292,7 @@ pub unsafe extern "C" fn nczchunk_array_set_cache(
     }
 }
 
-/// Sets whether every chunk is decoded to its end: see nczchunk_store_set_verify.
+/// Sets whether every chunk is decoded to its end: see nczchunk_chunk_store_set_verify.
 ///
 /// Errors: NCZCHUNK_EINVAL (array is NULL).
 #[unsafe(no_mangle)]

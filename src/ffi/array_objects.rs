@@ -1,4 +1,4 @@
-//! # Objects
+//! # ObjectStore
 //!
 //! What the functions below make and use, beside those of nczchunk.h. Each is opaque.
 
@@ -9,10 +9,10 @@ use crate::alloc::{self, push, try_box};
 use crate::array::Array;
 use crate::dataset::{Attribute, AttributeValues};
 use crate::error::{ErrorKind, Result};
-use crate::object::{Name, Place};
+use crate::object::{Name, Storage};
 use crate::zarr::AttributeValue;
 
-/// An array that is open. Any number of threads may read it at the same time, if its place allows it; those that the
+/// An array that is open. Any number of threads may read it at the same time, if its storage allows it; those that the
 /// library has do.
 pub struct nczchunk_array {
     pub(super) array: Array,
@@ -23,9 +23,9 @@ pub struct nczchunk_array {
     pub(super) attributes_json: CString,
 }
 
-/// A place for objects, which are named bytes: the files of a directory, the entries of a zip file, memory, or what
+/// A storage for objects, which are named bytes: the files of a directory, the entries of a zip file, memory, or what
 /// callbacks give.
-pub struct nczchunk_place(pub(super) Place);
+pub struct nczchunk_storage(pub(super) Storage);
 
 impl nczchunk_array {
     /// An array as C knows it, whose texts end with a NUL.

@@ -43,7 +43,7 @@ pub unsafe extern "C" fn nczchunk_array_num_attributes(array: *const nczchunk_ar
 /// attributes; what is stored of them stays as it is, for none can be set.
 ///
 /// Errors: NCZCHUNK_EINVAL (array is NULL), NCZCHUNK_ENCZARR (their document is malformed), NCZCHUNK_ENOMEM (it takes
-/// more memory than the place's limit).
+/// more memory than the storage's limit).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_check_attributes(
     array: *const nczchunk_array,

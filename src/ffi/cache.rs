@@ -5,7 +5,7 @@
 //!
 //! ```c
 //! nczchunk_cache_new(64 << 20, &cache, NULL);
-//! nczchunk_store_set_cache(store, cache, NULL);
+//! nczchunk_chunk_store_set_cache(store, cache, NULL);
 //! nczchunk_cache_free(cache);                            the store goes on using it
 //! ```
 //!
@@ -19,7 +19,7 @@ use std::ffi::c_int;
 
 use super::context::report;
 use super::growing::{Growing, assert_can_grow, write_growing};
-use super::objects::{nczchunk_cache, nczchunk_context, nczchunk_store};
+use super::objects::{nczchunk_cache, nczchunk_chunk_store, nczchunk_context};
 use super::pointers::{hand_over, handle, handle_mut, take_back};
 use crate::cache::Cache;
 
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn nczchunk_cache_new(
     cache: *mut *mut nczchunk_cache,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: cache is NULL or a place for a pointer, by the header's general promise.
+    // SAFETY: cache is NULL or a storage for a pointer, by the header's general promise.
     unsafe { report(context, || hand_over(cache, || Ok(nczchunk_cache(Cache::new(limit)?)))) }
 }
 
@@ -72,8 +72,8 @@ pub unsafe extern "C" fn nczchunk_cache_free(cache: *mut nczchunk_cache) {
 ///
 /// Errors: NCZCHUNK_EINVAL (store is NULL).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_store_set_cache(
-    store: *mut nczchunk_store,
+pub unsafe extern "C" fn nczchunk_chunk_store_set_cache(
+    store: *mut nczchunk_chunk_store,
     cache: *const nczchunk_cache,
     context: *mut nczchunk_context,
 ) -> c_int {

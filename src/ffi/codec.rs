@@ -1,24 +1,24 @@
 //! # Codecs, the library's and your own
 //!
 //! A store may have a chain of codecs: then its callbacks give and take encoded chunks. A codec is made by one of these
-//! functions and handed over to a store by nczchunk_store_add_codec, one after another in the order of encoding.
+//! functions and handed over to a store by nczchunk_chunk_store_add_codec, one after another in the order of encoding.
 //!
 //! ```c
 //! nczchunk_codec_zstd(NULL, &codec, NULL);
-//! nczchunk_store_add_codec(store, codec, NULL);
+//! nczchunk_chunk_store_add_codec(store, codec, NULL);
 //! ```
 //!
 //! A chunk is decoded straight into the caller's memory where it lands there in one piece; only large reads decode
 //! chunks of up to 1 MiB in the processor's cache first, where that is quicker. No size that encoded data claims is
 //! trusted: they are decoded into a buffer of the size that is due. Data that decode to another length fail with
-//! NCZCHUNK_EBADCHUNK, data that do not decode with NCZCHUNK_EIO; but see nczchunk_store_set_verify.
+//! NCZCHUNK_EBADCHUNK, data that do not decode with NCZCHUNK_EIO; but see nczchunk_chunk_store_set_verify.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ops::Range;
 
 use super::context::report;
 use super::growing::{Growing, assert_can_grow, read_growing};
-use super::objects::{nczchunk_codec, nczchunk_context, nczchunk_store};
+use super::objects::{nczchunk_chunk_store, nczchunk_codec, nczchunk_context};
 use super::pointers::{hand_over, handle_mut, required, take_back, text};
 use crate::alloc::Slot;
 use crate::buffer::Buffer;
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn nczchunk_codec_zstd(
         }
         Ok(nczchunk_codec(zstd(level, checksum)?))
     };
-    // SAFETY: codec is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
+    // SAFETY: codec is NULL or a storage for a pointer, context NULL or a context, by the header's general promise.
     unsafe { report(context, || hand_over(codec, make)) }
 }
 
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn nczchunk_codec_filter(
         let parameters = unsafe { required(parameters, num_parameters, "parameters is NULL") }?;
         Ok(nczchunk_codec(codec::of_filter(filter, parameters)?))
     };
-    // SAFETY: codec is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
+    // SAFETY: codec is NULL or a storage for a pointer, context NULL or a context, by the header's general promise.
     unsafe { report(context, || hand_over(codec, make)) }
 }
 
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn nczchunk_codec_new(
         // SAFETY: name is NULL or a text, callbacks NULL or a structure of the size that it says, as documented.
         let (name, callbacks) = unsafe { (text(name, "name is NULL")?, read_growing(callbacks)?) };
         let decode = callbacks.decode.ok_or(ErrorKind::Argument("the decode callback is NULL"))?;
-        // SAFETY: codec is NULL or a place for a pointer, by the header's general promise.
+        // SAFETY: codec is NULL or a storage for a pointer, by the header's general promise.
         let out = unsafe { handle_mut(codec, "codec is NULL") }?;
         // From here on destroy would be called, so that nothing may fail any more.
         let (slot, outer) = (Slot::new()?, Slot::new()?);
@@ -201,8 +201,8 @@ pub unsafe extern "C" fn nczchunk_codec_free(codec: *mut nczchunk_codec) {
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOMEM; then the store is as it was.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_store_add_codec(
-    store: *mut nczchunk_store,
+pub unsafe extern "C" fn nczchunk_chunk_store_add_codec(
+    store: *mut nczchunk_chunk_store,
     codec: *mut nczchunk_codec,
     context: *mut nczchunk_context,
 ) -> c_int {

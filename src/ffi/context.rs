@@ -23,7 +23,7 @@ use super::message::Message;
 use super::objects::nczchunk_context;
 use super::pointers::{guard, hand_over, handle_mut, take_back};
 use super::progress::nczchunk_progress;
-use crate::cancel::HeldOff;
+use crate::cancel::CancelGuard;
 use crate::error::{Error, ErrorKind, Result};
 use crate::transfer::{Options, Progress};
 
@@ -166,7 +166,7 @@ unsafe fn error_of<'a>(context: *const nczchunk_context) -> Option<&'a Error> {
 /// # Safety
 /// The pointer is NULL or points to a context that nobody else uses meanwhile.
 pub(super) unsafe fn report(context: *mut nczchunk_context, body: impl FnOnce() -> Result<()>) -> c_int {
-    let _held = HeldOff::new();
+    let _held = CancelGuard::new();
     // SAFETY: the caller's promise is the same.
     unsafe { report_with(context, |_| body()) }
 }
@@ -189,7 +189,7 @@ pub(super) unsafe fn report_transfer(
     context: *mut nczchunk_context,
     body: impl FnOnce(Options<'_>, &mut usize) -> Result<()>,
 ) -> c_int {
-    let _held = HeldOff::new();
+    let _held = CancelGuard::new();
     // SAFETY: a pointer that is not NULL points to a context by the caller's promise.
     let Some((threads, progress, user)) =
         unsafe { context.as_ref() }.map(|context| (context.threads, context.progress, context.progress_user))

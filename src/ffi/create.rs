@@ -22,7 +22,7 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use super::array::{file_path, optional_text, utf8};
-use super::array_objects::{nczchunk_array, nczchunk_place};
+use super::array_objects::{nczchunk_array, nczchunk_storage};
 use super::attribute::nczchunk_attribute;
 use super::context::report;
 use super::growing::{Growing, assert_can_grow, read_growing};
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn nczchunk_array_create(
     context: *mut nczchunk_context,
 ) -> c_int {
     // SAFETY: the texts are NULL or end with a NUL, description is NULL or a structure of the size that it says, and
-    // array is NULL or a place for a pointer, by the header's general promise.
+    // array is NULL or a storage for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
             let path = file_path(path)?;
@@ -146,24 +146,24 @@ pub unsafe extern "C" fn nczchunk_array_create(
     }
 }
 
-/// Creates an array among the objects of a place: see nczchunk_array_create.
+/// Creates an array among the objects of a storage: see nczchunk_array_create.
 ///
-/// Errors: those of nczchunk_array_create, and what callbacks of the place return.
+/// Errors: those of nczchunk_array_create, and what callbacks of the storage return.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_create_in(
-    place: *const nczchunk_place,
+    storage: *const nczchunk_storage,
     name: *const c_char,
     description: *const nczchunk_description,
     array: *mut *mut nczchunk_array,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as above; place is NULL or alive.
+    // SAFETY: as above; storage is NULL or alive.
     unsafe {
         report(context, || {
-            let place = handle(place, "place is NULL")?;
+            let storage = handle(storage, "storage is NULL")?;
             let name = optional_text(name)?;
             hand_over_boxed(array, || {
-                described(description, |all| Array::create_in_as(&place.0, name, all, nczchunk_array::boxed))
+                described(description, |all| Array::create_in_as(&storage.0, name, all, nczchunk_array::boxed))
             })
         })
     }
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn nczchunk_array_create_in(
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; the array was replaced by one with other chunks or another type),
 /// NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_EDIMSIZE, NCZCHUNK_ENOTBUILT (dimensions that netCDF-C
-/// shares among arrays; to make an array smaller in a place that cannot list its objects), NCZCHUNK_ENOMEM, those of
+/// shares among arrays; to make an array smaller in a storage that cannot list its objects), NCZCHUNK_ENOMEM, those of
 /// opening, reading and writing, and the system's own numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_resize(
@@ -236,7 +236,7 @@ pub unsafe extern "C" fn nczchunk_array_refresh(array: *mut nczchunk_array, cont
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; a name that attributes cannot have, such as those that formats keep for
 /// themselves), NCZCHUNK_EBADTYPE (another type), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_ENOMEM,
-/// and those of the place.
+/// and those of the storage.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_set_attribute(
     array: *mut nczchunk_array,
@@ -265,7 +265,7 @@ pub unsafe extern "C" fn nczchunk_array_set_attribute(
 /// they are. See nczchunk_array_set_attribute.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; a name that attributes cannot have), NCZCHUNK_ENCZARR (the text is no JSON
-/// object), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_ENOMEM, and those of the place.
+/// object), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_ENOMEM, and those of the storage.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_set_attributes_json(
     array: *mut nczchunk_array,
@@ -284,7 +284,7 @@ pub unsafe extern "C" fn nczchunk_array_set_attributes_json(
 /// Removes an attribute of an array that was opened with NCZCHUNK_WRITE, at once: see nczchunk_array_set_attribute.
 ///
 /// Errors: NCZCHUNK_ENOTATT (there is none of that name), NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EPERM (the array
-/// was opened to be read), NCZCHUNK_ENOMEM, and those of the place.
+/// was opened to be read), NCZCHUNK_ENOMEM, and those of the storage.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_remove_attribute(
     array: *mut nczchunk_array,

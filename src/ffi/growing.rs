@@ -102,9 +102,9 @@ pub(super) fn check_element_size<T>(size: usize) -> Result<()> {
 pub(super) unsafe fn write_element<T: Copy>(list: *mut T, i: usize, size: usize, value: T) {
     // SAFETY: the caller's promise; the size is a multiple of the alignment and no smaller than a `T`.
     unsafe {
-        let place = list.byte_add(i * size);
-        place.write(value);
-        place.add(1).cast::<u8>().write_bytes(0, size - size_of::<T>());
+        let storage = list.byte_add(i * size);
+        storage.write(value);
+        storage.add(1).cast::<u8>().write_bytes(0, size - size_of::<T>());
     }
 }
 

@@ -10,7 +10,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::context::report_transfer;
-use super::objects::{nczchunk_context, nczchunk_store, nczchunk_var};
+use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_var};
 use super::plan::{mapped, read_plan, strided, write_plan};
 use super::pointers::handle;
 use crate::grid::Access;
@@ -23,7 +23,7 @@ use crate::grid::Access;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_read_varm(
     var: *const nczchunk_var,
-    store: *const nczchunk_store,
+    store: *const nczchunk_chunk_store,
     start: *const usize,
     count: *const usize,
     stride: *const isize,
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn nczchunk_read_varm(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_write_varm(
     var: *const nczchunk_var,
-    store: *const nczchunk_store,
+    store: *const nczchunk_chunk_store,
     start: *const usize,
     count: *const usize,
     stride: *const isize,
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn nczchunk_write_varm(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_read_strided(
     var: *const nczchunk_var,
-    store: *const nczchunk_store,
+    store: *const nczchunk_chunk_store,
     start: *const usize,
     count: *const usize,
     stride: *const isize,
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn nczchunk_read_strided(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_write_strided(
     var: *const nczchunk_var,
-    store: *const nczchunk_store,
+    store: *const nczchunk_chunk_store,
     start: *const usize,
     count: *const usize,
     stride: *const isize,

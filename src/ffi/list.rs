@@ -15,17 +15,17 @@
 use std::ffi::{CString, c_char, c_int, c_void};
 
 use super::array::{file_path, optional_text};
-use super::array_objects::{CAttribute, c_text, nczchunk_place};
+use super::array_objects::{CAttribute, c_text, nczchunk_storage};
 use super::attribute::{nczchunk_attribute, told};
 use super::context::report;
 use super::growing::{Growing, assert_can_grow, write_growing};
 use super::objects::nczchunk_context;
 use super::pointers::handle;
 use crate::alloc;
-use crate::array::{self, place_at};
+use crate::array::{self, open_storage};
 use crate::dataset::Node;
 use crate::error::{ErrorKind, Result};
-use crate::object::Place;
+use crate::object::Storage;
 use crate::status::NOERR;
 
 /// A group or an array that was found. All that it points to is valid until the callback returns.
@@ -34,8 +34,8 @@ use crate::status::NOERR;
 pub struct nczchunk_node {
     /// sizeof(nczchunk_node) as the library knows it: fields beyond it do not exist.
     pub struct_size: usize,
-    /// Its name, with those of the groups that it is in before it, such as "ocean/sst"; empty for the place itself. It
-    /// is what nczchunk_array_open takes.
+    /// Its name, with those of the groups that it is in before it, such as "ocean/sst"; empty for the storage itself.
+    /// It is what nczchunk_array_open takes.
     pub name: *const c_char,
     /// 1 for a group, 0 for an array.
     pub is_group: usize,
@@ -81,11 +81,11 @@ unsafe impl Growing for nczchunk_node {}
 /// Of a file that holds arrays the file itself is told as a group, then its arrays in their order.
 ///
 /// What is there but cannot be read is told with its status. A symbolic link to a group is told with what is in that,
-/// but what several links lead to with the first of them, and a link to a group that it is in is left out. If the place
-/// cannot list its objects, the group's consolidated metadata tell what there is.
+/// but what several links lead to with the first of them, and a link to a group that it is in is left out. If the
+/// storage cannot list its objects, the group's consolidated metadata tell what there is.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path or group), NCZCHUNK_ENOTNC
-/// (path is something else), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOTBUILT (the place cannot
+/// (path is something else), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOTBUILT (the storage cannot
 /// list, and there are no consolidated metadata), NCZCHUNK_ENOMEM, and the system's own numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_list(
@@ -103,30 +103,30 @@ pub unsafe extern "C" fn nczchunk_list(
             let path = file_path(path)?;
             let group = optional_text(group)?;
             let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
-            tell(&place_at(path)?, group, recursive != 0, found, user)
+            tell(&open_storage(path)?, group, recursive != 0, found, user)
         })
     }
 }
 
-/// Tells what is in a group of a place: see nczchunk_list.
+/// Tells what is in a group of a storage: see nczchunk_list.
 ///
-/// Errors: those of nczchunk_list, and what callbacks of the place return.
+/// Errors: those of nczchunk_list, and what callbacks of the storage return.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_list_in(
-    place: *const nczchunk_place,
+    storage: *const nczchunk_storage,
     group: *const c_char,
     recursive: c_int,
     found: Option<unsafe extern "C" fn(user: *mut c_void, node: *const nczchunk_node) -> c_int>,
     user: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as above; place is NULL or alive.
+    // SAFETY: as above; storage is NULL or alive.
     unsafe {
         report(context, || {
-            let place = handle(place, "place is NULL")?;
+            let storage = handle(storage, "storage is NULL")?;
             let group = optional_text(group)?;
             let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
-            tell(&place.0, group, recursive != 0, found, user)
+            tell(&storage.0, group, recursive != 0, found, user)
         })
     }
 }
@@ -156,13 +156,13 @@ pub unsafe extern "C" fn nczchunk_node_attribute_at(
 /// # Safety
 /// `found` takes what is documented.
 unsafe fn tell(
-    place: &Place,
+    storage: &Storage,
     group: &str,
     recursive: bool,
     found: unsafe extern "C" fn(*mut c_void, *const nczchunk_node) -> c_int,
     user: *mut c_void,
 ) -> Result<()> {
-    array::list_each(place, group, recursive, &mut |node| {
+    array::list_each(storage, group, recursive, &mut |node| {
         let told = CNode::new(&node)?;
         let node = told.node(&node);
         // SAFETY: the caller's promise; what the node points to is alive.

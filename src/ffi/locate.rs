@@ -42,7 +42,7 @@ pub struct nczchunk_located {
     pub rank: usize,
     /// The chunk's indices, one per dimension.
     pub chunk_indices: *const isize,
-    /// The name of the object in the place: of a file below the path of a directory, of an entry in a zip file, where
+    /// The name of the object in the storage: of a file below the path of a directory, of an entry in a zip file, where
     /// offset and len count the bytes of the entry as it is extracted. Empty if the path that was opened is the file
     /// itself, such as a netCDF classic file. Of an absent chunk it is the object that it would be in.
     pub object: *const c_char,
@@ -65,8 +65,8 @@ assert_can_grow!(nczchunk_located, len: u64);
 /// an object that is a chunk is asked for its length, and the index of a shard is read.
 ///
 /// Errors: NCZCHUNK_EINVAL (array or found is NULL), NCZCHUNK_ESTRIDE, NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for
-/// nczchunk_array_read, what found returned, what callbacks of the place return, NCZCHUNK_EIO (the index of a shard is
-/// corrupt), NCZCHUNK_ENOMEM, and the system's own numbers.
+/// nczchunk_array_read, what found returned, what callbacks of the storage return, NCZCHUNK_EIO (the index of a shard
+/// is corrupt), NCZCHUNK_ENOMEM, and the system's own numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_locate(
     array: *const nczchunk_array,

@@ -35,14 +35,14 @@ pub mod locate;
 mod message;
 pub mod objects;
 pub mod odometer;
-#[cfg(feature = "arrays")]
-pub mod place;
 pub mod plan;
 mod pointers;
 pub mod progress;
 pub mod projection;
 pub mod read;
 pub mod status;
+#[cfg(feature = "arrays")]
+pub mod storage;
 pub mod store;
 #[cfg(feature = "arrays")]
 pub mod types;

@@ -1,4 +1,4 @@
-//! # Objects
+//! # ObjectStore
 //!
 //! What the functions below make and use. Each is opaque: it is made by a function, asked by functions, and freed by
 //! the _free function of its kind.
@@ -10,7 +10,7 @@ use super::progress::nczchunk_progress;
 use crate::cache::Cache;
 use crate::codec::Codec;
 use crate::error::Error;
-use crate::store::Store;
+use crate::store::ChunkStore;
 use crate::transfer::Prepared;
 use crate::variable::Variable;
 
@@ -36,7 +36,7 @@ pub struct nczchunk_var(pub(super) Variable);
 /// chunk, and with codecs an encoded chunk and what the codecs need.
 // As for nczchunk_var.
 #[cfg_attr(all(), repr(transparent))]
-pub struct nczchunk_store(pub(super) Store<'static>);
+pub struct nczchunk_chunk_store(pub(super) ChunkStore<'static>);
 
 /// A codec, to be given to a store.
 pub struct nczchunk_codec(pub(super) Box<dyn Codec>);
@@ -60,10 +60,10 @@ impl nczchunk_var {
 }
 
 #[cfg(feature = "arrays")]
-impl nczchunk_store {
+impl nczchunk_chunk_store {
     /// A store that is somebody else's, as C knows it.
-    pub(super) fn lent(store: &Store<'static>) -> *const nczchunk_store {
-        // The layout of a nczchunk_store is that of a store.
+    pub(super) fn lent(store: &ChunkStore<'static>) -> *const nczchunk_chunk_store {
+        // The layout of a nczchunk_chunk_store is that of a store.
         std::ptr::from_ref(store).cast()
     }
 }

@@ -20,7 +20,7 @@ use std::ffi::{c_int, c_void};
 
 use super::context::{report_computed, report_transfer};
 use super::growing::{Growing, assert_can_grow, check_element_size, write_element, write_growing};
-use super::objects::{nczchunk_context, nczchunk_plan, nczchunk_store, nczchunk_var};
+use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_plan, nczchunk_var};
 use super::pointers::{destination, hand_over, handle, handle_mut, hyperslab, optional, required, take_back};
 use crate::copy::{Destination, Source};
 use crate::dims::{self, Dims};
@@ -28,7 +28,7 @@ use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::plan::Plan;
 use crate::projection::Projection;
-use crate::store::Store;
+use crate::store::ChunkStore;
 use crate::transfer::{self, Options, Prepared, Transfer};
 use crate::variable::Variable;
 
@@ -279,7 +279,7 @@ pub const NCZCHUNK_ALL: usize = usize::MAX;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_plan_read(
     plan: *const nczchunk_plan,
-    store: *const nczchunk_store,
+    store: *const nczchunk_chunk_store,
     first_chunk: usize,
     num_chunks: usize,
     data: *mut c_void,
@@ -305,7 +305,7 @@ pub unsafe extern "C" fn nczchunk_plan_read(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_plan_write(
     plan: *const nczchunk_plan,
-    store: *const nczchunk_store,
+    store: *const nczchunk_chunk_store,
     first_chunk: usize,
     num_chunks: usize,
     data: *const c_void,
@@ -460,7 +460,7 @@ unsafe fn memory_to_take<'a>(plan: &Plan<'_>, data: *const u8) -> Result<Source<
 /// meanwhile.
 pub(super) unsafe fn read_plan(
     plan: &Plan<'_>,
-    store: &Store<'_>,
+    store: &ChunkStore<'_>,
     data: *mut u8,
     options: Options<'_>,
     done: &mut usize,
@@ -476,7 +476,7 @@ pub(super) unsafe fn read_plan(
 /// `data` is NULL or points to the memory that the plan is for, which nobody changes meanwhile.
 pub(super) unsafe fn write_plan(
     plan: &Plan<'_>,
-    store: &Store<'_>,
+    store: &ChunkStore<'_>,
     data: *const u8,
     options: Options<'_>,
     done: &mut usize,

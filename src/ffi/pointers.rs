@@ -4,17 +4,17 @@
 use std::ffi::c_char;
 
 use crate::alloc::try_box;
-use crate::cancel::HeldOff;
+use crate::cancel::CancelGuard;
 use crate::copy::{Destination, Source};
 use crate::error::{ErrorKind, Result};
 use crate::hyperslab::Hyperslab;
-use crate::quiet;
+use crate::panic_guard;
 use crate::variable::Variable;
 
 /// Runs the body of a C function: a panic is an error.
 #[inline]
 pub(super) fn guard<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
-    quiet::catch(body).unwrap_or_else(|| Err(ErrorKind::Internal.into()))
+    panic_guard::catch(body).unwrap_or_else(|| Err(ErrorKind::Internal.into()))
 }
 
 /// The slice behind a pointer, or `None` for NULL. A length of 0 is the empty slice, whatever the pointer.
@@ -116,7 +116,7 @@ pub(super) unsafe fn take_back<T>(object: *mut T) {
     if !object.is_null() {
         let _ = guard(|| {
             // What is dropped may call a function of the caller's.
-            let _held = HeldOff::new();
+            let _held = CancelGuard::new();
             // SAFETY: `hand_over` made the pointer from a box, and it comes back only once by the caller's promise.
             drop(unsafe { Box::from_raw(object) });
             Ok(())

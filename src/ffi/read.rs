@@ -10,7 +10,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::context::report_transfer;
-use super::objects::{nczchunk_context, nczchunk_store, nczchunk_var};
+use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_var};
 use super::pointers::{destination, handle, hyperslab};
 use crate::transfer;
 
@@ -21,7 +21,7 @@ use crate::transfer;
 /// in elements of element_size bytes, row-major and without gaps, and comes out in native byte order. It needs no
 /// alignment, and must not overlap what callbacks lend.
 ///
-/// Every touched chunk is asked for once (for exceptions see nczchunk_filling_callbacks), in row-major order of chunk
+/// Every touched chunk is asked for once (for exceptions see nczchunk_reader_callbacks), in row-major order of chunk
 /// indices if one thread does it, and no other chunk is. If any count is 0 nothing is read and no callback runs.
 ///
 /// Errors, found before any callback runs and with data untouched, in this order: NCZCHUNK_EINVAL (var or store is
@@ -36,7 +36,7 @@ use crate::transfer;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_read_vars(
     var: *const nczchunk_var,
-    store: *const nczchunk_store,
+    store: *const nczchunk_chunk_store,
     start: *const usize,
     count: *const usize,
     stride: *const isize,

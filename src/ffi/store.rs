@@ -26,7 +26,7 @@ use std::ptr;
 
 use super::context::report;
 use super::growing::{Growing, assert_can_grow, read_growing};
-use super::objects::{nczchunk_context, nczchunk_store};
+use super::objects::{nczchunk_chunk_store, nczchunk_context};
 use super::pointers::{handle_mut, take_back};
 use crate::alloc::{Slot, try_box};
 use crate::buffer::Buffer;
@@ -35,8 +35,8 @@ use crate::grid::Access;
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 pub use crate::store::RawRequest as nczchunk_request;
 use crate::store::{
-    Borrowed, Change, Fill, Filled, Flight, Lend, Lent, Memory, NOT_IN_FLIGHT, RawRequest, Reader, Request, Sharing,
-    Store, Take, Taken,
+    BorrowedChunk, BorrowedChunkMut, Change, ChunkReader, ChunkStore, Filled, Flight, Memory, NOT_IN_FLIGHT,
+    RawRequest, Reader, Request, Sharing, Take, Taken, ZeroCopyReader,
 };
 use crate::waiter::Waiter;
 
@@ -44,8 +44,8 @@ use crate::waiter::Waiter;
 /// the callback the others. The callbacks get the same loan with the same fields when it is given back, at an address
 /// that may be another one.
 #[repr(C)]
-pub struct nczchunk_loan {
-    /// sizeof(nczchunk_loan) as the library knows it: fields beyond it do not exist.
+pub struct nczchunk_borrowed_chunk {
+    /// sizeof(nczchunk_borrowed_chunk) as the library knows it: fields beyond it do not exist.
     pub struct_size: usize,
     /// The number of chunk_indices.
     pub rank: usize,
@@ -68,14 +68,14 @@ pub struct nczchunk_loan {
     /// first.
     pub handle: *mut c_void,
 }
-assert_can_grow!(nczchunk_loan, handle: *mut c_void);
+assert_can_grow!(nczchunk_borrowed_chunk, handle: *mut c_void);
 assert_can_grow!(RawRequest, handle: *mut c_void);
 
 /// Callbacks that lend chunks.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct nczchunk_lending_callbacks {
-    /// sizeof(nczchunk_lending_callbacks).
+pub struct nczchunk_zero_copy_callbacks {
+    /// sizeof(nczchunk_zero_copy_callbacks).
     pub struct_size: usize,
     /// Passed to every callback.
     pub user: *mut c_void,
@@ -87,21 +87,22 @@ pub struct nczchunk_lending_callbacks {
     /// With NCZCHUNK_EEMPTY, data may be set too: then it is a chunk of fill values in native byte order to be used
     /// instead of the variable's fill value. (A store with codecs does not use it.) A cache that keeps such a chunk
     /// returns NCZCHUNK_EEMPTY for it every time until it is told that it was changed: then it is in stored byte order.
-    pub lend: Option<unsafe extern "C" fn(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int>,
+    pub lend: Option<unsafe extern "C" fn(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk) -> c_int>,
     /// For writing; may be NULL. Lends a chunk to be changed, as lend does. If covered is 1 the chunk need not be read
     /// first, and what it holds does not matter. With NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT it is a new chunk, and what
     /// it holds does not matter either: the library fills it with the fill value where it is not written to.
     ///
     /// Elements with a copier are the exception, for what they hold is freed: a chunk with status 0 holds elements, one
     /// that is new holds zero bytes, covered or not.
-    pub lend_to_write: Option<unsafe extern "C" fn(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int>,
+    pub lend_to_write: Option<unsafe extern "C" fn(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk) -> c_int>,
     /// Takes a chunk back; may be NULL. It is called once for every loan for which lend set data while returning 0 or
     /// NCZCHUNK_EEMPTY, or lend_to_write while returning 0, NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT, before the same
     /// thread of that call asks for another chunk. status is the outcome: 0 if the chunk was read or, with access
     /// NCZCHUNK_WRITE, changed as a whole; any other if that failed, and then the contents of a chunk that was to be
     /// changed are unspecified. If release itself returns a status other than 0 (because the change cannot be kept, for
     /// example), the call ends with it, unless it has failed already.
-    pub release: Option<unsafe extern "C" fn(user: *mut c_void, loan: *mut nczchunk_loan, status: c_int) -> c_int>,
+    pub release:
+        Option<unsafe extern "C" fn(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk, status: c_int) -> c_int>,
     /// Called once when the store is freed; may be NULL.
     pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
     /// 1 if the callbacks may run in several threads at the same time, and a chunk that was lent stays valid until it
@@ -115,15 +116,15 @@ pub struct nczchunk_lending_callbacks {
     /// 1 if a chunk may be longer than a full one: then its first bytes count, as in netCDF-C. 0 refuses it.
     pub accept_longer: usize,
 }
-assert_can_grow!(nczchunk_lending_callbacks, accept_longer: usize);
+assert_can_grow!(nczchunk_zero_copy_callbacks, accept_longer: usize);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
-unsafe impl Growing for nczchunk_lending_callbacks {}
+unsafe impl Growing for nczchunk_zero_copy_callbacks {}
 
 /// Callbacks that fill in chunks.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct nczchunk_filling_callbacks {
-    /// sizeof(nczchunk_filling_callbacks).
+pub struct nczchunk_reader_callbacks {
+    /// sizeof(nczchunk_reader_callbacks).
     pub struct_size: usize,
     /// Passed to every callback.
     pub user: *mut c_void,
@@ -140,9 +141,9 @@ pub struct nczchunk_filling_callbacks {
     pub store: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut RawRequest) -> c_int>,
     /// Called once when the store is freed; may be NULL.
     pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
-    /// 1 if the callbacks may run in several threads at the same time: see nczchunk_lending_callbacks.
+    /// 1 if the callbacks may run in several threads at the same time: see nczchunk_zero_copy_callbacks.
     pub concurrent: usize,
-    /// 1 if a chunk may be longer than a full one: see nczchunk_lending_callbacks.
+    /// 1 if a chunk may be longer than a full one: see nczchunk_zero_copy_callbacks.
     pub accept_longer: usize,
     /// 1 if fill serves ranges: then it may be asked for any part of a stored chunk, size bytes from byte offset on,
     /// unless the store has codecs. So of a large chunk that is stored as it is, only what is needed is fetched, in one
@@ -169,18 +170,18 @@ pub struct nczchunk_filling_callbacks {
     /// With start: how many requests may be under way at the same time. Each has a buffer of its own. 0 stands for 64.
     pub in_flight: usize,
 }
-assert_can_grow!(nczchunk_filling_callbacks, in_flight: usize);
+assert_can_grow!(nczchunk_reader_callbacks, in_flight: usize);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
-unsafe impl Growing for nczchunk_filling_callbacks {}
+unsafe impl Growing for nczchunk_reader_callbacks {}
 
-/// A new store whose chunks are lent. The callbacks are copied. Free it with nczchunk_store_free.
+/// A new store whose chunks are lent. The callbacks are copied. Free it with nczchunk_chunk_store_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; lend is NULL; a struct_size of 0, or of a newer structure whose additions
 /// are in use), NCZCHUNK_ENOMEM; then destroy is not called.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_store_lending(
-    callbacks: *const nczchunk_lending_callbacks,
-    store: *mut *mut nczchunk_store,
+pub unsafe extern "C" fn nczchunk_chunk_store_new_zero_copy(
+    callbacks: *const nczchunk_zero_copy_callbacks,
+    store: *mut *mut nczchunk_chunk_store,
     context: *mut nczchunk_context,
 ) -> c_int {
     let make = || {
@@ -195,14 +196,14 @@ pub unsafe extern "C" fn nczchunk_store_lending(
     unsafe { report(context, make) }
 }
 
-/// A new store whose chunks are filled in. The callbacks are copied. Free it with nczchunk_store_free.
+/// A new store whose chunks are filled in. The callbacks are copied. Free it with nczchunk_chunk_store_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; fill is NULL and so is start; only one of start and wait is NULL; a
 /// struct_size of 0, or of a newer structure whose additions are in use), NCZCHUNK_ENOMEM; then destroy is not called.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_store_filling(
-    callbacks: *const nczchunk_filling_callbacks,
-    store: *mut *mut nczchunk_store,
+pub unsafe extern "C" fn nczchunk_chunk_store_new(
+    callbacks: *const nczchunk_reader_callbacks,
+    store: *mut *mut nczchunk_chunk_store,
     context: *mut nczchunk_context,
 ) -> c_int {
     let make = || {
@@ -233,8 +234,8 @@ pub unsafe extern "C" fn nczchunk_store_filling(
 ///
 /// Errors: NCZCHUNK_EINVAL (store is NULL).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_store_set_verify(
-    store: *mut nczchunk_store,
+pub unsafe extern "C" fn nczchunk_chunk_store_set_verify(
+    store: *mut nczchunk_chunk_store,
     verify: c_int,
     context: *mut nczchunk_context,
 ) -> c_int {
@@ -249,7 +250,7 @@ pub unsafe extern "C" fn nczchunk_store_set_verify(
 
 /// Frees a store and calls destroy. NULL is allowed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_store_free(store: *mut nczchunk_store) {
+pub unsafe extern "C" fn nczchunk_chunk_store_free(store: *mut nczchunk_chunk_store) {
     // SAFETY: store is NULL or came from one of the functions above, by the header's general promise.
     unsafe { take_back(store) }
 }
@@ -259,14 +260,14 @@ pub unsafe extern "C" fn nczchunk_store_free(store: *mut nczchunk_store) {
 /// # Safety
 /// `out` is NULL or points to a place for a pointer.
 unsafe fn hand_over(
-    out: *mut *mut nczchunk_store,
+    out: *mut *mut nczchunk_chunk_store,
     memory: Option<Box<Memory>>,
     make: impl FnOnce() -> Reader<'static>,
 ) -> Result<()> {
     // SAFETY: a pointer that is not NULL points to a place for a pointer, by the caller's promise.
     let out = unsafe { handle_mut(out, "store is NULL") }?;
     let slot = Slot::new()?;
-    *out = Box::into_raw(slot.fill(nczchunk_store(Store::of(make(), memory))));
+    *out = Box::into_raw(slot.fill(nczchunk_chunk_store(ChunkStore::of(make(), memory))));
     Ok(())
 }
 
@@ -283,8 +284,8 @@ fn result(status: c_int) -> Result<()> {
 }
 
 struct Lending {
-    callbacks: nczchunk_lending_callbacks,
-    lend: unsafe extern "C" fn(*mut c_void, *mut nczchunk_loan) -> c_int,
+    callbacks: nczchunk_zero_copy_callbacks,
+    lend: unsafe extern "C" fn(*mut c_void, *mut nczchunk_borrowed_chunk) -> c_int,
 }
 
 // SAFETY: the callbacks and their user pointer are used from several threads only if the caller does so, who is told
@@ -293,12 +294,12 @@ unsafe impl Send for Lending {}
 // SAFETY: as above.
 unsafe impl Sync for Lending {}
 
-impl nczchunk_loan {
+impl nczchunk_borrowed_chunk {
     /// A loan that is asked for.
     #[inline]
     fn new(request: &Request<'_>, covered: bool) -> Self {
-        nczchunk_loan {
-            struct_size: size_of::<nczchunk_loan>(),
+        nczchunk_borrowed_chunk {
+            struct_size: size_of::<nczchunk_borrowed_chunk>(),
             rank: request.chunk().len(),
             chunk_indices: request.chunk().as_ptr(),
             access: code(request.access()),
@@ -314,7 +315,7 @@ impl nczchunk_loan {
 impl Lending {
     /// Calls release, if there is one, and gives the outcome of the loan.
     #[inline(always)]
-    fn give_back<'t>(&self, loan: &mut nczchunk_loan, outcome: Result<Taken<'t>>) -> Result<Taken<'t>> {
+    fn give_back<'t>(&self, loan: &mut nczchunk_borrowed_chunk, outcome: Result<Taken<'t>>) -> Result<Taken<'t>> {
         let Some(release) = self.callbacks.release else { return outcome };
         let status = outcome.as_ref().map_or_else(|error| error.status(), |_| NOERR);
         // SAFETY: the loan is one that the callbacks gave and have not been given back, as documented.
@@ -325,18 +326,18 @@ impl Lending {
     }
 }
 
-impl Lend for Lending {
+impl ZeroCopyReader for Lending {
     #[inline]
     fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
-        let mut loan = nczchunk_loan::new(request, false);
+        let mut loan = nczchunk_borrowed_chunk::new(request, false);
         // SAFETY: the callback gets what is documented: its own pointer, and a loan with the fields that are the
         // library's.
         let status = unsafe { (self.lend)(self.callbacks.user, &raw mut loan) };
         match status {
             NOERR if loan.data.is_null() => return Err(ErrorKind::NoData.into()),
-            EEMPTY if loan.data.is_null() => return take.give(Lent::Absent),
+            EEMPTY if loan.data.is_null() => return take.give(BorrowedChunk::Absent),
             NOERR | EEMPTY => {}
-            ENOOBJECT => return take.give(Lent::Absent),
+            ENOOBJECT => return take.give(BorrowedChunk::Absent),
             status => return Err(ErrorKind::Callback(status).into()),
         }
         let outcome = if isize::try_from(loan.nbytes).is_err() {
@@ -345,7 +346,7 @@ impl Lend for Lending {
             // SAFETY: the callback has lent `nbytes` bytes, as documented, which stay valid and unchanged until they
             // are released or, without release, until the next chunk is asked for: both happen later.
             let bytes = unsafe { std::slice::from_raw_parts(loan.data.cast(), loan.nbytes) };
-            take.give(if status == EEMPTY { Lent::FillValues(bytes) } else { Lent::Chunk(bytes) })
+            take.give(if status == EEMPTY { BorrowedChunk::FillValues(bytes) } else { BorrowedChunk::Chunk(bytes) })
         };
         self.give_back(&mut loan, outcome)
     }
@@ -368,7 +369,7 @@ impl Lend for Lending {
 
     fn change<'t>(&self, request: &Request<'_>, covered: bool, change: Change<'t>) -> Result<Taken<'t>> {
         let lend = self.callbacks.lend_to_write.ok_or(ErrorKind::ReadOnly)?;
-        let mut loan = nczchunk_loan::new(request, covered);
+        let mut loan = nczchunk_borrowed_chunk::new(request, covered);
         // SAFETY: the callback gets what is documented: its own pointer, and a loan with the fields that are the
         // library's.
         let status = unsafe { lend(self.callbacks.user, &raw mut loan) };
@@ -383,7 +384,7 @@ impl Lend for Lending {
             // SAFETY: the callback has lent `nbytes` bytes to be changed, as documented, which stay valid until they
             // are released, which is below.
             let bytes = unsafe { std::slice::from_raw_parts_mut(loan.data.cast(), loan.nbytes) };
-            change.give(if status == NOERR { Borrowed::Chunk(bytes) } else { Borrowed::New(bytes) })
+            change.give(if status == NOERR { BorrowedChunkMut::Chunk(bytes) } else { BorrowedChunkMut::New(bytes) })
         };
         self.give_back(&mut loan, outcome)
     }
@@ -409,7 +410,7 @@ const DEFAULT_IN_FLIGHT: usize = 64;
 const MAX_IN_FLIGHT: usize = 1 << 16;
 
 struct Filling {
-    callbacks: nczchunk_filling_callbacks,
+    callbacks: nczchunk_reader_callbacks,
 }
 
 // SAFETY: as for `Lending`.
@@ -451,7 +452,7 @@ impl Filling {
     }
 }
 
-impl Fill for Filling {
+impl ChunkReader for Filling {
     fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
         let size = buffer.capacity();
         let mut raw = Filling::request(request, buffer.as_mut_ptr(), size);

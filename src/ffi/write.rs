@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::context::report_transfer;
-use super::objects::{nczchunk_context, nczchunk_store, nczchunk_var};
+use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_var};
 use super::pointers::{handle, hyperslab, source};
 use crate::transfer;
 
@@ -31,7 +31,7 @@ use crate::transfer;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_write_vars(
     var: *const nczchunk_var,
-    store: *const nczchunk_store,
+    store: *const nczchunk_chunk_store,
     start: *const usize,
     count: *const usize,
     stride: *const isize,

@@ -10,7 +10,7 @@ use crate::dims::{self, Dims};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{Learned, Locate, Location, Part, Step};
 use crate::lock::Lock;
-use crate::object::{Begin, Name, Place, read_more};
+use crate::object::{ByteRange, Name, Storage, read_more};
 use crate::shared::Shared;
 use crate::store::Filled;
 
@@ -29,7 +29,7 @@ pub(super) struct InChunks {
     plain_edges: Option<(Vec<usize>, Vec<usize>)>,
     nodes: Lock<Nodes>,
     /// Where a node is read from if there is no cache, which is so in a child of the process.
-    place: Place,
+    place: Storage,
     /// Whether a chunk was found that has not been through all filters.
     has_skipped: AtomicBool,
 }
@@ -106,7 +106,7 @@ impl InChunks {
 
     fn read(&self, wanted: &Wanted) -> Result<Shared<Vec<u8>>> {
         let mut bytes = Vec::new();
-        let len = read_more(&*self.place, &self.file, Begin::At(wanted.begin), wanted.len, &mut bytes)?;
+        let len = read_more(&*self.place, &self.file, ByteRange::At(wanted.begin), wanted.len, &mut bytes)?;
         self.checked(wanted, bytes, len.unwrap_or(0))
     }
 
@@ -164,7 +164,7 @@ impl Locate for InChunks {
 
     fn first_step(&self, node: &[isize]) -> Result<Step> {
         let Wanted { begin, len, .. } = wanted(node)?;
-        Ok(Step { begin: Begin::At(begin), len, memory: [0; 3] })
+        Ok(Step { begin: ByteRange::At(begin), len, memory: [0; 3] })
     }
 
     fn learn(&self, node: &[isize], _step: &Step, bytes: &[u8], object_len: u64) -> Result<Learned> {

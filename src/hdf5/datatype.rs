@@ -21,7 +21,7 @@ pub(super) enum What {
     /// Texts of any length, which are in a global heap.
     Texts,
     /// The addresses of objects.
-    Objects,
+    ObjectStore,
     /// Lists of addresses of objects, which are in a global heap.
     ObjectLists,
     /// What is refused, and how it is called.
@@ -48,7 +48,9 @@ impl Datatype {
             }
             What::Element(element, endian) => Ok((element, endian)),
             What::Texts => Ok((ElementType::String, Endian::Native)),
-            What::Objects => Err(ErrorKind::Unsupported("an array of references to objects of an HDF5 file").into()),
+            What::ObjectStore => {
+                Err(ErrorKind::Unsupported("an array of references to objects of an HDF5 file").into())
+            }
             What::ObjectLists => Err(ErrorKind::Unsupported("an array of lists of references of an HDF5 file").into()),
             What::Refused(how) => Err(ErrorKind::Unsupported(how).into()),
         }
@@ -118,7 +120,7 @@ impl Datatype {
                 What::Element(ElementType::Opaque { len: size }, Endian::Native)
             }
             6 => Datatype::compound(cursor, (version, bits as usize & 0xffff, size), depth)?,
-            7 if bits & 15 == 0 => What::Objects,
+            7 if bits & 15 == 0 => What::ObjectStore,
             7 => What::Refused("references to regions and other things of HDF5's"),
             8 => {
                 let base = Datatype::within(cursor, depth)?;
@@ -134,7 +136,7 @@ impl Datatype {
                 let base = Datatype::within(cursor, depth)?;
                 match (bits & 15, base.what) {
                     (1, _) => What::Texts,
-                    (_, What::Objects) => What::ObjectLists,
+                    (_, What::ObjectStore) => What::ObjectLists,
                     _ => What::Refused("lists of any length (HDF5's variable-length sequences)"),
                 }
             }

@@ -8,7 +8,7 @@ use crate::alloc;
 use crate::dataset::HDF5_MAGIC;
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limit;
-use crate::object::{Begin, Objects, Place, read_more};
+use crate::object::{ByteRange, ObjectStore, Storage, read_more};
 
 /// The file is read in blocks of so many bytes, of which so many are kept.
 const BLOCK: u64 = 16 << 10;
@@ -21,7 +21,7 @@ const MORE: u64 = 64 << 20;
 
 /// A file.
 pub(super) struct File {
-    pub place: Place,
+    pub place: Storage,
     pub name: String,
     /// How many bytes the file has.
     pub len: u64,
@@ -45,10 +45,10 @@ pub(crate) fn superblocks(len: u64) -> impl Iterator<Item = u64> {
 ///
 /// # Errors
 /// Those of the storage.
-pub(crate) fn has_user_block(objects: &dyn Objects, name: &str, len: u64) -> Result<bool> {
+pub(crate) fn has_user_block(objects: &dyn ObjectStore, name: &str, len: u64) -> Result<bool> {
     for at in superblocks(len).skip(1) {
         let mut bytes = Vec::new();
-        read_more(objects, name, Begin::At(at), HDF5_MAGIC.len(), &mut bytes)?;
+        read_more(objects, name, ByteRange::At(at), HDF5_MAGIC.len(), &mut bytes)?;
         if bytes == HDF5_MAGIC {
             return Ok(true);
         }
@@ -58,9 +58,9 @@ pub(crate) fn has_user_block(objects: &dyn Objects, name: &str, len: u64) -> Res
 
 impl File {
     /// Reads the superblock of a file of a storage.
-    pub(super) fn open(place: &Place, name: &str) -> Result<File> {
+    pub(super) fn open(place: &Storage, name: &str) -> Result<File> {
         let mut first = Vec::new();
-        let Some(len) = read_more(&**place, name, Begin::At(0), BLOCK as usize, &mut first)? else {
+        let Some(len) = read_more(&**place, name, ByteRange::At(0), BLOCK as usize, &mut first)? else {
             return Err(ErrorKind::NotFound("file").into());
         };
         let sizes = Sizes { address: 8, length: 8 };
@@ -163,7 +163,7 @@ impl File {
     }
 
     fn read_from(&self, begin: u64, len: usize, bytes: &mut Vec<u8>) -> Result<()> {
-        match read_more(&*self.place, &self.name, Begin::At(begin), len, bytes)? {
+        match read_more(&*self.place, &self.name, ByteRange::At(begin), len, bytes)? {
             Some(len) if len == self.len => Ok(()),
             _ => Err(ErrorKind::Changed.into()),
         }

@@ -19,9 +19,9 @@ use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ObjectChunks;
 use crate::netcdf;
-use crate::object::Place;
-use crate::store::Store;
-use crate::texts::{self, TextChunks};
+use crate::object::Storage;
+use crate::store::ChunkStore;
+use crate::strings::{self, TextChunks};
 use crate::variable::{Endian, Variable};
 
 /// What netCDF-C writes before the name of a variable that is called like a dimension without being its coordinate.
@@ -128,7 +128,7 @@ fn elsewhere() -> Error {
 /// # Errors
 /// `NotFound`, `NotAnArray`, `Metadata`, `Unsupported`, `Codec`, `ElementType`, `Truncated`, `Rank`,
 /// `DimensionLength`, `VariableSize`, `Limit`, `Changed`, `OutOfMemory`, and those of the storage.
-pub(crate) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
+pub(crate) fn open(place: &Storage, file: &str, name: &str) -> Result<Opened> {
     let file = File::open(place, file)?;
     let Found { header, groups, name } = find(&file, name)?;
     if !is_dataset(&header) {
@@ -146,7 +146,7 @@ pub(crate) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
 /// # Errors
 /// Those of `one`, of what the file says of itself and of the group, and as for [`open`].
 pub(crate) fn list(
-    place: &Place,
+    place: &Storage,
     file: &str,
     name: &str,
     recursive: bool,
@@ -359,7 +359,7 @@ fn piece(dataset: &Dataset, position: u64) -> Result<netcdf::Layout> {
 }
 
 /// The variable and the store of an array.
-fn build(file: &File, name: &str, dataset: &Dataset) -> Result<(Variable, Store<'static>, ElementType)> {
+fn build(file: &File, name: &str, dataset: &Dataset) -> Result<(Variable, ChunkStore<'static>, ElementType)> {
     let (element, endian) = dataset.datatype.element()?;
     let (is_text, shape, size) = (element == ElementType::String, &dataset.space.shape, dataset.datatype.size);
     let (mut store, chunk_shape) = match &dataset.layout {
@@ -370,7 +370,7 @@ fn build(file: &File, name: &str, dataset: &Dataset) -> Result<(Variable, Store<
             }
             let chunk_shape = alloc::copied(&layout.chunk_shape)?;
             let chunks = netcdf::InFile::new(&file.name, name, layout, file.len)?;
-            (Store::filling(ObjectChunks::new(file.place.clone(), chunks))?, chunk_shape)
+            (ChunkStore::new(ObjectChunks::new(file.place.clone(), chunks))?, chunk_shape)
         }
         Layout::Nothing => {
             let shape = piece(dataset, 0)?.chunk_shape;
@@ -388,17 +388,17 @@ fn build(file: &File, name: &str, dataset: &Dataset) -> Result<(Variable, Store<
     };
     let limits = file.place.memory_limits();
     if is_text {
-        let mut variable = Variable::new(shape, &chunk_shape, texts::ELEMENT)?;
+        let mut variable = Variable::new(shape, &chunk_shape, strings::ELEMENT)?;
         let fill_value = text::fill_value(file, dataset.fill_value.as_deref())?;
-        variable.set_texts(texts::copier(), TextElement::new(fill_value)?)?;
-        let count = variable.chunk_bytes() / texts::ELEMENT;
+        variable.set_texts(strings::copier(), TextElement::new(fill_value)?)?;
+        let count = variable.chunk_bytes() / strings::ELEMENT;
         let chunk_bytes = count.checked_mul(size).ok_or(ErrorKind::OutOfMemory)?;
         store.set_limit(limits.string_chunk());
         let of = HeapFile { place: &file.place, name: &file.name, len: file.len, base: file.base, sizes: file.sizes };
-        let mut texts = Store::filling(HeapTexts::new(store, chunk_bytes, &of)?)?;
+        let mut texts = ChunkStore::new(HeapTexts::new(store, chunk_bytes, &of)?)?;
         texts.set_limit(limits.string_chunk());
         let chunks = TextChunks::new(texts, count, Some("writing to an HDF5 file"));
-        return Ok((variable, Store::lending_texts(chunks)?, element));
+        return Ok((variable, ChunkStore::lending_texts(chunks)?, element));
     }
     store.set_limit(limits.chunk());
     let mut variable = Variable::new(shape, &chunk_shape, size)?;
@@ -412,14 +412,14 @@ fn build(file: &File, name: &str, dataset: &Dataset) -> Result<(Variable, Store<
     Ok((variable, store, element))
 }
 
-fn chunked(file: &File, name: &str, dataset: &Dataset, layout: &ChunkedLayout) -> Result<Store<'static>> {
+fn chunked(file: &File, name: &str, dataset: &Dataset, layout: &ChunkedLayout) -> Result<ChunkStore<'static>> {
     let index = Index::read(file, layout, &dataset.space, dataset.datatype.size)?;
     let plain_edges = match layout.edges_are_plain {
         true => Some((alloc::copied(&dataset.space.shape)?, alloc::copied(&layout.shape)?)),
         false => None,
     };
     let chunks = InChunks::new(file, name, index, plain_edges)?;
-    Store::filling(ObjectChunks::new(file.place.clone(), chunks))
+    ChunkStore::new(ObjectChunks::new(file.place.clone(), chunks))
 }
 
 /// The codec that a filter is. What only the writing of it depends on may be missing.

@@ -7,8 +7,8 @@ use crate::array::{Array, list};
 use crate::element::ElementType;
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
-use crate::object::later::Later;
-use crate::object::{Memory, Place};
+use crate::object::delayed::DelayedStorage;
+use crate::object::{Memory, Storage};
 use crate::plan::Plan;
 
 /// The files of tests/vectors/hdf5.py.
@@ -48,19 +48,19 @@ fn values(array: &Array) -> Vec<u8> {
 }
 
 /// A file in a storage that answers later, so many requests at once.
-fn later(bytes: &[u8], requests: usize) -> (Arc<Later>, Place) {
-    let mut later = Later::new();
+fn later(bytes: &[u8], requests: usize) -> (Arc<DelayedStorage>, Storage) {
+    let mut later = DelayedStorage::new();
     later.limits.requests = requests;
     later.put("f", bytes);
     let later = Arc::new(later);
-    let place = Place::new(later.clone()).unwrap().file("f").unwrap();
+    let place = Storage::new(later.clone()).unwrap().file("f").unwrap();
     (later, place)
 }
 
 #[test]
 fn arrays_in_flight_are_those_in_memory() {
     for (name, bytes) in files().iter().filter(|(name, _)| !name.starts_with("groups")) {
-        let memory = Place::new(Memory::new()).unwrap();
+        let memory = Storage::new(Memory::new()).unwrap();
         memory.write("f", bytes).unwrap();
         let memory = memory.file("f").unwrap();
         for requests in [1, 5, 64] {
@@ -71,7 +71,7 @@ fn arrays_in_flight_are_those_in_memory() {
                 let found = values(&open(&place).unwrap());
                 assert!(found == values(&array), "{name}: {} with {requests} requests", node.name());
             }
-            assert_eq!(later.under_way(), 0);
+            assert_eq!(later.requests_in_flight(), 0);
         }
     }
 }

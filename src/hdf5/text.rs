@@ -11,10 +11,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::limits::Limit;
 use crate::lock::Lock;
-use crate::object::{Begin, Place, read_more};
+use crate::object::{ByteRange, Storage, read_more};
 use crate::plan::Plan;
 use crate::shared::Shared;
-use crate::store::{ChunkLocation, Fetched, Fill, Filled, Request, Store};
+use crate::store::{ChunkLocation, ChunkReader, ChunkStore, Fetched, Filled, Request};
 
 /// How many bytes of collections are kept.
 const BYTES: usize = 8 << 20;
@@ -22,9 +22,9 @@ const BYTES: usize = 8 << 20;
 /// A reader of chunks of texts: it gives them as Zarr's `vlen-utf8` has them.
 pub(super) struct HeapTexts {
     /// The chunks as they are stored.
-    chunks: Store<'static>,
+    chunks: ChunkStore<'static>,
     chunk_bytes: usize,
-    place: Place,
+    place: Storage,
     file: String,
     file_len: u64,
     base: u64,
@@ -42,7 +42,7 @@ struct Kept {
 
 /// The file that a heap is in: its storage, its name, its length, and where its addresses begin.
 pub(super) struct HeapFile<'f> {
-    pub place: &'f Place,
+    pub place: &'f Storage,
     pub name: &'f str,
     pub len: u64,
     pub base: u64,
@@ -50,7 +50,7 @@ pub(super) struct HeapFile<'f> {
 }
 
 impl HeapTexts {
-    pub(super) fn new(chunks: Store<'static>, chunk_bytes: usize, file: &HeapFile<'_>) -> Result<Self> {
+    pub(super) fn new(chunks: ChunkStore<'static>, chunk_bytes: usize, file: &HeapFile<'_>) -> Result<Self> {
         Ok(HeapTexts {
             chunks,
             chunk_bytes,
@@ -106,7 +106,7 @@ impl HeapTexts {
         let len = usize::try_from(len).map_err(|_| ErrorKind::OutOfMemory)?;
         self.limit.check(len)?;
         let mut bytes = Vec::new();
-        match read_more(&*self.place, &self.file, Begin::At(begin), len, &mut bytes)? {
+        match read_more(&*self.place, &self.file, ByteRange::At(begin), len, &mut bytes)? {
             Some(now) if now == self.file_len && bytes.len() == len => Ok(bytes),
             _ => Err(ErrorKind::Changed.into()),
         }
@@ -145,7 +145,7 @@ fn count(number: usize) -> Result<[u8; 4]> {
     Ok(number.to_le_bytes())
 }
 
-impl Fill for HeapTexts {
+impl ChunkReader for HeapTexts {
     fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
         let Some(stored) = self.stored(request)? else { return Ok(Filled::Absent) };
         let chunk = self.texts(&stored)?;

@@ -17,7 +17,7 @@ impl<E: Into<Error>> From<E> for Stop {
     }
 }
 
-/// A place in the beginning of a file.
+/// A position in the beginning of a file.
 pub(super) struct Cursor<'b> {
     bytes: &'b [u8],
     at: usize,

@@ -6,7 +6,7 @@ use super::layout::Layout;
 use crate::alloc;
 use crate::classic::{ClassicVariable, record_size};
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Begin, Place, read_more};
+use crate::object::{ByteRange, Storage, read_more};
 
 /// How much of a file is read first. As long as that is not the whole header, as much is read again.
 const FIRST: usize = 8 << 10;
@@ -25,13 +25,13 @@ pub(super) struct File {
 }
 
 impl File {
-    /// Reads the header of a file of a place.
-    pub(super) fn read(place: &Place, name: &str) -> Result<File> {
-        let (mut bytes, limit) = (Vec::new(), place.memory_limits().metadata());
+    /// Reads the header of a file of a storage.
+    pub(super) fn read(storage: &Storage, name: &str) -> Result<File> {
+        let (mut bytes, limit) = (Vec::new(), storage.memory_limits().metadata());
         loop {
             let known = bytes.len();
-            let begin = Begin::At(known as u64);
-            let Some(len) = read_more(&**place, name, begin, known.max(FIRST), &mut bytes)? else {
+            let begin = ByteRange::At(known as u64);
+            let Some(len) = read_more(&**storage, name, begin, known.max(FIRST), &mut bytes)? else {
                 return Err(ErrorKind::NotFound("file").into());
             };
             if bytes.len() == known {
@@ -184,13 +184,13 @@ mod tests {
     use super::*;
 
     use crate::buffer::Buffer;
-    use crate::object::{Entry, Memory, Objects};
+    use crate::object::{Entry, Memory, ObjectStore};
 
-    /// A place whose file has fewer bytes than it says.
+    /// A storage whose file has fewer bytes than it says.
     struct Short(&'static [u8]);
 
-    impl Objects for Short {
-        fn read(&self, _: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+    impl ObjectStore for Short {
+        fn read(&self, _: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
             let rest = &self.0[begin.offset(self.0.len() as u64) as usize..];
             buffer.write(&rest[..rest.len().min(buffer.capacity())]);
             Ok(Some(1000))
@@ -202,9 +202,9 @@ mod tests {
 
     #[test]
     fn a_file_that_ends_while_its_header_is_read_is_truncated() {
-        let kind = |place: Result<Place>| File::read(&place.unwrap(), "f").err().unwrap().kind();
-        assert_eq!(kind(Place::new(Short(b"CDF\x01\0\0"))), ErrorKind::Truncated);
-        assert_eq!(kind(Place::new(Short(b""))), ErrorKind::Truncated);
-        assert_eq!(kind(Place::new(Memory::new())), ErrorKind::NotFound("file"));
+        let kind = |storage: Result<Storage>| File::read(&storage.unwrap(), "f").err().unwrap().kind();
+        assert_eq!(kind(Storage::new(Short(b"CDF\x01\0\0"))), ErrorKind::Truncated);
+        assert_eq!(kind(Storage::new(Short(b""))), ErrorKind::Truncated);
+        assert_eq!(kind(Storage::new(Memory::new())), ErrorKind::NotFound("file"));
     }
 }

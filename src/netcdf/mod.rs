@@ -23,8 +23,8 @@ use crate::alloc;
 use crate::dataset::{Attributes, Dimensions, Node, NodeArray, Opened};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ObjectChunks;
-use crate::object::Place;
-use crate::store::Store;
+use crate::object::Storage;
+use crate::store::ChunkStore;
 use crate::variable::{Endian, Variable};
 
 #[cfg_attr(not(feature = "hdf5"), allow(unused_imports))]
@@ -33,29 +33,29 @@ use file::File;
 use header::VariableHeader;
 pub(crate) use layout::Layout;
 
-/// Opens the variable of this name in a file of a place.
+/// Opens the variable of this name in a file of a storage.
 ///
 /// # Errors
-/// `NotFound`, `Metadata`, `Truncated`, `Unsupported`, `VariableSize`, `Rank`, and those of the place.
-pub(crate) fn open(place: &Place, file: &str, name: &str) -> Result<Opened> {
-    let mut read = File::read(place, file)?;
+/// `NotFound`, `Metadata`, `Truncated`, `Unsupported`, `VariableSize`, `Rank`, and those of the storage.
+pub(crate) fn open(storage: &Storage, file: &str, name: &str) -> Result<Opened> {
+    let mut read = File::read(storage, file)?;
     let i = read.find(name).ok_or(ErrorKind::NotFound("variable"))?;
     let (layout, variable) = layout_and_variable(&read, i)?;
     let dimensions = dimensions(&read, i)?;
     let variable_header = read.header.variables.swap_remove(i);
     let element = variable_header.element;
-    let chunks = ObjectChunks::new(place.clone(), InFile::new(file, name, layout, read.len)?);
-    let store = Store::filling(chunks)?;
+    let chunks = ObjectChunks::new(storage.clone(), InFile::new(file, name, layout, read.len)?);
+    let store = ChunkStore::filling(chunks)?;
     Ok(Opened { variable, store, element, dimensions, attributes: Attributes::of(variable_header.attributes)? })
 }
 
-/// Calls `one` for a file of a place, which is a group, and then for its variables in their order; or, if `name` is not
-/// empty, for the variable of that name alone.
+/// Calls `one` for a file of a storage, which is a group, and then for its variables in their order; or, if `name` is
+/// not empty, for the variable of that name alone.
 ///
 /// # Errors
 /// Those of [`open`] about the file, and those of `one`.
-pub(crate) fn list(place: &Place, file: &str, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
-    let mut read = File::read(place, file)?;
+pub(crate) fn list(storage: &Storage, file: &str, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
+    let mut read = File::read(storage, file)?;
     if !name.is_empty() {
         let i = read.find(name).ok_or_else(|| Error::from(ErrorKind::NotFound("variable")).in_object(name))?;
         return one(node(&mut read, i)?);

@@ -1,11 +1,11 @@
-//! One file, kept open, as a place with one object.
+//! One file, kept open, as a storage with one object.
 
 use std::fs::File;
 use std::path::Path;
 
-use super::begin::Begin;
-use super::contract::{Entry, Objects};
-use super::uninterrupted::uninterrupted;
+use super::byte_range::ByteRange;
+use super::retry_eintr::retry_eintr;
+use super::traits::{Entry, ObjectStore};
 use super::{paths, positioned};
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
@@ -14,9 +14,9 @@ use crate::open_object::{Opening, read_at};
 /// What is found where a file has to be.
 pub(super) const NO_FILE: ErrorKind = ErrorKind::Unsupported("a pipe, socket, device or directory in place of a file");
 
-/// One file that is kept open: a place whose only object is called [`NAME`](OneFile::NAME). To read a part of it is one
-/// system call. [`read`](Objects::read) has another one that asks for its length, so that a file which grows is read as
-/// it is.
+/// One file that is kept open: a storage whose only object is called [`NAME`](OneFile::NAME). To read a part of it is
+/// one system call. [`read`](ObjectStore::read) has another one that asks for its length, so that a file which grows is
+/// read as it is.
 pub struct OneFile(File);
 
 impl OneFile {
@@ -30,8 +30,7 @@ impl OneFile {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let file = paths::open(path).map_err(|error| Error::from(error).in_object(path.display()))?;
-        let metadata =
-            uninterrupted(|| file.metadata()).map_err(|error| Error::from(error).in_object(path.display()))?;
+        let metadata = retry_eintr(|| file.metadata()).map_err(|error| Error::from(error).in_object(path.display()))?;
         if !metadata.is_file() {
             return Err(Error::from(NO_FILE).in_object(path.display()));
         }
@@ -39,12 +38,12 @@ impl OneFile {
     }
 }
 
-impl Objects for OneFile {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for OneFile {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         if name != Self::NAME {
             return Ok(None);
         }
-        let len = uninterrupted(|| self.0.metadata())?.len();
+        let len = retry_eintr(|| self.0.metadata())?.len();
         positioned::read(&self.0, len, begin, buffer)?;
         Ok(Some(len))
     }
@@ -82,9 +81,9 @@ mod tests {
         std::fs::write(&path, b"0123456789").unwrap();
         let file = OneFile::open(&path).unwrap();
         assert_eq!(list(&file, ""), [OneFile::NAME]);
-        let last = read(&file, OneFile::NAME, Begin::BeforeEnd(3), 2).unwrap();
+        let last = read(&file, OneFile::NAME, ByteRange::BeforeEnd(3), 2).unwrap();
         assert_eq!(last, Some((b"78".to_vec(), 10)));
-        assert_eq!(read(&file, "any name", Begin::At(0), 2).unwrap(), None);
+        assert_eq!(read(&file, "any name", ByteRange::At(0), 2).unwrap(), None);
         let mut scratch = crate::alloc::Scratch::EMPTY;
         for (offset, part) in [(3, &b"3456"[..]), (8, b"89"), (10, b""), (u64::MAX - 1, b""), (u64::MAX, b"")] {
             let mut buffer = Buffer::new(scratch.room(4).unwrap());
@@ -97,7 +96,7 @@ mod tests {
         assert!(opened.fill(6, &mut buffer).unwrap() && buffer.filled() == b"6789");
         assert!(matches!(file.open("any name").unwrap(), Opening::Absent));
         std::fs::remove_file(&path).unwrap();
-        assert!(read(&file, OneFile::NAME, Begin::At(0), 2).unwrap().is_some());
+        assert!(read(&file, OneFile::NAME, ByteRange::At(0), 2).unwrap().is_some());
         // Windows may keep the name until the file is closed.
         drop(opened);
         drop(file);

@@ -1,9 +1,9 @@
-//! Reads in flight: a place that is asked first and gives the answer later, so that many reads may be on their way.
+//! Reads in flight: a storage that is asked first and gives the answer later, so that many reads may be on their way.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::begin::Begin;
+use super::byte_range::ByteRange;
 use crate::error::{Error, ErrorKind, Result};
 use crate::open_object::ObjectState;
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
@@ -35,7 +35,7 @@ pub struct ObjectRequest {
     pub status: isize,
     /// The callback's: whatever it wants to remember from start to wait. NULL at first.
     pub handle: *mut c_void,
-    /// The callback's, if the place tells versions: a number other than 0 that is another one whenever the object has
+    /// The callback's, if the storage tells versions: a number other than 0 that is another one whenever the object has
     /// other bytes, such as a hash of its ETag; 0 if it is not known. 0 at first.
     pub version: u64,
 }
@@ -66,7 +66,7 @@ impl ObjectRequest {
     /// # Errors
     /// The callback's; [`ErrorKind::StoredLength`] if what it says of the object's length does not go together with
     /// how many bytes it has put into the buffer.
-    pub(crate) fn answer(&self, status: c_int, begin: Begin, size: usize) -> Result<Option<Answer>> {
+    pub(crate) fn answer(&self, status: c_int, begin: ByteRange, size: usize) -> Result<Option<Answer>> {
         let ObjectRequest { nbytes, object_size, version, .. } = *self;
         match status {
             NOERR => {}
@@ -109,14 +109,14 @@ impl Default for Limits {
     }
 }
 
-/// A place that is asked first and gives the answer later.
+/// A storage that is asked first and gives the answer later.
 ///
 /// Reads belong to the thread that starts them, and are given back to that thread.
 ///
 /// # Safety
-/// What `wait` gives back is a read that was started, and not given back before; from then on the place does not touch
-/// it, nor its buffer. If the read says that it has ended well, the first [`nbytes`](ObjectRequest::nbytes) bytes of
-/// the buffer have been written. After an error of `wait` the place touches no read of that thread's any more.
+/// What `wait` gives back is a read that was started, and not given back before; from then on the storage does not
+/// touch it, nor its buffer. If the read says that it has ended well, the first [`nbytes`](ObjectRequest::nbytes) bytes
+/// of the buffer have been written. After an error of `wait` the storage touches no read of that thread's any more.
 pub unsafe trait Flight {
     /// How much may be on its way at the same time. The library keeps to it, in each transfer.
     fn limits(&self) -> Limits;

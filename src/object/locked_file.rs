@@ -1,19 +1,19 @@
-//! One file that must not change, as a place with one object.
+//! One file that must not change, as a storage with one object.
 #![allow(unsafe_code)]
 
 use std::fs::{File, Metadata};
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::begin::Begin;
-use super::contract::{Entry, Objects};
+use super::byte_range::ByteRange;
 use super::file::OneFile;
-use super::uninterrupted::uninterrupted;
+use super::retry_eintr::retry_eintr;
+use super::traits::{Entry, ObjectStore};
 use super::{paths, positioned};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
-/// A file that others may read meanwhile, and not write: a place whose only object is called [`OneFile::NAME`].
+/// A file that others may read meanwhile, and not write: a storage whose only object is called [`OneFile::NAME`].
 ///
 /// It is kept open with a shared advisory lock (`flock`), where the system and the file system have these, and nothing
 /// waits for the lock. A program that writes without asking for it is found out: after each read the file's length and
@@ -32,22 +32,22 @@ impl LockedFile {
     /// The system's; `Unsupported` for what is not a file; `Busy` for one that another program has locked to write.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let file = paths::open(path)?;
-        if !uninterrupted(|| file.metadata())?.is_file() {
+        if !retry_eintr(|| file.metadata())?.is_file() {
             return Err(ErrorKind::Unsupported("this is not a file").into());
         }
         lock(&file)?;
-        let metadata = uninterrupted(|| file.metadata())?;
+        let metadata = retry_eintr(|| file.metadata())?;
         Ok(LockedFile { file, len: metadata.len(), modified: modified(&metadata) })
     }
 }
 
-impl Objects for LockedFile {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for LockedFile {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         if name != OneFile::NAME {
             return Ok(None);
         }
         positioned::read(&self.file, self.len, begin, buffer)?;
-        let metadata = uninterrupted(|| self.file.metadata())?;
+        let metadata = retry_eintr(|| self.file.metadata())?;
         if (metadata.len(), modified(&metadata)) != (self.len, self.modified) {
             return Err(ErrorKind::Changed.into());
         }
@@ -108,7 +108,7 @@ mod tests {
         let directory = Temporary::new("locked-file");
         let path = directory.0.join("x");
         std::fs::write(&path, b"0123456789").unwrap();
-        let first = |file: &LockedFile| read(file, OneFile::NAME, Begin::At(0), 2);
+        let first = |file: &LockedFile| read(file, OneFile::NAME, ByteRange::At(0), 2);
         let changes: [fn(&Path); 3] = [
             |path| File::options().append(true).open(path).unwrap().write_all(b"x").unwrap(),
             |path| File::options().write(true).open(path).unwrap().set_len(5).unwrap(),
@@ -160,7 +160,7 @@ mod tests {
         let file = LockedFile::open(&path).unwrap();
         assert_eq!(crate::object::testing::list(&file, ""), [OneFile::NAME]);
         assert_eq!(crate::object::testing::list(&file, OneFile::NAME), [""; 0]);
-        assert_eq!(read(&file, "x", Begin::At(0), 2).unwrap(), None);
-        assert_eq!(read(&file, OneFile::NAME, Begin::BeforeEnd(3), 2).unwrap(), Some((b"78".to_vec(), 10)));
+        assert_eq!(read(&file, "x", ByteRange::At(0), 2).unwrap(), None);
+        assert_eq!(read(&file, OneFile::NAME, ByteRange::BeforeEnd(3), 2).unwrap(), Some((b"78".to_vec(), 10)));
     }
 }

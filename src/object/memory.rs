@@ -4,9 +4,9 @@
 use std::mem::ManuallyDrop;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
-use super::begin::Begin;
-use super::contract::{Entry, Objects, check_name, check_prefix};
+use super::byte_range::ByteRange;
 use super::names::{self, Listed};
+use super::traits::{Entry, ObjectStore, check_name, check_prefix};
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
@@ -34,12 +34,12 @@ impl Stored {
 }
 
 /// Objects in memory. Threads read them at the same time; a write waits for the reads of the moment. A process that was
-/// forked while another thread wrote cannot use the place, but drop it, which frees nothing then.
+/// forked while another thread wrote cannot use the storage, but drop it, which frees nothing then.
 #[derive(Default)]
 pub struct Memory(ManuallyDrop<RwLock<List>>);
 
 impl Memory {
-    /// A place without objects.
+    /// A storage without objects.
     pub fn new() -> Self {
         Memory::default()
     }
@@ -77,12 +77,12 @@ impl List {
     }
 }
 
-impl Objects for Memory {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for Memory {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
     }
 
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         let list = self.shared();
         let Some(stored) = list.get(name) else { return Ok(None) };
@@ -105,7 +105,7 @@ impl Objects for Memory {
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
-        // `one` may use the place, so the lock is not held meanwhile.
+        // `one` may use the storage, so the lock is not held meanwhile.
         let mut listed = Listed::NOTHING;
         {
             let objects = &self.shared().objects;
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_may_use_the_place() {
+    fn a_list_may_use_the_storage() {
         let memory = Memory::new();
         memory.write("a", b"1").unwrap();
         let double = &mut |name: &str, _| memory.write(&format!("{name}{name}"), &whole(&memory, name).unwrap());

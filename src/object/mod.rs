@@ -1,10 +1,10 @@
 //! Objects: named bytes that are somewhere, such as the files of a directory or the entries of a zip file.
 //!
 //! ```text
-//!   contract.rs    what a place for objects does
+//!   traits.rs    what a storage does
 //!   flight.rs      what one does that is asked first and gives the answer later
-//!   under_way.rs   the reads that a transfer has under way there
-//!   place.rs       a place that several arrays share
+//!   requests_in_flight.rs   the reads that a transfer has under way there
+//!   storage.rs       a storage that several arrays share
 //!   name.rs        a name that is put together
 //!   directory/     the files below a directory
 //!     unix.rs      by system calls relative to a descriptor of the directory
@@ -20,28 +20,24 @@
 //!     records.rs   what the directory and the local headers say of an entry
 //!     index.rs     which entries there are, by name
 //!     writer.rs    making a new one
-//!   below.rs       the objects whose names begin with a prefix, without it
+//!   prefixed.rs       the objects whose names begin with a prefix, without it
 //!   whole.rs       whole objects, such as metadata
 //!
-//!   begin.rs       where a read begins
-//!   calls.rs       system calls that take the names of files
+//!   byte_range.rs       where a read begins
+//!   syscalls.rs       system calls that take the names of files
 //!   close.rs       closing files that were written
 //!   names.rs       what names have in common: sorted lists of them, and names with a NUL at their end
-//!   partial.rs     names of files that are being written
+//!   temp_name.rs     names of files that are being written
 //!   paths/         files and directories by their paths
 //!     unix.rs      by those calls
 //!     portable.rs  by the standard library, where there are no such calls
 //!   positioned.rs  reading and writing a file at a position
-//!   uninterrupted.rs
+//!   retry_eintr.rs
 //!                  system calls that are made again when a signal interrupts them
 //! ```
 
-mod begin;
-mod below;
-#[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
-mod calls;
+mod byte_range;
 mod close;
-mod contract;
 mod directory;
 mod file;
 mod flight;
@@ -52,20 +48,22 @@ mod name;
 mod names;
 #[cfg(feature = "network")]
 mod network;
-mod partial;
 pub(crate) mod paths;
-mod place;
 mod positioned;
-mod under_way;
-mod uninterrupted;
+mod prefixed;
+mod requests_in_flight;
+mod retry_eintr;
+mod storage;
+#[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
+mod syscalls;
+mod temp_name;
+mod traits;
 mod url;
 mod whole;
 #[cfg(feature = "zip")]
 mod zip;
 
-pub use begin::Begin;
-pub use below::{Below, only_prefix};
-pub use contract::{Entry, Objects, check_name};
+pub use byte_range::ByteRange;
 pub use directory::Directory;
 pub use file::OneFile;
 pub(crate) use flight::Answer;
@@ -76,10 +74,12 @@ pub use memory::Memory;
 pub(crate) use name::Name;
 #[cfg(feature = "network")]
 pub(crate) use network::Network;
-pub use partial::Unfinished;
-pub use place::Place;
 pub(crate) use positioned::read_opened;
-pub(crate) use under_way::{UnderWay, read as read_by_flight};
+pub use prefixed::{PrefixedStorage, only_prefix};
+pub(crate) use requests_in_flight::{RequestsInFlight, read as read_by_flight};
+pub use storage::Storage;
+pub use temp_name::Unfinished;
+pub use traits::{Entry, ObjectStore, check_name};
 pub(crate) use url::Url;
 #[cfg(feature = "network")]
 pub(crate) use url::{Content, Service};
@@ -104,13 +104,13 @@ mod tests {
 }
 
 #[cfg(test)]
-pub(crate) mod later;
+pub(crate) mod delayed;
 
-/// What the tests of places have in common.
+/// What the tests of storages have in common.
 #[cfg(test)]
 #[cfg_attr(miri, allow(dead_code))]
 mod testing {
-    pub(crate) use super::later::Later;
+    pub(crate) use super::delayed::DelayedStorage;
     use super::*;
     use crate::alloc::Scratch;
     use crate::buffer::Buffer;
@@ -136,9 +136,9 @@ mod testing {
 
     /// The bytes that a read with so much room gives, and the length of the object.
     pub(super) fn read(
-        objects: &dyn Objects,
+        objects: &dyn ObjectStore,
         name: &str,
-        begin: Begin,
+        begin: ByteRange,
         room: usize,
     ) -> crate::Result<Option<(Vec<u8>, u64)>> {
         let mut scratch = Scratch::EMPTY;
@@ -147,12 +147,12 @@ mod testing {
     }
 
     /// A whole object.
-    pub(super) fn whole(objects: &dyn Objects, name: &str) -> Option<Vec<u8>> {
-        read(objects, name, Begin::At(0), 1 << 20).unwrap().map(|(bytes, _)| bytes)
+    pub(super) fn whole(objects: &dyn ObjectStore, name: &str) -> Option<Vec<u8>> {
+        read(objects, name, ByteRange::At(0), 1 << 20).unwrap().map(|(bytes, _)| bytes)
     }
 
     /// What is directly below a prefix, sorted, prefixes with a `/` at their end.
-    pub(super) fn list(objects: &dyn Objects, prefix: &str) -> Vec<String> {
+    pub(super) fn list(objects: &dyn ObjectStore, prefix: &str) -> Vec<String> {
         let mut found = Vec::new();
         let one = &mut |name: &str, entry| {
             found.push(format!("{name}{}", if entry == Entry::Prefix { "/" } else { "" }));
@@ -163,8 +163,8 @@ mod testing {
         found
     }
 
-    /// What every place that can be written to does.
-    pub(super) fn keeps_the_contract(objects: &dyn Objects) {
+    /// What every storage that can be written to does.
+    pub(super) fn keeps_the_contract(objects: &dyn ObjectStore) {
         assert!(objects.is_writable());
         assert_eq!(whole(objects, "a/b"), None);
         assert_eq!(list(objects, "a"), [""; 0]);
@@ -176,14 +176,14 @@ mod testing {
         objects.write("a/d/0.1", b"y").unwrap();
         objects.write("z", b"z").unwrap();
         let part = |begin, room| read(objects, "a/b", begin, room).unwrap().unwrap();
-        assert_eq!(part(Begin::At(0), 1000), (bytes.clone(), 100));
-        assert_eq!(part(Begin::At(10), 5), (bytes[10..15].to_vec(), 100));
-        assert_eq!(part(Begin::At(98), 5), (bytes[98..].to_vec(), 100));
-        assert_eq!(part(Begin::At(100), 5), (vec![], 100));
-        assert_eq!(part(Begin::At(u64::MAX), 5), (vec![], 100));
-        assert_eq!(part(Begin::BeforeEnd(7), 5), (bytes[93..98].to_vec(), 100));
-        assert_eq!(part(Begin::BeforeEnd(u64::MAX), 5), (bytes[..5].to_vec(), 100));
-        assert_eq!(part(Begin::At(3), 0), (vec![], 100));
+        assert_eq!(part(ByteRange::At(0), 1000), (bytes.clone(), 100));
+        assert_eq!(part(ByteRange::At(10), 5), (bytes[10..15].to_vec(), 100));
+        assert_eq!(part(ByteRange::At(98), 5), (bytes[98..].to_vec(), 100));
+        assert_eq!(part(ByteRange::At(100), 5), (vec![], 100));
+        assert_eq!(part(ByteRange::At(u64::MAX), 5), (vec![], 100));
+        assert_eq!(part(ByteRange::BeforeEnd(7), 5), (bytes[93..98].to_vec(), 100));
+        assert_eq!(part(ByteRange::BeforeEnd(u64::MAX), 5), (bytes[..5].to_vec(), 100));
+        assert_eq!(part(ByteRange::At(3), 0), (vec![], 100));
         assert_eq!(whole(objects, "a/b-c"), Some(vec![]));
         assert_eq!(list(objects, ""), ["a/", "z"]);
         assert_eq!(list(objects, "a"), ["b", "b-c", "d/"]);
@@ -197,7 +197,7 @@ mod testing {
         objects.remove("no/such").unwrap();
         objects.remove_empty("a/d").unwrap();
         assert_eq!(list(objects, "a/d"), ["0.1"]);
-        assert_eq!(read(objects, "a/d/0.0", Begin::At(0), 0).unwrap(), None);
+        assert_eq!(read(objects, "a/d/0.0", ByteRange::At(0), 0).unwrap(), None);
         // What was a prefix may become an object.
         objects.write("a/e/0", b"x").unwrap();
         objects.remove("a/e/0").unwrap();
@@ -206,7 +206,7 @@ mod testing {
         objects.write("a/e", b"x").unwrap();
         objects.remove("a/e").unwrap();
         for name in ["../z", "", "/z", "a/"] {
-            assert!(read(objects, name, Begin::At(0), 1).is_err() && objects.write(name, b"").is_err());
+            assert!(read(objects, name, ByteRange::At(0), 1).is_err() && objects.write(name, b"").is_err());
             assert!(
                 objects.remove(name).is_err() && (name.is_empty() || objects.list(name, &mut |_, _| Ok(())).is_err())
             );

@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::contract::Entry;
+use super::traits::Entry;
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Calls `one` for what lies directly below a prefix, as [`Objects::list`](super::Objects::list) does. The names are
-/// those that `name` gives for `0..len`, ascending by their bytes, each once.
+/// Calls `one` for what lies directly below a prefix, as [`ObjectStore::list`](super::ObjectStore::list) does. The
+/// names are those that `name` gives for `0..len`, ascending by their bytes, each once.
 pub(super) fn list<'n>(
     len: usize,
     name: impl Fn(usize) -> &'n str,

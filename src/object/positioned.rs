@@ -3,20 +3,20 @@
 use std::fs::File;
 use std::io;
 
-use super::begin::Begin;
+use super::byte_range::ByteRange;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::open_object::{ObjectState, OpenObject, read_at};
 
 /// Reads from a file of so many bytes into an empty buffer. If the file has become shorter meanwhile, what there is.
-pub(super) fn read(file: &File, len: u64, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<()> {
+pub(super) fn read(file: &File, len: u64, begin: ByteRange, buffer: &mut Buffer<'_>) -> io::Result<()> {
     let offset = begin.offset(len);
     let wanted = usize::try_from(len - offset).unwrap_or(usize::MAX).min(buffer.capacity());
     read_at(file, offset, wanted, buffer)
 }
 
-/// Reads from an open object, and tells its state, as [`read_version`](super::Objects::read_version) does.
-pub(crate) fn read_opened(opened: &OpenObject<'_>, begin: Begin, buffer: &mut Buffer<'_>) -> Result<ObjectState> {
+/// Reads from an open object, and tells its state, as [`read_version`](super::ObjectStore::read_version) does.
+pub(crate) fn read_opened(opened: &OpenObject<'_>, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<ObjectState> {
     let state = opened.state().ok_or(ErrorKind::Internal)?;
     opened.read(begin.offset(state.0), buffer)?;
     Ok(state)

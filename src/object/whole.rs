@@ -1,8 +1,8 @@
 //! Whole objects in memory of their own, such as metadata.
 #![allow(unsafe_code)]
 
-use super::begin::Begin;
-use super::contract::Objects;
+use super::byte_range::ByteRange;
+use super::traits::ObjectStore;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limit;
@@ -13,11 +13,11 @@ const FIRST: usize = 16 << 10;
 /// A whole object of at most `most` bytes, or `None` if there is none of that name.
 ///
 /// # Errors
-/// `Capacity` for a longer one, a failed allocation, and those of [`Objects::read`].
-pub fn read_whole(objects: &(impl Objects + ?Sized), name: &str, most: usize) -> Result<Option<Vec<u8>>> {
+/// `Capacity` for a longer one, a failed allocation, and those of [`ObjectStore::read`].
+pub fn read_whole(objects: &(impl ObjectStore + ?Sized), name: &str, most: usize) -> Result<Option<Vec<u8>>> {
     let mut room = FIRST.min(most);
     loop {
-        let (bytes, len) = filled(room, |buffer| objects.read(name, Begin::At(0), buffer))?;
+        let (bytes, len) = filled(room, |buffer| objects.read(name, ByteRange::At(0), buffer))?;
         let Some(len) = len else { return Ok(None) };
         let len = usize::try_from(len).unwrap_or(usize::MAX);
         if len <= room {
@@ -34,7 +34,7 @@ pub fn read_whole(objects: &(impl Objects + ?Sized), name: &str, most: usize) ->
 ///
 /// # Errors
 /// `Limit`, and those of [`read_whole`].
-pub(crate) fn read_text(objects: &(impl Objects + ?Sized), name: &str, limit: Limit) -> Result<Option<Vec<u8>>> {
+pub(crate) fn read_text(objects: &(impl ObjectStore + ?Sized), name: &str, limit: Limit) -> Result<Option<Vec<u8>>> {
     read_whole(objects, name, limit.bytes / 2).map_err(|error| match error.kind() {
         ErrorKind::Capacity { needed, .. } => limit.exceeded(Some(needed.saturating_mul(2))).in_object(name),
         _ => error,
@@ -42,14 +42,14 @@ pub(crate) fn read_text(objects: &(impl Objects + ?Sized), name: &str, limit: Li
 }
 
 /// Adds a part of an object to some bytes: as many as there are from `begin` on, but no more than so many. The result
-/// is that of [`Objects::read`].
+/// is that of [`ObjectStore::read`].
 ///
 /// # Errors
-/// A failed allocation, and those of the place.
+/// A failed allocation, and those of the storage.
 pub(crate) fn read_more(
-    objects: &(impl Objects + ?Sized),
+    objects: &(impl ObjectStore + ?Sized),
     name: &str,
-    begin: Begin,
+    begin: ByteRange,
     most: usize,
     bytes: &mut Vec<u8>,
 ) -> Result<Option<u64>> {

@@ -1,7 +1,7 @@
 //! A whole chunk whose length is not known before it is decoded; and the way back.
 #![allow(unsafe_code)]
 
-use super::base::{Reader, Store};
+use super::base::{ChunkStore, Reader};
 use super::fetch::fetch_stored;
 use super::memory::{Encoded, Workspace};
 use super::request::Request;
@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, Result};
 /// The room that a chunk is decoded into first, if that is more than a few times what is stored.
 const LEAST: usize = 64 << 10;
 
-impl Store<'_> {
+impl ChunkStore<'_> {
     /// Fetches a chunk of any length up to the store's limit, decoded; `None` stands for an absent chunk.
     pub(crate) fn fetch_any_length(&self, request: &Request<'_>) -> Result<Option<Vec<u8>>> {
         let Reader::Filling(filler) = &self.reader else { return Err(ErrorKind::Internal.into()) };

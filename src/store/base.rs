@@ -1,11 +1,11 @@
 //! The store itself: a reader, its codecs, and the memory that is kept between calls.
 
-use super::fill::Fill;
-use super::lend::Lend;
+use super::chunk_reader::ChunkReader;
 #[cfg(feature = "arrays")]
 use super::located::ChunkLocation;
 use super::memory::{Memory, Workspace};
 use super::request::{Filled, Request};
+use super::zero_copy::ZeroCopyReader;
 use crate::alloc::Slot;
 use crate::buffer::Buffer;
 use crate::cache::{Cache, Part};
@@ -22,17 +22,17 @@ const TAKEN_AT_ONCE: usize = 64 << 20;
 
 /// The kinds of readers.
 pub(crate) enum Reader<'r> {
-    Lending(Box<dyn Lend + 'r>),
+    Lending(Box<dyn ZeroCopyReader + 'r>),
     /// One whose chunks are pointers to texts. They are for variables of texts, and those are for them.
     #[cfg_attr(not(feature = "arrays"), allow(dead_code))]
-    LendingTexts(Box<dyn Lend + 'r>),
-    Filling(Box<dyn Fill + 'r>),
+    LendingTexts(Box<dyn ZeroCopyReader + 'r>),
+    Filling(Box<dyn ChunkReader + 'r>),
 }
 
 /// A store: a reader, its codecs, and the memory that is kept between calls.
 ///
 /// Several threads may use a store at the same time if its reader and codecs [may](Self::is_concurrent).
-pub struct Store<'r> {
+pub struct ChunkStore<'r> {
     pub(super) reader: Reader<'r>,
     codecs: Chain<'r>,
     /// The codecs of a write grid's chunks, if they are others.
@@ -46,13 +46,13 @@ pub struct Store<'r> {
     memory: Option<Box<Memory>>,
 }
 
-impl<'r> Store<'r> {
+impl<'r> ChunkStore<'r> {
     /// A store whose chunks are lent.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn lending(reader: impl Lend + 'r) -> Result<Self> {
-        Ok(Store::of(Reader::Lending(Slot::new()?.fill(reader)), None))
+    pub fn lending(reader: impl ZeroCopyReader + 'r) -> Result<Self> {
+        Ok(ChunkStore::of(Reader::Lending(Slot::new()?.fill(reader)), None))
     }
 
     /// A store whose chunks are lent and are pointers to texts, which what is written to them replaces.
@@ -60,8 +60,8 @@ impl<'r> Store<'r> {
     /// # Errors
     /// `OutOfMemory`.
     #[cfg(feature = "arrays")]
-    pub(crate) fn lending_texts(reader: impl Lend + 'r) -> Result<Self> {
-        Ok(Store::of(Reader::LendingTexts(Slot::new()?.fill(reader)), None))
+    pub(crate) fn lending_texts(reader: impl ZeroCopyReader + 'r) -> Result<Self> {
+        Ok(ChunkStore::of(Reader::LendingTexts(Slot::new()?.fill(reader)), None))
     }
 
     /// A store whose chunks are filled into buffers. A closure that takes a request and a [`Buffer`](crate::Buffer) is
@@ -69,14 +69,14 @@ impl<'r> Store<'r> {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn filling(reader: impl Fill + 'r) -> Result<Self> {
+    pub fn filling(reader: impl ChunkReader + 'r) -> Result<Self> {
         let memory = Memory::new()?;
-        Ok(Store::of(Reader::Filling(Slot::new()?.fill(reader)), Some(memory)))
+        Ok(ChunkStore::of(Reader::Filling(Slot::new()?.fill(reader)), Some(memory)))
     }
 
     /// A store; for a reader that fills chunks in there is memory.
     pub(crate) fn of(reader: Reader<'r>, memory: Option<Box<Memory>>) -> Self {
-        Store {
+        ChunkStore {
             reader,
             codecs: Chain::default(),
             write_codecs: Chain::default(),
@@ -118,7 +118,7 @@ impl<'r> Store<'r> {
     }
 
     /// Has decoded chunks kept in a cache, or in none. The cache is used where it saves decoding, or requests to a
-    /// place with latency: not for other chunks that are stored as they are and can be asked for in ranges, nor for
+    /// storage with latency: not for other chunks that are stored as they are and can be asked for in ranges, nor for
     /// those of which a request takes all, nor for chunks on loan.
     pub fn set_cache(&mut self, cache: Option<&Cache>) {
         self.cache = cache.map(Cache::part);
@@ -170,7 +170,7 @@ impl<'r> Store<'r> {
     /// Sets whether every chunk is decoded to its end. If not, decoding stops after the last byte that is needed, where
     /// the codec can do that; then neither the rest of the chunk nor a checksum behind it is verified.
     ///
-    /// Where the chunks are in a place that has checksums of its own, such as a zip file, these are compared, too.
+    /// Where the chunks are in a storage that has checksums of its own, such as a zip file, these are compared, too.
     pub fn set_verify(&mut self, verify: bool) {
         self.verify = verify;
         if let Reader::LendingTexts(lender) = &mut self.reader {
@@ -237,7 +237,7 @@ impl<'r> Store<'r> {
 
     /// The reader, if it lends chunks as they are, which are not texts.
     #[inline]
-    pub(crate) fn lender(&self) -> Option<&dyn Lend> {
+    pub(crate) fn lender(&self) -> Option<&dyn ZeroCopyReader> {
         match &self.reader {
             Reader::Lending(lender) if self.codecs.is_empty() => Some(&**lender),
             _ => None,
@@ -246,7 +246,7 @@ impl<'r> Store<'r> {
 
     /// The reader, if it lends chunks of such a variable as they are.
     #[inline]
-    pub(crate) fn lender_of(&self, variable: &Variable) -> Option<&dyn Lend> {
+    pub(crate) fn lender_of(&self, variable: &Variable) -> Option<&dyn ZeroCopyReader> {
         match &self.reader {
             Reader::LendingTexts(lender) if variable.has_texts() => Some(&**lender),
             _ if variable.has_texts() => None,
@@ -261,7 +261,7 @@ impl<'r> Store<'r> {
 
     /// The reader, if it can be asked for ranges of chunks that are stored as they are, and below what distance two
     /// ranges are better read as one.
-    pub(crate) fn ranged(&self) -> Option<(&dyn Fill, usize)> {
+    pub(crate) fn ranged(&self) -> Option<(&dyn ChunkReader, usize)> {
         match &self.reader {
             Reader::Filling(filler) if self.codecs.is_empty() => Some((&**filler, filler.range_gap()?)),
             _ => None,
@@ -275,7 +275,7 @@ impl<'r> Store<'r> {
     }
 
     /// The reader, if it is asked first and gives the answer later.
-    pub(crate) fn with_latency(&self) -> Option<&dyn Fill> {
+    pub(crate) fn with_latency(&self) -> Option<&dyn ChunkReader> {
         match &self.reader {
             Reader::Filling(filler) => filler.has_latency().then_some(&**filler),
             Reader::Lending(_) | Reader::LendingTexts(_) => None,
@@ -283,7 +283,7 @@ impl<'r> Store<'r> {
     }
 
     /// The reader, if it is better asked for many chunks together.
-    pub(crate) fn with_many(&self) -> Option<&dyn Fill> {
+    pub(crate) fn with_many(&self) -> Option<&dyn ChunkReader> {
         match &self.reader {
             Reader::Filling(filler) => filler.reads_many().then_some(&**filler),
             Reader::Lending(_) | Reader::LendingTexts(_) => None,

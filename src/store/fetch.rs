@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
-use super::base::{Reader, Store};
-use super::fill::{Fill, check_part};
-use super::lend::{Lent, Take};
+use super::base::{ChunkStore, Reader};
+use super::chunk_reader::{ChunkReader, check_part};
 use super::memory::Encoded;
 use super::request::{Filled, Request};
+use super::zero_copy::{BorrowedChunk, Take};
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 use crate::codec::Between;
@@ -36,7 +36,7 @@ impl Fetched<'_> {
     }
 }
 
-impl Store<'_> {
+impl ChunkStore<'_> {
     /// Fetches a chunk into an empty buffer of the chunk's size, or tells where its bytes are already. The bytes
     /// `needed` are there afterwards, with all before them; the rest may be missing, unless they reach to the end. Of a
     /// chunk with codecs the buffer may be as large as these bytes: then these alone are put there.
@@ -53,8 +53,8 @@ impl Store<'_> {
             Reader::LendingTexts(_) => Err(ErrorKind::Internal.into()),
             Reader::Lending(lender) => {
                 let mut fetched = Fetched::Absent;
-                let mut take = |lent: Lent<'_>| {
-                    let Lent::Chunk(stored) = lent else { return Ok(()) };
+                let mut take = |lent: BorrowedChunk<'_>| {
+                    let BorrowedChunk::Chunk(stored) = lent else { return Ok(()) };
                     let from = needed.start;
                     // What is on loan has to be copied.
                     if let Fetched::Bytes(bytes) =
@@ -138,7 +138,7 @@ impl Store<'_> {
 /// Fetches what is stored into memory, `room` bytes at first, and tells how many bytes it is; `None` for an absent
 /// chunk. Before more memory is taken, `check` is asked whether it may be.
 pub(super) fn fetch_stored(
-    filler: &dyn Fill,
+    filler: &dyn ChunkReader,
     request: &Request<'_>,
     (mut room, check): (usize, impl Fn(usize) -> Result<()>),
     memory: &mut Scratch,

@@ -103,8 +103,8 @@ pub trait Flight {
     /// none any more.
     fn wait(&mut self) -> Result<*mut RawRequest>;
 
-    /// How the request that `wait` gave back last has ended, as the result of [`Fill::fill`](crate::Fill::fill). The
-    /// request says this status and number of bytes.
+    /// How the request that `wait` gave back last has ended, as the result of
+    /// [`ChunkReader::fill`](crate::ChunkReader::fill). The request says this status and number of bytes.
     fn outcome(&mut self, status: c_int, nbytes: usize) -> Result<Filled>;
 
     /// The version of the chunk that the request which `wait` gave back last was read from, if it is known.

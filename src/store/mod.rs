@@ -1,11 +1,11 @@
 //! Stores: where chunks come from and go to.
 //!
-//! A [`Store`] has a reader that either lends chunks ([`Lend`]) or fills them into buffers ([`Fill`]), and a chain of
-//! codecs, which may be empty. It is asked for one chunk at a time, by its indices, and may answer that the chunk is
-//! absent.
+//! A [`ChunkStore`] has a reader that either lends chunks ([`ZeroCopyReader`]) or fills them into buffers
+//! ([`ChunkReader`]), and a chain of codecs, which may be empty. It is asked for one chunk at a time, by its indices,
+//! and may answer that the chunk is absent.
 //!
 //! ```text
-//!   lend.rs      a reader that keeps chunks in memory and lends them
+//!   zero_copy.rs      a reader that keeps chunks in memory and lends them
 //!   fill.rs      a reader that fills chunks, or ranges of them, into buffers
 //!   located.rs   where a reader's chunks are stored
 //!   flight.rs    one that is asked first and gives the answer later
@@ -17,23 +17,23 @@
 #[cfg(feature = "arrays")]
 mod any_length;
 mod base;
+mod chunk_reader;
 mod fetch;
-mod fill;
 mod flight;
-mod lend;
 mod located;
 mod memory;
 mod request;
+mod zero_copy;
 
+pub use base::ChunkStore;
 pub(crate) use base::Reader;
-pub use base::Store;
+pub use chunk_reader::ChunkReader;
+pub(crate) use chunk_reader::check_part;
 pub(crate) use fetch::Fetched;
-pub use fill::Fill;
-pub(crate) use fill::check_part;
 pub(crate) use flight::NOT_IN_FLIGHT;
 pub use flight::{Flight, RawRequest, Sharing};
-pub use lend::{Borrowed, Change, Lend, Lent, Take, Taken};
-pub(crate) use lend::{due, due_mut};
 pub use located::{ChunkLocation, ChunkState};
 pub(crate) use memory::{Encoded, Memory, Workspace};
 pub use request::{Filled, Request};
+pub use zero_copy::{BorrowedChunk, BorrowedChunkMut, Change, Take, Taken, ZeroCopyReader};
+pub(crate) use zero_copy::{due, due_mut};

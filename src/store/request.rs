@@ -38,7 +38,8 @@ impl<'a> Request<'a> {
         self.chunk_bytes
     }
 
-    /// The first byte of the chunk that is asked for: 0 unless the store serves [ranges](crate::Fill::range_gap).
+    /// The first byte of the chunk that is asked for: 0 unless the store serves
+    /// [ranges](crate::ChunkReader::range_gap).
     pub fn offset(&self) -> usize {
         self.offset
     }

@@ -4,7 +4,7 @@ use super::piece::{self, Mover, Piece};
 use crate::copy::{self, Destination, StridedCopy};
 use crate::error::Result;
 use crate::grid::Access;
-use crate::store::{self, Lend, Lent, Request, Take};
+use crate::store::{self, BorrowedChunk, Request, Take, ZeroCopyReader};
 use crate::variable::Variable;
 
 /// An element that is to be read, of a variable without a copier. Offsets are in bytes.
@@ -20,14 +20,19 @@ pub(super) struct SingleElement<'e> {
 impl SingleElement<'_> {
     /// Reads it. An error names the chunk.
     #[inline]
-    pub(super) fn read(&self, variable: &Variable, lender: &dyn Lend, out: &mut Destination<'_>) -> Result<()> {
+    pub(super) fn read(
+        &self,
+        variable: &Variable,
+        lender: &dyn ZeroCopyReader,
+        out: &mut Destination<'_>,
+    ) -> Result<()> {
         let (size, chunk_bytes) = (variable.element_size(), variable.chunk_bytes());
         let request = Request::new(self.indices, Access::Read, chunk_bytes);
-        let mut take = move |lent: Lent<'_>| {
+        let mut take = move |lent: BorrowedChunk<'_>| {
             let (bytes, swap) = match lent {
-                Lent::Chunk(bytes) => (bytes, variable.swapped_word()),
-                Lent::FillValues(bytes) => (bytes, None),
-                Lent::Absent => return self.read_fill_value(variable, out),
+                BorrowedChunk::Chunk(bytes) => (bytes, variable.swapped_word()),
+                BorrowedChunk::FillValues(bytes) => (bytes, None),
+                BorrowedChunk::Absent => return self.read_fill_value(variable, out),
             };
             let chunk = store::due(lender, bytes, chunk_bytes)?.into();
             copy::element(size, swap, (chunk, self.chunk_offset), (out, self.memory_offset))

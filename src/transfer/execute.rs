@@ -17,7 +17,7 @@ use crate::copy::{Destination, Fence, Source, Volume};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::plan::Plan;
-use crate::store::{Fill, Store};
+use crate::store::{ChunkReader, ChunkStore};
 
 /// No transfer uses more threads, because each takes a stack.
 const MAX_THREADS: usize = 256;
@@ -48,7 +48,7 @@ pub(super) fn check_memory(plan: &Plan<'_>, len: usize) -> Result<()> {
 pub(crate) struct Transfer<'a> {
     plan: &'a Plan<'a>,
     prepared: Option<&'a Prepared>,
-    store: &'a Store<'a>,
+    store: &'a ChunkStore<'a>,
     chunks: Range<usize>,
     options: Options<'a>,
 }
@@ -80,7 +80,7 @@ impl<'a> Transfer<'a> {
     pub(crate) fn new(
         plan: &'a Plan<'a>,
         prepared: Option<&'a Prepared>,
-        store: &'a Store<'a>,
+        store: &'a ChunkStore<'a>,
         chunks: Range<usize>,
         options: Options<'a>,
     ) -> Result<Self> {
@@ -118,7 +118,7 @@ impl<'a> Transfer<'a> {
     }
 
     /// Reads from a store that is asked for many chunks together.
-    fn read_in_flight(&self, reader: &dyn Fill, out: &Destination<'_>, done: &mut usize) -> Result<()> {
+    fn read_in_flight(&self, reader: &dyn ChunkReader, out: &Destination<'_>, done: &mut usize) -> Result<()> {
         let useful = match reader.has_latency() {
             true => self.chunks.len().div_ceil(CHUNKS_PER_WORKER),
             false => 1 + self.plan.grid().chunk_bytes().saturating_mul(self.chunks.len()) / BYTES_PER_HELPER,

@@ -26,7 +26,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::open_object::Versions;
 use crate::plan::Plan;
-use crate::store::{Fill, Filled, Flight, NOT_IN_FLIGHT, Sharing, Store, check_part};
+use crate::store::{ChunkReader, ChunkStore, Filled, Flight, NOT_IN_FLIGHT, Sharing, check_part};
 
 /// For a chunk that is read in ranges there is use for more requests than there are chunks.
 const MOST_RANGES: usize = 1024;
@@ -34,8 +34,8 @@ const MOST_RANGES: usize = 1024;
 /// What all threads of a transfer share.
 pub(super) struct Job<'a> {
     pub plan: &'a Plan<'a>,
-    pub store: &'a Store<'a>,
-    pub reader: &'a dyn Fill,
+    pub store: &'a ChunkStore<'a>,
+    pub reader: &'a dyn ChunkReader,
     pub queue: Queue,
     /// The order in which the chunks are read, if it is not the plan's.
     shards: Option<Shards<'a>>,
@@ -50,8 +50,8 @@ pub(super) struct Job<'a> {
 impl<'a> Job<'a> {
     /// The reading of some chunks of a plan, from a store that answers later.
     pub(super) fn new(
-        (plan, store, chunks): (&'a Plan<'a>, &'a Store<'a>, Range<usize>),
-        reader: &'a dyn Fill,
+        (plan, store, chunks): (&'a Plan<'a>, &'a ChunkStore<'a>, Range<usize>),
+        reader: &'a dyn ChunkReader,
         tracker: Tracker,
         workers: usize,
     ) -> Result<Self> {
@@ -77,7 +77,7 @@ impl<'a> Job<'a> {
 struct State<'j, 'a> {
     job: &'j Job<'a>,
     plan: &'a Plan<'a>,
-    store: &'a Store<'a>,
+    store: &'a ChunkStore<'a>,
     /// Below what distance two ranges of a chunk are read as one; `None` if whole chunks are read.
     gap: Option<usize>,
     /// It is dropped before the slots, whose memory its requests use.

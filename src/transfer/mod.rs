@@ -49,7 +49,7 @@ use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::plan::Plan;
-use crate::store::Store;
+use crate::store::ChunkStore;
 use crate::variable::Variable;
 use execute::{check_access, check_memory};
 use piece::{Mover, check_store};
@@ -69,7 +69,7 @@ impl Plan<'_> {
     /// # Errors
     /// Before any chunk is asked for: `Memory` if `out` has another length, `Argument` if the plan is for writing, or
     /// for an array of strings of any length. Otherwise the first error of a chunk, with its indices.
-    pub fn read(&self, store: &Store<'_>, out: &mut [u8]) -> Result<()> {
+    pub fn read(&self, store: &ChunkStore<'_>, out: &mut [u8]) -> Result<()> {
         self.read_chunks(store, 0..self.num_chunks(), out, Options::default())
     }
 
@@ -80,7 +80,7 @@ impl Plan<'_> {
     /// Those of `read`; `Index` and `ChunkRange` if there are no such chunks.
     pub fn read_chunks(
         &self,
-        store: &Store<'_>,
+        store: &ChunkStore<'_>,
         chunks: Range<usize>,
         out: &mut [u8],
         options: Options<'_>,
@@ -98,7 +98,7 @@ impl Plan<'_> {
     /// # Errors
     /// Before anything is written: `Memory` if `data` has another length, `Argument` if the plan is for reading, or for
     /// an array of strings of any length; `ReadOnly`. Otherwise the first error of a chunk, with its indices.
-    pub fn write(&self, store: &Store<'_>, data: &[u8]) -> Result<()> {
+    pub fn write(&self, store: &ChunkStore<'_>, data: &[u8]) -> Result<()> {
         self.write_chunks(store, 0..self.num_chunks(), data, Options::default())
     }
 
@@ -109,7 +109,7 @@ impl Plan<'_> {
     /// Those of `write`; `Index` and `ChunkRange` if there are no such chunks.
     pub fn write_chunks(
         &self,
-        store: &Store<'_>,
+        store: &ChunkStore<'_>,
         chunks: Range<usize>,
         data: &[u8],
         options: Options<'_>,
@@ -155,7 +155,7 @@ impl Prepared {
     ///
     /// # Errors
     /// Those of [`Plan::read`].
-    pub fn read(&self, store: &Store<'_>, out: &mut [u8]) -> Result<()> {
+    pub fn read(&self, store: &ChunkStore<'_>, out: &mut [u8]) -> Result<()> {
         self.read_chunks(store, 0..self.num_chunks(), out, Options::default())
     }
 
@@ -165,7 +165,7 @@ impl Prepared {
     /// Those of [`Plan::read_chunks`].
     pub fn read_chunks(
         &self,
-        store: &Store<'_>,
+        store: &ChunkStore<'_>,
         chunks: Range<usize>,
         out: &mut [u8],
         options: Options<'_>,
@@ -182,7 +182,7 @@ impl Prepared {
     ///
     /// # Errors
     /// Those of [`Plan::write`].
-    pub fn write(&self, store: &Store<'_>, data: &[u8]) -> Result<()> {
+    pub fn write(&self, store: &ChunkStore<'_>, data: &[u8]) -> Result<()> {
         self.write_chunks(store, 0..self.num_chunks(), data, Options::default())
     }
 
@@ -192,7 +192,7 @@ impl Prepared {
     /// Those of [`Plan::write_chunks`].
     pub fn write_chunks(
         &self,
-        store: &Store<'_>,
+        store: &ChunkStore<'_>,
         chunks: Range<usize>,
         data: &[u8],
         options: Options<'_>,
@@ -205,7 +205,7 @@ impl Prepared {
 /// Reads some chunks of a prepared plan, as [`Transfer::read`] does.
 #[inline]
 pub(crate) fn read_prepared(
-    (prepared, store): (&Prepared, &Store<'_>),
+    (prepared, store): (&Prepared, &ChunkStore<'_>),
     chunks: Range<usize>,
     mut out: Destination<'_>,
     options: Options<'_>,
@@ -224,7 +224,7 @@ pub(crate) fn read_prepared(
 
 #[inline(never)]
 fn read_some_chunks(
-    (prepared, store): (&Prepared, &Store<'_>),
+    (prepared, store): (&Prepared, &ChunkStore<'_>),
     chunks: Range<usize>,
     out: Destination<'_>,
     options: Options<'_>,
@@ -246,7 +246,7 @@ fn read_chunks(transfer: Transfer<'_>, out: &mut [u8]) -> Result<()> {
 #[inline]
 pub(crate) fn read<'o>(
     variable: &Variable,
-    store: &Store<'_>,
+    store: &ChunkStore<'_>,
     hyperslab: &Hyperslab<'_>,
     out: impl FnOnce(usize) -> Result<Destination<'o>>,
     options: Options<'_>,
@@ -270,7 +270,7 @@ pub(crate) fn read<'o>(
 /// Reads a hyperslab that touches one chunk.
 #[inline(never)]
 fn read_one_chunk(
-    (variable, store, hyperslab): (&Variable, &Store<'_>, &Hyperslab<'_>),
+    (variable, store, hyperslab): (&Variable, &ChunkStore<'_>, &Hyperslab<'_>),
     single: &Single,
     mut out: Destination<'_>,
     options: Options<'_>,
@@ -290,7 +290,7 @@ fn read_one_chunk(
 #[inline(never)]
 fn read_plan<'o>(
     variable: &Variable,
-    store: &Store<'_>,
+    store: &ChunkStore<'_>,
     hyperslab: &Hyperslab<'_>,
     out: impl FnOnce(usize) -> Result<Destination<'o>>,
     options: Options<'_>,
@@ -305,7 +305,7 @@ fn read_plan<'o>(
 /// the number of chunks that were written.
 pub(crate) fn write<'d>(
     variable: &Variable,
-    store: &Store<'_>,
+    store: &ChunkStore<'_>,
     hyperslab: &Hyperslab<'_>,
     data: impl FnOnce(usize) -> Result<Source<'d>>,
     options: Options<'_>,
@@ -327,7 +327,7 @@ pub(crate) fn write<'d>(
 #[inline(never)]
 fn one_chunk(
     variable: &Variable,
-    store: &Store<'_>,
+    store: &ChunkStore<'_>,
     single: &Single,
     access: Access,
     options: Options<'_>,

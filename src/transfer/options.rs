@@ -23,8 +23,8 @@ impl<'a> Options<'a> {
     }
 
     /// The same with up to so many threads, the caller's included and never more than 256. They are spawned if the
-    /// store is [concurrent](crate::Store::is_concurrent), the variable has no copier, no two elements that are read
-    /// share memory, and there is enough work for them.
+    /// store is [concurrent](crate::ChunkStore::is_concurrent), the variable has no copier, no two elements that are
+    /// read share memory, and there is enough work for them.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         Options { threads, ..self }

@@ -6,7 +6,7 @@ use crate::copy::{self, Axis, Destination, Source, StridedCopy, Volume};
 use crate::dims;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
-use crate::store::{Request, Store};
+use crate::store::{ChunkStore, Request};
 use crate::variable::Variable;
 
 /// A box of one chunk's elements, and where they are on either side. Offsets and strides are in bytes.
@@ -244,7 +244,7 @@ fn prepare_ordered(copy: &mut StridedCopy, variable: &Variable, access: Access, 
 
 /// Whether the store does with a variable what a transfer asks of it.
 #[inline]
-pub(super) fn check_store(variable: &Variable, store: &Store<'_>, access: Access) -> Result<()> {
+pub(super) fn check_store(variable: &Variable, store: &ChunkStore<'_>, access: Access) -> Result<()> {
     if variable.has_texts() != store.has_texts() {
         return Err(
             ErrorKind::Argument("strings of any length need both the variable and the store of such an array").into()

@@ -11,7 +11,7 @@ use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::plan::Plan;
-use crate::store::{self, Lend, Lent, Request, Take};
+use crate::store::{self, BorrowedChunk, Request, Take, ZeroCopyReader};
 
 /// Plans of more chunks are walked through at every execution, of which the preparation is then a small part.
 const MAX_CHUNKS: usize = 64;
@@ -112,7 +112,7 @@ impl Prepared {
     /// done.
     pub(super) fn read_lent(
         &self,
-        lender: &dyn Lend,
+        lender: &dyn ZeroCopyReader,
         chunks: Range<usize>,
         out: &mut Destination<'_>,
         done: &mut usize,
@@ -122,8 +122,8 @@ impl Prepared {
         for place in self.places.get(chunks).ok_or(ErrorKind::Internal)? {
             let shape = &self.shapes[place.shape];
             let request = Request::new(&place.indices, Access::Read, chunk_bytes);
-            let mut take = |lent: Lent<'_>| match lent {
-                Lent::Chunk(bytes) => {
+            let mut take = |lent: BorrowedChunk<'_>| match lent {
+                BorrowedChunk::Chunk(bytes) => {
                     let bytes = store::due(lender, bytes, chunk_bytes)?;
                     shape.copy.run(bytes.into(), place.chunk_offset, out, place.memory_offset)
                 }

@@ -12,7 +12,9 @@ use crate::copy::{self, Axis, Destination, Fence, StridedCopy};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::open_object::{Opening, Versions};
-use crate::store::{self, Encoded, Fetched, Fill, Filled, Lend, Lent, Request, Store, Take, Workspace};
+use crate::store::{
+    self, BorrowedChunk, ChunkReader, ChunkStore, Encoded, Fetched, Filled, Request, Take, Workspace, ZeroCopyReader,
+};
 use crate::variable::Variable;
 
 /// A chunk of up to so many bytes is decoded into room for all of it, whatever part of it is needed.
@@ -25,7 +27,7 @@ const MOST_TIMES: usize = 256;
 
 /// Fetches and decodes a chunk, or decodes it if it is given as it is stored.
 fn get<'e>(
-    store: &Store<'_>,
+    store: &ChunkStore<'_>,
     request: &Request<'_>,
     stored: Option<&'e [u8]>,
     needed: Range<usize>,
@@ -41,9 +43,9 @@ fn get<'e>(
 /// What one thread needs to read pieces of a variable's chunks.
 pub(super) struct Reading<'a> {
     variable: &'a Variable,
-    store: &'a Store<'a>,
+    store: &'a ChunkStore<'a>,
     /// The store's reader, if it lends chunks as they are.
-    lender: Option<&'a dyn Lend>,
+    lender: Option<&'a dyn ZeroCopyReader>,
     mover: Mover<'a>,
     workspace: Option<Workspace<'a>>,
     /// This transfer, as far as the store's cache is concerned; `None` for a store without.
@@ -52,7 +54,7 @@ pub(super) struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     #[inline]
-    pub(super) fn new(variable: &'a Variable, store: &'a Store<'a>, turn: Option<Turn>) -> Self {
+    pub(super) fn new(variable: &'a Variable, store: &'a ChunkStore<'a>, turn: Option<Turn>) -> Self {
         let (lender, mover) = (store.lender_of(variable), Mover::new(variable, Access::Read));
         Reading { variable, store, lender, mover, workspace: None, turn }
     }
@@ -76,9 +78,9 @@ impl<'a> Reading<'a> {
     }
 
     #[inline]
-    fn borrow(&mut self, piece: &Piece<'_>, lender: &dyn Lend, out: &mut Destination<'_>) -> Result<()> {
+    fn borrow(&mut self, piece: &Piece<'_>, lender: &dyn ZeroCopyReader, out: &mut Destination<'_>) -> Result<()> {
         let request = self.mover.request(piece);
-        let mut take = |lent: Lent<'_>| Reading::lent(&mut self.mover, piece, lender, lent, out);
+        let mut take = |lent: BorrowedChunk<'_>| Reading::lent(&mut self.mover, piece, lender, lent, out);
         lender.lend(&request, Take::new(&mut take)).map(|_| ())
     }
 
@@ -87,15 +89,15 @@ impl<'a> Reading<'a> {
     pub(super) fn lent(
         mover: &mut Mover<'_>,
         piece: &Piece<'_>,
-        lender: &dyn Lend,
-        lent: Lent<'_>,
+        lender: &dyn ZeroCopyReader,
+        lent: BorrowedChunk<'_>,
         out: &mut Destination<'_>,
     ) -> Result<()> {
         let due = |bytes| store::due(lender, bytes, mover.chunk_bytes());
         match lent {
-            Lent::Chunk(bytes) => mover.read_chunk(piece, due(bytes)?, 0, out),
-            Lent::FillValues(bytes) => mover.read_fill_chunk(piece, due(bytes)?, out),
-            Lent::Absent => mover.read_fill_value(piece, out),
+            BorrowedChunk::Chunk(bytes) => mover.read_chunk(piece, due(bytes)?, 0, out),
+            BorrowedChunk::FillValues(bytes) => mover.read_fill_chunk(piece, due(bytes)?, out),
+            BorrowedChunk::Absent => mover.read_fill_value(piece, out),
         }
     }
 
@@ -190,14 +192,20 @@ impl<'a> Reading<'a> {
     }
 
     /// How many bytes, of whole elements, are read at a time where they land in one piece; `None` for all of them.
-    fn part(&self, filler: &dyn Fill) -> Option<usize> {
+    fn part(&self, filler: &dyn ChunkReader) -> Option<usize> {
         let (part, size) = (filler.swapped_part()?, self.variable.element_size());
         self.variable.swapped_word()?;
         (self.mover.chunk_bytes() > part && part >= size).then_some(part / size * size)
     }
 
     /// Reads only those ranges of a chunk that hold selected elements, where they are far enough apart.
-    fn in_ranges(&mut self, piece: &Piece<'_>, filler: &dyn Fill, gap: usize, out: &mut Destination<'_>) -> Result<()> {
+    fn in_ranges(
+        &mut self,
+        piece: &Piece<'_>,
+        filler: &dyn ChunkReader,
+        gap: usize,
+        out: &mut Destination<'_>,
+    ) -> Result<()> {
         let (chunk_bytes, size) = (self.mover.chunk_bytes(), self.variable.element_size());
         let swap = self.variable.swapped_word();
         let ranges = Ranges::new(piece.axes, size, gap)?;

@@ -9,7 +9,7 @@ use crate::dims::{self, Dims};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::pool::Lease;
-use crate::store::{RawRequest, Store, Workspace};
+use crate::store::{ChunkStore, RawRequest, Workspace};
 
 /// What the store is told of a request.
 struct Told {
@@ -39,7 +39,7 @@ pub(super) struct Slot<'s> {
 }
 
 impl<'s> Slot<'s> {
-    pub(super) fn new(plan: &Plan<'_>, store: &'s Store<'_>) -> Result<Self> {
+    pub(super) fn new(plan: &Plan<'_>, store: &'s ChunkStore<'_>) -> Result<Self> {
         let Workspace { chunk: memory, .. } = store.workspace()?;
         let mut indices = Dims::new();
         dims::reserve(&mut indices, plan.rank())?;

@@ -2,19 +2,19 @@
 //! (nor survives into a forked child).
 #![allow(unsafe_code)]
 
-use crate::quiet;
+use crate::panic_guard;
 
 /// Runs `own` in this thread and, at the same time, `work` in up to `threads - 1` others; returns when all have
 /// returned. If the system refuses a thread, the remaining workers do its share. A panic in any of them ends there, and
 /// `failed` is called for it.
 pub(super) fn run(threads: usize, work: &(dyn Fn() + Sync), own: impl FnOnce(), failed: &(dyn Fn() + Sync)) {
     let work = || {
-        if quiet::catch(work).is_none() {
+        if panic_guard::catch(work).is_none() {
             failed();
         }
     };
     let own = || {
-        if quiet::catch(own).is_none() {
+        if panic_guard::catch(own).is_none() {
             failed();
         }
     };
@@ -30,7 +30,7 @@ mod platform {
 
     use smallvec::SmallVec;
 
-    use crate::cancel::HeldOff;
+    use crate::cancel::CancelGuard;
 
     /// What a thread is told. A thread gets a thin pointer; the reference to the work is a wide one.
     struct Order<'w>(&'w (dyn Fn() + Sync));
@@ -38,7 +38,7 @@ mod platform {
     extern "C" fn enter(order: *mut c_void) -> *mut c_void {
         // SAFETY: `run` passes a pointer to its order, and does not return before this thread has ended.
         let order = unsafe { &*order.cast::<Order<'_>>() };
-        let _held = HeldOff::new();
+        let _held = CancelGuard::new();
         (order.0)();
         ptr::null_mut()
     }
@@ -64,7 +64,7 @@ mod platform {
             }
         }
         // If this was the only thread before, it could not be cancelled; now a callback in a worker could do it.
-        let _held = HeldOff::new();
+        let _held = CancelGuard::new();
         own();
         for thread in begun {
             // SAFETY: begun above and joined once.

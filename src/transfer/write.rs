@@ -9,19 +9,19 @@ use crate::copy::{Destination, Fence, Source, StridedCopy};
 use crate::dims;
 use crate::error::Result;
 use crate::grid::Access;
-use crate::store::{self, Borrowed, Change, Lend, Store, Workspace};
+use crate::store::{self, BorrowedChunkMut, Change, ChunkStore, Workspace, ZeroCopyReader};
 use crate::variable::Variable;
 
 /// What one thread needs to write pieces of a variable's chunks.
 pub(super) struct Writing<'a> {
     variable: &'a Variable,
-    store: &'a Store<'a>,
+    store: &'a ChunkStore<'a>,
     mover: Mover<'a>,
     workspace: Option<Workspace<'a>>,
 }
 
 impl<'a> Writing<'a> {
-    pub(super) fn new(variable: &'a Variable, store: &'a Store<'a>) -> Self {
+    pub(super) fn new(variable: &'a Variable, store: &'a ChunkStore<'a>) -> Self {
         Writing { variable, store, mover: Mover::new(variable, Access::Write), workspace: None }
     }
 
@@ -41,17 +41,17 @@ impl<'a> Writing<'a> {
         self.piece(&single.piece(self.variable, Access::Write, &mut copy)?, data)
     }
 
-    fn change_chunk(&self, piece: &Piece<'_>, lender: &dyn Lend, data: Source<'_>) -> Result<()> {
+    fn change_chunk(&self, piece: &Piece<'_>, lender: &dyn ZeroCopyReader, data: Source<'_>) -> Result<()> {
         let request = self.mover.request(piece);
-        let mut change = |borrowed: Borrowed<'_>| {
+        let mut change = |borrowed: BorrowedChunkMut<'_>| {
             // The lender gets the chunk back after this, and may tell another thread.
             let _fence = Fence::new(piece.copy.volume());
             let has_copier = self.variable.copier().is_some();
             let (bytes, is_blank) = match borrowed {
                 // Elements with a copier hold something that is to be freed; those outside the dimensions are left
                 // alone.
-                Borrowed::Chunk(bytes) => (bytes, piece.is_covered && !has_copier),
-                Borrowed::New(bytes) => (bytes, true),
+                BorrowedChunkMut::Chunk(bytes) => (bytes, piece.is_covered && !has_copier),
+                BorrowedChunkMut::New(bytes) => (bytes, true),
             };
             let mut bytes = Destination::from(store::due_mut(lender, bytes, self.mover.chunk_bytes())?);
             // What the box leaves of a chunk without contents of its own is fill value.
@@ -97,7 +97,7 @@ impl<'a> Writing<'a> {
 
 /// Has the store's cache forget what a piece is written to: a chunk, or all chunks of the write grid's. Until the
 /// result is dropped, however the write ends, nothing of that is kept.
-fn begin_write<'s>(variable: &Variable, store: &'s Store<'_>, piece: &Piece<'_>) -> Result<Option<Write<'s>>> {
+fn begin_write<'s>(variable: &Variable, store: &'s ChunkStore<'_>, piece: &Piece<'_>) -> Result<Option<Write<'s>>> {
     let Some(cache) = store.cache() else { return Ok(None) };
     let mut write = cache.write();
     let ratio = |d: usize| variable.write_ratio(d).unwrap_or(1) as isize;

@@ -6,61 +6,61 @@ use super::make::make;
 use super::metadata::Metadata;
 use super::shard::{InShards, IndexFormat, Layout, ShardCodec};
 use crate::alloc;
-use crate::codec::{Chain, Codec, Makers};
+use crate::codec::{Chain, Codec, CodecRegistry};
 use crate::copier::TextElement;
 use crate::copy;
 use crate::dims::{self, Dims};
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{Locate, ObjectChunks};
-use crate::object::Place;
+use crate::object::Storage;
 use crate::shared::Shared;
-use crate::store::Store;
-use crate::texts::{self, TextChunks};
+use crate::store::ChunkStore;
+use crate::strings::{self, TextChunks};
 use crate::variable::Variable;
 
 /// The variable and the store of an array whose objects have these names.
-pub(crate) fn build(metadata: &Metadata, place: &Place, prefix: &str) -> Result<(Variable, Store<'static>)> {
-    let (variable, mut store) = with_store(metadata, place, prefix)?;
+pub(crate) fn build(metadata: &Metadata, storage: &Storage, prefix: &str) -> Result<(Variable, ChunkStore<'static>)> {
+    let (variable, mut store) = with_store(metadata, storage, prefix)?;
     if metadata.element != ElementType::String {
-        store.set_limit(place.memory_limits().chunk());
+        store.set_limit(storage.memory_limits().chunk());
     }
     Ok((variable, store))
 }
 
 /// The same, but for how much memory a chunk may take, if it is not one of texts.
-fn with_store(metadata: &Metadata, place: &Place, prefix: &str) -> Result<(Variable, Store<'static>)> {
+fn with_store(metadata: &Metadata, storage: &Storage, prefix: &str) -> Result<(Variable, ChunkStore<'static>)> {
     let is_scalar = metadata.is_scalar;
     let shape = if is_scalar { &[] } else { metadata.shape.as_slice() };
     let cells = if is_scalar { &[] } else { metadata.chunk_shape.as_slice() };
     let names = Names::new(prefix, metadata.keys.style())?;
-    let codecs = Codecs { metadata, own: place.codecs() };
+    let codecs = Codecs { metadata, own: storage.codecs() };
     if metadata.element == ElementType::String {
-        return texts(metadata, (shape, cells), (place, names), codecs);
+        return texts(metadata, (shape, cells), (storage, names), codecs);
     }
     match &metadata.shards {
         None => {
             let variable = variable(metadata, shape, cells)?;
-            Ok((variable, codecs.add_to(store(place, names)?, &metadata.codecs)?))
+            Ok((variable, codecs.add_to(store(storage, names)?, &metadata.codecs)?))
         }
-        Some(shards) => sharded(metadata, shards, (shape, cells), (place, names), codecs),
+        Some(shards) => sharded(metadata, shards, (shape, cells), (storage, names), codecs),
     }
 }
 
 /// The chunks of an array, without codecs.
-fn store(place: &Place, locate: impl Locate + 'static) -> Result<Store<'static>> {
-    Store::filling(ObjectChunks::new(place.clone(), locate))
+fn store(storage: &Storage, locate: impl Locate + 'static) -> Result<ChunkStore<'static>> {
+    ChunkStore::filling(ObjectChunks::new(storage.clone(), locate))
 }
 
 /// Codecs as an array's metadata have them, some of them the caller's own.
 #[derive(Clone, Copy)]
 struct Codecs<'a> {
     metadata: &'a Metadata,
-    own: &'a Makers,
+    own: &'a CodecRegistry,
 }
 
 impl Codecs<'_> {
-    fn add_to(self, mut store: Store<'static>, codecs: &[CodecSpec]) -> Result<Store<'static>> {
+    fn add_to(self, mut store: ChunkStore<'static>, codecs: &[CodecSpec]) -> Result<ChunkStore<'static>> {
         for codec in codecs {
             store.add_boxed_codec(self.make(codec)?)?;
         }
@@ -93,30 +93,30 @@ impl Codecs<'_> {
 fn texts(
     metadata: &Metadata,
     (shape, cells): (&[usize], &[usize]),
-    (place, names): (&Place, Names),
+    (storage, names): (&Storage, Names),
     codecs: Codecs<'_>,
-) -> Result<(Variable, Store<'static>)> {
-    let limit = place.memory_limits().string_chunk();
+) -> Result<(Variable, ChunkStore<'static>)> {
+    let limit = storage.memory_limits().string_chunk();
     let (cells, mut bytes, unwritable) = match &metadata.shards {
-        None => (cells, codecs.add_to(store(place, names)?, &metadata.codecs)?, None),
+        None => (cells, codecs.add_to(store(storage, names)?, &metadata.codecs)?, None),
         Some(_) if !metadata.codecs.is_empty() => {
             let kind = ErrorKind::Unsupported("shards that are encoded once more, as a whole");
             return Err(Error::from(kind).in_object(metadata.element));
         }
         Some(shards) => {
             let layout = Shared::new(shard_layout(shards, cells)?.1)?;
-            let store = store(place, InShards::new(names, layout))?;
+            let store = store(storage, InShards::new(names, layout))?;
             let unwritable = Some("writing texts of any length to shards");
             (shards.inner.as_slice(), codecs.add_to(store, &shards.codecs)?, unwritable)
         }
     };
-    let mut variable = Variable::new(shape, cells, texts::ELEMENT)?;
+    let mut variable = Variable::new(shape, cells, strings::ELEMENT)?;
     let fill_value = metadata.fill_value.as_deref().map(alloc::copied).transpose()?;
-    variable.set_texts(texts::copier(), TextElement::new(fill_value)?)?;
+    variable.set_texts(strings::copier(), TextElement::new(fill_value)?)?;
     variable.set_chunk_order(metadata.order.as_deref())?;
-    let count = variable.chunk_bytes() / texts::ELEMENT;
+    let count = variable.chunk_bytes() / strings::ELEMENT;
     bytes.set_limit(limit);
-    Ok((variable, Store::lending_texts(TextChunks::new(bytes, count, unwritable))?))
+    Ok((variable, ChunkStore::lending_texts(TextChunks::new(bytes, count, unwritable))?))
 }
 
 fn variable(metadata: &Metadata, shape: &[usize], chunklens: &[usize]) -> Result<Variable> {
@@ -137,21 +137,21 @@ fn sharded(
     metadata: &Metadata,
     shards: &Shards,
     (shape, cells): (&[usize], &[usize]),
-    (place, names): (&Place, Names),
+    (storage, names): (&Storage, Names),
     codecs: Codecs<'_>,
-) -> Result<(Variable, Store<'static>)> {
+) -> Result<(Variable, ChunkStore<'static>)> {
     let (counts, layout) = shard_layout(shards, cells)?;
     let layout = Shared::new(layout)?;
     let codec = codecs.shard_codec(shards, &counts, &layout)?;
     if metadata.codecs.is_empty() {
         let mut variable = variable(metadata, shape, &shards.inner)?;
         variable.set_write_grid(Some(cells))?;
-        let mut store = store(place, InShards::new(names, layout))?;
+        let mut store = store(storage, InShards::new(names, layout))?;
         store = codecs.add_to(store, &shards.codecs)?;
         store.add_write_codec(codec)?;
         return Ok((variable, store));
     }
-    let mut store = store(place, names)?;
+    let mut store = store(storage, names)?;
     store.add_codec(codec)?;
     Ok((variable(metadata, shape, cells)?, codecs.add_to(store, &metadata.codecs)?))
 }
@@ -194,12 +194,12 @@ mod tests {
     use crate::grid::Access;
     use crate::hyperslab::Hyperslab;
     use crate::object::Memory;
-    use crate::object::later::Later;
+    use crate::object::delayed::DelayedStorage;
 
-    fn place_of(objects: &[(&str, &[u8])]) -> Place {
-        let place = Place::new(Memory::new()).unwrap();
-        objects.iter().for_each(|(name, bytes)| place.write(name, bytes).unwrap());
-        place
+    fn storage_of(objects: &[(&str, &[u8])]) -> Storage {
+        let storage = Storage::new(Memory::new()).unwrap();
+        objects.iter().for_each(|(name, bytes)| storage.write(name, bytes).unwrap());
+        storage
     }
 
     #[test]
@@ -212,8 +212,8 @@ mod tests {
                 r#"{{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"{dtype}","fill_value":null,"order":"C",
                 "filters":null,"compressor":null}}"#
             );
-            let place = place_of(&[(".zarray", text.as_bytes()), ("0", stored)]);
-            Array::open_in(&place, "", Access::Read).unwrap().read(&Hyperslab::all()).unwrap()
+            let storage = storage_of(&[(".zarray", text.as_bytes()), ("0", stored)]);
+            Array::open_in(&storage, "", Access::Read).unwrap().read(&Hyperslab::all()).unwrap()
         }
         let stored: Vec<u8> = (0..16).collect();
         let native = |big: &[u8]| {
@@ -257,12 +257,12 @@ mod tests {
     #[test]
     fn chunks_of_fill_values_are_not_in_shards() {
         let text = sharded("int16", "258", BIG, "");
-        let place = place_of(&[("zarr.json", text.as_bytes())]);
-        let array = Array::open_in(&place, "", Access::Write).unwrap();
+        let storage = storage_of(&[("zarr.json", text.as_bytes())]);
+        let array = Array::open_in(&storage, "", Access::Write).unwrap();
         array.write(&Hyperslab::new(&[0], &[4]), &[258i16, 258, 259, 3]).unwrap();
-        let stored = crate::object::read_whole(&*place, "c/0", 1000).unwrap();
+        let stored = crate::object::read_whole(&*storage, "c/0", 1000).unwrap();
         assert_eq!(stored, Some(shard(&[1, 3, 0, 3])));
-        let array = Array::open_in(&place, "", Access::Read).unwrap();
+        let array = Array::open_in(&storage, "", Access::Read).unwrap();
         assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [258, 258, 259, 3, 258, 258]);
     }
 
@@ -288,8 +288,8 @@ mod tests {
                 "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[8,6]}}}},
                 "chunk_key_encoding":"default","codecs":[{codecs}]}}"#
             );
-            let place = place_of(&[("zarr.json", text.as_bytes())]);
-            let array = Array::open_in(&place, "", Access::Write).unwrap();
+            let storage = storage_of(&[("zarr.json", text.as_bytes())]);
+            let array = Array::open_in(&storage, "", Access::Write).unwrap();
             assert_eq!(array.variable().chunk_bytes(), 4 * 3 * 2);
             let mut due: Vec<i16> = (0..99).collect();
             array.write(&Hyperslab::all(), &due).unwrap();
@@ -305,11 +305,11 @@ mod tests {
                     }
                 }
             }
-            let array = Array::open_in(&place, "", Access::Read).unwrap();
+            let array = Array::open_in(&storage, "", Access::Read).unwrap();
             assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), due);
             assert_eq!(array.read::<i16>(&Hyperslab::new(&[8, 3], &[1, 2])).unwrap(), due[91..93]);
             assert_eq!(array.codecs().unwrap()[0].0, "sharding_indexed");
-            assert!(crate::object::read_whole(&*place, "c/1/1", 10_000).unwrap().is_some());
+            assert!(crate::object::read_whole(&*storage, "c/1/1", 10_000).unwrap().is_some());
         }
     }
 
@@ -318,7 +318,7 @@ mod tests {
         let encoded = [&[2, 0, 0, 0, 1, 0, 0, 0][..], b"a", &[2, 0, 0, 0], b"bc"].concat();
         let open = |outer: &str, access| {
             let text = sharded("string", "\"none\"", "\"vlen-utf8\"", outer);
-            Array::open_in(&place_of(&[("zarr.json", text.as_bytes()), ("c/0", &shard(&encoded))]), "", access)
+            Array::open_in(&storage_of(&[("zarr.json", text.as_bytes()), ("c/0", &shard(&encoded))]), "", access)
         };
         let array = open("", Access::Write).unwrap();
         assert_eq!(array.read_strings(&Hyperslab::all()).unwrap(), ["none", "none", "a", "bc", "none", "none"]);
@@ -329,14 +329,14 @@ mod tests {
     }
 
     #[test]
-    fn stores_allow_what_their_place_allows() {
+    fn stores_allow_what_their_storage_allows() {
         for is_concurrent in [false, true] {
             for text in [&sharded("int16", "0", BIG, "")[..], &sharded("int16", "0", BIG, r#","crc32c""#)] {
                 let metadata = crate::zarr::read_v3(text.as_bytes()).unwrap();
                 for is_writable in [false, true] {
-                    let mut later = Later::new();
+                    let mut later = DelayedStorage::new();
                     (later.is_concurrent, later.is_writable) = (is_concurrent, is_writable);
-                    let (_, store) = build(&metadata, &Place::new(later).unwrap(), "").unwrap();
+                    let (_, store) = build(&metadata, &Storage::new(later).unwrap(), "").unwrap();
                     assert_eq!((store.is_concurrent(), store.is_writable()), (is_concurrent, is_writable));
                 }
             }
@@ -360,7 +360,7 @@ mod tests_of_elements {
     use crate::error::{ErrorKind, Result};
     use crate::grid::Access;
     use crate::hyperslab::Hyperslab;
-    use crate::object::{Memory, Place, read_whole};
+    use crate::object::{Memory, Storage, read_whole};
 
     /// An array of Zarr v3 with one chunk, which is stored as these bytes.
     fn of(data_type: &str, shape: &str, codecs: &str, stored: &[u8]) -> Result<Array> {
@@ -370,11 +370,11 @@ mod tests_of_elements {
             "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{shape}}}}},
             "chunk_key_encoding":{{"name":"v2","configuration":{{"separator":"/"}}}},"codecs":[{codecs}]}}"#
         );
-        let place = Place::new(Memory::new()).unwrap();
-        place.write("zarr.json", text.as_bytes()).unwrap();
+        let storage = Storage::new(Memory::new()).unwrap();
+        storage.write("zarr.json", text.as_bytes()).unwrap();
         let key = if shape.contains(',') { "0/0" } else { "0" };
-        place.write(key, stored).unwrap();
-        Array::open_in(&place, "", Access::Read)
+        storage.write(key, stored).unwrap();
+        Array::open_in(&storage, "", Access::Read)
     }
 
     const BIG: &str = r#"{"name":"bytes","configuration":{"endian":"big"}}"#;
@@ -508,16 +508,16 @@ mod tests_of_elements {
                 &[("cast_value", r#"{"data_type":"int16"}"#), ("delta", r#"{"dtype":"<i2"}"#), ("zlib", "3")],
                 &[("packbits", r#"{"first_bit":0,"last_bit":9}"#), ("zlib", "")],
             ] {
-                let place = Place::new(Memory::new()).unwrap();
+                let storage = Storage::new(Memory::new()).unwrap();
                 let description = Description::new(&[3, 4], ElementType::Int).with_endian(endian).with_codecs(codecs);
-                Array::create_in(&place, "", &description).unwrap().write(&Hyperslab::all(), &values).unwrap();
-                let array = Array::open_in(&place, "", Access::Read).unwrap();
+                Array::create_in(&storage, "", &description).unwrap().write(&Hyperslab::all(), &values).unwrap();
+                let array = Array::open_in(&storage, "", Access::Read).unwrap();
                 assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), values, "{codecs:?}");
-                assert!(read_whole(&*place, "c/0/0", 1000).unwrap().is_some());
+                assert!(read_whole(&*storage, "c/0/0", 1000).unwrap().is_some());
             }
         }
         let wrong = Description::new(&[3], ElementType::Int).with_codecs(&[("zlib", ""), ("delta", "")]);
-        let error = Array::create_in(&Place::new(Memory::new()).unwrap(), "", &wrong).err().unwrap();
+        let error = Array::create_in(&Storage::new(Memory::new()).unwrap(), "", &wrong).err().unwrap();
         assert!(matches!(error.kind(), ErrorKind::Argument(_)));
     }
 }

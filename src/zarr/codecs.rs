@@ -10,7 +10,7 @@ use super::dtype;
 use super::fill::{self, Dialect};
 use super::format::Format;
 use crate::alloc;
-use crate::codec::{self, Definition, Given, Kind, Makers, Setting, Settings, Stage};
+use crate::codec::{self, CodecRegistry, Definition, Given, Kind, Setting, Settings, Stage};
 use crate::element::{Elements, Endian};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, Value};
@@ -129,7 +129,7 @@ impl CodecSpec {
     }
 
     /// Refuses a codec that is neither the library's nor among these, also where it is within another one.
-    pub(super) fn check(&self, own: &Makers) -> Result<()> {
+    pub(super) fn check(&self, own: &CodecRegistry) -> Result<()> {
         match self {
             CodecSpec::Own(codec) if own.find(&codec.name).is_none() => Err(codec.unknown()),
             CodecSpec::Known(_) | CodecSpec::Own(_) => Ok(()),
@@ -211,7 +211,7 @@ impl OwnCodec {
 }
 
 /// The codec of an object of v2's. The caller's `own` codecs come before the library's.
-pub(super) fn read_v2(at: At<'_>, elements: Elements, own: &Makers) -> Result<CodecSpec> {
+pub(super) fn read_v2(at: At<'_>, elements: Elements, own: &CodecRegistry) -> Result<CodecSpec> {
     let id = at.require("id")?.text()?;
     match find_v2(id).filter(|_| own.find(id).is_none()) {
         Some(definition) => {
@@ -238,7 +238,7 @@ pub(crate) fn codec_named(
     configuration: &str,
     elements: Elements,
     format: Format,
-    own: &Makers,
+    own: &CodecRegistry,
 ) -> Result<CodecSpec> {
     let about = |error: Error| error.in_object(name);
     let id = name.strip_prefix("numcodecs.").unwrap_or(name);
@@ -368,16 +368,16 @@ impl Of {
             }
             Kind::Word { words, aliases, first, unknown, .. } => {
                 let text = at.value().as_str();
-                let place = text.and_then(|text| {
-                    let among = words.iter().zip(0..).chain(aliases.iter().map(|(alias, place)| (alias, *place)));
-                    among.into_iter().find(|(word, _)| **word == text).map(|(_, place)| place)
+                let storage = text.and_then(|text| {
+                    let among = words.iter().zip(0..).chain(aliases.iter().map(|(alias, storage)| (alias, *storage)));
+                    among.into_iter().find(|(word, _)| **word == text).map(|(_, storage)| storage)
                 });
-                let place = match (place, first) {
+                let storage = match (storage, first) {
                     (None, Some(first)) => number(at).ok().map(|number| number - first),
-                    _ => place,
+                    _ => storage,
                 };
-                let place = place.filter(|place| (0..words.len() as i64).contains(place));
-                place.map(Given::Integer).ok_or_else(|| {
+                let storage = storage.filter(|storage| (0..words.len() as i64).contains(storage));
+                storage.map(Given::Integer).ok_or_else(|| {
                     let kind = if first.is_some() { ErrorKind::Metadata(unknown) } else { ErrorKind::Codec(unknown) };
                     let error = Error::from(kind);
                     at.error(if let Some(text) = text { error.in_object(text) } else { error })
@@ -450,7 +450,7 @@ mod tests {
     use crate::json::read;
 
     fn v2(text: &str) -> Result<String> {
-        Ok(shown(&read_v2(At::root(&read(text.as_bytes())?), of(ElementType::Short), &Makers::default())?))
+        Ok(shown(&read_v2(At::root(&read(text.as_bytes())?), of(ElementType::Short), &CodecRegistry::default())?))
     }
 
     #[test]
@@ -516,7 +516,7 @@ mod tests {
     }
 
     fn named(name: &str, configuration: &str) -> Result<CodecSpec> {
-        codec_named(name, configuration, of(ElementType::Int), Format::V3, &Makers::default())
+        codec_named(name, configuration, of(ElementType::Int), Format::V3, &CodecRegistry::default())
     }
 
     #[test]
@@ -564,9 +564,10 @@ mod tests {
     }
 
     #[test]
-    fn others_are_refused_by_name_or_place() {
+    fn others_are_refused_by_name_or_storage() {
         let value = read(br#"{"id":"pcodec","level":1}"#).unwrap();
-        let CodecSpec::Own(own) = read_v2(At::root(&value), of(ElementType::Int), &Makers::default()).unwrap() else {
+        let CodecSpec::Own(own) = read_v2(At::root(&value), of(ElementType::Int), &CodecRegistry::default()).unwrap()
+        else {
             panic!()
         };
         assert_eq!(own.configuration.members().len(), 1);

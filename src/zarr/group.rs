@@ -7,7 +7,7 @@ use super::nczarr::{self, GroupDimension};
 use super::v2::check_version;
 use super::v3::{check_keys, is_array, v3_of_value};
 use crate::alloc;
-use crate::codec::Makers;
+use crate::codec::CodecRegistry;
 use crate::error::{Error, Result};
 #[cfg(test)]
 use crate::json;
@@ -78,14 +78,14 @@ pub(crate) fn group_v2_of_values(group: &Value, attributes: Result<Option<Value>
 /// As [`node_v3_of_value`], from a text.
 #[cfg(test)]
 pub(crate) fn read_node_v3(text: &[u8]) -> Result<Node> {
-    node_v3_of_value(json::read(text).map_err(|error| error.in_object("zarr.json"))?, &Makers::default())
+    node_v3_of_value(json::read(text).map_err(|error| error.in_object("zarr.json"))?, &CodecRegistry::default())
 }
 
 /// Reads the document `zarr.json`. The caller's `own` codecs come before the library's.
 ///
 /// # Errors
 /// As those of [`read_v3`](super::read_v3), but for groups.
-pub(crate) fn node_v3_of_value(mut document: Value, own: &Makers) -> Result<Node> {
+pub(crate) fn node_v3_of_value(mut document: Value, own: &CodecRegistry) -> Result<Node> {
     let about = |error: Error| error.in_object("zarr.json");
     if is_array(&At::root(&document)).map_err(about)? {
         return Ok(Node::Array(alloc::try_box(v3_of_value(&document, own)?)?));
@@ -176,7 +176,7 @@ mod tests {
         let Node::Group(group) = read_node_v3(text.as_bytes()).unwrap() else { panic!() };
         let consolidated = group.consolidated.unwrap();
         assert_eq!((group.attributes.get("t").and_then(Value::as_i64), &*consolidated[0].0), (Some(1), "a"));
-        assert_eq!(v3_of_value(&consolidated[0].1, &Makers::default()).unwrap().shape, [2]);
+        assert_eq!(v3_of_value(&consolidated[0].1, &CodecRegistry::default()).unwrap().shape, [2]);
         let array = crate::json::compact(&consolidated[0].1).unwrap();
         assert!(matches!(read_node_v3(array.as_bytes()).unwrap(), Node::Array(_)));
         let error = read_node_v3(text.replace("\"metadata\":{", "\"metadata\":1,\"x\":{").as_bytes()).unwrap_err();

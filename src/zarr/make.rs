@@ -3,7 +3,7 @@
 use super::codecs::CodecSpec;
 use super::n5::N5;
 use crate::alloc;
-use crate::codec::{Chain, Codec, CodecUse, Makers};
+use crate::codec::{Chain, Codec, CodecRegistry, CodecUse};
 use crate::element::ElementType;
 use crate::error::{ErrorKind, Result};
 use crate::json;
@@ -11,7 +11,7 @@ use crate::object::Name;
 
 /// The codec with these settings, in an array of elements of this type; one that is not the library's is among the
 /// caller's.
-pub(super) fn make(spec: &CodecSpec, element: ElementType, own: &Makers) -> Result<Box<dyn Codec>> {
+pub(super) fn make(spec: &CodecSpec, element: ElementType, own: &CodecRegistry) -> Result<Box<dyn Codec>> {
     let codec = match spec {
         CodecSpec::Known(known) => {
             return (known.settings.definition().make)(&known.settings, known.decoded, known.encoded);

@@ -2,7 +2,7 @@
 
 use super::codecs::{CodecSpec, Shards};
 use super::format::Format;
-use crate::codec::Makers;
+use crate::codec::CodecRegistry;
 use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::json::Value;
@@ -49,7 +49,7 @@ pub(crate) struct Metadata {
 
 impl Metadata {
     /// Refuses codecs that are neither the library's nor among these.
-    pub(crate) fn check_codecs(&self, own: &Makers) -> Result<()> {
+    pub(crate) fn check_codecs(&self, own: &CodecRegistry) -> Result<()> {
         let in_shards = self.shards.as_ref().map_or(&[][..], |shards| &shards.codecs);
         let document = if self.format == Format::V2 { ".zarray" } else { "zarr.json" };
         let check = |codecs: &[CodecSpec]| codecs.iter().try_for_each(|codec| codec.check(own));

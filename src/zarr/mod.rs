@@ -3,7 +3,7 @@
 //! ```text
 //!   open.rs            from a name to metadata
 //!   separator.rs       whether the chunks are named as the metadata say
-//!   told.rs            from metadata to what every format comes to
+//!   to_dataset.rs            from metadata to what every format comes to
 //!   build.rs           from metadata to a variable and a store
 //!   make.rs            from a codec's settings to the codec
 //!   n5.rs              blocks of N5 as a codec
@@ -43,7 +43,7 @@ mod nczarr;
 mod open;
 mod separator;
 mod shard;
-mod told;
+mod to_dataset;
 mod type_name;
 mod v2;
 mod v3;
@@ -54,7 +54,7 @@ mod write_v2;
 mod write_v3;
 
 #[cfg(test)]
-mod hostile;
+mod malformed_tests;
 #[cfg(all(
     test,
     feature = "adler32",
@@ -81,7 +81,7 @@ use group::{consolidated_v2, read_group_v2, read_node_v3};
 pub(crate) use metadata::{KeyEncoding, Keys, Metadata};
 pub(crate) use nczarr::{SCALAR_DIMENSION, keep_types, own_attributes};
 pub(crate) use open::{document, has_netcdf_group, is_there, open};
-pub(crate) use told::{array_node, group_node, opened};
+pub(crate) use to_dataset::{array_node, group_node, opened};
 #[cfg(test)]
 pub(crate) use v2::read_v2;
 pub(crate) use v2::v2_of_values;

@@ -9,54 +9,54 @@ use super::v2::v2_of_values;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, Value};
-use crate::object::{Begin, Name, Place, check_name, read_text};
+use crate::object::{ByteRange, Name, Storage, check_name, read_text};
 
-/// The metadata of the array with this name; an empty one is the place itself.
-pub(crate) fn open(place: &Place, name: &str) -> Result<Metadata> {
+/// The metadata of the array with this name; an empty one is the storage itself.
+pub(crate) fn open(storage: &Storage, name: &str) -> Result<Metadata> {
     if !name.is_empty() {
         check_name(name)?;
     }
-    if let Some(value) = document(place, name, "zarr.json")? {
-        return match node_v3_of_value(value, place.codecs())? {
-            Node::Array(metadata) => metadata.check_codecs(place.codecs()).map(|()| *metadata),
+    if let Some(value) = document(storage, name, "zarr.json")? {
+        return match node_v3_of_value(value, storage.codecs())? {
+            Node::Array(metadata) => metadata.check_codecs(storage.codecs()).map(|()| *metadata),
             Node::Group(_) => Err(ErrorKind::NotAnArray.into()),
         };
     }
-    let Some(mut array) = document(place, name, ".zarray")? else { return Err(why_not(place, name)?) };
-    let (mut attributes, error) = readable(document(place, name, ".zattrs"), ".zattrs")?;
+    let Some(mut array) = document(storage, name, ".zarray")? else { return Err(why_not(storage, name)?) };
+    let (mut attributes, error) = readable(document(storage, name, ".zattrs"), ".zattrs")?;
     if nczarr::may_have_documents(&array, attributes.as_ref()) {
-        add_documents(place, name, &mut array, attributes.as_mut())?;
+        add_documents(storage, name, &mut array, attributes.as_mut())?;
     }
-    let mut metadata = v2_of_values(&array, attributes.as_ref(), place.codecs())?;
+    let mut metadata = v2_of_values(&array, attributes.as_ref(), storage.codecs())?;
     metadata.attributes_error = error;
-    metadata.check_codecs(place.codecs())?;
-    separator::check(place, name, &array, metadata.shape.len())?;
+    metadata.check_codecs(storage.codecs())?;
+    separator::check(storage, name, &array, metadata.shape.len())?;
     if metadata.is_nczarr {
-        mark_unlimited(&mut metadata, place, name)?;
+        mark_unlimited(&mut metadata, storage, name)?;
     }
     Ok(metadata)
 }
 
 /// Adds what the first version of NCZarr has in documents of its own to those that later ones have it in.
-fn add_documents(place: &Place, name: &str, array: &mut Value, attributes: Option<&mut Value>) -> Result<()> {
-    if !add_document(place, name, &nczarr::ARRAY_DOCUMENTS, (nczarr::ARRAY[0], array))? {
+fn add_documents(storage: &Storage, name: &str, array: &mut Value, attributes: Option<&mut Value>) -> Result<()> {
+    if !add_document(storage, name, &nczarr::ARRAY_DOCUMENTS, (nczarr::ARRAY[0], array))? {
         return Ok(());
     }
     if let Some(attributes) = attributes {
-        add_document(place, name, &nczarr::ATTRIBUTES_DOCUMENTS, (nczarr::ATTRIBUTES[0], attributes))?;
+        add_document(storage, name, &nczarr::ATTRIBUTES_DOCUMENTS, (nczarr::ATTRIBUTES[0], attributes))?;
     }
     Ok(())
 }
 
 /// Adds the first of these documents that is there as a member of another; `false` if none is there.
 fn add_document(
-    place: &Place,
+    storage: &Storage,
     name: &str,
     documents: &[&'static str],
     (member, to): (&str, &mut Value),
 ) -> Result<bool> {
     for which in documents {
-        if let Some(value) = document(place, name, which)? {
+        if let Some(value) = document(storage, name, which)? {
             to.push(member, value)?;
             return Ok(true);
         }
@@ -65,38 +65,38 @@ fn add_document(
 }
 
 /// Finds out from the groups above a NCZarr array which of its dimensions are unlimited.
-fn mark_unlimited(metadata: &mut Metadata, place: &Place, name: &str) -> Result<()> {
+fn mark_unlimited(metadata: &mut Metadata, storage: &Storage, name: &str) -> Result<()> {
     let mut group = name;
     while let Some((parent, _)) = group.rsplit_once('/').or((!group.is_empty()).then_some(("", group))) {
         group = parent;
-        if let Some(document) = document(place, group, ".zgroup")? {
-            metadata.mark_unlimited(&group_v2(place, group, &document)?, Some(group));
+        if let Some(document) = document(storage, group, ".zgroup")? {
+            metadata.mark_unlimited(&group_v2(storage, group, &document)?, Some(group));
         }
     }
     Ok(())
 }
 
 /// Whether netCDF-C keeps a list of what is in a group.
-pub(crate) fn has_netcdf_group(place: &Place, name: &str) -> Result<bool> {
-    let Some(document) = document(place, name, ".zgroup")? else { return Ok(false) };
-    Ok(is_there(place, name, nczarr::GROUP_DOCUMENT)? || group_v2(place, name, &document)?.is_nczarr)
+pub(crate) fn has_netcdf_group(storage: &Storage, name: &str) -> Result<bool> {
+    let Some(document) = document(storage, name, ".zgroup")? else { return Ok(false) };
+    Ok(is_there(storage, name, nczarr::GROUP_DOCUMENT)? || group_v2(storage, name, &document)?.is_nczarr)
 }
 
 /// A group whose `.zgroup` this is.
-fn group_v2(place: &Place, name: &str, group: &Value) -> Result<Group> {
-    group_v2_of_values(group, document(place, name, ".zattrs"))
+fn group_v2(storage: &Storage, name: &str, group: &Value) -> Result<Group> {
+    group_v2_of_values(group, document(storage, name, ".zattrs"))
 }
 
 /// Why there is no array of that name.
-fn why_not(place: &Place, name: &str) -> Result<Error> {
+fn why_not(storage: &Storage, name: &str) -> Result<Error> {
     for group in [".zgroup", ".zattrs", ".nczarr", nczarr::GROUP_DOCUMENT] {
-        if is_there(place, name, group)? {
+        if is_there(storage, name, group)? {
             return Ok(ErrorKind::NotAnArray.into());
         }
     }
-    // The draft of Zarr v3 of 2021 has its metadata elsewhere, and says so in the place itself.
-    let root = if name.is_empty() { Ok(None) } else { document(place, "", "zarr.json") };
-    if let Err(error) = root.and_then(|root| root.map(|root| node_v3_of_value(root, place.codecs())).transpose()) {
+    // The draft of Zarr v3 of 2021 has its metadata elsewhere, and says so in the storage itself.
+    let root = if name.is_empty() { Ok(None) } else { document(storage, "", "zarr.json") };
+    if let Err(error) = root.and_then(|root| root.map(|root| node_v3_of_value(root, storage.codecs())).transpose()) {
         if let ErrorKind::Unsupported(_) | ErrorKind::OutOfMemory = error.kind() {
             return Ok(error);
         }
@@ -108,15 +108,15 @@ fn why_not(place: &Place, name: &str) -> Result<Error> {
 }
 
 /// A document of an array or group, as a value; `None` if there is none.
-pub(crate) fn document(place: &Place, name: &str, which: &'static str) -> Result<Option<Value>> {
-    let limit = place.memory_limits().metadata();
-    let Some(text) = read_text(&**place, &document_name(name, which)?, limit)? else { return Ok(None) };
+pub(crate) fn document(storage: &Storage, name: &str, which: &'static str) -> Result<Option<Value>> {
+    let limit = storage.memory_limits().metadata();
+    let Some(text) = read_text(&**storage, &document_name(name, which)?, limit)? else { return Ok(None) };
     json::read_within(&text, limit).map(Some).map_err(|error| error.in_object(which))
 }
 
 /// Whether there is such a document.
-pub(crate) fn is_there(place: &Place, name: &str, which: &str) -> Result<bool> {
-    Ok(place.read(&document_name(name, which)?, Begin::At(0), &mut Buffer::new(&mut []))?.is_some())
+pub(crate) fn is_there(storage: &Storage, name: &str, which: &str) -> Result<bool> {
+    Ok(storage.read(&document_name(name, which)?, ByteRange::At(0), &mut Buffer::new(&mut []))?.is_some())
 }
 
 fn document_name(name: &str, which: &str) -> Result<Name> {
@@ -128,7 +128,7 @@ fn document_name(name: &str, which: &str) -> Result<Name> {
 mod tests {
     use super::*;
     use crate::element::ElementType;
-    use crate::object::{Memory, Objects};
+    use crate::object::{Memory, ObjectStore};
     use crate::zarr::attributes::attribute;
 
     /// What netCDF-C 4.8.0 writes.
@@ -150,21 +150,21 @@ mod tests {
         write("plain/.zattrs", r#"{"level": 3}"#);
         write("wrong/.zarray", array);
         write("wrong/.nczarray", "{");
-        let place = Place::new(memory).unwrap();
-        let scalar = open(&place, "g/v").unwrap();
+        let storage = Storage::new(memory).unwrap();
+        let scalar = open(&storage, "g/v").unwrap();
         assert!(scalar.is_nczarr && scalar.is_scalar);
         assert_eq!(scalar.element, ElementType::Char);
         let level = attribute(&scalar.attributes, None, "level").unwrap().unwrap();
         assert_eq!(level.element, ElementType::Short);
-        let vector = open(&place, "g/w").unwrap();
+        let vector = open(&storage, "g/w").unwrap();
         assert_eq!((vector.dimension_names, vector.is_scalar), (vec![Some("x".to_owned())], false));
-        assert_eq!((has_netcdf_group(&place, "g"), has_netcdf_group(&place, "plain")), (Ok(true), Ok(false)));
-        let plain = open(&place, "plain").unwrap();
+        assert_eq!((has_netcdf_group(&storage, "g"), has_netcdf_group(&storage, "plain")), (Ok(true), Ok(false)));
+        let plain = open(&storage, "plain").unwrap();
         assert_eq!((plain.element, plain.is_nczarr), (ElementType::Unicode { len: 1 }, false));
-        assert_eq!(open(&place, "wrong").unwrap_err().about(), ".nczarray: line 1, column 2");
+        assert_eq!(open(&storage, "wrong").unwrap_err().about(), ".nczarray: line 1, column 2");
         // An array that names its dimensions is of no version that has such a document.
-        place.write("wrong/.zattrs", br#"{"_ARRAY_DIMENSIONS":["x"]}"#).unwrap();
-        assert_eq!(open(&place, "wrong").unwrap().dimension_names, [Some("x".to_owned())]);
+        storage.write("wrong/.zattrs", br#"{"_ARRAY_DIMENSIONS":["x"]}"#).unwrap();
+        assert_eq!(open(&storage, "wrong").unwrap().dimension_names, [Some("x".to_owned())]);
     }
 
     #[test]
@@ -183,38 +183,38 @@ mod tests {
         write("g/.zgroup", &group("u"));
         write("v/.zarray", array);
         write("g/w/.zarray", array);
-        let place = Place::new(memory).unwrap();
-        assert_eq!(open(&place, "v").unwrap().unlimited, [true, false, false]);
-        assert_eq!(open(&place, "g/w").unwrap().unlimited, [true, true, false]);
-        // Of an array that is the place itself no group is known.
+        let storage = Storage::new(memory).unwrap();
+        assert_eq!(open(&storage, "v").unwrap().unlimited, [true, false, false]);
+        assert_eq!(open(&storage, "g/w").unwrap().unlimited, [true, true, false]);
+        // Of an array that is the storage itself no group is known.
         let memory = Memory::new();
         memory.write(".zarray", array.as_bytes()).unwrap();
-        assert_eq!(open(&Place::new(memory).unwrap(), "").unwrap().unlimited, [false; 3]);
+        assert_eq!(open(&Storage::new(memory).unwrap(), "").unwrap().unlimited, [false; 3]);
     }
 
     #[test]
     fn what_is_not_there_is_told_apart() {
-        let place = Place::new(Memory::new()).unwrap();
-        assert_eq!(open(&place, "").unwrap_err().kind(), ErrorKind::UnknownFormat);
-        assert_eq!(open(&place, "x").unwrap_err().kind(), ErrorKind::NotFound("array"));
-        place.write("x/.zgroup", b"{}").unwrap();
-        assert_eq!(open(&place, "x").unwrap_err().kind(), ErrorKind::NotAnArray);
+        let storage = Storage::new(Memory::new()).unwrap();
+        assert_eq!(open(&storage, "").unwrap_err().kind(), ErrorKind::UnknownFormat);
+        assert_eq!(open(&storage, "x").unwrap_err().kind(), ErrorKind::NotFound("array"));
+        storage.write("x/.zgroup", b"{}").unwrap();
+        assert_eq!(open(&storage, "x").unwrap_err().kind(), ErrorKind::NotAnArray);
     }
 
     #[test]
     fn what_is_no_array_is_told() {
-        let place = Place::new(Memory::new()).unwrap();
-        let kind = |name: &str| open(&place, name).unwrap_err().kind();
+        let storage = Storage::new(Memory::new()).unwrap();
+        let kind = |name: &str| open(&storage, name).unwrap_err().kind();
         assert_eq!((kind(""), kind("v")), (ErrorKind::UnknownFormat, ErrorKind::NotFound("array")));
-        place.write("g/zarr.json", br#"{"zarr_format":3,"node_type":"group"}"#).unwrap();
+        storage.write("g/zarr.json", br#"{"zarr_format":3,"node_type":"group"}"#).unwrap();
         assert_eq!((kind("g"), kind("g/v")), (ErrorKind::NotAnArray, ErrorKind::NotFound("array")));
-        // What is wrong with the place itself does not matter, unless it says where the array is.
+        // What is wrong with the storage itself does not matter, unless it says where the array is.
         for (root, expected) in [
             ("{", ErrorKind::NotFound("array")),
             (r#"{"zarr_format":3,"node_type":"group"}"#, ErrorKind::NotFound("array")),
             (r#"{"zarr_format":"https://purl.org/zarr/spec/protocol/core/3.0"}"#, ErrorKind::Unsupported("")),
         ] {
-            place.write("zarr.json", root.as_bytes()).unwrap();
+            storage.write("zarr.json", root.as_bytes()).unwrap();
             match (kind("v"), expected) {
                 (ErrorKind::Unsupported(_), ErrorKind::Unsupported(_)) => {}
                 (found, expected) => assert_eq!(found, expected, "{root}"),

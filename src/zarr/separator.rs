@@ -6,18 +6,18 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::Value;
-use crate::object::{Entry, Place};
+use crate::object::{Entry, Storage};
 
 /// Refuses an array that does not name its separator if `/` is the one that its chunks' names have: if below the array
 /// there are prefixes that are numbers, and no object with a `.` between numbers. The listing ends with the first such
-/// object. A place that cannot be listed is not judged.
-pub(super) fn check(place: &Place, name: &str, array: &Value, rank: usize) -> Result<()> {
+/// object. A storage that cannot be listed is not judged.
+pub(super) fn check(storage: &Storage, name: &str, array: &Value, rank: usize) -> Result<()> {
     const MEMBER: &str = "dimension_separator";
     if rank < 2 || array.get(MEMBER).is_some_and(|separator| *separator != Value::Null) {
         return Ok(());
     }
     let (mut has_dots, mut has_slashes) = (false, false);
-    let listed = place.list(name, &mut |last, entry| {
+    let listed = storage.list(name, &mut |last, entry| {
         let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         match entry {
             Entry::Prefix => has_slashes |= is_number(last),
@@ -40,14 +40,14 @@ pub(super) fn check(place: &Place, name: &str, array: &Value, rank: usize) -> Re
 mod tests {
     use super::*;
     use crate::json;
-    use crate::object::{Memory, Objects};
+    use crate::object::{Memory, ObjectStore};
 
     fn status(names: &[&str], text: &str, rank: usize) -> Result<()> {
         let memory = Memory::new();
         for name in names {
             memory.write(name, b"").unwrap();
         }
-        check(&Place::new(memory).unwrap(), "a", &json::read(text.as_bytes()).unwrap(), rank)
+        check(&Storage::new(memory).unwrap(), "a", &json::read(text.as_bytes()).unwrap(), rank)
     }
 
     #[test]
@@ -57,11 +57,11 @@ mod tests {
         assert!(status(&["a/0/0/0"], r#"{"dimension_separator":null}"#, 3).is_err());
     }
 
-    /// A place that cannot be listed, for this reason.
+    /// A storage that cannot be listed, for this reason.
     struct Unlisted(ErrorKind);
 
-    impl Objects for Unlisted {
-        fn read(&self, _: &str, _: crate::object::Begin, _: &mut crate::buffer::Buffer<'_>) -> Result<Option<u64>> {
+    impl ObjectStore for Unlisted {
+        fn read(&self, _: &str, _: crate::object::ByteRange, _: &mut crate::buffer::Buffer<'_>) -> Result<Option<u64>> {
             Ok(None)
         }
 
@@ -72,10 +72,10 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_cannot_be_listed_is_not_judged() {
+    fn a_storage_that_cannot_be_listed_is_not_judged() {
         let judged = |kind| {
             let array = json::read(b"{}").unwrap();
-            check(&Place::new(Unlisted(kind)).unwrap(), "a", &array, 2).map_err(|error| error.kind())
+            check(&Storage::new(Unlisted(kind)).unwrap(), "a", &array, 2).map_err(|error| error.kind())
         };
         assert_eq!(judged(ErrorKind::Unsupported("listing")), Ok(()));
         assert_eq!(judged(ErrorKind::OutOfMemory), Err(ErrorKind::OutOfMemory));

@@ -11,7 +11,7 @@ use super::format::Format;
 use super::metadata::{KeyEncoding, Keys, Metadata};
 use super::nczarr;
 use crate::alloc;
-use crate::codec::Makers;
+use crate::codec::CodecRegistry;
 use crate::dims::check_rank;
 use crate::element::{ElementType, Elements};
 use crate::error::Result;
@@ -25,14 +25,14 @@ use crate::key::Separator;
 pub(crate) fn read_v2(array: &[u8], attributes: Option<&[u8]>) -> Result<Metadata> {
     let array = json::read(array).map_err(|error| error.in_object(".zarray"))?;
     let attributes = attributes.map(json::read).transpose().map_err(|error| error.in_object(".zattrs"))?;
-    v2_of_values(&array, attributes.as_ref(), &Makers::default())
+    v2_of_values(&array, attributes.as_ref(), &CodecRegistry::default())
 }
 
 /// Reads the documents `.zarray`, and `.zattrs` if there is one. The caller's `own` codecs come before the library's.
 ///
 /// # Errors
 /// `Metadata`, `Unsupported`, `Codec` and `ElementType` about a place in a document; `Rank`, `OutOfMemory`.
-pub(crate) fn v2_of_values(array: &Value, attributes: Option<&Value>, own: &Makers) -> Result<Metadata> {
+pub(crate) fn v2_of_values(array: &Value, attributes: Option<&Value>, own: &CodecRegistry) -> Result<Metadata> {
     let nothing = Value::Object(Vec::new());
     let attributes = attributes.unwrap_or(&nothing);
     At::root(attributes).check_object().map_err(|error| error.in_object(".zattrs"))?;
@@ -42,7 +42,7 @@ pub(crate) fn v2_of_values(array: &Value, attributes: Option<&Value>, own: &Make
     Ok(metadata)
 }
 
-fn read(array: &At<'_>, documents: &[At<'_>], own: &Makers) -> Result<Metadata> {
+fn read(array: &At<'_>, documents: &[At<'_>], own: &CodecRegistry) -> Result<Metadata> {
     check_version(array)?;
     let shape = array.require("shape")?.usizes()?;
     check_rank(shape.len())?;
@@ -144,7 +144,7 @@ fn codecs(
     array: &At<'_>,
     filters: Option<At<'_>>,
     has_strings: bool,
-    (mut elements, own): (Elements, &Makers),
+    (mut elements, own): (Elements, &CodecRegistry),
 ) -> Result<Vec<CodecSpec>> {
     let has_texts = has_strings && elements.element == ElementType::String;
     let mut list = Vec::new();
@@ -175,7 +175,7 @@ mod tests {
 
     fn of(array: &str) -> Result<Metadata> {
         let metadata = read_v2(array.as_bytes(), None)?;
-        metadata.check_codecs(&crate::codec::Makers::default()).map(|()| metadata)
+        metadata.check_codecs(&crate::codec::CodecRegistry::default()).map(|()| metadata)
     }
 
     #[test]

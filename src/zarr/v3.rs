@@ -12,7 +12,7 @@ use super::metadata::{KeyEncoding, Keys, Metadata};
 use super::nczarr;
 use super::v2::{chunk_lengths, falses, separator};
 use crate::alloc;
-use crate::codec::{Makers, Stage};
+use crate::codec::{CodecRegistry, Stage};
 use crate::dims::check_rank;
 use crate::element::{ElementType, Elements};
 use crate::error::{Error, ErrorKind, Result};
@@ -25,7 +25,7 @@ use crate::variable::Endian;
 /// As [`v3_of_value`], from a text.
 #[cfg(test)]
 pub(crate) fn read_v3(text: &[u8]) -> Result<Metadata> {
-    v3_of_value(&json::read(text).map_err(|error| error.in_object("zarr.json"))?, &Makers::default())
+    v3_of_value(&json::read(text).map_err(|error| error.in_object("zarr.json"))?, &CodecRegistry::default())
 }
 
 /// Reads a `zarr.json`. The caller's `own` codecs come before the library's.
@@ -33,7 +33,7 @@ pub(crate) fn read_v3(text: &[u8]) -> Result<Metadata> {
 /// # Errors
 /// `NotAnArray` for a group; `Metadata`, `Unsupported`, `Codec` and `ElementType` about a place in the document;
 /// `Rank`, `OutOfMemory`.
-pub(crate) fn v3_of_value(document: &Value, own: &Makers) -> Result<Metadata> {
+pub(crate) fn v3_of_value(document: &Value, own: &CodecRegistry) -> Result<Metadata> {
     read(&At::root(document), own).map_err(|error| error.in_object("zarr.json"))
 }
 
@@ -53,7 +53,7 @@ const KEYS: [&str; 12] = [
     "consolidated_metadata",
 ];
 
-fn read(document: &At<'_>, own: &Makers) -> Result<Metadata> {
+fn read(document: &At<'_>, own: &CodecRegistry) -> Result<Metadata> {
     if !is_array(document)? {
         return Err(ErrorKind::NotAnArray.into());
     }
@@ -198,7 +198,7 @@ struct Chain {
 }
 
 /// The type of the elements, and the caller's codecs.
-type Of<'a> = (&'a DataType, &'a Makers);
+type Of<'a> = (&'a DataType, &'a CodecRegistry);
 
 /// What a list of codecs is within.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::codecs::{CodecSpec, read_v2};
 use super::dtype;
 use super::make::make;
 use crate::codec::tests::{decoded, encoded};
-use crate::codec::{Codec, Makers};
+use crate::codec::{Codec, CodecRegistry};
 use crate::element::Elements;
 use crate::json::{self, At};
 
@@ -25,7 +25,8 @@ fn vectors() -> Vec<Vector> {
         let (line, mut rest) = (json::read(&file[..end]).unwrap(), &file[end + 1..]);
         let at = At::root(&line);
         let (element, endian) = dtype::parse(at.require("dtype").unwrap().text().unwrap()).unwrap();
-        let spec = read_v2(at.require("codec").unwrap(), Elements { element, endian }, &Makers::default()).unwrap();
+        let spec =
+            read_v2(at.require("codec").unwrap(), Elements { element, endian }, &CodecRegistry::default()).unwrap();
         assert!(matches!(spec, CodecSpec::Known(_)));
         let mut parts = at.require("lengths").unwrap().usizes().unwrap().into_iter().map(|len| {
             let (part, after) = rest.split_at(len);
@@ -35,7 +36,7 @@ fn vectors() -> Vec<Vector> {
         let (elements, encoded, decoded) = (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap());
         drop(parts);
         let about = String::from_utf8(file[..end].to_vec()).unwrap();
-        let codec = make(&spec, element, &Makers::default()).unwrap();
+        let codec = make(&spec, element, &CodecRegistry::default()).unwrap();
         vectors.push(Vector { about, codec, elements, encoded, decoded });
         file = rest;
     }

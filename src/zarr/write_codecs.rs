@@ -124,12 +124,12 @@ mod tests {
     use super::super::codecs::testing::of;
     use super::super::codecs::{codec_named, read_v2, read_v3};
     use super::*;
-    use crate::codec::Makers;
+    use crate::codec::CodecRegistry;
     use crate::element::ElementType;
     use crate::json::At;
 
     fn named(name: &str, configuration: &str, element: ElementType) -> CodecSpec {
-        codec_named(name, configuration, of(element), Format::V3, &Makers::default()).unwrap()
+        codec_named(name, configuration, of(element), Format::V3, &CodecRegistry::default()).unwrap()
     }
 
     #[test]
@@ -181,7 +181,8 @@ mod tests {
         ] {
             let codec = named(name, configuration, ElementType::Double);
             assert_eq!(
-                read_v2(At::root(&codec.write_v2().unwrap()), of(ElementType::Double), &Makers::default()).unwrap(),
+                read_v2(At::root(&codec.write_v2().unwrap()), of(ElementType::Double), &CodecRegistry::default())
+                    .unwrap(),
                 codec
             );
             let value = codec.write_v3().unwrap();

@@ -68,8 +68,8 @@ fn codecs(metadata: &Metadata) -> Result<Value> {
     let elements = metadata.order.as_deref().unwrap_or(&identity);
     let mut inner_order = Vec::new();
     for axis in elements {
-        let place = outer.iter().position(|of_shard| of_shard == axis).ok_or(WRONG)?;
-        alloc::push(&mut inner_order, place)?;
+        let storage = outer.iter().position(|of_shard| of_shard == axis).ok_or(WRONG)?;
+        alloc::push(&mut inner_order, storage)?;
     }
     let mut inner_shape = Vec::new();
     for &axis in outer {

@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczchunk::{Buffer, Cache, Codec, ErrorKind, Filled, Request, Result, Store};
+use nczchunk::{Buffer, Cache, ChunkStore, Codec, ErrorKind, Filled, Request, Result};
 
-use super::lend::AsTheyAre;
+use super::zero_copy::AsTheyAre;
 use super::*;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -162,10 +162,10 @@ enum Position {
 }
 
 /// Chunks in memory, encoded by nobody but the adversary, who changes nothing.
-fn store(adversary: &Adversary, position: Position, is_verified: bool, has_cache: bool) -> Store<'static> {
+fn store(adversary: &Adversary, position: Position, is_verified: bool, has_cache: bool) -> ChunkStore<'static> {
     let chunks = Mutex::new((0..CHUNKS as isize).map(|i| chunk(&[i / 3, i % 3], false)).collect::<Vec<_>>());
-    let mut store = Store::filling(Chunks(chunks)).unwrap();
-    let add_honest = |store: &mut Store<'static>| store.add_codec(AsTheyAre).unwrap();
+    let mut store = ChunkStore::filling(Chunks(chunks)).unwrap();
+    let add_honest = |store: &mut ChunkStore<'static>| store.add_codec(AsTheyAre).unwrap();
     match position {
         Position::Alone => store.add_codec(adversary.clone()).unwrap(),
         Position::First => {
@@ -191,7 +191,7 @@ fn store(adversary: &Adversary, position: Position, is_verified: bool, has_cache
 
 struct Chunks(Mutex<Vec<Vec<u8>>>);
 
-impl nczchunk::Fill for Chunks {
+impl nczchunk::ChunkReader for Chunks {
     fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
         let bytes = &self.0.lock().unwrap_or_else(PoisonError::into_inner)[number(request.chunk())];
         buffer.write(&bytes[..bytes.len().min(buffer.capacity())]);
@@ -303,7 +303,7 @@ fn with_buffer(size: usize, body: impl Fn(&mut Buffer<'_>) -> Result<()> + Send 
         Ok(Filled::Stored(buffer.zeroed().len()))
     };
     let variable = Variable::new(&[size], &[size], 1).unwrap();
-    let store = Store::filling(fill).unwrap();
+    let store = ChunkStore::filling(fill).unwrap();
     let _ = nczchunk::read::<u8>(&variable, &store, &Hyperslab::all());
     drop(store);
     found.into_inner().unwrap()
@@ -312,7 +312,7 @@ fn with_buffer(size: usize, body: impl Fn(&mut Buffer<'_>) -> Result<()> + Send 
 #[cfg(feature = "arrays")]
 mod made {
     use super::*;
-    use nczchunk::object::{Memory, Place};
+    use nczchunk::object::{Memory, Storage};
     use nczchunk::{Array, Description, ElementType};
 
     /// Functions that make codecs for an array, which they use while it is opened, or that do not make any.
@@ -323,11 +323,11 @@ mod made {
             for shard in [None, Some([4, 6])] {
                 let adversary = Adversary::new(fault, at);
                 let memory = Arc::new(Memory::new());
-                let mut place = Place::new(memory.clone()).unwrap();
-                let inner = place.clone();
+                let mut storage = Storage::new(memory.clone()).unwrap();
+                let inner = storage.clone();
                 let makes = AtomicUsize::new(0);
                 let made = adversary.clone();
-                place
+                storage
                     .add_codec("own", move |of| {
                         match makes.fetch_add(1, SeqCst) % 4 {
                             // The array that is being opened cannot be opened without the codec.
@@ -349,7 +349,7 @@ mod made {
                 }
                 let what = format!("{fault:?} at {at:?}, shards {shard:?}");
                 for _ in 0..4 {
-                    let array = outcome(|| Array::create_in(&place, "", &description.with_overwrite(true)));
+                    let array = outcome(|| Array::create_in(&storage, "", &description.with_overwrite(true)));
                     let Ok(Ok(array)) = array else {
                         assert!(array.is_ok() || may_panic(fault), "{what}: a panic of the library's");
                         continue;

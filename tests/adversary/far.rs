@@ -1,4 +1,4 @@
-//! A place that answers later and keeps its promises: what is read is written to memory when it is waited for, the
+//! A storage that answers later and keeps its promises: what is read is written to memory when it is waited for, the
 //! first that was asked for first. Adversaries use it; it is none.
 #![allow(unsafe_code)]
 
@@ -6,12 +6,12 @@ use std::ffi::CStr;
 use std::sync::Mutex;
 use std::thread::{self, ThreadId};
 
-use nczchunk::object::{Begin, Entry, Flight, Limits, Memory, ObjectRequest, Objects, read_whole};
+use nczchunk::object::{ByteRange, Entry, Flight, Limits, Memory, ObjectRequest, ObjectStore, read_whole};
 use nczchunk::{Buffer, Result, status};
 
 pub(super) struct Far {
     pub memory: Memory,
-    under_way: Mutex<Vec<(ThreadId, Read)>>,
+    requests_in_flight: Mutex<Vec<(ThreadId, Read)>>,
 }
 
 struct Read(*mut ObjectRequest);
@@ -21,12 +21,12 @@ unsafe impl Send for Read {}
 
 impl Far {
     pub fn new() -> Self {
-        Far { memory: Memory::new(), under_way: Mutex::default() }
+        Far { memory: Memory::new(), requests_in_flight: Mutex::default() }
     }
 
     /// How many reads are under way.
     pub fn num_under_way(&self) -> usize {
-        self.under_way.lock().unwrap().len()
+        self.requests_in_flight.lock().unwrap().len()
     }
 }
 
@@ -37,19 +37,20 @@ unsafe impl Flight for Far {
     }
 
     unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
-        self.under_way.lock().unwrap().push((thread::current().id(), Read(request)));
+        self.requests_in_flight.lock().unwrap().push((thread::current().id(), Read(request)));
         Ok(true)
     }
 
     unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
-        let mut under_way = self.under_way.lock().unwrap();
-        let own = under_way.iter().position(|(thread, _)| *thread == thread::current().id());
-        let (_, Read(request)) = under_way.remove(own.expect("the caller's promise: a read is under way"));
+        let mut requests_in_flight = self.requests_in_flight.lock().unwrap();
+        let own = requests_in_flight.iter().position(|(thread, _)| *thread == thread::current().id());
+        let (_, Read(request)) = requests_in_flight.remove(own.expect("the caller's promise: a read is under way"));
         // SAFETY: the request is under way, its name is a text, and the buffer has so much room.
         unsafe {
             let answer = &mut *request;
             let name = CStr::from_ptr(answer.name).to_str().unwrap();
-            let begin = if answer.from_end == 1 { Begin::BeforeEnd(answer.offset) } else { Begin::At(answer.offset) };
+            let begin =
+                if answer.from_end == 1 { ByteRange::BeforeEnd(answer.offset) } else { ByteRange::At(answer.offset) };
             match read_whole(&self.memory, name, 1 << 20)? {
                 Some(object) => {
                     let rest = &object[begin.offset(object.len() as u64) as usize..];
@@ -64,8 +65,8 @@ unsafe impl Flight for Far {
     }
 }
 
-impl Objects for Far {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for Far {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         self.memory.read(name, begin, buffer)
     }
 

@@ -1,5 +1,5 @@
-//! What is done to a place that answers later, and keeps its promises. Only unsafe Rust can be such a place; safe Rust
-//! can stand in front of one, and read there while other reads are in flight.
+//! What is done to a storage that answers later, and keeps its promises. Only unsafe Rust can be such a storage; safe
+//! Rust can stand in front of one, and read there while other reads are in flight.
 #![forbid(unsafe_code)]
 
 use std::cell::Cell;
@@ -7,23 +7,23 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, OnceLock, Weak};
 
-use nczchunk::object::{Begin, Below, Entry, Flight, Objects, Place};
+use nczchunk::object::{ByteRange, Entry, Flight, ObjectStore, PrefixedStorage, Storage};
 use nczchunk::{Array, Buffer, Codec, Description, ElementType, ErrorKind, Result};
 
 use super::far::Far;
 use super::*;
 
-/// Stands in front of two places and says something else each time it is asked.
+/// Stands in front of two storages and says something else each time it is asked.
 struct Front {
-    places: [Far; 2],
+    storages: [Far; 2],
     asked: AtomicUsize,
     wavers: Wavers,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Wavers {
-    /// In which place reads are in flight.
-    Place,
+    /// In which storage reads are in flight.
+    Storage,
     /// Whether there are any.
     Latency,
     /// What names begin with.
@@ -38,21 +38,21 @@ impl Front {
     }
 }
 
-impl Objects for Front {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        self.places[0].read(name, begin, buffer)
+impl ObjectStore for Front {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        self.storages[0].read(name, begin, buffer)
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        self.places[0].list(prefix, one)
+        self.storages[0].list(prefix, one)
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.places.iter().try_for_each(|place| place.write(name, bytes))
+        self.storages.iter().try_for_each(|storage| storage.write(name, bytes))
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        self.places.iter().try_for_each(|place| place.remove(name))
+        self.storages.iter().try_for_each(|storage| storage.remove(name))
     }
 
     fn is_writable(&self) -> bool {
@@ -67,7 +67,7 @@ impl Objects for Front {
         if self.turn(Wavers::Latency) % 3 == 2 {
             return None;
         }
-        self.places[self.turn(Wavers::Place) % 2].flight()
+        self.storages[self.turn(Wavers::Storage) % 2].flight()
     }
 
     fn flight_prefix(&self) -> &str {
@@ -76,7 +76,7 @@ impl Objects for Front {
 }
 
 /// An array in chunks or in shards, which are encoded by the codec `own` if there is one.
-fn create(place: &Place, is_sharded: bool, has_own: bool) -> Array {
+fn create(storage: &Storage, is_sharded: bool, has_own: bool) -> Array {
     let fill = FILL.to_ne_bytes();
     let codecs: &[_] = if has_own { &[("own", "")] } else { &[] };
     let mut description = Description::new(&SHAPE, ElementType::UShort)
@@ -86,19 +86,19 @@ fn create(place: &Place, is_sharded: bool, has_own: bool) -> Array {
     if is_sharded {
         description = description.with_shard_shape(&[4, 6]);
     }
-    let array = Array::create_in(place, "", &description).unwrap();
+    let array = Array::create_in(storage, "", &description).unwrap();
     array.write(&Hyperslab::all(), &places(&SELECTIONS[0]).map(value).collect::<Vec<_>>()).unwrap();
     array
 }
 
 #[test]
-fn a_place_that_wavers() {
-    for wavers in [Wavers::Place, Wavers::Latency, Wavers::Prefix, Wavers::Gap] {
+fn a_storage_that_wavers() {
+    for wavers in [Wavers::Storage, Wavers::Latency, Wavers::Prefix, Wavers::Gap] {
         for is_sharded in [false, true] {
-            let places = [Far::new(), Far::new()];
-            let front = Arc::new(Front { places, asked: AtomicUsize::new(0), wavers });
-            let beside = create(&Place::new(front.clone()).unwrap(), is_sharded, false);
-            let below = Place::new(Below::new(front.clone(), "g/h").unwrap()).unwrap();
+            let storages = [Far::new(), Far::new()];
+            let front = Arc::new(Front { storages, asked: AtomicUsize::new(0), wavers });
+            let beside = create(&Storage::new(front.clone()).unwrap(), is_sharded, false);
+            let below = Storage::new(PrefixedStorage::new(front.clone(), "g/h").unwrap()).unwrap();
             let within = create(&below, is_sharded, false);
             for array in [beside, within] {
                 for _ in 0..if cfg!(miri) { 1 } else { 7 } {
@@ -107,7 +107,7 @@ fn a_place_that_wavers() {
                     front.asked.fetch_add(1, SeqCst);
                 }
             }
-            assert!(front.places.iter().all(|place| place.num_under_way() == 0));
+            assert!(front.storages.iter().all(|storage| storage.num_under_way() == 0));
         }
     }
 }
@@ -118,7 +118,7 @@ fn a_place_that_wavers() {
 fn progress_functions_that_read() {
     for is_sharded in [false, true] {
         let far = Arc::new(Far::new());
-        let array = create(&Place::new(far.clone()).unwrap(), is_sharded, false);
+        let array = create(&Storage::new(far.clone()).unwrap(), is_sharded, false);
         let (num_refused, num_read) = (Cell::new(0), Cell::new(0));
         let progress = |_: nczchunk::Progress| {
             let is_first = far.num_under_way() == 0;
@@ -150,7 +150,7 @@ fn progress_functions_that_read() {
 fn progress_functions_that_end_it() {
     for is_sharded in [false, true] {
         let far = Arc::new(Far::new());
-        let array = create(&Place::new(far.clone()).unwrap(), is_sharded, false);
+        let array = create(&Storage::new(far.clone()).unwrap(), is_sharded, false);
         for panics in [false, true] {
             for at in all_or_some(0..=CHUNKS, 4) {
                 let turn = Turn::new(Some(at));
@@ -176,7 +176,7 @@ fn progress_functions_that_end_it() {
 struct Own {
     does: Does,
     turn: Arc<Turn>,
-    place: Arc<OnceLock<Weak<Far>>>,
+    storage: Arc<OnceLock<Weak<Far>>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -201,8 +201,8 @@ impl Codec for Own {
                 Does::Panics => panic!("the adversary panics"),
                 Does::Fails => return Err(ErrorKind::Callback(-7).into()),
                 Does::Reads => {
-                    let place = Place::new(self.place.get().unwrap().upgrade().unwrap())?;
-                    let raw = Array::open_in(&place, "raw", Access::Read)?;
+                    let storage = Storage::new(self.storage.get().unwrap().upgrade().unwrap())?;
+                    let raw = Array::open_in(&storage, "raw", Access::Read)?;
                     match raw.read::<u16>(&Hyperslab::all()) {
                         Ok(values) => assert!(values.into_iter().eq(places(&SELECTIONS[0]).map(value))),
                         Err(error) => return Err(error),
@@ -226,12 +226,12 @@ fn codecs_that_read_or_end_it() {
         let all = [false, true].into_iter().flat_map(|is| Turn::all().map(move |at| (is, at)));
         for (is_sharded, at) in all_or_some(all, 7) {
             let far = Arc::new(Far::new());
-            let own = Own { does, turn: Arc::new(Turn::new(at)), place: Arc::default() };
-            let _ = own.place.set(Arc::downgrade(&far));
-            create(&Place::new(Below::new(far.clone(), "raw").unwrap()).unwrap(), is_sharded, false);
-            let mut place = Place::new(far.clone()).unwrap();
-            place.add_codec("own", move |_| Ok(Box::new(own.clone()))).unwrap();
-            let array = create(&place, is_sharded, true);
+            let own = Own { does, turn: Arc::new(Turn::new(at)), storage: Arc::default() };
+            let _ = own.storage.set(Arc::downgrade(&far));
+            create(&Storage::new(PrefixedStorage::new(far.clone(), "raw").unwrap()).unwrap(), is_sharded, false);
+            let mut storage = Storage::new(far.clone()).unwrap();
+            storage.add_codec("own", move |_| Ok(Box::new(own.clone()))).unwrap();
+            let array = create(&storage, is_sharded, true);
             let what = format!("{does:?} at {at:?}, shards {is_sharded}");
             read_in_all_ways(&what, array.variable(), array.store(), does == Does::Panics);
             assert_eq!(far.num_under_way(), 0, "{what}");

@@ -6,7 +6,7 @@
 use std::mem::forget;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use nczchunk::{Buffer, Cache, Filled, Hyperslab, Progress, Request, Result, Store};
+use nczchunk::{Buffer, Cache, ChunkStore, Filled, Hyperslab, Progress, Request, Result};
 
 use super::*;
 
@@ -16,9 +16,9 @@ fn fill(request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
     Ok(Filled::Stored(bytes.len()))
 }
 
-fn cached() -> Store<'static> {
-    let mut store = Store::filling(fill).unwrap();
-    store.add_codec(super::lend::AsTheyAre).unwrap();
+fn cached() -> ChunkStore<'static> {
+    let mut store = ChunkStore::filling(fill).unwrap();
+    store.add_codec(super::zero_copy::AsTheyAre).unwrap();
     store.set_cache(Some(&Cache::new(5 * CHUNK_BYTES).unwrap()));
     store
 }
@@ -89,8 +89,8 @@ fn threads_share_a_store() {
         3 => Ok(Filled::Stored(buffer.zeroed().len())),
         _ => fill(request, buffer),
     };
-    let mut store = Store::filling(fill).unwrap();
-    store.add_codec(super::lend::AsTheyAre).unwrap();
+    let mut store = ChunkStore::filling(fill).unwrap();
+    store.add_codec(super::zero_copy::AsTheyAre).unwrap();
     store.set_cache(Some(&Cache::new(5 * CHUNK_BYTES).unwrap()));
     std::thread::scope(|scope| {
         for _ in 0..3 {

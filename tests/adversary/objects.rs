@@ -1,11 +1,11 @@
-//! Places for objects, under arrays of all kinds: opened, listed, read, written, made smaller and larger, given an
+//! Storages, under arrays of all kinds: opened, listed, read, written, made smaller and larger, given an
 //! attribute, and made again.
 #![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, OnceLock, Weak};
 
-use nczchunk::object::{Begin, Below, Entry, Memory, Objects, Place, only_prefix, read_whole};
+use nczchunk::object::{ByteRange, Entry, Memory, ObjectStore, PrefixedStorage, Storage, only_prefix, read_whole};
 use nczchunk::{Array, ArrayFormat, Buffer, Cache, Description, ElementType, ErrorKind, Result, list};
 
 use super::*;
@@ -84,9 +84,9 @@ impl Adversary {
             Some(Fault::Panics) => panic!("the adversary panics"),
             Some(Fault::Enters) => {
                 if self.depth.fetch_add(1, SeqCst) == 0 {
-                    let place = Place::new(self.own.get().unwrap().upgrade().unwrap()).unwrap();
-                    let _ = list(&place, "", true);
-                    if let Ok(array) = Array::open_in(&place, "", Access::Read) {
+                    let storage = Storage::new(self.own.get().unwrap().upgrade().unwrap()).unwrap();
+                    let _ = list(&storage, "", true);
+                    if let Ok(array) = Array::open_in(&storage, "", Access::Read) {
                         let result = outcome(|| READS[0].1(array.variable(), array.store(), &SELECTIONS[1]));
                         check_read("from within", &SELECTIONS[1], result, false);
                     }
@@ -109,8 +109,8 @@ impl Adversary {
     }
 }
 
-impl Objects for Adversary {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for Adversary {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         let fault = self.fault();
         let Some(object) = read_whole(&self.memory, name, 1 << 20)? else { return Ok(None) };
         let len = object.len() as u64;
@@ -234,16 +234,16 @@ fn description(kind: Kind) -> Description<'static> {
     }
 }
 
-/// Does everything that can be done to an array of this kind in the adversary's place.
+/// Does everything that can be done to an array of this kind in the adversary's storage.
 fn use_array(what: &str, adversary: &Arc<Adversary>, kind: Kind, may_panic: bool) {
     let all: Vec<u16> = places(&SELECTIONS[0]).map(value).collect();
     let is_fine = |outcome: std::thread::Result<()>| assert!(outcome.is_ok() || may_panic, "{what}: a panic");
-    let place = Place::new(adversary.clone()).unwrap();
-    is_fine(outcome(|| list(&place, "", true)).map(drop));
+    let storage = Storage::new(adversary.clone()).unwrap();
+    is_fine(outcome(|| list(&storage, "", true)).map(drop));
     is_fine(outcome(|| only_prefix(adversary)).map(drop));
     is_fine(outcome(|| read_whole(adversary, "zarr.json", 100)).map(drop));
     for access in [Access::Read, Access::Write] {
-        let opened = outcome(|| Array::open_in(&place, "", access));
+        let opened = outcome(|| Array::open_in(&storage, "", access));
         let Ok(Ok(mut array)) = opened else {
             is_fine(opened.map(drop));
             continue;
@@ -273,14 +273,14 @@ fn use_array(what: &str, adversary: &Arc<Adversary>, kind: Kind, may_panic: bool
         let read = outcome(|| array.read::<u16>(&Hyperslab::all())).map(drop);
         is_fine(read);
     }
-    let below = Below::new(adversary.clone(), "g").unwrap();
-    for place in [place, Place::new(below).unwrap()] {
+    let below = PrefixedStorage::new(adversary.clone(), "g").unwrap();
+    for storage in [storage, Storage::new(below).unwrap()] {
         for overwrite in [false, true] {
             let description = description(kind).with_overwrite(overwrite);
-            let created = outcome(|| Array::create_in(&place, "", &description)?.write(&Hyperslab::all(), &all));
+            let created = outcome(|| Array::create_in(&storage, "", &description)?.write(&Hyperslab::all(), &all));
             is_fine(created.map(drop));
         }
-        is_fine(outcome(|| place.finish()).map(drop));
+        is_fine(outcome(|| storage.finish()).map(drop));
     }
 }
 
@@ -293,7 +293,7 @@ fn arrays() {
             loop {
                 let adversary = Adversary::new(fault, at);
                 let honest = Arc::new(Memory::new());
-                let array = Array::create_in(&Place::new(honest.clone()).unwrap(), "", &description(kind)).unwrap();
+                let array = Array::create_in(&Storage::new(honest.clone()).unwrap(), "", &description(kind)).unwrap();
                 let all: Vec<u16> = places(&SELECTIONS[0]).map(value).collect();
                 array.write(&Hyperslab::all(), &all).unwrap();
                 copy(&honest, &adversary.memory, "");
@@ -325,14 +325,14 @@ fn copy(from: &Memory, to: &Memory, prefix: &str) {
     }
 }
 
-/// An error that ends a listing is told, whatever the place makes of it, and nothing is listed after it.
+/// An error that ends a listing is told, whatever the storage makes of it, and nothing is listed after it.
 #[test]
 fn an_error_ends_a_listing() {
     let adversary = Adversary::new(Fault::ListsAnything, None);
     adversary.memory.write("a", b"").unwrap();
-    let place = Place::new(adversary).unwrap();
+    let storage = Storage::new(adversary).unwrap();
     let mut calls = 0;
-    let error = place.list("", &mut |_, _| {
+    let error = storage.list("", &mut |_, _| {
         calls += 1;
         Err(ErrorKind::Stopped(7).into())
     });
@@ -348,7 +348,7 @@ fn classic() -> Vec<u8> {
     b"CDF\x01".iter().copied().chain(numbers.flat_map(u32::to_be_bytes)).collect()
 }
 
-/// Whole files that hold arrays, in the adversary's place.
+/// Whole files that hold arrays, in the adversary's storage.
 #[test]
 fn files() {
     #[allow(unused_mut)]
@@ -362,18 +362,18 @@ fn files() {
                 let adversary = Adversary::new(fault, at);
                 adversary.memory.write("f", &bytes).unwrap();
                 let read = outcome(|| {
-                    let (place, name) = if is_zip {
+                    let (storage, name) = if is_zip {
                         #[cfg(all(feature = "zip", not(miri)))]
                         {
-                            (Place::new(nczchunk::object::Zip::within(adversary.clone(), "f")?)?, "")
+                            (Storage::new(nczchunk::object::Zip::within(adversary.clone(), "f")?)?, "")
                         }
                         #[cfg(not(all(feature = "zip", not(miri))))]
                         unreachable!()
                     } else {
-                        (Place::new(adversary.clone())?.file("f")?, "b")
+                        (Storage::new(adversary.clone())?.file("f")?, "b")
                     };
-                    drop(list(&place, "", true));
-                    let array = Array::open_in(&place, name, Access::Read)?;
+                    drop(list(&storage, "", true));
+                    let array = Array::open_in(&storage, name, Access::Read)?;
                     let read = array.read::<u16>(&Hyperslab::all());
                     array.stored_chunk_len(&[0; 2])?;
                     read
@@ -395,10 +395,10 @@ fn files() {
 #[cfg(all(feature = "zip", not(miri)))]
 fn zip() -> Vec<u8> {
     let path = std::env::temp_dir().join(format!("nczchunk-adversary-{}.zip", std::process::id()));
-    let place = Place::new(nczchunk::object::ZipWriter::create(&path).unwrap()).unwrap();
-    let array = Array::create_in(&place, "", &description(Kind::V3)).unwrap();
+    let storage = Storage::new(nczchunk::object::ZipWriter::create(&path).unwrap()).unwrap();
+    let array = Array::create_in(&storage, "", &description(Kind::V3)).unwrap();
     array.write(&Hyperslab::all(), &places(&SELECTIONS[0]).map(value).collect::<Vec<_>>()).unwrap();
-    place.finish().unwrap();
+    storage.finish().unwrap();
     let bytes = std::fs::read(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     bytes

@@ -5,10 +5,10 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use nczchunk::object::{Memory, Objects, Place};
+use nczchunk::object::{Memory, ObjectStore, Storage};
 use nczchunk::{
-    Array, Borrowed, Buffer, Change, Description, ElementType, ErrorKind, Fill, Filled, Lend, Lent, Request, Result,
-    Take, Taken,
+    Array, BorrowedChunk, BorrowedChunkMut, Buffer, Change, ChunkReader, Description, ElementType, ErrorKind, Filled,
+    Request, Result, Take, Taken, ZeroCopyReader,
 };
 
 use super::*;
@@ -25,8 +25,8 @@ fn description() -> Description<'static> {
         .with_codecs(&[])
 }
 
-fn place() -> Place {
-    Place::new(Memory::new()).unwrap()
+fn storage() -> Storage {
+    Storage::new(Memory::new()).unwrap()
 }
 
 fn is_argument<T: std::fmt::Debug>(result: Result<T>) -> bool {
@@ -36,7 +36,7 @@ fn is_argument<T: std::fmt::Debug>(result: Result<T>) -> bool {
 /// Memory for bytes, in every way to read and write it, is none for strings.
 #[test]
 fn strings_are_no_bytes() {
-    let array = Array::create_in(&place(), "", &description()).unwrap();
+    let array = Array::create_in(&storage(), "", &description()).unwrap();
     array.write_strings(&Hyperslab::all(), &WORDS).unwrap();
     let (variable, store) = (array.variable(), array.store());
     let mut out = vec![0x41; LEN * POINTER];
@@ -64,7 +64,7 @@ fn strings_are_no_bytes() {
 /// Nor are the chunks of such an array chunks of bytes, for a variable of as many.
 #[test]
 fn chunks_of_strings_are_no_chunks_of_bytes() {
-    let array = Array::create_in(&place(), "", &description()).unwrap();
+    let array = Array::create_in(&storage(), "", &description()).unwrap();
     array.write_strings(&Hyperslab::all(), &WORDS).unwrap();
     let variable = Variable::new(&[LEN], &[4], POINTER).unwrap();
     for slab in [Hyperslab::all(), Hyperslab::new(&[1], &[1]), Hyperslab::new(&[4], &[2])] {
@@ -85,9 +85,9 @@ fn chunks_of_strings_are_no_chunks_of_bytes() {
 /// Bytes of an adversary's are no strings.
 struct Bytes;
 
-impl Lend for Bytes {
+impl ZeroCopyReader for Bytes {
     fn lend<'t>(&self, _: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
-        take.give(Lent::Chunk(&[0x41; 4 * POINTER]))
+        take.give(BorrowedChunk::Chunk(&[0x41; 4 * POINTER]))
     }
 
     fn is_writable(&self) -> bool {
@@ -95,11 +95,11 @@ impl Lend for Bytes {
     }
 
     fn change<'t>(&self, _: &Request<'_>, _: bool, change: Change<'t>) -> Result<Taken<'t>> {
-        change.give(Borrowed::Chunk(&mut [0x41; 4 * POINTER]))
+        change.give(BorrowedChunkMut::Chunk(&mut [0x41; 4 * POINTER]))
     }
 }
 
-impl Fill for Bytes {
+impl ChunkReader for Bytes {
     fn fill(&self, _: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
         buffer.write(&[0x41; 4 * POINTER]);
         Ok(Filled::Stored(4 * POINTER))
@@ -108,8 +108,8 @@ impl Fill for Bytes {
 
 #[test]
 fn chunks_of_bytes_are_no_chunks_of_strings() {
-    let array = Array::create_in(&place(), "", &description()).unwrap();
-    for store in [Store::lending(Bytes).unwrap(), Store::filling(Bytes).unwrap()] {
+    let array = Array::create_in(&storage(), "", &description()).unwrap();
+    for store in [ChunkStore::lending(Bytes).unwrap(), ChunkStore::filling(Bytes).unwrap()] {
         for slab in [Hyperslab::all(), Hyperslab::new(&[1], &[1])] {
             for access in [Access::Read, Access::Write] {
                 let plan = Plan::new(array.variable(), &slab, access).unwrap();
@@ -124,8 +124,8 @@ fn chunks_of_bytes_are_no_chunks_of_strings() {
 /// A plan outlives the array that it was made for; so do copies of the variable that a resize makes.
 #[test]
 fn what_absent_strings_read_as_lives_as_long_as_what_refers_to_it() {
-    let place = place();
-    let mut array = Array::create_in(&place, "", &description()).unwrap();
+    let storage = storage();
+    let mut array = Array::create_in(&storage, "", &description()).unwrap();
     let plan = Prepared::new(Plan::new(array.variable(), &Hyperslab::all(), Access::Read).unwrap()).unwrap();
     for len in [2, LEN, 9] {
         array.resize(&[len]).unwrap();
@@ -136,7 +136,7 @@ fn what_absent_strings_read_as_lives_as_long_as_what_refers_to_it() {
     assert_eq!(plan.variable().fill_value().unwrap().len(), POINTER);
     let again = Prepared::new(Plan::new(plan.variable(), &Hyperslab::all(), Access::Read).unwrap()).unwrap();
     drop(plan);
-    let other = Array::open_in(&place, "", Access::Read).unwrap();
+    let other = Array::open_in(&storage, "", Access::Read).unwrap();
     assert!(is_argument(again.read(other.store(), &mut vec![0; again.memory_bytes()])));
 }
 
@@ -152,7 +152,7 @@ impl AsRef<str> for Wavering {
 
 #[test]
 fn strings_that_waver_are_written_as_they_were_once() {
-    let array = Array::create_in(&place(), "", &description()).unwrap();
+    let array = Array::create_in(&storage(), "", &description()).unwrap();
     for first in 0..LEN {
         let strings: Vec<_> = (0..LEN).map(|i| Wavering(Cell::new(first + i))).collect();
         array.write_strings(&Hyperslab::all(), &strings).unwrap();
@@ -166,7 +166,7 @@ fn strings_that_waver_are_written_as_they_were_once() {
 #[test]
 fn chunks_of_strings_that_are_wrong() {
     let memory = Arc::new(Memory::new());
-    let array = Array::create_in(&Place::new(memory.clone()).unwrap(), "", &description()).unwrap();
+    let array = Array::create_in(&Storage::new(memory.clone()).unwrap(), "", &description()).unwrap();
     array.write_strings(&Hyperslab::all(), &WORDS).unwrap();
     let bytes = nczchunk::object::read_whole(&*memory, "c/0", 1000).unwrap().unwrap();
     for at in 0..bytes.len() {

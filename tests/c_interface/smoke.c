@@ -54,7 +54,7 @@ static int failed(const char *what, int status)
 }
 
 /* Rows 1 and 3, and of these the columns 0, 2, 4 and 6: a start, a count and a stride for each dimension. */
-static int read_and_check(const nczchunk_var *var, const nczchunk_store *store, const archive *where,
+static int read_and_check(const nczchunk_var *var, const nczchunk_chunk_store *store, const archive *where,
                           nczchunk_context *context)
 {
     const size_t start[2] = {1, 0}, count[2] = {2, 4};
@@ -77,7 +77,7 @@ static int read_and_check(const nczchunk_var *var, const nczchunk_store *store, 
 }
 
 /* What lies beyond the array is refused before any chunk is asked for, and the context says where it went wrong. */
-static int refuse_and_check(const nczchunk_var *var, const nczchunk_store *store, const archive *where,
+static int refuse_and_check(const nczchunk_var *var, const nczchunk_chunk_store *store, const archive *where,
                             nczchunk_context *context)
 {
     const size_t start[2] = {0, 0}, count[2] = {1, COLUMNS + 1};
@@ -96,10 +96,10 @@ int main(void)
 {
     const size_t dimlens[2] = {ROWS, COLUMNS}, chunklens[2] = {CHUNK_ROWS, CHUNK_COLUMNS};
     archive where = {0};
-    nczchunk_filling_callbacks callbacks;
+    nczchunk_reader_callbacks callbacks;
     nczchunk_context *context = NULL;
     nczchunk_var *var = NULL;
-    nczchunk_store *store = NULL;
+    nczchunk_chunk_store *store = NULL;
     int status, result;
 
     /* The header that this program is compiled with belongs to the library that it runs with. */
@@ -115,14 +115,14 @@ int main(void)
     callbacks.struct_size = sizeof callbacks;
     callbacks.user = &where;
     callbacks.fill = fill;
-    if (!status) status = nczchunk_store_filling(&callbacks, &store, context);
+    if (!status) status = nczchunk_chunk_store_new(&callbacks, &store, context);
     result = status ? failed("something could not be made", status) : 0;
 
     if (!result) result = read_and_check(var, store, &where, context);
     if (!result) result = refuse_and_check(var, store, &where, context);
 
     /* Whatever was made is freed; NULL is nothing to free. */
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     nczchunk_context_free(context);
     return result;

@@ -12,7 +12,7 @@ use super::var;
 /// Requests under way, and how the store behaves.
 #[derive(Default)]
 struct Later {
-    under_way: VecDeque<*mut nczchunk_request>,
+    requests_in_flight: VecDeque<*mut nczchunk_request>,
     most: usize,
     started: usize,
     cancelled: usize,
@@ -43,8 +43,8 @@ unsafe extern "C" fn start(user: *mut c_void, request: *mut nczchunk_request) ->
         }
         later.started += 1;
         asked.handle = std::ptr::without_provenance_mut(later.started);
-        later.under_way.push_back(request);
-        later.most = later.most.max(later.under_way.len());
+        later.requests_in_flight.push_back(request);
+        later.most = later.most.max(later.requests_in_flight.len());
     }
     NOERR
 }
@@ -54,10 +54,11 @@ pub(super) unsafe extern "C" fn wait(user: *mut c_void, done: *mut *mut nczchunk
     unsafe {
         let later = &mut *user.cast::<Later>();
         if later.broken_after.is_some_and(|after| later.started >= after) {
-            later.under_way.clear();
+            later.requests_in_flight.clear();
             return -299;
         }
-        let next = if later.is_backwards { later.under_way.pop_back() } else { later.under_way.pop_front() };
+        let next =
+            if later.is_backwards { later.requests_in_flight.pop_back() } else { later.requests_in_flight.pop_front() };
         let request = next.expect("something is under way");
         let answer = &mut *request;
         assert!(!answer.handle.is_null());
@@ -82,7 +83,7 @@ unsafe extern "C" fn cancel(user: *mut c_void, request: *mut nczchunk_request) {
     // SAFETY: as above.
     unsafe {
         let later = &mut *user.cast::<Later>();
-        assert!(later.under_way.contains(&request));
+        assert!(later.requests_in_flight.contains(&request));
         later.cancelled += 1;
     }
 }
@@ -93,8 +94,8 @@ fn read(later: Later, in_flight: usize, ranges: usize) -> (c_int, [i16; 20], usi
     let mut data = [0_i16; 20];
     // SAFETY: the callbacks are what the store documents, and there is room for everything.
     unsafe {
-        let callbacks = nczchunk_filling_callbacks {
-            struct_size: size_of::<nczchunk_filling_callbacks>(),
+        let callbacks = nczchunk_reader_callbacks {
+            struct_size: size_of::<nczchunk_reader_callbacks>(),
             user: later.cast(),
             start: Some(start),
             wait: Some(wait),
@@ -106,7 +107,7 @@ fn read(later: Later, in_flight: usize, ranges: usize) -> (c_int, [i16; 20], usi
         };
         let fill_value = -1_i16;
         assert_eq!(nczchunk_var_set_fill_value(var, (&raw const fill_value).cast(), null_mut()), NOERR);
-        assert_eq!(nczchunk_store_filling(&raw const callbacks, &raw mut store, null_mut()), NOERR);
+        assert_eq!(nczchunk_chunk_store_new(&raw const callbacks, &raw mut store, null_mut()), NOERR);
         assert_eq!(nczchunk_context_new(&raw mut context), NOERR);
         let output = data.as_mut_ptr().cast();
         let mut plan = null_mut();
@@ -120,9 +121,9 @@ fn read(later: Later, in_flight: usize, ranges: usize) -> (c_int, [i16; 20], usi
         let done = nczchunk_context_chunks_done(context);
         nczchunk_plan_free(plan);
         nczchunk_context_free(context);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         nczchunk_var_free(var);
-        assert!((*later).under_way.is_empty());
+        assert!((*later).requests_in_flight.is_empty());
         (status, data, done, *Box::from_raw(later))
     }
 }

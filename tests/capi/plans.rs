@@ -71,7 +71,7 @@ fn a_plan_is_executed_again_in_parts_and_after_its_variable() {
             for plan in [plan, mapped, strided] {
                 nczchunk_plan_free(plan);
             }
-            nczchunk_store_free(store);
+            nczchunk_chunk_store_free(store);
             drop(Box::from_raw(log));
         }
     }
@@ -105,7 +105,7 @@ fn progress_is_told_and_ends_a_call() {
         assert_eq!(nczchunk_read_vars(var, store, start.as_ptr(), null(), null(), output, context), NOERR);
         assert_eq!((nczchunk_context_chunks_done(context), told), (6, 3));
         nczchunk_context_free(context);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         nczchunk_var_free(var);
         drop(Box::from_raw(log));
     }
@@ -156,7 +156,7 @@ fn a_codec_of_ones_own_decodes() {
                     let made =
                         nczchunk_codec_new(c"reverse".as_ptr(), &raw const callbacks, &raw mut codec, null_mut());
                     assert_eq!(made, NOERR);
-                    assert_eq!(nczchunk_store_add_codec(store, codec, null_mut()), NOERR);
+                    assert_eq!(nczchunk_chunk_store_add_codec(store, codec, null_mut()), NOERR);
                 }
                 let (start, count, output) = ([2, 2], [2, 2], data.as_mut_ptr().cast());
                 let (start, count) = (start.as_ptr(), count.as_ptr());
@@ -171,7 +171,7 @@ fn a_codec_of_ones_own_decodes() {
                 (*log).length = Some(7);
                 let status = nczchunk_read_vars(var, store, start, count, null(), output, null_mut());
                 assert_eq!(status, EBADCHUNK);
-                nczchunk_store_free(store);
+                nczchunk_chunk_store_free(store);
                 assert_eq!(calls / 1000, num_codecs);
                 nczchunk_var_free(var);
                 drop(Box::from_raw(log));

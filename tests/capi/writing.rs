@@ -42,7 +42,7 @@ impl Kept {
         NOERR
     }
 
-    unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
+    unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk) -> c_int {
         // SAFETY: as above.
         unsafe {
             let loan = &mut *loan;
@@ -52,7 +52,7 @@ impl Kept {
         NOERR
     }
 
-    unsafe extern "C" fn lend_to_write(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
+    unsafe extern "C" fn lend_to_write(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk) -> c_int {
         // SAFETY: as above.
         unsafe {
             let loan = &mut *loan;
@@ -64,27 +64,27 @@ impl Kept {
         }
     }
 
-    fn stores(&mut self) -> [*mut nczchunk_store; 2] {
+    fn stores(&mut self) -> [*mut nczchunk_chunk_store; 2] {
         let user = std::ptr::from_mut(self).cast();
         let mut stores = [null_mut(); 2];
         // SAFETY: structures of zeros are ones without callbacks, and the callbacks are what the stores document.
         unsafe {
-            let lending = nczchunk_lending_callbacks {
-                struct_size: size_of::<nczchunk_lending_callbacks>(),
+            let lending = nczchunk_zero_copy_callbacks {
+                struct_size: size_of::<nczchunk_zero_copy_callbacks>(),
                 user,
                 lend: Some(Kept::lend),
                 lend_to_write: Some(Kept::lend_to_write),
                 ..std::mem::zeroed()
             };
-            let filling = nczchunk_filling_callbacks {
-                struct_size: size_of::<nczchunk_filling_callbacks>(),
+            let filling = nczchunk_reader_callbacks {
+                struct_size: size_of::<nczchunk_reader_callbacks>(),
                 user,
                 fill: Some(Kept::fill),
                 store: Some(Kept::store),
                 ..std::mem::zeroed()
             };
-            assert_eq!(nczchunk_store_lending(&raw const lending, &raw mut stores[0], null_mut()), NOERR);
-            assert_eq!(nczchunk_store_filling(&raw const filling, &raw mut stores[1], null_mut()), NOERR);
+            assert_eq!(nczchunk_chunk_store_new_zero_copy(&raw const lending, &raw mut stores[0], null_mut()), NOERR);
+            assert_eq!(nczchunk_chunk_store_new(&raw const filling, &raw mut stores[1], null_mut()), NOERR);
         }
         stores
     }
@@ -133,7 +133,7 @@ fn what_is_written_is_read_in_every_layout() {
             assert_eq!(status, NOERR);
             assert_eq!(all[..10], [0, 0, 0, 0, -1, 11, 0, 13, 0, 15]);
             assert_eq!(all[10..], [0, 0, 0, 0, 0, 31, 0, 33, 0, 35]);
-            stores.into_iter().for_each(|store| nczchunk_store_free(store));
+            stores.into_iter().for_each(|store| nczchunk_chunk_store_free(store));
             drop(Box::from_raw(kept));
         }
     }
@@ -177,8 +177,8 @@ fn a_copier_copies_instead_of_the_library() {
         let output = all.as_mut_ptr().cast();
         let status = nczchunk_read_vars(var, lending, start.as_ptr(), null(), null(), output, null_mut());
         assert_eq!((status, all[0], all[6], copied), (NOERR, 2, 5, 8));
-        nczchunk_store_free(lending);
-        nczchunk_store_free(filling);
+        nczchunk_chunk_store_free(lending);
+        nczchunk_chunk_store_free(filling);
         nczchunk_var_free(var);
         drop(Box::from_raw(kept));
     }

@@ -13,13 +13,13 @@ from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, Sharding
 import readers
 import traps_chunks
 import traps_metadata
-import traps_places
+import traps_storages
 import traps_shards
 from cases import Case, native, values
 from readers import ACCEPTED, CRASHED, HANGS, OK, READERS, REFUSED, WRONG
 
 SHAPE, CHUNKS = (7, 30, 41), (3, 10, 16)
-TRAPS = {"metadata": traps_metadata, "chunks": traps_chunks, "shards": traps_shards, "places": traps_places}
+TRAPS = {"metadata": traps_metadata, "chunks": traps_chunks, "shards": traps_shards, "storages": traps_storages}
 
 HEAD = """\
 # Who reads what

@@ -41,7 +41,7 @@ struct State {
     log: Mutex<Vec<(String, Option<(u64, u64)>)>>,
     latency: Mutex<Duration>,
     versions: AtomicUsize,
-    under_way: AtomicUsize,
+    requests_in_flight: AtomicUsize,
     most: AtomicUsize,
     has_no_ranges: AtomicBool,
     has_weak_etags: AtomicBool,
@@ -118,8 +118,8 @@ impl Server {
         self.state.most.load(SeqCst)
     }
 
-    pub fn under_way(&self) -> usize {
-        self.state.under_way.load(SeqCst)
+    pub fn requests_in_flight(&self) -> usize {
+        self.state.requests_in_flight.load(SeqCst)
     }
 
     /// The requests since the last time: paths, and first and last bytes.
@@ -158,9 +158,9 @@ fn serve(stream: &TcpStream, state: &State) {
         let _ = std::io::copy(&mut (&mut reader).take(length), &mut std::io::sink());
         let mut words = first.split(' ');
         let (method, path) = (words.next().unwrap().to_owned(), words.next().unwrap().to_owned());
-        state.most.fetch_max(state.under_way.fetch_add(1, SeqCst) + 1, SeqCst);
+        state.most.fetch_max(state.requests_in_flight.fetch_add(1, SeqCst) + 1, SeqCst);
         let goes_on = answer(stream, state, (&method, &path), &headers);
-        state.under_way.fetch_sub(1, SeqCst);
+        state.requests_in_flight.fetch_sub(1, SeqCst);
         if !goes_on {
             let _ = stream.shutdown(Shutdown::Both);
             return;

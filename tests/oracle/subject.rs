@@ -269,7 +269,7 @@ fn check_read(source: &Source<'_>, plan: &Plan, chunks: &[Vec<Touched>], variant
     }
     assert!(data == expected, "{dims:?}, variant {variant}:\n   got {data:?}\nwanted {expected:?}");
     // SAFETY: the store is freed once.
-    unsafe { nczchunk_store_free(store) };
+    unsafe { nczchunk_chunk_store_free(store) };
 }
 
 /// What is expected between the guards once only these chunks have been read.
@@ -398,24 +398,24 @@ impl<'a> Source<'a> {
         self.has_absent_chunks && chunk.iter().sum::<isize>() % 3 == 1
     }
 
-    fn store(&self, lending: bool) -> *mut nczchunk_store {
+    fn store(&self, lending: bool) -> *mut nczchunk_chunk_store {
         let user = ptr::from_ref(self).cast_mut().cast();
         let mut store = ptr::null_mut();
         // SAFETY: the callbacks are what the store documents, and `self` outlives it.
         let status = unsafe {
             if lending {
-                let struct_size = size_of::<nczchunk_lending_callbacks>();
-                let callbacks = nczchunk_lending_callbacks {
+                let struct_size = size_of::<nczchunk_zero_copy_callbacks>();
+                let callbacks = nczchunk_zero_copy_callbacks {
                     struct_size,
                     user,
                     lend: Some(lend),
                     concurrent: self.concurrent.into(),
                     ..std::mem::zeroed()
                 };
-                nczchunk_store_lending(&raw const callbacks, &raw mut store, ptr::null_mut())
+                nczchunk_chunk_store_new_zero_copy(&raw const callbacks, &raw mut store, ptr::null_mut())
             } else {
-                let struct_size = size_of::<nczchunk_filling_callbacks>();
-                let callbacks = nczchunk_filling_callbacks {
+                let struct_size = size_of::<nczchunk_reader_callbacks>();
+                let callbacks = nczchunk_reader_callbacks {
                     struct_size,
                     user,
                     fill: Some(fill_in),
@@ -424,7 +424,7 @@ impl<'a> Source<'a> {
                     gap: self.gap,
                     ..std::mem::zeroed()
                 };
-                nczchunk_store_filling(&raw const callbacks, &raw mut store, ptr::null_mut())
+                nczchunk_chunk_store_new(&raw const callbacks, &raw mut store, ptr::null_mut())
             }
         };
         assert_eq!(status, 0);
@@ -468,7 +468,7 @@ impl Drop for Source<'_> {
     }
 }
 
-unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
+unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk) -> c_int {
     // SAFETY: the store passes what it documents, and `user` is the source.
     unsafe {
         let (source, loan) = (&*user.cast::<Source>(), &mut *loan);

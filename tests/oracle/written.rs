@@ -236,8 +236,8 @@ fn write(
             assert_eq!(nczchunk_var_set_chunk_order(var, order.as_ptr(), none), 0);
         }
         let made = if shape.is_lending() {
-            let callbacks = nczchunk_lending_callbacks {
-                struct_size: size_of::<nczchunk_lending_callbacks>(),
+            let callbacks = nczchunk_zero_copy_callbacks {
+                struct_size: size_of::<nczchunk_zero_copy_callbacks>(),
                 user,
                 lend: Some(never_lend),
                 lend_to_write: Some(lend_to_write),
@@ -245,10 +245,10 @@ fn write(
                 concurrent,
                 ..std::mem::zeroed()
             };
-            nczchunk_store_lending(&raw const callbacks, &raw mut store, none)
+            nczchunk_chunk_store_new_zero_copy(&raw const callbacks, &raw mut store, none)
         } else {
-            let callbacks = nczchunk_filling_callbacks {
-                struct_size: size_of::<nczchunk_filling_callbacks>(),
+            let callbacks = nczchunk_reader_callbacks {
+                struct_size: size_of::<nczchunk_reader_callbacks>(),
                 user,
                 fill: Some(fill),
                 store: Some(keep),
@@ -258,7 +258,7 @@ fn write(
                 gap: 1,
                 ..std::mem::zeroed()
             };
-            nczchunk_store_filling(&raw const callbacks, &raw mut store, none)
+            nczchunk_chunk_store_new(&raw const callbacks, &raw mut store, none)
         };
         assert_eq!(made, 0);
         let (start, count, stride) = (start.as_ptr(), count.as_ptr(), stride.as_ptr());
@@ -281,16 +281,16 @@ fn write(
             nczchunk_var_free(var);
             written.push(0..num_chunks);
         }
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         written
     }
 }
 
-unsafe extern "C" fn never_lend(_: *mut c_void, _: *mut nczchunk_loan) -> c_int {
+unsafe extern "C" fn never_lend(_: *mut c_void, _: *mut nczchunk_borrowed_chunk) -> c_int {
     panic!("a write asked to read")
 }
 
-unsafe extern "C" fn lend_to_write(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
+unsafe extern "C" fn lend_to_write(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk) -> c_int {
     // SAFETY: the store passes what it documents, and `user` is what was stored.
     unsafe {
         let loan = &mut *loan;
@@ -307,7 +307,7 @@ unsafe extern "C" fn lend_to_write(user: *mut c_void, loan: *mut nczchunk_loan) 
 }
 
 /// A chunk that comes back from a write has been changed.
-unsafe extern "C" fn release(user: *mut c_void, loan: *mut nczchunk_loan, status: c_int) -> c_int {
+unsafe extern "C" fn release(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk, status: c_int) -> c_int {
     // SAFETY: as above.
     unsafe {
         let loan = &*loan;

@@ -18,7 +18,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use nczchunk::object::{Memory, Place};
+use nczchunk::object::{Memory, Storage};
 use nczchunk::{Access, Array, Description, Dimension, ElementType, Hyperslab, Options, Plan};
 
 mod model;
@@ -43,10 +43,10 @@ fn seconds(short: u64) -> Duration {
     Duration::from_secs(long.unwrap_or(short))
 }
 
-/// Both kinds of place that need nothing else: a directory and memory.
-fn places(test: &str) -> [(Temporary, Place); 2] {
+/// Both kinds of storage that need nothing else: a directory and memory.
+fn places(test: &str) -> [(Temporary, Storage); 2] {
     let (one, other) = (Temporary::new(&format!("{test}-directory")), Temporary::new(&format!("{test}-memory")));
-    let (directory, memory) = (one.place(), Place::new(Memory::new()).unwrap());
+    let (directory, memory) = (one.storage(), Storage::new(Memory::new()).unwrap());
     [(one, directory), (other, memory)]
 }
 
@@ -74,11 +74,11 @@ fn while_it_is_replaced(writer: &Array, mut read: impl FnMut() -> Result<(), Str
 fn a_chunk_is_read_old_or_new() {
     const SHAPE: [usize; 2] = [64, 1024];
     for is_sharded in [false, true] {
-        for (_temporary, place) in places(&format!("mixed-{is_sharded}")) {
+        for (_temporary, storage) in places(&format!("mixed-{is_sharded}")) {
             let plain = Description::new(&SHAPE, ElementType::Int).with_chunk_shape(&SHAPE).with_codecs(&[]);
             let description = if is_sharded { plain.with_shard_shape(&SHAPE) } else { plain };
-            let writer = Array::create_in(&place, "x", &description).unwrap();
-            let reader = Array::open_in(&place, "x", Access::Read).unwrap();
+            let writer = Array::create_in(&storage, "x", &description).unwrap();
+            let reader = Array::open_in(&storage, "x", Access::Read).unwrap();
             while_it_is_replaced(&writer, || {
                 let column: Vec<i32> = reader.read(&Hyperslab::new(&[0, 5], &[SHAPE[0], 1])).unwrap();
                 let is_one = column.iter().all(|value| *value == column[0]);
@@ -94,13 +94,13 @@ fn a_chunk_is_read_old_or_new() {
 fn a_shard_is_read_old_or_new() {
     const SHAPE: [usize; 2] = [16, 1024];
     for (chunk, shard) in [([1, 8], [8, 512]), ([1, 4], [16, 1024]), ([1, 8], [2, 128])] {
-        for (_temporary, place) in places(&format!("generations-{}", shard[0])) {
+        for (_temporary, storage) in places(&format!("generations-{}", shard[0])) {
             let description = Description::new(&SHAPE, ElementType::Int)
                 .with_chunk_shape(&chunk)
                 .with_shard_shape(&shard)
                 .with_codecs(&[]);
-            let writer = Array::create_in(&place, "x", &description).unwrap();
-            let mut reader = Array::open_in(&place, "x", Access::Read).unwrap();
+            let writer = Array::create_in(&storage, "x", &description).unwrap();
+            let mut reader = Array::open_in(&storage, "x", Access::Read).unwrap();
             reader.set_cache(None);
             let plan = Plan::new(reader.variable(), &Hyperslab::all(), Access::Read).unwrap();
             let mut bytes = vec![0; plan.memory_bytes()];
@@ -127,14 +127,14 @@ fn a_shard_is_read_old_or_new() {
 /// length, and other chunks in them.
 #[test]
 fn the_index_of_a_shard_is_that_of_the_shard_that_is_read() {
-    for (_temporary, place) in places("stale") {
+    for (_temporary, storage) in places("stale") {
         let description = Description::new(&[4], ElementType::Int)
             .with_chunk_shape(&[2])
             .with_shard_shape(&[4])
             .with_fill_value(&[0; 4])
             .with_codecs(&[]);
-        let reader = Array::create_in(&place, "x", &description).unwrap();
-        let writer = Array::open_in(&place, "x", Access::Write).unwrap();
+        let reader = Array::create_in(&storage, "x", &description).unwrap();
+        let writer = Array::open_in(&storage, "x", Access::Write).unwrap();
         let all = Hyperslab::all();
         for i in 1..300 {
             writer.write(&all, &[i, i + 1, 0, 0]).unwrap();
@@ -151,12 +151,12 @@ fn the_index_of_a_shard_is_that_of_the_shard_that_is_read() {
 #[test]
 fn a_handle_sees_what_another_has_written_once_it_is_refreshed() {
     for is_sharded in [false, true] {
-        for (_temporary, place) in places(&format!("refresh-{is_sharded}")) {
+        for (_temporary, storage) in places(&format!("refresh-{is_sharded}")) {
             let codecs: &[(&str, &str)] = if cfg!(feature = "zstd") { &[("zstd", "")] } else { &[] };
             let plain = Description::new(&[6], ElementType::Int).with_chunk_shape(&[6]).with_codecs(codecs);
             let description = if is_sharded { plain.with_shard_shape(&[6]) } else { plain };
-            let mut writer = Array::create_in(&place, "x", &description).unwrap();
-            let mut reader = Array::open_in(&place, "x", Access::Read).unwrap();
+            let mut writer = Array::create_in(&storage, "x", &description).unwrap();
+            let mut reader = Array::open_in(&storage, "x", Access::Read).unwrap();
             let read = |reader: &Array| reader.read::<i32>(&Hyperslab::new(&[0], &[3])).unwrap();
             for i in 1..50 {
                 writer.write(&Hyperslab::all(), &[i; 6]).unwrap();
@@ -171,7 +171,7 @@ fn a_handle_sees_what_another_has_written_once_it_is_refreshed() {
             assert_eq!((reader.variable().dimensions()[0].len(), reader.attributes().len()), (12, 1));
             // An array that is another one has to be opened again, and the handle is what it was.
             let other = Description::new(&[6], ElementType::Int).with_chunk_shape(&[3]).with_overwrite(true);
-            Array::create_in(&place, "x", &other).unwrap();
+            Array::create_in(&storage, "x", &other).unwrap();
             assert!(reader.refresh().unwrap_err().to_string().contains("open it again"));
             assert_eq!(reader.variable().dimensions()[0].len(), 12);
         }
@@ -184,13 +184,13 @@ fn a_part_is_written_to_what_is_stored() {
     let codecs: &[&[(&str, &str)]] = if cfg!(feature = "zstd") { &[&[], &[("zstd", "")]] } else { &[&[]] };
     for codecs in codecs {
         for is_sharded in [false, true] {
-            for (_temporary, place) in places(&format!("turns-{is_sharded}-{}", codecs.len())) {
+            for (_temporary, storage) in places(&format!("turns-{is_sharded}-{}", codecs.len())) {
                 let plain = Description::new(&[6], ElementType::Int).with_chunk_shape(&[6]).with_codecs(codecs);
                 let description = if is_sharded { plain.with_shard_shape(&[6]) } else { plain };
-                let a = Array::create_in(&place, "x", &description).unwrap();
-                let b = Array::open_in(&place, "x", Access::Write).unwrap();
+                let a = Array::create_in(&storage, "x", &description).unwrap();
+                let b = Array::open_in(&storage, "x", Access::Write).unwrap();
                 let stored = || {
-                    let array = Array::open_in(&place, "x", Access::Read).unwrap();
+                    let array = Array::open_in(&storage, "x", Access::Read).unwrap();
                     array.read::<i32>(&Hyperslab::all()).unwrap()
                 };
                 a.write(&Hyperslab::new(&[0], &[2]), &[1, 1]).unwrap();
@@ -213,11 +213,11 @@ fn a_part_is_written_to_what_is_stored() {
 #[test]
 fn a_shape_is_changed_from_the_one_that_is_stored() {
     for is_sharded in [false, true] {
-        for (_temporary, place) in places(&format!("resize-{is_sharded}")) {
+        for (_temporary, storage) in places(&format!("resize-{is_sharded}")) {
             let plain = Description::new(&[4], ElementType::Int).with_chunk_shape(&[2]).with_codecs(&[]);
             let description = if is_sharded { plain.with_shard_shape(&[4]) } else { plain };
-            let mut a = Array::create_in(&place, "x", &description).unwrap();
-            let mut b = Array::open_in(&place, "x", Access::Write).unwrap();
+            let mut a = Array::create_in(&storage, "x", &description).unwrap();
+            let mut b = Array::open_in(&storage, "x", Access::Write).unwrap();
             b.resize(&[12]).unwrap();
             b.write(&Hyperslab::all(), &[1; 12]).unwrap();
             b.set_attribute("units", "K").unwrap();
@@ -226,7 +226,7 @@ fn a_shape_is_changed_from_the_one_that_is_stored() {
             assert_eq!(a.read::<i32>(&Hyperslab::all()).unwrap(), [1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0]);
             // It is that array's shape, not that of one which has taken its place.
             let other = Description::new(&[6], ElementType::Int).with_chunk_shape(&[3]).with_overwrite(true);
-            let other = Array::create_in(&place, "x", &other).unwrap();
+            let other = Array::create_in(&storage, "x", &other).unwrap();
             other.write(&Hyperslab::all(), &[2; 6]).unwrap();
             assert!(a.resize(&[2]).unwrap_err().to_string().contains("open it again"));
             assert_eq!(other.read::<i32>(&Hyperslab::all()).unwrap(), [2; 6]);

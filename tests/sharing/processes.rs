@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use nczchunk::object::{Directory, Place};
+use nczchunk::object::{Directory, Storage};
 use nczchunk::{Access, Array};
 
 use crate::model::Layout;
@@ -57,8 +57,8 @@ impl Counters for InFile {
     }
 }
 
-fn place(path: &Path) -> Place {
-    Place::new(Near(Directory::open(path).unwrap())).unwrap()
+fn place(path: &Path) -> Storage {
+    Storage::new(Near(Directory::open(path).unwrap())).unwrap()
 }
 
 fn subject(seed: u64) -> Subject {
@@ -109,7 +109,7 @@ fn processes_find_one_write_of_each_chunk() {
     for seed in first.. {
         let temporary = Temporary::below(&parents[seed as usize % parents.len()], "processes");
         let subject = subject(seed);
-        let create = |description: nczchunk::Description<'_>| Array::create_in(&temporary.place(), "x", &description);
+        let create = |description: nczchunk::Description<'_>| Array::create_in(&temporary.storage(), "x", &description);
         subject.layout.described(subject.shape(), create).unwrap();
         InFile::open(&temporary.0.join("counters"));
         // In a long test there are files that are not changed for some seconds, whose versions are known.

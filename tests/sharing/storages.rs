@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::ThreadId;
 
 use fastrand::Rng;
-use nczchunk::object::{Begin, Directory, Entry, Flight, Limits, Memory, ObjectRequest, Objects, Place};
+use nczchunk::object::{ByteRange, Directory, Entry, Flight, Limits, Memory, ObjectRequest, ObjectStore, Storage};
 use nczchunk::status::{ENOOBJECT, NOERR};
 use nczchunk::{Buffer, ObjectState, Opening, Result, Versions};
 
@@ -29,8 +29,8 @@ impl Temporary {
         Temporary(path)
     }
 
-    pub fn place(&self) -> Place {
-        Place::new(Directory::create(&self.0).unwrap()).unwrap()
+    pub fn storage(&self) -> Storage {
+        Storage::new(Directory::create(&self.0).unwrap()).unwrap()
     }
 }
 
@@ -79,21 +79,21 @@ impl Kind {
     }
 
     /// A storage of this kind, and what it is in.
-    pub fn storage(self, seed: u64) -> (Place, Temporary) {
+    pub fn storage(self, seed: u64) -> (Storage, Temporary) {
         let number = if let Kind::Directory(number) = self { number } else { 0 };
         let temporary = Temporary::below(&parents()[number], "storage");
-        let place = match self {
-            Kind::Directory(_) => Place::new(Near(Directory::create(&temporary.0).unwrap())),
-            Kind::Memory => Place::new(Near(Memory::new())),
+        let storage = match self {
+            Kind::Directory(_) => Storage::new(Near(Directory::create(&temporary.0).unwrap())),
+            Kind::Memory => Storage::new(Near(Memory::new())),
             #[cfg(feature = "zip")]
             Kind::NewZip => {
                 std::fs::create_dir_all(&temporary.0).unwrap();
                 let writer = nczchunk::object::ZipWriter::create(temporary.0.join("new.zip")).unwrap();
-                Place::new(Near(writer))
+                Storage::new(Near(writer))
             }
-            Kind::Own { has_versions, has_latency } => Place::new(Own::new(has_versions, has_latency, seed)),
+            Kind::Own { has_versions, has_latency } => Storage::new(Own::new(has_versions, has_latency, seed)),
         };
-        (place.unwrap(), temporary)
+        (storage.unwrap(), temporary)
     }
 }
 
@@ -103,8 +103,8 @@ const GAP: usize = 64;
 /// A storage of which ranges are read one by one that lie near to each other, so that small chunks are read in many.
 pub struct Near<O>(pub O);
 
-impl<O: Objects> Objects for Near<O> {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl<O: ObjectStore> ObjectStore for Near<O> {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         self.0.read(name, begin, buffer)
     }
 
@@ -112,7 +112,7 @@ impl<O: Objects> Objects for Near<O> {
         self.0.read_part(name, offset, buffer)
     }
 
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         self.0.read_version(name, begin, buffer)
     }
 
@@ -194,16 +194,16 @@ impl Own {
     }
 }
 
-impl Objects for Own {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for Own {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
     }
 
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         let Some(Object { bytes, version }) = self.get(name) else { return Ok(None) };
         let offset = match begin {
-            Begin::At(offset) => (offset as usize).min(bytes.len()),
-            Begin::BeforeEnd(offset) => bytes.len().saturating_sub(offset as usize),
+            ByteRange::At(offset) => (offset as usize).min(bytes.len()),
+            ByteRange::BeforeEnd(offset) => bytes.len().saturating_sub(offset as usize),
         };
         let rest = &bytes[offset..];
         buffer.write(&rest[..rest.len().min(buffer.capacity())]);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use nczchunk::object::Place;
+use nczchunk::object::Storage;
 use nczchunk::{Access, Array, Hyperslab, Options, Plan};
 
 use crate::model::{FILL, Layout, Pair, Slab};
@@ -148,9 +148,9 @@ impl Subject {
         let ended = || -> Vec<u64> { (0..NUM_CHUNKS).map(|chunk| counters.ended(chunk)).collect() };
         let mut owned = None;
         let (mut least, is_exact, may_return) = match &array {
-            Reader::Own(place, has_cache) => {
+            Reader::Own(storage, has_cache) => {
                 let least = ended();
-                let mut array = Array::open_in(place, "x", Access::Read).unwrap();
+                let mut array = Array::open_in(storage, "x", Access::Read).unwrap();
                 if !has_cache {
                     array.set_cache(None);
                 }
@@ -229,7 +229,7 @@ fn read(array: &Array, slab: &Slab, num_threads: usize) -> nczchunk::Result<Vec<
 /// The handle that is read from.
 pub enum Reader<'a> {
     /// One of its own, with a cache or without, that is refreshed from time to time.
-    Own(&'a Place, bool),
+    Own(&'a Storage, bool),
     /// The one that all writers have, with a cache.
     Writers(&'a Array),
 }
@@ -248,15 +248,15 @@ pub fn chunk(rng: &mut Rng) -> Pair {
 
 fn round(kind: Kind, subject: Subject, seed: u64, time: Duration) -> u64 {
     let mut rng = Rng::with_seed(seed);
-    let (place, _temporary) = kind.storage(seed);
+    let (storage, _temporary) = kind.storage(seed);
     let shape = subject.shape();
-    let create = |description: nczchunk::Description<'_>| Array::create_in(&place, "x", &description).unwrap();
+    let create = |description: nczchunk::Description<'_>| Array::create_in(&storage, "x", &description).unwrap();
     let first = subject.layout.described(shape, create);
     let has_one_handle = rng.u8(0..3) == 0;
     let counters = Atomics::default();
     let (until, is_failed) = (Instant::now() + time, AtomicBool::new(false));
     let is_over = || Instant::now() > until || is_failed.load(SeqCst);
-    let other = Array::open_in(&place, "x", Access::Write).unwrap();
+    let other = Array::open_in(&storage, "x", Access::Write).unwrap();
     let writers = [&first, if has_one_handle { &first } else { &other }];
     let outcomes: Vec<Result<u64, String>> = std::thread::scope(|scope| {
         let mut threads = Vec::new();
@@ -267,7 +267,7 @@ fn round(kind: Kind, subject: Subject, seed: u64, time: Duration) -> u64 {
         }
         for number in 0..3 {
             let (counters, is_over, is_failed, mut rng) = (&counters, &is_over, &is_failed, rng.fork());
-            let array = if has_one_handle { Reader::Writers(&first) } else { Reader::Own(&place, number == 2) };
+            let array = if has_one_handle { Reader::Writers(&first) } else { Reader::Own(&storage, number == 2) };
             threads.push(scope.spawn(move || {
                 let read = subject.read(array, counters, &mut rng, is_over);
                 is_failed.fetch_or(read.is_err(), SeqCst);

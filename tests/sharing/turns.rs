@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use nczchunk::object::Place;
+use nczchunk::object::Storage;
 use nczchunk::{Access, Array, Hyperslab};
 
 use crate::model::{FILL, Layout, Model, Pair, Slab, View};
@@ -18,7 +18,7 @@ const HANDLES: usize = 3;
 /// An array, its handles, and what is known of both.
 struct Case {
     what: String,
-    place: Place,
+    storage: Storage,
     _temporary: Temporary,
     model: Model,
     handles: Vec<(Array, View)>,
@@ -47,12 +47,12 @@ impl Case {
 
     fn of(kind: Kind, mut rng: Rng, seed: u64) -> Self {
         let layout = rng.choice(Layout::all(CHUNK)).unwrap();
-        let (place, _temporary) = kind.storage(seed);
+        let (storage, _temporary) = kind.storage(seed);
         let first = Case::random_shape(&mut rng);
-        layout.described(first, |description| Array::create_in(&place, "x", &description)).unwrap();
+        layout.described(first, |description| Array::create_in(&storage, "x", &description)).unwrap();
         let what = format!("NCZCHUNK_SEED={seed} {kind:?}");
         let (model, log) = (Model::new(layout, first), vec![format!("{layout:?} {first:?}")]);
-        let mut case = Case { what, place, _temporary, model, handles: Vec::new(), rng, value: 0, log };
+        let mut case = Case { what, storage, _temporary, model, handles: Vec::new(), rng, value: 0, log };
         (0..HANDLES).for_each(|_| case.open());
         case
     }
@@ -62,7 +62,7 @@ impl Case {
     }
 
     fn opened(&mut self) -> (Array, View) {
-        let mut array = Array::open_in(&self.place, "x", Access::Write).unwrap();
+        let mut array = Array::open_in(&self.storage, "x", Access::Write).unwrap();
         let has_cache = self.rng.bool();
         if !has_cache {
             array.set_cache(None);
@@ -215,12 +215,12 @@ impl Case {
             layout.chunk[0] = if layout.chunk[0] == CHUNK[0] { 4 } else { CHUNK[0] };
         }
         self.note(format!("{who} overwrites: {layout:?} {shape:?}"));
-        let create = |place: &Place| {
+        let create = |storage: &Storage| {
             layout.described(shape, |description| {
-                Array::create_in(place, "x", &description.with_overwrite(true)).unwrap()
+                Array::create_in(storage, "x", &description.with_overwrite(true)).unwrap()
             })
         };
-        let array = create(&self.place);
+        let array = create(&self.storage);
         let is_another = layout != self.model.layout;
         self.model.overwrite(layout, shape);
         self.handles[who] = self.checked(array, true);
@@ -235,7 +235,7 @@ impl Case {
 
     /// What is stored, as a new handle finds it.
     fn look(&mut self) {
-        let mut array = Array::open_in(&self.place, "x", Access::Read).unwrap();
+        let mut array = Array::open_in(&self.storage, "x", Access::Read).unwrap();
         array.set_cache(None);
         let opened = self.checked(array, false);
         self.handles.push(opened);

@@ -64,12 +64,12 @@ typedef struct Slot {
  * a store the filters are not known. */
 struct Decoder {
     nczchunk_var* var;
-    nczchunk_store* store;
+    nczchunk_chunk_store* store;
     size_t slots;
     Slot slot[];
 };
 
-static int lend_stored(void* user, nczchunk_loan* loan)
+static int lend_stored(void* user, nczchunk_borrowed_chunk* loan)
 {
     const Decoder* decoder = user;
     const Slot* slot = &decoder->slot[loan->chunk_indices[0]];
@@ -81,7 +81,7 @@ static int lend_stored(void* user, nczchunk_loan* loan)
 
 /* Adds the codec of a filter. The parameters that a filter has are not those that it is called with: the codec of
  * netCDF-C's shuffle has none, and is told the size of an element. */
-static int add_filter(const NC_VAR_INFO_T* var, int ncid, unsigned id, nczchunk_store* store)
+static int add_filter(const NC_VAR_INFO_T* var, int ncid, unsigned id, nczchunk_chunk_store* store)
 {
     enum { SHUFFLE = 2, MOST = 16 };
     unsigned parameters[MOST];
@@ -99,12 +99,12 @@ static int add_filter(const NC_VAR_INFO_T* var, int ncid, unsigned id, nczchunk_
     }
     if ((stat = nczchunk_codec_filter(id, number, parameters, &codec, NULL)) != NC_NOERR)
         return stat;
-    if ((stat = nczchunk_store_add_codec(store, codec, NULL)) != NC_NOERR)
+    if ((stat = nczchunk_chunk_store_add_codec(store, codec, NULL)) != NC_NOERR)
         nczchunk_codec_free(codec);
     return stat;
 }
 
-static int add_filters(const NC_VAR_INFO_T* var, nczchunk_store* store)
+static int add_filters(const NC_VAR_INFO_T* var, nczchunk_chunk_store* store)
 {
     enum { MOST = 8 };
     const int ncid = var->container->nc4_info->controller->ext_ncid | var->container->hdr.id;
@@ -125,16 +125,16 @@ static Decoder* new_decoder(const Transfer* transfer)
     const size_t slots = transfer->lock == NULL ? 1 : transfer->threads;
     const size_t lens[2] = {slots, (size_t)transfer->cache->chunksize}, chunks[2] = {1, lens[1]};
     Decoder* decoder = calloc(1, sizeof *decoder + slots * sizeof *decoder->slot);
-    const nczchunk_lending_callbacks stored = {.struct_size = sizeof stored, .user = decoder, .lend = lend_stored,
+    const nczchunk_zero_copy_callbacks stored = {.struct_size = sizeof stored, .user = decoder, .lend = lend_stored,
                                                .concurrent = 1};
 
     if (decoder == NULL)
         return NULL;
     decoder->slots = slots;
     if (nczchunk_var_new(2, lens, chunks, 1, &decoder->var, NULL) != NC_NOERR ||
-        nczchunk_store_lending(&stored, &decoder->store, NULL) != NC_NOERR ||
+        nczchunk_chunk_store_new_zero_copy(&stored, &decoder->store, NULL) != NC_NOERR ||
         add_filters(transfer->var, decoder->store) != NC_NOERR) {
-        nczchunk_store_free(decoder->store);
+        nczchunk_chunk_store_free(decoder->store);
         decoder->store = NULL;
     }
     return decoder;
@@ -146,7 +146,7 @@ void nczadapter_free_decoder(Decoder* decoder)
         return;
     for (size_t i = 0; i < decoder->slots; i++)
         free(decoder->slot[i].stored);
-    nczchunk_store_free(decoder->store);
+    nczchunk_chunk_store_free(decoder->store);
     nczchunk_var_free(decoder->var);
     free(decoder);
 }

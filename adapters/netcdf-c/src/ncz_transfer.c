@@ -6,7 +6,7 @@
 extern int NCZ_read_chunk(int ncid, int varid, size64_t* zindices, void* chunkdata);
 
 /* A scalar has rank 0 for nczchunk; for NCZarr it has one dimension, and its chunk the index 0. */
-static const size64_t* indices_of(const nczchunk_loan* loan)
+static const size64_t* indices_of(const nczchunk_borrowed_chunk* loan)
 {
     static const size64_t scalar = 0;
 
@@ -14,7 +14,7 @@ static const size64_t* indices_of(const nczchunk_loan* loan)
 }
 
 /* The entry itself is the handle: it comes back when the chunk does. */
-static void give(Transfer* transfer, nczchunk_loan* loan, NCZCacheEntry* entry)
+static void give(Transfer* transfer, nczchunk_borrowed_chunk* loan, NCZCacheEntry* entry)
 {
     transfer->chunks++;
     loan->nbytes = (size_t)NCZ_entry_length(entry, &loan->data);
@@ -22,7 +22,7 @@ static void give(Transfer* transfer, nczchunk_loan* loan, NCZCacheEntry* entry)
 }
 
 /* Lends a chunk to be read. */
-static int lend(void* user, nczchunk_loan* loan)
+static int lend(void* user, nczchunk_borrowed_chunk* loan)
 {
     Transfer* transfer = user;
     NCZCacheEntry* entry;
@@ -38,7 +38,7 @@ static int lend(void* user, nczchunk_loan* loan)
 }
 
 /* Lends a chunk to be changed. One that is to be replaced is not read. */
-static int lend_to_write(void* user, nczchunk_loan* loan)
+static int lend_to_write(void* user, nczchunk_borrowed_chunk* loan)
 {
     Transfer* transfer = user;
     NCZCacheEntry* entry;
@@ -53,7 +53,7 @@ static int lend_to_write(void* user, nczchunk_loan* loan)
 }
 
 /* Lends a chunk to be read to one of several threads, to which it belongs until it is taken back. */
-static int lend_to_thread(void* user, nczchunk_loan* loan)
+static int lend_to_thread(void* user, nczchunk_borrowed_chunk* loan)
 {
     Transfer* transfer = user;
     int stat;
@@ -65,7 +65,7 @@ static int lend_to_thread(void* user, nczchunk_loan* loan)
     return stat;
 }
 
-static int release_from_thread(void* user, nczchunk_loan* loan, int status)
+static int release_from_thread(void* user, nczchunk_borrowed_chunk* loan, int status)
 {
     const Transfer* transfer = user;
 
@@ -79,7 +79,7 @@ static int release_from_thread(void* user, nczchunk_loan* loan, int status)
 /* Takes back a chunk that was to be changed. If that succeeded, it is stored when it leaves the cache. If not, the
  * cache forgets it, so that it is read again; unless earlier changes are in it that are not stored yet. Then it stays:
  * only elements that were to be changed may be neither as they were nor as they should be. */
-static int release(void* user, nczchunk_loan* loan, int status)
+static int release(void* user, nczchunk_borrowed_chunk* loan, int status)
 {
     const Transfer* transfer = user;
     NCZCacheEntry* entry = loan->handle;
@@ -131,17 +131,17 @@ static int describe(Transfer* transfer, size_t rank, const size_t* dimlens, cons
     return NC_NOERR;
 }
 
-static int run(Transfer* transfer, const nczchunk_lending_callbacks* chunks, size_t rank, const size_t* dimlens,
+static int run(Transfer* transfer, const nczchunk_zero_copy_callbacks* chunks, size_t rank, const size_t* dimlens,
                const size_t* chunklens, size_t typesize, const size64_t* start, const size64_t* count,
                const size64_t* stride, void* memory)
 {
     nczchunk_var* var = NULL;
-    nczchunk_store* store = NULL;
+    nczchunk_chunk_store* store = NULL;
     nczchunk_context* context = NULL;
     int stat = describe(transfer, rank, dimlens, chunklens, typesize, &var);
 
     if (stat == NC_NOERR)
-        stat = nczchunk_store_lending(chunks, &store, NULL);
+        stat = nczchunk_chunk_store_new_zero_copy(chunks, &store, NULL);
     if (stat == NC_NOERR && transfer->lock != NULL && (stat = nczchunk_context_new(&context)) == NC_NOERR)
         stat = nczchunk_context_set_threads(context, transfer->threads);
     if (stat == NC_NOERR && transfer->reading)
@@ -151,7 +151,7 @@ static int run(Transfer* transfer, const nczchunk_lending_callbacks* chunks, siz
         stat = nczchunk_write_vars(var, store, (const size_t*)start, (const size_t*)count, (const ptrdiff_t*)stride,
                                    memory, NULL);
     nczchunk_context_free(context);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     return stat;
 }
@@ -204,7 +204,7 @@ int NCZ_transferslice(NC_VAR_INFO_T* var, int reading, size64_t* start, size64_t
     Transfer transfer = transfer_of(var, reading);
     Lock lock = LOCK_INIT;
     /* What is read needs not be taken back. Chunks that are longer than they should be serve as in netCDF-C. */
-    nczchunk_lending_callbacks chunks = {.struct_size = sizeof chunks, .user = &transfer, .lend = lend,
+    nczchunk_zero_copy_callbacks chunks = {.struct_size = sizeof chunks, .user = &transfer, .lend = lend,
                                                .lend_to_write = lend_to_write, .release = reading ? NULL : release,
                                                .accept_longer = 1};
     size_t typesize;
@@ -265,7 +265,7 @@ int NCZ_read_chunk(int ncid, int varid, size64_t* zindices, void* chunkdata)
 
 /* Lends what a reader of a test's reads, which tells no length. To be changed, it must be a chunk of the cache: the one
  * that was used last. */
-static int lend_from_reader(void* user, nczchunk_loan* loan)
+static int lend_from_reader(void* user, nczchunk_borrowed_chunk* loan)
 {
     const Transfer* transfer = user;
     const struct Common* common = transfer->common;
@@ -293,7 +293,7 @@ int nczadapter_transfer_common(struct Common* common, size_t rank, const size64_
     Transfer transfer = {.file = common->file, .var = common->var, .cache = common->cache, .common = common,
                          .reading = common->reading,
                          .swap = common->swap && common->var->type_info->hdr.id < NC_STRING};
-    const nczchunk_lending_callbacks chunks = {.struct_size = sizeof chunks, .user = &transfer,
+    const nczchunk_zero_copy_callbacks chunks = {.struct_size = sizeof chunks, .user = &transfer,
                                                .lend = lend_from_reader, .lend_to_write = lend_from_reader,
                                                .release = common->reading ? NULL : release};
 

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use nczchunk::object::{Directory, Place, ZipWriter};
+use nczchunk::object::{Directory, Storage, ZipWriter};
 use nczchunk::{ArrayFormat, ErrorKind, Node};
 
 use crate::failure::{Failure, Result, words};
@@ -24,10 +24,10 @@ pub(super) struct Wish {
     pub format: ArrayFormat,
 }
 
-/// A place for the new array.
+/// A storage for the new array.
 pub(super) enum Destination {
     /// A new zip file, or objects at a URL.
-    Place { place: Place, name: String },
+    Storage { storage: Storage, name: String },
     /// A directory that is new, or replaces one that is an array or is empty.
     Whole { partial: Partial, name: String, path: PathBuf },
     /// An array in a group that is there. The directory has it by its whole name until then.
@@ -54,7 +54,7 @@ impl Destination {
         if !metadata.is_dir() && !path.is_dir() {
             return Err(refused(path, "this is a file, and no directory"));
         }
-        match nczchunk::place_at(path).and_then(|place| nczchunk::list(&place, "", false)).as_deref() {
+        match nczchunk::open_storage(path).and_then(|storage| nczchunk::list(&storage, "", false)).as_deref() {
             Ok([first, ..]) if first.is_group() => Destination::within(path, wish),
             Ok(_) if wish.is_named => Err(refused(path, "this is an array, and no group")),
             Ok(_) if wish.force => whole(String::new()),
@@ -87,7 +87,7 @@ impl Destination {
         if path.symlink_metadata().is_ok() && !wish.force {
             return Err(refused(path, "this is there already; --force replaces it"));
         }
-        Ok(Destination::Place { place: Place::new(ZipWriter::create(path)?)?, name: wish.name_of_new()? })
+        Ok(Destination::Storage { storage: Storage::new(ZipWriter::create(path)?)?, name: wish.name_of_new()? })
     }
 
     /// An array below a URL, or at it. If something is there, to create it fails.
@@ -95,37 +95,39 @@ impl Destination {
         if wish.force {
             return Err(refused(path, "what is at a URL is not replaced; leave out --force, and remove it first"));
         }
-        let place = nczchunk::place_for(path).map_err(|error| Failure::Failed(words(&error)))?;
-        Ok(Destination::Place { place, name: wish.name_of_new()? })
+        let storage = nczchunk::create_storage(path).map_err(|error| Failure::Failed(words(&error)))?;
+        Ok(Destination::Storage { storage, name: wish.name_of_new()? })
     }
 
-    /// The place in which the array is to be created, or all of a group, before it gets its name.
-    pub(super) fn place(&self) -> Result<Place> {
+    /// The storage in which the array is to be created, or all of a group, before it gets its name.
+    pub(super) fn storage(&self) -> Result<Storage> {
         Ok(match self {
-            Destination::Place { place, .. } => place.clone(),
-            Destination::Whole { partial, .. } => nczchunk::place_for(partial.path())?,
+            Destination::Storage { storage, .. } => storage.clone(),
+            Destination::Whole { partial, .. } => nczchunk::create_storage(partial.path())?,
             Destination::Within { group, name, partial, .. } => {
-                let written = Place::new(Directory::create(partial.path())?)?;
-                Place::new(Staging::new(nczchunk::place_at(group)?, written, name))?
+                let written = Storage::new(Directory::create(partial.path())?)?;
+                Storage::new(Staging::new(nczchunk::open_storage(group)?, written, name))?
             }
         })
     }
 
-    /// The name of the array in that place.
+    /// The name of the array in that storage.
     pub(super) fn name(&self) -> &str {
         match self {
-            Destination::Place { name, .. } | Destination::Whole { name, .. } | Destination::Within { name, .. } => name,
+            Destination::Storage { name, .. } | Destination::Whole { name, .. } | Destination::Within { name, .. } => {
+                name
+            }
         }
     }
 
-    /// A place in the group at a path.
+    /// A storage in the group at a path.
     fn within(group: &Path, wish: &Wish) -> Result<Self> {
         let name =
             wish.name.clone().ok_or_else(|| refused(group, "this is a group; give the array a name by --name"))?;
         let name = name.trim_matches('/').to_owned();
         let path = group.join(&name);
         if path.symlink_metadata().is_ok() {
-            let there = nczchunk::place_at(group).and_then(|place| nczchunk::list(&place, &name, false));
+            let there = nczchunk::open_storage(group).and_then(|storage| nczchunk::list(&storage, &name, false));
             let is_array =
                 there.as_deref().is_ok_and(|nodes| nodes.first().is_some_and(|node: &Node| !node.is_group()));
             match (is_array, wish.force) {
@@ -142,11 +144,11 @@ impl Destination {
     /// Gives the array its name.
     pub(super) fn finish(self) -> Result<()> {
         match self {
-            Destination::Place { place, .. } => Ok(place.finish()?),
+            Destination::Storage { storage, .. } => Ok(storage.finish()?),
             Destination::Whole { partial, path, .. } => replace(&partial, partial.path(), &path),
             Destination::Within { group, name, format, partial } => {
                 let missing = missing(&group, &name);
-                let changes = Changes::make(&nczchunk::place_at(&group)?, &name, format, missing)?;
+                let changes = Changes::make(&nczchunk::open_storage(&group)?, &name, format, missing)?;
                 replace(&partial, &partial.path().join(missing), &group.join(missing))?;
                 changes.keep();
                 Ok(())
@@ -156,7 +158,7 @@ impl Destination {
 }
 
 impl Wish {
-    /// The name in a place that is new: none, unless the user wishes one.
+    /// The name in a storage that is new: none, unless the user wishes one.
     fn name_of_new(&self) -> Result<String> {
         match &self.name {
             _ if !self.is_named => Ok(String::new()),

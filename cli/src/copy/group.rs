@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nczchunk::object::Place;
+use nczchunk::object::Storage;
 use nczchunk::{Access, Array, Error, ErrorKind, Node};
 
 use super::attributes::Attributes;
@@ -11,12 +11,12 @@ use super::kept::Lost;
 use super::{Copied, Copy, Format, println, transfer};
 use crate::failure::{Failure, Result, words};
 use crate::interrupt;
-use crate::place;
+use crate::open_storage;
 use crate::slab::Slab;
 
 /// A group that is to be copied.
 pub(super) struct Group {
-    place: Place,
+    storage: Storage,
     /// The group itself, and what is in it, each after the groups that it is in.
     nodes: Vec<Node>,
 }
@@ -24,16 +24,16 @@ pub(super) struct Group {
 impl Group {
     /// The group of this name, or all that is at a path; `None` if that is an array.
     pub(super) fn find(path: &Path, name: Option<&str>) -> Result<Option<Group>> {
-        let place = place::place(path)?;
+        let storage = open_storage::storage(path)?;
         let name = name.unwrap_or_default();
         if !name.is_empty() {
-            let opened = Array::open_in(&place, name, Access::Read);
+            let opened = Array::open_in(&storage, name, Access::Read);
             if !opened.is_err_and(|error| error.kind() == ErrorKind::NotAnArray) {
                 return Ok(None);
             }
         }
-        let nodes = place::list(path, &place, name, true)?;
-        Ok(nodes.first().is_some_and(Node::is_group).then_some(Group { place, nodes }))
+        let nodes = open_storage::list(path, &storage, name, true)?;
+        Ok(nodes.first().is_some_and(Node::is_group).then_some(Group { storage, nodes }))
     }
 
     /// Copies it.
@@ -42,7 +42,7 @@ impl Group {
         let format = wish.format();
         let whole = Wish { name: None, is_named: false, force: wish.force, format: format.into() };
         let destination = Destination::of_group(&wish.destination, &whole)?;
-        let place = destination.place()?;
+        let storage = destination.storage()?;
         let (mut copied, mut lost) = (Copied::default(), Lost::default());
         for node in &self.nodes {
             let name = self.relative(node);
@@ -51,13 +51,13 @@ impl Group {
                 return Err(about(error.clone()));
             }
             if node.is_group() {
-                self.create(node, format, &place, name).map_err(about)?;
-                lost.compare_groups(node, &nczchunk::list(&place, name, false)?[0]);
+                self.create(node, format, &storage, name).map_err(about)?;
+                lost.compare_groups(node, &nczchunk::list(&storage, name, false)?[0]);
                 continue;
             }
-            let source = Array::open_in(&self.place, node.name(), Access::Read).map_err(about)?;
+            let source = Array::open_in(&self.storage, node.name(), Access::Read).map_err(about)?;
             let selection = Slab::select(None, &source)?;
-            let created = wish.create(&source, &selection, &place, name)?;
+            let created = wish.create(&source, &selection, &storage, name)?;
             transfer::transfer(&source, &selection, &created, threads)?;
             copied.add(&source, &selection, &created)?;
             lost.compare(&source, &selection, &created);
@@ -72,11 +72,11 @@ impl Group {
         node.name().strip_prefix(group).unwrap_or_default().trim_start_matches('/')
     }
 
-    fn create(&self, node: &Node, format: Format, place: &Place, name: &str) -> nczchunk::Result<()> {
+    fn create(&self, node: &Node, format: Format, storage: &Storage, name: &str) -> nczchunk::Result<()> {
         let attributes = Attributes::of(node.attributes(), format.into(), |_| false);
         // netCDF-C knows no others than those that have types.
         let json = if format == Format::Nczarr { "" } else { node.attributes_json() };
-        nczchunk::create_group(place, name, format.into(), json, &attributes.values())
+        nczchunk::create_group(storage, name, format.into(), json, &attributes.values())
     }
 }
 

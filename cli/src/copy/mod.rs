@@ -23,7 +23,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use nczchunk::key::Separator;
-use nczchunk::object::Place;
+use nczchunk::object::Storage;
 use nczchunk::{Access, Array, ArrayFormat, Description, ElementType, Endian, Error};
 
 use crate::Session;
@@ -32,7 +32,7 @@ use crate::human;
 use crate::info::shard_shape;
 use crate::interrupt;
 use crate::lengths::Lengths;
-use crate::place;
+use crate::open_storage;
 use crate::slab::{self, Selection, Slab};
 use crate::storage;
 
@@ -132,13 +132,13 @@ impl Copy {
         if let Some(group) = self.group()? {
             return group.copy(self, session.threads);
         }
-        let source = place::open(&self.source, self.array.as_deref())?;
+        let source = open_storage::open(&self.source, self.array.as_deref())?;
         let selection = Slab::select(self.slab.as_ref(), &source)?;
         let name = self.name.clone().or_else(|| source.name().rsplit('/').next().map(str::to_owned));
         let name = name.filter(|name| !name.is_empty());
         interrupt::watch()?;
         let destination = Destination::new(&self.destination, &self.wish(name))?;
-        let created = self.create(&source, &selection, &destination.place()?, destination.name())?;
+        let created = self.create(&source, &selection, &destination.storage()?, destination.name())?;
         transfer::transfer(&source, &selection, &created, session.threads)?;
         let mut copied = Copied::default();
         copied.add(&source, &selection, &created)?;
@@ -181,7 +181,7 @@ impl Copy {
     }
 
     /// Creates the new array, without its elements.
-    fn create(&self, source: &Array, selection: &Selection, place: &Place, name: &str) -> Result<Array> {
+    fn create(&self, source: &Array, selection: &Selection, storage: &Storage, name: &str) -> Result<Array> {
         let format = self.format();
         let shape = selection.shape();
         let names: Vec<&str> = selection.kept().map(|d| source.dimension_name(d).unwrap_or_default()).collect();
@@ -218,7 +218,7 @@ impl Copy {
             description = description.with_attributes_json(&json);
         }
         description = description.with_attributes(&values);
-        Array::create_in(place, name, &description).map_err(|error| self.refused(name, &error))
+        Array::create_in(storage, name, &description).map_err(|error| self.refused(name, &error))
     }
 
     /// Why an array cannot be created.

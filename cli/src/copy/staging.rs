@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use nczchunk::object::{Begin, Entry, Memory, Objects, Place, read_whole};
+use nczchunk::object::{ByteRange, Entry, Memory, ObjectStore, Storage, read_whole};
 use nczchunk::{Array, ArrayFormat, Buffer, Description, ElementType, Result};
 
 /// The most bytes of a metadata document.
@@ -14,15 +14,15 @@ const LARGEST: usize = 1 << 30;
 
 /// The objects of a group without those of one name, under others that are written here.
 pub(super) struct Staging {
-    group: Place,
-    written: Place,
+    group: Storage,
+    written: Storage,
     /// What is there by this name, and below it, is to be replaced.
     name: String,
     removed: Mutex<BTreeSet<String>>,
 }
 
 impl Staging {
-    pub(super) fn new(group: Place, written: Place, name: &str) -> Self {
+    pub(super) fn new(group: Storage, written: Storage, name: &str) -> Self {
         Staging { group, written, name: name.to_owned(), removed: Mutex::default() }
     }
 
@@ -40,8 +40,8 @@ impl Staging {
     }
 }
 
-impl Objects for Staging {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for Staging {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         match self.written.read(name, begin, buffer)? {
             None if !self.is_hidden(name) => self.group.read(name, begin, buffer),
             read => Ok(read),
@@ -87,7 +87,7 @@ impl Objects for Staging {
 
 /// What has been changed of a group, which is undone unless it is kept.
 pub(super) struct Changes {
-    group: Place,
+    group: Storage,
     /// What was there before, if anything was.
     before: Vec<(String, Option<Vec<u8>>)>,
 }
@@ -95,13 +95,13 @@ pub(super) struct Changes {
 impl Changes {
     /// Changes the documents of groups as a new array of this name has it: those that are missing are written, and
     /// consolidated metadata are removed. Those below a name that has no directory yet are left out.
-    pub(super) fn make(group: &Place, name: &str, format: ArrayFormat, missing: &str) -> Result<Changes> {
-        let written = Place::new(Memory::new())?;
+    pub(super) fn make(group: &Storage, name: &str, format: ArrayFormat, missing: &str) -> Result<Changes> {
+        let written = Storage::new(Memory::new())?;
         let staging = std::sync::Arc::new(Staging::new(group.clone(), written.clone(), name));
         // Groups are the same whatever array is in them, and whether netCDF-C reads it.
         let version = if format == ArrayFormat::ZarrV3 { format } else { ArrayFormat::ZarrV2 };
         let any = Description::new(&[1], ElementType::Byte).with_format(version).with_codecs(&[]);
-        Array::create_in(&Place::new(staging.clone())?, name, &any)?;
+        Array::create_in(&Storage::new(staging.clone())?, name, &any)?;
         let mut changes = Changes { group: group.clone(), before: Vec::new() };
         for removed in staging.removed().iter() {
             changes.change(removed, |group| group.remove(removed))?;
@@ -124,7 +124,7 @@ impl Changes {
         Ok(changes)
     }
 
-    fn change(&mut self, name: &str, change: impl FnOnce(&Place) -> Result<()>) -> Result<()> {
+    fn change(&mut self, name: &str, change: impl FnOnce(&Storage) -> Result<()>) -> Result<()> {
         self.before.push((name.to_owned(), read_whole(&*self.group, name, LARGEST)?));
         change(&self.group)
     }

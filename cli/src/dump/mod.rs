@@ -15,9 +15,9 @@ use crate::cf::Decoding;
 use crate::element;
 use crate::failure::{Failure, Result};
 use crate::interrupt;
+use crate::open_storage::{self, Source};
 use crate::output::{self, Output};
 use crate::pieces::{self, Values};
-use crate::place::{self, Source};
 use crate::slab::{self, Selection, Slab};
 
 /// Writes the elements of a hyperslab as text, CSV, npy or bytes
@@ -78,7 +78,7 @@ impl Dump {
         }
         let is_binary = matches!(self.format, Format::Npy | Format::Raw);
         let mut out = Output::new(self.output.as_deref(), is_binary)?;
-        let title = place::title(&self.source.place, &array);
+        let title = open_storage::title(&self.source.storage, &array);
         let decoding = if self.raw || is_binary { Decoding::raw(&array) } else { Decoding::of(&array) };
         decoding.note().map_or(Ok(()), |note| output::note(&title, note))?;
         let (array, selection, threads) = (&array, &selection, session.threads);

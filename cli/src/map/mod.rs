@@ -25,9 +25,9 @@ use crate::attribute;
 use crate::cf::Decoding;
 use crate::element;
 use crate::failure::{Failure, Result};
+use crate::open_storage::{self, Source};
 use crate::output;
 use crate::pieces::{self, Values};
-use crate::place::{self, Source};
 use crate::screen::{Depth, Screen};
 use crate::slab::{self, Selection, Slab};
 
@@ -64,7 +64,7 @@ impl Map {
         let array = self.source.open()?;
         let (mut selection, down, across) = self.selection(&array)?;
         check_type(*array.element_type())?;
-        let place = place::place(&self.source.place)?;
+        let place = open_storage::place(&self.source.place)?;
         let room = match &self.png {
             Some(_) => png::ROOM,
             None => Room::of_screen(&session.screen),
@@ -88,7 +88,7 @@ impl Map {
             rows.flip();
         }
         picture.range = picture.range.map(|found| self.range.unwrap_or(found));
-        let title = format!("{}[{selection}]", place::title(&self.source.place, &array));
+        let title = format!("{}[{selection}]", open_storage::title(&self.source.place, &array));
         let units = attribute::text(array.attributes(), "units").unwrap_or_default();
         let mut out = BufWriter::new(io::stdout().lock());
         if let Some(path) = &self.png {

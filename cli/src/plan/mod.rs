@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
-use nczchunk::object::Place;
+use nczchunk::object::Storage;
 use nczchunk::{Access, Array, ElementType, Projections};
 
 use crate::Session;
@@ -19,8 +19,8 @@ use crate::failure::{Failure, Result};
 use crate::human;
 use crate::info::shard_shape;
 use crate::json::{self, Json};
+use crate::open_storage::{self, Source};
 use crate::pieces;
-use crate::place::{self, Source};
 use crate::screen::Tint;
 use crate::slab::{self, Selection, Slab};
 use crate::storage;
@@ -60,7 +60,7 @@ impl Plan {
         let array = self.source.open()?;
         let selection = Slab::select(self.slab.as_ref(), &array)?;
         let drawn = self.drawn(&array)?;
-        let heading = format!("{} [{selection}]", place::heading(&self.source.place, &array));
+        let heading = format!("{} [{selection}]", open_storage::heading(&self.source.storage, &array));
         let axis = |d: usize| Axis::new(&array, &selection, d);
         if let Some(path) = &self.svg {
             let Some((rows, columns)) = drawn else {
@@ -113,10 +113,10 @@ impl Plan {
 
     /// Reads the hyperslab, and tells what that has taken.
     fn measured(&self, array: &Array, selection: &Selection, threads: usize) -> Result<Measured> {
-        let place = place::place(&self.source.place)?;
-        let file = place.file_name().map(str::to_owned);
-        let counting = Arc::new(Counting::new(place));
-        let counted = Place::new(counting.clone())?;
+        let storage = open_storage::storage(&self.source.storage)?;
+        let file = storage.file_name().map(str::to_owned);
+        let counting = Arc::new(Counting::new(storage));
+        let counted = Storage::new(counting.clone())?;
         let counted = if let Some(file) = file { counted.file(&file)? } else { counted };
         let array = Array::open_in(&counted, array.name(), Access::Read)?;
         let (reads, bytes) = counting.counts();
@@ -137,7 +137,7 @@ impl Plan {
             None => Json::Null,
         };
         Ok(Json::Object(vec![
-            ("path", Json::text(self.source.place.display())),
+            ("path", Json::text(self.source.storage.display())),
             ("name", Json::text(array.name())),
             ("start", Json::integers(&selection.start)),
             ("count", Json::integers(&selection.count)),
@@ -218,7 +218,7 @@ fn lines(array: &Array, selection: &Selection) -> Result<Vec<(&'static str, Stri
     Ok(lines)
 }
 
-/// How many requests a place gets, as far as that is known without asking it.
+/// How many requests a storage gets, as far as that is known without asking it.
 fn requests(array: &Array, plan: &nczchunk::Plan<'_>) -> Result<String> {
     let touched = plan.num_chunks();
     if shard_shape(array.variable()).is_some() {

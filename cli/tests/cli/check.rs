@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use nczchunk::key::Separator;
-use nczchunk::object::{Place, ZipWriter};
+use nczchunk::object::{Storage, ZipWriter};
 use nczchunk::{Array, ArrayFormat, Description, ElementType, Hyperslab};
 
 use super::{Temporary, run, run_at};
@@ -127,7 +127,7 @@ fn shards_and_texts_are_checked() {
 fn entries_of_zip_files_are_compared_with_their_checksums() {
     let directory = Temporary::new();
     let path = directory.join("all.zip");
-    let zip = Place::new(ZipWriter::create(&path).unwrap()).unwrap();
+    let zip = Storage::new(ZipWriter::create(&path).unwrap()).unwrap();
     let plain = Description::new(&[8], ElementType::Int).with_chunk_shape(&[4]).with_codecs(&[]);
     for (name, description) in [("plain", plain), ("sharded", plain.with_shard_shape(&[8]))] {
         let array = Array::create_in(&zip, name, &description).unwrap();
@@ -192,9 +192,9 @@ fn large_grids_of_few_chunks_are_checked_at_once() {
         }
     }
     let zip = directory.join("a.zip");
-    let place = Place::new(ZipWriter::create(&zip).unwrap()).unwrap();
-    write_three(&Array::create_in(&place, "z", &grid).unwrap());
-    place.finish().unwrap();
+    let storage = Storage::new(ZipWriter::create(&zip).unwrap()).unwrap();
+    write_three(&Array::create_in(&storage, "z", &grid).unwrap());
+    storage.finish().unwrap();
     // A shard that cannot have an index.
     std::fs::write(directory.join("x0/c.0.0"), "short").unwrap();
     let ran = run_at(&directory, &["check", "@", "x0"]);

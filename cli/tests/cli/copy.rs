@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nczchunk::{Access, Array, ArrayFormat, AttributeValues, Description, ElementType, Hyperslab, list, place_at};
+use nczchunk::{Access, Array, ArrayFormat, AttributeValues, Description, ElementType, Hyperslab, list, open_storage};
 
 use super::{Temporary, run, run_at, sst, sst_of, stored};
 
@@ -55,7 +55,7 @@ fn whole_files_are_copied() {
         let are_kept = !text.contains("not kept: the types of attributes");
         assert_eq!(are_kept, format == "nczarr", "{text}");
         let path = directory.join(format!("all{separator}"));
-        let nodes = list(&place_at(&path).unwrap(), "", true).unwrap();
+        let nodes = list(&open_storage(&path).unwrap(), "", true).unwrap();
         assert_eq!(nodes.iter().map(nczchunk::Node::name).collect::<Vec<_>>(), ["", "COADSX", "COADSY", "SST", "TIME"]);
         assert_eq!(nodes[0].attributes().iter().map(|attribute| attribute.name()).collect::<Vec<_>>(), ["title"]);
         assert!(open(&path, "SST").read::<f32>(&Hyperslab::all()).unwrap() == sst());
@@ -81,17 +81,17 @@ fn groups_are_copied_with_what_is_in_them() {
     let directory = Temporary::new();
     let small =
         Description::new(&[2, 3], ElementType::Short).with_chunk_shape(&[1, 2]).with_dimension_names(&["y", "x"]);
-    let place = nczchunk::place_for(&directory.join("all")).unwrap();
+    let storage = nczchunk::create_storage(&directory.join("all")).unwrap();
     let attributes = r#"{"title":"deep","nested":{"a":[1,NaN]}}"#;
-    nczchunk::create_group(&place, "ocean/deep", ArrayFormat::ZarrV3, attributes, &[]).unwrap();
+    nczchunk::create_group(&storage, "ocean/deep", ArrayFormat::ZarrV3, attributes, &[]).unwrap();
     for (i, name) in ["land", "ocean/a", "ocean/deep/b"].into_iter().enumerate() {
         let shards = [2, 4];
         let description = if i == 1 { small.with_shard_shape(&shards) } else { small };
-        let array = Array::create_in(&place, name, &description).unwrap();
+        let array = Array::create_in(&storage, name, &description).unwrap();
         array.write(&Hyperslab::all(), &[i as i16 + 1; 6]).unwrap();
     }
     run_at(&directory, &["copy", "@/all", "ocean", "@/ocean", "--codec", "gzip"]).text();
-    let nodes = list(&place_at(&directory.join("ocean")).unwrap(), "", true).unwrap();
+    let nodes = list(&open_storage(&directory.join("ocean")).unwrap(), "", true).unwrap();
     assert_eq!(nodes.iter().map(nczchunk::Node::name).collect::<Vec<_>>(), ["", "a", "deep", "deep/b"]);
     assert_eq!(nodes[2].attributes_json(), attributes);
     assert_eq!((nodes[1].chunk_shape(), nodes[1].shard_shape()), (&[1, 2][..], Some(&[2, 4][..])));
@@ -101,7 +101,7 @@ fn groups_are_copied_with_what_is_in_them() {
     // All of it, as another version.
     let text = run_at(&directory, &["copy", "@/all", "@/v2", "--format", "zarr2"]).text();
     assert_eq!(text.lines().next().unwrap().split(", to ").next(), Some("copied 3 arrays, 18 elements, 36 bytes"));
-    assert_eq!(list(&place_at(&directory.join("v2")).unwrap(), "", true).unwrap().len(), 6);
+    assert_eq!(list(&open_storage(&directory.join("v2")).unwrap(), "", true).unwrap().len(), 6);
     assert!(run_at(&directory, &["copy", "@/all", "@/x", "-s", "0"]).message(2).contains("name one of its arrays"));
     // One that cannot be copied leaves nothing of the others.
     std::fs::write(directory.join("all/land/c/1/1"), "no zstd").unwrap();
@@ -282,7 +282,7 @@ fn groups_and_zip_files_are_destinations() {
     for name in ["SST", "COADSX", "TIME"] {
         run_at(&directory, &["copy", "data/coads_sst.nc", name, "@/nc", "--format", "nczarr"]).text();
     }
-    let nodes = list(&place_at(&directory.join("nc")).unwrap(), "", true).unwrap();
+    let nodes = list(&open_storage(&directory.join("nc")).unwrap(), "", true).unwrap();
     assert_eq!(nodes.iter().map(nczchunk::Node::name).collect::<Vec<_>>(), ["", "COADSX", "SST", "TIME"]);
     assert!(run_at(&directory, &["copy", "data/coads_sst.zarr", "@/nc", "-f", "zarr2"]).message(1).contains("--name"));
     let message = run_at(&directory, &["copy", "data/coads_sst.nc", "TIME", "@/nc", "-n", "T/T"]).message(1);
@@ -340,7 +340,7 @@ fn nothing_is_left_of_what_fails() {
     assert_eq!(directory.names(), ["g", "x"]);
     let names: Vec<_> = std::fs::read_dir(directory.join("g")).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(names.len(), 2, "{names:?}");
-    assert!(run(&["copy", "data/coads_sst.zarr", "no/such/place/x"]).message(1).contains("No such file"));
+    assert!(run(&["copy", "data/coads_sst.zarr", "no/such/storage/x"]).message(1).contains("No such file"));
 }
 
 /// Copies many small chunks, which takes long enough to be interrupted while they are written.
@@ -453,7 +453,7 @@ fn groups_get_what_is_complete() {
             run_at(&directory, &arguments).text();
         }
         let path = directory.join(group);
-        let nodes = list(&place_at(&path).unwrap(), "", true).unwrap();
+        let nodes = list(&open_storage(&path).unwrap(), "", true).unwrap();
         let all = [
             "",
             "deep",

@@ -71,7 +71,7 @@ fn what_dd_reads_of_a_shard_is_a_chunk_once_it_is_decoded() {
     }
 }
 
-/// A file that is the place itself is told by its path, whatever the name of the array in it is.
+/// A file that is the storage itself is told by its path, whatever the name of the array in it is.
 #[test]
 fn what_dd_reads_of_a_file_is_a_chunk() {
     let lines = lines(&run(&["locate", "data/coads_sst.nc", "COADSY"]).text());

@@ -26,7 +26,7 @@ fn help_tells_all_commands() {
 fn what_cannot_be_asked_for_is_2() {
     for (arguments, words) in [
         (&["plant", "data"][..], "unrecognized subcommand 'plant'"),
-        (&["dump"], "<PLACE>"),
+        (&["dump"], "<PATH>"),
         (&["dump", "data/coads_sst.zarr", "-s", "0,a"], "expected an index or start:stop:step, found 'a'"),
         (&["dump", "data/coads_sst.zarr", "-s", "::-1"], "steps are 1 or more"),
         (

@@ -1,4 +1,4 @@
-//! Stores, places and codecs whose callbacks do what the input says: answer, fail in every way that a callback can
+//! Stores, storages and codecs whose callbacks do what the input says: answer, fail in every way that a callback can
 //! fail, or call the library again.
 
 use std::collections::HashMap;
@@ -7,12 +7,12 @@ use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use nczchunk::ffi::{codec::*, objects::*, place::*, projection::*, store::*};
+use nczchunk::ffi::{codec::*, objects::*, projection::*, storage::*, store::*};
 
 const EEMPTY: c_int = -139;
 const ENOOBJECT: c_int = -141;
 
-/// What the callbacks do, and what has been stored. One belongs to a store or a place, and to all threads that the
+/// What the callbacks do, and what has been stored. One belongs to a store or a storage, and to all threads that the
 /// library begins for it.
 pub struct Script(Mutex<State>);
 
@@ -220,7 +220,7 @@ unsafe extern "C" fn cancel_chunk(user: *mut c_void, request: *mut Chunk) {
     assert!(unsafe { script(user) }.state().started.contains(&request.cast()), "what is cancelled was started");
 }
 
-unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int {
+unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk) -> c_int {
     // SAFETY: as above.
     let (script, loan) = unsafe { (script(user), &mut *loan) };
     let (status, len) = match script.step() {
@@ -243,7 +243,7 @@ unsafe extern "C" fn lend(user: *mut c_void, loan: *mut nczchunk_loan) -> c_int 
     status
 }
 
-unsafe extern "C" fn release(user: *mut c_void, loan: *mut nczchunk_loan, _: c_int) -> c_int {
+unsafe extern "C" fn release(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk, _: c_int) -> c_int {
     // SAFETY: as above.
     let (script, loan) = unsafe { (script(user), &mut *loan) };
     let mut state = script.state();
@@ -259,13 +259,13 @@ unsafe extern "C" fn destroy(user: *mut c_void) {
 }
 
 /// Callbacks that fill chunks in, of which some are left out.
-pub fn filling(script: *mut Script, how: u8, gap: usize) -> nczchunk_filling_callbacks {
+pub fn filling(script: *mut Script, how: u8, gap: usize) -> nczchunk_reader_callbacks {
     // SAFETY: zeros are a structure of callbacks that uses nothing.
-    let none: nczchunk_filling_callbacks = unsafe { std::mem::zeroed() };
+    let none: nczchunk_reader_callbacks = unsafe { std::mem::zeroed() };
     let has_latency = how & 1 == 1;
-    nczchunk_filling_callbacks {
+    nczchunk_reader_callbacks {
         // An older program's structure is shorter.
-        struct_size: if how & 64 == 64 { usize::from(how & 48) } else { size_of::<nczchunk_filling_callbacks>() },
+        struct_size: if how & 64 == 64 { usize::from(how & 48) } else { size_of::<nczchunk_reader_callbacks>() },
         user: script.cast(),
         fill: (how & 2 == 0).then_some(fill as _),
         store: (how & 4 == 0).then_some(store as _),
@@ -282,9 +282,9 @@ pub fn filling(script: *mut Script, how: u8, gap: usize) -> nczchunk_filling_cal
 }
 
 /// Callbacks that lend chunks.
-pub fn lending(script: *mut Script, how: u8) -> nczchunk_lending_callbacks {
-    nczchunk_lending_callbacks {
-        struct_size: size_of::<nczchunk_lending_callbacks>(),
+pub fn lending(script: *mut Script, how: u8) -> nczchunk_zero_copy_callbacks {
+    nczchunk_zero_copy_callbacks {
+        struct_size: size_of::<nczchunk_zero_copy_callbacks>(),
         user: script.cast(),
         lend: (how & 2 == 0).then_some(lend as _),
         lend_to_write: (how & 4 == 0).then_some(lend as _),
@@ -418,13 +418,13 @@ unsafe extern "C" fn cancel_object(user: *mut c_void, request: *mut Object) {
     assert!(unsafe { script(user) }.state().started.contains(&request.cast()), "what is cancelled was started");
 }
 
-/// Callbacks of a place.
-pub fn place(script: *mut Script, how: u8) -> nczchunk_place_callbacks {
+/// Callbacks of a storage.
+pub fn storage(script: *mut Script, how: u8) -> nczchunk_storage_callbacks {
     // SAFETY: as above.
-    let none: nczchunk_place_callbacks = unsafe { std::mem::zeroed() };
+    let none: nczchunk_storage_callbacks = unsafe { std::mem::zeroed() };
     let has_latency = how & 1 == 1;
-    nczchunk_place_callbacks {
-        struct_size: size_of::<nczchunk_place_callbacks>(),
+    nczchunk_storage_callbacks {
+        struct_size: size_of::<nczchunk_storage_callbacks>(),
         user: script.cast(),
         read: (how & 2 == 0).then_some(read_object as _),
         list: (how & 4 == 0).then_some(list as _),
@@ -481,7 +481,7 @@ pub fn copying(how: &u8) -> nczchunk_codec_callbacks {
     }
 }
 
-/// Makes a codec for the metadata of a place, or does not.
+/// Makes a codec for the metadata of a storage, or does not.
 pub unsafe extern "C" fn make(
     user: *mut c_void,
     of: *const nczchunk_codec_use,

@@ -7,8 +7,8 @@ use std::ptr;
 use nczchunk::Projection;
 use nczchunk::ffi::{
     array::*, array_objects::*, attribute::*, cache::*, chunkshape::*, classic::*, codec::*, context::*, copy::*,
-    create::*, key::*, layout::*, list::*, locate::*, objects::*, odometer::*, place::*, plan::*, progress::*,
-    projection::*, read::*, status::*, store::*, var::*, version::*, write::*,
+    create::*, key::*, layout::*, list::*, locate::*, objects::*, odometer::*, plan::*, progress::*, projection::*,
+    read::*, status::*, storage::*, store::*, var::*, version::*, write::*,
 };
 use nczchunk_fuzz::{Input, LARGEST_CHUNK};
 
@@ -31,17 +31,17 @@ const NAMES: [&CStr; 12] =
 /// All objects, each NULL or alive.
 pub struct World {
     vars: [*mut nczchunk_var; SLOTS],
-    stores: [*mut nczchunk_store; SLOTS],
+    stores: [*mut nczchunk_chunk_store; SLOTS],
     plans: [*mut nczchunk_plan; SLOTS],
     /// How much memory each plan is for, where that is not what it selects.
     plan_sizes: [Option<usize>; SLOTS],
     caches: [*mut nczchunk_cache; SLOTS],
     codecs: [*mut nczchunk_codec; SLOTS],
     contexts: [*mut nczchunk_context; SLOTS],
-    places: [*mut nczchunk_place; SLOTS],
+    storages: [*mut nczchunk_storage; SLOTS],
     arrays: [*mut nczchunk_array; SLOTS],
     odometers: [*mut nczchunk_odometer; SLOTS],
-    /// What the callbacks of a store or a place do, and whether the library has taken them over.
+    /// What the callbacks of a store or a storage do, and whether the library has taken them over.
     scripts: Vec<(*mut Script, bool)>,
     /// What the callbacks of codecs do.
     bytes: Vec<*mut u8>,
@@ -57,7 +57,7 @@ impl Default for World {
             caches: [ptr::null_mut(); SLOTS],
             codecs: [ptr::null_mut(); SLOTS],
             contexts: [ptr::null_mut(); SLOTS],
-            places: [ptr::null_mut(); SLOTS],
+            storages: [ptr::null_mut(); SLOTS],
             arrays: [ptr::null_mut(); SLOTS],
             odometers: [ptr::null_mut(); SLOTS],
             scripts: Vec::new(),
@@ -162,7 +162,7 @@ impl World {
         unsafe { CStr::from_ptr(nczchunk_array_type_name(array)) == c"string" }
     }
 
-    fn store(&self, input: &mut Input<'_>, var: *const nczchunk_var) -> *const nczchunk_store {
+    fn store(&self, input: &mut Input<'_>, var: *const nczchunk_var) -> *const nczchunk_chunk_store {
         // An array's variable goes with its store; the elements of others may not be texts.
         let array = self.arrays.iter().find(|array| !array.is_null() && unsafe { nczchunk_array_var(**array) } == var);
         match array {
@@ -200,7 +200,7 @@ impl World {
             5 => self.make_plan(input, slot),
             6 => self.use_plan(input),
             7 | 8 => self.transfer(input),
-            9 => self.make_place(input, slot),
+            9 => self.make_storage(input, slot),
             10 => self.make_array(input, slot),
             11 => self.use_array(input),
             12 => self.change_array(input),
@@ -286,15 +286,15 @@ impl World {
         let number = self.scripts.len() - 1;
         let how = input.byte();
         unsafe {
-            nczchunk_store_free(self.stores[slot]);
+            nczchunk_chunk_store_free(self.stores[slot]);
             self.stores[slot] = ptr::null_mut();
             let made = or_null_mut(input, &raw mut self.stores[slot]);
             let status = if how & 128 == 128 {
                 let callbacks = callbacks::lending(script, how);
-                nczchunk_store_lending(or_null(input, &raw const callbacks), made, context)
+                nczchunk_chunk_store_new_zero_copy(or_null(input, &raw const callbacks), made, context)
             } else {
                 let callbacks = callbacks::filling(script, how, input.magnitude());
-                nczchunk_store_filling(or_null(input, &raw const callbacks), made, context)
+                nczchunk_chunk_store_new(or_null(input, &raw const callbacks), made, context)
             };
             self.scripts[number].1 = check(status) == 0 && how & 64 == 0;
         }
@@ -304,8 +304,8 @@ impl World {
         let (store, context) = (input.choice(&self.stores), self.context(input));
         unsafe {
             match input.between(0, 6) {
-                0 => _ = check(nczchunk_store_set_verify(store, input.between(0, 1) as c_int, context)),
-                1 => _ = check(nczchunk_store_set_cache(store, input.choice(&self.caches).cast_const(), context)),
+                0 => _ = check(nczchunk_chunk_store_set_verify(store, input.between(0, 1) as c_int, context)),
+                1 => _ = check(nczchunk_chunk_store_set_cache(store, input.choice(&self.caches).cast_const(), context)),
                 2 => {
                     nczchunk_cache_free(self.caches[slot]);
                     self.caches[slot] = ptr::null_mut();
@@ -346,7 +346,7 @@ impl World {
                 }
                 _ => {
                     // The store takes the codec over, if all is well.
-                    if check(nczchunk_store_add_codec(store, self.codecs[slot], context)) == 0 {
+                    if check(nczchunk_chunk_store_add_codec(store, self.codecs[slot], context)) == 0 {
                         self.codecs[slot] = ptr::null_mut();
                     }
                 }
@@ -514,7 +514,7 @@ impl World {
                 assert_ne!(done, 0, "what cannot be planned cannot be done");
             }
             if has_texts && !is_write {
-                nczchunk_free_strings(memory.0.len(), memory.0.as_mut_ptr());
+                nczchunk_strings_free(memory.0.len(), memory.0.as_mut_ptr());
             }
         }
     }
@@ -524,7 +524,7 @@ impl World {
         &self,
         input: &mut Input<'_>,
         var: *const nczchunk_var,
-        store: *const nczchunk_store,
+        store: *const nczchunk_chunk_store,
         slab: &Slab,
         is_write: bool,
         context: *mut nczchunk_context,
@@ -552,40 +552,40 @@ impl World {
         }
     }
 
-    fn make_place(&mut self, input: &mut Input<'_>, slot: usize) {
+    fn make_storage(&mut self, input: &mut Input<'_>, slot: usize) {
         let context = self.context(input);
-        let place = input.choice(&self.places);
+        let storage = input.choice(&self.storages);
         unsafe {
             let mut made = ptr::null_mut();
             match input.between(0, 10) {
-                0 => _ = check(nczchunk_place_memory(or_null_mut(input, &raw mut made), context)),
-                1 => _ = check(nczchunk_place_file(place, name(input), &raw mut made, context)),
+                0 => _ = check(nczchunk_storage_memory(or_null_mut(input, &raw mut made), context)),
+                1 => _ = check(nczchunk_storage_file(storage, name(input), &raw mut made, context)),
                 2 => {
-                    check(nczchunk_place_allow_partial(place, input.between(0, 1) as c_int, context));
+                    check(nczchunk_storage_allow_partial(storage, input.between(0, 1) as c_int, context));
                     return;
                 }
                 3 => {
                     // Where nothing is and nothing can be.
                     let path = or_null(input, c"/dev/null/none".as_ptr());
-                    assert_ne!(check(nczchunk_place_at(path, &raw mut made, context)), 0);
-                    assert_ne!(check(nczchunk_place_create(path, &raw mut made, context)), 0);
-                    assert_ne!(check(nczchunk_place_create_zip(path, &raw mut made, context)), 0);
+                    assert_ne!(check(nczchunk_storage_open(path, &raw mut made, context)), 0);
+                    assert_ne!(check(nczchunk_storage_create(path, &raw mut made, context)), 0);
+                    assert_ne!(check(nczchunk_storage_create_zip(path, &raw mut made, context)), 0);
                 }
                 4 => {
-                    check(nczchunk_place_finish(place, context));
+                    check(nczchunk_storage_finish(storage, context));
                     return;
                 }
                 5 => {
                     let bytes = input.take(40);
                     let name = name(input);
                     let data = or_null(input, bytes.as_ptr().cast());
-                    check(nczchunk_place_write(place, name, data, bytes.len(), context));
+                    check(nczchunk_storage_write(storage, name, data, bytes.len(), context));
                     return;
                 }
                 6 => {
                     let user = self.byte(input).cast();
                     let make = (!input.bool()).then_some(callbacks::make as _);
-                    check(nczchunk_place_add_codec(place, name(input), make, user, None, context));
+                    check(nczchunk_storage_add_codec(storage, name(input), make, user, None, context));
                     return;
                 }
                 7 => {
@@ -596,22 +596,22 @@ impl World {
                         string_chunk_bytes: most[1].min(LARGEST_CHUNK),
                         metadata_bytes: most[2].min(LARGEST_CHUNK),
                     };
-                    check(nczchunk_place_set_memory_limits(place, or_null(input, &raw const limits), context));
+                    check(nczchunk_storage_set_memory_limits(storage, or_null(input, &raw const limits), context));
                     return;
                 }
                 _ => {
                     let script = self.script(input);
-                    let callbacks = callbacks::place(script, input.byte());
-                    let status = nczchunk_place_new(or_null(input, &raw const callbacks), &raw mut made, context);
+                    let callbacks = callbacks::storage(script, input.byte());
+                    let status = nczchunk_storage_new(or_null(input, &raw const callbacks), &raw mut made, context);
                     self.scripts.last_mut().unwrap().1 = check(status) == 0;
                 }
             }
-            nczchunk_place_free(std::mem::replace(&mut self.places[slot], made));
+            nczchunk_storage_free(std::mem::replace(&mut self.storages[slot], made));
         }
     }
 
     fn make_array(&mut self, input: &mut Input<'_>, slot: usize) {
-        let (place, context) = (input.choice(&self.places), self.context(input));
+        let (storage, context) = (input.choice(&self.storages), self.context(input));
         let (shape, chunks, shards) = (small(input, 0, 10), small(input, 1, 4), small(input, 1, 3));
         let shards: List<usize> = std::array::from_fn(|d| chunks[d] * shards[d]);
         let names: List<*const c_char> = std::array::from_fn(|_| name(input));
@@ -651,7 +651,7 @@ impl World {
             let name = name(input);
             let made = or_null_mut(input, &raw mut self.arrays[slot]);
             if input.byte() < 200 {
-                check(nczchunk_array_create_in(place, name, description, made, context));
+                check(nczchunk_array_create_in(storage, name, description, made, context));
             } else {
                 let path = c"/dev/null/none".as_ptr();
                 check(nczchunk_array_create(path, name, description, made, context));
@@ -717,7 +717,7 @@ impl World {
                         == 0
                     {
                         assert!(nbytes == 0 || *block.add(nbytes - 1) == 0);
-                        nczchunk_free_strings(1, &raw mut block);
+                        nczchunk_strings_free(1, &raw mut block);
                     }
                     let has_texts = self.has_texts(array);
                     let mut memory = Memory::new(totals.selected_bytes, has_texts && how == 2);
@@ -725,7 +725,7 @@ impl World {
                     if how == 2 {
                         check(nczchunk_array_write(array, start, count, stride, data, context));
                     } else if check(nczchunk_array_read(array, start, count, stride, data, context)) == 0 && has_texts {
-                        nczchunk_free_strings(memory.0.len(), memory.0.as_mut_ptr());
+                        nczchunk_strings_free(memory.0.len(), memory.0.as_mut_ptr());
                     }
                 }
             }
@@ -763,8 +763,9 @@ impl World {
                     let slot = input.between(0, SLOTS - 1);
                     nczchunk_array_close(self.arrays[slot]);
                     self.arrays[slot] = ptr::null_mut();
-                    let (place, name, mode) = (input.choice(&self.places), name(input), input.between(0, 2) as c_int);
-                    check(nczchunk_array_open_in(place, name, mode, &raw mut self.arrays[slot], context));
+                    let (storage, name, mode) =
+                        (input.choice(&self.storages), name(input), input.between(0, 2) as c_int);
+                    check(nczchunk_array_open_in(storage, name, mode, &raw mut self.arrays[slot], context));
                 }
             }
         }
@@ -784,12 +785,12 @@ impl World {
             }
             if user.is_null() { 0 } else { 9 }
         }
-        let (place, context) = (input.choice(&self.places), self.context(input));
+        let (storage, context) = (input.choice(&self.storages), self.context(input));
         let user: *mut c_void = if input.bool() { ptr::dangling_mut::<u8>().cast() } else { ptr::null_mut() };
         let recursive = input.between(0, 1) as c_int;
         unsafe {
             let function = (input.byte() < 250).then_some(found as _);
-            check(nczchunk_list_in(place, name(input), recursive, function, user, context));
+            check(nczchunk_list_in(storage, name(input), recursive, function, user, context));
             check(nczchunk_list(c"/dev/null/none".as_ptr(), ptr::null(), recursive, function, user, context));
         }
     }
@@ -940,9 +941,9 @@ impl Drop for World {
         unsafe {
             self.plans.iter().for_each(|plan| nczchunk_plan_free(*plan));
             self.arrays.iter().for_each(|array| nczchunk_array_close(*array));
-            self.places.iter().for_each(|place| nczchunk_place_free(*place));
+            self.storages.iter().for_each(|storage| nczchunk_storage_free(*storage));
             self.vars.iter().for_each(|var| nczchunk_var_free(*var));
-            self.stores.iter().for_each(|store| nczchunk_store_free(*store));
+            self.stores.iter().for_each(|store| nczchunk_chunk_store_free(*store));
             self.codecs.iter().for_each(|codec| nczchunk_codec_free(*codec));
             self.caches.iter().for_each(|cache| nczchunk_cache_free(*cache));
             self.contexts.iter().for_each(|context| nczchunk_context_free(*context));

@@ -10,7 +10,7 @@ use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::plan::Plan;
-use crate::store::{Fill, Filled, Request, Store};
+use crate::store::{ChunkReader, Filled, Request, ChunkStore};
 use crate::transfer::Options;
 use crate::variable::Variable;
 
@@ -51,7 +51,7 @@ impl Chunks {
     }
 }
 
-impl Fill for &Chunks {
+impl ChunkReader for &Chunks {
     fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
         let chunk = self.get(request)?;
         buffer.write(&[chunk as u8; CHUNK]);
@@ -75,7 +75,7 @@ fn read_from(chunks: &Chunks, step: usize, threads: usize, cache: Option<&Cache>
     let (count, stride) = ([len.div_ceil(step)], [step as isize]);
     let variable = Variable::new(&[len], &[CHUNK], 1)?;
     let slab = Hyperslab::new(&[0], &count).with_stride(&stride);
-    let mut store = Store::filling(chunks)?;
+    let mut store = ChunkStore::filling(chunks)?;
     store.set_cache(cache);
     let mut out = vec![0xEE; count[0]];
     let plan = Plan::new(&variable, &slab, Access::Read)?;
@@ -111,7 +111,7 @@ fn a_panic_is_an_error() {
 fn write() {
     let chunks = Chunks::new(4);
     let variable = Variable::new(&[4 * CHUNK], &[CHUNK], 1).unwrap();
-    let store = Store::filling(&chunks).unwrap();
+    let store = ChunkStore::filling(&chunks).unwrap();
     let plan = Plan::new(&variable, &Hyperslab::all(), Access::Write).unwrap();
     let data: Vec<u8> = (0..4 * CHUNK).map(|at| (at / CHUNK) as u8 + 50).collect();
     plan.write_chunks(&store, 0..4, &data, Options::default().with_threads(3)).unwrap();

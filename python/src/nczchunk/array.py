@@ -70,8 +70,8 @@ def open(path: Path, name: str = "", mode: str = "r", *, threads: int | None = N
         if memory_limits is None:
             _c.call(c.array_open, _c.path_bytes("path", path), encoded, access, byref(pointer))
         else:
-            limits.within(memory_limits, c.place_at, path, lambda place: _c.call(
-                c.array_open_in, place, encoded, access, byref(pointer)))
+            limits.within(memory_limits, c.open_storage, path, lambda storage: _c.call(
+                c.array_open_in, storage, encoded, access, byref(pointer)))
     except NotFound as error:
         raise error.about(f"{error}{_candidates(path, memory_limits)}") from None
     except NotPermitted as error:

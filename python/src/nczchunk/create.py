@@ -38,13 +38,13 @@ class NewZip:
     def __init__(self, path: Path, *, memory_limits: MemoryLimits | None = None) -> None:
         limits.check(memory_limits)
         self.path, self.memory_limits, pointer = path, memory_limits, c_void_p()
-        _c.call(c.place_create_zip, _c.path_bytes("path", path), byref(pointer))
-        self._handle = Handle(pointer, c.place_free, "the new zip file")
+        _c.call(c.storage_create_zip, _c.path_bytes("path", path), byref(pointer))
+        self._handle = Handle(pointer, c.storage_free, "the new zip file")
         limits.limit(pointer, memory_limits)
 
     def finish(self) -> None:
         """Completes the file. It waits for calls of other threads that create arrays in it."""
-        _c.change(self._handle, lambda pointer: _c.call(c.place_finish, pointer))
+        _c.change(self._handle, lambda pointer: _c.call(c.storage_finish, pointer))
         self._handle.close()
 
     def __enter__(self) -> NewZip:
@@ -95,8 +95,8 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
     pointer, encoded = c_void_p(), _c.text("name", name)
     where = path
 
-    def create_in(place):
-        _c.call(c.array_create_in, place, encoded, byref(description), byref(pointer))
+    def create_in(storage):
+        _c.call(c.array_create_in, storage, encoded, byref(description), byref(pointer))
 
     try:
         if isinstance(path, NewZip):
@@ -105,7 +105,7 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
             where, memory_limits = path.path, path.memory_limits
             path._handle.share(create_in)
         elif memory_limits is not None:
-            limits.within(memory_limits, c.place_create, path, create_in)
+            limits.within(memory_limits, c.storage_create, path, create_in)
         else:
             _c.call(c.array_create, _c.path_bytes("path", path), encoded, byref(description), byref(pointer))
     except Exists as error:

@@ -43,17 +43,17 @@ def check(given):
         raise TypeError(f"memory_limits: expected MemoryLimits or None, found {given!r}")
 
 
-def limit(place, limits):
-    """Sets the limits of a place of the library's, unless they are None."""
+def limit(storage, limits):
+    """Sets the limits of a storage of the library's, unless they are None."""
     if limits is not None:
         given = _c.MemoryLimits(**{name: value for name, value in limits._asdict().items() if value is not None})
-        _c.call(c.place_set_memory_limits, place, byref(given))
+        _c.call(c.storage_set_memory_limits, storage, byref(given))
 
 
 def within(limits, find, path, function):
-    """Returns what function(place) returns for the place that find, a function of the library, finds at a path."""
+    """Returns what function(storage) returns for the storage that find, a function of the library, finds at a path."""
     pointer = c_void_p()
     _c.call(find, _c.path_bytes("path", path), byref(pointer))
-    place = Handle(pointer, c.place_free, "the place")
+    storage = Handle(pointer, c.storage_free, "the storage")
     limit(pointer, limits)
-    return place.share(function)
+    return storage.share(function)

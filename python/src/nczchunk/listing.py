@@ -59,8 +59,8 @@ def _each(path, group, recursive, memory_limits, made_of):
         if memory_limits is None:
             _c.call(c.list, encoded, *arguments, found, None)
         else:
-            limits.within(memory_limits, c.place_at, path,
-                          lambda place: _c.call(c.list_in, place, *arguments, found, None))
+            limits.within(memory_limits, c.open_storage, path,
+                          lambda storage: _c.call(c.list_in, storage, *arguments, found, None))
 
     return _c.collect(FOUND, made_of, call)
 

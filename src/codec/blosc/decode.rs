@@ -131,11 +131,11 @@ impl Blosc {
             #[cfg(not(feature = "lz4"))]
             Inner::Lz4 => Err(ErrorKind::Codec("blosc: the library was built without lz4, which is within").into()),
             #[cfg(feature = "zlib")]
-            Inner::Zlib => crate::codec::contract::Codec::decode(&self.zlib, stream, 0..len, to),
+            Inner::Zlib => crate::codec::traits::Codec::decode(&self.zlib, stream, 0..len, to),
             #[cfg(not(feature = "zlib"))]
             Inner::Zlib => Err(ErrorKind::Codec("blosc: the library was built without zlib, which is within").into()),
             #[cfg(feature = "zstd")]
-            Inner::Zstd => crate::codec::contract::Codec::decode(&self.zstd, stream, 0..len, to),
+            Inner::Zstd => crate::codec::traits::Codec::decode(&self.zstd, stream, 0..len, to),
             #[cfg(not(feature = "zstd"))]
             Inner::Zstd => Err(ErrorKind::Codec("blosc: the library was built without zstd, which is within").into()),
         };

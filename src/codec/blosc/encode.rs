@@ -110,9 +110,9 @@ impl Blosc {
             #[cfg(feature = "lz4")]
             Inner::Lz4 => crate::codec::lz4::block_bound(size),
             #[cfg(feature = "zlib")]
-            Inner::Zlib => crate::codec::contract::Codec::encoded_bound(&self.zlib, size),
+            Inner::Zlib => crate::codec::traits::Codec::encoded_bound(&self.zlib, size),
             #[cfg(feature = "zstd")]
-            Inner::Zstd => crate::codec::contract::Codec::encoded_bound(&self.zstd, size),
+            Inner::Zstd => crate::codec::traits::Codec::encoded_bound(&self.zstd, size),
             _ => size,
         }
     }
@@ -122,9 +122,9 @@ impl Blosc {
             #[cfg(feature = "lz4")]
             Inner::Lz4 => crate::codec::lz4::encode_block(block, to),
             #[cfg(feature = "zlib")]
-            Inner::Zlib => crate::codec::contract::Codec::encode(&self.zlib, block, to),
+            Inner::Zlib => crate::codec::traits::Codec::encode(&self.zlib, block, to),
             #[cfg(feature = "zstd")]
-            Inner::Zstd => crate::codec::contract::Codec::encode(&self.zstd, block, to),
+            Inner::Zstd => crate::codec::traits::Codec::encode(&self.zstd, block, to),
             // `Blosc::new` takes no other for encoding.
             _ => Err(no_inner(block, to)),
         }

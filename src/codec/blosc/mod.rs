@@ -23,9 +23,9 @@ use std::ops::Range;
 
 pub use state::{Blosc, BloscShuffle};
 
-use super::contract::Codec;
 use super::definition::{Definition, Given, Kind, Setting, Written, boxed};
 use super::steps::Steps;
+use super::traits::Codec;
 use crate::buffer::Buffer;
 use crate::error::Result;
 use header::NAME;

@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::block::{NAME, corrupt, decode_behind};
 use super::xxh32::xxh32;
 use crate::buffer::Buffer;
-use crate::codec::contract::Codec;
+use crate::codec::traits::Codec;
 use crate::error::{ErrorKind, Result};
 
 const MAGIC: [u8; 4] = 0x184D_2204u32.to_le_bytes();

@@ -17,8 +17,8 @@ use std::ops::Range;
 
 use lz4_flex::block::{compress_into, get_maximum_output_size};
 
-use super::contract::Codec;
 use super::definition::{Definition, Setting, boxed};
+use super::traits::Codec;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use block::{NAME, corrupt};

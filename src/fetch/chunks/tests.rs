@@ -11,7 +11,7 @@ use crate::codec::{Codec, Lz4Frame};
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::hyperslab::Hyperslab;
-use crate::object::{Below, Entry, Memory, Objects, Zip, ZipWriter, read_whole};
+use crate::object::{Entry, Memory, ObjectStore, PrefixedStorage, Zip, ZipWriter, read_whole};
 use crate::variable::Endian;
 
 /// What is told of a chunk.
@@ -26,12 +26,12 @@ fn located(array: &Array, slab: &Hyperslab<'_>) -> Result<Vec<Located>> {
     Ok(all)
 }
 
-fn memory() -> Place {
-    Place::new(Memory::new()).unwrap()
+fn memory() -> Storage {
+    Storage::new(Memory::new()).unwrap()
 }
 
 /// The bytes of a whole object.
-fn object(objects: &dyn Objects, name: &str) -> Vec<u8> {
+fn object(objects: &dyn ObjectStore, name: &str) -> Vec<u8> {
     read_whole(objects, name, 1 << 24).unwrap().unwrap_or_else(|| panic!("there is no {name}"))
 }
 
@@ -125,10 +125,10 @@ fn an_object_that_is_a_chunk_is_told_with_its_length() {
         ),
     ];
     for (description, codecs) in of {
-        let place = memory();
-        let array = Array::create_in(&place, "a/b", &description).unwrap();
+        let storage = memory();
+        let array = Array::create_in(&storage, "a/b", &description).unwrap();
         write(&array);
-        assert_eq!(compare(&array, codecs, |name| object(&*place, name)), (4, 8));
+        assert_eq!(compare(&array, codecs, |name| object(&*storage, name)), (4, 8));
         for (chunk, name, state) in located(&array, &Hyperslab::all()).unwrap() {
             assert_eq!(Some(&name), array.chunk_object(&chunk).unwrap().as_ref());
             let len = array.stored_chunk_len(&chunk).unwrap().map(|len| len as u64);
@@ -139,8 +139,8 @@ fn an_object_that_is_a_chunk_is_told_with_its_length() {
 
 #[test]
 fn the_chunks_of_a_hyperslab_are_told_in_the_order_of_its_plan() {
-    let place = memory();
-    let array = Array::create_in(&place, "", &plain()).unwrap();
+    let storage = memory();
+    let array = Array::create_in(&storage, "", &plain()).unwrap();
     write(&array);
     let slab = Hyperslab::new(&[2, 0], &[2, 2]).with_stride(&[7, 11]);
     let all = located(&array, &slab).unwrap();
@@ -168,23 +168,23 @@ fn a_scalar_is_one_chunk() {
 
 #[test]
 fn texts_are_told_as_they_are_encoded() {
-    let place = memory();
+    let storage = memory();
     let description = Description::new(&[5], ElementType::String).with_chunk_shape(&[2]).with_codecs(&[("zstd", "")]);
-    let array = Array::create_in(&place, "t", &description).unwrap();
+    let array = Array::create_in(&storage, "t", &description).unwrap();
     array.write_strings(&Hyperslab::new(&[0], &[2]), &["one", "two"]).unwrap();
     let all = located(&array, &Hyperslab::all()).unwrap();
-    let len = object(&*place, "t/c/0").len() as u64;
+    let len = object(&*storage, "t/c/0").len() as u64;
     assert_eq!(all[0], (vec![0], "t/c/0".to_owned(), ChunkState::Stored { offset: 0, len }));
     assert_eq!(all[2], (vec![2], "t/c/2".to_owned(), ChunkState::Absent));
-    let bytes = decoded(&[&Zstd::default()], &object(&*place, "t/c/0"), 18);
+    let bytes = decoded(&[&Zstd::default()], &object(&*storage, "t/c/0"), 18);
     assert_eq!(bytes, b"\x02\0\0\0\x03\0\0\0one\x03\0\0\0two");
 }
 
-/// A place that counts how often its objects are read.
+/// A storage that counts how often its objects are read.
 struct Counting(Memory, AtomicUsize);
 
-impl Objects for Counting {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for Counting {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         self.1.fetch_add(1, Ordering::Relaxed);
         self.0.read(name, begin, buffer)
     }
@@ -218,9 +218,9 @@ fn sharded(location: &str) -> String {
 fn chunks_within_shards_are_told_with_their_ranges() {
     for location in ["start", "end"] {
         let counting = std::sync::Arc::new(Counting(Memory::new(), AtomicUsize::new(0)));
-        let place = Place::new(counting.clone()).unwrap();
-        place.write("s/zarr.json", sharded(location).as_bytes()).unwrap();
-        let array = Array::open_in(&place, "s", Access::Write).unwrap();
+        let storage = Storage::new(counting.clone()).unwrap();
+        storage.write("s/zarr.json", sharded(location).as_bytes()).unwrap();
+        let array = Array::open_in(&storage, "s", Access::Write).unwrap();
         let values: Vec<i16> = (0..36).collect();
         array.write(&Hyperslab::new(&[0, 0], &[6, 6]), &values).unwrap();
         assert_eq!(compare(&array, &[&Zstd::default()], |name| object(&counting.0, name)), (6, 18));
@@ -241,23 +241,23 @@ fn chunks_within_shards_are_told_with_their_ranges() {
 
 #[test]
 fn an_index_that_cannot_be_right_is_an_error() {
-    let place = memory();
-    place.write("s/zarr.json", sharded("end").as_bytes()).unwrap();
-    let array = Array::open_in(&place, "s", Access::Write).unwrap();
+    let storage = memory();
+    storage.write("s/zarr.json", sharded("end").as_bytes()).unwrap();
+    let array = Array::open_in(&storage, "s", Access::Write).unwrap();
     array.write(&Hyperslab::new(&[0, 0], &[6, 4]), &[5i16; 24]).unwrap();
-    let good = object(&*place, "s/c/0/0");
+    let good = object(&*storage, "s/c/0/0");
     let mut beyond = good.clone();
     let at = good.len() - 64 + 8;
     beyond[at..at + 8].copy_from_slice(&(good.len() as u64 + 1).to_le_bytes());
     let mut wrapping = good.clone();
     wrapping[at - 8..at].copy_from_slice(&(u64::MAX - 3).to_le_bytes());
     for bad in [&beyond, &wrapping, &good[..63].to_vec()] {
-        place.write("s/c/0/0", bad).unwrap();
+        storage.write("s/c/0/0", bad).unwrap();
         let error = located(&array, &Hyperslab::all()).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Corrupt { codec: "sharding_indexed", .. }), "{error}");
         assert_eq!(error.chunk(), Some(&[0, 0][..]));
     }
-    place.write("s/c/0/0", &good).unwrap();
+    storage.write("s/c/0/0", &good).unwrap();
     assert!(located(&array, &Hyperslab::all()).is_ok());
 }
 
@@ -289,13 +289,13 @@ fn objects_of_a_directory_are_files_below_its_path() {
     }
 }
 
-/// The name of an entry is told as it is in the zip file, whatever of it the path or the place leaves out.
+/// The name of an entry is told as it is in the zip file, whatever of it the path or the storage leaves out.
 #[test]
 fn objects_of_a_zip_file_are_its_entries() {
     for top in ["", "top"] {
         let path = Temporary::new(&format!("{top}.zip"));
         let name = if top.is_empty() { "a" } else { "top/a" };
-        let zip = Place::new(Below::new(ZipWriter::create(&path.0).unwrap(), top).unwrap()).unwrap();
+        let zip = Storage::new(PrefixedStorage::new(ZipWriter::create(&path.0).unwrap(), top).unwrap()).unwrap();
         write(&Array::create_in(&zip, "beside", &plain()).unwrap());
         write(&Array::create_in(&zip, "a", &plain().with_codecs(&[])).unwrap());
         zip.finish().unwrap();
@@ -304,8 +304,8 @@ fn objects_of_a_zip_file_are_its_entries() {
             let array = Array::open(&path.0, name, Access::Read).unwrap();
             assert_eq!(compare(&array, &[], |name| object(&entries, name)), (4, 8));
         }
-        let below = Below::new(Zip::open(&path.0).unwrap(), top).unwrap();
-        let array = Array::open_in(&Place::new(below).unwrap(), "a", Access::Read).unwrap();
+        let below = PrefixedStorage::new(Zip::open(&path.0).unwrap(), top).unwrap();
+        let array = Array::open_in(&Storage::new(below).unwrap(), "a", Access::Read).unwrap();
         assert_eq!(compare(&array, &[], |name| object(&entries, name)), (4, 8));
     }
 }
@@ -324,13 +324,13 @@ fn chunks_of_a_cfdb_file_are_ranges_of_it() {
     };
     assert_eq!(compare(&y, &codecs, read), (3, 0));
     assert!(y.variable().dimensions()[0].origin() != 0);
-    // As an object of a place it has the object's name.
-    let place = memory();
-    place.write("ocean/small.cfdb", &bytes).unwrap();
-    let y = Array::open_in(&place.file("ocean/small.cfdb").unwrap(), "y", Access::Read).unwrap();
-    assert_eq!(compare(&y, &codecs, |name| object(&*place, name)), (3, 0));
+    // As an object of a storage it has the object's name.
+    let storage = memory();
+    storage.write("ocean/small.cfdb", &bytes).unwrap();
+    let y = Array::open_in(&storage.file("ocean/small.cfdb").unwrap(), "y", Access::Read).unwrap();
+    assert_eq!(compare(&y, &codecs, |name| object(&*storage, name)), (3, 0));
     // A file that has become another one is an error.
-    place.write("ocean/small.cfdb", &[&bytes[..], &[0]].concat()).unwrap();
+    storage.write("ocean/small.cfdb", &[&bytes[..], &[0]].concat()).unwrap();
     assert_eq!(located(&y, &Hyperslab::all()).unwrap_err().kind(), ErrorKind::Changed);
 }
 
@@ -361,9 +361,9 @@ fn chunks_of_a_classic_file_are_ranges_of_it_without_what_is_beyond_the_dimensio
     // Few records at once with others between them, of which the last chunk has fewer; and records that are cut.
     for (num_records, num_elements) in [(5, 3), (5, 100_000), (3, 40)] {
         let bytes = classic(num_records, num_elements);
-        let place = memory();
-        place.write("f", &bytes).unwrap();
-        let array = Array::open_in(&place.file("f").unwrap(), "b", Access::Read).unwrap();
+        let storage = memory();
+        storage.write("f", &bytes).unwrap();
+        let array = Array::open_in(&storage.file("f").unwrap(), "b", Access::Read).unwrap();
         let dimensions = array.variable().dimensions();
         let all = located(&array, &Hyperslab::all()).unwrap();
         assert_eq!(all.len(), dimensions[0].num_chunks() * dimensions[1].num_chunks());
@@ -392,13 +392,13 @@ fn chunks_of_a_classic_file_are_ranges_of_it_without_what_is_beyond_the_dimensio
 fn of_a_classic_file_that_is_cut_short_is_told_what_there_is() {
     let bytes = classic(1, 4);
     let begin = bytes.len() as u64 - 8;
-    let place = memory();
+    let storage = memory();
     for (missing, len) in [(0, 8), (1, 7), (8, 0), (9, 0)] {
-        place.write("f", &bytes[..bytes.len() - missing]).unwrap();
-        let array = Array::open_in(&place.file("f").unwrap(), "b", Access::Read).unwrap();
+        storage.write("f", &bytes[..bytes.len() - missing]).unwrap();
+        let array = Array::open_in(&storage.file("f").unwrap(), "b", Access::Read).unwrap();
         let all = located(&array, &Hyperslab::all()).unwrap();
         assert_eq!(all, [(vec![0, 0], "f".to_owned(), ChunkState::Stored { offset: begin, len })]);
-        place.remove("f").unwrap();
+        storage.remove("f").unwrap();
         assert_eq!(located(&array, &Hyperslab::all()).unwrap_err().kind(), ErrorKind::NotFound("file"));
     }
 }
@@ -421,7 +421,7 @@ fn a_classic_file_by_its_path_is_the_object_itself() {
 fn a_store_without_objects_says_so() {
     let reader = |_: &Request<'_>, _: &mut Buffer<'_>| Ok(Filled::Absent);
     let variable = crate::Variable::new(&[4], &[2], 1).unwrap();
-    let store = crate::Store::filling(reader).unwrap();
+    let store = crate::ChunkStore::filling(reader).unwrap();
     let plan = Plan::new(&variable, &Hyperslab::all(), Access::Read).unwrap();
     assert!(matches!(store.locate(&plan, &mut |_| Ok(())).unwrap_err().kind(), ErrorKind::Unsupported(_)));
 }

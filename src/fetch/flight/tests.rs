@@ -1,4 +1,4 @@
-//! Arrays that are read from a place which answers later, with shards and without.
+//! Arrays that are read from a storage which answers later, with shards and without.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use crate::cache::Cache;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
-use crate::object::Place;
-use crate::object::later::Later;
+use crate::object::Storage;
+use crate::object::delayed::DelayedStorage;
 use crate::plan::Plan;
 use crate::transfer::Options;
 
@@ -38,17 +38,17 @@ const INDEX: usize = 4 * 16;
 const CHUNK: usize = 80;
 const SHARD: usize = 4 * CHUNK + INDEX;
 
-fn place(later: &Arc<Later>) -> Place {
-    Place::new(later.clone()).unwrap()
+fn storage(later: &Arc<DelayedStorage>) -> Storage {
+    Storage::new(later.clone()).unwrap()
 }
 
-/// A place with an array whose elements are their numbers; `change` comes before it is used.
-fn made(is_sharded: bool, at_start: bool, change: impl FnOnce(&mut Later)) -> (Arc<Later>, Array) {
-    let mut later = Later::new();
+/// A storage with an array whose elements are their numbers; `change` comes before it is used.
+fn made(is_sharded: bool, at_start: bool, change: impl FnOnce(&mut DelayedStorage)) -> (Arc<DelayedStorage>, Array) {
+    let mut later = DelayedStorage::new();
     change(&mut later);
     later.put("zarr.json", metadata(is_sharded, at_start).as_bytes());
     let later = Arc::new(later);
-    let array = Array::open_in(&place(&later), "", Access::Write).unwrap();
+    let array = Array::open_in(&storage(&later), "", Access::Write).unwrap();
     array.write(&Hyperslab::all(), &numbers()).unwrap();
     later.reset();
     (later, array)
@@ -64,8 +64,8 @@ fn read_all(array: &Array) -> Result<Vec<i32>> {
 }
 
 /// The names of what was read, sorted, with where and how much.
-fn log(later: &Later) -> Vec<(String, u64, usize)> {
-    assert_eq!(later.under_way(), 0);
+fn log(later: &DelayedStorage) -> Vec<(String, u64, usize)> {
+    assert_eq!(later.requests_in_flight(), 0);
     let mut log = later.log();
     log.sort();
     log
@@ -155,7 +155,7 @@ fn what_is_absent_is_fill_value() {
         let expected: Vec<i32> = (0..ELEMENTS as i32).map(|e| if is_hole(e / 20, e % 20) { -1 } else { e }).collect();
         for _ in 0..2 {
             assert_eq!(read_all(&array).unwrap(), expected);
-            assert_eq!(later.under_way(), 0);
+            assert_eq!(later.requests_in_flight(), 0);
         }
     }
 }
@@ -166,7 +166,7 @@ fn other_shard(is_longer: bool) -> Vec<u8> {
     array.write(&Hyperslab::new(&[0, 0], &[8, 10]), &[1000; 80]).unwrap();
     let mut buffer = [std::mem::MaybeUninit::uninit(); SHARD];
     let mut buffer = crate::buffer::Buffer::new(&mut buffer);
-    crate::object::Objects::read(&*other, "c/0/0", crate::object::Begin::At(0), &mut buffer).unwrap();
+    crate::object::ObjectStore::read(&*other, "c/0/0", crate::object::ByteRange::At(0), &mut buffer).unwrap();
     let mut shard = buffer.filled().to_vec();
     if is_longer {
         shard.splice(320..320, [0; 10]);
@@ -190,7 +190,7 @@ fn a_shard_that_was_written_anew_is_read_anew() {
             let is_changed = e / 20 < 8 && e % 20 < 10;
             *value == if is_changed { 1000 } else { e }
         }));
-        assert_eq!(later.under_way(), 0);
+        assert_eq!(later.requests_in_flight(), 0);
     }
     // One that vanishes is absent.
     let (later, array) = made(true, false, |_| {});
@@ -204,7 +204,7 @@ fn a_shard_that_was_written_anew_is_read_anew() {
     }
     let error = read_all(&array).unwrap_err();
     assert!(error.to_string().contains("was replaced each time"));
-    assert_eq!((error.chunk(), later.under_way()), (Some(&[0, 0][..]), 0));
+    assert_eq!((error.chunk(), later.requests_in_flight()), (Some(&[0, 0][..]), 0));
 }
 
 /// One chunk of two in a shard, the first or the second.
@@ -212,10 +212,10 @@ fn half_empty(is_first: bool) -> Vec<u8> {
     let (other, array) = made(true, false, |_| {});
     let fill = if is_first { [0, 5] } else { [0, 0] };
     array.write(&Hyperslab::new(&fill, &[8, 5]), &[-1; 40]).unwrap();
-    crate::object::read_whole(&*other as &dyn crate::object::Objects, "c/0/0", 1 << 20).unwrap().unwrap()
+    crate::object::read_whole(&*other as &dyn crate::object::ObjectStore, "c/0/0", 1 << 20).unwrap().unwrap()
 }
 
-/// Two shards of the same length with other chunks in other places, where versions are known and where they are not:
+/// Two shards of the same length with other chunks in other storages, where versions are known and where they are not:
 /// one takes the place of the other between two calls, between its index and its chunks, and after them.
 #[test]
 fn a_shard_of_the_same_length_is_not_read_by_the_index_of_another() {
@@ -225,7 +225,8 @@ fn a_shard_of_the_same_length_is_not_read_by_the_index_of_another() {
     };
     for has_versions in [true, false] {
         for has_latency in [true, false] {
-            let make = |later: &mut Later| (later.has_versions, later.has_latency) = (has_versions, has_latency);
+            let make =
+                |later: &mut DelayedStorage| (later.has_versions, later.has_latency) = (has_versions, has_latency);
             let (later, array) = made(true, false, make);
             for is_first in [true, false, true] {
                 later.put("c/0/0", &half_empty(is_first));
@@ -255,7 +256,7 @@ fn ranges_of_a_chunk_are_of_one_version() {
             for after in 1..8 {
                 let (later, array) = made(is_sharded, false, |later| later.has_versions = has_versions);
                 let all = read_all(&array).unwrap();
-                let other = crate::object::read_whole(&*later as &dyn crate::object::Objects, name, 1 << 20);
+                let other = crate::object::read_whole(&*later as &dyn crate::object::ObjectStore, name, 1 << 20);
                 let mut other = other.unwrap().unwrap();
                 // The elements of the first chunk, in another way.
                 other[..CHUNK].chunks_exact_mut(4).for_each(|element| element[1] = 1);
@@ -281,7 +282,7 @@ fn the_first_error_in_order_is_told_and_nothing_stays_under_way() {
             later.fail(one, 5);
             let error = read_all(&array).unwrap_err();
             assert_eq!((error.status(), error.chunk(), error.about()), (5, Some(&[0, 2][..]), one));
-            assert_eq!(later.under_way(), 0);
+            assert_eq!(later.requests_in_flight(), 0);
         }
     }
 }
@@ -306,7 +307,7 @@ fn a_wait_that_fails_ends_the_read() {
                 Ok(values) => assert!(is_sharded && after > 8 && values == numbers()),
                 Err(error) => assert_eq!(error.status(), -299),
             }
-            assert_eq!(later.under_way(), 0);
+            assert_eq!(later.requests_in_flight(), 0);
         }
     }
 }
@@ -324,7 +325,7 @@ fn a_read_that_is_ended_leaves_nothing_behind() {
             };
             let options = Options::default().with_progress(&progress);
             let error = plan.read_chunks(array.store(), 0..16, &mut out, options).unwrap_err();
-            assert_eq!((error.kind(), later.under_way()), (ErrorKind::Stopped(77), 0));
+            assert_eq!((error.kind(), later.requests_in_flight()), (ErrorKind::Stopped(77), 0));
         }
     }
 }
@@ -346,7 +347,7 @@ fn what_the_cache_has_is_not_asked_for() {
             assert_eq!(log(&later).len(), expected, "{c}");
         }
         // Without a cache they are.
-        let mut array = Array::open_in(&place(&later), "", Access::Read).unwrap();
+        let mut array = Array::open_in(&storage(&later), "", Access::Read).unwrap();
         array.set_cache(None);
         for _ in 0..2 {
             later.log();
@@ -366,11 +367,11 @@ fn ranges_of_one_chunk_are_read_many_at_a_time() {
     // One chunk, of which a column is needed; and two of which each has a part of that.
     for (chunk, chunks) in [("[16, 20]", 1), ("[8, 20]", 2)] {
         for (requests, name) in [(1, ""), (5, ""), (64, ""), (3, "c/0/0"), (64, "c/0/0")] {
-            let mut later = Later::new();
+            let mut later = DelayedStorage::new();
             later.limits.requests = requests;
             later.put("zarr.json", metadata(false, false).replace("[4, 5]", chunk).as_bytes());
             let later = Arc::new(later);
-            let array = Array::open_in(&place(&later), "", Access::Write).unwrap();
+            let array = Array::open_in(&storage(&later), "", Access::Write).unwrap();
             array.write(&Hyperslab::all(), &numbers()).unwrap();
             if !name.is_empty() {
                 later.take(name);
@@ -390,7 +391,7 @@ fn ranges_of_one_chunk_are_read_many_at_a_time() {
             // A failure, and an end by the caller, leave nothing behind.
             later.fail("c/0/0", 5);
             let error = array.read::<i32>(&Hyperslab::new(&[0, 7], &[16, 1])).unwrap_err();
-            assert_eq!((error.status(), error.chunk(), later.under_way()), (5, Some(&[0, 0][..]), 0));
+            assert_eq!((error.status(), error.chunk(), later.requests_in_flight()), (5, Some(&[0, 0][..]), 0));
             later.heal();
             let plan = Plan::new(array.variable(), &Hyperslab::new(&[0, 7], &[16, 1]), Access::Read).unwrap();
             let (asked, mut out) = (Cell::new(0), vec![0; 4 * 16]);
@@ -400,7 +401,7 @@ fn ranges_of_one_chunk_are_read_many_at_a_time() {
             };
             let options = Options::default().with_progress(&progress);
             let error = plan.read_chunks(array.store(), 0..chunks, &mut out, options).unwrap_err();
-            assert_eq!((error.status(), later.under_way()), (77, 0));
+            assert_eq!((error.status(), later.requests_in_flight()), (77, 0));
         }
     }
 }
@@ -413,7 +414,7 @@ fn places_that_lie_outside_of_a_shard_are_errors() {
     later.put("c/0/0", &shard);
     let error: Error = read_all(&array).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Corrupt { .. }));
-    assert_eq!((error.chunk(), later.under_way()), (Some(&[0, 0][..]), 0));
+    assert_eq!((error.chunk(), later.requests_in_flight()), (Some(&[0, 0][..]), 0));
     // A shard that is shorter than its index.
     later.put("c/0/0", &[0; INDEX - 1]);
     assert!(matches!(read_all(&array).unwrap_err().kind(), ErrorKind::Corrupt { .. }));
@@ -441,11 +442,11 @@ fn as_many_reads_are_under_way_as_may_be() {
 fn the_index_of_a_shard_is_read_once() {
     // More chunks than are looked at ahead, and shards that those end within.
     for requests in 1..=6 {
-        let mut later = Later::new();
+        let mut later = DelayedStorage::new();
         later.limits.requests = requests;
         later.put("zarr.json", metadata(true, false).replace("[16, 20]", "[80, 100]").as_bytes());
         let later = Arc::new(later);
-        let array = Array::open_in(&place(&later), "", Access::Write).unwrap();
+        let array = Array::open_in(&storage(&later), "", Access::Write).unwrap();
         let values: Vec<i32> = (0..8000).collect();
         array.write(&Hyperslab::all(), &values).unwrap();
         later.reset();
@@ -496,12 +497,12 @@ fn a_long_index_is_read_once_the_shard_is_long_enough() {
             [(None, Some(3)), (Some(&empty[1..]), None), (Some(&empty[..]), Some(3)), (Some(&with_chunk), Some(7))]
         {
             for has_latency in [true, false] {
-                let mut later = Later::new();
+                let mut later = DelayedStorage::new();
                 later.has_latency = has_latency;
                 later.put("zarr.json", text.as_bytes());
                 shard.inspect(|shard| later.put("c/0", shard));
                 let later = Arc::new(later);
-                let array = Array::open_in(&place(&later), "", Access::Read).unwrap();
+                let array = Array::open_in(&storage(&later), "", Access::Read).unwrap();
                 later.reset();
                 let read = array.read::<u8>(&Hyperslab::new(&[0], &[1]));
                 let log = later.log();
@@ -524,7 +525,7 @@ fn a_long_index_is_read_once_the_shard_is_long_enough() {
 /// More chunks than are asked for at a time: of a shard that was found absent the others are known to be.
 #[test]
 fn a_shard_that_is_absent_is_asked_for_once() {
-    let mut later = Later::new();
+    let mut later = DelayedStorage::new();
     later.limits.requests = 1;
     let later = Arc::new(later);
     let description = crate::Description::new(&[128], crate::ElementType::UByte)
@@ -532,7 +533,7 @@ fn a_shard_that_is_absent_is_asked_for_once() {
         .with_shard_shape(&[64])
         .with_fill_value(&[7])
         .with_codecs(&[]);
-    let array = Array::create_in(&place(&later), "", &description).unwrap();
+    let array = Array::create_in(&storage(&later), "", &description).unwrap();
     array.write(&Hyperslab::new(&[64], &[64]), &(0..64).collect::<Vec<u8>>()).unwrap();
     later.reset();
     let values = array.read::<u8>(&Hyperslab::all()).unwrap();
@@ -552,7 +553,7 @@ fn chunks_that_wait_are_looked_up_in_the_new_index() {
         shard[entry..].copy_from_slice(&number);
         later.put("c/0/0", &shard);
         let read = read_all(&array);
-        assert_eq!(later.under_way(), 0);
+        assert_eq!(later.requests_in_flight(), 0);
         if !is_absent {
             let error = read.unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::Corrupt { .. }));
@@ -582,7 +583,7 @@ fn a_request_that_does_not_begin_is_absent_or_an_error() {
         assert!(all.iter().zip(&holes).all(|(&e, &found)| found == if is_hole(e) { -1 } else { e }));
         later.begin_not("c/1/1", 5);
         let error = array.read::<i32>(&slab).unwrap_err();
-        assert_eq!((error.status(), error.chunk(), later.under_way()), (5, Some(&[1, 1][..]), 0));
+        assert_eq!((error.status(), error.chunk(), later.requests_in_flight()), (5, Some(&[1, 1][..]), 0));
     }
 }
 
@@ -590,19 +591,19 @@ fn a_request_that_does_not_begin_is_absent_or_an_error() {
 #[cfg(feature = "gzip")]
 #[test]
 fn a_chunk_that_is_longer_is_asked_for_again() {
-    use crate::object::Objects;
+    use crate::object::ObjectStore;
 
-    let mut later = Later::new();
+    let mut later = DelayedStorage::new();
     later.knows_absent = true;
     let later = Arc::new(later);
     let description = crate::Description::new(&[5], crate::ElementType::UByte)
         .with_chunk_shape(&[4])
         .with_fill_value(&[9])
         .with_codecs(&[("gzip", "")]);
-    let array = Array::create_in(&place(&later), "", &description).unwrap();
+    let array = Array::create_in(&storage(&later), "", &description).unwrap();
     array.write(&Hyperslab::all(), &[1u8, 2, 3, 4, 5]).unwrap();
     let read = || array.read::<u8>(&Hyperslab::all());
-    let mut stored = crate::object::read_whole(&*later as &dyn Objects, "c/0", 1 << 20).unwrap().unwrap();
+    let mut stored = crate::object::read_whole(&*later as &dyn ObjectStore, "c/0", 1 << 20).unwrap().unwrap();
     // Zeros may follow.
     stored.resize(100_000, 0);
     later.put("c/0", &stored);
@@ -613,5 +614,5 @@ fn a_chunk_that_is_longer_is_asked_for_again() {
     stored.resize(100_001, 0);
     later.change_after("c/0", 1, Some(&stored));
     assert_eq!(read().unwrap_err().kind(), ErrorKind::StoredLength { found: 100_001, expected: 100_000 });
-    assert_eq!((read().unwrap(), later.under_way()), (vec![1, 2, 3, 4, 5], 0));
+    assert_eq!((read().unwrap(), later.requests_in_flight()), (vec![1, 2, 3, 4, 5], 0));
 }

@@ -17,12 +17,12 @@ pub(super) use portable::{Named, Root, named};
 #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
 pub(super) use unix::{Named, Root, named};
 
-use super::begin::Begin;
+use super::byte_range::ByteRange;
 use super::close::close;
-use super::contract::{Entry, Objects, check_name, check_prefix};
 use super::file::NO_FILE;
-use super::partial::{self, Unfinished};
 use super::paths;
+use super::temp_name::{self, Unfinished};
+use super::traits::{Entry, ObjectStore, check_name, check_prefix};
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
@@ -35,7 +35,7 @@ use crate::open_object::{ObjectState, Opening, Versions};
 ///   been removed. A pipe, a socket or a device is not read: it is `Unsupported`.
 /// - Symbolic links are followed, also out of the directory: whoever makes them decides where they lead.
 /// - What is written goes to a file `.<name>.<process>.<number>.partial` beside the object's, which then takes its
-///   place. The new file has the permissions of one newly made, and takes the place of a symbolic link. Directories
+///   storage. The new file has the permissions of one newly made, and takes the place of a symbolic link. Directories
 ///   are made where they are missing, and remain when their last object is removed.
 /// - Listings leave out such temporary files and zarr-python's, and names that no object can have.
 /// - On Windows a name with a `:`, or with a part that ends with a dot or a space, is an error, and names that differ
@@ -102,7 +102,7 @@ impl Directory {
                 let mut name = alloc::text(&directory)?;
                 alloc::push_text(&mut name, slash)?;
                 alloc::push_text(&mut name, last)?;
-                if partial::is_partial(last) {
+                if temp_name::is_partial(last) {
                     return one(Unfinished { name, process: Unfinished::process(last) });
                 }
                 // What is gone meanwhile is no directory.
@@ -157,8 +157,8 @@ impl Directory {
     fn create_temporary(&self, name: &str) -> Result<(std::fs::File, Temporary<'_>)> {
         let mut has_made = false;
         let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
-        for _ in 0..partial::ATTEMPTS {
-            let temporary = named(&partial::name(name)?)?;
+        for _ in 0..temp_name::ATTEMPTS {
+            let temporary = named(&temp_name::name(name)?)?;
             match self.root.create_new(&temporary) {
                 Ok(file) => {
                     return Ok((file, Temporary { root: &self.root, name: temporary, is_renamed: false }));
@@ -217,12 +217,12 @@ fn unread(error: io::Error) -> Error {
     }
 }
 
-impl Objects for Directory {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for Directory {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
     }
 
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         self.root.read(name, begin, buffer).map_err(|error| unread(error).in_object(name))
     }
@@ -251,7 +251,7 @@ impl Objects for Directory {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
         let mut of_one = None;
         let listed = self.root.list(prefix, &mut |name, entry| {
-            if check_name(name).is_err() || name.contains('/') || partial::is_partial(name) {
+            if check_name(name).is_err() || name.contains('/') || temp_name::is_partial(name) {
                 return true;
             }
             of_one = one(name, entry).err();

@@ -9,9 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::buffer::Buffer;
-use crate::object::begin::Begin;
-use crate::object::contract::Entry;
+use crate::object::byte_range::ByteRange;
 use crate::object::positioned;
+use crate::object::traits::Entry;
 use crate::open_object::ObjectState;
 
 /// A directory.
@@ -79,7 +79,12 @@ impl Root {
     }
 
     /// Reads from a file, and tells its length. The standard library knows no number of a file that never comes back.
-    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<ObjectState>> {
+    pub(super) fn read(
+        &self,
+        name: &str,
+        begin: ByteRange,
+        buffer: &mut Buffer<'_>,
+    ) -> io::Result<Option<ObjectState>> {
         if buffer.capacity() == 0 {
             return Ok(self.find(name)?.map(|(_, metadata)| (metadata.len(), None)));
         }

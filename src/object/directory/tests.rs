@@ -22,7 +22,7 @@ fn only_what_is_not_there_is_absent() {
     let directory = Directory::open(&temporary.0).unwrap();
     directory.write("file", b"1").unwrap();
     directory.write("directory/file", b"1").unwrap();
-    let status = |name: &str, room| read(&directory, name, Begin::At(0), room).map(|found| found.is_some());
+    let status = |name: &str, room| read(&directory, name, ByteRange::At(0), room).map(|found| found.is_some());
     for room in [0, 10] {
         assert_eq!((status("file/x", room).unwrap_err().status()), libc::ENOTDIR);
         assert_eq!((status("directory", room).unwrap_err().status()), libc::EISDIR);
@@ -52,7 +52,7 @@ fn a_link_is_what_it_leads_to() {
     symlink("file", temporary.0.join("link")).unwrap();
     symlink("/dev/null", temporary.0.join("device")).unwrap();
     symlink("loop", temporary.0.join("loop")).unwrap();
-    let status = |name: &str, room| read(&directory, name, Begin::At(0), room).map(|found| found.is_some());
+    let status = |name: &str, room| read(&directory, name, ByteRange::At(0), room).map(|found| found.is_some());
     for room in [0, 10] {
         assert_eq!((status("dangling", room), status("link", room)), (Ok(false), Ok(true)));
         assert_eq!(status(&"x".repeat(300), room).unwrap_err().status(), libc::ENAMETOOLONG);
@@ -95,7 +95,7 @@ fn a_named_pipe_is_an_error_and_not_listed() {
         std::os::unix::fs::symlink("/dev/null", temporary.0.join("device")).unwrap();
         let directory = Directory::open(&temporary.0).unwrap();
         for (name, room) in [("pipe", 1), ("pipe", 0), ("device", 1), ("device", 0)] {
-            let error = read(&directory, name, Begin::At(0), room).unwrap_err();
+            let error = read(&directory, name, ByteRange::At(0), room).unwrap_err();
             assert_eq!((error.kind(), error.about()), (crate::object::file::NO_FILE, name));
         }
         assert_eq!(list(&directory, ""), [""; 0]);
@@ -151,7 +151,7 @@ fn names_that_windows_takes_for_others_are_errors() {
     directory.write("a/b", b"1").unwrap();
     for name in ["a/b.", "a/b ", "a./b", "a /b", "a/b:c", "c:x", "c:/x"] {
         assert_eq!(directory.write(name, b"2").unwrap_err().status(), libc::EINVAL, "{name}");
-        assert_eq!(read(&directory, name, Begin::At(0), 1).unwrap_err().status(), libc::EINVAL, "{name}");
+        assert_eq!(read(&directory, name, ByteRange::At(0), 1).unwrap_err().status(), libc::EINVAL, "{name}");
     }
     assert_eq!(
         (whole(&directory, "a/b").unwrap(), list(&directory, ""), list(&directory, "a")),
@@ -162,8 +162,8 @@ fn names_that_windows_takes_for_others_are_errors() {
 /// The portable half in the place of this system's.
 struct Portable(portable::Root);
 
-impl Objects for Portable {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for Portable {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         check_name(name)?;
         Ok(self.0.read(name, begin, buffer)?.map(|(len, _)| len))
     }
@@ -191,11 +191,11 @@ fn the_portable_half_does_the_same() {
     drop(portable.0.create_new("c").unwrap());
     assert_eq!((list(&portable, ""), list(&portable, "a")), (vec!["a/".into(), "c".into()], vec!["b".into()]));
     assert_eq!((list(&portable, "x"), list(&portable, "c")), (vec![], vec![]));
-    assert_eq!(read(&portable, "a/b", Begin::BeforeEnd(3), 2).unwrap(), Some((b"78".to_vec(), 10)));
-    assert_eq!(read(&portable, "a/b", Begin::At(3), 0).unwrap(), Some((vec![], 10)));
+    assert_eq!(read(&portable, "a/b", ByteRange::BeforeEnd(3), 2).unwrap(), Some((b"78".to_vec(), 10)));
+    assert_eq!(read(&portable, "a/b", ByteRange::At(3), 0).unwrap(), Some((vec![], 10)));
     assert_eq!((whole(&portable, "c"), whole(&portable, "x")), (Some(vec![]), None));
-    assert!(testing::read(&portable, "a", Begin::At(0), 1).is_err());
-    assert!(testing::read(&portable, "c/d", Begin::At(0), 1).is_err());
+    assert!(testing::read(&portable, "a", ByteRange::At(0), 1).is_err());
+    assert!(testing::read(&portable, "c/d", ByteRange::At(0), 1).is_err());
     // Links that lead nowhere, and those to what is no file, are not listed.
     #[cfg(unix)]
     {
@@ -221,6 +221,6 @@ fn the_portable_half_does_the_same() {
     portable.0.remove_directory("a").unwrap();
     assert_eq!(list(&portable, ""), [""; 0]);
     std::fs::remove_dir_all(&temporary.0).unwrap();
-    assert!(testing::read(&portable, "c", Begin::At(0), 1).is_err());
+    assert!(testing::read(&portable, "c", ByteRange::At(0), 1).is_err());
     assert!(portable.0.list("", &mut |_, _| true).is_err());
 }

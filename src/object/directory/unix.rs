@@ -19,10 +19,10 @@ use libc::readdir;
 use libc::readdir64 as readdir;
 
 use crate::buffer::Buffer;
-use crate::object::begin::Begin;
-use crate::object::calls::{self, Terminated, is_a, stat, status_of};
-use crate::object::contract::Entry;
-use crate::object::uninterrupted::uninterrupted;
+use crate::object::byte_range::ByteRange;
+use crate::object::retry_eintr::retry_eintr;
+use crate::object::syscalls::{self, Terminated, is_a, stat, status_of};
+use crate::object::traits::Entry;
 use crate::object::{paths, positioned};
 use crate::open_object::ObjectState;
 
@@ -53,16 +53,21 @@ impl Root {
     }
 
     fn open_at(&self, name: &str, flags: c_int) -> io::Result<File> {
-        calls::open(self.descriptor(), &named(name)?, flags)
+        syscalls::open(self.descriptor(), &named(name)?, flags)
     }
 
     /// What a name leads to.
     fn status(&self, name: &str) -> io::Result<stat> {
-        calls::status(self.descriptor(), &named(name)?, 0)
+        syscalls::status(self.descriptor(), &named(name)?, 0)
     }
 
     /// Reads from a file, and tells its length and [version].
-    pub(super) fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> io::Result<Option<ObjectState>> {
+    pub(super) fn read(
+        &self,
+        name: &str,
+        begin: ByteRange,
+        buffer: &mut Buffer<'_>,
+    ) -> io::Result<Option<ObjectState>> {
         self.unless_absent(if buffer.capacity() == 0 {
             self.status(name).and_then(|status| Ok((length(&status)?, version(&status))))
         } else {
@@ -90,7 +95,7 @@ impl Root {
 
     /// Opens what is a file, and asks for its status.
     fn open_to_read(&self, name: &str) -> io::Result<(File, stat)> {
-        let file = calls::open_to_read(self.descriptor(), &named(name)?)?;
+        let file = syscalls::open_to_read(self.descriptor(), &named(name)?)?;
         let status = status_of(&file)?;
         length(&status)?;
         Ok((file, status))
@@ -98,7 +103,7 @@ impl Root {
 
     /// An error if the directory has been removed: then nothing is there, but not because it never was.
     fn is_there(&self) -> io::Result<()> {
-        match uninterrupted(|| self.0.metadata())?.nlink() {
+        match retry_eintr(|| self.0.metadata())?.nlink() {
             0 => Err(io::Error::from_raw_os_error(libc::ENOENT)),
             _ => Ok(()),
         }
@@ -106,24 +111,24 @@ impl Root {
 
     /// Makes a file, to read and to write it.
     pub(in crate::object) fn create_new(&self, name: &Named) -> io::Result<File> {
-        calls::open(self.descriptor(), name, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL)
+        syscalls::open(self.descriptor(), name, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL)
     }
 
     pub(in crate::object) fn rename(&self, from: &Named, to: &str) -> io::Result<()> {
-        calls::rename(self.descriptor(), from, &named(to)?)
+        syscalls::rename(self.descriptor(), from, &named(to)?)
     }
 
     pub(in crate::object) fn remove(&self, name: &Named) -> io::Result<()> {
-        calls::remove(self.descriptor(), name, 0)
+        syscalls::remove(self.descriptor(), name, 0)
     }
 
     /// Removes a directory, which is empty.
     pub(super) fn remove_directory(&self, name: &str) -> io::Result<()> {
-        calls::remove(self.descriptor(), &named(name)?, libc::AT_REMOVEDIR)
+        syscalls::remove(self.descriptor(), &named(name)?, libc::AT_REMOVEDIR)
     }
 
     pub(super) fn make_directory(&self, name: &str) -> io::Result<()> {
-        calls::make_directory(self.descriptor(), &named(name)?)
+        syscalls::make_directory(self.descriptor(), &named(name)?)
     }
 
     /// Waits until the names in a directory are on the disk.
@@ -136,7 +141,7 @@ impl Root {
     pub(in crate::object) fn sync_above(&self) -> io::Result<()> {
         let above = named("..")?;
         let mut last = status_of(&self.0)?;
-        let mut opened = calls::open(self.descriptor(), &above, libc::O_RDONLY | libc::O_DIRECTORY);
+        let mut opened = syscalls::open(self.descriptor(), &above, libc::O_RDONLY | libc::O_DIRECTORY);
         loop {
             let directory = match opened {
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
@@ -148,14 +153,14 @@ impl Root {
                 return Ok(());
             }
             directory.sync_all()?;
-            opened = calls::open(directory.as_raw_fd(), &above, libc::O_RDONLY | libc::O_DIRECTORY);
+            opened = syscalls::open(directory.as_raw_fd(), &above, libc::O_RDONLY | libc::O_DIRECTORY);
             last = status;
         }
     }
 
     /// Whether a name is a symbolic link.
     pub(super) fn is_link(&self, name: &str) -> io::Result<bool> {
-        let status = calls::status(self.descriptor(), &named(name)?, libc::AT_SYMLINK_NOFOLLOW)?;
+        let status = syscalls::status(self.descriptor(), &named(name)?, libc::AT_SYMLINK_NOFOLLOW)?;
         Ok(is_a(libc::S_IFLNK, &status))
     }
 
@@ -269,7 +274,7 @@ impl Stream {
 
     /// The next name, and of what kind the directory says that it is.
     fn next(&self) -> io::Result<Option<(&CStr, u8)>> {
-        let entry = uninterrupted(|| {
+        let entry = retry_eintr(|| {
             // Only the error's number tells the end from a failure. SAFETY: the place is this thread's.
             unsafe { *errno() = 0 };
             // SAFETY: the stream is open, and used by one thread.

@@ -15,7 +15,7 @@ use super::service::{Service, within};
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lock::Lock;
-use crate::object::begin::Begin;
+use crate::object::byte_range::ByteRange;
 use crate::object::flight::ObjectRequest;
 use crate::status::{EIO, ENOOBJECT, NOERR};
 use crate::store::NOT_IN_FLIGHT;
@@ -128,7 +128,7 @@ pub(super) unsafe fn start(
     // nobody else until the read has been given back.
     let (begin, room) = unsafe {
         let ObjectRequest { offset, from_end, buffer, size, .. } = *request;
-        let begin = if from_end == 1 { Begin::BeforeEnd(offset) } else { Begin::At(offset) };
+        let begin = if from_end == 1 { ByteRange::BeforeEnd(offset) } else { ByteRange::At(offset) };
         (begin, Room::new(buffer.cast(), size))
     };
     let mailbox = mailboxes.begin()?;

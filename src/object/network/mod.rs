@@ -29,10 +29,10 @@ use bytes::Bytes;
 use object_store::path::Path;
 use object_store::{Error as StoreError, ObjectStore, ObjectStoreExt, PutMode, PutPayload, WriteMultipart};
 
-use super::begin::Begin;
-use super::contract::{Entry, Objects, check_name, check_prefix};
+use super::byte_range::ByteRange;
 use super::flight::{Flight, Limits, ObjectRequest};
 use super::names::{Listed, Text, concatenated};
+use super::traits::{Entry, ObjectStore, check_name, check_prefix};
 use super::url::{Service as Kind, Url};
 use crate::alloc;
 use crate::buffer::Buffer;
@@ -229,12 +229,12 @@ impl Drop for Network {
     }
 }
 
-impl Objects for Network {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for Network {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
     }
 
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         let path = self.path(name)?;
         // SAFETY: the buffer is not used before `ask` returns, and then nobody reads into it any more.
         let room = unsafe { Room::new(buffer.as_mut_ptr(), buffer.capacity()) };

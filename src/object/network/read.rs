@@ -13,7 +13,7 @@ use object_store::{
 
 use super::failure;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::begin::Begin;
+use crate::object::byte_range::ByteRange;
 use crate::open_object::ObjectState;
 
 /// How often a read is begun that breaks off, and after which pause. What the server answers with an error, or not at
@@ -110,7 +110,7 @@ impl Source {
     ///
     /// # Errors
     /// Those of the server and of the network, with their cause; `Changed` if the one file is another one.
-    pub(super) async fn read(&self, path: &Path, begin: Begin, room: &mut Room) -> Result<Option<Answer>> {
+    pub(super) async fn read(&self, path: &Path, begin: ByteRange, room: &mut Room) -> Result<Option<Answer>> {
         let (mut left, begun) = (ATTEMPTS, Instant::now());
         loop {
             left -= 1;
@@ -122,15 +122,15 @@ impl Source {
         }
     }
 
-    async fn try_read(&self, path: &Path, begin: Begin, room: &mut Room) -> Result<Option<Answer>, Ended> {
+    async fn try_read(&self, path: &Path, begin: ByteRange, room: &mut Room) -> Result<Option<Answer>, Ended> {
         let known_etag = self.pin.as_ref().and_then(|pin| pin.get()?.etag.clone());
         let mut options = GetOptions { if_match: known_etag, ..GetOptions::default() };
         let range = match begin {
             _ if room.size == 0 => return self.head(path).await.map(|head| head.map(|(answer, _)| answer)),
-            Begin::At(offset) if offset <= MOST - room.size as u64 => {
+            ByteRange::At(offset) if offset <= MOST - room.size as u64 => {
                 GetRange::Bounded(offset..offset + room.size as u64)
             }
-            Begin::BeforeEnd(bytes @ 1..=MOST) if self.has_suffixes => GetRange::Suffix(bytes),
+            ByteRange::BeforeEnd(bytes @ 1..=MOST) if self.has_suffixes => GetRange::Suffix(bytes),
             _ => {
                 let Some((answer, meta)) = self.head(path).await? else { return Ok(None) };
                 let offset = begin.offset(answer.object_size);
@@ -182,7 +182,7 @@ impl Source {
     }
 
     /// A read of which the server says that it begins behind the object's end.
-    async fn nothing_there(&self, path: &Path, begin: Begin) -> Result<Option<Answer>, Ended> {
+    async fn nothing_there(&self, path: &Path, begin: ByteRange) -> Result<Option<Answer>, Ended> {
         let Some((answer, _)) = self.head(path).await? else { return Ok(None) };
         if begin.offset(answer.object_size) == answer.object_size {
             return Ok(Some(answer));
@@ -195,7 +195,7 @@ impl Source {
     async fn read_unranged(
         &self,
         path: &Path,
-        begin: Begin,
+        begin: ByteRange,
         room: &mut Room,
         options: GetOptions,
         ranged: &StoreError,

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::object::calls::{self, Terminated, WORKING_DIRECTORY};
+use crate::object::syscalls::{self, Terminated, WORKING_DIRECTORY};
 
 fn named(path: &Path) -> io::Result<Terminated> {
     Terminated::new(path.as_os_str().as_bytes())
@@ -13,11 +13,11 @@ fn named(path: &Path) -> io::Result<Terminated> {
 
 /// Opens what may be a file, or something else, to read it.
 pub(in crate::object) fn open(path: &Path) -> io::Result<File> {
-    calls::open_to_read(WORKING_DIRECTORY, &named(path)?)
+    syscalls::open_to_read(WORKING_DIRECTORY, &named(path)?)
 }
 
 pub(in crate::object) fn open_directory(path: &Path) -> io::Result<File> {
-    calls::open(WORKING_DIRECTORY, &named(path)?, libc::O_RDONLY | libc::O_DIRECTORY)
+    syscalls::open(WORKING_DIRECTORY, &named(path)?, libc::O_RDONLY | libc::O_DIRECTORY)
 }
 
 /// Opens a directory that need not be one that may be read, to use what is in it.
@@ -26,17 +26,17 @@ pub(in crate::object) fn open_directory_unread(path: &Path) -> io::Result<File> 
     const HOW: std::ffi::c_int = libc::O_PATH;
     #[cfg(not(target_os = "linux"))]
     const HOW: std::ffi::c_int = libc::O_RDONLY;
-    calls::open(WORKING_DIRECTORY, &named(path)?, HOW | libc::O_DIRECTORY)
+    syscalls::open(WORKING_DIRECTORY, &named(path)?, HOW | libc::O_DIRECTORY)
 }
 
 /// Whether a path leads to a directory; an error if it leads nowhere.
 pub(crate) fn is_directory(path: &Path) -> io::Result<bool> {
-    Ok(calls::is_a(libc::S_IFDIR, &calls::status(WORKING_DIRECTORY, &named(path)?, 0)?))
+    Ok(syscalls::is_a(libc::S_IFDIR, &syscalls::status(WORKING_DIRECTORY, &named(path)?, 0)?))
 }
 
 /// Whether there is something at a path, be it a symbolic link that leads nowhere.
 pub(crate) fn is_there(path: &Path) -> io::Result<bool> {
-    match calls::status(WORKING_DIRECTORY, &named(path)?, libc::AT_SYMLINK_NOFOLLOW) {
+    match syscalls::status(WORKING_DIRECTORY, &named(path)?, libc::AT_SYMLINK_NOFOLLOW) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         status => status.map(|_| true),
     }
@@ -61,7 +61,7 @@ pub(in crate::object) fn make_directories(path: &Path) -> io::Result<()> {
 
 /// Makes a directory unless it is there. On some file systems it is known only by a second look that it is.
 fn make_directory(path: &Path) -> io::Result<()> {
-    match calls::make_directory(WORKING_DIRECTORY, &named(path)?) {
+    match syscalls::make_directory(WORKING_DIRECTORY, &named(path)?) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(_) if is_directory(path).unwrap_or(false) => Ok(()),
         made => made,

@@ -48,7 +48,7 @@ const END_RECORD: u32 = 0x0605_4b50;
 const ZIP64_END_RECORD: u32 = 0x0606_4b50;
 const LOCATOR_RECORD: u32 = 0x0706_4b50;
 
-/// Reads the end record at a place in the tail.
+/// Reads the end record at an offset in the tail.
 fn read(tail: &[u8], at: usize, tail_begin: u64) -> Result<Directory> {
     let zip64 = find_zip64(tail, at, tail_begin);
     let field = |from: usize| u32_at(tail, at + from);

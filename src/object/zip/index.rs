@@ -9,17 +9,17 @@ use super::end;
 use super::records::{Record, corrupt};
 use crate::alloc;
 use crate::error::Result;
-use crate::object::contract::{Entry, check_name};
 use crate::object::names;
+use crate::object::traits::{Entry, check_name};
 
 pub(super) struct Index {
     directory: Vec<u8>,
     /// Ascending by name, each once.
-    entries: Vec<Place>,
+    entries: Vec<EntryPosition>,
 }
 
 /// Where an entry is.
-pub(super) struct Place {
+pub(super) struct EntryPosition {
     /// Where its record begins in the directory.
     record: usize,
     /// How many bytes the header before the data has; 0 until it has been read. Whoever reads it finds the same.
@@ -28,7 +28,7 @@ pub(super) struct Place {
     is_verified: AtomicBool,
 }
 
-impl Place {
+impl EntryPosition {
     pub(super) fn is_verified(&self) -> bool {
         self.is_verified.load(Ordering::Relaxed)
     }
@@ -50,13 +50,13 @@ impl Index {
     /// The index of a directory. Where a name is there several times, the last one counts. Entries whose names objects
     /// cannot have, such as those of directories, which end with a `/`, are left out.
     pub(super) fn new(directory: Vec<u8>, said: &end::Directory) -> Result<Self> {
-        let mut entries: Vec<Place> = Vec::new();
+        let mut entries: Vec<EntryPosition> = Vec::new();
         let (mut at, mut found) = (0, 0u64);
         while let Some((record, next)) = Record::read(&directory, at)? {
             found += 1;
             if as_name(record.name).is_some() {
                 let (header_len, is_verified) = (AtomicU32::new(0), AtomicBool::new(false));
-                alloc::push(&mut entries, Place { record: at, header_len, is_verified })?;
+                alloc::push(&mut entries, EntryPosition { record: at, header_len, is_verified })?;
             }
             at = next;
         }
@@ -64,7 +64,7 @@ impl Index {
         if !is_said {
             return Err(corrupt("its directory has another number of entries than the end record says"));
         }
-        let name = |place: &Place| name_at(&directory, place.record);
+        let name = |entry: &EntryPosition| name_at(&directory, entry.record);
         entries.sort_unstable_by(|a, b| name(a).cmp(name(b)).then(a.record.cmp(&b.record)));
         // Of those that are kept, the last is compared with the next; it gives way to one of the same name.
         entries.dedup_by(|next, kept| {
@@ -78,14 +78,14 @@ impl Index {
     }
 
     /// The entry of a name.
-    pub(super) fn find(&self, name: &str) -> Result<Option<(&Place, Record<'_>)>> {
-        let found = self.entries.binary_search_by(|place| name_at(&self.directory, place.record).cmp(name));
-        let Some(place) = found.ok().and_then(|at| self.entries.get(at)) else { return Ok(None) };
-        Ok(Record::read(&self.directory, place.record)?.map(|(record, _)| (place, record)))
+    pub(super) fn find(&self, name: &str) -> Result<Option<(&EntryPosition, Record<'_>)>> {
+        let found = self.entries.binary_search_by(|entry| name_at(&self.directory, entry.record).cmp(name));
+        let Some(entry) = found.ok().and_then(|at| self.entries.get(at)) else { return Ok(None) };
+        Ok(Record::read(&self.directory, entry.record)?.map(|(record, _)| (entry, record)))
     }
 
     pub(super) fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        let name = |i: usize| self.entries.get(i).map_or("", |place| name_at(&self.directory, place.record));
+        let name = |i: usize| self.entries.get(i).map_or("", |entry| name_at(&self.directory, entry.record));
         names::list(self.entries.len(), name, prefix, one)
     }
 }

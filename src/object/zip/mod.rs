@@ -15,13 +15,13 @@ mod writer;
 
 use std::path::Path;
 
-use self::index::{Index, Place};
+use self::index::{EntryPosition, Index};
 use self::records::corrupt;
 use self::records::{LOCAL, Method, Record};
 pub use self::writer::ZipWriter;
-use super::begin::Begin;
-use super::contract::{Entry, Objects, check_name, check_prefix};
+use super::byte_range::ByteRange;
 use super::file::OneFile;
+use super::traits::{Entry, ObjectStore, check_name, check_prefix};
 use super::whole::filled;
 use crate::alloc::{self, Scratch};
 use crate::buffer::Buffer;
@@ -39,7 +39,7 @@ const SKIPPED: usize = 32 << 10;
 /// What is said of deflated data that no decoder takes.
 const NOT_DEFLATED: &str = "the entry's deflated data do not decode";
 
-/// The entries of a zip file, which is a file or an object of another place.
+/// The entries of a zip file, which is a file or an object of another storage.
 ///
 /// - Where a name is there several times, the last entry counts.
 /// - An entry that is read in one go is compared with its checksum. To read a part of a deflated entry is to decode all
@@ -70,8 +70,8 @@ impl Zip<OneFile> {
     }
 }
 
-impl<O: Objects> Zip<O> {
-    /// Opens a zip file that is an object of a place.
+impl<O: ObjectStore> Zip<O> {
+    /// Opens a zip file that is an object of a storage.
     ///
     /// # Errors
     /// As for [`open`](Zip::open), and that there is none: `NotFound`.
@@ -82,7 +82,7 @@ impl<O: Objects> Zip<O> {
     fn new(objects: O, name: &str) -> Result<Self> {
         let mut scratch = Scratch::EMPTY;
         let mut tail = Buffer::new(scratch.room(end::TAIL)?);
-        let len = objects.read(name, Begin::BeforeEnd(end::TAIL as u64), &mut tail)?;
+        let len = objects.read(name, ByteRange::BeforeEnd(end::TAIL as u64), &mut tail)?;
         let len = len.ok_or(ErrorKind::NotFound("zip file"))?;
         let tail = tail.filled();
         let said = end::find(tail, len)?;
@@ -101,13 +101,13 @@ impl<O: Objects> Zip<O> {
         Ok(Zip { objects, name, base: said.base, index, inflaters: Pool::new(), scratches: Pool::new() })
     }
 
-    /// Reads from the file at a place into an empty buffer.
+    /// Reads from the file at an offset into an empty buffer.
     fn fill(&self, at: u64, buffer: &mut Buffer<'_>) -> Result<()> {
-        let len = self.objects.read(&self.name, Begin::At(at), buffer)?;
+        let len = self.objects.read(&self.name, ByteRange::At(at), buffer)?;
         len.map(drop).ok_or_else(|| ErrorKind::NotFound("zip file").into())
     }
 
-    /// Reads from the file at a place: so many bytes, or fewer at its end.
+    /// Reads from the file at a entry: so many bytes, or fewer at its end.
     fn load<'s>(&self, at: u64, len: usize, scratch: &'s mut Scratch) -> Result<&'s [u8]> {
         let mut buffer = Buffer::new(scratch.room(len)?);
         self.fill(at, &mut buffer)?;
@@ -122,13 +122,13 @@ impl<O: Objects> Zip<O> {
     }
 
     /// Where an entry's data begin in the file. The header is read unless that is known.
-    fn data(&self, place: &Place, record: &Record<'_>, scratch: &mut Scratch) -> Result<u64> {
+    fn data(&self, entry: &EntryPosition, record: &Record<'_>, scratch: &mut Scratch) -> Result<u64> {
         let header = self.header(record)?;
-        let len = match place.header_len() {
+        let len = match entry.header_len() {
             Some(len) => len,
             None => {
                 let len = records::local_len(self.load(header, LOCAL + record.name.len(), scratch)?, record.name)?;
-                place.set_header_len(len);
+                entry.set_header_len(len);
                 len
             }
         };
@@ -139,20 +139,20 @@ impl<O: Objects> Zip<O> {
     /// header, if it is not known how long that is. If it is longer than was expected there may be no data with it.
     fn data_with_header<'s>(
         &self,
-        (place, record): (&Place, &Record<'_>),
+        (entry, record): (&EntryPosition, &Record<'_>),
         offset: u64,
         len: usize,
         scratch: &'s mut Scratch,
     ) -> Result<&'s [u8]> {
-        if place.header_len().is_some() {
-            let at = self.data(place, record, scratch)?.checked_add(offset).ok_or_else(beyond)?;
+        if entry.header_len().is_some() {
+            let at = self.data(entry, record, scratch)?.checked_add(offset).ok_or_else(beyond)?;
             return self.load(at, len, scratch);
         }
         let offset = usize::try_from(offset).map_err(|_| ErrorKind::OutOfMemory)?;
         let before = LOCAL + record.name.len() + EXTRA + offset;
         let bytes = self.load(self.header(record)?, before.saturating_add(len), scratch)?;
         let header_len = records::local_len(bytes, record.name)?;
-        place.set_header_len(header_len);
+        entry.set_header_len(header_len);
         let data = bytes.get(header_len as usize + offset..).unwrap_or_default();
         Ok(&data[..data.len().min(len)])
     }
@@ -160,7 +160,7 @@ impl<O: Objects> Zip<O> {
     /// Reads `wanted` bytes of a stored entry, more than none.
     fn read_stored(
         &self,
-        place: &Place,
+        entry: &EntryPosition,
         record: &Record<'_>,
         offset: u64,
         wanted: usize,
@@ -169,12 +169,12 @@ impl<O: Objects> Zip<O> {
         let mut scratch = Lease::new(&self.scratches, || Ok::<_, Error>(Scratch::EMPTY))?;
         // To copy bytes costs a fraction of what it costs to read them.
         let gap = self.objects.gap().min(PIECE);
-        if place.header_len().is_none() && offset <= gap as u64 && wanted <= 4 * gap {
-            buffer.write(self.data_with_header((place, record), offset, wanted, &mut scratch)?);
+        if entry.header_len().is_none() && offset <= gap as u64 && wanted <= 4 * gap {
+            buffer.write(self.data_with_header((entry, record), offset, wanted, &mut scratch)?);
         }
         let filled = buffer.filled().len();
         if filled < wanted {
-            let at = self.data(place, record, &mut scratch)?.checked_add(offset + filled as u64).ok_or_else(beyond)?;
+            let at = self.data(entry, record, &mut scratch)?.checked_add(offset + filled as u64).ok_or_else(beyond)?;
             let mut rest = buffer.rest_up_to(wanted - filled);
             self.fill(at, &mut rest)?;
             if rest.filled().len() < wanted - filled {
@@ -190,7 +190,7 @@ impl<O: Objects> Zip<O> {
     /// more. Returns the checksum of all that was decoded.
     fn read_deflated(
         &self,
-        place: &Place,
+        entry: &EntryPosition,
         record: &Record<'_>,
         offset: u64,
         wanted: usize,
@@ -209,8 +209,8 @@ impl<O: Objects> Zip<O> {
         while !is_end {
             // At most `PIECE`.
             let len = (record.stored - taken).min(piece) as usize;
-            let is_header_known = place.header_len().is_some();
-            let mut input = self.data_with_header((place, record), taken, len, &mut scratch)?;
+            let is_header_known = entry.header_len().is_some();
+            let mut input = self.data_with_header((entry, record), taken, len, &mut scratch)?;
             if input.is_empty() {
                 if !is_header_known {
                     continue;
@@ -257,7 +257,13 @@ impl<O: Objects> Zip<O> {
         Ok(crc)
     }
 
-    fn read_entry(&self, place: &Place, record: &Record<'_>, begin: Begin, buffer: &mut Buffer<'_>) -> Result<()> {
+    fn read_entry(
+        &self,
+        entry: &EntryPosition,
+        record: &Record<'_>,
+        begin: ByteRange,
+        buffer: &mut Buffer<'_>,
+    ) -> Result<()> {
         let method = record.method()?;
         let offset = begin.offset(record.len);
         let wanted = usize::try_from(record.len - offset).unwrap_or(usize::MAX).min(buffer.capacity());
@@ -265,16 +271,16 @@ impl<O: Objects> Zip<O> {
         let crc = match method {
             _ if wanted == 0 => 0,
             Method::Stored => {
-                self.read_stored(place, record, offset, wanted, buffer)?;
+                self.read_stored(entry, record, offset, wanted, buffer)?;
                 if is_all { crc32(buffer.filled()) } else { 0 }
             }
-            Method::Deflated => self.read_deflated(place, record, offset, wanted, buffer)?,
+            Method::Deflated => self.read_deflated(entry, record, offset, wanted, buffer)?,
         };
-        if is_all { check_crc(place, record, crc) } else { Ok(()) }
+        if is_all { check_crc(entry, record, crc) } else { Ok(()) }
     }
 
     /// Compares all data of an entry with its checksum, a piece of it at a time.
-    fn verify_entry(&self, place: &Place, record: &Record<'_>) -> Result<()> {
+    fn verify_entry(&self, entry: &EntryPosition, record: &Record<'_>) -> Result<()> {
         let mut memory = Lease::new(&self.scratches, || Ok::<_, Error>(Scratch::EMPTY))?;
         let crc = match record.method()? {
             _ if record.len == 0 => 0,
@@ -283,7 +289,7 @@ impl<O: Objects> Zip<O> {
                 while at < record.len {
                     let len = (record.len - at).min(PIECE as u64) as usize;
                     let mut piece = Buffer::new(memory.room(len)?);
-                    self.read_stored(place, record, at, len, &mut piece)?;
+                    self.read_stored(entry, record, at, len, &mut piece)?;
                     crc = crc32_of_more(crc, piece.filled());
                     at += len as u64;
                 }
@@ -291,26 +297,26 @@ impl<O: Objects> Zip<O> {
             }
             // What comes before the last byte is decoded for it.
             Method::Deflated => {
-                self.read_deflated(place, record, record.len - 1, 1, &mut Buffer::new(memory.room(1)?))?
+                self.read_deflated(entry, record, record.len - 1, 1, &mut Buffer::new(memory.room(1)?))?
             }
         };
-        check_crc(place, record, crc)
+        check_crc(entry, record, crc)
     }
 }
 
 /// Compares the checksum of all data of an entry.
-fn check_crc(place: &Place, record: &Record<'_>, crc: u32) -> Result<()> {
+fn check_crc(entry: &EntryPosition, record: &Record<'_>, crc: u32) -> Result<()> {
     if crc != record.crc {
         return Err(corrupt("the entry's checksum is another one"));
     }
-    place.set_verified();
+    entry.set_verified();
     Ok(())
 }
 
 /// Reads a directory that is not at the end of the file.
-fn read_directory(objects: &impl Objects, name: &str, said: &end::Directory) -> Result<Vec<u8>> {
+fn read_directory(objects: &impl ObjectStore, name: &str, said: &end::Directory) -> Result<Vec<u8>> {
     let size = usize::try_from(said.size).map_err(|_| ErrorKind::OutOfMemory)?;
-    let (directory, _) = filled(size, |buffer| objects.read(name, Begin::At(said.begin), buffer))?;
+    let (directory, _) = filled(size, |buffer| objects.read(name, ByteRange::At(said.begin), buffer))?;
     if directory.len() < size {
         return Err(beyond());
     }
@@ -322,18 +328,18 @@ fn beyond() -> Error {
     corrupt("the file ends before what its directory tells of")
 }
 
-impl<O: Objects> Objects for Zip<O> {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl<O: ObjectStore> ObjectStore for Zip<O> {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         let mut read = || {
             check_name(name)?;
-            let Some((place, record)) = self.index.find(name)? else { return Ok(None) };
-            self.read_entry(place, &record, begin, buffer)?;
+            let Some((entry, record)) = self.index.find(name)? else { return Ok(None) };
+            self.read_entry(entry, &record, begin, buffer)?;
             Ok(Some(record.len))
         };
         read().map_err(|error: Error| error.in_object(name))
     }
 
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         Ok(self.read(name, begin, buffer)?.map(|len| (len, Some(0))))
     }
 
@@ -345,7 +351,7 @@ impl<O: Objects> Objects for Zip<O> {
         let verify = || {
             check_name(name)?;
             match self.index.find(name)? {
-                Some((place, record)) if !place.is_verified() => self.verify_entry(place, &record),
+                Some((entry, record)) if !entry.is_verified() => self.verify_entry(entry, &record),
                 _ => Ok(()),
             }
         };

@@ -59,7 +59,7 @@ pub(super) struct Record<'d> {
 }
 
 impl<'d> Record<'d> {
-    /// The record at a place in the directory, and where the next one is; `None` at the end.
+    /// The record at an offset in the directory, and where the next one is; `None` at the end.
     pub(super) fn read(directory: &'d [u8], at: usize) -> Result<Option<(Self, usize)>> {
         let bytes = directory.get(at..).unwrap_or_default();
         match u32_at(bytes, 0) {

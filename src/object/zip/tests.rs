@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 use crate::object::testing::{Temporary, keeps_the_contract, list, read, whole};
-use crate::object::{Below, Memory, only_prefix};
+use crate::object::{Memory, PrefixedStorage, only_prefix};
 
 /// A zip file with these entries; those whose names begin with `deflated` are, with their lengths behind the data.
 fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {
@@ -53,7 +53,7 @@ fn zip64(entries: &[(&str, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// A place with a zip file, which counts what is read.
+/// A storage with a zip file, which counts what is read.
 struct Counted {
     bytes: Vec<u8>,
     /// How many reads find all of it; later ones find an empty file.
@@ -78,8 +78,8 @@ impl Counted {
     }
 }
 
-impl Objects for Counted {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for Counted {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         assert_eq!(name, "zip");
         let is_whole = self.reads.fetch_add(1, Ordering::Relaxed) < self.whole_reads;
         let bytes = if is_whole { &self.bytes[..] } else { &[] };
@@ -143,17 +143,17 @@ fn entries_are_read_stored_and_deflated_whole_and_in_part() {
             for (begin, room) in [(0, 10), (0, 300_000), (0, 300_001), (70_000, 5), (299_990, 100), (300_000, 5)] {
                 let expected = (long[begin..(begin + room).min(300_000)].to_vec(), 300_000);
                 assert_eq!(
-                    read(&zip, name, Begin::At(begin as u64), room),
+                    read(&zip, name, ByteRange::At(begin as u64), room),
                     Ok(Some(expected)),
                     "{name} {begin} {room}"
                 );
             }
             let last = (long[299_999..].to_vec(), 300_000);
-            assert_eq!(read(&zip, name, Begin::BeforeEnd(1), 10), Ok(Some(last)));
+            assert_eq!(read(&zip, name, ByteRange::BeforeEnd(1), 10), Ok(Some(last)));
         }
         assert_eq!((whole(&zip, "g/empty"), whole(&zip, "deflated/none")), (Some(vec![]), Some(vec![])));
         assert_eq!((whole(&zip, "g"), whole(&zip, "g/empt")), (None, None));
-        assert!(read(&zip, "../g", Begin::At(0), 1).is_err());
+        assert!(read(&zip, "../g", ByteRange::At(0), 1).is_err());
         assert!(!zip.is_writable() && zip.write("x", b"").unwrap_err().kind() == ErrorKind::ReadOnly);
     }
 }
@@ -172,7 +172,7 @@ fn few_reads_are_made() {
     let zip = open(&bytes).unwrap();
     zip.objects.reads();
     for name in ["small", "deflated"] {
-        read(&zip, name, Begin::At(0), 0).unwrap().unwrap();
+        read(&zip, name, ByteRange::At(0), 0).unwrap().unwrap();
         assert_eq!(zip.objects.reads(), 0);
     }
     // What decodes is kept.
@@ -221,7 +221,7 @@ fn no_more_is_read_than_is_needed() {
         zip.objects.reads();
         zip.objects.bytes_read();
         let expected = (long[begin..begin + wanted].to_vec(), 3 << 20);
-        assert_eq!(read(&zip, name, Begin::At(begin as u64), wanted), Ok(Some(expected)));
+        assert_eq!(read(&zip, name, ByteRange::At(begin as u64), wanted), Ok(Some(expected)));
         let (found, most) = ((zip.objects.reads(), zip.objects.bytes_read()), wanted + more);
         assert!(found.0 == reads && found.1 <= most, "{name} {begin} {wanted}: {found:?}");
         assert_eq!((zip.gap(), zip.is_concurrent()), (5000, false));
@@ -248,7 +248,7 @@ fn headers_of_any_length_are_read() {
                 let zip = open(&with_extra(zip(&[(name, &data)]), extra)).unwrap();
                 for _ in 0..2 {
                     let expected = data[begin..(begin + room).min(2000)].to_vec();
-                    let found = read(&zip, name, Begin::At(begin as u64), room).unwrap();
+                    let found = read(&zip, name, ByteRange::At(begin as u64), room).unwrap();
                     assert_eq!(found, Some((expected, 2000)), "{name} {extra} {begin} {room}");
                 }
             }
@@ -269,14 +269,14 @@ fn deflated_data_may_end_long_after_the_last_byte() {
     bytes[record + 24..][..4].copy_from_slice(&10u32.to_le_bytes());
     let zip = open(&bytes).unwrap();
     assert_eq!(whole(&zip, "a").unwrap(), b"0123456789");
-    assert_eq!(read(&zip, "a", Begin::At(3), 4), Ok(Some((b"3456".to_vec(), 10))));
+    assert_eq!(read(&zip, "a", ByteRange::At(3), 4), Ok(Some((b"3456".to_vec(), 10))));
 }
 
 #[test]
 fn a_file_that_becomes_shorter_is_an_error() {
     let read_short = |bytes: &[u8], whole_reads, name| {
         let zip = Zip::within(Counted { whole_reads, ..Counted::new(bytes) }, "zip")?;
-        read(&zip, name, Begin::At(0), 4 << 20)
+        read(&zip, name, ByteRange::At(0), 4 << 20)
     };
     let bytes = zip(&[("stored", &noise(100_000)), ("deflated", &noise(3 << 20))]);
     let names: Vec<String> = (0..3000).map(|i| format!("c/{i}")).collect();
@@ -339,7 +339,7 @@ fn an_entry_is_verified_once() {
     }
     verified.verify("no such").unwrap();
     assert!(verified.verify("../x").is_err());
-    Below::new(&verified, "d").unwrap().verify("deflated").unwrap();
+    PrefixedStorage::new(&verified, "d").unwrap().verify("deflated").unwrap();
     // What was read as a whole has been verified.
     let read_whole = open(&good).unwrap();
     assert_eq!(whole(&read_whole, "deflated").unwrap(), text);
@@ -351,7 +351,7 @@ fn an_entry_is_verified_once() {
     let at = good.windows(100).position(|bytes| bytes == &noise[1000..1100]).unwrap();
     spoilt[at] ^= 8;
     let zip = open(&spoilt).unwrap();
-    assert_eq!(read(&zip, "stored", Begin::At(1000), 1).unwrap().unwrap().0, [noise[1000] ^ 8]);
+    assert_eq!(read(&zip, "stored", ByteRange::At(1000), 1).unwrap().unwrap().0, [noise[1000] ^ 8]);
     for _ in 0..2 {
         let error = zip.verify("stored").unwrap_err();
         assert_eq!((error.kind(), error.about()), (corrupt("the entry's checksum is another one").kind(), "stored"));
@@ -380,7 +380,7 @@ fn damage(good: &[u8], entries: &[(&str, &[u8])]) {
         let mut read_well = 0;
         for (name, expected) in &entries[1..] {
             for (begin, room) in [(0, 1000), (3, 2), (0, 0)] {
-                match read(&zip, name, Begin::At(begin), room) {
+                match read(&zip, name, ByteRange::At(begin), room) {
                     // Where a name's last entry got another name, the one before it is found.
                     Ok(Some((bytes, _))) if room == 1000 && bytes != *expected => assert_eq!(bytes, entries[0].1),
                     Ok(Some((bytes, _))) => read_well += usize::from(bytes.len() <= room),
@@ -411,7 +411,7 @@ fn what_claims_to_be_long_is_not_believed() {
         let mut bytes = bytes.clone();
         bytes[record + at..][..4].copy_from_slice(&value.to_le_bytes());
         let zip = open(&bytes).unwrap();
-        [100, 1 << 21].map(|room| read(&zip, "deflated", Begin::At(0), room).map(|found| found.unwrap().1))
+        [100, 1 << 21].map(|room| read(&zip, "deflated", ByteRange::At(0), room).map(|found| found.unwrap().1))
     };
     assert_eq!(with(24, 1 << 20), [Ok(1 << 20), Ok(1 << 20)]);
     let [part, all] = with(24, u32::MAX - 1);
@@ -429,7 +429,7 @@ fn what_claims_to_be_long_is_not_believed() {
     let mut bytes = zip(&[("deflated", &noise(3 << 20))]);
     let record = bytes.windows(4).rposition(|bytes| bytes == b"PK\x01\x02").unwrap();
     bytes[record + 24..][..4].copy_from_slice(&(3u32 << 19).to_le_bytes());
-    let error = read(&open(&bytes).unwrap(), "deflated", Begin::At(0), 4 << 20).unwrap_err();
+    let error = read(&open(&bytes).unwrap(), "deflated", ByteRange::At(0), 4 << 20).unwrap_err();
     assert!(error.to_string().contains("longer"));
     // A stored entry that ends beyond the file.
     let mut bytes = zip(&[("stored", &[0; 100])]);
@@ -438,8 +438,8 @@ fn what_claims_to_be_long_is_not_believed() {
         bytes[record + at..][..4].copy_from_slice(&(u32::MAX - 1).to_le_bytes());
     }
     let zip = open(&bytes).unwrap();
-    assert_eq!(read(&zip, "stored", Begin::At(0), 100), Ok(Some((vec![0; 100], u64::from(u32::MAX) - 1))));
-    assert!(read(&zip, "stored", Begin::At(0), 1 << 21).unwrap_err().to_string().contains("the file ends"));
+    assert_eq!(read(&zip, "stored", ByteRange::At(0), 100), Ok(Some((vec![0; 100], u64::from(u32::MAX) - 1))));
+    assert!(read(&zip, "stored", ByteRange::At(0), 1 << 21).unwrap_err().to_string().contains("the file ends"));
 }
 
 #[test]
@@ -458,12 +458,12 @@ fn numbers_near_the_largest_are_errors() {
         let (_, _, end) = end::write(begin, begin + record.len() as u64, 1);
         [bytes, record, end.to_vec()].concat()
     };
-    assert_eq!(read(&open(&of(0, 10, 10, 0)).unwrap(), "a", Begin::At(3), 4), Ok(Some((b"3456".to_vec(), 10))));
+    assert_eq!(read(&open(&of(0, 10, 10, 0)).unwrap(), "a", ByteRange::At(3), 4), Ok(Some((b"3456".to_vec(), 10))));
     for (len, stored) in numbers().flat_map(|len| numbers().map(move |stored| (len, stored))) {
         for (method, header) in [0, 8].into_iter().flat_map(|method| numbers().map(move |header| (method, header))) {
             let file = of(method, len, stored, header);
             let zip = open(&file).unwrap();
-            for begin in numbers().flat_map(|at| [Begin::At(at), Begin::BeforeEnd(at)]) {
+            for begin in numbers().flat_map(|at| [ByteRange::At(at), ByteRange::BeforeEnd(at)]) {
                 // Of a stored entry there is what the file has, whatever that is; and nothing at the end of any entry.
                 let at = begin.offset(len);
                 let is_there = method == 0 && header == 0 && len == stored && at <= 40;
@@ -581,8 +581,8 @@ fn what_is_cut_off_of_a_file_that_is_made_is_an_error() {
     writer.write("a", &text(1000)).unwrap();
     let partial = std::fs::read_dir(&temporary.0).unwrap().next().unwrap().unwrap().path();
     std::fs::OpenOptions::new().write(true).open(partial).unwrap().set_len(500).unwrap();
-    assert_eq!(read(&writer, "a", Begin::At(0), 400), Ok(Some((text(400), 1000))));
-    let error = read(&writer, "a", Begin::At(0), 1000).unwrap_err();
+    assert_eq!(read(&writer, "a", ByteRange::At(0), 400), Ok(Some((text(400), 1000))));
+    let error = read(&writer, "a", ByteRange::At(0), 1000).unwrap_err();
     assert!(error.to_string().contains("has become shorter") && error.about() == "a");
 }
 
@@ -597,7 +597,7 @@ fn a_forked_child_leaves_the_file_alone() {
     match unsafe { libc::fork() } {
         0 => {
             let is_refused = [writer.write("b", b""), writer.remove("a"), writer.finish()].iter().all(Result::is_err);
-            let is_refused = is_refused && read(&writer, "a", Begin::At(0), 5).is_err() && !writer.is_writable();
+            let is_refused = is_refused && read(&writer, "a", ByteRange::At(0), 5).is_err() && !writer.is_writable();
             drop(writer);
             // SAFETY: there is nothing to promise.
             unsafe { libc::_exit(if is_refused { 0 } else { 1 }) }
@@ -631,7 +631,7 @@ fn a_file_of_more_entries_than_the_old_format_has_is_read() {
     for before in [0, 1000] {
         let bytes = [vec![1; before], std::fs::read(&path).unwrap()].concat();
         let zip = open(&bytes).unwrap();
-        let below = Below::new(&zip, &only_prefix(&zip).unwrap().unwrap()).unwrap();
+        let below = PrefixedStorage::new(&zip, &only_prefix(&zip).unwrap().unwrap()).unwrap();
         assert_eq!(list(&below, "").len(), count);
         (0..count).step_by(777).for_each(|i| assert_eq!(whole(&below, &format!("{i:05}")), Some(text(i % 5))));
     }

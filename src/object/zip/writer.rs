@@ -12,20 +12,20 @@ use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lock::Lock;
-use crate::object::begin::Begin;
+use crate::object::byte_range::ByteRange;
 use crate::object::close::close;
-use crate::object::contract::{Entry, Objects, check_name, check_prefix};
 use crate::object::directory::{Named, Root, named};
 use crate::object::name::Name;
 use crate::object::names::{self, Listed};
-use crate::object::{partial, positioned};
+use crate::object::traits::{Entry, ObjectStore, check_name, check_prefix};
+use crate::object::{positioned, temp_name};
 use crate::open_object::{ObjectState, Opening, Versions, read_at};
 use crate::zstream::crc32;
 
 /// A zip file that is being made. What has been written can be read; an object that is written again is appended
 /// again, so that its former bytes remain in the file, unused.
 ///
-/// The file is there when [`finish`](Objects::finish) has been called, in place of the one there was, and cannot be
+/// The file is there when [`finish`](ObjectStore::finish) has been called, in place of the one there was, and cannot be
 /// written to from then on. If the writer is dropped before, nothing is left. Threads may write at the same time; in a
 /// process that was forked the writer can be dropped, which leaves the file alone, and nothing else.
 pub struct ZipWriter {
@@ -77,8 +77,8 @@ impl ZipWriter {
         let root = Root::open_unread(directory.unwrap_or(Path::new(".")))?;
         let (path, name) = (Name::of(format_args!("{}", path.display()))?, alloc::text(name)?);
         let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
-        for _ in 0..partial::ATTEMPTS {
-            let partial = named(&partial::name(&name)?)?;
+        for _ in 0..temp_name::ATTEMPTS {
+            let partial = named(&temp_name::name(&name)?)?;
             match root.create_new(&partial) {
                 Ok(file) => {
                     let state = Lock::new(State { entries: Vec::new(), end: 0, is_finished: false });
@@ -199,13 +199,13 @@ impl State {
     }
 }
 
-impl Objects for ZipWriter {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for ZipWriter {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
     }
 
     /// The version is where an entry's bytes begin, for what was written once stays in the file.
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         let Some(Written { data, len, .. }) = self.written(name)? else { return Ok(None) };
         let begin = begin.offset(len);
         let wanted = usize::try_from(len - begin).unwrap_or(usize::MAX).min(buffer.capacity());
@@ -227,7 +227,7 @@ impl Objects for ZipWriter {
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
-        // `one` may use the place, so the lock is not held meanwhile.
+        // `one` may use the storage, so the lock is not held meanwhile.
         let mut listed = Listed::NOTHING;
         {
             let state = self.state()?;

@@ -61,7 +61,7 @@ impl ShardCodec {
 
     /// Where a chunk begins in the decoded shard.
     fn offset(&self, number: usize) -> Result<usize> {
-        Ok(self.layout.place(number)?.iter().zip(&self.steps).map(|(place, step)| place * step).sum())
+        Ok(self.layout.position(number)?.iter().zip(&self.steps).map(|(at, step)| at * step).sum())
     }
 
     fn lease(&self, i: usize) -> Lease<'_, Scratch> {
@@ -114,7 +114,7 @@ impl Codec for ShardCodec {
         let mut shard = Destination::from(&mut *decoded.room());
         for number in 0..self.layout.num_chunks() {
             let offset = self.offset(number)?;
-            match self.layout.place_in(&index, number, encoded.len() as u64)? {
+            match self.layout.storage_in(&index, number, encoded.len() as u64)? {
                 None => fill.run(self.fill_value.as_slice().into(), 0, &mut shard, offset)?,
                 Some((begin, len)) => {
                     // Both lie within the shard, which is in memory.
@@ -139,7 +139,7 @@ impl Codec for ShardCodec {
             encoded.skip(self.layout.index_bytes());
         }
         let no_room = || ErrorKind::Encode { codec: "sharding_indexed", reason: "there is too little room" };
-        let mut index = Index { places: Vec::new() };
+        let mut index = Index { spans: Vec::new() };
         for number in 0..self.layout.num_chunks() {
             let room = memory.room(self.chunk_bytes)?;
             copy.run(decoded.into(), self.offset(number)?, &mut Destination::from(&mut *room), 0)?;
@@ -147,7 +147,7 @@ impl Codec for ShardCodec {
             let chunk = unsafe { memory.filled(self.chunk_bytes) };
             // As zarr-python does, a chunk without anything in it is left out.
             if chunk.chunks_exact(size).all(|element| element == self.fill_value) {
-                push(&mut index.places, ABSENT)?;
+                push(&mut index.spans, ABSENT)?;
                 continue;
             }
             let stored = match self.chain.is_empty() {
@@ -158,7 +158,7 @@ impl Codec for ShardCodec {
             if !encoded.write(stored) {
                 return Err(no_room().into());
             }
-            push(&mut index.places, (begin, stored.len() as u64))?;
+            push(&mut index.spans, (begin, stored.len() as u64))?;
         }
         let index = self.layout.encode(&index)?;
         let is_written = match at_start {

@@ -7,7 +7,7 @@
 use crate::dims::{self, Dims};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{ABSENT, Index};
-use crate::object::Begin;
+use crate::object::ByteRange;
 use crate::variable::Endian;
 
 /// How the index is stored.
@@ -64,8 +64,8 @@ impl Layout {
     }
 
     /// Where the index is in a shard.
-    pub(super) fn index_begin(&self) -> Begin {
-        if self.index.at_start { Begin::At(0) } else { Begin::BeforeEnd(self.index_bytes() as u64) }
+    pub(super) fn index_begin(&self) -> ByteRange {
+        if self.index.at_start { ByteRange::At(0) } else { ByteRange::BeforeEnd(self.index_bytes() as u64) }
     }
 
     /// The indices of the shard that a chunk is in, and the chunk's number in the shard's index.
@@ -76,14 +76,14 @@ impl Layout {
         Ok((shard, number))
     }
 
-    /// The place of a chunk, by its number in the index, within its shard: along each of the array's dimensions.
-    pub(super) fn place(&self, mut number: usize) -> Result<Dims<usize>> {
-        let mut place = dims::copied(self.order.iter().map(|_| 0))?;
+    /// The position of a chunk, by its number in the index, within its shard: along each of the array's dimensions.
+    pub(super) fn position(&self, mut number: usize) -> Result<Dims<usize>> {
+        let mut position = dims::copied(self.order.iter().map(|_| 0))?;
         for &d in self.order.iter().rev() {
-            place[d] = number % self.counts[d];
+            position[d] = number % self.counts[d];
             number /= self.counts[d];
         }
-        Ok(place)
+        Ok(position)
     }
 
     /// Reads the numbers of an index and verifies its checksum.
@@ -95,21 +95,21 @@ impl Layout {
         if self.index.has_checksum && checksum != crc32c(numbers)? {
             return Err(corrupt("the checksum of the shard's index is wrong"));
         }
-        let mut places = Vec::new();
-        places.try_reserve_exact(self.num_chunks).map_err(|_| ErrorKind::OutOfMemory)?;
+        let mut spans = Vec::new();
+        spans.try_reserve_exact(self.num_chunks).map_err(|_| ErrorKind::OutOfMemory)?;
         for pair in numbers.chunks_exact(16) {
-            places.push((self.number(&pair[..8]), self.number(&pair[8..])));
+            spans.push((self.number(&pair[..8]), self.number(&pair[8..])));
         }
-        Ok(Index { places })
+        Ok(Index { spans })
     }
 
     /// Where a chunk is in a shard of `shard_len` bytes, by its index; `None` if it is absent.
     ///
     /// # Errors
-    /// `Corrupt` for a place that is not within the shard.
-    pub(super) fn place_in(&self, index: &Index, number: usize, shard_len: u64) -> Result<Option<(u64, u64)>> {
-        let place @ (offset, len) = *index.places.get(number).ok_or(ErrorKind::Internal)?;
-        if place == ABSENT {
+    /// `Corrupt` for a span that is not within the shard.
+    pub(super) fn storage_in(&self, index: &Index, number: usize, shard_len: u64) -> Result<Option<(u64, u64)>> {
+        let span @ (offset, len) = *index.spans.get(number).ok_or(ErrorKind::Internal)?;
+        if span == ABSENT {
             return Ok(None);
         }
         let index_bytes = self.index_bytes() as u64;
@@ -118,7 +118,7 @@ impl Layout {
             false => (0, shard_len.saturating_sub(index_bytes)),
         };
         match offset.checked_add(len) {
-            Some(last) if offset >= first && last <= end => Ok(Some(place)),
+            Some(last) if offset >= first && last <= end => Ok(Some(span)),
             _ => Err(corrupt("the index places a chunk outside of the shard")),
         }
     }
@@ -127,7 +127,7 @@ impl Layout {
     pub(super) fn encode(&self, index: &Index) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(self.index_bytes()).map_err(|_| ErrorKind::OutOfMemory)?;
-        for &(offset, len) in &index.places {
+        for &(offset, len) in &index.spans {
             for number in [offset, len] {
                 let number = match self.index.endian {
                     Endian::Native => number.to_ne_bytes(),
@@ -182,27 +182,27 @@ mod tests {
         let layout = Layout::new(&[2, 3], None, PLAIN).unwrap();
         let (shard, number) = layout.locate(&[5, 7]).unwrap();
         assert_eq!((&shard[..], number), (&[2, 2][..], 4));
-        assert_eq!(layout.place(4).unwrap()[..], [1, 1]);
+        assert_eq!(layout.position(4).unwrap()[..], [1, 1]);
         // With an index whose columns come first.
         let layout = Layout::new(&[2, 3], Some(&[1, 0]), PLAIN).unwrap();
         assert_eq!(layout.locate(&[5, 7]).unwrap().1, 3);
-        assert_eq!(layout.place(3).unwrap()[..], [1, 1]);
-        assert_eq!(layout.place(2).unwrap()[..], [0, 1]);
+        assert_eq!(layout.position(3).unwrap()[..], [1, 1]);
+        assert_eq!(layout.position(2).unwrap()[..], [0, 1]);
     }
 
     #[test]
-    fn an_index_is_what_it_was_and_places_lie_within_the_shard() {
-        let places = [(0, 10), ABSENT, (10, 5), (u64::MAX, 1), (11, 5), (u64::MAX - 3, 10)];
+    fn an_index_is_what_it_was_and_storages_lie_within_the_shard() {
+        let spans = [(0, 10), ABSENT, (10, 5), (u64::MAX, 1), (11, 5), (u64::MAX - 3, 10)];
         for at_start in [false, true] {
             for endian in [Endian::Little, Endian::Big] {
                 let format = IndexFormat { at_start, endian, has_checksum: cfg!(feature = "crc32c") };
                 let layout = Layout::new(&[6], None, format).unwrap();
                 let shift = if at_start { layout.index_bytes() as u64 } else { 0 };
                 let moved = |&(o, l): &(u64, u64)| if o < 100 { (o + shift, l) } else { (o, l) };
-                let bytes = layout.encode(&Index { places: places.iter().map(moved).collect() }).unwrap();
+                let bytes = layout.encode(&Index { spans: spans.iter().map(moved).collect() }).unwrap();
                 let index = layout.decode(&bytes).unwrap();
                 let shard_len = 15 + layout.index_bytes() as u64;
-                let found: Vec<_> = (0..6).map(|i| layout.place_in(&index, i, shard_len).ok()).collect();
+                let found: Vec<_> = (0..6).map(|i| layout.storage_in(&index, i, shard_len).ok()).collect();
                 let (one, two) = (Some(Some((shift, 10))), Some(Some((10 + shift, 5))));
                 assert_eq!(found, [one, Some(None), two, None, None, None]);
                 assert!(layout.decode(&bytes[1..]).is_err());
@@ -214,7 +214,7 @@ mod tests {
     #[cfg(feature = "crc32c")]
     fn a_changed_index_is_noticed() {
         let layout = Layout::new(&[2], None, IndexFormat { has_checksum: true, ..PLAIN }).unwrap();
-        let bytes = layout.encode(&Index { places: vec![(0, 1), (1, 1)] }).unwrap();
+        let bytes = layout.encode(&Index { spans: vec![(0, 1), (1, 1)] }).unwrap();
         for (i, bit) in (0..bytes.len()).flat_map(|i| (0..8).map(move |bit| (i, bit))) {
             let mut changed = bytes.clone();
             changed[i] ^= 1 << bit;

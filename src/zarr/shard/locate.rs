@@ -42,8 +42,8 @@ impl Locate for InShards {
         self.layout.num_chunks()
     }
 
-    fn place(&self, index: &Index, number: usize, object_len: u64) -> Result<Option<(u64, u64)>> {
-        self.layout.place_in(index, number, object_len)
+    fn span(&self, index: &Index, number: usize, object_len: u64) -> Result<Option<(u64, u64)>> {
+        self.layout.storage_in(index, number, object_len)
     }
 
     fn changed(&self) -> Error {

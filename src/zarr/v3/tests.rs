@@ -15,7 +15,7 @@ fn with_codecs(codecs: &str) -> Result<Metadata> {
         "default"},"codecs":CODECS,"data_type":"float32","fill_value":"NaN","node_type":"array","shape":[8,9,3],
         "zarr_format":3}"#;
     let metadata = read_v3(text.replace("CODECS", codecs).as_bytes())?;
-    metadata.check_codecs(&crate::codec::Makers::default()).map(|()| metadata)
+    metadata.check_codecs(&crate::codec::CodecRegistry::default()).map(|()| metadata)
 }
 
 fn sharded(before: &str, inner: &str, index: &str, rest: &str, after: &str) -> Result<Metadata> {
@@ -157,7 +157,7 @@ fn a_second_codec_that_makes_bytes_is_named() {
 /// Elements that a codec of the caller's makes of elements are bytes in this machine's order.
 #[test]
 fn codecs_of_the_callers_come_before_bytes_too() {
-    let mut own = crate::codec::Makers::default();
+    let mut own = crate::codec::CodecRegistry::default();
     own.add("xor", || |_: &crate::codec::CodecUse<'_>| Err(ErrorKind::Internal.into())).unwrap();
     let with = |codecs: &str, endian: &str| {
         let bytes = format!(r#""codecs":[{codecs}{{"name":"bytes","configuration":{{"endian":"{endian}"}}}},"#);

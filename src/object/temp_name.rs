@@ -61,7 +61,7 @@ impl Unfinished {
     pub fn is_written(&self) -> Option<bool> {
         #[cfg(all(any(target_os = "linux", target_os = "macos", target_os = "freebsd"), not(miri)))]
         {
-            self.process.map(super::calls::is_running)
+            self.process.map(super::syscalls::is_running)
         }
         #[cfg(not(all(any(target_os = "linux", target_os = "macos", target_os = "freebsd"), not(miri))))]
         {

@@ -12,7 +12,7 @@ use crate::plan::Plan;
 
 /// A reader that fills chunks into buffers. The buffer is the destination itself whenever the chunk lands there in one
 /// piece.
-pub trait Fill: Send + Sync {
+pub trait ChunkReader: Send + Sync {
     /// Fetches the stored bytes of a chunk, from the request's offset on, into the buffer.
     ///
     /// # Errors
@@ -75,7 +75,8 @@ pub trait Fill: Send + Sync {
         true
     }
 
-    /// Whether chunks may be longer than they should be: see [`Lend::accepts_longer`](crate::Lend::accepts_longer).
+    /// Whether chunks may be longer than they should be: see
+    /// [`ZeroCopyReader::accepts_longer`](crate::ZeroCopyReader::accepts_longer).
     fn accepts_longer(&self) -> bool {
         false
     }
@@ -125,7 +126,7 @@ pub trait Fill: Send + Sync {
 /// What is said of chunks whose reader does not say where they are.
 pub(super) const NOT_IN_OBJECTS: &str = "locating chunks that are not in the objects of a storage";
 
-impl<F> Fill for F
+impl<F> ChunkReader for F
 where
     F: Fn(&Request<'_>, &mut Buffer<'_>) -> Result<Filled> + Send + Sync,
 {
@@ -135,10 +136,10 @@ where
 }
 
 /// Checks what came for these bytes of a chunk of `chunk_bytes`, which is stored as it is: `filled` of them, of a chunk
-/// that has `stored` from the first of them on. If the reader does not [tell](Fill::tells_len) that of a part, nothing
-/// is known of what lies beyond it.
+/// that has `stored` from the first of them on. If the reader does not [tell](ChunkReader::tells_len) that of a part,
+/// nothing is known of what lies beyond it.
 pub(crate) fn check_part(
-    reader: &dyn Fill,
+    reader: &dyn ChunkReader,
     part: Range<usize>,
     chunk_bytes: usize,
     (stored, filled): (usize, usize),

@@ -1,17 +1,17 @@
-//! Places that are asked first and give the answer later, with several reads under way.
+//! Storages that are asked first and give the answer later, with several reads under way.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
 
-use nczchunk::ffi::{array::*, context::*, place::*, plan::*};
+use nczchunk::ffi::{array::*, context::*, plan::*, storage::*};
 use nczchunk::status::*;
 
-/// Objects, reads under way, and how the place behaves.
+/// Objects, reads under way, and how the storage behaves.
 #[derive(Default)]
 struct Later {
     objects: BTreeMap<String, Vec<u8>>,
-    under_way: VecDeque<*mut nczchunk_object_request>,
+    requests_in_flight: VecDeque<*mut nczchunk_object_request>,
     most: usize,
     started: usize,
     cancelled: usize,
@@ -24,7 +24,7 @@ struct Later {
 }
 
 unsafe extern "C" fn write(user: *mut c_void, name: *const c_char, bytes: *const c_void, nbytes: usize) -> c_int {
-    // SAFETY: the place passes what it documents, and `user` is a `Later`.
+    // SAFETY: the storage passes what it documents, and `user` is a `Later`.
     unsafe {
         let bytes = std::slice::from_raw_parts(bytes.cast::<u8>(), nbytes);
         let name = CStr::from_ptr(name).to_str().unwrap();
@@ -41,8 +41,8 @@ unsafe extern "C" fn start(user: *mut c_void, request: *mut nczchunk_object_requ
         assert!(asked.nbytes == 0 && asked.status == 0 && asked.handle.is_null());
         later.started += 1;
         asked.handle = std::ptr::without_provenance_mut(later.started);
-        later.under_way.push_back(request);
-        later.most = later.most.max(later.under_way.len());
+        later.requests_in_flight.push_back(request);
+        later.most = later.most.max(later.requests_in_flight.len());
     }
     NOERR
 }
@@ -52,10 +52,11 @@ unsafe extern "C" fn wait(user: *mut c_void, done: *mut *mut nczchunk_object_req
     unsafe {
         let later = &mut *user.cast::<Later>();
         if later.broken_after.is_some_and(|after| later.started >= after) {
-            later.under_way.clear();
+            later.requests_in_flight.clear();
             return -299;
         }
-        let next = if later.is_backwards { later.under_way.pop_back() } else { later.under_way.pop_front() };
+        let next =
+            if later.is_backwards { later.requests_in_flight.pop_back() } else { later.requests_in_flight.pop_front() };
         let request = next.expect("something is under way");
         let answer = &mut *request;
         assert!(!answer.handle.is_null());
@@ -81,7 +82,7 @@ unsafe extern "C" fn cancel(user: *mut c_void, request: *mut nczchunk_object_req
     // SAFETY: as above.
     unsafe {
         let later = &mut *user.cast::<Later>();
-        assert!(later.under_way.contains(&request));
+        assert!(later.requests_in_flight.contains(&request));
         later.cancelled += 1;
     }
 }
@@ -106,17 +107,17 @@ fn metadata(is_sharded: bool) -> String {
     )
 }
 
-/// Writes all of an array and reads it so: the status, what was read, the chunks done, and what is left of the place.
+/// Writes all of an array and reads it so: the status, what was read, the chunks done, and what is left of the storage.
 fn read(is_sharded: bool, later: Later, in_flight: usize) -> (c_int, [i16; 24], usize, Later) {
     let later = Box::into_raw(Box::new(later));
-    let (mut place, mut array, mut context, mut data) = (null_mut(), null_mut(), null_mut(), [0_i16; 24]);
+    let (mut storage, mut array, mut context, mut data) = (null_mut(), null_mut(), null_mut(), [0_i16; 24]);
     let (values, zeros): ([i16; 24], _) = (std::array::from_fn(|e| e as i16), [0_usize; 2]);
-    // SAFETY: the callbacks are what the place documents, and there is room for everything.
+    // SAFETY: the callbacks are what the storage documents, and there is room for everything.
     unsafe {
         let broken_after = (*later).broken_after.take();
         (*later).objects.insert("a/zarr.json".into(), metadata(is_sharded).into());
-        let callbacks = nczchunk_place_callbacks {
-            struct_size: size_of::<nczchunk_place_callbacks>(),
+        let callbacks = nczchunk_storage_callbacks {
+            struct_size: size_of::<nczchunk_storage_callbacks>(),
             user: later.cast(),
             write: Some(write),
             start: Some(start),
@@ -130,19 +131,19 @@ fn read(is_sharded: bool, later: Later, in_flight: usize) -> (c_int, [i16; 24], 
             ..std::mem::zeroed()
         };
         assert_eq!(nczchunk_context_new(&raw mut context), NOERR);
-        assert_eq!(nczchunk_place_new(&raw const callbacks, &raw mut place, context), NOERR);
+        assert_eq!(nczchunk_storage_new(&raw const callbacks, &raw mut storage, context), NOERR);
         let name = c"a".as_ptr();
-        assert_eq!(nczchunk_array_open_in(place, name, NCZCHUNK_WRITE, &raw mut array, context), NOERR);
+        assert_eq!(nczchunk_array_open_in(storage, name, NCZCHUNK_WRITE, &raw mut array, context), NOERR);
         let (from, to) = (values.as_ptr().cast(), data.as_mut_ptr().cast());
         assert_eq!(nczchunk_array_write(array, zeros.as_ptr(), null(), null(), from, context), NOERR);
         ((*later).started, (*later).most, (*later).broken_after) = (0, 0, broken_after);
         let status = nczchunk_array_read(array, zeros.as_ptr(), null(), null(), to, context);
         let done = nczchunk_context_chunks_done(context);
         nczchunk_array_close(array);
-        nczchunk_place_free(place);
+        nczchunk_storage_free(storage);
         nczchunk_context_free(context);
         let later = *Box::from_raw(later);
-        assert!(later.under_way.is_empty() && later.destroyed == 1 && later.most <= in_flight.max(1));
+        assert!(later.requests_in_flight.is_empty() && later.destroyed == 1 && later.most <= in_flight.max(1));
         (status, data, done, later)
     }
 }

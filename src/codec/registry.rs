@@ -1,6 +1,6 @@
 //! Codecs of the caller's, which metadata name: functions that make them.
 
-use super::contract::Codec;
+use super::traits::Codec;
 use crate::alloc::{self, Slot};
 use crate::error::{ErrorKind, Result};
 use crate::shared::Shared;
@@ -23,15 +23,15 @@ type Make = Box<dyn Fn(&CodecUse<'_>) -> Result<Box<dyn Codec>> + Send + Sync>;
 
 /// Functions that make codecs, by name. A copy has the same, and shares none that are added to one of them later.
 #[derive(Clone, Default)]
-pub(crate) struct Makers(Option<Shared<Maker>>);
+pub(crate) struct CodecRegistry(Option<Shared<Maker>>);
 
 struct Maker {
     name: String,
     make: Make,
-    others: Makers,
+    others: CodecRegistry,
 }
 
-impl Makers {
+impl CodecRegistry {
     /// Adds a function for a codec, which comes before another of the same name. `begin` gives it once nothing can fail
     /// any more.
     pub(crate) fn add<M>(&mut self, name: &str, begin: impl FnOnce() -> M) -> Result<()>
@@ -48,12 +48,12 @@ impl Makers {
 
     /// The function for a name that metadata have: the name itself or, of `numcodecs.mine`, `mine`.
     pub(crate) fn find(&self, name: &str) -> Option<&Make> {
-        let mut makers = self;
-        while let Some(maker) = &makers.0 {
+        let mut registry = self;
+        while let Some(maker) = &registry.0 {
             if maker.name == name || name.strip_prefix("numcodecs.") == Some(&maker.name) {
                 return Some(&maker.make);
             }
-            makers = &maker.others;
+            registry = &maker.others;
         }
         None
     }

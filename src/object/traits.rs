@@ -1,14 +1,14 @@
-//! What a place for objects does.
+//! What a storage does.
 
 use std::sync::Arc;
 
-use super::begin::Begin;
+use super::byte_range::ByteRange;
 use super::flight::Flight;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::open_object::{ObjectState, Opening, Versions};
 
-/// What is found in a place for objects.
+/// What is found in a storage for objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
     /// An object.
@@ -17,18 +17,18 @@ pub enum Entry {
     Prefix,
 }
 
-/// A place for objects: named bytes.
+/// A storage for objects: named bytes.
 ///
 /// A name is made of parts with `/` between them; no part is empty, `.` or `..`, and none contains a NUL or a
 /// backslash. See [`check_name`].
-pub trait Objects: Send + Sync {
+pub trait ObjectStore: Send + Sync {
     /// Reads an object, from `begin` on, into an empty buffer: as many bytes as there are or as there is room for. The
     /// result is the length of the whole object in bytes, or `None` if there is none of that name. With a buffer that
     /// has no room the length is all that is asked for.
     ///
     /// # Errors
     /// Any error; only what is not there is absent.
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>>;
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>>;
 
     /// Reads a part of an object, from a byte on, into an empty buffer: as many bytes as there are or as there is room
     /// for; `false` if there is no object of that name. Unlike [`read`](Self::read) it need not find out how long the
@@ -37,13 +37,13 @@ pub trait Objects: Send + Sync {
     /// # Errors
     /// Any error; only what is not there is absent.
     fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
-        Ok(self.read(name, Begin::At(offset), buffer)?.is_some())
+        Ok(self.read(name, ByteRange::At(offset), buffer)?.is_some())
     }
 
     /// [`read`](Self::read), and the object's version beside its length. A version is known only if no other bytes of
     /// that name can have the same one, whatever was replaced or changed before and will be later.
     #[doc(hidden)]
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         Ok(self.read(name, begin, buffer)?.map(|len| (len, None)))
     }
 
@@ -60,7 +60,7 @@ pub trait Objects: Send + Sync {
         Ok(Opening::Nothing)
     }
 
-    /// Compares an object with the checksum that the place has of it; where it has none, or there is no such object,
+    /// Compares an object with the checksum that the storage has of it; where it has none, or there is no such object,
     /// all is well. What was compared once need not be again.
     ///
     /// # Errors
@@ -85,8 +85,8 @@ pub trait Objects: Send + Sync {
         Ok(None)
     }
 
-    /// Calls `one` with the name that an object has where the place has it from: of an entry of a zip file its whole
-    /// name there. It is empty for a file that is a place by itself.
+    /// Calls `one` with the name that an object has where the storage has it from: of an entry of a zip file its whole
+    /// name there. It is empty for a file that is a storage by itself.
     #[doc(hidden)]
     fn tell_name(&self, name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         one(name)
@@ -109,8 +109,8 @@ pub trait Objects: Send + Sync {
         Err(ErrorKind::ReadOnly.into())
     }
 
-    /// Writes a whole object in place of the one in this state or, if that is `None`, of none. A place that
-    /// [compares](Self::compares) refuses if there is another one; any other place [writes](Self::write).
+    /// Writes a whole object in place of the one in this state or, if that is `None`, of none. A storage that
+    /// [compares](Self::compares) refuses if there is another one; any other storage [writes](Self::write).
     ///
     /// # Errors
     /// `Conflict` if there is another object, and those of `write`.
@@ -146,7 +146,7 @@ pub trait Objects: Send + Sync {
         Ok(())
     }
 
-    /// Says that all has been written. A place that gathers what is written, such as a new zip file, puts it where
+    /// Says that all has been written. A storage that gathers what is written, such as a new zip file, puts it where
     /// others find it now, and may refuse to be written to from then on. To say it twice is no error.
     ///
     /// # Errors
@@ -160,7 +160,7 @@ pub trait Objects: Send + Sync {
         false
     }
 
-    /// Whether several threads may use the place at the same time.
+    /// Whether several threads may use the storage at the same time.
     fn is_concurrent(&self) -> bool {
         true
     }
@@ -170,20 +170,20 @@ pub trait Objects: Send + Sync {
         16 << 10
     }
 
-    /// The place as one that is asked first and gives the answer later, if it is one. Then a transfer keeps many reads
-    /// on their way; [`read`](Self::read) still reads one object and waits for it.
+    /// The storage as one that is asked first and gives the answer later, if it is one. Then a transfer keeps many
+    /// reads on their way; [`read`](Self::read) still reads one object and waits for it.
     fn flight(&self) -> Option<&dyn Flight> {
         None
     }
 
-    /// What names begin with where reads are in flight: nothing or, if that is another place of which this one is a
+    /// What names begin with where reads are in flight: nothing or, if that is another storage of which this one is a
     /// part, a prefix there and a `/`.
     fn flight_prefix(&self) -> &str {
         ""
     }
 }
 
-/// Refuses names that could lead out of the place they are looked up in, or that no writer makes.
+/// Refuses names that could lead out of the storage they are looked up in, or that no writer makes.
 pub fn check_name(name: &str) -> Result<()> {
     let is_part = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains(['\0', '\\']);
     if name.split('/').all(is_part) {
@@ -198,11 +198,11 @@ pub(super) fn check_prefix(prefix: &str) -> Result<()> {
     if prefix.is_empty() { Ok(()) } else { check_name(prefix) }
 }
 
-/// What points to a place is that place.
+/// What points to a storage is that storage.
 macro_rules! forward {
     ($($pointer:ty),*) => {$(
-        impl<O: Objects + ?Sized> Objects for $pointer {
-            fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        impl<O: ObjectStore + ?Sized> ObjectStore for $pointer {
+            fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
                 (**self).read(name, begin, buffer)
             }
 
@@ -210,7 +210,7 @@ macro_rules! forward {
                 (**self).read_part(name, offset, buffer)
             }
 
-            fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+            fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
                 (**self).read_version(name, begin, buffer)
             }
 

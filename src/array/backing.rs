@@ -8,7 +8,7 @@ use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::json;
 use crate::object::Name;
-use crate::store::{Request, Store};
+use crate::store::{ChunkStore, Request};
 use crate::variable::Variable;
 use crate::zarr::{Format, Metadata};
 
@@ -35,7 +35,7 @@ impl Stored {
 
     /// The codecs of the chunks in the order of encoding, each a name and its configuration, which is a JSON object or,
     /// if the format does not tell it, empty.
-    pub(super) fn codecs(&self, store: &Store<'_>) -> Result<Vec<(String, String)>> {
+    pub(super) fn codecs(&self, store: &ChunkStore<'_>) -> Result<Vec<(String, String)>> {
         let mut codecs = Vec::new();
         match self {
             Stored::File(_) => {
@@ -65,7 +65,12 @@ impl Stored {
     }
 
     /// How many bytes a chunk has as it is stored; `None` if it is absent.
-    pub(super) fn chunk_len(&self, variable: &Variable, store: &Store<'_>, chunk: &[isize]) -> Result<Option<usize>> {
+    pub(super) fn chunk_len(
+        &self,
+        variable: &Variable,
+        store: &ChunkStore<'_>,
+        chunk: &[isize],
+    ) -> Result<Option<usize>> {
         let inside = inside_bytes(variable, chunk)?;
         if matches!(self, Stored::File(_)) && !store.tells_len() {
             // What reaches beyond a dimension is not there, and what lies between two records is not the variable's.

@@ -1,29 +1,29 @@
-//! # Places for objects
+//! # Storages
 //!
-//! An array is metadata and chunks, and each of these is an object: named bytes in a place. nczchunk_array_open finds
-//! the place by itself where it is a directory or a zip file; the functions below make one to be given to
-//! nczchunk_array_open_in: such a place once for many arrays, one in memory, or one of your own:
+//! An array is metadata and chunks, and each of these is an object: named bytes in a storage. nczchunk_array_open finds
+//! the storage by itself where it is a directory or a zip file; the functions below make one to be given to
+//! nczchunk_array_open_in: such a storage once for many arrays, one in memory, or one of your own:
 //!
 //! ```c
-//! nczchunk_place_callbacks callbacks = {.struct_size = sizeof callbacks, .read = get_object, .user = &connection};
-//! nczchunk_place_new(&callbacks, &place, NULL);
-//! nczchunk_array_open_in(place, "ocean/sst", NCZCHUNK_READ, &array, NULL);
+//! nczchunk_storage_callbacks callbacks = {.struct_size = sizeof callbacks, .read = get_object, .user = &connection};
+//! nczchunk_storage_new(&callbacks, &storage, NULL);
+//! nczchunk_array_open_in(storage, "ocean/sst", NCZCHUNK_READ, &array, NULL);
 //! ```
 //!
-//! A file that holds arrays, such as a netCDF classic file, is a place, too: what is opened and listed is in the file.
-//! It is one at a path, or an object of any place:
+//! A file that holds arrays, such as a netCDF classic file, is a storage, too: what is opened and listed is in the
+//! file. It is one at a path, or an object of any storage:
 //!
 //! ```c
-//! nczchunk_place_file(place, "2020/sst.nc", &file, NULL);
+//! nczchunk_storage_file(storage, "2020/sst.nc", &file, NULL);
 //! nczchunk_array_open_in(file, "SST", NCZCHUNK_READ, &array, NULL);
 //! ```
 //!
-//! A new zip file is made by nczchunk_place_create_zip; codecs that the library does not have are added to a place by
-//! nczchunk_place_add_codec.
+//! A new zip file is made by nczchunk_storage_create_zip; codecs that the library does not have are added to a storage
+//! by nczchunk_storage_add_codec.
 //!
-//! A place with latency has start and wait instead of read, or beside it: then many reads are under way at the same
+//! A storage with latency has start and wait instead of read, or beside it: then many reads are under way at the same
 //! time, without threads. Chunks of an array with shards are found by the shards' indices, and neighbours among them
-//! are read at once. examples/http_array.c is such a place over HTTP.
+//! are read at once. examples/http_array.c is such a storage over HTTP.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_int, c_void};
@@ -31,108 +31,110 @@ use std::path::Path;
 use std::ptr;
 
 use super::array::{file_path, utf8};
-use super::array_objects::{c_text, nczchunk_place};
+use super::array_objects::{c_text, nczchunk_storage};
 use super::context::report;
 use super::growing::{Growing, assert_can_grow, read_growing};
 use super::objects::{nczchunk_codec, nczchunk_context};
 use super::pointers::{hand_over, handle, handle_mut, required, take_back, text};
 use crate::alloc::Slot;
-use crate::array::{place_at, place_for};
+use crate::array::{create_storage, open_storage};
 use crate::buffer::Buffer;
 use crate::codec::{Codec, CodecUse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MemoryLimits;
 pub use crate::object::ObjectRequest as nczchunk_object_request;
-use crate::object::{Begin, Entry, Flight, Limits, Memory, Name, ObjectRequest, Objects, Place, read_by_flight};
+use crate::object::{
+    ByteRange, Entry, Flight, Limits, Memory, Name, ObjectRequest, ObjectStore, Storage, read_by_flight,
+};
 use crate::open_object::{ObjectState, Versions};
 use crate::status::{EEMPTY, EINVAL, ENOOBJECT, NOERR};
 
-/// A place at a path: a directory, a zip file, or a file that holds arrays, which its first bytes tell; or, where
+/// A storage at a path: a directory, a zip file, or a file that holds arrays, which its first bytes tell; or, where
 /// the library was built with NCZCHUNK_NETWORK, at a URL of an object store or HTTP server. Free it with
-/// nczchunk_place_free.
+/// nczchunk_storage_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument, a malformed URL), NCZCHUNK_ENOTFOUND (there is no such path),
 /// NCZCHUNK_ENOTNC (it is something else), NCZCHUNK_ENOTBUILT (a file that is known but cannot be read, a URL that
 /// the library was built without), NCZCHUNK_EIO (a server did not answer as it should), NCZCHUNK_ENOMEM, and the
 /// system's own numbers: EACCES also for a server that refuses access.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_place_at(
+pub unsafe extern "C" fn nczchunk_storage_open(
     path: *const c_char,
-    place: *mut *mut nczchunk_place,
+    storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: path is NULL or a text, and place NULL or a place for a pointer, by the header's general promise.
+    // SAFETY: path is NULL or a text, and storage NULL or a storage for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
             let path = file_path(path)?;
-            hand_over(place, || Ok(nczchunk_place(place_at(path)?)))
+            hand_over(storage, || Ok(nczchunk_storage(open_storage(path)?)))
         })
     }
 }
 
-/// A place that is one file of another place: an object that holds arrays, by its name. The file need not be there yet.
-/// It goes on using the other place when that is freed. Free it with nczchunk_place_free.
+/// A storage that is one file of another storage: an object that holds arrays, by its name. The file need not be there
+/// yet. It goes on using the other storage when that is freed. Free it with nczchunk_storage_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_place_file(
-    place: *const nczchunk_place,
+pub unsafe extern "C" fn nczchunk_storage_file(
+    storage: *const nczchunk_storage,
     name: *const c_char,
-    file: *mut *mut nczchunk_place,
+    file: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
     // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
     unsafe {
         report(context, || {
-            let place = handle(place, "place is NULL")?;
+            let storage = handle(storage, "storage is NULL")?;
             let name = utf8(text(name, "name is NULL")?)?;
-            hand_over(file, || Ok(nczchunk_place(place.0.file(name)?)))
+            hand_over(file, || Ok(nczchunk_storage(storage.0.file(name)?)))
         })
     }
 }
 
-/// A place at a path where something is to be created: a directory, which is made if there is none. Free it
-/// with nczchunk_place_free.
+/// A storage at a path where something is to be created: a directory, which is made if there is none. Free it
+/// with nczchunk_storage_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTNC (there is a file that is no zip file),
-/// NCZCHUNK_ENOTBUILT (there is nothing, and the name ends with .zip: see nczchunk_place_create_zip), NCZCHUNK_ENOMEM,
-/// and the system's own numbers.
+/// NCZCHUNK_ENOTBUILT (there is nothing, and the name ends with .zip: see nczchunk_storage_create_zip),
+/// NCZCHUNK_ENOMEM, and the system's own numbers.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_place_create(
+pub unsafe extern "C" fn nczchunk_storage_create(
     path: *const c_char,
-    place: *mut *mut nczchunk_place,
+    storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: path is NULL or a text, and place NULL or a place for a pointer, by the header's general promise.
+    // SAFETY: path is NULL or a text, and storage NULL or a storage for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
             let path = file_path(path)?;
-            hand_over(place, || Ok(nczchunk_place(place_for(path)?)))
+            hand_over(storage, || Ok(nczchunk_storage(create_storage(path)?)))
         })
     }
 }
 
 /// Sets whether files are opened that hold only a part of their arrays, as those of cfdb do that say that they are
-/// copies of remote ones: 1 for yes, and then what has not been fetched is read as fill values; 0, which is how a place
-/// begins, for no, and then they are refused with NCZCHUNK_ENOTBUILT. Arrays that are open stay open.
+/// copies of remote ones: 1 for yes, and then what has not been fetched is read as fill values; 0, which is how a
+/// storage begins, for no, and then they are refused with NCZCHUNK_ENOTBUILT. Arrays that are open stay open.
 ///
-/// Errors: NCZCHUNK_EINVAL (place is NULL).
+/// Errors: NCZCHUNK_EINVAL (storage is NULL).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_place_allow_partial(
-    place: *mut nczchunk_place,
+pub unsafe extern "C" fn nczchunk_storage_allow_partial(
+    storage: *mut nczchunk_storage,
     allow: c_int,
     context: *mut nczchunk_context,
 ) -> c_int {
     // SAFETY: the pointers are NULL or alive, by the header's general promise.
     unsafe {
         report(context, || {
-            handle_mut(place, "place is NULL")?.0.allow_partial(allow != 0);
+            handle_mut(storage, "storage is NULL")?.0.allow_partial(allow != 0);
             Ok(())
         })
     }
 }
 
-/// How much memory may be taken for what is stored in a place, beside the memory that a read or write is given. It
+/// How much memory may be taken for what is stored in a storage, beside the memory that a read or write is given. It
 /// keeps small files from claiming all memory. 0 leaves a limit as it is at first.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -153,29 +155,29 @@ assert_can_grow!(nczchunk_memory_limits, metadata_bytes: usize);
 // SAFETY: a structure of C with words only, the first of which is its size.
 unsafe impl Growing for nczchunk_memory_limits {}
 
-/// Sets how much memory may be taken for what is stored in a place: for metadata that are read from now on, and for the
-/// chunks of arrays that are opened or created in it from now on. What would take more fails with NCZCHUNK_ENOMEM, and
-/// the context's message names the limit, as in
+/// Sets how much memory may be taken for what is stored in a storage: for metadata that are read from now on, and for
+/// the chunks of arrays that are opened or created in it from now on. What would take more fails with NCZCHUNK_ENOMEM,
+/// and the context's message names the limit, as in
 ///
 /// ```text
 /// chunk (0): more bytes of memory are needed than the limit string_chunk_bytes = 268435456; raise it by
-/// nczchunk_place_set_memory_limits, or MemoryLimits in C++, Python and Rust
+/// nczchunk_storage_set_memory_limits, or MemoryLimits in C++, Python and Rust
 /// ```
 ///
-/// To open an array by its path with other limits, make a place of it first:
+/// To open an array by its path with other limits, make a storage of it first:
 ///
 /// ```c
 /// nczchunk_memory_limits limits = NCZCHUNK_MEMORY_LIMITS_INIT;
 /// limits.string_chunk_bytes = (size_t)2 << 30;
-/// nczchunk_place_at("texts.zarr", &place, NULL);
-/// nczchunk_place_set_memory_limits(place, &limits, NULL);
-/// nczchunk_array_open_in(place, "names", NCZCHUNK_READ, &array, NULL);
+/// nczchunk_storage_open("texts.zarr", &storage, NULL);
+/// nczchunk_storage_set_memory_limits(storage, &limits, NULL);
+/// nczchunk_array_open_in(storage, "names", NCZCHUNK_READ, &array, NULL);
 /// ```
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; a struct_size of 0, or of a newer structure whose additions are in use).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_place_set_memory_limits(
-    place: *mut nczchunk_place,
+pub unsafe extern "C" fn nczchunk_storage_set_memory_limits(
+    storage: *mut nczchunk_storage,
     limits: *const nczchunk_memory_limits,
     context: *mut nczchunk_context,
 ) -> c_int {
@@ -183,7 +185,7 @@ pub unsafe extern "C" fn nczchunk_place_set_memory_limits(
     // structure of the size that it says.
     unsafe {
         report(context, || {
-            let place = handle_mut(place, "place is NULL")?;
+            let storage = handle_mut(storage, "storage is NULL")?;
             let limits = read_growing(limits)?;
             let mut all = MemoryLimits::default();
             for (limit, given) in [
@@ -195,98 +197,101 @@ pub unsafe extern "C" fn nczchunk_place_set_memory_limits(
                     *limit = given;
                 }
             }
-            place.0.set_memory_limits(all);
+            storage.0.set_memory_limits(all);
             Ok(())
         })
     }
 }
 
-/// A place that is written to a new zip file at a path. Its entries are stored as they are, for chunks are
+/// A storage that is written to a new zip file at a path. Its entries are stored as they are, for chunks are
 /// compressed already. Arrays are created in it by nczchunk_array_create_in, written and read again; an object that is
 /// written twice leaves its first bytes in the file, unused, so chunks are best written whole.
 ///
-/// The file is there when nczchunk_place_finish has been called, in place of the one there was. Until then it has the
-/// name `.<name>.<process>.<number>.partial` beside the path. If the place is freed before, and all arrays in it are
-/// closed, nothing is left. Free it with nczchunk_place_free. A child that is forked can do that, too, which leaves the
-/// file alone; all calls that would use the place fail there with NCZCHUNK_EINVAL.
+/// The file is there when nczchunk_storage_finish has been called, in place of the one there was. Until then it has the
+/// name `.<name>.<process>.<number>.partial` beside the path. If the storage is freed before, and all arrays in it are
+/// closed, nothing is left. Free it with nczchunk_storage_free. A child that is forked can do that, too, which leaves
+/// the file alone; all calls that would use the storage fail there with NCZCHUNK_EINVAL.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; a path that no file can have), NCZCHUNK_ENOTBUILT (the library was built
 /// without zip files), NCZCHUNK_ENOMEM, and the system's own numbers.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_place_create_zip(
+pub unsafe extern "C" fn nczchunk_storage_create_zip(
     path: *const c_char,
-    place: *mut *mut nczchunk_place,
+    storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: path is NULL or a text, and place NULL or a place for a pointer, by the header's general promise.
+    // SAFETY: path is NULL or a text, and storage NULL or a storage for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
             let path = file_path(path)?;
-            hand_over(place, || Ok(nczchunk_place(new_zip(path)?)))
+            hand_over(storage, || Ok(nczchunk_storage(new_zip(path)?)))
         })
     }
 }
 
 #[cfg(feature = "zip")]
-fn new_zip(path: &Path) -> Result<Place> {
-    Place::new(crate::object::ZipWriter::create(path)?)
+fn new_zip(path: &Path) -> Result<Storage> {
+    Storage::new(crate::object::ZipWriter::create(path)?)
 }
 
 #[cfg(not(feature = "zip"))]
-fn new_zip(_: &Path) -> Result<Place> {
+fn new_zip(_: &Path) -> Result<Storage> {
     Err(ErrorKind::Unsupported("zip files, without which the library was built").into())
 }
 
-/// Says that all has been written to a place. A new zip file gets its directory and its name, and cannot be written to
-/// from then on; elsewhere there is nothing to do. After a failure it can be called again.
+/// Says that all has been written to a storage. A new zip file gets its directory and its name, and cannot be written
+/// to from then on; elsewhere there is nothing to do. After a failure it can be called again.
 ///
-/// Errors: NCZCHUNK_EINVAL (place is NULL), NCZCHUNK_ENOMEM, and the system's own numbers.
+/// Errors: NCZCHUNK_EINVAL (storage is NULL), NCZCHUNK_ENOMEM, and the system's own numbers.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_place_finish(place: *mut nczchunk_place, context: *mut nczchunk_context) -> c_int {
-    // SAFETY: place is NULL or alive, by the header's general promise.
-    unsafe { report(context, || handle(place, "place is NULL")?.0.finish()) }
+pub unsafe extern "C" fn nczchunk_storage_finish(
+    storage: *mut nczchunk_storage,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: storage is NULL or alive, by the header's general promise.
+    unsafe { report(context, || handle(storage, "storage is NULL")?.0.finish()) }
 }
 
-/// A place in memory, with nothing in it. Free it with nczchunk_place_free.
+/// A storage in memory, with nothing in it. Free it with nczchunk_storage_free.
 ///
 /// Any number of threads may use it at the same time. A child that was forked meanwhile can read it if no thread was
 /// writing to it then, and must not write to it; it can free it.
 ///
-/// Errors: NCZCHUNK_EINVAL (place is NULL), NCZCHUNK_ENOMEM.
+/// Errors: NCZCHUNK_EINVAL (storage is NULL), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_place_memory(
-    place: *mut *mut nczchunk_place,
+pub unsafe extern "C" fn nczchunk_storage_memory(
+    storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: place is NULL or a place for a pointer, by the header's general promise.
-    unsafe { report(context, || hand_over(place, || Ok(nczchunk_place(Place::new(Memory::new())?)))) }
+    // SAFETY: storage is NULL or a storage for a pointer, by the header's general promise.
+    unsafe { report(context, || hand_over(storage, || Ok(nczchunk_storage(Storage::new(Memory::new())?)))) }
 }
 
-/// Frees a place. Arrays that were opened in it go on using it. NULL is allowed.
+/// Frees a storage. Arrays that were opened in it go on using it. NULL is allowed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_place_free(place: *mut nczchunk_place) {
-    // SAFETY: place is NULL or came from one of the functions that make one, by the header's general promise.
-    unsafe { take_back(place) }
+pub unsafe extern "C" fn nczchunk_storage_free(storage: *mut nczchunk_storage) {
+    // SAFETY: storage is NULL or came from one of the functions that make one, by the header's general promise.
+    unsafe { take_back(storage) }
 }
 
 /// Writes an object of nbytes bytes, in place of the one there was.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_EPERM (the place cannot be
-/// written to), NCZCHUNK_ENOMEM, and those of the place.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_EPERM (the storage cannot be
+/// written to), NCZCHUNK_ENOMEM, and those of the storage.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_place_write(
-    place: *const nczchunk_place,
+pub unsafe extern "C" fn nczchunk_storage_write(
+    storage: *const nczchunk_storage,
     name: *const c_char,
     bytes: *const c_void,
     nbytes: usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: place is NULL or alive, name NULL or a text, and bytes points to nbytes bytes, as documented.
+    // SAFETY: storage is NULL or alive, name NULL or a text, and bytes points to nbytes bytes, as documented.
     unsafe {
         report(context, || {
-            let place = handle(place, "place is NULL")?;
+            let storage = handle(storage, "storage is NULL")?;
             let name = utf8(text(name, "name is NULL")?)?;
-            place.0.write(name, required(bytes.cast::<u8>(), nbytes, "bytes is NULL")?)
+            storage.0.write(name, required(bytes.cast::<u8>(), nbytes, "bytes is NULL")?)
         })
     }
 }
@@ -308,16 +313,16 @@ pub struct nczchunk_codec_use {
 }
 assert_can_grow!(nczchunk_codec_use, element_size: usize);
 
-/// Has make make the codecs of this name that the metadata of arrays in the place have, also where the library has one
-/// of that name itself. A name without "numcodecs." stands for the same with it, too. Arrays that are opened or created
-/// in the place from then on know the codec; so does a listing of the place. examples/own_codec.c is a codec of its
-/// own.
+/// Has make make the codecs of this name that the metadata of arrays in the storage have, also where the library has
+/// one of that name itself. A name without "numcodecs." stands for the same with it, too. Arrays that are opened or
+/// created in the storage from then on know the codec; so does a listing of the storage. examples/own_codec.c is a
+/// codec of its own.
 ///
 /// make sets codec to one that nczchunk_codec_new has made, which the library takes over, and returns 0; or it returns
 /// a status, which ends the call that needs the codec. It is called when an array is opened, created or resized, and
 /// for an array in shards more than once, by the thread that does that. user is passed to it.
 ///
-/// destroy, unless it is NULL, is called with user once: when the place has been freed and every array is closed that
+/// destroy, unless it is NULL, is called with user once: when the storage has been freed and every array is closed that
 /// was opened or created in it, by the thread that does the last of these. If this call fails it is not called.
 ///
 /// The codec turns bytes into bytes. What the metadata of Zarr v3 have before the codec "bytes", such as
@@ -328,8 +333,8 @@ assert_can_grow!(nczchunk_codec_use, element_size: usize);
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; an empty name, or one of "bytes", "n5_default", "reshape",
 /// "sharding_indexed", "transpose" and "vlen-utf8", which say how the elements of a chunk lie), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_place_add_codec(
-    place: *mut nczchunk_place,
+pub unsafe extern "C" fn nczchunk_storage_add_codec(
+    storage: *mut nczchunk_storage,
     name: *const c_char,
     make: Option<
         unsafe extern "C" fn(
@@ -342,14 +347,14 @@ pub unsafe extern "C" fn nczchunk_place_add_codec(
     destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: place is NULL or alive and nobody else uses it, and name is NULL or a text, by the header's general
+    // SAFETY: storage is NULL or alive and nobody else uses it, and name is NULL or a text, by the header's general
     // promise.
     unsafe {
         report(context, || {
-            let place = handle_mut(place, "place is NULL")?;
+            let storage = handle_mut(storage, "storage is NULL")?;
             let name = utf8(text(name, "name is NULL")?)?;
             let make = make.ok_or(ErrorKind::Argument("make is NULL"))?;
-            place.0.add_codec_with(name, || {
+            storage.0.add_codec_with(name, || {
                 let maker = Maker { make, user, destroy };
                 move |of: &CodecUse<'_>| maker.make(of)
             })
@@ -403,11 +408,11 @@ impl Maker {
 
 assert_can_grow!(ObjectRequest, version: u64);
 
-/// A place of your own. Callbacks return 0 or a status, which ends the call.
+/// A storage of your own. Callbacks return 0 or a status, which ends the call.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct nczchunk_place_callbacks {
-    /// sizeof(nczchunk_place_callbacks).
+pub struct nczchunk_storage_callbacks {
+    /// sizeof(nczchunk_storage_callbacks).
     pub struct_size: usize,
     /// Passed to every callback.
     pub user: *mut c_void,
@@ -428,20 +433,20 @@ pub struct nczchunk_place_callbacks {
         ) -> c_int,
     >,
     /// Writes a whole object of nbytes bytes in place of the one there was. A reader has to find the old bytes or the
-    /// new ones, nothing between. May be NULL: then the place cannot be written to.
+    /// new ones, nothing between. May be NULL: then the storage cannot be written to.
     pub write: Option<
         unsafe extern "C" fn(user: *mut c_void, name: *const c_char, bytes: *const c_void, nbytes: usize) -> c_int,
     >,
     /// Removes an object; one that does not exist is no error. May be NULL: then nothing can be removed.
     pub remove: Option<unsafe extern "C" fn(user: *mut c_void, name: *const c_char) -> c_int>,
-    /// Called once when nobody uses the place any more; may be NULL.
+    /// Called once when nobody uses the storage any more; may be NULL.
     pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
     /// 1 if the callbacks may run in several threads at the same time; 0 keeps a call to its own thread.
     pub concurrent: usize,
     /// How many bytes more are better read than asked for by another request; 0 stands for 16 KiB or, with start, for
     /// 1 MiB.
     pub gap: usize,
-    /// With wait, for places with latency, such as those over a network: begins to read an object as read does, but
+    /// With wait, for storages with latency, such as those over a network: begins to read an object as read does, but
     /// returns at once. A call then keeps up to in_flight reads under way, and starts the next ones while it decodes;
     /// if it may use threads, and concurrent is 1, each thread starts its share of them and waits for these. The
     /// request, its name and its buffer stay valid until wait gives the request back. If start returns a status other
@@ -451,7 +456,7 @@ pub struct nczchunk_place_callbacks {
     /// status, nbytes and object_size say how it ended, as the result of read and what read sets would. To try again
     /// after a failure that may pass is up to the callback. If wait itself returns a status other than 0, no read is
     /// under way any more: the callback has ended all of them, and does not touch their buffers again. While reads are
-    /// under way, no callback may read from the place by the library in the same thread: NCZCHUNK_EINVAL.
+    /// under way, no callback may read from the storage by the library in the same thread: NCZCHUNK_EINVAL.
     pub wait: Option<unsafe extern "C" fn(user: *mut c_void, done: *mut *mut ObjectRequest) -> c_int>,
     /// Told that a read that was started is not needed any more, because the call is about to end; may be NULL. The
     /// request is still given back by wait, with any status.
@@ -470,18 +475,18 @@ pub struct nczchunk_place_callbacks {
     /// replaced meanwhile is found old or new.
     pub versions: usize,
 }
-assert_can_grow!(nczchunk_place_callbacks, versions: usize);
+assert_can_grow!(nczchunk_storage_callbacks, versions: usize);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
-unsafe impl Growing for nczchunk_place_callbacks {}
+unsafe impl Growing for nczchunk_storage_callbacks {}
 
-/// A place of your own. The callbacks are copied. Free it with nczchunk_place_free.
+/// A storage of your own. The callbacks are copied. Free it with nczchunk_storage_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; read is NULL and so is start; only one of start and wait is NULL; a
 /// struct_size of 0, or of a newer structure whose additions are in use), NCZCHUNK_ENOMEM; then destroy is not called.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nczchunk_place_new(
-    callbacks: *const nczchunk_place_callbacks,
-    place: *mut *mut nczchunk_place,
+pub unsafe extern "C" fn nczchunk_storage_new(
+    callbacks: *const nczchunk_storage_callbacks,
+    storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
     let make = || {
@@ -493,21 +498,21 @@ pub unsafe extern "C" fn nczchunk_place_new(
         if callbacks.read.is_none() && callbacks.start.is_none() {
             return Err(ErrorKind::Argument("the read callback is NULL").into());
         }
-        // SAFETY: place is NULL or a place for a pointer, by the header's general promise.
-        let out = unsafe { handle_mut(place, "place is NULL") }?;
+        // SAFETY: storage is NULL or a storage for a pointer, by the header's general promise.
+        let out = unsafe { handle_mut(storage, "storage is NULL") }?;
         // What is made first has no callback to be called if something fails.
         let outer = Slot::new()?;
-        let inner = Place::new_with(|| Custom { callbacks })?;
-        *out = Box::into_raw(outer.fill(nczchunk_place(inner)));
+        let inner = Storage::new_with(|| Custom { callbacks })?;
+        *out = Box::into_raw(outer.fill(nczchunk_storage(inner)));
         Ok(())
     };
     // SAFETY: the header's general promise.
     unsafe { report(context, make) }
 }
 
-/// A place that callbacks make.
+/// A storage that callbacks make.
 struct Custom {
-    callbacks: nczchunk_place_callbacks,
+    callbacks: nczchunk_storage_callbacks,
 }
 
 // SAFETY: the callbacks and their user pointer are used from several threads only if they say that they allow it, or if
@@ -528,17 +533,17 @@ fn c_name(name: &str) -> Result<Name> {
     Name::of(format_args!("{name}\0"))
 }
 
-impl Objects for Custom {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for Custom {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
     }
 
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         let Some(read) = self.callbacks.read else { return read_by_flight((self, ""), name, begin, buffer) };
         let c_name = c_name(name)?;
         let (offset, from_end) = match begin {
-            Begin::At(offset) => (offset, 0),
-            Begin::BeforeEnd(offset) => (offset, 1),
+            ByteRange::At(offset) => (offset, 0),
+            ByteRange::BeforeEnd(offset) => (offset, 1),
         };
         let mut request = ObjectRequest {
             struct_size: size_of::<ObjectRequest>(),
@@ -606,9 +611,9 @@ impl Objects for Custom {
 
     fn gap(&self) -> usize {
         match self.callbacks {
-            nczchunk_place_callbacks { gap: 0, start: None, .. } => 16 << 10,
-            nczchunk_place_callbacks { gap: 0, .. } => 1 << 20,
-            nczchunk_place_callbacks { gap, .. } => gap,
+            nczchunk_storage_callbacks { gap: 0, start: None, .. } => 16 << 10,
+            nczchunk_storage_callbacks { gap: 0, .. } => 1 << 20,
+            nczchunk_storage_callbacks { gap, .. } => gap,
         }
     }
 
@@ -617,13 +622,13 @@ impl Objects for Custom {
     }
 }
 
-/// No place has more reads under way.
+/// No storage has more reads under way.
 const MAX_IN_FLIGHT: usize = 1 << 16;
 
 // SAFETY: the callbacks do what is documented.
 unsafe impl Flight for Custom {
     fn limits(&self) -> Limits {
-        let nczchunk_place_callbacks { in_flight, bytes_in_flight, largest, .. } = self.callbacks;
+        let nczchunk_storage_callbacks { in_flight, bytes_in_flight, largest, .. } = self.callbacks;
         let given = |value: usize| (value > 0).then_some(value);
         let default = Limits::default();
         Limits {
@@ -646,7 +651,7 @@ unsafe impl Flight for Custom {
     unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
         let wait = self.callbacks.wait.ok_or(ErrorKind::Internal)?;
         let mut done = ptr::null_mut();
-        // SAFETY: the callback gets what is documented: its own pointer, and a place for the request.
+        // SAFETY: the callback gets what is documented: its own pointer, and a storage for the request.
         match unsafe { wait(self.callbacks.user, &raw mut done) } {
             NOERR => Ok(done),
             status => Err(ErrorKind::Callback(status).into()),
@@ -664,7 +669,7 @@ unsafe impl Flight for Custom {
 impl Drop for Custom {
     fn drop(&mut self) {
         if let Some(destroy) = self.callbacks.destroy {
-            // SAFETY: nobody uses the place any more, which happens once.
+            // SAFETY: nobody uses the storage any more, which happens once.
             unsafe { destroy(self.callbacks.user) };
         }
     }

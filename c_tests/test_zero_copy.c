@@ -31,7 +31,7 @@ static void to_ncz_indices(unsigned long long indices[MAX_RANK], size_t rank, co
         indices[d] = (unsigned long long)chunk_indices[d];
 }
 
-static int lend_from_ncz_reader(void *user, nczchunk_loan *loan)
+static int lend_from_ncz_reader(void *user, nczchunk_borrowed_chunk *loan)
 {
     const ncz_shim *shim = user;
     unsigned long long indices[MAX_RANK];
@@ -42,7 +42,7 @@ static int lend_from_ncz_reader(void *user, nczchunk_loan *loan)
 }
 
 /* A chunk that was lent to be changed has changed, if all went well. */
-static int tell_ncz_modifier(void *user, nczchunk_loan *loan, int status)
+static int tell_ncz_modifier(void *user, nczchunk_borrowed_chunk *loan, int status)
 {
     const ncz_shim *shim = user;
     unsigned long long indices[MAX_RANK];
@@ -54,16 +54,16 @@ static int tell_ncz_modifier(void *user, nczchunk_loan *loan, int status)
 }
 
 /* The cache lends chunks to be changed in the same way. It has no use for covered. */
-static nczchunk_store *open_ncz_store(ncz_shim *shim)
+static nczchunk_chunk_store *open_ncz_store(ncz_shim *shim)
 {
-    const nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks,
+    const nczchunk_zero_copy_callbacks callbacks = {.struct_size = sizeof callbacks,
                                                   .user = shim,
                                                   .lend = lend_from_ncz_reader,
                                                   .lend_to_write = lend_from_ncz_reader,
                                                   .release = tell_ncz_modifier};
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
 
-    CHECK_OK(nczchunk_store_lending(&callbacks, &store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new_zero_copy(&callbacks, &store, NULL));
     return store;
 }
 
@@ -145,14 +145,14 @@ static void check_read_through_shim(memory_array *array, nczchunk_var *var, cons
 {
     one_chunk_cache cache = {.array = array, .fill_value = cache_fill};
     ncz_shim shim = {cache_read, cache_modify, &cache, array->chunk_bytes};
-    nczchunk_store *store = open_ncz_store(&shim);
+    nczchunk_chunk_store *store = open_ncz_store(&shim);
     int data[20];
 
     array->asked = 0;
     CHECK_OK(nczchunk_read_vars(var, store, zeros, NULL, NULL, data, NULL));
     memory_array_expect(array, zeros, NULL, NULL, expected_fill, data);
     CHECK_EQ(array->asked, 6);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     cache_drop(&cache);
 }
 
@@ -200,7 +200,7 @@ static void check_write_through_shim(const size_t *start, const size_t *count, c
     const int of_cache = 7, of_variable = -1;
     one_chunk_cache cache = {.fill_value = &of_cache};
     ncz_shim shim = {cache_read, cache_modify, &cache, 0};
-    nczchunk_store *store = open_ncz_store(&shim);
+    nczchunk_chunk_store *store = open_ncz_store(&shim);
     memory_array array, expected;
     nczchunk_var *var;
     int data[20];
@@ -227,7 +227,7 @@ static void check_write_through_shim(const size_t *start, const size_t *count, c
     cache_drop(&cache);
     memory_array_check_same(&array, &expected);
 
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     memory_array_clear(&expected);
     memory_array_clear(&array);
@@ -252,7 +252,7 @@ static void a_scalar_in_ncz_cache_changes_each_time(void)
     memory_array array;
     one_chunk_cache cache = {.array = &array};
     ncz_shim shim = {cache_read, cache_modify, &cache, sizeof(int)};
-    nczchunk_store *store = open_ncz_store(&shim);
+    nczchunk_chunk_store *store = open_ncz_store(&shim);
     const int fill_value = 7, numbers[2] = {17, 42};
     nczchunk_var *var;
 
@@ -269,7 +269,7 @@ static void a_scalar_in_ncz_cache_changes_each_time(void)
         CHECK_EQ(value, numbers[i]);
     }
     cache_drop(&cache);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);
     memory_array_clear(&array);
 }
@@ -284,7 +284,7 @@ typedef struct lender {
     int refusal;  /* what it answers when it gets a chunk back */
 } lender;
 
-static int lender_lend(void *user, nczchunk_loan *loan)
+static int lender_lend(void *user, nczchunk_borrowed_chunk *loan)
 {
     lender *l = user;
     const memory_chunk *chunk = memory_array_ask(l->array, loan->rank, loan->chunk_indices);
@@ -304,7 +304,7 @@ static int lender_lend(void *user, nczchunk_loan *loan)
 }
 
 /* The loan comes back with all that the lender put into it. */
-static int lender_release(void *user, nczchunk_loan *loan, int status)
+static int lender_release(void *user, nczchunk_borrowed_chunk *loan, int status)
 {
     lender *l = user;
 
@@ -328,19 +328,19 @@ static void lender_destroy(void *user)
 
 static int read_from_lender(lender *l)
 {
-    nczchunk_lending_callbacks callbacks = {.struct_size = sizeof callbacks, .user = l, .lend = lender_lend,
+    nczchunk_zero_copy_callbacks callbacks = {.struct_size = sizeof callbacks, .user = l, .lend = lender_lend,
                                             .release = lender_release, .destroy = lender_destroy};
     nczchunk_var *var = memory_array_var(l->array);
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
     int data[20], status;
 
-    CHECK_OK(nczchunk_store_lending(&callbacks, &store, NULL));
+    CHECK_OK(nczchunk_chunk_store_new_zero_copy(&callbacks, &store, NULL));
     status = nczchunk_read_vars(var, store, zeros, NULL, NULL, data, NULL);
     if (status == 0)
         memory_array_expect(l->array, zeros, NULL, NULL, NULL, data);
     CHECK(l->out == NULL);
     CHECK_EQ(l->destroyed, 0);
-    nczchunk_store_free(store);
+    nczchunk_chunk_store_free(store);
     CHECK_EQ(l->destroyed, 1);
     CHECK_EQ(l->returned, l->lent);
     nczchunk_var_free(var);
@@ -413,7 +413,7 @@ static void a_lender_may_end_the_call(void)
 static void destroy_is_called_once(void)
 {
     memory_array array;
-    nczchunk_store *store;
+    nczchunk_chunk_store *store;
 
     memory_array_init(&array, 2, dimlens, chunklens, sizeof(int));
     for (size_t kind = 0; kind < NUM_STORE_KINDS; kind++) {
@@ -421,7 +421,7 @@ static void destroy_is_called_once(void)
         store = memory_array_store(&array, store_kinds[kind]);
         store_add_zstd(store);
         CHECK_EQ(array.destroyed, 0);
-        nczchunk_store_free(store);
+        nczchunk_chunk_store_free(store);
         CHECK_EQ(array.destroyed, 1);
     }
     memory_array_clear(&array);

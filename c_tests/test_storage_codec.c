@@ -1,6 +1,6 @@
 /*
- * Codecs of the program's own that the metadata of arrays name: they are added to a place, and made for each array with
- * its configuration.
+ * Codecs of the program's own that the metadata of arrays name: they are added to a storage, and made for each array
+ * with its configuration.
  */
 #include "check.h"
 
@@ -86,14 +86,14 @@ static void destroy_maker(void *user)
     last.ended++;
 }
 
-static nczchunk_place *new_place(void)
+static nczchunk_storage *new_storage(void)
 {
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
 
     memset(&last, 0, sizeof last);
-    CHECK_OK(nczchunk_place_memory(&place, NULL));
-    CHECK_OK(nczchunk_place_add_codec(place, "add", make, &last, destroy_maker, NULL));
-    return place;
+    CHECK_OK(nczchunk_storage_memory(&storage, NULL));
+    CHECK_OK(nczchunk_storage_add_codec(storage, "add", make, &last, destroy_maker, NULL));
+    return storage;
 }
 
 static const size_t shape[2] = {4, 6}, chunks[2] = {2, 3}, shards[2] = {4, 3}, origin[2] = {0, 0};
@@ -120,7 +120,7 @@ static void the_codec_encodes_and_decodes(void)
         {&alone, 1, NCZCHUNK_ZARR_V3, 0},    {with_zlib, 2, NCZCHUNK_ZARR_V3, 1}};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        nczchunk_place *place = new_place();
+        nczchunk_storage *storage = new_storage();
         nczchunk_description description;
         nczchunk_array *array = NULL;
         short data[4][6], back[4][6];
@@ -130,7 +130,7 @@ static void the_codec_encodes_and_decodes(void)
         describe(&description, all[i].codecs, all[i].num_codecs);
         description.format = all[i].format;
         description.shard_shape = all[i].is_sharded ? shards : NULL;
-        CHECK_OK(nczchunk_array_create_in(place, "g/x", &description, &array, NULL));
+        CHECK_OK(nczchunk_array_create_in(storage, "g/x", &description, &array, NULL));
         CHECK_STR(last.name, "add");
         CHECK_STR(last.configuration, all[i].num_codecs == 2 ? "{\"by\":3}" : "{}");
         CHECK_STR(last.type_name, "int16");
@@ -140,11 +140,11 @@ static void the_codec_encodes_and_decodes(void)
         CHECK_EQ(last.made, last.freed);
 
         array = NULL;
-        CHECK_OK(nczchunk_array_open_in(place, "g/x", NCZCHUNK_READ, &array, NULL));
-        nczchunk_place_free(place);
+        CHECK_OK(nczchunk_array_open_in(storage, "g/x", NCZCHUNK_READ, &array, NULL));
+        nczchunk_storage_free(storage);
         CHECK_OK(nczchunk_array_read(array, origin, NULL, NULL, back, NULL));
         CHECK(memcmp(back, data, sizeof data) == 0);
-        /* The array outlives the place, and so does what makes its codecs. */
+        /* The array outlives the storage, and so does what makes its codecs. */
         CHECK_EQ(last.ended, 0);
         nczchunk_array_close(array);
         CHECK_EQ(last.made, last.freed);
@@ -161,19 +161,19 @@ static void a_codec_of_numcodecs(void)
         "\"chunk_key_encoding\": {\"name\": \"default\"}, \"fill_value\": 0,"
         "\"codecs\": [{\"name\": \"numcodecs.add\", \"configuration\": {\"by\": 2}}, \"bytes\"]}";
     const size_t start[1] = {0};
-    nczchunk_place *place = new_place();
+    nczchunk_storage *storage = new_storage();
     nczchunk_array *array = NULL;
     unsigned char back[4];
 
-    CHECK_OK(nczchunk_place_write(place, "zarr.json", metadata, strlen(metadata), NULL));
-    CHECK_OK(nczchunk_place_write(place, "c/0", "\2\3\4\5", 4, NULL));
-    CHECK_OK(nczchunk_array_open_in(place, NULL, NCZCHUNK_READ, &array, NULL));
+    CHECK_OK(nczchunk_storage_write(storage, "zarr.json", metadata, strlen(metadata), NULL));
+    CHECK_OK(nczchunk_storage_write(storage, "c/0", "\2\3\4\5", 4, NULL));
+    CHECK_OK(nczchunk_array_open_in(storage, NULL, NCZCHUNK_READ, &array, NULL));
     CHECK_STR(last.name, "numcodecs.add");
     CHECK_OK(nczchunk_array_read(array, start, NULL, NULL, back, NULL));
     CHECK(memcmp(back, "\0\1\2\3", 4) == 0);
     nczchunk_array_close(array);
     CHECK_EQ(last.ended, 0);
-    nczchunk_place_free(place);
+    nczchunk_storage_free(storage);
     CHECK_EQ(last.ended, 1);
 }
 
@@ -187,7 +187,7 @@ static int count_unreadable(void *user, const nczchunk_node *node)
 static void codecs_that_are_not_there(void)
 {
     static const nczchunk_codec_setting add = {"add", NULL}, other = {"subtract", NULL};
-    nczchunk_place *place = new_place();
+    nczchunk_storage *storage = new_storage();
     nczchunk_description description;
     nczchunk_context *context = NULL;
     nczchunk_array *array = NULL;
@@ -195,29 +195,29 @@ static void codecs_that_are_not_there(void)
 
     CHECK_OK(nczchunk_context_new(&context));
     describe(&description, &other, 1);
-    CHECK_EQ(nczchunk_array_create_in(place, "x", &description, &array, context), NCZCHUNK_ENOFILTER);
+    CHECK_EQ(nczchunk_array_create_in(storage, "x", &description, &array, context), NCZCHUNK_ENOFILTER);
     CHECK(strstr(nczchunk_context_message(context), "subtract") != NULL);
     describe(&description, &add, 1);
     last.status = 12345;
-    CHECK_EQ(nczchunk_array_create_in(place, "x", &description, &array, context), 12345);
+    CHECK_EQ(nczchunk_array_create_in(storage, "x", &description, &array, context), 12345);
     last.status = 0;
     last.makes_none = 1;
-    CHECK_EQ(nczchunk_array_create_in(place, "x", &description, &array, context), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_array_create_in(storage, "x", &description, &array, context), NCZCHUNK_EINVAL);
     last.makes_none = 0;
-    CHECK_EQ(nczchunk_list_in(place, NULL, 1, count_unreadable, &unreadable, context), NCZCHUNK_ENOTNC);
-    CHECK_OK(nczchunk_array_create_in(place, "x", &description, &array, context));
-    CHECK_OK(nczchunk_list_in(place, NULL, 1, count_unreadable, &unreadable, context));
+    CHECK_EQ(nczchunk_list_in(storage, NULL, 1, count_unreadable, &unreadable, context), NCZCHUNK_ENOTNC);
+    CHECK_OK(nczchunk_array_create_in(storage, "x", &description, &array, context));
+    CHECK_OK(nczchunk_list_in(storage, NULL, 1, count_unreadable, &unreadable, context));
     CHECK_EQ(unreadable, 0);
     nczchunk_array_close(array);
 
-    CHECK_EQ(nczchunk_place_add_codec(place, "bytes", make, NULL, destroy_maker, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_place_add_codec(place, "transpose", make, NULL, destroy_maker, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_place_add_codec(place, "", make, NULL, destroy_maker, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_place_add_codec(place, NULL, make, NULL, destroy_maker, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_place_add_codec(place, "x", NULL, NULL, destroy_maker, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_place_add_codec(NULL, "x", make, NULL, destroy_maker, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_storage_add_codec(storage, "bytes", make, NULL, destroy_maker, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_storage_add_codec(storage, "transpose", make, NULL, destroy_maker, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_storage_add_codec(storage, "", make, NULL, destroy_maker, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_storage_add_codec(storage, NULL, make, NULL, destroy_maker, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_storage_add_codec(storage, "x", NULL, NULL, destroy_maker, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_storage_add_codec(NULL, "x", make, NULL, destroy_maker, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(last.ended, 0); /* nor was it called for those that were refused */
-    nczchunk_place_free(place);
+    nczchunk_storage_free(storage);
     CHECK_EQ(last.ended, 1);
     nczchunk_context_free(context);
 }
@@ -230,14 +230,14 @@ static void the_codec_comes_before_the_librarys(void)
     nczchunk_description description;
 
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        nczchunk_place *place = new_place();
+        nczchunk_storage *storage = new_storage();
         nczchunk_array *array = NULL;
         short written[24], back[24] = {0};
 
-        CHECK_OK(nczchunk_place_add_codec(place, "zlib", make, &last, NULL, NULL));
+        CHECK_OK(nczchunk_storage_add_codec(storage, "zlib", make, &last, NULL, NULL));
         describe(&description, &zlib, 1);
         description.format = formats[i];
-        CHECK_OK(nczchunk_array_create_in(place, "x", &description, &array, NULL));
+        CHECK_OK(nczchunk_array_create_in(storage, "x", &description, &array, NULL));
         CHECK_STR(last.name, "zlib");
         CHECK_STR(last.configuration, "{\"by\":3}");
         for (size_t j = 0; j < 24; j++)
@@ -245,11 +245,11 @@ static void the_codec_comes_before_the_librarys(void)
         CHECK_OK(nczchunk_array_write(array, origin, NULL, NULL, written, NULL));
         nczchunk_array_close(array);
         array = NULL;
-        CHECK_OK(nczchunk_array_open_in(place, "x", NCZCHUNK_READ, &array, NULL));
+        CHECK_OK(nczchunk_array_open_in(storage, "x", NCZCHUNK_READ, &array, NULL));
         CHECK_OK(nczchunk_array_read(array, origin, NULL, NULL, back, NULL));
         CHECK(memcmp(written, back, sizeof back) == 0);
         nczchunk_array_close(array);
-        nczchunk_place_free(place);
+        nczchunk_storage_free(storage);
     }
 }
 

@@ -1,27 +1,27 @@
-//! The objects whose names begin with a prefix, as a place of its own: an array within a group, or what is stored in a
-//! zip file below one directory.
+//! The objects whose names begin with a prefix, as a storage of its own: an array within a group, or what is stored in
+//! a zip file below one directory.
 
-use super::begin::Begin;
-use super::contract::{Entry, Objects, check_name, check_prefix};
+use super::byte_range::ByteRange;
 use super::flight::Flight;
 use super::names::{Text, concatenated};
+use super::traits::{Entry, ObjectStore, check_name, check_prefix};
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::open_object::{ObjectState, Opening, Versions};
 
-/// The objects below a prefix of another place, by what follows the prefix and a `/`. What writes, removes or finishes
-/// does so in that place.
-pub struct Below<O> {
+/// The objects below a prefix of another storage, by what follows the prefix and a `/`. What writes, removes or
+/// finishes does so in that storage.
+pub struct PrefixedStorage<O> {
     objects: O,
     prefix: String,
-    /// What the names of reads in flight begin with, in the place that starts them.
+    /// What the names of reads in flight begin with, in the storage that starts them.
     flight_prefix: String,
-    /// Whether names that begin with the prefix are those in the other place.
+    /// Whether names that begin with the prefix are those in the other storage.
     takes_whole_names: bool,
 }
 
-impl<O: Objects> Below<O> {
+impl<O: ObjectStore> PrefixedStorage<O> {
     /// The objects below a prefix, which may be empty and need not exist.
     ///
     /// # Errors
@@ -33,14 +33,14 @@ impl<O: Objects> Below<O> {
             alloc::push_text(&mut flight_prefix, prefix)?;
             alloc::push_text(&mut flight_prefix, "/")?;
         }
-        Ok(Below { prefix: alloc::text(prefix)?, flight_prefix, objects, takes_whole_names: false })
+        Ok(PrefixedStorage { prefix: alloc::text(prefix)?, flight_prefix, objects, takes_whole_names: false })
     }
 
-    /// The same objects also by their names in the other place, so that both names lead to them, unless there is
+    /// The same objects also by their names in the other storage, so that both names lead to them, unless there is
     /// something below the prefix that has its name once more.
     ///
     /// # Errors
-    /// Those of [`Objects::list`].
+    /// Those of [`ObjectStore::list`].
     #[cfg(feature = "zip")]
     pub(crate) fn with_whole_names(mut self) -> Result<Self> {
         let mut is_there_again = false;
@@ -53,7 +53,7 @@ impl<O: Objects> Below<O> {
         Ok(self)
     }
 
-    /// Whether a name is one in the other place.
+    /// Whether a name is one in the other storage.
     fn is_whole(&self, name: &str) -> bool {
         let rest = if self.takes_whole_names { name.strip_prefix(&*self.prefix) } else { None };
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -64,7 +64,7 @@ impl<O: Objects> Below<O> {
         &self.prefix
     }
 
-    /// Calls `body` with the name that an object, or what is listed, has in the place itself.
+    /// Calls `body` with the name that an object, or what is listed, has in the storage itself.
     fn full<T>(&self, name: &str, body: impl FnOnce(&str) -> Result<T>) -> Result<T> {
         match (self.prefix.is_empty(), name.is_empty()) {
             (true, _) => body(name),
@@ -84,8 +84,8 @@ impl<O: Objects> Below<O> {
     }
 }
 
-impl<O: Objects> Objects for Below<O> {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl<O: ObjectStore> ObjectStore for PrefixedStorage<O> {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         self.object(name, |full| self.objects.read(full, begin, buffer))
     }
 
@@ -93,7 +93,7 @@ impl<O: Objects> Objects for Below<O> {
         self.object(name, |full| self.objects.read_part(full, offset, buffer))
     }
 
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         self.object(name, |full| self.objects.read_version(full, begin, buffer))
     }
 
@@ -163,7 +163,7 @@ impl<O: Objects> Objects for Below<O> {
         self.objects.gap()
     }
 
-    /// Reads are in flight in the other place itself.
+    /// Reads are in flight in the other storage itself.
     fn flight(&self) -> Option<&dyn Flight> {
         self.objects.flight()
     }
@@ -173,12 +173,12 @@ impl<O: Objects> Objects for Below<O> {
     }
 }
 
-/// The prefix that all objects of a place are below, if there is nothing beside it: the directory in a zip file of
+/// The prefix that all objects of a storage are below, if there is nothing beside it: the directory in a zip file of
 /// netCDF-C's, or of one that was made from a directory. Of nested prefixes this is the first part.
 ///
 /// # Errors
-/// Those of [`Objects::list`]; a failed allocation.
-pub fn only_prefix(objects: &(impl Objects + ?Sized)) -> Result<Option<String>> {
+/// Those of [`ObjectStore::list`]; a failed allocation.
+pub fn only_prefix(objects: &(impl ObjectStore + ?Sized)) -> Result<Option<String>> {
     let mut only = None;
     let mut found = 0usize;
     objects.list("", &mut |name, entry| {
@@ -197,71 +197,72 @@ pub fn only_prefix(objects: &(impl Objects + ?Sized)) -> Result<Option<String>> 
 mod tests {
     use super::*;
     use crate::object::Memory;
-    use crate::object::testing::{Later, keeps_the_contract, list, whole};
-    use crate::object::{Answer, UnderWay};
+    use crate::object::testing::{DelayedStorage, keeps_the_contract, list, whole};
+    use crate::object::{Answer, RequestsInFlight};
 
     #[test]
-    fn below_a_prefix_is_a_place_of_its_own() {
+    fn below_a_prefix_is_a_storage_of_its_own() {
         let memory = Memory::new();
         memory.write("a/z", b"1").unwrap();
         memory.write("g/h-i", b"2").unwrap();
-        keeps_the_contract(&Below::new(&memory, "g/h").unwrap());
+        keeps_the_contract(&PrefixedStorage::new(&memory, "g/h").unwrap());
         assert_eq!(list(&memory, "g/h"), ["a/", "z"]);
         assert_eq!(whole(&memory, "g/h/z").unwrap(), b"z");
-        keeps_the_contract(&Below::new(Memory::new(), "").unwrap());
-        assert!(Below::new(&memory, "g/").is_err() && Below::new(&memory, "..").is_err());
+        keeps_the_contract(&PrefixedStorage::new(Memory::new(), "").unwrap());
+        assert!(PrefixedStorage::new(&memory, "g/").is_err() && PrefixedStorage::new(&memory, "..").is_err());
         let long = "x".repeat(300);
         memory.write(&format!("g/{long}"), b"3").unwrap();
-        assert_eq!(whole(&Below::new(&memory, "g").unwrap(), &long).unwrap(), b"3");
+        assert_eq!(whole(&PrefixedStorage::new(&memory, "g").unwrap(), &long).unwrap(), b"3");
     }
 
-    /// Also below a place that is below another one. All reads are under way at the same time.
+    /// Also below a storage that is below another one. All reads are under way at the same time.
     #[test]
-    fn reads_are_in_flight_in_the_place_itself() {
-        let later = Later::new();
+    fn reads_are_in_flight_in_the_storage_itself() {
+        let later = DelayedStorage::new();
         (0..3u8).for_each(|i| later.put(&format!("a/b/x/{i}"), &[i; 4]));
         later.put("x/0", b"another");
-        let below = Below::new(Below::new(&later, "a/b").unwrap(), "x").unwrap();
+        let below = PrefixedStorage::new(PrefixedStorage::new(&later, "a/b").unwrap(), "x").unwrap();
         let mut memory = [[9u8; 4]; 4];
-        let mut under_way = UnderWay::new(below.flight().unwrap(), below.flight_prefix());
+        let mut requests_in_flight = RequestsInFlight::new(below.flight().unwrap(), below.flight_prefix());
         for (i, room) in memory.iter_mut().enumerate() {
             // SAFETY: the memory is not used before all reads have come back.
-            let started = unsafe { under_way.start(i, &i.to_string(), Begin::At(0), (room.as_mut_ptr(), 4)) };
+            let started =
+                unsafe { requests_in_flight.start(i, &i.to_string(), ByteRange::At(0), (room.as_mut_ptr(), 4)) };
             assert_eq!(started, Ok(None));
         }
         let mut found = [false; 4];
-        while under_way.len() > 0 {
-            let (i, answer) = under_way.wait().unwrap();
+        while requests_in_flight.len() > 0 {
+            let (i, answer) = requests_in_flight.wait().unwrap();
             found[i] = {
                 let version = Some(i as u128 + 1);
                 answer.unwrap() == Some(Answer { nbytes: 4, object_size: 4, version, is_lasting: true })
             };
         }
         assert_eq!((found, later.most().0), ([true, true, true, false], 4));
-        drop(under_way);
+        drop(requests_in_flight);
         assert_eq!(memory, [[0; 4], [1; 4], [2; 4], [9; 4]]);
-        assert!(Below::new(Memory::new(), "a").unwrap().flight().is_none());
-        assert_eq!((Below::new(&later, "").unwrap().flight_prefix(), below.flight_prefix()), ("", "a/b/x/"));
+        assert!(PrefixedStorage::new(Memory::new(), "a").unwrap().flight().is_none());
+        assert_eq!((PrefixedStorage::new(&later, "").unwrap().flight_prefix(), below.flight_prefix()), ("", "a/b/x/"));
     }
 
     /// An array below a prefix is read with many requests under way, too.
     #[test]
     fn an_array_below_a_prefix_is_read_in_flight() {
-        use crate::object::Place;
+        use crate::object::Storage;
         use crate::{Access, Array, Description, ElementType, Hyperslab};
-        let later = std::sync::Arc::new(Later::new());
+        let later = std::sync::Arc::new(DelayedStorage::new());
         let memory = std::sync::Arc::new(Memory::new());
         let description = Description::new(&[16], ElementType::Int).with_chunk_shape(&[2]);
         let values: Vec<i32> = (0..16).collect();
-        let array = Array::create_in(&Place::new(memory.clone()).unwrap(), "g/x", &description).unwrap();
+        let array = Array::create_in(&Storage::new(memory.clone()).unwrap(), "g/x", &description).unwrap();
         array.write(&Hyperslab::all(), &values).unwrap();
         later.put("top/g/x/zarr.json", &whole(&*memory, "g/x/zarr.json").unwrap());
         (0..8).for_each(|i| {
             let name = format!("g/x/c/{i}");
             later.put(&format!("top/{name}"), &whole(&*memory, &name).unwrap());
         });
-        let place = Place::new(Below::new(later.clone(), "top").unwrap()).unwrap();
-        let array = Array::open_in(&place, "g/x", Access::Read).unwrap();
+        let storage = Storage::new(PrefixedStorage::new(later.clone(), "top").unwrap()).unwrap();
+        let array = Array::open_in(&storage, "g/x", Access::Read).unwrap();
         assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), values);
         assert_eq!(later.most().0, 8);
     }
@@ -277,7 +278,7 @@ mod tests {
         assert_eq!(only_prefix(&memory).unwrap(), None);
     }
 
-    /// A place that has nothing, and keeps what it was asked for.
+    /// A storage that has nothing, and keeps what it was asked for.
     #[derive(Default)]
     struct Asked(std::sync::Mutex<Vec<String>>);
 
@@ -287,8 +288,8 @@ mod tests {
         }
     }
 
-    impl Objects for Asked {
-        fn read(&self, name: &str, _: Begin, _: &mut Buffer<'_>) -> Result<Option<u64>> {
+    impl ObjectStore for Asked {
+        fn read(&self, name: &str, _: ByteRange, _: &mut Buffer<'_>) -> Result<Option<u64>> {
             self.add("read", name);
             Ok(None)
         }
@@ -298,7 +299,7 @@ mod tests {
             Ok(false)
         }
 
-        fn read_version(&self, name: &str, _: Begin, _: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+        fn read_version(&self, name: &str, _: ByteRange, _: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
             self.add("read_version", name);
             Ok(None)
         }
@@ -337,16 +338,16 @@ mod tests {
         }
     }
 
-    /// What is asked of a place below another one, and of what points to it, is asked of that one by the full name.
+    /// What is asked of a storage below another one, and of what points to it, is asked of that one by the full name.
     #[test]
-    fn all_is_asked_of_the_place_itself() {
+    fn all_is_asked_of_the_storage_itself() {
         let asked = std::sync::Arc::new(Asked::default());
-        let below = Box::new(Below::new(asked.clone(), "g/h").unwrap());
+        let below = Box::new(PrefixedStorage::new(asked.clone(), "g/h").unwrap());
         let mut buffer = Buffer::new(&mut []);
         assert_eq!(below.prefix(), "g/h");
-        assert_eq!(below.read("x", Begin::At(0), &mut buffer), Ok(None));
+        assert_eq!(below.read("x", ByteRange::At(0), &mut buffer), Ok(None));
         assert_eq!(below.read_part("x", 0, &mut buffer), Ok(false));
-        assert_eq!(below.read_version("x", Begin::At(0), &mut buffer), Ok(None));
+        assert_eq!(below.read_version("x", ByteRange::At(0), &mut buffer), Ok(None));
         assert!(matches!(below.open("x"), Ok(Opening::Absent)));
         let mut one = |_: &str, _| Ok(());
         assert_eq!((below.list("", &mut one), below.list("x", &mut one)), (Ok(()), Ok(())));
@@ -359,6 +360,6 @@ mod tests {
         // It neither writes nor removes, unless it says how.
         let refused = [below.write("x", b""), below.remove("x")].map(|result| result.unwrap_err().kind());
         assert_eq!(refused, [ErrorKind::ReadOnly; 2]);
-        assert_eq!(below.read("../x", Begin::At(0), &mut buffer).unwrap_err().status(), crate::status::EINVAL);
+        assert_eq!(below.read("../x", ByteRange::At(0), &mut buffer).unwrap_err().status(), crate::status::EINVAL);
     }
 }

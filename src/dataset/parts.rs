@@ -3,13 +3,13 @@
 use super::attribute::Attributes;
 use super::dimension::Dimensions;
 use crate::element::ElementType;
-use crate::store::Store;
+use crate::store::ChunkStore;
 use crate::variable::Variable;
 
 /// An array: how it is read, and what is said of it.
 pub(crate) struct Opened {
     pub(crate) variable: Variable,
-    pub(crate) store: Store<'static>,
+    pub(crate) store: ChunkStore<'static>,
     pub(crate) element: ElementType,
     pub(crate) dimensions: Dimensions,
     pub(crate) attributes: Attributes,

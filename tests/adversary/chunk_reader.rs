@@ -4,9 +4,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use nczchunk::{Buffer, Cache, ErrorKind, Fill, Filled, Hyperslab, Request, Result, Store};
+use nczchunk::{Buffer, Cache, ChunkReader, ChunkStore, ErrorKind, Filled, Hyperslab, Request, Result};
 
-use super::lend::AsTheyAre;
+use super::zero_copy::AsTheyAre;
 use super::*;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,7 +96,7 @@ struct Adversary {
     turn: Turn,
     chunks: Vec<Mutex<Option<Vec<u8>>>>,
     asked: AtomicUsize,
-    own: OnceLock<Store<'static>>,
+    own: OnceLock<ChunkStore<'static>>,
     depth: AtomicUsize,
 }
 
@@ -112,7 +112,7 @@ impl Adversary {
             own: OnceLock::new(),
             depth: AtomicUsize::new(0),
         });
-        let mut store = Store::filling(Reader(Arc::downgrade(&adversary))).unwrap();
+        let mut store = ChunkStore::filling(Reader(Arc::downgrade(&adversary))).unwrap();
         if setup.has_codec {
             store.add_codec(AsTheyAre).unwrap();
         }
@@ -123,7 +123,7 @@ impl Adversary {
         adversary
     }
 
-    fn store(&self) -> &Store<'static> {
+    fn store(&self) -> &ChunkStore<'static> {
         self.own.get().unwrap()
     }
 
@@ -172,7 +172,7 @@ impl Reader {
     }
 }
 
-impl Fill for Reader {
+impl ChunkReader for Reader {
     fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
         let adversary = self.adversary();
         adversary.turn.take_time();

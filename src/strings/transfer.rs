@@ -9,14 +9,14 @@ use crate::alloc;
 use crate::copy::{Destination, Source};
 use crate::error::{ErrorKind, Result};
 use crate::hyperslab::Hyperslab;
-use crate::store::Store;
+use crate::store::ChunkStore;
 use crate::transfer::{self, Options};
 use crate::variable::Variable;
 
 /// Reads a hyperslab of texts. Before anything is read, `check` is called with the bytes that the elements have.
 pub(crate) fn read(
     variable: &Variable,
-    store: &Store<'_>,
+    store: &ChunkStore<'_>,
     hyperslab: &Hyperslab<'_>,
     options: Options<'_>,
     done: &mut usize,
@@ -35,7 +35,11 @@ pub(crate) fn read(
 }
 
 /// Reads a hyperslab of texts.
-pub(crate) fn read_strings(variable: &Variable, store: &Store<'_>, hyperslab: &Hyperslab<'_>) -> Result<Vec<String>> {
+pub(crate) fn read_strings(
+    variable: &Variable,
+    store: &ChunkStore<'_>,
+    hyperslab: &Hyperslab<'_>,
+) -> Result<Vec<String>> {
     let texts = KeptTexts::read(variable, store, hyperslab, Options::default(), &mut 0)?;
     let mut strings = Vec::new();
     strings.try_reserve_exact(texts.iter().len()).map_err(|_| ErrorKind::OutOfMemory)?;
@@ -49,7 +53,7 @@ pub(crate) fn read_strings(variable: &Variable, store: &Store<'_>, hyperslab: &H
 /// Writes texts, row-major, to a hyperslab.
 pub(crate) fn write_strings(
     variable: &Variable,
-    store: &Store<'_>,
+    store: &ChunkStore<'_>,
     hyperslab: &Hyperslab<'_>,
     values: &[impl AsRef<str>],
 ) -> Result<()> {

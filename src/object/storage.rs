@@ -1,55 +1,55 @@
-//! A place for objects that several arrays share.
+//! A storage for objects that several arrays share.
 
 use std::ops::Deref;
 
-use super::begin::Begin;
-use super::contract::{Entry, Objects, check_name};
+use super::byte_range::ByteRange;
+use super::traits::{Entry, ObjectStore, check_name};
 use crate::alloc::{self, Slot};
 use crate::buffer::Buffer;
-use crate::codec::{self, Codec, CodecUse, Makers};
+use crate::codec::{self, Codec, CodecRegistry, CodecUse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MemoryLimits;
 use crate::shared::Shared;
 
-/// A place for objects that several arrays share. A copy is the same place.
+/// A storage for objects that several arrays share. A copy is the same storage.
 ///
-/// Arrays are looked up by their names among the objects or, if the place is [one file](Self::file) of them, in that
+/// Arrays are looked up by their names among the objects or, if the storage is [one file](Self::file) of them, in that
 /// file.
 #[derive(Clone)]
-pub struct Place {
-    objects: Shared<Box<dyn Objects>>,
+pub struct Storage {
+    objects: Shared<Box<dyn ObjectStore>>,
     file: Option<Shared<String>>,
-    codecs: Makers,
+    codecs: CodecRegistry,
     allows_partial: bool,
     limits: MemoryLimits,
 }
 
-impl Place {
+impl Storage {
     /// # Errors
     /// `OutOfMemory`.
-    pub fn new(objects: impl Objects + 'static) -> Result<Self> {
-        Place::new_with(|| objects)
+    pub fn new(objects: impl ObjectStore + 'static) -> Result<Self> {
+        Storage::new_with(|| objects)
     }
 
-    /// A place that is made only once nothing can fail any more.
-    pub(crate) fn new_with<O: Objects + 'static>(make: impl FnOnce() -> O) -> Result<Self> {
+    /// A storage that is made only once nothing can fail any more.
+    pub(crate) fn new_with<O: ObjectStore + 'static>(make: impl FnOnce() -> O) -> Result<Self> {
         let (outer, inner) = (Shared::slot()?, Slot::new()?);
-        let objects = Shared::fill(outer, inner.fill(make()) as Box<dyn Objects>);
-        Ok(Place {
+        let objects = Shared::fill(outer, inner.fill(make()) as Box<dyn ObjectStore>);
+        Ok(Storage {
             objects,
             file: None,
-            codecs: Makers::default(),
+            codecs: CodecRegistry::default(),
             allows_partial: false,
             limits: MemoryLimits::default(),
         })
     }
 
-    /// One file of this place, as a place: an object that holds arrays, such as a netCDF classic file. Then what is
-    /// opened and listed is in that file. A path to such a file is a place like this already.
+    /// One file of this storage, as a storage: an object that holds arrays, such as a netCDF classic file. Then what is
+    /// opened and listed is in that file. A path to such a file is a storage like this already.
     ///
     /// ```
-    /// # use nczchunk::object::{Memory, Place};
-    /// let ocean = Place::new(Memory::new())?;
+    /// # use nczchunk::object::{Memory, Storage};
+    /// let ocean = Storage::new(Memory::new())?;
     /// let file = ocean.file("2020/sst.nc")?;
     /// assert_eq!(nczchunk::list(&file, "", true).unwrap_err().kind(), nczchunk::ErrorKind::NotFound("file"));
     /// # Ok::<(), nczchunk::Error>(())
@@ -59,7 +59,7 @@ impl Place {
     /// A name that no object can have; `OutOfMemory`.
     pub fn file(&self, name: &str) -> Result<Self> {
         check_name(name).map_err(|error| error.in_object(name))?;
-        Ok(Place { file: Some(Shared::new(alloc::text(name)?)?), ..self.clone() })
+        Ok(Storage { file: Some(Shared::new(alloc::text(name)?)?), ..self.clone() })
     }
 
     /// Sets whether files are opened that hold only a part of their arrays, as those of cfdb do that say that they are
@@ -85,20 +85,20 @@ impl Place {
         self.allows_partial
     }
 
-    /// The name of the file that the place is, if it is one.
+    /// The name of the file that the storage is, if it is one.
     pub fn file_name(&self) -> Option<&str> {
         self.file.as_ref().map(|name| name.as_str())
     }
 
-    /// Has `make` make the codecs of this name that the metadata of arrays in this place have, also where the library
+    /// Has `make` make the codecs of this name that the metadata of arrays in this storage have, also where the library
     /// has one of that name itself. A name without `numcodecs.` stands for the same with it, too. Arrays that are open
-    /// already, and copies of the place, do not know it.
+    /// already, and copies of the storage, do not know it.
     ///
     /// The codec turns bytes into bytes; what the metadata of Zarr v3 have before the codec `bytes` is given the bytes
     /// of the elements as well, which then cannot be stored in another byte order than the machine's.
     ///
     /// ```
-    /// use nczchunk::object::{Memory, Place};
+    /// use nczchunk::object::{Memory, Storage};
     /// use nczchunk::{Array, Buffer, Codec, Description, ElementType, Hyperslab, Result};
     ///
     /// /// Stores what is the other way round.
@@ -120,14 +120,14 @@ impl Place {
     ///     }
     /// }
     ///
-    /// let mut place = Place::new(Memory::new())?;
-    /// place.add_codec("not", |of| {
+    /// let mut storage = Storage::new(Memory::new())?;
+    /// storage.add_codec("not", |of| {
     ///     assert_eq!((of.name, of.configuration, of.type_name), ("not", r#"{"really":true}"#, "uint8"));
     ///     Ok(Box::new(Not))
     /// })?;
     /// let description =
     ///     Description::new(&[3], ElementType::UByte).with_codecs(&[("not", r#"{"really": true}"#)]);
-    /// let array = Array::create_in(&place, "", &description)?;
+    /// let array = Array::create_in(&storage, "", &description)?;
     /// array.write(&Hyperslab::all(), &[1u8, 2, 3])?;
     /// assert_eq!(array.read::<u8>(&Hyperslab::all())?, [1, 2, 3]);
     /// # Ok::<(), nczchunk::Error>(())
@@ -161,11 +161,11 @@ impl Place {
     /// # Errors
     /// Those of the objects.
     pub fn object_len(&self, name: &str) -> Result<Option<u64>> {
-        self.objects.read(name, Begin::At(0), &mut Buffer::new(&mut []))
+        self.objects.read(name, ByteRange::At(0), &mut Buffer::new(&mut []))
     }
 
-    /// [`Objects::list`], without names that no object can have, such as the empty one that object stores tell of where
-    /// a key ends with a slash.
+    /// [`ObjectStore::list`], without names that no object can have, such as the empty one that object stores tell of
+    /// where a key ends with a slash.
     ///
     /// # Errors
     /// Those of the objects, and of `one`.
@@ -183,13 +183,13 @@ impl Place {
     }
 
     /// The codecs that were added.
-    pub(crate) fn codecs(&self) -> &Makers {
+    pub(crate) fn codecs(&self) -> &CodecRegistry {
         &self.codecs
     }
 }
 
-impl Deref for Place {
-    type Target = dyn Objects;
+impl Deref for Storage {
+    type Target = dyn ObjectStore;
 
     fn deref(&self) -> &Self::Target {
         &**self.objects
@@ -224,20 +224,20 @@ mod tests {
 
     #[test]
     fn a_codec_has_a_name_that_does_not_lay_out_chunks() {
-        let mut place = Place::new(Memory::new()).unwrap();
+        let mut storage = Storage::new(Memory::new()).unwrap();
         for (name, words) in [
             ("bytes", "bytes: this name is of a codec that lays out the chunks of an array"),
             ("sharding_indexed", "sharding_indexed: this name is of a codec"),
             ("", "a codec's name is empty"),
         ] {
-            let error = place.add_codec(name, |_| Ok(Box::new(Not))).unwrap_err().to_string();
+            let error = storage.add_codec(name, |_| Ok(Box::new(Not))).unwrap_err().to_string();
             assert!(error.starts_with(words), "{error}");
         }
-        place.add_codec("not", |_| Ok(Box::new(Not))).unwrap();
+        storage.add_codec("not", |_| Ok(Box::new(Not))).unwrap();
         let description = Description::new(&[2], ElementType::UByte).with_codecs(&[("not", "")]);
-        let array = crate::Array::create_in(&place, "", &description).unwrap();
+        let array = crate::Array::create_in(&storage, "", &description).unwrap();
         array.write(&crate::Hyperslab::all(), &[1u8, 2]).unwrap();
-        assert_eq!(crate::object::read_whole(&*place, "c/0", 10).unwrap().unwrap(), [!1, !2]);
+        assert_eq!(crate::object::read_whole(&*storage, "c/0", 10).unwrap().unwrap(), [!1, !2]);
     }
 
     /// Whatever the version of the format, and whatever settings the library's codec has.
@@ -246,18 +246,18 @@ mod tests {
         use crate::{Access, Array, ArrayFormat, Hyperslab};
         for format in [ArrayFormat::ZarrV2, ArrayFormat::ZarrV3] {
             for name in ["zstd", "zlib", "delta", "shuffle", "crc32c", "bitround"] {
-                let mut place = Place::new(Memory::new()).unwrap();
-                place.add_codec(name, |_| Ok(Box::new(Not))).unwrap();
+                let mut storage = Storage::new(Memory::new()).unwrap();
+                storage.add_codec(name, |_| Ok(Box::new(Not))).unwrap();
                 let codecs = [(name, r#"{"mine":"yes"}"#)];
                 let description = Description::new(&[2], ElementType::UByte).with_format(format).with_codecs(&codecs);
-                let array = Array::create_in(&place, "", &description).unwrap();
+                let array = Array::create_in(&storage, "", &description).unwrap();
                 array.write(&Hyperslab::all(), &[1u8, 2]).unwrap();
                 let object = if format == ArrayFormat::ZarrV2 { "0" } else { "c/0" };
-                assert_eq!(crate::object::read_whole(&*place, object, 10).unwrap().unwrap(), [!1, !2], "{name}");
-                let again = Array::open_in(&place, "", Access::Read).unwrap();
+                assert_eq!(crate::object::read_whole(&*storage, object, 10).unwrap().unwrap(), [!1, !2], "{name}");
+                let again = Array::open_in(&storage, "", Access::Read).unwrap();
                 assert_eq!(again.read::<u8>(&Hyperslab::all()).unwrap(), [1, 2], "{name}");
                 assert_eq!(again.codecs().unwrap(), [(name.to_owned(), r#"{"mine":"yes"}"#.to_owned())]);
-                let listed = crate::list(&place, "", true).unwrap();
+                let listed = crate::list(&storage, "", true).unwrap();
                 assert!(listed.iter().all(|node| node.error().is_none()));
             }
         }

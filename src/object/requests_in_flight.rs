@@ -1,4 +1,4 @@
-//! The reads that one transfer has under way in a place: where their requests are, and what each is for.
+//! The reads that one transfer has under way in a storage: where their requests are, and what each is for.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
@@ -6,9 +6,9 @@ use std::ptr::{self, NonNull};
 
 use smallvec::SmallVec;
 
-use super::begin::Begin;
-use super::contract::check_name;
+use super::byte_range::ByteRange;
 use super::flight::{Answer, Flight, ObjectRequest};
+use super::traits::check_name;
 use crate::alloc::try_box;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
@@ -17,7 +17,7 @@ use crate::store::NOT_IN_FLIGHT;
 use crate::waiter::Waiter;
 
 /// Reads that are under way, each with what it is for. None outlives this: what is left is cancelled and waited for.
-pub(crate) struct UnderWay<'p, T> {
+pub(crate) struct RequestsInFlight<'p, T> {
     flight: &'p dyn Flight,
     /// What all names begin with.
     prefix: &'p str,
@@ -29,26 +29,26 @@ pub(crate) struct UnderWay<'p, T> {
 
 /// A place for one read.
 struct Slot<T> {
-    /// It is reached by this pointer only: while the read is under way the place uses it too.
+    /// It is reached by this pointer only: while the read is under way the storage uses it too.
     told: NonNull<Told>,
     purpose: Option<T>,
     is_cancelled: bool,
 }
 
-/// What the place is told of a read.
+/// What the storage is told of a read.
 struct Told {
     request: ObjectRequest,
-    /// Where the read begins, and how many bytes there is room for. The place does not see these.
-    begin: Begin,
+    /// Where the read begins, and how many bytes there is room for. The storage does not see these.
+    begin: ByteRange,
     size: usize,
     /// With a NUL at its end.
     name: SmallVec<[u8; 128]>,
 }
 
-impl<'p, T> UnderWay<'p, T> {
-    /// No reads, of objects in a place in which names begin with this.
+impl<'p, T> RequestsInFlight<'p, T> {
+    /// No reads, of objects in a storage in which names begin with this.
     pub(crate) fn new(flight: &'p dyn Flight, prefix: &'p str) -> Self {
-        UnderWay { flight, prefix, slots: Vec::new(), free: Vec::new(), waiter: None }
+        RequestsInFlight { flight, prefix, slots: Vec::new(), free: Vec::new(), waiter: None }
     }
 
     /// How many reads are under way.
@@ -65,7 +65,7 @@ impl<'p, T> UnderWay<'p, T> {
         &mut self,
         purpose: T,
         name: &str,
-        begin: Begin,
+        begin: ByteRange,
         (buffer, size): (*mut u8, usize),
     ) -> Result<Option<T>, (T, Error)> {
         let number = match self.prepare(name) {
@@ -74,12 +74,12 @@ impl<'p, T> UnderWay<'p, T> {
         };
         let slot = &mut self.slots[number];
         let (offset, from_end) = match begin {
-            Begin::At(offset) => (offset, 0),
-            Begin::BeforeEnd(offset) => (offset, 1),
+            ByteRange::At(offset) => (offset, 0),
+            ByteRange::BeforeEnd(offset) => (offset, 1),
         };
         let told = slot.told.as_ptr();
-        // SAFETY: what the place is told of is there as long as the slot, and the read is not under way. From now on it
-        // stays as it is, and so does the memory by the caller's promise, until the read is given back.
+        // SAFETY: what the storage is told of is there as long as the slot, and the read is not under way. From now on
+        // it stays as it is, and so does the memory by the caller's promise, until the read is given back.
         let started = unsafe {
             ((*told).begin, (*told).size) = (begin, size);
             (*told).request = ObjectRequest {
@@ -163,7 +163,7 @@ impl<'p, T> UnderWay<'p, T> {
         };
         let slot = &mut self.slots[number];
         let purpose = slot.purpose.take().ok_or(ErrorKind::Internal)?;
-        // SAFETY: the read has been given back, so that nobody else uses what the place was told.
+        // SAFETY: the read has been given back, so that nobody else uses what the storage was told.
         let told = unsafe { slot.told.as_mut() };
         let answer = told.answer().map_err(|error| {
             // SAFETY: the read has just been given back, and if this is its status it has failed.
@@ -197,7 +197,7 @@ impl<'p, T> UnderWay<'p, T> {
     }
 }
 
-impl<T> Drop for UnderWay<'_, T> {
+impl<T> Drop for RequestsInFlight<'_, T> {
     fn drop(&mut self) {
         self.cancel_if(|_| true);
         while self.len() > 0 {
@@ -234,40 +234,40 @@ impl Told {
             handle: ptr::null_mut(),
             version: 0,
         };
-        Told { request, begin: Begin::At(0), size: 0, name: SmallVec::new() }
+        Told { request, begin: ByteRange::At(0), size: 0, name: SmallVec::new() }
     }
 
     fn name(&self) -> &str {
         std::str::from_utf8(self.name.split_last().map_or(&[], |(_, name)| name)).unwrap_or_default()
     }
 
-    /// What the place answered.
+    /// What the storage answered.
     fn answer(&self) -> Result<Option<Answer>> {
         self.request.answer(self.request.status as c_int, self.begin, self.size)
     }
 }
 
-/// [`Objects::read_version`](super::Objects::read_version), by a read that is started and waited for.
+/// [`ObjectStore::read_version`](super::ObjectStore::read_version), by a read that is started and waited for.
 ///
 /// # Errors
-/// Those of the place.
+/// Those of the storage.
 pub(crate) fn read(
     (flight, prefix): (&dyn Flight, &str),
     name: &str,
-    begin: Begin,
+    begin: ByteRange,
     buffer: &mut Buffer<'_>,
 ) -> Result<Option<ObjectState>> {
-    let mut under_way = UnderWay::new(flight, prefix);
+    let mut requests_in_flight = RequestsInFlight::new(flight, prefix);
     let room = (buffer.as_mut_ptr(), buffer.capacity());
     // SAFETY: the buffer is not used before the read has been given back.
-    match unsafe { under_way.start((), name, begin, room) } {
+    match unsafe { requests_in_flight.start((), name, begin, room) } {
         Ok(None) => {}
         Ok(Some(())) => return Ok(None),
         Err(((), error)) => return Err(error),
     }
-    let ((), answer) = under_way.wait()?;
+    let ((), answer) = requests_in_flight.wait()?;
     let Some(answer) = answer? else { return Ok(None) };
-    // SAFETY: the place has written so many bytes, and there was room for them.
+    // SAFETY: the storage has written so many bytes, and there was room for them.
     unsafe { buffer.set_filled(answer.nbytes) };
     Ok(Some(answer.state()))
 }
@@ -276,12 +276,12 @@ pub(crate) fn read(
 mod tests {
     use super::*;
     use crate::alloc::Scratch;
-    use crate::object::testing::Later;
+    use crate::object::testing::DelayedStorage;
 
     const NAMES: [&str; 4] = ["a/0", "a/1", "no", "a/2"];
 
-    fn later() -> Later {
-        let later = Later::new();
+    fn later() -> DelayedStorage {
+        let later = DelayedStorage::new();
         (0..3).for_each(|i| later.put(&format!("a/{i}"), &[i; 10]));
         later
     }
@@ -289,56 +289,56 @@ mod tests {
     #[test]
     fn reads_come_back_with_what_they_are_for() {
         let (later, mut memory) = (later(), [0u8; 40]);
-        let mut under_way = UnderWay::new(&later, "");
+        let mut requests_in_flight = RequestsInFlight::new(&later, "");
         let begin = memory.as_mut_ptr();
         for round in 0..3 {
             for (i, name) in NAMES.iter().enumerate() {
                 // SAFETY: each has a part of the memory of its own.
                 let room = (unsafe { begin.add(10 * i) }, 8);
                 // SAFETY: as above.
-                assert_eq!(unsafe { under_way.start(i, name, Begin::At(4), room) }, Ok(None));
+                assert_eq!(unsafe { requests_in_flight.start(i, name, ByteRange::At(4), room) }, Ok(None));
             }
             let mut found = [None; 4];
-            while under_way.len() > 0 {
-                let (i, answer) = under_way.wait().unwrap();
+            while requests_in_flight.len() > 0 {
+                let (i, answer) = requests_in_flight.wait().unwrap();
                 found[i] = answer.unwrap();
             }
             let answer =
                 |version| Some(Answer { nbytes: 6, object_size: 10, version: Some(version), is_lasting: true });
             assert_eq!((found, round < 3), ([answer(1), answer(2), None, answer(3)], true));
         }
-        drop(under_way);
+        drop(requests_in_flight);
         assert_eq!((memory[29], memory[30], memory[35], memory[36]), (0, 2, 2, 0));
     }
 
     #[test]
     fn no_read_outlives_the_transfer() {
         let (later, mut memory) = (later(), Scratch::EMPTY);
-        let mut under_way = UnderWay::new(&later, "");
+        let mut requests_in_flight = RequestsInFlight::new(&later, "");
         let room = (memory.room(8).unwrap().as_mut_ptr().cast(), 4);
         // SAFETY: the memory lives longer, and what is written to it twice is not looked at.
         unsafe {
-            under_way.start(7, NAMES[0], Begin::At(0), room).unwrap();
-            under_way.start(8, NAMES[1], Begin::At(0), room).unwrap();
+            requests_in_flight.start(7, NAMES[0], ByteRange::At(0), room).unwrap();
+            requests_in_flight.start(8, NAMES[1], ByteRange::At(0), room).unwrap();
         }
-        under_way.cancel_if(|purpose| *purpose == 8);
-        drop(under_way);
-        assert_eq!((later.under_way(), later.cancelled()), (0, 2));
+        requests_in_flight.cancel_if(|purpose| *purpose == 8);
+        drop(requests_in_flight);
+        assert_eq!((later.requests_in_flight(), later.cancelled()), (0, 2));
     }
 
     #[test]
     fn errors_name_the_object() {
         let later = later();
         let mut buffer = Buffer::new(&mut []);
-        assert_eq!(read((&later, ""), "a/0", Begin::At(0), &mut buffer), Ok(Some((10, Some(1)))));
-        assert_eq!(read((&later, ""), "no", Begin::At(0), &mut buffer), Ok(None));
-        assert_eq!(read((&later, ""), "../a", Begin::At(0), &mut buffer).unwrap_err().about(), "../a");
+        assert_eq!(read((&later, ""), "a/0", ByteRange::At(0), &mut buffer), Ok(Some((10, Some(1)))));
+        assert_eq!(read((&later, ""), "no", ByteRange::At(0), &mut buffer), Ok(None));
+        assert_eq!(read((&later, ""), "../a", ByteRange::At(0), &mut buffer).unwrap_err().about(), "../a");
         later.fail("a/0", 5);
-        let error = read((&later, ""), "a/0", Begin::At(0), &mut buffer).unwrap_err();
+        let error = read((&later, ""), "a/0", ByteRange::At(0), &mut buffer).unwrap_err();
         assert_eq!((error.about(), error.status()), ("a/0", 5));
         later.shorten("a/1");
         let mut room = [std::mem::MaybeUninit::uninit(); 4];
-        let error = read((&later, ""), "a/1", Begin::At(0), &mut Buffer::new(&mut room)).unwrap_err();
+        let error = read((&later, ""), "a/1", ByteRange::At(0), &mut Buffer::new(&mut room)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StoredLength { found: 3, expected: 4 });
     }
 
@@ -348,14 +348,14 @@ mod tests {
         let mut buffer = Buffer::new(&mut []);
         later.begin_not("a/0", 0);
         later.begin_not("a/1", 5);
-        assert_eq!(read((&later, ""), "a/0", Begin::At(0), &mut buffer), Ok(None));
-        let error = read((&later, ""), "a/1", Begin::At(0), &mut buffer).unwrap_err();
+        assert_eq!(read((&later, ""), "a/0", ByteRange::At(0), &mut buffer), Ok(None));
+        let error = read((&later, ""), "a/1", ByteRange::At(0), &mut buffer).unwrap_err();
         assert_eq!((error.about(), error.status(), later.log().len()), ("a/1", 5, 0));
         later.heal();
-        assert_eq!(read((&later, ""), "a/0", Begin::At(0), &mut buffer), Ok(Some((10, Some(1)))));
+        assert_eq!(read((&later, ""), "a/0", ByteRange::At(0), &mut buffer), Ok(Some((10, Some(1)))));
     }
 
-    /// The request is the place's while the read is under way, and so are its fields.
+    /// The request is the storage's while the read is under way, and so are its fields.
     #[test]
     fn there_is_no_more_room_than_there_was() {
         struct Liar(std::cell::Cell<*mut ObjectRequest>);
@@ -378,18 +378,18 @@ mod tests {
         let mut room = [std::mem::MaybeUninit::uninit(); 10];
         let mut buffer = Buffer::new(&mut room);
         let error =
-            read((&Liar(ptr::null_mut::<ObjectRequest>().into()), ""), "a", Begin::At(4), &mut buffer).unwrap_err();
+            read((&Liar(ptr::null_mut::<ObjectRequest>().into()), ""), "a", ByteRange::At(4), &mut buffer).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StoredLength { found: 1000, expected: 10 });
         assert_eq!(buffer.filled(), [0; 0]);
     }
 
-    /// What is cancelled below a prefix is cancelled in the place itself; a place that cannot cancel reads it all.
+    /// What is cancelled below a prefix is cancelled in the storage itself; a storage that cannot cancel reads it all.
     #[test]
-    fn reads_are_cancelled_in_the_place_where_they_are_under_way() {
-        use crate::object::{Below, Entry, Limits, Objects};
+    fn reads_are_cancelled_in_the_storage_where_they_are_under_way() {
+        use crate::object::{Entry, Limits, ObjectStore, PrefixedStorage};
 
-        struct Uncancelled(Later);
-        // SAFETY: as the place that it has.
+        struct Uncancelled(DelayedStorage);
+        // SAFETY: as the storage that it has.
         unsafe impl Flight for Uncancelled {
             fn limits(&self) -> Limits {
                 self.0.limits()
@@ -403,8 +403,8 @@ mod tests {
                 unsafe { self.0.wait() }
             }
         }
-        impl Objects for Uncancelled {
-            fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        impl ObjectStore for Uncancelled {
+            fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
                 self.0.read(name, begin, buffer)
             }
             fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
@@ -414,22 +414,23 @@ mod tests {
                 Some(self)
             }
         }
-        fn cancelled(objects: &impl Objects, later: &Later) -> (usize, [u8; 2]) {
-            let below = Below::new(objects, "a").unwrap();
+        fn cancelled(objects: &impl ObjectStore, later: &DelayedStorage) -> (usize, [u8; 2]) {
+            let below = PrefixedStorage::new(objects, "a").unwrap();
             let mut memory = [9; 2];
-            let mut under_way = UnderWay::new(below.flight().unwrap(), below.flight_prefix());
+            let mut requests_in_flight = RequestsInFlight::new(below.flight().unwrap(), below.flight_prefix());
             let begin = memory.as_mut_ptr();
             for i in 0..2 {
                 // SAFETY: each has a byte of the memory of its own, which lives longer.
-                let started = unsafe { under_way.start(i, ["1", "2"][i], Begin::At(0), (begin.add(i), 1)) };
+                let started =
+                    unsafe { requests_in_flight.start(i, ["1", "2"][i], ByteRange::At(0), (begin.add(i), 1)) };
                 assert_eq!(started, Ok(None));
             }
-            under_way.cancel_if(|purpose| *purpose == 1);
+            requests_in_flight.cancel_if(|purpose| *purpose == 1);
             let cancelled = later.cancelled();
-            while under_way.len() > 0 {
-                under_way.wait().unwrap().1.unwrap();
+            while requests_in_flight.len() > 0 {
+                requests_in_flight.wait().unwrap().1.unwrap();
             }
-            drop(under_way);
+            drop(requests_in_flight);
             (cancelled, memory)
         }
         let plain = later();

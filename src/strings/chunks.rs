@@ -7,12 +7,14 @@ use super::owned::OwnedTexts;
 use super::vlen;
 use crate::error::{ErrorKind, Result};
 use crate::plan::Plan;
-use crate::store::{Borrowed, Change, ChunkLocation, Lend, Lent, Request, Store, Take, Taken};
+use crate::store::{
+    BorrowedChunk, BorrowedChunkMut, Change, ChunkLocation, ChunkStore, Request, Take, Taken, ZeroCopyReader,
+};
 
 /// The chunks of an array of texts.
 pub(crate) struct TextChunks {
     /// The chunks as bytes of any length.
-    bytes: Store<'static>,
+    bytes: ChunkStore<'static>,
     /// How many texts a chunk has.
     count: usize,
     /// Why chunks cannot be written, if that is so.
@@ -28,7 +30,7 @@ struct Chunk {
 impl TextChunks {
     /// The texts in chunks that are stored as bytes. What is `unwritable` is refused with these words when it is
     /// written to.
-    pub(crate) fn new(bytes: Store<'static>, count: usize, unwritable: Option<&'static str>) -> Self {
+    pub(crate) fn new(bytes: ChunkStore<'static>, count: usize, unwritable: Option<&'static str>) -> Self {
         TextChunks { bytes, count, unwritable }
     }
 
@@ -41,13 +43,13 @@ impl TextChunks {
     }
 }
 
-impl Lend for TextChunks {
+impl ZeroCopyReader for TextChunks {
     fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
-        let Some(chunk) = self.chunk(request)? else { return take.give(Lent::Absent) };
+        let Some(chunk) = self.chunk(request)? else { return take.give(BorrowedChunk::Absent) };
         // SAFETY: pointers have no padding, and nobody changes them.
         let elements =
             unsafe { std::slice::from_raw_parts(chunk.texts.as_ptr().cast(), size_of_val(chunk.texts.as_slice())) };
-        take.give(Lent::Chunk(elements))
+        take.give(BorrowedChunk::Chunk(elements))
     }
 
     fn stored_len(&self, request: &Request<'_>) -> Result<Option<usize>> {
@@ -79,9 +81,9 @@ impl Lend for TextChunks {
         let changed = match if covered { None } else { self.chunk(request)? } {
             Some(chunk) => {
                 texts.duplicate(&chunk.texts)?;
-                change.give(Borrowed::Chunk(texts.as_bytes_mut()))?
+                change.give(BorrowedChunkMut::Chunk(texts.as_bytes_mut()))?
             }
-            None => change.give(Borrowed::New(texts.as_bytes_mut()))?,
+            None => change.give(BorrowedChunkMut::New(texts.as_bytes_mut()))?,
         };
         self.bytes.put_any_length(request, &vlen::encode(texts.iter())?)?;
         Ok(changed)

@@ -1,18 +1,18 @@
-//! A place in memory that answers later, by a clock of its own: what the tests of requests in flight read from.
+//! A storage in memory that answers later, by a clock of its own: what the tests of requests in flight read from.
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_int};
 use std::sync::{Mutex, MutexGuard};
 
-use super::{Begin, Entry, Flight, Limits, Memory, ObjectRequest, Objects, read_by_flight};
+use super::{ByteRange, Entry, Flight, Limits, Memory, ObjectRequest, ObjectStore, read_by_flight};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::open_object::{ObjectState, Versions};
 use crate::status::{ENOOBJECT, NOERR};
 
-/// A place in memory that answers later.
-pub(crate) struct Later {
+/// A storage in memory that answers later.
+pub(crate) struct DelayedStorage {
     memory: Memory,
     pub(crate) gap: usize,
     pub(crate) limits: Limits,
@@ -29,7 +29,7 @@ pub(crate) struct Later {
 
 #[derive(Default)]
 struct State {
-    under_way: Vec<Read>,
+    requests_in_flight: Vec<Read>,
     now: u64,
     seed: u64,
     most: usize,
@@ -50,16 +50,26 @@ struct Read {
     due: u64,
 }
 
-// SAFETY: the tests use a place by one thread.
+// SAFETY: the tests use a storage by one thread.
 unsafe impl Send for Read {}
 
-impl Later {
+impl DelayedStorage {
     pub(crate) fn new() -> Self {
         let (memory, limits) = (Memory::new(), Limits::default());
         let state = Mutex::default();
         let (is_concurrent, is_writable, has_latency, knows_absent) = (true, true, true, false);
         let has_versions = true;
-        Later { memory, gap: 1, limits, is_concurrent, is_writable, has_latency, knows_absent, has_versions, state }
+        DelayedStorage {
+            memory,
+            gap: 1,
+            limits,
+            is_concurrent,
+            is_writable,
+            has_latency,
+            knows_absent,
+            has_versions,
+            state,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -106,8 +116,8 @@ impl Later {
         self.state().broken_after = Some(reads);
     }
 
-    pub(crate) fn under_way(&self) -> usize {
-        self.state().under_way.len()
+    pub(crate) fn requests_in_flight(&self) -> usize {
+        self.state().requests_in_flight.len()
     }
 
     pub(crate) fn cancelled(&self) -> usize {
@@ -139,7 +149,7 @@ impl Later {
 }
 
 // SAFETY: a read is given back once, after its answer has been written, and not touched afterwards.
-unsafe impl Flight for Later {
+unsafe impl Flight for DelayedStorage {
     fn limits(&self) -> Limits {
         self.limits
     }
@@ -155,7 +165,7 @@ unsafe impl Flight for Later {
             Some(&NOERR) => return Ok(false),
             Some(&status) => return Err(ErrorKind::Callback(status).into()),
             None if self.knows_absent
-                && self.memory.read(&name, Begin::At(0), &mut Buffer::new(&mut []))?.is_none() =>
+                && self.memory.read(&name, ByteRange::At(0), &mut Buffer::new(&mut []))?.is_none() =>
             {
                 return Ok(false);
             }
@@ -163,10 +173,10 @@ unsafe impl Flight for Later {
         }
         state.seed = state.seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let due = state.now + 50 + (state.seed >> 33) % 50;
-        state.under_way.push(Read { request, due });
-        state.most = state.most.max(state.under_way.len());
+        state.requests_in_flight.push(Read { request, due });
+        state.most = state.most.max(state.requests_in_flight.len());
         // SAFETY: as above.
-        let bytes = state.under_way.iter().map(|read| unsafe { (*read.request).size }).sum();
+        let bytes = state.requests_in_flight.iter().map(|read| unsafe { (*read.request).size }).sum();
         state.most_bytes = state.most_bytes.max(bytes);
         Ok(true)
     }
@@ -174,11 +184,13 @@ unsafe impl Flight for Later {
     unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
         let mut state = self.state();
         if state.broken_after.is_some_and(|after| state.log.len() >= after) {
-            state.under_way.clear();
+            state.requests_in_flight.clear();
             return Err(ErrorKind::Callback(-299).into());
         }
-        let next = (0..state.under_way.len()).min_by_key(|&i| state.under_way[i].due).expect("a read is under way");
-        let Read { request, due } = state.under_way.swap_remove(next);
+        let next = (0..state.requests_in_flight.len())
+            .min_by_key(|&i| state.requests_in_flight[i].due)
+            .expect("a read is under way");
+        let Read { request, due } = state.requests_in_flight.swap_remove(next);
         state.now = state.now.max(due);
         // SAFETY: the request is under way, and stays as it is until it is given back; the buffer has so much room.
         let (answer, name, mut buffer) = unsafe {
@@ -190,7 +202,8 @@ unsafe impl Flight for Later {
             };
             (answer, name, Buffer::new(&mut *room))
         };
-        let begin = if answer.from_end == 1 { Begin::BeforeEnd(answer.offset) } else { Begin::At(answer.offset) };
+        let begin =
+            if answer.from_end == 1 { ByteRange::BeforeEnd(answer.offset) } else { ByteRange::At(answer.offset) };
         if let Some(status) = state.failing.get(name) {
             answer.status = *status as isize;
         } else if let Some((len, version)) = self.memory.read_version(name, begin, &mut buffer)? {
@@ -217,18 +230,18 @@ unsafe impl Flight for Later {
 
     unsafe fn cancel(&self, request: *mut ObjectRequest) {
         let mut state = self.state();
-        assert!(state.under_way.iter().any(|read| std::ptr::eq(read.request, request)));
+        assert!(state.requests_in_flight.iter().any(|read| std::ptr::eq(read.request, request)));
         state.cancelled += 1;
     }
 }
 
-impl Objects for Later {
-    fn read(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+impl ObjectStore for DelayedStorage {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
     }
 
-    fn read_version(&self, name: &str, begin: Begin, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
-        assert_eq!(self.under_way(), 0, "nothing is waited for while other reads are under way");
+    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+        assert_eq!(self.requests_in_flight(), 0, "nothing is waited for while other reads are under way");
         read_by_flight((self, ""), name, begin, buffer)
     }
 

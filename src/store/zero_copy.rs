@@ -5,7 +5,7 @@
 
 use std::marker::PhantomData;
 
-use super::fill::NOT_IN_OBJECTS;
+use super::chunk_reader::NOT_IN_OBJECTS;
 use super::located::ChunkLocation;
 use super::request::Request;
 use crate::error::{ErrorKind, Result};
@@ -13,7 +13,7 @@ use crate::plan::Plan;
 
 /// What a lending reader gives.
 #[derive(Debug, Clone, Copy)]
-pub enum Lent<'r> {
+pub enum BorrowedChunk<'r> {
     /// There is no such chunk: it reads as the fill value.
     Absent,
     /// A stored chunk.
@@ -24,7 +24,7 @@ pub enum Lent<'r> {
 
 /// A chunk that is lent to be changed.
 #[derive(Debug)]
-pub enum Borrowed<'r> {
+pub enum BorrowedChunkMut<'r> {
     /// A stored chunk. What it holds does not matter if the write covers the chunk.
     Chunk(&'r mut [u8]),
     /// A chunk that was absent. It may hold anything: the library fills it with the fill value where it is not written
@@ -33,12 +33,12 @@ pub enum Borrowed<'r> {
 }
 
 /// Whom a reader gives what it lends.
-pub struct Take<'t>(&'t mut (dyn FnMut(Lent<'_>) -> Result<()> + 't));
+pub struct Take<'t>(&'t mut (dyn FnMut(BorrowedChunk<'_>) -> Result<()> + 't));
 
 impl<'t> Take<'t> {
     /// Has `take` called with what a reader gives.
     #[inline]
-    pub(crate) fn new(take: &'t mut (dyn FnMut(Lent<'_>) -> Result<()> + 't)) -> Self {
+    pub(crate) fn new(take: &'t mut (dyn FnMut(BorrowedChunk<'_>) -> Result<()> + 't)) -> Self {
         Take(take)
     }
 
@@ -48,18 +48,18 @@ impl<'t> Take<'t> {
     /// # Errors
     /// The chunk was not taken, because it has the wrong length, for example. The reader passes the error on.
     #[inline]
-    pub fn give(self, lent: Lent<'_>) -> Result<Taken<'t>> {
+    pub fn give(self, lent: BorrowedChunk<'_>) -> Result<Taken<'t>> {
         (self.0)(lent)?;
         Ok(Taken(PhantomData))
     }
 }
 
 /// Whom a reader gives a chunk to be changed.
-pub struct Change<'t>(&'t mut (dyn FnMut(Borrowed<'_>) -> Result<()> + 't));
+pub struct Change<'t>(&'t mut (dyn FnMut(BorrowedChunkMut<'_>) -> Result<()> + 't));
 
 impl<'t> Change<'t> {
     /// Has `change` called with what a reader gives.
-    pub(crate) fn new(change: &'t mut (dyn FnMut(Borrowed<'_>) -> Result<()> + 't)) -> Self {
+    pub(crate) fn new(change: &'t mut (dyn FnMut(BorrowedChunkMut<'_>) -> Result<()> + 't)) -> Self {
         Change(change)
     }
 
@@ -67,7 +67,7 @@ impl<'t> Change<'t> {
     ///
     /// # Errors
     /// The chunk was not changed, or not all of it: its contents are unspecified. The reader passes the error on.
-    pub fn give(self, borrowed: Borrowed<'_>) -> Result<Taken<'t>> {
+    pub fn give(self, borrowed: BorrowedChunkMut<'_>) -> Result<Taken<'t>> {
         (self.0)(borrowed)?;
         Ok(Taken(PhantomData))
     }
@@ -77,11 +77,11 @@ impl<'t> Change<'t> {
 /// other, so that a reader cannot return what it got for another chunk:
 ///
 /// ```compile_fail
-/// # use nczchunk::{ErrorKind, Lend, Request, Result, Take, Taken};
+/// # use nczchunk::{ErrorKind, ZeroCopyReader, Request, Result, Take, Taken};
 /// # use std::sync::Mutex;
 /// struct Stale<'s>(Mutex<Option<Taken<'s>>>);
 ///
-/// impl<'s> Lend for Stale<'s> {
+/// impl<'s> ZeroCopyReader for Stale<'s> {
 ///     fn lend<'t>(&self, _: &Request<'_>, _: Take<'t>) -> Result<Taken<'t>> {
 ///         self.0.lock().unwrap().take().ok_or(ErrorKind::NoData.into())
 ///     }
@@ -91,9 +91,9 @@ impl<'t> Change<'t> {
 /// Nor can it return without one, or have another thread give the chunk:
 ///
 /// ```compile_fail,E0308
-/// # use nczchunk::{Lend, Lent, Request, Result, Take, Taken};
+/// # use nczchunk::{ZeroCopyReader, BorrowedChunk, Request, Result, Take, Taken};
 /// # struct Lazy;
-/// # impl Lend for Lazy {
+/// # impl ZeroCopyReader for Lazy {
 /// fn lend<'t>(&self, _: &Request<'_>, _: Take<'t>) -> Result<Taken<'t>> {
 ///     Ok(())
 /// }
@@ -101,11 +101,11 @@ impl<'t> Change<'t> {
 /// ```
 ///
 /// ```compile_fail,E0277
-/// # use nczchunk::{Lend, Lent, Request, Result, Take, Taken};
+/// # use nczchunk::{ZeroCopyReader, BorrowedChunk, Request, Result, Take, Taken};
 /// # struct Elsewhere;
-/// # impl Lend for Elsewhere {
+/// # impl ZeroCopyReader for Elsewhere {
 /// fn lend<'t>(&self, _: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
-///     std::thread::scope(|scope| scope.spawn(move || take.give(Lent::Absent)).join().unwrap())
+///     std::thread::scope(|scope| scope.spawn(move || take.give(BorrowedChunk::Absent)).join().unwrap())
 /// }
 /// # }
 /// ```
@@ -115,22 +115,22 @@ pub struct Taken<'t>(PhantomData<fn(&'t ()) -> &'t ()>);
 /// A reader that keeps chunks in memory and lends them.
 ///
 /// ```
-/// use nczchunk::{Hyperslab, Lend, Lent, Request, Result, Store, Take, Taken, Variable};
+/// use nczchunk::{Hyperslab, ZeroCopyReader, BorrowedChunk, Request, Result, ChunkStore, Take, Taken, Variable};
 ///
 /// struct Kept(Vec<Vec<u8>>);
 ///
-/// impl Lend for Kept {
+/// impl ZeroCopyReader for Kept {
 ///     fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
-///         take.give(Lent::Chunk(&self.0[request.chunk()[0] as usize]))
+///         take.give(BorrowedChunk::Chunk(&self.0[request.chunk()[0] as usize]))
 ///     }
 /// }
 ///
-/// let store = Store::lending(Kept(vec![vec![0, 1, 2], vec![3, 4, 0]]))?;
+/// let store = ChunkStore::lending(Kept(vec![vec![0, 1, 2], vec![3, 4, 0]]))?;
 /// let variable = Variable::new(&[5], &[3], 1)?;
 /// assert_eq!(nczchunk::read::<u8>(&variable, &store, &Hyperslab::all())?, [0, 1, 2, 3, 4]);
 /// # Ok::<(), nczchunk::Error>(())
 /// ```
-pub trait Lend: Send + Sync {
+pub trait ZeroCopyReader: Send + Sync {
     /// Lends a chunk: [gives](Take::give) it to `take`, returns what that returns, and may take the chunk back before.
     ///
     /// # Errors
@@ -141,22 +141,23 @@ pub trait Lend: Send + Sync {
     #[doc(hidden)]
     fn stored_len(&self, request: &Request<'_>) -> Result<Option<usize>> {
         let mut len = None;
-        let mut measure = |lent: Lent<'_>| {
-            len = if let Lent::Chunk(chunk) = lent { Some(chunk.len()) } else { None };
+        let mut measure = |lent: BorrowedChunk<'_>| {
+            len = if let BorrowedChunk::Chunk(chunk) = lent { Some(chunk.len()) } else { None };
             Ok(())
         };
         self.lend(request, Take::new(&mut measure))?;
         Ok(len)
     }
 
-    /// See [`Fill::locate`](crate::Fill::locate).
+    /// See [`ChunkReader::locate`](crate::ChunkReader::locate).
     #[doc(hidden)]
     fn locate(&self, plan: &Plan<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
         let _ = (plan, one);
         Err(ErrorKind::Unsupported(NOT_IN_OBJECTS).into())
     }
 
-    /// Sets whether what chunks are stored in is verified: see [`Store::set_verify`](crate::Store::set_verify).
+    /// Sets whether what chunks are stored in is verified: see
+    /// [`ChunkStore::set_verify`](crate::ChunkStore::set_verify).
     #[doc(hidden)]
     fn set_verify(&mut self, verify: bool) {
         let _ = verify;
@@ -199,7 +200,7 @@ pub trait Lend: Send + Sync {
 
 /// The part of a lent chunk that counts: all of it, or its first bytes if it may be longer than it should be.
 #[inline]
-pub(crate) fn due<'b>(lender: &dyn Lend, bytes: &'b [u8], expected: usize) -> Result<&'b [u8]> {
+pub(crate) fn due<'b>(lender: &dyn ZeroCopyReader, bytes: &'b [u8], expected: usize) -> Result<&'b [u8]> {
     match bytes.get(..expected) {
         Some(due) if bytes.len() == expected || lender.accepts_longer() => Ok(due),
         _ => Err(ErrorKind::StoredLength { found: bytes.len(), expected }.into()),
@@ -207,7 +208,7 @@ pub(crate) fn due<'b>(lender: &dyn Lend, bytes: &'b [u8], expected: usize) -> Re
 }
 
 /// [`due`] of a chunk that is lent to be changed.
-pub(crate) fn due_mut<'b>(lender: &dyn Lend, bytes: &'b mut [u8], expected: usize) -> Result<&'b mut [u8]> {
+pub(crate) fn due_mut<'b>(lender: &dyn ZeroCopyReader, bytes: &'b mut [u8], expected: usize) -> Result<&'b mut [u8]> {
     let found = bytes.len();
     match bytes.get_mut(..expected) {
         Some(due) if found == expected || lender.accepts_longer() => Ok(due),

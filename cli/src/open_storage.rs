@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use nczchunk::object::Place;
+use nczchunk::object::Storage;
 use nczchunk::{Access, Array, Error, Node};
 
 use crate::failure::{Failure, Result, words};
@@ -12,8 +12,8 @@ use crate::failure::{Failure, Result, words};
 #[derive(Debug, Args)]
 pub struct Source {
     /// A directory or zip file of Zarr or NCZarr, or a netCDF, HDF5 or cfdb file
-    #[arg(value_name = "PLACE")]
-    pub place: PathBuf,
+    #[arg(value_name = "PATH")]
+    pub storage: PathBuf,
     /// The array's name there, such as ocean/sst; may be left out if there is only one
     #[arg(value_name = "ARRAY")]
     pub array: Option<String>,
@@ -22,56 +22,56 @@ pub struct Source {
 impl Source {
     /// Opens the array to be read.
     pub fn open(&self) -> Result<Array> {
-        open(&self.place, self.array.as_deref())
+        open(&self.storage, self.array.as_deref())
     }
 }
 
-/// The place at a path.
-pub fn place(path: &Path) -> Result<Place> {
-    nczchunk::place_at(path).map_err(|error| Failure::Failed(words(&error)))
+/// The storage at a path.
+pub fn storage(path: &Path) -> Result<Storage> {
+    nczchunk::open_storage(path).map_err(|error| Failure::Failed(words(&error)))
 }
 
 /// Opens the array of this name at a path, or the only one that is there.
 pub fn open(path: &Path, name: Option<&str>) -> Result<Array> {
-    let place = place(path)?;
+    let storage = storage(path)?;
     let name = match name {
         Some(name) => name.to_owned(),
-        None => only_array(path, &place)?,
+        None => only_array(path, &storage)?,
     };
-    Array::open_in(&place, &name, Access::Read).map_err(|error| {
+    Array::open_in(&storage, &name, Access::Read).map_err(|error| {
         let error = error.in_object(path.display());
         match error.kind() {
             nczchunk::ErrorKind::NotFound("array" | "variable") => {
-                Failure::failed(format_args!("{}{}", words(&error), there_are(&place)))
+                Failure::failed(format_args!("{}{}", words(&error), there_are(&storage)))
             }
             _ => error.into(),
         }
     })
 }
 
-/// What is in a place, by name.
-pub fn list(path: &Path, place: &Place, group: &str, recursive: bool) -> Result<Vec<Node>> {
-    nczchunk::list(place, group, recursive).map_err(|error| error.in_object(path.display()).into())
+/// What is in a storage, by name.
+pub fn list(path: &Path, storage: &Storage, group: &str, recursive: bool) -> Result<Vec<Node>> {
+    nczchunk::list(storage, group, recursive).map_err(|error| error.in_object(path.display()).into())
 }
 
-/// The names of the arrays in a place, those included that cannot be opened.
+/// The names of the arrays in a storage, those included that cannot be opened.
 pub fn arrays(nodes: &[Node]) -> Vec<&str> {
     nodes.iter().filter(|node| !node.is_group()).map(Node::name).collect()
 }
 
-fn only_array(path: &Path, place: &Place) -> Result<String> {
-    let nodes = list(path, place, "", true)?;
+fn only_array(path: &Path, storage: &Storage) -> Result<String> {
+    let nodes = list(path, storage, "", true)?;
     match arrays(&nodes)[..] {
         [name] => Ok(name.to_owned()),
         [] => Err(Failure::failed(format_args!("{}: there is no array in it", path.display()))),
-        _ => Err(Failure::usage(format_args!("{}: name one of its arrays{}", path.display(), there_are(place)))),
+        _ => Err(Failure::usage(format_args!("{}: name one of its arrays{}", path.display(), there_are(storage)))),
     }
 }
 
 /// What arrays there are, as the end of a message.
-fn there_are(place: &Place) -> String {
+fn there_are(storage: &Storage) -> String {
     const SHOWN: usize = 20;
-    let Ok(nodes) = nczchunk::list(place, "", true) else { return String::new() };
+    let Ok(nodes) = nczchunk::list(storage, "", true) else { return String::new() };
     let names = arrays(&nodes);
     if names.is_empty() {
         return String::new();

@@ -1,5 +1,5 @@
 /*
- * Arrays in places other than directories: in memory, and where callbacks say. The metadata are written by hand here,
+ * Arrays in storages other than directories: in memory, and where callbacks say. The metadata are written by hand here,
  * as small as they can be.
  */
 #include <pthread.h>
@@ -19,19 +19,19 @@ static const short expected[4][6] = {
 
 static void in_memory(void)
 {
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
     nczchunk_array *array = NULL;
     const size_t start[2] = {0, 0}, last[2] = {3, 5}, one[2] = {1, 1};
     const short value = 77;
     short data[4][6];
 
-    CHECK_OK(nczchunk_place_memory(&place, NULL));
-    CHECK_OK(nczchunk_place_write(place, "a/b/.zarray", metadata, strlen(metadata), NULL));
-    CHECK_OK(nczchunk_place_write(place, "a/b/0.0", chunk, sizeof chunk, NULL));
-    CHECK_EQ(nczchunk_place_write(place, "../b", chunk, sizeof chunk, NULL), NCZCHUNK_EINVAL);
-    CHECK_EQ(nczchunk_array_open_in(place, "a", NCZCHUNK_READ, &array, NULL), NCZCHUNK_ENOTFOUND);
-    CHECK_OK(nczchunk_array_open_in(place, "/a/b", NCZCHUNK_WRITE, &array, NULL));
-    nczchunk_place_free(place); /* the array goes on using it */
+    CHECK_OK(nczchunk_storage_memory(&storage, NULL));
+    CHECK_OK(nczchunk_storage_write(storage, "a/b/.zarray", metadata, strlen(metadata), NULL));
+    CHECK_OK(nczchunk_storage_write(storage, "a/b/0.0", chunk, sizeof chunk, NULL));
+    CHECK_EQ(nczchunk_storage_write(storage, "../b", chunk, sizeof chunk, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_array_open_in(storage, "a", NCZCHUNK_READ, &array, NULL), NCZCHUNK_ENOTFOUND);
+    CHECK_OK(nczchunk_array_open_in(storage, "/a/b", NCZCHUNK_WRITE, &array, NULL));
+    nczchunk_storage_free(storage); /* the array goes on using it */
 
     CHECK_OK(nczchunk_array_read(array, start, NULL, NULL, data, NULL));
     CHECK(memcmp(data, expected, sizeof data) == 0);
@@ -45,7 +45,7 @@ static void in_memory(void)
     nczchunk_array_close(array);
 }
 
-/* A place of one's own: objects in a table. It counts what it is asked for. */
+/* A storage of one's own: objects in a table. It counts what it is asked for. */
 typedef struct {
     int reads, destroyed, fail_with;
     unsigned char written[12];
@@ -96,8 +96,8 @@ static void destroy(void *user)
 static void by_callbacks(void)
 {
     table t = {0};
-    nczchunk_place_callbacks callbacks = NCZCHUNK_PLACE_CALLBACKS_INIT;
-    nczchunk_place *place = NULL;
+    nczchunk_storage_callbacks callbacks = NCZCHUNK_STORAGE_CALLBACKS_INIT;
+    nczchunk_storage *storage = NULL;
     nczchunk_array *array = NULL;
     nczchunk_context *context = NULL;
     const size_t start[2] = {0, 0}, at[2] = {1, 1}, one[2] = {1, 1};
@@ -106,14 +106,14 @@ static void by_callbacks(void)
     memcpy(t.written, chunk, sizeof chunk);
     callbacks.user = &t;
     CHECK_OK(nczchunk_context_new(&context));
-    CHECK_EQ(nczchunk_place_new(&callbacks, &place, context), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_storage_new(&callbacks, &storage, context), NCZCHUNK_EINVAL);
     CHECK_EQ(t.destroyed, 0);
     callbacks.read = read_object;
     callbacks.write = write_object;
     callbacks.destroy = destroy;
-    CHECK_OK(nczchunk_place_new(&callbacks, &place, context));
-    CHECK_OK(nczchunk_array_open_in(place, "sst", NCZCHUNK_WRITE, &array, context));
-    nczchunk_place_free(place);
+    CHECK_OK(nczchunk_storage_new(&callbacks, &storage, context));
+    CHECK_OK(nczchunk_array_open_in(storage, "sst", NCZCHUNK_WRITE, &array, context));
+    nczchunk_storage_free(storage);
     CHECK_EQ(t.destroyed, 0);
 
     CHECK_OK(nczchunk_array_read(array, start, NULL, NULL, data, context));
@@ -134,7 +134,7 @@ static void by_callbacks(void)
     nczchunk_context_free(context);
 }
 
-/* A place with all callbacks: a shelf of a few objects. */
+/* A storage with all callbacks: a shelf of a few objects. */
 typedef struct {
     struct {
         char name[24];
@@ -209,10 +209,10 @@ static void by_all_callbacks(void)
     static shelf s;
     static const size_t all[1] = {8}, half[1] = {4}, start[1] = {0};
     static const signed char values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-    nczchunk_place_callbacks callbacks = NCZCHUNK_PLACE_CALLBACKS_INIT;
+    nczchunk_storage_callbacks callbacks = NCZCHUNK_STORAGE_CALLBACKS_INIT;
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
     nczchunk_context *context = NULL;
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
     nczchunk_array *array = NULL;
     signed char data[8];
 
@@ -229,8 +229,8 @@ static void by_all_callbacks(void)
     description.separator = '.';
     CHECK_OK(nczchunk_context_new(&context));
     CHECK_OK(nczchunk_context_set_threads(context, 2));
-    CHECK_OK(nczchunk_place_new(&callbacks, &place, context));
-    CHECK_OK(nczchunk_array_create_in(place, "", &description, &array, context));
+    CHECK_OK(nczchunk_storage_new(&callbacks, &storage, context));
+    CHECK_OK(nczchunk_array_create_in(storage, "", &description, &array, context));
     CHECK_OK(nczchunk_array_write(array, start, NULL, NULL, values, context));
     CHECK(on_shelf(&s, "zarr.json") >= 0 && on_shelf(&s, "c.0") >= 0 && on_shelf(&s, "c.1") >= 0);
     CHECK_OK(nczchunk_array_read(array, start, NULL, NULL, data, context));
@@ -250,7 +250,7 @@ static void by_all_callbacks(void)
     CHECK(strstr(nczchunk_context_message(context), "c.0") != NULL);
 
     nczchunk_array_close(array);
-    nczchunk_place_free(place);
+    nczchunk_storage_free(storage);
     nczchunk_context_free(context);
 }
 
@@ -313,21 +313,21 @@ static int count_nodes(void *user, const nczchunk_node *node)
  * nothing. */
 static void found_at_the_wrong_time(void)
 {
-    nczchunk_place_callbacks callbacks = NCZCHUNK_PLACE_CALLBACKS_INIT;
+    nczchunk_storage_callbacks callbacks = NCZCHUNK_STORAGE_CALLBACKS_INIT;
     listing l = {NULL, NULL, 0, 0, 0};
 
     callbacks.user = &l;
     callbacks.read = read_group;
     callbacks.list = list_by_thread;
     for (l.is_by_thread = 0; l.is_by_thread < 2; l.is_by_thread++) {
-        nczchunk_place *place = NULL;
+        nczchunk_storage *storage = NULL;
         int nodes = 0;
 
-        CHECK_OK(nczchunk_place_new(&callbacks, &place, NULL));
-        CHECK_OK(nczchunk_list_in(place, NULL, 0, count_nodes, &nodes, NULL));
+        CHECK_OK(nczchunk_storage_new(&callbacks, &storage, NULL));
+        CHECK_OK(nczchunk_list_in(storage, NULL, 0, count_nodes, &nodes, NULL));
         CHECK_EQ(nodes, 2);
         CHECK_EQ(l.found(l.argument, "late", 1), NCZCHUNK_EINVAL);
-        nczchunk_place_free(place);
+        nczchunk_storage_free(storage);
         CHECK_EQ(l.found(l.argument, "late", 1), NCZCHUNK_EINVAL);
     }
 }

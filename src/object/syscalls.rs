@@ -17,7 +17,7 @@ pub(super) use libc::{fstat, fstatat, openat, stat};
 pub(super) use libc::{fstat64 as fstat, fstatat64 as fstatat, openat64 as openat, stat64 as stat};
 use smallvec::SmallVec;
 
-use super::uninterrupted::uninterrupted;
+use super::retry_eintr::retry_eintr;
 
 /// A name with a NUL at its end, and none before.
 pub(super) struct Terminated(SmallVec<[u8; 256]>);
@@ -39,7 +39,7 @@ impl Terminated {
 
 /// Makes a system call until a signal does not interrupt it.
 fn called(mut call: impl FnMut() -> c_int) -> io::Result<c_int> {
-    uninterrupted(|| match call() {
+    retry_eintr(|| match call() {
         -1 => Err(io::Error::last_os_error()),
         result => Ok(result),
     })

@@ -1,18 +1,18 @@
 /*
- * Many reads under way from one thread: places with start and wait.
+ * Many reads under way from one thread: storages with start and wait.
  *
- * A place that takes long to answer, such as one over a network, need not be waited for object by object. Its callback
- * start begins to read an object and returns at once; its callback wait returns when one of those that were begun, any
- * one, has arrived.
+ * A storage that takes long to answer, such as one over a network, need not be waited for object by object. Its
+ * callback start begins to read an object and returns at once; its callback wait returns when one of those that were
+ * begun, any one, has arrived.
  *
  *     static int start(void *user, nczchunk_object_request *request)       begins to read into request->buffer
  *     static int wait_for_one(void *user, nczchunk_object_request **done)  sets done, (*done)->status, ->nbytes, ...
  *
- *     nczchunk_place_callbacks callbacks = {.struct_size = sizeof callbacks, .start = start, .wait = wait_for_one,
+ *     nczchunk_storage_callbacks callbacks = {.struct_size = sizeof callbacks, .start = start, .wait = wait_for_one,
  *                                           .in_flight = 16};
  *
- * The place here has its objects in a table and a clock of its own: to wait takes no time, but it is known how long it
- * would have taken. What is in the table was written by the library.
+ * The storage here has its objects in a table and a clock of its own: to wait takes no time, but it is known how long
+ * it would have taken. What is in the table was written by the library.
  */
 #define _XOPEN_SOURCE 700
 #include <errno.h>
@@ -49,25 +49,25 @@ typedef struct flight {
     long due;
 } flight;
 
-typedef struct far_place {
+typedef struct far_storage {
     object objects[MOST_OBJECTS];
     size_t num_objects;
     order order;
     int wait_status;
     long failing_wait; /* the call of wait that fails, counted from 1 */
 
-    flight under_way[MOST_UNDER_WAY];
+    flight requests_in_flight[MOST_UNDER_WAY];
     size_t num_under_way, most_under_way, bytes, most_bytes, largest;
     long started, given_back, waits, cancelled, now;
     int destroyed, has_no_versions;
     unsigned seed;
     pthread_t thread;
     nczchunk_context *context;
-} far_place;
+} far_storage;
 
 /* --- The callbacks. */
 
-static object *find(far_place *f, const char *name)
+static object *find(far_storage *f, const char *name)
 {
     for (size_t i = 0; i < f->num_objects; i++)
         if (strcmp(f->objects[i].name, name) == 0)
@@ -77,7 +77,7 @@ static object *find(far_place *f, const char *name)
 
 static int write_object(void *user, const char *name, const void *bytes, size_t nbytes)
 {
-    far_place *f = user;
+    far_storage *f = user;
     object *o = find(f, name);
 
     if (o == NULL) {
@@ -94,7 +94,7 @@ static int write_object(void *user, const char *name, const void *bytes, size_t 
     return NCZCHUNK_NOERR;
 }
 
-static void remove_object(far_place *f, const char *name)
+static void remove_object(far_storage *f, const char *name)
 {
     object *o = find(f, name);
 
@@ -111,8 +111,8 @@ static long latency(long started)
 
 static int start(void *user, nczchunk_object_request *request)
 {
-    far_place *f = user;
-    flight *begun = &f->under_way[f->num_under_way];
+    far_storage *f = user;
+    flight *begun = &f->requests_in_flight[f->num_under_way];
     object *o = find(f, request->name);
 
     CHECK(pthread_equal(pthread_self(), f->thread));
@@ -137,7 +137,7 @@ static int start(void *user, nczchunk_object_request *request)
 }
 
 /* The request has arrived: it is as it was left, and gets what there is. */
-static void arrive(far_place *f, const flight *arrived)
+static void arrive(far_storage *f, const flight *arrived)
 {
     nczchunk_object_request *request = arrived->request;
     object *o = find(f, request->name);
@@ -162,7 +162,7 @@ static void arrive(far_place *f, const flight *arrived)
     request->version = f->has_no_versions ? 0 : o->version;
 }
 
-static size_t next_to_arrive(far_place *f)
+static size_t next_to_arrive(far_storage *f)
 {
     size_t next = 0;
 
@@ -172,7 +172,7 @@ static size_t next_to_arrive(far_place *f)
     case SHUFFLED: next = (f->seed = f->seed * 1664525u + 1013904223u) / 65536 % f->num_under_way; break;
     default:
         for (size_t i = 1; i < f->num_under_way; i++)
-            if (f->under_way[i].due < f->under_way[next].due)
+            if (f->requests_in_flight[i].due < f->requests_in_flight[next].due)
                 next = i;
     }
     return next;
@@ -180,7 +180,7 @@ static size_t next_to_arrive(far_place *f)
 
 static int wait_for_one(void *user, nczchunk_object_request **done)
 {
-    far_place *f = user;
+    far_storage *f = user;
     size_t next;
 
     CHECK(pthread_equal(pthread_self(), f->thread));
@@ -190,34 +190,34 @@ static int wait_for_one(void *user, nczchunk_object_request **done)
         return f->wait_status;
     }
     next = next_to_arrive(f);
-    if (f->under_way[next].due > f->now)
-        f->now = f->under_way[next].due;
-    arrive(f, &f->under_way[next]);
-    *done = f->under_way[next].request;
+    if (f->requests_in_flight[next].due > f->now)
+        f->now = f->requests_in_flight[next].due;
+    arrive(f, &f->requests_in_flight[next]);
+    *done = f->requests_in_flight[next].request;
     f->bytes -= (*done)->size;
     f->given_back++;
-    memmove(&f->under_way[next], &f->under_way[next + 1], (--f->num_under_way - next) * sizeof f->under_way[0]);
+    memmove(&f->requests_in_flight[next], &f->requests_in_flight[next + 1], (--f->num_under_way - next) * sizeof f->requests_in_flight[0]);
     return NCZCHUNK_NOERR;
 }
 
 /* A read that is cancelled is still under way. */
 static void cancel(void *user, nczchunk_object_request *request)
 {
-    far_place *f = user;
+    far_storage *f = user;
     int is_under_way = 0;
 
     for (size_t i = 0; i < f->num_under_way; i++)
-        is_under_way |= f->under_way[i].request == request;
+        is_under_way |= f->requests_in_flight[i].request == request;
     CHECK(is_under_way);
     f->cancelled++;
 }
 
 static void destroy(void *user)
 {
-    ((far_place *)user)->destroyed++;
+    ((far_storage *)user)->destroyed++;
 }
 
-/* --- The place and its array. */
+/* --- The storage and its array. */
 
 #define BYTES "{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}"
 #define ZSTD ", {\"name\": \"zstd\", \"configuration\": {\"level\": 1, \"checksum\": false}}"
@@ -238,10 +238,10 @@ static const char *const all_metadata[] = {plain, compressed, sharded, sharded_c
 #define NUM_METADATA 4
 #define IS_SHARDED(i) ((i) >= 2)
 
-/* The place has no read: the metadata are read by start and wait, too. */
-static nczchunk_place_callbacks far_callbacks(far_place *f)
+/* The storage has no read: the metadata are read by start and wait, too. */
+static nczchunk_storage_callbacks far_callbacks(far_storage *f)
 {
-    nczchunk_place_callbacks callbacks = NCZCHUNK_PLACE_CALLBACKS_INIT;
+    nczchunk_storage_callbacks callbacks = NCZCHUNK_STORAGE_CALLBACKS_INIT;
 
     callbacks.user = f;
     callbacks.write = write_object;
@@ -254,18 +254,18 @@ static nczchunk_place_callbacks far_callbacks(far_place *f)
     return callbacks;
 }
 
-static nczchunk_array *open_in(far_place *f, const nczchunk_place_callbacks *callbacks, int mode)
+static nczchunk_array *open_in(far_storage *f, const nczchunk_storage_callbacks *callbacks, int mode)
 {
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
     nczchunk_array *array = NULL;
 
-    CHECK_OK(nczchunk_place_new(callbacks, &place, f->context));
-    CHECK_OK(nczchunk_array_open_in(place, "a", mode, &array, f->context));
-    nczchunk_place_free(place);
+    CHECK_OK(nczchunk_storage_new(callbacks, &storage, f->context));
+    CHECK_OK(nczchunk_array_open_in(storage, "a", mode, &array, f->context));
+    nczchunk_storage_free(storage);
     return array;
 }
 
-static void reset(far_place *f)
+static void reset(far_storage *f)
 {
     CHECK_EQ(f->num_under_way, 0);
     f->started = f->given_back = f->waits = f->cancelled = f->now = 0;
@@ -275,7 +275,7 @@ static void reset(far_place *f)
 }
 
 /* Writes an array whose elements are their numbers; opened anew, it is as nobody has seen it. */
-static nczchunk_array *open_far(far_place *f, const char *metadata, const nczchunk_place_callbacks *callbacks)
+static nczchunk_array *open_far(far_storage *f, const char *metadata, const nczchunk_storage_callbacks *callbacks)
 {
     nczchunk_array *array;
     int data[ELEMENTS];
@@ -295,7 +295,7 @@ static nczchunk_array *open_far(far_place *f, const char *metadata, const nczchu
     return array;
 }
 
-static void close_far(far_place *f, nczchunk_array *array)
+static void close_far(far_storage *f, nczchunk_array *array)
 {
     nczchunk_array_close(array);
     CHECK_EQ(f->num_under_way, 0);
@@ -306,7 +306,7 @@ static void close_far(far_place *f, nczchunk_array *array)
 }
 
 /* Whatever came of it, nothing is under way any more. */
-static int read_all(far_place *f, nczchunk_array *array, int *data)
+static int read_all(far_storage *f, nczchunk_array *array, int *data)
 {
     int status;
 
@@ -327,14 +327,14 @@ static void check_all(const int *data)
 static void answers_in_any_order(void)
 {
     const size_t limits[] = {1, 2, 3, 7, 15, 16, 17, 0, SIZE_MAX};
-    static far_place f;
+    static far_storage f;
 
     for (int i = 0; i < NUM_METADATA; i++) {
         for (size_t l = 0; l < sizeof limits / sizeof *limits; l++) {
             for (int order = 0; order < NUM_ORDERS; order++) {
                 const size_t start_at[2] = {1, 3}, count[2] = {5, 6};
                 const ptrdiff_t stride[2] = {3, 3};
-                nczchunk_place_callbacks callbacks = far_callbacks(&f);
+                nczchunk_storage_callbacks callbacks = far_callbacks(&f);
                 nczchunk_array *array;
                 int data[ELEMENTS];
 
@@ -364,11 +364,11 @@ static void answers_in_any_order(void)
 
 static void limits_are_respected(void)
 {
-    static far_place f;
+    static far_storage f;
 
     for (int i = 0; i < NUM_METADATA; i++) {
         for (size_t chunks = 1; chunks <= 5; chunks++) {
-            nczchunk_place_callbacks callbacks = far_callbacks(&f);
+            nczchunk_storage_callbacks callbacks = far_callbacks(&f);
             nczchunk_array *array;
             int data[ELEMENTS];
             size_t most = chunks * CHUNK;
@@ -393,12 +393,12 @@ static void limits_are_respected(void)
 static void absent_objects(void)
 {
     static const int statuses[] = {NCZCHUNK_EEMPTY, NCZCHUNK_ENOOBJECT};
-    static far_place f;
+    static far_storage f;
 
     for (int i = 0; i < NUM_METADATA; i++) {
         for (int s = 0; s < 2; s++) {
             for (int when = 0; when < 3; when++) {
-                const nczchunk_place_callbacks callbacks = far_callbacks(&f);
+                const nczchunk_storage_callbacks callbacks = far_callbacks(&f);
                 const int rows = IS_SHARDED(i) ? 8 : 4, columns = IS_SHARDED(i) ? 10 : 5;
                 nczchunk_array *array = open_far(&f, all_metadata[i], &callbacks);
                 int data[ELEMENTS];
@@ -439,7 +439,7 @@ static int make_fault(object *o, fault kind, int status)
 /* The first in order that fails is told, all before it are complete, and what was started has been given back. */
 static void an_error_at_every_object(void)
 {
-    static far_place f;
+    static far_storage f;
 
     for (int i = 0; i < NUM_METADATA; i++) {
         const int across = IS_SHARDED(i) ? 2 : 4;
@@ -447,7 +447,7 @@ static void an_error_at_every_object(void)
         for (int failed = 0; failed < across * across; failed++) {
             for (int kind = 0; kind < NUM_FAULTS; kind++) {
                 for (int order = 0; order < NUM_ORDERS; order++) {
-                    nczchunk_place_callbacks callbacks = far_callbacks(&f);
+                    nczchunk_storage_callbacks callbacks = far_callbacks(&f);
                     nczchunk_array *array;
                     int data[ELEMENTS] = {0}, status;
                     const ptrdiff_t *indices;
@@ -489,10 +489,10 @@ static void an_error_at_every_object(void)
 
 static void what_is_not_needed_is_cancelled(void)
 {
-    static far_place f;
+    static far_storage f;
 
     for (int has_cancel = 0; has_cancel <= 1; has_cancel++) {
-        nczchunk_place_callbacks callbacks = far_callbacks(&f);
+        nczchunk_storage_callbacks callbacks = far_callbacks(&f);
         nczchunk_array *array;
         int data[ELEMENTS];
 
@@ -512,11 +512,11 @@ static void what_is_not_needed_is_cancelled(void)
 /* A connection that breaks: if wait fails nothing is under way any more, and the call ends at once. */
 static void a_wait_that_fails(void)
 {
-    static far_place f;
+    static far_storage f;
 
     for (int i = 0; i < NUM_METADATA; i++) {
         for (long failing = 1; failing <= 8; failing++) {
-            nczchunk_place_callbacks callbacks = far_callbacks(&f);
+            nczchunk_storage_callbacks callbacks = far_callbacks(&f);
             nczchunk_array *array;
             int data[ELEMENTS];
 
@@ -538,7 +538,7 @@ static void a_wait_that_fails(void)
 
 static int wait_for_nothing(void *user, nczchunk_object_request **done)
 {
-    far_place *f = user;
+    far_storage *f = user;
 
     f->num_under_way = 0;
     *done = NULL;
@@ -547,22 +547,22 @@ static int wait_for_nothing(void *user, nczchunk_object_request **done)
 
 static void callbacks_that_do_not_fit(void)
 {
-    static far_place f;
-    nczchunk_place_callbacks callbacks = far_callbacks(&f);
-    nczchunk_place *place = NULL;
+    static far_storage f;
+    nczchunk_storage_callbacks callbacks = far_callbacks(&f);
+    nczchunk_storage *storage = NULL;
     nczchunk_array *array = NULL;
 
     callbacks.wait = NULL;
-    CHECK_EQ(nczchunk_place_new(&callbacks, &place, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_storage_new(&callbacks, &storage, NULL), NCZCHUNK_EINVAL);
     callbacks.start = NULL;
-    CHECK_EQ(nczchunk_place_new(&callbacks, &place, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_storage_new(&callbacks, &storage, NULL), NCZCHUNK_EINVAL);
     callbacks = far_callbacks(&f);
     callbacks.wait = wait_for_nothing;
     memset(&f, 0, sizeof f);
     f.thread = pthread_self();
-    CHECK_OK(nczchunk_place_new(&callbacks, &place, NULL));
-    CHECK_EQ(nczchunk_array_open_in(place, "a", NCZCHUNK_READ, &array, NULL), NCZCHUNK_EINVAL);
-    nczchunk_place_free(place);
+    CHECK_OK(nczchunk_storage_new(&callbacks, &storage, NULL));
+    CHECK_EQ(nczchunk_array_open_in(storage, "a", NCZCHUNK_READ, &array, NULL), NCZCHUNK_EINVAL);
+    nczchunk_storage_free(storage);
     CHECK_EQ(f.destroyed, 1);
 }
 
@@ -580,11 +580,11 @@ static int watch(void *user, const nczchunk_progress *progress)
 
 static void a_call_that_is_ended(void)
 {
-    static far_place f;
+    static far_storage f;
 
     for (int i = 0; i < NUM_METADATA; i++) {
         for (size_t end_at = 1; end_at <= CHUNKS; end_at++) {
-            nczchunk_place_callbacks callbacks = far_callbacks(&f);
+            nczchunk_storage_callbacks callbacks = far_callbacks(&f);
             nczchunk_array *array;
             watcher w = {0, end_at};
             int data[ELEMENTS];
@@ -604,8 +604,8 @@ static void a_call_that_is_ended(void)
 
 static void a_shard_that_was_written_anew(void)
 {
-    static far_place f;
-    const nczchunk_place_callbacks callbacks = far_callbacks(&f);
+    static far_storage f;
+    const nczchunk_storage_callbacks callbacks = far_callbacks(&f);
     nczchunk_array *reader = open_far(&f, sharded, &callbacks), *writer = open_in(&f, &callbacks, NCZCHUNK_WRITE);
     const size_t corner[2] = {4, 5};
     int data[ELEMENTS], hole[20];
@@ -635,13 +635,13 @@ static void a_shard_that_was_written_anew(void)
 }
 
 /*
- * A place that cannot say which version of an object it has read from is asked for the index of a shard in each call,
+ * A storage that cannot say which version of an object it has read from is asked for the index of a shard in each call,
  * and again after the chunks, to compare. The shards here have the same length, and another chunk is left out in each.
  */
 static void a_shard_without_versions(void)
 {
-    static far_place f;
-    nczchunk_place_callbacks callbacks = far_callbacks(&f);
+    static far_storage f;
+    nczchunk_storage_callbacks callbacks = far_callbacks(&f);
     nczchunk_array *reader, *writer;
     const size_t corner[2] = {4, 5};
     int data[ELEMENTS], values[20], hole[20];
@@ -679,11 +679,11 @@ static void a_shard_without_versions(void)
 
 static void what_is_in_the_cache_is_not_asked_for(void)
 {
-    static far_place f;
+    static far_storage f;
 
     for (int i = 0; i < NUM_METADATA; i++) {
         const size_t count[2] = {ROWS, 1};
-        nczchunk_place_callbacks callbacks = far_callbacks(&f);
+        nczchunk_storage_callbacks callbacks = far_callbacks(&f);
         nczchunk_array *array;
         int data[ROWS];
 
@@ -710,11 +710,11 @@ static void latency_is_waited_for_once_per_round(void)
     static const char *const metadata[] = {METADATA("[10000]", "[10]", BYTES),
                                            METADATA("[10000]", "[500]", SHARDED("[10]", BYTES))};
     const size_t from[1] = {0};
-    static far_place f;
+    static far_storage f;
     static int data[10000];
 
     for (int is_sharded = 0; is_sharded <= 1; is_sharded++) {
-        nczchunk_place_callbacks callbacks = far_callbacks(&f);
+        nczchunk_storage_callbacks callbacks = far_callbacks(&f);
         nczchunk_array *array;
         long ideal = 2 * LATENCY;
 

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use nczchunk::{
-    Borrowed, Buffer, Cache, Change, Codec, ErrorKind, Hyperslab, Lend, Lent, Request, Result, Store, Take, Taken,
+    BorrowedChunk, BorrowedChunkMut, Buffer, Cache, Change, ChunkStore, Codec, ErrorKind, Hyperslab, Request, Result,
+    Take, Taken, ZeroCopyReader,
 };
 
 use super::*;
@@ -62,7 +63,7 @@ struct Adversary {
     /// How often it was asked what it can do.
     asked: AtomicUsize,
     /// The store that it is the reader of.
-    own: OnceLock<Store<'static>>,
+    own: OnceLock<ChunkStore<'static>>,
     depth: AtomicUsize,
 }
 
@@ -72,11 +73,11 @@ impl Adversary {
         let (asked, depth) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let own = OnceLock::new();
         let adversary = Arc::new(Adversary { is_foreign, fault, turn: Turn::new(at), chunks, asked, own, depth });
-        let _ = adversary.own.set(Store::lending(Reader(Arc::downgrade(&adversary))).unwrap());
+        let _ = adversary.own.set(ChunkStore::lending(Reader(Arc::downgrade(&adversary))).unwrap());
         adversary
     }
 
-    fn store(&self) -> &Store<'static> {
+    fn store(&self) -> &ChunkStore<'static> {
         self.own.get().unwrap()
     }
 
@@ -129,7 +130,7 @@ impl Reader {
     }
 }
 
-impl Lend for Reader {
+impl ZeroCopyReader for Reader {
     fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
         let adversary = self.adversary();
         adversary.turn.take_time();
@@ -141,17 +142,17 @@ impl Lend for Reader {
                 let _untaken = take;
                 return Err(ErrorKind::Callback(-7).into());
             }
-            Some(Fault::Empty) => take.give(Lent::Chunk(&[])),
-            Some(Fault::Short) => take.give(Lent::Chunk(&bytes[..CHUNK_BYTES - 1])),
+            Some(Fault::Empty) => take.give(BorrowedChunk::Chunk(&[])),
+            Some(Fault::Short) => take.give(BorrowedChunk::Chunk(&bytes[..CHUNK_BYTES - 1])),
             Some(Fault::Long | Fault::Huge) => {
                 bytes = vec![LIE; if fault == Some(Fault::Long) { CHUNK_BYTES + 1 } else { 1 << 20 }];
-                take.give(Lent::Chunk(&bytes))
+                take.give(BorrowedChunk::Chunk(&bytes))
             }
-            Some(Fault::Absent) => take.give(Lent::Absent),
-            Some(Fault::FillValues) => take.give(Lent::FillValues(&[LIE; CHUNK_BYTES])),
-            Some(Fault::ShortFillValues) => take.give(Lent::FillValues(&[LIE; CHUNK_BYTES - 1])),
-            Some(Fault::Lies) => take.give(Lent::Chunk(&[LIE; CHUNK_BYTES])),
-            _ => take.give(Lent::Chunk(&bytes)),
+            Some(Fault::Absent) => take.give(BorrowedChunk::Absent),
+            Some(Fault::FillValues) => take.give(BorrowedChunk::FillValues(&[LIE; CHUNK_BYTES])),
+            Some(Fault::ShortFillValues) => take.give(BorrowedChunk::FillValues(&[LIE; CHUNK_BYTES - 1])),
+            Some(Fault::Lies) => take.give(BorrowedChunk::Chunk(&[LIE; CHUNK_BYTES])),
+            _ => take.give(BorrowedChunk::Chunk(&bytes)),
         };
         late(fault, given)
     }
@@ -183,16 +184,16 @@ impl Lend for Reader {
                 let _unchanged = change;
                 return Err(ErrorKind::Callback(-7).into());
             }
-            Some(Fault::Empty) => change.give(Borrowed::Chunk(&mut [])),
-            Some(Fault::Short) => change.give(Borrowed::Chunk(&mut chunk[1..])),
+            Some(Fault::Empty) => change.give(BorrowedChunkMut::Chunk(&mut [])),
+            Some(Fault::Short) => change.give(BorrowedChunkMut::Chunk(&mut chunk[1..])),
             Some(Fault::Long | Fault::Huge) => {
                 let mut bytes = vec![LIE; if fault == Some(Fault::Long) { CHUNK_BYTES + 1 } else { 1 << 20 }];
-                change.give(Borrowed::Chunk(&mut bytes))
+                change.give(BorrowedChunkMut::Chunk(&mut bytes))
             }
-            Some(Fault::Absent | Fault::FillValues) => change.give(Borrowed::New(&mut chunk)),
-            Some(Fault::ShortFillValues) => change.give(Borrowed::New(&mut chunk[1..])),
-            Some(Fault::Lies) => change.give(Borrowed::Chunk(&mut [LIE; CHUNK_BYTES])),
-            _ => change.give(Borrowed::Chunk(&mut chunk)),
+            Some(Fault::Absent | Fault::FillValues) => change.give(BorrowedChunkMut::New(&mut chunk)),
+            Some(Fault::ShortFillValues) => change.give(BorrowedChunkMut::New(&mut chunk[1..])),
+            Some(Fault::Lies) => change.give(BorrowedChunkMut::Chunk(&mut [LIE; CHUNK_BYTES])),
+            _ => change.give(BorrowedChunkMut::Chunk(&mut chunk)),
         };
         drop(chunk);
         late(fault, given)
@@ -235,7 +236,7 @@ fn reads() {
     for (is_foreign, fault, at) in all() {
         let adversary = Adversary::new(is_foreign, fault, at);
         for has_codec in [false, true] {
-            let mut store = Store::lending(Reader(Arc::downgrade(&adversary))).unwrap();
+            let mut store = ChunkStore::lending(Reader(Arc::downgrade(&adversary))).unwrap();
             if has_codec {
                 store.add_codec(AsTheyAre).unwrap();
                 store.set_cache(Some(&Cache::new(4 * CHUNK_BYTES).unwrap()));

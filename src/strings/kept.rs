@@ -12,7 +12,7 @@ use crate::copy::Destination;
 use crate::error::{ErrorKind, Result};
 use crate::hyperslab::Hyperslab;
 use crate::status;
-use crate::store::Store;
+use crate::store::ChunkStore;
 use crate::transfer::{self, Options};
 use crate::variable::Variable;
 
@@ -88,7 +88,7 @@ impl KeptTexts {
     /// Reads a hyperslab of texts, by this thread alone.
     pub(crate) fn read(
         variable: &Variable,
-        store: &Store<'_>,
+        store: &ChunkStore<'_>,
         hyperslab: &Hyperslab<'_>,
         options: Options<'_>,
         done: &mut usize,

@@ -1,5 +1,5 @@
 /*
- * A place whose callbacks misbehave: each kind of fault, at each of them, while an array is created, opened, written,
+ * A storage whose callbacks misbehave: each kind of fault, at each of them, while an array is created, opened, written,
  * read, made smaller, given an attribute and listed.
  *
  *     for (turn = 1;; turn++)     the fault is in callback number `turn`, until an operation has no so many callbacks
@@ -40,7 +40,7 @@ typedef enum operation {
     NUM_OPERATIONS
 } operation;
 
-/* How a place is read: by one thread, by several, or by reads in flight. */
+/* How a storage is read: by one thread, by several, or by reads in flight. */
 typedef enum way { SERIAL, THREADS, IN_FLIGHT, NUM_WAYS } way;
 
 typedef enum fault {
@@ -57,14 +57,14 @@ typedef enum fault {
                      name */
     ENTERS,       /* the callback calls the library itself */
     IS_SLOW,      /* the callback takes its time */
-    STOPS,        /* not a callback of the place's, but the progress callback ends the call */
+    STOPS,        /* not a callback of the storage's, but the progress callback ends the call */
     NUM_FAULTS
 } fault;
 
 typedef struct faulty {
     shelf shelf; /* first, for its own callbacks take a pointer to it */
     pthread_mutex_t lock;
-    nczchunk_place *place;
+    nczchunk_storage *storage;
     nczchunk_array *array;
     /* Another array in the same place, for a callback that calls the library. */
     nczchunk_array *beside;
@@ -125,7 +125,7 @@ static void use(const nczchunk_array *array)
     CHECK(data[0] == FILL && data[1] == 5 && data[2] == 6 && data[3] == FILL);
 }
 
-static void create_small(const nczchunk_place *place, const char *name, nczchunk_array **array)
+static void create_small(const nczchunk_storage *storage, const char *name, nczchunk_array **array)
 {
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
     const size_t four[1] = {4}, two[1] = {2};
@@ -136,19 +136,19 @@ static void create_small(const nczchunk_place *place, const char *name, nczchunk
     description.shape = four;
     description.chunk_shape = two;
     description.fill_value = &fill_value;
-    CHECK_OK(nczchunk_array_create_in(place, name, &description, array, NULL));
+    CHECK_OK(nczchunk_array_create_in(storage, name, &description, array, NULL));
 }
 
-static void use_another_place(void)
+static void use_another_storage(void)
 {
-    nczchunk_place *place = NULL;
+    nczchunk_storage *storage = NULL;
     nczchunk_array *array = NULL;
 
-    CHECK_OK(nczchunk_place_memory(&place, NULL));
-    create_small(place, "", &array);
+    CHECK_OK(nczchunk_storage_memory(&storage, NULL));
+    create_small(storage, "", &array);
     use(array);
     nczchunk_array_close(array);
-    nczchunk_place_free(place);
+    nczchunk_storage_free(storage);
 }
 
 static int is_in_part(int e)
@@ -170,7 +170,7 @@ static void read_the_same_array(const faulty *f)
     nczchunk_array *array = NULL;
     signed char data[ELEMENTS];
     int elements;
-    const int status = nczchunk_array_open_in(f->place, "ocean/sst", NCZCHUNK_READ, &array, NULL);
+    const int status = nczchunk_array_open_in(f->storage, "ocean/sst", NCZCHUNK_READ, &array, NULL);
 
     if (f->what == CREATE && status == NCZCHUNK_ENOTFOUND)
         return;
@@ -187,10 +187,10 @@ static void read_the_same_array(const faulty *f)
     nczchunk_array_close(array);
 }
 
-/* While reads are under way, nothing is read from the same place. */
+/* While reads are under way, nothing is read from the same storage. */
 static void enter_the_library(const faulty *f)
 {
-    use_another_place();
+    use_another_storage();
     if (f->shelf.num_under_way > 0)
         return;
     if (f->what != READ_TEXTS)
@@ -355,7 +355,7 @@ static int wait_for_read(void *user, nczchunk_object_request **done)
 {
     faulty *f = user;
     const fault now = fault_now(f, SHELF_WAIT);
-    nczchunk_object_request *first = f->shelf.under_way[0];
+    nczchunk_object_request *first = f->shelf.requests_in_flight[0];
 
     CHECK(f->shelf.num_under_way > 0);
     if (now == FAILS || now == GIVES_NULL) {
@@ -370,7 +370,7 @@ static int wait_for_read(void *user, nczchunk_object_request **done)
     return NCZCHUNK_NOERR;
 }
 
-/* The call is about to end. While it does, the callback uses another place. */
+/* The call is about to end. While it does, the callback uses another storage. */
 static void cancel_read(void *user, nczchunk_object_request *request)
 {
     faulty *f = user;
@@ -380,7 +380,7 @@ static void cancel_read(void *user, nczchunk_object_request *request)
     if (f->is_victim)
         return;
     reads_in_vain++;
-    use_another_place();
+    use_another_storage();
 }
 
 static int progress(void *user, const nczchunk_progress *so_far)
@@ -410,13 +410,13 @@ static int create(faulty *f)
     description.fill_value = f->what == READ_TEXTS ? (const void *)&fill_text : &fill_value;
     description.uncompressed = 1;
     description.overwrite = 1;
-    return nczchunk_array_create_in(f->place, "ocean/sst", &description, &f->array, f->context);
+    return nczchunk_array_create_in(f->storage, "ocean/sst", &description, &f->array, f->context);
 }
 
 static int open_and_close(const faulty *f)
 {
     nczchunk_array *array = NULL;
-    const int status = nczchunk_array_open_in(f->place, "ocean/sst", NCZCHUNK_READ, &array, f->context);
+    const int status = nczchunk_array_open_in(f->storage, "ocean/sst", NCZCHUNK_READ, &array, f->context);
 
     CHECK((array != NULL) == (status == NCZCHUNK_NOERR));
     if (array != NULL)
@@ -486,7 +486,7 @@ static int read_texts(faulty *f)
         CHECK(strcmp(texts[e], text) == 0 || strcmp(texts[e], "none") == 0);
     }
     CHECK(filled == 0 || (filled == 4 && f->fault == IS_ABSENT && f->turn > 0));
-    nczchunk_free_strings(ELEMENTS, texts);
+    nczchunk_strings_free(ELEMENTS, texts);
     return status;
 }
 
@@ -512,7 +512,7 @@ static int operate(faulty *f, operation what)
     case RESIZE: return nczchunk_array_resize(f->array, smaller, f->context);
     case SET_ATTRIBUTE: return nczchunk_array_set_attribute(f->array, "answer", NCZCHUNK_INT, 1, &answer, f->context);
     case READ_TEXTS: return read_texts(f);
-    default: f->listed = f->listed_status = 0; return nczchunk_list_in(f->place, NULL, 1, note, f, f->context);
+    default: f->listed = f->listed_status = 0; return nczchunk_list_in(f->storage, NULL, 1, note, f, f->context);
     }
 }
 
@@ -538,10 +538,10 @@ static void write_all(const faulty *f)
                                   f->what == READ_TEXTS ? (const void *)pointers : numbers, NULL));
 }
 
-static nczchunk_place *faulty_place(faulty *f)
+static nczchunk_storage *faulty_storage(faulty *f)
 {
-    nczchunk_place_callbacks callbacks = shelf_callbacks(&f->shelf, f->way == IN_FLIGHT);
-    nczchunk_place *place = NULL;
+    nczchunk_storage_callbacks callbacks = shelf_callbacks(&f->shelf, f->way == IN_FLIGHT);
+    nczchunk_storage *storage = NULL;
 
     if (f->way == IN_FLIGHT) {
         callbacks.start = start_read;
@@ -554,8 +554,8 @@ static nczchunk_place *faulty_place(faulty *f)
     callbacks.write = write_object;
     callbacks.remove = remove_object;
     callbacks.concurrent = f->way == THREADS;
-    CHECK_OK(nczchunk_place_new(&callbacks, &place, NULL));
-    return place;
+    CHECK_OK(nczchunk_storage_new(&callbacks, &storage, NULL));
+    return storage;
 }
 
 static void open_faulty(faulty *f, way way, int has_shards, operation what)
@@ -568,7 +568,7 @@ static void open_faulty(faulty *f, way way, int has_shards, operation what)
     f->way = way;
     f->has_shards = has_shards;
     f->what = what;
-    f->place = faulty_place(f);
+    f->storage = faulty_storage(f);
     CHECK_OK(nczchunk_context_new(&f->context));
     CHECK_OK(nczchunk_context_set_threads(f->context, way == THREADS ? 4 : 1));
     CHECK_OK(nczchunk_context_set_progress(f->context, progress, f));
@@ -578,14 +578,14 @@ static void open_faulty(faulty *f, way way, int has_shards, operation what)
     write_all(f);
     /* Opened once more, it has kept nothing. */
     nczchunk_array_close(f->array);
-    CHECK_OK(nczchunk_array_open_in(f->place, "ocean/sst", NCZCHUNK_WRITE, &f->array, NULL));
+    CHECK_OK(nczchunk_array_open_in(f->storage, "ocean/sst", NCZCHUNK_WRITE, &f->array, NULL));
 }
 
 static void close_faulty(faulty *f)
 {
     nczchunk_array_close(f->array);
     nczchunk_array_close(f->beside);
-    nczchunk_place_free(f->place);
+    nczchunk_storage_free(f->storage);
     nczchunk_context_free(f->context);
     CHECK_OK(pthread_mutex_destroy(&f->lock));
 }
@@ -640,10 +640,10 @@ static void check_resized(const faulty *f, int rows)
 
 static void check_stored(faulty *f, operation what, int has_succeeded)
 {
-    /* Metadata that were not written, though the place says so. */
+    /* Metadata that were not written, though the storage says so. */
     const int may_be_old = !has_succeeded || (f->fault == DOES_NOTHING && f->has_happened);
     nczchunk_array *array = NULL;
-    const int status = nczchunk_array_open_in(f->place, "ocean/sst", NCZCHUNK_READ, &array, NULL);
+    const int status = nczchunk_array_open_in(f->storage, "ocean/sst", NCZCHUNK_READ, &array, NULL);
     size_t rows;
 
     if (status == NCZCHUNK_ENOTFOUND) {
@@ -750,7 +750,7 @@ static long at_every_callback(way way, int has_shards, operation what, fault fau
             continue;
         open_faulty(&f, way, has_shards, what);
         if (fault == ENTERS)
-            create_small(f.place, "beside", &f.beside);
+            create_small(f.storage, "beside", &f.beside);
         f.fault = fault;
         f.callbacks = 0;
         f.turn = turn;
@@ -783,7 +783,7 @@ static long at_every_callback(way way, int has_shards, operation what, fault fau
         }
         CHECK_OK(operate(&f, what));
         check_stored(&f, what, 1);
-        if (what == LIST) /* the place, the group and the array, and another array */
+        if (what == LIST) /* the storage, the group and the array, and another array */
             CHECK(f.listed == (fault == ENTERS ? 4 : 3) && f.listed_status == NCZCHUNK_NOERR);
         if (what == SET_ATTRIBUTE)
             CHECK_EQ(nczchunk_array_num_attributes(f.array), 1);

@@ -7,11 +7,11 @@ use crate::alloc;
 use crate::dataset::{Dimensions, Node, NodeArray, Opened};
 use crate::error::{Error, Result};
 use crate::json::Value;
-use crate::object::Place;
+use crate::object::Storage;
 
 /// The array whose objects have names that begin with this prefix, to be read and written.
-pub(crate) fn opened(metadata: &Metadata, place: &Place, prefix: &str) -> Result<Opened> {
-    let (variable, store) = build(metadata, place, prefix)?;
+pub(crate) fn opened(metadata: &Metadata, storage: &Storage, prefix: &str) -> Result<Opened> {
+    let (variable, store) = build(metadata, storage, prefix)?;
     let mut names = Vec::new();
     for name in &metadata.dimension_names {
         alloc::push(&mut names, name.as_deref().map(alloc::text).transpose()?)?;
@@ -26,9 +26,9 @@ pub(crate) fn opened(metadata: &Metadata, place: &Place, prefix: &str) -> Result
 ///
 /// # Errors
 /// Those that are not of what the metadata say, but of reading them.
-pub(crate) fn array_node(place: &Place, name: &str, metadata: Result<Metadata>) -> Result<Node> {
+pub(crate) fn array_node(storage: &Storage, name: &str, metadata: Result<Metadata>) -> Result<Node> {
     let found = metadata.and_then(|mut metadata| {
-        metadata.check_codecs(place.codecs())?;
+        metadata.check_codecs(storage.codecs())?;
         let mut attributes = attributes(&metadata.attributes, Some(metadata.element))?;
         attributes.error = metadata.attributes_error.take();
         Ok((attributes, array(metadata)))

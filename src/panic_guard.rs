@@ -51,7 +51,7 @@ mod tests {
     fn a_caught_panic_prints_nothing_and_another_is_reported() {
         // Tests share a process, whose output they capture, so that the panics are made in a process of their own.
         const PANIC: &str = "NCZCHUNK_TEST_PANIC";
-        let name = "quiet::tests::a_caught_panic_prints_nothing_and_another_is_reported";
+        let name = "panic_guard::tests::a_caught_panic_prints_nothing_and_another_is_reported";
         match std::env::var(PANIC).as_deref() {
             Ok("caught") => assert_eq!(catch(|| panic!("caught")), None::<()>),
             Ok(_) => {

@@ -58,27 +58,27 @@ static void a_write_after(int reads, int in_flight)
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
     const signed char fill_value = FILL;
     signed char data[ELEMENTS], expected[ELEMENTS];
-    nczchunk_place *place;
+    nczchunk_storage *storage;
     size_t nbytes;
 
     memset(&s, 0, sizeof s);
     s.shelf.after = after_a_read;
     s.shelf.user = &s;
-    place = shelf_place(&s.shelf, in_flight);
+    storage = shelf_storage(&s.shelf, in_flight);
     description.type = NCZCHUNK_BYTE;
     description.rank = 2;
     description.shape = description.shard_shape = shape;
     description.chunk_shape = chunk_shape;
     description.fill_value = &fill_value;
     description.uncompressed = 1;
-    CHECK_OK(nczchunk_array_create_in(place, "sst", &description, &s.array, NULL));
+    CHECK_OK(nczchunk_array_create_in(storage, "sst", &description, &s.array, NULL));
     make_data(data, 0);
     CHECK_OK(nczchunk_array_write(s.array, zeros, NULL, NULL, data, NULL));
     nbytes = shelf_find(&s.shelf, "sst/c/0/0")->nbytes;
 
     /* Nothing has been kept yet, neither the index nor chunks. */
     nczchunk_array_close(s.array);
-    CHECK_OK(nczchunk_array_open_in(place, "sst", NCZCHUNK_WRITE, &s.array, NULL));
+    CHECK_OK(nczchunk_array_open_in(storage, "sst", NCZCHUNK_WRITE, &s.array, NULL));
     CHECK_OK(nczchunk_array_set_cache(s.array, NULL, NULL));
     s.write_after = reads;
     CHECK_OK(nczchunk_array_read(s.array, zeros, NULL, NULL, data, NULL));
@@ -90,7 +90,7 @@ static void a_write_after(int reads, int in_flight)
     CHECK_OK(nczchunk_array_read(s.array, zeros, NULL, NULL, data, NULL));
     CHECK(memcmp(data, expected, sizeof data) == 0);
     nczchunk_array_close(s.array);
-    nczchunk_place_free(place);
+    nczchunk_storage_free(storage);
 }
 
 int main(void)
