@@ -240,7 +240,8 @@ static inline memory_chunk *memory_array_ask(memory_array *array, size_t rank, c
 }
 
 /* Checks that a loan is as the library hands it out: what the callback sets is not set yet. */
-static inline void memory_array_check_loan(const memory_array *array, const nczchunk_borrowed_chunk *loan, size_t access)
+static inline void memory_array_check_loan(const memory_array *array, const nczchunk_borrowed_chunk *loan,
+                                           size_t access)
 {
     CHECK_EQ(loan->struct_size, sizeof *loan);
     CHECK_EQ(loan->rank, array->rank);

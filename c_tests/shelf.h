@@ -1,5 +1,5 @@
 /*
- * A storage by callbacks: a shelf with a few objects. What a test wants to happen in a callback happens at its beginning.
+ * A storage by callbacks: a shelf with a few objects. What a test wants to happen in a callback happens when it begins.
  *
  *     shelf s = {.hook = fail_at_the_third, .user = &test};
  *     nczchunk_storage *storage = shelf_storage(&s, 0);            with 1 it has start and wait instead of read

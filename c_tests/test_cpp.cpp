@@ -51,7 +51,7 @@ Index at(Request request)
 // A store over these chunks, which are the caller's.
 ChunkStore make_store(Chunks &chunks)
 {
-    return ChunkStore::filling(
+    return ChunkStore::reading(
         [&chunks](Request request) {
             const auto chunk = chunks.find(at(request));
             chunk == chunks.end() ? request.set_absent() : request.put(chunk->second);
@@ -232,7 +232,7 @@ void a_first_write()
     CHECK(nczchunk::read<int>(var, store, {{3, 5}, {1, 1}})[0] == -1);
 
     // A store of one callable is read-only.
-    const ChunkStore only_read = ChunkStore::filling([](Request request) { request.set_absent(); });
+    const ChunkStore only_read = ChunkStore::reading([](Request request) { request.set_absent(); });
     CHECK_THROWS(nczchunk::write(var, only_read, {{0, 2}, {1, 1}}, std::vector<int>{2}), Status::read_only, "");
 }
 
@@ -274,7 +274,7 @@ void variables_tell_what_they_are()
     fortran.set_chunk_order({1, 0});
     fortran.set_endian(nczchunk::Endian::big);
     const unsigned char chunk[] = {0, 1, 0, 3, 0, 2, 0, 4};
-    const ChunkStore store = ChunkStore::filling([&](Request request) { request.put(chunk); });
+    const ChunkStore store = ChunkStore::reading([&](Request request) { request.put(chunk); });
     CHECK(nczchunk::read<std::uint16_t>(fortran, store) == (std::vector<std::uint16_t>{1, 2, 3, 4}));
 }
 
@@ -330,7 +330,7 @@ void stores_own_their_callables()
     const Variable var = Variable::of<float>({4}, {2});
     auto chunk = std::make_shared<std::vector<float>>(2, 1.5f);
     {
-        ChunkStore store = ChunkStore::filling([chunk, own = std::make_unique<float>(2)](Request request) {
+        ChunkStore store = ChunkStore::reading([chunk, own = std::make_unique<float>(2)](Request request) {
             CHECK_EQ(request.chunk_bytes(), 8);
             CHECK_EQ(request.indices().size(), 1);
             CHECK(!request.writing());
@@ -363,7 +363,7 @@ void ranges_of_chunks()
     nczchunk::StoreOptions options;
     options.ranges = true;
     options.gap = 100;
-    const ChunkStore store = ChunkStore::filling(
+    const ChunkStore store = ChunkStore::reading(
         [&](Request request) {
             CHECK(request.offset() > 0);
             largest = std::max(largest, request.buffer().size());
@@ -378,8 +378,8 @@ void ranges_of_chunks()
     longer.accept_longer = true;
     const Variable few = Variable::of<std::uint8_t>({3}, {3});
     const auto put = [&](Request request) { request.put(chunk); };
-    CHECK_EQ(nczchunk::read<std::uint8_t>(few, ChunkStore::filling(put, longer))[2], 2);
-    CHECK_THROWS(nczchunk::read<std::uint8_t>(few, ChunkStore::filling(put)), Status::bad_chunk, "1000000 bytes");
+    CHECK_EQ(nczchunk::read<std::uint8_t>(few, ChunkStore::reading(put, longer))[2], 2);
+    CHECK_THROWS(nczchunk::read<std::uint8_t>(few, ChunkStore::reading(put)), Status::bad_chunk, "1000000 bytes");
 }
 
 // Chunks that are in memory already are lent. Who lends a std::shared_ptr has it back when the chunk is not used.
@@ -387,7 +387,7 @@ void lent_chunks()
 {
     Chunks chunks = make_chunks();
     const Variable var = make_variable();
-    const ChunkStore store = ChunkStore::lending([&](nczchunk::Loan &loan) {
+    const ChunkStore store = ChunkStore::zero_copy([&](nczchunk::Loan &loan) {
         CHECK(!loan.writing());
         const auto &chunk = chunks[{loan.index(0), loan.index(1)}];
         CHECK_EQ(loan.chunk_bytes(), chunk.size() * sizeof(int));
@@ -397,7 +397,7 @@ void lent_chunks()
     CHECK_THROWS(nczchunk::write(var, store, {{0, 0}, {1, 1}}, std::vector<int>{1}), Status::read_only, "");
 
     using Chunk = std::shared_ptr<std::vector<int>>;
-    struct Keeper final : nczchunk::Lender {
+    struct Keeper final : nczchunk::ZeroCopyReader {
         Keeper(std::map<Index, Chunk> &with, int &count) : chunks(with), given_back(count) {}
 
         void lend(nczchunk::Loan &loan) override
@@ -434,7 +434,7 @@ void lent_chunks()
     std::map<Index, Chunk> kept;
     int given_back = 0;
     {
-        const ChunkStore lending = ChunkStore::lending(std::make_unique<Keeper>(kept, given_back));
+        const ChunkStore lending = ChunkStore::zero_copy(std::make_unique<Keeper>(kept, given_back));
         nczchunk::write(var, lending, {{0, 0}, {2, 4}}, std::vector<int>{0, 1, 2, 3, 10, 11, 12, 13});
         CHECK_EQ(given_back, 2);
         CHECK(nczchunk::read<int>(var, lending, {{1, 1}, {2, 3}}) == (std::vector<int>{11, 12, 13, 0, 0, 0}));
@@ -447,19 +447,19 @@ void lent_chunks()
     int changed[6] = {0, 1, 2, 10, 11, 12};
     const auto &constant = changed;
     const Variable one = Variable::of<int>({2, 3}, {2, 3});
-    const ChunkStore both = ChunkStore::lending([&](nczchunk::Loan &loan) { loan.lend(constant); },
+    const ChunkStore both = ChunkStore::zero_copy([&](nczchunk::Loan &loan) { loan.lend(constant); },
                                       [&](nczchunk::Loan &loan) { loan.lend(changed); });
     nczchunk::write(one, both, {{1, 1}, {1, 1}}, std::vector<int>{7});
     CHECK_EQ(changed[4], 7);
     CHECK_EQ(nczchunk::read<int>(one, both)[4], 7);
-    const ChunkStore wrong = ChunkStore::lending([&](nczchunk::Loan &loan) { loan.lend(constant); },
+    const ChunkStore wrong = ChunkStore::zero_copy([&](nczchunk::Loan &loan) { loan.lend(constant); },
                                        [&](nczchunk::Loan &loan) { loan.lend(constant); });
     CHECK_THROWS(nczchunk::write(one, wrong, {{1, 1}, {1, 1}}, std::vector<int>{8}), Status::invalid, "const");
     CHECK_EQ(changed[4], 7);
 }
 
 // Many requests under way from one thread: here they are answered last in, first out.
-struct Slow final : nczchunk::Filler {
+struct Slow final : nczchunk::ChunkReader {
     bool start(Request request) override
     {
         if (request.index(0) == 2)
@@ -494,13 +494,13 @@ void many_requests_under_way()
     const Slow &looked_at = *slow;
     nczchunk::StoreOptions options;
     options.in_flight = 4;
-    const ChunkStore store = ChunkStore::filling(std::move(slow), options);
+    const ChunkStore store = ChunkStore::reading(std::move(slow), options);
     std::vector<int> expected(20);
     std::iota(expected.begin(), expected.end(), 0);
     std::fill_n(expected.begin() + 4, 4, -1);
     CHECK(nczchunk::read<int>(var, store) == expected);
     CHECK_EQ(looked_at.most, 4);
-    CHECK_THROWS(ChunkStore::filling(std::unique_ptr<Slow>()), Status::invalid, "no filler");
+    CHECK_THROWS(ChunkStore::reading(std::unique_ptr<Slow>()), Status::invalid, "no filler");
 }
 
 void plans()
@@ -583,7 +583,7 @@ void copiers()
     };
     char words[3][6] = {"zero", "one", "two"};
     Text chunk[3] = {words[0], words[1], words[2]};
-    const ChunkStore store = ChunkStore::lending([&](nczchunk::Loan &loan) { loan.lend(chunk); });
+    const ChunkStore store = ChunkStore::zero_copy([&](nczchunk::Loan &loan) { loan.lend(chunk); });
     std::vector<Text> texts(2);
     auto counted = std::make_shared<int>(0);
     std::optional<nczchunk::Plan> plan;
@@ -649,7 +649,7 @@ void codecs_and_caches()
     {
         std::map<Index, std::vector<std::byte>> encoded;
         int fetched = 0;
-        ChunkStore store = ChunkStore::filling(
+        ChunkStore store = ChunkStore::reading(
             [&](Request request) {
                 fetched++;
                 const auto found = encoded.find(at(request));
@@ -683,7 +683,7 @@ void codecs_and_caches()
         CHECK_EQ(nczchunk::read<int>(var, store, {{1, 1}, {1, 1}})[0], 107);
         CHECK_EQ(fetched, 2);
 
-        ChunkStore reader = ChunkStore::filling([](Request request) { request.set_absent(); }, [](Request) {});
+        ChunkStore reader = ChunkStore::reading([](Request request) { request.set_absent(); }, [](Request) {});
         reader.add_codec(nczchunk::Codec::own("only decodes", std::make_unique<OnlyDecodes>()));
         CHECK_THROWS(nczchunk::write(var, reader, {}, data), Status::read_only, "");
     }
@@ -741,7 +741,7 @@ void calls_within_calls()
     Chunks chunks = make_chunks();
     const Variable var = make_variable();
     const ChunkStore below = make_store(chunks);
-    const ChunkStore store = ChunkStore::filling([&](Request request) {
+    const ChunkStore store = ChunkStore::reading([&](Request request) {
         const auto row = static_cast<std::size_t>(2 * request.index(0)), column = std::size_t(3 * request.index(1));
         CHECK_THROWS(nczchunk::read<int>(var, below, {{9, 9}, {1, 1}}), Status::coordinates, "");
         request.put(nczchunk::read<int>(var, below, {{row, column}, {2, 3}}));

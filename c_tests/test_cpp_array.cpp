@@ -294,9 +294,9 @@ void resizing_and_caches()
 }
 
 // A storage of the program's own: objects in a map, by a class.
-struct Table final : nczchunk::Objects {
-    using Objects = std::map<std::string, std::vector<std::byte>, std::less<>>;
-    Table(Objects &with, int &count) : objects(with), destroyed(count) {}
+struct Table final : nczchunk::ObjectStore {
+    using ObjectStore = std::map<std::string, std::vector<std::byte>, std::less<>>;
+    Table(ObjectStore &with, int &count) : objects(with), destroyed(count) {}
     ~Table() override { destroyed++; }
     Table(const Table &) = delete;
     Table &operator=(const Table &) = delete;
@@ -331,14 +331,14 @@ struct Table final : nczchunk::Objects {
     }
     void remove(std::string_view name) override { objects.erase(std::string(name)); }
 
-    Objects &objects;
+    ObjectStore &objects;
     int &destroyed;
     std::string forbidden;
 };
 
 void places_of_ones_own()
 {
-    Table::Objects objects;
+    Table::ObjectStore objects;
     int destroyed = 0;
     {
         auto table = std::make_unique<Table>(objects, destroyed);
@@ -393,7 +393,8 @@ void places_of_ones_own()
     int written = 0;
     nczchunk::StorageOptions options;
     options.gap = 100;
-    Array::create(Storage::own(read, [&](std::string_view, nczchunk::Span<const std::byte>) { written++; }, options), "b",
+    const auto write = [&](std::string_view, nczchunk::Span<const std::byte>) { written++; };
+    Array::create(Storage::own(read, write, options), "b",
                   Description::of<int>({1}));
     CHECK(written > 0);
     const Storage throws = Storage::own([](nczchunk::ObjectRequest) { throw std::out_of_range("all gone"); });
@@ -407,8 +408,8 @@ void places_of_ones_own()
 }
 
 // A storage with latency: many reads under way. Here the last one is answered first.
-struct Far final : nczchunk::Objects {
-    explicit Far(const Table::Objects &with) : objects(with) {}
+struct Far final : nczchunk::ObjectStore {
+    explicit Far(const Table::ObjectStore &with) : objects(with) {}
     bool start(nczchunk::ObjectRequest request) override
     {
         const auto found = objects.find(request.name());
@@ -437,7 +438,7 @@ struct Far final : nczchunk::Objects {
     }
     void cancel(nczchunk::ObjectRequest) override { cancelled++; }
 
-    const Table::Objects &objects;
+    const Table::ObjectStore &objects;
     std::vector<nczchunk::ObjectRequest> requests_in_flight;
     std::size_t most = 0;
     int cancelled = 0;
@@ -446,12 +447,13 @@ struct Far final : nczchunk::Objects {
 
 void places_with_latency()
 {
-    Table::Objects objects;
+    Table::ObjectStore objects;
     int destroyed = 0;
     std::vector<int> values(40);
     for (std::size_t i = 0; i < values.size(); i++)
         values[i] = static_cast<int>(i);
-    Array::create(Storage::own(std::make_unique<Table>(objects, destroyed)), "a", Description::of<int>({40}).chunks({2}))
+    const Storage table = Storage::own(std::make_unique<Table>(objects, destroyed));
+    Array::create(table, "a", Description::of<int>({40}).chunks({2}))
         .write({}, values);
 
     auto far = std::make_unique<Far>(objects);
@@ -530,7 +532,8 @@ void limits_of_memory()
     storage.memory_limits({0, 0, 100});
     CHECK_THROWS(Array::open(storage, "a"), Status::no_memory, "");
     storage.memory_limits({1000, 0, 0});
-    const Array bytes = Array::create(storage, "b", Description::of<unsigned char>({2000}).chunks({2000}).codec("zstd"));
+    const Array bytes =
+        Array::create(storage, "b", Description::of<unsigned char>({2000}).chunks({2000}).codec("zstd"));
     bytes.write({}, std::vector<unsigned char>(2000, 'x'));
     CHECK_THROWS(bytes.read<unsigned char>({{0}, {2}, {1999}}), Status::no_memory, "");
     storage.memory_limits({});

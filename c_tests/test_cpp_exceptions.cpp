@@ -70,16 +70,16 @@ void of_every_kind_of_callback()
     const Variable var = make_variable();
     std::vector<int> data(4 * CHUNKS);
 
-    const ChunkStore fills = ChunkStore::filling([](Request request) { throw Oops(request.index(0)); });
+    const ChunkStore fills = ChunkStore::reading([](Request request) { throw Oops(request.index(0)); });
     CHECK(expect_oops(0, [&] { nczchunk::read<int>(var, fills); }) == std::this_thread::get_id());
-    const ChunkStore stores = ChunkStore::filling(put, [](Request request) { throw Oops(100 + request.index(0)); });
+    const ChunkStore stores = ChunkStore::reading(put, [](Request request) { throw Oops(100 + request.index(0)); });
     expect_oops(102, [&] { nczchunk::write(var, stores, {{8}, {4}}, std::vector<int>(4)); });
-    const ChunkStore lends = ChunkStore::lending([](nczchunk::Loan &loan) { throw Oops(loan.index(0)); },
+    const ChunkStore lends = ChunkStore::zero_copy([](nczchunk::Loan &loan) { throw Oops(loan.index(0)); },
                                        [](nczchunk::Loan &loan) { throw Oops(10 + loan.index(0)); });
     expect_oops(0, [&] { nczchunk::read<int>(var, lends); });
     expect_oops(10, [&] { nczchunk::write(var, lends, {}, data); });
 
-    struct Releases final : nczchunk::Lender {
+    struct Releases final : nczchunk::ZeroCopyReader {
         void lend(nczchunk::Loan &loan) override { loan.lend(chunk, alive); }
         void release(nczchunk::Loan &loan, int) override { throw Oops(20 + loan.index(0)); }
         std::array<int, 4> chunk{};
@@ -88,14 +88,14 @@ void of_every_kind_of_callback()
     auto releases = std::make_unique<Releases>();
     const std::weak_ptr<int> alive = releases->alive;
     {
-        const ChunkStore lending = ChunkStore::lending(std::move(releases));
+        const ChunkStore lending = ChunkStore::zero_copy(std::move(releases));
         expect_oops(20, [&] { nczchunk::read<int>(var, lending); });
         CHECK_EQ(alive.use_count(), 1); // what was kept with the loan is not kept any more
     }
     CHECK(alive.expired());
 
     nczchunk::Context context;
-    const ChunkStore fine = ChunkStore::filling(put, [](Request) {});
+    const ChunkStore fine = ChunkStore::reading(put, [](Request) {});
     context.progress([](const nczchunk::Progress &far) {
         if (far.chunks_done == 5)
             throw Oops(5);
@@ -115,12 +115,12 @@ void of_every_kind_of_callback()
     copied.set_copier([](bool writing, std::size_t, const void *, void *) { throw Oops(writing ? 31 : 30); });
     std::array<int, 4> chunk{};
     const auto lend = [&](nczchunk::Loan &loan) { loan.lend(chunk); };
-    expect_oops(30, [&] { nczchunk::read<int>(copied, ChunkStore::lending(lend)); });
-    expect_oops(31, [&] { nczchunk::write(copied, ChunkStore::lending(lend, lend), {}, data); });
+    expect_oops(30, [&] { nczchunk::read<int>(copied, ChunkStore::zero_copy(lend)); });
+    expect_oops(31, [&] { nczchunk::write(copied, ChunkStore::zero_copy(lend, lend), {}, data); });
     expect_oops(30, [&] { nczchunk::Plan(copied, {}).copy_chunk(0, chunk, data); });
 
     const auto coder = [](std::ptrdiff_t index) { return [index](nczchunk::Coding) { throw Oops(index); }; };
-    ChunkStore coded = ChunkStore::filling(put, [](Request) {});
+    ChunkStore coded = ChunkStore::reading(put, [](Request) {});
     coded.add_codec(nczchunk::Codec::own("throws", coder(40), coder(41)));
     expect_oops(40, [&] { nczchunk::read<int>(var, coded); });
     expect_oops(41, [&] { nczchunk::write(var, coded, {}, data); });
@@ -128,7 +128,7 @@ void of_every_kind_of_callback()
         void decode(nczchunk::Coding coding) override { coding.put(coding.source()); }
         std::size_t encoded_bound(std::size_t) override { throw Oops(42); }
     };
-    ChunkStore bounded = ChunkStore::filling(put);
+    ChunkStore bounded = ChunkStore::reading(put);
     bounded.add_codec(nczchunk::Codec::own("bounds", std::make_unique<Bounds>()));
     expect_oops(42, [&] { nczchunk::read<int>(var, bounded); });
 
@@ -136,7 +136,7 @@ void of_every_kind_of_callback()
 }
 
 // Many requests under way: it may fail to start, while waiting, and for one request alone.
-struct Slow final : nczchunk::Filler {
+struct Slow final : nczchunk::ChunkReader {
     explicit Slow(std::string where) : throws(std::move(where)) {}
     bool start(Request request) override
     {
@@ -180,7 +180,7 @@ void of_requests_under_way()
     const auto read = [&](const char *throws) {
         nczchunk::StoreOptions options;
         options.in_flight = 5;
-        const ChunkStore store = ChunkStore::filling(std::make_unique<Slow>(throws), options);
+        const ChunkStore store = ChunkStore::reading(std::make_unique<Slow>(throws), options);
         return nczchunk::read<int>(var, store);
     };
     CHECK_EQ(read("nothing").back(), CHUNKS - 1);
@@ -197,7 +197,7 @@ void of_requests_under_way()
 void of_several_threads()
 {
     const Variable var = make_variable();
-    const ChunkStore store = ChunkStore::filling(
+    const ChunkStore store = ChunkStore::reading(
         [](Request request) {
             nap();
             if (request.index(0) >= 5)
@@ -228,7 +228,7 @@ void of_another_thread()
             nap();
         CHECK(what);
     };
-    const ChunkStore store = ChunkStore::filling(
+    const ChunkStore store = ChunkStore::reading(
         [&](Request request) {
             const auto chunk = request.index(0);
             if (chunk == 5) {
@@ -257,7 +257,7 @@ void of_another_thread()
 void of_two_calls_at_the_same_time()
 {
     const Variable var = make_variable();
-    const ChunkStore store = ChunkStore::filling(
+    const ChunkStore store = ChunkStore::reading(
         [](Request request) {
             nap();
             if (request.index(0) == 7 || request.index(0) == 23)
@@ -289,7 +289,7 @@ void of_bounds_in_threads()
         }
         std::size_t encoded_bound(std::size_t) override { throw Oops(1); }
     };
-    ChunkStore store = ChunkStore::filling(put, concurrent());
+    ChunkStore store = ChunkStore::reading(put, concurrent());
     nczchunk::CodecOptions options;
     options.concurrent = true;
     store.add_codec(nczchunk::Codec::own("bounds", std::make_unique<Bounds>(), options));
@@ -303,13 +303,13 @@ void of_bounds_in_threads()
 void of_calls_within_calls()
 {
     const Variable var = make_variable();
-    const ChunkStore below = ChunkStore::filling([](Request request) {
+    const ChunkStore below = ChunkStore::reading([](Request request) {
         if (request.index(0) == 2)
             throw Oops(2);
         put(request);
     });
     bool is_kept = false;
-    const ChunkStore store = ChunkStore::filling([&](Request request) {
+    const ChunkStore store = ChunkStore::reading([&](Request request) {
         const auto index = static_cast<std::size_t>(request.index(0));
         try {
             request.put(nczchunk::read<int>(var, below, {{4 * index}, {4}}));
@@ -329,7 +329,7 @@ void of_calls_within_calls()
 void of_the_librarys_own_kind()
 {
     const Variable var = make_variable();
-    const ChunkStore store = ChunkStore::filling([](Request request) {
+    const ChunkStore store = ChunkStore::reading([](Request request) {
         if (request.index(0) == 0)
             throw nczchunk::Error(Status::io, "the disk is on fire");
         throw nczchunk::Error(Status::empty, "no answer");
@@ -341,7 +341,7 @@ void of_the_librarys_own_kind()
     const std::size_t start[1] = {4}, count[1] = {4};
     int data[4];
     const auto status_of = [&](auto thrown) {
-        const ChunkStore throws = ChunkStore::filling([&](Request) { throw thrown; });
+        const ChunkStore throws = ChunkStore::reading([&](Request) { throw thrown; });
         return nczchunk_read_vars(var.get(), throws.get(), start, count, nullptr, data, nullptr);
     };
     CHECK_EQ(status_of(nczchunk::Error(Status::io)), NCZCHUNK_EIO);
@@ -352,7 +352,7 @@ void of_the_librarys_own_kind()
     CHECK_EQ(status_of(Oops(1)), NCZCHUNK_EINTERNAL);
     CHECK_EQ(status_of(7), NCZCHUNK_EINTERNAL);
     // With it, the exception.
-    const ChunkStore throws = ChunkStore::filling([](Request) { throw Oops(60); });
+    const ChunkStore throws = ChunkStore::reading([](Request) { throw Oops(60); });
     expect_oops(60, [&] {
         nczchunk::call([&](nczchunk_context *context) {
             return nczchunk_read_vars(var.get(), throws.get(), start, count, nullptr, data, context);

@@ -233,7 +233,8 @@ static void write_and_read_with_own_codec(nczchunk_storage *storage, size_t form
     codecs[0] = own;
     num_codecs = 1;
     TRY_OR(nczchunk_storage_memory(&with_codec, NULL), with_codec == NULL);
-    TRY_OR(nczchunk_storage_add_codec(with_codec, "own", make_codec, &destroyed, count_destroyed, NULL), destroyed == 0);
+    TRY_OR(nczchunk_storage_add_codec(with_codec, "own", make_codec, &destroyed, count_destroyed, NULL),
+           destroyed == 0);
     write_and_read_encoded(with_codec, format);
     CHECK_EQ(destroyed, 0);
     nczchunk_storage_free(with_codec);

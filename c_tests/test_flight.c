@@ -51,8 +51,8 @@ typedef struct far_store {
     enum { NO_LIE, NO_REQUEST, NOT_ITS_REQUEST, THE_SAME_AGAIN, NUM_LIES } lie;
     nczchunk_request *last;
 
-    flight requests_in_flight[MOST_UNDER_WAY];
-    size_t num_under_way, most_under_way;
+    flight in_flight[MOST_UNDER_WAY];
+    size_t num_in_flight, most_under_way;
     long started, given_back, waits;
     int cancelled[MOST_CHUNKS];
     long filled;
@@ -72,7 +72,7 @@ static size_t chunk_number(const far_store *f, const ptrdiff_t *chunk_indices)
 static int start(void *user, nczchunk_request *request)
 {
     far_store *f = user;
-    flight *begun = &f->requests_in_flight[f->num_under_way];
+    flight *begun = &f->in_flight[f->num_in_flight];
     size_t c = chunk_number(f, request->chunk_indices);
 
     CHECK(pthread_equal(pthread_self(), f->thread));
@@ -82,7 +82,7 @@ static int start(void *user, nczchunk_request *request)
     CHECK(request->size > 0 && request->buffer != NULL);
     if (f->start_status[c] != NCZCHUNK_NOERR)
         return f->start_status[c];
-    CHECK(f->num_under_way < MOST_UNDER_WAY);
+    CHECK(f->num_in_flight < MOST_UNDER_WAY);
     /* The buffer is the callbacks' from now on. */
     memset(request->buffer, 0xCC, request->size);
     request->handle = f;
@@ -91,8 +91,8 @@ static int start(void *user, nczchunk_request *request)
     memcpy(begun->indices, request->chunk_indices, f->array.rank * sizeof *begun->indices);
     begun->due = f->now + LATENCY;
     f->started++;
-    if (++f->num_under_way > f->most_under_way)
-        f->most_under_way = f->num_under_way;
+    if (++f->num_in_flight > f->most_under_way)
+        f->most_under_way = f->num_in_flight;
     return NCZCHUNK_NOERR;
 }
 
@@ -120,29 +120,29 @@ static int wait_for_one(void *user, nczchunk_request **done)
     size_t next = 0;
 
     CHECK(pthread_equal(pthread_self(), f->thread));
-    CHECK(f->num_under_way > 0);
+    CHECK(f->num_in_flight > 0);
     if (++f->waits == f->failing_wait) {
         static nczchunk_request not_its_request;
         int is_under_way = 0;
 
-        for (size_t i = 0; i < f->num_under_way; i++)
-            is_under_way |= f->requests_in_flight[i].request == f->last;
-        f->num_under_way = 0; /* all of them have ended */
+        for (size_t i = 0; i < f->num_in_flight; i++)
+            is_under_way |= f->in_flight[i].request == f->last;
+        f->num_in_flight = 0; /* all of them have ended */
         *done = f->lie == NO_REQUEST                         ? NULL
                 : f->lie == THE_SAME_AGAIN && !is_under_way ? f->last
                                                             : &not_its_request;
         return f->wait_status;
     }
     if (f->order == LAST_COME)
-        next = f->num_under_way - 1;
+        next = f->num_in_flight - 1;
     if (f->order == SHUFFLED)
-        next = (f->seed = f->seed * 1664525u + 1013904223u) / 65536 % f->num_under_way;
-    if (f->requests_in_flight[next].due > f->now)
-        f->now = f->requests_in_flight[next].due;
-    arrive(f, &f->requests_in_flight[next]);
-    f->last = *done = f->requests_in_flight[next].request;
+        next = (f->seed = f->seed * 1664525u + 1013904223u) / 65536 % f->num_in_flight;
+    if (f->in_flight[next].due > f->now)
+        f->now = f->in_flight[next].due;
+    arrive(f, &f->in_flight[next]);
+    f->last = *done = f->in_flight[next].request;
     f->given_back++;
-    memmove(&f->requests_in_flight[next], &f->requests_in_flight[next + 1], (--f->num_under_way - next) * sizeof f->requests_in_flight[0]);
+    memmove(&f->in_flight[next], &f->in_flight[next + 1], (--f->num_in_flight - next) * sizeof f->in_flight[0]);
     return NCZCHUNK_NOERR;
 }
 
@@ -152,8 +152,8 @@ static void cancel(void *user, nczchunk_request *request)
     far_store *f = user;
     int is_under_way = 0;
 
-    for (size_t i = 0; i < f->num_under_way; i++)
-        is_under_way |= f->requests_in_flight[i].request == request;
+    for (size_t i = 0; i < f->num_in_flight; i++)
+        is_under_way |= f->in_flight[i].request == request;
     CHECK(is_under_way);
     CHECK_EQ(++f->cancelled[chunk_number(f, request->chunk_indices)], 1);
 }
@@ -200,7 +200,7 @@ static void open_far(far_store *f)
 
 static void close_far(far_store *f)
 {
-    CHECK_EQ(f->num_under_way, 0);
+    CHECK_EQ(f->num_in_flight, 0);
     nczchunk_context_free(f->context);
     nczchunk_chunk_store_free(f->store);
     CHECK_EQ(f->array.destroyed, 1);
@@ -216,7 +216,7 @@ static int read_all(far_store *f, void *data)
     memset(f->cancelled, 0, sizeof f->cancelled);
     status = nczchunk_read_vars(f->var, f->store, zeros, NULL, NULL, data, f->context);
     /* Whatever came of it, nothing is under way any more. */
-    CHECK_EQ(f->num_under_way, 0);
+    CHECK_EQ(f->num_in_flight, 0);
     CHECK_EQ(nczchunk_context_status(f->context), status);
     return status;
 }
@@ -550,7 +550,7 @@ typedef struct meanwhile {
 static int read_meanwhile(void *user, const nczchunk_progress *progress)
 {
     meanwhile *m = user;
-    const int is_under_way = m->f->num_under_way > 0;
+    const int is_under_way = m->f->num_in_flight > 0;
     int data[ELEMENTS];
 
     (void)progress;

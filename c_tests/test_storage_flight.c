@@ -56,8 +56,8 @@ typedef struct far_storage {
     int wait_status;
     long failing_wait; /* the call of wait that fails, counted from 1 */
 
-    flight requests_in_flight[MOST_UNDER_WAY];
-    size_t num_under_way, most_under_way, bytes, most_bytes, largest;
+    flight in_flight[MOST_UNDER_WAY];
+    size_t num_in_flight, most_under_way, bytes, most_bytes, largest;
     long started, given_back, waits, cancelled, now;
     int destroyed, has_no_versions;
     unsigned seed;
@@ -112,7 +112,7 @@ static long latency(long started)
 static int start(void *user, nczchunk_object_request *request)
 {
     far_storage *f = user;
-    flight *begun = &f->requests_in_flight[f->num_under_way];
+    flight *begun = &f->in_flight[f->num_in_flight];
     object *o = find(f, request->name);
 
     CHECK(pthread_equal(pthread_self(), f->thread));
@@ -120,15 +120,15 @@ static int start(void *user, nczchunk_object_request *request)
     CHECK(request->nbytes == 0 && request->object_size == 0 && request->status == 0 && request->handle == NULL);
     if (o != NULL && o->start_status != NCZCHUNK_NOERR)
         return o->start_status;
-    CHECK(f->num_under_way < MOST_UNDER_WAY);
+    CHECK(f->num_in_flight < MOST_UNDER_WAY);
     if (request->size > 0)
         memset(request->buffer, 0xCC, request->size); /* the buffer is the callbacks' from now on */
     request->handle = f;
     begun->request = request;
     begun->seen = *request;
     begun->due = f->now + latency(f->started++);
-    if (++f->num_under_way > f->most_under_way)
-        f->most_under_way = f->num_under_way;
+    if (++f->num_in_flight > f->most_under_way)
+        f->most_under_way = f->num_in_flight;
     if ((f->bytes += request->size) > f->most_bytes)
         f->most_bytes = f->bytes;
     if (request->size > f->largest)
@@ -168,11 +168,11 @@ static size_t next_to_arrive(far_storage *f)
 
     switch (f->order) {
     case FIRST_COME: break;
-    case LAST_COME: next = f->num_under_way - 1; break;
-    case SHUFFLED: next = (f->seed = f->seed * 1664525u + 1013904223u) / 65536 % f->num_under_way; break;
+    case LAST_COME: next = f->num_in_flight - 1; break;
+    case SHUFFLED: next = (f->seed = f->seed * 1664525u + 1013904223u) / 65536 % f->num_in_flight; break;
     default:
-        for (size_t i = 1; i < f->num_under_way; i++)
-            if (f->requests_in_flight[i].due < f->requests_in_flight[next].due)
+        for (size_t i = 1; i < f->num_in_flight; i++)
+            if (f->in_flight[i].due < f->in_flight[next].due)
                 next = i;
     }
     return next;
@@ -184,19 +184,19 @@ static int wait_for_one(void *user, nczchunk_object_request **done)
     size_t next;
 
     CHECK(pthread_equal(pthread_self(), f->thread));
-    CHECK(f->num_under_way > 0);
+    CHECK(f->num_in_flight > 0);
     if (++f->waits == f->failing_wait) {
-        f->num_under_way = f->bytes = 0; /* all of them have ended */
+        f->num_in_flight = f->bytes = 0; /* all of them have ended */
         return f->wait_status;
     }
     next = next_to_arrive(f);
-    if (f->requests_in_flight[next].due > f->now)
-        f->now = f->requests_in_flight[next].due;
-    arrive(f, &f->requests_in_flight[next]);
-    *done = f->requests_in_flight[next].request;
+    if (f->in_flight[next].due > f->now)
+        f->now = f->in_flight[next].due;
+    arrive(f, &f->in_flight[next]);
+    *done = f->in_flight[next].request;
     f->bytes -= (*done)->size;
     f->given_back++;
-    memmove(&f->requests_in_flight[next], &f->requests_in_flight[next + 1], (--f->num_under_way - next) * sizeof f->requests_in_flight[0]);
+    memmove(&f->in_flight[next], &f->in_flight[next + 1], (--f->num_in_flight - next) * sizeof f->in_flight[0]);
     return NCZCHUNK_NOERR;
 }
 
@@ -206,8 +206,8 @@ static void cancel(void *user, nczchunk_object_request *request)
     far_storage *f = user;
     int is_under_way = 0;
 
-    for (size_t i = 0; i < f->num_under_way; i++)
-        is_under_way |= f->requests_in_flight[i].request == request;
+    for (size_t i = 0; i < f->num_in_flight; i++)
+        is_under_way |= f->in_flight[i].request == request;
     CHECK(is_under_way);
     f->cancelled++;
 }
@@ -267,7 +267,7 @@ static nczchunk_array *open_in(far_storage *f, const nczchunk_storage_callbacks 
 
 static void reset(far_storage *f)
 {
-    CHECK_EQ(f->num_under_way, 0);
+    CHECK_EQ(f->num_in_flight, 0);
     f->started = f->given_back = f->waits = f->cancelled = f->now = 0;
     f->most_under_way = f->most_bytes = f->largest = 0;
     for (size_t i = 0; i < f->num_objects; i++)
@@ -298,7 +298,7 @@ static nczchunk_array *open_far(far_storage *f, const char *metadata, const nczc
 static void close_far(far_storage *f, nczchunk_array *array)
 {
     nczchunk_array_close(array);
-    CHECK_EQ(f->num_under_way, 0);
+    CHECK_EQ(f->num_in_flight, 0);
     CHECK_EQ(f->destroyed, 1);
     nczchunk_context_free(f->context);
     for (size_t i = 0; i < f->num_objects; i++)
@@ -312,7 +312,7 @@ static int read_all(far_storage *f, nczchunk_array *array, int *data)
 
     reset(f);
     status = nczchunk_array_read(array, zeros, NULL, NULL, data, f->context);
-    CHECK_EQ(f->num_under_way, 0);
+    CHECK_EQ(f->num_in_flight, 0);
     return status;
 }
 
@@ -540,7 +540,7 @@ static int wait_for_nothing(void *user, nczchunk_object_request **done)
 {
     far_storage *f = user;
 
-    f->num_under_way = 0;
+    f->num_in_flight = 0;
     *done = NULL;
     return NCZCHUNK_NOERR;
 }

@@ -246,7 +246,8 @@ static int wait_for_one(void *user, nczchunk_object_request **done)
             make_idle(storage, t);
             return NCZCHUNK_NOERR;
         }
-        if (curl_multi_poll(storage->multi, NULL, 0, pause > 0 ? (int)pause : 0, NULL) != CURLM_OK) return give_up(storage);
+        if (curl_multi_poll(storage->multi, NULL, 0, pause > 0 ? (int)pause : 0, NULL) != CURLM_OK)
+            return give_up(storage);
     }
 }
 

@@ -19,7 +19,7 @@ int main()
     var.set_fill_value(-1);
 
     // Where it comes from and goes to. What is thrown here comes out of read and write below.
-    const auto store = nczchunk::ChunkStore::filling(
+    const auto store = nczchunk::ChunkStore::reading(
         [&](nczchunk::Request request) {
             const auto chunk = chunks.find({request.index(0), request.index(1)});
             if (chunk == chunks.end())

@@ -50,8 +50,8 @@ def raw_strings(path):
 
 
 def metadata():
-    paths = ["src/zarr/malformed_tests.rs", "tests/arrays.rs", "src/zarr/v2.rs", "src/zarr/v3/tests.rs", "src/zarr/group.rs",
-             "src/zarr/nczarr.rs", "src/zarr/attributes.rs", "src/zarr/dtype.rs"]
+    paths = ["src/zarr/malformed_tests.rs", "tests/arrays.rs", "src/zarr/v2.rs", "src/zarr/v3/tests.rs",
+             "src/zarr/group.rs", "src/zarr/nczarr.rs", "src/zarr/attributes.rs", "src/zarr/dtype.rs"]
     for path in paths:
         for text in raw_strings(path):
             if not text.startswith(b"{"):

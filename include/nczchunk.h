@@ -143,7 +143,7 @@ NCZCHUNK_API int nczchunk_version_number(void);
 NCZCHUNK_API const char *nczchunk_strerror(int status);
 
 /* ---------------------------------------------------------------------------------------------------------------------
- * OBJECTS
+ * OBJECTSTORE
  *
  * What the functions below make and use. Each is opaque: it is made by a function, asked by functions, and freed by
  * the _free function of its kind.
@@ -154,6 +154,13 @@ NCZCHUNK_API const char *nczchunk_strerror(int status);
  * nothing in it and keeps nothing there.
  */
 typedef struct nczchunk_cache nczchunk_cache;
+
+/**
+ * A store: where chunks come from and go to. Several threads may use one at the same time if its callbacks may be
+ * called so. Between calls it keeps the memory it needed: for each thread that used it at the same time, up to 16, a
+ * chunk, and with codecs an encoded chunk and what the codecs need.
+ */
+typedef struct nczchunk_chunk_store nczchunk_chunk_store;
 
 /**
  * A codec, to be given to a store.
@@ -172,13 +179,6 @@ typedef struct nczchunk_context nczchunk_context;
  * a plan at the same time.
  */
 typedef struct nczchunk_plan nczchunk_plan;
-
-/**
- * A store: where chunks come from and go to. Several threads may use one at the same time if its callbacks may be
- * called so. Between calls it keeps the memory it needed: for each thread that used it at the same time, up to 16, a
- * chunk, and with codecs an encoded chunk and what the codecs need.
- */
-typedef struct nczchunk_chunk_store nczchunk_chunk_store;
 
 /**
  * A variable: how an array is cut into chunks, and what its elements are. Any number of threads may use one at the
@@ -1223,8 +1223,8 @@ typedef struct nczchunk_reader_callbacks {
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_chunk_store_new_zero_copy(const nczchunk_zero_copy_callbacks *callbacks,
-                           nczchunk_chunk_store **store,
-                           nczchunk_context *context);
+                                       nczchunk_chunk_store **store,
+                                       nczchunk_context *context);
 
 /**
  * A new store whose chunks are filled in. The callbacks are copied. Free it with nczchunk_chunk_store_free.
@@ -1234,8 +1234,8 @@ int nczchunk_chunk_store_new_zero_copy(const nczchunk_zero_copy_callbacks *callb
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_chunk_store_new(const nczchunk_reader_callbacks *callbacks,
-                           nczchunk_chunk_store **store,
-                           nczchunk_context *context);
+                             nczchunk_chunk_store **store,
+                             nczchunk_context *context);
 
 /**
  * Sets whether every chunk that a store's codecs decode is decoded to its end: 1 or, at first, 0. If not, decoding
@@ -1251,8 +1251,8 @@ int nczchunk_chunk_store_new(const nczchunk_reader_callbacks *callbacks,
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_chunk_store_set_verify(nczchunk_chunk_store *store,
-                              int verify,
-                              nczchunk_context *context);
+                                    int verify,
+                                    nczchunk_context *context);
 
 /**
  * Frees a store and calls destroy. NULL is allowed.
@@ -1260,11 +1260,11 @@ int nczchunk_chunk_store_set_verify(nczchunk_chunk_store *store,
 NCZCHUNK_API void nczchunk_chunk_store_free(nczchunk_chunk_store *store);
 
 /** Initialises a nczchunk_zero_copy_callbacks that uses nothing yet. */
-#define NCZCHUNK_LENDING_CALLBACKS_INIT \
+#define NCZCHUNK_ZERO_COPY_CALLBACKS_INIT \
     {sizeof(nczchunk_zero_copy_callbacks), NULL, NULL, NULL, NULL, NULL, 0, 0}
 
 /** Initialises a nczchunk_reader_callbacks that uses nothing yet. */
-#define NCZCHUNK_FILLING_CALLBACKS_INIT \
+#define NCZCHUNK_READER_CALLBACKS_INIT \
     {sizeof(nczchunk_reader_callbacks), NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0}
 
 /* ---------------------------------------------------------------------------------------------------------------------
@@ -1439,8 +1439,8 @@ NCZCHUNK_API void nczchunk_codec_free(nczchunk_codec *codec);
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_chunk_store_add_codec(nczchunk_chunk_store *store,
-                             nczchunk_codec *codec,
-                             nczchunk_context *context);
+                                   nczchunk_codec *codec,
+                                   nczchunk_context *context);
 
 /** Initialises a nczchunk_zstd_options that uses nothing yet. */
 #define NCZCHUNK_ZSTD_OPTIONS_INIT \
@@ -1522,8 +1522,8 @@ NCZCHUNK_API void nczchunk_cache_free(nczchunk_cache *cache);
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_chunk_store_set_cache(nczchunk_chunk_store *store,
-                             const nczchunk_cache *cache,
-                             nczchunk_context *context);
+                                   const nczchunk_cache *cache,
+                                   nczchunk_context *context);
 
 /**
  * What has become of a cache's requests, and what is in it.

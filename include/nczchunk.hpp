@@ -5,7 +5,7 @@
  * the library, its C headers and the standard library.
  *
  *     auto var = nczchunk::Variable::of<float>({90, 180}, {40, 50});          an array of floats, and a chunk of it
- *     auto store = nczchunk::Store::filling([&](nczchunk::Request request) {
+ *     auto store = nczchunk::ChunkStore::reading([&](nczchunk::Request request) {
  *         request.put(chunks[request.index(0)][request.index(1)]);            chunks is yours
  *     });
  *     std::vector<float> data = nczchunk::read<float>(var, store, {{10, 0}, {20, 60}, {1, 3}});
@@ -1291,16 +1291,16 @@ template <class Which> struct EndedOf {
 
 } // namespace detail
 
-/// A request that has ended, and why if it has failed: see Filler::wait. A Request becomes one by itself.
+/// A request that has ended, and why if it has failed: see ChunkReader::wait. A Request becomes one by itself.
 using Ended = detail::EndedOf<Request>;
 
 /// Where chunks come from and go to, to be derived from. What is overridden says what the store can do; fill has to be,
 /// or start and wait. It has to be public and not overloaded. nczchunk_reader_callbacks says what each is for.
-class Filler {
+class ChunkReader {
   public:
-    Filler(const Filler &) = delete;
-    Filler &operator=(const Filler &) = delete;
-    virtual ~Filler() = default;
+    ChunkReader(const ChunkReader &) = delete;
+    ChunkReader &operator=(const ChunkReader &) = delete;
+    virtual ~ChunkReader() = default;
 
     /// Fetches a chunk: answers the request with put, set_length or set_absent.
     virtual void fill(Request) { throw Error(Status::not_built); }
@@ -1320,7 +1320,7 @@ class Filler {
     virtual void cancel(Request) {}
 
   protected:
-    Filler() = default;
+    ChunkReader() = default;
 };
 
 /// A chunk on loan. It is valid until the callback returns.
@@ -1342,7 +1342,7 @@ class Loan {
     std::size_t chunk_bytes() const noexcept { return loan_->chunk_bytes; }
 
     /// Lends the memory of a contiguous container, which has to stay until the loan is given back. keep is kept until
-    /// then, so a std::shared_ptr to the chunk holds it, and is what kept() gives to Lender::release.
+    /// then, so a std::shared_ptr to the chunk holds it, and is what kept() gives to ZeroCopyReader::release.
     template <class Container> void lend(Container &chunk, std::shared_ptr<void> keep = nullptr)
     {
         const Span<const std::byte> bytes = as_bytes(chunk);
@@ -1372,11 +1372,11 @@ class Loan {
 
 /// Who lends chunks, to be derived from. lend has to be overridden; without lend_to_write there is no writing. What is
 /// overridden has to be public and not overloaded.
-class Lender {
+class ZeroCopyReader {
   public:
-    Lender(const Lender &) = delete;
-    Lender &operator=(const Lender &) = delete;
-    virtual ~Lender() = default;
+    ZeroCopyReader(const ZeroCopyReader &) = delete;
+    ZeroCopyReader &operator=(const ZeroCopyReader &) = delete;
+    virtual ~ZeroCopyReader() = default;
 
     virtual void lend(Loan &loan) = 0;
     virtual void lend_to_write(Loan &) { throw Error(Status::read_only); }
@@ -1385,7 +1385,7 @@ class Lender {
     virtual void release(Loan &, int /* status */) {}
 
   protected:
-    Lender() = default;
+    ZeroCopyReader() = default;
 };
 
 /// How a store may be used: see nczchunk_reader_callbacks. What is false or 0 has the default of the C interface.
@@ -1404,25 +1404,25 @@ struct StoreOptions {
 /// Where chunks come from and go to. It owns its callbacks and its codecs.
 class ChunkStore {
   public:
-    /// Chunks that a Filler fills in.
-    template <class T, class = std::enable_if_t<std::is_base_of_v<Filler, T>>>
-    static ChunkStore filling(std::unique_ptr<T> filler, StoreOptions options = {})
+    /// Chunks that a ChunkReader fills in.
+    template <class T, class = std::enable_if_t<std::is_base_of_v<ChunkReader, T>>>
+    static ChunkStore reading(std::unique_ptr<T> filler, StoreOptions options = {})
     {
-        static_assert(!std::is_same_v<T, Filler>, "pass the derived class, whose functions are looked at");
-        constexpr bool fills = !std::is_same_v<decltype(&T::fill), void (Filler::*)(Request)>;
-        constexpr bool stores = !std::is_same_v<decltype(&T::store), void (Filler::*)(Request)>;
-        constexpr bool starts = !std::is_same_v<decltype(&T::start), bool (Filler::*)(Request)>;
-        constexpr bool waits = !std::is_same_v<decltype(&T::wait), Ended (Filler::*)()>;
+        static_assert(!std::is_same_v<T, ChunkReader>, "pass the derived class, whose functions are looked at");
+        constexpr bool fills = !std::is_same_v<decltype(&T::fill), void (ChunkReader::*)(Request)>;
+        constexpr bool stores = !std::is_same_v<decltype(&T::store), void (ChunkReader::*)(Request)>;
+        constexpr bool starts = !std::is_same_v<decltype(&T::start), bool (ChunkReader::*)(Request)>;
+        constexpr bool waits = !std::is_same_v<decltype(&T::wait), Ended (ChunkReader::*)()>;
         static_assert(fills || starts, "override fill, or start and wait");
         static_assert(starts == waits, "override both start and wait, or none of them");
         nczchunk_reader_callbacks callbacks = NCZCHUNK_FILLING_CALLBACKS_INIT;
-        callbacks.user = static_cast<Filler *>(filler.get());
+        callbacks.user = static_cast<ChunkReader *>(filler.get());
         callbacks.fill = fills ? fill : nullptr;
         callbacks.store = stores ? store : nullptr;
         callbacks.start = starts ? start : nullptr;
         callbacks.wait = waits ? wait : nullptr;
         callbacks.cancel = starts ? cancel : nullptr;
-        callbacks.destroy = detail::destroy<Filler>;
+        callbacks.destroy = detail::destroy<ChunkReader>;
         callbacks.concurrent = options.concurrent ? 1 : 0;
         callbacks.accept_longer = options.accept_longer ? 1 : 0;
         callbacks.ranges = options.ranges ? 1 : 0;
@@ -1440,44 +1440,44 @@ class ChunkStore {
 
     /// Chunks that a callable fills in: void (Request). The store is read-only.
     template <class Fill, class = std::enable_if_t<std::is_invocable_v<Fill &, Request>>>
-    static ChunkStore filling(Fill fills, StoreOptions options = {})
+    static ChunkStore reading(Fill fills, StoreOptions options = {})
     {
-        struct Callable final : Filler {
+        struct Callable final : ChunkReader {
             explicit Callable(Fill &&with) : fills(std::move(with)) {}
             void fill(Request request) override { fills(request); }
             Fill fills;
         };
-        return filling(std::make_unique<Callable>(std::move(fills)), options);
+        return reading(std::make_unique<Callable>(std::move(fills)), options);
     }
 
     /// Chunks that one callable fills in and another stores: void (Request).
     template <class Fill,
               class Write,
               class = std::enable_if_t<std::is_invocable_v<Fill &, Request> && std::is_invocable_v<Write &, Request>>>
-    static ChunkStore filling(Fill fills, Write writes, StoreOptions options = {})
+    static ChunkStore reading(Fill fills, Write writes, StoreOptions options = {})
     {
-        struct Callables final : Filler {
+        struct Callables final : ChunkReader {
             Callables(Fill &&one, Write &&other) : fills(std::move(one)), writes(std::move(other)) {}
             void fill(Request request) override { fills(request); }
             void store(Request request) override { writes(request); }
             Fill fills;
             Write writes;
         };
-        return filling(std::make_unique<Callables>(std::move(fills), std::move(writes)), options);
+        return reading(std::make_unique<Callables>(std::move(fills), std::move(writes)), options);
     }
 
-    /// Chunks that a Lender lends.
-    template <class T, class = std::enable_if_t<std::is_base_of_v<Lender, T>>>
-    static ChunkStore lending(std::unique_ptr<T> lender, StoreOptions options = {})
+    /// Chunks that a ZeroCopyReader lends.
+    template <class T, class = std::enable_if_t<std::is_base_of_v<ZeroCopyReader, T>>>
+    static ChunkStore zero_copy(std::unique_ptr<T> lender, StoreOptions options = {})
     {
-        static_assert(!std::is_same_v<T, Lender>, "pass the derived class, whose functions are looked at");
-        constexpr bool writes = !std::is_same_v<decltype(&T::lend_to_write), void (Lender::*)(Loan &)>;
+        static_assert(!std::is_same_v<T, ZeroCopyReader>, "pass the derived class, whose functions are looked at");
+        constexpr bool writes = !std::is_same_v<decltype(&T::lend_to_write), void (ZeroCopyReader::*)(Loan &)>;
         nczchunk_zero_copy_callbacks callbacks = NCZCHUNK_LENDING_CALLBACKS_INIT;
-        callbacks.user = static_cast<Lender *>(lender.get());
+        callbacks.user = static_cast<ZeroCopyReader *>(lender.get());
         callbacks.lend = lend;
         callbacks.lend_to_write = writes ? lend_to_write : nullptr;
         callbacks.release = release;
-        callbacks.destroy = detail::destroy<Lender>;
+        callbacks.destroy = detail::destroy<ZeroCopyReader>;
         callbacks.concurrent = options.concurrent ? 1 : 0;
         callbacks.accept_longer = options.accept_longer ? 1 : 0;
         if (!lender)
@@ -1492,36 +1492,38 @@ class ChunkStore {
 
     /// Chunks that a callable lends: void (Loan &). The store is read-only.
     template <class Lend, class = std::enable_if_t<std::is_invocable_v<Lend &, Loan &>>>
-    static ChunkStore lending(Lend lends, StoreOptions options = {})
+    static ChunkStore zero_copy(Lend lends, StoreOptions options = {})
     {
-        struct Callable final : Lender {
+        struct Callable final : ZeroCopyReader {
             explicit Callable(Lend &&with) : lends(std::move(with)) {}
             void lend(Loan &loan) override { lends(loan); }
             Lend lends;
         };
-        return lending(std::make_unique<Callable>(std::move(lends)), options);
+        return zero_copy(std::make_unique<Callable>(std::move(lends)), options);
     }
 
     /// Chunks that one callable lends to be read and another to be changed: void (Loan &).
     template <class Lend,
               class Write,
               class = std::enable_if_t<std::is_invocable_v<Lend &, Loan &> && std::is_invocable_v<Write &, Loan &>>>
-    static ChunkStore lending(Lend lends, Write writes, StoreOptions options = {})
+    static ChunkStore zero_copy(Lend lends, Write writes, StoreOptions options = {})
     {
-        struct Callables final : Lender {
+        struct Callables final : ZeroCopyReader {
             Callables(Lend &&one, Write &&other) : lends(std::move(one)), writes(std::move(other)) {}
             void lend(Loan &loan) override { lends(loan); }
             void lend_to_write(Loan &loan) override { writes(loan); }
             Lend lends;
             Write writes;
         };
-        return lending(std::make_unique<Callables>(std::move(lends), std::move(writes)), options);
+        return zero_copy(std::make_unique<Callables>(std::move(lends), std::move(writes)), options);
     }
 
     /// Adds a codec at the end of the chain, in the order of encoding. If it throws, the codec stays the caller's.
     void add_codec(Codec &&codec)
     {
-        call([&](nczchunk_context *context) { return nczchunk_chunk_store_add_codec(store_.get(), codec.get(), context); });
+        call([&](nczchunk_context *context) {
+            return nczchunk_chunk_store_add_codec(store_.get(), codec.get(), context);
+        });
         static_cast<void>(codec.release());
     }
 
@@ -1550,7 +1552,7 @@ class ChunkStore {
     static int fill(void *user, nczchunk_request *request) noexcept
     {
         return detail::guarded([&] {
-            static_cast<Filler *>(user)->fill(Request(request));
+            static_cast<ChunkReader *>(user)->fill(Request(request));
             return static_cast<int>(request->status); // set_absent has set it
         });
     }
@@ -1558,7 +1560,7 @@ class ChunkStore {
     static int store(void *user, nczchunk_request *request) noexcept
     {
         return detail::guarded([&] {
-            static_cast<Filler *>(user)->store(Request(request));
+            static_cast<ChunkReader *>(user)->store(Request(request));
             return NCZCHUNK_NOERR;
         });
     }
@@ -1566,14 +1568,14 @@ class ChunkStore {
     static int start(void *user, nczchunk_request *request) noexcept
     {
         return detail::guarded([&] {
-            return static_cast<Filler *>(user)->start(Request(request)) ? NCZCHUNK_NOERR : NCZCHUNK_EEMPTY;
+            return static_cast<ChunkReader *>(user)->start(Request(request)) ? NCZCHUNK_NOERR : NCZCHUNK_EEMPTY;
         });
     }
 
     static int wait(void *user, nczchunk_request **done) noexcept
     {
         return detail::guarded([&] {
-            const Ended ended = static_cast<Filler *>(user)->wait();
+            const Ended ended = static_cast<ChunkReader *>(user)->wait();
             if (ended.failure)
                 ended.request.get()->status = detail::Call::keep_in_case(ended.failure);
             *done = ended.request.get();
@@ -1584,22 +1586,22 @@ class ChunkStore {
     static void cancel(void *user, nczchunk_request *request) noexcept
     {
         static_cast<void>(detail::guarded([&] {
-            static_cast<Filler *>(user)->cancel(Request(request));
+            static_cast<ChunkReader *>(user)->cancel(Request(request));
             return NCZCHUNK_NOERR;
         }));
     }
 
-    static int lend(void *user, nczchunk_borrowed_chunk *loan) noexcept { return lent<&Lender::lend>(user, loan); }
+    static int lend(void *user, nczchunk_borrowed_chunk *loan) noexcept { return lent<&ZeroCopyReader::lend>(user, loan); }
     static int lend_to_write(void *user, nczchunk_borrowed_chunk *loan) noexcept
     {
-        return lent<&Lender::lend_to_write>(user, loan);
+        return lent<&ZeroCopyReader::lend_to_write>(user, loan);
     }
 
-    template <void (Lender::*Lend)(Loan &)> static int lent(void *user, nczchunk_borrowed_chunk *loan) noexcept
+    template <void (ZeroCopyReader::*Lend)(Loan &)> static int lent(void *user, nczchunk_borrowed_chunk *loan) noexcept
     {
         return detail::guarded([&] {
             Loan told(loan);
-            (static_cast<Lender *>(user)->*Lend)(told);
+            (static_cast<ZeroCopyReader *>(user)->*Lend)(told);
             // Without data, or after an exception, it is not given back.
             if (told.kept_ && loan->data != nullptr)
                 loan->handle = new std::shared_ptr<void>(std::move(told.kept_));
@@ -1614,7 +1616,7 @@ class ChunkStore {
             Loan told(loan);
             if (kept)
                 told.kept_ = std::move(*kept);
-            static_cast<Lender *>(user)->release(told, status);
+            static_cast<ZeroCopyReader *>(user)->release(told, status);
             return NCZCHUNK_NOERR;
         });
     }

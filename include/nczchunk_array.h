@@ -31,7 +31,7 @@ extern "C" {
 #endif
 
 /* ---------------------------------------------------------------------------------------------------------------------
- * OBJECTS
+ * OBJECTSTORE
  *
  * What the functions below make and use, beside those of nczchunk.h. Each is opaque.
  */
@@ -155,8 +155,8 @@ int nczchunk_array_open(const char *path,
                         nczchunk_context *context);
 
 /**
- * Opens an array among the objects of a storage: see nczchunk_array_open. The array goes on using the storage when that is
- * freed.
+ * Opens an array among the objects of a storage: see nczchunk_array_open. The array goes on using the storage when
+ * that is freed.
  *
  * Errors: those of nczchunk_array_open, and what callbacks of the storage return.
  */
@@ -280,8 +280,8 @@ NCZCHUNK_API const char *nczchunk_array_dimname(const nczchunk_array *array, siz
 
 /**
  * Has an array's decoded chunks kept in a cache of yours instead of its own, which keeps 64 MiB or, if that is more,
- * one chunk; NULL for cache has none kept. See nczchunk_chunk_store_set_cache. The indices of the shards that were used last
- * are kept besides: up to 4 MiB, and at least one.
+ * one chunk; NULL for cache has none kept. See nczchunk_chunk_store_set_cache. The indices of the shards that were
+ * used last are kept besides: up to 4 MiB, and at least one.
  *
  * Errors: NCZCHUNK_EINVAL (array is NULL).
  */
@@ -669,8 +669,8 @@ typedef struct nczchunk_node {
      */
     size_t struct_size;
     /**
-     * Its name, with those of the groups that it is in before it, such as "ocean/sst"; empty for the storage itself. It
-     * is what nczchunk_array_open takes.
+     * Its name, with those of the groups that it is in before it, such as "ocean/sst"; empty for the storage itself.
+     * It is what nczchunk_array_open takes.
      */
     const char *name;
     /**
@@ -745,8 +745,8 @@ typedef struct nczchunk_node {
  * Of a file that holds arrays the file itself is told as a group, then its arrays in their order.
  *
  * What is there but cannot be read is told with its status. A symbolic link to a group is told with what is in that,
- * but what several links lead to with the first of them, and a link to a group that it is in is left out. If the storage
- * cannot list its objects, the group's consolidated metadata tell what there is.
+ * but what several links lead to with the first of them, and a link to a group that it is in is left out. If the
+ * storage cannot list its objects, the group's consolidated metadata tell what there is.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path or group), NCZCHUNK_ENOTNC
  * (path is something else), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOTBUILT (the storage cannot
@@ -858,8 +858,8 @@ typedef struct nczchunk_located {
  * an object that is a chunk is asked for its length, and the index of a shard is read.
  *
  * Errors: NCZCHUNK_EINVAL (array or found is NULL), NCZCHUNK_ESTRIDE, NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for
- * nczchunk_array_read, what found returned, what callbacks of the storage return, NCZCHUNK_EIO (the index of a shard is
- * corrupt), NCZCHUNK_ENOMEM, and the system's own numbers.
+ * nczchunk_array_read, what found returned, what callbacks of the storage return, NCZCHUNK_EIO (the index of a shard
+ * is corrupt), NCZCHUNK_ENOMEM, and the system's own numbers.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_locate(const nczchunk_array *array,
@@ -877,18 +877,18 @@ int nczchunk_array_locate(const nczchunk_array *array,
  * the storage by itself where it is a directory or a zip file; the functions below make one to be given to
  * nczchunk_array_open_in: such a storage once for many arrays, one in memory, or one of your own:
  *
- *     nczchunk_storage_callbacks callbacks = {.struct_size = sizeof callbacks, .read = get_object, .user = &connection};
+ *     nczchunk_storage_callbacks callbacks = {.struct_size = sizeof callbacks, .read = get, .user = &connection};
  *     nczchunk_storage_new(&callbacks, &storage, NULL);
  *     nczchunk_array_open_in(storage, "ocean/sst", NCZCHUNK_READ, &array, NULL);
  *
- * A file that holds arrays, such as a netCDF classic file, is a storage, too: what is opened and listed is in the file.
- * It is one at a path, or an object of any storage:
+ * A file that holds arrays, such as a netCDF classic file, is a storage, too: what is opened and listed is in the
+ * file. It is one at a path, or an object of any storage:
  *
  *     nczchunk_storage_file(storage, "2020/sst.nc", &file, NULL);
  *     nczchunk_array_open_in(file, "SST", NCZCHUNK_READ, &array, NULL);
  *
- * A new zip file is made by nczchunk_storage_create_zip; codecs that the library does not have are added to a storage by
- * nczchunk_storage_add_codec.
+ * A new zip file is made by nczchunk_storage_create_zip; codecs that the library does not have are added to a storage
+ * by nczchunk_storage_add_codec.
  *
  * A storage with latency has start and wait instead of read, or beside it: then many reads are under way at the same
  * time, without threads. Chunks of an array with shards are found by the shards' indices, and neighbours among them
@@ -1108,50 +1108,50 @@ typedef struct nczchunk_storage_callbacks {
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_open(const char *path,
-                      nczchunk_storage **storage,
-                      nczchunk_context *context);
+                          nczchunk_storage **storage,
+                          nczchunk_context *context);
 
 /**
- * A storage that is one file of another storage: an object that holds arrays, by its name. The file need not be there yet.
- * It goes on using the other storage when that is freed. Free it with nczchunk_storage_free.
+ * A storage that is one file of another storage: an object that holds arrays, by its name. The file need not be there
+ * yet. It goes on using the other storage when that is freed. Free it with nczchunk_storage_free.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_file(const nczchunk_storage *storage,
-                        const char *name,
-                        nczchunk_storage **file,
-                        nczchunk_context *context);
+                          const char *name,
+                          nczchunk_storage **file,
+                          nczchunk_context *context);
 
 /**
  * A storage at a path where something is to be created: a directory, which is made if there is none. Free it
  * with nczchunk_storage_free.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTNC (there is a file that is no zip file),
- * NCZCHUNK_ENOTBUILT (there is nothing, and the name ends with .zip: see nczchunk_storage_create_zip), NCZCHUNK_ENOMEM,
- * and the system's own numbers.
+ * NCZCHUNK_ENOTBUILT (there is nothing, and the name ends with .zip: see nczchunk_storage_create_zip),
+ * NCZCHUNK_ENOMEM, and the system's own numbers.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_create(const char *path,
-                          nczchunk_storage **storage,
-                          nczchunk_context *context);
+                            nczchunk_storage **storage,
+                            nczchunk_context *context);
 
 /**
  * Sets whether files are opened that hold only a part of their arrays, as those of cfdb do that say that they are
- * copies of remote ones: 1 for yes, and then what has not been fetched is read as fill values; 0, which is how a storage
- * begins, for no, and then they are refused with NCZCHUNK_ENOTBUILT. Arrays that are open stay open.
+ * copies of remote ones: 1 for yes, and then what has not been fetched is read as fill values; 0, which is how a
+ * storage begins, for no, and then they are refused with NCZCHUNK_ENOTBUILT. Arrays that are open stay open.
  *
  * Errors: NCZCHUNK_EINVAL (storage is NULL).
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_allow_partial(nczchunk_storage *storage,
-                                 int allow,
-                                 nczchunk_context *context);
+                                   int allow,
+                                   nczchunk_context *context);
 
 /**
- * Sets how much memory may be taken for what is stored in a storage: for metadata that are read from now on, and for the
- * chunks of arrays that are opened or created in it from now on. What would take more fails with NCZCHUNK_ENOMEM, and
- * the context's message names the limit, as in
+ * Sets how much memory may be taken for what is stored in a storage: for metadata that are read from now on, and for
+ * the chunks of arrays that are opened or created in it from now on. What would take more fails with NCZCHUNK_ENOMEM,
+ * and the context's message names the limit, as in
  *
  * ```text
  * chunk (0): more bytes of memory are needed than the limit string_chunk_bytes = 268435456; raise it by
@@ -1172,8 +1172,8 @@ int nczchunk_storage_allow_partial(nczchunk_storage *storage,
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_set_memory_limits(nczchunk_storage *storage,
-                                     const nczchunk_memory_limits *limits,
-                                     nczchunk_context *context);
+                                       const nczchunk_memory_limits *limits,
+                                       nczchunk_context *context);
 
 /**
  * A storage that is written to a new zip file at a path. Its entries are stored as they are, for chunks are
@@ -1182,20 +1182,20 @@ int nczchunk_storage_set_memory_limits(nczchunk_storage *storage,
  *
  * The file is there when nczchunk_storage_finish has been called, in place of the one there was. Until then it has the
  * name `.<name>.<process>.<number>.partial` beside the path. If the storage is freed before, and all arrays in it are
- * closed, nothing is left. Free it with nczchunk_storage_free. A child that is forked can do that, too, which leaves the
- * file alone; all calls that would use the storage fail there with NCZCHUNK_EINVAL.
+ * closed, nothing is left. Free it with nczchunk_storage_free. A child that is forked can do that, too, which leaves
+ * the file alone; all calls that would use the storage fail there with NCZCHUNK_EINVAL.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; a path that no file can have), NCZCHUNK_ENOTBUILT (the library was built
  * without zip files), NCZCHUNK_ENOMEM, and the system's own numbers.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_create_zip(const char *path,
-                              nczchunk_storage **storage,
-                              nczchunk_context *context);
+                                nczchunk_storage **storage,
+                                nczchunk_context *context);
 
 /**
- * Says that all has been written to a storage. A new zip file gets its directory and its name, and cannot be written to
- * from then on; elsewhere there is nothing to do. After a failure it can be called again.
+ * Says that all has been written to a storage. A new zip file gets its directory and its name, and cannot be written
+ * to from then on; elsewhere there is nothing to do. After a failure it can be called again.
  *
  * Errors: NCZCHUNK_EINVAL (storage is NULL), NCZCHUNK_ENOMEM, and the system's own numbers.
  */
@@ -1224,16 +1224,16 @@ NCZCHUNK_API void nczchunk_storage_free(nczchunk_storage *storage);
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_write(const nczchunk_storage *storage,
-                         const char *name,
-                         const void *bytes,
-                         size_t nbytes,
-                         nczchunk_context *context);
+                           const char *name,
+                           const void *bytes,
+                           size_t nbytes,
+                           nczchunk_context *context);
 
 /**
- * Has make make the codecs of this name that the metadata of arrays in the storage have, also where the library has one
- * of that name itself. A name without "numcodecs." stands for the same with it, too. Arrays that are opened or created
- * in the storage from then on know the codec; so does a listing of the storage. examples/own_codec.c is a codec of its
- * own.
+ * Has make make the codecs of this name that the metadata of arrays in the storage have, also where the library has
+ * one of that name itself. A name without "numcodecs." stands for the same with it, too. Arrays that are opened or
+ * created in the storage from then on know the codec; so does a listing of the storage. examples/own_codec.c is a
+ * codec of its own.
  *
  * make sets codec to one that nczchunk_codec_new has made, which the library takes over, and returns 0; or it returns
  * a status, which ends the call that needs the codec. It is called when an array is opened, created or resized, and
@@ -1252,11 +1252,11 @@ int nczchunk_storage_write(const nczchunk_storage *storage,
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_add_codec(nczchunk_storage *storage,
-                             const char *name,
-                             int (*make)(void *user, const nczchunk_codec_use *of, nczchunk_codec **codec),
-                             void *user,
-                             void (*destroy)(void *user),
-                             nczchunk_context *context);
+                               const char *name,
+                               int (*make)(void *user, const nczchunk_codec_use *of, nczchunk_codec **codec),
+                               void *user,
+                               void (*destroy)(void *user),
+                               nczchunk_context *context);
 
 /**
  * A storage of your own. The callbacks are copied. Free it with nczchunk_storage_free.
@@ -1266,8 +1266,8 @@ int nczchunk_storage_add_codec(nczchunk_storage *storage,
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_new(const nczchunk_storage_callbacks *callbacks,
-                       nczchunk_storage **storage,
-                       nczchunk_context *context);
+                         nczchunk_storage **storage,
+                         nczchunk_context *context);
 
 /** Initialises a nczchunk_memory_limits that uses nothing yet. */
 #define NCZCHUNK_MEMORY_LIMITS_INIT \

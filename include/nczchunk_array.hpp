@@ -571,10 +571,10 @@ class ObjectRequest {
     nczchunk_object_request *request_;
 };
 
-/// A read that has ended, and why if it has failed: see Objects::wait. An ObjectRequest becomes one by itself.
+/// A read that has ended, and why if it has failed: see ObjectStore::wait. An ObjectRequest becomes one by itself.
 using ObjectEnded = detail::EndedOf<ObjectRequest>;
 
-/// Whom Objects::list tells what there is.
+/// Whom ObjectStore::list tells what there is.
 class Found {
   public:
     /// The last part of a name, and whether it is a prefix: what the names of objects further below begin with. false:
@@ -599,11 +599,11 @@ class Found {
 
 /// Where objects are, to be derived from. What is overridden says what the storage can do; read has to be, or start and
 /// wait. It has to be public and not overloaded. nczchunk_storage_callbacks says what each is for.
-class Objects {
+class ObjectStore {
   public:
-    Objects(const Objects &) = delete;
-    Objects &operator=(const Objects &) = delete;
-    virtual ~Objects() = default;
+    ObjectStore(const ObjectStore &) = delete;
+    ObjectStore &operator=(const ObjectStore &) = delete;
+    virtual ~ObjectStore() = default;
 
     /// Reads an object: answers with put, set_length or set_absent.
     virtual void read(ObjectRequest) { throw Error(Status::not_built); }
@@ -632,7 +632,7 @@ class Objects {
     virtual void cancel(ObjectRequest) {}
 
   protected:
-    Objects() = default;
+    ObjectStore() = default;
 };
 
 /// How a storage may be used: see nczchunk_storage_callbacks. 0 has the default of the C interface.
@@ -713,20 +713,20 @@ class Storage {
     }
 
     /// Objects of the program's own.
-    template <class T, class = std::enable_if_t<std::is_base_of_v<Objects, T>>>
+    template <class T, class = std::enable_if_t<std::is_base_of_v<ObjectStore, T>>>
     static Storage own(std::unique_ptr<T> objects, StorageOptions options = {})
     {
-        static_assert(!std::is_same_v<T, Objects>, "pass the derived class, whose functions are looked at");
-        constexpr bool reads = !std::is_same_v<decltype(&T::read), decltype(&Objects::read)>;
-        constexpr bool lists = !std::is_same_v<decltype(&T::list), decltype(&Objects::list)>;
-        constexpr bool writes = !std::is_same_v<decltype(&T::write), decltype(&Objects::write)>;
-        constexpr bool removes = !std::is_same_v<decltype(&T::remove), decltype(&Objects::remove)>;
-        constexpr bool starts = !std::is_same_v<decltype(&T::start), decltype(&Objects::start)>;
-        constexpr bool waits = !std::is_same_v<decltype(&T::wait), decltype(&Objects::wait)>;
+        static_assert(!std::is_same_v<T, ObjectStore>, "pass the derived class, whose functions are looked at");
+        constexpr bool reads = !std::is_same_v<decltype(&T::read), decltype(&ObjectStore::read)>;
+        constexpr bool lists = !std::is_same_v<decltype(&T::list), decltype(&ObjectStore::list)>;
+        constexpr bool writes = !std::is_same_v<decltype(&T::write), decltype(&ObjectStore::write)>;
+        constexpr bool removes = !std::is_same_v<decltype(&T::remove), decltype(&ObjectStore::remove)>;
+        constexpr bool starts = !std::is_same_v<decltype(&T::start), decltype(&ObjectStore::start)>;
+        constexpr bool waits = !std::is_same_v<decltype(&T::wait), decltype(&ObjectStore::wait)>;
         static_assert(reads || starts, "override read, or start and wait");
         static_assert(starts == waits, "override both start and wait, or none of them");
         nczchunk_storage_callbacks callbacks = NCZCHUNK_STORAGE_CALLBACKS_INIT;
-        callbacks.user = static_cast<Objects *>(objects.get());
+        callbacks.user = static_cast<ObjectStore *>(objects.get());
         callbacks.read = reads ? read : nullptr;
         callbacks.list = lists ? list : nullptr;
         callbacks.write = writes ? write_object : nullptr;
@@ -734,7 +734,7 @@ class Storage {
         callbacks.start = starts ? start : nullptr;
         callbacks.wait = waits ? wait : nullptr;
         callbacks.cancel = starts ? cancel : nullptr;
-        callbacks.destroy = detail::destroy<Objects>;
+        callbacks.destroy = detail::destroy<ObjectStore>;
         callbacks.concurrent = options.concurrent ? 1 : 0;
         callbacks.gap = options.gap;
         callbacks.in_flight = options.in_flight;
@@ -753,7 +753,7 @@ class Storage {
     template <class Read, class = std::enable_if_t<std::is_invocable_v<Read &, ObjectRequest>>>
     static Storage own(Read reads, StorageOptions options = {})
     {
-        struct Callable final : Objects {
+        struct Callable final : ObjectStore {
             explicit Callable(Read &&with) : reads(std::move(with)) {}
             void read(ObjectRequest request) override { reads(request); }
             Read reads;
@@ -761,14 +761,14 @@ class Storage {
         return own(std::make_unique<Callable>(std::move(reads)), options);
     }
 
-    /// Objects that one callable reads and another writes: void (std::string_view name, Span<const std::byte>).
+    /// ObjectStore that one callable reads and another writes: void (std::string_view name, Span<const std::byte>).
     template <class Read,
               class Write,
               class = std::enable_if_t<std::is_invocable_v<Read &, ObjectRequest>
                                        && std::is_invocable_v<Write &, std::string_view, Span<const std::byte>>>>
     static Storage own(Read reads, Write writes, StorageOptions options = {})
     {
-        struct Callables final : Objects {
+        struct Callables final : ObjectStore {
             Callables(Read &&one, Write &&other) : reads(std::move(one)), writes(std::move(other)) {}
             void read(ObjectRequest request) override { reads(request); }
             void write(std::string_view name, Span<const std::byte> bytes) override { writes(name, bytes); }
@@ -853,7 +853,7 @@ class Storage {
     {
     }
 
-    static Objects &objects(void *user) noexcept { return *static_cast<Objects *>(user); }
+    static ObjectStore &objects(void *user) noexcept { return *static_cast<ObjectStore *>(user); }
 
     static int read(void *user, nczchunk_object_request *request) noexcept
     {
@@ -1011,7 +1011,8 @@ class Array {
     {
         return Array(
             [&](nczchunk_array **array, nczchunk_context *with) {
-                return nczchunk_array_open_in(storage.get(), detail::c_text(name), static_cast<int>(access), array, with);
+                return nczchunk_array_open_in(storage.get(), detail::c_text(name), static_cast<int>(access), array,
+                                              with);
             },
             context);
     }

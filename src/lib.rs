@@ -37,7 +37,7 @@
 //! };
 //!
 //! let variable = Variable::new(&[4, 6], &[4, 3], 1)?;
-//! let store = ChunkStore::filling(fill)?;
+//! let store = ChunkStore::new(fill)?;
 //! let slab = Hyperslab::new(&[1, 0], &[2, 3]).with_stride(&[2, 2]);
 //! let values = nczchunk::read::<u8>(&variable, &store, &slab)?;
 //! assert_eq!(values, [10, 12, 14, 30, 32, 34]);

@@ -131,7 +131,7 @@ fn check(seed: u64) {
 
     let chunks = array.chunks();
     let written: Vec<_> = chunks.iter().cloned().map(Mutex::new).collect();
-    let store = ChunkStore::lending(Stored { chunks: &chunks, written: &written, columns: array.grid()[1] }).unwrap();
+    let store = ChunkStore::zero_copy(Stored { chunks: &chunks, written: &written, columns: array.grid()[1] }).unwrap();
     let options = Options::default().with_threads(rng.usize(1..4));
 
     let plan = |access| Plan::new(&variable, &slab, access).unwrap().with_memory(&strides, first, len).unwrap();

@@ -35,7 +35,7 @@ fn fill(request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
 #[test]
 fn typed_reads_by_a_closure() -> Result<()> {
     let (variable, asked) = (variable()?, AtomicUsize::new(0));
-    let store = ChunkStore::filling(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
+    let store = ChunkStore::new(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
         asked.fetch_add(1, Ordering::Relaxed);
         fill(request, buffer)
     })?;
@@ -59,7 +59,7 @@ fn types_and_lengths_are_checked() -> Result<()> {
     fn status<T: std::fmt::Debug>(result: Result<T>) -> i32 {
         result.unwrap_err().status()
     }
-    let (variable, store, all) = (variable()?, ChunkStore::filling(fill)?, Hyperslab::all());
+    let (variable, store, all) = (variable()?, ChunkStore::new(fill)?, Hyperslab::all());
     assert_eq!(status(nczchunk::read::<f64>(&variable, &store, &all)), EINVAL);
     assert_eq!(status(nczchunk::read::<[f32; 0]>(&variable, &store, &all)), EINVAL);
     assert_eq!(status(nczchunk::read_into(&variable, &store, &all, &mut [0_f32; 47])), EINVAL);
@@ -112,7 +112,7 @@ fn what_is_written_is_read() -> Result<()> {
     variable.set_word_size(4)?;
     let number = |k: usize| Complex { re: k as f32, im: -(k as f32) };
     {
-        let store = ChunkStore::filling(&map)?;
+        let store = ChunkStore::new(&map)?;
         nczchunk::write(&variable, &store, &Hyperslab::new(&[1], &[3]), &[number(1), number(2), number(3)])?;
         let zero = number(0);
         let read = nczchunk::read::<Complex>(&variable, &store, &Hyperslab::all())?;
@@ -125,7 +125,7 @@ fn what_is_written_is_read() -> Result<()> {
 #[test]
 fn errors_keep_what_caused_them() -> Result<()> {
     let variable = variable()?;
-    let store = ChunkStore::filling(|request: &Request<'_>, _: &mut Buffer<'_>| match request.chunk() {
+    let store = ChunkStore::new(|request: &Request<'_>, _: &mut Buffer<'_>| match request.chunk() {
         // That there is no such file is number 2 on Windows, too.
         [0, _] => Err(std::io::Error::from_raw_os_error(2).into()),
         _ => Err(Error::caused_by(EIO, std::io::Error::other("the tape is torn"))),
@@ -139,7 +139,7 @@ fn errors_keep_what_caused_them() -> Result<()> {
     assert_eq!(error.source().unwrap().to_string(), "the tape is torn");
 
     // A reader that gives too little is found out.
-    let store = ChunkStore::filling(|_: &Request<'_>, buffer: &mut Buffer<'_>| {
+    let store = ChunkStore::new(|_: &Request<'_>, buffer: &mut Buffer<'_>| {
         buffer.write(&[0; 40]);
         Ok(Filled::Stored(48))
     })?;
@@ -152,7 +152,7 @@ fn errors_keep_what_caused_them() -> Result<()> {
 fn threads_and_progress() -> Result<()> {
     let rows = 200;
     let variable = Variable::new(&[rows, 1000], &[1, 1000], 4)?;
-    let store = ChunkStore::filling(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
+    let store = ChunkStore::new(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
         std::thread::sleep(std::time::Duration::from_micros(200));
         let bytes = (request.chunk()[0] as f32).to_ne_bytes().repeat(1000);
         buffer.write(&bytes);
@@ -223,7 +223,7 @@ fn a_lending_reader_knows_when_a_loan_is_over() -> Result<()> {
     };
     let variable = variable()?;
     {
-        let store = ChunkStore::lending(&cache)?;
+        let store = ChunkStore::zero_copy(&cache)?;
         let values = nczchunk::read::<f32>(&variable, &store, &Hyperslab::new(&[3, 2], &[2, 2]))?;
         assert_eq!(values, [11.0, 109.0, 302.0, 400.0]);
         nczchunk::write(&variable, &store, &Hyperslab::new(&[0, 0], &[4, 4]), &[1.0_f32; 16])?;
@@ -235,7 +235,7 @@ fn a_lending_reader_knows_when_a_loan_is_over() -> Result<()> {
     assert_eq!((ones(&cache.chunks[0]), ones(&cache.chunks[1])), (12, 4));
     // A chunk that is too short is given back too, with what became of it.
     cache.copies[0].pop();
-    let store = ChunkStore::lending(&cache)?;
+    let store = ChunkStore::zero_copy(&cache)?;
     let error = nczchunk::read::<f32>(&variable, &store, &Hyperslab::all()).unwrap_err();
     assert_eq!(error.status(), EBADCHUNK);
     assert!(cache.users.iter().all(|users| users.load(Ordering::Relaxed) == 0));
@@ -281,14 +281,13 @@ impl ChunkReader for Forgetful {
 
 #[test]
 fn what_a_reader_does_not_say_is_no() -> Result<()> {
-    let (variable, lending) = (variable()?, ChunkStore::lending(Least)?);
+    let (variable, lending) = (variable()?, ChunkStore::zero_copy(Least)?);
     // Chunks that are too long are refused; fill values that are lent are what is read.
     let error = nczchunk::read::<f32>(&variable, &lending, &Hyperslab::new(&[0, 0], &[1, 1])).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::StoredLength { found: 49, expected: 48 }));
     assert_eq!(nczchunk::read::<f32>(&variable, &lending, &Hyperslab::new(&[3, 4], &[2, 1]))?, [0.0, 2.0]);
     assert_eq!(nczchunk::read::<f32>(&variable, &lending, &Hyperslab::new(&[5, 7], &[1, 1]))?, [2.0]);
-    for store in [lending, ChunkStore::lending(Forgetful)?, ChunkStore::filling(Forgetful)?, ChunkStore::filling(fill)?]
-    {
+    for store in [lending, ChunkStore::zero_copy(Forgetful)?, ChunkStore::new(Forgetful)?, ChunkStore::new(fill)?] {
         let error = nczchunk::write(&variable, &store, &Hyperslab::all(), &[0.0_f32; 48]).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::ReadOnly), "{error}");
     }
@@ -334,7 +333,7 @@ impl Codec for RunLengths {
 #[test]
 fn a_codec_of_ones_own() -> Result<()> {
     let (map, variable) = (Map::default(), Variable::new(&[10, 100], &[5, 100], 1)?);
-    let mut store = ChunkStore::filling(&map)?;
+    let mut store = ChunkStore::new(&map)?;
     store.add_codec(RunLengths)?;
     let values: Vec<u8> = (0..1000_u32).map(|e| (e / 60) as u8).collect();
     nczchunk::write(&variable, &store, &Hyperslab::all(), &values)?;
@@ -354,7 +353,7 @@ fn a_codec_of_ones_own() -> Result<()> {
 
 #[test]
 fn plans_that_are_looked_at_and_kept() -> Result<()> {
-    let store = ChunkStore::filling(fill)?;
+    let store = ChunkStore::new(fill)?;
     let prepared = {
         let variable = variable()?;
         let plan = Plan::new(&variable, &Hyperslab::new(&[0, 1], &[6, 3]), Access::Read)?;
@@ -414,7 +413,7 @@ fn random_read(rng: &mut fastrand::Rng) {
             })
             .collect()
     };
-    let store = ChunkStore::filling(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
+    let store = ChunkStore::new(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
         let bytes = stored(request);
         buffer.write(&bytes);
         Ok(Filled::Stored(bytes.len()))

@@ -226,17 +226,17 @@ fn read(plan: &Plan<'_>, prepared: Option<&Prepared>, store: &ChunkStore<'_>, th
 type Open = for<'c> fn(&'c Chunks) -> ChunkStore<'c>;
 
 fn lending(chunks: &Chunks) -> ChunkStore<'_> {
-    ChunkStore::lending(chunks).unwrap()
+    ChunkStore::zero_copy(chunks).unwrap()
 }
 
 fn filling(chunks: &Chunks) -> ChunkStore<'_> {
-    ChunkStore::filling(chunks).unwrap()
+    ChunkStore::new(chunks).unwrap()
 }
 
 /// zstd is not written in Rust, so it is not for Miri.
 #[cfg(all(not(miri), feature = "zstd"))]
 fn compressed(chunks: &Chunks) -> ChunkStore<'_> {
-    let mut store = ChunkStore::filling(chunks).unwrap();
+    let mut store = ChunkStore::new(chunks).unwrap();
     store.add_codec(nczchunk::Zstd::default()).unwrap();
     store
 }
@@ -267,7 +267,7 @@ fn threads_read_what_one_reads() {
 fn threads_fill_in_the_callers_memory() {
     let variable = Variable::new(&[GRID[0] * GRID[1], CHUNK_BYTES], &[1, CHUNK_BYTES], 1).unwrap();
     let gate = Gate::new(THREADS);
-    let store = ChunkStore::filling(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
+    let store = ChunkStore::new(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
         gate.pass(request.chunk()[0] as usize);
         buffer.zeroed().fill(request.chunk()[0] as u8);
         Ok(Filled::Stored(buffer.capacity()))
@@ -373,7 +373,7 @@ fn callers_share_a_store(chunks: Chunks, prepare: fn(&mut ChunkStore<'_>)) {
     let variable = variable();
     let chunks = chunks.bytes.into_iter().map(UnsafeCell::into_inner).collect();
     let stored = Stored { chunks, threads: AtomicUsize::new(0) };
-    let mut store = ChunkStore::filling(&stored).unwrap();
+    let mut store = ChunkStore::new(&stored).unwrap();
     prepare(&mut store);
     store.set_cache(Some(&Cache::new(GRID[0] * GRID[1] * CHUNK_BYTES / 3).unwrap()));
     let plans = slabs().map(|slab| Plan::new(&variable, &slab, Access::Read).unwrap());
@@ -458,7 +458,7 @@ impl ChunkReader for &Shares<'_> {
 fn callers_write_to_a_store(prepare: fn(&mut ChunkStore<'_>)) {
     let (variable, chunks) = (variable(), Chunks::empty(1));
     let shares = Shares::new(&chunks);
-    let mut store = ChunkStore::filling(&shares).unwrap();
+    let mut store = ChunkStore::new(&shares).unwrap();
     prepare(&mut store);
     store.set_cache(Some(&Cache::new(GRID[0] * GRID[1] * CHUNK_BYTES / 3).unwrap()));
     std::thread::scope(|scope| {
@@ -537,7 +537,7 @@ impl Codec for Rows {
 #[cfg_attr(miri, ignore = "so many bytes take too long")]
 fn callers_share_memory_of_many_chunks() {
     let variable = Variable::new(&Rows::DIMLENS, &Rows::CHUNKLENS, 4).unwrap();
-    let mut store = ChunkStore::filling(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
+    let mut store = ChunkStore::new(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
         assert!(buffer.write(&[request.chunk()[1] as u8]));
         Ok(Filled::Stored(1))
     })

@@ -15,7 +15,7 @@ int main(int argc, char **argv)
     // Eight ints in chunks of four; there is no third chunk.
     const std::vector<std::vector<int>> chunks = {{0, 1, 2, 3}, {4, 5, 6, 7}};
     const auto var = nczchunk::Variable::of<int>({12}, {4});
-    const auto store = nczchunk::ChunkStore::filling(
+    const auto store = nczchunk::ChunkStore::reading(
         [&](nczchunk::Request request) { request.put(chunks.at(static_cast<std::size_t>(request.index(0)))); });
 
     const std::vector<int> data = nczchunk::read<int>(var, store, {{1}, {3}, {3}});

@@ -182,7 +182,7 @@ fn run<const SIZE: usize>(input: &mut Input<'_>) {
         });
         chunks.stored.lock().unwrap().insert(indices, bytes);
     });
-    let store = ChunkStore::filling(chunks).unwrap();
+    let store = ChunkStore::new(chunks).unwrap();
 
     let access = if input.bool() { Access::Write } else { Access::Read };
     let both_ways = input.bool();

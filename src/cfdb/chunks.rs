@@ -75,7 +75,7 @@ pub(super) fn store(
     let chunk_shape = alloc::copied(&variable.chunk_shape)?;
     let storage = booklet.file().0.clone();
     let chunks = InBooklet { booklet, name: alloc::text(name)?, chunk_shape };
-    let mut store = ChunkStore::filling(ObjectChunks::new(storage, chunks))?;
+    let mut store = ChunkStore::new(ObjectChunks::new(storage, chunks))?;
     let size = variable.data_type.stored.size();
     if compression.is_shuffled && matches!(size, 2 | 4 | 8) {
         store.add_boxed_codec(shuffle(size)?)?;

@@ -45,7 +45,7 @@ pub(crate) fn open(storage: &Storage, file: &str, name: &str) -> Result<Opened> 
     let variable_header = read.header.variables.swap_remove(i);
     let element = variable_header.element;
     let chunks = ObjectChunks::new(storage.clone(), InFile::new(file, name, layout, read.len)?);
-    let store = ChunkStore::filling(chunks)?;
+    let store = ChunkStore::new(chunks)?;
     Ok(Opened { variable, store, element, dimensions, attributes: Attributes::of(variable_header.attributes)? })
 }
 

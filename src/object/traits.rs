@@ -210,7 +210,12 @@ macro_rules! forward {
                 (**self).read_part(name, offset, buffer)
             }
 
-            fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+            fn read_version(
+                &self,
+                name: &str,
+                begin: ByteRange,
+                buffer: &mut Buffer<'_>,
+            ) -> Result<Option<ObjectState>> {
                 (**self).read_version(name, begin, buffer)
             }
 

@@ -51,7 +51,7 @@ impl<'r> ChunkStore<'r> {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn lending(reader: impl ZeroCopyReader + 'r) -> Result<Self> {
+    pub fn zero_copy(reader: impl ZeroCopyReader + 'r) -> Result<Self> {
         Ok(ChunkStore::of(Reader::Lending(Slot::new()?.fill(reader)), None))
     }
 
@@ -69,7 +69,7 @@ impl<'r> ChunkStore<'r> {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn filling(reader: impl ChunkReader + 'r) -> Result<Self> {
+    pub fn new(reader: impl ChunkReader + 'r) -> Result<Self> {
         let memory = Memory::new()?;
         Ok(ChunkStore::of(Reader::Filling(Slot::new()?.fill(reader)), Some(memory)))
     }

@@ -125,7 +125,7 @@ pub struct Taken<'t>(PhantomData<fn(&'t ()) -> &'t ()>);
 ///     }
 /// }
 ///
-/// let store = ChunkStore::lending(Kept(vec![vec![0, 1, 2], vec![3, 4, 0]]))?;
+/// let store = ChunkStore::zero_copy(Kept(vec![vec![0, 1, 2], vec![3, 4, 0]]))?;
 /// let variable = Variable::new(&[5], &[3], 1)?;
 /// assert_eq!(nczchunk::read::<u8>(&variable, &store, &Hyperslab::all())?, [0, 1, 2, 3, 4]);
 /// # Ok::<(), nczchunk::Error>(())

@@ -61,7 +61,7 @@ fn read_i16(store: &ChunkStore<'_>, start: [usize; 2], count: [usize; 2], stride
 
 #[test]
 fn both_kinds_of_reader_give_the_same_values() {
-    for store in [ChunkStore::filling(fill).unwrap(), ChunkStore::lending(Lending(all_chunks())).unwrap()] {
+    for store in [ChunkStore::new(fill).unwrap(), ChunkStore::zero_copy(Lending(all_chunks())).unwrap()] {
         assert_eq!(read_i16(&store, [1, 0], [2, 4], [2, 1]).unwrap(), [10, 11, 12, 13, 30, 31, 32, -1]);
         assert_eq!(read_i16(&store, [0, 0], [2, 3], [1, 1]).unwrap(), [0, 1, 2, 10, 11, 12]);
         assert_eq!(read_i16(&store, [2, 3], [2, 1], [1, 1]).unwrap(), [-1, -1]);
@@ -72,14 +72,14 @@ fn both_kinds_of_reader_give_the_same_values() {
 fn an_error_names_its_chunk() {
     let mut chunks = all_chunks();
     chunks[4] = Some(vec![0; 11]);
-    let store = ChunkStore::lending(Lending(chunks)).unwrap();
+    let store = ChunkStore::zero_copy(Lending(chunks)).unwrap();
     let error = read_i16(&store, [0, 0], [5, 4], [1, 1]).unwrap_err();
     assert_eq!(error.to_string(), "chunk (2, 0): the stored chunk has 11 bytes where 12 are due");
 }
 
 #[test]
 fn a_plan_is_for_one_direction_and_one_length_of_memory() {
-    let (variable, store) = (variable(), ChunkStore::filling(fill).unwrap());
+    let (variable, store) = (variable(), ChunkStore::new(fill).unwrap());
     let plan = Plan::new(&variable, &Hyperslab::all(), Access::Read).unwrap();
     assert_eq!(plan.read(&store, &mut [0; 39]).unwrap_err().kind(), ErrorKind::Memory { len: 39 });
     assert!(matches!(plan.write(&store, &[0; 40]).unwrap_err().kind(), ErrorKind::Argument(_)));
@@ -91,7 +91,7 @@ fn a_plan_is_for_one_direction_and_one_length_of_memory() {
 /// Reads of some chunks leave the memory of the others alone, whatever the layout, and parts make up the whole.
 #[test]
 fn ranges_of_chunks_are_read_by_themselves() {
-    let (variable, store) = (variable(), ChunkStore::lending(Lending(all_chunks())).unwrap());
+    let (variable, store) = (variable(), ChunkStore::zero_copy(Lending(all_chunks())).unwrap());
     let plan = |imap: &[isize]| Plan::new(&variable, &Hyperslab::all(), Access::Read).unwrap().with_imap(imap).unwrap();
     for imap in [[4, 1], [1, 5], [-4, 1], [9, 2]] {
         let (plan, prepared) = (plan(&imap), Prepared::new(plan(&imap)).unwrap());
@@ -164,7 +164,7 @@ fn ranges_of_a_chunk_are_fetched() {
     let chunk = |_: &[isize]| Some((0..128u16).flat_map(u16::to_be_bytes).collect());
     let check = |start: [usize; 2], count: [usize; 2], stride: [isize; 2], gap, expected: &[(usize, usize)]| {
         let asked = Asked::default();
-        let store = ChunkStore::filling(Filling { asked: &asked, gap: Some(gap), chunk: &chunk }).unwrap();
+        let store = ChunkStore::new(Filling { asked: &asked, gap: Some(gap), chunk: &chunk }).unwrap();
         let slab = Hyperslab::new(&start, &count).with_stride(&stride);
         let plan = Plan::new(&variable, &slab, Access::Read).unwrap();
         for prepared in [None, Some(Prepared::new(Plan::new(&variable, &slab, Access::Read).unwrap()).unwrap())] {
@@ -231,7 +231,7 @@ fn a_chunk_is_opened_once_for_all_its_ranges() {
     let read = |file: Option<std::fs::File>, start: [usize; 2], count: [usize; 2]| {
         let (asked, times_opened) = (Asked::default(), Mutex::new(0));
         let filling = Filling { asked: &asked, gap: Some(1), chunk: &chunk };
-        let store = ChunkStore::filling(InFile { filling, file, times_opened: &times_opened }).unwrap();
+        let store = ChunkStore::new(InFile { filling, file, times_opened: &times_opened }).unwrap();
         let values = crate::read::<u8>(&variable, &store, &Hyperslab::new(&start, &count)).unwrap();
         drop(store);
         let fetched: Vec<usize> = asked.fetched.lock().unwrap().iter().map(|(_, offset, _)| *offset).collect();
@@ -269,7 +269,7 @@ fn an_absent_chunk_in_parts_is_asked_for_once() {
     variable.set_endian(if cfg!(target_endian = "little") { Endian::Big } else { Endian::Little }).unwrap();
     variable.set_fill_value(Some(&7u32.to_ne_bytes())).unwrap();
     let asked = Asked::default();
-    let store = ChunkStore::filling(InParts(Filling { asked: &asked, gap: Some(1), chunk: &|_| None })).unwrap();
+    let store = ChunkStore::new(InParts(Filling { asked: &asked, gap: Some(1), chunk: &|_| None })).unwrap();
     assert_eq!(crate::read::<u32>(&variable, &store, &Hyperslab::all()).unwrap(), [7; 32]);
     assert_eq!(*asked.fetched.lock().unwrap(), [(vec![0], 0, 44)]);
 }
@@ -287,7 +287,7 @@ fn what_is_swapped_is_read_in_parts() {
     for (endian, volume) in [(Endian::Big, Small), (Endian::Big, Streaming), (Endian::Little, Small)] {
         variable.set_endian(endian).unwrap();
         let asked = Asked::default();
-        let store = ChunkStore::filling(InParts(Filling { asked: &asked, gap: Some(1), chunk: &chunk })).unwrap();
+        let store = ChunkStore::new(InParts(Filling { asked: &asked, gap: Some(1), chunk: &chunk })).unwrap();
         let mut out = vec![0; 14 * 32];
         let plan = Plan::new(&variable, &Hyperslab::new(&[2, 0], &[14, 4]), Access::Read).unwrap();
         let is_swapped = (endian == Endian::Big) == cfg!(target_endian = "little");
@@ -313,7 +313,7 @@ fn what_is_swapped_is_read_in_parts() {
 #[test]
 fn ranges_of_an_absent_chunk_are_fill_value() {
     let (variable, asked) = (variable(), Asked::default());
-    let store = ChunkStore::filling(Filling { asked: &asked, gap: Some(1), chunk: &chunk }).unwrap();
+    let store = ChunkStore::new(Filling { asked: &asked, gap: Some(1), chunk: &chunk }).unwrap();
     let slab = Hyperslab::new(&[0, 2], &[4, 2]);
     let mut out = vec![0; 16];
     Plan::new(&variable, &slab, Access::Read).unwrap().read(&store, &mut out).unwrap();
@@ -332,7 +332,7 @@ fn writes_go_by_the_write_grid() {
     variable.set_fill_value(Some(&[9])).unwrap();
     let asked = Asked::default();
     let shard = |indices: &[isize]| (indices[0] != 2).then(|| vec![50 + indices[0] as u8; 24]);
-    let store = ChunkStore::filling(Filling { asked: &asked, gap: Some(1), chunk: &shard }).unwrap();
+    let store = ChunkStore::new(Filling { asked: &asked, gap: Some(1), chunk: &shard }).unwrap();
     let plan = Plan::new(&variable, &Hyperslab::new(&[2, 0], &[7, 6]), Access::Write).unwrap();
     assert_eq!((plan.num_chunks(), plan.num_covered()), (3, 1));
     let data: Vec<u8> = (100..142).collect();
@@ -398,12 +398,12 @@ fn chunks_in_any_order_of_axes() {
                 }
             }
             for gap in [None, Some(1), Some(7)] {
-                let store = ChunkStore::filling(Filling { asked: &asked, gap, chunk: &chunk }).unwrap();
+                let store = ChunkStore::new(Filling { asked: &asked, gap, chunk: &chunk }).unwrap();
                 let mut out = vec![0; plan.selected_bytes()];
                 plan.read(&store, &mut out).unwrap();
                 assert_eq!(values(&out), expected, "{order:?}, gap {gap:?}");
             }
-            let store = ChunkStore::filling(Filling { asked: &asked, gap: None, chunk: &chunk }).unwrap();
+            let store = ChunkStore::new(Filling { asked: &asked, gap: None, chunk: &chunk }).unwrap();
             let plan = Plan::new(&variable, &slab, Access::Write).unwrap();
             asked.stored.lock().unwrap().clear();
             // What is written is what is there, so chunks come back as they are, but beyond the dimensions.
@@ -434,9 +434,8 @@ fn prepared_plans_do_what_plans_do() {
             (indices[0] % 3 != 1).then(|| (0..16).map(|i| (indices[0] * 7 + indices[1] * 5) as u8 ^ i).collect())
         };
         let asked = [Asked::default(), Asked::default()];
-        let [store, other] = [0, 1].map(|i| {
-            ChunkStore::filling(Filling { asked: &asked[i], gap: (i == 1).then_some(1), chunk: &chunk }).unwrap()
-        });
+        let [store, other] = [0, 1]
+            .map(|i| ChunkStore::new(Filling { asked: &asked[i], gap: (i == 1).then_some(1), chunk: &chunk }).unwrap());
         let count = [rows - 1, 5];
         for slab in [Hyperslab::all(), Hyperslab::new(&[1, 1], &count)] {
             let read = || Plan::new(&variable, &slab, Access::Read).unwrap();
@@ -475,7 +474,7 @@ fn options_are_for_threads_and_progress() {
         buffer.zeroed().fill(request.chunk()[0] as u8);
         Ok(Filled::Stored(buffer.capacity()))
     };
-    let store = ChunkStore::filling(slow).unwrap();
+    let store = ChunkStore::new(slow).unwrap();
     let plan = Plan::new(&variable, &Hyperslab::all(), Access::Read).unwrap();
     for threads in [0, 1, 4, 1000] {
         let (own, told) = (std::thread::current().id(), Mutex::new(Vec::new()));
@@ -521,7 +520,7 @@ fn a_panic_of_a_reader_ends_the_call_with_an_error() {
     let plan = Plan::new(&variable, &Hyperslab::all(), Access::Read).unwrap();
     for panics_in_worker in [true, false] {
         let are_there = [false, true].map(|_| AtomicBool::new(false));
-        let store = ChunkStore::filling(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
+        let store = ChunkStore::new(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
             // It takes long enough for threads, and the first chunk shows that.
             std::thread::sleep(Duration::from_millis(1));
             let is_worker = std::thread::current().id() != caller;
@@ -567,7 +566,7 @@ mod compressed {
         let read = |stored: &[u8], row: usize, verify: bool| {
             let stored = stored.to_vec();
             let mut store =
-                ChunkStore::filling(move |_: &Request<'_>, buffer: &mut Buffer<'_>| give(Some(&stored), buffer))?;
+                ChunkStore::new(move |_: &Request<'_>, buffer: &mut Buffer<'_>| give(Some(&stored), buffer))?;
             store.add_codec(Zstd::default())?;
             store.set_verify(verify);
             let start = [row, 0];
@@ -675,7 +674,7 @@ mod large {
             ([0, 1], [770, 2010], [3, 1]),
         ];
         for endian in [Endian::Native, Endian::Big] {
-            let (variable, store) = (variable(endian), ChunkStore::lending(Kept(chunks(endian))).unwrap());
+            let (variable, store) = (variable(endian), ChunkStore::zero_copy(Kept(chunks(endian))).unwrap());
             for (start, count, stride) in requests {
                 let slab = Hyperslab::new(&start, &count).with_stride(&stride);
                 let plan = Plan::new(&variable, &slab, Access::Read).unwrap();
@@ -698,7 +697,7 @@ mod large {
     fn check_write(endian: Endian, strides: [isize; 2], data: &[u32], expected: impl Fn([usize; 2]) -> u32) {
         let variable = variable(endian);
         let written = Written(Mutex::new(vec![vec![0; variable.chunk_bytes()]; GRID[0] * GRID[1]]));
-        let store = ChunkStore::lending(&written).unwrap();
+        let store = ChunkStore::zero_copy(&written).unwrap();
         let data: Vec<u8> = data.iter().copied().flat_map(u32::to_ne_bytes).collect();
         let plan = Plan::new(&variable, &Hyperslab::all(), Access::Write).unwrap();
         plan.with_memory(&strides, 0, data.len()).unwrap().write(&store, &data).unwrap();
@@ -772,7 +771,7 @@ fn a_reader_that_contradicts_itself_is_an_error() {
         }
     }
     let failure = |stored: &(dyn Fn(usize) -> usize + Sync)| {
-        let mut store = ChunkStore::filling(|_: &Request<'_>, buffer: &mut Buffer<'_>| {
+        let mut store = ChunkStore::new(|_: &Request<'_>, buffer: &mut Buffer<'_>| {
             let stored = stored(buffer.capacity());
             buffer.write(&vec![0; buffer.capacity().min(10)]);
             Ok(Filled::Stored(stored))
@@ -791,7 +790,7 @@ fn a_reader_that_contradicts_itself_is_an_error() {
 #[cfg(feature = "arrays")]
 #[test]
 fn a_chunk_on_loan_is_measured() {
-    let (variable, store) = (variable(), ChunkStore::lending(Lending(all_chunks())).unwrap());
+    let (variable, store) = (variable(), ChunkStore::zero_copy(Lending(all_chunks())).unwrap());
     let len = |chunk: &[isize]| store.stored_len(&Request::new(chunk, Access::Read, 12)).unwrap();
     assert_eq!((variable.grid(Access::Read).chunk_bytes(), len(&[0, 1]), len(&[1, 1])), (12, Some(12), None));
 }

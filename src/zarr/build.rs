@@ -49,7 +49,7 @@ fn with_store(metadata: &Metadata, storage: &Storage, prefix: &str) -> Result<(V
 
 /// The chunks of an array, without codecs.
 fn store(storage: &Storage, locate: impl Locate + 'static) -> Result<ChunkStore<'static>> {
-    ChunkStore::filling(ObjectChunks::new(storage.clone(), locate))
+    ChunkStore::new(ObjectChunks::new(storage.clone(), locate))
 }
 
 /// Codecs as an array's metadata have them, some of them the caller's own.

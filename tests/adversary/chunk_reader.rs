@@ -112,7 +112,7 @@ impl Adversary {
             own: OnceLock::new(),
             depth: AtomicUsize::new(0),
         });
-        let mut store = ChunkStore::filling(Reader(Arc::downgrade(&adversary))).unwrap();
+        let mut store = ChunkStore::new(Reader(Arc::downgrade(&adversary))).unwrap();
         if setup.has_codec {
             store.add_codec(AsTheyAre).unwrap();
         }

@@ -164,7 +164,7 @@ enum Position {
 /// Chunks in memory, encoded by nobody but the adversary, who changes nothing.
 fn store(adversary: &Adversary, position: Position, is_verified: bool, has_cache: bool) -> ChunkStore<'static> {
     let chunks = Mutex::new((0..CHUNKS as isize).map(|i| chunk(&[i / 3, i % 3], false)).collect::<Vec<_>>());
-    let mut store = ChunkStore::filling(Chunks(chunks)).unwrap();
+    let mut store = ChunkStore::new(Chunks(chunks)).unwrap();
     let add_honest = |store: &mut ChunkStore<'static>| store.add_codec(AsTheyAre).unwrap();
     match position {
         Position::Alone => store.add_codec(adversary.clone()).unwrap(),
@@ -303,7 +303,7 @@ fn with_buffer(size: usize, body: impl Fn(&mut Buffer<'_>) -> Result<()> + Send 
         Ok(Filled::Stored(buffer.zeroed().len()))
     };
     let variable = Variable::new(&[size], &[size], 1).unwrap();
-    let store = ChunkStore::filling(fill).unwrap();
+    let store = ChunkStore::new(fill).unwrap();
     let _ = nczchunk::read::<u8>(&variable, &store, &Hyperslab::all());
     drop(store);
     found.into_inner().unwrap()

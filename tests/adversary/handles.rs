@@ -17,7 +17,7 @@ fn fill(request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
 }
 
 fn cached() -> ChunkStore<'static> {
-    let mut store = ChunkStore::filling(fill).unwrap();
+    let mut store = ChunkStore::new(fill).unwrap();
     store.add_codec(super::zero_copy::AsTheyAre).unwrap();
     store.set_cache(Some(&Cache::new(5 * CHUNK_BYTES).unwrap()));
     store
@@ -89,7 +89,7 @@ fn threads_share_a_store() {
         3 => Ok(Filled::Stored(buffer.zeroed().len())),
         _ => fill(request, buffer),
     };
-    let mut store = ChunkStore::filling(fill).unwrap();
+    let mut store = ChunkStore::new(fill).unwrap();
     store.add_codec(super::zero_copy::AsTheyAre).unwrap();
     store.set_cache(Some(&Cache::new(5 * CHUNK_BYTES).unwrap()));
     std::thread::scope(|scope| {

@@ -109,7 +109,7 @@ impl ChunkReader for Bytes {
 #[test]
 fn chunks_of_bytes_are_no_chunks_of_strings() {
     let array = Array::create_in(&storage(), "", &description()).unwrap();
-    for store in [ChunkStore::lending(Bytes).unwrap(), ChunkStore::filling(Bytes).unwrap()] {
+    for store in [ChunkStore::zero_copy(Bytes).unwrap(), ChunkStore::new(Bytes).unwrap()] {
         for slab in [Hyperslab::all(), Hyperslab::new(&[1], &[1])] {
             for access in [Access::Read, Access::Write] {
                 let plan = Plan::new(array.variable(), &slab, access).unwrap();

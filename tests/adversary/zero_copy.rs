@@ -73,7 +73,7 @@ impl Adversary {
         let (asked, depth) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let own = OnceLock::new();
         let adversary = Arc::new(Adversary { is_foreign, fault, turn: Turn::new(at), chunks, asked, own, depth });
-        let _ = adversary.own.set(ChunkStore::lending(Reader(Arc::downgrade(&adversary))).unwrap());
+        let _ = adversary.own.set(ChunkStore::zero_copy(Reader(Arc::downgrade(&adversary))).unwrap());
         adversary
     }
 
@@ -236,7 +236,7 @@ fn reads() {
     for (is_foreign, fault, at) in all() {
         let adversary = Adversary::new(is_foreign, fault, at);
         for has_codec in [false, true] {
-            let mut store = ChunkStore::lending(Reader(Arc::downgrade(&adversary))).unwrap();
+            let mut store = ChunkStore::zero_copy(Reader(Arc::downgrade(&adversary))).unwrap();
             if has_codec {
                 store.add_codec(AsTheyAre).unwrap();
                 store.set_cache(Some(&Cache::new(4 * CHUNK_BYTES).unwrap()));

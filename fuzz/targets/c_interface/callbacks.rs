@@ -259,7 +259,7 @@ unsafe extern "C" fn destroy(user: *mut c_void) {
 }
 
 /// Callbacks that fill chunks in, of which some are left out.
-pub fn filling(script: *mut Script, how: u8, gap: usize) -> nczchunk_reader_callbacks {
+pub fn new(script: *mut Script, how: u8, gap: usize) -> nczchunk_reader_callbacks {
     // SAFETY: zeros are a structure of callbacks that uses nothing.
     let none: nczchunk_reader_callbacks = unsafe { std::mem::zeroed() };
     let has_latency = how & 1 == 1;
@@ -282,7 +282,7 @@ pub fn filling(script: *mut Script, how: u8, gap: usize) -> nczchunk_reader_call
 }
 
 /// Callbacks that lend chunks.
-pub fn lending(script: *mut Script, how: u8) -> nczchunk_zero_copy_callbacks {
+pub fn zero_copy(script: *mut Script, how: u8) -> nczchunk_zero_copy_callbacks {
     nczchunk_zero_copy_callbacks {
         struct_size: size_of::<nczchunk_zero_copy_callbacks>(),
         user: script.cast(),

@@ -75,7 +75,7 @@ fn read_from(chunks: &Chunks, step: usize, threads: usize, cache: Option<&Cache>
     let (count, stride) = ([len.div_ceil(step)], [step as isize]);
     let variable = Variable::new(&[len], &[CHUNK], 1)?;
     let slab = Hyperslab::new(&[0], &count).with_stride(&stride);
-    let mut store = ChunkStore::filling(chunks)?;
+    let mut store = ChunkStore::new(chunks)?;
     store.set_cache(cache);
     let mut out = vec![0xEE; count[0]];
     let plan = Plan::new(&variable, &slab, Access::Read)?;
@@ -111,7 +111,7 @@ fn a_panic_is_an_error() {
 fn write() {
     let chunks = Chunks::new(4);
     let variable = Variable::new(&[4 * CHUNK], &[CHUNK], 1).unwrap();
-    let store = ChunkStore::filling(&chunks).unwrap();
+    let store = ChunkStore::new(&chunks).unwrap();
     let plan = Plan::new(&variable, &Hyperslab::all(), Access::Write).unwrap();
     let data: Vec<u8> = (0..4 * CHUNK).map(|at| (at / CHUNK) as u8 + 50).collect();
     plan.write_chunks(&store, 0..4, &data, Options::default().with_threads(3)).unwrap();

@@ -421,7 +421,7 @@ fn a_classic_file_by_its_path_is_the_object_itself() {
 fn a_store_without_objects_says_so() {
     let reader = |_: &Request<'_>, _: &mut Buffer<'_>| Ok(Filled::Absent);
     let variable = crate::Variable::new(&[4], &[2], 1).unwrap();
-    let store = crate::ChunkStore::filling(reader).unwrap();
+    let store = crate::ChunkStore::new(reader).unwrap();
     let plan = Plan::new(&variable, &Hyperslab::all(), Access::Read).unwrap();
     assert!(matches!(store.locate(&plan, &mut |_| Ok(())).unwrap_err().kind(), ErrorKind::Unsupported(_)));
 }
