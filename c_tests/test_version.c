@@ -22,10 +22,10 @@ static void the_library_is_the_one_of_the_header(void)
 /* The number is there to be compared, also by the preprocessor. */
 static void versions_can_be_compared(void)
 {
-#if NCZCHUNK_VERSION_NUMBER < 2000
-#error "the number of 0.2.0 is 2000"
+#if NCZCHUNK_VERSION_NUMBER < 3000
+#error "the number of 0.3.0 is 3000"
 #endif
-    CHECK(nczchunk_version_number() >= 2000);
+    CHECK(nczchunk_version_number() >= 3000);
 }
 
 int main(void)

@@ -1591,7 +1591,10 @@ class ChunkStore {
         }));
     }
 
-    static int lend(void *user, nczchunk_borrowed_chunk *loan) noexcept { return lent<&ZeroCopyReader::lend>(user, loan); }
+    static int lend(void *user, nczchunk_borrowed_chunk *loan) noexcept
+    {
+        return lent<&ZeroCopyReader::lend>(user, loan);
+    }
     static int lend_to_write(void *user, nczchunk_borrowed_chunk *loan) noexcept
     {
         return lent<&ZeroCopyReader::lend_to_write>(user, loan);
@@ -2272,7 +2275,7 @@ inline std::uint64_t classic_offset(const Lengths &shape,
     return offset;
 }
 
-/// The version of the library in use, such as "0.2.0".
+/// The version of the library in use, such as "0.3.0".
 inline std::string_view version() noexcept
 {
     return nczchunk_version();

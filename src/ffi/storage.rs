@@ -5,7 +5,7 @@
 //! nczchunk_array_open_in: such a storage once for many arrays, one in memory, or one of your own:
 //!
 //! ```c
-//! nczchunk_storage_callbacks callbacks = {.struct_size = sizeof callbacks, .read = get, .user = &connection};
+//! nczchunk_storage_callbacks callbacks = {.struct_size = sizeof callbacks, .read = get};
 //! nczchunk_storage_new(&callbacks, &storage, NULL);
 //! nczchunk_array_open_in(storage, "ocean/sst", NCZCHUNK_READ, &array, NULL);
 //! ```

@@ -4,7 +4,7 @@
 
 use std::ffi::{c_char, c_int};
 
-/// The version of the library in use as text, for example "0.2.0". Static; never NULL.
+/// The version of the library in use as text, for example "0.3.0". Static; never NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn nczchunk_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
