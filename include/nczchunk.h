@@ -81,14 +81,14 @@ extern "C" {
  */
 
 #define NCZCHUNK_VERSION_MAJOR 0
-#define NCZCHUNK_VERSION_MINOR 2
+#define NCZCHUNK_VERSION_MINOR 3
 #define NCZCHUNK_VERSION_PATCH 0
-#define NCZCHUNK_VERSION "0.2.0"
+#define NCZCHUNK_VERSION "0.3.0"
 #define NCZCHUNK_VERSION_NUMBER \
     (NCZCHUNK_VERSION_MAJOR * 1000000 + NCZCHUNK_VERSION_MINOR * 1000 + NCZCHUNK_VERSION_PATCH)
 
 /**
- * The version of the library in use as text, for example "0.2.0". Static; never NULL.
+ * The version of the library in use as text, for example "0.3.0". Static; never NULL.
  */
 NCZCHUNK_API const char *nczchunk_version(void);
 

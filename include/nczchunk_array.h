@@ -877,7 +877,7 @@ int nczchunk_array_locate(const nczchunk_array *array,
  * the storage by itself where it is a directory or a zip file; the functions below make one to be given to
  * nczchunk_array_open_in: such a storage once for many arrays, one in memory, or one of your own:
  *
- *     nczchunk_storage_callbacks callbacks = {.struct_size = sizeof callbacks, .read = get, .user = &connection};
+ *     nczchunk_storage_callbacks callbacks = {.struct_size = sizeof callbacks, .read = get};
  *     nczchunk_storage_new(&callbacks, &storage, NULL);
  *     nczchunk_array_open_in(storage, "ocean/sst", NCZCHUNK_READ, &array, NULL);
  *

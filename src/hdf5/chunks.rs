@@ -29,7 +29,7 @@ pub(super) struct InChunks {
     plain_edges: Option<(Vec<usize>, Vec<usize>)>,
     nodes: Lock<Nodes>,
     /// Where a node is read from if there is no cache, which is so in a child of the process.
-    place: Storage,
+    storage: Storage,
     /// Whether a chunk was found that has not been through all filters.
     has_skipped: AtomicBool,
 }
@@ -84,7 +84,7 @@ impl InChunks {
             index,
             plain_edges,
             nodes: Lock::new(Nodes::default()),
-            place: file.place.clone(),
+            storage: file.storage.clone(),
             has_skipped: AtomicBool::new(false),
         })
     }
@@ -106,7 +106,7 @@ impl InChunks {
 
     fn read(&self, wanted: &Wanted) -> Result<Shared<Vec<u8>>> {
         let mut bytes = Vec::new();
-        let len = read_more(&*self.place, &self.file, ByteRange::At(wanted.begin), wanted.len, &mut bytes)?;
+        let len = read_more(&*self.storage, &self.file, ByteRange::At(wanted.begin), wanted.len, &mut bytes)?;
         self.checked(wanted, bytes, len.unwrap_or(0))
     }
 

@@ -21,7 +21,7 @@ const MORE: u64 = 64 << 20;
 
 /// A file.
 pub(super) struct File {
-    pub place: Storage,
+    pub storage: Storage,
     pub name: String,
     /// How many bytes the file has.
     pub len: u64,
@@ -58,16 +58,16 @@ pub(crate) fn has_user_block(objects: &dyn ObjectStore, name: &str, len: u64) ->
 
 impl File {
     /// Reads the superblock of a file of a storage.
-    pub(super) fn open(place: &Storage, name: &str) -> Result<File> {
+    pub(super) fn open(storage: &Storage, name: &str) -> Result<File> {
         let mut first = Vec::new();
-        let Some(len) = read_more(&**place, name, ByteRange::At(0), BLOCK as usize, &mut first)? else {
+        let Some(len) = read_more(&**storage, name, ByteRange::At(0), BLOCK as usize, &mut first)? else {
             return Err(ErrorKind::NotFound("file").into());
         };
         let sizes = Sizes { address: 8, length: 8 };
         let budget = Cell::new(len.saturating_mul(TIMES).saturating_add(MORE));
-        let limit = place.memory_limits().metadata();
-        let (place, name, blocks) = (place.clone(), alloc::text(name)?, RefCell::new(HashMap::new()));
-        let mut file = File { place, name, len, base: 0, sizes, root: 0, limit, blocks, budget };
+        let limit = storage.memory_limits().metadata();
+        let (storage, name, blocks) = (storage.clone(), alloc::text(name)?, RefCell::new(HashMap::new()));
+        let mut file = File { storage, name, len, base: 0, sizes, root: 0, limit, blocks, budget };
         file.keep(0, first)?;
         for at in superblocks(len) {
             file.base = at;
@@ -163,7 +163,7 @@ impl File {
     }
 
     fn read_from(&self, begin: u64, len: usize, bytes: &mut Vec<u8>) -> Result<()> {
-        match read_more(&*self.place, &self.name, ByteRange::At(begin), len, bytes)? {
+        match read_more(&*self.storage, &self.name, ByteRange::At(begin), len, bytes)? {
             Some(len) if len == self.len => Ok(()),
             _ => Err(ErrorKind::Changed.into()),
         }

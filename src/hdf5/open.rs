@@ -128,8 +128,8 @@ fn elsewhere() -> Error {
 /// # Errors
 /// `NotFound`, `NotAnArray`, `Metadata`, `Unsupported`, `Codec`, `ElementType`, `Truncated`, `Rank`,
 /// `DimensionLength`, `VariableSize`, `Limit`, `Changed`, `OutOfMemory`, and those of the storage.
-pub(crate) fn open(place: &Storage, file: &str, name: &str) -> Result<Opened> {
-    let file = File::open(place, file)?;
+pub(crate) fn open(storage: &Storage, file: &str, name: &str) -> Result<Opened> {
+    let file = File::open(storage, file)?;
     let Found { header, groups, name } = find(&file, name)?;
     if !is_dataset(&header) {
         return Err(ErrorKind::NotAnArray.into());
@@ -146,13 +146,13 @@ pub(crate) fn open(place: &Storage, file: &str, name: &str) -> Result<Opened> {
 /// # Errors
 /// Those of `one`, of what the file says of itself and of the group, and as for [`open`].
 pub(crate) fn list(
-    place: &Storage,
+    storage: &Storage,
     file: &str,
     name: &str,
     recursive: bool,
     one: &mut dyn FnMut(Node) -> Result<()>,
 ) -> Result<()> {
-    let file = File::open(place, file)?;
+    let file = File::open(storage, file)?;
     let name = name.trim_matches('/');
     let found = find(&file, name)?;
     let header = &found.header;
@@ -370,7 +370,7 @@ fn build(file: &File, name: &str, dataset: &Dataset) -> Result<(Variable, ChunkS
             }
             let chunk_shape = alloc::copied(&layout.chunk_shape)?;
             let chunks = netcdf::InFile::new(&file.name, name, layout, file.len)?;
-            (ChunkStore::new(ObjectChunks::new(file.place.clone(), chunks))?, chunk_shape)
+            (ChunkStore::new(ObjectChunks::new(file.storage.clone(), chunks))?, chunk_shape)
         }
         Layout::Nothing => {
             let shape = piece(dataset, 0)?.chunk_shape;
@@ -386,7 +386,7 @@ fn build(file: &File, name: &str, dataset: &Dataset) -> Result<(Variable, ChunkS
             (store, alloc::copied(&layout.shape)?)
         }
     };
-    let limits = file.place.memory_limits();
+    let limits = file.storage.memory_limits();
     if is_text {
         let mut variable = Variable::new(shape, &chunk_shape, strings::ELEMENT)?;
         let fill_value = text::fill_value(file, dataset.fill_value.as_deref())?;
@@ -394,7 +394,8 @@ fn build(file: &File, name: &str, dataset: &Dataset) -> Result<(Variable, ChunkS
         let count = variable.chunk_bytes() / strings::ELEMENT;
         let chunk_bytes = count.checked_mul(size).ok_or(ErrorKind::OutOfMemory)?;
         store.set_limit(limits.string_chunk());
-        let of = HeapFile { place: &file.place, name: &file.name, len: file.len, base: file.base, sizes: file.sizes };
+        let of =
+            HeapFile { storage: &file.storage, name: &file.name, len: file.len, base: file.base, sizes: file.sizes };
         let mut texts = ChunkStore::new(HeapTexts::new(store, chunk_bytes, &of)?)?;
         texts.set_limit(limits.string_chunk());
         let chunks = TextChunks::new(texts, count, Some("writing to an HDF5 file"));
@@ -419,7 +420,7 @@ fn chunked(file: &File, name: &str, dataset: &Dataset, layout: &ChunkedLayout) -
         false => None,
     };
     let chunks = InChunks::new(file, name, index, plain_edges)?;
-    ChunkStore::new(ObjectChunks::new(file.place.clone(), chunks))
+    ChunkStore::new(ObjectChunks::new(file.storage.clone(), chunks))
 }
 
 /// The codec that a filter is. What only the writing of it depends on may be missing.

@@ -53,8 +53,8 @@ fn later(bytes: &[u8], requests: usize) -> (Arc<DelayedStorage>, Storage) {
     later.limits.requests = requests;
     later.put("f", bytes);
     let later = Arc::new(later);
-    let place = Storage::new(later.clone()).unwrap().file("f").unwrap();
-    (later, place)
+    let storage = Storage::new(later.clone()).unwrap().file("f").unwrap();
+    (later, storage)
 }
 
 #[test]
@@ -64,11 +64,11 @@ fn arrays_in_flight_are_those_in_memory() {
         memory.write("f", bytes).unwrap();
         let memory = memory.file("f").unwrap();
         for requests in [1, 5, 64] {
-            let (later, place) = later(bytes, requests);
+            let (later, storage) = later(bytes, requests);
             for node in list(&memory, "", true).unwrap() {
-                let open = |place| Array::open_in(place, node.name(), Access::Read);
+                let open = |storage| Array::open_in(storage, node.name(), Access::Read);
                 let Ok(array) = open(&memory) else { continue };
-                let found = values(&open(&place).unwrap());
+                let found = values(&open(&storage).unwrap());
                 assert!(found == values(&array), "{name}: {} with {requests} requests", node.name());
             }
             assert_eq!(later.requests_in_flight(), 0);
@@ -78,8 +78,8 @@ fn arrays_in_flight_are_those_in_memory() {
 
 /// The reads of a storage that answers later, after the array was opened.
 fn reads(file: &str, name: &str, slab: &Hyperslab<'_>) -> Vec<(u64, usize)> {
-    let (later, place) = later(&of(file), 64);
-    let array = Array::open_in(&place, name, Access::Read).unwrap();
+    let (later, storage) = later(&of(file), 64);
+    let array = Array::open_in(&storage, name, Access::Read).unwrap();
     later.reset();
     let before = later.log().len();
     array.read::<i8>(slab).unwrap();

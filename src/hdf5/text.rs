@@ -24,7 +24,7 @@ pub(super) struct HeapTexts {
     /// The chunks as they are stored.
     chunks: ChunkStore<'static>,
     chunk_bytes: usize,
-    place: Storage,
+    storage: Storage,
     file: String,
     file_len: u64,
     base: u64,
@@ -42,7 +42,7 @@ struct Kept {
 
 /// The file that a heap is in: its storage, its name, its length, and where its addresses begin.
 pub(super) struct HeapFile<'f> {
-    pub place: &'f Storage,
+    pub storage: &'f Storage,
     pub name: &'f str,
     pub len: u64,
     pub base: u64,
@@ -54,12 +54,12 @@ impl HeapTexts {
         Ok(HeapTexts {
             chunks,
             chunk_bytes,
-            place: file.place.clone(),
+            storage: file.storage.clone(),
             file: alloc::text(file.name)?,
             file_len: file.len,
             base: file.base,
             sizes: file.sizes,
-            limit: file.place.memory_limits().string_chunk(),
+            limit: file.storage.memory_limits().string_chunk(),
             kept: Lock::new(Kept::default()),
         })
     }
@@ -106,7 +106,7 @@ impl HeapTexts {
         let len = usize::try_from(len).map_err(|_| ErrorKind::OutOfMemory)?;
         self.limit.check(len)?;
         let mut bytes = Vec::new();
-        match read_more(&*self.place, &self.file, ByteRange::At(begin), len, &mut bytes)? {
+        match read_more(&*self.storage, &self.file, ByteRange::At(begin), len, &mut bytes)? {
             Some(now) if now == self.file_len && bytes.len() == len => Ok(bytes),
             _ => Err(ErrorKind::Changed.into()),
         }

@@ -197,7 +197,7 @@ fn check_plan(source: &Source<'_>, plan: &Plan, chunks: &[Vec<Touched>]) {
         let got: Vec<Touched> = projections.iter().map(seen).collect();
         assert_eq!((status, &got), (0, expected), "{dims:?}, chunk {i}");
         let is_covered = expected.iter().all(|touched| touched.iocount == touched.limit);
-        assert_eq!(covered, is_covered.into(), "{dims:?}, chunk {i}");
+        assert_eq!(covered != 0, is_covered, "{dims:?}, chunk {i}");
         mark(&mut times_written, &projections, &count);
     }
     assert!(times_written.iter().all(|&times| times == 1), "{dims:?}: not every element is written exactly once");

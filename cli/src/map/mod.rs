@@ -64,7 +64,7 @@ impl Map {
         let array = self.source.open()?;
         let (mut selection, down, across) = self.selection(&array)?;
         check_type(*array.element_type())?;
-        let place = open_storage::place(&self.source.place)?;
+        let storage = open_storage::storage(&self.source.storage)?;
         let room = match &self.png {
             Some(_) => png::ROOM,
             None => Room::of_screen(&session.screen),
@@ -72,15 +72,15 @@ impl Map {
         // Labels are read of what can be shown at most, so that long dimensions are not read whole.
         let whole = selection.clone();
         room.thin(&mut selection, (down, across));
-        let mut rows = Axis::new(&place, &array, &selection, down);
+        let mut rows = Axis::new(&storage, &array, &selection, down);
         if self.png.is_none() {
             // The labels of rows take columns from the map.
             selection = whole;
             let columns = room.columns.saturating_sub(rows.width() + 1).max(1);
             Room { columns, ..room }.thin(&mut selection, (down, across));
-            rows = Axis::new(&place, &array, &selection, down);
+            rows = Axis::new(&storage, &array, &selection, down);
         }
-        let columns = Axis::new(&place, &array, &selection, across);
+        let columns = Axis::new(&storage, &array, &selection, across);
         let decoding = if self.raw { Decoding::raw(&array) } else { Decoding::of(&array) };
         let mut picture = read(&array, &selection, across, &decoding, session.threads)?;
         if self.flip {
@@ -88,7 +88,7 @@ impl Map {
             rows.flip();
         }
         picture.range = picture.range.map(|found| self.range.unwrap_or(found));
-        let title = format!("{}[{selection}]", open_storage::title(&self.source.place, &array));
+        let title = format!("{}[{selection}]", open_storage::title(&self.source.storage, &array));
         let units = attribute::text(array.attributes(), "units").unwrap_or_default();
         let mut out = BufWriter::new(io::stdout().lock());
         if let Some(path) = &self.png {

@@ -259,7 +259,7 @@ unsafe extern "C" fn destroy(user: *mut c_void) {
 }
 
 /// Callbacks that fill chunks in, of which some are left out.
-pub fn new(script: *mut Script, how: u8, gap: usize) -> nczchunk_reader_callbacks {
+pub fn reader(script: *mut Script, how: u8, gap: usize) -> nczchunk_reader_callbacks {
     // SAFETY: zeros are a structure of callbacks that uses nothing.
     let none: nczchunk_reader_callbacks = unsafe { std::mem::zeroed() };
     let has_latency = how & 1 == 1;

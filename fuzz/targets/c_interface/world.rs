@@ -290,10 +290,10 @@ impl World {
             self.stores[slot] = ptr::null_mut();
             let made = or_null_mut(input, &raw mut self.stores[slot]);
             let status = if how & 128 == 128 {
-                let callbacks = callbacks::lending(script, how);
+                let callbacks = callbacks::zero_copy(script, how);
                 nczchunk_chunk_store_new_zero_copy(or_null(input, &raw const callbacks), made, context)
             } else {
-                let callbacks = callbacks::filling(script, how, input.magnitude());
+                let callbacks = callbacks::reader(script, how, input.magnitude());
                 nczchunk_chunk_store_new(or_null(input, &raw const callbacks), made, context)
             };
             self.scripts[number].1 = check(status) == 0 && how & 64 == 0;

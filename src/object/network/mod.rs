@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use object_store::path::Path;
-use object_store::{Error as StoreError, ObjectStore, ObjectStoreExt, PutMode, PutPayload, WriteMultipart};
+use object_store::{Error as StoreError, ObjectStore as _, ObjectStoreExt, PutMode, PutPayload, WriteMultipart};
 
 use super::byte_range::ByteRange;
 use super::flight::{Flight, Limits, ObjectRequest};
