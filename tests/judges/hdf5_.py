@@ -117,7 +117,7 @@ def of_netcdf(root):
                     variable = file.createVariable(f"{dtype}_{zlib}", dtype, dimensions, zlib=zlib, shuffle=zlib)
                     variable[:5] = np.arange(3000).reshape(5, 20, 30) % 100
             file.createVariable("x", "f8", ("x",))[:] = np.arange(30)
-            file.createVariable("big", "i4", ("y", "x"), endian="big")[:] = np.arange(600).reshape(20, 30)
+            file.createVariable("big", ">i4", ("y", "x"), endian="big")[:] = np.arange(600).reshape(20, 30)
         yield from cases_of(path, path.name)
 
 
