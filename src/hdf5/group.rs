@@ -127,7 +127,7 @@ fn local_heap(file: &File, address: u64) -> Result<Vec<u8>> {
 fn text(names: &[u8], at: u64) -> Result<String> {
     let rest = usize::try_from(at).ok().and_then(|at| names.get(at..));
     let text = rest.and_then(|rest| rest.split(|byte| *byte == 0).next());
-    Ok(lossy_text(text.ok_or_else(|| malformed("a name is not in its heap"))?)?)
+    lossy_text(text.ok_or_else(|| malformed("a name is not in its heap"))?)
 }
 
 /// The level of a node of a version 1 B-tree of a group, and what is below it. It has to be the level that is due.

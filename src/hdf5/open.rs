@@ -327,14 +327,14 @@ fn scale_name(file: &File, scale: u64, groups: &[&Group]) -> Result<Option<Strin
     }
     let all = attribute::stored(file, &Header::read(file, scale)?)?;
     let name = attribute::text(&all, "NAME").filter(|name| !name.is_empty() && !name.starts_with(NO_VARIABLE));
-    Ok(name.map(lossy_text).transpose()?)
+    name.map(lossy_text).transpose()
 }
 
 /// The names of the dimensions that have these numbers, which netCDF-C writes to a coordinate of several dimensions.
-fn names_of_numbers<'w>(
+fn names_of_numbers(
     file: &File,
     numbers: &[i32],
-    groups: &mut dyn Iterator<Item = &'w Group>,
+    groups: &mut dyn Iterator<Item = &Group>,
 ) -> Result<Vec<Option<String>>> {
     let mut names = Vec::new();
     numbers.iter().try_for_each(|_| alloc::push(&mut names, None))?;
