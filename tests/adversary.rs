@@ -3,13 +3,13 @@
 //! library does not panic by itself, and no call waits for ever. Miri runs it, too: `scripts/check miri`.
 //!
 //! ```text
-//!   zero_copy.rs      readers that lend chunks
-//!   fill.rs      readers that fill chunks into buffers, with a cache and without
-//!   codec.rs     codecs, alone and among the library's, and functions that make them
-//!   objects.rs   places for objects, under arrays of all kinds
-//!   flight.rs    what is done to a place that answers later, and keeps its promises (far.rs)
-//!   strings.rs   elements that are more than bytes
-//!   handles.rs   progress functions; what is forgotten without being dropped; types of elements
+//!   zero_copy.rs  readers that lend chunks
+//!   fill.rs       readers that fill chunks into buffers, with a cache and without
+//!   codec.rs      codecs, alone and among the library's, and functions that make them
+//!   objects.rs    places for objects, under arrays of all kinds
+//!   flight.rs     what is done to a place that answers later, and keeps its promises (far.rs)
+//!   strings.rs    elements that are more than bytes
+//!   handles.rs    progress functions; what is forgotten without being dropped; types of elements
 //! ```
 //!
 //! A fault is something that an adversary does. It is done at the n-th call, for every n, and at every call; each way

@@ -2,25 +2,25 @@
 //!
 //! ```text
 //!   list.rs info.rs plan/ locate.rs dump/ map.rs copy/ check.rs    the commands, one each
-//!   generate.rs     a command for those who install the program
+//!   generate.rs      a command for those who install the program
 //!
-//!   open_storage.rs        from the words of the user to an open array
-//!   lengths.rs      lengths of chunks and other numbers, as the user writes them
-//!   slab.rs         hyperslabs: the text, and what it selects
-//!   pieces.rs       a selection in pieces that fit memory
-//!   storage.rs      what is stored of an array
-//!   element.rs      elements as text and as numbers
-//!   cf/             elements as the values that they stand for
-//!   time.rs         those that are times
-//!   missing.rs      those that stand for no value
-//!   attribute.rs    attributes as text
-//!   human.rs        numbers for people
-//!   json.rs         what commands say, for programs
-//!   screen.rs       what the output can show
-//!   output.rs       where the output goes
-//!   progress.rs     how far a long command has come
-//!   failure.rs      what ends the program early
-//!   interrupt.rs    the user's wish to end
+//!   open_storage.rs  from the words of the user to an open array
+//!   lengths.rs       lengths of chunks and other numbers, as the user writes them
+//!   slab.rs          hyperslabs: the text, and what it selects
+//!   pieces.rs        a selection in pieces that fit memory
+//!   storage.rs       what is stored of an array
+//!   element.rs       elements as text and as numbers
+//!   cf/              elements as the values that they stand for
+//!   time.rs          those that are times
+//!   missing.rs       those that stand for no value
+//!   attribute.rs     attributes as text
+//!   human.rs         numbers for people
+//!   json.rs          what commands say, for programs
+//!   screen.rs        what the output can show
+//!   output.rs        where the output goes
+//!   progress.rs      how far a long command has come
+//!   failure.rs       what ends the program early
+//!   interrupt.rs     the user's wish to end
 //! ```
 
 mod attribute;

@@ -1,17 +1,17 @@
 //! Arrays that can be opened and created: what is stored, where, and what its metadata say.
 //!
 //! ```text
-//!   locate.rs         from a path to a storage for objects
-//!   file.rs           files that hold several arrays: which formats there are
-//!   description.rs    what an array is to be like that is created
-//!   documents.rs      the documents of arrays and groups, as they are changed
-//!   keys.rs           the chunks that are stored, by the names of their objects
-//!   create.rs         writing the documents of a new array
-//!   contents.rs       what an array or group that is overwritten consists of
-//!   group.rs          groups that are created
-//!   resize.rs         removing what another shape cuts off
-//!   list.rs           what is in a group
-//!   backing.rs         how an array is stored
+//!   locate.rs       from a path to a storage for objects
+//!   file.rs         files that hold several arrays: which formats there are
+//!   description.rs  what an array is to be like that is created
+//!   documents.rs    the documents of arrays and groups, as they are changed
+//!   keys.rs         the chunks that are stored, by the names of their objects
+//!   create.rs       writing the documents of a new array
+//!   contents.rs     what an array or group that is overwritten consists of
+//!   group.rs        groups that are created
+//!   resize.rs       removing what another shape cuts off
+//!   list.rs         what is in a group
+//!   backing.rs      how an array is stored
 //! ```
 
 mod backing;

@@ -1,10 +1,10 @@
 //! What is said of arrays and groups, whatever the format that they are stored in.
 //!
 //! ```text
-//!   attribute.rs    attributes: one by one with their types, and all as JSON text
-//!   dimension.rs    what is said of a dimension beside its length
-//!   node.rs         a group or an array that was found
-//!   opened.rs       an array that can be read
+//!   attribute.rs  attributes: one by one with their types, and all as JSON text
+//!   dimension.rs  what is said of a dimension beside its length
+//!   node.rs       a group or an array that was found
+//!   opened.rs     an array that can be read
 //! ```
 //!
 //! A format comes to these: it lists [`Node`]s, and opens an array as an [`Opened`], which is a variable and a store.

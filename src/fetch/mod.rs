@@ -4,13 +4,13 @@
 //! chunk by chunk or many at a time.
 //!
 //! ```text
-//!   locate.rs     where a chunk is: what a format has to say
-//!   indices.rs    the indices that were read last
-//!   chunks.rs     chunks, read one by one and written
-//!   coalesce.rs      which ranges of an object are better read at once
-//!   pending.rs    chunks that have been asked for and are not given back yet
-//!   reads.rs      the reads of one transfer, at once or under way
-//!   flight.rs     chunks, many at a time
+//!   locate.rs    where a chunk is: what a format has to say
+//!   indices.rs   the indices that were read last
+//!   chunks.rs    chunks, read one by one and written
+//!   coalesce.rs  which ranges of an object are better read at once
+//!   pending.rs   chunks that have been asked for and are not given back yet
+//!   reads.rs     the reads of one transfer, at once or under way
+//!   flight.rs    chunks, many at a time
 //! ```
 
 mod chunks;

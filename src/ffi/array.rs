@@ -49,7 +49,7 @@ pub unsafe extern "C" fn nczchunk_array_open(
     array: *mut *mut nczchunk_array,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the texts are NULL or end with a NUL, and array is NULL or a storage for a pointer, by the header's
+    // SAFETY: the texts are NULL or end with a NUL, and array is NULL or a place for a pointer, by the header's
     // general promise.
     unsafe {
         report(context, || {

@@ -56,7 +56,7 @@ pub unsafe extern "C" fn nczchunk_cache_new(
     cache: *mut *mut nczchunk_cache,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: cache is NULL or a storage for a pointer, by the header's general promise.
+    // SAFETY: cache is NULL or a place for a pointer, by the header's general promise.
     unsafe { report(context, || hand_over(cache, || Ok(nczchunk_cache(Cache::new(limit)?)))) }
 }
 

@@ -62,7 +62,7 @@ pub unsafe extern "C" fn nczchunk_codec_zstd(
         }
         Ok(nczchunk_codec(zstd(level, checksum)?))
     };
-    // SAFETY: codec is NULL or a storage for a pointer, context NULL or a context, by the header's general promise.
+    // SAFETY: codec is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
     unsafe { report(context, || hand_over(codec, make)) }
 }
 
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn nczchunk_codec_filter(
         let parameters = unsafe { required(parameters, num_parameters, "parameters is NULL") }?;
         Ok(nczchunk_codec(codec::of_filter(filter, parameters)?))
     };
-    // SAFETY: codec is NULL or a storage for a pointer, context NULL or a context, by the header's general promise.
+    // SAFETY: codec is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
     unsafe { report(context, || hand_over(codec, make)) }
 }
 
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn nczchunk_codec_new(
         // SAFETY: name is NULL or a text, callbacks NULL or a structure of the size that it says, as documented.
         let (name, callbacks) = unsafe { (text(name, "name is NULL")?, read_growing(callbacks)?) };
         let decode = callbacks.decode.ok_or(ErrorKind::Argument("the decode callback is NULL"))?;
-        // SAFETY: codec is NULL or a storage for a pointer, by the header's general promise.
+        // SAFETY: codec is NULL or a place for a pointer, by the header's general promise.
         let out = unsafe { handle_mut(codec, "codec is NULL") }?;
         // From here on destroy would be called, so that nothing may fail any more.
         let (slot, outer) = (Slot::new()?, Slot::new()?);

@@ -134,7 +134,7 @@ pub unsafe extern "C" fn nczchunk_array_create(
     context: *mut nczchunk_context,
 ) -> c_int {
     // SAFETY: the texts are NULL or end with a NUL, description is NULL or a structure of the size that it says, and
-    // array is NULL or a storage for a pointer, by the header's general promise.
+    // array is NULL or a place for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
             let path = file_path(path)?;

@@ -63,7 +63,7 @@ pub unsafe extern "C" fn nczchunk_storage_open(
     storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: path is NULL or a text, and storage NULL or a storage for a pointer, by the header's general promise.
+    // SAFETY: path is NULL or a text, and storage NULL or a place for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
             let path = file_path(path)?;
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn nczchunk_storage_create(
     storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: path is NULL or a text, and storage NULL or a storage for a pointer, by the header's general promise.
+    // SAFETY: path is NULL or a text, and storage NULL or a place for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
             let path = file_path(path)?;
@@ -220,7 +220,7 @@ pub unsafe extern "C" fn nczchunk_storage_create_zip(
     storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: path is NULL or a text, and storage NULL or a storage for a pointer, by the header's general promise.
+    // SAFETY: path is NULL or a text, and storage NULL or a place for a pointer, by the header's general promise.
     unsafe {
         report(context, || {
             let path = file_path(path)?;
@@ -263,7 +263,7 @@ pub unsafe extern "C" fn nczchunk_storage_memory(
     storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: storage is NULL or a storage for a pointer, by the header's general promise.
+    // SAFETY: storage is NULL or a place for a pointer, by the header's general promise.
     unsafe { report(context, || hand_over(storage, || Ok(nczchunk_storage(Storage::new(Memory::new())?)))) }
 }
 
@@ -498,7 +498,7 @@ pub unsafe extern "C" fn nczchunk_storage_new(
         if callbacks.read.is_none() && callbacks.start.is_none() {
             return Err(ErrorKind::Argument("the read callback is NULL").into());
         }
-        // SAFETY: storage is NULL or a storage for a pointer, by the header's general promise.
+        // SAFETY: storage is NULL or a place for a pointer, by the header's general promise.
         let out = unsafe { handle_mut(storage, "storage is NULL") }?;
         // What is made first has no callback to be called if something fails.
         let outer = Slot::new()?;

@@ -1,39 +1,38 @@
 //! Objects: named bytes that are somewhere, such as the files of a directory or the entries of a zip file.
 //!
 //! ```text
-//!   traits.rs    what a storage does
-//!   flight.rs      what one does that is asked first and gives the answer later
-//!   requests_in_flight.rs   the reads that a transfer has under way there
-//!   storage.rs       a storage that several arrays share
-//!   name.rs        a name that is put together
-//!   directory/     the files below a directory
-//!     unix.rs      by system calls relative to a descriptor of the directory
-//!     portable.rs  by paths and the standard library, where there are no such calls
-//!   file.rs        one file, kept open
-//!   locked_file.rs one file that must not change
-//!   memory.rs      objects in memory
-//!   url.rs         URLs of object stores and HTTP servers
-//!   network/       the objects below one
-//!   zip/           zip files
-//!     mod.rs       reading the entries of one
-//!     end.rs       where its directory is
-//!     records.rs   what the directory and the local headers say of an entry
-//!     index.rs     which entries there are, by name
-//!     writer.rs    making a new one
-//!   prefixed.rs       the objects whose names begin with a prefix, without it
-//!   whole.rs       whole objects, such as metadata
+//!   traits.rs              what a storage does
+//!   flight.rs              what one does that is asked first and gives the answer later
+//!   requests_in_flight.rs  the reads that a transfer has under way there
+//!   storage.rs             a storage that several arrays share
+//!   name.rs                a name that is put together
+//!   directory/             the files below a directory
+//!     unix.rs              by system calls relative to a descriptor of the directory
+//!     portable.rs          by paths and the standard library, where there are no such calls
+//!   file.rs                one file, kept open
+//!   locked_file.rs         one file that must not change
+//!   memory.rs              objects in memory
+//!   url.rs                 URLs of object stores and HTTP servers
+//!   network/               the objects below one
+//!   zip/                   zip files
+//!     mod.rs               reading the entries of one
+//!     end.rs               where its directory is
+//!     records.rs           what the directory and the local headers say of an entry
+//!     index.rs             which entries there are, by name
+//!     writer.rs            making a new one
+//!   prefixed.rs            the objects whose names begin with a prefix, without it
+//!   whole.rs               whole objects, such as metadata
 //!
-//!   byte_range.rs       where a read begins
-//!   syscalls.rs       system calls that take the names of files
-//!   close.rs       closing files that were written
-//!   names.rs       what names have in common: sorted lists of them, and names with a NUL at their end
-//!   temp_name.rs     names of files that are being written
-//!   paths/         files and directories by their paths
-//!     unix.rs      by those calls
-//!     portable.rs  by the standard library, where there are no such calls
-//!   positioned.rs  reading and writing a file at a position
-//!   retry_eintr.rs
-//!                  system calls that are made again when a signal interrupts them
+//!   byte_range.rs          where a read begins
+//!   syscalls.rs            system calls that take the names of files
+//!   close.rs               closing files that were written
+//!   names.rs               what names have in common: sorted lists of them, and names with a NUL at their end
+//!   temp_name.rs           names of files that are being written
+//!   paths/                 files and directories by their paths
+//!     unix.rs              by those calls
+//!     portable.rs          by the standard library, where there are no such calls
+//!   positioned.rs          reading and writing a file at a position
+//!   retry_eintr.rs         system calls that are made again when a signal interrupts them
 //! ```
 
 mod byte_range;

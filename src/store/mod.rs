@@ -5,12 +5,12 @@
 //! and may answer that the chunk is absent.
 //!
 //! ```text
-//!   zero_copy.rs      a reader that keeps chunks in memory and lends them
-//!   fill.rs      a reader that fills chunks, or ranges of them, into buffers
-//!   located.rs   where a reader's chunks are stored
-//!   flight.rs    one that is asked first and gives the answer later
-//!   base.rs      a store: its reader, its codecs, its memory
-//!   fetch.rs     a whole chunk, decoded, into a buffer
+//!   zero_copy.rs   a reader that keeps chunks in memory and lends them
+//!   fill.rs        a reader that fills chunks, or ranges of them, into buffers
+//!   located.rs     where a reader's chunks are stored
+//!   flight.rs      one that is asked first and gives the answer later
+//!   base.rs        a store: its reader, its codecs, its memory
+//!   fetch.rs       a whole chunk, decoded, into a buffer
 //!   any_length.rs  and one whose length is not known before
 //! ```
 

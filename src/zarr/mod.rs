@@ -3,7 +3,7 @@
 //! ```text
 //!   open.rs            from a name to metadata
 //!   separator.rs       whether the chunks are named as the metadata say
-//!   to_dataset.rs            from metadata to what every format comes to
+//!   to_dataset.rs      from metadata to what every format comes to
 //!   build.rs           from metadata to a variable and a store
 //!   make.rs            from a codec's settings to the codec
 //!   n5.rs              blocks of N5 as a codec

@@ -120,7 +120,7 @@ mod signals {
     impl Blocked {
         pub(super) fn new() -> Self {
             let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-            // SAFETY: the sets are storages for sets; the calls fill them and cannot fail with these arguments.
+            // SAFETY: the sets are memory for sets; the calls fill them and cannot fail with these arguments.
             unsafe {
                 libc::sigfillset(all.as_mut_ptr());
                 libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());
