@@ -200,9 +200,9 @@ def test_each_chunk_is_read_once(arrays):
                             ("vindex", tuple(rng.integers(0, length, 200) for length in values.shape))]:
             getattr(array, kind)[index]
             selected = grid[of_numpy(index, values.shape) if kind == "oindex" else index].reshape(-1)
-            storages = np.transpose(np.unravel_index(selected, values.shape))
+            places = np.transpose(np.unravel_index(selected, values.shape))
             found = cache.statistics()
-            assert (found.hits, found.misses - before) == (0, len(np.unique(storages // array.chunks, axis=0)))
+            assert (found.hits, found.misses - before) == (0, len(np.unique(places // array.chunks, axis=0)))
             array.refresh()
             before = cache.statistics().misses
 

@@ -70,7 +70,7 @@ def open(path: Path, name: str = "", mode: str = "r", *, threads: int | None = N
         if memory_limits is None:
             _c.call(c.array_open, _c.path_bytes("path", path), encoded, access, byref(pointer))
         else:
-            limits.within(memory_limits, c.open_storage, path, lambda storage: _c.call(
+            limits.within(memory_limits, c.storage_open, path, lambda storage: _c.call(
                 c.array_open_in, storage, encoded, access, byref(pointer)))
     except NotFound as error:
         raise error.about(f"{error}{_candidates(path, memory_limits)}") from None
@@ -321,7 +321,7 @@ class Array:
                         lambda pointer, call: call(c.array_read_strings, pointer, *arguments))
             found = _c.texts_in(block.value, num_bytes.value, selection.count)
         finally:
-            c.free_strings(1, byref(block))
+            c.strings_free(1, byref(block))
         return found[flips].reshape(selection.shape)
 
     def _write_texts(self, selection, values):

@@ -155,7 +155,7 @@ def _orthogonal(array, index, lengths):
         for chosen in itertools.product(*groups):
             where, selected, position = list(items), [], []
             is_whole = True
-            for d, (storages, least, most, distinct) in zip(lists, chosen):
+            for d, (places, least, most, distinct) in zip(lists, chosen):
                 where[d] = slice(least, most + 1, 1)
                 is_whole &= distinct == most + 1 - least
             for d, item in enumerate(items):
@@ -164,9 +164,9 @@ def _orthogonal(array, index, lengths):
                     selected.append(everything)
                     position.append(everything)
                 elif d in lists:
-                    storages, least, _, _ = chosen[lists.index(d)]
-                    selected.append(item[storages] - least)
-                    position.append(storages)
+                    places, least, _, _ = chosen[lists.index(d)]
+                    selected.append(item[places] - least)
+                    position.append(places)
             yield tuple(where), np.ix_(*selected), np.ix_(*position), is_whole
 
     return _Boxes(array, shape, boxes())
@@ -198,10 +198,10 @@ def _vectorized(array, index, lengths):
 
     def boxes():
         for begin, end in zip([0, *ends], [*ends, len(order)]):
-            storages = [one[begin:end] for one in own]
-            least = [int(one.min()) for one in storages]
-            where = tuple(slice(low, int(one.max()) + 1, 1) for low, one in zip(least, storages))
-            yield (where, tuple(one - low for one, low in zip(storages, least)), order[begin:end],
+            places = [one[begin:end] for one in own]
+            least = [int(one.min()) for one in places]
+            where = tuple(slice(low, int(one.max()) + 1, 1) for low, one in zip(least, places))
+            yield (where, tuple(one - low for one, low in zip(places, least)), order[begin:end],
                    all(item.stop - item.start == 1 for item in where))
 
     return _Boxes(array, shape, boxes(), len(order))
@@ -230,9 +230,9 @@ def _groups(positions, of_chunk):
     order = np.argsort(of_chunk, kind="stable")
     ends = np.flatnonzero(np.diff(of_chunk[order])) + 1
     found = []
-    for storages in np.split(order, ends):
-        own = positions[storages]
-        found.append((storages, int(own.min()), int(own.max()), len(np.unique(own))))
+    for places in np.split(order, ends):
+        own = positions[places]
+        found.append((places, int(own.min()), int(own.max()), len(np.unique(own))))
     return found
 
 

@@ -59,7 +59,7 @@ def _each(path, group, recursive, memory_limits, made_of):
         if memory_limits is None:
             _c.call(c.list, encoded, *arguments, found, None)
         else:
-            limits.within(memory_limits, c.open_storage, path,
+            limits.within(memory_limits, c.storage_open, path,
                           lambda storage: _c.call(c.list_in, storage, *arguments, found, None))
 
     return _c.collect(FOUND, made_of, call)
