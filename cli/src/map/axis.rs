@@ -20,19 +20,19 @@ pub(super) struct Axis {
 impl Axis {
     /// The axis of a dimension: labelled with the values of the array that is called like the dimension and in the same
     /// group, which by CF are its coordinates, or else with indices.
-    pub(super) fn new(place: &Storage, array: &Array, selection: &Selection, d: usize) -> Self {
-        Axis::of_coordinates(place, array, selection, d).unwrap_or_else(|| {
+    pub(super) fn new(storage: &Storage, array: &Array, selection: &Selection, d: usize) -> Self {
+        Axis::of_coordinates(storage, array, selection, d).unwrap_or_else(|| {
             let labels = (0..selection.count[d]).map(|k| selection.index(d, k).to_string());
             Axis { title: slab::dimension_name(array, d), labels: labels.collect() }
         })
     }
 
     /// The axis with coordinates; `None` if there are none that can be shown.
-    fn of_coordinates(place: &Storage, array: &Array, selection: &Selection, d: usize) -> Option<Self> {
+    fn of_coordinates(storage: &Storage, array: &Array, selection: &Selection, d: usize) -> Option<Self> {
         // An array that is all of a place has no others beside it.
         let name = array.dimension_name(d).filter(|_| !array.name().is_empty())?;
         let group = array.name().rsplit_once('/').map_or(String::new(), |(group, _)| format!("{group}/"));
-        let coordinates = Array::open_in(place, &format!("{group}{name}"), Access::Read).ok()?;
+        let coordinates = Array::open_in(storage, &format!("{group}{name}"), Access::Read).ok()?;
         if slab::shape(&coordinates) != [slab::shape(array)[d]] {
             return None;
         }
