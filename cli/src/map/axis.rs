@@ -29,7 +29,7 @@ impl Axis {
 
     /// The axis with coordinates; `None` if there are none that can be shown.
     fn of_coordinates(storage: &Storage, array: &Array, selection: &Selection, d: usize) -> Option<Self> {
-        // An array that is all of a place has no others beside it.
+        // An array that is all of a storage has no others beside it.
         let name = array.dimension_name(d).filter(|_| !array.name().is_empty())?;
         let group = array.name().rsplit_once('/').map_or(String::new(), |(group, _)| format!("{group}/"));
         let coordinates = Array::open_in(storage, &format!("{group}{name}"), Access::Read).ok()?;
