@@ -231,7 +231,7 @@ static int fill_with_lengths(void *user, nczchunk_request *request)
 static void chunks_of_several_lengths(void)
 {
     const size_t length = 5000, chunk_lengths[3] = {100, 500, 2000}, start = 0, count = 10;
-    nczchunk_reader_callbacks callbacks = NCZCHUNK_FILLING_CALLBACKS_INIT;
+    nczchunk_reader_callbacks callbacks = NCZCHUNK_READER_CALLBACKS_INIT;
     nczchunk_chunk_store *store = NULL;
     nczchunk_cache *cache = NULL;
 

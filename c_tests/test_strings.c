@@ -243,7 +243,7 @@ static void texts_are_no_bytes(nczchunk_storage *storage)
 {
     static char bytes[1000];
     nczchunk_array *array = create(storage, "texts", NCZCHUNK_ZARR_V3, NULL);
-    nczchunk_zero_copy_callbacks callbacks = NCZCHUNK_LENDING_CALLBACKS_INIT;
+    nczchunk_zero_copy_callbacks callbacks = NCZCHUNK_ZERO_COPY_CALLBACKS_INIT;
     nczchunk_chunk_store *store = NULL;
     nczchunk_var *var = NULL;
     char *back[ELEMENTS] = {NULL};

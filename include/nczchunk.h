@@ -968,7 +968,7 @@ int nczchunk_write_strided(const nczchunk_var *var,
  * A store whose callbacks for writing are NULL is read-only.
  *
  * Structures of callbacks begin with their own size, so that they can grow: set struct_size to sizeof the structure
- * and everything you do not use to 0, as NCZCHUNK_LENDING_CALLBACKS_INIT and NCZCHUNK_FILLING_CALLBACKS_INIT do. What
+ * and everything you do not use to 0, as NCZCHUNK_ZERO_COPY_CALLBACKS_INIT and NCZCHUNK_READER_CALLBACKS_INIT do. What
  * callbacks are given is valid until they return, unless its description says otherwise.
  */
 

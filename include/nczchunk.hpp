@@ -1415,7 +1415,7 @@ class ChunkStore {
         constexpr bool waits = !std::is_same_v<decltype(&T::wait), Ended (ChunkReader::*)()>;
         static_assert(fills || starts, "override fill, or start and wait");
         static_assert(starts == waits, "override both start and wait, or none of them");
-        nczchunk_reader_callbacks callbacks = NCZCHUNK_FILLING_CALLBACKS_INIT;
+        nczchunk_reader_callbacks callbacks = NCZCHUNK_READER_CALLBACKS_INIT;
         callbacks.user = static_cast<ChunkReader *>(filler.get());
         callbacks.fill = fills ? fill : nullptr;
         callbacks.store = stores ? store : nullptr;
@@ -1472,7 +1472,7 @@ class ChunkStore {
     {
         static_assert(!std::is_same_v<T, ZeroCopyReader>, "pass the derived class, whose functions are looked at");
         constexpr bool writes = !std::is_same_v<decltype(&T::lend_to_write), void (ZeroCopyReader::*)(Loan &)>;
-        nczchunk_zero_copy_callbacks callbacks = NCZCHUNK_LENDING_CALLBACKS_INIT;
+        nczchunk_zero_copy_callbacks callbacks = NCZCHUNK_ZERO_COPY_CALLBACKS_INIT;
         callbacks.user = static_cast<ZeroCopyReader *>(lender.get());
         callbacks.lend = lend;
         callbacks.lend_to_write = writes ? lend_to_write : nullptr;

@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     int status = nczchunk_var_new(1, dimlens, chunklens, sizeof(int), &new_var, nullptr);
     const Var var(new_var, nczchunk_var_free);
 
-    nczchunk_zero_copy_callbacks callbacks = NCZCHUNK_LENDING_CALLBACKS_INIT;
+    nczchunk_zero_copy_callbacks callbacks = NCZCHUNK_ZERO_COPY_CALLBACKS_INIT;
     callbacks.user = &chunks;
     callbacks.lend = lend;
     nczchunk_chunk_store *new_store = nullptr;
