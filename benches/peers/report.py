@@ -162,36 +162,36 @@ def document(workloads, results, threads):
     lines += ["![Times relative to nczchunk's](performance.svg)", "", "## How it is measured", ""]
     lines += [
         *prose(
-            "All programs get the same data, in memory and warm, and use one thread. Before anything is timed each has "
-            "delivered every workload once, and all of them the same bytes (the same CRC-32). Then they take turns; "
-            "times are the least of all turns. The caller's memory is in use already and begins with a cache line. "
-            "What is done and how is in [benches/peers/README.md](../benches/peers/README.md), the workloads in "
-            "[benches/transfers/workloads.rs](../benches/transfers/workloads.rs)."
+            "All programs get the same data, in memory and warm, and use one thread. Before the measurement each "
+            "program executes every workload once, and all return the same bytes (the same CRC-32). Then they take "
+            "turns; the times are the least of all turns. The caller's memory is already in use and begins with a "
+            "cache line. [benches/peers/README.md](../benches/peers/README.md) describes the procedure, and "
+            "[benches/transfers/workloads.rs](../benches/transfers/workloads.rs) the workloads."
         ),
         "",
         "- **nczchunk**: the time of one call.",
         *item(
-            "**of memcpy**: nczchunk's speed, as a part of the speed at which libc's memcpy copies as many bytes as "
-            "are delivered. Above 1 it is faster. Left out below 1 MiB."
+            "**of memcpy**: nczchunk's speed as a fraction of the speed at which libc's memcpy copies the same number "
+            "of bytes. Above 1 nczchunk is faster. Left out below 1 MiB."
         ),
         *item(
-            "**of ideal**: nczchunk's speed, as a part of that of the same selection from one contiguous array, "
-            "without chunks; of compressed chunks, of decoding alone."
+            "**of ideal**: nczchunk's speed as a fraction of the speed of the same selection from one contiguous "
+            "array, without chunks; for compressed chunks, of decoding alone."
         ),
     ]
     if threads:
         lines += item(
-            "**of bare loop**: nczchunk's speed, as a part of that of a loop over the pieces of the same chunks that "
-            "knows everything beforehand: what remains to the ideal is the price of chunks on this machine."
+            "**of bare loop**: nczchunk's speed as a fraction of the speed of a loop over the pieces of the same "
+            "chunks that knows everything beforehand. The remaining distance to the ideal is the price of chunks on "
+            "this machine."
         )
-        lines.append("- **2 threads**: how many times as fast it is with two.")
+        lines.append("- **2 threads**: the speedup with two threads.")
     lines += [
-        "- **the others**: how many times as long as nczchunk they take.",
+        "- **the others**: their time as a multiple of nczchunk's.",
         "",
         *prose(
-            "The arrays of W8 and W17 are too large for all programs at once: there the programs were timed one after "
-            "the other, and from 1 MiB on each one's time is divided by that of memcpy in the same program before they "
-            "are compared."
+            "The arrays of W8 and W17 are too large for all programs at once. There the programs ran one after the "
+            "other. From 1 MiB on, each time is divided by that of memcpy in the same program before the comparison."
         ),
         "",
         "## Reads",
@@ -205,15 +205,15 @@ def document(workloads, results, threads):
         "## Plans that are kept",
         "",
         *prose(
-            "Here nczchunk executes a plan that was made before. The last column is how many times as long the same "
-            "call takes that has to find everything anew."
+            "Here nczchunk executes an existing plan. The last column is the time of the same read in one call, which "
+            "has to compute everything anew, as a multiple of this."
         ),
         "",
         *variants(workloads, "nczchunk-once", "one call"),
         "",
         "## Small reads that may use eight threads",
         "",
-        "The last column is how many times as long they take as with one.",
+        "The last column is the time with eight threads as a multiple of the time with one.",
         "",
         *variants(workloads, "nczchunk-8", "8 threads"),
         "",
@@ -221,12 +221,12 @@ def document(workloads, results, threads):
         "",
         *skipped(workloads, results),
         *item(
-            "zarrs reads and writes boxes: with strides, its time is that of the box around the hyperslab and of a "
+            "zarrs reads and writes boxes. With strides, its time is that of the box around the hyperslab and of a "
             "plain gather."
         ),
-        "- HDF5 and zarrs have no transposed reads: W18 and W18i are a read and a transposing loop over blocks.",
+        "- HDF5 and zarrs have no transposed reads. There W18 and W18i are a read and a transposing loop over blocks.",
         *item(
-            "W17 and W17r: TensorStore, zarr-python and zarrs make fewer calls, and find more of what they read in the "
+            "W17 and W17r: TensorStore, zarr-python and zarrs make fewer calls, and find more of their data in the "
             "cache."
         ),
     ]
@@ -235,7 +235,7 @@ def document(workloads, results, threads):
             f"Noise: memcpy of the same bytes differed between the programs by {spreads[worst]:.0%} at most "
             f"({worst}), by {sorted(spreads.values())[len(spreads) // 2]:.0%} in the median."
         )
-    lines += ["- All samples' least and median are in [performance.json](performance.json)."]
+    lines += ["- [performance.json](performance.json) has the least and the median of all samples."]
     return "\n".join(lines) + "\n"
 
 
