@@ -132,8 +132,8 @@ pub unsafe extern "C" fn nczchunk_context_set_progress(
 /// - the store's callbacks allow it (see concurrent),
 /// - the variable has no copier,
 /// - there are several chunks, and elements that are read do not share memory,
-/// - there is enough work: about 0.1 ms for each thread. For a store of borrowed chunks with concurrent 1, the work is
-///   estimated from the bytes; for any other it is measured on the first chunks.
+/// - there is enough work: about 0.1 ms for each thread. For a store without codecs that lends chunks, and whose
+///   concurrent is 1, the work is estimated from the bytes. For any other store it is measured on the first chunks.
 ///
 /// If the system refuses a thread, the remaining workers do its share. Results and status are the same for any number
 /// of threads, as long as there is memory for a chunk in each. New threads have all signals blocked except those of a
