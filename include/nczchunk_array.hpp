@@ -4,10 +4,10 @@
  *     auto array = nczchunk::Array::open("sst.zarr");
  *     std::vector<float> sst = array.read<float>({{0, 10, 0}, {1, 20, 60}, {1, 1, 3}});       every third column
  *
- * This is nczchunk_array.h in the manner of C++, above nczchunk.hpp; what that says of all classes holds for these.
- * examples/open_array.cpp is a whole program. An Array is a variable and a store: variable() and store() lend them to
- * plans and to every other function there. Paths are as
- * the system has them, on Windows in UTF-8; names are in UTF-8.
+ * Open, create, read and write arrays with the C++ classes for nczchunk_array.h, which are based on nczchunk.hpp. The
+ * rules in nczchunk.hpp for all classes hold for these, too. examples/open_array.cpp is a whole program. An Array is a
+ * variable and a store: variable() and store() lend them to plans and to every other function of nczchunk.hpp. Paths
+ * are as the system has them, on Windows in UTF-8. Names are in UTF-8.
  */
 #ifndef NCZCHUNK_ARRAY_HPP
 #define NCZCHUNK_ARRAY_HPP
