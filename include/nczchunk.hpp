@@ -1,8 +1,8 @@
 /*
  * nczchunk for C++17: hyperslabs of chunked n-dimensional arrays.
  *
- * This is nczchunk.h in the manner of C++; what opens arrays by name is in nczchunk_array.hpp. Both need nothing but
- * the library, its C headers and the standard library.
+ * Read and write hyperslabs with the C++ classes for nczchunk.h. The classes that open arrays by name are in
+ * nczchunk_array.hpp. Both headers need only the library, its C headers and the standard library.
  *
  *     auto var = nczchunk::Variable::of<float>({90, 180}, {40, 50});          an array of floats, and a chunk of it
  *     auto store = nczchunk::ChunkStore::reading([&](nczchunk::Request request) {
@@ -10,20 +10,19 @@
  *     });
  *     std::vector<float> data = nczchunk::read<float>(var, store, {{10, 0}, {20, 60}, {1, 3}});
  *
- * examples/own_store.cpp is that as a whole program. In all of it:
- * - objects own what they are made of, and can be moved and not copied. One that was moved from can be destroyed and
- *   assigned to; to any use it is a NULL of the C interface, which is refused with an Error;
- * - what fails throws an Error: the status, the words, the dimension and the chunk. Ranks and the sizes of memory are
- *   checked before the library is called;
- * - callbacks are any callable objects, also such as can only be moved, or objects of classes derived from those here.
- *   They live as long as the library needs them, and are then destroyed, by whichever thread lets them go;
- * - callbacks may throw. The exception ends the call of the library and is thrown again by the function that the
- *   program had called, in its thread, also if the callback ran in another one: see call. A callable whose destructor
- *   may throw does not compile;
- * - what threads may share is what nczchunk.h says of the objects: variables, plans, stores (if their callbacks allow
- *   it) and caches may be used by several threads as long as none changes them; a Context serves one call at a time,
- *   an Odometer one thread;
- * - get() gives the C object for functions that are not here; it stays the C++ object's.
+ * examples/own_store.cpp is this example as a whole program. Rules for all classes and functions:
+ * - Objects own their parts. They can be moved, but not copied. An object that was moved from can be destroyed and
+ *   assigned to. In any other use it is a NULL of the C interface, which is refused with an Error.
+ * - A failure throws an Error: the status, the message, the dimension and the chunk. Ranks and the sizes of memory are
+ *   checked before the library is called.
+ * - Callbacks are any callable objects, also those that can only be moved, or objects of classes derived from the base
+ *   classes here. They live as long as the library needs them. The thread that releases them last destroys them.
+ * - Callbacks may throw. The exception ends the library's call. The function that the program called throws it again in
+ *   the program's thread, even if the callback ran in another thread: see call. A callable whose destructor may throw
+ *   does not compile.
+ * - Thread safety is as in nczchunk.h. Several threads may use variables, plans, stores (if their callbacks allow it)
+ *   and caches as long as none changes them. A Context serves one call at a time, and an Odometer one thread.
+ * - get() returns the C object for functions that are not here. The C++ object still owns it.
  */
 #ifndef NCZCHUNK_HPP
 #define NCZCHUNK_HPP
@@ -56,7 +55,7 @@
 
 #include "nczchunk.h"
 
-// Errors are caught, and exceptions found again, across the borders of shared libraries.
+// Other shared libraries catch these errors, and find these exceptions again.
 #if defined(__GNUC__) && !defined(_WIN32)
 #define NCZCHUNK_NAMESPACE nczchunk __attribute__((visibility("default")))
 #else
@@ -136,8 +135,8 @@ class Category final : public std::error_category {
 
 } // namespace detail
 
-/// The category of the library's statuses, named "nczchunk". Where the standard has a condition that says the same, a
-/// status compares equal to it: Status::not_found to std::errc::no_such_file_or_directory.
+/// The category of the library's statuses, named "nczchunk". A status compares equal to the standard's condition of the
+/// same meaning, if there is one: Status::not_found to std::errc::no_such_file_or_directory.
 inline const std::error_category &category() noexcept
 {
     static const detail::Category category;
@@ -149,16 +148,16 @@ inline std::error_code make_error_code(Status status) noexcept
     return {static_cast<int>(status), category()};
 }
 
-/// The code for a status of the C interface: of the generic category for positive ones, which are errno's.
+/// The code for a status of the C interface. Positive statuses are errno values and have the generic category.
 inline std::error_code make_error_code(int status) noexcept
 {
     return {status, status > 0 ? std::generic_category() : category()};
 }
 
-/// What went wrong in a call, and where.
+/// An error: why and where a call failed.
 class Error : public std::system_error {
   public:
-    /// A status with words, or with those of nczchunk_strerror. A callback may throw one like any other exception.
+    /// A status with a message, by default that of nczchunk_strerror. A callback may throw it like any other exception.
     explicit Error(Status status, const std::string &message = {}) : Error(static_cast<int>(status), message) {}
 
     /// The same for a status of the C interface.
@@ -168,7 +167,7 @@ class Error : public std::system_error {
         details_->message = message.empty() ? nczchunk_strerror(status) : message;
     }
 
-    /// What a context tells of its last call, which ended with this status. NULL for context is allowed.
+    /// The error of a context's last call, which ended with this status. NULL for context is allowed.
     Error(int status, const nczchunk_context *context) : Error(status, nczchunk_context_message(context))
     {
         if (context == nullptr)
@@ -184,18 +183,18 @@ class Error : public std::system_error {
     /// The status of the C interface.
     int status() const noexcept { return code().value(); }
 
-    /// The words: "chunk (1, 0, 3): the stored chunk has 40 bytes where 4000 are due". They name the array, object or
-    /// file if it is a matter of one.
+    /// The message: "chunk (1, 0, 3): the stored chunk has 40 bytes where 4000 are due". It names the array, object or
+    /// file if the error concerns one.
     const char *what() const noexcept override { return details_->message.c_str(); }
     const std::string &message() const noexcept { return details_->message; }
 
-    /// The dimension, counted from 0, if it is a matter of one.
+    /// The dimension, counted from 0, if the error concerns one.
     std::optional<std::size_t> dimension() const noexcept { return details_->dimension; }
 
-    /// The indices of the chunk, if it is a matter of one; a scalar's chunk has none.
+    /// The indices of the chunk, if the error concerns one; a scalar's chunk has none.
     const std::optional<std::vector<std::ptrdiff_t>> &chunk() const noexcept { return details_->chunk; }
 
-    /// How many chunks of the call had been read or written: the first ones, in the plan's order.
+    /// The number of chunks that the call had read or written: the first ones, in the plan's order.
     std::size_t chunks_done() const noexcept { return details_->chunks_done; }
 
   private:
@@ -217,14 +216,14 @@ namespace detail {
 
 template <class Container> using DataOf = decltype(std::data(std::declval<Container &>()));
 
-/// What a contiguous container has one after another. Of a C array of several dimensions that is the innermost element.
+/// The type of a contiguous container's elements. For a C array of several dimensions it is the innermost element.
 template <class Container>
 using ValueOf = std::remove_all_extents_t<std::remove_pointer_t<DataOf<Container>>>;
 
 } // namespace detail
 
-/// A pointer and a length: memory of the caller's. It is made from any contiguous container or C array, also of several
-/// dimensions, and from std::span; std::span is made from it.
+/// A pointer and a length: memory of the caller's. A Span can be made from any contiguous container or C array, also of
+/// several dimensions, and from std::span. A std::span can be made from a Span.
 template <class T> class Span {
   public:
     using element_type = T;
@@ -263,7 +262,7 @@ template <class Container> constexpr auto as_span(Container &&container) noexcep
     return Span<detail::ValueOf<std::remove_reference_t<Container>>>(container);
 }
 
-/// The bytes of a container of elements that are their bytes.
+/// The bytes of a container of trivially copyable elements.
 template <class Container> Span<const std::byte> as_bytes(const Container &container) noexcept
 {
     const auto span = as_span(container);
@@ -271,14 +270,14 @@ template <class Container> Span<const std::byte> as_bytes(const Container &conta
     return {reinterpret_cast<const std::byte *>(span.data()), span.size_bytes()};
 }
 
-/// One number per dimension, the slowest first. Up to 8 need no memory from the heap.
+/// One number per dimension, the slowest first. Up to 8 need no heap memory.
 template <class T> class PerDimension {
   public:
     PerDimension() noexcept = default;
     PerDimension(std::initializer_list<T> numbers) : PerDimension(numbers.begin(), numbers.size()) {}
     PerDimension(const T *numbers, std::size_t rank) : PerDimension(rank) { std::copy_n(numbers, rank, data()); }
 
-    /// Of a contiguous container of numbers of this type.
+    /// From a contiguous container of numbers of this type.
     template <class Container,
               class = std::enable_if_t<std::is_same_v<std::remove_cv_t<detail::ValueOf<const Container>>, T> &&
                                        !std::is_same_v<Container, std::initializer_list<T>>>>
@@ -286,7 +285,7 @@ template <class T> class PerDimension {
     {
     }
 
-    /// The same number for each of so many dimensions.
+    /// The same number for each of rank dimensions.
     explicit PerDimension(std::size_t rank, T number = {}) : rank_(rank)
     {
         if (rank > few_.size())
@@ -343,15 +342,15 @@ struct Hyperslab {
     Steps stride;
 };
 
-/// Where elements lie in memory that is not row-major without gaps. All is counted in elements.
+/// The layout of elements in memory that is not row-major without gaps. Strides and offset are in elements.
 struct Layout {
-    /// How far an element is from the next one, along each dimension; backwards if negative.
+    /// The distance from one element to the next, along each dimension; negative for backwards.
     Steps strides;
-    /// Where the first selected element lies, counted from the beginning of the memory.
+    /// The position of the first selected element, counted from the beginning of the memory.
     std::size_t offset = 0;
 
-    /// Without gaps, with the dimensions in another order: order names each once, the slowest in memory first.
-    /// {0, 1, 2} is row-major, {2, 1, 0} Fortran order. count is the hyperslab's.
+    /// A layout without gaps, with the dimensions in another order. order names each dimension once, the slowest in
+    /// memory first: {0, 1, 2} is row-major, {2, 1, 0} is Fortran order. count is the hyperslab's.
     static Layout in_order(const Lengths &count, const Lengths &order)
     {
         Layout layout;
@@ -402,7 +401,7 @@ template <class Handle, void (*Free)(Handle *)> struct Freer {
 
 template <class Handle, void (*Free)(Handle *)> using Owned = std::unique_ptr<Handle, Freer<Handle, Free>>;
 
-/// Numbers that are made one after another: the i-th is source[i].
+/// Numbers that are computed one after another: the i-th is source[i].
 template <class Source> class IndexIterator {
   public:
     using iterator_category = std::input_iterator_tag;
@@ -438,11 +437,11 @@ template <class Source> class IndexIterator {
 // ---------------------------------------------------------------------------------------------------------------------
 // CONTEXT: PROGRESS, THREADS, AND HOW THE LIBRARY IS CALLED
 
-/// How far a call has come: see nczchunk.h.
+/// The progress of a call: see nczchunk.h.
 using Progress = nczchunk_progress;
 
-/// What calls may use. Functions that can take long have one as their last argument, which may be left out. One context
-/// serves one call at a time.
+/// The threads and the progress callback of calls. Functions that can take long have a context as their last argument,
+/// which may be left out. One context serves one call at a time.
 class Context {
   public:
     Context()
@@ -453,8 +452,8 @@ class Context {
         context_.reset(context);
     }
 
-    /// Lets calls use up to so many threads, the caller's included: see nczchunk_context_set_threads. The callbacks of
-    /// a store run in them only if its options say concurrent.
+    /// Sets the largest number of threads that a call may use, including the caller's: see
+    /// nczchunk_context_set_threads. The callbacks of a store run in them only if the store's options set concurrent.
     Context &threads(std::size_t number)
     {
         if (const int status = nczchunk_context_set_threads(context_.get(), number); status != 0)
@@ -463,8 +462,8 @@ class Context {
         return *this;
     }
 
-    /// Has a callable told how far a call has come: void or bool (const Progress &), in the calling thread. Where it
-    /// returns false the call ends, with an Error whose code is std::errc::operation_canceled.
+    /// Sets the progress callback: void or bool (const Progress &), in the calling thread. If it returns false, the
+    /// call ends with an Error whose code is std::errc::operation_canceled.
     template <class Callable> Context &progress(Callable callable)
     {
         struct Owner final : Told {
@@ -484,14 +483,14 @@ class Context {
         return *this;
     }
 
-    /// Has nobody told any more.
+    /// Removes the progress callback.
     Context &no_progress()
     {
         set_progress(nullptr);
         return *this;
     }
 
-    /// How many chunks the last call has read or written.
+    /// The number of chunks that the last call has read or written.
     std::size_t chunks_done() const noexcept { return nczchunk_context_chunks_done(context_.get()); }
 
     nczchunk_context *get() const noexcept { return context_.get(); }
@@ -514,7 +513,7 @@ class Context {
     std::size_t threads_ = 1;
 };
 
-/// A context, or none. It is what functions take: leave it out, or pass a Context.
+/// A context, or none. Functions take it as an argument: leave it out, or pass a Context.
 class ContextRef {
   public:
     ContextRef() noexcept = default;
@@ -530,12 +529,12 @@ class ContextRef {
 
 namespace detail {
 
-/// A call of the library that is under way, and the exceptions that its callbacks have thrown.
+/// A running call of the library, and the exceptions that its callbacks have thrown.
 ///
-/// A callback that throws returns a ticket as its status: a number that nothing else has. The exception is kept by the
-/// innermost call of its thread or, in a thread that the library has spawned, by each call that may have spawned it.
-/// When the call has returned, the exception whose ticket is its status is thrown again. Of several that were thrown in
-/// the calling thread, that is the first.
+/// A callback that throws returns a ticket as its status: a unique number. The exception is kept by the innermost call
+/// of its thread. In a thread that the library has spawned, it is kept by each call that may have spawned the thread.
+/// When the call has returned, the exception whose ticket is its status is thrown again. If several were thrown in the
+/// calling thread, it is the first of them.
 class Call {
   public:
     explicit Call(ContextRef with) : context_(with.get()), threaded_(with.threads() > 1), outer_(innermost())
@@ -543,7 +542,7 @@ class Call {
         if (context_ == nullptr) {
             Spare &spare = this_threads_spare();
             if (!spare.gone && !spare.busy) {
-                // Without memory for a context there is none, which serves, too.
+                // Without memory for a context there is none, which is allowed.
                 if (spare.context == nullptr)
                     spare.gone = nczchunk_context_new(&spare.context) != 0;
                 spare.busy = borrowed_ = true;
@@ -572,7 +571,7 @@ class Call {
 
     nczchunk_context *context() const noexcept { return context_; }
 
-    /// Throws what has to be thrown, now that the library has returned this status.
+    /// Throws the exception or Error for this status, after the library has returned it.
     void finish(int status)
     {
         leave();
@@ -582,7 +581,7 @@ class Call {
             throw Error(status, context_);
     }
 
-    /// Keeps the exception that a callback in this thread has thrown, and tells what the callback is to return.
+    /// Keeps the exception that a callback in this thread has thrown, and returns the callback's status.
     static int keep(std::exception_ptr thrown) noexcept
     {
         Call *const call = innermost();
@@ -674,7 +673,7 @@ class Call {
         return ticket;
     }
 
-    /// What an exception is as a status, where no call of this header is under way that could throw it.
+    /// The status of an exception, if no running call of this header could throw it.
     static int status_of(const std::exception_ptr &thrown) noexcept
     {
         try {
@@ -751,7 +750,7 @@ template <class Body> int guarded(Body &&body) noexcept
     }
 }
 
-/// Destroys what callbacks used. Classes derived from T have no destructors that throw, for that of T does not.
+/// Destroys the callbacks' object. Classes derived from T have no destructors that throw, because that of T does not.
 template <class T> void destroy(void *user) noexcept
 {
     delete static_cast<T *>(user);
@@ -759,15 +758,15 @@ template <class T> void destroy(void *user) noexcept
 
 } // namespace detail
 
-/// Calls a function of the C interface as the classes here do: function takes a nczchunk_context * and returns a
+/// Calls a function of the C interface, as the classes here do: function takes a nczchunk_context * and returns a
 /// status.
 ///
 ///     nczchunk::call([&](nczchunk_context *context) { return nczchunk_codec_zstd(&options, &codec, context); });
 ///
-/// Throws the exception that ended the call, if a callback of a class here has thrown one in it, and otherwise an Error
-/// for a status other than 0. If several threads have thrown, it is the exception at the first chunk in order. A
-/// callback that throws while a C function runs that was called in another way returns the status of what it threw:
-/// that of an Error, NCZCHUNK_ENOMEM for std::bad_alloc, NCZCHUNK_EINTERNAL for what has none.
+/// If a callback of a class here has thrown the exception that ended the call, throws that exception. Otherwise throws
+/// an Error for a status other than 0. If several threads have thrown, it throws the exception at the first chunk in
+/// order. A callback may also throw while a C function runs that was called in another way. Then the callback returns
+/// the status of the exception: that of an Error, NCZCHUNK_ENOMEM for std::bad_alloc, NCZCHUNK_EINTERNAL for any other.
 template <class Function> void call(Function &&function, ContextRef context = {})
 {
     detail::Call call(context);
@@ -776,8 +775,8 @@ template <class Function> void call(Function &&function, ContextRef context = {}
 
 namespace detail {
 
-/// What a function of the C interface makes: function(&handle, context). It is freed, too, if a callback has thrown and
-/// the library has gone on regardless.
+/// Makes an object with a function of the C interface: function(&handle, context). The object is freed, too, if a
+/// callback has thrown and the library has gone on regardless.
 template <class Handle, void (*Free)(Handle *), class Function>
 Owned<Handle, Free> make(Function &&function, ContextRef with = {})
 {
@@ -814,14 +813,14 @@ inline void Context::set_progress(std::unique_ptr<Told> told)
 
 namespace detail {
 
-/// The bytes of the words that elements of a type are made of, 0 where the size of the element says it.
+/// The bytes of the words that elements of a type consist of; 0 if the size of the element determines them.
 template <class T> struct WordSize : std::integral_constant<std::size_t, 0> {};
 template <class T> struct WordSize<std::complex<T>> : std::integral_constant<std::size_t, sizeof(T)> {};
 template <class T, std::size_t N> struct WordSize<std::array<T, N>> : std::integral_constant<std::size_t, sizeof(T)> {};
 
 inline std::string text(std::size_t number) { return std::to_string(number); }
 
-/// Elements of T are read and written as bytes, so they have to be no more than these.
+/// Elements of T are read and written as bytes, so they must be trivially copyable.
 template <class T> void check_element_size(std::size_t element_size)
 {
     static_assert(std::is_trivially_copyable_v<T>, "elements have to be trivially copyable");
@@ -830,7 +829,7 @@ template <class T> void check_element_size(std::size_t element_size)
                                           + text(sizeof(T)));
 }
 
-/// What a variable tells, owned or not.
+/// The properties of a variable, owned or not.
 template <class Self> class VariableGetters {
   public:
     std::size_t rank() const noexcept { return nczchunk_var_rank(var()); }
@@ -842,7 +841,7 @@ template <class Self> class VariableGetters {
     }
     std::ptrdiff_t origin(std::size_t dimension) const noexcept { return nczchunk_var_origin(var(), dimension); }
 
-    /// The current lengths of the dimensions, and of a chunk along them.
+    /// The current lengths of the dimensions, and the lengths of a chunk.
     Lengths shape() const { return lengths(nczchunk_var_dimlen); }
     Lengths chunk_shape() const { return lengths(nczchunk_var_chunklen); }
 
@@ -851,8 +850,8 @@ template <class Self> class VariableGetters {
     Endian endian() const noexcept { return static_cast<Endian>(nczchunk_var_endian(var())); }
     std::size_t chunk_bytes() const noexcept { return nczchunk_var_chunk_bytes(var()); }
 
-    /// What absent chunks read as; nothing if none is set, which stands for zeros. Throws Status::bad_type if a T has
-    /// another size than an element.
+    /// The fill value, as which missing chunks read; nothing if none is set, which stands for zeros. Throws
+    /// Status::bad_type if a T has another size than an element.
     template <class T> std::optional<T> fill_value() const
     {
         check_element_size<T>(element_size());
@@ -886,11 +885,12 @@ struct Copying {
 
 } // namespace detail
 
-/// How an array is cut into chunks and what its elements are: see nczchunk_var.
+/// A variable: how an array is divided into chunks and what its elements are. See nczchunk_var.
 class Variable : public detail::VariableGetters<Variable> {
   public:
-    /// Lengths of the array and of a chunk, in elements, and the bytes of an element. Throws what nczchunk_var_new
-    /// finds, and Status::invalid if shape and chunk_shape have different ranks.
+    /// shape and chunk_shape are the lengths of the array and of a chunk, in elements; element_size is the size of an
+    /// element in bytes. Throws the errors of nczchunk_var_new, and Status::invalid if shape and chunk_shape have
+    /// different ranks.
     Variable(const Lengths &shape, const Lengths &chunk_shape, std::size_t element_size)
     {
         if (shape.size() != chunk_shape.size())
@@ -901,8 +901,8 @@ class Variable : public detail::VariableGetters<Variable> {
         });
     }
 
-    /// A variable whose elements are T: a number, a std::complex, a std::array of small things, any type that is its
-    /// bytes.
+    /// A variable whose elements are T: a number, a std::complex, a std::array of small things, or any trivially
+    /// copyable type.
     template <class T> static Variable of(const Lengths &shape, const Lengths &chunk_shape)
     {
         static_assert(std::is_trivially_copyable_v<T>, "elements have to be trivially copyable");
@@ -912,7 +912,8 @@ class Variable : public detail::VariableGetters<Variable> {
         return variable;
     }
 
-    /// Sets what absent chunks read as. Throws Status::bad_type if a T has another size than an element.
+    /// Sets the fill value, as which missing chunks read. Throws Status::bad_type if a T has another size than an
+    /// element.
     template <class T> void set_fill_value(const T &value)
     {
         if (var_)
@@ -940,7 +941,7 @@ class Variable : public detail::VariableGetters<Variable> {
         });
     }
 
-    /// Sets the coarser grid by which the variable is written: the lengths of a shard.
+    /// Sets the coarser grid for writing the variable: the lengths of a shard.
     void set_write_grid(const Lengths &write_chunk_shape)
     {
         check_rank(write_chunk_shape.size());
@@ -963,8 +964,9 @@ class Variable : public detail::VariableGetters<Variable> {
         });
     }
 
-    /// Sets how elements are copied that are more than their bytes: void (bool writing, std::size_t count, const void
-    /// *source, void *destination). See nczchunk_var_set_copier. Plans of the variable keep the callable alive.
+    /// Sets a function that copies elements which own more than their bytes: void (bool writing, std::size_t count,
+    /// const void *source, void *destination). See nczchunk_var_set_copier. Plans of the variable keep the callable
+    /// alive.
     template <class Callable> void set_copier(Callable callable)
     {
         struct Owner final : detail::Copying {
@@ -1004,8 +1006,8 @@ class Variable : public detail::VariableGetters<Variable> {
     detail::Owned<nczchunk_var, nczchunk_var_free> var_;
 };
 
-/// A variable of somebody else's, an Array's for one. It is what functions take; a Variable becomes one by itself. It
-/// is valid as long as that.
+/// A borrowed variable, such as that of an Array. Functions take it as an argument; a Variable converts to it
+/// implicitly. It is valid as long as the variable.
 class VariableRef : public detail::VariableGetters<VariableRef> {
   public:
     explicit VariableRef(const nczchunk_var *variable) noexcept : var_(variable) {}
@@ -1022,7 +1024,8 @@ class VariableRef : public detail::VariableGetters<VariableRef> {
 // ---------------------------------------------------------------------------------------------------------------------
 // CODECS AND CACHES
 
-/// What a codec is to encode or decode. It is valid until the callback returns; so is what it points to.
+/// The input and output of a codec for one encoding or decoding. It and its memory are valid until the callback
+/// returns.
 class Coding {
   public:
     explicit Coding(nczchunk_coding *coding) noexcept : coding_(coding) {}
@@ -1033,20 +1036,21 @@ class Coding {
         return {static_cast<const std::byte *>(coding_->source), coding_->source_size};
     }
 
-    /// Where the result goes: to decode, as many bytes as are due. It need not be aligned.
+    /// The memory for the result: for decoding, as many bytes as are expected. It need not be aligned.
     Span<std::byte> destination() const noexcept
     {
         return {static_cast<std::byte *>(coding_->destination), coding_->capacity};
     }
 
-    /// To decode: what of the result is needed. What is behind it may be left out, not what is before it.
+    /// For decoding: the needed part of the result. The codec may leave out the bytes after it, but not those before
+    /// it.
     std::size_t needed_offset() const noexcept { return coding_->needed_offset; }
     std::size_t needed_size() const noexcept { return coding_->needed_size; }
 
-    /// Says how many bytes of the result there are, from the first on. More than there is room for are an error.
+    /// Sets the number of bytes of the result, from the first on. A number larger than the destination is an error.
     void set_length(std::size_t nbytes) const noexcept { coding_->nbytes = nbytes; }
 
-    /// Copies the result, as far as there is room, and says how long it is.
+    /// Copies the result, as far as there is room, and sets its length.
     template <class Container> void put(const Container &result) const noexcept
     {
         const Span<const std::byte> bytes = as_bytes(result);
@@ -1061,8 +1065,8 @@ class Coding {
     nczchunk_coding *coding_;
 };
 
-/// A codec of the program's own, to be derived from. decode has to be overridden; without encode there is no writing.
-/// What is overridden has to be public and not overloaded.
+/// A base class for a codec of your own. Override decode. Without encode, stores with this codec are read-only.
+/// Overridden functions must be public and not overloaded.
 class Coder {
   public:
     Coder(const Coder &) = delete;
@@ -1072,23 +1076,23 @@ class Coder {
     virtual void decode(Coding coding) = 0;
     virtual void encode(Coding) { throw Error(Status::filter); }
 
-    /// The most bytes that so many take when they are encoded in one go. Not overridden: as many.
+    /// The most bytes that decoded_size bytes take if they are encoded in one go. By default decoded_size.
     virtual std::size_t encoded_bound(std::size_t decoded_size) { return decoded_size; }
 
   protected:
     Coder() = default;
 };
 
-/// How a codec may be used.
+/// Options for the use of a codec.
 struct CodecOptions {
     /// Whether the callbacks may run in several threads at the same time.
     bool concurrent = false;
 };
 
-/// A codec, to be given to a store.
+/// A codec, to be handed over to a store.
 class Codec {
   public:
-    /// zstd with a level, and whether a checksum follows the data.
+    /// zstd with a level; checksum sets whether a checksum follows the data.
     static Codec zstd(int level = 0, bool checksum = true)
     {
         nczchunk_zstd_options options = NCZCHUNK_ZSTD_OPTIONS_INIT;
@@ -1100,7 +1104,7 @@ class Codec {
             }));
     }
 
-    /// One of the program's own. name is for messages.
+    /// A codec of your own. name is for messages.
     template <class T, class = std::enable_if_t<std::is_base_of_v<Coder, T>>>
     static Codec own(const std::string &name, std::unique_ptr<T> coder, CodecOptions options = {})
     {
@@ -1122,7 +1126,7 @@ class Codec {
         return made;
     }
 
-    /// One of two callables, void (Coding), whose results are no longer than what they encode.
+    /// A codec of two callables, void (Coding), whose results are no longer than their input.
     template <class Decode, class Encode, class = std::enable_if_t<std::is_invocable_v<Decode &, Coding>>>
     static Codec own(const std::string &name, Decode decoding, Encode encoding, CodecOptions options = {})
     {
@@ -1138,7 +1142,7 @@ class Codec {
 
     nczchunk_codec *get() const noexcept { return codec_.get(); }
 
-    /// Gives the C object away, to be freed by whoever takes it.
+    /// Releases the C object to the caller, who must free it or hand it over.
     nczchunk_codec *release() noexcept { return codec_.release(); }
 
   private:
@@ -1165,7 +1169,7 @@ class Codec {
     static std::size_t encoded_bound(void *user, std::size_t decoded_size) noexcept
     {
         std::size_t bound = decoded_size;
-        // The answer cannot be a status: the exception is thrown when the call is over.
+        // The result cannot be a status: the exception is thrown when the call is over.
         static_cast<void>(detail::guarded([&] {
             bound = static_cast<Coder *>(user)->encoded_bound(decoded_size);
             return NCZCHUNK_NOERR;
@@ -1182,13 +1186,13 @@ inline bool has_codec(const std::string &name) noexcept
     return nczchunk_has_codec(name.c_str()) != 0;
 }
 
-/// What has become of a cache's requests, and what is in it: see nczchunk.h.
+/// The statistics of a cache: its requests and its contents. See nczchunk.h.
 using CacheStatistics = nczchunk_cache_statistics;
 
-/// A cache of decoded chunks, for one store or array or for several. They go on using it when it is destroyed.
+/// A cache of decoded chunks, for one store or array or for several. They can still use it when it is destroyed.
 class Cache {
   public:
-    /// One that keeps up to so many bytes.
+    /// A cache that keeps up to limit bytes.
     explicit Cache(std::size_t limit)
     {
         cache_ = detail::make<nczchunk_cache, nczchunk_cache_free>(
@@ -1215,8 +1219,8 @@ class Cache {
 // ---------------------------------------------------------------------------------------------------------------------
 // STORES OF YOUR OWN
 
-/// One chunk that a store is asked for, or is to keep. It refers to what the library has, and is valid until the
-/// callback returns or, for a request that was started, until it is given back. Copies refer to the same request.
+/// A request to fetch or store one chunk. It refers to memory of the library's. It is valid until the callback returns
+/// or, for a request that was started, until wait returns it. Copies refer to the same request.
 class Request {
   public:
     explicit Request(nczchunk_request *request) noexcept : request_(request) {}
@@ -1228,17 +1232,17 @@ class Request {
     /// Whether the chunk is fetched to be changed, or stored.
     bool writing() const noexcept { return request_->access == NCZCHUNK_WRITE; }
 
-    /// The bytes of the whole chunk, decoded.
+    /// The size of the whole decoded chunk in bytes.
     std::size_t chunk_bytes() const noexcept { return request_->chunk_bytes; }
 
-    /// The first byte of the stored chunk that is asked for; 0 unless the store serves ranges.
+    /// The first byte of the stored chunk that is requested; 0 unless the store serves ranges.
     std::size_t offset() const noexcept { return request_->offset; }
 
-    /// To fetch: the memory to fill.
+    /// For fetching: the memory to fill.
     Span<std::byte> buffer() const noexcept { return {static_cast<std::byte *>(request_->buffer), request_->size}; }
 
-    /// The same as elements. Throws Status::invalid if the memory is not aligned for them, or is no whole number of
-    /// them.
+    /// The same memory as elements. Throws Status::invalid if the memory is not aligned for them, or is not a whole
+    /// number of them.
     template <class T> Span<T> elements() const
     {
         static_assert(std::is_trivially_copyable_v<T>, "elements have to be trivially copyable");
@@ -1247,13 +1251,13 @@ class Request {
         return {static_cast<T *>(request_->buffer), request_->size / sizeof(T)};
     }
 
-    /// To store: the bytes to be kept.
+    /// For storing: the bytes to store.
     Span<const std::byte> bytes() const noexcept
     {
         return {static_cast<const std::byte *>(request_->buffer), request_->size};
     }
 
-    /// Answers with a whole stored chunk: copies what is asked for of it. Any contiguous container will do.
+    /// Answers with a whole stored chunk: copies the requested part of it. Takes any contiguous container.
     template <class Container> void put(const Container &stored) const noexcept
     {
         const Span<const std::byte> all = as_bytes(stored);
@@ -1263,11 +1267,11 @@ class Request {
         request_->nbytes = rest;
     }
 
-    /// Answers that the buffer is filled: the stored chunk has so many bytes from offset on, which may be more than
+    /// Answers that the buffer is filled: the stored chunk has nbytes bytes from offset on, which may be more than
     /// there is room for.
     void set_length(std::size_t nbytes) const noexcept { request_->nbytes = nbytes; }
 
-    /// Answers that there is no such chunk: it reads as the fill value.
+    /// Answers that the chunk is missing: it reads as the fill value.
     void set_absent() const noexcept { request_->status = NCZCHUNK_EEMPTY; }
 
     nczchunk_request *get() const noexcept { return request_; }
@@ -1285,17 +1289,19 @@ template <class Which> struct EndedOf {
     EndedOf(Which which, std::exception_ptr why = nullptr) noexcept : request(which), failure(std::move(why)) {}
 
     Which request;
-    /// Why it failed; NULL if it did not.
+    /// The cause of the failure; NULL if it did not fail.
     std::exception_ptr failure;
 };
 
 } // namespace detail
 
-/// A request that has ended, and why if it has failed: see ChunkReader::wait. A Request becomes one by itself.
+/// A request that has ended, and the cause if it has failed: see ChunkReader::wait. A Request converts to it
+/// implicitly.
 using Ended = detail::EndedOf<Request>;
 
-/// Where chunks come from and go to, to be derived from. What is overridden says what the store can do; fill has to be,
-/// or start and wait. It has to be public and not overloaded. nczchunk_reader_callbacks says what each is for.
+/// A base class for a store that reads chunks into a buffer. The overridden functions determine what the store can do.
+/// Override fill, or start and wait. Overridden functions must be public and not overloaded. nczchunk_reader_callbacks
+/// describes each of them.
 class ChunkReader {
   public:
     ChunkReader(const ChunkReader &) = delete;
@@ -1308,22 +1314,22 @@ class ChunkReader {
     /// Stores a chunk: the request's bytes.
     virtual void store(Request) { throw Error(Status::read_only); }
 
-    /// Begins to fetch a chunk and returns. true: wait will give the request back; false: it is known already that
-    /// there is no such chunk.
+    /// Starts to fetch a chunk and returns. true: wait will return the request. false: the chunk is known to be
+    /// missing.
     virtual bool start(Request) { throw Error(Status::not_built); }
 
-    /// Waits until a request that this thread has started has ended, and gives it back, answered. If it throws, no
-    /// request is under way any more, and no buffer is touched; one that has failed alone is given back with why.
+    /// Waits until a request that this thread has started has ended, and returns it, answered. If a single request has
+    /// failed, returns it with the cause. If wait throws, no request is in flight any more, and no buffer is touched.
     virtual Ended wait() { throw Error(Status::not_built); }
 
-    /// Told that a request is not needed any more. wait still gives it back.
+    /// Called when a request is no longer needed. wait still returns it.
     virtual void cancel(Request) {}
 
   protected:
     ChunkReader() = default;
 };
 
-/// A chunk on loan. It is valid until the callback returns.
+/// A borrowed chunk. It is valid until the callback returns.
 class Loan {
   public:
     explicit Loan(nczchunk_borrowed_chunk *loan) noexcept : loan_(loan) {}
@@ -1333,32 +1339,32 @@ class Loan {
     Span<const std::ptrdiff_t> indices() const noexcept { return {loan_->chunk_indices, loan_->rank}; }
     std::ptrdiff_t index(std::size_t dimension) const noexcept { return loan_->chunk_indices[dimension]; }
 
-    /// Whether the chunk is lent to be changed.
+    /// Whether the chunk is borrowed to be changed.
     bool writing() const noexcept { return loan_->access == NCZCHUNK_WRITE; }
 
-    /// Whether all that the chunk has inside the dimensions will be replaced.
+    /// Whether every element of the chunk inside the dimensions will be replaced.
     bool covered() const noexcept { return loan_->covered != 0; }
 
     std::size_t chunk_bytes() const noexcept { return loan_->chunk_bytes; }
 
-    /// Lends the memory of a contiguous container, which has to stay until the loan is given back. keep is kept until
-    /// then, so a std::shared_ptr to the chunk holds it, and is what kept() gives to ZeroCopyReader::release.
+    /// Lends the memory of a contiguous container, which must stay until the chunk is released. keep is kept until
+    /// then, so a std::shared_ptr to the chunk keeps the chunk alive. ZeroCopyReader::release gets it as kept().
     template <class Container> void lend(Container &chunk, std::shared_ptr<void> keep = nullptr)
     {
         const Span<const std::byte> bytes = as_bytes(chunk);
         if (writing() && std::is_const_v<detail::ValueOf<Container>>)
             throw Error(Status::invalid, "a chunk that is lent to be changed cannot be const");
-        // Only a chunk that is lent to be changed is written to.
+        // Only a chunk that is borrowed to be changed is written to.
         loan_->data = const_cast<std::byte *>(bytes.data());
         loan_->nbytes = bytes.size();
         kept_ = std::move(keep);
     }
 
-    /// Says that there is no such chunk. To read, what was lent before holds fill values that are used instead of the
-    /// variable's, if anything was lent; to write, what was lent is a new chunk.
+    /// Answers that the chunk is missing. For reading, a chunk that was lent before holds fill values, which are used
+    /// instead of the variable's. For writing, a chunk that was lent before is a new chunk.
     void set_absent() noexcept { absent_ = true; }
 
-    /// What lend was given to keep.
+    /// The keep argument of lend.
     const std::shared_ptr<void> &kept() const noexcept { return kept_; }
 
     nczchunk_borrowed_chunk *get() const noexcept { return loan_; }
@@ -1370,8 +1376,8 @@ class Loan {
     bool absent_ = false;
 };
 
-/// Who lends chunks, to be derived from. lend has to be overridden; without lend_to_write there is no writing. What is
-/// overridden has to be public and not overloaded.
+/// A base class for a store that lends chunks. Override lend. Without lend_to_write, the store is read-only. Overridden
+/// functions must be public and not overloaded.
 class ZeroCopyReader {
   public:
     ZeroCopyReader(const ZeroCopyReader &) = delete;
@@ -1381,30 +1387,31 @@ class ZeroCopyReader {
     virtual void lend(Loan &loan) = 0;
     virtual void lend_to_write(Loan &) { throw Error(Status::read_only); }
 
-    /// Takes a chunk back; status is 0 if all went well: see nczchunk_zero_copy_callbacks.
+    /// Takes a chunk back; status is 0 after success: see nczchunk_zero_copy_callbacks.
     virtual void release(Loan &, int /* status */) {}
 
   protected:
     ZeroCopyReader() = default;
 };
 
-/// How a store may be used: see nczchunk_reader_callbacks. What is false or 0 has the default of the C interface.
+/// Options for the use of a store: see nczchunk_reader_callbacks. false or 0 stands for the default of the C interface.
 struct StoreOptions {
     /// Whether the callbacks may run in several threads at the same time.
     bool concurrent = false;
     /// Whether a chunk may be longer than a full one.
     bool accept_longer = false;
-    /// Whether fill serves ranges, and how many bytes between two parts are fetched with them. Not for lenders.
+    /// Whether fill serves ranges, and how many bytes between two parts are fetched with them. Not for stores that lend
+    /// chunks.
     bool ranges = false;
     std::size_t gap = 0;
-    /// With start: how many requests may be under way at the same time.
+    /// With start: the largest number of requests in flight at the same time.
     std::size_t in_flight = 0;
 };
 
-/// Where chunks come from and go to. It owns its callbacks and its codecs.
+/// The source and destination of chunks. It owns its callbacks and its codecs.
 class ChunkStore {
   public:
-    /// Chunks that a ChunkReader fills in.
+    /// A store whose chunks a ChunkReader fills in.
     template <class T, class = std::enable_if_t<std::is_base_of_v<ChunkReader, T>>>
     static ChunkStore reading(std::unique_ptr<T> filler, StoreOptions options = {})
     {
@@ -1438,7 +1445,7 @@ class ChunkStore {
         return made;
     }
 
-    /// Chunks that a callable fills in: void (Request). The store is read-only.
+    /// A store whose chunks a callable fills in: void (Request). The store is read-only.
     template <class Fill, class = std::enable_if_t<std::is_invocable_v<Fill &, Request>>>
     static ChunkStore reading(Fill fills, StoreOptions options = {})
     {
@@ -1450,7 +1457,7 @@ class ChunkStore {
         return reading(std::make_unique<Callable>(std::move(fills)), options);
     }
 
-    /// Chunks that one callable fills in and another stores: void (Request).
+    /// A store whose chunks one callable fills in and another stores: void (Request).
     template <class Fill,
               class Write,
               class = std::enable_if_t<std::is_invocable_v<Fill &, Request> && std::is_invocable_v<Write &, Request>>>
@@ -1466,7 +1473,7 @@ class ChunkStore {
         return reading(std::make_unique<Callables>(std::move(fills), std::move(writes)), options);
     }
 
-    /// Chunks that a ZeroCopyReader lends.
+    /// A store whose chunks a ZeroCopyReader lends.
     template <class T, class = std::enable_if_t<std::is_base_of_v<ZeroCopyReader, T>>>
     static ChunkStore zero_copy(std::unique_ptr<T> lender, StoreOptions options = {})
     {
@@ -1490,7 +1497,7 @@ class ChunkStore {
         return made;
     }
 
-    /// Chunks that a callable lends: void (Loan &). The store is read-only.
+    /// A store whose chunks a callable lends: void (Loan &). The store is read-only.
     template <class Lend, class = std::enable_if_t<std::is_invocable_v<Lend &, Loan &>>>
     static ChunkStore zero_copy(Lend lends, StoreOptions options = {})
     {
@@ -1502,7 +1509,8 @@ class ChunkStore {
         return zero_copy(std::make_unique<Callable>(std::move(lends)), options);
     }
 
-    /// Chunks that one callable lends to be read and another to be changed: void (Loan &).
+    /// A store with one callable that lends chunks to be read and another that lends chunks to be changed: void (Loan
+    /// &).
     template <class Lend,
               class Write,
               class = std::enable_if_t<std::is_invocable_v<Lend &, Loan &> && std::is_invocable_v<Write &, Loan &>>>
@@ -1518,7 +1526,7 @@ class ChunkStore {
         return zero_copy(std::make_unique<Callables>(std::move(lends), std::move(writes)), options);
     }
 
-    /// Adds a codec at the end of the chain, in the order of encoding. If it throws, the codec stays the caller's.
+    /// Adds a codec to the end of the chain, in the order of encoding. If it throws, the codec stays the caller's.
     void add_codec(Codec &&codec)
     {
         call([&](nczchunk_context *context) {
@@ -1527,11 +1535,11 @@ class ChunkStore {
         static_cast<void>(codec.release());
     }
 
-    /// Has decoded chunks kept in a cache, which the store goes on using; and no longer.
+    /// Sets or removes the cache for decoded chunks. The store can still use a cache that is destroyed.
     void set_cache(const Cache &cache) { set_cache(cache.get()); }
     void set_no_cache() { set_cache(nullptr); }
 
-    /// Sets whether every chunk is decoded to its end.
+    /// Sets whether every chunk is decoded completely.
     void set_verify(bool verify)
     {
         call([&](nczchunk_context *context) { return nczchunk_chunk_store_set_verify(store_.get(), verify, context); });
@@ -1605,7 +1613,7 @@ class ChunkStore {
         return detail::guarded([&] {
             Loan told(loan);
             (static_cast<ZeroCopyReader *>(user)->*Lend)(told);
-            // Without data, or after an exception, it is not given back.
+            // Without data, or after an exception, it is not released.
             if (told.kept_ && loan->data != nullptr)
                 loan->handle = new std::shared_ptr<void>(std::move(told.kept_));
             return told.absent_ ? NCZCHUNK_EEMPTY : NCZCHUNK_NOERR;
@@ -1627,7 +1635,8 @@ class ChunkStore {
     Owned store_;
 };
 
-/// A store of somebody else's, an Array's for one. It is what functions take; a Store becomes one by itself.
+/// A borrowed store, such as that of an Array. Functions take it as an argument; a ChunkStore converts to it
+/// implicitly.
 class StoreRef {
   public:
     explicit StoreRef(const nczchunk_chunk_store *store) noexcept : store_(store) {}
@@ -1644,7 +1653,7 @@ class StoreRef {
 
 namespace detail {
 
-/// A hyperslab of a variable as the C functions take it, and how many elements it selects.
+/// A hyperslab of a variable as the C functions take it, and the number of elements that it selects.
 class Selection {
   public:
     Selection(VariableRef variable, const Hyperslab &hyperslab) : start_(hyperslab.start), stride_(hyperslab.stride)
@@ -1674,17 +1683,18 @@ class Selection {
     const std::size_t *count() const noexcept { return count_.data(); }
     const std::ptrdiff_t *stride() const noexcept { return stride_.empty() ? nullptr : stride_.data(); }
 
-    /// How many elements there are; none if there are more than the variable has, which the library refuses.
+    /// The number of elements; 0 if there are more than the variable has, which the library refuses.
     std::size_t elements() const noexcept { return is_refused_ ? 0 : elements_; }
 
-    /// That memory has as many elements as are selected. What the library refuses is left to it, for it has the words.
+    /// Checks that memory has as many elements as are selected. Hyperslabs that the library refuses are left to it,
+    /// because it has the message.
     void check_memory(std::size_t given) const
     {
         if (!is_refused_ && given != elements_)
             throw Error(Status::invalid, text(elements_) + " elements are selected, and the memory has " + text(given));
     }
 
-    /// The memory for the library: none if what is selected will be refused.
+    /// The memory for the library: none if the hyperslab will be refused.
     template <class T> T *memory(T *data) const noexcept { return is_refused_ ? nullptr : data; }
 
   private:
@@ -1701,7 +1711,7 @@ class Selection {
     bool is_refused_ = false;
 };
 
-/// A layout as the C functions take it: in bytes.
+/// A layout as the C functions take it, in bytes.
 class LayoutInBytes {
   public:
     LayoutInBytes(const Layout &layout, std::size_t rank, std::size_t element_size) : strides_(layout.strides)
@@ -1740,8 +1750,9 @@ template <class Container> auto writable_span(Container &&container) noexcept
 
 } // namespace detail
 
-/// Reads a hyperslab into memory of the caller's, row-major: any contiguous container, C array or span with exactly as
-/// many elements as are selected, of the variable's size. See nczchunk_read_vars; also for what it throws.
+/// Reads a hyperslab into memory of the caller's, row-major: any contiguous container, C array or span. It must have
+/// exactly as many elements as are selected, of the variable's element size. See nczchunk_read_vars, also for the
+/// errors.
 template <class Container>
 void read_into(VariableRef variable,
                StoreRef store,
@@ -1763,7 +1774,7 @@ void read_into(VariableRef variable,
 }
 
 /// Reads a hyperslab into a part of memory, which may be larger, in another order or backwards. Strides of the
-/// hyperslab may be negative: then start is the last of the elements. Nothing outside of the container is touched.
+/// hyperslab may be negative: then start is the last of the elements. Nothing outside the container is touched.
 template <class Container>
 void read_into(VariableRef variable,
                StoreRef store,
@@ -1787,7 +1798,7 @@ void read_into(VariableRef variable,
         context);
 }
 
-/// Reads a hyperslab: its elements, row-major.
+/// Reads a hyperslab and returns its elements, row-major.
 template <class T>
 std::vector<T> read(VariableRef variable, StoreRef store, const Hyperslab &hyperslab = {}, ContextRef context = {})
 {
@@ -1845,11 +1856,11 @@ void write(VariableRef variable,
 // ---------------------------------------------------------------------------------------------------------------------
 // PLANS
 
-/// What a plan adds up to, and what a slice selects of one chunk along one dimension: see nczchunk.h.
+/// The totals of a plan, and the part of one chunk that a slice selects along one dimension: see nczchunk.h.
 using Totals = nczchunk_totals;
 using Projection = nczchunk_projection;
 
-/// Some of a plan's chunks, which follow each other: see Plan::part.
+/// Consecutive chunks of a plan: see Plan::part.
 struct Part {
     std::size_t first_chunk = 0;
     std::size_t num_chunks = NCZCHUNK_ALL;
@@ -1859,12 +1870,12 @@ struct Part {
 struct PlannedChunk {
     /// One for each dimension.
     std::vector<Projection> projections;
-    /// Whether every element of the chunk that lies inside the dimensions is selected.
+    /// Whether every element of the chunk inside the dimensions is selected.
     bool covered = false;
 };
 
-/// Which chunks a hyperslab touches, and where their elements go in memory: see nczchunk_plan. It is a range of
-/// PlannedChunk. It can be executed as often as needed, as a whole or in parts, by several threads at the same time.
+/// A plan: which chunks a hyperslab touches, and where their elements go in memory. See nczchunk_plan. It is a range of
+/// PlannedChunk. It can be executed any number of times, as a whole or in parts, by several threads at the same time.
 class Plan {
   public:
     using const_iterator = detail::IndexIterator<Plan>;
@@ -1881,7 +1892,7 @@ class Plan {
         memory_bytes_ = totals().selected_bytes;
     }
 
-    /// A plan for a part of a block of memory of so many elements: see read_into.
+    /// A plan for a part of a block of memory, whose size is given in elements: see read_into.
     Plan(VariableRef variable,
          const Hyperslab &hyperslab,
          const Layout &layout,
@@ -1911,7 +1922,7 @@ class Plan {
     std::size_t rank() const noexcept { return rank_; }
     Access access() const noexcept { return access_; }
 
-    /// How many chunks there are, and the i-th of them. Throws Status::coordinates if there are not so many.
+    /// The number of chunks, and the i-th chunk, which throws Status::coordinates if there is none.
     std::size_t size() const { return totals().chunks; }
     PlannedChunk operator[](std::size_t i) const
     {
@@ -1947,8 +1958,8 @@ class Plan {
         return shared != 0;
     }
 
-    /// Reads all of it, or a part, into memory: as many elements as are selected or, for a plan with a layout, as the
-    /// memory has that it was made for. The memory is the same for every part.
+    /// Reads all or a part of the plan into memory. The memory has as many elements as are selected or, for a plan with
+    /// a layout, as the memory for which the plan was made. It is the same memory for every part.
     template <class Container> void read_into(StoreRef store, Container &&out, ContextRef context = {}) const
     {
         read_into(store, Part(), out, context);
@@ -1967,7 +1978,7 @@ class Plan {
             context);
     }
 
-    /// Writes all of it, or a part, from memory: see read_into.
+    /// Writes all or a part of the plan from memory: see read_into.
     template <class Container> void write(StoreRef store, const Container &data, ContextRef context = {}) const
     {
         write(store, Part(), data, context);
@@ -1986,8 +1997,9 @@ class Plan {
             context);
     }
 
-    /// Moves the elements of the i-th chunk between the chunk, which is the caller's, and memory: from the chunk if the
-    /// plan is for reading, to it if it is for writing. The chunk is a full one, decoded and in stored byte order.
+    /// Copies the elements of the i-th chunk between memory and the chunk, which is the caller's: from the chunk if the
+    /// plan is for reading, to the chunk if it is for writing. The chunk is a full one, decoded and in stored byte
+    /// order.
     template <class Chunk, class Container> void copy_chunk(std::size_t i, Chunk &&chunk, Container &&data) const
     {
         const auto bytes = detail::writable_span(chunk);
@@ -2020,11 +2032,11 @@ class Plan {
 // ---------------------------------------------------------------------------------------------------------------------
 // WHAT THESE ARE MADE OF
 
-/// Which chunks a slice touches along one dimension: a range of Projection, each found in constant time.
+/// The chunks that a slice touches along one dimension: a range of Projection, each found in constant time.
 ///
 ///     for (const nczchunk::Projection &p : nczchunk::Projections(90, 40, 10, 20))
 ///
-/// Throws what nczchunk_projections finds.
+/// Throws the errors of nczchunk_projections.
 class Projections {
   public:
     using const_iterator = detail::IndexIterator<Projections>;
@@ -2044,7 +2056,7 @@ class Projections {
 
     std::size_t size() const noexcept { return size_; }
 
-    /// The p-th. Throws Status::coordinates if there are not so many.
+    /// The p-th projection. Throws Status::coordinates if there is none.
     Projection operator[](std::size_t p) const
     {
         Projection projection;
@@ -2063,15 +2075,16 @@ class Projections {
     std::size_t size_ = 0;
 };
 
-/// Where an Odometer is.
+/// The position of an Odometer.
 struct Position {
-    /// One index per dimension. They are the odometer's, and change with it.
+    /// One index per dimension. They belong to the odometer, and change with it.
     Span<const std::size_t> indices;
-    /// The row-major place in an array of the extents len, in elements.
+    /// The row-major offset in an array of the extents len, in elements.
     std::size_t offset = 0;
 };
 
-/// Walks a box in row-major order: see nczchunk_odometer. As a range it can be walked once; reset goes back.
+/// Walks a box in row-major order: see nczchunk_odometer. As a range it can be walked once; reset returns to the first
+/// position.
 ///
 ///     nczchunk::Odometer odometer({0, 0}, {4, 6}, {1, 2}, {4, 6});
 ///     for (const nczchunk::Position &at : odometer)
@@ -2104,7 +2117,7 @@ class Odometer {
     };
 
     /// Along each dimension start, start + stride, .. below stop, in an array of the extents len. Throws
-    /// Status::invalid for lists of different lengths, and what nczchunk_odometer_new finds.
+    /// Status::invalid for lists of different lengths, and the errors of nczchunk_odometer_new.
     Odometer(const Lengths &start, const Lengths &stop, const Lengths &stride, const Lengths &len) : rank_(start.size())
     {
         if (stop.size() != rank_ || stride.size() != rank_ || len.size() != rank_)
@@ -2124,11 +2137,12 @@ class Odometer {
         return {{indices, indices == nullptr ? 0 : rank_}, nczchunk_odometer_offset(odometer_.get())};
     }
 
-    /// How far a row reaches, and the way to the beginning of the next one: see nczchunk_odometer_skipavail.
+    /// The length of a row, and a function that skips to the beginning of the next row: see
+    /// nczchunk_odometer_skipavail.
     std::size_t avail() const noexcept { return nczchunk_odometer_avail(odometer_.get()); }
     void skipavail() noexcept { nczchunk_odometer_skipavail(odometer_.get()); }
 
-    /// Back to the first position.
+    /// Returns to the first position.
     void reset() noexcept { nczchunk_odometer_reset(odometer_.get()); }
 
     Iterator begin() noexcept { return Iterator(this); }
@@ -2141,8 +2155,8 @@ class Odometer {
     std::size_t rank_;
 };
 
-/// Copies a box of elements between two blocks of memory, each with a layout of its own, in elements. The blocks may
-/// not overlap. word_size is 0, or the size of the words whose bytes are reversed on the way. Nothing outside of the
+/// Copies a box of elements between two blocks of memory, each with its own layout, in elements. The blocks must not
+/// overlap. word_size is 0, or the size of the words whose bytes are reversed during the copy. Nothing outside the
 /// containers is touched: see nczchunk_copy_strided.
 template <class Source, class Destination>
 void copy_strided(const Lengths &count,
@@ -2233,7 +2247,7 @@ inline Lengths chunkshape_rechunkit(const Lengths &shape, std::size_t element_si
     return chunks;
 }
 
-/// The bytes of a variable of a netCDF classic file, or of one record of it, as they are and padded: see
+/// The size in bytes of a variable of a netCDF classic file, or of one record of it, without and with padding: see
 /// nczchunk_classic_varsize.
 struct ClassicSize {
     std::uint64_t size = 0, padded = 0;
@@ -2248,7 +2262,7 @@ inline ClassicSize classic_varsize(const Lengths &shape, std::size_t element_siz
     return told;
 }
 
-/// The bytes of a record, from the sizes of the file's record variables: see nczchunk_classic_recsize.
+/// The size of a record in bytes, from the sizes of the file's record variables: see nczchunk_classic_recsize.
 inline std::uint64_t classic_recsize(Span<const std::uint64_t> sizes)
 {
     std::uint64_t recsize = 0;

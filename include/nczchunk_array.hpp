@@ -4,10 +4,10 @@
  *     auto array = nczchunk::Array::open("sst.zarr");
  *     std::vector<float> sst = array.read<float>({{0, 10, 0}, {1, 20, 60}, {1, 1, 3}});       every third column
  *
- * This is nczchunk_array.h in the manner of C++, above nczchunk.hpp; what that says of all classes holds for these.
- * examples/open_array.cpp is a whole program. An Array is a variable and a store: variable() and store() lend them to
- * plans and to every other function there. Paths are as
- * the system has them, on Windows in UTF-8; names are in UTF-8.
+ * Open, create, read and write arrays with the C++ classes for nczchunk_array.h, which are based on nczchunk.hpp. The
+ * rules in nczchunk.hpp for all classes hold for these, too. examples/open_array.cpp is a whole program. An Array is a
+ * variable and a store: variable() and store() lend them to plans and to every other function of nczchunk.hpp. Paths
+ * are as the system has them, on Windows in UTF-8. Names are in UTF-8.
  */
 #ifndef NCZCHUNK_ARRAY_HPP
 #define NCZCHUNK_ARRAY_HPP
@@ -20,17 +20,17 @@ namespace NCZCHUNK_NAMESPACE {
 // ---------------------------------------------------------------------------------------------------------------------
 // TYPES
 
-/// What a type of C++ is as an element of an array: its number in netCDF, or 0; the name that messages have for it; and
-/// whether an array may be read as such, by the type's number and name and the bytes of an element. What is known:
+/// A C++ type as the element type of an array: its number in netCDF, or 0; its name in messages; and whether an array
+/// can be read as this type, from the number and name of the array's type and the bytes of an element. Known types:
 ///
-/// - numbers, by their size: float is "float32", long is "int64" or "int32". std::uint8_t reads "bool", too, and
-///   std::int64_t "datetime64[..]" and "timedelta64[..]", whose units are in the name;
+/// - numbers, by their size: float is "float32", long is "int64" or "int32". std::uint8_t also reads "bool", and
+///   std::int64_t also reads "datetime64[..]" and "timedelta64[..]", whose units are in the name;
 /// - char is "char"; std::complex<float> and std::complex<double> are "complex64" and "complex128";
-/// - std::array<char, N> is "SN", text of N bytes; std::array<char32_t, N> is "UN"; std::array<std::byte, N> is any
-///   element of N bytes, as it is;
-/// - std::string, for reading and writing arrays, is "string": texts of any length.
+/// - std::array<char, N> is "SN", a string of N bytes; std::array<char32_t, N> is "UN"; std::array<std::byte, N> is any
+///   element of N bytes, unchanged;
+/// - std::string, for reading and writing arrays, is "string": variable-length strings.
 ///
-/// Specialise it for a type of your own, such as a float16, that is its bytes.
+/// Specialise it for a trivially copyable type of your own, such as a float16.
 template <class T, class = void> struct Element;
 
 namespace detail {
@@ -53,7 +53,7 @@ template <class T> constexpr int number_type() noexcept
                                 : NCZCHUNK_UINT64;
 }
 
-/// The name of a type by its number; "" for a number that is no type.
+/// The name of a type by its number; "" for an unknown number.
 inline std::string type_name(std::size_t type)
 {
     static constexpr std::string_view names[] = {"",      "int8",  "char",   "int16",  "int32", "float32", "float64",
@@ -61,7 +61,7 @@ inline std::string type_name(std::size_t type)
     return std::string(type < std::size(names) ? names[type] : "");
 }
 
-/// The bytes of an element of a type by its number; 0 for texts of any length and for a number that is no type.
+/// The size in bytes of an element of a type by its number; 0 for variable-length strings and for an unknown number.
 inline std::size_t type_size(int type) noexcept
 {
     static constexpr std::size_t sizes[] = {0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8, 0};
@@ -119,23 +119,23 @@ template <std::size_t N> struct Element<std::array<std::byte, N>> {
 // ---------------------------------------------------------------------------------------------------------------------
 // ATTRIBUTES
 
-/// An attribute of an array. It refers to what the array has, and is valid until the array's attributes are changed or
-/// it is closed; that of a Node, until the callback returns.
+/// An attribute of an array. It refers to memory of the array's, and is valid until the array's attributes are changed
+/// or the array is closed. An attribute of a Node is valid until the callback returns.
 class Attribute {
   public:
     explicit Attribute(const nczchunk_attribute &attribute) noexcept : attribute_(attribute) {}
 
     std::string_view name() const noexcept { return attribute_.name; }
 
-    /// netCDF's number for the type of its values: NCZCHUNK_CHAR for a text, NCZCHUNK_STRING for several.
+    /// netCDF's number for the type of its values: NCZCHUNK_CHAR for one string, NCZCHUNK_STRING for several.
     int type() const noexcept { return static_cast<int>(attribute_.type); }
 
-    /// How many values there are: numbers or texts; a single text is one.
+    /// The number of values: numbers or strings; a single string is one value.
     std::size_t size() const noexcept { return type() == NCZCHUNK_CHAR ? 1 : attribute_.num_values; }
 
-    /// Its values as a T: a number, a std::string, or a std::vector of either. Numbers are converted if that changes
-    /// none of them. Throws Status::text for a text where numbers are meant, Status::bad_type for numbers where texts
-    /// are, Status::range for a number that T does not have, and Status::invalid for one value where there are more or
+    /// The values as a T: a number, a std::string, or a std::vector of either. Numbers are converted if that changes
+    /// none of them. Throws Status::text for a string if T is a number, Status::bad_type for numbers if T is a string,
+    /// Status::range for a number that T cannot represent, and Status::invalid if T is one value and there are more or
     /// none.
     template <class T> T as() const
     {
@@ -195,7 +195,7 @@ class Attribute {
         return static_cast<T>(stored);
     }
 
-    /// Whether a number is the same as a T. A double may lose digits as a float, as in netCDF, but not its size.
+    /// Whether a number is the same as a T. A double may lose digits as a float, as in netCDF, but not its magnitude.
     template <class T, class Stored> static bool is_kept(Stored stored) noexcept
     {
         if constexpr (std::is_same_v<T, Stored>) {
@@ -221,8 +221,8 @@ class Attribute {
         }
     }
 
-    /// Whether a floating-point number, or what it is without its fraction, is among the values of an integer type.
-    /// The largest integer is one less than a power of 2, which a floating-point number is exactly.
+    /// Whether a floating-point number without its fraction is among the values of an integer type. The largest integer
+    /// is one less than a power of 2, which is exact as a floating-point number.
     template <class Integer, class Float> static bool is_in_range(Float number) noexcept
     {
         const Float beyond = static_cast<Float>(std::numeric_limits<Integer>::max() / 2 + 1) * 2;
@@ -234,7 +234,7 @@ class Attribute {
 
 namespace detail {
 
-/// Texts as C has them: pointers to NUL-terminated ones, which live as long as this and what it was made from.
+/// Strings as C has them: pointers to NUL-terminated ones, which live as long as this object and its source.
 class Texts {
   public:
     template <class Container> explicit Texts(const Container &texts)
@@ -263,7 +263,7 @@ class Texts {
 
 template <class T> constexpr bool is_text = std::is_convertible_v<const T &, std::string_view>;
 
-/// A text for a function of the C interface, which would take a NUL in it for the end.
+/// A string for a function of the C interface, which would take a NUL in it for the end.
 inline const char *c_text(const std::string &text)
 {
     if (text.find('\0') != std::string::npos)
@@ -286,7 +286,7 @@ template <class Value, class Set> void with_attribute(const Value &value, Set se
             set(NCZCHUNK_STRING, texts.size(), texts.data());
         } else {
             const auto span = as_span(value);
-            // Without values there is nothing to point to, but NULL is none.
+            // Without values there is nothing to point to, but NULL is not allowed.
             static const Item none{};
             set(Element<Item>::type, span.size(), span.empty() ? &none : span.data());
         }
@@ -298,20 +298,20 @@ template <class Value, class Set> void with_attribute(const Value &value, Set se
 // ---------------------------------------------------------------------------------------------------------------------
 // CREATING AN ARRAY
 
-/// The format of an array that is to be created.
+/// The format of an array to create.
 enum class Format : std::size_t {
     zarr_v3 = NCZCHUNK_ZARR_V3,
     zarr_v2 = NCZCHUNK_ZARR_V2,
     nczarr = NCZCHUNK_NCZARR
 };
 
-/// An array that is to be created: see nczchunk_description. What is not said has its default, which is Zarr v3 in
-/// chunks of about 16 MiB that zstd has compressed, and fill values of 0.
+/// An array to create: see nczchunk_description. By default it is Zarr v3 in chunks of about 16 MiB, compressed with
+/// zstd, with fill values of 0.
 ///
 ///     nczchunk::Description::of<float>({365, 90, 180}).chunks({1, 90, 180}).dimension_names({"time", "lat", "lon"})
 class Description {
   public:
-    /// An array whose elements are T: see Element. The lengths of its dimensions.
+    /// An array whose elements are T: see Element. shape is the lengths of its dimensions.
     template <class T> static Description of(const Lengths &shape)
     {
         if constexpr (std::is_same_v<T, std::string>)
@@ -320,10 +320,10 @@ class Description {
             return Description(Element<T>::name(), shape);
     }
 
-    /// One whose elements have a type by name: "datetime64[ns]", "bool".
+    /// An array with an element type by name: "datetime64[ns]", "bool".
     Description(std::string type_name, const Lengths &shape) : type_name_(std::move(type_name)), shape_(shape) {}
 
-    /// The lengths of a chunk; and of a shard, which are multiples of those.
+    /// Sets the lengths of a chunk; and the lengths of a shard, which are multiples of those of a chunk.
     Description &chunks(const Lengths &lengths)
     {
         check_rank(lengths.size(), "chunk");
@@ -337,7 +337,7 @@ class Description {
         return *this;
     }
 
-    /// The names of the dimensions; an empty one for none.
+    /// Sets the names of the dimensions; an empty name for a dimension without one.
     Description &dimension_names(std::vector<std::string> names)
     {
         check_rank(names.size(), "list of names");
@@ -345,7 +345,7 @@ class Description {
         return *this;
     }
 
-    /// What is read where nothing was written: a number or a text of the array's type.
+    /// Sets the fill value, which reads return where nothing was written: a number or a string of the array's type.
     template <class T> Description &fill_value(const T &value)
     {
         if constexpr (detail::is_text<T>) {
@@ -362,21 +362,21 @@ class Description {
         return *this;
     }
 
-    /// One more codec, in the order in which they encode: its name and its configuration as JSON.
+    /// Adds a codec, in the order of encoding: its name and its configuration as JSON.
     Description &codec(std::string name, std::string configuration = "{}")
     {
         codecs_.emplace_back(std::move(name), std::move(configuration));
         return *this;
     }
 
-    /// Stores chunks as they are.
+    /// Stores chunks uncompressed.
     Description &uncompressed()
     {
         uncompressed_ = true;
         return *this;
     }
 
-    /// One more attribute: a number, a text, or a contiguous container of either.
+    /// Adds an attribute: a number, a string, or a contiguous container of either.
     template <class Value> Description &attribute(std::string name, const Value &value)
     {
         detail::with_attribute(value, [&](int type, std::size_t num_values, const void *values) {
@@ -395,7 +395,7 @@ class Description {
         return *this;
     }
 
-    /// Attributes as the text of a JSON object; those of attribute are set after them.
+    /// Adds the members of a JSON object as attributes. Those of attribute are set after them.
     Description &attributes_json(std::string json)
     {
         attributes_json_ = std::move(json);
@@ -408,21 +408,21 @@ class Description {
         return *this;
     }
 
-    /// What stands between the numbers of a chunk's name: '.' or '/'.
+    /// Sets the chunk key separator: '.' or '/'.
     Description &separator(char separator)
     {
         separator_ = separator;
         return *this;
     }
 
-    /// The byte order of what is stored.
+    /// Sets the byte order of the stored data.
     Description &endian(Endian endian)
     {
         endian_ = endian;
         return *this;
     }
 
-    /// Replaces an array or group that exists: see nczchunk_description.
+    /// Replaces an existing array or group: see nczchunk_description.
     Description &overwrite(bool overwrite = true)
     {
         overwrite_ = overwrite;
@@ -432,7 +432,7 @@ class Description {
   private:
     friend class Array;
 
-    /// An attribute that is to be set: its values as words, so that they are aligned, or as texts.
+    /// An attribute to set: its values as words, so that they are aligned, or as strings.
     struct Setting {
         std::string name;
         int type;
@@ -524,8 +524,8 @@ class Description {
 // ---------------------------------------------------------------------------------------------------------------------
 // STORAGES
 
-/// A read of an object. It refers to what the library has, and is valid until the callback returns or, for a read that
-/// was started, until it is given back. Copies refer to the same read.
+/// A read of an object. It refers to memory of the library's. It is valid until the callback returns or, for a read
+/// that was started, until wait returns it. Copies refer to the same read.
 class ObjectRequest {
   public:
     explicit ObjectRequest(nczchunk_object_request *request) noexcept : request_(request) {}
@@ -533,14 +533,15 @@ class ObjectRequest {
     /// The object's name, such as "ocean/sst/c/0/1".
     std::string_view name() const noexcept { return request_->name; }
 
-    /// Where the read begins: so many bytes behind the object's beginning or, if from_end, before its end.
+    /// The position at which the read begins: this many bytes after the object's beginning or, if from_end, before its
+    /// end.
     std::uint64_t offset() const noexcept { return request_->offset; }
     bool from_end() const noexcept { return request_->from_end != 0; }
 
-    /// Where the bytes go. Without any room only the object's length is asked for.
+    /// The memory for the bytes. If its size is 0, the read asks only for the object's length.
     Span<std::byte> buffer() const noexcept { return {static_cast<std::byte *>(request_->buffer), request_->size}; }
 
-    /// Answers with a whole object: copies what is asked for of it. Any contiguous container will do.
+    /// Answers with a whole object: copies the requested part of it. Takes any contiguous container.
     template <class Container> void put(const Container &object) const noexcept
     {
         const Span<const std::byte> all = as_bytes(object);
@@ -552,14 +553,14 @@ class ObjectRequest {
         set_length(size, all.size());
     }
 
-    /// Answers that there are so many bytes in the buffer, and that the whole object has so many.
+    /// Answers that the buffer holds nbytes bytes, and that the whole object has object_size bytes.
     void set_length(std::size_t nbytes, std::uint64_t object_size) const noexcept
     {
         request_->nbytes = nbytes;
         request_->object_size = object_size;
     }
 
-    /// Answers that there is no such object.
+    /// Answers that the object does not exist.
     void set_absent() const noexcept { request_->status = NCZCHUNK_ENOOBJECT; }
 
     nczchunk_object_request *get() const noexcept { return request_; }
@@ -571,14 +572,15 @@ class ObjectRequest {
     nczchunk_object_request *request_;
 };
 
-/// A read that has ended, and why if it has failed: see ObjectStore::wait. An ObjectRequest becomes one by itself.
+/// A read that has ended, and the cause if it has failed: see ObjectStore::wait. An ObjectRequest converts to it
+/// implicitly.
 using ObjectEnded = detail::EndedOf<ObjectRequest>;
 
-/// Whom ObjectStore::list tells what there is.
+/// The receiver of ObjectStore::list.
 class Found {
   public:
-    /// The last part of a name, and whether it is a prefix: what the names of objects further below begin with. false:
-    /// no more is wanted.
+    /// Reports the last part of a name, and whether it is a prefix: the beginning of the names of objects further
+    /// below. Returns false if no more names are needed.
     bool operator()(std::string_view name, bool is_prefix) const
     {
         if (status_ == 0)
@@ -597,8 +599,9 @@ class Found {
     mutable int status_ = 0;
 };
 
-/// Where objects are, to be derived from. What is overridden says what the storage can do; read has to be, or start and
-/// wait. It has to be public and not overloaded. nczchunk_storage_callbacks says what each is for.
+/// A base class for a storage of your own. The overridden functions determine what the storage can do. Override read,
+/// or start and wait. Overridden functions must be public and not overloaded. nczchunk_storage_callbacks describes each
+/// of them.
 class ObjectStore {
   public:
     ObjectStore(const ObjectStore &) = delete;
@@ -608,64 +611,63 @@ class ObjectStore {
     /// Reads an object: answers with put, set_length or set_absent.
     virtual void read(ObjectRequest) { throw Error(Status::not_built); }
 
-    /// Tells what is directly below a prefix, each once.
+    /// Lists the objects and prefixes directly below a prefix, each once.
     virtual void list(std::string_view /* prefix */, const Found &) { throw Error(Status::not_built); }
 
-    /// Writes a whole object at once, in place of the one there was.
+    /// Writes a whole object atomically, or replaces the existing object.
     virtual void write(std::string_view /* name */, Span<const std::byte> /* bytes */)
     {
         throw Error(Status::read_only);
     }
 
-    /// Removes an object, if it is there.
+    /// Removes an object, if it exists.
     virtual void remove(std::string_view /* name */) { throw Error(Status::read_only); }
 
-    /// Begins to read an object and returns. true: wait will give the request back; false: it is known already that
-    /// there is no such object.
+    /// Starts to read an object and returns. true: wait will return the request. false: the object is known to be
+    /// missing.
     virtual bool start(ObjectRequest) { throw Error(Status::not_built); }
 
-    /// Waits until a read that this thread has started has ended, and gives it back, answered. If it throws, no read is
-    /// under way any more, and no buffer is touched; one that has failed alone is given back with why.
+    /// Waits until a read that this thread has started has ended, and returns it, answered. If a single read has
+    /// failed, returns it with the cause. If wait throws, no read is in flight any more, and no buffer is touched.
     virtual ObjectEnded wait() { throw Error(Status::not_built); }
 
-    /// Told that a read is not needed any more. wait still gives it back.
+    /// Called when a read is no longer needed. wait still returns it.
     virtual void cancel(ObjectRequest) {}
 
   protected:
     ObjectStore() = default;
 };
 
-/// How a storage may be used: see nczchunk_storage_callbacks. 0 has the default of the C interface.
+/// Options for the use of a storage: see nczchunk_storage_callbacks. 0 stands for the default of the C interface.
 struct StorageOptions {
     /// Whether the callbacks may run in several threads at the same time.
     bool concurrent = false;
-    /// How many bytes more are better read than asked for by another request.
+    /// Two ranges of an object are read by one request if fewer bytes than this lie between them.
     std::size_t gap = 0;
-    /// With start: how many reads, and bytes of their buffers, may be under way at the same time.
+    /// With start: the largest number of reads in flight at the same time, and the most bytes that their buffers take.
     std::size_t in_flight = 0;
     std::size_t bytes_in_flight = 0;
-    /// With start: up to how many bytes are read at once.
+    /// With start: the most bytes that are read at once.
     std::size_t largest = 0;
 };
 
-/// How much memory may be taken for what is stored in a storage, in bytes: see nczchunk_memory_limits. 0 leaves a limit
-/// as it is at first.
+/// Limits in bytes on the memory for the contents of a storage: see nczchunk_memory_limits. 0 stands for the default.
 struct MemoryLimits {
-    /// Of a chunk, as it is stored and as it is decoded.
+    /// For a chunk, as it is stored and decoded.
     std::size_t chunk_bytes = 0;
-    /// Of a chunk of strings of any length.
+    /// For a chunk of variable-length strings.
     std::size_t string_chunk_bytes = 0;
-    /// Of the metadata in one document.
+    /// For the metadata in one document.
     std::size_t metadata_bytes = 0;
 };
 
-/// What metadata say of a codec that is to be made: see nczchunk_codec_use. It is valid until the callback returns.
+/// A codec to make, as the metadata describe it: see nczchunk_codec_use. It is valid until the callback returns.
 class CodecUse {
   public:
     explicit CodecUse(const nczchunk_codec_use *use) noexcept : use_(use) {}
 
     std::string_view name() const noexcept { return use_->name; }
-    /// Its configuration as the text of a JSON object.
+    /// The codec's configuration as a JSON object in a string.
     std::string_view configuration() const noexcept { return use_->configuration; }
     std::string_view type_name() const noexcept { return use_->type_name; }
     std::size_t element_size() const noexcept { return use_->element_size; }
@@ -676,11 +678,11 @@ class CodecUse {
     const nczchunk_codec_use *use_;
 };
 
-/// A storage for objects: a directory, a zip file, a file that holds arrays, memory, or one of the program's own.
-/// Arrays that were opened or created in it go on using it when it is destroyed.
+/// A storage, a map from object names to bytes: a directory, a zip file, a file that holds arrays, memory, or one of
+/// your own. Arrays that were opened or created in it can still use it when it is destroyed.
 class Storage {
   public:
-    /// What is at a path: a directory, a zip file, or a file that holds arrays.
+    /// The storage at a path: a directory, a zip file, or a file that holds arrays.
     static Storage at(const std::string &path)
     {
         return Storage([&](nczchunk_storage **storage, nczchunk_context *context) {
@@ -688,7 +690,7 @@ class Storage {
         });
     }
 
-    /// A directory, which is made if there is none.
+    /// A directory, which is created if it does not exist.
     static Storage create(const std::string &path)
     {
         return Storage([&](nczchunk_storage **storage, nczchunk_context *context) {
@@ -696,7 +698,7 @@ class Storage {
         });
     }
 
-    /// A new zip file, which is there after finish.
+    /// A new zip file, which is at its path after finish.
     static Storage create_zip(const std::string &path)
     {
         return Storage([&](nczchunk_storage **storage, nczchunk_context *context) {
@@ -704,7 +706,7 @@ class Storage {
         });
     }
 
-    /// Memory, with nothing in it.
+    /// An empty storage in memory.
     static Storage memory()
     {
         return Storage([](nczchunk_storage **storage, nczchunk_context *context) {
@@ -712,7 +714,7 @@ class Storage {
         });
     }
 
-    /// Objects of the program's own.
+    /// A storage of your own.
     template <class T, class = std::enable_if_t<std::is_base_of_v<ObjectStore, T>>>
     static Storage own(std::unique_ptr<T> objects, StorageOptions options = {})
     {
@@ -749,7 +751,7 @@ class Storage {
         return made;
     }
 
-    /// Objects that a callable reads: void (ObjectRequest). Nothing is listed or written.
+    /// A storage whose objects a callable reads: void (ObjectRequest). Nothing can be listed or written.
     template <class Read, class = std::enable_if_t<std::is_invocable_v<Read &, ObjectRequest>>>
     static Storage own(Read reads, StorageOptions options = {})
     {
@@ -761,7 +763,8 @@ class Storage {
         return own(std::make_unique<Callable>(std::move(reads)), options);
     }
 
-    /// ObjectStore that one callable reads and another writes: void (std::string_view name, Span<const std::byte>).
+    /// A storage whose objects one callable reads and another writes: void (std::string_view name, Span<const
+    /// std::byte>).
     template <class Read,
               class Write,
               class = std::enable_if_t<std::is_invocable_v<Read &, ObjectRequest>
@@ -778,7 +781,7 @@ class Storage {
         return own(std::make_unique<Callables>(std::move(reads), std::move(writes)), options);
     }
 
-    /// The storage that is one file of this one: an object that holds arrays.
+    /// The storage of one file in this storage: an object that holds arrays.
     Storage file(const std::string &name) const
     {
         return Storage([&](nczchunk_storage **file, nczchunk_context *context) {
@@ -786,7 +789,7 @@ class Storage {
         });
     }
 
-    /// Whether files are opened that hold only a part of their arrays.
+    /// Sets whether files that hold only a part of their arrays may be opened.
     void allow_partial(bool allow)
     {
         call([&](nczchunk_context *context) {
@@ -794,7 +797,7 @@ class Storage {
         });
     }
 
-    /// How much memory may be taken for what is stored there; 0 leaves a limit as it is at first.
+    /// Sets the memory limits; 0 stands for the default.
     void memory_limits(MemoryLimits limits)
     {
         nczchunk_memory_limits all = NCZCHUNK_MEMORY_LIMITS_INIT;
@@ -806,7 +809,7 @@ class Storage {
         });
     }
 
-    /// Says that all has been written: a new zip file gets its name.
+    /// Completes the storage after all data have been written: a new zip file gets its name.
     void finish()
     {
         call([&](nczchunk_context *context) { return nczchunk_storage_finish(storage_.get(), context); });
@@ -816,7 +819,7 @@ class Storage {
     template <class Container> void write(const std::string &name, const Container &object) const
     {
         const Span<const std::byte> bytes = as_bytes(object);
-        // No bytes are somewhere, too.
+        // Zero bytes need an address, too.
         const std::byte none{};
         const std::byte *const data = bytes.empty() ? &none : bytes.data();
         call([&](nczchunk_context *context) {
@@ -824,8 +827,8 @@ class Storage {
         });
     }
 
-    /// Has a callable make the codecs of this name that metadata have: Codec (CodecUse). Arrays that are opened in the
-    /// storage from then on know the codec, and keep the callable.
+    /// Adds a callable that makes the codecs of this name in the metadata: Codec (CodecUse). Arrays that are opened in
+    /// the storage from then on know the codec, and keep the callable.
     template <class Make> void add_codec(const std::string &name, Make make)
     {
         auto owned = std::make_unique<Make>(std::move(make));
@@ -922,8 +925,7 @@ class Storage {
 
 namespace detail {
 
-/// Calls a function of C with a callable that is told of each structure, as a Ref: void, or bool, of which false ends
-/// the call.
+/// Calls a function of C with a callable that gets each structure as a Ref: void, or bool, where false ends the call.
 template <class Ref, class Structure, class Tell, class Each> void tell_each(Tell &tell, Each each, ContextRef context)
 {
     struct Told {
@@ -950,7 +952,7 @@ template <class Ref, class Structure, class Tell, class Each> void tell_each(Tel
 
 } // namespace detail
 
-/// Where a chunk is stored: see nczchunk_located.
+/// The location of a chunk: see nczchunk_located.
 struct Located {
     std::vector<std::ptrdiff_t> indices;
     std::string object;
@@ -959,18 +961,18 @@ struct Located {
     std::uint64_t len = 0;
 };
 
-/// Where a chunk is stored, while a callable is told of it: valid until that returns.
+/// The location of a chunk during a callback: valid until the callable returns.
 class LocatedRef {
   public:
     explicit LocatedRef(const nczchunk_located *chunk) noexcept : chunk_(chunk) {}
 
     /// The chunk's indices.
     Span<const std::ptrdiff_t> indices() const noexcept { return {chunk_->chunk_indices, chunk_->rank}; }
-    /// The object of the storage that the chunk is in, or would be in.
+    /// The object of the storage that holds the chunk, or would hold it.
     std::string_view object() const noexcept { return chunk_->object; }
-    /// Whether it is stored; else it is absent, and reads as the fill value.
+    /// Whether the chunk is stored; otherwise it is missing, and reads as the fill value.
     bool is_stored() const noexcept { return chunk_->state == NCZCHUNK_STORED; }
-    /// Which bytes of the object it is.
+    /// The chunk's bytes in the object.
     std::uint64_t offset() const noexcept { return chunk_->offset; }
     std::uint64_t len() const noexcept { return chunk_->len; }
 
@@ -985,12 +987,12 @@ class LocatedRef {
     const nczchunk_located *chunk_;
 };
 
-/// An array that is open: see nczchunk_array. It is closed when it is destroyed. Any number of threads may read it at
-/// the same time, if its storage allows it; those that the library has do.
+/// An open array: see nczchunk_array. It is closed when it is destroyed. Any number of threads may read it at the same
+/// time if its storage allows that; every built-in storage does.
 class Array {
   public:
-    /// Opens an array. path is a directory, a zip file, or a file that holds arrays; name is where the array is in it,
-    /// empty if path is the array itself. For what is thrown see nczchunk_array_open.
+    /// Opens an array. path is a directory, a zip file, or a file that holds arrays. name is the array's path in it,
+    /// and is empty if path is the array itself. Throws the errors of nczchunk_array_open.
     static Array open(const std::string &path,
                       const std::string &name = {},
                       Access access = Access::read,
@@ -1017,9 +1019,8 @@ class Array {
             context);
     }
 
-    /// Opens an array that need not be there: nothing if there is none. All else that is wrong is thrown. (Where what
-    /// is looked for may be missing, that is an answer and no failure; elsewhere functions have no variants that do
-    /// not throw.)
+    /// Opens an array that may be missing: returns nothing if there is none. Throws all other errors. (Here a missing
+    /// array is an answer and not a failure. No other function has a variant that does not throw.)
     static std::optional<Array> find(const std::string &path,
                                      const std::string &name = {},
                                      Access access = Access::read,
@@ -1036,7 +1037,7 @@ class Array {
         return found([&] { return open(storage, name, access, context); });
     }
 
-    /// Creates an array, and opens it to be read and written: see nczchunk_array_create.
+    /// Creates an array, and opens it for reading and writing: see nczchunk_array_create.
     static Array create(const std::string &path,
                         const std::string &name,
                         const Description &description,
@@ -1069,11 +1070,11 @@ class Array {
         return std::move(*array);
     }
 
-    /// Closes the array before it is destroyed. What it lent is not valid any more.
+    /// Closes the array before it is destroyed. Everything borrowed from it is no longer valid.
     void close() noexcept { array_.reset(); }
 
     /// The variable and the store, for plans and the functions of nczchunk.hpp. They are valid until the array is
-    /// closed, the variable until it is resized. Types are not checked there, but for the size of an element.
+    /// closed, the variable until it is resized. These functions check the size of an element, but not its type.
     VariableRef variable() const noexcept { return VariableRef(nczchunk_array_var(array_.get())); }
     StoreRef store() const noexcept { return StoreRef(nczchunk_array_store(array_.get())); }
 
@@ -1081,11 +1082,11 @@ class Array {
     Lengths shape() const { return variable().shape(); }
     Lengths chunk_shape() const { return variable().chunk_shape(); }
 
-    /// netCDF's number for the type of the elements, 0 for one that netCDF does not have; and its name.
+    /// netCDF's number for the type of the elements, or 0 if netCDF has no such type; and the type's name.
     int type() const noexcept { return nczchunk_array_type(array_.get()); }
     std::string type_name() const { return nczchunk_array_type_name(array_.get()); }
 
-    /// The format that it is stored in, such as "Zarr v3": see nczchunk_array_format.
+    /// The storage format, such as "Zarr v3": see nczchunk_array_format.
     std::string format() const { return nczchunk_array_format(array_.get()); }
 
     /// Whether read, read_into and write take elements of this type: see Element.
@@ -1100,7 +1101,7 @@ class Array {
         }
     }
 
-    /// The name of a dimension, empty if it has none; and all of them.
+    /// The name of a dimension, empty if it has none; and all names.
     std::string dimension_name(std::size_t dimension) const { return nczchunk_array_dimname(array_.get(), dimension); }
     std::vector<std::string> dimension_names() const
     {
@@ -1110,16 +1111,16 @@ class Array {
         return names;
     }
 
-    /// What is read where nothing was written; nothing if the array does not say, which stands for zeros. Throws
-    /// Status::bad_type if the elements are no T.
+    /// The fill value, which reads return where nothing was written; nothing if the array does not define it, which
+    /// stands for zeros. Throws Status::bad_type if the elements are not T.
     template <class T> std::optional<T> fill_value() const
     {
         check_type<T>();
         return variable().template fill_value<T>();
     }
 
-    /// Reads a hyperslab: its elements, row-major. Throws Status::bad_type if they are no T, and what
-    /// nczchunk_array_read finds.
+    /// Reads a hyperslab and returns its elements, row-major. Throws Status::bad_type if they are not T, and the errors
+    /// of nczchunk_array_read.
     template <class T> std::vector<T> read(const Hyperslab &hyperslab = {}, ContextRef context = {}) const
     {
         static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no elements; read std::uint8_t");
@@ -1158,7 +1159,8 @@ class Array {
     }
 
     /// Writes a hyperslab of an array that was opened with Access::write, from memory of the caller's: see
-    /// nczchunk_array_write. An array of texts takes a container of std::string, std::string_view or const char *.
+    /// nczchunk_array_write. For an array of strings, pass a container of std::string, std::string_view or const char
+    /// *.
     template <class Container>
     void write(const Hyperslab &hyperslab, const Container &data, ContextRef context = {}) const
     {
@@ -1185,8 +1187,8 @@ class Array {
         nczchunk::write(variable(), store(), hyperslab, data, layout, context);
     }
 
-    /// Tells a callable where the chunks are stored that a hyperslab touches, one after another: void or bool
-    /// (LocatedRef). Where it returns false it is not called again. See nczchunk_array_locate.
+    /// Locates the stored chunks that a hyperslab touches: calls a callable for each, void or bool (LocatedRef). After
+    /// it returns false it is not called again. See nczchunk_array_locate.
     template <class Tell> void locate_each(const Hyperslab &hyperslab, Tell &&tell, ContextRef context = {}) const
     {
         const detail::Selection selection(variable(), hyperslab);
@@ -1199,7 +1201,7 @@ class Array {
             context);
     }
 
-    /// Where the chunks are stored that a hyperslab touches; without one, all chunks of the array.
+    /// The locations of the chunks that a hyperslab touches; by default, of all chunks of the array.
     std::vector<Located> locate(const Hyperslab &hyperslab = {}, ContextRef context = {}) const
     {
         std::vector<Located> all;
@@ -1207,7 +1209,7 @@ class Array {
         return all;
     }
 
-    /// Gives the array another shape: see nczchunk_array_resize. Throws Status::invalid for another rank.
+    /// Changes the shape of the array: see nczchunk_array_resize. Throws Status::invalid for another rank.
     void resize(const Lengths &shape, ContextRef context = {})
     {
         if (array_ && shape.size() != rank())
@@ -1216,17 +1218,18 @@ class Array {
         call([&](nczchunk_context *with) { return nczchunk_array_resize(array_.get(), shape.data(), with); }, context);
     }
 
-    /// Looks at what is stored now: see nczchunk_array_refresh.
+    /// Updates the array to what is stored now: see nczchunk_array_refresh.
     void refresh(ContextRef context = {})
     {
         call([&](nczchunk_context *with) { return nczchunk_array_refresh(array_.get(), with); }, context);
     }
 
-    /// Has decoded chunks kept in another cache than its own, which goes on being used; and in none.
+    /// Keeps decoded chunks in another cache than the array's own, or in none. The array can still use a cache that is
+    /// destroyed.
     void set_cache(const Cache &cache) { set_cache(cache.get()); }
     void set_no_cache() { set_cache(nullptr); }
 
-    /// Sets whether every chunk is decoded to its end.
+    /// Sets whether every chunk is decoded completely.
     void set_verify(bool verify)
     {
         call([&](nczchunk_context *context) {
@@ -1235,7 +1238,7 @@ class Array {
     }
 
     /// All attributes, in the order in which they are stored. They are valid until one is changed. Throws if they
-    /// cannot be read, though all else can.
+    /// cannot be read, even if the rest of the array can.
     std::vector<Attribute> attributes() const
     {
         std::vector<Attribute> all;
@@ -1260,7 +1263,7 @@ class Array {
         return Attribute(attribute);
     }
 
-    /// The same, as a value: see Attribute::as.
+    /// The attribute of this name as a value: see Attribute::as.
     template <class T> T attribute(const std::string &name) const { return attribute(name).as<T>(); }
 
     /// The attribute of this name, or nothing.
@@ -1275,10 +1278,10 @@ class Array {
         }
     }
 
-    /// All attributes as the text of a JSON object.
+    /// All attributes as a JSON object in a string.
     std::string attributes_json() const { return nczchunk_array_attributes_json(array_.get()); }
 
-    /// Sets an attribute, or adds it, at once: a number, a text, or a contiguous container of either. See
+    /// Sets or adds an attribute, immediately: a number, a string, or a contiguous container of either. See
     /// nczchunk_array_set_attribute.
     template <class Value> void set_attribute(const std::string &name, const Value &value)
     {
@@ -1290,7 +1293,7 @@ class Array {
         });
     }
 
-    /// Sets each member of a JSON object as an attribute, at once. See nczchunk_array_set_attributes_json.
+    /// Sets each member of a JSON object as an attribute, immediately. See nczchunk_array_set_attributes_json.
     void set_attributes_json(const std::string &attributes)
     {
         call([&](nczchunk_context *context) {
@@ -1298,7 +1301,7 @@ class Array {
         });
     }
 
-    /// Removes an attribute, at once.
+    /// Removes an attribute, immediately.
     void remove_attribute(const std::string &name)
     {
         call([&](nczchunk_context *context) {
@@ -1309,7 +1312,7 @@ class Array {
     nczchunk_array *get() const noexcept { return array_.get(); }
 
   private:
-    /// Texts that the library has made.
+    /// Strings that the library has made.
     struct FreedTexts {
         explicit FreedTexts(std::size_t number) : pointers(number, nullptr) {}
         FreedTexts(const FreedTexts &) = delete;
@@ -1380,15 +1383,16 @@ class Array {
 // ---------------------------------------------------------------------------------------------------------------------
 // LISTING A GROUP
 
-/// A group or an array that was found: see nczchunk_node.
+/// A group or array in a listing: see nczchunk_node.
 struct Node {
-    /// Its name, with those of the groups that it is in before it; empty for the storage itself.
+    /// Its path: its name after the names of its groups. Empty for the storage itself.
     std::string name;
     bool is_group = false;
-    /// 0, or why it cannot be opened, as a status and in words: then what follows is 0 or empty.
+    /// 0, or the status with which it cannot be opened, and the message for it. Then the fields after these are 0 or
+    /// empty.
     int status = 0;
     std::string message;
-    /// What an array's elements are: netCDF's number, and the name.
+    /// The type of an array's elements: netCDF's number, and the name.
     int type = 0;
     std::string type_name;
     /// The lengths of the dimensions, of the chunks and, if it has any, of the shards.
@@ -1397,13 +1401,13 @@ struct Node {
     /// The names of the dimensions, and which of them are unlimited.
     std::vector<std::string> dimension_names;
     std::vector<bool> is_unlimited;
-    /// All attributes as the text of a JSON object.
+    /// All attributes as a JSON object in a string.
     std::string attributes_json;
-    /// Why the attributes cannot be read, in words; empty if they can.
+    /// The message if the attributes cannot be read; empty if they can.
     std::string attributes_message;
 };
 
-/// The same while it is told: what it refers to is valid until the callback returns.
+/// A group or array during a listing: valid until the callback returns.
 class NodeRef {
   public:
     explicit NodeRef(const nczchunk_node *node) noexcept : node_(node) {}
@@ -1429,7 +1433,7 @@ class NodeRef {
         return all;
     }
 
-    /// A copy of all of it but the attributes' values.
+    /// A copy of everything except the attributes' values.
     Node copy() const
     {
         Node node;
@@ -1458,8 +1462,8 @@ class NodeRef {
     const nczchunk_node *node_;
 };
 
-/// Tells a callable of a group, and of each group and array in it, as they are found: void or bool (NodeRef). Where it
-/// returns false the listing ends. See nczchunk_list.
+/// Lists a group: calls a callable for the group, and for each group and array in it, as they are found: void or bool
+/// (NodeRef). If it returns false, the listing ends. See nczchunk_list.
 template <class Tell>
 void list_each(const std::string &path,
                const std::string &group,
@@ -1490,7 +1494,8 @@ void list_each(const Storage &storage,
         context);
 }
 
-/// What is in a group: the group itself first, then each group and array in it, and in those if recursive.
+/// Lists a group: the group itself first, then each group and array in it; if recursive, also the contents of those
+/// groups.
 inline std::vector<Node> list(const std::string &path, const std::string &group = {}, bool recursive = true)
 {
     std::vector<Node> nodes;

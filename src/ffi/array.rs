@@ -1,5 +1,7 @@
 //! # Opening and reading an array
 //!
+//! Open an array by its path, and read hyperslabs of it:
+//!
 //! ```c
 //! nczchunk_array *array = NULL;
 //! size_t start[3] = {0, 0, 0}, count[3] = {1, 90, 180};
@@ -9,9 +11,9 @@
 //! nczchunk_array_close(array);
 //! ```
 //!
-//! What can be opened is an array of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or in a zip file; and
-//! to read it, a variable of a netCDF, HDF5 or cfdb file. What is not supported is refused with the name of
-//! what it is: ask the context.
+//! The library opens arrays of Zarr v2 and v3 (with or without shards) and of NCZarr, in a directory or in a zip file.
+//! It opens variables of netCDF, HDF5 and cfdb files for reading only. It refuses an array with an unsupported feature,
+//! and the message in the context names that feature.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
@@ -29,18 +31,18 @@ use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::strings::{self, KeptTexts};
 
-/// Opens an array. path is a directory or a zip file; name is where the array is below it, such as
-/// "ocean/sst", and NULL or empty if path is the array itself. Or path is a file that holds arrays, and name is the
-/// array's name in it. mode is NCZCHUNK_READ, or NCZCHUNK_WRITE to read and write. Close it with nczchunk_array_close.
+/// Opens an array. path is a directory or a zip file. name is the array's path below it, such as "ocean/sst", and is
+/// NULL or empty if path is the array itself. path may also be a file that holds arrays; then name is the array's name
+/// in that file. mode is NCZCHUNK_READ, or NCZCHUNK_WRITE to read and write. Close the array with nczchunk_array_close.
 ///
-/// If all entries of a zip file are in one directory, such as "data", names may begin with it or not: "data/ocean/sst"
-/// is "ocean/sst" then.
+/// If all entries of a zip file are in one directory, such as "data", that directory may be left out of a name:
+/// "data/ocean/sst" and "ocean/sst" are the same array.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument, another mode), NCZCHUNK_ENOTFOUND (there is no such path or array),
-/// NCZCHUNK_ENOTVAR (it is a group), NCZCHUNK_ENOTNC (path is something else), NCZCHUNK_ENCZARR (malformed metadata),
-/// NCZCHUNK_ENOTBUILT (metadata that ask for what the library does not have), NCZCHUNK_ENOFILTER (a codec that it does
-/// not have), NCZCHUNK_EBADTYPE (elements that it does not have), NCZCHUNK_EPERM (NCZCHUNK_WRITE for a file),
-/// NCZCHUNK_ENOMEM, and the system's own numbers, which are positive.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument, an unknown mode), NCZCHUNK_ENOTFOUND (no such path or array),
+/// NCZCHUNK_ENOTVAR (the name is that of a group), NCZCHUNK_ENOTNC (path is something else), NCZCHUNK_ENCZARR
+/// (malformed metadata), NCZCHUNK_ENOTBUILT (the metadata require an unsupported feature), NCZCHUNK_ENOFILTER (an
+/// unknown codec), NCZCHUNK_EBADTYPE (an unsupported element type), NCZCHUNK_EPERM (NCZCHUNK_WRITE for a file),
+/// NCZCHUNK_ENOMEM, and the system's errno values, which are positive.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_open(
     path: *const c_char,
@@ -60,10 +62,10 @@ pub unsafe extern "C" fn nczchunk_array_open(
     }
 }
 
-/// Opens an array among the objects of a storage: see nczchunk_array_open. The array goes on using the storage when
-/// that is freed.
+/// Opens an array in a storage: see nczchunk_array_open. The array can still use the storage after
+/// nczchunk_storage_free.
 ///
-/// Errors: those of nczchunk_array_open, and what callbacks of the storage return.
+/// Errors: those of nczchunk_array_open, and the status that a callback of the storage returned.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_open_in(
     storage: *const nczchunk_storage,
@@ -82,22 +84,22 @@ pub unsafe extern "C" fn nczchunk_array_open_in(
     }
 }
 
-/// Closes an array: frees it and all that was lent with it. NULL is allowed. Whatever was written is where it belongs
-/// already.
+/// Closes an array. Frees the array and everything that belongs to it, such as its variable, its store and its strings.
+/// NULL is allowed. All written data are in the storage before this call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_close(array: *mut nczchunk_array) {
     // SAFETY: array is NULL or came from one of the functions that open and create, by the header's general promise.
     unsafe { take_back(array) }
 }
 
-/// Reads a hyperslab of an array: nczchunk_read_vars with its variable and its store.
+/// Reads a hyperslab of an array: nczchunk_read_vars with the array's variable and store.
 ///
-/// The elements of an array of texts of any length, whose type name is "string", are char *: each is a new text in
-/// UTF-8, which nczchunk_strings_free frees, or nc_free_string, or free. If the call fails, data is untouched and
-/// nothing is left to be freed. (After a failure of nczchunk_read_vars or of a plan with the array's variable and
-/// store, those that were read are the caller's, so data should be NULL everywhere before.) A chunk that holds no such
-/// texts is NCZCHUNK_EIO, one that has a text with a NUL in it NCZCHUNK_ENOTBUILT. Chunks of texts are not kept in a
-/// cache, and one thread reads them.
+/// An array of variable-length strings has the type name "string". Its elements are char *. Each element that is read
+/// is a new UTF-8 string; free it with nczchunk_strings_free, nc_free_string or free. If the call fails, data is
+/// untouched and there is nothing to free. (After a failure of nczchunk_read_vars, or of a plan with the array's
+/// variable and store, the caller owns the strings that were read. So set all of data to NULL before such a call.) A
+/// chunk that does not hold such strings gives NCZCHUNK_EIO; a string that contains a NUL gives NCZCHUNK_ENOTBUILT.
+/// Chunks of strings are not cached, and one thread reads them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_read(
     array: *const nczchunk_array,
@@ -121,7 +123,7 @@ pub unsafe extern "C" fn nczchunk_array_read(
     }
 }
 
-/// Reads texts, all of them before any is handed over.
+/// Reads strings. None is handed over before all are read.
 ///
 /// # Safety
 /// As for [`nczchunk_read_vars`].
@@ -143,9 +145,9 @@ unsafe fn read_texts(
     }
 }
 
-/// Reads a hyperslab of an array of strings of any length into one block of memory instead of as many blocks:
-/// nbytes bytes of UTF-8, in which the strings follow one another in row-major order, each with a NUL behind it. If the
-/// call succeeds the block is the caller's, to be freed by nczchunk_strings_free, as one string, or by free.
+/// Reads a hyperslab of an array of variable-length strings into one block of memory, instead of one block for each
+/// string. The block has nbytes bytes of UTF-8: the strings in row-major order, each followed by a NUL. After success
+/// the caller owns the block; free it with nczchunk_strings_free, as one string, or with free.
 ///
 /// ```c
 /// size_t start = 0, nbytes;
@@ -156,8 +158,8 @@ unsafe fn read_texts(
 /// }
 /// ```
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EBADTYPE (an array of other elements), and those of
-/// nczchunk_array_read.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EBADTYPE (the elements are not variable-length strings), and
+/// those of nczchunk_array_read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_read_strings(
     array: *const nczchunk_array,
@@ -182,7 +184,7 @@ pub unsafe extern "C" fn nczchunk_array_read_strings(
     }
 }
 
-/// Frees texts that were read, and leaves NULL in their places. A NULL among them is passed over.
+/// Frees strings that were read, and sets their pointers to NULL. Pointers that are NULL are skipped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_strings_free(num_strings: usize, strings: *mut *mut c_char) {
     // SAFETY: strings is NULL or has so many, each of them NULL or the caller's own.
@@ -192,14 +194,14 @@ pub unsafe extern "C" fn nczchunk_strings_free(num_strings: usize, strings: *mut
     });
 }
 
-/// Writes a hyperslab of an array that was opened with NCZCHUNK_WRITE: nczchunk_write_vars with its variable and its
-/// store. What is written to an array of texts of any length is char *, in UTF-8, of which NULL stands for an empty
-/// text; they remain the caller's. Shards of such texts are not written: NCZCHUNK_ENOTBUILT.
+/// Writes a hyperslab of an array that was opened with NCZCHUNK_WRITE: nczchunk_write_vars with the array's variable
+/// and store. Variable-length strings are written from char * in UTF-8, where NULL stands for an empty string. The
+/// caller keeps them. Shards of such strings cannot be written: NCZCHUNK_ENOTBUILT.
 ///
-/// Several threads and processes may write at the same time, each to chunks of its own, or to shards of its own if the
-/// array has shards. Every chunk or shard is replaced at once: a reader finds the old one or the new one. Of several
-/// that write the same whole chunk or shard, the last one wins; of two that change one in part, one may undo what the
-/// other did. A reader that keeps chunks in a cache does not see what other processes write to these.
+/// Several threads and processes may write at the same time, each to its own chunks, or to its own shards if the array
+/// has shards. Every chunk or shard is replaced atomically: a reader finds the old one or the new one. If several write
+/// the same whole chunk or shard, the last one wins. If two change parts of the same chunk or shard, one may undo the
+/// change of the other. A reader that keeps chunks in a cache does not see what other processes write to these chunks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_write(
     array: *const nczchunk_array,
@@ -221,50 +223,50 @@ pub unsafe extern "C" fn nczchunk_array_write(
     }
 }
 
-/// The variable of an array: its rank, lengths, chunks and fill value, and what plans are made for. It is the array's,
-/// and valid until that is closed or resized. NULL for NULL.
+/// Returns the variable of an array: its rank, lengths, chunks and fill value. Plans are made for it. It belongs to the
+/// array, and is valid until the array is closed or resized. Returns NULL for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_var(array: *const nczchunk_array) -> *const nczchunk_var {
     // SAFETY: array is NULL or alive, by the header's general promise.
     unsafe { array.as_ref() }.map_or(ptr::null(), |array| nczchunk_var::lent(array.array.variable()))
 }
 
-/// The store of an array, for the functions that take one. It is the array's, and valid until that is closed. If the
-/// array was opened with NCZCHUNK_READ, it cannot be written to. NULL for NULL.
+/// Returns the store of an array, for the functions that take one. It belongs to the array, and is valid until the
+/// array is closed. It is read-only if the array was opened with NCZCHUNK_READ. Returns NULL for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_store(array: *const nczchunk_array) -> *const nczchunk_chunk_store {
     // SAFETY: array is NULL or alive, by the header's general promise.
     unsafe { array.as_ref() }.map_or(ptr::null(), |array| nczchunk_chunk_store::lent(array.array.store()))
 }
 
-/// netCDF's number for the type of an array's elements, such as 5 for NC_FLOAT; 0 for a type that netCDF does not have,
-/// and for NULL. nczchunk_array_type_name tells those, too, and the two kinds of NC_STRING (12) apart: "string" for
-/// texts of any length, whose elements are char *, and for example "S5" for texts of 5 bytes, whose elements are these
-/// bytes.
+/// Returns netCDF's number for the type of an array's elements, such as 5 for NC_FLOAT. Returns 0 for a type that
+/// netCDF does not have, and for NULL. nczchunk_array_type_name names those types, too. It also distinguishes the two
+/// kinds of NC_STRING (12): "string" for variable-length strings, whose elements are char *, and for example "S5" for
+/// strings of 5 bytes, whose elements are these bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_type(array: *const nczchunk_array) -> c_int {
     // SAFETY: array is NULL or alive, by the header's general promise.
     unsafe { array.as_ref() }.map_or(0, |array| array.array.element_type().netcdf_type())
 }
 
-/// The type of an array's elements as numpy spells it, such as "float32", "datetime64[ns]" or "S5". The text is the
-/// array's; empty for NULL.
+/// Returns numpy's name for the type of an array's elements, such as "float32", "datetime64[ns]" or "S5". The string
+/// belongs to the array; it is empty for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_type_name(array: *const nczchunk_array) -> *const c_char {
     // SAFETY: array is NULL or alive, by the header's general promise.
     unsafe { array.as_ref() }.map_or(c"".as_ptr(), |array| array.type_name.as_ptr())
 }
 
-/// The format that an array is stored in: "Zarr v2", "Zarr v3", "NCZarr", "netCDF classic", "cfdb" or "HDF5", which
-/// netCDF-4 files have. The text is the array's; empty for NULL.
+/// Returns the storage format of an array: "Zarr v2", "Zarr v3", "NCZarr", "netCDF classic", "cfdb", or "HDF5" (the
+/// format of netCDF-4 files). The string belongs to the array; it is empty for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_format(array: *const nczchunk_array) -> *const c_char {
     // SAFETY: array is NULL or alive, by the header's general promise.
     unsafe { array.as_ref() }.map_or(c"".as_ptr(), |array| array.format.as_ptr())
 }
 
-/// The name of dimension d of an array; empty if it has none, if there is no such dimension, and for NULL. The text is
-/// the array's.
+/// Returns the name of dimension d of an array. It is empty if the dimension has no name, if there is no such
+/// dimension, and for NULL. The string belongs to the array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_dimname(array: *const nczchunk_array, d: usize) -> *const c_char {
     // SAFETY: array is NULL or alive, by the header's general promise.
@@ -272,9 +274,9 @@ pub unsafe extern "C" fn nczchunk_array_dimname(array: *const nczchunk_array, d:
     names.get(d).map_or(c"".as_ptr(), |name| name.as_ptr())
 }
 
-/// Has an array's decoded chunks kept in a cache of yours instead of its own, which keeps 64 MiB or, if that is more,
-/// one chunk; NULL for cache has none kept. See nczchunk_chunk_store_set_cache. The indices of the shards that were
-/// used last are kept besides: up to 4 MiB, and at least one.
+/// Keeps an array's decoded chunks in a cache of yours instead of its own. Its own cache keeps 64 MiB or one chunk,
+/// whichever is more. NULL for cache disables caching of chunks. See nczchunk_chunk_store_set_cache. The most recently
+/// used shard indices are kept in addition: up to 4 MiB, and at least one.
 ///
 /// Errors: NCZCHUNK_EINVAL (array is NULL).
 #[unsafe(no_mangle)]
@@ -292,7 +294,7 @@ pub unsafe extern "C" fn nczchunk_array_set_cache(
     }
 }
 
-/// Sets whether every chunk is decoded to its end: see nczchunk_chunk_store_set_verify.
+/// Sets whether every chunk is decoded completely: see nczchunk_chunk_store_set_verify.
 ///
 /// Errors: NCZCHUNK_EINVAL (array is NULL).
 #[unsafe(no_mangle)]
@@ -318,7 +320,7 @@ fn access(mode: c_int) -> Result<Access> {
     }
 }
 
-/// A text that may be NULL, which stands for an empty one.
+/// A string that may be NULL, which stands for an empty one.
 ///
 /// # Safety
 /// As for [`text`].

@@ -1,6 +1,6 @@
-//! # ObjectStore
+//! # Objects
 //!
-//! What the functions below make and use, beside those of nczchunk.h. Each is opaque.
+//! Opaque types, in addition to those of nczchunk.h.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt::Display;
@@ -12,8 +12,8 @@ use crate::error::{ErrorKind, Result};
 use crate::object::{Name, Storage};
 use crate::zarr::AttributeValue;
 
-/// An array that is open. Any number of threads may read it at the same time, if its storage allows it; those that the
-/// library has do.
+/// An open array. Any number of threads may read it at the same time if its storage allows that; every built-in storage
+/// does.
 pub struct nczchunk_array {
     pub(super) array: Array,
     pub(super) type_name: CString,
@@ -23,12 +23,12 @@ pub struct nczchunk_array {
     pub(super) attributes_json: CString,
 }
 
-/// A storage for objects, which are named bytes: the files of a directory, the entries of a zip file, memory, or what
-/// callbacks give.
+/// A storage: a map from object names to bytes. Built-in storages are the files of a directory, the entries of a zip
+/// file, and memory. Your own storage consists of callbacks.
 pub struct nczchunk_storage(pub(super) Storage);
 
 impl nczchunk_array {
-    /// An array as C knows it, whose texts end with a NUL.
+    /// An array as C knows it, whose strings end with a NUL.
     pub(super) fn new(array: Array) -> Result<Self> {
         let mut dimension_names = Vec::new();
         for d in 0..array.variable().rank() {
@@ -65,7 +65,7 @@ impl nczchunk_array {
     }
 }
 
-/// Attributes as C knows them, one by one and as one text.
+/// Attributes as C knows them, one by one and as one string.
 fn c_attributes(list: &[Attribute], json: &str) -> Result<(Vec<CAttribute>, CString)> {
     let mut attributes = Vec::new();
     for attribute in list {
@@ -82,7 +82,7 @@ pub(super) struct CAttribute {
     /// Words, so that the values are aligned for any type.
     values: Vec<u64>,
     texts: Vec<CString>,
-    /// Where the texts are.
+    /// Pointers to the strings.
     pointers: Vec<*const c_char>,
 }
 
@@ -131,7 +131,7 @@ impl CAttribute {
 }
 
 impl CAttribute {
-    /// The values, or where the texts are.
+    /// The values, or the pointers to the strings.
     pub(super) fn values(&self) -> *const c_void {
         match self.texts.as_slice() {
             [] => self.values.as_ptr().cast(),
@@ -140,7 +140,7 @@ impl CAttribute {
     }
 }
 
-/// What is displayed, as a text of C's: up to the first NUL, if there is one in it.
+/// What is displayed, as a C string: up to the first NUL, if there is one in it.
 pub(super) fn c_text(what: impl Display) -> Result<CString> {
     let name = Name::of(format_args!("{what}\0"))?;
     let text = CStr::from_bytes_until_nul(name.as_bytes()).map_err(|_| ErrorKind::Internal)?;

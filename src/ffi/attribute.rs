@@ -1,4 +1,6 @@
 //! # Attributes of an array
+//!
+//! Read the attributes of an array, one by one or all as JSON.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -10,39 +12,39 @@ use super::objects::nczchunk_context;
 use super::pointers::{handle, text};
 use crate::error::{Error, ErrorKind, Result};
 
-/// An attribute. Set struct_size before it is filled in. What it points to is the array's, and valid until the
-/// attributes are changed.
+/// An attribute. Set struct_size before a call fills it in. The pointers belong to the array, and are valid until the
+/// attributes are changed or the array is closed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nczchunk_attribute {
     /// sizeof(nczchunk_attribute).
     pub struct_size: usize,
-    /// Its name.
+    /// The attribute's name.
     pub name: *const c_char,
-    /// netCDF's number for the type of its values: 2 (NC_CHAR) for a text, 12 (NC_STRING) for several.
+    /// netCDF's number for the type of the values: 2 (NC_CHAR) for one string, 12 (NC_STRING) for several.
     pub r#type: usize,
-    /// How many values there are; of a text, how many bytes.
+    /// The number of values; of one string, the number of bytes.
     pub num_values: usize,
-    /// The values, in native byte order and aligned for their type. A text is UTF-8, unless an old netCDF file has
-    /// another encoding, and has a NUL behind it, which does not count; several texts are pointers to such texts: const
-    /// char *const *.
+    /// The values, in native byte order and aligned for their type. A string is UTF-8, unless an old netCDF file has
+    /// another encoding. It is followed by a NUL, which num_values does not count. Several strings are pointers to such
+    /// strings: const char *const *.
     pub values: *const c_void,
 }
 assert_can_grow!(nczchunk_attribute, values: *const c_void);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size.
 unsafe impl Growing for nczchunk_attribute {}
 
-/// The number of an array's attributes, without those that formats keep for themselves. 0 for NULL.
+/// Returns the number of an array's attributes, without those that the formats reserve. Returns 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_num_attributes(array: *const nczchunk_array) -> usize {
     // SAFETY: array is NULL or alive, by the header's general promise.
     unsafe { array.as_ref() }.map_or(0, |array| array.attributes.len())
 }
 
-/// Whether an array's attributes can be read. An array of which only they are broken is opened, and is then one without
-/// attributes; what is stored of them stays as it is, for none can be set.
+/// Checks whether an array's attributes can be read. An array whose attributes alone are broken can be opened, and then
+/// has no attributes. Its stored attributes stay as they are, because none can be set.
 ///
-/// Errors: NCZCHUNK_EINVAL (array is NULL), NCZCHUNK_ENCZARR (their document is malformed), NCZCHUNK_ENOMEM (it takes
+/// Errors: NCZCHUNK_EINVAL (array is NULL), NCZCHUNK_ENCZARR (their document is malformed), NCZCHUNK_ENOMEM (they take
 /// more memory than the storage's limit).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_check_attributes(
@@ -58,10 +60,10 @@ fn readable(array: &nczchunk_array) -> Result<()> {
     array.array.attributes_error().map_or(Ok(()), |error| Err(error.clone()))
 }
 
-/// The attribute of this name.
+/// Returns the attribute of this name.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_ENOTATT (there is none of that name),
-/// and those of nczchunk_array_check_attributes.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_ENOTATT (no attribute of that name), and
+/// those of nczchunk_array_check_attributes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_attribute(
     array: *const nczchunk_array,
@@ -82,9 +84,10 @@ pub unsafe extern "C" fn nczchunk_array_attribute(
     }
 }
 
-/// The i-th attribute, in the order in which they are stored.
+/// Returns the i-th attribute, in the order in which they are stored.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_EINVALCOORDS (there are not so many).
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_EINVALCOORDS (i is not below the number
+/// of attributes).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_attribute_at(
     array: *const nczchunk_array,
@@ -102,15 +105,15 @@ pub unsafe extern "C" fn nczchunk_array_attribute_at(
     }
 }
 
-/// All attributes as the text of a JSON object: as they are stored, if that is how they are stored. The text is the
-/// array's; "{}" for NULL.
+/// Returns all attributes as a JSON object in a string: unchanged, if they are stored in that form. The string belongs
+/// to the array; it is "{}" for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_attributes_json(array: *const nczchunk_array) -> *const c_char {
     // SAFETY: array is NULL or alive, by the header's general promise.
     unsafe { array.as_ref() }.map_or(c"{}".as_ptr(), |array| array.attributes_json.as_ptr())
 }
 
-/// An attribute as C is told of it.
+/// An attribute as C gets it.
 pub(super) fn told(attribute: &CAttribute) -> nczchunk_attribute {
     nczchunk_attribute {
         struct_size: 0,

@@ -1,6 +1,6 @@
 //! # Caches of decoded chunks
 //!
-//! A store with codecs decodes a chunk again for every call that needs it, unless it has a cache. A cache keeps decoded
+//! Give a store a cache, so that it does not decode a chunk again for every call that needs it. A cache keeps decoded
 //! chunks up to a number of bytes, for one store or for several:
 //!
 //! ```c
@@ -9,11 +9,11 @@
 //! nczchunk_cache_free(cache);                            the store goes on using it
 //! ```
 //!
-//! It is used where it saves decoding, or requests that take long: not for chunks on loan, nor for chunks that are
-//! stored as they are and can be asked for in ranges, unless the store has start and wait; nor to keep chunks of which
-//! a call takes all. Chunks are dropped in the order of their last use, but no call pushes out what it has fetched
-//! itself. While one thread fetches a chunk, others that need it wait; so a callback must not read the same chunk
-//! of the same store. Writes go through to the store at once.
+//! A cache is used where it saves decoding or slow requests. It is not used for borrowed chunks. Nor is it used for
+//! unencoded chunks that can be asked for in ranges, unless the store has start and wait. It does not keep chunks that
+//! a call reads as a whole. The least recently used chunks are dropped first, but no call drops chunks that it has
+//! fetched itself. While one thread fetches a chunk, others that need it wait; so a callback must not read the same
+//! chunk of the same store. Writes go through to the store immediately.
 
 use std::ffi::c_int;
 
@@ -23,31 +23,31 @@ use super::objects::{nczchunk_cache, nczchunk_chunk_store, nczchunk_context};
 use super::pointers::{hand_over, handle, handle_mut, take_back};
 use crate::cache::Cache;
 
-/// What has become of a cache's requests, and what is in it. Set struct_size before it is filled in.
+/// The statistics of a cache: its requests and its contents. Set struct_size before a call fills it in.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nczchunk_cache_statistics {
     /// sizeof(nczchunk_cache_statistics).
     pub struct_size: usize,
-    /// How many chunks there are.
+    /// The number of chunks in the cache.
     pub chunks: usize,
-    /// How many bytes they take.
+    /// The number of bytes that they take.
     pub bytes: usize,
-    /// How many bytes they may take.
+    /// The largest number of bytes that they may take.
     pub limit: usize,
-    /// How often a chunk was found.
+    /// The number of times that a chunk was found.
     pub hits: u64,
-    /// How often a chunk had to be fetched and decoded, in part or as a whole.
+    /// The number of times that a chunk had to be fetched and decoded, in part or as a whole.
     pub misses: u64,
-    /// How many chunks were dropped to make room.
+    /// The number of chunks that were dropped to make room.
     pub evictions: u64,
 }
 assert_can_grow!(nczchunk_cache_statistics, evictions: u64);
 // SAFETY: a structure of C with words only, the first of which is its size.
 unsafe impl Growing for nczchunk_cache_statistics {}
 
-/// A new cache that keeps up to limit bytes of decoded chunks. Free it with nczchunk_cache_free. One of 32 MiB or more
-/// may take some MiB beside them, where the system has large pages.
+/// Creates a cache that keeps up to limit bytes of decoded chunks. Free it with nczchunk_cache_free. A cache of 32 MiB
+/// or more may take some MiB in addition, if the system has large pages.
 ///
 /// Errors: NCZCHUNK_EINVAL (cache is NULL), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
@@ -60,15 +60,14 @@ pub unsafe extern "C" fn nczchunk_cache_new(
     unsafe { report(context, || hand_over(cache, || Ok(nczchunk_cache(Cache::new(limit)?)))) }
 }
 
-/// Frees a cache. Stores that use it go on doing so. NULL is allowed.
+/// Frees a cache. Stores that use it can still use it. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_cache_free(cache: *mut nczchunk_cache) {
     // SAFETY: cache is NULL or came from nczchunk_cache_new, by the header's general promise.
     unsafe { take_back(cache) }
 }
 
-/// Has a store's decoded chunks kept in a cache; NULL for cache has them kept no longer. What the store had in another
-/// cache is dropped.
+/// Sets the cache for a store's decoded chunks; NULL for none. Chunks of the store in another cache are dropped.
 ///
 /// Errors: NCZCHUNK_EINVAL (store is NULL).
 #[unsafe(no_mangle)]
@@ -86,7 +85,7 @@ pub unsafe extern "C" fn nczchunk_chunk_store_set_cache(
     }
 }
 
-/// What has become of a cache's requests, and what is in it.
+/// Returns the statistics of a cache: its requests and its contents.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set).
 #[unsafe(no_mangle)]

@@ -1,6 +1,6 @@
-//! # Chunk shapes: what others choose by default
+//! # Chunk shapes: the defaults of other libraries
 //!
-//! The chunk lengths that netCDF-C and rechunkit choose when nobody says how a variable is to be cut into chunks.
+//! Compute the chunk lengths that netCDF-C and rechunkit choose for a variable by default.
 
 use std::ffi::c_int;
 
@@ -11,12 +11,12 @@ use crate::chunkshape::{self, NETCDF_TARGET_BYTES, RECHUNKIT_TARGET_BYTES};
 use crate::dims::check_rank;
 use crate::error::Result;
 
-/// The chunk lengths netCDF-C gives a netCDF-4 variable, as nc_inq_var_chunking reports them: all fixed dimensions
-/// shortened by the same factor, unlimited ones to 1.
+/// Computes the chunk lengths that netCDF-C gives a netCDF-4 variable, as nc_inq_var_chunking reports them. All fixed
+/// dimensions are shortened by the same factor, unlimited ones to 1.
 ///
-/// dimlens has rank entries; 0 is an unlimited dimension. typesize is the size of an element in bytes, target_bytes the
-/// size a chunk should come near to, 0 for netCDF-C's own: 16 MiB. chunklens receives rank lengths; it may not overlap
-/// dimlens.
+/// dimlens has rank entries; 0 is an unlimited dimension. typesize is the size of an element in bytes. target_bytes is
+/// the approximate size of a chunk in bytes; 0 stands for netCDF-C's default, 16 MiB. chunklens receives rank lengths,
+/// and must not overlap dimlens.
 ///
 /// Errors: NCZCHUNK_EINVAL (dimlens or chunklens is NULL, unless rank is 0; typesize 0 or above 4 GiB - 1),
 /// NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK).
@@ -38,11 +38,12 @@ pub unsafe extern "C" fn nczchunk_chunkshape_netcdf(
     unsafe { report(context, answer) }
 }
 
-/// The chunk lengths rechunkit guesses, which are cfdb's default: dimensions shortened in turn to numbers with many
-/// divisors, until the chunk takes at most one and a half times the target.
+/// Computes the chunk lengths that rechunkit guesses, which are cfdb's default. Dimensions are shortened in turn to
+/// numbers with many divisors, until the chunk takes at most one and a half times the target.
 ///
-/// dimlens has rank entries, none 0. typesize is the size of an element in bytes, target_bytes the size a chunk should
-/// come near to, 0 for rechunkit's own: 2 MiB. chunklens receives rank lengths; it may not overlap dimlens.
+/// dimlens has rank entries, none 0. typesize is the size of an element in bytes. target_bytes is the approximate size
+/// of a chunk in bytes; 0 stands for rechunkit's default, 2 MiB. chunklens receives rank lengths, and must not overlap
+/// dimlens.
 ///
 /// Errors: NCZCHUNK_EINVAL (dimlens or chunklens is NULL, unless rank is 0; typesize 0), NCZCHUNK_EDIMSIZE (a length of
 /// 0), NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK).

@@ -1,8 +1,8 @@
-//! # Classic files: where a value lies
+//! # Classic files: the offset of a value
 //!
-//! In a netCDF classic file (CDF-1, CDF-2, CDF-5) the place of a value follows from its variable's shape and two
-//! numbers of the header: the variable's begin, and the size of a record. Sizes and offsets are in bytes. Only the
-//! first length may be 0: then the dimension is the file's record dimension.
+//! Compute where a value is in a netCDF classic file (CDF-1, CDF-2, CDF-5). The offset follows from the shape of the
+//! value's variable and two numbers of the header: the variable's begin, and the size of a record. Sizes and offsets
+//! are in bytes. Only the first length may be 0: then the dimension is the file's record dimension.
 
 use std::ffi::c_int;
 
@@ -13,11 +13,11 @@ use crate::classic::{self, ClassicVariable};
 use crate::dims::check_rank;
 use crate::error::Result;
 
-/// The size of a variable, or of one record of it if it is a record variable.
+/// Computes the size of a variable, or of one record of it if it is a record variable.
 ///
-/// dimlens has rank entries; typesize is the size of an element: 1, 2, 4 or 8. size receives the bytes that the values
-/// take, padded the same rounded up to a multiple of 4; each may be NULL. The header's vsize should be the padded size,
-/// but is not in every file: rely on the shape.
+/// dimlens has rank entries. typesize is the size of an element: 1, 2, 4 or 8. size receives the bytes that the values
+/// take. padded receives the same number, rounded up to a multiple of 4. Each may be NULL. The header's vsize should be
+/// the padded size, but is not in every file: rely on the shape.
 ///
 /// Errors: NCZCHUNK_EINVAL (dimlens is NULL, unless rank is 0; another typesize), NCZCHUNK_EMAXDIMS (rank above
 /// NCZCHUNK_MAX_RANK), NCZCHUNK_EDIMSIZE (a length of 0 that is not the first), NCZCHUNK_EVARSIZE (more than 2^63 - 1
@@ -44,11 +44,11 @@ pub unsafe extern "C" fn nczchunk_classic_varsize(
     unsafe { report(context, answer) }
 }
 
-/// The size of one record of a file: how far a value lies from the same one in the next record.
+/// Computes the size of one record of a file: the distance between a value and the same value in the next record.
 ///
-/// sizes has nvars entries, one for each record variable of the file: the size, not the padded one, that
-/// nczchunk_classic_varsize tells. The sum is made of padded sizes unless there is exactly one, which is not padded.
-/// recsize receives the sum; 0 if nvars is 0.
+/// sizes has nvars entries, one for each record variable of the file: the size from nczchunk_classic_varsize, not the
+/// padded size. recsize receives the sum of the padded sizes. If there is exactly one record variable, its size is not
+/// padded. recsize is 0 if nvars is 0.
 ///
 /// Errors: NCZCHUNK_EINVAL (recsize is NULL; sizes is NULL, unless nvars is 0), NCZCHUNK_EVARSIZE (more than 2^63 - 1
 /// bytes).
@@ -70,12 +70,11 @@ pub unsafe extern "C" fn nczchunk_classic_recsize(
     unsafe { report(context, answer) }
 }
 
-/// The byte offset of a value from the beginning of the file.
+/// Computes the offset of a value in bytes from the beginning of the file.
 ///
-/// dimlens and typesize are as for nczchunk_classic_varsize. begin is the variable's, from the header; recsize is what
-/// nczchunk_classic_recsize tells, not looked at unless this is a record variable. indices has rank entries: the
-/// value's position. That of a record variable starts with the number of the record, for which there is no upper bound
-/// here.
+/// dimlens and typesize are as for nczchunk_classic_varsize. begin is the variable's, from the header. recsize is the
+/// result of nczchunk_classic_recsize, and is ignored unless this is a record variable. indices has rank entries: the
+/// value's position. For a record variable the first index is the number of the record, which has no upper bound here.
 ///
 /// Errors: NCZCHUNK_EINVALCOORDS (an index beyond its dimension), NCZCHUNK_EINVAL (offset is NULL; indices is NULL,
 /// unless rank is 0; recsize below the variable's own size), NCZCHUNK_EVARSIZE (an offset above 2^63 - 1), and those of

@@ -1,17 +1,18 @@
-//! # Codecs, the library's and your own
+//! # Codecs: built-in ones and your own
 //!
-//! A store may have a chain of codecs: then its callbacks give and take encoded chunks. A codec is made by one of these
-//! functions and handed over to a store by nczchunk_chunk_store_add_codec, one after another in the order of encoding.
+//! Give a store a chain of codecs, and its callbacks exchange encoded chunks. Make each codec with one of these
+//! functions, and hand it over to a store with nczchunk_chunk_store_add_codec, one after another in the order of
+//! encoding.
 //!
 //! ```c
 //! nczchunk_codec_zstd(NULL, &codec, NULL);
 //! nczchunk_chunk_store_add_codec(store, codec, NULL);
 //! ```
 //!
-//! A chunk is decoded straight into the caller's memory where it lands there in one piece; only large reads decode
-//! chunks of up to 1 MiB in the processor's cache first, where that is quicker. No size that encoded data claims is
-//! trusted: they are decoded into a buffer of the size that is due. Data that decode to another length fail with
-//! NCZCHUNK_EBADCHUNK, data that do not decode with NCZCHUNK_EIO; but see nczchunk_chunk_store_set_verify.
+//! A chunk that is contiguous in the caller's memory is decoded directly into it. Only large reads decode chunks of up
+//! to 1 MiB in the processor's cache first, where that is faster. The library trusts no size that encoded data claim:
+//! it decodes into a buffer of the expected size. Data that decode to another length fail with NCZCHUNK_EBADCHUNK, and
+//! data that do not decode fail with NCZCHUNK_EIO; but see nczchunk_chunk_store_set_verify.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ops::Range;
@@ -26,13 +27,13 @@ use crate::codec::{self, Codec};
 use crate::error::{Error, ErrorKind, Result};
 use crate::status::NOERR;
 
-/// How zstd encodes.
+/// Options for encoding with zstd.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nczchunk_zstd_options {
     /// sizeof(nczchunk_zstd_options).
     pub struct_size: usize,
-    /// The compression level; 0 is zstd's default, which is 3. Levels outside zstd's range are clamped to it.
+    /// The compression level. 0 is zstd's default, which is 3. Levels outside zstd's range are clamped to it.
     pub level: isize,
     /// 1 to leave out the checksum that follows the data, else 0.
     pub no_checksum: usize,
@@ -41,11 +42,11 @@ assert_can_grow!(nczchunk_zstd_options, no_checksum: usize);
 // SAFETY: a structure of C with words only, the first of which is its size.
 unsafe impl Growing for nczchunk_zstd_options {}
 
-/// The codec zstd. options is for encoding; NULL stands for zeros. Free it with nczchunk_codec_free, unless a store has
-/// taken it over.
+/// Makes the codec zstd. options is for encoding; NULL stands for zeros. Free the codec with nczchunk_codec_free,
+/// unless a store has taken it over.
 ///
-/// Errors: NCZCHUNK_EINVAL (codec is NULL; a struct_size of 0, or of a newer structure whose additions are in use),
-/// NCZCHUNK_ENOFILTER (the library was built without zstd), NCZCHUNK_ENOMEM.
+/// Errors: NCZCHUNK_EINVAL (codec is NULL; a struct_size of 0; a newer structure with fields in use that this library
+/// does not know), NCZCHUNK_ENOFILTER (the library was built without zstd), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_codec_zstd(
     options: *const nczchunk_zstd_options,
@@ -76,13 +77,14 @@ fn zstd(_: i32, _: bool) -> Result<Box<dyn Codec>> {
     Err(crate::codec::not_built_in("zstd"))
 }
 
-/// The codec that does what HDF5's filter of this number does, with the parameters of nc_def_var_filter, such as 1 for
-/// deflate (the level), 2 for shuffle (the bytes of an element), 3 for fletcher32 (none), 32001 for blosc (seven, as
-/// H5Zblosc.c has them) and 32015 for zstd (the level). It decodes only what the filter decodes: of zstd one frame that
-/// says its size. Free it with nczchunk_codec_free, unless a store has taken it over.
+/// Makes the codec for the HDF5 filter of this number. It takes the parameters of nc_def_var_filter. Filters are, for
+/// example, 1 for deflate (the level), 2 for shuffle (the bytes of an element), 3 for fletcher32 (none), 32001 for
+/// blosc (seven, as in H5Zblosc.c) and 32015 for zstd (the level). The codec decodes only the data that the filter
+/// decodes: for zstd, one frame that contains its decoded size. Free the codec with nczchunk_codec_free, unless a store
+/// has taken it over.
 ///
-/// Errors: NCZCHUNK_EINVAL (codec is NULL; parameters is NULL though there are some; parameters that the filter does
-/// not take), NCZCHUNK_ENOFILTER (another filter; the library was built without it), NCZCHUNK_ENOMEM.
+/// Errors: NCZCHUNK_EINVAL (codec is NULL; parameters is NULL although their number is not 0; parameters that the
+/// filter does not take), NCZCHUNK_ENOFILTER (an unknown filter; the library was built without it), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_codec_filter(
     filter: c_uint,
@@ -100,8 +102,8 @@ pub unsafe extern "C" fn nczchunk_codec_filter(
     unsafe { report(context, || hand_over(codec, make)) }
 }
 
-/// 1 if the library was built with the codec of this name, such as "blosc", "zstd" or "sharding_indexed"; 0 for any
-/// other name and for NULL. docs/formats.md lists all.
+/// Returns 1 if the library was built with the codec of this name, such as "blosc", "zstd" or "sharding_indexed".
+/// Returns 0 for any other name and for NULL. docs/formats.md lists all names.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_has_codec(name: *const c_char) -> c_int {
     // SAFETY: name is NULL or a text, by the header's general promise.
@@ -109,30 +111,31 @@ pub unsafe extern "C" fn nczchunk_has_codec(name: *const c_char) -> c_int {
     name.is_ok_and(|name| name.to_str().is_ok_and(codec::has)).into()
 }
 
-/// What a codec of yours is to encode or decode. The library sets all fields but nbytes; they are valid until the
-/// callback returns.
+/// The input and output of a codec of yours for one encoding or decoding. The library sets all fields except nbytes.
+/// They are valid until the callback returns.
 #[repr(C)]
 pub struct nczchunk_coding {
-    /// sizeof(nczchunk_coding) as the library knows it: fields beyond it do not exist.
+    /// sizeof(nczchunk_coding) as the library knows it. There are no fields beyond it.
     pub struct_size: usize,
     /// The bytes to encode or decode, which are only read. They need not be aligned.
     pub source: *const c_void,
-    /// How many there are.
+    /// The number of bytes in source.
     pub source_size: usize,
-    /// Where the result goes. It need not be aligned, and does not overlap the source.
+    /// The memory for the result. It need not be aligned, and does not overlap the source.
     pub destination: *mut c_void,
-    /// How many bytes there is room for: to decode, the length that is due; to encode, what encoded_bound has told.
+    /// The size of destination in bytes: for decoding, the expected length; for encoding, the result of encoded_bound.
     pub capacity: usize,
-    /// To decode: the first byte of the result that is needed. The codec may not leave out what is before it.
+    /// For decoding: the first byte of the result that is needed. The codec must also write the bytes before it.
     pub needed_offset: usize,
-    /// To decode: how many bytes of the result are needed from there on. What follows them may be left out.
+    /// For decoding: the number of bytes of the result that are needed from there on. The codec may leave out the bytes
+    /// after them.
     pub needed_size: usize,
-    /// The callback's: how many bytes of the result it has written, from the first on. 0 at first.
+    /// Set by the callback: the number of bytes of the result that it has written, from the first on. 0 at first.
     pub nbytes: usize,
 }
 assert_can_grow!(nczchunk_coding, nbytes: usize);
 
-/// A codec of your own.
+/// The callbacks of a codec of your own.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nczchunk_codec_callbacks {
@@ -140,18 +143,17 @@ pub struct nczchunk_codec_callbacks {
     pub struct_size: usize,
     /// Passed to every callback.
     pub user: *mut c_void,
-    /// Decodes. It never writes more than capacity bytes; if the result is longer, it sets nbytes to any number above
-    /// capacity and returns 0, or returns a status of its own. Returns 0 or a status, which ends the call.
+    /// Decodes. Never writes more than capacity bytes. If the result is longer, it sets nbytes to any number above
+    /// capacity and returns 0, or returns a status of its own. Returns 0, or a status that ends the call.
     pub decode: Option<unsafe extern "C" fn(user: *mut c_void, coding: *mut nczchunk_coding) -> c_int>,
-    /// Encodes; may be NULL: then stores with this codec cannot be written to. Returns 0 or a status, which ends the
-    /// call.
+    /// Encodes; may be NULL: then stores with this codec are read-only. Returns 0, or a status that ends the call.
     pub encode: Option<unsafe extern "C" fn(user: *mut c_void, coding: *mut nczchunk_coding) -> c_int>,
-    /// The most bytes that decoded_size bytes take encoded in one go. It is called for reading too, to know how much
-    /// room an encoded chunk may need. NULL stands for as many as there are decoded.
+    /// Returns the most bytes that decoded_size bytes take if they are encoded in one go. It is called for reading,
+    /// too, to find the memory that an encoded chunk may need. NULL stands for decoded_size.
     pub encoded_bound: Option<unsafe extern "C" fn(user: *mut c_void, decoded_size: usize) -> usize>,
     /// Called once when the codec is freed; may be NULL.
     pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
-    /// 1 if the callbacks may run in several threads at the same time; 0 keeps a call with this codec to its own
+    /// 1 if the callbacks may run in several threads at the same time; 0 restricts a call with this codec to its own
     /// thread.
     pub concurrent: usize,
 }
@@ -159,11 +161,11 @@ assert_can_grow!(nczchunk_codec_callbacks, concurrent: usize);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
 unsafe impl Growing for nczchunk_codec_callbacks {}
 
-/// A codec of your own. name is for messages, and is copied up to 63 bytes; so are the callbacks. Free it with
-/// nczchunk_codec_free, unless a store has taken it over.
+/// Makes a codec of your own. name is for messages; up to 63 bytes of it are copied, and the callbacks are copied. Free
+/// the codec with nczchunk_codec_free, unless a store has taken it over.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; decode is NULL; a struct_size of 0, or of a newer structure whose
-/// additions are in use), NCZCHUNK_ENOMEM; then destroy is not called.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; decode is NULL; a struct_size of 0; a newer structure with fields in use
+/// that this library does not know), NCZCHUNK_ENOMEM. After an error destroy is not called.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_codec_new(
     name: *const c_char,
@@ -194,12 +196,12 @@ pub unsafe extern "C" fn nczchunk_codec_free(codec: *mut nczchunk_codec) {
     unsafe { take_back(codec) }
 }
 
-/// Adds a codec at the end of a store's chain, which is in the order of encoding: it encodes what the codecs before it
-/// have made of a chunk, and is the first to decode what the callbacks give. The store takes the codec over and frees
-/// it; only if the call fails does it remain the caller's. To be written to, a store with codecs must be one that fills
-/// in chunks.
+/// Adds a codec to the end of a store's chain, which is in the order of encoding. The codec encodes the output of the
+/// codecs before it, and is the first to decode the chunks from the callbacks. The store takes the codec over and frees
+/// it; if the call fails, the codec remains the caller's. Only a store that reads chunks into a buffer can be written
+/// to with codecs.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOMEM; then the store is as it was.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOMEM. After an error the store is as it was.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_chunk_store_add_codec(
     store: *mut nczchunk_chunk_store,

@@ -1,9 +1,9 @@
-//! # Context: what went wrong, and where; progress; threads
+//! # Context: errors, progress and threads
 //!
-//! A status says what kind of error there was. Every function that can fail takes a context as its last argument: pass
-//! NULL, or one that you made, and ask it afterwards for the words, the dimension and the chunk. What it tells is
-//! always about the last call it was passed to. If no context could be made it is NULL, which serves too: it knows
-//! nothing.
+//! Ask a context which error occurred, in which dimension and at which chunk. A status gives only the kind of an error.
+//! Every function that can fail takes a context as its last argument: pass NULL, or a context of yours, and ask it
+//! afterwards for the message, the dimension and the chunk. Its answers are always about the last call with it. If a
+//! context cannot be created, it is NULL, which is allowed everywhere; then there are no answers.
 //!
 //! ```c
 //! nczchunk_context *context = NULL;
@@ -14,7 +14,7 @@
 //! nczchunk_context_free(context);
 //! ```
 //!
-//! A context also says how many threads a call may use, and whom it tells how far it has come.
+//! A context also sets how many threads a call may use, and the progress callback.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::fmt::Write;
@@ -27,7 +27,7 @@ use crate::cancel::CancelGuard;
 use crate::error::{Error, ErrorKind, Result};
 use crate::transfer::{Options, Progress};
 
-/// A new context. Free it with nczchunk_context_free.
+/// Creates a context. Free it with nczchunk_context_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (context is NULL), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
@@ -54,15 +54,15 @@ pub unsafe extern "C" fn nczchunk_context_free(context: *mut nczchunk_context) {
     unsafe { take_back(context) }
 }
 
-/// The status of the last call; NCZCHUNK_NOERR for NULL.
+/// Returns the status of the last call; NCZCHUNK_NOERR for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_status(context: *const nczchunk_context) -> c_int {
     // SAFETY: the header's general promise.
     unsafe { error_of(context) }.map_or(crate::status::NOERR, Error::status)
 }
 
-/// What went wrong in the last call, in a sentence of at most 511 bytes; empty if nothing did, and for NULL. It belongs
-/// to the context and is valid until the next call with it.
+/// Returns the message for the error of the last call, a sentence of at most 511 bytes. It is empty if the call
+/// succeeded, and for NULL. It belongs to the context and is valid until the next call with that context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_message(context: *const nczchunk_context) -> *const c_char {
     // SAFETY: the header's general promise.
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn nczchunk_context_message(context: *const nczchunk_conte
     message.bytes.as_ptr().cast()
 }
 
-/// The dimension in which the last call went wrong, counted from 0; -1 if it is not a matter of one.
+/// Returns the dimension in which the last call failed, counted from 0; -1 if the error does not concern a dimension.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_dimension(context: *const nczchunk_context) -> c_int {
     // SAFETY: the header's general promise.
@@ -78,8 +78,9 @@ pub unsafe extern "C" fn nczchunk_context_dimension(context: *const nczchunk_con
     dimension.and_then(|dimension| c_int::try_from(dimension).ok()).unwrap_or(-1)
 }
 
-/// The indices of the chunk at which the last call went wrong, and in rank (NULL: not wanted) their number; NULL if it
-/// is not a matter of one. They belong to the context and are valid until the next call with it.
+/// Returns the indices of the chunk at which the last call failed, and their number in rank (NULL: not wanted). Returns
+/// NULL if the error does not concern a chunk. The indices belong to the context and are valid until the next call with
+/// that context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_chunk(context: *const nczchunk_context, rank: *mut usize) -> *const isize {
     // SAFETY: the header's general promise.
@@ -93,19 +94,19 @@ pub unsafe extern "C" fn nczchunk_context_chunk(context: *const nczchunk_context
     chunk.as_ptr()
 }
 
-/// How many chunks the last call has read or written, of those it was to transfer. They are the first of the plan, in
-/// its order; if the call failed at a chunk, it is the one after them. Those after that were not tried or, with several
-/// threads or requests in flight, some were and some not. 0 for NULL.
+/// Returns the number of chunks that the last call has read or written. They are the first chunks of the plan, in its
+/// order; if the call failed at a chunk, that chunk is the next one. The chunks after it were not tried or, with
+/// several threads or requests in flight, some were and some were not. Returns 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_chunks_done(context: *const nczchunk_context) -> usize {
     // SAFETY: the header's general promise.
     unsafe { context.as_ref() }.map_or(0, |context| context.chunks_done)
 }
 
-/// Sets a function that is told how far a call with this context has come, and may end it; NULL for none. It is called
-/// in the calling thread only: before each chunk that this thread transfers, and once when all chunks are done. If it
-/// returns anything but 0 before that, the call ends with that status; chunks_done chunks are done then. progress is
-/// valid until the function returns. user is passed to it.
+/// Sets the progress callback of a context; NULL removes it. It is called in the calling thread only: before each chunk
+/// that this thread transfers, and once when all chunks are done. If it returns anything but 0 before that last call,
+/// the library's call ends with that status, after chunks_done chunks. progress is valid until the callback returns.
+/// user is passed to the callback.
 ///
 /// Errors: NCZCHUNK_EINVAL (context is NULL).
 #[unsafe(no_mangle)]
@@ -124,18 +125,19 @@ pub unsafe extern "C" fn nczchunk_context_set_progress(
     unsafe { report(context, set) }
 }
 
-/// Lets calls with this context use up to so many threads at the same time, the caller's included; 1 at first, and
-/// never more than 256. Worker threads are spawned by the call and joined before it returns. They are spawned only if
+/// Sets the largest number of threads, including the caller's, that a call with this context may use at the same time.
+/// It is 1 at first, and never more than 256. The call spawns worker threads and joins them before it returns. It
+/// spawns them only if
 ///
 /// - the store's callbacks allow it (see concurrent),
 /// - the variable has no copier,
 /// - there are several chunks, and elements that are read do not share memory,
-/// - there is work enough for them: about 0.1 ms for each. In a store that lends at once, the work is estimated from
-///   the bytes; in any other it is measured on the first chunks.
+/// - there is enough work: about 0.1 ms for each thread. For a store without codecs that lends chunks, and whose
+///   concurrent is 1, the work is estimated from the bytes. For any other store it is measured on the first chunks.
 ///
-/// If the system refuses a thread, the remaining workers do its share. Results and status are the same with any number,
-/// as long as there is memory for a chunk in each. New threads have all signals blocked but those of a fault (SIGSEGV,
-/// SIGBUS and the like), which are handled as in the caller.
+/// If the system refuses a thread, the remaining workers do its share. Results and status are the same for any number
+/// of threads, as long as there is memory for a chunk in each. New threads have all signals blocked except those of a
+/// fault (SIGSEGV, SIGBUS and the like), which are handled as in the caller.
 ///
 /// Errors: NCZCHUNK_EINVAL (context is NULL; threads is 0).
 #[unsafe(no_mangle)]
@@ -160,8 +162,8 @@ unsafe fn error_of<'a>(context: *const nczchunk_context) -> Option<&'a Error> {
     unsafe { context.as_ref() }?.error.as_ref()
 }
 
-/// Runs the body of a C function, and notes in the context what became of it. The body may call functions of the
-/// caller's, and of the system's that read and write: the thread cannot be cancelled there.
+/// Runs the body of a C function, and notes its result in the context. The body may call functions of the caller's, and
+/// of the system's that read and write: the thread cannot be cancelled there.
 ///
 /// # Safety
 /// The pointer is NULL or points to a context that nobody else uses meanwhile.
@@ -180,7 +182,7 @@ pub(super) unsafe fn report_computed(context: *mut nczchunk_context, body: impl 
     unsafe { report_with(context, |_| body()) }
 }
 
-/// [`report`] for a body that transfers chunks: it is told what it may use, and counts the chunks it has done.
+/// [`report`] for a body that transfers chunks: it gets the limits, and counts the chunks it has done.
 ///
 /// # Safety
 /// As for [`report`].

@@ -1,4 +1,6 @@
-//! # The strided copy by itself
+//! # The strided copy
+//!
+//! Copy a box of elements between two blocks of memory with any strides. All functions above use this copy.
 
 use std::ffi::{c_int, c_void};
 
@@ -10,18 +12,18 @@ use crate::dims::{self, check_rank};
 use crate::error::{ErrorKind, Result};
 use crate::variable::check_element_size;
 
-/// Copies a box of elements between two blocks of memory, each with strides of its own: what moves elements between
-/// chunks and memory in all of the above.
+/// Copies a box of elements between two blocks of memory, each with its own strides. All functions above use it to copy
+/// elements between chunks and memory.
 ///
 /// Along dimension d there are count[d] elements of element_size bytes. In the source, element k along dimension d is
-/// source_strides[d] * k bytes from the first one, which is source_offset bytes into source, a block of source_size
-/// bytes; likewise in the destination, which must not overlap the source. Strides may have either sign; where elements
-/// overlap in the destination (a stride of 0), one of the values is left there. A count along a dimension whose strides
-/// are both 0 is taken for 1. The three lists have rank entries. If a count is 0 nothing is copied. word_size is 0 or,
-/// to reverse the bytes of each word on the way, the size of a word: 2, 4 or 8, and a divisor of element_size. Neither
-/// block needs an alignment.
+/// source_strides[d] * k bytes from the first one. The first one is source_offset bytes into source, a block of
+/// source_size bytes. The same holds for the destination, which must not overlap the source. Strides may have either
+/// sign. If elements overlap in the destination (a stride of 0), one of the values remains there. If both strides of a
+/// dimension are 0, its count is taken as 1. The three lists have rank entries. If a count is 0, nothing is copied.
+/// word_size is 0 or, to reverse the bytes of each word during the copy, the size of a word: 2, 4 or 8, and a divisor
+/// of element_size. Neither block needs an alignment.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument though something is copied; element_size 0; another word_size; an element
+/// Errors: NCZCHUNK_EINVAL (a NULL argument although elements are copied; element_size 0; another word_size; an element
 /// that does not lie within its block: then nothing is copied), NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK),
 /// NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]

@@ -1,6 +1,6 @@
 //! # Creating an array
 //!
-//! An array is described, and created from the description. All that is left out has a default:
+//! Fill in a description and create an array from it. Every field that you leave out has a default:
 //!
 //! ```c
 //! const size_t shape[3] = {365, 90, 180};
@@ -17,7 +17,7 @@
 //! nczchunk_array_close(array);
 //! ```
 //!
-//! That is an array of Zarr v3 with fill value 0, in chunks of about 16 MiB that are compressed with zstd.
+//! This example creates a Zarr v3 array with the fill value 0, in chunks of about 16 MiB that are compressed with zstd.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -38,93 +38,95 @@ use crate::key::Separator;
 use crate::variable::Endian;
 use crate::zarr::AttributeValue;
 
-/// Zarr v3, as a format.
+/// The format Zarr v3.
 pub const NCZCHUNK_ZARR_V3: c_int = 3;
-/// Zarr v2, as a format.
+/// The format Zarr v2.
 pub const NCZCHUNK_ZARR_V2: c_int = 2;
-/// Zarr v2 that netCDF-C reads with #mode=zarr, as a format. The array is in a group, which means that it has a name;
-/// its dimensions have names, each with one length in a group; and what netCDF-C would refuse or read wrong is
-/// refused. netCDF-C shows characters as texts of one character, and a scalar with a dimension of length 1.
+/// The format Zarr v2 with the metadata that netCDF-C reads with #mode=zarr. The array must be in a group, so it needs
+/// a name. All its dimensions need names, and a name stands for one length within a group. An array that netCDF-C would
+/// refuse or misread is refused. netCDF-C shows characters as strings of one character, and a scalar with a dimension
+/// of length 1.
 pub const NCZCHUNK_NCZARR: c_int = 1;
 
-/// A codec of an array that is to be created. The structure will not change.
+/// A codec of an array to create. The structure will not change.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nczchunk_codec_setting {
-    /// Its name, such as "zstd": see nczchunk_has_codec.
+    /// The codec's name, such as "zstd": see nczchunk_has_codec.
     pub name: *const c_char,
-    /// Its configuration as the text of a JSON object, such as "{\"level\": 3}", in the words of numcodecs, or a number
-    /// alone, such as "3", which is the first of its settings that is a number. An unknown setting and one that is out
-    /// of its range are refused. NULL for the defaults.
+    /// The codec's configuration. Either a JSON object as a string, such as "{\"level\": 3}", with the settings' names
+    /// in numcodecs; or a number alone, such as "3", which sets the codec's first numeric setting. Unknown settings and
+    /// values out of range are refused. NULL for the defaults.
     pub configuration: *const c_char,
 }
 
-/// An array that is to be created. Set struct_size, what the array's elements are, rank and shape; what is 0 or NULL
-/// has the default. Nothing that it points to is needed any longer than the call.
+/// An array to create. Set struct_size, the element type, rank and shape. A field that is 0 or NULL has its default.
+/// The pointers need to be valid only during the call.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nczchunk_description {
     /// sizeof(nczchunk_description).
     pub struct_size: usize,
-    /// What an element is, by netCDF's number: NCZCHUNK_FLOAT and so on. 0 leaves it to type_name.
+    /// The element type by netCDF's number: NCZCHUNK_FLOAT and so on. 0 to use type_name.
     pub r#type: usize,
-    /// What an element is, by name: "float32", "datetime64[ns]".
+    /// The element type by name: "float32", "datetime64[ns]".
     pub type_name: *const c_char,
     /// The number of dimensions; 0 for a scalar.
     pub rank: usize,
     /// The lengths of the dimensions.
     pub shape: *const usize,
-    /// The lengths of a chunk, which is what is encoded as one. NULL for netCDF-C's choice: about 16 MiB.
+    /// The lengths of a chunk, the unit of encoding. NULL for netCDF-C's choice: about 16 MiB.
     pub chunk_shape: *const usize,
-    /// The lengths of a shard, which is an object that holds several chunks, for Zarr v3: multiples of chunk_shape.
-    /// NULL has each chunk be an object.
+    /// The lengths of a shard, an object that holds several chunks, for Zarr v3: multiples of chunk_shape. NULL to
+    /// store each chunk as an object of its own.
     pub shard_shape: *const usize,
-    /// The names of the dimensions; a name may be NULL or empty for none. NULL if none has a name.
+    /// The names of the dimensions. A name may be NULL or empty for a dimension without a name. NULL if no dimension
+    /// has a name.
     pub dimension_names: *const *const c_char,
-    /// What is read where nothing was written: an element in native byte order, which for NCZCHUNK_STRING is a
-    /// const char *. NULL for zeros, or an empty text.
+    /// The fill value: what reads return where nothing was written. One element in native byte order; for
+    /// NCZCHUNK_STRING a const char *. NULL for zeros, or for an empty string.
     pub fill_value: *const c_void,
-    /// The codecs, in the order in which they encode. NULL for zstd, if it is built in.
+    /// The codecs, in the order of encoding. NULL for zstd, if it is built in.
     pub codecs: *const nczchunk_codec_setting,
-    /// How many codecs there are.
+    /// The number of codecs.
     pub num_codecs: usize,
-    /// 1 to store chunks as they are; then there are no codecs.
+    /// 1 to store chunks uncompressed, without codecs.
     pub uncompressed: usize,
-    /// Attributes, as the text of a JSON object. NULL for none.
+    /// Attributes, as a JSON object in a string. NULL for none.
     pub attributes_json: *const c_char,
-    /// More attributes, which are set after those. NULL for none.
+    /// More attributes, which are set after those of attributes_json. NULL for none.
     pub attributes: *const nczchunk_attribute,
-    /// How many more attributes there are.
+    /// The number of entries in attributes.
     pub num_attributes: usize,
     /// NCZCHUNK_ZARR_V3, NCZCHUNK_ZARR_V2 or NCZCHUNK_NCZARR. 0 for Zarr v3.
     pub format: usize,
-    /// What stands between the numbers of a chunk's name: '.' or '/'. 0 for '/' in Zarr v3, else '.'.
+    /// The chunk key separator: '.' or '/'. 0 for '/' in Zarr v3, else '.'.
     pub separator: usize,
-    /// The byte order of what is stored: NCZCHUNK_ENDIAN_LITTLE or NCZCHUNK_ENDIAN_BIG. 0 for this machine's,
-    /// and for NCZCHUNK_NCZARR for little-endian words, which netCDF-C reads.
+    /// The byte order of the stored data: NCZCHUNK_ENDIAN_LITTLE or NCZCHUNK_ENDIAN_BIG. 0 for this machine's byte
+    /// order; with NCZCHUNK_NCZARR, 0 is little-endian, which netCDF-C reads.
     pub endian: usize,
-    /// 1 to replace an array or group that exists: its metadata documents, its chunks and the arrays and groups below
-    /// it are removed, symbolic links as links. If anything else is there, the call fails with NCZCHUNK_EEXIST and
-    /// nothing is removed. With 0 it fails if an array or group exists.
+    /// 1 to replace an existing array or group. Its metadata documents, its chunks and the arrays and groups below it
+    /// are removed; symbolic links are removed as links. If anything else is there, the call fails with NCZCHUNK_EEXIST
+    /// and removes nothing. With 0, the call fails if an array or group exists.
     pub overwrite: usize,
 }
 assert_can_grow!(nczchunk_description, overwrite: usize);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size; all of them may be 0.
 unsafe impl Growing for nczchunk_description {}
 
-/// Creates an array, and opens it with NCZCHUNK_WRITE. path is a directory, which is made if there is none;
-/// name is where the array is to be below it, such as "ocean/sst", and NULL or empty if path is to be the array itself.
-/// Groups that are missing on the way are made. Close the array with nczchunk_array_close.
+/// Creates an array and opens it with NCZCHUNK_WRITE. path is a directory, which is created if it does not exist. name
+/// is the path of the new array below it, such as "ocean/sst", and is NULL or empty if path is to be the array itself.
+/// Missing groups on the way are created. Close the array with nczchunk_array_close.
 ///
-/// Consolidated metadata of the groups above (.zmetadata, or in their zarr.json) are removed, for they do not tell the
-/// new array; those of a group that path is below are not seen. Nothing is written unless all is well. Others can open
-/// the array when all of its metadata are there.
+/// Consolidated metadata of the groups above (.zmetadata, or in their zarr.json) are removed, because they do not list
+/// the new array. Consolidated metadata of a group above path are not looked for. Nothing is written before all checks
+/// have passed. Others can open the array once all its metadata are written.
 ///
-/// Errors: NCZCHUNK_EEXIST (something is there, or name is below an array), NCZCHUNK_EINVAL (a NULL argument; a
-/// description that does not fit together; a name that arrays cannot have, such as ".zgroup" or, in Zarr v3, "__x"),
-/// NCZCHUNK_EBADTYPE (a type that arrays cannot have), NCZCHUNK_ENOFILTER (a codec that the library does not have),
-/// NCZCHUNK_ENCZARR (malformed JSON), NCZCHUNK_ENOTBUILT (what the format does not have), NCZCHUNK_EMAXDIMS,
-/// NCZCHUNK_EDIMSIZE, NCZCHUNK_EPERM (path is a zip file), NCZCHUNK_ENOMEM, and the system's own numbers.
+/// Errors: NCZCHUNK_EEXIST (something exists there, or name is below an array), NCZCHUNK_EINVAL (a NULL argument; an
+/// inconsistent description; a name that arrays cannot have, such as ".zgroup" or, in Zarr v3, "__x"),
+/// NCZCHUNK_EBADTYPE (a type that arrays cannot have), NCZCHUNK_ENOFILTER (an unknown codec), NCZCHUNK_ENCZARR
+/// (malformed JSON), NCZCHUNK_ENOTBUILT (the format does not support the description), NCZCHUNK_EMAXDIMS,
+/// NCZCHUNK_EDIMSIZE, NCZCHUNK_EPERM (path is a zip file), NCZCHUNK_ENOMEM, and the system's errno values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_create(
     path: *const c_char,
@@ -146,9 +148,9 @@ pub unsafe extern "C" fn nczchunk_array_create(
     }
 }
 
-/// Creates an array among the objects of a storage: see nczchunk_array_create.
+/// Creates an array in a storage: see nczchunk_array_create.
 ///
-/// Errors: those of nczchunk_array_create, and what callbacks of the storage return.
+/// Errors: those of nczchunk_array_create, and the status that a callback of the storage returned.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_create_in(
     storage: *const nczchunk_storage,
@@ -169,20 +171,20 @@ pub unsafe extern "C" fn nczchunk_array_create_in(
     }
 }
 
-/// Gives an array that was opened with NCZCHUNK_WRITE another shape: a length for each of its dimensions. Its variable
-/// is changed with it, and plans that were made with that are not to be used any more.
+/// Changes the shape of an array that was opened with NCZCHUNK_WRITE. shape has a length for each dimension. The
+/// array's variable changes too; do not use plans that were made with it any more.
 ///
-/// Chunks (or shards) outside of the shape are removed. Where it cuts through one, what is cut off becomes fill
-/// values; so that is what is read there if the array is made larger again. (What another program has left behind the
-/// end of a chunk, such as zarr-python when it makes an array smaller, is not looked for.) Consolidated metadata are
-/// removed: see nczchunk_array_create. Others that have the array open keep the shape that they know until
-/// nczchunk_array_refresh; if one of them has changed the shape, this starts from that. A failure leaves the shape as
-/// it was, and may leave fill values in what was to be cut off.
+/// Chunks (or shards) outside the new shape are removed. Where the new shape cuts through a chunk or shard, the part
+/// that is cut off becomes fill values. So reads return fill values there if the array grows again. (Data that another
+/// program left in a chunk beyond the end of a dimension, as zarr-python does when it makes an array smaller, are not
+/// looked for.) Consolidated metadata are removed: see nczchunk_array_create. Others that have the array open keep the
+/// old shape until they call nczchunk_array_refresh. If one of them has changed the shape, this call starts from that
+/// shape. A failure leaves the shape as it was, and may leave fill values in the part to be cut off.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; the array was replaced by one with other chunks or another type),
-/// NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_EDIMSIZE, NCZCHUNK_ENOTBUILT (dimensions that netCDF-C
-/// shares among arrays; to make an array smaller in a storage that cannot list its objects), NCZCHUNK_ENOMEM, those of
-/// opening, reading and writing, and the system's own numbers.
+/// NCZCHUNK_EPERM (the array was opened read-only), NCZCHUNK_EDIMSIZE, NCZCHUNK_ENOTBUILT (dimensions that netCDF-C
+/// shares among arrays; a smaller shape in a storage that cannot list its objects), NCZCHUNK_ENOMEM, those of opening,
+/// reading and writing, and the system's errno values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_resize(
     array: *mut nczchunk_array,
@@ -200,14 +202,14 @@ pub unsafe extern "C" fn nczchunk_array_resize(
     }
 }
 
-/// Reads the metadata of an array again and drops its cached chunks and shard indices, so that the next read returns
-/// what is stored now: what other handles and processes have written, and the shape and the attributes that they have
-/// set. Without this call, a chunk that is in the array's cache is returned as it was when it was cached, and the shape
-/// stays what it was. docs/sharing.md has the rules.
+/// Reads the metadata of an array again and drops its cached chunks and shard indices. The next read returns what is
+/// stored now: the data, the shape and the attributes that other handles and processes have written. Without this call,
+/// a cached chunk is returned as it was when it was cached, and the shape stays as it was. docs/sharing.md has the
+/// rules.
 ///
-/// As with nczchunk_array_resize, nobody else may use the array meanwhile; plans that were made for its variable are
-/// not to be used any more, and texts that the array's functions returned are not valid any more. The array's variable
-/// and store keep their addresses. A zip file that was opened to be read is not opened again.
+/// As with nczchunk_array_resize, nobody else may use the array during the call. Afterwards, do not use plans that were
+/// made for its variable, nor strings that the array's functions returned. The array's variable and store keep their
+/// addresses. A zip file that was opened read-only is not opened again.
 ///
 /// Errors: NCZCHUNK_EINVAL (array is NULL; the array was replaced by one with other chunks or another type), and those
 /// of nczchunk_array_open. After an error the array is as it was.
@@ -223,20 +225,21 @@ pub unsafe extern "C" fn nczchunk_array_refresh(array: *mut nczchunk_array, cont
     }
 }
 
-/// Sets an attribute of an array that was opened with NCZCHUNK_WRITE, or adds it, at once. type is netCDF's number for
-/// the type of its values:
+/// Sets or adds an attribute of an array that was opened with NCZCHUNK_WRITE, immediately. type is netCDF's number for
+/// the type of the values:
 ///
-/// - NCZCHUNK_CHAR: a text of num_values bytes in UTF-8,
-/// - NCZCHUNK_STRING: num_values texts, const char *const *,
+/// - NCZCHUNK_CHAR: a string of num_values bytes in UTF-8,
+/// - NCZCHUNK_STRING: num_values strings, const char *const *,
 /// - any other: num_values numbers in native byte order.
 ///
-/// The metadata have no types of numbers: an NCZCHUNK_SHORT is NCZCHUNK_INT when the array is opened again, and a float
-/// NCZCHUNK_DOUBLE, unless the array was created with the format NCZCHUNK_NCZARR or by netCDF-C. Consolidated metadata
-/// are removed: see nczchunk_array_create. What was told of the array's attributes is not valid any more.
+/// The metadata do not store the types of numbers. After the array is opened again, an NCZCHUNK_SHORT is an
+/// NCZCHUNK_INT and a float is an NCZCHUNK_DOUBLE, unless the array was created with the format NCZCHUNK_NCZARR or by
+/// netCDF-C. Consolidated metadata are removed: see nczchunk_array_create. Pointers to the array's attributes that were
+/// returned before are no longer valid.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; a name that attributes cannot have, such as those that formats keep for
-/// themselves), NCZCHUNK_EBADTYPE (another type), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_ENOMEM,
-/// and those of the storage.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; a name that attributes cannot have, such as those that the formats
+/// reserve), NCZCHUNK_EBADTYPE (another type), NCZCHUNK_EPERM (the array was opened read-only), NCZCHUNK_ENOMEM, and
+/// those of the storage.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_set_attribute(
     array: *mut nczchunk_array,
@@ -260,12 +263,12 @@ pub unsafe extern "C" fn nczchunk_array_set_attribute(
     }
 }
 
-/// Sets several attributes of an array that was opened with NCZCHUNK_WRITE, or adds them, at once: each member of a
-/// JSON object, which may be nested, as it is. nczchunk_array_attributes_json returns them so. Other attributes stay as
-/// they are. See nczchunk_array_set_attribute.
+/// Sets or adds several attributes of an array that was opened with NCZCHUNK_WRITE, immediately: each member of a JSON
+/// object, as it is. Members may be nested. nczchunk_array_attributes_json returns them unchanged. Other attributes
+/// stay as they are. See nczchunk_array_set_attribute.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; a name that attributes cannot have), NCZCHUNK_ENCZARR (the text is no JSON
-/// object), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_ENOMEM, and those of the storage.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; a name that attributes cannot have), NCZCHUNK_ENCZARR (the string is not a
+/// JSON object), NCZCHUNK_EPERM (the array was opened read-only), NCZCHUNK_ENOMEM, and those of the storage.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_set_attributes_json(
     array: *mut nczchunk_array,
@@ -281,10 +284,10 @@ pub unsafe extern "C" fn nczchunk_array_set_attributes_json(
     }
 }
 
-/// Removes an attribute of an array that was opened with NCZCHUNK_WRITE, at once: see nczchunk_array_set_attribute.
+/// Removes an attribute of an array that was opened with NCZCHUNK_WRITE, immediately: see nczchunk_array_set_attribute.
 ///
-/// Errors: NCZCHUNK_ENOTATT (there is none of that name), NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EPERM (the array
-/// was opened to be read), NCZCHUNK_ENOMEM, and those of the storage.
+/// Errors: NCZCHUNK_ENOTATT (no attribute of that name), NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EPERM (the array
+/// was opened read-only), NCZCHUNK_ENOMEM, and those of the storage.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_remove_attribute(
     array: *mut nczchunk_array,
@@ -437,10 +440,10 @@ unsafe fn attributes(list: *const nczchunk_attribute, len: usize) -> Result<Vec<
     Ok(attributes)
 }
 
-/// Texts in a list of C's.
+/// Strings in a list of C's.
 ///
 /// # Safety
-/// `values` is NULL or has so many pointers, each of them NULL or to a text.
+/// `values` is NULL or has so many pointers, each of them NULL or to a string.
 unsafe fn texts<'a>(num_values: usize, values: *const c_void) -> Result<Vec<&'a str>> {
     let mut texts = Vec::new();
     // SAFETY: the caller's promise.
@@ -451,7 +454,7 @@ unsafe fn texts<'a>(num_values: usize, values: *const c_void) -> Result<Vec<&'a 
     Ok(texts)
 }
 
-/// The values of an attribute; several texts are those that are given.
+/// The values of an attribute; several strings are those that are given.
 ///
 /// # Safety
 /// `values` is NULL or has so many values of the type.

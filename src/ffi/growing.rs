@@ -84,7 +84,7 @@ unsafe fn size_of_growing<T: Growing>(pointer: *const T) -> Result<usize> {
     Ok(size)
 }
 
-/// The stride of a list of structures that may grow, whose elements do not tell their size: the caller tells it once.
+/// The stride of a list of structures that may grow. The elements do not hold their size; the caller passes it once.
 ///
 /// # Errors
 /// `Argument` unless it is the size of the structure as this library knows it, or a larger one's.

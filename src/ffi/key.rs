@@ -1,7 +1,8 @@
-//! # Chunk keys: what a store calls a chunk
+//! # Chunk keys: the names of chunks in a storage
 //!
-//! `0.1` in Zarr v2, `c/0/1` in Zarr v3, `sst!0.90` in cfdb. A key is written as text with a NUL at its end. Each
-//! function also tells its length, so that a first call without a buffer finds out how much room is needed.
+//! Compute the chunk key for a chunk's indices: `0.1` in Zarr v2, `c/0/1` in Zarr v3, `sst!0.90` in cfdb. A key is
+//! written as a string with a NUL at its end. Each function also returns the key's length, so a first call without a
+//! buffer finds the necessary size.
 
 use std::ffi::{c_char, c_int};
 use std::io::Write;
@@ -14,11 +15,10 @@ use crate::error::{ErrorKind, Result};
 use crate::key::{Key, KeyStyle, Separator};
 
 /// Writes the key of a chunk in Zarr v2, and in Zarr v3 with the "v2" chunk key encoding: "2.1" or "2/1"; "0" for a
-/// scalar. chunk_indices has rank entries, none negative; separator is '.' or '/'.
+/// scalar. chunk_indices has rank entries, none negative. separator is '.' or '/'.
 ///
-/// length receives the key's length in bytes, the NUL not counted; it may be NULL. The key and a NUL are written to key
-/// if there is room for them: capacity, in bytes, is above the length. With key NULL, or capacity 0, only length is
-/// set.
+/// length receives the key's length in bytes without the NUL; it may be NULL. The key and a NUL are written to key if
+/// there is room for them: capacity, in bytes, is above the length. With key NULL, or capacity 0, only length is set.
 ///
 /// Errors: NCZCHUNK_EINVAL (chunk_indices is NULL, unless rank is 0; another separator; a negative index),
 /// NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK). NCZCHUNK_EINVAL too if capacity is above 0 but too small: then
@@ -68,11 +68,12 @@ pub unsafe extern "C" fn nczchunk_key_zarr_v3(
     unsafe { report_computed(context, answer) }
 }
 
-/// Writes the key of a chunk in cfdb: the variable's name, '!', and where the chunk starts in each dimension, in
-/// elements, with dots between: "sst!180.90" for chunk (2, 1) with chunk lengths (90, 90).
+/// Writes the key of a chunk in cfdb: the variable's name, '!', and the chunk's first element in each dimension, with
+/// dots between: "sst!180.90" for chunk (2, 1) with chunk lengths (90, 90).
 ///
-/// var is the variable's name in UTF-8. chunklens and chunk_indices have rank entries. An index is negative before the
-/// origin: element i lies in chunk floor((i + origin) / chunklen). For the rest see nczchunk_key_zarr_v2.
+/// var is the variable's name in UTF-8. chunklens and chunk_indices have rank entries. Chunks before the origin have
+/// negative indices: element i lies in chunk floor((i + origin) / chunklen). For the other arguments see
+/// nczchunk_key_zarr_v2.
 ///
 /// Errors: NCZCHUNK_EINVAL (var, chunklens or chunk_indices is NULL, the latter two unless rank is 0; var is not UTF-8;
 /// a chunk length of 0), and those of nczchunk_key_zarr_v2.

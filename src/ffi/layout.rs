@@ -1,11 +1,11 @@
 //! # Other layouts of memory
 //!
-//! nczchunk_read_vars and nczchunk_write_vars take memory that is row-major and without gaps. These functions take any
-//! memory in which the distance from an element to the next is the same all along a dimension: Fortran order, a
-//! transpose, a part of a larger array, an array that is to be flipped. No copy is made.
+//! Read into and write from memory in Fortran order, transposed, flipped, or in a part of a larger array, without a
+//! copy. nczchunk_read_vars and nczchunk_write_vars need memory that is row-major and without gaps. These functions
+//! take any memory in which the distance from one element to the next is constant along each dimension.
 //!
-//! Where elements overlap in memory (a stride of 0), a write takes the same values again and again; what a read leaves
-//! there is one of the values.
+//! If elements overlap in memory (a stride of 0), a write uses the same values repeatedly, and a read leaves one of the
+//! values there.
 
 use std::ffi::{c_int, c_void};
 
@@ -15,9 +15,9 @@ use super::plan::{mapped, read_plan, strided, write_plan};
 use super::pointers::handle;
 use crate::grid::Access;
 
-/// Reads a hyperslab as nc_get_varm does: as nczchunk_read_vars, but along dimension d the elements are imap[d]
-/// elements apart in data, which points to the first one; imap may be negative. imap NULL is row-major without gaps.
-/// What data points to is trusted to be large enough: nczchunk_read_strided checks.
+/// Reads a hyperslab, as nc_get_varm does. It is nczchunk_read_vars, except that along dimension d the elements are
+/// imap[d] elements apart in data. data points to the first element; imap may be negative. A NULL imap stands for
+/// row-major without gaps. The library trusts that the memory at data is large enough; nczchunk_read_strided checks it.
 ///
 /// Errors: those of nczchunk_read_vars; NCZCHUNK_EINVAL also for an imap that reaches beyond the address space.
 #[unsafe(no_mangle)]
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn nczchunk_read_varm(
     }
 }
 
-/// Writes a hyperslab as nc_put_varm does: as nczchunk_write_vars, with imap as for nczchunk_read_varm.
+/// Writes a hyperslab, as nc_put_varm does. It is nczchunk_write_vars with an imap as for nczchunk_read_varm.
 ///
 /// Errors: those of nczchunk_write_vars; NCZCHUNK_EINVAL also for an imap that reaches beyond the address space.
 #[unsafe(no_mangle)]
@@ -69,13 +69,14 @@ pub unsafe extern "C" fn nczchunk_write_varm(
 /// Reads a hyperslab into a part of a block of memory, forwards or backwards.
 ///
 /// Along dimension d of the variable the elements are start[d] + k * stride[d], for k from 0 to count[d] - 1. stride
-/// may be negative: then start is the last of them in the variable. stride NULL is 1 everywhere; count is not NULL
-/// unless the rank is 0. In memory, element k along dimension d is memory_strides[d] * k bytes from the first one,
-/// which is memory_offset bytes into memory. memory has memory_size bytes, and nothing outside of it is touched.
+/// may be negative: then start is the last of these elements in the variable. A NULL stride stands for 1 everywhere;
+/// count must not be NULL unless the rank is 0. In memory, element k along dimension d is memory_strides[d] * k bytes
+/// from the first one. The first one is memory_offset bytes into memory. memory has memory_size bytes, and nothing
+/// outside it is touched.
 ///
 /// Errors: those of nczchunk_read_vars, with NCZCHUNK_ESTRIDE for a stride of 0 only, NCZCHUNK_EINVALCOORDS for a start
-/// beyond the dimension and NCZCHUNK_EEDGE for a last element beyond either of its ends; NCZCHUNK_EINVAL if an element
-/// does not lie within memory, or if memory_strides is NULL.
+/// beyond the dimension and NCZCHUNK_EEDGE for a last element beyond either end of the dimension; NCZCHUNK_EINVAL if an
+/// element does not lie within memory, or if memory_strides is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_read_strided(
     var: *const nczchunk_var,

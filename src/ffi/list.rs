@@ -1,6 +1,7 @@
 //! # Listing a group
 //!
-//! What ncdump -h shows of a dataset: its groups and arrays, with their shapes, types, dimensions and attributes.
+//! List the contents of a dataset, as ncdump -h does: its groups and arrays, with their shapes, types, dimensions and
+//! attributes.
 //!
 //! ```c
 //! static int print(void *user, const nczchunk_node *node)
@@ -28,44 +29,46 @@ use crate::error::{ErrorKind, Result};
 use crate::object::Storage;
 use crate::status::NOERR;
 
-/// A group or an array that was found. All that it points to is valid until the callback returns.
+/// A group or array in a listing. All pointers are valid until the callback returns.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nczchunk_node {
-    /// sizeof(nczchunk_node) as the library knows it: fields beyond it do not exist.
+    /// sizeof(nczchunk_node) as the library knows it. There are no fields beyond it.
     pub struct_size: usize,
-    /// Its name, with those of the groups that it is in before it, such as "ocean/sst"; empty for the storage itself.
-    /// It is what nczchunk_array_open takes.
+    /// Its path, as nczchunk_array_open takes it: its name after the names of its groups, such as "ocean/sst". Empty
+    /// for the storage itself.
     pub name: *const c_char,
     /// 1 for a group, 0 for an array.
     pub is_group: usize,
-    /// 0, or why it cannot be opened, if that is known from its metadata: then what follows is 0 or empty.
+    /// 0, or the status with which it cannot be opened, if its metadata show that. Then the fields after message are 0
+    /// or empty.
     pub status: isize,
-    /// Why, in words; empty if status is 0.
+    /// The message for status; empty if status is 0.
     pub message: *const c_char,
-    /// What an array's elements are: netCDF's number, 0 if netCDF has no such type.
+    /// The type of an array's elements by netCDF's number; 0 if netCDF has no such type.
     pub r#type: usize,
-    /// What an array's elements are, by name; empty for a group.
+    /// The type of an array's elements by name; empty for a group.
     pub type_name: *const c_char,
     /// The number of an array's dimensions.
     pub rank: usize,
-    /// Their lengths.
+    /// The lengths of the dimensions.
     pub shape: *const usize,
     /// The lengths of the chunks by which the array is read.
     pub chunk_shape: *const usize,
-    /// The lengths of the shards by which it is written; NULL if it has none.
+    /// The lengths of the shards by which the array is written; NULL if it has none.
     pub shard_shape: *const usize,
     /// The names of the dimensions; empty for one that has none.
     pub dimension_names: *const *const c_char,
-    /// Which dimensions are said to be unlimited, which netCDF does: 1 for those, 0 for others.
+    /// 1 for each dimension that the metadata mark as unlimited, as netCDF does; 0 for the others.
     pub is_unlimited: *const usize,
-    /// How many attributes it has: see nczchunk_node_attribute_at.
+    /// The number of attributes: see nczchunk_node_attribute_at.
     pub num_attributes: usize,
-    /// All attributes as the text of a JSON object: as they are stored, if that is how they are stored.
+    /// All attributes as a JSON object in a string: unchanged, if they are stored in that form.
     pub attributes_json: *const c_char,
-    /// The library's own.
+    /// For the library's own use.
     pub attributes: *const c_void,
-    /// 0, or why the attributes of what can be opened cannot be read, and why in words, which is empty if it is 0.
+    /// 0, or the status with which the attributes cannot be read although the array or group can be opened. The next
+    /// field is the message for it, which is empty if it is 0.
     pub attributes_status: isize,
     pub attributes_message: *const c_char,
 }
@@ -73,20 +76,21 @@ assert_can_grow!(nczchunk_node, attributes_message: *const c_char);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size.
 unsafe impl Growing for nczchunk_node {}
 
-/// Tells what is in a group. path is a directory or a zip file; group is where the group is below it, NULL
-/// or empty for path itself. found is called for the group itself first, then for each group and array in it, by name,
-/// and if recursive is 1 after each group for what is in that. An array is told as itself alone. Where found returns
-/// anything but 0, the call ends with that.
+/// Lists a group. path is a directory or a zip file. group is the group's path below it, and is NULL or empty for path
+/// itself. found is called for the group itself first, then for each group and array in it, ordered by name. If
+/// recursive is 1, the contents of each group follow it. For an array, only the array itself is listed. If found
+/// returns anything but 0, the call ends with that status.
 ///
-/// Of a file that holds arrays the file itself is told as a group, then its arrays in their order.
+/// For a file that holds arrays, the file itself is listed as a group, then its arrays in their order.
 ///
-/// What is there but cannot be read is told with its status. A symbolic link to a group is told with what is in that,
-/// but what several links lead to with the first of them, and a link to a group that it is in is left out. If the
-/// storage cannot list its objects, the group's consolidated metadata tell what there is.
+/// Groups and arrays that cannot be read are listed with their status. A symbolic link to a group is listed with the
+/// contents of that group. Contents that several links lead to are listed only with the first link. A link to a group
+/// that contains the link is left out. If the storage cannot list its objects, the group's consolidated metadata are
+/// used.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path or group), NCZCHUNK_ENOTNC
-/// (path is something else), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOTBUILT (the storage cannot
-/// list, and there are no consolidated metadata), NCZCHUNK_ENOMEM, and the system's own numbers.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (no such path or group), NCZCHUNK_ENOTNC (path is
+/// something else), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOTBUILT (the storage cannot list its
+/// objects, and there are no consolidated metadata), NCZCHUNK_ENOMEM, and the system's errno values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_list(
     path: *const c_char,
@@ -108,9 +112,9 @@ pub unsafe extern "C" fn nczchunk_list(
     }
 }
 
-/// Tells what is in a group of a storage: see nczchunk_list.
+/// Lists a group of a storage: see nczchunk_list.
 ///
-/// Errors: those of nczchunk_list, and what callbacks of the storage return.
+/// Errors: those of nczchunk_list, and the status that a callback of the storage returned.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_list_in(
     storage: *const nczchunk_storage,
@@ -131,9 +135,10 @@ pub unsafe extern "C" fn nczchunk_list_in(
     }
 }
 
-/// The i-th attribute of what was found. What it points to is valid until the callback returns.
+/// Returns the i-th attribute of a group or array in a listing. Its pointers are valid until the callback returns.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_EINVALCOORDS (there are not so many).
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_EINVALCOORDS (i is not below the number
+/// of attributes).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_node_attribute_at(
     node: *const nczchunk_node,
@@ -181,7 +186,7 @@ struct CNode {
     type_name: CString,
     attributes_json: CString,
     names: Vec<CString>,
-    /// Where the names are.
+    /// Pointers to the names.
     pointers: Vec<*const c_char>,
     is_unlimited: Vec<usize>,
     attributes: Vec<CAttribute>,
@@ -214,7 +219,7 @@ impl CNode {
         Ok(told)
     }
 
-    /// The structure, which points to what is here and in the node.
+    /// The structure, with pointers to data here and in the node.
     fn node(&self, node: &Node) -> nczchunk_node {
         nczchunk_node {
             struct_size: size_of::<nczchunk_node>(),

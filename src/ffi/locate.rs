@@ -1,7 +1,7 @@
 //! # Where the chunks of an array are stored
 //!
-//! Which bytes of which object each chunk is: for an index of byte ranges, for a tool that fetches them itself, or to
-//! look at one with dd.
+//! Find the object and the byte range of each chunk, to make an index of byte ranges, to fetch chunks with another
+//! tool, or to inspect one with dd.
 //!
 //! ```c
 //! static int print(void *user, const nczchunk_located *chunk)
@@ -27,46 +27,46 @@ use crate::hyperslab::Hyperslab;
 use crate::status::NOERR;
 use crate::store::{ChunkLocation, ChunkState};
 
-/// There is no such chunk: it reads as the fill value.
+/// The chunk is missing: it reads as the fill value.
 pub const NCZCHUNK_ABSENT: c_int = 0;
 /// The chunk is stored.
 pub const NCZCHUNK_STORED: c_int = 1;
 
-/// Where a chunk is stored. All that it points to is valid until the callback returns.
+/// The location of a chunk. All pointers are valid until the callback returns.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nczchunk_located {
-    /// sizeof(nczchunk_located) as the library knows it: fields beyond it do not exist.
+    /// sizeof(nczchunk_located) as the library knows it. There are no fields beyond it.
     pub struct_size: usize,
     /// The number of the array's dimensions.
     pub rank: usize,
     /// The chunk's indices, one per dimension.
     pub chunk_indices: *const isize,
-    /// The name of the object in the storage: of a file below the path of a directory, of an entry in a zip file, where
-    /// offset and len count the bytes of the entry as it is extracted. Empty if the path that was opened is the file
-    /// itself, such as a netCDF classic file. Of an absent chunk it is the object that it would be in.
+    /// The name of the object in the storage: a file below the path of a directory, or an entry of a zip file. In a zip
+    /// file, offset and len count the bytes of the entry as it is extracted. Empty if the opened path is the file
+    /// itself, such as a netCDF classic file. For a missing chunk it is the object that would hold the chunk.
     pub object: *const c_char,
     /// NCZCHUNK_STORED or NCZCHUNK_ABSENT.
     pub state: usize,
-    /// The first byte of the chunk in the object, counted from 0; 0 for an absent one.
+    /// The first byte of the chunk in the object, counted from 0; 0 for a missing chunk.
     pub offset: u64,
-    /// How many bytes of the object the chunk is, as its codecs encode it; 0 for an absent one. In a netCDF classic
-    /// file these are the bytes up to the last element inside of the dimensions, or those before the file's end.
+    /// The number of bytes of the chunk in the object, as encoded by its codecs; 0 for a missing chunk. In a netCDF
+    /// classic file the bytes end with the last element inside the dimensions, or at the end of the file.
     pub len: u64,
 }
 assert_can_grow!(nczchunk_located, len: u64);
 
-/// Tells where the chunks are stored that a hyperslab of an array touches: calls found for each of them, in row-major
-/// order. start, count and stride are as for nczchunk_array_read, but start may be NULL, which stands for 0 in all
-/// dimensions; so with NULL for all three it is all chunks of the array. Where found returns anything but 0, the call
-/// ends with that.
+/// Locates the stored chunks of a hyperslab: calls found for each chunk that the hyperslab of an array touches, in
+/// row-major order. start, count and stride are as for nczchunk_array_read, but start may be NULL, which stands for 0
+/// in all dimensions. So NULL for all three selects all chunks of the array. If found returns anything but 0, the call
+/// ends with that status.
 ///
-/// The chunks are those by which the array is read; those within shards are told one by one. Their bytes are not read:
-/// an object that is a chunk is asked for its length, and the index of a shard is read.
+/// The chunks are those by which the array is read; chunks within shards are reported one by one. Their bytes are not
+/// read. For an object that is a chunk, the storage is asked for its length; for a shard, the shard's index is read.
 ///
 /// Errors: NCZCHUNK_EINVAL (array or found is NULL), NCZCHUNK_ESTRIDE, NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for
-/// nczchunk_array_read, what found returned, what callbacks of the storage return, NCZCHUNK_EIO (the index of a shard
-/// is corrupt), NCZCHUNK_ENOMEM, and the system's own numbers.
+/// nczchunk_array_read, the status that found returned, the status that a callback of the storage returned,
+/// NCZCHUNK_EIO (the index of a shard is corrupt), NCZCHUNK_ENOMEM, and the system's errno values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_locate(
     array: *const nczchunk_array,

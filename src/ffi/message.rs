@@ -1,8 +1,8 @@
-//! A text of limited length.
+//! A string of limited length.
 
 use std::fmt::Write;
 
-/// A text that ends with a NUL and leaves out what it has no room for.
+/// A string that ends with a NUL and leaves out what it has no room for.
 pub(super) struct Message {
     pub(super) bytes: [u8; 512],
     len: usize,

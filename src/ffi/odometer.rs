@@ -1,13 +1,14 @@
 //! # Odometer: walking a box
 //!
-//! netCDF-C's odometer (nczodom_*): it steps through an n-dimensional box in row-major order, with a stride.
+//! Step through an n-dimensional box in row-major order, with a stride, as netCDF-C's odometer (nczodom_*) does.
 //!
 //! ```c
 //! for (; nczchunk_odometer_more(odometer); nczchunk_odometer_next(odometer))
 //!     use(nczchunk_odometer_indices(odometer), nczchunk_odometer_offset(odometer));
 //! ```
 //!
-//! Unlike netCDF-C's it has no positions if any dimension is empty, the first or another, and one position at rank 0.
+//! Unlike netCDF-C's odometer, it has no positions if any dimension is empty, the first or another, and one position at
+//! rank 0.
 
 use std::ffi::c_int;
 
@@ -20,9 +21,9 @@ use crate::odometer::Odometer;
 /// An odometer. One thread at a time may use it.
 pub struct nczchunk_odometer(Odometer);
 
-/// A new odometer at its first position. Along dimension d it runs through start[d], start[d] + stride[d], ... below
-/// stop[d], the last dimension fastest; len[d] is the extent of the array that nczchunk_odometer_offset counts in. All
-/// four have rank entries and are copied. Free it with nczchunk_odometer_free.
+/// Creates an odometer at its first position. Along dimension d it runs through start[d], start[d] + stride[d], ...
+/// below stop[d], the last dimension fastest. len[d] is the extent of the array in which nczchunk_odometer_offset
+/// counts. All four lists have rank entries and are copied. Free the odometer with nczchunk_odometer_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK), NCZCHUNK_ESTRIDE (a
 /// stride of 0), NCZCHUNK_EINVALCOORDS (start above stop), NCZCHUNK_EEDGE (a last index of len or more),
@@ -47,7 +48,7 @@ pub unsafe extern "C" fn nczchunk_odometer_new(
     unsafe { report_computed(context, || hand_over(odometer, make)) }
 }
 
-/// 1 while there is a current position, 0 once the last one is passed; 0 for NULL.
+/// Returns 1 while there is a current position, and 0 after the last one; 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_odometer_more(odometer: *const nczchunk_odometer) -> c_int {
     // SAFETY: the header's general promise.
@@ -61,37 +62,38 @@ pub unsafe extern "C" fn nczchunk_odometer_next(odometer: *mut nczchunk_odometer
     let _ = guard(|| Ok(unsafe { odometer.as_mut() }.map(|odometer| odometer.0.advance())));
 }
 
-/// The current position: one index per dimension. It belongs to the odometer and changes with it. NULL for NULL.
+/// Returns the current position: one index per dimension. It belongs to the odometer and changes with it. Returns NULL
+/// for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_odometer_indices(odometer: *const nczchunk_odometer) -> *const usize {
     // SAFETY: the header's general promise.
     unsafe { odometer.as_ref() }.map_or(std::ptr::null(), |odometer| odometer.0.indices().as_ptr())
 }
 
-/// The current position's row-major place in an array of the extents len, in elements; SIZE_MAX if it is larger than
-/// that. 0 for NULL.
+/// Returns the current position's row-major offset in an array of the extents len, in elements; SIZE_MAX if the offset
+/// is larger than that. Returns 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_odometer_offset(odometer: *const nczchunk_odometer) -> usize {
     // SAFETY: the header's general promise.
     unsafe { odometer.as_ref() }.map_or(0, |odometer| odometer.0.offset())
 }
 
-/// How far a row reaches: stop - start of the last dimension, wherever the odometer is. With a stride of 1 that is the
-/// number of positions in a row. 1 at rank 0; 0 for NULL.
+/// Returns the length of a row: stop - start of the last dimension, for any position of the odometer. With a stride of
+/// 1 that is the number of positions in a row. Returns 1 at rank 0, and 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_odometer_avail(odometer: *const nczchunk_odometer) -> usize {
     // SAFETY: the header's general promise.
     unsafe { odometer.as_ref() }.map_or(0, |odometer| odometer.0.avail())
 }
 
-/// Skips what is left of the current row: the next nczchunk_odometer_next moves to the beginning of the following row.
+/// Skips the rest of the current row: the next nczchunk_odometer_next moves to the beginning of the following row.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_odometer_skipavail(odometer: *mut nczchunk_odometer) {
     // SAFETY: the header's general promise.
     let _ = guard(|| Ok(unsafe { odometer.as_mut() }.map(|odometer| odometer.0.skip_avail())));
 }
 
-/// Back to the first position.
+/// Returns to the first position.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_odometer_reset(odometer: *mut nczchunk_odometer) {
     // SAFETY: the header's general promise.

@@ -1,10 +1,10 @@
-//! # Plans: transfers that are looked at, divided, and executed again
+//! # Plans: transfers that are inspected, divided, and executed again
 //!
-//! A plan knows what a read or a write will do without doing it: how many chunks it touches, which, how much of each,
-//! how many bytes it delivers and how many it asks for at most. It takes memory for the rank, not for the chunks (those
-//! of up to 64 chunks are prepared, so that they are quick to execute), and finds any chunk at once. Every read and
-//! write above is a plan and its execution; a plan of your own can be executed as often as you like, as a whole or in
-//! parts, by several threads at once:
+//! Make a plan to learn what a read or write will do before it does it. A plan reports how many chunks it touches,
+//! which chunks, how much of each, how many bytes it delivers, and the most bytes that it asks for. Its memory depends
+//! on the rank, not on the number of chunks (up to 64 chunks are prepared for fast execution). It finds any chunk in
+//! constant time. Every read and write above makes a plan and executes it. You can execute a plan of your own any
+//! number of times, as a whole or in parts, in several threads at once:
 //!
 //! ```c
 //! nczchunk_plan_new(var, start, count, stride, NCZCHUNK_READ, &plan, NULL);
@@ -14,7 +14,7 @@
 //! }
 //! ```
 //!
-//! With a variable that has a write grid, a plan for writing goes by the chunks of that grid.
+//! For a variable with a write grid, a plan for writing uses the chunks of that grid.
 
 use std::ffi::{c_int, c_void};
 
@@ -32,12 +32,12 @@ use crate::store::ChunkStore;
 use crate::transfer::{self, Options, Prepared, Transfer};
 use crate::variable::Variable;
 
-/// For a plan to read.
+/// A plan for reading.
 pub const NCZCHUNK_READ: c_int = 0;
-/// For a plan to write. If any count is 0, the far end of no dimension is checked.
+/// A plan for writing. If any count is 0, the far end of no dimension is checked.
 pub const NCZCHUNK_WRITE: c_int = 1;
 
-/// What a plan adds up to. Set struct_size before it is filled in.
+/// The totals of a plan. Set struct_size before a call fills it in.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nczchunk_totals {
@@ -45,27 +45,27 @@ pub struct nczchunk_totals {
     pub struct_size: usize,
     /// Chunks touched.
     pub chunks: usize,
-    /// Chunks of those that are covered: a write replaces every element inside the dimensions and needs no read.
+    /// Touched chunks that are covered: a write replaces every element inside the dimensions and needs no read.
     pub covered_chunks: usize,
     /// Elements selected.
     pub elements: usize,
-    /// Bytes selected: what a read delivers.
+    /// Bytes selected: the bytes that a read delivers.
     pub selected_bytes: usize,
-    /// Bytes of the touched chunks at full size: before they are encoded, and as if none were absent. SIZE_MAX if they
+    /// Bytes of the touched chunks at full size: before encoding, and as if no chunk were missing. SIZE_MAX if there
     /// are more.
     pub chunk_bytes: usize,
-    /// Chunks that the whole variable has, touched or not, stored or absent. SIZE_MAX if they are more.
+    /// Chunks of the whole variable, touched or not, stored or missing. SIZE_MAX if there are more.
     pub grid_chunks: usize,
 }
 assert_can_grow!(nczchunk_totals, grid_chunks: usize);
 // SAFETY: a structure of C with words only, the first of which is its size.
 unsafe impl Growing for nczchunk_totals {}
 
-/// A plan for a hyperslab, with the arguments of nczchunk_read_vars and nczchunk_write_vars; access is NCZCHUNK_READ or
-/// NCZCHUNK_WRITE. Free it with nczchunk_plan_free.
+/// Makes a plan for a hyperslab, with the arguments of nczchunk_read_vars and nczchunk_write_vars. access is
+/// NCZCHUNK_READ or NCZCHUNK_WRITE. Free the plan with nczchunk_plan_free.
 ///
-/// Errors: those which these functions find before any callback runs, data and store aside; NCZCHUNK_EINVAL (plan is
-/// NULL; no such access), NCZCHUNK_ENOMEM.
+/// Errors: those that these functions find before any callback runs, except those of data and store; NCZCHUNK_EINVAL
+/// (plan is NULL; an unknown access), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_plan_new(
     var: *const nczchunk_var,
@@ -80,7 +80,8 @@ pub unsafe extern "C" fn nczchunk_plan_new(
     unsafe { nczchunk_plan_new_varm(var, start, count, stride, std::ptr::null(), access, plan, context) }
 }
 
-/// A plan for a hyperslab in memory with an imap, with the arguments of nczchunk_read_varm and nczchunk_write_varm.
+/// Makes a plan for a hyperslab in memory with an imap, with the arguments of nczchunk_read_varm and
+/// nczchunk_write_varm.
 ///
 /// Errors: those of nczchunk_plan_new; NCZCHUNK_EINVAL also for an imap that reaches beyond the address space.
 #[unsafe(no_mangle)]
@@ -104,11 +105,11 @@ pub unsafe extern "C" fn nczchunk_plan_new_varm(
     unsafe { report_computed(context, || hand_over(plan, make)) }
 }
 
-/// A plan for a hyperslab in a part of a block of memory, forwards or backwards, with the arguments of
+/// Makes a plan for a hyperslab in a part of a block of memory, forwards or backwards, with the arguments of
 /// nczchunk_read_strided and nczchunk_write_strided.
 ///
-/// Errors: those which these functions find before any callback runs, memory and store aside; NCZCHUNK_EINVAL (plan is
-/// NULL; no such access), NCZCHUNK_ENOMEM.
+/// Errors: those that these functions find before any callback runs, except those of memory and store; NCZCHUNK_EINVAL
+/// (plan is NULL; an unknown access), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_plan_new_strided(
     var: *const nczchunk_var,
@@ -140,7 +141,7 @@ pub unsafe extern "C" fn nczchunk_plan_free(plan: *mut nczchunk_plan) {
     unsafe { take_back(plan) }
 }
 
-/// What the plan adds up to.
+/// Returns the totals of a plan.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; the struct_size of totals is not set).
 #[unsafe(no_mangle)]
@@ -168,12 +169,12 @@ pub unsafe extern "C" fn nczchunk_plan_totals(
     unsafe { report_computed(context, tell) }
 }
 
-/// The i-th chunk of the plan, counted from 0 in row-major order of chunk indices, which is the order of reading.
+/// Returns the i-th chunk of a plan, counted from 0 in row-major order of chunk indices, which is the order of reading.
 ///
-/// projections has room for one entry per dimension, each of projection_size bytes: sizeof(nczchunk_projection). It
-/// receives, for each dimension, the chunk's index, the elements selected in the chunk (first, last, iocount: a box,
-/// stride apart) and the place they take in memory (iopos, iocount: a box without gaps). covered (NULL: not wanted)
-/// receives 1 if every element of the chunk that lies inside the dimensions is selected, else 0.
+/// projections has room for one entry per dimension. Each entry has projection_size bytes: sizeof(nczchunk_projection).
+/// For each dimension, the entry receives the chunk's index, the elements selected in the chunk (first, last, iocount:
+/// a box with stride) and their position in memory (iopos, iocount: a box without gaps). covered (NULL: not wanted)
+/// receives 1 if every element of the chunk inside the dimensions is selected, else 0.
 ///
 /// Errors: NCZCHUNK_EINVAL (plan is NULL; projections is NULL and the rank is not 0; a smaller projection_size),
 /// NCZCHUNK_EINVALCOORDS (i is beyond the last chunk), NCZCHUNK_ENOMEM.
@@ -211,9 +212,9 @@ pub unsafe extern "C" fn nczchunk_plan_chunk(
     unsafe { report_computed(context, tell) }
 }
 
-/// Whether writes by two plans, made for the same variable, would touch a chunk in common: shared receives 1 if so,
-/// else 0. Writes whose plans do not may be done at the same time. For a variable with a write grid, chunks are those
-/// of that grid. It takes about the same time whatever the number of chunks.
+/// Checks whether writes by two plans for the same variable would touch a chunk in common. shared receives 1 if so,
+/// else 0. Writes may run at the same time if their plans share no chunk. For a variable with a write grid, the chunks
+/// are those of that grid. The check takes about the same time for any number of chunks.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; plans for different ranks, chunk lengths or origins).
 #[unsafe(no_mangle)]
@@ -233,10 +234,10 @@ pub unsafe extern "C" fn nczchunk_plan_shares_chunks(
     unsafe { report_computed(context, tell) }
 }
 
-/// One of num_parts parts of a plan, counted from 0, for as many threads or processes: num_chunks chunks from number
-/// first_chunk on. Parts differ by at most one chunk in length and are together the whole plan; with more parts than
-/// chunks some are empty. Parts of a plan for writing touch different chunks (of the write grid, if there is one), so
-/// they can be executed at the same time.
+/// Returns one of num_parts parts of a plan, counted from 0, for as many threads or processes: num_chunks chunks from
+/// number first_chunk on. The parts differ by at most one chunk in length, and together they are the whole plan. If
+/// there are more parts than chunks, some are empty. Parts of a plan for writing touch different chunks (of the write
+/// grid, if there is one), so they can be executed at the same time.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; num_parts is 0), NCZCHUNK_EINVALCOORDS (part is not below num_parts).
 #[unsafe(no_mangle)]
@@ -267,15 +268,15 @@ pub const NCZCHUNK_ALL: usize = usize::MAX;
 
 /// Executes a plan for reading, or a part of it: reads num_chunks of its chunks from number first_chunk on.
 ///
-/// data points to what the function takes whose arguments the plan was made with: to room for the selected elements,
-/// without gaps; with an imap to the first element; for nczchunk_plan_new_strided to the beginning of the block of
-/// memory. It is the same for every part, and only the elements of the part's chunks are written to. Several threads
-/// may execute different parts at the same time with the same data, each with a context of its own, if the store may be
-/// used so.
+/// data depends on the function that made the plan. It points to room for the selected elements without gaps; with an
+/// imap to the first element; for nczchunk_plan_new_strided to the beginning of the block of memory. It is the same for
+/// every part, and only the elements of the part's chunks are written to. Several threads may execute different parts
+/// at the same time with the same data, each with its own context, if several threads may use the store.
 ///
-/// Errors: NCZCHUNK_EINVAL (plan or store is NULL; the plan is for writing; data is NULL though something is selected),
-/// NCZCHUNK_EINVALCOORDS (first_chunk is above the number of chunks), NCZCHUNK_EEDGE (first_chunk + num_chunks is, and
-/// num_chunks is not NCZCHUNK_ALL); errors of a chunk as for nczchunk_read_vars.
+/// Errors: NCZCHUNK_EINVAL (plan or store is NULL; the plan is for writing; data is NULL although elements are
+/// selected), NCZCHUNK_EINVALCOORDS (first_chunk is above the number of chunks), NCZCHUNK_EEDGE (first_chunk +
+/// num_chunks is above the number of chunks, and num_chunks is not NCZCHUNK_ALL); errors of a chunk as for
+/// nczchunk_read_vars.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_plan_read(
     plan: *const nczchunk_plan,
@@ -299,9 +300,9 @@ pub unsafe extern "C" fn nczchunk_plan_read(
 
 /// Executes a plan for writing, or a part of it, as nczchunk_plan_read does for reading. data is only read.
 ///
-/// Errors: NCZCHUNK_EINVAL (plan or store is NULL; the plan is for reading; data is NULL though something is selected),
-/// NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for nczchunk_plan_read; NCZCHUNK_EPERM and errors of a chunk as for
-/// nczchunk_write_vars.
+/// Errors: NCZCHUNK_EINVAL (plan or store is NULL; the plan is for reading; data is NULL although elements are
+/// selected), NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for nczchunk_plan_read; NCZCHUNK_EPERM and errors of a chunk
+/// as for nczchunk_write_vars.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_plan_write(
     plan: *const nczchunk_plan,
@@ -322,13 +323,13 @@ pub unsafe extern "C" fn nczchunk_plan_write(
     }
 }
 
-/// Moves the elements of the plan's i-th chunk between the chunk, which is the caller's, and data: from the chunk if
-/// the plan is for reading, to it if it is for writing. No store is needed. chunk has nbytes bytes, the length of a
-/// full chunk, decoded and in stored byte order; what is not selected is not touched. data is as for
+/// Copies the elements of the plan's i-th chunk between data and the chunk, which is the caller's: from the chunk if
+/// the plan is for reading, to the chunk if it is for writing. No store is needed. chunk has nbytes bytes, the length
+/// of a full chunk, decoded and in stored byte order. Elements that are not selected are not touched. data is as for
 /// nczchunk_plan_read.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EINVALCOORDS (i is beyond the last chunk), NCZCHUNK_EBADCHUNK
-/// (nbytes is another number), what the variable's copier returned, NCZCHUNK_ENOMEM.
+/// (nbytes is another number), the status that the variable's copier returned, NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_plan_copy_chunk(
     plan: *const nczchunk_plan,
@@ -416,7 +417,7 @@ pub(super) unsafe fn strided<'v>(
     Plan::new(variable, &slab, access)?.with_memory(memory_strides, memory_offset, memory_size)
 }
 
-/// Where the plan's memory begins, if this is what the caller's pointer points to.
+/// The beginning of the plan's memory, if the caller's pointer points to it.
 ///
 /// # Errors
 /// `Argument` for NULL, though something is selected.

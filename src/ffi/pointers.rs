@@ -73,10 +73,10 @@ pub(super) unsafe fn handle_mut<'a, T>(pointer: *mut T, message: &'static str) -
     unsafe { pointer.as_mut() }.ok_or_else(|| ErrorKind::Argument(message).into())
 }
 
-/// The text behind a pointer.
+/// The string behind a pointer.
 ///
 /// # Safety
-/// A pointer that is not NULL points to a text with a NUL at its end that nobody changes while it is used.
+/// A pointer that is not NULL points to a string with a NUL at its end that nobody changes while it is used.
 pub(super) unsafe fn text<'a>(pointer: *const c_char, message: &'static str) -> Result<&'a std::ffi::CStr> {
     if pointer.is_null() {
         return Err(ErrorKind::Argument(message).into());

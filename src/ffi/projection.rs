@@ -1,8 +1,8 @@
 //! # Projections: one dimension
 //!
-//! The arithmetic under it all: which chunks does start, count, stride touch along one dimension, and which elements of
-//! each? Only touched chunks are listed, each is found in constant time, and nothing is allocated, so a dimension of
-//! 2^62 chunks with two elements selected costs two projections.
+//! Compute which chunks start, count and stride touch along one dimension, and which elements of each. All functions
+//! above are based on this arithmetic. Only touched chunks are listed, each is found in constant time, and nothing is
+//! allocated. So a dimension of 2^62 chunks with two selected elements costs two projections.
 
 use std::ffi::c_int;
 
@@ -16,10 +16,10 @@ use crate::hyperslab::Slice;
 use crate::projection::{Projection, Projections};
 
 /// Lists the projections of a slice (start, count, stride) of a dimension of dimlen elements onto its chunks of
-/// chunklen.
+/// chunklen elements.
 ///
-/// needed receives their number. They are written to projections, in ascending order of chunks, if there is room:
-/// capacity is at least needed. Each takes projection_size bytes, which is sizeof(nczchunk_projection). With
+/// needed receives the number of projections. They are written to projections, in ascending order of chunks, if there
+/// is room: capacity is at least needed. Each takes projection_size bytes, which is sizeof(nczchunk_projection). With
 /// projections NULL, or capacity 0, only needed is set.
 ///
 /// Errors: NCZCHUNK_EINVAL (needed is NULL; chunklen 0; a smaller projection_size), NCZCHUNK_EDIMSIZE (dimlen above
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn nczchunk_projections(
     unsafe { report_computed(context, list) }
 }
 
-/// The p-th of these projections, counted from 0, in constant time. projection has projection_size bytes:
+/// Returns the p-th of these projections, counted from 0, in constant time. projection has projection_size bytes:
 /// sizeof(nczchunk_projection).
 ///
 /// Errors: NCZCHUNK_EINVAL (projection is NULL; a smaller projection_size; chunklen 0), NCZCHUNK_EINVALCOORDS also for

@@ -1,8 +1,9 @@
 //! # Storages
 //!
-//! An array is metadata and chunks, and each of these is an object: named bytes in a storage. nczchunk_array_open finds
-//! the storage by itself where it is a directory or a zip file; the functions below make one to be given to
-//! nczchunk_array_open_in: such a storage once for many arrays, one in memory, or one of your own:
+//! Make a storage to open many arrays in it, to keep arrays in memory, or to fetch them by callbacks of your own. A
+//! storage is a map from object names to bytes; an array's metadata and chunks are its objects. nczchunk_array_open
+//! finds the storage itself if it is a directory or a zip file. The functions below make storages for
+//! nczchunk_array_open_in:
 //!
 //! ```c
 //! nczchunk_storage_callbacks callbacks = {.struct_size = sizeof callbacks, .read = get};
@@ -10,20 +11,20 @@
 //! nczchunk_array_open_in(storage, "ocean/sst", NCZCHUNK_READ, &array, NULL);
 //! ```
 //!
-//! A file that holds arrays, such as a netCDF classic file, is a storage, too: what is opened and listed is in the
-//! file. It is one at a path, or an object of any storage:
+//! A file that holds arrays, such as a netCDF classic file, is a storage, too. Its arrays are opened and listed like
+//! those of other storages. The file is at a path, or it is an object of any storage:
 //!
 //! ```c
 //! nczchunk_storage_file(storage, "2020/sst.nc", &file, NULL);
 //! nczchunk_array_open_in(file, "SST", NCZCHUNK_READ, &array, NULL);
 //! ```
 //!
-//! A new zip file is made by nczchunk_storage_create_zip; codecs that the library does not have are added to a storage
-//! by nczchunk_storage_add_codec.
+//! nczchunk_storage_create_zip makes a new zip file. nczchunk_storage_add_codec adds codecs that the library does not
+//! have.
 //!
-//! A storage with latency has start and wait instead of read, or beside it: then many reads are under way at the same
-//! time, without threads. Chunks of an array with shards are found by the shards' indices, and neighbours among them
-//! are read at once. examples/http_array.c is such a storage over HTTP.
+//! A storage with latency has start and wait, instead of read or in addition to it. Then many reads are in flight at
+//! the same time, without threads. Chunks of an array with shards are found by the shards' indices, and neighbouring
+//! chunks are read at once. examples/http_array.c is such a storage over HTTP.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_int, c_void};
@@ -49,14 +50,14 @@ use crate::object::{
 use crate::open_object::{ObjectState, Versions};
 use crate::status::{EEMPTY, EINVAL, ENOOBJECT, NOERR};
 
-/// A storage at a path: a directory, a zip file, or a file that holds arrays, which its first bytes tell; or, where
-/// the library was built with NCZCHUNK_NETWORK, at a URL of an object store or HTTP server. Free it with
-/// nczchunk_storage_free.
+/// Opens a storage at a path: a directory, a zip file, or a file that holds arrays. The first bytes of a file determine
+/// its kind. If the library was built with NCZCHUNK_NETWORK, path may also be a URL of an object store or HTTP server.
+/// Free the storage with nczchunk_storage_free.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument, a malformed URL), NCZCHUNK_ENOTFOUND (there is no such path),
-/// NCZCHUNK_ENOTNC (it is something else), NCZCHUNK_ENOTBUILT (a file that is known but cannot be read, a URL that
-/// the library was built without), NCZCHUNK_EIO (a server did not answer as it should), NCZCHUNK_ENOMEM, and the
-/// system's own numbers: EACCES also for a server that refuses access.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument, a malformed URL), NCZCHUNK_ENOTFOUND (no such path), NCZCHUNK_ENOTNC (path
+/// is something else), NCZCHUNK_ENOTBUILT (a file of a known kind that cannot be read; a URL of a kind that this build
+/// does not support), NCZCHUNK_EIO (a server did not answer correctly), NCZCHUNK_ENOMEM, and the system's errno values:
+/// EACCES also for a server that refuses access.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_storage_open(
     path: *const c_char,
@@ -72,8 +73,8 @@ pub unsafe extern "C" fn nczchunk_storage_open(
     }
 }
 
-/// A storage that is one file of another storage: an object that holds arrays, by its name. The file need not be there
-/// yet. It goes on using the other storage when that is freed. Free it with nczchunk_storage_free.
+/// Makes a storage of one file in another storage: an object, given by its name, that holds arrays. The file need not
+/// exist yet. The other storage may be freed while this one is in use. Free the new storage with nczchunk_storage_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
@@ -93,12 +94,12 @@ pub unsafe extern "C" fn nczchunk_storage_file(
     }
 }
 
-/// A storage at a path where something is to be created: a directory, which is made if there is none. Free it
-/// with nczchunk_storage_free.
+/// Opens a storage at a path in which to create arrays: a directory, which is created if it does not exist. Free the
+/// storage with nczchunk_storage_free.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTNC (there is a file that is no zip file),
-/// NCZCHUNK_ENOTBUILT (there is nothing, and the name ends with .zip: see nczchunk_storage_create_zip),
-/// NCZCHUNK_ENOMEM, and the system's own numbers.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTNC (path is a file that is not a zip file),
+/// NCZCHUNK_ENOTBUILT (path does not exist and ends with .zip: see nczchunk_storage_create_zip), NCZCHUNK_ENOMEM, and
+/// the system's errno values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_storage_create(
     path: *const c_char,
@@ -114,9 +115,9 @@ pub unsafe extern "C" fn nczchunk_storage_create(
     }
 }
 
-/// Sets whether files are opened that hold only a part of their arrays, as those of cfdb do that say that they are
-/// copies of remote ones: 1 for yes, and then what has not been fetched is read as fill values; 0, which is how a
-/// storage begins, for no, and then they are refused with NCZCHUNK_ENOTBUILT. Arrays that are open stay open.
+/// Sets whether files that hold only a part of their arrays may be opened, such as cfdb files that are marked as copies
+/// of remote ones. With 1 they are opened, and data that have not been fetched read as fill values. With 0, the
+/// default, they are refused with NCZCHUNK_ENOTBUILT. Arrays that are open stay open.
 ///
 /// Errors: NCZCHUNK_EINVAL (storage is NULL).
 #[unsafe(no_mangle)]
@@ -134,37 +135,36 @@ pub unsafe extern "C" fn nczchunk_storage_allow_partial(
     }
 }
 
-/// How much memory may be taken for what is stored in a storage, beside the memory that a read or write is given. It
-/// keeps small files from claiming all memory. 0 leaves a limit as it is at first.
+/// Limits on the memory for the contents of a storage, in addition to the memory that a read or write is given. The
+/// limits keep small files from claiming all memory. A field of 0 stands for the default.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nczchunk_memory_limits {
     /// sizeof(nczchunk_memory_limits).
     pub struct_size: usize,
-    /// The most bytes of a chunk: as it is stored, between two of its codecs, and of what is decoded of it. At first
-    /// 4 GiB.
+    /// The most bytes of a chunk: as it is stored, between two of its codecs, and decoded. Default 4 GiB.
     pub chunk_bytes: usize,
-    /// The most bytes of a chunk of strings of any length, stored or decoded; each string takes a pointer more. At
-    /// first 256 MiB.
+    /// The most bytes of a chunk of variable-length strings, stored or decoded. Each string takes a pointer in
+    /// addition. Default 256 MiB.
     pub string_chunk_bytes: usize,
-    /// The most bytes that the metadata in one document take while they are read: about twice those of its text and 100
-    /// for each JSON value. At first 1 GiB.
+    /// The most bytes that the metadata in one document take while they are read: about twice the size of their text,
+    /// plus 100 for each JSON value. Default 1 GiB.
     pub metadata_bytes: usize,
 }
 assert_can_grow!(nczchunk_memory_limits, metadata_bytes: usize);
 // SAFETY: a structure of C with words only, the first of which is its size.
 unsafe impl Growing for nczchunk_memory_limits {}
 
-/// Sets how much memory may be taken for what is stored in a storage: for metadata that are read from now on, and for
-/// the chunks of arrays that are opened or created in it from now on. What would take more fails with NCZCHUNK_ENOMEM,
-/// and the context's message names the limit, as in
+/// Sets the memory limits of a storage. They apply to metadata that are read from now on, and to the chunks of arrays
+/// that are opened or created in the storage from now on. A call that would need more memory fails with
+/// NCZCHUNK_ENOMEM, and the message in the context names the limit:
 ///
 /// ```text
 /// chunk (0): more bytes of memory are needed than the limit string_chunk_bytes = 268435456; raise it by
 /// nczchunk_storage_set_memory_limits, or MemoryLimits in C++, Python and Rust
 /// ```
 ///
-/// To open an array by its path with other limits, make a storage of it first:
+/// To open an array by its path with other limits, open a storage at the path first:
 ///
 /// ```c
 /// nczchunk_memory_limits limits = NCZCHUNK_MEMORY_LIMITS_INIT;
@@ -174,7 +174,8 @@ unsafe impl Growing for nczchunk_memory_limits {}
 /// nczchunk_array_open_in(storage, "names", NCZCHUNK_READ, &array, NULL);
 /// ```
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; a struct_size of 0, or of a newer structure whose additions are in use).
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; a struct_size of 0; a newer structure with fields in use that this library
+/// does not know).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_storage_set_memory_limits(
     storage: *mut nczchunk_storage,
@@ -203,17 +204,17 @@ pub unsafe extern "C" fn nczchunk_storage_set_memory_limits(
     }
 }
 
-/// A storage that is written to a new zip file at a path. Its entries are stored as they are, for chunks are
-/// compressed already. Arrays are created in it by nczchunk_array_create_in, written and read again; an object that is
-/// written twice leaves its first bytes in the file, unused, so chunks are best written whole.
+/// Creates a storage that writes a new zip file at a path. The entries are stored without zip compression, because
+/// chunks are compressed already. Create arrays in it with nczchunk_array_create_in, and write and read them. An object
+/// that is written twice leaves its first bytes in the file, unused, so write chunks whole.
 ///
-/// The file is there when nczchunk_storage_finish has been called, in place of the one there was. Until then it has the
-/// name `.<name>.<process>.<number>.partial` beside the path. If the storage is freed before, and all arrays in it are
-/// closed, nothing is left. Free it with nczchunk_storage_free. A child that is forked can do that, too, which leaves
-/// the file alone; all calls that would use the storage fail there with NCZCHUNK_EINVAL.
+/// nczchunk_storage_finish puts the file at its path, where it replaces an existing file. Until then the file is beside
+/// the path and has the name `.<name>.<process>.<number>.partial`. If the storage is freed before, and all arrays in it
+/// are closed, no file remains. Free the storage with nczchunk_storage_free. A forked child process can free it too,
+/// without effect on the file; all other calls that use the storage fail there with NCZCHUNK_EINVAL.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; a path that no file can have), NCZCHUNK_ENOTBUILT (the library was built
-/// without zip files), NCZCHUNK_ENOMEM, and the system's own numbers.
+/// without zip files), NCZCHUNK_ENOMEM, and the system's errno values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_storage_create_zip(
     path: *const c_char,
@@ -239,10 +240,10 @@ fn new_zip(_: &Path) -> Result<Storage> {
     Err(ErrorKind::Unsupported("zip files, without which the library was built").into())
 }
 
-/// Says that all has been written to a storage. A new zip file gets its directory and its name, and cannot be written
-/// to from then on; elsewhere there is nothing to do. After a failure it can be called again.
+/// Completes a storage after all data have been written. A new zip file gets its directory and its name, and cannot be
+/// written to afterwards. For other storages the call does nothing. After a failure it can be called again.
 ///
-/// Errors: NCZCHUNK_EINVAL (storage is NULL), NCZCHUNK_ENOMEM, and the system's own numbers.
+/// Errors: NCZCHUNK_EINVAL (storage is NULL), NCZCHUNK_ENOMEM, and the system's errno values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_storage_finish(
     storage: *mut nczchunk_storage,
@@ -252,10 +253,10 @@ pub unsafe extern "C" fn nczchunk_storage_finish(
     unsafe { report(context, || handle(storage, "storage is NULL")?.0.finish()) }
 }
 
-/// A storage in memory, with nothing in it. Free it with nczchunk_storage_free.
+/// Creates an empty storage in memory. Free it with nczchunk_storage_free.
 ///
-/// Any number of threads may use it at the same time. A child that was forked meanwhile can read it if no thread was
-/// writing to it then, and must not write to it; it can free it.
+/// Any number of threads may use it at the same time. A forked child process can read it if no thread was writing to it
+/// at the time of the fork. The child must not write to it, but can free it.
 ///
 /// Errors: NCZCHUNK_EINVAL (storage is NULL), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
@@ -267,17 +268,17 @@ pub unsafe extern "C" fn nczchunk_storage_memory(
     unsafe { report(context, || hand_over(storage, || Ok(nczchunk_storage(Storage::new(Memory::new())?)))) }
 }
 
-/// Frees a storage. Arrays that were opened in it go on using it. NULL is allowed.
+/// Frees a storage. Arrays that were opened in it can still use it. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_storage_free(storage: *mut nczchunk_storage) {
     // SAFETY: storage is NULL or came from one of the functions that make one, by the header's general promise.
     unsafe { take_back(storage) }
 }
 
-/// Writes an object of nbytes bytes, in place of the one there was.
+/// Writes an object of nbytes bytes, or replaces the existing object.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_EPERM (the storage cannot be
-/// written to), NCZCHUNK_ENOMEM, and those of the storage.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_EPERM (the storage is
+/// read-only), NCZCHUNK_ENOMEM, and those of the storage.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_storage_write(
     storage: *const nczchunk_storage,
@@ -296,42 +297,43 @@ pub unsafe extern "C" fn nczchunk_storage_write(
     }
 }
 
-/// What metadata say of a codec of yours that is to be made. All that it points to is valid until make returns.
+/// A codec of yours as the metadata describe it, for make. All pointers are valid until make returns.
 #[repr(C)]
 pub struct nczchunk_codec_use {
-    /// sizeof(nczchunk_codec_use) as the library knows it: fields beyond it do not exist.
+    /// sizeof(nczchunk_codec_use) as the library knows it. There are no fields beyond it.
     pub struct_size: usize,
-    /// Its name as it is written, such as "mine" or "numcodecs.mine".
+    /// The codec's name as written in the metadata, such as "mine" or "numcodecs.mine".
     pub name: *const c_char,
-    /// Its configuration as the text of a JSON object, without blanks; "{}" if there is none. In Zarr v2 that is what
-    /// stands beside the id.
+    /// The codec's configuration as a JSON object in a string, without blanks; "{}" if there is none. In Zarr v2 it
+    /// consists of the members beside the id.
     pub configuration: *const c_char,
     /// The type of the array's elements: see nczchunk_array_type_name.
     pub type_name: *const c_char,
-    /// Bytes in an element; 0 for texts of any length.
+    /// The size of an element in bytes; 0 for variable-length strings.
     pub element_size: usize,
 }
 assert_can_grow!(nczchunk_codec_use, element_size: usize);
 
-/// Has make make the codecs of this name that the metadata of arrays in the storage have, also where the library has
-/// one of that name itself. A name without "numcodecs." stands for the same with it, too. Arrays that are opened or
-/// created in the storage from then on know the codec; so does a listing of the storage. examples/own_codec.c is a
-/// codec of its own.
+/// Adds a codec to a storage. make then makes each codec of this name in the metadata of the storage's arrays, even if
+/// the library has a codec of the same name. A name without "numcodecs." also stands for the name with that prefix.
+/// Arrays that are opened or created in the storage from then on know the codec; so does a listing of the storage.
+/// examples/own_codec.c is an example.
 ///
-/// make sets codec to one that nczchunk_codec_new has made, which the library takes over, and returns 0; or it returns
-/// a status, which ends the call that needs the codec. It is called when an array is opened, created or resized, and
-/// for an array in shards more than once, by the thread that does that. user is passed to it.
+/// make sets codec to a codec from nczchunk_codec_new, which the library takes over, and returns 0. Or it returns
+/// another status, which ends the call that needs the codec. The library calls make when an array is opened, created or
+/// resized, in the thread of that call; for an array in shards, more than once. user is passed to make.
 ///
-/// destroy, unless it is NULL, is called with user once: when the storage has been freed and every array is closed that
-/// was opened or created in it, by the thread that does the last of these. If this call fails it is not called.
+/// destroy, unless it is NULL, is called once with user: after the storage has been freed and every array that was
+/// opened or created in it has been closed. It runs in the thread that does the last of these. If this call fails,
+/// destroy is not called.
 ///
-/// The codec turns bytes into bytes. What the metadata of Zarr v3 have before the codec "bytes", such as
-/// "numcodecs.mine", gets the bytes of the elements as well; these cannot be in another byte order than the machine's
-/// then. For texts of any length, capacity of nczchunk_coding is not what is due to be decoded, but a bound: it is
-/// tried again with a larger one.
+/// The codec turns bytes into bytes. In Zarr v3, a codec before the codec "bytes" in the metadata, such as
+/// "numcodecs.mine", also gets the bytes of the elements; these must then be in the machine's byte order. For
+/// variable-length strings, capacity in nczchunk_coding is not the decoded length but a bound: the library tries again
+/// with a larger one.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; an empty name, or one of "bytes", "n5_default", "reshape",
-/// "sharding_indexed", "transpose" and "vlen-utf8", which say how the elements of a chunk lie), NCZCHUNK_ENOMEM.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; an empty name; or one of "bytes", "n5_default", "reshape",
+/// "sharding_indexed", "transpose" and "vlen-utf8", which define the layout of a chunk's elements), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_storage_add_codec(
     storage: *mut nczchunk_storage,
@@ -408,7 +410,7 @@ impl Maker {
 
 assert_can_grow!(ObjectRequest, version: u64);
 
-/// A storage of your own. Callbacks return 0 or a status, which ends the call.
+/// The callbacks of a storage of your own. They return 0, or a status that ends the call.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nczchunk_storage_callbacks {
@@ -416,14 +418,14 @@ pub struct nczchunk_storage_callbacks {
     pub struct_size: usize,
     /// Passed to every callback.
     pub user: *mut c_void,
-    /// Reads an object. For one that does not exist it returns NCZCHUNK_ENOOBJECT; no other failure may be said to be
-    /// that, for absent chunks read as fill values. May be NULL if start and wait are not.
+    /// Reads an object. Returns NCZCHUNK_ENOOBJECT for an object that does not exist. Do not return it for any other
+    /// failure, because missing chunks read as the fill value. May be NULL if start and wait are not.
     pub read: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut ObjectRequest) -> c_int>,
-    /// Calls found for the last part of the name of each object and prefix directly below a prefix, which is empty or a
-    /// name, each once; is_prefix is 1 for what the names of objects further below begin with. found gets the argument
-    /// that is given here; where it returns anything but 0, list returns that. It is called before list returns and by
-    /// the same thread; else it does nothing and returns NCZCHUNK_EINVAL. Names that no object can have, such as the
-    /// empty one, are passed over. May be NULL: then nothing is listed.
+    /// Lists the objects and prefixes directly below a prefix, which is empty or a name. Calls found once for each,
+    /// with the last part of its name. is_prefix is 1 for a prefix: the beginning of the names of objects further
+    /// below. Pass the given argument to found. If found returns anything but 0, return that. Call found before list
+    /// returns and in the same thread; otherwise it does nothing and returns NCZCHUNK_EINVAL. Names that no object can
+    /// have, such as the empty one, are skipped. May be NULL: then nothing is listed.
     pub list: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -432,57 +434,60 @@ pub struct nczchunk_storage_callbacks {
             argument: *mut c_void,
         ) -> c_int,
     >,
-    /// Writes a whole object of nbytes bytes in place of the one there was. A reader has to find the old bytes or the
-    /// new ones, nothing between. May be NULL: then the storage cannot be written to.
+    /// Writes a whole object of nbytes bytes, or replaces the existing object. The replacement must be atomic: a reader
+    /// finds the old bytes or the new ones. May be NULL: then the storage is read-only.
     pub write: Option<
         unsafe extern "C" fn(user: *mut c_void, name: *const c_char, bytes: *const c_void, nbytes: usize) -> c_int,
     >,
-    /// Removes an object; one that does not exist is no error. May be NULL: then nothing can be removed.
+    /// Removes an object. A missing object is not an error. May be NULL: then objects cannot be removed.
     pub remove: Option<unsafe extern "C" fn(user: *mut c_void, name: *const c_char) -> c_int>,
-    /// Called once when nobody uses the storage any more; may be NULL.
+    /// Called once when the storage is no longer in use; may be NULL.
     pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
-    /// 1 if the callbacks may run in several threads at the same time; 0 keeps a call to its own thread.
+    /// 1 if the callbacks may run in several threads at the same time; 0 restricts a call to its own thread.
     pub concurrent: usize,
-    /// How many bytes more are better read than asked for by another request; 0 stands for 16 KiB or, with start, for
-    /// 1 MiB.
+    /// Two ranges of an object are read by one request if fewer bytes than this lie between them. 0 stands for 16 KiB
+    /// or, with start, for 1 MiB.
     pub gap: usize,
-    /// With wait, for storages with latency, such as those over a network: begins to read an object as read does, but
-    /// returns at once. A call then keeps up to in_flight reads under way, and starts the next ones while it decodes;
-    /// if it may use threads, and concurrent is 1, each thread starts its share of them and waits for these. The
-    /// request, its name and its buffer stay valid until wait gives the request back. If start returns a status other
-    /// than 0, the read has not begun and will not be given back; so may an object be absent at once.
+    /// For storages with latency, such as those over a network; used together with wait. Starts a read of an object, as
+    /// read does, but returns immediately. A call keeps up to in_flight reads in flight, and starts the next ones while
+    /// it decodes. If the call may use threads and concurrent is 1, each thread starts its share of the reads and waits
+    /// for them. The request, its name and its buffer stay valid until wait returns the request. If start returns a
+    /// status other than 0, the read has not begun and wait does not return it. start may report a missing object in
+    /// this way.
     pub start: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut ObjectRequest) -> c_int>,
-    /// Waits until a read that the calling thread started has ended, in any order, and sets done to it. The request's
-    /// status, nbytes and object_size say how it ended, as the result of read and what read sets would. To try again
-    /// after a failure that may pass is up to the callback. If wait itself returns a status other than 0, no read is
-    /// under way any more: the callback has ended all of them, and does not touch their buffers again. While reads are
-    /// under way, no callback may read from the storage by the library in the same thread: NCZCHUNK_EINVAL.
+    /// Waits until a read that the calling thread started has ended, and sets done to it. Reads may end in any order.
+    /// The fields status, nbytes and object_size of the request report the outcome, as the result of read and the
+    /// fields that read sets would. Retries after a transient failure are up to the callback. If wait itself returns a
+    /// status other than 0, no read is in flight any more: the callback has ended all of them, and does not touch their
+    /// buffers again. While reads are in flight, a callback may not call the library in the same thread to read from
+    /// the storage: NCZCHUNK_EINVAL.
     pub wait: Option<unsafe extern "C" fn(user: *mut c_void, done: *mut *mut ObjectRequest) -> c_int>,
-    /// Told that a read that was started is not needed any more, because the call is about to end; may be NULL. The
-    /// request is still given back by wait, with any status.
+    /// Called when a read in flight is no longer needed, because the call is about to end; may be NULL. wait still
+    /// returns the request, with any status.
     pub cancel: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut ObjectRequest)>,
-    /// With start: how many reads may be under way at the same time, in each call; 0 stands for 64.
+    /// With start: the largest number of reads in flight at the same time, in each call. 0 stands for 64.
     pub in_flight: usize,
-    /// With start: how many bytes of memory their buffers may take together, in each call; a single read is not refused
-    /// for that. 0 stands for as many as in_flight chunks take, but no less than largest.
+    /// With start: the most bytes of memory for the buffers of all reads in flight, in each call. A single larger read
+    /// is not refused. 0 stands for the bytes of in_flight chunks, but no less than largest.
     pub bytes_in_flight: usize,
-    /// With start: chunks of one shard that are neighbours, or less than gap bytes apart, are read at once up to this
-    /// many bytes; 0 stands for 16 MiB.
+    /// With start: chunks of one shard that are adjacent, or less than gap bytes apart, are read at once, up to this
+    /// many bytes. 0 stands for 16 MiB.
     pub largest: usize,
-    /// 1 if what is read comes with the object's version, in the request. Then the index of a shard is kept from call
-    /// to call, and of a chunk that is stored as it is the ranges that are needed are read one by one. If not, an index
-    /// is read in each call, before the chunks and after them, and a chunk in one range, so that an object that is
-    /// replaced meanwhile is found old or new.
+    /// 1 if each read reports the object's version in the request. Then the index of a shard is kept from call to call,
+    /// and the needed ranges of an unencoded chunk are read one by one. With 0, each call reads an index before the
+    /// chunks and again after them, and reads a chunk in one range. So a call finds either the old or the new state of
+    /// an object that is replaced during the call.
     pub versions: usize,
 }
 assert_can_grow!(nczchunk_storage_callbacks, versions: usize);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
 unsafe impl Growing for nczchunk_storage_callbacks {}
 
-/// A storage of your own. The callbacks are copied. Free it with nczchunk_storage_free.
+/// Creates a storage of your own. The callbacks are copied. Free it with nczchunk_storage_free.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; read is NULL and so is start; only one of start and wait is NULL; a
-/// struct_size of 0, or of a newer structure whose additions are in use), NCZCHUNK_ENOMEM; then destroy is not called.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; both read and start are NULL; only one of start and wait is NULL; a
+/// struct_size of 0; a newer structure with fields in use that this library does not know), NCZCHUNK_ENOMEM. After an
+/// error destroy is not called.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_storage_new(
     callbacks: *const nczchunk_storage_callbacks,
@@ -510,7 +515,7 @@ pub unsafe extern "C" fn nczchunk_storage_new(
     unsafe { report(context, make) }
 }
 
-/// A storage that callbacks make.
+/// A storage that consists of callbacks.
 struct Custom {
     callbacks: nczchunk_storage_callbacks,
 }
@@ -622,7 +627,7 @@ impl ObjectStore for Custom {
     }
 }
 
-/// No storage has more reads under way.
+/// The most reads that any storage may have in flight.
 const MAX_IN_FLIGHT: usize = 1 << 16;
 
 // SAFETY: the callbacks do what is documented.
@@ -675,10 +680,10 @@ impl Drop for Custom {
     }
 }
 
-/// What is called for each name of a listing.
+/// The function that is called for each name of a listing.
 type One<'l> = dyn FnMut(&str, Entry) -> Result<()> + 'l;
 
-/// Whom a listing is told to, until the callback that lists returns.
+/// The receiver of a listing, until the callback that lists returns.
 struct Listing<'l> {
     one: RefCell<&'l mut One<'l>>,
     error: Cell<Option<Error>>,
@@ -687,12 +692,12 @@ struct Listing<'l> {
 }
 
 thread_local! {
-    /// The listing that was begun last in this thread and is under way.
+    /// The listing that was begun last in this thread and has not ended.
     static LISTINGS: Cell<*const Listing<'static>> = const { Cell::new(ptr::null()) };
 }
 
-/// What a list callback calls. Where it is called too late, by another thread or from within itself, nothing is told to
-/// anybody.
+/// The function that a list callback calls. If it is called too late, by another thread or from within itself, it
+/// passes nothing on.
 unsafe extern "C" fn found(argument: *mut c_void, name: *const c_char, is_prefix: c_int) -> c_int {
     let mut next = LISTINGS.get();
     // SAFETY: what is in the list is under way, further out in this thread.

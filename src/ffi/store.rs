@@ -1,25 +1,27 @@
 //! # Stores of your own
 //!
-//! A store asks callbacks of yours for chunks, and only for chunks of which at least one element is selected; one at a
-//! time, unless you allow more. Along each dimension, chunk i holds the elements from i * chunklen on (less the origin,
-//! in a dimension that has one). There are two ways to give a chunk:
+//! Give the library functions that fetch and store chunks, wherever you keep them. A chunk store asks its callbacks
+//! only for chunks with at least one selected element, one chunk at a time unless you allow more. Along each dimension,
+//! chunk i begins at element i * chunklen (less the origin, in a dimension that has one). There are two ways to provide
+//! a chunk:
 //!
-//! - lend it: return a pointer to a chunk that is in memory already; for writing, one to change;
-//! - fill it in: write it into a buffer of the library's; for writing, take it from one. Whenever the chunk lies in the
-//!   caller's memory in one piece, that buffer is the caller's memory, and nothing is copied.
+//! - Zero-copy: lend the library a pointer to a chunk that is in memory already; for writing, a chunk that it may
+//!   change.
+//! - Reading: fill in a buffer of the library's; for writing, take the chunk from such a buffer. If the chunk is
+//!   contiguous in the caller's memory, the buffer is that memory, and nothing is copied.
 //!
-//! A callback returns 0. One that gives a chunk may return NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT instead: the chunk is
-//! absent and reads as the fill value. Any other status ends the call, which returns it. A callback must not leave by a
-//! C++ exception, longjmp or pthread_exit. pthread_cancel is held off while the library runs, in a process that has
-//! several threads when the call begins: a callback that makes the first other thread must not let it cancel its own. A
-//! callback may call the library, but must not change or free what the running call uses, nor use its context (it may
-//! ask the context).
+//! A callback returns 0. One that provides a chunk may return NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT instead: the chunk
+//! is missing and reads as the fill value. Any other status ends the call, which returns that status. A callback must
+//! not leave by a C++ exception, longjmp or pthread_exit. In a process that has several threads when the call begins,
+//! the library holds off pthread_cancel while it runs. So a callback that starts the first other thread must not let
+//! that thread cancel the thread of the callback. A callback may call the library, but must not change or free objects
+//! that the running call uses. It may query the context of the running call, but not use it for another call.
 //!
 //! A store whose callbacks for writing are NULL is read-only.
 //!
-//! Structures of callbacks begin with their own size, so that they can grow: set struct_size to sizeof the structure
-//! and everything you do not use to 0, as NCZCHUNK_ZERO_COPY_CALLBACKS_INIT and NCZCHUNK_READER_CALLBACKS_INIT do. What
-//! callbacks are given is valid until they return, unless its description says otherwise.
+//! Structures of callbacks begin with their own size, so that they can grow. Set struct_size to sizeof the structure
+//! and every field that you do not use to 0, as NCZCHUNK_ZERO_COPY_CALLBACKS_INIT and NCZCHUNK_READER_CALLBACKS_INIT
+//! do. The arguments of a callback are valid until it returns, unless their description says otherwise.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -40,38 +42,36 @@ use crate::store::{
 };
 use crate::waiter::Waiter;
 
-/// A chunk on loan: which one the library wants, and what the lender gives. The library sets the fields up to covered,
-/// the callback the others. The callbacks get the same loan with the same fields when it is given back, at an address
-/// that may be another one.
+/// A borrowed chunk: the chunk that the library asks for, and the lender's answer. The library sets the fields up to
+/// covered; the callback sets the others. release gets the same fields, possibly at another address.
 #[repr(C)]
 pub struct nczchunk_borrowed_chunk {
-    /// sizeof(nczchunk_borrowed_chunk) as the library knows it: fields beyond it do not exist.
+    /// sizeof(nczchunk_borrowed_chunk) as the library knows it. There are no fields beyond it.
     pub struct_size: usize,
     /// The number of chunk_indices.
     pub rank: usize,
-    /// The chunk's indices, one per dimension; aligned as ptrdiff_t, and valid until the callback returns. NULL is
+    /// The chunk's indices, one per dimension. Aligned as ptrdiff_t and valid until the callback returns. NULL is
     /// possible only if rank is 0.
     pub chunk_indices: *const isize,
-    /// NCZCHUNK_READ; or NCZCHUNK_WRITE for a chunk that is lent to be changed. A variable with a write grid is written
-    /// by that grid: then the indices count its chunks.
+    /// NCZCHUNK_READ, or NCZCHUNK_WRITE for a chunk that is borrowed to be changed. A variable with a write grid is
+    /// written by that grid: then the indices count the chunks of that grid.
     pub access: usize,
-    /// The length of the whole chunk in bytes: decoded, if the store has codecs.
+    /// The length of the whole chunk in bytes; decoded if the store has codecs.
     pub chunk_bytes: usize,
-    /// For writing: 1 if every element of the chunk that lies inside the dimensions will be replaced, else 0.
+    /// For writing: 1 if every element of the chunk inside the dimensions will be replaced, else 0.
     pub covered: usize,
-    /// The chunk's first byte. It is only read unless access is NCZCHUNK_WRITE. The library needs no alignment; a
-    /// copier is given elements as they lie there. NULL at first.
+    /// The chunk's first byte. The library only reads the chunk unless access is NCZCHUNK_WRITE. The library needs no
+    /// alignment; a copier gets the elements with the alignment that they have there. NULL at first.
     pub data: *mut c_void,
     /// The chunk's length in bytes. 0 at first.
     pub nbytes: usize,
-    /// Whatever the lender wants to find in the loan when it is given back: its own name for what is on loan. NULL at
-    /// first.
+    /// A value of the lender's choice, which release finds here: the lender's own name for the chunk. NULL at first.
     pub handle: *mut c_void,
 }
 assert_can_grow!(nczchunk_borrowed_chunk, handle: *mut c_void);
 assert_can_grow!(RawRequest, handle: *mut c_void);
 
-/// Callbacks that lend chunks.
+/// Callbacks for zero-copy access, which lend chunks.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nczchunk_zero_copy_callbacks {
@@ -79,48 +79,50 @@ pub struct nczchunk_zero_copy_callbacks {
     pub struct_size: usize,
     /// Passed to every callback.
     pub user: *mut c_void,
-    /// Lends a chunk: sets data to its first byte and nbytes to its length, which must be that of a full chunk (or, in
-    /// a store with codecs, is that of the encoded chunk), and handle to whatever it likes. The chunk must stay valid
-    /// and unchanged until release is called for it or, without release, until lend or lend_to_write is called again,
-    /// by whichever thread.
+    /// Lends a chunk. Sets data to its first byte, nbytes to its length in bytes, and handle to any value. The length
+    /// must be that of a full chunk; in a store with codecs it is that of the encoded chunk. The chunk must stay valid
+    /// and unchanged until release is called for it. Without release it must stay valid and unchanged until lend or
+    /// lend_to_write is called again, in any thread.
     ///
-    /// With NCZCHUNK_EEMPTY, data may be set too: then it is a chunk of fill values in native byte order to be used
-    /// instead of the variable's fill value. (A store with codecs does not use it.) A cache that keeps such a chunk
-    /// returns NCZCHUNK_EEMPTY for it every time until it is told that it was changed: then it is in stored byte order.
+    /// With NCZCHUNK_EEMPTY, data may be set, too. Then it is a chunk of fill values in native byte order, which the
+    /// library uses instead of the variable's fill value. (A store with codecs does not use it.) A cache that keeps
+    /// such a chunk returns NCZCHUNK_EEMPTY for it each time until the chunk has been written. Afterwards its data are
+    /// in stored byte order.
     pub lend: Option<unsafe extern "C" fn(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk) -> c_int>,
-    /// For writing; may be NULL. Lends a chunk to be changed, as lend does. If covered is 1 the chunk need not be read
-    /// first, and what it holds does not matter. With NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT it is a new chunk, and what
-    /// it holds does not matter either: the library fills it with the fill value where it is not written to.
+    /// For writing; may be NULL. Lends a chunk to be changed, as lend does. If covered is 1, the chunk need not be read
+    /// first, and its contents do not matter. With NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT it is a new chunk, and its
+    /// contents do not matter either: the library fills it with the fill value where it is not written.
     ///
-    /// Elements with a copier are the exception, for what they hold is freed: a chunk with status 0 holds elements, one
-    /// that is new holds zero bytes, covered or not.
+    /// Elements with a copier are the exception, because the copier frees their old contents. A chunk with status 0
+    /// must hold elements, and a new chunk must hold zero bytes, covered or not.
     pub lend_to_write: Option<unsafe extern "C" fn(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk) -> c_int>,
-    /// Takes a chunk back; may be NULL. It is called once for every loan for which lend set data while returning 0 or
-    /// NCZCHUNK_EEMPTY, or lend_to_write while returning 0, NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT, before the same
-    /// thread of that call asks for another chunk. status is the outcome: 0 if the chunk was read or, with access
-    /// NCZCHUNK_WRITE, changed as a whole; any other if that failed, and then the contents of a chunk that was to be
-    /// changed are unspecified. If release itself returns a status other than 0 (because the change cannot be kept, for
-    /// example), the call ends with it, unless it has failed already.
+    /// Takes a chunk back; may be NULL. It is called once for every borrowed chunk: when lend set data and returned 0
+    /// or NCZCHUNK_EEMPTY, or lend_to_write set data and returned 0, NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT. It is
+    /// called before the same thread of that call asks for another chunk. status is the outcome. It is 0 if the whole
+    /// chunk was read or, with access NCZCHUNK_WRITE, changed. Any other status is a failure; then the contents of a
+    /// chunk that was to be changed are unspecified. If release itself returns a status other than 0 (for example
+    /// because the change cannot be kept), the call ends with that status, unless it has failed already.
     pub release:
         Option<unsafe extern "C" fn(user: *mut c_void, loan: *mut nczchunk_borrowed_chunk, status: c_int) -> c_int>,
     /// Called once when the store is freed; may be NULL.
     pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
-    /// 1 if the callbacks may run in several threads at the same time, and a chunk that was lent stays valid until it
-    /// is released or, without release, until the call of the library ends, whatever else is lent meanwhile. Then a
-    /// call may use threads (nczchunk_context_set_threads), which are not the program's own: they have a stack of the
-    /// system's default size, but 2 MiB at least, and thread-local variables as in any new thread. 0 keeps a call to
-    /// its own thread; that no two threads of yours call at the same time is then up to you. 2 is as 1, for callbacks
-    /// that may take any time, to fetch or to decode a chunk: how many threads are worth while is then measured on the
-    /// first chunks.
+    /// 1 if the callbacks may run in several threads at the same time. A borrowed chunk must then stay valid until it
+    /// is released or, without release, until the library's call ends, whatever else is borrowed meanwhile. The call
+    /// may use threads (nczchunk_context_set_threads), which are not the program's own. They have a stack of the
+    /// system's default size, but at least 2 MiB, and thread-local variables as in any new thread. 0 restricts a call
+    /// to its own thread; you must then ensure that no two of your threads call at the same time. 2 is as 1, for
+    /// callbacks that may take any time to fetch or decode a chunk: the library then measures on the first chunks how
+    /// many threads are worthwhile.
     pub concurrent: usize,
-    /// 1 if a chunk may be longer than a full one: then its first bytes count, as in netCDF-C. 0 refuses it.
+    /// 1 if a chunk may be longer than a full one: then only its first bytes count, as in netCDF-C. 0 refuses a longer
+    /// chunk.
     pub accept_longer: usize,
 }
 assert_can_grow!(nczchunk_zero_copy_callbacks, accept_longer: usize);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
 unsafe impl Growing for nczchunk_zero_copy_callbacks {}
 
-/// Callbacks that fill in chunks.
+/// Callbacks that read chunks into a buffer.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nczchunk_reader_callbacks {
@@ -128,16 +130,17 @@ pub struct nczchunk_reader_callbacks {
     pub struct_size: usize,
     /// Passed to every callback.
     pub user: *mut c_void,
-    /// Fetches a stored chunk into the request's buffer, which has room for size bytes, and sets nbytes to the length
-    /// of the stored chunk. size is the length of a full chunk; in a store with codecs, the most that such a chunk
-    /// takes encoded in one go. May be NULL if start and wait are not.
+    /// Fetches a stored chunk into the request's buffer, which has room for size bytes. Sets nbytes to the length of
+    /// the stored chunk in bytes. size is the length of a full chunk; in a store with codecs, it is the most bytes that
+    /// such a chunk takes if it is encoded in one go. May be NULL if start and wait are not.
     ///
-    /// A longer chunk is not written beyond size, and nbytes is still its length. It is an error or, in a store with
-    /// codecs, where a chunk encoded in many small pieces can be longer, asked for once more with that much room.
+    /// For a longer chunk, do not write beyond size, but set nbytes to its length. A longer chunk is an error. In a
+    /// store with codecs, a chunk that was encoded in many small pieces can be longer; it is asked for again with room
+    /// for that length.
     pub fill: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut RawRequest) -> c_int>,
-    /// For writing; may be NULL. Stores a chunk: the size bytes of the request's buffer, which it only reads. Whether a
-    /// reader may see half of it is up to the callback: one that puts a chunk in its place at once (by renaming a file)
-    /// gives the old one or the new one.
+    /// For writing; may be NULL. Stores a chunk: the size bytes of the request's buffer, which it only reads. The
+    /// callback decides whether a reader may see a half-written chunk. If it replaces the chunk atomically (by renaming
+    /// a file), a reader finds the old chunk or the new one.
     pub store: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut RawRequest) -> c_int>,
     /// Called once when the store is freed; may be NULL.
     pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
@@ -145,39 +148,41 @@ pub struct nczchunk_reader_callbacks {
     pub concurrent: usize,
     /// 1 if a chunk may be longer than a full one: see nczchunk_zero_copy_callbacks.
     pub accept_longer: usize,
-    /// 1 if fill serves ranges: then it may be asked for any part of a stored chunk, size bytes from byte offset on,
-    /// unless the store has codecs. So of a large chunk that is stored as it is, only what is needed is fetched, in one
-    /// or more requests. Of a part nobody checks whether the stored chunk is longer than it should be.
+    /// 1 if fill serves ranges. Then it may be asked for any part of a stored chunk, size bytes from byte offset on,
+    /// unless the store has codecs. So only the needed parts of a large unencoded chunk are fetched, in one or more
+    /// requests. When only a part is fetched, the library does not check whether the stored chunk is too long.
     pub ranges: usize,
-    /// With ranges: two parts of a chunk are fetched by one request if fewer bytes than these lie between them. 0
-    /// stands for 16384.
+    /// With ranges: two parts of a chunk are fetched by one request if fewer bytes than this lie between them. 0 stands
+    /// for 16384.
     pub gap: usize,
-    /// With wait, for stores with latency, such as object stores: begins to fetch a chunk as fill does, but returns at
-    /// once. A read then keeps up to in_flight requests under way, and starts the next ones while it decodes; if it may
-    /// use threads, and concurrent is not 0, each thread starts its share of them and waits for these. The request, its
-    /// indices and its buffer stay valid until wait gives the request back. If start returns a status other than 0, the
-    /// request has not begun and will not be given back; so may a chunk be absent at once.
+    /// For stores with latency, such as object stores; used together with wait. Starts to fetch a chunk, as fill does,
+    /// but returns immediately. A read keeps up to in_flight requests in flight, and starts the next ones while it
+    /// decodes. If the read may use threads and concurrent is not 0, each thread starts its share of the requests and
+    /// waits for them. The request, its indices and its buffer stay valid until wait returns the request. If start
+    /// returns a status other than 0, the request has not begun and wait does not return it. start may report a missing
+    /// chunk in this way.
     pub start: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut RawRequest) -> c_int>,
-    /// Waits until a request that the calling thread started has ended, in any order, and sets done to it. The
-    /// request's status and nbytes say how it ended, as the result of fill and its nbytes would. If wait itself returns
-    /// a status other than 0, no request is under way any more: the callback has ended all of them, and does not touch
-    /// their buffers again. While requests are under way, no callback may read by the store in the same thread:
-    /// NCZCHUNK_EINVAL.
+    /// Waits until a request that the calling thread started has ended, and sets done to it. Requests may end in any
+    /// order. The fields status and nbytes of the request report the outcome, as the result of fill and its nbytes
+    /// would. If wait itself returns a status other than 0, no request is in flight any more: the callback has ended
+    /// all of them, and does not touch their buffers again. While requests are in flight, a callback may not call the
+    /// library in the same thread to read from the store: NCZCHUNK_EINVAL.
     pub wait: Option<unsafe extern "C" fn(user: *mut c_void, done: *mut *mut RawRequest) -> c_int>,
-    /// Told that a request that was started is not needed any more, because the call is about to fail; may be NULL. The
-    /// request is still given back by wait, with any status.
+    /// Called when a request in flight is no longer needed, because the call is about to fail; may be NULL. wait still
+    /// returns the request, with any status.
     pub cancel: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut RawRequest)>,
-    /// With start: how many requests may be under way at the same time. Each has a buffer of its own. 0 stands for 64.
+    /// With start: the largest number of requests in flight at the same time. Each has a buffer of its own. 0 stands
+    /// for 64.
     pub in_flight: usize,
 }
 assert_can_grow!(nczchunk_reader_callbacks, in_flight: usize);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
 unsafe impl Growing for nczchunk_reader_callbacks {}
 
-/// A new store whose chunks are lent. The callbacks are copied. Free it with nczchunk_chunk_store_free.
+/// Creates a store of borrowed chunks. The callbacks are copied. Free it with nczchunk_chunk_store_free.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; lend is NULL; a struct_size of 0, or of a newer structure whose additions
-/// are in use), NCZCHUNK_ENOMEM; then destroy is not called.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; lend is NULL; a struct_size of 0; a newer structure with fields in use
+/// that this library does not know), NCZCHUNK_ENOMEM. After an error destroy is not called.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_chunk_store_new_zero_copy(
     callbacks: *const nczchunk_zero_copy_callbacks,
@@ -196,10 +201,12 @@ pub unsafe extern "C" fn nczchunk_chunk_store_new_zero_copy(
     unsafe { report(context, make) }
 }
 
-/// A new store whose chunks are filled in. The callbacks are copied. Free it with nczchunk_chunk_store_free.
+/// Creates a store whose callbacks read chunks into a buffer. The callbacks are copied. Free it with
+/// nczchunk_chunk_store_free.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; fill is NULL and so is start; only one of start and wait is NULL; a
-/// struct_size of 0, or of a newer structure whose additions are in use), NCZCHUNK_ENOMEM; then destroy is not called.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; both fill and start are NULL; only one of start and wait is NULL; a
+/// struct_size of 0; a newer structure with fields in use that this library does not know), NCZCHUNK_ENOMEM. After an
+/// error destroy is not called.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_chunk_store_new(
     callbacks: *const nczchunk_reader_callbacks,
@@ -223,14 +230,13 @@ pub unsafe extern "C" fn nczchunk_chunk_store_new(
     unsafe { report(context, make) }
 }
 
-/// Sets whether every chunk that a store's codecs decode is decoded to its end: 1 or, at first, 0. If not, decoding
-/// stops after the last byte that is needed, where the codec can do that. It is faster, and neither the rest of the
-/// chunk nor a checksum behind it is verified then. A chunk of which the last element is needed is always decoded to
-/// its end.
+/// Sets whether a store's codecs decode every chunk completely: 1 for yes; 0, the default, for no. With 0, decoding
+/// stops after the last needed byte if the codec can do that. That is faster, but verifies neither the rest of the
+/// chunk nor a checksum after it. A chunk whose last element is needed is always decoded completely.
 ///
-/// Of an array in a zip file 1 has the entries of the chunks that are read, or of their shards, compared with their
-/// checksums as well, each once as long as the file is open. With 0 that is so for entries that are read whole; a part
-/// of one, such as a chunk of a shard or some elements of a chunk that is stored as it is, is not verified.
+/// For an array in a zip file, 1 also verifies the checksums of the zip entries that hold the chunks or shards that are
+/// read, each once while the file is open. With 0, only entries that are read whole are verified. A part of an entry,
+/// such as a chunk of a shard or some elements of an unencoded chunk, is not verified.
 ///
 /// Errors: NCZCHUNK_EINVAL (store is NULL).
 #[unsafe(no_mangle)]
@@ -295,7 +301,7 @@ unsafe impl Send for Lending {}
 unsafe impl Sync for Lending {}
 
 impl nczchunk_borrowed_chunk {
-    /// A loan that is asked for.
+    /// A chunk that is asked for.
     #[inline]
     fn new(request: &Request<'_>, covered: bool) -> Self {
         nczchunk_borrowed_chunk {
@@ -313,7 +319,7 @@ impl nczchunk_borrowed_chunk {
 }
 
 impl Lending {
-    /// Calls release, if there is one, and gives the outcome of the loan.
+    /// Calls release, if there is one, and returns the outcome.
     #[inline(always)]
     fn give_back<'t>(&self, loan: &mut nczchunk_borrowed_chunk, outcome: Result<Taken<'t>>) -> Result<Taken<'t>> {
         let Some(release) = self.callbacks.release else { return outcome };
@@ -403,10 +409,10 @@ impl Drop for Lending {
 /// request to a local file.
 const DEFAULT_GAP: usize = 16 << 10;
 
-/// The number of requests under way if the callbacks do not say.
+/// The number of requests in flight if the callbacks do not say.
 const DEFAULT_IN_FLIGHT: usize = 64;
 
-/// No store has more requests under way.
+/// The most requests that any store may have in flight.
 const MAX_IN_FLIGHT: usize = 1 << 16;
 
 struct Filling {

@@ -1,8 +1,8 @@
-//! # Variable: what is stored
+//! # Variable: the layout of the stored array
 //!
-//! A variable says how an n-dimensional array is cut into chunks and what its elements are. It holds no data.
-//! Dimensions are given slowest first, as in netCDF; a chunk is stored at full size, also where it reaches beyond the
-//! end of a dimension, and row-major unless nczchunk_var_set_chunk_order says otherwise.
+//! Describe how an n-dimensional array is divided into chunks, and what its elements are. A variable holds no data.
+//! Dimensions are listed slowest first, as in netCDF. A chunk is stored at full size, even if it reaches beyond the end
+//! of a dimension. It is row-major unless nczchunk_var_set_chunk_order says otherwise.
 
 use std::ffi::{c_int, c_void};
 
@@ -25,10 +25,10 @@ pub const NCZCHUNK_ENDIAN_LITTLE: c_int = 1;
 /// Stored words have the most significant byte first; netCDF's NC_ENDIAN_BIG.
 pub const NCZCHUNK_ENDIAN_BIG: c_int = 2;
 
-/// A new variable of rank dimensions, with elements of element_size bytes in native byte order and a fill value of
-/// zeros. dimlens and chunklens have rank entries, in elements, and are copied. Rank 0 is a scalar: one element, in one
-/// chunk; then both may be NULL. A dimension may have length 0; an unlimited one is given at its current length. A
-/// chunk may be longer than its dimension. Free it with nczchunk_var_free.
+/// Creates a variable of rank dimensions. Its elements have element_size bytes in native byte order, and its fill value
+/// is zeros. dimlens and chunklens have rank entries, in elements, and are copied. Rank 0 is a scalar: one element, in
+/// one chunk; then both may be NULL. A dimension may have length 0; an unlimited one is given at its current length. A
+/// chunk may be longer than its dimension. Free the variable with nczchunk_var_free.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; element_size 0; a chunk length of 0; a chunk larger than PTRDIFF_MAX
 /// bytes), NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK), NCZCHUNK_EDIMSIZE (a dimension longer than PTRDIFF_MAX +
@@ -77,8 +77,8 @@ unsafe fn change(
     unsafe { report(context, || change(&mut handle_mut(var, "var is NULL")?.0)) }
 }
 
-/// Sets what absent chunks read as: one element, element_size bytes, which are copied. It is in native byte order
-/// whatever the variable's, and is never swapped. NULL stands for zeros.
+/// Sets the fill value, as which missing chunks read: one element of element_size bytes, which are copied. It is in
+/// native byte order for any byte order of the variable, and is never swapped. NULL stands for zeros.
 ///
 /// Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn nczchunk_var_set_fill_value(
 }
 
 /// Sets the byte order of the stored words: one of the NCZCHUNK_ENDIAN_ constants. Words are swapped between chunk and
-/// memory as needed; memory is always in native order.
+/// memory as needed. Memory is always in native order.
 ///
 /// Errors: NCZCHUNK_EINVAL (var is NULL; no such constant), NCZCHUNK_EBADTYPE (LITTLE or BIG for elements that have no
 /// words, on every machine: see nczchunk_var_set_word_size).
@@ -115,12 +115,12 @@ pub unsafe extern "C" fn nczchunk_var_set_endian(
     unsafe { change(var, context, set) }
 }
 
-/// Sets the size in bytes of the words that elements are made of: 1, 2, 4 or 8, and a divisor of element_size. Unset,
-/// an element of 1, 2, 4 or 8 bytes is one word and one of 16 bytes is two, as a complex number is; an element of any
-/// other size has no words and no byte order. Set it to 4 for complex numbers of 8 bytes, to 1 for text of fixed
-/// length.
+/// Sets the size in bytes of the words that elements consist of: 1, 2, 4 or 8, and a divisor of element_size. By
+/// default, an element of 1, 2, 4 or 8 bytes is one word, and one of 16 bytes is two words, as a complex number is. An
+/// element of any other size has no words and no byte order. Set 4 for complex numbers of 8 bytes, and 1 for
+/// fixed-length strings.
 ///
-/// Errors: NCZCHUNK_EINVAL (var is NULL; no such word size).
+/// Errors: NCZCHUNK_EINVAL (var is NULL; an invalid word size).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_set_word_size(
     var: *mut nczchunk_var,
@@ -133,7 +133,8 @@ pub unsafe extern "C" fn nczchunk_var_set_word_size(
 
 /// Sets the order in which the elements of a chunk are stored. order has rank entries and names each dimension once,
 /// from the slowest to the fastest: {0, 1, 2} is row-major, {2, 1, 0} is Fortran order (Zarr's order "F"), and any
-/// other a transpose (Zarr's codec of that name). NULL stands for row-major. Memory is not concerned.
+/// other order is a transpose (Zarr's codec "transpose"). NULL stands for row-major. The order in memory does not
+/// change.
 ///
 /// Errors: NCZCHUNK_EINVAL (var is NULL; a dimension that is named twice or does not exist), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
@@ -146,11 +147,11 @@ pub unsafe extern "C" fn nczchunk_var_set_chunk_order(
     unsafe { change(var, context, |var| var.set_chunk_order(optional(order, var.rank()))) }
 }
 
-/// Sets a coarser grid by which the variable is written, for chunks that are stored in shards: a shard can only be
-/// written as a whole. write_chunklens has rank entries, in elements, each a multiple of the chunk's; NULL stands for
-/// the chunks themselves. Reads go by chunks as before. Writes, plans for writing, what they cover, their parts, and
-/// the question whether two plans share chunks go by this grid: a store is asked to fetch and to store chunks of this
-/// size.
+/// Sets a coarser grid for writing the variable, for chunks that are stored in shards: a shard can only be written as a
+/// whole. write_chunklens has rank entries, in elements, each a multiple of the chunk's length. NULL stands for the
+/// chunks themselves. Reads use the chunks as before. This grid applies to writes, to plans for writing, to the chunks
+/// that they cover, to their parts, and to the check whether two plans share chunks. A store is asked to fetch and to
+/// store chunks of this size.
 ///
 /// Errors: NCZCHUNK_EINVAL (var is NULL; lengths that are not multiples; a chunk larger than PTRDIFF_MAX bytes),
 /// NCZCHUNK_ENOMEM.
@@ -164,8 +165,9 @@ pub unsafe extern "C" fn nczchunk_var_set_write_grid(
     unsafe { change(var, context, |var| var.set_write_grid(optional(write_chunklens, var.rank()))) }
 }
 
-/// Changes the current length of a dimension, counted from 0, as when an unlimited dimension has grown. A write needs
-/// the length to be current: it takes what lies beyond for nothing, and may replace it by the fill value.
+/// Changes the current length of a dimension, counted from 0, for example when an unlimited dimension has grown. Set
+/// the current length before a write: the write ignores stored elements beyond the length, and may replace them by the
+/// fill value.
 ///
 /// Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (dimlen above
 /// PTRDIFF_MAX + 1).
@@ -180,13 +182,13 @@ pub unsafe extern "C" fn nczchunk_var_set_dimlen(
     unsafe { change(var, context, |var| var.set_dimlen(dimension, dimlen)) }
 }
 
-/// Changes the origin of a dimension, counted from 0, as cfdb does when elements are prepended: the chunks are aligned
-/// to multiples of their length in an index space in which the dimension's first element has the index origin, at first
-/// 0. To prepend n elements, subtract n from the origin and add n to the length. With a negative origin there are
-/// chunks with negative indices, and the first one may hold elements only in its upper part.
+/// Changes the origin of a dimension, counted from 0, as cfdb does when elements are prepended. Chunks are aligned to
+/// multiples of their length in an index space in which the dimension's first element has the index origin, at first 0.
+/// To prepend n elements, subtract n from the origin and add n to the length. With a negative origin some chunks have
+/// negative indices, and the first one may hold elements only in its upper part.
 ///
 /// Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (an origin that
-/// leaves no room for the dimension, or the chunk that holds its first element, among the values of ptrdiff_t).
+/// leaves no room for the dimension, or for the chunk that holds its first element, in the range of ptrdiff_t).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_set_origin(
     var: *mut nczchunk_var,
@@ -198,18 +200,19 @@ pub unsafe extern "C" fn nczchunk_var_set_origin(
     unsafe { change(var, context, |var| var.set_origin(dimension, origin)) }
 }
 
-/// Sets how elements are copied that are more than their bytes: pointers to text that are to be duplicated, for
-/// example. copier is called instead of copying bytes; NULL stands for bytes. It copies count elements, which are
-/// contiguous on both sides: from memory to a chunk if writing is 1, from a chunk to memory if it is 0. source and
-/// destination have the alignment that the chunk and the memory have at that element. When writing, the copier frees
-/// what the destination held before; when reading, the destination holds nothing. It returns 0 or a status, which ends
-/// the call. Several threads that use the variable may call it at the same time; one call of the library uses one
-/// thread.
+/// Sets a function that copies elements, for elements that own more than their bytes, such as pointers to strings that
+/// must be duplicated. copier is called instead of copying bytes; NULL stands for copying bytes. It copies count
+/// elements, which are contiguous on both sides: from memory to a chunk if writing is 1, from a chunk to memory if
+/// writing is 0. source and destination have the alignment of the chunk and the memory at that element. When writing,
+/// the copier frees the old contents of the destination. When reading, the destination holds nothing. The copier
+/// returns 0, or a status that ends the call. Several threads that use the variable may call it at the same time; one
+/// call of the library uses one thread.
 ///
-/// Nothing is swapped then, and chunks must be lent as they are: with a store that fills in chunks, or that has codecs,
-/// reads and writes give NCZCHUNK_EINVAL. Absent chunks read as copies of the fill value or, without one, as zero
-/// bytes, which are not passed to the copier. After an error some elements are copied and some are not, in memory or in
-/// the chunk at which it happened: zero the memory before a read, to know which.
+/// With a copier no bytes are swapped, and chunks must be borrowed as they are. With a store that reads chunks into a
+/// buffer, or that has codecs, reads and writes give NCZCHUNK_EINVAL. Missing chunks read as copies of the fill value.
+/// Without a fill value they read as zero bytes, which are not passed to the copier. After an error, some elements of
+/// memory, or of the chunk at which it happened, are copied and some are not. To find out which, set the memory to zero
+/// before a read.
 ///
 /// Errors: NCZCHUNK_EINVAL (var is NULL).
 #[unsafe(no_mangle)]
@@ -236,7 +239,7 @@ pub unsafe extern "C" fn nczchunk_var_set_copier(
     unsafe { change(var, context, set) }
 }
 
-/// What a variable answers to a question; `T::default()` for NULL.
+/// The answer of a variable to a question; `T::default()` for NULL.
 ///
 /// # Safety
 /// The pointer is NULL or points to a variable that nobody changes meanwhile.
@@ -245,7 +248,7 @@ unsafe fn ask<T: Default>(var: *const nczchunk_var, question: impl FnOnce(&Varia
     unsafe { var.as_ref() }.map_or_else(T::default, |var| question(&var.0))
 }
 
-/// What a dimension of a variable answers to a question; 0 if there is none.
+/// The answer of a dimension of a variable to a question; 0 if there is none.
 ///
 /// # Safety
 /// As for [`ask`].
@@ -259,57 +262,59 @@ unsafe fn ask_dimension<T: Default>(
     unsafe { ask(var, |var| var.grid(access).dimensions().get(dimension).map_or_else(T::default, question)) }
 }
 
-/// The number of dimensions; 0 for NULL.
+/// Returns the number of dimensions; 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_rank(var: *const nczchunk_var) -> usize {
     // SAFETY: the header's general promise.
     unsafe { ask(var, Variable::rank) }
 }
 
-/// The current length of a dimension, counted from 0; 0 if there is no such dimension, and for NULL.
+/// Returns the current length of a dimension, counted from 0, in elements. Returns 0 if there is no such dimension, and
+/// for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_dimlen(var: *const nczchunk_var, dimension: usize) -> usize {
     // SAFETY: the header's general promise.
     unsafe { ask_dimension(var, Access::Read, dimension, Dimension::len) }
 }
 
-/// The length of a chunk along a dimension, counted from 0; 0 if there is no such dimension, and for NULL.
+/// Returns the length of a chunk along a dimension, counted from 0, in elements. Returns 0 if there is no such
+/// dimension, and for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_chunklen(var: *const nczchunk_var, dimension: usize) -> usize {
     // SAFETY: the header's general promise.
     unsafe { ask_dimension(var, Access::Read, dimension, Dimension::chunklen) }
 }
 
-/// The length of a chunk of the write grid along a dimension, counted from 0; without such a grid
-/// nczchunk_var_chunklen. 0 if there is no such dimension, and for NULL.
+/// Returns the length of a chunk of the write grid along a dimension, counted from 0, in elements. Without such a grid
+/// it is that of nczchunk_var_chunklen. Returns 0 if there is no such dimension, and for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_write_chunklen(var: *const nczchunk_var, dimension: usize) -> usize {
     // SAFETY: the header's general promise.
     unsafe { ask_dimension(var, Access::Write, dimension, Dimension::chunklen) }
 }
 
-/// The origin of a dimension, counted from 0; 0 if there is no such dimension, and for NULL.
+/// Returns the origin of a dimension, counted from 0. Returns 0 if there is no such dimension, and for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_origin(var: *const nczchunk_var, dimension: usize) -> isize {
     // SAFETY: the header's general promise.
     unsafe { ask_dimension(var, Access::Read, dimension, Dimension::origin) }
 }
 
-/// The bytes of an element; 0 for NULL.
+/// Returns the size of an element in bytes; 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_element_size(var: *const nczchunk_var) -> usize {
     // SAFETY: the header's general promise.
     unsafe { ask(var, Variable::element_size) }
 }
 
-/// The bytes of a word that elements are made of; 0 for elements that have none, and for NULL.
+/// Returns the size in bytes of the words that elements consist of; 0 for elements without words, and for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_word_size(var: *const nczchunk_var) -> usize {
     // SAFETY: the header's general promise.
     unsafe { ask(var, Variable::word_size) }
 }
 
-/// The byte order of stored words, one of the NCZCHUNK_ENDIAN_ constants; NCZCHUNK_ENDIAN_NATIVE for NULL.
+/// Returns the byte order of the stored words, one of the NCZCHUNK_ENDIAN_ constants; NCZCHUNK_ENDIAN_NATIVE for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_endian(var: *const nczchunk_var) -> c_int {
     // SAFETY: the header's general promise.
@@ -320,15 +325,15 @@ pub unsafe extern "C" fn nczchunk_var_endian(var: *const nczchunk_var) -> c_int 
     }
 }
 
-/// The bytes of a whole chunk, decoded; 0 for NULL.
+/// Returns the size of a whole decoded chunk in bytes; 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_chunk_bytes(var: *const nczchunk_var) -> usize {
     // SAFETY: the header's general promise.
     unsafe { ask(var, Variable::chunk_bytes) }
 }
 
-/// The fill value, element_size bytes without alignment; NULL if none is set, which stands for zeros, and for NULL. It
-/// belongs to the variable and is valid until that is changed or freed.
+/// Returns the fill value: element_size bytes without alignment. Returns NULL if none is set, which stands for zeros,
+/// and for NULL. The fill value belongs to the variable and is valid until it is changed or the variable is freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_fill_value(var: *const nczchunk_var) -> *const c_void {
     // SAFETY: the header's general promise.

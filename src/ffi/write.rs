@@ -1,4 +1,6 @@
 //! # Writing a hyperslab
+//!
+//! Write any hyperslab of a variable from memory of yours. Chunks that the write covers are stored without being read.
 
 use std::ffi::{c_int, c_void};
 
@@ -7,27 +9,28 @@ use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_var};
 use super::pointers::{handle, hyperslab, source};
 use crate::transfer;
 
-/// Writes a hyperslab, as nc_put_vars does: along each dimension, count elements from start on, stride apart, from
-/// data.
+/// Writes a hyperslab, as nc_put_vars does. Along each dimension, writes count elements from start on, stride apart,
+/// from data.
 ///
-/// The arguments are those of nczchunk_read_vars. data is only read: it stays as it is whatever the variable's byte
-/// order. It must not overlap what callbacks lend.
+/// The arguments are those of nczchunk_read_vars. data is only read: it stays as it is for any byte order of the
+/// variable. It must not overlap memory that callbacks lend.
 ///
-/// A chunk that the write covers is one of which every element inside the dimensions is replaced; a chunk clipped by
-/// the end of a dimension, and a chunk of one element under any stride, can be covered too. It is stored without being
-/// read. Any other is fetched, or filled with the fill value if it is absent, changed, and stored. Each is stored once,
-/// in row-major order of chunk indices if one thread does it. What lies outside the dimensions, in a chunk that is
-/// covered or was absent, becomes fill value.
+/// A chunk is covered if the write replaces every element of it inside the dimensions. A chunk clipped by the end of a
+/// dimension can be covered, too, and so can a chunk of one element with any stride. A covered chunk is stored without
+/// being read. Any other chunk is fetched (or filled with the fill value if it is missing), changed, and stored. Each
+/// chunk is stored once; one thread stores them in row-major order of chunk indices. Elements outside the dimensions,
+/// in a chunk that is covered or was missing, become the fill value.
 ///
-/// Errors found before any callback runs are those of nczchunk_read_vars, in the same order; but if any count is 0, no
-/// NCZCHUNK_EEDGE: then nothing is written. Then NCZCHUNK_EPERM (the store cannot be written to). Errors of a chunk are
-/// those of reading it and what a callback for writing returned. The chunks before it have been written, it has not
-/// (unless its callback did), those after it were not tried or, with several threads, may have been written:
-/// nczchunk_context_chunks_done tells how many came before. The same call again, once the fault is gone, writes all of
-/// it.
+/// Errors found before any callback runs: those of nczchunk_read_vars, in the same order; but if any count is 0,
+/// nothing is written and NCZCHUNK_EEDGE is not returned. Then NCZCHUNK_EPERM (the store is read-only). Errors of a
+/// chunk: those of reading it, and the status that a callback for writing returned. The chunks before the failed chunk
+/// have been written. The failed chunk has not been written (unless its callback wrote it). The chunks after it were
+/// not tried or, with several threads, may have been written. nczchunk_context_chunks_done returns the number of chunks
+/// before it. Once the fault is gone, repeat the same call to write everything.
 ///
-/// Several threads may write to different chunks of one store at the same time, if its callbacks may be called so; see
-/// nczchunk_plan_shares_chunks. Of two that write to the same chunk, one may undo what the other did to it.
+/// Several threads may write to different chunks of one store at the same time if its callbacks may run in several
+/// threads; see nczchunk_plan_shares_chunks. If two threads write to the same chunk, one may undo the change of the
+/// other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_write_vars(
     var: *const nczchunk_var,
