@@ -1,10 +1,10 @@
 /*
  * nczchunk: hyperslabs of chunked n-dimensional arrays.
  *
- * An array of n dimensions is stored as chunks: files, objects, entries of a database. A hyperslab is what netCDF calls
- * (start, count, stride): along each dimension, count elements from start on, stride apart. This library finds the
- * chunks that a hyperslab touches, asks you for each of them once, and puts the selected elements where they belong in
- * memory.
+ * Read and write hyperslabs of an n-dimensional array that is stored as chunks: files, objects, entries of a database.
+ * A hyperslab is (start, count, stride), as in netCDF: along each dimension, count elements from start on, stride
+ * apart. The library finds the chunks that a hyperslab touches, asks you for each of them once, and copies the selected
+ * elements to their positions in memory.
  *
  *     size_t dimlens[2] = {90, 180}, chunklens[2] = {40, 50};              the array, and a chunk of it
  *     nczchunk_var_new(2, dimlens, chunklens, sizeof(float), &var, NULL);
@@ -16,24 +16,24 @@
  *     ptrdiff_t stride[2] = {1, 3};                                        every third column
  *     nczchunk_read_vars(var, store, start, count, stride, data, NULL);    20 * 60 floats
  *
- * examples/first_read.c is that as a whole program. The sections below are a tour: version, status and objects; the
- * variable; reading; writing; what went wrong, progress and threads; plans; other layouts of memory; stores of your
- * own; codecs of your own; then what all of these are made of, for those who want to look inside or build something
- * else from it: the strided copy, projections, odometers; last, conventions of neighbouring systems.
+ * examples/first_read.c is this example as a whole program. The sections below are a tour: version, status and
+ * objects; the variable; reading; writing; errors, progress and threads; plans; other layouts of memory; stores of your
+ * own; codecs and caches. Then come the building blocks of these functions, for other uses: the strided copy,
+ * projections and odometers. The last sections are the conventions of related systems.
  *
- * In all of it:
- * - lengths, indices and positions are in elements unless bytes are named; lists with one entry per dimension have the
- *   slowest dimension first;
- * - a pointer that may be NULL says so; every other must point to what its description says, and a NULL in its place
- *   gives NCZCHUNK_EINVAL (NULL for start gives NCZCHUNK_EINVALCOORDS, as in netCDF). On an error, what would have been
- *   the result is untouched unless its description says otherwise;
- * - every function that can fail takes a context as its last argument, which may be NULL;
- * - an object that a function makes is yours to free, with the _free function of its kind. Whatever you pass in stays
- *   yours unless the function says that it takes it over;
- * - no function keeps state outside its arguments. Different objects may be used by different threads at the same time;
- *   what is said of each type tells whether one object may be;
- * - nothing prints, aborts or raises signals; a failed allocation gives NCZCHUNK_ENOMEM and leaves everything usable;
- * - structures that may grow begin with struct_size, which whoever makes one sets to its size.
+ * Rules for all functions:
+ * - Lengths, indices and positions are in elements unless bytes are named. Lists with one entry per dimension have the
+ *   slowest dimension first.
+ * - The description of a pointer says if it may be NULL. Every other pointer must point to what its description says;
+ *   a NULL in its place gives NCZCHUNK_EINVAL (NULL for start gives NCZCHUNK_EINVALCOORDS, as in netCDF). After an
+ *   error, the results are untouched unless their description says otherwise.
+ * - Every function that can fail takes a context as its last argument, which may be NULL.
+ * - You own an object that a function makes. Free it with the _free function of its kind. Everything that you pass in
+ *   stays yours unless the function says that it takes it over.
+ * - No function keeps state outside its arguments. Different threads may use different objects at the same time. The
+ *   description of each type says whether several threads may use one object.
+ * - Nothing prints, aborts or raises signals. A failed allocation gives NCZCHUNK_ENOMEM and leaves everything usable.
+ * - Structures that may grow begin with struct_size. Whoever makes such a structure sets it to the structure's size.
  *
  * This file is generated from the library's source. If a function does not appear in it, it is not part of the
  * interface.
@@ -45,8 +45,8 @@
 #include <stdint.h>
 
 /*
- * What stands before every function: it is in the library and is visible. A program for Windows that links the DLL may
- * define NCZCHUNK_DLL.
+ * Marks every function as visible and as part of the library. A program for Windows that links the DLL may define
+ * NCZCHUNK_DLL.
  */
 #ifndef NCZCHUNK_API
 #if defined(_WIN32) && defined(NCZCHUNK_DLL)
@@ -59,8 +59,8 @@
 #endif
 
 /*
- * What stands before every function that returns a status: gcc and clang warn where it is ignored. A program that wants
- * no such warnings defines NCZCHUNK_MUST_USE as nothing before it includes this file.
+ * Marks every function that returns a status: gcc and clang warn if the status is ignored. To disable these warnings,
+ * define NCZCHUNK_MUST_USE as nothing before you include this file.
  */
 #ifndef NCZCHUNK_MUST_USE
 #if defined(__GNUC__)
@@ -77,7 +77,7 @@ extern "C" {
 /* ---------------------------------------------------------------------------------------------------------------------
  * VERSION
  *
- * The macros are the version a program is compiled against; the functions tell the one it runs with.
+ * The macros are the version that a program is compiled with. The functions return the version that it runs with.
  */
 
 #define NCZCHUNK_VERSION_MAJOR 0
@@ -88,21 +88,21 @@ extern "C" {
     (NCZCHUNK_VERSION_MAJOR * 1000000 + NCZCHUNK_VERSION_MINOR * 1000 + NCZCHUNK_VERSION_PATCH)
 
 /**
- * The version of the library in use as text, for example "0.3.0". Static; never NULL.
+ * Returns the version of the library in use as a string, for example "0.3.0". The string is static and never NULL.
  */
 NCZCHUNK_API const char *nczchunk_version(void);
 
 /**
- * The version of the library in use as a number to compare with NCZCHUNK_VERSION_NUMBER:
- * major * 1000000 + minor * 1000 + patch.
+ * Returns the version of the library in use as a number to compare with NCZCHUNK_VERSION_NUMBER: major * 1000000 +
+ * minor * 1000 + patch.
  */
 NCZCHUNK_API int nczchunk_version_number(void);
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * STATUS
  *
- * Functions that can fail return an int: 0, one of netCDF's numbers below or, passed on from a callback of yours,
- * whatever it returned. Positive numbers are errno values.
+ * Functions that can fail return an int: 0 for success, one of netCDF's numbers below, a positive errno value, or a
+ * status that a callback of yours returned.
  */
 
 #define NCZCHUNK_NOERR        0      /**< Success. */
@@ -137,61 +137,61 @@ NCZCHUNK_API int nczchunk_version_number(void);
 #define NCZCHUNK_ENOOBJECT    (-141) /**< From a callback: the chunk is absent. */
 
 /**
- * The words for a status: netCDF's for netCDF's numbers, strerror's for positive ones, "Unknown Error" for others.
- * Not to be freed.
+ * Returns the message for a status code: netCDF's message for netCDF's numbers, that of strerror for positive ones,
+ * and "Unknown Error" for others. Do not free it.
  */
 NCZCHUNK_API const char *nczchunk_strerror(int status);
 
 /* ---------------------------------------------------------------------------------------------------------------------
- * OBJECTSTORE
+ * OBJECTS
  *
- * What the functions below make and use. Each is opaque: it is made by a function, asked by functions, and freed by
- * the _free function of its kind.
+ * Opaque types. Create each with its _new function or with another function that returns one, and release it with
+ * its _free function.
  */
 
 /**
- * A cache of decoded chunks. Any number of threads may use one at the same time. A child process that was forked finds
- * nothing in it and keeps nothing there.
+ * A cache of decoded chunks. Any number of threads may use one at the same time. In a forked child process it is empty
+ * and keeps nothing.
  */
 typedef struct nczchunk_cache nczchunk_cache;
 
 /**
- * A store: where chunks come from and go to. Several threads may use one at the same time if its callbacks may be
- * called so. Between calls it keeps the memory it needed: for each thread that used it at the same time, up to 16, a
- * chunk, and with codecs an encoded chunk and what the codecs need.
+ * A store: the source and destination of chunks. Several threads may use one at the same time if its callbacks may run
+ * in several threads. Between calls it keeps the memory that it needed: for each thread that used it at the same time,
+ * up to 16, one chunk; with codecs also one encoded chunk and the memory of the codecs.
  */
 typedef struct nczchunk_chunk_store nczchunk_chunk_store;
 
 /**
- * A codec, to be given to a store.
+ * A codec, to be handed over to a store.
  */
 typedef struct nczchunk_codec nczchunk_codec;
 
 /**
- * What went wrong in a call, and what calls may use: see CONTEXT. One context serves one call at a time; use one per
- * thread.
+ * The errors of the last call, and the resources that calls may use: see CONTEXT. One context serves one call at a
+ * time; use one per thread.
  */
 typedef struct nczchunk_context nczchunk_context;
 
 /**
- * A plan: which chunks a hyperslab touches, and where their elements go in memory. It keeps what it was made from and
- * refers to nothing of the caller's, so the variable may be changed or freed meanwhile. Any number of threads may use
- * a plan at the same time.
+ * A plan: which chunks a hyperslab touches, and where their elements go in memory. It has copies of everything that it
+ * was made from, so the variable may be changed or freed meanwhile. Any number of threads may use a plan at the same
+ * time.
  */
 typedef struct nczchunk_plan nczchunk_plan;
 
 /**
- * A variable: how an array is cut into chunks, and what its elements are. Any number of threads may use one at the
+ * A variable: how an array is divided into chunks, and what its elements are. Any number of threads may use one at the
  * same time, as long as none changes it.
  */
 typedef struct nczchunk_var nczchunk_var;
 
 /* ---------------------------------------------------------------------------------------------------------------------
- * VARIABLE: WHAT IS STORED
+ * VARIABLE: THE LAYOUT OF THE STORED ARRAY
  *
- * A variable says how an n-dimensional array is cut into chunks and what its elements are. It holds no data.
- * Dimensions are given slowest first, as in netCDF; a chunk is stored at full size, also where it reaches beyond the
- * end of a dimension, and row-major unless nczchunk_var_set_chunk_order says otherwise.
+ * Describe how an n-dimensional array is divided into chunks, and what its elements are. A variable holds no data.
+ * Dimensions are listed slowest first, as in netCDF. A chunk is stored at full size, even if it reaches beyond the end
+ * of a dimension. It is row-major unless nczchunk_var_set_chunk_order says otherwise.
  */
 
 /**
@@ -215,10 +215,10 @@ typedef struct nczchunk_var nczchunk_var;
 #define NCZCHUNK_ENDIAN_BIG 2
 
 /**
- * A new variable of rank dimensions, with elements of element_size bytes in native byte order and a fill value of
- * zeros. dimlens and chunklens have rank entries, in elements, and are copied. Rank 0 is a scalar: one element, in one
- * chunk; then both may be NULL. A dimension may have length 0; an unlimited one is given at its current length. A
- * chunk may be longer than its dimension. Free it with nczchunk_var_free.
+ * Creates a variable of rank dimensions. Its elements have element_size bytes in native byte order, and its fill value
+ * is zeros. dimlens and chunklens have rank entries, in elements, and are copied. Rank 0 is a scalar: one element, in
+ * one chunk; then both may be NULL. A dimension may have length 0; an unlimited one is given at its current length. A
+ * chunk may be longer than its dimension. Free the variable with nczchunk_var_free.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; element_size 0; a chunk length of 0; a chunk larger than PTRDIFF_MAX
  * bytes), NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK), NCZCHUNK_EDIMSIZE (a dimension longer than PTRDIFF_MAX +
@@ -238,8 +238,8 @@ int nczchunk_var_new(size_t rank,
 NCZCHUNK_API void nczchunk_var_free(nczchunk_var *var);
 
 /**
- * Sets what absent chunks read as: one element, element_size bytes, which are copied. It is in native byte order
- * whatever the variable's, and is never swapped. NULL stands for zeros.
+ * Sets the fill value, as which missing chunks read: one element of element_size bytes, which are copied. It is in
+ * native byte order for any byte order of the variable, and is never swapped. NULL stands for zeros.
  *
  * Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_ENOMEM.
  */
@@ -250,7 +250,7 @@ int nczchunk_var_set_fill_value(nczchunk_var *var,
 
 /**
  * Sets the byte order of the stored words: one of the NCZCHUNK_ENDIAN_ constants. Words are swapped between chunk and
- * memory as needed; memory is always in native order.
+ * memory as needed. Memory is always in native order.
  *
  * Errors: NCZCHUNK_EINVAL (var is NULL; no such constant), NCZCHUNK_EBADTYPE (LITTLE or BIG for elements that have no
  * words, on every machine: see nczchunk_var_set_word_size).
@@ -258,12 +258,12 @@ int nczchunk_var_set_fill_value(nczchunk_var *var,
 NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_var_set_endian(nczchunk_var *var, int endian, nczchunk_context *context);
 
 /**
- * Sets the size in bytes of the words that elements are made of: 1, 2, 4 or 8, and a divisor of element_size. Unset,
- * an element of 1, 2, 4 or 8 bytes is one word and one of 16 bytes is two, as a complex number is; an element of any
- * other size has no words and no byte order. Set it to 4 for complex numbers of 8 bytes, to 1 for text of fixed
- * length.
+ * Sets the size in bytes of the words that elements consist of: 1, 2, 4 or 8, and a divisor of element_size. By
+ * default, an element of 1, 2, 4 or 8 bytes is one word, and one of 16 bytes is two words, as a complex number is. An
+ * element of any other size has no words and no byte order. Set 4 for complex numbers of 8 bytes, and 1 for
+ * fixed-length strings.
  *
- * Errors: NCZCHUNK_EINVAL (var is NULL; no such word size).
+ * Errors: NCZCHUNK_EINVAL (var is NULL; an invalid word size).
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_var_set_word_size(nczchunk_var *var,
@@ -273,7 +273,8 @@ int nczchunk_var_set_word_size(nczchunk_var *var,
 /**
  * Sets the order in which the elements of a chunk are stored. order has rank entries and names each dimension once,
  * from the slowest to the fastest: {0, 1, 2} is row-major, {2, 1, 0} is Fortran order (Zarr's order "F"), and any
- * other a transpose (Zarr's codec of that name). NULL stands for row-major. Memory is not concerned.
+ * other order is a transpose (Zarr's codec "transpose"). NULL stands for row-major. The order in memory does not
+ * change.
  *
  * Errors: NCZCHUNK_EINVAL (var is NULL; a dimension that is named twice or does not exist), NCZCHUNK_ENOMEM.
  */
@@ -283,11 +284,11 @@ int nczchunk_var_set_chunk_order(nczchunk_var *var,
                                  nczchunk_context *context);
 
 /**
- * Sets a coarser grid by which the variable is written, for chunks that are stored in shards: a shard can only be
- * written as a whole. write_chunklens has rank entries, in elements, each a multiple of the chunk's; NULL stands for
- * the chunks themselves. Reads go by chunks as before. Writes, plans for writing, what they cover, their parts, and
- * the question whether two plans share chunks go by this grid: a store is asked to fetch and to store chunks of this
- * size.
+ * Sets a coarser grid for writing the variable, for chunks that are stored in shards: a shard can only be written as a
+ * whole. write_chunklens has rank entries, in elements, each a multiple of the chunk's length. NULL stands for the
+ * chunks themselves. Reads use the chunks as before. This grid applies to writes, to plans for writing, to the chunks
+ * that they cover, to their parts, and to the check whether two plans share chunks. A store is asked to fetch and to
+ * store chunks of this size.
  *
  * Errors: NCZCHUNK_EINVAL (var is NULL; lengths that are not multiples; a chunk larger than PTRDIFF_MAX bytes),
  * NCZCHUNK_ENOMEM.
@@ -298,8 +299,9 @@ int nczchunk_var_set_write_grid(nczchunk_var *var,
                                 nczchunk_context *context);
 
 /**
- * Changes the current length of a dimension, counted from 0, as when an unlimited dimension has grown. A write needs
- * the length to be current: it takes what lies beyond for nothing, and may replace it by the fill value.
+ * Changes the current length of a dimension, counted from 0, for example when an unlimited dimension has grown. Set
+ * the current length before a write: the write ignores stored elements beyond the length, and may replace them by the
+ * fill value.
  *
  * Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (dimlen above
  * PTRDIFF_MAX + 1).
@@ -311,13 +313,13 @@ int nczchunk_var_set_dimlen(nczchunk_var *var,
                             nczchunk_context *context);
 
 /**
- * Changes the origin of a dimension, counted from 0, as cfdb does when elements are prepended: the chunks are aligned
- * to multiples of their length in an index space in which the dimension's first element has the index origin, at first
- * 0. To prepend n elements, subtract n from the origin and add n to the length. With a negative origin there are
- * chunks with negative indices, and the first one may hold elements only in its upper part.
+ * Changes the origin of a dimension, counted from 0, as cfdb does when elements are prepended. Chunks are aligned to
+ * multiples of their length in an index space in which the dimension's first element has the index origin, at first 0.
+ * To prepend n elements, subtract n from the origin and add n to the length. With a negative origin some chunks have
+ * negative indices, and the first one may hold elements only in its upper part.
  *
  * Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (an origin that
- * leaves no room for the dimension, or the chunk that holds its first element, among the values of ptrdiff_t).
+ * leaves no room for the dimension, or for the chunk that holds its first element, in the range of ptrdiff_t).
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_var_set_origin(nczchunk_var *var,
@@ -326,18 +328,19 @@ int nczchunk_var_set_origin(nczchunk_var *var,
                             nczchunk_context *context);
 
 /**
- * Sets how elements are copied that are more than their bytes: pointers to text that are to be duplicated, for
- * example. copier is called instead of copying bytes; NULL stands for bytes. It copies count elements, which are
- * contiguous on both sides: from memory to a chunk if writing is 1, from a chunk to memory if it is 0. source and
- * destination have the alignment that the chunk and the memory have at that element. When writing, the copier frees
- * what the destination held before; when reading, the destination holds nothing. It returns 0 or a status, which ends
- * the call. Several threads that use the variable may call it at the same time; one call of the library uses one
- * thread.
+ * Sets a function that copies elements, for elements that own more than their bytes, such as pointers to strings that
+ * must be duplicated. copier is called instead of copying bytes; NULL stands for copying bytes. It copies count
+ * elements, which are contiguous on both sides: from memory to a chunk if writing is 1, from a chunk to memory if
+ * writing is 0. source and destination have the alignment of the chunk and the memory at that element. When writing,
+ * the copier frees the old contents of the destination. When reading, the destination holds nothing. The copier
+ * returns 0, or a status that ends the call. Several threads that use the variable may call it at the same time; one
+ * call of the library uses one thread.
  *
- * Nothing is swapped then, and chunks must be lent as they are: with a store that fills in chunks, or that has codecs,
- * reads and writes give NCZCHUNK_EINVAL. Absent chunks read as copies of the fill value or, without one, as zero
- * bytes, which are not passed to the copier. After an error some elements are copied and some are not, in memory or in
- * the chunk at which it happened: zero the memory before a read, to know which.
+ * With a copier no bytes are swapped, and chunks must be borrowed as they are. With a store that reads chunks into a
+ * buffer, or that has codecs, reads and writes give NCZCHUNK_EINVAL. Missing chunks read as copies of the fill value.
+ * Without a fill value they read as zero bytes, which are not passed to the copier. After an error, some elements of
+ * memory, or of the chunk at which it happened, are copied and some are not. To find out which, set the memory to zero
+ * before a read.
  *
  * Errors: NCZCHUNK_EINVAL (var is NULL).
  */
@@ -348,59 +351,63 @@ int nczchunk_var_set_copier(nczchunk_var *var,
                             nczchunk_context *context);
 
 /**
- * The number of dimensions; 0 for NULL.
+ * Returns the number of dimensions; 0 for NULL.
  */
 NCZCHUNK_API size_t nczchunk_var_rank(const nczchunk_var *var);
 
 /**
- * The current length of a dimension, counted from 0; 0 if there is no such dimension, and for NULL.
+ * Returns the current length of a dimension, counted from 0, in elements. Returns 0 if there is no such dimension, and
+ * for NULL.
  */
 NCZCHUNK_API size_t nczchunk_var_dimlen(const nczchunk_var *var, size_t dimension);
 
 /**
- * The length of a chunk along a dimension, counted from 0; 0 if there is no such dimension, and for NULL.
+ * Returns the length of a chunk along a dimension, counted from 0, in elements. Returns 0 if there is no such
+ * dimension, and for NULL.
  */
 NCZCHUNK_API size_t nczchunk_var_chunklen(const nczchunk_var *var, size_t dimension);
 
 /**
- * The length of a chunk of the write grid along a dimension, counted from 0; without such a grid
- * nczchunk_var_chunklen. 0 if there is no such dimension, and for NULL.
+ * Returns the length of a chunk of the write grid along a dimension, counted from 0, in elements. Without such a grid
+ * it is that of nczchunk_var_chunklen. Returns 0 if there is no such dimension, and for NULL.
  */
 NCZCHUNK_API size_t nczchunk_var_write_chunklen(const nczchunk_var *var, size_t dimension);
 
 /**
- * The origin of a dimension, counted from 0; 0 if there is no such dimension, and for NULL.
+ * Returns the origin of a dimension, counted from 0. Returns 0 if there is no such dimension, and for NULL.
  */
 NCZCHUNK_API ptrdiff_t nczchunk_var_origin(const nczchunk_var *var, size_t dimension);
 
 /**
- * The bytes of an element; 0 for NULL.
+ * Returns the size of an element in bytes; 0 for NULL.
  */
 NCZCHUNK_API size_t nczchunk_var_element_size(const nczchunk_var *var);
 
 /**
- * The bytes of a word that elements are made of; 0 for elements that have none, and for NULL.
+ * Returns the size in bytes of the words that elements consist of; 0 for elements without words, and for NULL.
  */
 NCZCHUNK_API size_t nczchunk_var_word_size(const nczchunk_var *var);
 
 /**
- * The byte order of stored words, one of the NCZCHUNK_ENDIAN_ constants; NCZCHUNK_ENDIAN_NATIVE for NULL.
+ * Returns the byte order of the stored words, one of the NCZCHUNK_ENDIAN_ constants; NCZCHUNK_ENDIAN_NATIVE for NULL.
  */
 NCZCHUNK_API int nczchunk_var_endian(const nczchunk_var *var);
 
 /**
- * The bytes of a whole chunk, decoded; 0 for NULL.
+ * Returns the size of a whole decoded chunk in bytes; 0 for NULL.
  */
 NCZCHUNK_API size_t nczchunk_var_chunk_bytes(const nczchunk_var *var);
 
 /**
- * The fill value, element_size bytes without alignment; NULL if none is set, which stands for zeros, and for NULL. It
- * belongs to the variable and is valid until that is changed or freed.
+ * Returns the fill value: element_size bytes without alignment. Returns NULL if none is set, which stands for zeros,
+ * and for NULL. The fill value belongs to the variable and is valid until it is changed or the variable is freed.
  */
 NCZCHUNK_API const void *nczchunk_var_fill_value(const nczchunk_var *var);
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * READING A HYPERSLAB
+ *
+ * Read any hyperslab of a variable into memory of yours:
  *
  *     size_t start[2] = {10, 0}, count[2] = {20, 60};
  *     ptrdiff_t stride[2] = {1, 3};
@@ -409,25 +416,26 @@ NCZCHUNK_API const void *nczchunk_var_fill_value(const nczchunk_var *var);
  */
 
 /**
- * Reads a hyperslab, as nc_get_vars does: along each dimension, count elements from start on, stride apart, into data.
+ * Reads a hyperslab, as nc_get_vars does. Along each dimension, reads count elements from start on, stride apart, into
+ * data.
  *
- * start, count and stride have one entry per dimension. count NULL is the length of each dimension, whatever the
- * start; stride NULL is 1 everywhere. For a scalar all three are ignored. data has room for the product of the counts,
- * in elements of element_size bytes, row-major and without gaps, and comes out in native byte order. It needs no
- * alignment, and must not overlap what callbacks lend.
+ * start, count and stride have one entry per dimension. A NULL count stands for the length of each dimension, whatever
+ * the start; a NULL stride stands for 1 everywhere. For a scalar all three are ignored. data has room for the product
+ * of the counts, in elements of element_size bytes, row-major and without gaps. The result is in native byte order.
+ * data needs no alignment, and must not overlap memory that callbacks lend.
  *
- * Every touched chunk is asked for once (for exceptions see nczchunk_reader_callbacks), in row-major order of chunk
- * indices if one thread does it, and no other chunk is. If any count is 0 nothing is read and no callback runs.
+ * Every touched chunk is asked for once (nczchunk_reader_callbacks lists the exceptions); no other chunk is asked for.
+ * One thread asks in row-major order of chunk indices. If any count is 0, nothing is read and no callback runs.
  *
- * Errors, found before any callback runs and with data untouched, in this order: NCZCHUNK_EINVAL (var or store is
- * NULL), NCZCHUNK_EINVALCOORDS (start is NULL), NCZCHUNK_ESTRIDE (a stride below 1, in any dimension), then dimension
- * by dimension NCZCHUNK_EINVALCOORDS (start beyond the dimension, or at its end with count above 0) and NCZCHUNK_EEDGE
- * (the last element, start + (count - 1) * stride, beyond the dimension); NCZCHUNK_EINVAL (data NULL though something
- * is selected; more than PTRDIFF_MAX bytes).
+ * Errors found before any callback runs, with data untouched, in this order: NCZCHUNK_EINVAL (var or store is NULL),
+ * NCZCHUNK_EINVALCOORDS (start is NULL), NCZCHUNK_ESTRIDE (a stride below 1, in any dimension). Then, dimension by
+ * dimension, NCZCHUNK_EINVALCOORDS (start beyond the dimension, or at its end with count above 0) and NCZCHUNK_EEDGE
+ * (the last element, start + (count - 1) * stride, beyond the dimension). Then NCZCHUNK_EINVAL (data is NULL although
+ * elements are selected; more than PTRDIFF_MAX bytes).
  *
- * Errors of a chunk, of which the first in order is returned and after which the contents of data are unspecified:
- * what a callback returned, NCZCHUNK_EBADCHUNK (a chunk of the wrong length), NCZCHUNK_EIO (one that does not decode),
- * NCZCHUNK_ENOMEM.
+ * Errors of a chunk: the status that a callback returned, NCZCHUNK_EBADCHUNK (a chunk of the wrong length),
+ * NCZCHUNK_EIO (a chunk that does not decode), NCZCHUNK_ENOMEM. The first of them in the order of chunks is returned,
+ * and the contents of data are unspecified.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_read_vars(const nczchunk_var *var,
@@ -440,30 +448,33 @@ int nczchunk_read_vars(const nczchunk_var *var,
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * WRITING A HYPERSLAB
+ *
+ * Write any hyperslab of a variable from memory of yours. Chunks that the write covers are stored without being read.
  */
 
 /**
- * Writes a hyperslab, as nc_put_vars does: along each dimension, count elements from start on, stride apart, from
- * data.
+ * Writes a hyperslab, as nc_put_vars does. Along each dimension, writes count elements from start on, stride apart,
+ * from data.
  *
- * The arguments are those of nczchunk_read_vars. data is only read: it stays as it is whatever the variable's byte
- * order. It must not overlap what callbacks lend.
+ * The arguments are those of nczchunk_read_vars. data is only read: it stays as it is for any byte order of the
+ * variable. It must not overlap memory that callbacks lend.
  *
- * A chunk that the write covers is one of which every element inside the dimensions is replaced; a chunk clipped by
- * the end of a dimension, and a chunk of one element under any stride, can be covered too. It is stored without being
- * read. Any other is fetched, or filled with the fill value if it is absent, changed, and stored. Each is stored once,
- * in row-major order of chunk indices if one thread does it. What lies outside the dimensions, in a chunk that is
- * covered or was absent, becomes fill value.
+ * A chunk is covered if the write replaces every element of it inside the dimensions. A chunk clipped by the end of a
+ * dimension can be covered, too, and so can a chunk of one element with any stride. A covered chunk is stored without
+ * being read. Any other chunk is fetched (or filled with the fill value if it is missing), changed, and stored. Each
+ * chunk is stored once; one thread stores them in row-major order of chunk indices. Elements outside the dimensions,
+ * in a chunk that is covered or was missing, become the fill value.
  *
- * Errors found before any callback runs are those of nczchunk_read_vars, in the same order; but if any count is 0, no
- * NCZCHUNK_EEDGE: then nothing is written. Then NCZCHUNK_EPERM (the store cannot be written to). Errors of a chunk are
- * those of reading it and what a callback for writing returned. The chunks before it have been written, it has not
- * (unless its callback did), those after it were not tried or, with several threads, may have been written:
- * nczchunk_context_chunks_done tells how many came before. The same call again, once the fault is gone, writes all of
- * it.
+ * Errors found before any callback runs: those of nczchunk_read_vars, in the same order; but if any count is 0,
+ * nothing is written and NCZCHUNK_EEDGE is not returned. Then NCZCHUNK_EPERM (the store is read-only). Errors of a
+ * chunk: those of reading it, and the status that a callback for writing returned. The chunks before the failed chunk
+ * have been written. The failed chunk has not been written (unless its callback wrote it). The chunks after it were
+ * not tried or, with several threads, may have been written. nczchunk_context_chunks_done returns the number of chunks
+ * before it. Once the fault is gone, repeat the same call to write everything.
  *
- * Several threads may write to different chunks of one store at the same time, if its callbacks may be called so; see
- * nczchunk_plan_shares_chunks. Of two that write to the same chunk, one may undo what the other did to it.
+ * Several threads may write to different chunks of one store at the same time if its callbacks may run in several
+ * threads; see nczchunk_plan_shares_chunks. If two threads write to the same chunk, one may undo the change of the
+ * other.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_write_vars(const nczchunk_var *var,
@@ -475,12 +486,12 @@ int nczchunk_write_vars(const nczchunk_var *var,
                         nczchunk_context *context);
 
 /* ---------------------------------------------------------------------------------------------------------------------
- * CONTEXT: WHAT WENT WRONG, AND WHERE; PROGRESS; THREADS
+ * CONTEXT: ERRORS, PROGRESS AND THREADS
  *
- * A status says what kind of error there was. Every function that can fail takes a context as its last argument: pass
- * NULL, or one that you made, and ask it afterwards for the words, the dimension and the chunk. What it tells is
- * always about the last call it was passed to. If no context could be made it is NULL, which serves too: it knows
- * nothing.
+ * Ask a context which error occurred, in which dimension and at which chunk. A status gives only the kind of an error.
+ * Every function that can fail takes a context as its last argument: pass NULL, or a context of yours, and ask it
+ * afterwards for the message, the dimension and the chunk. Its answers are always about the last call with it. If a
+ * context cannot be created, it is NULL, which is allowed everywhere; then there are no answers.
  *
  *     nczchunk_context *context = NULL;
  *     nczchunk_context_new(&context);
@@ -489,23 +500,23 @@ int nczchunk_write_vars(const nczchunk_var *var,
  *         // "chunk (1, 0, 3): the stored chunk has 40 bytes where 4000 are due"
  *     nczchunk_context_free(context);
  *
- * A context also says how many threads a call may use, and whom it tells how far it has come.
+ * A context also sets how many threads a call may use, and the progress callback.
  */
 
 /**
- * How far a call has come.
+ * The progress of a call.
  */
 typedef struct nczchunk_progress {
     /**
-     * sizeof(nczchunk_progress) as the library knows it: fields beyond it do not exist.
+     * sizeof(nczchunk_progress) as the library knows it. There are no fields beyond it.
      */
     size_t struct_size;
     /**
-     * Chunks that are done.
+     * Chunks done.
      */
     size_t chunks_done;
     /**
-     * All chunks of the call.
+     * Chunks in total.
      */
     size_t num_chunks;
     /**
@@ -513,13 +524,13 @@ typedef struct nczchunk_progress {
      */
     size_t bytes_done;
     /**
-     * All bytes of your memory that the call reads or writes.
+     * Bytes of your memory that the call reads or writes, in total.
      */
     size_t num_bytes;
 } nczchunk_progress;
 
 /**
- * A new context. Free it with nczchunk_context_free.
+ * Creates a context. Free it with nczchunk_context_free.
  *
  * Errors: NCZCHUNK_EINVAL (context is NULL), NCZCHUNK_ENOMEM.
  */
@@ -531,39 +542,40 @@ NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_context_new(nczchunk_context **conte
 NCZCHUNK_API void nczchunk_context_free(nczchunk_context *context);
 
 /**
- * The status of the last call; NCZCHUNK_NOERR for NULL.
+ * Returns the status of the last call; NCZCHUNK_NOERR for NULL.
  */
 NCZCHUNK_API int nczchunk_context_status(const nczchunk_context *context);
 
 /**
- * What went wrong in the last call, in a sentence of at most 511 bytes; empty if nothing did, and for NULL. It belongs
- * to the context and is valid until the next call with it.
+ * Returns the message for the error of the last call, a sentence of at most 511 bytes. It is empty if the call
+ * succeeded, and for NULL. It belongs to the context and is valid until the next call with that context.
  */
 NCZCHUNK_API const char *nczchunk_context_message(const nczchunk_context *context);
 
 /**
- * The dimension in which the last call went wrong, counted from 0; -1 if it is not a matter of one.
+ * Returns the dimension in which the last call failed, counted from 0; -1 if the error does not concern a dimension.
  */
 NCZCHUNK_API int nczchunk_context_dimension(const nczchunk_context *context);
 
 /**
- * The indices of the chunk at which the last call went wrong, and in rank (NULL: not wanted) their number; NULL if it
- * is not a matter of one. They belong to the context and are valid until the next call with it.
+ * Returns the indices of the chunk at which the last call failed, and their number in rank (NULL: not wanted). Returns
+ * NULL if the error does not concern a chunk. The indices belong to the context and are valid until the next call with
+ * that context.
  */
 NCZCHUNK_API const ptrdiff_t *nczchunk_context_chunk(const nczchunk_context *context, size_t *rank);
 
 /**
- * How many chunks the last call has read or written, of those it was to transfer. They are the first of the plan, in
- * its order; if the call failed at a chunk, it is the one after them. Those after that were not tried or, with several
- * threads or requests in flight, some were and some not. 0 for NULL.
+ * Returns the number of chunks that the last call has read or written. They are the first chunks of the plan, in its
+ * order; if the call failed at a chunk, that chunk is the next one. The chunks after it were not tried or, with
+ * several threads or requests in flight, some were and some were not. Returns 0 for NULL.
  */
 NCZCHUNK_API size_t nczchunk_context_chunks_done(const nczchunk_context *context);
 
 /**
- * Sets a function that is told how far a call with this context has come, and may end it; NULL for none. It is called
- * in the calling thread only: before each chunk that this thread transfers, and once when all chunks are done. If it
- * returns anything but 0 before that, the call ends with that status; chunks_done chunks are done then. progress is
- * valid until the function returns. user is passed to it.
+ * Sets the progress callback of a context; NULL removes it. It is called in the calling thread only: before each chunk
+ * that this thread transfers, and once when all chunks are done. If it returns anything but 0 before that last call,
+ * the library's call ends with that status, after chunks_done chunks. progress is valid until the callback returns.
+ * user is passed to the callback.
  *
  * Errors: NCZCHUNK_EINVAL (context is NULL).
  */
@@ -573,31 +585,32 @@ int nczchunk_context_set_progress(nczchunk_context *context,
                                   void *user);
 
 /**
- * Lets calls with this context use up to so many threads at the same time, the caller's included; 1 at first, and
- * never more than 256. Worker threads are spawned by the call and joined before it returns. They are spawned only if
+ * Sets the largest number of threads, including the caller's, that a call with this context may use at the same time.
+ * It is 1 at first, and never more than 256. The call spawns worker threads and joins them before it returns. It
+ * spawns them only if
  *
  * - the store's callbacks allow it (see concurrent),
  * - the variable has no copier,
  * - there are several chunks, and elements that are read do not share memory,
- * - there is work enough for them: about 0.1 ms for each. In a store that lends at once, the work is estimated from
- *   the bytes; in any other it is measured on the first chunks.
+ * - there is enough work: about 0.1 ms for each thread. For a store without codecs that lends chunks, and whose
+ *   concurrent is 1, the work is estimated from the bytes. For any other store it is measured on the first chunks.
  *
- * If the system refuses a thread, the remaining workers do its share. Results and status are the same with any number,
- * as long as there is memory for a chunk in each. New threads have all signals blocked but those of a fault (SIGSEGV,
- * SIGBUS and the like), which are handled as in the caller.
+ * If the system refuses a thread, the remaining workers do its share. Results and status are the same for any number
+ * of threads, as long as there is memory for a chunk in each. New threads have all signals blocked except those of a
+ * fault (SIGSEGV, SIGBUS and the like), which are handled as in the caller.
  *
  * Errors: NCZCHUNK_EINVAL (context is NULL; threads is 0).
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_context_set_threads(nczchunk_context *context, size_t threads);
 
 /* ---------------------------------------------------------------------------------------------------------------------
- * PLANS: TRANSFERS THAT ARE LOOKED AT, DIVIDED, AND EXECUTED AGAIN
+ * PLANS: TRANSFERS THAT ARE INSPECTED, DIVIDED, AND EXECUTED AGAIN
  *
- * A plan knows what a read or a write will do without doing it: how many chunks it touches, which, how much of each,
- * how many bytes it delivers and how many it asks for at most. It takes memory for the rank, not for the chunks (those
- * of up to 64 chunks are prepared, so that they are quick to execute), and finds any chunk at once. Every read and
- * write above is a plan and its execution; a plan of your own can be executed as often as you like, as a whole or in
- * parts, by several threads at once:
+ * Make a plan to learn what a read or write will do before it does it. A plan reports how many chunks it touches,
+ * which chunks, how much of each, how many bytes it delivers, and the most bytes that it asks for. Its memory depends
+ * on the rank, not on the number of chunks (up to 64 chunks are prepared for fast execution). It finds any chunk in
+ * constant time. Every read and write above makes a plan and executes it. You can execute a plan of your own any
+ * number of times, as a whole or in parts, in several threads at once:
  *
  *     nczchunk_plan_new(var, start, count, stride, NCZCHUNK_READ, &plan, NULL);
  *     for (;;) {
@@ -605,26 +618,26 @@ NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_context_set_threads(nczchunk_context
  *         ...
  *     }
  *
- * With a variable that has a write grid, a plan for writing goes by the chunks of that grid.
+ * For a variable with a write grid, a plan for writing uses the chunks of that grid.
  */
 
 /** As a number of chunks: all of the plan's that follow the first one. */
 #define NCZCHUNK_ALL SIZE_MAX
 
 /**
- * For a plan to read.
+ * A plan for reading.
  */
 #define NCZCHUNK_READ 0
 
 /**
- * For a plan to write. If any count is 0, the far end of no dimension is checked.
+ * A plan for writing. If any count is 0, the far end of no dimension is checked.
  */
 #define NCZCHUNK_WRITE 1
 
 
 
 /**
- * What a plan adds up to. Set struct_size before it is filled in.
+ * The totals of a plan. Set struct_size before a call fills it in.
  */
 typedef struct nczchunk_totals {
     /**
@@ -636,7 +649,7 @@ typedef struct nczchunk_totals {
      */
     size_t chunks;
     /**
-     * Chunks of those that are covered: a write replaces every element inside the dimensions and needs no read.
+     * Touched chunks that are covered: a write replaces every element inside the dimensions and needs no read.
      */
     size_t covered_chunks;
     /**
@@ -644,16 +657,16 @@ typedef struct nczchunk_totals {
      */
     size_t elements;
     /**
-     * Bytes selected: what a read delivers.
+     * Bytes selected: the bytes that a read delivers.
      */
     size_t selected_bytes;
     /**
-     * Bytes of the touched chunks at full size: before they are encoded, and as if none were absent. SIZE_MAX if they
+     * Bytes of the touched chunks at full size: before encoding, and as if no chunk were missing. SIZE_MAX if there
      * are more.
      */
     size_t chunk_bytes;
     /**
-     * Chunks that the whole variable has, touched or not, stored or absent. SIZE_MAX if they are more.
+     * Chunks of the whole variable, touched or not, stored or missing. SIZE_MAX if there are more.
      */
     size_t grid_chunks;
 } nczchunk_totals;
@@ -693,11 +706,11 @@ typedef struct nczchunk_projection {
 } nczchunk_projection;
 
 /**
- * A plan for a hyperslab, with the arguments of nczchunk_read_vars and nczchunk_write_vars; access is NCZCHUNK_READ or
- * NCZCHUNK_WRITE. Free it with nczchunk_plan_free.
+ * Makes a plan for a hyperslab, with the arguments of nczchunk_read_vars and nczchunk_write_vars. access is
+ * NCZCHUNK_READ or NCZCHUNK_WRITE. Free the plan with nczchunk_plan_free.
  *
- * Errors: those which these functions find before any callback runs, data and store aside; NCZCHUNK_EINVAL (plan is
- * NULL; no such access), NCZCHUNK_ENOMEM.
+ * Errors: those that these functions find before any callback runs, except those of data and store; NCZCHUNK_EINVAL
+ * (plan is NULL; an unknown access), NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_plan_new(const nczchunk_var *var,
@@ -709,7 +722,8 @@ int nczchunk_plan_new(const nczchunk_var *var,
                       nczchunk_context *context);
 
 /**
- * A plan for a hyperslab in memory with an imap, with the arguments of nczchunk_read_varm and nczchunk_write_varm.
+ * Makes a plan for a hyperslab in memory with an imap, with the arguments of nczchunk_read_varm and
+ * nczchunk_write_varm.
  *
  * Errors: those of nczchunk_plan_new; NCZCHUNK_EINVAL also for an imap that reaches beyond the address space.
  */
@@ -724,11 +738,11 @@ int nczchunk_plan_new_varm(const nczchunk_var *var,
                            nczchunk_context *context);
 
 /**
- * A plan for a hyperslab in a part of a block of memory, forwards or backwards, with the arguments of
+ * Makes a plan for a hyperslab in a part of a block of memory, forwards or backwards, with the arguments of
  * nczchunk_read_strided and nczchunk_write_strided.
  *
- * Errors: those which these functions find before any callback runs, memory and store aside; NCZCHUNK_EINVAL (plan is
- * NULL; no such access), NCZCHUNK_ENOMEM.
+ * Errors: those that these functions find before any callback runs, except those of memory and store; NCZCHUNK_EINVAL
+ * (plan is NULL; an unknown access), NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_plan_new_strided(const nczchunk_var *var,
@@ -748,7 +762,7 @@ int nczchunk_plan_new_strided(const nczchunk_var *var,
 NCZCHUNK_API void nczchunk_plan_free(nczchunk_plan *plan);
 
 /**
- * What the plan adds up to.
+ * Returns the totals of a plan.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; the struct_size of totals is not set).
  */
@@ -758,12 +772,12 @@ int nczchunk_plan_totals(const nczchunk_plan *plan,
                          nczchunk_context *context);
 
 /**
- * The i-th chunk of the plan, counted from 0 in row-major order of chunk indices, which is the order of reading.
+ * Returns the i-th chunk of a plan, counted from 0 in row-major order of chunk indices, which is the order of reading.
  *
- * projections has room for one entry per dimension, each of projection_size bytes: sizeof(nczchunk_projection). It
- * receives, for each dimension, the chunk's index, the elements selected in the chunk (first, last, iocount: a box,
- * stride apart) and the place they take in memory (iopos, iocount: a box without gaps). covered (NULL: not wanted)
- * receives 1 if every element of the chunk that lies inside the dimensions is selected, else 0.
+ * projections has room for one entry per dimension. Each entry has projection_size bytes: sizeof(nczchunk_projection).
+ * For each dimension, the entry receives the chunk's index, the elements selected in the chunk (first, last, iocount:
+ * a box with stride) and their position in memory (iopos, iocount: a box without gaps). covered (NULL: not wanted)
+ * receives 1 if every element of the chunk inside the dimensions is selected, else 0.
  *
  * Errors: NCZCHUNK_EINVAL (plan is NULL; projections is NULL and the rank is not 0; a smaller projection_size),
  * NCZCHUNK_EINVALCOORDS (i is beyond the last chunk), NCZCHUNK_ENOMEM.
@@ -777,9 +791,9 @@ int nczchunk_plan_chunk(const nczchunk_plan *plan,
                         nczchunk_context *context);
 
 /**
- * Whether writes by two plans, made for the same variable, would touch a chunk in common: shared receives 1 if so,
- * else 0. Writes whose plans do not may be done at the same time. For a variable with a write grid, chunks are those
- * of that grid. It takes about the same time whatever the number of chunks.
+ * Checks whether writes by two plans for the same variable would touch a chunk in common. shared receives 1 if so,
+ * else 0. Writes may run at the same time if their plans share no chunk. For a variable with a write grid, the chunks
+ * are those of that grid. The check takes about the same time for any number of chunks.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; plans for different ranks, chunk lengths or origins).
  */
@@ -790,10 +804,10 @@ int nczchunk_plan_shares_chunks(const nczchunk_plan *plan,
                                 nczchunk_context *context);
 
 /**
- * One of num_parts parts of a plan, counted from 0, for as many threads or processes: num_chunks chunks from number
- * first_chunk on. Parts differ by at most one chunk in length and are together the whole plan; with more parts than
- * chunks some are empty. Parts of a plan for writing touch different chunks (of the write grid, if there is one), so
- * they can be executed at the same time.
+ * Returns one of num_parts parts of a plan, counted from 0, for as many threads or processes: num_chunks chunks from
+ * number first_chunk on. The parts differ by at most one chunk in length, and together they are the whole plan. If
+ * there are more parts than chunks, some are empty. Parts of a plan for writing touch different chunks (of the write
+ * grid, if there is one), so they can be executed at the same time.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; num_parts is 0), NCZCHUNK_EINVALCOORDS (part is not below num_parts).
  */
@@ -808,15 +822,15 @@ int nczchunk_plan_part(const nczchunk_plan *plan,
 /**
  * Executes a plan for reading, or a part of it: reads num_chunks of its chunks from number first_chunk on.
  *
- * data points to what the function takes whose arguments the plan was made with: to room for the selected elements,
- * without gaps; with an imap to the first element; for nczchunk_plan_new_strided to the beginning of the block of
- * memory. It is the same for every part, and only the elements of the part's chunks are written to. Several threads
- * may execute different parts at the same time with the same data, each with a context of its own, if the store may be
- * used so.
+ * data depends on the function that made the plan. It points to room for the selected elements without gaps; with an
+ * imap to the first element; for nczchunk_plan_new_strided to the beginning of the block of memory. It is the same for
+ * every part, and only the elements of the part's chunks are written to. Several threads may execute different parts
+ * at the same time with the same data, each with its own context, if several threads may use the store.
  *
- * Errors: NCZCHUNK_EINVAL (plan or store is NULL; the plan is for writing; data is NULL though something is selected),
- * NCZCHUNK_EINVALCOORDS (first_chunk is above the number of chunks), NCZCHUNK_EEDGE (first_chunk + num_chunks is, and
- * num_chunks is not NCZCHUNK_ALL); errors of a chunk as for nczchunk_read_vars.
+ * Errors: NCZCHUNK_EINVAL (plan or store is NULL; the plan is for writing; data is NULL although elements are
+ * selected), NCZCHUNK_EINVALCOORDS (first_chunk is above the number of chunks), NCZCHUNK_EEDGE (first_chunk +
+ * num_chunks is above the number of chunks, and num_chunks is not NCZCHUNK_ALL); errors of a chunk as for
+ * nczchunk_read_vars.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_plan_read(const nczchunk_plan *plan,
@@ -829,9 +843,9 @@ int nczchunk_plan_read(const nczchunk_plan *plan,
 /**
  * Executes a plan for writing, or a part of it, as nczchunk_plan_read does for reading. data is only read.
  *
- * Errors: NCZCHUNK_EINVAL (plan or store is NULL; the plan is for reading; data is NULL though something is selected),
- * NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for nczchunk_plan_read; NCZCHUNK_EPERM and errors of a chunk as for
- * nczchunk_write_vars.
+ * Errors: NCZCHUNK_EINVAL (plan or store is NULL; the plan is for reading; data is NULL although elements are
+ * selected), NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for nczchunk_plan_read; NCZCHUNK_EPERM and errors of a chunk
+ * as for nczchunk_write_vars.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_plan_write(const nczchunk_plan *plan,
@@ -842,13 +856,13 @@ int nczchunk_plan_write(const nczchunk_plan *plan,
                         nczchunk_context *context);
 
 /**
- * Moves the elements of the plan's i-th chunk between the chunk, which is the caller's, and data: from the chunk if
- * the plan is for reading, to it if it is for writing. No store is needed. chunk has nbytes bytes, the length of a
- * full chunk, decoded and in stored byte order; what is not selected is not touched. data is as for
+ * Copies the elements of the plan's i-th chunk between data and the chunk, which is the caller's: from the chunk if
+ * the plan is for reading, to the chunk if it is for writing. No store is needed. chunk has nbytes bytes, the length
+ * of a full chunk, decoded and in stored byte order. Elements that are not selected are not touched. data is as for
  * nczchunk_plan_read.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EINVALCOORDS (i is beyond the last chunk), NCZCHUNK_EBADCHUNK
- * (nbytes is another number), what the variable's copier returned, NCZCHUNK_ENOMEM.
+ * (nbytes is another number), the status that the variable's copier returned, NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_plan_copy_chunk(const nczchunk_plan *plan,
@@ -865,18 +879,18 @@ int nczchunk_plan_copy_chunk(const nczchunk_plan *plan,
 /* ---------------------------------------------------------------------------------------------------------------------
  * OTHER LAYOUTS OF MEMORY
  *
- * nczchunk_read_vars and nczchunk_write_vars take memory that is row-major and without gaps. These functions take any
- * memory in which the distance from an element to the next is the same all along a dimension: Fortran order, a
- * transpose, a part of a larger array, an array that is to be flipped. No copy is made.
+ * Read into and write from memory in Fortran order, transposed, flipped, or in a part of a larger array, without a
+ * copy. nczchunk_read_vars and nczchunk_write_vars need memory that is row-major and without gaps. These functions
+ * take any memory in which the distance from one element to the next is constant along each dimension.
  *
- * Where elements overlap in memory (a stride of 0), a write takes the same values again and again; what a read leaves
- * there is one of the values.
+ * If elements overlap in memory (a stride of 0), a write uses the same values repeatedly, and a read leaves one of the
+ * values there.
  */
 
 /**
- * Reads a hyperslab as nc_get_varm does: as nczchunk_read_vars, but along dimension d the elements are imap[d]
- * elements apart in data, which points to the first one; imap may be negative. imap NULL is row-major without gaps.
- * What data points to is trusted to be large enough: nczchunk_read_strided checks.
+ * Reads a hyperslab, as nc_get_varm does. It is nczchunk_read_vars, except that along dimension d the elements are
+ * imap[d] elements apart in data. data points to the first element; imap may be negative. A NULL imap stands for
+ * row-major without gaps. The library trusts that the memory at data is large enough; nczchunk_read_strided checks it.
  *
  * Errors: those of nczchunk_read_vars; NCZCHUNK_EINVAL also for an imap that reaches beyond the address space.
  */
@@ -891,7 +905,7 @@ int nczchunk_read_varm(const nczchunk_var *var,
                        nczchunk_context *context);
 
 /**
- * Writes a hyperslab as nc_put_varm does: as nczchunk_write_vars, with imap as for nczchunk_read_varm.
+ * Writes a hyperslab, as nc_put_varm does. It is nczchunk_write_vars with an imap as for nczchunk_read_varm.
  *
  * Errors: those of nczchunk_write_vars; NCZCHUNK_EINVAL also for an imap that reaches beyond the address space.
  */
@@ -909,13 +923,14 @@ int nczchunk_write_varm(const nczchunk_var *var,
  * Reads a hyperslab into a part of a block of memory, forwards or backwards.
  *
  * Along dimension d of the variable the elements are start[d] + k * stride[d], for k from 0 to count[d] - 1. stride
- * may be negative: then start is the last of them in the variable. stride NULL is 1 everywhere; count is not NULL
- * unless the rank is 0. In memory, element k along dimension d is memory_strides[d] * k bytes from the first one,
- * which is memory_offset bytes into memory. memory has memory_size bytes, and nothing outside of it is touched.
+ * may be negative: then start is the last of these elements in the variable. A NULL stride stands for 1 everywhere;
+ * count must not be NULL unless the rank is 0. In memory, element k along dimension d is memory_strides[d] * k bytes
+ * from the first one. The first one is memory_offset bytes into memory. memory has memory_size bytes, and nothing
+ * outside it is touched.
  *
  * Errors: those of nczchunk_read_vars, with NCZCHUNK_ESTRIDE for a stride of 0 only, NCZCHUNK_EINVALCOORDS for a start
- * beyond the dimension and NCZCHUNK_EEDGE for a last element beyond either of its ends; NCZCHUNK_EINVAL if an element
- * does not lie within memory, or if memory_strides is NULL.
+ * beyond the dimension and NCZCHUNK_EEDGE for a last element beyond either end of the dimension; NCZCHUNK_EINVAL if an
+ * element does not lie within memory, or if memory_strides is NULL.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_read_strided(const nczchunk_var *var,
@@ -950,36 +965,37 @@ int nczchunk_write_strided(const nczchunk_var *var,
 /* ---------------------------------------------------------------------------------------------------------------------
  * STORES OF YOUR OWN
  *
- * A store asks callbacks of yours for chunks, and only for chunks of which at least one element is selected; one at a
- * time, unless you allow more. Along each dimension, chunk i holds the elements from i * chunklen on (less the origin,
- * in a dimension that has one). There are two ways to give a chunk:
+ * Give the library functions that fetch and store chunks, wherever you keep them. A chunk store asks its callbacks
+ * only for chunks with at least one selected element, one chunk at a time unless you allow more. Along each dimension,
+ * chunk i begins at element i * chunklen (less the origin, in a dimension that has one). There are two ways to provide
+ * a chunk:
  *
- * - lend it: return a pointer to a chunk that is in memory already; for writing, one to change;
- * - fill it in: write it into a buffer of the library's; for writing, take it from one. Whenever the chunk lies in the
- *   caller's memory in one piece, that buffer is the caller's memory, and nothing is copied.
+ * - Zero-copy: lend the library a pointer to a chunk that is in memory already; for writing, a chunk that it may
+ *   change.
+ * - Reading: fill in a buffer of the library's; for writing, take the chunk from such a buffer. If the chunk is
+ *   contiguous in the caller's memory, the buffer is that memory, and nothing is copied.
  *
- * A callback returns 0. One that gives a chunk may return NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT instead: the chunk is
- * absent and reads as the fill value. Any other status ends the call, which returns it. A callback must not leave by a
- * C++ exception, longjmp or pthread_exit. pthread_cancel is held off while the library runs, in a process that has
- * several threads when the call begins: a callback that makes the first other thread must not let it cancel its own. A
- * callback may call the library, but must not change or free what the running call uses, nor use its context (it may
- * ask the context).
+ * A callback returns 0. One that provides a chunk may return NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT instead: the chunk
+ * is missing and reads as the fill value. Any other status ends the call, which returns that status. A callback must
+ * not leave by a C++ exception, longjmp or pthread_exit. In a process that has several threads when the call begins,
+ * the library holds off pthread_cancel while it runs. So a callback that starts the first other thread must not let
+ * that thread cancel the thread of the callback. A callback may call the library, but must not change or free objects
+ * that the running call uses. It may query the context of the running call, but not use it for another call.
  *
  * A store whose callbacks for writing are NULL is read-only.
  *
- * Structures of callbacks begin with their own size, so that they can grow: set struct_size to sizeof the structure
- * and everything you do not use to 0, as NCZCHUNK_ZERO_COPY_CALLBACKS_INIT and NCZCHUNK_READER_CALLBACKS_INIT do. What
- * callbacks are given is valid until they return, unless its description says otherwise.
+ * Structures of callbacks begin with their own size, so that they can grow. Set struct_size to sizeof the structure
+ * and every field that you do not use to 0, as NCZCHUNK_ZERO_COPY_CALLBACKS_INIT and NCZCHUNK_READER_CALLBACKS_INIT
+ * do. The arguments of a callback are valid until it returns, unless their description says otherwise.
  */
 
 /**
- * A chunk on loan: which one the library wants, and what the lender gives. The library sets the fields up to covered,
- * the callback the others. The callbacks get the same loan with the same fields when it is given back, at an address
- * that may be another one.
+ * A borrowed chunk: the chunk that the library asks for, and the lender's answer. The library sets the fields up to
+ * covered; the callback sets the others. release gets the same fields, possibly at another address.
  */
 typedef struct nczchunk_borrowed_chunk {
     /**
-     * sizeof(nczchunk_borrowed_chunk) as the library knows it: fields beyond it do not exist.
+     * sizeof(nczchunk_borrowed_chunk) as the library knows it. There are no fields beyond it.
      */
     size_t struct_size;
     /**
@@ -987,26 +1003,26 @@ typedef struct nczchunk_borrowed_chunk {
      */
     size_t rank;
     /**
-     * The chunk's indices, one per dimension; aligned as ptrdiff_t, and valid until the callback returns. NULL is
+     * The chunk's indices, one per dimension. Aligned as ptrdiff_t and valid until the callback returns. NULL is
      * possible only if rank is 0.
      */
     const ptrdiff_t *chunk_indices;
     /**
-     * NCZCHUNK_READ; or NCZCHUNK_WRITE for a chunk that is lent to be changed. A variable with a write grid is written
-     * by that grid: then the indices count its chunks.
+     * NCZCHUNK_READ, or NCZCHUNK_WRITE for a chunk that is borrowed to be changed. A variable with a write grid is
+     * written by that grid: then the indices count the chunks of that grid.
      */
     size_t access;
     /**
-     * The length of the whole chunk in bytes: decoded, if the store has codecs.
+     * The length of the whole chunk in bytes; decoded if the store has codecs.
      */
     size_t chunk_bytes;
     /**
-     * For writing: 1 if every element of the chunk that lies inside the dimensions will be replaced, else 0.
+     * For writing: 1 if every element of the chunk inside the dimensions will be replaced, else 0.
      */
     size_t covered;
     /**
-     * The chunk's first byte. It is only read unless access is NCZCHUNK_WRITE. The library needs no alignment; a
-     * copier is given elements as they lie there. NULL at first.
+     * The chunk's first byte. The library only reads the chunk unless access is NCZCHUNK_WRITE. The library needs no
+     * alignment; a copier gets the elements with the alignment that they have there. NULL at first.
      */
     void *data;
     /**
@@ -1014,14 +1030,13 @@ typedef struct nczchunk_borrowed_chunk {
      */
     size_t nbytes;
     /**
-     * Whatever the lender wants to find in the loan when it is given back: its own name for what is on loan. NULL at
-     * first.
+     * A value of the lender's choice, which release finds here: the lender's own name for the chunk. NULL at first.
      */
     void *handle;
 } nczchunk_borrowed_chunk;
 
 /**
- * Callbacks that lend chunks.
+ * Callbacks for zero-copy access, which lend chunks.
  */
 typedef struct nczchunk_zero_copy_callbacks {
     /**
@@ -1033,32 +1048,33 @@ typedef struct nczchunk_zero_copy_callbacks {
      */
     void *user;
     /**
-     * Lends a chunk: sets data to its first byte and nbytes to its length, which must be that of a full chunk (or, in
-     * a store with codecs, is that of the encoded chunk), and handle to whatever it likes. The chunk must stay valid
-     * and unchanged until release is called for it or, without release, until lend or lend_to_write is called again,
-     * by whichever thread.
+     * Lends a chunk. Sets data to its first byte, nbytes to its length in bytes, and handle to any value. The length
+     * must be that of a full chunk; in a store with codecs it is that of the encoded chunk. The chunk must stay valid
+     * and unchanged until release is called for it. Without release it must stay valid and unchanged until lend or
+     * lend_to_write is called again, in any thread.
      *
-     * With NCZCHUNK_EEMPTY, data may be set too: then it is a chunk of fill values in native byte order to be used
-     * instead of the variable's fill value. (A store with codecs does not use it.) A cache that keeps such a chunk
-     * returns NCZCHUNK_EEMPTY for it every time until it is told that it was changed: then it is in stored byte order.
+     * With NCZCHUNK_EEMPTY, data may be set, too. Then it is a chunk of fill values in native byte order, which the
+     * library uses instead of the variable's fill value. (A store with codecs does not use it.) A cache that keeps
+     * such a chunk returns NCZCHUNK_EEMPTY for it each time until the chunk has been written. Afterwards its data are
+     * in stored byte order.
      */
     int (*lend)(void *user, nczchunk_borrowed_chunk *loan);
     /**
-     * For writing; may be NULL. Lends a chunk to be changed, as lend does. If covered is 1 the chunk need not be read
-     * first, and what it holds does not matter. With NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT it is a new chunk, and what
-     * it holds does not matter either: the library fills it with the fill value where it is not written to.
+     * For writing; may be NULL. Lends a chunk to be changed, as lend does. If covered is 1, the chunk need not be read
+     * first, and its contents do not matter. With NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT it is a new chunk, and its
+     * contents do not matter either: the library fills it with the fill value where it is not written.
      *
-     * Elements with a copier are the exception, for what they hold is freed: a chunk with status 0 holds elements, one
-     * that is new holds zero bytes, covered or not.
+     * Elements with a copier are the exception, because the copier frees their old contents. A chunk with status 0
+     * must hold elements, and a new chunk must hold zero bytes, covered or not.
      */
     int (*lend_to_write)(void *user, nczchunk_borrowed_chunk *loan);
     /**
-     * Takes a chunk back; may be NULL. It is called once for every loan for which lend set data while returning 0 or
-     * NCZCHUNK_EEMPTY, or lend_to_write while returning 0, NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT, before the same
-     * thread of that call asks for another chunk. status is the outcome: 0 if the chunk was read or, with access
-     * NCZCHUNK_WRITE, changed as a whole; any other if that failed, and then the contents of a chunk that was to be
-     * changed are unspecified. If release itself returns a status other than 0 (because the change cannot be kept, for
-     * example), the call ends with it, unless it has failed already.
+     * Takes a chunk back; may be NULL. It is called once for every borrowed chunk: when lend set data and returned 0
+     * or NCZCHUNK_EEMPTY, or lend_to_write set data and returned 0, NCZCHUNK_EEMPTY or NCZCHUNK_ENOOBJECT. It is
+     * called before the same thread of that call asks for another chunk. status is the outcome. It is 0 if the whole
+     * chunk was read or, with access NCZCHUNK_WRITE, changed. Any other status is a failure; then the contents of a
+     * chunk that was to be changed are unspecified. If release itself returns a status other than 0 (for example
+     * because the change cannot be kept), the call ends with that status, unless it has failed already.
      */
     int (*release)(void *user, nczchunk_borrowed_chunk *loan, int status);
     /**
@@ -1066,17 +1082,18 @@ typedef struct nczchunk_zero_copy_callbacks {
      */
     void (*destroy)(void *user);
     /**
-     * 1 if the callbacks may run in several threads at the same time, and a chunk that was lent stays valid until it
-     * is released or, without release, until the call of the library ends, whatever else is lent meanwhile. Then a
-     * call may use threads (nczchunk_context_set_threads), which are not the program's own: they have a stack of the
-     * system's default size, but 2 MiB at least, and thread-local variables as in any new thread. 0 keeps a call to
-     * its own thread; that no two threads of yours call at the same time is then up to you. 2 is as 1, for callbacks
-     * that may take any time, to fetch or to decode a chunk: how many threads are worth while is then measured on the
-     * first chunks.
+     * 1 if the callbacks may run in several threads at the same time. A borrowed chunk must then stay valid until it
+     * is released or, without release, until the library's call ends, whatever else is borrowed meanwhile. The call
+     * may use threads (nczchunk_context_set_threads), which are not the program's own. They have a stack of the
+     * system's default size, but at least 2 MiB, and thread-local variables as in any new thread. 0 restricts a call
+     * to its own thread; you must then ensure that no two of your threads call at the same time. 2 is as 1, for
+     * callbacks that may take any time to fetch or decode a chunk: the library then measures on the first chunks how
+     * many threads are worthwhile.
      */
     size_t concurrent;
     /**
-     * 1 if a chunk may be longer than a full one: then its first bytes count, as in netCDF-C. 0 refuses it.
+     * 1 if a chunk may be longer than a full one: then only its first bytes count, as in netCDF-C. 0 refuses a longer
+     * chunk.
      */
     size_t accept_longer;
 } nczchunk_zero_copy_callbacks;
@@ -1139,7 +1156,7 @@ typedef struct nczchunk_request {
 } nczchunk_request;
 
 /**
- * Callbacks that fill in chunks.
+ * Callbacks that read chunks into a buffer.
  */
 typedef struct nczchunk_reader_callbacks {
     /**
@@ -1151,18 +1168,19 @@ typedef struct nczchunk_reader_callbacks {
      */
     void *user;
     /**
-     * Fetches a stored chunk into the request's buffer, which has room for size bytes, and sets nbytes to the length
-     * of the stored chunk. size is the length of a full chunk; in a store with codecs, the most that such a chunk
-     * takes encoded in one go. May be NULL if start and wait are not.
+     * Fetches a stored chunk into the request's buffer, which has room for size bytes. Sets nbytes to the length of
+     * the stored chunk in bytes. size is the length of a full chunk; in a store with codecs, it is the most bytes that
+     * such a chunk takes if it is encoded in one go. May be NULL if start and wait are not.
      *
-     * A longer chunk is not written beyond size, and nbytes is still its length. It is an error or, in a store with
-     * codecs, where a chunk encoded in many small pieces can be longer, asked for once more with that much room.
+     * For a longer chunk, do not write beyond size, but set nbytes to its length. A longer chunk is an error. In a
+     * store with codecs, a chunk that was encoded in many small pieces can be longer; it is asked for again with room
+     * for that length.
      */
     int (*fill)(void *user, nczchunk_request *request);
     /**
-     * For writing; may be NULL. Stores a chunk: the size bytes of the request's buffer, which it only reads. Whether a
-     * reader may see half of it is up to the callback: one that puts a chunk in its place at once (by renaming a file)
-     * gives the old one or the new one.
+     * For writing; may be NULL. Stores a chunk: the size bytes of the request's buffer, which it only reads. The
+     * callback decides whether a reader may see a half-written chunk. If it replaces the chunk atomically (by renaming
+     * a file), a reader finds the old chunk or the new one.
      */
     int (*store)(void *user, nczchunk_request *request);
     /**
@@ -1178,48 +1196,50 @@ typedef struct nczchunk_reader_callbacks {
      */
     size_t accept_longer;
     /**
-     * 1 if fill serves ranges: then it may be asked for any part of a stored chunk, size bytes from byte offset on,
-     * unless the store has codecs. So of a large chunk that is stored as it is, only what is needed is fetched, in one
-     * or more requests. Of a part nobody checks whether the stored chunk is longer than it should be.
+     * 1 if fill serves ranges. Then it may be asked for any part of a stored chunk, size bytes from byte offset on,
+     * unless the store has codecs. So only the needed parts of a large unencoded chunk are fetched, in one or more
+     * requests. When only a part is fetched, the library does not check whether the stored chunk is too long.
      */
     size_t ranges;
     /**
-     * With ranges: two parts of a chunk are fetched by one request if fewer bytes than these lie between them. 0
-     * stands for 16384.
+     * With ranges: two parts of a chunk are fetched by one request if fewer bytes than this lie between them. 0 stands
+     * for 16384.
      */
     size_t gap;
     /**
-     * With wait, for stores with latency, such as object stores: begins to fetch a chunk as fill does, but returns at
-     * once. A read then keeps up to in_flight requests under way, and starts the next ones while it decodes; if it may
-     * use threads, and concurrent is not 0, each thread starts its share of them and waits for these. The request, its
-     * indices and its buffer stay valid until wait gives the request back. If start returns a status other than 0, the
-     * request has not begun and will not be given back; so may a chunk be absent at once.
+     * For stores with latency, such as object stores; used together with wait. Starts to fetch a chunk, as fill does,
+     * but returns immediately. A read keeps up to in_flight requests in flight, and starts the next ones while it
+     * decodes. If the read may use threads and concurrent is not 0, each thread starts its share of the requests and
+     * waits for them. The request, its indices and its buffer stay valid until wait returns the request. If start
+     * returns a status other than 0, the request has not begun and wait does not return it. start may report a missing
+     * chunk in this way.
      */
     int (*start)(void *user, nczchunk_request *request);
     /**
-     * Waits until a request that the calling thread started has ended, in any order, and sets done to it. The
-     * request's status and nbytes say how it ended, as the result of fill and its nbytes would. If wait itself returns
-     * a status other than 0, no request is under way any more: the callback has ended all of them, and does not touch
-     * their buffers again. While requests are under way, no callback may read by the store in the same thread:
-     * NCZCHUNK_EINVAL.
+     * Waits until a request that the calling thread started has ended, and sets done to it. Requests may end in any
+     * order. The fields status and nbytes of the request report the outcome, as the result of fill and its nbytes
+     * would. If wait itself returns a status other than 0, no request is in flight any more: the callback has ended
+     * all of them, and does not touch their buffers again. While requests are in flight, a callback may not call the
+     * library in the same thread to read from the store: NCZCHUNK_EINVAL.
      */
     int (*wait)(void *user, nczchunk_request **done);
     /**
-     * Told that a request that was started is not needed any more, because the call is about to fail; may be NULL. The
-     * request is still given back by wait, with any status.
+     * Called when a request in flight is no longer needed, because the call is about to fail; may be NULL. wait still
+     * returns the request, with any status.
      */
     void (*cancel)(void *user, nczchunk_request *request);
     /**
-     * With start: how many requests may be under way at the same time. Each has a buffer of its own. 0 stands for 64.
+     * With start: the largest number of requests in flight at the same time. Each has a buffer of its own. 0 stands
+     * for 64.
      */
     size_t in_flight;
 } nczchunk_reader_callbacks;
 
 /**
- * A new store whose chunks are lent. The callbacks are copied. Free it with nczchunk_chunk_store_free.
+ * Creates a store of borrowed chunks. The callbacks are copied. Free it with nczchunk_chunk_store_free.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; lend is NULL; a struct_size of 0, or of a newer structure whose additions
- * are in use), NCZCHUNK_ENOMEM; then destroy is not called.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; lend is NULL; a struct_size of 0; a newer structure with fields in use
+ * that this library does not know), NCZCHUNK_ENOMEM. After an error destroy is not called.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_chunk_store_new_zero_copy(const nczchunk_zero_copy_callbacks *callbacks,
@@ -1227,10 +1247,12 @@ int nczchunk_chunk_store_new_zero_copy(const nczchunk_zero_copy_callbacks *callb
                                        nczchunk_context *context);
 
 /**
- * A new store whose chunks are filled in. The callbacks are copied. Free it with nczchunk_chunk_store_free.
+ * Creates a store whose callbacks read chunks into a buffer. The callbacks are copied. Free it with
+ * nczchunk_chunk_store_free.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; fill is NULL and so is start; only one of start and wait is NULL; a
- * struct_size of 0, or of a newer structure whose additions are in use), NCZCHUNK_ENOMEM; then destroy is not called.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; both fill and start are NULL; only one of start and wait is NULL; a
+ * struct_size of 0; a newer structure with fields in use that this library does not know), NCZCHUNK_ENOMEM. After an
+ * error destroy is not called.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_chunk_store_new(const nczchunk_reader_callbacks *callbacks,
@@ -1238,14 +1260,13 @@ int nczchunk_chunk_store_new(const nczchunk_reader_callbacks *callbacks,
                              nczchunk_context *context);
 
 /**
- * Sets whether every chunk that a store's codecs decode is decoded to its end: 1 or, at first, 0. If not, decoding
- * stops after the last byte that is needed, where the codec can do that. It is faster, and neither the rest of the
- * chunk nor a checksum behind it is verified then. A chunk of which the last element is needed is always decoded to
- * its end.
+ * Sets whether a store's codecs decode every chunk completely: 1 for yes; 0, the default, for no. With 0, decoding
+ * stops after the last needed byte if the codec can do that. That is faster, but verifies neither the rest of the
+ * chunk nor a checksum after it. A chunk whose last element is needed is always decoded completely.
  *
- * Of an array in a zip file 1 has the entries of the chunks that are read, or of their shards, compared with their
- * checksums as well, each once as long as the file is open. With 0 that is so for entries that are read whole; a part
- * of one, such as a chunk of a shard or some elements of a chunk that is stored as it is, is not verified.
+ * For an array in a zip file, 1 also verifies the checksums of the zip entries that hold the chunks or shards that are
+ * read, each once while the file is open. With 0, only entries that are read whole are verified. A part of an entry,
+ * such as a chunk of a shard or some elements of an unencoded chunk, is not verified.
  *
  * Errors: NCZCHUNK_EINVAL (store is NULL).
  */
@@ -1268,22 +1289,23 @@ NCZCHUNK_API void nczchunk_chunk_store_free(nczchunk_chunk_store *store);
     {sizeof(nczchunk_reader_callbacks), NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0}
 
 /* ---------------------------------------------------------------------------------------------------------------------
- * CODECS, THE LIBRARY'S AND YOUR OWN
+ * CODECS: BUILT-IN ONES AND YOUR OWN
  *
- * A store may have a chain of codecs: then its callbacks give and take encoded chunks. A codec is made by one of these
- * functions and handed over to a store by nczchunk_chunk_store_add_codec, one after another in the order of encoding.
+ * Give a store a chain of codecs, and its callbacks exchange encoded chunks. Make each codec with one of these
+ * functions, and hand it over to a store with nczchunk_chunk_store_add_codec, one after another in the order of
+ * encoding.
  *
  *     nczchunk_codec_zstd(NULL, &codec, NULL);
  *     nczchunk_chunk_store_add_codec(store, codec, NULL);
  *
- * A chunk is decoded straight into the caller's memory where it lands there in one piece; only large reads decode
- * chunks of up to 1 MiB in the processor's cache first, where that is quicker. No size that encoded data claims is
- * trusted: they are decoded into a buffer of the size that is due. Data that decode to another length fail with
- * NCZCHUNK_EBADCHUNK, data that do not decode with NCZCHUNK_EIO; but see nczchunk_chunk_store_set_verify.
+ * A chunk that is contiguous in the caller's memory is decoded directly into it. Only large reads decode chunks of up
+ * to 1 MiB in the processor's cache first, where that is faster. The library trusts no size that encoded data claim:
+ * it decodes into a buffer of the expected size. Data that decode to another length fail with NCZCHUNK_EBADCHUNK, and
+ * data that do not decode fail with NCZCHUNK_EIO; but see nczchunk_chunk_store_set_verify.
  */
 
 /**
- * How zstd encodes.
+ * Options for encoding with zstd.
  */
 typedef struct nczchunk_zstd_options {
     /**
@@ -1291,7 +1313,7 @@ typedef struct nczchunk_zstd_options {
      */
     size_t struct_size;
     /**
-     * The compression level; 0 is zstd's default, which is 3. Levels outside zstd's range are clamped to it.
+     * The compression level. 0 is zstd's default, which is 3. Levels outside zstd's range are clamped to it.
      */
     ptrdiff_t level;
     /**
@@ -1301,12 +1323,12 @@ typedef struct nczchunk_zstd_options {
 } nczchunk_zstd_options;
 
 /**
- * What a codec of yours is to encode or decode. The library sets all fields but nbytes; they are valid until the
- * callback returns.
+ * The input and output of a codec of yours for one encoding or decoding. The library sets all fields except nbytes.
+ * They are valid until the callback returns.
  */
 typedef struct nczchunk_coding {
     /**
-     * sizeof(nczchunk_coding) as the library knows it: fields beyond it do not exist.
+     * sizeof(nczchunk_coding) as the library knows it. There are no fields beyond it.
      */
     size_t struct_size;
     /**
@@ -1314,33 +1336,34 @@ typedef struct nczchunk_coding {
      */
     const void *source;
     /**
-     * How many there are.
+     * The number of bytes in source.
      */
     size_t source_size;
     /**
-     * Where the result goes. It need not be aligned, and does not overlap the source.
+     * The memory for the result. It need not be aligned, and does not overlap the source.
      */
     void *destination;
     /**
-     * How many bytes there is room for: to decode, the length that is due; to encode, what encoded_bound has told.
+     * The size of destination in bytes: for decoding, the expected length; for encoding, the result of encoded_bound.
      */
     size_t capacity;
     /**
-     * To decode: the first byte of the result that is needed. The codec may not leave out what is before it.
+     * For decoding: the first byte of the result that is needed. The codec must also write the bytes before it.
      */
     size_t needed_offset;
     /**
-     * To decode: how many bytes of the result are needed from there on. What follows them may be left out.
+     * For decoding: the number of bytes of the result that are needed from there on. The codec may leave out the bytes
+     * after them.
      */
     size_t needed_size;
     /**
-     * The callback's: how many bytes of the result it has written, from the first on. 0 at first.
+     * Set by the callback: the number of bytes of the result that it has written, from the first on. 0 at first.
      */
     size_t nbytes;
 } nczchunk_coding;
 
 /**
- * A codec of your own.
+ * The callbacks of a codec of your own.
  */
 typedef struct nczchunk_codec_callbacks {
     /**
@@ -1352,18 +1375,17 @@ typedef struct nczchunk_codec_callbacks {
      */
     void *user;
     /**
-     * Decodes. It never writes more than capacity bytes; if the result is longer, it sets nbytes to any number above
-     * capacity and returns 0, or returns a status of its own. Returns 0 or a status, which ends the call.
+     * Decodes. Never writes more than capacity bytes. If the result is longer, it sets nbytes to any number above
+     * capacity and returns 0, or returns a status of its own. Returns 0, or a status that ends the call.
      */
     int (*decode)(void *user, nczchunk_coding *coding);
     /**
-     * Encodes; may be NULL: then stores with this codec cannot be written to. Returns 0 or a status, which ends the
-     * call.
+     * Encodes; may be NULL: then stores with this codec are read-only. Returns 0, or a status that ends the call.
      */
     int (*encode)(void *user, nczchunk_coding *coding);
     /**
-     * The most bytes that decoded_size bytes take encoded in one go. It is called for reading too, to know how much
-     * room an encoded chunk may need. NULL stands for as many as there are decoded.
+     * Returns the most bytes that decoded_size bytes take if they are encoded in one go. It is called for reading,
+     * too, to find the memory that an encoded chunk may need. NULL stands for decoded_size.
      */
     size_t (*encoded_bound)(void *user, size_t decoded_size);
     /**
@@ -1371,18 +1393,18 @@ typedef struct nczchunk_codec_callbacks {
      */
     void (*destroy)(void *user);
     /**
-     * 1 if the callbacks may run in several threads at the same time; 0 keeps a call with this codec to its own
+     * 1 if the callbacks may run in several threads at the same time; 0 restricts a call with this codec to its own
      * thread.
      */
     size_t concurrent;
 } nczchunk_codec_callbacks;
 
 /**
- * The codec zstd. options is for encoding; NULL stands for zeros. Free it with nczchunk_codec_free, unless a store has
- * taken it over.
+ * Makes the codec zstd. options is for encoding; NULL stands for zeros. Free the codec with nczchunk_codec_free,
+ * unless a store has taken it over.
  *
- * Errors: NCZCHUNK_EINVAL (codec is NULL; a struct_size of 0, or of a newer structure whose additions are in use),
- * NCZCHUNK_ENOFILTER (the library was built without zstd), NCZCHUNK_ENOMEM.
+ * Errors: NCZCHUNK_EINVAL (codec is NULL; a struct_size of 0; a newer structure with fields in use that this library
+ * does not know), NCZCHUNK_ENOFILTER (the library was built without zstd), NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_codec_zstd(const nczchunk_zstd_options *options,
@@ -1390,13 +1412,14 @@ int nczchunk_codec_zstd(const nczchunk_zstd_options *options,
                         nczchunk_context *context);
 
 /**
- * The codec that does what HDF5's filter of this number does, with the parameters of nc_def_var_filter, such as 1 for
- * deflate (the level), 2 for shuffle (the bytes of an element), 3 for fletcher32 (none), 32001 for blosc (seven, as
- * H5Zblosc.c has them) and 32015 for zstd (the level). It decodes only what the filter decodes: of zstd one frame that
- * says its size. Free it with nczchunk_codec_free, unless a store has taken it over.
+ * Makes the codec for the HDF5 filter of this number. It takes the parameters of nc_def_var_filter. Filters are, for
+ * example, 1 for deflate (the level), 2 for shuffle (the bytes of an element), 3 for fletcher32 (none), 32001 for
+ * blosc (seven, as in H5Zblosc.c) and 32015 for zstd (the level). The codec decodes only the data that the filter
+ * decodes: for zstd, one frame that contains its decoded size. Free the codec with nczchunk_codec_free, unless a store
+ * has taken it over.
  *
- * Errors: NCZCHUNK_EINVAL (codec is NULL; parameters is NULL though there are some; parameters that the filter does
- * not take), NCZCHUNK_ENOFILTER (another filter; the library was built without it), NCZCHUNK_ENOMEM.
+ * Errors: NCZCHUNK_EINVAL (codec is NULL; parameters is NULL although their number is not 0; parameters that the
+ * filter does not take), NCZCHUNK_ENOFILTER (an unknown filter; the library was built without it), NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_codec_filter(unsigned int filter,
@@ -1406,17 +1429,17 @@ int nczchunk_codec_filter(unsigned int filter,
                           nczchunk_context *context);
 
 /**
- * 1 if the library was built with the codec of this name, such as "blosc", "zstd" or "sharding_indexed"; 0 for any
- * other name and for NULL. docs/formats.md lists all.
+ * Returns 1 if the library was built with the codec of this name, such as "blosc", "zstd" or "sharding_indexed".
+ * Returns 0 for any other name and for NULL. docs/formats.md lists all names.
  */
 NCZCHUNK_API int nczchunk_has_codec(const char *name);
 
 /**
- * A codec of your own. name is for messages, and is copied up to 63 bytes; so are the callbacks. Free it with
- * nczchunk_codec_free, unless a store has taken it over.
+ * Makes a codec of your own. name is for messages; up to 63 bytes of it are copied, and the callbacks are copied. Free
+ * the codec with nczchunk_codec_free, unless a store has taken it over.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; decode is NULL; a struct_size of 0, or of a newer structure whose
- * additions are in use), NCZCHUNK_ENOMEM; then destroy is not called.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; decode is NULL; a struct_size of 0; a newer structure with fields in use
+ * that this library does not know), NCZCHUNK_ENOMEM. After an error destroy is not called.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_codec_new(const char *name,
@@ -1430,12 +1453,12 @@ int nczchunk_codec_new(const char *name,
 NCZCHUNK_API void nczchunk_codec_free(nczchunk_codec *codec);
 
 /**
- * Adds a codec at the end of a store's chain, which is in the order of encoding: it encodes what the codecs before it
- * have made of a chunk, and is the first to decode what the callbacks give. The store takes the codec over and frees
- * it; only if the call fails does it remain the caller's. To be written to, a store with codecs must be one that fills
- * in chunks.
+ * Adds a codec to the end of a store's chain, which is in the order of encoding. The codec encodes the output of the
+ * codecs before it, and is the first to decode the chunks from the callbacks. The store takes the codec over and frees
+ * it; if the call fails, the codec remains the caller's. Only a store that reads chunks into a buffer can be written
+ * to with codecs.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOMEM; then the store is as it was.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOMEM. After an error the store is as it was.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_chunk_store_add_codec(nczchunk_chunk_store *store,
@@ -1453,22 +1476,22 @@ int nczchunk_chunk_store_add_codec(nczchunk_chunk_store *store,
 /* ---------------------------------------------------------------------------------------------------------------------
  * CACHES OF DECODED CHUNKS
  *
- * A store with codecs decodes a chunk again for every call that needs it, unless it has a cache. A cache keeps decoded
+ * Give a store a cache, so that it does not decode a chunk again for every call that needs it. A cache keeps decoded
  * chunks up to a number of bytes, for one store or for several:
  *
  *     nczchunk_cache_new(64 << 20, &cache, NULL);
  *     nczchunk_chunk_store_set_cache(store, cache, NULL);
  *     nczchunk_cache_free(cache);                            the store goes on using it
  *
- * It is used where it saves decoding, or requests that take long: not for chunks on loan, nor for chunks that are
- * stored as they are and can be asked for in ranges, unless the store has start and wait; nor to keep chunks of which
- * a call takes all. Chunks are dropped in the order of their last use, but no call pushes out what it has fetched
- * itself. While one thread fetches a chunk, others that need it wait; so a callback must not read the same chunk
- * of the same store. Writes go through to the store at once.
+ * A cache is used where it saves decoding or slow requests. It is not used for borrowed chunks. Nor is it used for
+ * unencoded chunks that can be asked for in ranges, unless the store has start and wait. It does not keep chunks that
+ * a call reads as a whole. The least recently used chunks are dropped first, but no call drops chunks that it has
+ * fetched itself. While one thread fetches a chunk, others that need it wait; so a callback must not read the same
+ * chunk of the same store. Writes go through to the store immediately.
  */
 
 /**
- * What has become of a cache's requests, and what is in it. Set struct_size before it is filled in.
+ * The statistics of a cache: its requests and its contents. Set struct_size before a call fills it in.
  */
 typedef struct nczchunk_cache_statistics {
     /**
@@ -1476,47 +1499,46 @@ typedef struct nczchunk_cache_statistics {
      */
     size_t struct_size;
     /**
-     * How many chunks there are.
+     * The number of chunks in the cache.
      */
     size_t chunks;
     /**
-     * How many bytes they take.
+     * The number of bytes that they take.
      */
     size_t bytes;
     /**
-     * How many bytes they may take.
+     * The largest number of bytes that they may take.
      */
     size_t limit;
     /**
-     * How often a chunk was found.
+     * The number of times that a chunk was found.
      */
     uint64_t hits;
     /**
-     * How often a chunk had to be fetched and decoded, in part or as a whole.
+     * The number of times that a chunk had to be fetched and decoded, in part or as a whole.
      */
     uint64_t misses;
     /**
-     * How many chunks were dropped to make room.
+     * The number of chunks that were dropped to make room.
      */
     uint64_t evictions;
 } nczchunk_cache_statistics;
 
 /**
- * A new cache that keeps up to limit bytes of decoded chunks. Free it with nczchunk_cache_free. One of 32 MiB or more
- * may take some MiB beside them, where the system has large pages.
+ * Creates a cache that keeps up to limit bytes of decoded chunks. Free it with nczchunk_cache_free. A cache of 32 MiB
+ * or more may take some MiB in addition, if the system has large pages.
  *
  * Errors: NCZCHUNK_EINVAL (cache is NULL), NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_cache_new(size_t limit, nczchunk_cache **cache, nczchunk_context *context);
 
 /**
- * Frees a cache. Stores that use it go on doing so. NULL is allowed.
+ * Frees a cache. Stores that use it can still use it. NULL is allowed.
  */
 NCZCHUNK_API void nczchunk_cache_free(nczchunk_cache *cache);
 
 /**
- * Has a store's decoded chunks kept in a cache; NULL for cache has them kept no longer. What the store had in another
- * cache is dropped.
+ * Sets the cache for a store's decoded chunks; NULL for none. Chunks of the store in another cache are dropped.
  *
  * Errors: NCZCHUNK_EINVAL (store is NULL).
  */
@@ -1526,7 +1548,7 @@ int nczchunk_chunk_store_set_cache(nczchunk_chunk_store *store,
                                    nczchunk_context *context);
 
 /**
- * What has become of a cache's requests, and what is in it.
+ * Returns the statistics of a cache: its requests and its contents.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set).
  */
@@ -1540,22 +1562,24 @@ int nczchunk_cache_get_statistics(const nczchunk_cache *cache,
     {sizeof(nczchunk_cache_statistics), 0, 0, 0, 0, 0, 0}
 
 /* ---------------------------------------------------------------------------------------------------------------------
- * THE STRIDED COPY BY ITSELF
+ * THE STRIDED COPY
+ *
+ * Copy a box of elements between two blocks of memory with any strides. All functions above use this copy.
  */
 
 /**
- * Copies a box of elements between two blocks of memory, each with strides of its own: what moves elements between
- * chunks and memory in all of the above.
+ * Copies a box of elements between two blocks of memory, each with its own strides. All functions above use it to copy
+ * elements between chunks and memory.
  *
  * Along dimension d there are count[d] elements of element_size bytes. In the source, element k along dimension d is
- * source_strides[d] * k bytes from the first one, which is source_offset bytes into source, a block of source_size
- * bytes; likewise in the destination, which must not overlap the source. Strides may have either sign; where elements
- * overlap in the destination (a stride of 0), one of the values is left there. A count along a dimension whose strides
- * are both 0 is taken for 1. The three lists have rank entries. If a count is 0 nothing is copied. word_size is 0 or,
- * to reverse the bytes of each word on the way, the size of a word: 2, 4 or 8, and a divisor of element_size. Neither
- * block needs an alignment.
+ * source_strides[d] * k bytes from the first one. The first one is source_offset bytes into source, a block of
+ * source_size bytes. The same holds for the destination, which must not overlap the source. Strides may have either
+ * sign. If elements overlap in the destination (a stride of 0), one of the values remains there. If both strides of a
+ * dimension are 0, its count is taken as 1. The three lists have rank entries. If a count is 0, nothing is copied.
+ * word_size is 0 or, to reverse the bytes of each word during the copy, the size of a word: 2, 4 or 8, and a divisor
+ * of element_size. Neither block needs an alignment.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument though something is copied; element_size 0; another word_size; an element
+ * Errors: NCZCHUNK_EINVAL (a NULL argument although elements are copied; element_size 0; another word_size; an element
  * that does not lie within its block: then nothing is copied), NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK),
  * NCZCHUNK_ENOMEM.
  */
@@ -1577,17 +1601,17 @@ int nczchunk_copy_strided(size_t rank,
 /* ---------------------------------------------------------------------------------------------------------------------
  * PROJECTIONS: ONE DIMENSION
  *
- * The arithmetic under it all: which chunks does start, count, stride touch along one dimension, and which elements of
- * each? Only touched chunks are listed, each is found in constant time, and nothing is allocated, so a dimension of
- * 2^62 chunks with two elements selected costs two projections.
+ * Compute which chunks start, count and stride touch along one dimension, and which elements of each. All functions
+ * above are based on this arithmetic. Only touched chunks are listed, each is found in constant time, and nothing is
+ * allocated. So a dimension of 2^62 chunks with two selected elements costs two projections.
  */
 
 /**
  * Lists the projections of a slice (start, count, stride) of a dimension of dimlen elements onto its chunks of
- * chunklen.
+ * chunklen elements.
  *
- * needed receives their number. They are written to projections, in ascending order of chunks, if there is room:
- * capacity is at least needed. Each takes projection_size bytes, which is sizeof(nczchunk_projection). With
+ * needed receives the number of projections. They are written to projections, in ascending order of chunks, if there
+ * is room: capacity is at least needed. Each takes projection_size bytes, which is sizeof(nczchunk_projection). With
  * projections NULL, or capacity 0, only needed is set.
  *
  * Errors: NCZCHUNK_EINVAL (needed is NULL; chunklen 0; a smaller projection_size), NCZCHUNK_EDIMSIZE (dimlen above
@@ -1607,7 +1631,7 @@ int nczchunk_projections(size_t dimlen,
                          nczchunk_context *context);
 
 /**
- * The p-th of these projections, counted from 0, in constant time. projection has projection_size bytes:
+ * Returns the p-th of these projections, counted from 0, in constant time. projection has projection_size bytes:
  * sizeof(nczchunk_projection).
  *
  * Errors: NCZCHUNK_EINVAL (projection is NULL; a smaller projection_size; chunklen 0), NCZCHUNK_EINVALCOORDS also for
@@ -1627,12 +1651,13 @@ int nczchunk_projection_at(size_t dimlen,
 /* ---------------------------------------------------------------------------------------------------------------------
  * ODOMETER: WALKING A BOX
  *
- * netCDF-C's odometer (nczodom_*): it steps through an n-dimensional box in row-major order, with a stride.
+ * Step through an n-dimensional box in row-major order, with a stride, as netCDF-C's odometer (nczodom_*) does.
  *
  *     for (; nczchunk_odometer_more(odometer); nczchunk_odometer_next(odometer))
  *         use(nczchunk_odometer_indices(odometer), nczchunk_odometer_offset(odometer));
  *
- * Unlike netCDF-C's it has no positions if any dimension is empty, the first or another, and one position at rank 0.
+ * Unlike netCDF-C's odometer, it has no positions if any dimension is empty, the first or another, and one position at
+ * rank 0.
  */
 
 /**
@@ -1641,9 +1666,9 @@ int nczchunk_projection_at(size_t dimlen,
 typedef struct nczchunk_odometer nczchunk_odometer;
 
 /**
- * A new odometer at its first position. Along dimension d it runs through start[d], start[d] + stride[d], ... below
- * stop[d], the last dimension fastest; len[d] is the extent of the array that nczchunk_odometer_offset counts in. All
- * four have rank entries and are copied. Free it with nczchunk_odometer_free.
+ * Creates an odometer at its first position. Along dimension d it runs through start[d], start[d] + stride[d], ...
+ * below stop[d], the last dimension fastest. len[d] is the extent of the array in which nczchunk_odometer_offset
+ * counts. All four lists have rank entries and are copied. Free the odometer with nczchunk_odometer_free.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK), NCZCHUNK_ESTRIDE (a
  * stride of 0), NCZCHUNK_EINVALCOORDS (start above stop), NCZCHUNK_EEDGE (a last index of len or more),
@@ -1659,7 +1684,7 @@ int nczchunk_odometer_new(size_t rank,
                           nczchunk_context *context);
 
 /**
- * 1 while there is a current position, 0 once the last one is passed; 0 for NULL.
+ * Returns 1 while there is a current position, and 0 after the last one; 0 for NULL.
  */
 NCZCHUNK_API int nczchunk_odometer_more(const nczchunk_odometer *odometer);
 
@@ -1669,29 +1694,30 @@ NCZCHUNK_API int nczchunk_odometer_more(const nczchunk_odometer *odometer);
 NCZCHUNK_API void nczchunk_odometer_next(nczchunk_odometer *odometer);
 
 /**
- * The current position: one index per dimension. It belongs to the odometer and changes with it. NULL for NULL.
+ * Returns the current position: one index per dimension. It belongs to the odometer and changes with it. Returns NULL
+ * for NULL.
  */
 NCZCHUNK_API const size_t *nczchunk_odometer_indices(const nczchunk_odometer *odometer);
 
 /**
- * The current position's row-major place in an array of the extents len, in elements; SIZE_MAX if it is larger than
- * that. 0 for NULL.
+ * Returns the current position's row-major offset in an array of the extents len, in elements; SIZE_MAX if the offset
+ * is larger than that. Returns 0 for NULL.
  */
 NCZCHUNK_API size_t nczchunk_odometer_offset(const nczchunk_odometer *odometer);
 
 /**
- * How far a row reaches: stop - start of the last dimension, wherever the odometer is. With a stride of 1 that is the
- * number of positions in a row. 1 at rank 0; 0 for NULL.
+ * Returns the length of a row: stop - start of the last dimension, for any position of the odometer. With a stride of
+ * 1 that is the number of positions in a row. Returns 1 at rank 0, and 0 for NULL.
  */
 NCZCHUNK_API size_t nczchunk_odometer_avail(const nczchunk_odometer *odometer);
 
 /**
- * Skips what is left of the current row: the next nczchunk_odometer_next moves to the beginning of the following row.
+ * Skips the rest of the current row: the next nczchunk_odometer_next moves to the beginning of the following row.
  */
 NCZCHUNK_API void nczchunk_odometer_skipavail(nczchunk_odometer *odometer);
 
 /**
- * Back to the first position.
+ * Returns to the first position.
  */
 NCZCHUNK_API void nczchunk_odometer_reset(nczchunk_odometer *odometer);
 
@@ -1701,19 +1727,19 @@ NCZCHUNK_API void nczchunk_odometer_reset(nczchunk_odometer *odometer);
 NCZCHUNK_API void nczchunk_odometer_free(nczchunk_odometer *odometer);
 
 /* ---------------------------------------------------------------------------------------------------------------------
- * CHUNK KEYS: WHAT A STORE CALLS A CHUNK
+ * CHUNK KEYS: THE NAMES OF CHUNKS IN A STORAGE
  *
- * `0.1` in Zarr v2, `c/0/1` in Zarr v3, `sst!0.90` in cfdb. A key is written as text with a NUL at its end. Each
- * function also tells its length, so that a first call without a buffer finds out how much room is needed.
+ * Compute the chunk key for a chunk's indices: `0.1` in Zarr v2, `c/0/1` in Zarr v3, `sst!0.90` in cfdb. A key is
+ * written as a string with a NUL at its end. Each function also returns the key's length, so a first call without a
+ * buffer finds the necessary size.
  */
 
 /**
  * Writes the key of a chunk in Zarr v2, and in Zarr v3 with the "v2" chunk key encoding: "2.1" or "2/1"; "0" for a
- * scalar. chunk_indices has rank entries, none negative; separator is '.' or '/'.
+ * scalar. chunk_indices has rank entries, none negative. separator is '.' or '/'.
  *
- * length receives the key's length in bytes, the NUL not counted; it may be NULL. The key and a NUL are written to key
- * if there is room for them: capacity, in bytes, is above the length. With key NULL, or capacity 0, only length is
- * set.
+ * length receives the key's length in bytes without the NUL; it may be NULL. The key and a NUL are written to key if
+ * there is room for them: capacity, in bytes, is above the length. With key NULL, or capacity 0, only length is set.
  *
  * Errors: NCZCHUNK_EINVAL (chunk_indices is NULL, unless rank is 0; another separator; a negative index),
  * NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK). NCZCHUNK_EINVAL too if capacity is above 0 but too small: then
@@ -1743,11 +1769,12 @@ int nczchunk_key_zarr_v3(size_t rank,
                          nczchunk_context *context);
 
 /**
- * Writes the key of a chunk in cfdb: the variable's name, '!', and where the chunk starts in each dimension, in
- * elements, with dots between: "sst!180.90" for chunk (2, 1) with chunk lengths (90, 90).
+ * Writes the key of a chunk in cfdb: the variable's name, '!', and the chunk's first element in each dimension, with
+ * dots between: "sst!180.90" for chunk (2, 1) with chunk lengths (90, 90).
  *
- * var is the variable's name in UTF-8. chunklens and chunk_indices have rank entries. An index is negative before the
- * origin: element i lies in chunk floor((i + origin) / chunklen). For the rest see nczchunk_key_zarr_v2.
+ * var is the variable's name in UTF-8. chunklens and chunk_indices have rank entries. Chunks before the origin have
+ * negative indices: element i lies in chunk floor((i + origin) / chunklen). For the other arguments see
+ * nczchunk_key_zarr_v2.
  *
  * Errors: NCZCHUNK_EINVAL (var, chunklens or chunk_indices is NULL, the latter two unless rank is 0; var is not UTF-8;
  * a chunk length of 0), and those of nczchunk_key_zarr_v2.
@@ -1763,18 +1790,18 @@ int nczchunk_key_cfdb(const char *var,
                       nczchunk_context *context);
 
 /* ---------------------------------------------------------------------------------------------------------------------
- * CHUNK SHAPES: WHAT OTHERS CHOOSE BY DEFAULT
+ * CHUNK SHAPES: THE DEFAULTS OF OTHER LIBRARIES
  *
- * The chunk lengths that netCDF-C and rechunkit choose when nobody says how a variable is to be cut into chunks.
+ * Compute the chunk lengths that netCDF-C and rechunkit choose for a variable by default.
  */
 
 /**
- * The chunk lengths netCDF-C gives a netCDF-4 variable, as nc_inq_var_chunking reports them: all fixed dimensions
- * shortened by the same factor, unlimited ones to 1.
+ * Computes the chunk lengths that netCDF-C gives a netCDF-4 variable, as nc_inq_var_chunking reports them. All fixed
+ * dimensions are shortened by the same factor, unlimited ones to 1.
  *
- * dimlens has rank entries; 0 is an unlimited dimension. typesize is the size of an element in bytes, target_bytes the
- * size a chunk should come near to, 0 for netCDF-C's own: 16 MiB. chunklens receives rank lengths; it may not overlap
- * dimlens.
+ * dimlens has rank entries; 0 is an unlimited dimension. typesize is the size of an element in bytes. target_bytes is
+ * the approximate size of a chunk in bytes; 0 stands for netCDF-C's default, 16 MiB. chunklens receives rank lengths,
+ * and must not overlap dimlens.
  *
  * Errors: NCZCHUNK_EINVAL (dimlens or chunklens is NULL, unless rank is 0; typesize 0 or above 4 GiB - 1),
  * NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK).
@@ -1788,11 +1815,12 @@ int nczchunk_chunkshape_netcdf(size_t rank,
                                nczchunk_context *context);
 
 /**
- * The chunk lengths rechunkit guesses, which are cfdb's default: dimensions shortened in turn to numbers with many
- * divisors, until the chunk takes at most one and a half times the target.
+ * Computes the chunk lengths that rechunkit guesses, which are cfdb's default. Dimensions are shortened in turn to
+ * numbers with many divisors, until the chunk takes at most one and a half times the target.
  *
- * dimlens has rank entries, none 0. typesize is the size of an element in bytes, target_bytes the size a chunk should
- * come near to, 0 for rechunkit's own: 2 MiB. chunklens receives rank lengths; it may not overlap dimlens.
+ * dimlens has rank entries, none 0. typesize is the size of an element in bytes. target_bytes is the approximate size
+ * of a chunk in bytes; 0 stands for rechunkit's default, 2 MiB. chunklens receives rank lengths, and must not overlap
+ * dimlens.
  *
  * Errors: NCZCHUNK_EINVAL (dimlens or chunklens is NULL, unless rank is 0; typesize 0), NCZCHUNK_EDIMSIZE (a length of
  * 0), NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK).
@@ -1806,19 +1834,19 @@ int nczchunk_chunkshape_rechunkit(size_t rank,
                                   nczchunk_context *context);
 
 /* ---------------------------------------------------------------------------------------------------------------------
- * CLASSIC FILES: WHERE A VALUE LIES
+ * CLASSIC FILES: THE OFFSET OF A VALUE
  *
- * In a netCDF classic file (CDF-1, CDF-2, CDF-5) the place of a value follows from its variable's shape and two
- * numbers of the header: the variable's begin, and the size of a record. Sizes and offsets are in bytes. Only the
- * first length may be 0: then the dimension is the file's record dimension.
+ * Compute where a value is in a netCDF classic file (CDF-1, CDF-2, CDF-5). The offset follows from the shape of the
+ * value's variable and two numbers of the header: the variable's begin, and the size of a record. Sizes and offsets
+ * are in bytes. Only the first length may be 0: then the dimension is the file's record dimension.
  */
 
 /**
- * The size of a variable, or of one record of it if it is a record variable.
+ * Computes the size of a variable, or of one record of it if it is a record variable.
  *
- * dimlens has rank entries; typesize is the size of an element: 1, 2, 4 or 8. size receives the bytes that the values
- * take, padded the same rounded up to a multiple of 4; each may be NULL. The header's vsize should be the padded size,
- * but is not in every file: rely on the shape.
+ * dimlens has rank entries. typesize is the size of an element: 1, 2, 4 or 8. size receives the bytes that the values
+ * take. padded receives the same number, rounded up to a multiple of 4. Each may be NULL. The header's vsize should be
+ * the padded size, but is not in every file: rely on the shape.
  *
  * Errors: NCZCHUNK_EINVAL (dimlens is NULL, unless rank is 0; another typesize), NCZCHUNK_EMAXDIMS (rank above
  * NCZCHUNK_MAX_RANK), NCZCHUNK_EDIMSIZE (a length of 0 that is not the first), NCZCHUNK_EVARSIZE (more than 2^63 - 1
@@ -1833,11 +1861,11 @@ int nczchunk_classic_varsize(size_t rank,
                              nczchunk_context *context);
 
 /**
- * The size of one record of a file: how far a value lies from the same one in the next record.
+ * Computes the size of one record of a file: the distance between a value and the same value in the next record.
  *
- * sizes has nvars entries, one for each record variable of the file: the size, not the padded one, that
- * nczchunk_classic_varsize tells. The sum is made of padded sizes unless there is exactly one, which is not padded.
- * recsize receives the sum; 0 if nvars is 0.
+ * sizes has nvars entries, one for each record variable of the file: the size from nczchunk_classic_varsize, not the
+ * padded size. recsize receives the sum of the padded sizes. If there is exactly one record variable, its size is not
+ * padded. recsize is 0 if nvars is 0.
  *
  * Errors: NCZCHUNK_EINVAL (recsize is NULL; sizes is NULL, unless nvars is 0), NCZCHUNK_EVARSIZE (more than 2^63 - 1
  * bytes).
@@ -1849,12 +1877,11 @@ int nczchunk_classic_recsize(size_t nvars,
                              nczchunk_context *context);
 
 /**
- * The byte offset of a value from the beginning of the file.
+ * Computes the offset of a value in bytes from the beginning of the file.
  *
- * dimlens and typesize are as for nczchunk_classic_varsize. begin is the variable's, from the header; recsize is what
- * nczchunk_classic_recsize tells, not looked at unless this is a record variable. indices has rank entries: the
- * value's position. That of a record variable starts with the number of the record, for which there is no upper bound
- * here.
+ * dimlens and typesize are as for nczchunk_classic_varsize. begin is the variable's, from the header. recsize is the
+ * result of nczchunk_classic_recsize, and is ignored unless this is a record variable. indices has rank entries: the
+ * value's position. For a record variable the first index is the number of the record, which has no upper bound here.
  *
  * Errors: NCZCHUNK_EINVALCOORDS (an index beyond its dimension), NCZCHUNK_EINVAL (offset is NULL; indices is NULL,
  * unless rank is 0; recsize below the variable's own size), NCZCHUNK_EVARSIZE (an offset above 2^63 - 1), and those of

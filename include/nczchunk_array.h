@@ -31,20 +31,20 @@ extern "C" {
 #endif
 
 /* ---------------------------------------------------------------------------------------------------------------------
- * OBJECTSTORE
+ * OBJECTS
  *
- * What the functions below make and use, beside those of nczchunk.h. Each is opaque.
+ * Opaque types, in addition to those of nczchunk.h.
  */
 
 /**
- * An array that is open. Any number of threads may read it at the same time, if its storage allows it; those that the
- * library has do.
+ * An open array. Any number of threads may read it at the same time if its storage allows that; every built-in storage
+ * does.
  */
 typedef struct nczchunk_array nczchunk_array;
 
 /**
- * A storage for objects, which are named bytes: the files of a directory, the entries of a zip file, memory, or what
- * callbacks give.
+ * A storage: a map from object names to bytes. Built-in storages are the files of a directory, the entries of a zip
+ * file, and memory. Your own storage consists of callbacks.
  */
 typedef struct nczchunk_storage nczchunk_storage;
 
@@ -52,10 +52,10 @@ typedef struct nczchunk_storage nczchunk_storage;
  * TYPES
  *
  * The types that elements and attributes may have, by netCDF's numbers: NCZCHUNK_FLOAT is NC_FLOAT. Types that netCDF
- * does not have go by their names, which are numpy's: "bool", "float16", "complex64", "complex128", "datetime64[ns]",
- * "timedelta64[s]", "S5" (text of 5 bytes), "U5" (text of 5 characters of 4 bytes), "V8" (8 bytes).
- * So do the small numbers of Zarr's extensions, each in a whole byte or two: "bfloat16", "float8_e4m3" and its kin,
- * "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn", "int2", "int4", "uint2", "uint4".
+ * does not have are named as in numpy: "bool", "float16", "complex64", "complex128", "datetime64[ns]",
+ * "timedelta64[s]", "S5" (a string of 5 bytes), "U5" (a string of 5 characters of 4 bytes), "V8" (8 bytes). The small
+ * numbers of Zarr's extensions also have names, and each takes one or two whole bytes: "bfloat16", "float8_e4m3" and
+ * its variants, "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn", "int2", "int4", "uint2", "uint4".
  */
 
 /**
@@ -121,6 +121,8 @@ typedef struct nczchunk_storage nczchunk_storage;
 /* ---------------------------------------------------------------------------------------------------------------------
  * OPENING AND READING AN ARRAY
  *
+ * Open an array by its path, and read hyperslabs of it:
+ *
  *     nczchunk_array *array = NULL;
  *     size_t start[3] = {0, 0, 0}, count[3] = {1, 90, 180};
  *     float map[90][180];
@@ -128,24 +130,24 @@ typedef struct nczchunk_storage nczchunk_storage;
  *     if (status == NCZCHUNK_NOERR) status = nczchunk_array_read(array, start, count, NULL, map, NULL);
  *     nczchunk_array_close(array);
  *
- * What can be opened is an array of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or in a zip file; and
- * to read it, a variable of a netCDF, HDF5 or cfdb file. What is not supported is refused with the name of
- * what it is: ask the context.
+ * The library opens arrays of Zarr v2 and v3 (with or without shards) and of NCZarr, in a directory or in a zip file.
+ * It opens variables of netCDF, HDF5 and cfdb files for reading only. It refuses an array with an unsupported feature,
+ * and the message in the context names that feature.
  */
 
 /**
- * Opens an array. path is a directory or a zip file; name is where the array is below it, such as
- * "ocean/sst", and NULL or empty if path is the array itself. Or path is a file that holds arrays, and name is the
- * array's name in it. mode is NCZCHUNK_READ, or NCZCHUNK_WRITE to read and write. Close it with nczchunk_array_close.
+ * Opens an array. path is a directory or a zip file. name is the array's path below it, such as "ocean/sst", and is
+ * NULL or empty if path is the array itself. path may also be a file that holds arrays; then name is the array's name
+ * in that file. mode is NCZCHUNK_READ, or NCZCHUNK_WRITE to read and write. Close the array with nczchunk_array_close.
  *
- * If all entries of a zip file are in one directory, such as "data", names may begin with it or not: "data/ocean/sst"
- * is "ocean/sst" then.
+ * If all entries of a zip file are in one directory, such as "data", that directory may be left out of a name:
+ * "data/ocean/sst" and "ocean/sst" are the same array.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument, another mode), NCZCHUNK_ENOTFOUND (there is no such path or array),
- * NCZCHUNK_ENOTVAR (it is a group), NCZCHUNK_ENOTNC (path is something else), NCZCHUNK_ENCZARR (malformed metadata),
- * NCZCHUNK_ENOTBUILT (metadata that ask for what the library does not have), NCZCHUNK_ENOFILTER (a codec that it does
- * not have), NCZCHUNK_EBADTYPE (elements that it does not have), NCZCHUNK_EPERM (NCZCHUNK_WRITE for a file),
- * NCZCHUNK_ENOMEM, and the system's own numbers, which are positive.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument, an unknown mode), NCZCHUNK_ENOTFOUND (no such path or array),
+ * NCZCHUNK_ENOTVAR (the name is that of a group), NCZCHUNK_ENOTNC (path is something else), NCZCHUNK_ENCZARR
+ * (malformed metadata), NCZCHUNK_ENOTBUILT (the metadata require an unsupported feature), NCZCHUNK_ENOFILTER (an
+ * unknown codec), NCZCHUNK_EBADTYPE (an unsupported element type), NCZCHUNK_EPERM (NCZCHUNK_WRITE for a file),
+ * NCZCHUNK_ENOMEM, and the system's errno values, which are positive.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_open(const char *path,
@@ -155,10 +157,10 @@ int nczchunk_array_open(const char *path,
                         nczchunk_context *context);
 
 /**
- * Opens an array among the objects of a storage: see nczchunk_array_open. The array goes on using the storage when
- * that is freed.
+ * Opens an array in a storage: see nczchunk_array_open. The array can still use the storage after
+ * nczchunk_storage_free.
  *
- * Errors: those of nczchunk_array_open, and what callbacks of the storage return.
+ * Errors: those of nczchunk_array_open, and the status that a callback of the storage returned.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_open_in(const nczchunk_storage *storage,
@@ -168,20 +170,20 @@ int nczchunk_array_open_in(const nczchunk_storage *storage,
                            nczchunk_context *context);
 
 /**
- * Closes an array: frees it and all that was lent with it. NULL is allowed. Whatever was written is where it belongs
- * already.
+ * Closes an array. Frees the array and everything that belongs to it, such as its variable, its store and its strings.
+ * NULL is allowed. All written data are in the storage before this call.
  */
 NCZCHUNK_API void nczchunk_array_close(nczchunk_array *array);
 
 /**
- * Reads a hyperslab of an array: nczchunk_read_vars with its variable and its store.
+ * Reads a hyperslab of an array: nczchunk_read_vars with the array's variable and store.
  *
- * The elements of an array of texts of any length, whose type name is "string", are char *: each is a new text in
- * UTF-8, which nczchunk_strings_free frees, or nc_free_string, or free. If the call fails, data is untouched and
- * nothing is left to be freed. (After a failure of nczchunk_read_vars or of a plan with the array's variable and
- * store, those that were read are the caller's, so data should be NULL everywhere before.) A chunk that holds no such
- * texts is NCZCHUNK_EIO, one that has a text with a NUL in it NCZCHUNK_ENOTBUILT. Chunks of texts are not kept in a
- * cache, and one thread reads them.
+ * An array of variable-length strings has the type name "string". Its elements are char *. Each element that is read
+ * is a new UTF-8 string; free it with nczchunk_strings_free, nc_free_string or free. If the call fails, data is
+ * untouched and there is nothing to free. (After a failure of nczchunk_read_vars, or of a plan with the array's
+ * variable and store, the caller owns the strings that were read. So set all of data to NULL before such a call.) A
+ * chunk that does not hold such strings gives NCZCHUNK_EIO; a string that contains a NUL gives NCZCHUNK_ENOTBUILT.
+ * Chunks of strings are not cached, and one thread reads them.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_read(const nczchunk_array *array,
@@ -192,9 +194,9 @@ int nczchunk_array_read(const nczchunk_array *array,
                         nczchunk_context *context);
 
 /**
- * Reads a hyperslab of an array of strings of any length into one block of memory instead of as many blocks:
- * nbytes bytes of UTF-8, in which the strings follow one another in row-major order, each with a NUL behind it. If the
- * call succeeds the block is the caller's, to be freed by nczchunk_strings_free, as one string, or by free.
+ * Reads a hyperslab of an array of variable-length strings into one block of memory, instead of one block for each
+ * string. The block has nbytes bytes of UTF-8: the strings in row-major order, each followed by a NUL. After success
+ * the caller owns the block; free it with nczchunk_strings_free, as one string, or with free.
  *
  * ```c
  * size_t start = 0, nbytes;
@@ -205,8 +207,8 @@ int nczchunk_array_read(const nczchunk_array *array,
  * }
  * ```
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EBADTYPE (an array of other elements), and those of
- * nczchunk_array_read.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EBADTYPE (the elements are not variable-length strings), and
+ * those of nczchunk_array_read.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_read_strings(const nczchunk_array *array,
@@ -218,19 +220,19 @@ int nczchunk_array_read_strings(const nczchunk_array *array,
                                 nczchunk_context *context);
 
 /**
- * Frees texts that were read, and leaves NULL in their places. A NULL among them is passed over.
+ * Frees strings that were read, and sets their pointers to NULL. Pointers that are NULL are skipped.
  */
 NCZCHUNK_API void nczchunk_strings_free(size_t num_strings, char **strings);
 
 /**
- * Writes a hyperslab of an array that was opened with NCZCHUNK_WRITE: nczchunk_write_vars with its variable and its
- * store. What is written to an array of texts of any length is char *, in UTF-8, of which NULL stands for an empty
- * text; they remain the caller's. Shards of such texts are not written: NCZCHUNK_ENOTBUILT.
+ * Writes a hyperslab of an array that was opened with NCZCHUNK_WRITE: nczchunk_write_vars with the array's variable
+ * and store. Variable-length strings are written from char * in UTF-8, where NULL stands for an empty string. The
+ * caller keeps them. Shards of such strings cannot be written: NCZCHUNK_ENOTBUILT.
  *
- * Several threads and processes may write at the same time, each to chunks of its own, or to shards of its own if the
- * array has shards. Every chunk or shard is replaced at once: a reader finds the old one or the new one. Of several
- * that write the same whole chunk or shard, the last one wins; of two that change one in part, one may undo what the
- * other did. A reader that keeps chunks in a cache does not see what other processes write to these.
+ * Several threads and processes may write at the same time, each to its own chunks, or to its own shards if the array
+ * has shards. Every chunk or shard is replaced atomically: a reader finds the old one or the new one. If several write
+ * the same whole chunk or shard, the last one wins. If two change parts of the same chunk or shard, one may undo the
+ * change of the other. A reader that keeps chunks in a cache does not see what other processes write to these chunks.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_write(const nczchunk_array *array,
@@ -241,47 +243,47 @@ int nczchunk_array_write(const nczchunk_array *array,
                          nczchunk_context *context);
 
 /**
- * The variable of an array: its rank, lengths, chunks and fill value, and what plans are made for. It is the array's,
- * and valid until that is closed or resized. NULL for NULL.
+ * Returns the variable of an array: its rank, lengths, chunks and fill value. Plans are made for it. It belongs to the
+ * array, and is valid until the array is closed or resized. Returns NULL for NULL.
  */
 NCZCHUNK_API const nczchunk_var *nczchunk_array_var(const nczchunk_array *array);
 
 /**
- * The store of an array, for the functions that take one. It is the array's, and valid until that is closed. If the
- * array was opened with NCZCHUNK_READ, it cannot be written to. NULL for NULL.
+ * Returns the store of an array, for the functions that take one. It belongs to the array, and is valid until the
+ * array is closed. It is read-only if the array was opened with NCZCHUNK_READ. Returns NULL for NULL.
  */
 NCZCHUNK_API const nczchunk_chunk_store *nczchunk_array_store(const nczchunk_array *array);
 
 /**
- * netCDF's number for the type of an array's elements, such as 5 for NC_FLOAT; 0 for a type that netCDF does not have,
- * and for NULL. nczchunk_array_type_name tells those, too, and the two kinds of NC_STRING (12) apart: "string" for
- * texts of any length, whose elements are char *, and for example "S5" for texts of 5 bytes, whose elements are these
- * bytes.
+ * Returns netCDF's number for the type of an array's elements, such as 5 for NC_FLOAT. Returns 0 for a type that
+ * netCDF does not have, and for NULL. nczchunk_array_type_name names those types, too. It also distinguishes the two
+ * kinds of NC_STRING (12): "string" for variable-length strings, whose elements are char *, and for example "S5" for
+ * strings of 5 bytes, whose elements are these bytes.
  */
 NCZCHUNK_API int nczchunk_array_type(const nczchunk_array *array);
 
 /**
- * The type of an array's elements as numpy spells it, such as "float32", "datetime64[ns]" or "S5". The text is the
- * array's; empty for NULL.
+ * Returns numpy's name for the type of an array's elements, such as "float32", "datetime64[ns]" or "S5". The string
+ * belongs to the array; it is empty for NULL.
  */
 NCZCHUNK_API const char *nczchunk_array_type_name(const nczchunk_array *array);
 
 /**
- * The format that an array is stored in: "Zarr v2", "Zarr v3", "NCZarr", "netCDF classic", "cfdb" or "HDF5", which
- * netCDF-4 files have. The text is the array's; empty for NULL.
+ * Returns the storage format of an array: "Zarr v2", "Zarr v3", "NCZarr", "netCDF classic", "cfdb", or "HDF5" (the
+ * format of netCDF-4 files). The string belongs to the array; it is empty for NULL.
  */
 NCZCHUNK_API const char *nczchunk_array_format(const nczchunk_array *array);
 
 /**
- * The name of dimension d of an array; empty if it has none, if there is no such dimension, and for NULL. The text is
- * the array's.
+ * Returns the name of dimension d of an array. It is empty if the dimension has no name, if there is no such
+ * dimension, and for NULL. The string belongs to the array.
  */
 NCZCHUNK_API const char *nczchunk_array_dimname(const nczchunk_array *array, size_t d);
 
 /**
- * Has an array's decoded chunks kept in a cache of yours instead of its own, which keeps 64 MiB or, if that is more,
- * one chunk; NULL for cache has none kept. See nczchunk_chunk_store_set_cache. The indices of the shards that were
- * used last are kept besides: up to 4 MiB, and at least one.
+ * Keeps an array's decoded chunks in a cache of yours instead of its own. Its own cache keeps 64 MiB or one chunk,
+ * whichever is more. NULL for cache disables caching of chunks. See nczchunk_chunk_store_set_cache. The most recently
+ * used shard indices are kept in addition: up to 4 MiB, and at least one.
  *
  * Errors: NCZCHUNK_EINVAL (array is NULL).
  */
@@ -291,7 +293,7 @@ int nczchunk_array_set_cache(nczchunk_array *array,
                              nczchunk_context *context);
 
 /**
- * Sets whether every chunk is decoded to its end: see nczchunk_chunk_store_set_verify.
+ * Sets whether every chunk is decoded completely: see nczchunk_chunk_store_set_verify.
  *
  * Errors: NCZCHUNK_EINVAL (array is NULL).
  */
@@ -302,11 +304,13 @@ int nczchunk_array_set_verify(nczchunk_array *array,
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * ATTRIBUTES OF AN ARRAY
+ *
+ * Read the attributes of an array, one by one or all as JSON.
  */
 
 /**
- * An attribute. Set struct_size before it is filled in. What it points to is the array's, and valid until the
- * attributes are changed.
+ * An attribute. Set struct_size before a call fills it in. The pointers belong to the array, and are valid until the
+ * attributes are changed or the array is closed.
  */
 typedef struct nczchunk_attribute {
     /**
@@ -314,35 +318,35 @@ typedef struct nczchunk_attribute {
      */
     size_t struct_size;
     /**
-     * Its name.
+     * The attribute's name.
      */
     const char *name;
     /**
-     * netCDF's number for the type of its values: 2 (NC_CHAR) for a text, 12 (NC_STRING) for several.
+     * netCDF's number for the type of the values: 2 (NC_CHAR) for one string, 12 (NC_STRING) for several.
      */
     size_t type;
     /**
-     * How many values there are; of a text, how many bytes.
+     * The number of values; of one string, the number of bytes.
      */
     size_t num_values;
     /**
-     * The values, in native byte order and aligned for their type. A text is UTF-8, unless an old netCDF file has
-     * another encoding, and has a NUL behind it, which does not count; several texts are pointers to such texts: const
-     * char *const *.
+     * The values, in native byte order and aligned for their type. A string is UTF-8, unless an old netCDF file has
+     * another encoding. It is followed by a NUL, which num_values does not count. Several strings are pointers to such
+     * strings: const char *const *.
      */
     const void *values;
 } nczchunk_attribute;
 
 /**
- * The number of an array's attributes, without those that formats keep for themselves. 0 for NULL.
+ * Returns the number of an array's attributes, without those that the formats reserve. Returns 0 for NULL.
  */
 NCZCHUNK_API size_t nczchunk_array_num_attributes(const nczchunk_array *array);
 
 /**
- * Whether an array's attributes can be read. An array of which only they are broken is opened, and is then one without
- * attributes; what is stored of them stays as it is, for none can be set.
+ * Checks whether an array's attributes can be read. An array whose attributes alone are broken can be opened, and then
+ * has no attributes. Its stored attributes stay as they are, because none can be set.
  *
- * Errors: NCZCHUNK_EINVAL (array is NULL), NCZCHUNK_ENCZARR (their document is malformed), NCZCHUNK_ENOMEM (it takes
+ * Errors: NCZCHUNK_EINVAL (array is NULL), NCZCHUNK_ENCZARR (their document is malformed), NCZCHUNK_ENOMEM (they take
  * more memory than the storage's limit).
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
@@ -350,10 +354,10 @@ int nczchunk_array_check_attributes(const nczchunk_array *array,
                                     nczchunk_context *context);
 
 /**
- * The attribute of this name.
+ * Returns the attribute of this name.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_ENOTATT (there is none of that name),
- * and those of nczchunk_array_check_attributes.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_ENOTATT (no attribute of that name), and
+ * those of nczchunk_array_check_attributes.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_attribute(const nczchunk_array *array,
@@ -362,9 +366,10 @@ int nczchunk_array_attribute(const nczchunk_array *array,
                              nczchunk_context *context);
 
 /**
- * The i-th attribute, in the order in which they are stored.
+ * Returns the i-th attribute, in the order in which they are stored.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_EINVALCOORDS (there are not so many).
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_EINVALCOORDS (i is not below the number
+ * of attributes).
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_attribute_at(const nczchunk_array *array,
@@ -373,8 +378,8 @@ int nczchunk_array_attribute_at(const nczchunk_array *array,
                                 nczchunk_context *context);
 
 /**
- * All attributes as the text of a JSON object: as they are stored, if that is how they are stored. The text is the
- * array's; "{}" for NULL.
+ * Returns all attributes as a JSON object in a string: unchanged, if they are stored in that form. The string belongs
+ * to the array; it is "{}" for NULL.
  */
 NCZCHUNK_API const char *nczchunk_array_attributes_json(const nczchunk_array *array);
 
@@ -385,7 +390,7 @@ NCZCHUNK_API const char *nczchunk_array_attributes_json(const nczchunk_array *ar
 /* ---------------------------------------------------------------------------------------------------------------------
  * CREATING AN ARRAY
  *
- * An array is described, and created from the description. All that is left out has a default:
+ * Fill in a description and create an array from it. Every field that you leave out has a default:
  *
  *     const size_t shape[3] = {365, 90, 180};
  *     const char *const names[3] = {"time", "lat", "lon"};
@@ -400,45 +405,46 @@ NCZCHUNK_API const char *nczchunk_array_attributes_json(const nczchunk_array *ar
  *     if (status == NCZCHUNK_NOERR) status = nczchunk_array_write(array, start, count, NULL, data, NULL);
  *     nczchunk_array_close(array);
  *
- * That is an array of Zarr v3 with fill value 0, in chunks of about 16 MiB that are compressed with zstd.
+ * This example creates a Zarr v3 array with the fill value 0, in chunks of about 16 MiB that are compressed with zstd.
  */
 
 /**
- * Zarr v3, as a format.
+ * The format Zarr v3.
  */
 #define NCZCHUNK_ZARR_V3 3
 
 /**
- * Zarr v2, as a format.
+ * The format Zarr v2.
  */
 #define NCZCHUNK_ZARR_V2 2
 
 /**
- * Zarr v2 that netCDF-C reads with #mode=zarr, as a format. The array is in a group, which means that it has a name;
- * its dimensions have names, each with one length in a group; and what netCDF-C would refuse or read wrong is
- * refused. netCDF-C shows characters as texts of one character, and a scalar with a dimension of length 1.
+ * The format Zarr v2 with the metadata that netCDF-C reads with #mode=zarr. The array must be in a group, so it needs
+ * a name. All its dimensions need names, and a name stands for one length within a group. An array that netCDF-C would
+ * refuse or misread is refused. netCDF-C shows characters as strings of one character, and a scalar with a dimension
+ * of length 1.
  */
 #define NCZCHUNK_NCZARR 1
 
 /**
- * A codec of an array that is to be created. The structure will not change.
+ * A codec of an array to create. The structure will not change.
  */
 typedef struct nczchunk_codec_setting {
     /**
-     * Its name, such as "zstd": see nczchunk_has_codec.
+     * The codec's name, such as "zstd": see nczchunk_has_codec.
      */
     const char *name;
     /**
-     * Its configuration as the text of a JSON object, such as "{\"level\": 3}", in the words of numcodecs, or a number
-     * alone, such as "3", which is the first of its settings that is a number. An unknown setting and one that is out
-     * of its range are refused. NULL for the defaults.
+     * The codec's configuration. Either a JSON object as a string, such as "{\"level\": 3}", with the settings' names
+     * in numcodecs; or a number alone, such as "3", which sets the codec's first numeric setting. Unknown settings and
+     * values out of range are refused. NULL for the defaults.
      */
     const char *configuration;
 } nczchunk_codec_setting;
 
 /**
- * An array that is to be created. Set struct_size, what the array's elements are, rank and shape; what is 0 or NULL
- * has the default. Nothing that it points to is needed any longer than the call.
+ * An array to create. Set struct_size, the element type, rank and shape. A field that is 0 or NULL has its default.
+ * The pointers need to be valid only during the call.
  */
 typedef struct nczchunk_description {
     /**
@@ -446,11 +452,11 @@ typedef struct nczchunk_description {
      */
     size_t struct_size;
     /**
-     * What an element is, by netCDF's number: NCZCHUNK_FLOAT and so on. 0 leaves it to type_name.
+     * The element type by netCDF's number: NCZCHUNK_FLOAT and so on. 0 to use type_name.
      */
     size_t type;
     /**
-     * What an element is, by name: "float32", "datetime64[ns]".
+     * The element type by name: "float32", "datetime64[ns]".
      */
     const char *type_name;
     /**
@@ -462,45 +468,46 @@ typedef struct nczchunk_description {
      */
     const size_t *shape;
     /**
-     * The lengths of a chunk, which is what is encoded as one. NULL for netCDF-C's choice: about 16 MiB.
+     * The lengths of a chunk, the unit of encoding. NULL for netCDF-C's choice: about 16 MiB.
      */
     const size_t *chunk_shape;
     /**
-     * The lengths of a shard, which is an object that holds several chunks, for Zarr v3: multiples of chunk_shape.
-     * NULL has each chunk be an object.
+     * The lengths of a shard, an object that holds several chunks, for Zarr v3: multiples of chunk_shape. NULL to
+     * store each chunk as an object of its own.
      */
     const size_t *shard_shape;
     /**
-     * The names of the dimensions; a name may be NULL or empty for none. NULL if none has a name.
+     * The names of the dimensions. A name may be NULL or empty for a dimension without a name. NULL if no dimension
+     * has a name.
      */
     const char *const *dimension_names;
     /**
-     * What is read where nothing was written: an element in native byte order, which for NCZCHUNK_STRING is a
-     * const char *. NULL for zeros, or an empty text.
+     * The fill value: what reads return where nothing was written. One element in native byte order; for
+     * NCZCHUNK_STRING a const char *. NULL for zeros, or for an empty string.
      */
     const void *fill_value;
     /**
-     * The codecs, in the order in which they encode. NULL for zstd, if it is built in.
+     * The codecs, in the order of encoding. NULL for zstd, if it is built in.
      */
     const nczchunk_codec_setting *codecs;
     /**
-     * How many codecs there are.
+     * The number of codecs.
      */
     size_t num_codecs;
     /**
-     * 1 to store chunks as they are; then there are no codecs.
+     * 1 to store chunks uncompressed, without codecs.
      */
     size_t uncompressed;
     /**
-     * Attributes, as the text of a JSON object. NULL for none.
+     * Attributes, as a JSON object in a string. NULL for none.
      */
     const char *attributes_json;
     /**
-     * More attributes, which are set after those. NULL for none.
+     * More attributes, which are set after those of attributes_json. NULL for none.
      */
     const nczchunk_attribute *attributes;
     /**
-     * How many more attributes there are.
+     * The number of entries in attributes.
      */
     size_t num_attributes;
     /**
@@ -508,36 +515,36 @@ typedef struct nczchunk_description {
      */
     size_t format;
     /**
-     * What stands between the numbers of a chunk's name: '.' or '/'. 0 for '/' in Zarr v3, else '.'.
+     * The chunk key separator: '.' or '/'. 0 for '/' in Zarr v3, else '.'.
      */
     size_t separator;
     /**
-     * The byte order of what is stored: NCZCHUNK_ENDIAN_LITTLE or NCZCHUNK_ENDIAN_BIG. 0 for this machine's,
-     * and for NCZCHUNK_NCZARR for little-endian words, which netCDF-C reads.
+     * The byte order of the stored data: NCZCHUNK_ENDIAN_LITTLE or NCZCHUNK_ENDIAN_BIG. 0 for this machine's byte
+     * order; with NCZCHUNK_NCZARR, 0 is little-endian, which netCDF-C reads.
      */
     size_t endian;
     /**
-     * 1 to replace an array or group that exists: its metadata documents, its chunks and the arrays and groups below
-     * it are removed, symbolic links as links. If anything else is there, the call fails with NCZCHUNK_EEXIST and
-     * nothing is removed. With 0 it fails if an array or group exists.
+     * 1 to replace an existing array or group. Its metadata documents, its chunks and the arrays and groups below it
+     * are removed; symbolic links are removed as links. If anything else is there, the call fails with NCZCHUNK_EEXIST
+     * and removes nothing. With 0, the call fails if an array or group exists.
      */
     size_t overwrite;
 } nczchunk_description;
 
 /**
- * Creates an array, and opens it with NCZCHUNK_WRITE. path is a directory, which is made if there is none;
- * name is where the array is to be below it, such as "ocean/sst", and NULL or empty if path is to be the array itself.
- * Groups that are missing on the way are made. Close the array with nczchunk_array_close.
+ * Creates an array and opens it with NCZCHUNK_WRITE. path is a directory, which is created if it does not exist. name
+ * is the path of the new array below it, such as "ocean/sst", and is NULL or empty if path is to be the array itself.
+ * Missing groups on the way are created. Close the array with nczchunk_array_close.
  *
- * Consolidated metadata of the groups above (.zmetadata, or in their zarr.json) are removed, for they do not tell the
- * new array; those of a group that path is below are not seen. Nothing is written unless all is well. Others can open
- * the array when all of its metadata are there.
+ * Consolidated metadata of the groups above (.zmetadata, or in their zarr.json) are removed, because they do not list
+ * the new array. Consolidated metadata of a group above path are not looked for. Nothing is written before all checks
+ * have passed. Others can open the array once all its metadata are written.
  *
- * Errors: NCZCHUNK_EEXIST (something is there, or name is below an array), NCZCHUNK_EINVAL (a NULL argument; a
- * description that does not fit together; a name that arrays cannot have, such as ".zgroup" or, in Zarr v3, "__x"),
- * NCZCHUNK_EBADTYPE (a type that arrays cannot have), NCZCHUNK_ENOFILTER (a codec that the library does not have),
- * NCZCHUNK_ENCZARR (malformed JSON), NCZCHUNK_ENOTBUILT (what the format does not have), NCZCHUNK_EMAXDIMS,
- * NCZCHUNK_EDIMSIZE, NCZCHUNK_EPERM (path is a zip file), NCZCHUNK_ENOMEM, and the system's own numbers.
+ * Errors: NCZCHUNK_EEXIST (something exists there, or name is below an array), NCZCHUNK_EINVAL (a NULL argument; an
+ * inconsistent description; a name that arrays cannot have, such as ".zgroup" or, in Zarr v3, "__x"),
+ * NCZCHUNK_EBADTYPE (a type that arrays cannot have), NCZCHUNK_ENOFILTER (an unknown codec), NCZCHUNK_ENCZARR
+ * (malformed JSON), NCZCHUNK_ENOTBUILT (the format does not support the description), NCZCHUNK_EMAXDIMS,
+ * NCZCHUNK_EDIMSIZE, NCZCHUNK_EPERM (path is a zip file), NCZCHUNK_ENOMEM, and the system's errno values.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_create(const char *path,
@@ -547,9 +554,9 @@ int nczchunk_array_create(const char *path,
                           nczchunk_context *context);
 
 /**
- * Creates an array among the objects of a storage: see nczchunk_array_create.
+ * Creates an array in a storage: see nczchunk_array_create.
  *
- * Errors: those of nczchunk_array_create, and what callbacks of the storage return.
+ * Errors: those of nczchunk_array_create, and the status that a callback of the storage returned.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_create_in(const nczchunk_storage *storage,
@@ -559,20 +566,20 @@ int nczchunk_array_create_in(const nczchunk_storage *storage,
                              nczchunk_context *context);
 
 /**
- * Gives an array that was opened with NCZCHUNK_WRITE another shape: a length for each of its dimensions. Its variable
- * is changed with it, and plans that were made with that are not to be used any more.
+ * Changes the shape of an array that was opened with NCZCHUNK_WRITE. shape has a length for each dimension. The
+ * array's variable changes too; do not use plans that were made with it any more.
  *
- * Chunks (or shards) outside of the shape are removed. Where it cuts through one, what is cut off becomes fill
- * values; so that is what is read there if the array is made larger again. (What another program has left behind the
- * end of a chunk, such as zarr-python when it makes an array smaller, is not looked for.) Consolidated metadata are
- * removed: see nczchunk_array_create. Others that have the array open keep the shape that they know until
- * nczchunk_array_refresh; if one of them has changed the shape, this starts from that. A failure leaves the shape as
- * it was, and may leave fill values in what was to be cut off.
+ * Chunks (or shards) outside the new shape are removed. Where the new shape cuts through a chunk or shard, the part
+ * that is cut off becomes fill values. So reads return fill values there if the array grows again. (Data that another
+ * program left in a chunk beyond the end of a dimension, as zarr-python does when it makes an array smaller, are not
+ * looked for.) Consolidated metadata are removed: see nczchunk_array_create. Others that have the array open keep the
+ * old shape until they call nczchunk_array_refresh. If one of them has changed the shape, this call starts from that
+ * shape. A failure leaves the shape as it was, and may leave fill values in the part to be cut off.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; the array was replaced by one with other chunks or another type),
- * NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_EDIMSIZE, NCZCHUNK_ENOTBUILT (dimensions that netCDF-C
- * shares among arrays; to make an array smaller in a storage that cannot list its objects), NCZCHUNK_ENOMEM, those of
- * opening, reading and writing, and the system's own numbers.
+ * NCZCHUNK_EPERM (the array was opened read-only), NCZCHUNK_EDIMSIZE, NCZCHUNK_ENOTBUILT (dimensions that netCDF-C
+ * shares among arrays; a smaller shape in a storage that cannot list its objects), NCZCHUNK_ENOMEM, those of opening,
+ * reading and writing, and the system's errno values.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_resize(nczchunk_array *array,
@@ -580,14 +587,14 @@ int nczchunk_array_resize(nczchunk_array *array,
                           nczchunk_context *context);
 
 /**
- * Reads the metadata of an array again and drops its cached chunks and shard indices, so that the next read returns
- * what is stored now: what other handles and processes have written, and the shape and the attributes that they have
- * set. Without this call, a chunk that is in the array's cache is returned as it was when it was cached, and the shape
- * stays what it was. docs/sharing.md has the rules.
+ * Reads the metadata of an array again and drops its cached chunks and shard indices. The next read returns what is
+ * stored now: the data, the shape and the attributes that other handles and processes have written. Without this call,
+ * a cached chunk is returned as it was when it was cached, and the shape stays as it was. docs/sharing.md has the
+ * rules.
  *
- * As with nczchunk_array_resize, nobody else may use the array meanwhile; plans that were made for its variable are
- * not to be used any more, and texts that the array's functions returned are not valid any more. The array's variable
- * and store keep their addresses. A zip file that was opened to be read is not opened again.
+ * As with nczchunk_array_resize, nobody else may use the array during the call. Afterwards, do not use plans that were
+ * made for its variable, nor strings that the array's functions returned. The array's variable and store keep their
+ * addresses. A zip file that was opened read-only is not opened again.
  *
  * Errors: NCZCHUNK_EINVAL (array is NULL; the array was replaced by one with other chunks or another type), and those
  * of nczchunk_array_open. After an error the array is as it was.
@@ -595,20 +602,21 @@ int nczchunk_array_resize(nczchunk_array *array,
 NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_array_refresh(nczchunk_array *array, nczchunk_context *context);
 
 /**
- * Sets an attribute of an array that was opened with NCZCHUNK_WRITE, or adds it, at once. type is netCDF's number for
- * the type of its values:
+ * Sets or adds an attribute of an array that was opened with NCZCHUNK_WRITE, immediately. type is netCDF's number for
+ * the type of the values:
  *
- * - NCZCHUNK_CHAR: a text of num_values bytes in UTF-8,
- * - NCZCHUNK_STRING: num_values texts, const char *const *,
+ * - NCZCHUNK_CHAR: a string of num_values bytes in UTF-8,
+ * - NCZCHUNK_STRING: num_values strings, const char *const *,
  * - any other: num_values numbers in native byte order.
  *
- * The metadata have no types of numbers: an NCZCHUNK_SHORT is NCZCHUNK_INT when the array is opened again, and a float
- * NCZCHUNK_DOUBLE, unless the array was created with the format NCZCHUNK_NCZARR or by netCDF-C. Consolidated metadata
- * are removed: see nczchunk_array_create. What was told of the array's attributes is not valid any more.
+ * The metadata do not store the types of numbers. After the array is opened again, an NCZCHUNK_SHORT is an
+ * NCZCHUNK_INT and a float is an NCZCHUNK_DOUBLE, unless the array was created with the format NCZCHUNK_NCZARR or by
+ * netCDF-C. Consolidated metadata are removed: see nczchunk_array_create. Pointers to the array's attributes that were
+ * returned before are no longer valid.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that attributes cannot have, such as those that formats keep for
- * themselves), NCZCHUNK_EBADTYPE (another type), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_ENOMEM,
- * and those of the storage.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that attributes cannot have, such as those that the formats
+ * reserve), NCZCHUNK_EBADTYPE (another type), NCZCHUNK_EPERM (the array was opened read-only), NCZCHUNK_ENOMEM, and
+ * those of the storage.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_set_attribute(nczchunk_array *array,
@@ -619,12 +627,12 @@ int nczchunk_array_set_attribute(nczchunk_array *array,
                                  nczchunk_context *context);
 
 /**
- * Sets several attributes of an array that was opened with NCZCHUNK_WRITE, or adds them, at once: each member of a
- * JSON object, which may be nested, as it is. nczchunk_array_attributes_json returns them so. Other attributes stay as
- * they are. See nczchunk_array_set_attribute.
+ * Sets or adds several attributes of an array that was opened with NCZCHUNK_WRITE, immediately: each member of a JSON
+ * object, as it is. Members may be nested. nczchunk_array_attributes_json returns them unchanged. Other attributes
+ * stay as they are. See nczchunk_array_set_attribute.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that attributes cannot have), NCZCHUNK_ENCZARR (the text is no JSON
- * object), NCZCHUNK_EPERM (the array was opened to be read), NCZCHUNK_ENOMEM, and those of the storage.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that attributes cannot have), NCZCHUNK_ENCZARR (the string is not a
+ * JSON object), NCZCHUNK_EPERM (the array was opened read-only), NCZCHUNK_ENOMEM, and those of the storage.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_set_attributes_json(nczchunk_array *array,
@@ -632,10 +640,10 @@ int nczchunk_array_set_attributes_json(nczchunk_array *array,
                                        nczchunk_context *context);
 
 /**
- * Removes an attribute of an array that was opened with NCZCHUNK_WRITE, at once: see nczchunk_array_set_attribute.
+ * Removes an attribute of an array that was opened with NCZCHUNK_WRITE, immediately: see nczchunk_array_set_attribute.
  *
- * Errors: NCZCHUNK_ENOTATT (there is none of that name), NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EPERM (the array
- * was opened to be read), NCZCHUNK_ENOMEM, and those of the storage.
+ * Errors: NCZCHUNK_ENOTATT (no attribute of that name), NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EPERM (the array
+ * was opened read-only), NCZCHUNK_ENOMEM, and those of the storage.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_remove_attribute(nczchunk_array *array,
@@ -649,7 +657,8 @@ int nczchunk_array_remove_attribute(nczchunk_array *array,
 /* ---------------------------------------------------------------------------------------------------------------------
  * LISTING A GROUP
  *
- * What ncdump -h shows of a dataset: its groups and arrays, with their shapes, types, dimensions and attributes.
+ * List the contents of a dataset, as ncdump -h does: its groups and arrays, with their shapes, types, dimensions and
+ * attributes.
  *
  *     static int print(void *user, const nczchunk_node *node)
  *     {
@@ -661,16 +670,16 @@ int nczchunk_array_remove_attribute(nczchunk_array *array,
  */
 
 /**
- * A group or an array that was found. All that it points to is valid until the callback returns.
+ * A group or array in a listing. All pointers are valid until the callback returns.
  */
 typedef struct nczchunk_node {
     /**
-     * sizeof(nczchunk_node) as the library knows it: fields beyond it do not exist.
+     * sizeof(nczchunk_node) as the library knows it. There are no fields beyond it.
      */
     size_t struct_size;
     /**
-     * Its name, with those of the groups that it is in before it, such as "ocean/sst"; empty for the storage itself.
-     * It is what nczchunk_array_open takes.
+     * Its path, as nczchunk_array_open takes it: its name after the names of its groups, such as "ocean/sst". Empty
+     * for the storage itself.
      */
     const char *name;
     /**
@@ -678,19 +687,20 @@ typedef struct nczchunk_node {
      */
     size_t is_group;
     /**
-     * 0, or why it cannot be opened, if that is known from its metadata: then what follows is 0 or empty.
+     * 0, or the status with which it cannot be opened, if its metadata show that. Then the fields after message are 0
+     * or empty.
      */
     ptrdiff_t status;
     /**
-     * Why, in words; empty if status is 0.
+     * The message for status; empty if status is 0.
      */
     const char *message;
     /**
-     * What an array's elements are: netCDF's number, 0 if netCDF has no such type.
+     * The type of an array's elements by netCDF's number; 0 if netCDF has no such type.
      */
     size_t type;
     /**
-     * What an array's elements are, by name; empty for a group.
+     * The type of an array's elements by name; empty for a group.
      */
     const char *type_name;
     /**
@@ -698,7 +708,7 @@ typedef struct nczchunk_node {
      */
     size_t rank;
     /**
-     * Their lengths.
+     * The lengths of the dimensions.
      */
     const size_t *shape;
     /**
@@ -706,7 +716,7 @@ typedef struct nczchunk_node {
      */
     const size_t *chunk_shape;
     /**
-     * The lengths of the shards by which it is written; NULL if it has none.
+     * The lengths of the shards by which the array is written; NULL if it has none.
      */
     const size_t *shard_shape;
     /**
@@ -714,43 +724,45 @@ typedef struct nczchunk_node {
      */
     const char *const *dimension_names;
     /**
-     * Which dimensions are said to be unlimited, which netCDF does: 1 for those, 0 for others.
+     * 1 for each dimension that the metadata mark as unlimited, as netCDF does; 0 for the others.
      */
     const size_t *is_unlimited;
     /**
-     * How many attributes it has: see nczchunk_node_attribute_at.
+     * The number of attributes: see nczchunk_node_attribute_at.
      */
     size_t num_attributes;
     /**
-     * All attributes as the text of a JSON object: as they are stored, if that is how they are stored.
+     * All attributes as a JSON object in a string: unchanged, if they are stored in that form.
      */
     const char *attributes_json;
     /**
-     * The library's own.
+     * For the library's own use.
      */
     const void *attributes;
     /**
-     * 0, or why the attributes of what can be opened cannot be read, and why in words, which is empty if it is 0.
+     * 0, or the status with which the attributes cannot be read although the array or group can be opened. The next
+     * field is the message for it, which is empty if it is 0.
      */
     ptrdiff_t attributes_status;
     const char *attributes_message;
 } nczchunk_node;
 
 /**
- * Tells what is in a group. path is a directory or a zip file; group is where the group is below it, NULL
- * or empty for path itself. found is called for the group itself first, then for each group and array in it, by name,
- * and if recursive is 1 after each group for what is in that. An array is told as itself alone. Where found returns
- * anything but 0, the call ends with that.
+ * Lists a group. path is a directory or a zip file. group is the group's path below it, and is NULL or empty for path
+ * itself. found is called for the group itself first, then for each group and array in it, ordered by name. If
+ * recursive is 1, the contents of each group follow it. For an array, only the array itself is listed. If found
+ * returns anything but 0, the call ends with that status.
  *
- * Of a file that holds arrays the file itself is told as a group, then its arrays in their order.
+ * For a file that holds arrays, the file itself is listed as a group, then its arrays in their order.
  *
- * What is there but cannot be read is told with its status. A symbolic link to a group is told with what is in that,
- * but what several links lead to with the first of them, and a link to a group that it is in is left out. If the
- * storage cannot list its objects, the group's consolidated metadata tell what there is.
+ * Groups and arrays that cannot be read are listed with their status. A symbolic link to a group is listed with the
+ * contents of that group. Contents that several links lead to are listed only with the first link. A link to a group
+ * that contains the link is left out. If the storage cannot list its objects, the group's consolidated metadata are
+ * used.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (there is no such path or group), NCZCHUNK_ENOTNC
- * (path is something else), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOTBUILT (the storage cannot
- * list, and there are no consolidated metadata), NCZCHUNK_ENOMEM, and the system's own numbers.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (no such path or group), NCZCHUNK_ENOTNC (path is
+ * something else), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOTBUILT (the storage cannot list its
+ * objects, and there are no consolidated metadata), NCZCHUNK_ENOMEM, and the system's errno values.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_list(const char *path,
@@ -761,9 +773,9 @@ int nczchunk_list(const char *path,
                   nczchunk_context *context);
 
 /**
- * Tells what is in a group of a storage: see nczchunk_list.
+ * Lists a group of a storage: see nczchunk_list.
  *
- * Errors: those of nczchunk_list, and what callbacks of the storage return.
+ * Errors: those of nczchunk_list, and the status that a callback of the storage returned.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_list_in(const nczchunk_storage *storage,
@@ -774,9 +786,10 @@ int nczchunk_list_in(const nczchunk_storage *storage,
                      nczchunk_context *context);
 
 /**
- * The i-th attribute of what was found. What it points to is valid until the callback returns.
+ * Returns the i-th attribute of a group or array in a listing. Its pointers are valid until the callback returns.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_EINVALCOORDS (there are not so many).
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_EINVALCOORDS (i is not below the number
+ * of attributes).
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_node_attribute_at(const nczchunk_node *node,
@@ -787,8 +800,8 @@ int nczchunk_node_attribute_at(const nczchunk_node *node,
 /* ---------------------------------------------------------------------------------------------------------------------
  * WHERE THE CHUNKS OF AN ARRAY ARE STORED
  *
- * Which bytes of which object each chunk is: for an index of byte ranges, for a tool that fetches them itself, or to
- * look at one with dd.
+ * Find the object and the byte range of each chunk, to make an index of byte ranges, to fetch chunks with another
+ * tool, or to inspect one with dd.
  *
  *     static int print(void *user, const nczchunk_located *chunk)
  *     {
@@ -802,7 +815,7 @@ int nczchunk_node_attribute_at(const nczchunk_node *node,
  */
 
 /**
- * There is no such chunk: it reads as the fill value.
+ * The chunk is missing: it reads as the fill value.
  */
 #define NCZCHUNK_ABSENT 0
 
@@ -812,11 +825,11 @@ int nczchunk_node_attribute_at(const nczchunk_node *node,
 #define NCZCHUNK_STORED 1
 
 /**
- * Where a chunk is stored. All that it points to is valid until the callback returns.
+ * The location of a chunk. All pointers are valid until the callback returns.
  */
 typedef struct nczchunk_located {
     /**
-     * sizeof(nczchunk_located) as the library knows it: fields beyond it do not exist.
+     * sizeof(nczchunk_located) as the library knows it. There are no fields beyond it.
      */
     size_t struct_size;
     /**
@@ -828,9 +841,9 @@ typedef struct nczchunk_located {
      */
     const ptrdiff_t *chunk_indices;
     /**
-     * The name of the object in the storage: of a file below the path of a directory, of an entry in a zip file, where
-     * offset and len count the bytes of the entry as it is extracted. Empty if the path that was opened is the file
-     * itself, such as a netCDF classic file. Of an absent chunk it is the object that it would be in.
+     * The name of the object in the storage: a file below the path of a directory, or an entry of a zip file. In a zip
+     * file, offset and len count the bytes of the entry as it is extracted. Empty if the opened path is the file
+     * itself, such as a netCDF classic file. For a missing chunk it is the object that would hold the chunk.
      */
     const char *object;
     /**
@@ -838,28 +851,28 @@ typedef struct nczchunk_located {
      */
     size_t state;
     /**
-     * The first byte of the chunk in the object, counted from 0; 0 for an absent one.
+     * The first byte of the chunk in the object, counted from 0; 0 for a missing chunk.
      */
     uint64_t offset;
     /**
-     * How many bytes of the object the chunk is, as its codecs encode it; 0 for an absent one. In a netCDF classic
-     * file these are the bytes up to the last element inside of the dimensions, or those before the file's end.
+     * The number of bytes of the chunk in the object, as encoded by its codecs; 0 for a missing chunk. In a netCDF
+     * classic file the bytes end with the last element inside the dimensions, or at the end of the file.
      */
     uint64_t len;
 } nczchunk_located;
 
 /**
- * Tells where the chunks are stored that a hyperslab of an array touches: calls found for each of them, in row-major
- * order. start, count and stride are as for nczchunk_array_read, but start may be NULL, which stands for 0 in all
- * dimensions; so with NULL for all three it is all chunks of the array. Where found returns anything but 0, the call
- * ends with that.
+ * Locates the stored chunks of a hyperslab: calls found for each chunk that the hyperslab of an array touches, in
+ * row-major order. start, count and stride are as for nczchunk_array_read, but start may be NULL, which stands for 0
+ * in all dimensions. So NULL for all three selects all chunks of the array. If found returns anything but 0, the call
+ * ends with that status.
  *
- * The chunks are those by which the array is read; those within shards are told one by one. Their bytes are not read:
- * an object that is a chunk is asked for its length, and the index of a shard is read.
+ * The chunks are those by which the array is read; chunks within shards are reported one by one. Their bytes are not
+ * read. For an object that is a chunk, the storage is asked for its length; for a shard, the shard's index is read.
  *
  * Errors: NCZCHUNK_EINVAL (array or found is NULL), NCZCHUNK_ESTRIDE, NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for
- * nczchunk_array_read, what found returned, what callbacks of the storage return, NCZCHUNK_EIO (the index of a shard
- * is corrupt), NCZCHUNK_ENOMEM, and the system's own numbers.
+ * nczchunk_array_read, the status that found returned, the status that a callback of the storage returned,
+ * NCZCHUNK_EIO (the index of a shard is corrupt), NCZCHUNK_ENOMEM, and the system's errno values.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_array_locate(const nczchunk_array *array,
@@ -873,31 +886,32 @@ int nczchunk_array_locate(const nczchunk_array *array,
 /* ---------------------------------------------------------------------------------------------------------------------
  * STORAGES
  *
- * An array is metadata and chunks, and each of these is an object: named bytes in a storage. nczchunk_array_open finds
- * the storage by itself where it is a directory or a zip file; the functions below make one to be given to
- * nczchunk_array_open_in: such a storage once for many arrays, one in memory, or one of your own:
+ * Make a storage to open many arrays in it, to keep arrays in memory, or to fetch them by callbacks of your own. A
+ * storage is a map from object names to bytes; an array's metadata and chunks are its objects. nczchunk_array_open
+ * finds the storage itself if it is a directory or a zip file. The functions below make storages for
+ * nczchunk_array_open_in:
  *
  *     nczchunk_storage_callbacks callbacks = {.struct_size = sizeof callbacks, .read = get};
  *     nczchunk_storage_new(&callbacks, &storage, NULL);
  *     nczchunk_array_open_in(storage, "ocean/sst", NCZCHUNK_READ, &array, NULL);
  *
- * A file that holds arrays, such as a netCDF classic file, is a storage, too: what is opened and listed is in the
- * file. It is one at a path, or an object of any storage:
+ * A file that holds arrays, such as a netCDF classic file, is a storage, too. Its arrays are opened and listed like
+ * those of other storages. The file is at a path, or it is an object of any storage:
  *
  *     nczchunk_storage_file(storage, "2020/sst.nc", &file, NULL);
  *     nczchunk_array_open_in(file, "SST", NCZCHUNK_READ, &array, NULL);
  *
- * A new zip file is made by nczchunk_storage_create_zip; codecs that the library does not have are added to a storage
- * by nczchunk_storage_add_codec.
+ * nczchunk_storage_create_zip makes a new zip file. nczchunk_storage_add_codec adds codecs that the library does not
+ * have.
  *
- * A storage with latency has start and wait instead of read, or beside it: then many reads are under way at the same
- * time, without threads. Chunks of an array with shards are found by the shards' indices, and neighbours among them
- * are read at once. examples/http_array.c is such a storage over HTTP.
+ * A storage with latency has start and wait, instead of read or in addition to it. Then many reads are in flight at
+ * the same time, without threads. Chunks of an array with shards are found by the shards' indices, and neighbouring
+ * chunks are read at once. examples/http_array.c is such a storage over HTTP.
  */
 
 /**
- * How much memory may be taken for what is stored in a storage, beside the memory that a read or write is given. It
- * keeps small files from claiming all memory. 0 leaves a limit as it is at first.
+ * Limits on the memory for the contents of a storage, in addition to the memory that a read or write is given. The
+ * limits keep small files from claiming all memory. A field of 0 stands for the default.
  */
 typedef struct nczchunk_memory_limits {
     /**
@@ -905,37 +919,36 @@ typedef struct nczchunk_memory_limits {
      */
     size_t struct_size;
     /**
-     * The most bytes of a chunk: as it is stored, between two of its codecs, and of what is decoded of it. At first
-     * 4 GiB.
+     * The most bytes of a chunk: as it is stored, between two of its codecs, and decoded. Default 4 GiB.
      */
     size_t chunk_bytes;
     /**
-     * The most bytes of a chunk of strings of any length, stored or decoded; each string takes a pointer more. At
-     * first 256 MiB.
+     * The most bytes of a chunk of variable-length strings, stored or decoded. Each string takes a pointer in
+     * addition. Default 256 MiB.
      */
     size_t string_chunk_bytes;
     /**
-     * The most bytes that the metadata in one document take while they are read: about twice those of its text and 100
-     * for each JSON value. At first 1 GiB.
+     * The most bytes that the metadata in one document take while they are read: about twice the size of their text,
+     * plus 100 for each JSON value. Default 1 GiB.
      */
     size_t metadata_bytes;
 } nczchunk_memory_limits;
 
 /**
- * What metadata say of a codec of yours that is to be made. All that it points to is valid until make returns.
+ * A codec of yours as the metadata describe it, for make. All pointers are valid until make returns.
  */
 typedef struct nczchunk_codec_use {
     /**
-     * sizeof(nczchunk_codec_use) as the library knows it: fields beyond it do not exist.
+     * sizeof(nczchunk_codec_use) as the library knows it. There are no fields beyond it.
      */
     size_t struct_size;
     /**
-     * Its name as it is written, such as "mine" or "numcodecs.mine".
+     * The codec's name as written in the metadata, such as "mine" or "numcodecs.mine".
      */
     const char *name;
     /**
-     * Its configuration as the text of a JSON object, without blanks; "{}" if there is none. In Zarr v2 that is what
-     * stands beside the id.
+     * The codec's configuration as a JSON object in a string, without blanks; "{}" if there is none. In Zarr v2 it
+     * consists of the members beside the id.
      */
     const char *configuration;
     /**
@@ -943,7 +956,7 @@ typedef struct nczchunk_codec_use {
      */
     const char *type_name;
     /**
-     * Bytes in an element; 0 for texts of any length.
+     * The size of an element in bytes; 0 for variable-length strings.
      */
     size_t element_size;
 } nczchunk_codec_use;
@@ -1003,7 +1016,7 @@ typedef struct nczchunk_object_request {
 } nczchunk_object_request;
 
 /**
- * A storage of your own. Callbacks return 0 or a status, which ends the call.
+ * The callbacks of a storage of your own. They return 0, or a status that ends the call.
  */
 typedef struct nczchunk_storage_callbacks {
     /**
@@ -1015,96 +1028,98 @@ typedef struct nczchunk_storage_callbacks {
      */
     void *user;
     /**
-     * Reads an object. For one that does not exist it returns NCZCHUNK_ENOOBJECT; no other failure may be said to be
-     * that, for absent chunks read as fill values. May be NULL if start and wait are not.
+     * Reads an object. Returns NCZCHUNK_ENOOBJECT for an object that does not exist. Do not return it for any other
+     * failure, because missing chunks read as the fill value. May be NULL if start and wait are not.
      */
     int (*read)(void *user, nczchunk_object_request *request);
     /**
-     * Calls found for the last part of the name of each object and prefix directly below a prefix, which is empty or a
-     * name, each once; is_prefix is 1 for what the names of objects further below begin with. found gets the argument
-     * that is given here; where it returns anything but 0, list returns that. It is called before list returns and by
-     * the same thread; else it does nothing and returns NCZCHUNK_EINVAL. Names that no object can have, such as the
-     * empty one, are passed over. May be NULL: then nothing is listed.
+     * Lists the objects and prefixes directly below a prefix, which is empty or a name. Calls found once for each,
+     * with the last part of its name. is_prefix is 1 for a prefix: the beginning of the names of objects further
+     * below. Pass the given argument to found. If found returns anything but 0, return that. Call found before list
+     * returns and in the same thread; otherwise it does nothing and returns NCZCHUNK_EINVAL. Names that no object can
+     * have, such as the empty one, are skipped. May be NULL: then nothing is listed.
      */
     int (*list)(void *user,
                 const char *prefix,
                 int (*found)(void *argument, const char *name, int is_prefix),
                 void *argument);
     /**
-     * Writes a whole object of nbytes bytes in place of the one there was. A reader has to find the old bytes or the
-     * new ones, nothing between. May be NULL: then the storage cannot be written to.
+     * Writes a whole object of nbytes bytes, or replaces the existing object. The replacement must be atomic: a reader
+     * finds the old bytes or the new ones. May be NULL: then the storage is read-only.
      */
     int (*write)(void *user, const char *name, const void *bytes, size_t nbytes);
     /**
-     * Removes an object; one that does not exist is no error. May be NULL: then nothing can be removed.
+     * Removes an object. A missing object is not an error. May be NULL: then objects cannot be removed.
      */
     int (*remove)(void *user, const char *name);
     /**
-     * Called once when nobody uses the storage any more; may be NULL.
+     * Called once when the storage is no longer in use; may be NULL.
      */
     void (*destroy)(void *user);
     /**
-     * 1 if the callbacks may run in several threads at the same time; 0 keeps a call to its own thread.
+     * 1 if the callbacks may run in several threads at the same time; 0 restricts a call to its own thread.
      */
     size_t concurrent;
     /**
-     * How many bytes more are better read than asked for by another request; 0 stands for 16 KiB or, with start, for
-     * 1 MiB.
+     * Two ranges of an object are read by one request if fewer bytes than this lie between them. 0 stands for 16 KiB
+     * or, with start, for 1 MiB.
      */
     size_t gap;
     /**
-     * With wait, for storages with latency, such as those over a network: begins to read an object as read does, but
-     * returns at once. A call then keeps up to in_flight reads under way, and starts the next ones while it decodes;
-     * if it may use threads, and concurrent is 1, each thread starts its share of them and waits for these. The
-     * request, its name and its buffer stay valid until wait gives the request back. If start returns a status other
-     * than 0, the read has not begun and will not be given back; so may an object be absent at once.
+     * For storages with latency, such as those over a network; used together with wait. Starts a read of an object, as
+     * read does, but returns immediately. A call keeps up to in_flight reads in flight, and starts the next ones while
+     * it decodes. If the call may use threads and concurrent is 1, each thread starts its share of the reads and waits
+     * for them. The request, its name and its buffer stay valid until wait returns the request. If start returns a
+     * status other than 0, the read has not begun and wait does not return it. start may report a missing object in
+     * this way.
      */
     int (*start)(void *user, nczchunk_object_request *request);
     /**
-     * Waits until a read that the calling thread started has ended, in any order, and sets done to it. The request's
-     * status, nbytes and object_size say how it ended, as the result of read and what read sets would. To try again
-     * after a failure that may pass is up to the callback. If wait itself returns a status other than 0, no read is
-     * under way any more: the callback has ended all of them, and does not touch their buffers again. While reads are
-     * under way, no callback may read from the storage by the library in the same thread: NCZCHUNK_EINVAL.
+     * Waits until a read that the calling thread started has ended, and sets done to it. Reads may end in any order.
+     * The fields status, nbytes and object_size of the request report the outcome, as the result of read and the
+     * fields that read sets would. Retries after a transient failure are up to the callback. If wait itself returns a
+     * status other than 0, no read is in flight any more: the callback has ended all of them, and does not touch their
+     * buffers again. While reads are in flight, a callback may not call the library in the same thread to read from
+     * the storage: NCZCHUNK_EINVAL.
      */
     int (*wait)(void *user, nczchunk_object_request **done);
     /**
-     * Told that a read that was started is not needed any more, because the call is about to end; may be NULL. The
-     * request is still given back by wait, with any status.
+     * Called when a read in flight is no longer needed, because the call is about to end; may be NULL. wait still
+     * returns the request, with any status.
      */
     void (*cancel)(void *user, nczchunk_object_request *request);
     /**
-     * With start: how many reads may be under way at the same time, in each call; 0 stands for 64.
+     * With start: the largest number of reads in flight at the same time, in each call. 0 stands for 64.
      */
     size_t in_flight;
     /**
-     * With start: how many bytes of memory their buffers may take together, in each call; a single read is not refused
-     * for that. 0 stands for as many as in_flight chunks take, but no less than largest.
+     * With start: the most bytes of memory for the buffers of all reads in flight, in each call. A single larger read
+     * is not refused. 0 stands for the bytes of in_flight chunks, but no less than largest.
      */
     size_t bytes_in_flight;
     /**
-     * With start: chunks of one shard that are neighbours, or less than gap bytes apart, are read at once up to this
-     * many bytes; 0 stands for 16 MiB.
+     * With start: chunks of one shard that are adjacent, or less than gap bytes apart, are read at once, up to this
+     * many bytes. 0 stands for 16 MiB.
      */
     size_t largest;
     /**
-     * 1 if what is read comes with the object's version, in the request. Then the index of a shard is kept from call
-     * to call, and of a chunk that is stored as it is the ranges that are needed are read one by one. If not, an index
-     * is read in each call, before the chunks and after them, and a chunk in one range, so that an object that is
-     * replaced meanwhile is found old or new.
+     * 1 if each read reports the object's version in the request. Then the index of a shard is kept from call to call,
+     * and the needed ranges of an unencoded chunk are read one by one. With 0, each call reads an index before the
+     * chunks and again after them, and reads a chunk in one range. So a call finds either the old or the new state of
+     * an object that is replaced during the call.
      */
     size_t versions;
 } nczchunk_storage_callbacks;
 
 /**
- * A storage at a path: a directory, a zip file, or a file that holds arrays, which its first bytes tell; or, where
- * the library was built with NCZCHUNK_NETWORK, at a URL of an object store or HTTP server. Free it with
- * nczchunk_storage_free.
+ * Opens a storage at a path: a directory, a zip file, or a file that holds arrays. The first bytes of a file determine
+ * its kind. If the library was built with NCZCHUNK_NETWORK, path may also be a URL of an object store or HTTP server.
+ * Free the storage with nczchunk_storage_free.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument, a malformed URL), NCZCHUNK_ENOTFOUND (there is no such path),
- * NCZCHUNK_ENOTNC (it is something else), NCZCHUNK_ENOTBUILT (a file that is known but cannot be read, a URL that
- * the library was built without), NCZCHUNK_EIO (a server did not answer as it should), NCZCHUNK_ENOMEM, and the
- * system's own numbers: EACCES also for a server that refuses access.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument, a malformed URL), NCZCHUNK_ENOTFOUND (no such path), NCZCHUNK_ENOTNC (path
+ * is something else), NCZCHUNK_ENOTBUILT (a file of a known kind that cannot be read; a URL of a kind that this build
+ * does not support), NCZCHUNK_EIO (a server did not answer correctly), NCZCHUNK_ENOMEM, and the system's errno values:
+ * EACCES also for a server that refuses access.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_open(const char *path,
@@ -1112,8 +1127,8 @@ int nczchunk_storage_open(const char *path,
                           nczchunk_context *context);
 
 /**
- * A storage that is one file of another storage: an object that holds arrays, by its name. The file need not be there
- * yet. It goes on using the other storage when that is freed. Free it with nczchunk_storage_free.
+ * Makes a storage of one file in another storage: an object, given by its name, that holds arrays. The file need not
+ * exist yet. The other storage may be freed while this one is in use. Free the new storage with nczchunk_storage_free.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_ENOMEM.
  */
@@ -1124,12 +1139,12 @@ int nczchunk_storage_file(const nczchunk_storage *storage,
                           nczchunk_context *context);
 
 /**
- * A storage at a path where something is to be created: a directory, which is made if there is none. Free it
- * with nczchunk_storage_free.
+ * Opens a storage at a path in which to create arrays: a directory, which is created if it does not exist. Free the
+ * storage with nczchunk_storage_free.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTNC (there is a file that is no zip file),
- * NCZCHUNK_ENOTBUILT (there is nothing, and the name ends with .zip: see nczchunk_storage_create_zip),
- * NCZCHUNK_ENOMEM, and the system's own numbers.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTNC (path is a file that is not a zip file),
+ * NCZCHUNK_ENOTBUILT (path does not exist and ends with .zip: see nczchunk_storage_create_zip), NCZCHUNK_ENOMEM, and
+ * the system's errno values.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_create(const char *path,
@@ -1137,9 +1152,9 @@ int nczchunk_storage_create(const char *path,
                             nczchunk_context *context);
 
 /**
- * Sets whether files are opened that hold only a part of their arrays, as those of cfdb do that say that they are
- * copies of remote ones: 1 for yes, and then what has not been fetched is read as fill values; 0, which is how a
- * storage begins, for no, and then they are refused with NCZCHUNK_ENOTBUILT. Arrays that are open stay open.
+ * Sets whether files that hold only a part of their arrays may be opened, such as cfdb files that are marked as copies
+ * of remote ones. With 1 they are opened, and data that have not been fetched read as fill values. With 0, the
+ * default, they are refused with NCZCHUNK_ENOTBUILT. Arrays that are open stay open.
  *
  * Errors: NCZCHUNK_EINVAL (storage is NULL).
  */
@@ -1149,16 +1164,16 @@ int nczchunk_storage_allow_partial(nczchunk_storage *storage,
                                    nczchunk_context *context);
 
 /**
- * Sets how much memory may be taken for what is stored in a storage: for metadata that are read from now on, and for
- * the chunks of arrays that are opened or created in it from now on. What would take more fails with NCZCHUNK_ENOMEM,
- * and the context's message names the limit, as in
+ * Sets the memory limits of a storage. They apply to metadata that are read from now on, and to the chunks of arrays
+ * that are opened or created in the storage from now on. A call that would need more memory fails with
+ * NCZCHUNK_ENOMEM, and the message in the context names the limit:
  *
  * ```text
  * chunk (0): more bytes of memory are needed than the limit string_chunk_bytes = 268435456; raise it by
  * nczchunk_storage_set_memory_limits, or MemoryLimits in C++, Python and Rust
  * ```
  *
- * To open an array by its path with other limits, make a storage of it first:
+ * To open an array by its path with other limits, open a storage at the path first:
  *
  * ```c
  * nczchunk_memory_limits limits = NCZCHUNK_MEMORY_LIMITS_INIT;
@@ -1168,7 +1183,8 @@ int nczchunk_storage_allow_partial(nczchunk_storage *storage,
  * nczchunk_array_open_in(storage, "names", NCZCHUNK_READ, &array, NULL);
  * ```
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; a struct_size of 0, or of a newer structure whose additions are in use).
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; a struct_size of 0; a newer structure with fields in use that this library
+ * does not know).
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_set_memory_limits(nczchunk_storage *storage,
@@ -1176,17 +1192,17 @@ int nczchunk_storage_set_memory_limits(nczchunk_storage *storage,
                                        nczchunk_context *context);
 
 /**
- * A storage that is written to a new zip file at a path. Its entries are stored as they are, for chunks are
- * compressed already. Arrays are created in it by nczchunk_array_create_in, written and read again; an object that is
- * written twice leaves its first bytes in the file, unused, so chunks are best written whole.
+ * Creates a storage that writes a new zip file at a path. The entries are stored without zip compression, because
+ * chunks are compressed already. Create arrays in it with nczchunk_array_create_in, and write and read them. An object
+ * that is written twice leaves its first bytes in the file, unused, so write chunks whole.
  *
- * The file is there when nczchunk_storage_finish has been called, in place of the one there was. Until then it has the
- * name `.<name>.<process>.<number>.partial` beside the path. If the storage is freed before, and all arrays in it are
- * closed, nothing is left. Free it with nczchunk_storage_free. A child that is forked can do that, too, which leaves
- * the file alone; all calls that would use the storage fail there with NCZCHUNK_EINVAL.
+ * nczchunk_storage_finish puts the file at its path, where it replaces an existing file. Until then the file is beside
+ * the path and has the name `.<name>.<process>.<number>.partial`. If the storage is freed before, and all arrays in it
+ * are closed, no file remains. Free the storage with nczchunk_storage_free. A forked child process can free it too,
+ * without effect on the file; all other calls that use the storage fail there with NCZCHUNK_EINVAL.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; a path that no file can have), NCZCHUNK_ENOTBUILT (the library was built
- * without zip files), NCZCHUNK_ENOMEM, and the system's own numbers.
+ * without zip files), NCZCHUNK_ENOMEM, and the system's errno values.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_create_zip(const char *path,
@@ -1194,33 +1210,33 @@ int nczchunk_storage_create_zip(const char *path,
                                 nczchunk_context *context);
 
 /**
- * Says that all has been written to a storage. A new zip file gets its directory and its name, and cannot be written
- * to from then on; elsewhere there is nothing to do. After a failure it can be called again.
+ * Completes a storage after all data have been written. A new zip file gets its directory and its name, and cannot be
+ * written to afterwards. For other storages the call does nothing. After a failure it can be called again.
  *
- * Errors: NCZCHUNK_EINVAL (storage is NULL), NCZCHUNK_ENOMEM, and the system's own numbers.
+ * Errors: NCZCHUNK_EINVAL (storage is NULL), NCZCHUNK_ENOMEM, and the system's errno values.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_storage_finish(nczchunk_storage *storage, nczchunk_context *context);
 
 /**
- * A storage in memory, with nothing in it. Free it with nczchunk_storage_free.
+ * Creates an empty storage in memory. Free it with nczchunk_storage_free.
  *
- * Any number of threads may use it at the same time. A child that was forked meanwhile can read it if no thread was
- * writing to it then, and must not write to it; it can free it.
+ * Any number of threads may use it at the same time. A forked child process can read it if no thread was writing to it
+ * at the time of the fork. The child must not write to it, but can free it.
  *
  * Errors: NCZCHUNK_EINVAL (storage is NULL), NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_storage_memory(nczchunk_storage **storage, nczchunk_context *context);
 
 /**
- * Frees a storage. Arrays that were opened in it go on using it. NULL is allowed.
+ * Frees a storage. Arrays that were opened in it can still use it. NULL is allowed.
  */
 NCZCHUNK_API void nczchunk_storage_free(nczchunk_storage *storage);
 
 /**
- * Writes an object of nbytes bytes, in place of the one there was.
+ * Writes an object of nbytes bytes, or replaces the existing object.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_EPERM (the storage cannot be
- * written to), NCZCHUNK_ENOMEM, and those of the storage.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_EPERM (the storage is
+ * read-only), NCZCHUNK_ENOMEM, and those of the storage.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_write(const nczchunk_storage *storage,
@@ -1230,25 +1246,26 @@ int nczchunk_storage_write(const nczchunk_storage *storage,
                            nczchunk_context *context);
 
 /**
- * Has make make the codecs of this name that the metadata of arrays in the storage have, also where the library has
- * one of that name itself. A name without "numcodecs." stands for the same with it, too. Arrays that are opened or
- * created in the storage from then on know the codec; so does a listing of the storage. examples/own_codec.c is a
- * codec of its own.
+ * Adds a codec to a storage. make then makes each codec of this name in the metadata of the storage's arrays, even if
+ * the library has a codec of the same name. A name without "numcodecs." also stands for the name with that prefix.
+ * Arrays that are opened or created in the storage from then on know the codec; so does a listing of the storage.
+ * examples/own_codec.c is an example.
  *
- * make sets codec to one that nczchunk_codec_new has made, which the library takes over, and returns 0; or it returns
- * a status, which ends the call that needs the codec. It is called when an array is opened, created or resized, and
- * for an array in shards more than once, by the thread that does that. user is passed to it.
+ * make sets codec to a codec from nczchunk_codec_new, which the library takes over, and returns 0. Or it returns
+ * another status, which ends the call that needs the codec. The library calls make when an array is opened, created or
+ * resized, in the thread of that call; for an array in shards, more than once. user is passed to make.
  *
- * destroy, unless it is NULL, is called with user once: when the storage has been freed and every array is closed that
- * was opened or created in it, by the thread that does the last of these. If this call fails it is not called.
+ * destroy, unless it is NULL, is called once with user: after the storage has been freed and every array that was
+ * opened or created in it has been closed. It runs in the thread that does the last of these. If this call fails,
+ * destroy is not called.
  *
- * The codec turns bytes into bytes. What the metadata of Zarr v3 have before the codec "bytes", such as
- * "numcodecs.mine", gets the bytes of the elements as well; these cannot be in another byte order than the machine's
- * then. For texts of any length, capacity of nczchunk_coding is not what is due to be decoded, but a bound: it is
- * tried again with a larger one.
+ * The codec turns bytes into bytes. In Zarr v3, a codec before the codec "bytes" in the metadata, such as
+ * "numcodecs.mine", also gets the bytes of the elements; these must then be in the machine's byte order. For
+ * variable-length strings, capacity in nczchunk_coding is not the decoded length but a bound: the library tries again
+ * with a larger one.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; an empty name, or one of "bytes", "n5_default", "reshape",
- * "sharding_indexed", "transpose" and "vlen-utf8", which say how the elements of a chunk lie), NCZCHUNK_ENOMEM.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; an empty name; or one of "bytes", "n5_default", "reshape",
+ * "sharding_indexed", "transpose" and "vlen-utf8", which define the layout of a chunk's elements), NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_add_codec(nczchunk_storage *storage,
@@ -1259,10 +1276,11 @@ int nczchunk_storage_add_codec(nczchunk_storage *storage,
                                nczchunk_context *context);
 
 /**
- * A storage of your own. The callbacks are copied. Free it with nczchunk_storage_free.
+ * Creates a storage of your own. The callbacks are copied. Free it with nczchunk_storage_free.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; read is NULL and so is start; only one of start and wait is NULL; a
- * struct_size of 0, or of a newer structure whose additions are in use), NCZCHUNK_ENOMEM; then destroy is not called.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; both read and start are NULL; only one of start and wait is NULL; a
+ * struct_size of 0; a newer structure with fields in use that this library does not know), NCZCHUNK_ENOMEM. After an
+ * error destroy is not called.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_new(const nczchunk_storage_callbacks *callbacks,

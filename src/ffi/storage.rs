@@ -656,7 +656,7 @@ unsafe impl Flight for Custom {
     unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
         let wait = self.callbacks.wait.ok_or(ErrorKind::Internal)?;
         let mut done = ptr::null_mut();
-        // SAFETY: the callback gets what is documented: its own pointer, and a storage for the request.
+        // SAFETY: the callback gets what is documented: its own pointer, and a place for the request.
         match unsafe { wait(self.callbacks.user, &raw mut done) } {
             NOERR => Ok(done),
             status => Err(ErrorKind::Callback(status).into()),
