@@ -119,8 +119,8 @@ MODELS = [
      "            State::Loading { stale } => *stale = true,\n",
      "            State::Loading { stale } => *stale = !crate::planted(\"cache/stale\"),\n"),
     ("cache/request", "what a request brings is kept though the chunk was written to meanwhile", "src/cache/mod.rs",
-     "            keep &= turn.group_writes.is_none_or(|writes| writes == table.group_writes(&key));\n",
-     "            let is_new = turn.group_writes.is_none_or(|writes| writes == table.group_writes(&key));\n"
+     "            keep &= turn.num_writes.is_none_or(|before| table.last_write(&key) <= before);\n",
+     "            let is_new = turn.num_writes.is_none_or(|before| table.last_write(&key) <= before);\n"
      "            keep &= is_new || crate::planted(\"cache/request\");\n"),
     ("cache/new", "a chunk that is being written to is kept as it was", "src/cache/mod.rs",
      "            keep &= !table.is_written(&key);\n",

@@ -122,8 +122,8 @@ pub(crate) struct Part {
 #[derive(Clone, Copy)]
 pub(crate) struct Turn {
     transfer: u64,
-    /// For a chunk that was asked for before the cache knows of it: how often its group had been written to then.
-    group_writes: Option<u64>,
+    /// For chunks that are asked for before the cache knows of it: how many writes had ended then.
+    num_writes: Option<u64>,
 }
 
 /// What a cache has of a chunk.
@@ -149,16 +149,22 @@ pub(crate) struct Loading<'c> {
 impl Part {
     /// Begins a transfer.
     pub(crate) fn begin(&self) -> Turn {
-        Turn { transfer: self.cache.0.next_transfer.fetch_add(1, Ordering::Relaxed), group_writes: None }
+        Turn { transfer: self.cache.0.next_transfer.fetch_add(1, Ordering::Relaxed), num_writes: None }
+    }
+
+    /// Begins a transfer that may read several chunks from one version of an object, which it opens from now on. None
+    /// of them is kept if another has written to it since, or to another chunk of its group: its request may be
+    /// started after the write, and yet bring what there was before.
+    pub(crate) fn begin_with_objects(&self) -> Turn {
+        self.request(self.begin())
     }
 
     /// The same transfer for a request to read a chunk that is started now, and of which the cache is told when it has
     /// ended. What it brings is not kept if another wrote to the chunk meanwhile, for it may be
     /// older, or to another chunk of its group.
-    pub(crate) fn requests(&self, chunk: &[isize], turn: Turn) -> Result<Turn> {
-        let key = self.key(chunk)?;
-        let group_writes = self.cache.0.table.lock().map(|table| table.group_writes(&key));
-        Ok(Turn { group_writes, ..turn })
+    pub(crate) fn request(&self, turn: Turn) -> Turn {
+        let now = || self.cache.0.table.lock().map(|table| table.num_writes());
+        Turn { num_writes: turn.num_writes.or_else(now), ..turn }
     }
 
     fn key(&self, chunk: &[isize]) -> Result<Key> {
@@ -182,7 +188,7 @@ impl Part {
         keep &= size <= inner.limit;
         let Some(mut table) = inner.table.lock() else { return Ok(Found::Nothing) };
         let (number, partial) = loop {
-            keep &= turn.group_writes.is_none_or(|writes| writes == table.group_writes(&key));
+            keep &= turn.num_writes.is_none_or(|before| table.last_write(&key) <= before);
             keep &= !table.is_written(&key);
             let Some(number) = table.find(&key) else { break (None, None) };
             let slot = table.slot(number);

@@ -59,7 +59,9 @@ const GROUPS: u64 = u64::BITS as u64;
 /// All chunks, in the order of their last use.
 pub(super) struct Table {
     places: HashMap<Key, usize, BuildHasherDefault<DefaultHasher>>,
-    group_writes: [u64; GROUPS as usize],
+    /// How many writes have ended, and which of them was the last of each group.
+    num_writes: u64,
+    last_writes: [u64; GROUPS as usize],
     /// How many writes to chunks of a group are under way.
     writing: [usize; GROUPS as usize],
     slots: Vec<Slot>,
@@ -78,7 +80,8 @@ impl Table {
     pub(super) fn new() -> Self {
         Table {
             places: HashMap::default(),
-            group_writes: [0; GROUPS as usize],
+            num_writes: 0,
+            last_writes: [0; GROUPS as usize],
             writing: [0; GROUPS as usize],
             slots: Vec::new(),
             free: Vec::new(),
@@ -104,9 +107,14 @@ impl Table {
         self.places.get(key).copied()
     }
 
-    /// How often chunks of a chunk's group have been written to. The chunk need not be there.
-    pub(super) fn group_writes(&self, key: &Key) -> u64 {
-        self.group_writes[self.group(key)]
+    /// How many writes have ended.
+    pub(super) fn num_writes(&self) -> u64 {
+        self.num_writes
+    }
+
+    /// The last write to a chunk's group that has ended, by how many had ended then. The chunk need not be there.
+    pub(super) fn last_write(&self, key: &Key) -> u64 {
+        self.last_writes[self.group(key)]
     }
 
     /// Whether a chunk of a chunk's group is being written to.
@@ -133,9 +141,10 @@ impl Table {
 
     /// Notes that the writer of these groups has ended.
     pub(super) fn end_write(&mut self, groups: u64) {
+        self.num_writes += 1;
         for group in (0..GROUPS as usize).filter(|group| groups & 1 << group != 0) {
             self.writing[group] -= 1;
-            self.group_writes[group] += 1;
+            self.last_writes[group] = self.num_writes;
         }
     }
 

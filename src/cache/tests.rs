@@ -141,11 +141,25 @@ fn what_is_written_is_not_found_as_it_was_read() {
 fn what_a_request_brings_is_kept_unless_the_chunk_was_written_to_meanwhile() {
     let part = Cache::new(10 * SIZE).unwrap().part();
     for is_written in [false, true] {
-        let request = part.requests(&[5], part.begin()).unwrap();
+        let request = part.request(part.begin());
         if is_written {
             written(&part, 5);
         }
         part.keep(&[5], &[9; SIZE], request).unwrap();
+        assert_eq!(kept(&part, 5, SIZE).is_none(), is_written);
+    }
+}
+
+/// A shard that stays open is as it was when it was opened, for requests that start later, too.
+#[test]
+fn what_comes_of_an_open_object_is_kept_unless_it_was_written_to_since_the_transfer_began() {
+    let part = Cache::new(10 * SIZE).unwrap().part();
+    for is_written in [false, true] {
+        let transfer = part.begin_with_objects();
+        if is_written {
+            written(&part, 5);
+        }
+        part.keep(&[5], &[9; SIZE], part.request(transfer)).unwrap();
         assert_eq!(kept(&part, 5, SIZE).is_none(), is_written);
     }
 }
@@ -155,7 +169,7 @@ fn what_a_request_brings_is_kept_unless_the_chunk_was_written_to_meanwhile() {
 fn what_a_request_brings_is_kept_though_other_chunks_were_written_to_meanwhile() {
     let part = Cache::new(10 * SIZE).unwrap().part();
     let is_kept = |other: isize| {
-        let request = part.requests(&[5], part.begin()).unwrap();
+        let request = part.request(part.begin());
         written(&part, other);
         part.keep(&[5], &[1; SIZE], request).unwrap();
         let is_kept = kept(&part, 5, SIZE).is_some();
@@ -170,11 +184,11 @@ fn what_a_request_brings_is_kept_though_other_chunks_were_written_to_meanwhile()
 fn nothing_is_kept_of_a_chunk_while_it_is_written_to() {
     let part = Cache::new(10 * SIZE).unwrap().part();
     fetched(&part, 5..6);
-    let before = part.requests(&[5], part.begin()).unwrap();
+    let before = part.request(part.begin());
     let mut write = part.write();
     write.add(&[5]).unwrap();
     assert!(kept(&part, 5, SIZE).is_none());
-    let meanwhile = part.requests(&[5], part.begin()).unwrap();
+    let meanwhile = part.request(part.begin());
     for turn in [before, meanwhile, part.begin()] {
         part.keep(&[5], &[1; SIZE], turn).unwrap();
         assert!(kept(&part, 5, SIZE).is_none());

@@ -20,7 +20,7 @@ use super::read::Reading;
 use super::shards::{Shard, Shards};
 use super::slot::Slot;
 use super::walk::Walk;
-use crate::cache::Turn;
+use crate::cache::{Part, Turn};
 use crate::copy::{Destination, Fence, Volume};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
@@ -59,7 +59,8 @@ impl<'a> Job<'a> {
         let shards = if is_by_shards { Some(Shards::new(plan, workers)?) } else { None };
         let sharing = Sharing::new(workers, shards.as_ref().map_or(0, Shards::num_opened));
         let volume = piece::volume(plan.variable(), Access::Read, false, plan.selected_bytes());
-        let turn = store.cache().map(|cache| cache.begin());
+        let begin = |cache: &'a Part| if reader.has_latency() { cache.begin() } else { cache.begin_with_objects() };
+        let turn = store.cache().map(begin);
         Ok(Job { plan, store, reader, queue: Queue::new(chunks), shards, tracker, turn, sharing, volume })
     }
 
@@ -469,7 +470,7 @@ impl<'j, 'a> State<'j, 'a> {
     /// Starts a slot's request for so many bytes; `false` if the chunk is absent.
     fn start(&mut self, slot: usize, size: usize) -> Result<bool> {
         let slot = &mut self.slots[slot];
-        slot.turn = self.reading.requests(slot.indices())?;
+        slot.turn = self.reading.request();
         let buffer = match self.flight.has_memory() {
             true => ptr::null_mut(),
             false => slot.memory.room(size)?.as_mut_ptr(),

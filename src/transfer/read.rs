@@ -49,6 +49,8 @@ pub(super) struct Reading<'a> {
     mover: Mover<'a>,
     workspace: Option<Workspace<'a>>,
     /// This transfer, as far as the store's cache is concerned; `None` for a store without.
+    /// The transfer, as far as the store's cache is concerned, and the request that brought what is read next.
+    transfer: Option<Turn>,
     turn: Option<Turn>,
 }
 
@@ -56,7 +58,7 @@ impl<'a> Reading<'a> {
     #[inline]
     pub(super) fn new(variable: &'a Variable, store: &'a ChunkStore<'a>, turn: Option<Turn>) -> Self {
         let (lender, mover) = (store.lender_of(variable), Mover::new(variable, Access::Read));
-        Reading { variable, store, lender, mover, workspace: None, turn }
+        Reading { variable, store, lender, mover, workspace: None, transfer: turn, turn }
     }
 
     /// Reads a piece.
@@ -289,9 +291,9 @@ impl<'a> Reading<'a> {
         if is_absent { self.mover.read_fill_value(piece, out) } else { Ok(()) }
     }
 
-    /// A request of a chunk that is started now, as far as the store's cache is concerned.
-    pub(super) fn requests(&self, chunk: &[isize]) -> Result<Option<Turn>> {
-        self.store.cache().zip(self.turn).map(|(cache, turn)| cache.requests(chunk, turn)).transpose()
+    /// A request that is started now, as far as the store's cache is concerned.
+    pub(super) fn request(&self) -> Option<Turn> {
+        self.store.cache().zip(self.transfer).map(|(cache, turn)| cache.request(turn))
     }
 
     /// What is read next was brought by this request.

@@ -44,7 +44,7 @@ fn seconds(short: u64) -> Duration {
 }
 
 /// Both kinds of storage that need nothing else: a directory and memory.
-fn places(test: &str) -> [(Temporary, Storage); 2] {
+fn storages(test: &str) -> [(Temporary, Storage); 2] {
     let (one, other) = (Temporary::new(&format!("{test}-directory")), Temporary::new(&format!("{test}-memory")));
     let (directory, memory) = (one.storage(), Storage::new(Memory::new()).unwrap());
     [(one, directory), (other, memory)]
@@ -74,7 +74,7 @@ fn while_it_is_replaced(writer: &Array, mut read: impl FnMut() -> Result<(), Str
 fn a_chunk_is_read_old_or_new() {
     const SHAPE: [usize; 2] = [64, 1024];
     for is_sharded in [false, true] {
-        for (_temporary, storage) in places(&format!("mixed-{is_sharded}")) {
+        for (_temporary, storage) in storages(&format!("mixed-{is_sharded}")) {
             let plain = Description::new(&SHAPE, ElementType::Int).with_chunk_shape(&SHAPE).with_codecs(&[]);
             let description = if is_sharded { plain.with_shard_shape(&SHAPE) } else { plain };
             let writer = Array::create_in(&storage, "x", &description).unwrap();
@@ -94,7 +94,7 @@ fn a_chunk_is_read_old_or_new() {
 fn a_shard_is_read_old_or_new() {
     const SHAPE: [usize; 2] = [16, 1024];
     for (chunk, shard) in [([1, 8], [8, 512]), ([1, 4], [16, 1024]), ([1, 8], [2, 128])] {
-        for (_temporary, storage) in places(&format!("generations-{}", shard[0])) {
+        for (_temporary, storage) in storages(&format!("generations-{}", shard[0])) {
             let description = Description::new(&SHAPE, ElementType::Int)
                 .with_chunk_shape(&chunk)
                 .with_shard_shape(&shard)
@@ -127,7 +127,7 @@ fn a_shard_is_read_old_or_new() {
 /// length, and other chunks in them.
 #[test]
 fn the_index_of_a_shard_is_that_of_the_shard_that_is_read() {
-    for (_temporary, storage) in places("stale") {
+    for (_temporary, storage) in storages("stale") {
         let description = Description::new(&[4], ElementType::Int)
             .with_chunk_shape(&[2])
             .with_shard_shape(&[4])
@@ -151,7 +151,7 @@ fn the_index_of_a_shard_is_that_of_the_shard_that_is_read() {
 #[test]
 fn a_handle_sees_what_another_has_written_once_it_is_refreshed() {
     for is_sharded in [false, true] {
-        for (_temporary, storage) in places(&format!("refresh-{is_sharded}")) {
+        for (_temporary, storage) in storages(&format!("refresh-{is_sharded}")) {
             let codecs: &[(&str, &str)] = if cfg!(feature = "zstd") { &[("zstd", "")] } else { &[] };
             let plain = Description::new(&[6], ElementType::Int).with_chunk_shape(&[6]).with_codecs(codecs);
             let description = if is_sharded { plain.with_shard_shape(&[6]) } else { plain };
@@ -184,7 +184,7 @@ fn a_part_is_written_to_what_is_stored() {
     let codecs: &[&[(&str, &str)]] = if cfg!(feature = "zstd") { &[&[], &[("zstd", "")]] } else { &[&[]] };
     for codecs in codecs {
         for is_sharded in [false, true] {
-            for (_temporary, storage) in places(&format!("turns-{is_sharded}-{}", codecs.len())) {
+            for (_temporary, storage) in storages(&format!("turns-{is_sharded}-{}", codecs.len())) {
                 let plain = Description::new(&[6], ElementType::Int).with_chunk_shape(&[6]).with_codecs(codecs);
                 let description = if is_sharded { plain.with_shard_shape(&[6]) } else { plain };
                 let a = Array::create_in(&storage, "x", &description).unwrap();
@@ -213,7 +213,7 @@ fn a_part_is_written_to_what_is_stored() {
 #[test]
 fn a_shape_is_changed_from_the_one_that_is_stored() {
     for is_sharded in [false, true] {
-        for (_temporary, storage) in places(&format!("resize-{is_sharded}")) {
+        for (_temporary, storage) in storages(&format!("resize-{is_sharded}")) {
             let plain = Description::new(&[4], ElementType::Int).with_chunk_shape(&[2]).with_codecs(&[]);
             let description = if is_sharded { plain.with_shard_shape(&[4]) } else { plain };
             let mut a = Array::create_in(&storage, "x", &description).unwrap();

@@ -161,7 +161,7 @@ fn nothing_from_a_request_is_stale() {
     let stored = Arc::new(AtomicU8::new(1));
     let (other, from) = (part.clone(), stored.clone());
     let reader = thread::spawn(move || {
-        let request = other.requests(&[7], other.begin()).unwrap();
+        let request = other.request(other.begin());
         let value = from.load(SeqCst);
         other.keep(&[7], &[value; SIZE], request).unwrap();
     });
