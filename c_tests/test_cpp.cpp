@@ -197,7 +197,7 @@ void errors_tell_where()
         CHECK(error.code() == Status::bad_chunk);
         CHECK(error.code().category() == nczchunk::category());
         CHECK_STR(error.code().category().name(), "nczchunk");
-        CHECK_STR(error.what(), "chunk (1, 0): the stored chunk has 20 bytes where 24 are due");
+        CHECK_STR(error.what(), "chunk (1, 0): the stored chunk has 20 bytes, expected 24");
         CHECK(error.chunk() == (std::vector<std::ptrdiff_t>{1, 0}));
         CHECK_EQ(error.chunks_done(), 2);
         const nczchunk::Error copy = error;

@@ -185,7 +185,7 @@ static void a_chunk_of_the_wrong_length(void)
             CHECK_EQ(read_all(&f), NCZCHUNK_EBADCHUNK);
             CHECK_EQ(f.array.asked, 3);
             check_chunk(&f, 1, 0);
-            snprintf(words, sizeof words, "chunk (1, 0): the stored chunk has %zu bytes where 24 are due", lengths[i]);
+            snprintf(words, sizeof words, "chunk (1, 0): the stored chunk has %zu bytes, expected 24", lengths[i]);
             CHECK_STR(nczchunk_context_message(f.context), words);
             close_fixture(&f);
         }

@@ -156,7 +156,7 @@ static void what_is_refused(const char *path)
 {
     refused(path, "SALT", NCZCHUNK_READ, NCZCHUNK_ENOTFOUND, "coads_sst.nc: SALT: there is no such variable");
     refused(path, NULL, NCZCHUNK_READ, NCZCHUNK_ENOTVAR, "this is not an array");
-    refused(path, "SST", NCZCHUNK_WRITE, NCZCHUNK_EPERM, "no way to write");
+    refused(path, "SST", NCZCHUNK_WRITE, NCZCHUNK_EPERM, "cannot be written to");
 }
 
 int main(int argc, char **argv)

@@ -456,7 +456,7 @@ static void answers_of_other_lengths(void)
         CHECK_EQ(read_from_boaster(0, 0, 3, accept_longer, context), NCZCHUNK_EBADCHUNK);
         CHECK_EQ(read_from_boaster(11, 0, 3, accept_longer, context), NCZCHUNK_EBADCHUNK);
         CHECK_STR(nczchunk_context_message(context),
-                  "chunk (0, 0): the stored chunk has 11 bytes where 12 are due");
+                  "chunk (0, 0): the stored chunk has 11 bytes, expected 12");
         CHECK_EQ(read_from_boaster(12, 0, 3, accept_longer, context), NCZCHUNK_NOERR);
         CHECK_EQ(read_from_boaster(13, 0, 3, accept_longer, context), NCZCHUNK_NOERR);
         CHECK_EQ(read_from_boaster(32, 0, 3, accept_longer, context), NCZCHUNK_NOERR);

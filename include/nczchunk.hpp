@@ -183,7 +183,7 @@ class Error : public std::system_error {
     /// The status of the C interface.
     int status() const noexcept { return code().value(); }
 
-    /// The message: "chunk (1, 0, 3): the stored chunk has 40 bytes where 4000 are due". It names the array, object or
+    /// The message: "chunk (1, 0, 3): the stored chunk has 40 bytes, expected 4000". It names the array, object or
     /// file if the error concerns one.
     const char *what() const noexcept override { return details_->message.c_str(); }
     const std::string &message() const noexcept { return details_->message; }

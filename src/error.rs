@@ -77,7 +77,7 @@ pub enum ErrorKind {
     #[allow(missing_docs)]
     Memory { len: usize },
     /// A write to a store that cannot be written to.
-    #[error("it is read-only: there is no way to write to it")]
+    #[error("it is read-only and cannot be written to")]
     ReadOnly,
     /// A write to an array that was opened to be read.
     #[error("opened to read; open it with Access::Write (in C NCZCHUNK_WRITE) to write to it")]
@@ -93,7 +93,7 @@ pub enum ErrorKind {
     #[allow(missing_docs)]
     Limit { name: &'static str, needed: Option<usize>, limit: usize },
     /// A chunk that is stored with the wrong length.
-    #[error("the stored chunk has {found} bytes where {expected} are due")]
+    #[error("the stored chunk has {found} bytes, expected {expected}")]
     #[allow(missing_docs)]
     StoredLength { found: usize, expected: usize },
     /// A chunk that is stored with more bytes than any of its size.
@@ -101,7 +101,7 @@ pub enum ErrorKind {
     #[allow(missing_docs)]
     StoredTooLong { found: usize, most: usize },
     /// A chunk that decodes to the wrong length; `None` stands for more than is due.
-    #[error("the decoded chunk has {} bytes where {expected} are due", decoded(*.found))]
+    #[error("the decoded chunk has {} bytes, expected {expected}", decoded(*.found))]
     #[allow(missing_docs)]
     DecodedLength { found: Option<usize>, expected: usize },
     /// A lender lent more bytes than memory has.
@@ -619,7 +619,7 @@ mod tests {
     #[test]
     fn words_say_where_and_what() {
         let error = Error::from(ErrorKind::StoredLength { found: 40, expected: 4000 }).in_chunk(&[1, -2]);
-        assert_eq!(error.to_string(), "chunk (1, -2): the stored chunk has 40 bytes where 4000 are due");
+        assert_eq!(error.to_string(), "chunk (1, -2): the stored chunk has 40 bytes, expected 4000");
         let error = Error::from(ErrorKind::Start { start: 11, dimlen: 10 }).in_dimension(1);
         assert_eq!(error.to_string(), "dimension 1: start 11 is outside the dimension, whose length is 10");
         assert_eq!((error.status(), error.dimension()), (-40, Some(1)));
@@ -628,8 +628,8 @@ mod tests {
     #[test]
     fn a_short_chunk_is_said_to_be_stored_or_decoded() {
         let text = |found| ErrorKind::DecodedLength { found, expected: 8 }.to_string();
-        assert_eq!(text(Some(5)), "the decoded chunk has 5 bytes where 8 are due");
-        assert_eq!(text(None), "the decoded chunk has more bytes where 8 are due");
+        assert_eq!(text(Some(5)), "the decoded chunk has 5 bytes, expected 8");
+        assert_eq!(text(None), "the decoded chunk has more bytes, expected 8");
     }
 
     #[test]
@@ -691,8 +691,8 @@ mod tests {
 
     #[test]
     fn an_error_tells_what_it_is_about_as_far_as_there_is_room() {
-        let error = Error::from(ErrorKind::Metadata("a number is due")).in_object("$.shape[1]").in_object(".zarray");
-        assert_eq!(error.to_string(), ".zarray: $.shape[1]: malformed metadata: a number is due");
+        let error = Error::from(ErrorKind::Metadata("expected a number")).in_object("$.shape[1]").in_object(".zarray");
+        assert_eq!(error.to_string(), ".zarray: $.shape[1]: malformed metadata: expected a number");
         let long = "\u{e4}".repeat(100);
         let error = Error::from(ErrorKind::NotAnArray).in_object("x").in_object(&long);
         assert_eq!((error.about(), error.status()), (&long[..160], -49));

@@ -43,7 +43,7 @@ impl TryFrom<char> for Separator {
         match separator {
             '.' => Ok(Separator::Dot),
             '/' => Ok(Separator::Slash),
-            _ => Err(ErrorKind::Argument("a separator is '.' or '/'").into()),
+            _ => Err(ErrorKind::Argument("the chunk key separator must be '.' or '/'").into()),
         }
     }
 }

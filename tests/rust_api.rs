@@ -144,7 +144,7 @@ fn errors_keep_what_caused_them() -> Result<()> {
         Ok(Filled::Stored(48))
     })?;
     let error = nczchunk::read::<f32>(&variable, &store, &Hyperslab::all()).unwrap_err();
-    assert_eq!(error.to_string(), "chunk (0, 0): the stored chunk has 40 bytes where 48 are due");
+    assert_eq!(error.to_string(), "chunk (0, 0): the stored chunk has 40 bytes, expected 48");
     Ok(())
 }
 

@@ -341,7 +341,7 @@ fn wrong_length(array: &Array, chunk: &[isize], len: usize) -> Result<Option<Str
     let due = array.variable().chunk_bytes();
     let is_as_it_is = array.chunk_object(chunk)?.is_some() && array.codecs()?.is_empty();
     if is_as_it_is && *array.element_type() != ElementType::String && len != due {
-        return Ok(Some(format!("the stored chunk has {len} bytes where {due} are due")));
+        return Ok(Some(format!("the stored chunk has {len} bytes, expected {due}")));
     }
     Ok(None)
 }

@@ -66,7 +66,7 @@ pub(super) fn data_type(at: &At<'_>) -> Result<DataType> {
     let stored = self::element(encoded.text()?).filter(|element| matches!(kind(*element), Kind::Integer));
     let stored = stored.ok_or_else(|| encoded.unsupported("elements that are packed in other types than integers"))?;
     if offset.value().as_f64().is_none() {
-        return Err(offset.malformed("a number is due"));
+        return Err(offset.malformed("expected a number"));
     }
     let fill_bytes = fill_value.map(|value| bytes(value, stored)).unwrap_or(Some(Ok(Vec::new())));
     let fill_bytes =
@@ -135,7 +135,7 @@ fn factor(precision: &At<'_>) -> Result<f64> {
 
 fn integer(at: &At<'_>) -> Result<i128> {
     let number = at.value().as_number().and_then(|number| number.parse().ok());
-    number.ok_or_else(|| at.malformed("an integer is due"))
+    number.ok_or_else(|| at.malformed("expected an integer"))
 }
 
 /// An integer as an element of this type, in native byte order; `None` if it does not fit.

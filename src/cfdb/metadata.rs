@@ -67,7 +67,7 @@ impl Metadata {
         };
         let compression = Compression { is_lz4, is_shuffled };
         let is_remote = match root.given("remote") {
-            Some(remote) => remote.value().as_bool().ok_or_else(|| remote.malformed("true or false is due"))?,
+            Some(remote) => remote.value().as_bool().ok_or_else(|| remote.malformed("expected true or false"))?,
             None => false,
         };
         if let Some(variables) = root.given("variables") {
@@ -129,7 +129,7 @@ impl Metadata {
             alloc::push(&mut shape, one(&coordinate.require("shape")?)?)?;
             let origin = coordinate.given("origin").map(|origin| {
                 let number = origin.value().as_i64().and_then(|number| isize::try_from(number).ok());
-                number.ok_or_else(|| origin.malformed("an integer is due"))
+                number.ok_or_else(|| origin.malformed("expected an integer"))
             });
             alloc::push(&mut origins, origin.transpose()?.unwrap_or(0))?;
         }

@@ -304,6 +304,6 @@ fn attributes_that_are_no_object_are_told() {
     writer.set("_v.attrs", b"[1]");
     let array = open(&writer.bytes(), "v").unwrap();
     let error = array.attributes_error().unwrap();
-    assert_eq!((error.kind(), error.about()), (ErrorKind::Metadata("an object is due"), "_v.attrs: $"));
+    assert_eq!((error.kind(), error.about()), (ErrorKind::Metadata("expected an object"), "_v.attrs: $"));
     assert_eq!(array.read::<u16>(&Hyperslab::all()).unwrap().len(), 35);
 }

@@ -10,7 +10,7 @@
 //! nczchunk_context_new(&context);
 //! if (nczchunk_read_vars(var, store, start, count, stride, data, context))
 //!     fprintf(stderr, "%s\n", nczchunk_context_message(context));
-//!     // "chunk (1, 0, 3): the stored chunk has 40 bytes where 4000 are due"
+//!     // "chunk (1, 0, 3): the stored chunk has 40 bytes, expected 4000"
 //! nczchunk_context_free(context);
 //! ```
 //!

@@ -60,7 +60,7 @@ impl<'a> At<'a> {
             Value::Object(members) => Ok(members
                 .iter()
                 .map(|(name, value)| (&**name, At { value, parent: Some(self), step: Step::Member(name) }))),
-            _ => Err(self.malformed("an object is due")),
+            _ => Err(self.malformed("expected an object")),
         }
     }
 
@@ -71,16 +71,16 @@ impl<'a> At<'a> {
                 let item = |(i, value)| At { value, parent: Some(self), step: Step::Item(i) };
                 Ok(items.iter().enumerate().map(item))
             }
-            _ => Err(self.malformed("a list is due")),
+            _ => Err(self.malformed("expected a list")),
         }
     }
 
     pub(crate) fn text(&self) -> Result<&'a str> {
-        self.value.as_str().ok_or_else(|| self.malformed("a text is due"))
+        self.value.as_str().ok_or_else(|| self.malformed("expected a string"))
     }
 
     pub(crate) fn usize(&self) -> Result<usize> {
-        self.value.as_usize().ok_or_else(|| self.malformed("an integer of 0 or more is due"))
+        self.value.as_usize().ok_or_else(|| self.malformed("expected a non-negative integer"))
     }
 
     /// A list of integers of 0 or more.
@@ -137,6 +137,6 @@ mod tests {
         let error = configuration.require("level").unwrap().usize().unwrap_err();
         assert_eq!(error.about(), r#"$.codecs[1]["a b"].level"#);
         assert_eq!(configuration.require("size").err().unwrap().about(), r#"$.codecs[1]["a b"].size"#);
-        assert_eq!(error.kind(), ErrorKind::Metadata("an integer of 0 or more is due"));
+        assert_eq!(error.kind(), ErrorKind::Metadata("expected a non-negative integer"));
     }
 }

@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
                 return Ok(Value::List(items));
             }
             if !self.skip(b',') {
-                return Err(self.error("',' or ']' is due"));
+                return Err(self.error("expected ',' or ']'"));
             }
         }
     }
@@ -181,12 +181,12 @@ impl<'a> Reader<'a> {
         loop {
             self.space();
             if self.peek() != Some(b'"') {
-                return Err(self.error("a member's name is due"));
+                return Err(self.error("expected a member's name"));
             }
             let name = self.string()?;
             self.space();
             if !self.skip(b':') {
-                return Err(self.error("':' is due"));
+                return Err(self.error("expected ':'"));
             }
             self.space();
             alloc::push(&mut members, (name, self.value(depth + 1)?))?;
@@ -195,7 +195,7 @@ impl<'a> Reader<'a> {
                 return Ok(Value::Object(members));
             }
             if !self.skip(b',') {
-                return Err(self.error("',' or '}' is due"));
+                return Err(self.error("expected ',' or '}'"));
             }
         }
     }

@@ -86,7 +86,7 @@ impl<'b> Cursor<'b> {
         match self.length(least)? {
             0 if found == 0 || found == tag => Ok(0),
             length if found == tag => Ok(length),
-            _ => Err(ErrorKind::Metadata("a list of the header has another tag than is due").into()),
+            _ => Err(ErrorKind::Metadata("a list of the header has an unexpected tag").into()),
         }
     }
 

@@ -147,7 +147,7 @@ mod tests {
         assert_eq!((header.attributes.len(), header.variables[0].begin, header.len), (0, 100, 80));
         assert_eq!(read([12, 0], 0).unwrap().attributes.len(), 0);
         for attributes in [[11, 0], [0, 1], [11, 1]] {
-            let kind = ErrorKind::Metadata("a list of the header has another tag than is due");
+            let kind = ErrorKind::Metadata("a list of the header has an unexpected tag");
             assert_eq!(read(attributes, 0).unwrap_err().kind(), kind, "{attributes:?}");
         }
         // Each attribute has at least 12 bytes, and 72 follow.

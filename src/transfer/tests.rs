@@ -74,7 +74,7 @@ fn an_error_names_its_chunk() {
     chunks[4] = Some(vec![0; 11]);
     let store = ChunkStore::zero_copy(Lending(chunks)).unwrap();
     let error = read_i16(&store, [0, 0], [5, 4], [1, 1]).unwrap_err();
-    assert_eq!(error.to_string(), "chunk (2, 0): the stored chunk has 11 bytes where 12 are due");
+    assert_eq!(error.to_string(), "chunk (2, 0): the stored chunk has 11 bytes, expected 12");
 }
 
 #[test]

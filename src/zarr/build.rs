@@ -100,7 +100,7 @@ fn texts(
     let (cells, mut bytes, unwritable) = match &metadata.shards {
         None => (cells, codecs.add_to(store(storage, names)?, &metadata.codecs)?, None),
         Some(_) if !metadata.codecs.is_empty() => {
-            let kind = ErrorKind::Unsupported("shards that are encoded once more, as a whole");
+            let kind = ErrorKind::Unsupported("codecs after sharding_indexed");
             return Err(Error::from(kind).in_object(metadata.element));
         }
         Some(shards) => {
@@ -325,7 +325,7 @@ mod tests {
         let error = array.write_strings(&Hyperslab::all(), &["x"; 6]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported("writing texts of any length to shards"));
         let error = open(r#","crc32c""#, Access::Read).err().unwrap();
-        assert_eq!(error.kind(), ErrorKind::Unsupported("shards that are encoded once more, as a whole"));
+        assert_eq!(error.kind(), ErrorKind::Unsupported("codecs after sharding_indexed"));
     }
 
     #[test]
@@ -493,7 +493,7 @@ mod tests_of_elements {
             let error = of("uint8", "[3]", codecs, &[]).err().unwrap();
             assert_eq!(
                 (error.kind(), error.about()),
-                (ErrorKind::Codec("the library does not have it"), &*format!("zarr.json: {about}"))
+                (ErrorKind::Codec("unknown to this library"), &*format!("zarr.json: {about}"))
             );
         }
     }

@@ -204,7 +204,7 @@ impl OwnCodec {
         let error = if codec::is_known(self.name.strip_prefix("numcodecs.").unwrap_or(&self.name)) {
             codec::not_built_in(&self.name)
         } else {
-            Error::from(ErrorKind::Codec("the library does not have it")).in_object(&self.name)
+            Error::from(ErrorKind::Codec("unknown to this library")).in_object(&self.name)
         };
         if self.at.is_empty() { error } else { error.in_object(&self.at) }
     }
@@ -328,7 +328,7 @@ impl Of {
         match setting.kind {
             Kind::Integer { least, most, .. } => in_range(number(at)?, least, most),
             Kind::Size { most } => match number(at)? {
-                value if value < 0 => Err(at.malformed("an integer of 0 or more is due")),
+                value if value < 0 => Err(at.malformed("expected a non-negative integer")),
                 value => in_range(value, 0, most),
             },
             Kind::Flag => Ok(Given::Integer(match at.value() {
@@ -337,7 +337,7 @@ impl Of {
             })),
             Kind::Number => {
                 let number = at.value().as_f64().or(at.value().as_str().and_then(|text| text.trim().parse().ok()));
-                number.map(Given::Number).ok_or_else(|| at.malformed("a number is due"))
+                number.map(Given::Number).ok_or_else(|| at.malformed("expected a number"))
             }
             Kind::Dtype => {
                 let spelt = at.text()?;
@@ -364,7 +364,7 @@ impl Of {
             Kind::Element => {
                 let dialect = Dialect { format: Format::V3, is_nczarr: false };
                 let bytes = fill::read(*at, self.elements.element, dialect)?;
-                bytes.map(Given::Bytes).ok_or_else(|| at.malformed("an element is due"))
+                bytes.map(Given::Bytes).ok_or_else(|| at.malformed("expected an element"))
             }
             Kind::Word { words, aliases, first, unknown, .. } => {
                 let text = at.value().as_str();
@@ -572,7 +572,7 @@ mod tests {
         };
         assert_eq!(own.configuration.members().len(), 1);
         let error = own.unknown();
-        assert_eq!((error.kind(), error.about()), (ErrorKind::Codec("the library does not have it"), "$: pcodec"));
+        assert_eq!((error.kind(), error.about()), (ErrorKind::Codec("unknown to this library"), "$: pcodec"));
         for (text, about) in [
             (r#"{"id":"blosc","cname":"x"}"#, "$.cname: x"),
             (r#"{"id":"blosc","shuffle":3}"#, "$.shuffle"),

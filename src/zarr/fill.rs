@@ -118,7 +118,7 @@ fn integer(at: &At<'_>, dialect: Dialect, range: RangeInclusive<i128>) -> Result
         let value = written?.parse::<f64>().ok()?;
         (value.trunc() == value).then_some(value as i128)
     };
-    let value = exact.or_else(whole).ok_or_else(|| at.malformed("an integer in the type's range is due"))?;
+    let value = exact.or_else(whole).ok_or_else(|| at.malformed("expected an integer in the type's range"))?;
     if range.contains(&value) { Ok(value) } else { Err(out_of_range(at)) }
 }
 
@@ -126,7 +126,7 @@ fn boolean(at: &At<'_>, dialect: Dialect) -> Result<i128> {
     match at.value() {
         Value::Bool(value) => Ok(i128::from(*value)),
         _ if dialect.is_v2() => integer(at, dialect, 0..=1),
-        _ => Err(at.malformed("true or false is due")),
+        _ => Err(at.malformed("expected true or false")),
     }
 }
 
@@ -145,13 +145,13 @@ fn float(at: &At<'_>, format: FloatFormat, size: usize, dialect: Dialect, bytes:
             Some(digits) if !dialect.is_v2() => return hexadecimal(at, digits, size, bytes),
             _ => text.trim(),
         },
-        _ => return Err(at.malformed("a floating-point number is due")),
+        _ => return Err(at.malformed("expected a floating-point number")),
     };
     let is_word = !written.bytes().any(|byte| byte.is_ascii_digit());
     let is_number = matches!(at.value(), Value::Number(_));
     let is_known = is_number || dialect.is_v2() || matches!(written, "NaN" | "Infinity" | "-Infinity");
     let value = written.parse::<f64>().ok().filter(|_| is_known);
-    let mut value = value.ok_or_else(|| at.malformed("a floating-point number is due"))?;
+    let mut value = value.ok_or_else(|| at.malformed("expected a floating-point number"))?;
     if dialect.is_v2() && value == NC_FILL_SIX_DIGITS {
         value = NC_FILL;
     }
@@ -165,7 +165,7 @@ fn float(at: &At<'_>, format: FloatFormat, size: usize, dialect: Dialect, bytes:
 fn hexadecimal(at: &At<'_>, digits: &str, size: usize, bytes: &mut Vec<u8>) -> Result<()> {
     let is_whole = digits.len() == 2 * size && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     let bits = u64::from_str_radix(digits, 16).ok().filter(|_| is_whole);
-    let bits = bits.ok_or_else(|| at.malformed("the hexadecimal digits of the type's bytes are due"))?;
+    let bits = bits.ok_or_else(|| at.malformed("expected the hexadecimal digits of the type's bytes"))?;
     append(bits.into(), size, bytes)
 }
 
@@ -177,7 +177,7 @@ fn complex(at: At<'_>, format: FloatFormat, size: usize, dialect: Dialect, bytes
     }
     let parts = at.items()?;
     if parts.len() != 2 {
-        return Err(at.malformed("a real and an imaginary part are due"));
+        return Err(at.malformed("expected a real and an imaginary part"));
     }
     for part in parts {
         float(&part, format, size, dialect, bytes)?;
@@ -224,7 +224,7 @@ fn plain(at: &At<'_>, len: usize, dialect: Dialect, element: ElementType) -> Res
         _ if is_text && text.len() <= len => Ok(alloc::copied(text.as_bytes())?),
         Some(_) => Err(at.malformed("the fill value is longer than an element")),
         None if is_text => Err(at.malformed("the fill value is longer than an element")),
-        None => Err(at.malformed("base64 is due")),
+        None => Err(at.malformed("expected base64")),
     }
 }
 
@@ -295,7 +295,7 @@ mod tests {
         let longer = |text: &str, element, dialect| error(text, element, dialect).contains("longer than an element");
         let (text, opaque) = (ElementType::Text { len: 2 }, ElementType::Opaque { len: 2 });
         assert!(longer("\"a-b\"", text, V2) && longer("\"YWJj\"", text, V2) && longer("\"abc\"", text, NCZARR));
-        assert!(longer("\"YWJj\"", opaque, V2) && error("\"a-b\"", opaque, V2).contains("base64 is due"));
+        assert!(longer("\"YWJj\"", opaque, V2) && error("\"a-b\"", opaque, V2).contains("expected base64"));
     }
 
     #[test]

@@ -131,7 +131,7 @@ pub(crate) fn consolidated_v2_of_value(mut document: Value) -> Result<Vec<Member
     let check = || {
         let version = root.require("zarr_consolidated_format")?;
         if version.usize()? != 1 {
-            return Err(version.malformed("1 is due"));
+            return Err(version.malformed("expected 1"));
         }
         root.require("metadata")?.check_object()
     };
@@ -194,7 +194,7 @@ mod tests {
         let names: Vec<&str> = documents.iter().map(|(name, _)| &**name).collect();
         assert_eq!(names, [".zgroup", "a/.zarray"]);
         let other = consolidated_v2(br#"{"metadata": {}, "zarr_consolidated_format": 2}"#).unwrap_err();
-        assert_eq!(other.kind(), ErrorKind::Metadata("1 is due"));
+        assert_eq!(other.kind(), ErrorKind::Metadata("expected 1"));
         let error = consolidated_v2(br#"{"metadata": []}"#).unwrap_err();
         assert_eq!(
             (error.kind(), error.about()),

@@ -85,7 +85,7 @@ fn fill_value(array: &At<'_>, documents: &[At<'_>], element: ElementType, dialec
 
 pub(super) fn check_version(document: &At<'_>) -> Result<()> {
     let version = document.require("zarr_format")?;
-    if version.usize()? == 2 { Ok(()) } else { Err(version.malformed("2 is due")) }
+    if version.usize()? == 2 { Ok(()) } else { Err(version.malformed("expected 2")) }
 }
 
 /// A false for each dimension.
@@ -100,7 +100,7 @@ pub(super) fn falses(rank: usize) -> Result<Vec<bool>> {
 pub(super) fn chunk_lengths(at: &At<'_>, rank: usize) -> Result<Vec<usize>> {
     let lengths = at.usizes()?;
     if lengths.len() != rank {
-        return Err(at.malformed("one length per dimension is due"));
+        return Err(at.malformed("expected one length per dimension"));
     }
     match lengths.iter().position(|&len| len == 0) {
         Some(d) => Err(at.malformed("a chunk's length is 0").in_dimension(d)),
@@ -113,7 +113,7 @@ pub(super) fn separator(at: &At<'_>, default: Separator, name: &str) -> Result<S
     at.given(name).map_or(Ok(default), |at| match at.text()? {
         "." => Ok(Separator::Dot),
         "/" => Ok(Separator::Slash),
-        _ => Err(at.malformed("a separator is '.' or '/'")),
+        _ => Err(at.malformed("expected '.' or '/'")),
     })
 }
 

@@ -112,7 +112,7 @@ pub(super) fn is_array(document: &At<'_>) -> Result<bool> {
         return Err(version.unsupported("the draft of Zarr v3 of 2021"));
     }
     if version.usize()? != 3 {
-        return Err(version.malformed("3 is due"));
+        return Err(version.malformed("expected 3"));
     }
     let node = document.require("node_type")?;
     match node.text()? {
@@ -127,7 +127,7 @@ pub(super) fn check_keys(document: &At<'_>) -> Result<()> {
     for (name, at) in document.members()? {
         let is_optional = at.value().get("must_understand") == Some(&Value::Bool(false));
         if !is_optional && *at.value() != Value::Null && !KEYS.contains(&name) {
-            return Err(at.unsupported("an extension that has to be understood"));
+            return Err(at.unsupported("an unknown extension that must be understood"));
         }
     }
     Ok(())
@@ -175,7 +175,7 @@ fn dimension_names(document: &At<'_>, rank: usize) -> Result<Vec<Option<String>>
                 alloc::push(&mut names, name)?;
             }
             if names.len() != rank {
-                return Err(given.malformed("one name per dimension is due"));
+                return Err(given.malformed("expected one name per dimension"));
             }
         }
         None => {
@@ -313,7 +313,7 @@ fn chain(list: &At<'_>, chunk: &[usize], of @ (data_type, own): Of<'_>, within: 
     match chain.codecs.first() {
         _ if has_bytes => Ok(chain),
         Some(CodecSpec::Own(before)) => Err(before.unknown()),
-        _ => Err(list.malformed("a codec that makes bytes is missing")),
+        _ => Err(list.malformed("expected an array-to-bytes codec, such as bytes or sharding_indexed")),
     }
 }
 
@@ -403,11 +403,11 @@ fn transpose(axes: &mut Vec<usize>, at: &At<'_>) -> Result<()> {
                 *is_used = true;
                 alloc::push(&mut transposed, of_array)?;
             }
-            _ => return Err(at.malformed("each dimension once is due")),
+            _ => return Err(at.malformed("expected each dimension exactly once")),
         }
     }
     if transposed.len() != axes.len() {
-        return Err(at.malformed("each dimension once is due"));
+        return Err(at.malformed("expected each dimension exactly once"));
     }
     *axes = transposed;
     Ok(())
@@ -416,7 +416,7 @@ fn transpose(axes: &mut Vec<usize>, at: &At<'_>) -> Result<()> {
 /// The byte order that the codec `bytes` says.
 fn bytes(codec: &At<'_>, configuration: Option<At<'_>>, element: ElementType, data_type: &DataType) -> Result<Endian> {
     if element == ElementType::String {
-        return Err(codec.malformed("texts of any length are not made bytes like this"));
+        return Err(codec.malformed("strings of variable length need the codec vlen-utf8"));
     }
     let endian = configuration.as_ref().map_or(Ok(None), endian)?;
     if data_type.has_hidden_words && endian == Some(Endian::Big) {

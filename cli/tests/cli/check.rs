@@ -95,7 +95,7 @@ fn lengths_are_tested_where_nothing_is_encoded() {
     let ran = run_at(&directory, &["check", "@"]);
     let text = String::from_utf8(ran.out).unwrap();
     assert_eq!(ran.code, Some(1));
-    assert!(text.contains("broken a/c/0/1, chunk (0, 1): the stored chunk has 28 bytes where 32 are due"), "{text}");
+    assert!(text.contains("broken a/c/0/1, chunk (0, 1): the stored chunk has 28 bytes, expected 32"), "{text}");
 }
 
 #[test]
