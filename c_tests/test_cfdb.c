@@ -108,7 +108,7 @@ static void what_cannot_be_opened_is_told(const char *path)
 
     refused(NCZCHUNK_ENOTBUILT, nczchunk_array_open(path, "remark", NCZCHUNK_READ, &array, context), context, "str");
     refused(NCZCHUNK_ENOTFOUND, nczchunk_array_open(path, "wind", NCZCHUNK_READ, &array, context), context, "wind");
-    refused(NCZCHUNK_EPERM, nczchunk_array_open(path, "y", NCZCHUNK_WRITE, &array, context), context, "write");
+    refused(NCZCHUNK_EPERM, nczchunk_array_open(path, "y", NCZCHUNK_WRITE, &array, context), context, "read-only");
     refused(NCZCHUNK_ENOTVAR, nczchunk_array_open(path, NULL, NCZCHUNK_READ, &array, context), context, "small.cfdb");
     CHECK(array == NULL);
     nczchunk_context_free(context);
