@@ -177,7 +177,7 @@ class Page:
         steps = (ROOT / ".ci/run").read_text()
         wanted = [script] if script != ".ci/run" else [words for line in lines if (words := line.split("#")[0].strip())]
         for words in wanted:
-            step = r'(step "[^"]+"|beside "[^"]+" (\w\S*|"[^"]+"))'
+            step = r'(step "[^"]+"|beside "[^"]+" (\w\S*|"[^"]*"))'
             if not re.search(rf"^{step} {re.escape(words)}( --quick)?$", steps, re.MULTILINE):
                 raise Wrong(f".ci/run has no step: {words}")
 
