@@ -12,9 +12,9 @@
  *
  *     nczchunk_array_close(array);
  *
- * examples/open_array.c is that as a whole program. An array is a variable and a store of nczchunk.h:
- * nczchunk_array_var and nczchunk_array_store lend them to every function there, so plans, threads, progress and other
- * layouts of memory serve arrays, too. What that header says of all functions holds for these.
+ * examples/open_array.c is that as a whole program. An array is a variable and a chunk store of
+ * nczchunk.h: nczchunk_array_var and nczchunk_array_store lend them to every function there, so plans, threads,
+ * progress and other layouts of memory serve arrays, too. What that header says of all functions holds for these.
  *
  * A path is given as the system has it: on Unix in any encoding, on Windows in UTF-8. Names are in UTF-8.
  *
