@@ -763,8 +763,8 @@ class Storage {
         return own(std::make_unique<Callable>(std::move(reads)), options);
     }
 
-    /// A storage whose objects one callable reads and another writes: void (std::string_view name, Span<const
-    /// std::byte>).
+    /// A storage whose objects one callable reads and another writes:
+    /// void (std::string_view name, Span<const std::byte>).
     template <class Read,
               class Write,
               class = std::enable_if_t<std::is_invocable_v<Read &, ObjectRequest>

@@ -140,6 +140,7 @@ def refused(root):
 
 
 def cases(root):
+    root.mkdir(parents=True, exist_ok=True)
     yield from at_random(root)
     yield from long_indices(root)
     yield from of_netcdf(root)

@@ -41,7 +41,7 @@ WRITERS = {"zarr-python": zarr_python, "TensorStore": tensorstore_, "netCDF-C": 
            "random": random_arrays, "netCDF classic": netcdf_classic, "cfdb": cfdb_,
            "HDF5": hdf5_, "elements": elements,
            "traps: metadata": traps_metadata, "traps: chunks": traps_chunks, "traps: shards": traps_shards,
-           "traps: places": traps_storages}
+           "traps: storages": traps_storages}
 
 # How many random hyperslabs of each array are read.
 HYPERSLABS = 40
