@@ -59,15 +59,17 @@ fn read(array: &Array, slab: &Hyperslab<'_>) -> Result<()> {
     if *array.element_type() == ElementType::String {
         return array.read_strings(slab).map(drop);
     }
-    match array.variable().element_size() {
-        1 => array.read::<u8>(slab).map(drop),
-        2 => array.read::<u16>(slab).map(drop),
-        4 => array.read::<u32>(slab).map(drop),
-        8 => array.read::<u64>(slab).map(drop),
-        16 => array.read::<u128>(slab).map(drop),
-        3 => array.read::<[u8; 3]>(slab).map(drop),
-        5 => array.read::<[u8; 5]>(slab).map(drop),
-        20 => array.read::<[u8; 20]>(slab).map(drop),
+    // As bytes of that length, whatever they stand for.
+    let (variable, store) = (array.variable(), array.store());
+    match variable.element_size() {
+        1 => nczchunk::read::<u8>(variable, store, slab).map(drop),
+        2 => nczchunk::read::<u16>(variable, store, slab).map(drop),
+        4 => nczchunk::read::<u32>(variable, store, slab).map(drop),
+        8 => nczchunk::read::<u64>(variable, store, slab).map(drop),
+        16 => nczchunk::read::<u128>(variable, store, slab).map(drop),
+        3 => nczchunk::read::<[u8; 3]>(variable, store, slab).map(drop),
+        5 => nczchunk::read::<[u8; 5]>(variable, store, slab).map(drop),
+        20 => nczchunk::read::<[u8; 20]>(variable, store, slab).map(drop),
         _ => Ok(()),
     }
 }

@@ -73,13 +73,14 @@ impl<const SIZE: usize> Model<SIZE> {
             values.push(value);
             self.written.insert(indices, value);
         });
-        with_slab(&parts, |slab| array.write(slab, &values)).unwrap();
+        with_slab(&parts, |slab| nczchunk::write(array.variable(), array.store(), slab, &values)).unwrap();
     }
 
     fn check(&self, array: &Array, parts: &[Part]) {
         let mut expected = Vec::new();
         for_each(parts, |indices| expected.push(*self.written.get(&indices).unwrap_or(&self.fill)));
-        let found = with_slab(parts, |slab| array.read::<[u8; SIZE]>(slab)).unwrap();
+        let found =
+            with_slab(parts, |slab| nczchunk::read::<[u8; SIZE]>(array.variable(), array.store(), slab)).unwrap();
         assert_eq!(found, expected, "{parts:?} of {:?}", self.shape);
     }
 

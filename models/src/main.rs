@@ -48,14 +48,14 @@ mod limits;
 mod lock;
 #[path = "../../src/open_object.rs"]
 mod open_object;
+#[path = "../../src/panic_guard.rs"]
+mod panic_guard;
 #[path = "../../src/plan.rs"]
 mod plan;
 #[path = "../../src/pool.rs"]
 mod pool;
 #[path = "../../src/projection.rs"]
 mod projection;
-#[path = "../../src/panic_guard.rs"]
-mod panic_guard;
 #[path = "../../src/setting.rs"]
 mod setting;
 #[path = "../../src/shared.rs"]
@@ -72,7 +72,7 @@ mod variable;
 pub use buffer::Buffer;
 pub use dims::MAX_RANK;
 pub use error::Error;
-pub use store::{ChunkReader, ZeroCopyReader, ChunkStore};
+pub use store::{ChunkReader, ChunkStore, ZeroCopyReader};
 pub use variable::Variable;
 
 mod models;

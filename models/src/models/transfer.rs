@@ -10,7 +10,7 @@ use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::plan::Plan;
-use crate::store::{ChunkReader, Filled, Request, ChunkStore};
+use crate::store::{ChunkReader, ChunkStore, Filled, Request};
 use crate::transfer::Options;
 use crate::variable::Variable;
 
