@@ -17,6 +17,8 @@ import sys
 import time
 import warnings
 
+# Before netCDF4 is: after it, the filters of hdf5plugin find netCDF4's HDF5 and not h5py's.
+import hdf5plugin  # noqa: F401
 import numpy as np
 
 import cfdb_
