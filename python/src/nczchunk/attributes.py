@@ -174,8 +174,11 @@ class Attributes(MutableMapping[str, Any]):
     def as_netcdf(self) -> dict[str, Any]:
         """All of them as netCDF-C reads them: texts, lists of texts, and numpy's numbers with the types that are stored
         or follow from the values. What netCDF does not have is the text of its JSON."""
-        return self._array._handle.share(lambda pointer: told(
-            c.array_num_attributes(pointer), lambda i, one: _c.call(c.array_attribute_at, pointer, i, one)))
+        def of(pointer):
+            _c.call(c.array_check_attributes, pointer)
+            return told(c.array_num_attributes(pointer), lambda i, one: _c.call(c.array_attribute_at, pointer, i, one))
+
+        return self._array._handle.share(of)
 
     def as_json(self) -> str:
         """All of them as the text of a JSON object."""
