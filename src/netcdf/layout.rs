@@ -77,7 +77,7 @@ impl Layout {
     ///
     /// # Errors
     /// `VariableSize` if it does not fit a file, `OutOfMemory`.
-    #[cfg_attr(not(feature = "hdf5"), allow(dead_code))]
+    #[cfg(feature = "hdf5")]
     pub(crate) fn of_one_piece(shape: Vec<usize>, size: u64, begin: u64) -> Result<Self> {
         const TOO_LARGE: ErrorKind = ErrorKind::VariableSize("an array has more bytes than a file");
         let mut steps = dims::copied(shape.iter().map(|_| 0u64))?;
@@ -94,7 +94,7 @@ impl Layout {
     }
 
     /// The same with one chunk.
-    #[cfg_attr(not(feature = "hdf5"), allow(dead_code))]
+    #[cfg(feature = "hdf5")]
     pub(crate) fn whole(self) -> Result<Self> {
         let mut chunk_shape = alloc::copied(&self.shape)?;
         chunk_shape.iter_mut().for_each(|len| *len = (*len).max(1));

@@ -27,8 +27,10 @@ use crate::object::Storage;
 use crate::store::ChunkStore;
 use crate::variable::{Endian, Variable};
 
-#[cfg_attr(not(feature = "hdf5"), allow(unused_imports))]
+#[cfg(feature = "hdf5")]
 pub(crate) use chunks::InFile;
+#[cfg(not(feature = "hdf5"))]
+use chunks::InFile;
 use file::File;
 use header::VariableHeader;
 pub(crate) use layout::Layout;

@@ -47,9 +47,6 @@ const SCHEMES: [(&str, Service); 5] = [
     ("az", Service::Azure),
 ];
 
-/// What files are called that are not Zarr's.
-const ZARR: &str = ".zarr";
-
 impl<'u> Url<'u> {
     /// The URL that a path is, if it is one.
     ///
@@ -116,11 +113,11 @@ impl<'u> Url<'u> {
     }
 
     /// The path of what the file is in, and the file's name, if there may be a file at the URL.
-    #[cfg_attr(not(feature = "network"), allow(dead_code))]
+    #[cfg(any(feature = "network", test))]
     pub(crate) fn file(&self, path: &'u str) -> Option<(&'u str, &'u str)> {
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
         let may_be = match self.content {
-            Content::Any => !name.ends_with(ZARR),
+            Content::Any => !name.ends_with(".zarr"),
             Content::Zarr => false,
             Content::File => true,
         };

@@ -32,13 +32,16 @@ struct Object {
     version: usize,
 }
 
+/// What was asked for: the path, and the first and the last byte of the range, if there was one.
+pub type Asked = (String, Option<(u64, u64)>);
+
 #[derive(Default)]
 struct State {
     objects: Mutex<HashMap<String, Object>>,
     faults: Mutex<HashMap<String, VecDeque<Fault>>>,
     /// What happens to every request for a path that has no faults of its own.
     always: Mutex<HashMap<String, Fault>>,
-    log: Mutex<Vec<(String, Option<(u64, u64)>)>>,
+    log: Mutex<Vec<Asked>>,
     latency: Mutex<Duration>,
     versions: AtomicUsize,
     requests_in_flight: AtomicUsize,
@@ -123,7 +126,7 @@ impl Server {
     }
 
     /// The requests since the last time: paths, and first and last bytes.
-    pub fn log(&self) -> Vec<(String, Option<(u64, u64)>)> {
+    pub fn log(&self) -> Vec<Asked> {
         std::mem::take(&mut *self.state.log.lock().unwrap())
     }
 }
