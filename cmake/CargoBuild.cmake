@@ -12,22 +12,32 @@ if(failed)
     message(FATAL_ERROR "`${command}` does not run; install Rust from https://rustup.rs or set NCZCHUNK_CARGO.")
 endif()
 
-# What the libraries have besides the engine: each is a feature of the crate, by default.
-file(STRINGS ${PROJECT_SOURCE_DIR}/Cargo.toml features REGEX "^default = ")
-string(REGEX MATCHALL "[a-z0-9_]+" features "${features}")
-list(REMOVE_ITEM features default)
+# What the libraries have besides the engine: each is a feature of a crate, by default. Codecs are the engine's.
+set(all "")
 set(with "")
-foreach(feature IN LISTS features)
-    string(TOUPPER ${feature} FEATURE)
-    option(NCZCHUNK_WITH_${FEATURE} "Build the libraries with ${feature}" ON)
-    if(NCZCHUNK_WITH_${FEATURE})
-        list(APPEND with ${feature})
+foreach(crate nczchunk-c nczchunk-engine)
+    set(manifest ${PROJECT_SOURCE_DIR}/Cargo.toml)
+    if(crate STREQUAL nczchunk-engine)
+        set(manifest ${PROJECT_SOURCE_DIR}/engine/Cargo.toml)
     endif()
+    file(STRINGS ${manifest} features REGEX "^default = ")
+    string(REGEX MATCHALL "[a-z0-9_]+" features "${features}")
+    list(REMOVE_ITEM features default codecs)
+    foreach(feature IN LISTS features)
+        string(TOUPPER ${feature} FEATURE)
+        option(NCZCHUNK_WITH_${FEATURE} "Build the libraries with ${feature}" ON)
+        list(APPEND all ${crate}/${feature})
+        if(NCZCHUNK_WITH_${FEATURE})
+            list(APPEND with ${crate}/${feature})
+        endif()
+    endforeach()
 endforeach()
 set(cargo_features "")
-if(NOT with STREQUAL features)
+set(NCZCHUNK_HAS_ALL ON)
+if(NOT with STREQUAL all)
     list(JOIN with "," with)
     set(cargo_features --no-default-features "--features=${with}")
+    set(NCZCHUNK_HAS_ALL OFF)
 endif()
 
 # What is not there by default: 122 more crates are compiled for it.
@@ -43,7 +53,7 @@ if(NCZCHUNK_SYSTEM_ZSTD AND NCZCHUNK_WITH_ZSTD)
 endif()
 
 # The program has all of it.
-if(NOT with STREQUAL features)
+if(NOT NCZCHUNK_HAS_ALL)
     set(NCZCHUNK_BUILD_CLI OFF)
 endif()
 
@@ -139,7 +149,7 @@ endif()
 set(cargo_products ${nczchunk_shared_file} ${nczchunk_import_file} ${nczchunk_static_file})
 list(TRANSFORM cargo_products PREPEND ${cargo_libdir}/)
 add_custom_target(nczchunk_cargo ALL
-    COMMAND ${cargo_command} rustc --lib --crate-type cdylib,staticlib --profile ${cargo_profile} ${cargo_arguments}
+    COMMAND ${cargo_command} rustc -p nczchunk-library --profile ${cargo_profile} ${cargo_arguments}
         -- ${shared_flags}
     ${link_command}
     BYPRODUCTS ${cargo_products}

@@ -50,9 +50,8 @@ def raw_strings(path):
 
 
 def metadata():
-    paths = ["src/zarr/malformed_tests.rs", "tests/arrays.rs", "src/zarr/v2.rs", "src/zarr/v3/tests.rs",
-             "src/zarr/group.rs", "src/zarr/nczarr.rs", "src/zarr/attributes.rs", "src/zarr/dtype.rs"]
-    for path in paths:
+    files = ["malformed_tests", "v2", "v3/tests", "group", "nczarr", "attributes", "dtype"]
+    for path in ["tests/arrays.rs", *(f"arrays/src/zarr/{file}.rs" for file in files)]:
         for text in raw_strings(path):
             if not text.startswith(b"{"):
                 continue

@@ -740,10 +740,12 @@ typedef struct nczchunk_node {
      */
     const void *attributes;
     /**
-     * 0, or the status with which the attributes cannot be read although the array or group can be opened. The next
-     * field is the message for it, which is empty if it is 0.
+     * 0, or the status with which the attributes cannot be read although the array or group can be opened.
      */
     ptrdiff_t attributes_status;
+    /**
+     * The message for that status; empty if the status is 0.
+     */
     const char *attributes_message;
 } nczchunk_node;
 

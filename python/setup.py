@@ -20,7 +20,7 @@ def library():
     """The path of the shared library."""
     if "NCZCHUNK_LIBRARY" in os.environ:
         return os.environ["NCZCHUNK_LIBRARY"]
-    command = ["cargo", "rustc", "--release", "--lib", "--locked", "--crate-type", "cdylib", "--manifest-path",
+    command = ["cargo", "build", "--release", "--package", "nczchunk-library", "--locked", "--manifest-path",
                str(MANIFEST), "--target-dir", str(ROOT / "build" / "python" / "cargo"), "--message-format", "json"]
     answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     for line in answer.stdout.splitlines():

@@ -1,214 +1,185 @@
-//! Chunk keys: the name under which a store holds a chunk.
+//! # Chunk keys: the names of chunks in a storage
 //!
-//! | style | key of chunk (1, 0) | rank 0 | what the numbers are |
-//! |---|---|---|---|
-//! | [Zarr v2] | `1.0` or `1/0` | `0` | chunk indices |
-//! | [Zarr v3], default encoding | `c/1/0` or `c.1.0` | `c` | chunk indices |
-//! | Zarr v3, v2 encoding | as Zarr v2 | `0` | chunk indices |
-//! | cfdb | `var!4.0` | `var!` | the chunk's first element: chunk index times chunk length |
-//!
-//! Only cfdb has chunks before the origin; its numbers may be negative.
-//!
-//! [Zarr v2]: https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html
-//! [Zarr v3]: https://zarr-specs.readthedocs.io/en/latest/v3/chunk-key-encodings/default/index.html
+//! Compute the chunk key for a chunk's indices: `0.1` in Zarr v2, `c/0/1` in Zarr v3, `sst!0.90` in cfdb. A key is
+//! written as a string with a NUL at its end. Each function also returns the key's length, so a first call without a
+//! buffer finds the necessary size.
 
-use std::fmt::{self, Write};
+use std::ffi::{c_char, c_int};
+use std::io::Write;
 
-use crate::dims::check_rank;
-use crate::error::{Error, ErrorKind, Result};
+use super::context::report_computed;
+use super::objects::nczchunk_context;
+use super::pointers::{required, required_mut, text};
+use nczchunk_engine::dims::check_rank;
+use nczchunk_engine::error::{ErrorKind, Result};
+use nczchunk_engine::key::{Key, KeyStyle, Separator};
 
-/// What stands between two numbers of a Zarr key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Separator {
-    /// `.`, the default of Zarr v2.
-    Dot,
-    /// `/`, the default of Zarr v3.
-    Slash,
-}
-
-impl Separator {
-    fn as_char(self) -> char {
-        match self {
-            Separator::Dot => '.',
-            Separator::Slash => '/',
-        }
-    }
-}
-
-impl TryFrom<char> for Separator {
-    type Error = Error;
-
-    /// The separator that is this character. [`ErrorKind::Argument`] for any but `.` and `/`.
-    fn try_from(separator: char) -> Result<Self> {
-        match separator {
-            '.' => Ok(Separator::Dot),
-            '/' => Ok(Separator::Slash),
-            _ => Err(ErrorKind::Argument("the chunk key separator must be '.' or '/'").into()),
-        }
-    }
-}
-
-/// How a store names its chunks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyStyle<'a> {
-    /// Zarr v2, and Zarr v3 with the `v2` encoding.
-    ZarrV2(Separator),
-    /// Zarr v3 with the `default` encoding.
-    ZarrV3(Separator),
-    /// cfdb. Its separator is always `.`.
-    Cfdb {
-        /// The variable's name, taken as it is.
-        var: &'a str,
-        /// The chunk lengths, in elements, one per dimension.
-        chunklens: &'a [usize],
-    },
-}
-
-impl<'a> KeyStyle<'a> {
-    /// The key of the chunk with these indices, one per dimension.
-    ///
-    /// With an origin the indices count from it: element i lies in chunk `floor((i + origin) / chunklen)`.
-    ///
-    /// Errors: [`ErrorKind::Rank`]; [`ErrorKind::Argument`] for a negative index in a Zarr key, a chunk length of 0, or
-    /// a number of chunk lengths that is not the rank.
-    pub fn key(self, chunk: &'a [isize]) -> Result<Key<'a>> {
-        check_rank(chunk.len())?;
-        let (wrong, message) = match self {
-            KeyStyle::Cfdb { chunklens, .. } if chunklens.len() != chunk.len() => {
-                return Err(ErrorKind::Argument("there is not one chunk length per chunk index").into());
-            }
-            KeyStyle::Cfdb { chunklens, .. } => (chunklens.iter().position(|&c| c == 0), "the chunk length is 0"),
-            _ => (chunk.iter().position(|&i| i < 0), "Zarr has no negative chunk indices"),
-        };
-        match wrong {
-            Some(d) => Err(Error::from(ErrorKind::Argument(message)).in_dimension(d)),
-            None => Ok(Key { style: self, chunk }),
-        }
-    }
-}
-
-/// A chunk's key, ready to be written: it implements [`Display`](fmt::Display), and nothing is allocated for it.
+/// Writes the key of a chunk in Zarr v2, and in Zarr v3 with the "v2" chunk key encoding: "2.1" or "2/1"; "0" for a
+/// scalar. chunk_indices has rank entries, none negative. separator is '.' or '/'.
 ///
-/// ```
-/// use nczchunk::key::{KeyStyle, Separator};
+/// length receives the key's length in bytes without the NUL; it may be NULL. The key and a NUL are written to key if
+/// there is room for them: capacity, in bytes, is above the length. With key NULL, or capacity 0, only length is set.
 ///
-/// let key = KeyStyle::ZarrV3(Separator::Slash).key(&[1, 0])?;
-/// assert_eq!(key.to_string(), "c/1/0");
-/// # Ok::<(), nczchunk::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key<'a> {
-    style: KeyStyle<'a>,
-    chunk: &'a [isize],
+/// Errors: NCZCHUNK_EINVAL (chunk_indices is NULL, unless rank is 0; another separator; a negative index),
+/// NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK). NCZCHUNK_EINVAL too if capacity is above 0 but too small: then
+/// length is set, and nothing is written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_key_zarr_v2(
+    rank: usize,
+    chunk_indices: *const isize,
+    separator: c_char,
+    key: *mut c_char,
+    capacity: usize,
+    length: *mut usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let answer = || {
+        // SAFETY: the header's general promise.
+        let chunk = unsafe { chunk(rank, chunk_indices) }?;
+        let found = KeyStyle::ZarrV2(self::separator(separator)?).key(chunk)?;
+        // SAFETY: the header's general promise.
+        unsafe { write_key(found, key, capacity, length) }
+    };
+    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
+    unsafe { report_computed(context, answer) }
 }
 
-impl Key<'_> {
-    /// The key's length in bytes.
-    pub fn byte_len(&self) -> usize {
-        let mut counter = Counter(0);
-        // A counter never fails.
-        let _ = write!(counter, "{self}");
-        counter.0
+/// Writes the key of a chunk in Zarr v3 with the "default" chunk key encoding: "c/2/1" or "c.2.1"; "c" for a scalar.
+///
+/// Arguments and errors: as for nczchunk_key_zarr_v2.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_key_zarr_v3(
+    rank: usize,
+    chunk_indices: *const isize,
+    separator: c_char,
+    key: *mut c_char,
+    capacity: usize,
+    length: *mut usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let answer = || {
+        // SAFETY: the header's general promise.
+        let chunk = unsafe { chunk(rank, chunk_indices) }?;
+        let found = KeyStyle::ZarrV3(self::separator(separator)?).key(chunk)?;
+        // SAFETY: the header's general promise.
+        unsafe { write_key(found, key, capacity, length) }
+    };
+    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
+    unsafe { report_computed(context, answer) }
+}
+
+/// Writes the key of a chunk in cfdb: the variable's name, '!', and the chunk's first element in each dimension, with
+/// dots between: "sst!180.90" for chunk (2, 1) with chunk lengths (90, 90).
+///
+/// var is the variable's name in UTF-8. chunklens and chunk_indices have rank entries. Chunks before the origin have
+/// negative indices: element i lies in chunk floor((i + origin) / chunklen). For the other arguments see
+/// nczchunk_key_zarr_v2.
+///
+/// Errors: NCZCHUNK_EINVAL (var, chunklens or chunk_indices is NULL, the latter two unless rank is 0; var is not UTF-8;
+/// a chunk length of 0), and those of nczchunk_key_zarr_v2.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_key_cfdb(
+    var: *const c_char,
+    rank: usize,
+    chunklens: *const usize,
+    chunk_indices: *const isize,
+    key: *mut c_char,
+    capacity: usize,
+    length: *mut usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let answer = || {
+        // SAFETY: the header's general promise.
+        let var =
+            unsafe { text(var, "var is NULL") }?.to_str().map_err(|_| ErrorKind::Argument("a name is not UTF-8"))?;
+        // SAFETY: the header's general promise; the rank is checked before the chunk lengths are looked at.
+        let (chunk, chunklens) =
+            unsafe { (chunk(rank, chunk_indices)?, required(chunklens, rank, "chunklens is NULL")?) };
+        let found = KeyStyle::Cfdb { var, chunklens }.key(chunk)?;
+        // SAFETY: the header's general promise.
+        unsafe { write_key(found, key, capacity, length) }
+    };
+    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
+    unsafe { report_computed(context, answer) }
+}
+
+/// The chunk indices, after the rank.
+///
+/// # Safety
+/// `chunk_indices` is NULL or points to `rank` readable indices.
+unsafe fn chunk<'a>(rank: usize, chunk_indices: *const isize) -> Result<&'a [isize]> {
+    check_rank(rank)?;
+    // SAFETY: the caller's promise.
+    unsafe { required(chunk_indices, rank, "chunk_indices is NULL") }
+}
+
+fn separator(character: c_char) -> Result<Separator> {
+    Separator::try_from(char::from(character as u8))
+}
+
+/// Writes a key and its length where the caller wants them.
+///
+/// # Safety
+/// `key` is NULL or points to `capacity` writable bytes; `length` is NULL or points to a place for a length.
+unsafe fn write_key(found: Key<'_>, key: *mut c_char, capacity: usize, length: *mut usize) -> Result<()> {
+    let needed = found.byte_len() + 1;
+    // SAFETY: the caller's promise.
+    if let Some(length) = unsafe { length.as_mut() } {
+        *length = needed - 1;
     }
-}
-
-impl fmt::Display for Key<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.style {
-            KeyStyle::ZarrV2(_) if self.chunk.is_empty() => f.write_char('0'),
-            KeyStyle::ZarrV2(separator) => joined(f, separator, self.chunk),
-            KeyStyle::ZarrV3(_) if self.chunk.is_empty() => f.write_char('c'),
-            KeyStyle::ZarrV3(separator) => {
-                write!(f, "c{}", separator.as_char())?;
-                joined(f, separator, self.chunk)
-            }
-            KeyStyle::Cfdb { var, chunklens } => {
-                write!(f, "{var}!")?;
-                joined(f, Separator::Dot, self.chunk.iter().zip(chunklens).map(|(&index, &len)| start(index, len)))
-            }
-        }
+    if key.is_null() || capacity == 0 {
+        return Ok(());
     }
-}
-
-/// Where a chunk starts, in elements. Two factors of at most 64 bits have a product of at most 128.
-fn start(index: isize, chunklen: usize) -> i128 {
-    index as i128 * chunklen as i128
-}
-
-/// The numbers with the separator between them.
-fn joined(
-    f: &mut fmt::Formatter<'_>,
-    separator: Separator,
-    numbers: impl IntoIterator<Item: fmt::Display>,
-) -> fmt::Result {
-    for (d, number) in numbers.into_iter().enumerate() {
-        if d > 0 {
-            f.write_char(separator.as_char())?;
-        }
-        write!(f, "{number}")?;
+    if capacity < needed {
+        return Err(ErrorKind::Capacity { needed, capacity }.into());
     }
-    Ok(())
-}
-
-/// Counts the bytes written to it.
-struct Counter(usize);
-
-impl Write for Counter {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0 += text.len();
-        Ok(())
-    }
+    // SAFETY: the caller's promise; no more than capacity bytes are needed.
+    let mut buffer = unsafe { required_mut(key.cast::<u8>(), needed, "key is NULL") }?;
+    write!(buffer, "{found}\0").map_err(|_| ErrorKind::Internal.into())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ptr::{null, null_mut};
+
     use super::*;
-    use crate::status;
+    use nczchunk_engine::status::{EINVAL, EMAXDIMS, NOERR};
 
-    fn key(style: KeyStyle, chunk: &[isize]) -> String {
-        let key = style.key(chunk).unwrap();
-        assert_eq!(key.byte_len(), key.to_string().len());
-        key.to_string()
-    }
+    const DOT: c_char = b'.' as c_char;
 
-    #[test]
-    fn zarr_keys_are_chunk_indices() {
-        use Separator::*;
-        assert_eq!(key(KeyStyle::ZarrV2(Dot), &[2, 10, 0]), "2.10.0");
-        assert_eq!(key(KeyStyle::ZarrV2(Slash), &[2, 10, 0]), "2/10/0");
-        assert_eq!(key(KeyStyle::ZarrV2(Slash), &[]), "0");
-        assert_eq!(key(KeyStyle::ZarrV3(Slash), &[7]), "c/7");
-        assert_eq!(key(KeyStyle::ZarrV3(Dot), &[1, 0]), "c.1.0");
-        assert_eq!(key(KeyStyle::ZarrV3(Dot), &[]), "c");
-    }
-
-    #[test]
-    fn cfdb_keys_are_chunk_starts() {
-        let style = KeyStyle::Cfdb { var: "sst", chunklens: &[4, 3] };
-        assert_eq!(key(style, &[2, 1]), "sst!8.3");
-        assert_eq!(key(style, &[-2, 0]), "sst!-8.0");
-        assert_eq!(key(KeyStyle::Cfdb { var: "sst", chunklens: &[] }, &[]), "sst!");
-    }
-
-    #[test]
-    #[cfg(target_pointer_width = "64")]
-    fn the_farthest_chunks_have_keys() {
-        let style = KeyStyle::Cfdb { var: "v", chunklens: &[usize::MAX, usize::MAX] };
-        let starts = "v!-170141183460469231722463931679029329920.170141183460469231704017187605319778305";
-        assert_eq!(key(style, &[isize::MIN, isize::MAX]), starts);
-    }
-
-    #[test]
-    fn what_has_no_key() {
-        let no_key = |style: KeyStyle, chunk: &[isize]| {
-            let error = style.key(chunk).unwrap_err();
-            (error.status(), error.dimension())
+    fn v2(chunk: &[isize], key: &mut [c_char]) -> (c_int, usize) {
+        let mut length = 99;
+        // SAFETY: the slices have their lengths.
+        let status = unsafe {
+            nczchunk_key_zarr_v2(chunk.len(), chunk.as_ptr(), DOT, key.as_mut_ptr(), key.len(), &mut length, null_mut())
         };
-        assert_eq!(no_key(KeyStyle::ZarrV2(Separator::Dot), &[0, -1]), (status::EINVAL, Some(1)));
-        assert_eq!(no_key(KeyStyle::ZarrV3(Separator::Dot), &[-1]), (status::EINVAL, Some(0)));
-        assert_eq!(no_key(KeyStyle::Cfdb { var: "v", chunklens: &[4, 0] }, &[0, 0]), (status::EINVAL, Some(1)));
-        assert_eq!(no_key(KeyStyle::Cfdb { var: "v", chunklens: &[4] }, &[0, 0]), (status::EINVAL, None));
-        assert_eq!(no_key(KeyStyle::ZarrV2(Separator::Dot), &[0; 1025]), (status::EMAXDIMS, None));
-        assert!(Separator::try_from(',').is_err());
+        (status, length)
+    }
+
+    #[test]
+    fn a_key_that_does_not_fit_leaves_the_buffer_alone() {
+        let mut key = [b'x' as c_char; 6];
+        assert_eq!(v2(&[2, 10], &mut []), (NOERR, 4));
+        assert_eq!(v2(&[2, 10], &mut key[..4]), (EINVAL, 4));
+        assert_eq!(key, [b'x' as c_char; 6]);
+        assert_eq!(v2(&[2, 10], &mut key[..5]), (NOERR, 4));
+        assert_eq!(key, b"2.10\0x".map(|byte| byte as c_char));
+    }
+
+    #[test]
+    fn wrong_arguments_leave_the_length_alone() {
+        let mut key = [0; 8];
+        assert_eq!(v2(&[-1], &mut key), (EINVAL, 99));
+        assert_eq!(v2(&[0; 1025], &mut key), (EMAXDIMS, 99));
+        // SAFETY: NULL is looked for, and so is the rank before anything is read.
+        unsafe {
+            assert_eq!(nczchunk_key_zarr_v3(1, null(), DOT, null_mut(), 0, null_mut(), null_mut()), EINVAL);
+            assert_eq!(nczchunk_key_zarr_v3(usize::MAX, &0, DOT, null_mut(), 0, null_mut(), null_mut()), EMAXDIMS);
+            assert_eq!(nczchunk_key_zarr_v3(1, &0, b',' as c_char, null_mut(), 0, null_mut(), null_mut()), EINVAL);
+            assert_eq!(nczchunk_key_cfdb(null(), 0, null(), null(), null_mut(), 0, null_mut(), null_mut()), EINVAL);
+            assert_eq!(nczchunk_key_cfdb(c"v".as_ptr(), 1, null(), &0, null_mut(), 0, null_mut(), null_mut()), EINVAL);
+            assert_eq!(nczchunk_key_cfdb(c"\xff".as_ptr(), 1, &4, &0, null_mut(), 0, null_mut(), null_mut()), EINVAL);
+            assert_eq!(nczchunk_key_cfdb(c"v".as_ptr(), 1, &4, &0, null_mut(), 0, null_mut(), null_mut()), NOERR);
+        }
     }
 }

@@ -1,409 +1,488 @@
-//! The plan of a transfer: which chunks a hyperslab touches, and which box of each goes to which box of memory. No I/O.
+//! # Plans: transfers that are inspected, divided, and executed again
 //!
-//! Every dimension has its [`Projections`]; the touched chunks are their product. Chunk `i` of the plan, in row-major
-//! order of chunk indices, is found by writing `i` in the mixed radix of the projections' numbers. A plan takes memory
-//! for its rank, not for its chunks.
+//! Make a plan to learn what a read or write will do before it does it. A plan reports how many chunks it touches,
+//! which chunks, how much of each, how many bytes it delivers, and the most bytes that it asks for. Its memory depends
+//! on the rank, not on the number of chunks (up to 64 chunks are prepared for fast execution). It finds any chunk in
+//! constant time. Every read and write above makes a plan and executes it. You can execute a plan of your own any
+//! number of times, as a whole or in parts, in several threads at once:
 //!
-//! A plan keeps what it was made from, so it can only be executed for its own variable and layout of memory: see
-//! [`transfer`](crate::transfer).
+//! ```c
+//! nczchunk_plan_new(var, start, count, stride, NCZCHUNK_READ, &plan, NULL);
+//! for (;;) {
+//!     nczchunk_plan_read(plan, store, 0, NCZCHUNK_ALL, data, NULL);        the same hyperslab, as often as needed
+//!     ...
+//! }
+//! ```
+//!
+//! For a variable with a write grid, a plan for writing uses the chunks of that grid.
 
-use std::ops::Range;
+use std::ffi::{c_int, c_void};
 
-use crate::alloc::try_box;
-use crate::dims::{self, Dims};
-use crate::error::{ErrorKind, Result};
-use crate::grid::{Access, Dimension, Grid};
-use crate::hyperslab::Hyperslab;
-use crate::layout::{Elements, Layout};
-use crate::projection::{Projection, Projections};
-use crate::variable::Variable;
+use super::context::{report_computed, report_transfer};
+use super::growing::{Growing, assert_can_grow, check_element_size, write_element, write_growing};
+use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_plan, nczchunk_var};
+use super::pointers::{destination, hand_over, handle, handle_mut, hyperslab, optional, required, take_back};
+use nczchunk_engine::copy::{Destination, Source};
+use nczchunk_engine::dims::{self, Dims};
+use nczchunk_engine::error::{ErrorKind, Result};
+use nczchunk_engine::grid::Access;
+use nczchunk_engine::plan::Plan;
+use nczchunk_engine::projection::Projection;
+use nczchunk_engine::store::ChunkStore;
+use nczchunk_engine::transfer::{self, Options, Prepared, Transfer};
+use nczchunk_engine::variable::Variable;
 
-/// A hyperslab laid over a variable's chunks, with the place of its elements in memory.
-#[derive(Debug)]
-pub struct Plan<'v> {
-    variable: Kept<'v>,
-    access: Access,
-    dimensions: Dims<Projections>,
-    num_chunks: usize,
-    num_elements: usize,
-    layout: Layout,
+/// A plan for reading.
+pub const NCZCHUNK_READ: c_int = 0;
+/// A plan for writing. If any count is 0, the far end of no dimension is checked.
+pub const NCZCHUNK_WRITE: c_int = 1;
+
+/// The totals of a plan. Set struct_size before a call fills it in.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_totals {
+    /// sizeof(nczchunk_totals).
+    pub struct_size: usize,
+    /// Chunks touched.
+    pub chunks: usize,
+    /// Touched chunks that are covered: a write replaces every element inside the dimensions and needs no read.
+    pub covered_chunks: usize,
+    /// Elements selected.
+    pub elements: usize,
+    /// Bytes selected: the bytes that a read delivers.
+    pub selected_bytes: usize,
+    /// Bytes of the touched chunks at full size: before encoding, and as if no chunk were missing. SIZE_MAX if there
+    /// are more.
+    pub chunk_bytes: usize,
+    /// Chunks of the whole variable, touched or not, stored or missing. SIZE_MAX if there are more.
+    pub grid_chunks: usize,
+}
+assert_can_grow!(nczchunk_totals, grid_chunks: usize);
+// SAFETY: a structure of C with words only, the first of which is its size.
+unsafe impl Growing for nczchunk_totals {}
+
+/// Makes a plan for a hyperslab, with the arguments of nczchunk_read_vars and nczchunk_write_vars. access is
+/// NCZCHUNK_READ or NCZCHUNK_WRITE. Free the plan with nczchunk_plan_free.
+///
+/// Errors: those that these functions find before any callback runs, except those of data and store; NCZCHUNK_EINVAL
+/// (plan is NULL; an unknown access), NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_new(
+    var: *const nczchunk_var,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    access: c_int,
+    plan: *mut *mut nczchunk_plan,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: NULL stands for no imap; the rest is as documented.
+    unsafe { nczchunk_plan_new_varm(var, start, count, stride, std::ptr::null(), access, plan, context) }
 }
 
-/// The variable that a plan was made for: its caller's, or a copy.
-#[derive(Debug)]
-enum Kept<'v> {
-    BorrowedChunkMut(&'v Variable),
-    Owned(Box<Variable>),
+/// Makes a plan for a hyperslab in memory with an imap, with the arguments of nczchunk_read_varm and
+/// nczchunk_write_varm.
+///
+/// Errors: those of nczchunk_plan_new; NCZCHUNK_EINVAL also for an imap that reaches beyond the address space.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_new_varm(
+    var: *const nczchunk_var,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    imap: *const isize,
+    access: c_int,
+    plan: *mut *mut nczchunk_plan,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: var is NULL or alive, and the lists are NULL or have an entry per dimension: as documented.
+    let make = || unsafe {
+        let var = handle(var, "var is NULL")?;
+        let plan = mapped(&var.0, start, count, stride, imap, self::access(access)?)?;
+        Ok(nczchunk_plan(Prepared::new(plan)?))
+    };
+    // SAFETY: plan is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
+    unsafe { report_computed(context, || hand_over(plan, make)) }
 }
 
-impl<'v> Plan<'v> {
-    /// The plan for a request, which is checked against the variable (see [`Hyperslab`]), with the elements row-major
-    /// and without gaps in memory. A plan for writing goes by the variable's [write grid](Variable::set_write_grid).
-    ///
-    /// # Errors
-    /// `Stride`, `Start`, `Edge`; `Argument` if the selection has more than `isize::MAX` bytes; `OutOfMemory`.
-    pub fn new(variable: &'v Variable, hyperslab: &Hyperslab<'_>, access: Access) -> Result<Self> {
-        let grid = variable.grid(access);
-        let mut dimensions = Dims::new();
-        dims::reserve(&mut dimensions, grid.rank())?;
-        // A count of 0 leaves nothing, however large the others are.
-        let (mut num_elements, mut num_chunks) = (1usize, 1usize);
-        for (&dimension, slice) in grid.dimensions().iter().zip(hyperslab.slices(grid.dimensions(), access)?) {
-            let projections = Projections::new(dimension, slice);
-            num_elements = num_elements.saturating_mul(slice.count());
-            num_chunks = num_chunks.saturating_mul(projections.len());
-            dimensions.push(projections);
-        }
-        let element_size = variable.element_size();
-        let selected_bytes = num_elements.checked_mul(element_size);
-        if selected_bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
-            return Err(ErrorKind::Argument("the selection is larger than memory can hold").into());
-        }
-        // Every touched chunk holds a selected element, so there are no more chunks than elements.
-        let layout = Layout::dense(Elements { dimensions: &dimensions, num_elements, element_size })?;
-        Ok(Plan { variable: Kept::BorrowedChunkMut(variable), access, dimensions, num_chunks, num_elements, layout })
-    }
-
-    /// The same plan with the elements anywhere in a block of memory of `size` bytes: the request's first one `offset`
-    /// bytes into it, and each `strides[d]` bytes after the one before it along dimension `d`.
-    ///
-    /// # Errors
-    /// `Argument` if there is not one stride per dimension; `Memory` if an element lies outside of the block.
-    pub fn with_memory(self, strides: &[isize], offset: usize, size: usize) -> Result<Self> {
-        Ok(Plan { layout: Layout::strided(self.elements(), strides, offset, size)?, ..self })
-    }
-
-    /// The same plan with netCDF's imap: along dimension `d` the elements are `imap[d]` elements apart in memory, which
-    /// is just as much as they reach.
-    ///
-    /// # Errors
-    /// `Argument` if there is not one entry per dimension, or if they reach beyond the address space.
-    pub fn with_imap(self, imap: &[isize]) -> Result<Self> {
-        Ok(Plan { layout: Layout::mapped(self.elements(), imap)?, ..self })
-    }
-
-    /// The same plan with a copy of the variable, so that it may outlive it.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub fn into_owned(self) -> Result<Plan<'static>> {
-        let Plan { variable, access, dimensions, num_chunks, num_elements, layout } = self;
-        let variable = Kept::Owned(match variable {
-            Kept::BorrowedChunkMut(variable) => try_box(variable.try_clone()?)?,
-            Kept::Owned(variable) => variable,
-        });
-        Ok(Plan { variable, access, dimensions, num_chunks, num_elements, layout })
-    }
+/// Makes a plan for a hyperslab in a part of a block of memory, forwards or backwards, with the arguments of
+/// nczchunk_read_strided and nczchunk_write_strided.
+///
+/// Errors: those that these functions find before any callback runs, except those of memory and store; NCZCHUNK_EINVAL
+/// (plan is NULL; an unknown access), NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_new_strided(
+    var: *const nczchunk_var,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    memory_size: usize,
+    memory_offset: usize,
+    memory_strides: *const isize,
+    access: c_int,
+    plan: *mut *mut nczchunk_plan,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: var is NULL or alive, and the lists are NULL or have an entry per dimension: as documented.
+    let make = || unsafe {
+        let var = handle(var, "var is NULL")?;
+        let place = (memory_size, memory_offset, memory_strides);
+        let plan = strided(&var.0, start, count, stride, place, self::access(access)?)?;
+        Ok(nczchunk_plan(Prepared::new(plan)?))
+    };
+    // SAFETY: plan is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
+    unsafe { report_computed(context, || hand_over(plan, make)) }
 }
 
-impl Plan<'_> {
-    /// The variable that the plan is for.
-    pub fn variable(&self) -> &Variable {
-        match &self.variable {
-            Kept::BorrowedChunkMut(variable) => variable,
-            Kept::Owned(variable) => variable,
+/// Frees a plan. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_free(plan: *mut nczchunk_plan) {
+    // SAFETY: plan is NULL or came from one of the functions above, by the header's general promise.
+    unsafe { take_back(plan) }
+}
+
+/// Returns the totals of a plan.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; the struct_size of totals is not set).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_totals(
+    plan: *const nczchunk_plan,
+    totals: *mut nczchunk_totals,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let tell = || {
+        // SAFETY: plan is NULL or alive, by the header's general promise.
+        let plan = &unsafe { handle(plan, "plan is NULL") }?.0;
+        let found = nczchunk_totals {
+            struct_size: 0,
+            chunks: plan.num_chunks(),
+            covered_chunks: plan.num_covered(),
+            elements: plan.num_elements(),
+            selected_bytes: plan.selected_bytes(),
+            chunk_bytes: plan.chunk_bytes(),
+            grid_chunks: plan.grid_chunks(),
+        };
+        // SAFETY: totals is NULL or a structure of the size that it says, as documented.
+        unsafe { write_growing(totals, found) }
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report_computed(context, tell) }
+}
+
+/// Returns the i-th chunk of a plan, counted from 0 in row-major order of chunk indices, which is the order of reading.
+///
+/// projections has room for one entry per dimension. Each entry has projection_size bytes: sizeof(nczchunk_projection).
+/// For each dimension, the entry receives the chunk's index, the elements selected in the chunk (first, last, iocount:
+/// a box with stride) and their position in memory (iopos, iocount: a box without gaps). covered (NULL: not wanted)
+/// receives 1 if every element of the chunk inside the dimensions is selected, else 0.
+///
+/// Errors: NCZCHUNK_EINVAL (plan is NULL; projections is NULL and the rank is not 0; a smaller projection_size),
+/// NCZCHUNK_EINVALCOORDS (i is beyond the last chunk), NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_chunk(
+    plan: *const nczchunk_plan,
+    i: usize,
+    projections: *mut Projection,
+    projection_size: usize,
+    covered: *mut c_int,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let tell = || {
+        // SAFETY: plan is NULL or alive, by the header's general promise.
+        let plan = &unsafe { handle(plan, "plan is NULL") }?.0;
+        let rank = plan.rank();
+        if rank > 0 && projections.is_null() {
+            return Err(ErrorKind::Argument("projections is NULL").into());
         }
-    }
-
-    /// What the plan was made for. A plan for reading goes by the variable's chunks, one for writing by its write grid.
-    pub fn access(&self) -> Access {
-        self.access
-    }
-
-    /// The grid whose chunks the plan goes by.
-    pub fn grid(&self) -> &Grid {
-        self.variable().grid(self.access)
-    }
-
-    pub(crate) fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    pub(crate) fn elements(&self) -> Elements<'_> {
-        let element_size = self.variable().element_size();
-        Elements { dimensions: &self.dimensions, num_elements: self.num_elements, element_size }
-    }
-
-    /// Whether no two of the plan's elements may share a byte of memory.
-    pub(crate) fn is_disjoint(&self) -> bool {
-        self.layout.is_disjoint(self.elements())
-    }
-
-    /// The number of dimensions.
-    pub fn rank(&self) -> usize {
-        self.dimensions.len()
-    }
-
-    /// How many chunks are touched.
-    pub fn num_chunks(&self) -> usize {
-        self.num_chunks
-    }
-
-    /// How many elements are selected.
-    pub fn num_elements(&self) -> usize {
-        self.num_elements
-    }
-
-    /// How many bytes are asked for: those of the selected elements.
-    pub fn selected_bytes(&self) -> usize {
-        self.num_elements * self.variable().element_size()
-    }
-
-    /// How many bytes of memory the plan is for, gaps between elements included.
-    pub fn memory_bytes(&self) -> usize {
-        self.layout.len()
-    }
-
-    /// How many bytes the touched chunks have, each at full size; `usize::MAX` where that is more than a `usize` holds.
-    pub fn chunk_bytes(&self) -> usize {
-        self.num_chunks.saturating_mul(self.grid().chunk_bytes())
-    }
-
-    /// How many chunks the whole variable has, stored or absent; `usize::MAX` where that is more than a `usize` holds.
-    pub fn grid_chunks(&self) -> usize {
-        let lens = self.grid().dimensions().iter().map(Dimension::num_chunks);
-        // A dimension without chunks leaves none, however many the others have.
-        lens.clone().min().map_or(1, |least| if least == 0 { 0 } else { lens.fold(1, usize::saturating_mul) })
-    }
-
-    /// The projections of each dimension.
-    pub fn dimensions(&self) -> &[Projections] {
-        &self.dimensions
-    }
-
-    /// The i-th chunk: its projection in every dimension, into `projections`, which has one entry per dimension.
-    ///
-    /// # Errors
-    /// `Index` beyond the last chunk, `Argument` if `projections` is not one per dimension.
-    pub fn chunk(&self, i: usize, projections: &mut [Projection]) -> Result<()> {
-        if i >= self.num_chunks {
-            return Err(ErrorKind::Index { index: i, len: self.num_chunks }.into());
+        check_element_size::<Projection>(projection_size)?;
+        let mut found: Dims<Projection> = Dims::new();
+        dims::fill(&mut found, rank, Projection::default())?;
+        plan.chunk(i, &mut found)?;
+        for (d, &projection) in found.iter().enumerate() {
+            // SAFETY: there is room for one entry of projection_size bytes per dimension, as documented.
+            unsafe { write_element(projections, d, projection_size, projection) };
         }
-        if projections.len() != self.rank() {
-            return Err(ErrorKind::Argument("one projection per dimension is needed").into());
-        }
-        let mut rest = i;
-        for (dimension, projection) in self.dimensions.iter().zip(projections).rev() {
-            *projection = dimension.get(rest % dimension.len()).unwrap_or_default();
-            rest /= dimension.len();
+        // SAFETY: covered is NULL or a place for a number, by the header's general promise.
+        if let Some(covered) = unsafe { covered.as_mut() } {
+            *covered = plan.covers(&found).into();
         }
         Ok(())
-    }
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report_computed(context, tell) }
+}
 
-    /// How many elements are selected of the chunks before the i-th one, which may be one beyond the last.
-    pub(crate) fn elements_before(&self, i: usize) -> usize {
-        match i {
-            0 => return 0,
-            i if i >= self.num_chunks => return self.num_elements,
-            _ => {}
-        }
-        // With row-major chunks: the elements of all chunks before this one along the first dimension, and of those
-        // that are level with it in the first dimension, the elements of all before it along the second, and so on.
-        let (mut rest, mut chunks, mut elements) = (i, self.num_chunks, self.num_elements);
-        let (mut before, mut level) = (0, 1);
-        for dimension in &self.dimensions {
-            chunks /= dimension.len();
-            elements /= dimension.slice().count();
-            let projection = dimension.get(rest / chunks).unwrap_or_default();
-            before += level * projection.iopos * elements;
-            level *= projection.iocount;
-            rest %= chunks;
-        }
-        before
-    }
+/// Checks whether writes by two plans for the same variable would touch a chunk in common. shared receives 1 if so,
+/// else 0. Writes may run at the same time if their plans share no chunk. For a variable with a write grid, the chunks
+/// are those of that grid. The check takes about the same time for any number of chunks.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; plans for different ranks, chunk lengths or origins).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_shares_chunks(
+    plan: *const nczchunk_plan,
+    other: *const nczchunk_plan,
+    shared: *mut c_int,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
+    let tell = || unsafe {
+        let (plan, other) = (handle(plan, "plan is NULL")?, handle(other, "other is NULL")?);
+        *handle_mut(shared, "shared is NULL")? = plan.0.shares_chunks(&other.0)?.into();
+        Ok(())
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report_computed(context, tell) }
+}
 
-    /// The chunks from the first to the one before `first + num_chunks`; `usize::MAX` stands for all that follow the
-    /// first.
-    ///
-    /// # Errors
-    /// `Index` if the first is beyond the end of the plan, `ChunkRange` if the last is.
-    pub fn chunk_range(&self, first: usize, num_chunks: usize) -> Result<Range<usize>> {
-        let len = self.num_chunks;
-        let after = len.checked_sub(first).ok_or(ErrorKind::Index { index: first, len })?;
-        match num_chunks {
-            usize::MAX => Ok(first..len),
-            _ if num_chunks <= after => Ok(first..first + num_chunks),
-            _ => Err(ErrorKind::ChunkRange { first, num_chunks, len }.into()),
+/// Returns one of num_parts parts of a plan, counted from 0, for as many threads or processes: num_chunks chunks from
+/// number first_chunk on. The parts differ by at most one chunk in length, and together they are the whole plan. If
+/// there are more parts than chunks, some are empty. Parts of a plan for writing touch different chunks (of the write
+/// grid, if there is one), so they can be executed at the same time.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; num_parts is 0), NCZCHUNK_EINVALCOORDS (part is not below num_parts).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_part(
+    plan: *const nczchunk_plan,
+    part: usize,
+    num_parts: usize,
+    first_chunk: *mut usize,
+    num_chunks: *mut usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
+    let tell = || unsafe {
+        let chunks = handle(plan, "plan is NULL")?.0.part(part, num_parts)?;
+        if first_chunk.is_null() || num_chunks.is_null() {
+            return Err(ErrorKind::Argument("first_chunk or num_chunks is NULL").into());
         }
-    }
+        first_chunk.write(chunks.start);
+        num_chunks.write(chunks.len());
+        Ok(())
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report_computed(context, tell) }
+}
 
-    /// One of `num_parts` ranges of chunks, which differ by at most one chunk in length and together are the whole
-    /// plan.
-    ///
-    /// # Errors
-    /// `Argument` if there are no parts; `Index` if `part` is not below their number.
-    pub fn part(&self, part: usize, num_parts: usize) -> Result<Range<usize>> {
-        if num_parts == 0 {
-            return Err(ErrorKind::Argument("the number of parts is 0").into());
-        }
-        if part >= num_parts {
-            return Err(ErrorKind::Index { index: part, len: num_parts }.into());
-        }
-        // The quotient is at most the number of chunks.
-        let begin = |part: usize| (part as u128 * self.num_chunks as u128 / num_parts as u128) as usize;
-        Ok(begin(part)..begin(part + 1))
-    }
+/// As a number of chunks: all of the plan's that follow the first one.
+pub const NCZCHUNK_ALL: usize = usize::MAX;
 
-    /// Whether the chunk with these projections is covered: every element of it that lies inside the dimensions is
-    /// selected. A clipped chunk at the edge, and one of length 1 under any stride, are covered too.
-    pub fn covers(&self, projections: &[Projection]) -> bool {
-        self.dimensions.iter().zip(projections).all(|(dimension, projection)| dimension.covers(projection))
-    }
-
-    /// How many chunks are covered: a write needs no read of them.
-    pub fn num_covered(&self) -> usize {
-        if self.num_chunks == 0 { 0 } else { self.dimensions.iter().map(Projections::num_covered).product() }
-    }
-
-    /// Whether writes by this plan and by another for the same variable would touch a chunk in common; for a variable
-    /// with a [write grid](Variable::set_write_grid), a chunk of that grid. They do if they share a chunk index in
-    /// every dimension, because each touches all combinations of its indices.
-    ///
-    /// # Errors
-    /// `Argument` if the plans are for different grids of chunks.
-    pub fn shares_chunks(&self, other: &Plan<'_>) -> Result<bool> {
-        let [mine, others] = [self, other].map(|plan| plan.variable().grid(Access::Write).dimensions());
-        let cut = |dimension: &Dimension| (dimension.chunklen(), dimension.origin());
-        if !mine.iter().map(cut).eq(others.iter().map(cut)) {
-            return Err(ErrorKind::Argument("the plans are for different grids of chunks").into());
-        }
-        // A scalar has no dimension to tell: both touch its one chunk.
-        let mut pairs = self.dimensions.iter().zip(mine).zip(other.dimensions.iter().zip(others));
-        Ok(pairs.all(|((mine, dimension), (others, others_dimension))| {
-            Projections::new(*dimension, mine.slice())
-                .shares_chunk(&Projections::new(*others_dimension, others.slice()))
-        }))
+/// Executes a plan for reading, or a part of it: reads num_chunks of its chunks from number first_chunk on.
+///
+/// data depends on the function that made the plan. It points to room for the selected elements without gaps; with an
+/// imap to the first element; for nczchunk_plan_new_strided to the beginning of the block of memory. It is the same for
+/// every part, and only the elements of the part's chunks are written to. Several threads may execute different parts
+/// at the same time with the same data, each with its own context, if several threads may use the store.
+///
+/// Errors: NCZCHUNK_EINVAL (plan or store is NULL; the plan is for writing; data is NULL although elements are
+/// selected), NCZCHUNK_EINVALCOORDS (first_chunk is above the number of chunks), NCZCHUNK_EEDGE (first_chunk +
+/// num_chunks is above the number of chunks, and num_chunks is not NCZCHUNK_ALL); errors of a chunk as for
+/// nczchunk_read_vars.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_read(
+    plan: *const nczchunk_plan,
+    store: *const nczchunk_chunk_store,
+    first_chunk: usize,
+    num_chunks: usize,
+    data: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the handles are NULL or alive, and data is NULL or points to the memory that the plan is for: as
+    // documented, and by the header's general promise.
+    unsafe {
+        report_transfer(context, move |options, done| {
+            let (plan, store) = (&handle(plan, "plan is NULL")?.0, handle(store, "store is NULL")?);
+            let chunks = plan.chunk_range(first_chunk, num_chunks)?;
+            let out = memory_to_fill(plan, data.cast())?;
+            transfer::read_prepared((plan, &store.0), chunks, out, options, done)
+        })
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn with_plan<T>(
-        dimlens: &[usize],
-        chunklens: &[usize],
-        slab: Hyperslab<'_>,
-        body: impl FnOnce(Result<Plan<'_>>) -> T,
-    ) -> T {
-        let variable = Variable::new(dimlens, chunklens, 4).unwrap();
-        body(Plan::new(&variable, &slab, Access::Read))
+/// Executes a plan for writing, or a part of it, as nczchunk_plan_read does for reading. data is only read.
+///
+/// Errors: NCZCHUNK_EINVAL (plan or store is NULL; the plan is for reading; data is NULL although elements are
+/// selected), NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for nczchunk_plan_read; NCZCHUNK_EPERM and errors of a chunk
+/// as for nczchunk_write_vars.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_write(
+    plan: *const nczchunk_plan,
+    store: *const nczchunk_chunk_store,
+    first_chunk: usize,
+    num_chunks: usize,
+    data: *const c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: as in nczchunk_plan_read; data is only read.
+    unsafe {
+        report_transfer(context, |options, done| {
+            let (plan, store) = (&handle(plan, "plan is NULL")?.0, handle(store, "store is NULL")?);
+            let chunks = plan.chunk_range(first_chunk, num_chunks)?;
+            let data = memory_to_take(plan, data.cast())?;
+            Transfer::new(plan, Some(plan), &store.0, chunks, options)?.write(data, done)
+        })
     }
+}
 
-    #[test]
-    fn chunks_come_in_row_major_order() {
-        let slab = Hyperslab::new(&[1, 0], &[3, 5]).with_stride(&[3, 2]);
-        with_plan(&[10, 9], &[4, 2], slab, |plan| {
-            let plan = plan.unwrap();
-            assert_eq!((plan.num_chunks(), plan.selected_bytes(), plan.chunk_bytes()), (10, 60, 10 * 32));
-            assert_eq!(plan.grid_chunks(), 15);
-            let mut projections = [Projection::default(); 2];
-            let mut indices = |i| plan.chunk(i, &mut projections).map(|()| projections.map(|p| p.chunk_index));
-            assert_eq!([0, 1, 4, 5, 9].map(|i| indices(i).unwrap()), [[0, 0], [0, 1], [0, 4], [1, 0], [1, 4]]);
-            assert!(indices(10).is_err());
-        });
-    }
-
-    #[test]
-    fn elements_are_counted_up_to_any_chunk() {
-        let slab = Hyperslab::new(&[1, 0, 2], &[3, 7, 5]).with_stride(&[3, 1, 2]);
-        with_plan(&[10, 9, 20], &[4, 2, 3], slab, |plan| {
-            let plan = plan.unwrap();
-            let mut projections = [Projection::default(); 3];
-            let mut before = 0;
-            for i in 0..plan.num_chunks() {
-                assert_eq!(plan.elements_before(i), before);
-                plan.chunk(i, &mut projections).unwrap();
-                before += projections.iter().map(|projection| projection.iocount).product::<usize>();
+/// Copies the elements of the plan's i-th chunk between data and the chunk, which is the caller's: from the chunk if
+/// the plan is for reading, to the chunk if it is for writing. No store is needed. chunk has nbytes bytes, the length
+/// of a full chunk, decoded and in stored byte order. Elements that are not selected are not touched. data is as for
+/// nczchunk_plan_read.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EINVALCOORDS (i is beyond the last chunk), NCZCHUNK_EBADCHUNK
+/// (nbytes is another number), the status that the variable's copier returned, NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_copy_chunk(
+    plan: *const nczchunk_plan,
+    i: usize,
+    chunk: *mut c_void,
+    nbytes: usize,
+    data: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: plan is NULL or alive, chunk is NULL or has nbytes bytes, and data is NULL or points to the memory that
+    // the plan is for: as documented, and by the header's general promise.
+    unsafe {
+        report_transfer(context, |_, done| {
+            let plan = &handle(plan, "plan is NULL")?.0;
+            let (chunk, data, expected) = (chunk.cast::<u8>(), data.cast(), plan.grid().chunk_bytes());
+            if chunk.is_null() {
+                return Err(ErrorKind::Argument("chunk is NULL").into());
             }
-            assert_eq!((plan.elements_before(plan.num_chunks()), before), (before, plan.num_elements()));
-        });
-    }
-
-    #[test]
-    fn parts_are_the_whole_and_differ_by_one_chunk_at_most() {
-        with_plan(&[10, 9], &[1, 1], Hyperslab::all(), |plan| {
-            let plan = plan.unwrap();
-            for num_parts in [1, 2, 7, 89, 90, 91, 1000, usize::MAX] {
-                let parts = (0..num_parts.min(1000)).map(|part| plan.part(part, num_parts).unwrap());
-                let mut end = 0;
-                for part in parts {
-                    assert_eq!(part.start, end);
-                    assert!(part.len().abs_diff(90 / num_parts) <= 1);
-                    end = part.end;
+            // No slice is made of a length that no chunk has.
+            if nbytes != expected {
+                return Err(ErrorKind::StoredLength { found: nbytes, expected }.into());
+            }
+            match plan.access() {
+                Access::Read => {
+                    let chunk = required(chunk, nbytes, "chunk is NULL")?;
+                    plan.copy_from_chunk(i, chunk, memory_to_fill(plan, data)?)?;
                 }
-                assert!(end == 90 || num_parts > 1000);
+                Access::Write => plan.copy_to_chunk(i, memory_to_take(plan, data)?, destination(chunk, nbytes)?)?,
             }
-            assert!(plan.part(0, 0).is_err() && plan.part(3, 3).is_err());
-        });
+            *done = 1;
+            Ok(())
+        })
     }
+}
 
-    #[test]
-    fn a_scalar_is_one_covered_chunk() {
-        with_plan(&[], &[], Hyperslab::all(), |plan| {
-            let plan = plan.unwrap();
-            assert_eq!((plan.num_chunks(), plan.selected_bytes(), plan.grid_chunks()), (1, 4, 1));
-            assert!(plan.chunk(0, &mut []).is_ok() && plan.covers(&[]) && plan.num_covered() == 1);
-        });
+fn access(access: c_int) -> Result<Access> {
+    match access {
+        NCZCHUNK_READ => Ok(Access::Read),
+        NCZCHUNK_WRITE => Ok(Access::Write),
+        _ => Err(ErrorKind::Argument("access is neither NCZCHUNK_READ nor NCZCHUNK_WRITE").into()),
     }
+}
 
-    #[test]
-    fn a_selection_beyond_memory_is_refused() {
-        let huge = 1 << (usize::BITS / 2 + 8);
-        let (dimlens, start) = ([huge, huge], [0, 0]);
-        with_plan(&dimlens, &[1, 1], Hyperslab::new(&start, &[huge, huge]), |plan| {
-            assert_eq!(plan.unwrap_err().status(), crate::status::EINVAL);
-        });
-        with_plan(&dimlens, &[1, 1], Hyperslab::new(&start, &[huge, 0]), |plan| {
-            assert_eq!(plan.unwrap().num_chunks(), 0);
-        });
+/// The plan for a request with an imap.
+///
+/// # Safety
+/// The lists are NULL or have one entry per dimension.
+pub(super) unsafe fn mapped<'v>(
+    variable: &'v Variable,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    imap: *const isize,
+    access: Access,
+) -> Result<Plan<'v>> {
+    // SAFETY: the caller's promise is that of both functions.
+    let (slab, imap) = unsafe { (hyperslab(variable, start, count, stride)?, optional(imap, variable.rank())) };
+    let plan = Plan::new(variable, &slab, access)?;
+    match imap {
+        Some(imap) if !imap.is_empty() => plan.with_imap(imap),
+        _ => Ok(plan),
     }
+}
 
-    #[test]
-    fn shards_are_what_writes_share() {
-        let mut variable = Variable::new(&[20], &[2], 4).unwrap();
-        variable.set_write_grid(Some(&[10])).unwrap();
-        let plan = |start, count, access| Plan::new(&variable, &Hyperslab::new(&[start], &[count]), access).unwrap();
-        let (first, second) = (plan(0, 4, Access::Read), plan(6, 4, Access::Write));
-        assert_eq!((first.num_chunks(), second.num_chunks()), (2, 1));
-        assert_eq!((first.num_covered(), second.num_covered()), (2, 0));
-        assert!(first.shares_chunks(&second).unwrap());
-        assert!(!first.shares_chunks(&plan(10, 10, Access::Write)).unwrap());
+/// The plan for a request whose strides may be negative, in memory of a size, with the first element at an offset, and
+/// with strides, all in bytes.
+///
+/// # Safety
+/// The lists are NULL or have one entry per dimension.
+pub(super) unsafe fn strided<'v>(
+    variable: &'v Variable,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    (memory_size, memory_offset, memory_strides): (usize, usize, *const isize),
+    access: Access,
+) -> Result<Plan<'v>> {
+    let rank = variable.rank();
+    // SAFETY: the lists are NULL or have one entry per dimension, by the caller's promise.
+    let (slab, memory_strides) = unsafe {
+        required(count, rank, "count is NULL")?;
+        let memory_strides = required(memory_strides, rank, "memory_strides is NULL")?;
+        (hyperslab(variable, start, count, stride)?.both_ways(), memory_strides)
+    };
+    Plan::new(variable, &slab, access)?.with_memory(memory_strides, memory_offset, memory_size)
+}
+
+/// The beginning of the plan's memory, if the caller's pointer points to it.
+///
+/// # Errors
+/// `Argument` for NULL, though something is selected.
+#[inline]
+fn beginning(plan: &Plan<'_>, data: *const u8) -> Result<*const u8> {
+    if plan.num_elements() == 0 {
+        return Ok(std::ptr::dangling());
     }
-
-    #[test]
-    fn a_plan_tells_what_it_was_made_for() {
-        let mut variable = Variable::new(&[10, 9], &[2, 3], 4).unwrap();
-        variable.set_write_grid(Some(&[4, 3])).unwrap();
-        let slab = Hyperslab::new(&[0, 3], &[4, 3]);
-        let plan = |access| Plan::new(&variable, &slab, access).unwrap();
-        let told = |p: &Plan<'_>| (p.access(), p.num_chunks(), p.num_covered(), p.chunk_bytes(), p.grid_chunks());
-        assert_eq!(told(&plan(Access::Read)), (Access::Read, 2, 2, 48, 15));
-        assert_eq!(told(&plan(Access::Write).into_owned().unwrap()), (Access::Write, 1, 1, 48, 9));
-
-        let read = || plan(Access::Read);
-        let memory = |p: &Plan<'_>| (p.rank(), p.num_elements(), p.selected_bytes(), p.memory_bytes(), p.is_disjoint());
-        assert_eq!(memory(&read()), (2, 12, 48, 48, true));
-        assert_eq!(memory(&read().with_memory(&[24, 4], 8, 100).unwrap()), (2, 12, 48, 100, true));
-        assert_eq!(memory(&read().with_imap(&[6, 1]).unwrap()), (2, 12, 48, 84, true));
-        assert_eq!(memory(&read().with_imap(&[1, 1]).unwrap()), (2, 12, 48, 24, false));
-
-        let mut projections = [Projection::default(); 2];
-        let partly = Plan::new(&variable, &Hyperslab::new(&[0, 3], &[3, 3]), Access::Read).unwrap();
-        let covers = [0, 1].map(|i| partly.chunk(i, &mut projections).map(|()| partly.covers(&projections)).unwrap());
-        assert_eq!(covers, [true, false]);
-        assert_eq!(partly.chunk(0, &mut projections[..1]).unwrap_err().status(), crate::status::EINVAL);
-
-        let range = |first, num_chunks| read().chunk_range(first, num_chunks).map_err(|error| error.kind());
-        assert_eq!([range(0, usize::MAX), range(1, 1), range(2, 0)], [Ok(0..2), Ok(1..2), Ok(2..2)]);
-        assert_eq!(range(1, 2), Err(ErrorKind::ChunkRange { first: 1, num_chunks: 2, len: 2 }));
-        assert_eq!(range(3, usize::MAX), Err(ErrorKind::Index { index: 3, len: 2 }));
+    if data.is_null() {
+        return Err(ErrorKind::Argument("data is NULL").into());
     }
+    Ok(data.wrapping_sub(plan.layout().pointer()))
+}
 
-    #[test]
-    fn a_plan_that_owns_its_variable_goes_on_owning_it() {
-        let owned = with_plan(&[10], &[4], Hyperslab::all(), |plan| plan.unwrap().into_owned().unwrap());
-        let again = owned.into_owned().unwrap();
-        assert_eq!((again.num_chunks(), again.variable().dimensions()[0].len()), (3, 10));
-    }
+/// The plan's memory, to be read into.
+///
+/// # Safety
+/// `data` is NULL or points to the memory that the plan is for, of which nobody else uses the plan's elements
+/// meanwhile.
+#[inline]
+unsafe fn memory_to_fill<'a>(plan: &Plan<'_>, data: *mut u8) -> Result<Destination<'a>> {
+    let begin = beginning(plan, data)?.cast_mut();
+    // SAFETY: from its beginning the memory has as many bytes as the plan says, by the caller's promise.
+    Ok(unsafe { Destination::from_raw(begin, plan.memory_bytes()) })
+}
+
+/// The plan's memory, to be written from.
+///
+/// # Safety
+/// `data` is NULL or points to the memory that the plan is for, which nobody changes meanwhile.
+#[inline]
+unsafe fn memory_to_take<'a>(plan: &Plan<'_>, data: *const u8) -> Result<Source<'a>> {
+    let begin = beginning(plan, data)?;
+    // SAFETY: from its beginning the memory has as many bytes as the plan says, by the caller's promise.
+    Ok(unsafe { Source::from_raw(begin, plan.memory_bytes()) })
+}
+
+/// Executes a plan for reading.
+///
+/// # Safety `data` is NULL or points to the memory that the plan is for, of which nobody else uses the plan's elements
+/// meanwhile.
+pub(super) unsafe fn read_plan(
+    plan: &Plan<'_>,
+    store: &ChunkStore<'_>,
+    data: *mut u8,
+    options: Options<'_>,
+    done: &mut usize,
+) -> Result<()> {
+    // SAFETY: the caller promises what is asked for.
+    let out = unsafe { memory_to_fill(plan, data) }?;
+    Transfer::new(plan, None, store, 0..plan.num_chunks(), options)?.read(out, done)
+}
+
+/// Executes a plan for writing.
+///
+/// # Safety
+/// `data` is NULL or points to the memory that the plan is for, which nobody changes meanwhile.
+pub(super) unsafe fn write_plan(
+    plan: &Plan<'_>,
+    store: &ChunkStore<'_>,
+    data: *const u8,
+    options: Options<'_>,
+    done: &mut usize,
+) -> Result<()> {
+    // SAFETY: the caller promises what is asked for.
+    let data = unsafe { memory_to_take(plan, data) }?;
+    Transfer::new(plan, None, store, 0..plan.num_chunks(), options)?.write(data, done)
 }

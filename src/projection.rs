@@ -1,436 +1,100 @@
-//! One dimension: which chunks a slice touches, and which of their elements.
+//! # Projections: one dimension
 //!
-//! Of a dimension of `D` elements in chunks of `C`, a slice selects the elements `s + k*t` for `k` in `0..n`; the last
-//! one is `L = s + (n-1)*t`, less than `D`. Chunk `c` begins at `base = c*C`, and the `k` that land in it are
-//!
-//! ```text
-//! k0 = max(0, ceil((base - s) / t))        k1 = min(n - 1, floor((base + C - 1 - s) / t))
-//! ```
-//!
-//! - `t <= C` (a *dense* slice): it touches every chunk from `s/C` to `L/C`, so there are `L/C - s/C + 1` projections
-//!   and the p-th is that of chunk `s/C + p`.
-//! - `t > C` (a *sparse* slice): no two elements share a chunk, so there are `n` projections and the p-th holds the one
-//!   element `s + p*t`.
-//!
-//! Either way the p-th projection is found at once, and chunks that are not touched cost nothing.
-//!
-//! In a dimension with an origin, element `i` has the position `lead + i`, counted from the beginning of the first
-//! chunk, where `lead` is how much of that chunk lies before the dimension ([`Dimension`]). All of the above holds with
-//! `lead + s` for `s`, and with chunks counted from the dimension's first.
+//! Compute which chunks start, count and stride touch along one dimension, and which elements of each. All functions
+//! above are based on this arithmetic. Only touched chunks are listed, each is found in constant time, and nothing is
+//! allocated. So a dimension of 2^62 chunks with two selected elements costs two projections.
 
-use crate::grid::Dimension;
-use crate::hyperslab::Slice;
+use std::ffi::c_int;
 
-/// What a slice selects of one chunk, along one dimension. All lengths and positions are in elements.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Projection {
-    /// The chunk's index along the dimension. Signed, because a dimension that grew at its front has chunks below 0.
-    pub chunk_index: isize,
-    /// Where the chunk begins, in the index space that the origin refers to: chunk_index * chunklen.
-    pub offset: isize,
-    /// The first selected element, counted from the beginning of the chunk.
-    pub first: usize,
-    /// The last selected element, counted from the beginning of the chunk.
-    pub last: usize,
-    /// Where the dimension ends, counted from the beginning of the chunk: chunklen, or less in the last chunk.
-    pub limit: usize,
-    /// Where the first selected element goes in memory, along this dimension.
-    pub iopos: usize,
-    /// How many elements are selected: first, first + stride, ... last.
-    pub iocount: usize,
-}
+use super::context::report_computed;
+use super::growing::{check_element_size, write_element};
+use super::objects::nczchunk_context;
+use super::pointers::handle_mut;
+use nczchunk_engine::error::{ErrorKind, Result};
+use nczchunk_engine::grid::Dimension;
+use nczchunk_engine::hyperslab::Slice;
+use nczchunk_engine::projection::{Projection, Projections};
 
-/// The projections of one slice onto the chunks it touches, in ascending order: a list that is computed, not stored.
-#[derive(Debug, Clone, Copy)]
-pub struct Projections {
-    dimension: Dimension,
-    slice: Slice,
-    /// The position of the slice's start.
-    start: usize,
-    /// The first touched chunk.
-    first_chunk: usize,
-    len: usize,
-}
-
-impl Projections {
-    /// The projections of a slice that was checked against the dimension.
-    pub fn new(dimension: Dimension, slice: Slice) -> Self {
-        let start = dimension.position(slice.start());
-        let first_chunk = dimension.locate(start).0;
-        let len = match slice.last() {
-            None => 0,
-            Some(last) if slice.stride() <= dimension.chunklen() => {
-                dimension.locate(dimension.position(last)).0 - first_chunk + 1
-            }
-            Some(_) => slice.count(),
-        };
-        Projections { dimension, slice, start, first_chunk, len }
-    }
-
-    /// How many chunks are touched.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether none is.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The dimension whose chunks these are projections onto.
-    pub fn dimension(&self) -> Dimension {
-        self.dimension
-    }
-
-    /// The slice of which these are the projections.
-    pub fn slice(&self) -> Slice {
-        self.slice
-    }
-
-    /// Whether the slice touches every chunk between its ends.
-    fn is_dense(&self) -> bool {
-        self.slice.stride() <= self.dimension.chunklen()
-    }
-
-    /// The p-th projection, or `None` beyond the last.
-    #[inline]
-    pub fn get(&self, p: usize) -> Option<Projection> {
-        if p >= self.len {
-            return None;
-        }
-        let (stride, chunklen) = (self.slice.stride(), self.dimension.chunklen());
-        Some(if self.is_dense() {
-            let chunk = self.first_chunk + p;
-            let base = chunk * chunklen;
-            let k0 = if base <= self.start { 0 } else { div_ceil(base - self.start, stride) };
-            self.projection(chunk, self.start + k0 * stride - base, k0)
-        } else {
-            let (chunk, first) = self.dimension.locate(self.start + p * stride);
-            self.projection(chunk, first, p)
-        })
-    }
-
-    /// The projection after this one, which is one of these and not the last.
-    #[inline]
-    pub(crate) fn after(&self, previous: &Projection) -> Projection {
-        let k0 = previous.iopos + previous.iocount;
-        let chunk = self.dimension.chunk_at(previous.chunk_index) + 1;
-        // The next element, counted from the beginning of the next chunk.
-        let first = previous.last + self.slice.stride() - self.dimension.chunklen();
-        if self.is_dense() {
-            self.projection(chunk, first, k0)
-        } else {
-            let (skipped, first) = self.dimension.locate(first);
-            self.projection(chunk + skipped, first, k0)
-        }
-    }
-
-    /// The projection onto a chunk whose first selected element is the k0-th one and lies at `first` in the chunk.
-    #[inline]
-    fn projection(&self, chunk: usize, first: usize, k0: usize) -> Projection {
-        let (stride, chunklen) = (self.slice.stride(), self.dimension.chunklen());
-        let room = if self.is_dense() { div(chunklen - 1 - first, stride) + 1 } else { 1 };
-        let iocount = room.min(self.slice.count() - k0);
-        let chunk_index = self.dimension.chunk_index(chunk);
-        Projection {
-            chunk_index,
-            // It fits, because the dimension has checked the first chunk's and no element's index exceeds an `isize`.
-            offset: chunk_index.wrapping_mul(chunklen as isize),
-            first,
-            last: first + (iocount - 1) * stride,
-            limit: self.dimension.limit(chunk),
-            iopos: k0,
-            iocount,
-        }
-    }
-
-    /// Whether a projection of these covers its chunk: every element of the chunk that lies inside the dimension is
-    /// selected.
-    pub fn covers(&self, projection: &Projection) -> bool {
-        projection.iocount == self.dimension.num_inside(self.dimension.chunk_at(projection.chunk_index))
-    }
-
-    /// How many of the chunks are covered.
-    ///
-    /// Between the first touched chunk and the last, a chunk lies inside the dimension as a whole, so it is covered if
-    /// every element is selected: the stride is 1, or a chunk has one element.
-    pub fn num_covered(&self) -> usize {
-        let covers = |p| self.get(p).is_some_and(|projection| self.covers(&projection));
-        let between =
-            if self.slice.stride() == 1 || self.dimension.chunklen() == 1 { self.len.saturating_sub(2) } else { 0 };
-        between + usize::from(covers(0)) + usize::from(self.len > 1 && covers(self.len - 1))
-    }
-
-    /// Whether these and others of the same dimension touch a chunk in common.
-    pub fn shares_chunk(&self, others: &Projections) -> bool {
-        if self.is_empty() || others.is_empty() {
-            return false;
-        }
-        match (self.is_dense(), others.is_dense()) {
-            (true, true) => {
-                self.first_chunk < others.first_chunk + others.len && others.first_chunk < self.first_chunk + self.len
-            }
-            (true, false) => others.touches_any(self.first_chunk, self.len),
-            (false, true) => self.touches_any(others.first_chunk, others.len),
-            (false, false) => {
-                shared::share_a_chunk(self.progression(), others.progression(), self.dimension.chunklen())
-            }
-        }
-    }
-
-    /// Whether a sparse slice has an element in one of these chunks, which lie side by side.
-    fn touches_any(&self, first_chunk: usize, num_chunks: usize) -> bool {
-        let (stride, chunklen) = (self.slice.stride() as u128, self.dimension.chunklen() as u128);
-        let begin = first_chunk as u128 * chunklen;
-        let end = begin + num_chunks as u128 * chunklen;
-        let k = begin.saturating_sub(self.start as u128).div_ceil(stride);
-        k < self.slice.count() as u128 && self.start as u128 + k * stride < end
-    }
-
-    /// The positions of the selected elements.
-    fn progression(&self) -> shared::Progression {
-        shared::Progression {
-            start: self.start as i128,
-            step: self.slice.stride() as i128,
-            count: self.slice.count() as i128,
-        }
-    }
-
-    /// All projections, in order.
-    pub fn iter(&self) -> impl Iterator<Item = Projection> + '_ {
-        (0..self.len).map_while(|p| self.get(p))
-    }
-}
-
-/// Division where the divisor is most often 1.
-#[inline]
-fn div(a: usize, b: usize) -> usize {
-    if b == 1 { a } else { a / b }
-}
-
-/// Division, rounded up, where the divisor is most often 1.
-#[inline]
-fn div_ceil(a: usize, b: usize) -> usize {
-    if b == 1 { a } else { a.div_ceil(b) }
-}
-
-/// Whether two arithmetic progressions have elements in the same chunk.
+/// Lists the projections of a slice (start, count, stride) of a dimension of dimlen elements onto its chunks of
+/// chunklen elements.
 ///
-/// Elements `x` and `y` in one chunk differ by less than its length `C`, and differences are `d = x - y`, all alike
-/// modulo `g`, the steps' greatest common divisor. So at most `2*C/g` differences are possible. For each, the pairs
-/// `(x, y)` with that difference form one progression again, whose step is the steps' least common multiple; a pair
-/// shares a chunk if `x mod C` is neither too small nor too large for its `y`. Whether a progression ever comes into
-/// such a range modulo `C` is found as by Euclid's algorithm. Where the progressions have fewer elements than there are
-/// differences, those are tried.
-mod shared {
-    /// `start + k*step` for `k` in `0..count`. No element exceeds 2^64.
-    #[derive(Clone, Copy)]
-    pub(super) struct Progression {
-        pub start: i128,
-        pub step: i128,
-        pub count: i128,
-    }
-
-    pub(super) fn share_a_chunk(a: Progression, b: Progression, chunklen: usize) -> bool {
-        let chunklen = chunklen as i128;
-        let (g, inverse) = gcd(a.step, b.step);
-        if a.count.min(b.count) < 2 * chunklen / g {
-            let (few, many) = if a.count < b.count { (a, b) } else { (b, a) };
-            return (0..few.count).any(|k| {
-                let base = (few.start + k * few.step).div_euclid(chunklen) * chunklen;
-                let next = (base - many.start).max(0).div_euclid(many.step);
-                // The element before the chunk, or its first; then the one after it.
-                (next..next + 2)
-                    .any(|k| k < many.count && (base..base + chunklen).contains(&(many.start + k * many.step)))
-            });
+/// needed receives the number of projections. They are written to projections, in ascending order of chunks, if there
+/// is room: capacity is at least needed. Each takes projection_size bytes, which is sizeof(nczchunk_projection). With
+/// projections NULL, or capacity 0, only needed is set.
+///
+/// Errors: NCZCHUNK_EINVAL (needed is NULL; chunklen 0; a smaller projection_size), NCZCHUNK_EDIMSIZE (dimlen above
+/// PTRDIFF_MAX + 1), NCZCHUNK_ESTRIDE, NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for nczchunk_read_vars.
+/// NCZCHUNK_EINVAL too if capacity is above 0 but below needed: then needed is set, and nothing is written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_projections(
+    dimlen: usize,
+    chunklen: usize,
+    start: usize,
+    count: usize,
+    stride: isize,
+    projections: *mut Projection,
+    projection_size: usize,
+    capacity: usize,
+    needed: *mut usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let list = || {
+        let is_wanted = !projections.is_null() && capacity > 0;
+        if is_wanted {
+            check_element_size::<Projection>(projection_size)?;
         }
-        let offset = (b.start - a.start).rem_euclid(g);
-        // The differences that are -offset modulo g, from above -C on.
-        let least = -(chunklen - 1);
-        let first = least + (-offset - least).rem_euclid(g);
-        (0..).map(|i| first + i * g).take_while(|&d| d < chunklen).any(|d| has_pair(a, b, d, g, inverse, chunklen))
-    }
-
-    /// Whether `x - y == d` for an `x` of one and a `y` of the other in the same chunk. `inverse * a.step == g` modulo
-    /// `b.step`.
-    fn has_pair(a: Progression, b: Progression, d: i128, g: i128, inverse: i128, chunklen: i128) -> bool {
-        // a.start + i*a.step - b.start - j*b.step == d
-        let period = b.step / g;
-        let i = ((d + b.start - a.start) / g % period * (inverse % period)).rem_euclid(period);
-        let j_of = |i: i128| (a.start + i * a.step - b.start - d) / b.step;
-        // The least i of the residue class for which j is not negative, and how often both can take a step from there.
-        let lacking = (-j_of(i)).max(0);
-        let i = i + period * div_ceil(lacking, a.step / g);
-        let j = j_of(i);
-        if i >= a.count || j >= b.count {
-            return false;
+        let all = project(dimlen, chunklen, start, count, stride)?;
+        // SAFETY: needed is NULL or a place for a number, by the header's general promise.
+        *unsafe { handle_mut(needed, "needed is NULL") }? = all.len();
+        if !is_wanted {
+            return Ok(());
         }
-        let num_pairs = ((a.count - 1 - i) / period).min((b.count - 1 - j) / (a.step / g)) + 1;
-        // Both lie in one chunk if x mod C is from max(0, d) to C - 1 + min(0, d).
-        let (low, high) = (d.max(0), chunklen - 1 + d.min(0));
-        let x = a.start + i * a.step;
-        let step = (period % chunklen * (a.step % chunklen)) % chunklen;
-        first_in_range(step, x.rem_euclid(chunklen), chunklen, low, high).is_some_and(|m| m < num_pairs)
-    }
-
-    /// The least `m` for which `(start + m*step) mod modulus` lies in `low..=high`.
-    fn first_in_range(step: i128, start: i128, modulus: i128, low: i128, high: i128) -> Option<i128> {
-        if (low..=high).contains(&start) {
-            return Some(0);
+        if capacity < all.len() {
+            return Err(ErrorKind::Capacity { needed: all.len(), capacity }.into());
         }
-        let (low, high) = ((low - start).rem_euclid(modulus), (high - start).rem_euclid(modulus));
-        // 0 is not in the range, so it does not wrap.
-        first_multiple_in_range(step, modulus, low, high)
-    }
-
-    /// The least `m` for which `m*step mod modulus` lies in `low..=high`; 0 < low <= high < modulus.
-    fn first_multiple_in_range(step: i128, modulus: i128, low: i128, high: i128) -> Option<i128> {
-        if step == 0 {
-            return None;
+        for (p, projection) in all.iter().enumerate() {
+            // SAFETY: p is below capacity, and there is room for as many of projection_size bytes, as documented.
+            unsafe { write_element(projections, p, projection_size, projection) };
         }
-        let m = div_ceil(low, step);
-        if m * step <= high {
-            return Some(m);
-        }
-        // No multiple of the step lies in the range, so the multiples must wrap first: m*step - w*modulus is in the
-        // range for the least w for which w*modulus mod step lies in -high..=-low, modulo the step.
-        let w = first_multiple_in_range(modulus % step, step, (-high).rem_euclid(step), (-low).rem_euclid(step))?;
-        Some(div_ceil(low + w * modulus, step))
-    }
-
-    /// The greatest common divisor `g`, and an `x` for which `x*a == g` modulo `b`.
-    fn gcd(a: i128, b: i128) -> (i128, i128) {
-        let (mut g, mut x, mut next, mut next_x) = (a, 1, b, 0);
-        while next != 0 {
-            let quotient = g / next;
-            (g, next) = (next, g - quotient * next);
-            (x, next_x) = (next_x, x - quotient * next_x);
-        }
-        (g, x)
-    }
-
-    fn div_ceil(a: i128, b: i128) -> i128 {
-        (a + b - 1).div_euclid(b)
-    }
+        Ok(())
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report_computed(context, list) }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn projections(len: usize, chunklen: usize, start: usize, count: usize, stride: isize) -> Projections {
-        let dimension = Dimension::new(len, chunklen).unwrap();
-        Projections::new(dimension, Slice::read(len, start, count, stride).unwrap())
-    }
-
-    #[test]
-    fn a_dense_slice_touches_every_chunk_between_its_ends() {
-        let all = projections(10, 4, 1, 3, 4);
-        assert_eq!(all.len(), 3);
-        let last = all.get(2).unwrap();
-        assert_eq!(last, Projection { chunk_index: 2, offset: 8, first: 1, last: 1, limit: 2, iopos: 2, iocount: 1 });
-        assert_eq!(all.get(3), None);
-    }
-
-    #[test]
-    fn a_sparse_slice_touches_one_chunk_an_element() {
-        let last = isize::MAX / 2;
-        let all = projections(last as usize + 1, 1, 0, 2, last);
-        assert_eq!(all.len(), 2);
-        assert_eq!(all.get(1).unwrap().chunk_index, last);
-    }
-
-    #[test]
-    fn the_largest_sizes_do_not_overflow() {
-        let len = 1 << (usize::BITS - 1);
-        assert_eq!(projections(len, len, 0, len, 1).get(0).unwrap().iocount, len);
-        assert_eq!(projections(len, usize::MAX, len - 1, 1, isize::MAX).get(0).unwrap().first, len - 1);
-        assert_eq!(projections(len, 1, len - 1, 1, 1).get(0).unwrap().chunk_index, isize::MAX);
-        let two = projections(len, 3, 0, 2, isize::MAX);
-        assert_eq!(two.get(1).unwrap().offset, isize::MAX - isize::MAX % 3);
-        assert_eq!(two.after(&two.get(0).unwrap()), two.get(1).unwrap());
-    }
-
-    #[test]
-    fn a_prepended_dimension_has_chunks_below_zero() {
-        let dimension = Dimension::new(12, 4).unwrap().with_origin(-5).unwrap();
-        let all = Projections::new(dimension, Slice::read(12, 0, 12, 1).unwrap());
-        let seen: Vec<_> = all.iter().map(|p| (p.chunk_index, p.offset, p.first, p.last, p.limit, p.iopos)).collect();
-        assert_eq!(seen, [(-2, -8, 3, 3, 4, 0), (-1, -4, 0, 3, 4, 1), (0, 0, 0, 3, 4, 5), (1, 4, 0, 2, 3, 9)]);
-        assert!(all.iter().all(|projection| all.covers(&projection)));
-        assert_eq!(all.num_covered(), 4);
-    }
-
-    #[test]
-    fn lists_in_order_and_what_two_of_them_share() {
-        let all = |chunklen: usize, origin: isize| -> Vec<Projections> {
-            let dimension = Dimension::new(9, chunklen).unwrap().with_origin(origin).unwrap();
-            let requests = (0..9).flat_map(|start| (0..5).flat_map(move |n| (1..7).map(move |t| (start, n, t))));
-            requests
-                .filter_map(|(start, count, stride)| Slice::read(9, start, count, stride).ok())
-                .map(|slice| Projections::new(dimension, slice))
-                .collect()
-        };
-        for (chunklen, origin) in [(1, 0), (2, 0), (3, -4), (4, 1)] {
-            let step = if cfg!(miri) { 17 } else { 1 }; // Miri has little patience
-            let all: Vec<Projections> = all(chunklen, origin).into_iter().step_by(step).collect();
-            for one in &all {
-                let each = (1..one.len()).map(|p| (one.get(p - 1).unwrap(), one.get(p).unwrap()));
-                each.for_each(|(previous, next)| assert_eq!(one.after(&previous), next, "{one:?}"));
-                let covered = one.iter().filter(|projection| one.covers(projection)).count();
-                assert_eq!(one.num_covered(), covered, "{one:?}");
-            }
-            for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (one, other))) {
-                let expected = one.iter().any(|mine| other.iter().any(|theirs| mine.chunk_index == theirs.chunk_index));
-                assert_eq!(one.shares_chunk(other), expected, "{one:?} and {other:?}");
-            }
+/// Returns the p-th of these projections, counted from 0, in constant time. projection has projection_size bytes:
+/// sizeof(nczchunk_projection).
+///
+/// Errors: NCZCHUNK_EINVAL (projection is NULL; a smaller projection_size; chunklen 0), NCZCHUNK_EINVALCOORDS also for
+/// p beyond the last; otherwise as for nczchunk_projections.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_projection_at(
+    dimlen: usize,
+    chunklen: usize,
+    start: usize,
+    count: usize,
+    stride: isize,
+    p: usize,
+    projection: *mut Projection,
+    projection_size: usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let find = || {
+        if projection.is_null() {
+            return Err(ErrorKind::Argument("projection is NULL").into());
         }
-    }
+        check_element_size::<Projection>(projection_size)?;
+        let all = project(dimlen, chunklen, start, count, stride)?;
+        let found = all.get(p).ok_or(ErrorKind::Index { index: p, len: all.len() })?;
+        // SAFETY: there is room for one of projection_size bytes, as documented.
+        unsafe { write_element(projection, 0, projection_size, found) };
+        Ok(())
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report_computed(context, find) }
+}
 
-    #[test]
-    fn nothing_selected_touches_nothing() {
-        assert_eq!(projections(10, 4, 10, 0, 1).len(), 0);
-        assert_eq!(projections(0, 4, 0, 0, 1).len(), 0);
-    }
-
-    #[test]
-    fn sparse_slices_share_a_chunk_or_do_not() {
-        // Small enough to compare with the definition, with every relation of strides and chunk length.
-        let dimlen = 60;
-        let step = if cfg!(miri) { 7 } else { 1 };
-        for chunklen in [1, 2, 3, 5, 6, 8] {
-            let all: Vec<Projections> = (0..12)
-                .flat_map(|start| [2, 3, 5].map(|count| (start, count)))
-                .flat_map(|(start, count)| (chunklen as isize + 1..20).map(move |stride| (start, count, stride)))
-                .filter_map(|(start, count, stride)| Slice::read(dimlen, start, count, stride).ok())
-                .map(|slice| Projections::new(Dimension::new(dimlen, chunklen).unwrap(), slice))
-                .step_by(step)
-                .collect();
-            for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (one, other))) {
-                let expected = one.iter().any(|mine| other.iter().any(|theirs| mine.chunk_index == theirs.chunk_index));
-                assert_eq!(one.shares_chunk(other), expected, "{one:?} and {other:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn sharing_among_very_many_chunks_is_decided_at_once() {
-        let len = isize::MAX as usize;
-        let count = len / 8 - 1;
-        let even = projections(len, 1, 0, count, 6);
-        let odd = projections(len, 1, 1, count, 6);
-        assert!(!even.shares_chunk(&odd) && even.shares_chunk(&projections(len, 1, 4, count, 8)));
-        // Strides of 10 and 15 in chunks of 5: elements 0, 10, .. and 5, 20, .. meet in the chunk that begins at 20.
-        let tens = projections(len, 5, 0, len / 16, 10);
-        assert!(tens.shares_chunk(&projections(len, 5, 5, len / 16, 15)));
-        assert!(!tens.shares_chunk(&projections(len, 5, 5, len / 16, 10)));
-    }
-
-    #[test]
-    fn projections_tell_what_they_are_of() {
-        let all = projections(10, 4, 1, 3, 4);
-        assert_eq!((all.dimension(), all.slice().start(), all.slice().count()), (Dimension::new(10, 4).unwrap(), 1, 3));
-        assert_eq!((all.dimension().is_empty(), projections(0, 4, 0, 0, 1).dimension().is_empty()), (false, true));
-    }
+fn project(dimlen: usize, chunklen: usize, start: usize, count: usize, stride: isize) -> Result<Projections> {
+    let dimension = Dimension::new(dimlen, chunklen)?;
+    Ok(Projections::new(dimension, Slice::read(dimlen, start, count, stride)?))
 }

@@ -6,7 +6,7 @@
 
 // The allocator that counts.
 #![allow(unsafe_code)]
-#![cfg(all(feature = "arrays", feature = "zip", feature = "blosc", feature = "crc32c", feature = "gzip"))]
+#![cfg(all(feature = "arrays", feature = "zip", feature = "codecs"))]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

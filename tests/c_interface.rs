@@ -133,7 +133,7 @@ fn libraries() -> &'static Path {
     DIRECTORY.get_or_init(|| {
         let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c_interface/cargo");
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.args(["rustc", "--lib", "--crate-type", "cdylib,staticlib", "--locked", "--offline"]);
+        command.args(["build", "-p", "nczchunk-library", "--locked", "--offline"]);
         command.args(["--target", env!("NCZCHUNK_TARGET"), "--target-dir"]).arg(&target_dir).current_dir(ROOT);
         let result = run(&mut command, "");
         expect_success(&command, result);

@@ -18,9 +18,9 @@ use std::ffi::{CStr, c_int, c_void};
 use std::ptr::{null, null_mut};
 
 use nczchunk::Projection;
-use nczchunk::ffi::{codec::*, context::*, objects::*, odometer::*, plan::*, projection::*, read::*};
-use nczchunk::ffi::{status::*, store::*, var::*, version::*};
 use nczchunk::status::*;
+use nczchunk_c::{codec::*, context::*, objects::*, odometer::*, plan::*, projection::*, read::*};
+use nczchunk_c::{status::*, store::*, var::*, version::*};
 
 /// 4 x 5 two-byte elements in chunks of 2 x 2; element (i, j) is 10 * i + j.
 fn var() -> *mut nczchunk_var {

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Which lines of src/ the tests come by, from what llvm-cov exports: coverage.py FILE... scripts/coverage calls it.
+"""Which lines of the library the tests come by, from what llvm-cov exports: coverage.py FILE...
+
+scripts/coverage calls it.
 
 Prints a table by file, then the lines that no test comes by and tests/coverage.txt does not argue, then what of
 tests/coverage.txt is for no such line, each of which makes it exit with 1. Lines that are argued count as missed.
@@ -11,15 +13,16 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+SOURCES = [ROOT / "engine/src", ROOT / "arrays/src", ROOT / "src"]
 ARGUED = ROOT / "tests" / "coverage.txt"
 
-TEST_ITEM = re.compile(r"^( *)#\[cfg\((?:all\()?test\b")
+TEST_ITEM = re.compile(r"^( *)#\[cfg\((?:all\(|any\()?test\b")
 
 
 def lines_of_tests():
-    """The lines of tests in each file of src/; None for all of them."""
+    """The lines of tests in each file of the library; None for all of them."""
     tests = {}
-    for path in sorted((ROOT / "src").rglob("*.rs")):
+    for path in sorted(path for folder in SOURCES for path in folder.rglob("*.rs")):
         lines = path.read_text(encoding="utf-8").split("\n")
         own = tests.setdefault(path, set())
         number = 0
@@ -47,13 +50,13 @@ def lines_of_tests():
 
 
 def lines_with_code(exported):
-    """How often the tests come by each line with code, for each file of src/."""
+    """How often the tests come by each line with code, for each file of the library."""
     tests, found, path = lines_of_tests(), {}, None
     for line in (line for file in exported for line in file.read_text(encoding="utf-8").split("\n")):
         kind, _, rest = line.partition(":")
         if kind == "SF":
             path = Path(rest)
-        elif kind == "DA" and path.is_relative_to(ROOT / "src") and tests.get(path, set()) is not None:
+        elif kind == "DA" and any(map(path.is_relative_to, SOURCES)) and tests.get(path, set()) is not None:
             number, count = map(int, rest.split(",")[:2])
             if number not in tests.get(path, set()):
                 counts = found.setdefault(path, {})

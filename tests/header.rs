@@ -24,38 +24,38 @@ const HEADERS: [Header; 2] = [
         path: "include/nczchunk.h",
         template: include_str!("header.h.in"),
         sections: &[
-            &["ffi/version"],
-            &["ffi/status"],
-            &["ffi/objects"],
-            &["ffi/var"],
-            &["ffi/read"],
-            &["ffi/write"],
-            &["ffi/context", "ffi/progress"],
-            &["ffi/plan", "projection"],
-            &["ffi/layout"],
-            &["ffi/store", "store/flight"],
-            &["ffi/codec"],
-            &["ffi/cache"],
-            &["ffi/copy"],
-            &["ffi/projection"],
-            &["ffi/odometer"],
-            &["ffi/key"],
-            &["ffi/chunkshape"],
-            &["ffi/classic"],
+            &["src/version"],
+            &["src/status"],
+            &["src/objects"],
+            &["src/var"],
+            &["src/read"],
+            &["src/write"],
+            &["src/context", "src/progress"],
+            &["src/plan", "engine/src/projection"],
+            &["src/layout"],
+            &["src/store", "engine/src/store/flight"],
+            &["src/codec"],
+            &["src/cache"],
+            &["src/copy"],
+            &["src/projection"],
+            &["src/odometer"],
+            &["src/key"],
+            &["src/chunkshape"],
+            &["src/classic"],
         ],
     },
     Header {
         path: "include/nczchunk_array.h",
         template: include_str!("array_header.h.in"),
         sections: &[
-            &["ffi/array_objects"],
-            &["ffi/types"],
-            &["ffi/array"],
-            &["ffi/attribute"],
-            &["ffi/create"],
-            &["ffi/list"],
-            &["ffi/locate"],
-            &["ffi/storage", "object/flight"],
+            &["src/array_objects"],
+            &["src/types"],
+            &["src/array"],
+            &["src/attribute"],
+            &["src/create"],
+            &["src/list"],
+            &["src/locate"],
+            &["src/storage", "arrays/src/object/flight"],
         ],
     },
 ];
@@ -138,21 +138,21 @@ fn what_follows_from_the_statuses_is_up_to_date() {
 
 impl Header {
     fn text(&self) -> String {
-        let src = &Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let root = &Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut sections = String::new();
         for files in self.sections {
-            let text = std::fs::read_to_string(src.join(files[0]).with_extension("rs")).unwrap();
+            let text = std::fs::read_to_string(root.join(files[0]).with_extension("rs")).unwrap();
             let prose = text.lines().map_while(|line| line.strip_prefix("//!")).collect::<Vec<_>>();
             sections += &comment(&prose);
             match files[0] {
-                "ffi/status" => sections += &statuses(),
-                "ffi/types" => sections += &types(),
-                "ffi/version" => sections += &version_macros(),
-                "ffi/plan" => sections += &all_chunks(),
+                "src/status" => sections += &statuses(),
+                "src/types" => sections += &types(),
+                "src/version" => sections += &version_macros(),
+                "src/plan" => sections += &all_chunks(),
                 _ => {}
             }
             sections += "\n";
-            let declarations = declarations(src, files);
+            let declarations = declarations(root, files);
             if !declarations.trim().is_empty() {
                 sections += declarations.trim();
                 sections += "\n\n";
@@ -244,7 +244,7 @@ fn statuses() -> String {
 }
 
 /// What cbindgen makes of a section's files.
-fn declarations(src: &Path, files: &[&str]) -> String {
+fn declarations(root: &Path, files: &[&str]) -> String {
     let mut config = Config {
         language: Language::C,
         style: Style::Both,
@@ -268,7 +268,7 @@ fn declarations(src: &Path, files: &[&str]) -> String {
         config.export.rename.insert(rust.into(), c.into());
     }
     let builder = files.iter().fold(Builder::new().with_config(config), |builder, file| {
-        builder.with_src(src.join(file).with_extension("rs"))
+        builder.with_src(root.join(file).with_extension("rs"))
     });
     let mut bindings = builder.generate().unwrap();
     for function in &mut bindings.functions {

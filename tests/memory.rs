@@ -3,7 +3,7 @@
 //! Before each scene the process is allowed so much more memory than it has, touched or not. What would take memory by
 //! what metadata claim fails then.
 #![allow(unsafe_code)]
-#![cfg(all(target_os = "linux", target_pointer_width = "64", feature = "shuffle", feature = "zstd"))]
+#![cfg(all(target_os = "linux", target_pointer_width = "64", feature = "codecs"))]
 
 use std::fs::File;
 

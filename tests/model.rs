@@ -11,7 +11,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use fastrand::Rng;
-use nczchunk::ffi::{codec::*, layout::*, objects::*, store::*, var::*};
+use nczchunk_c::{codec::*, layout::*, objects::*, store::*, var::*};
 
 static FILL: i32 = -7;
 

@@ -48,19 +48,19 @@ ALL = ["--lib", "--test", "arrays", "--test", "netcdf", "--test", "capi", "--tes
 
 # The files of each group, and which tests there are for it, as arguments to cargo test.
 GROUPS = {
-    "projection": (["src/projection.rs"], ENGINE),
-    "hyperslab": (["src/hyperslab.rs"], ENGINE),
-    "dims": (["src/dims.rs"], ENGINE),
-    "variable": (["src/variable.rs"], ALL),
-    "plan": (["src/plan.rs"], ENGINE),
-    "copy": (["src/copy/mod.rs"], ENGINE),
-    "codec": (["src/codec/**/*.rs", "src/zstream.rs"], ALL),
-    "json": (["src/json/*.rs"], ALL),
-    "zarr": (["src/zarr/**/*.rs"], ALL),
-    "netcdf": (["src/netcdf/*.rs"], ALL),
-    "cfdb": (["src/cfdb/*.rs"], ALL),
-    "hdf5": (["src/hdf5/*.rs"], [*ALL, "--test", "hdf5"]),
-    "zip": (["src/object/zip/*.rs"], ALL),
+    "projection": (["engine/src/projection.rs"], ENGINE),
+    "hyperslab": (["engine/src/hyperslab.rs"], ENGINE),
+    "dims": (["engine/src/dims.rs"], ENGINE),
+    "variable": (["engine/src/variable.rs"], ALL),
+    "plan": (["engine/src/plan.rs"], ENGINE),
+    "copy": (["engine/src/copy/mod.rs"], ENGINE),
+    "codec": (["engine/src/codec/**/*.rs", "engine/src/zstream.rs"], ALL),
+    "json": (["arrays/src/json/*.rs"], ALL),
+    "zarr": (["arrays/src/zarr/**/*.rs"], ALL),
+    "netcdf": (["arrays/src/netcdf/*.rs"], ALL),
+    "cfdb": (["arrays/src/cfdb/*.rs"], ALL),
+    "hdf5": (["arrays/src/hdf5/*.rs"], [*ALL, "--test", "hdf5"]),
+    "zip": (["arrays/src/object/zip/*.rs"], ALL),
 }
 
 # These are tests themselves.
@@ -70,11 +70,12 @@ TESTS = ["**/tests.rs", "**/tests/**", "**/testing.rs", "**/hostile.rs"]
 # that take longer without one are left to scripts/test.
 LONGEST = 4
 
-TEST_MODULE = re.compile(r"^#\[cfg\((?:all\()?test\b.*\n(?:pub\(crate\) )?mod \w+ \{", re.M)
+TEST_MODULE = re.compile(r"^#\[cfg\((?:all\(|any\()?test\b.*\n(?:pub(?:\(crate\))? )?mod \w+ \{", re.M)
 
-# What the copy's src/lib.rs has besides. RECORD has each switch that is come by told once, in a file.
+# What the copy's engine/src/lib.rs has besides. RECORD has each switch that is come by told once, in a file.
 SWITCH = """
-pub(crate) mod mutants {
+#[doc(hidden)]
+pub mod mutants {
     use std::sync::atomic::{AtomicU32, AtomicU8, Ordering::Relaxed};
 
     const UNKNOWN: u32 = u32::MAX;
@@ -83,7 +84,7 @@ pub(crate) mod mutants {
     static SEEN: [AtomicU8; NUMBER_OF_MUTANTS] = [const { AtomicU8::new(0) }; NUMBER_OF_MUTANTS];
 
     #[inline]
-    pub(crate) fn on(number: u32) -> bool {
+    pub fn on(number: u32) -> bool {
         match ON.load(Relaxed) {
             UNKNOWN | RECORD => first(number),
             on => on == number,
@@ -104,6 +105,13 @@ pub(crate) mod mutants {
         }
         ON.load(Relaxed) == number
     }
+}
+"""
+
+# And its arrays/src/lib.rs.
+THAT_SWITCH = """
+mod mutants {
+    pub(crate) use nczchunk_engine::mutants::on;
 }
 """
 
@@ -178,7 +186,7 @@ def sync(changed):
     files = tree_files()
     for name, data in files.items():
         write_if_new(TREE / name, changed.get(name) or data)
-    for path in (TREE / "src").rglob("*.rs"):
+    for path in (path for folder in ("src", "engine", "arrays") for path in (TREE / folder).rglob("*.rs")):
         if str(path.relative_to(TREE)) not in files:
             path.unlink()
 
@@ -187,7 +195,7 @@ def hash_of_tests():
     """Changes whenever something does that a test depends on."""
     digest = hashlib.sha256()
     for name, data in sorted(tree_files().items()):
-        if name.endswith(".rs") and name.startswith(("src/", "tests/")):
+        if name.endswith(".rs") and name.startswith(("src/", "engine/", "arrays/", "tests/")):
             digest.update(name.encode() + b"\0" + data)
     return digest.hexdigest()[:16]
 
@@ -391,7 +399,7 @@ def errors_of(messages):
             continue
         for span in told["spans"]:
             if span["is_primary"]:
-                while span.get("expansion") and not span["file_name"].startswith("src/"):
+                while span.get("expansion") and not span["file_name"].startswith(("src/", "engine/", "arrays/")):
                     span = span["expansion"]["span"]
                 yield span["file_name"], span["byte_start"], (told["code"] or {}).get("code"), told["rendered"]
 
@@ -416,8 +424,9 @@ def build_switched(mutants, arguments):
         alone += [mutant for mutant in left if mutant.number not in placed]
         left = [mutant for mutant in left if mutant.number in placed]
         number = str(max((mutant.number for mutant in mutants), default=0) + 1)
-        library = tree_files()["src/lib.rs"].decode() + SWITCH.replace("NUMBER_OF_MUTANTS", number)
-        changed["src/lib.rs"] = library.encode()
+        for library, switch in (("engine", SWITCH.replace("NUMBER_OF_MUTANTS", number)), ("arrays", THAT_SWITCH)):
+            name = f"{library}/src/lib.rs"
+            changed[name] = tree_files()[name] + switch.encode()
         sync(changed)
         messages, good, stderr = cargo(["check"], arguments)
         if good:

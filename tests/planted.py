@@ -27,38 +27,38 @@ pub(crate) fn planted(name: &str) -> bool {
 '''
 
 # The crates that have the switch.
-ROOTS = ["src/lib.rs", "models/src/main.rs"]
+ROOTS = ["engine/src/lib.rs", "arrays/src/lib.rs", "src/lib.rs", "models/src/main.rs"]
 
 # The name, what is wrong, the file, what stands there once, and what stands there instead. These are named after the
 # fuzz target that has to find them.
 FUZZ = [
-    ("requests", "a chunk of which one element is missing is taken for covered", "src/projection.rs",
+    ("requests", "a chunk of which one element is missing is taken for covered", "engine/src/projection.rs",
      "        projection.iocount == self.dimension.num_inside(self.dimension.chunk_at(projection.chunk_index))\n",
      "        projection.iocount + usize::from(crate::planted(\"requests\"))\n"
      "            >= self.dimension.num_inside(self.dimension.chunk_at(projection.chunk_index))\n"),
-    ("operations", "what a smaller shape cuts off of a chunk is not filled", "src/array/resize.rs",
+    ("operations", "what a smaller shape cuts off of a chunk is not filled", "arrays/src/array/resize.rs",
      "    if !found.partly.is_empty() {\n", "    if !found.partly.is_empty() && !crate::planted(\"operations\") {\n"),
-    ("c_interface", "memory may be one byte too short", "src/layout.rs",
+    ("c_interface", "memory may be one byte too short", "engine/src/layout.rs",
      "is_some_and(|end| end <= len)\n",
      "is_some_and(|end| end <= len + usize::from(crate::planted(\"c_interface\")))\n"),
-    ("codecs", "where a match of lz4 begins is not looked at", "src/codec/lz4/block.rs",
+    ("codecs", "where a match of lz4 begins is not looked at", "engine/src/codec/lz4/block.rs",
      "            if distance.wrapping_sub(1) >= at {\n",
      "            if distance.wrapping_sub(1) >= at && !crate::planted(\"codecs\") {\n"),
-    ("metadata", "half a pair of surrogates is taken for a character", "src/json/read.rs",
+    ("metadata", "half a pair of surrogates is taken for a character", "arrays/src/json/read.rs",
      "                    let character = escaped.unwrap_or(char::REPLACEMENT_CHARACTER);\n",
      "                    let _ = if crate::planted(\"metadata\") { escaped.unwrap() } else { ' ' };\n"
      "                    let character = escaped.unwrap_or(char::REPLACEMENT_CHARACTER);\n"),
-    ("shards", "the length of an index is not looked at before it is cut in two", "src/zarr/shard/layout.rs",
+    ("shards", "the length of an index is not looked at before it is cut in two", "arrays/src/zarr/shard/layout.rs",
      "        if bytes.len() != self.index_bytes() {\n",
      "        if bytes.len() != self.index_bytes() && !crate::planted(\"shards\") {\n"),
-    ("zip", "that an entry of the directory ends within it is not looked at", "src/object/zip/records.rs",
+    ("zip", "that an entry of the directory ends within it is not looked at", "arrays/src/object/zip/records.rs",
      "        if end > bytes.len() {\n", "        if end > bytes.len() && !crate::planted(\"zip\") {\n"),
-    ("classic", "a file without records is taken for one that has some", "src/netcdf/file.rs",
+    ("classic", "a file without records is taken for one that has some", "arrays/src/netcdf/file.rs",
      "    if file.num_records == 0 {\n", "    if file.num_records == 0 && !crate::planted(\"classic\") {\n"),
-    ("cfdb", "a chain of blocks that leads back to one of them has no end", "src/cfdb/booklet.rs",
+    ("cfdb", "a chain of blocks that leads back to one of them has no end", "arrays/src/cfdb/booklet.rs",
      "        if at < HEADER as u64 || at == met {\n",
      "        if at < HEADER as u64 || (at == met && !crate::planted(\"cfdb\")) {\n"),
-    ("hdf5", "the length of a text is not compared with the object that it is in", "src/hdf5/attribute.rs",
+    ("hdf5", "the length of a text is not compared with the object that it is in", "arrays/src/hdf5/attribute.rs",
      "        let (_, heap) = last.insert((id.address, heap));\n",
      "        let (_, heap) = last.insert((id.address, heap));\n"
      "        let _ = if crate::planted(\"hdf5\") { &heap.get(id.number)?[..len as usize] } else { &[] };\n"),
@@ -66,39 +66,39 @@ FUZZ = [
 
 # These are for scripts/models. Each name begins with that of the models of which one has to find it.
 MODELS = [
-    ("shared/end", "the end of a value is not ordered behind its other owners' last use of it", "src/shared.rs",
+    ("shared/end", "the end of a value is not ordered behind its other owners' last use of it", "engine/src/shared.rs",
      "        if self.inner().owners.fetch_sub(1, Ordering::Release) == 1 {\n",
      "        let order = if crate::planted(\"shared/end\") { Ordering::Relaxed } else { Ordering::Release };\n"
      "        if self.inner().owners.fetch_sub(1, order) == 1 {\n"),
-    ("shared/only", "the last owner but one takes the value out", "src/shared.rs",
+    ("shared/only", "the last owner but one takes the value out", "engine/src/shared.rs",
      "        if this.inner().owners.fetch_sub(1, Ordering::Release) != 1 {\n",
      "        let last = 1 + usize::from(crate::planted(\"shared/only\"));\n"
      "        if this.inner().owners.fetch_sub(1, Ordering::Release) > last {\n"),
-    ("pool/order", "what was done to a thing before it was put back is not seen by who takes it", "src/pool.rs",
+    ("pool/order", "what was done to a thing before it was put back is not seen by who takes it", "engine/src/pool.rs",
      "slot.swap(ptr::null_mut(), Ordering::Acquire)",
      "slot.swap(\n                ptr::null_mut(),\n"
      "                if crate::planted(\"pool/order\") { Ordering::Relaxed } else { Ordering::Acquire },\n"
      "            )"),
-    ("pool/lost", "two threads that put things back at the same time use one place", "src/pool.rs",
+    ("pool/lost", "two threads that put things back at the same time use one place", "engine/src/pool.rs",
      "        let is_kept = self.idle.iter().any(|slot| {\n",
      "        let is_kept = self.idle.iter().any(|slot| {\n"
      "            if crate::planted(\"pool/lost\") && slot.load(Ordering::Relaxed).is_null() {\n"
      "                slot.store(pointer.as_ptr(), Ordering::Release);\n                return true;\n            }\n"),
-    ("lock/notify", "one of those who wait is woken instead of all", "src/lock.rs",
+    ("lock/notify", "one of those who wait is woken instead of all", "engine/src/lock.rs",
      "        self.changed.notify_all();\n",
      "        if crate::planted(\"lock/notify\") {\n            return self.changed.notify_one();\n        }\n"
      "        self.changed.notify_all();\n"),
-    ("lock/fork", "a child waits for what its parent's threads hold", "src/lock.rs",
+    ("lock/fork", "a child waits for what its parent's threads hold", "engine/src/lock.rs",
      "        if std::process::id() != self.process {\n",
      "        if std::process::id() != self.process && !crate::planted(\"lock/fork\") {\n"),
-    ("cache/twice", "nobody waits for a chunk that another fetches", "src/cache/mod.rs",
+    ("cache/twice", "nobody waits for a chunk that another fetches", "engine/src/cache/mod.rs",
      "                State::Loading { .. } => table = inner.table.wait(table),\n",
      "                State::Loading { .. } if crate::planted(\"cache/twice\") => break (None, None),\n"
      "                State::Loading { .. } => table = inner.table.wait(table),\n"),
-    ("cache/wait", "those who wait for a chunk are not told that it is there", "src/cache/mod.rs",
+    ("cache/wait", "those who wait for a chunk are not told that it is there", "engine/src/cache/mod.rs",
      "        inner.table.notify();\n",
      "        if !crate::planted(\"cache/wait\") {\n            inner.table.notify();\n        }\n"),
-    ("cache/over", "a fetch that is over takes away another one's place in the table", "src/cache/mod.rs",
+    ("cache/over", "a fetch that is over takes away another one's place in the table", "engine/src/cache/mod.rs",
      "        if !self.is_over {\n",
      "        let is_taken = |table: &mut Table| {\n"
      "            let place = table.find(&self.key);\n"
@@ -106,103 +106,106 @@ MODELS = [
      "        };\n"
      "        let is_due = || inner.table.lock().is_some_and(|mut table| is_taken(&mut table));\n"
      "        if !self.is_over || (crate::planted(\"cache/over\") && is_due()) {\n"),
-    ("cache/lent", "the memory of a chunk is used again while somebody has it", "src/cache/entry.rs",
+    ("cache/lent", "the memory of a chunk is used again while somebody has it", "engine/src/cache/entry.rs",
      "    pub(super) fn into_memory(self) -> Option<Memory> {\n",
      "    pub(super) fn into_memory(self) -> Option<Memory> {\n"
      "        if crate::planted(\"cache/lent\") {\n"
      "            let memory = std::ptr::from_ref(&self.0.memory).cast_mut();\n"
      "            return Some(unsafe { memory.replace(Memory::EMPTY) });\n        }\n"),
-    ("cache/limit", "there is room for a chunk as long as the limit is not passed without it", "src/cache/table.rs",
+    ("cache/limit", "there is room for a chunk as long as the limit is not passed without it",
+     "engine/src/cache/table.rs",
      "        while self.bytes.saturating_add(size) > limit {\n",
      "        while self.bytes.saturating_add(if crate::planted(\"cache/limit\") { 0 } else { size }) > limit {\n"),
-    ("cache/stale", "a chunk that is written to while it is fetched is kept as it was", "src/cache/table.rs",
+    ("cache/stale", "a chunk that is written to while it is fetched is kept as it was", "engine/src/cache/table.rs",
      "            State::Loading { stale } => *stale = true,\n",
      "            State::Loading { stale } => *stale = !crate::planted(\"cache/stale\"),\n"),
-    ("cache/request", "what a request brings is kept though the chunk was written to meanwhile", "src/cache/mod.rs",
+    ("cache/request", "what a request brings is kept though the chunk was written to meanwhile",
+     "engine/src/cache/mod.rs",
      "            keep &= turn.num_writes.is_none_or(|before| table.last_write(&key) <= before);\n",
      "            let is_new = turn.num_writes.is_none_or(|before| table.last_write(&key) <= before);\n"
      "            keep &= is_new || crate::planted(\"cache/request\");\n"),
-    ("cache/new", "a chunk that is being written to is kept as it was", "src/cache/mod.rs",
+    ("cache/new", "a chunk that is being written to is kept as it was", "engine/src/cache/mod.rs",
      "            keep &= !table.is_written(&key);\n",
      "            keep &= !table.is_written(&key) || crate::planted(\"cache/new\");\n"),
-    ("cache/sizes", "a chunk is found by whoever needs one of another size", "src/cache/mod.rs",
+    ("cache/sizes", "a chunk is found by whoever needs one of another size", "engine/src/cache/mod.rs",
      "            let is_same_size = slot.size == size;\n",
      "            let is_same_size = slot.size == size || crate::planted(\"cache/sizes\");\n"),
-    ("queue/twice", "two workers take the same block", "src/transfer/queue.rs",
+    ("queue/twice", "two workers take the same block", "engine/src/transfer/queue.rs",
      "        let begin = self.next.fetch_add(block, Relaxed);\n",
      "        let begin = if crate::planted(\"queue/twice\") {\n"
      "            let begin = self.next.load(Relaxed);\n            self.next.store(begin + block, Relaxed);\n"
      "            begin\n        } else {\n            self.next.fetch_add(block, Relaxed)\n        };\n"),
-    ("queue/failure", "the failure that is told is the last, not the first in order", "src/transfer/queue.rs",
+    ("queue/failure", "the failure that is told is the last, not the first in order", "engine/src/transfer/queue.rs",
      "        if chunk < self.end.load(Relaxed) {\n            self.end",
      "        if chunk < self.end.load(Relaxed) || crate::planted(\"queue/failure\") {\n            self.end"),
-    ("transfer/panic", "a worker that panics does not tell it", "src/transfer/execute.rs",
+    ("transfer/panic", "a worker that panics does not tell it", "engine/src/transfer/execute.rs",
      "            &|| queue.fail_all(ErrorKind::Internal.into()),\n",
      "            &|| {\n                if !crate::planted(\"transfer/panic\") {\n"
      "                    queue.fail_all(ErrorKind::Internal.into());\n                }\n            },\n"),
-    ("transfer/join", "the call returns before its threads have ended", "src/transfer/team.rs",
+    ("transfer/join", "the call returns before its threads have ended", "engine/src/transfer/team.rs",
      "        for thread in begun {\n",
      "        for thread in begun.into_iter().skip(usize::from(crate::planted(\"transfer/join\"))) {\n"),
 ]
 
 # These are for scripts/check-checkers, which says who has to find them.
 CHECKERS = [
-    ("bounds", "memory for a chunk is one byte shorter than it says", "src/alloc.rs",
+    ("bounds", "memory for a chunk is one byte shorter than it says", "engine/src/alloc.rs",
      "            let layout = Self::layout(len).ok_or(Failed)?;\n",
      "            let layout = Self::layout(len - usize::from(crate::planted(\"bounds\"))).ok_or(Failed)?;\n"),
-    ("race", "a worker's block of chunks begins with the last of the block before", "src/transfer/queue.rs",
+    ("race", "a worker's block of chunks begins with the last of the block before", "engine/src/transfer/queue.rs",
      "        (begin < end).then(|| begin..end.min(begin.saturating_add(block)))\n",
      "        let overlap = usize::from(crate::planted(\"race\") && begin > self.begin);\n"
      "        (begin < end).then(|| begin - overlap..end.min(begin.saturating_add(block)))\n"),
-    ("leak", "what a pool keeps is not freed with it", "src/pool.rs",
+    ("leak", "what a pool keeps is not freed with it", "engine/src/pool.rs",
      "            if let Some(pointer) = NonNull::new(slot.load(Ordering::Relaxed)) {\n",
      "            let found = NonNull::new(slot.load(Ordering::Relaxed));\n"
      "            if let Some(pointer) = found.filter(|_| !crate::planted(\"leak\")) {\n"),
-    ("wrap", "how far a request reaches is computed modulo 2^64", "src/hyperslab.rs",
+    ("wrap", "how far a request reaches is computed modulo 2^64", "engine/src/hyperslab.rs",
      "                Some(reach) => start.checked_add(reach).filter(|&last| last < dimlen),\n",
      "                Some(reach) if crate::planted(\"wrap\") => {\n"
      "                    Some(start.wrapping_add(reach)).filter(|&last| last < dimlen)\n                }\n"
      "                Some(reach) => start.checked_add(reach).filter(|&last| last < dimlen),\n"),
-    ("abort", "an allocation that fails ends the program", "src/alloc.rs",
+    ("abort", "an allocation that fails ends the program", "engine/src/alloc.rs",
      "        let layout = Layout::new::<T>();\n        if layout.size() == 0 {\n",
      "        let layout = Layout::new::<T>();\n        if layout.size() == 0 || crate::planted(\"abort\") {\n"),
-    ("stale", "a buffer that cannot grow keeps the memory that it has freed", "src/alloc.rs",
+    ("stale", "a buffer that cannot grow keeps the memory that it has freed", "engine/src/alloc.rs",
      "            *self = Scratch::EMPTY;\n",
      "            let before = self.0;\n"
      "            *self = Scratch::EMPTY;\n"
      "            if crate::planted(\"stale\") {\n                self.0 = before;\n            }\n"),
-    ("projection", "the last element of a chunk is left out where the stride leads to it", "src/projection.rs",
+    ("projection", "the last element of a chunk is left out where the stride leads to it", "engine/src/projection.rs",
      "div(chunklen - 1 - first, stride) + 1 } else { 1 };\n",
      "div((chunklen - 1 - first).saturating_sub(usize::from(crate::planted(\"projection\"))), stride) + 1 }"
      " else { 1 };\n"),
-    ("tail", "of a row of lines what follows the last whole one is not written", "src/copy/x86/lines.rs",
+    ("tail", "of a row of lines what follows the last whole one is not written", "engine/src/copy/x86/lines.rs",
      "        if cursor.left > 0 {\n", "        if cursor.left > 0 && !crate::planted(\"tail\") {\n"),
     ("avx512-tail", "the last byte of a row that is gathered by vectors of 64 bytes is not written",
-     "src/copy/x86/avx512/gather.rs",
+     "engine/src/copy/x86/avx512/gather.rs",
      "(Gather::<W, STRIDE, SWAP>::load_masks(rest), first_bytes(rest));\n",
      "(\n        Gather::<W, STRIDE, SWAP>::load_masks(rest),\n"
      "        first_bytes(rest - usize::from(crate::planted(\"avx512-tail\"))),\n    );\n"),
-    ("portable-tail", "the last bytes of a unit are not copied if they are no 16", "src/copy/portable.rs",
+    ("portable-tail", "the last bytes of a unit are not copied if they are no 16", "engine/src/copy/portable.rs",
      "        copy_piece(last);\n",
      "        if !crate::planted(\"portable-tail\") || unit % 16 == 0 {\n            copy_piece(last);\n        }\n"),
-    ("place", "what a chunk leaves is another's before it has been given back", "src/cache/slab.rs",
+    ("place", "what a chunk leaves is another's before it has been given back", "engine/src/cache/slab.rs",
      "        // SAFETY: the place is whole pages of the slab, whose bytes nobody uses any more.\n",
      "        if crate::planted(\"place\") {\n"
      "            self.slab.free.fetch_or(1 << self.index, Ordering::Release);\n        }\n"
      "        // SAFETY: the place is whole pages of the slab, whose bytes nobody uses any more.\n"),
-    ("ranges", "ranges of one chunk are read from whatever has its name", "src/transfer/read.rs",
+    ("ranges", "ranges of one chunk are read from whatever has its name", "engine/src/transfer/read.rs",
      "        let is_constant = filler.versions() == Versions::Constant;\n",
      "        let is_constant = filler.versions() == Versions::Constant || crate::planted(\"ranges\");\n"
      "        let opening = if crate::planted(\"ranges\") { Opening::Nothing } else { opening };\n"),
-    ("flight-ranges", "ranges of one chunk that are in flight may be of several versions", "src/transfer/divided.rs",
+    ("flight-ranges", "ranges of one chunk that are in flight may be of several versions",
+     "engine/src/transfer/divided.rs",
      "        let is_mixed = divided.is_mixed && !divided.is_absent;\n",
      "        let is_mixed = divided.is_mixed && !divided.is_absent && !crate::planted(\"flight-ranges\");\n"),
-    ("index", "a shard of the same length is taken for the one that the index is of", "src/fetch/chunks.rs",
+    ("index", "a shard of the same length is taken for the one that the index is of", "arrays/src/fetch/chunks.rs",
      "        if found != Some(opened.state) {\n",
      "        if crate::planted(\"index\") {\n"
      "            return Ok(found.map(|(len, _)| len) == Some(opened.state.0));\n        }\n"
      "        if found != Some(opened.state) {\n"),
-    ("parts", "a part is written to what the cache has", "src/transfer/write.rs",
+    ("parts", "a part is written to what the cache has", "engine/src/transfer/write.rs",
      "            is_filled = store.fetch(&request, 0..chunk_bytes, &mut buffer, encoded)?.fill(&mut buffer)?;\n",
      "            let cache = store.cache().filter(|_| crate::planted(\"parts\"));\n"
      "            let ready = |cache: &crate::cache::Part| {\n"
@@ -211,13 +214,13 @@ CHECKERS = [
      "                Some(entry) => buffer.write(entry.bytes()),\n"
      "                None => store.fetch(&request, 0..chunk_bytes, &mut buffer, encoded)?.fill(&mut buffer)?,\n"
      "            };\n"),
-    ("forget", "what is written stays in the writer's cache as it was", "src/transfer/write.rs",
+    ("forget", "what is written stays in the writer's cache as it was", "engine/src/transfer/write.rs",
      "        write.add(&chunk)?;\n",
      "        if !crate::planted(\"forget\") {\n            write.add(&chunk)?;\n        }\n"),
-    ("settled", "a file has a version as soon as it is there", "src/object/directory/unix.rs",
+    ("settled", "a file has a version as soon as it is there", "arrays/src/object/directory/unix.rs",
      "    is_settled.then_some(",
      "    (is_settled || crate::planted(\"settled\")).then_some("),
-    ("shape", "another shape starts from the one that the handle knows", "src/array/mod.rs",
+    ("shape", "another shape starts from the one that the handle knows", "arrays/src/array/mod.rs",
      "        let old = now.variable();\n",
      "        let known = self.variable().try_clone()?;\n"
      "        let old = if crate::planted(\"shape\") { &known } else { now.variable() };\n"),

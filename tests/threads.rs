@@ -234,7 +234,7 @@ fn filling(chunks: &Chunks) -> ChunkStore<'_> {
 }
 
 /// zstd is not written in Rust, so it is not for Miri.
-#[cfg(all(not(miri), feature = "zstd"))]
+#[cfg(all(not(miri), feature = "codecs"))]
 fn compressed(chunks: &Chunks) -> ChunkStore<'_> {
     let mut store = ChunkStore::new(chunks).unwrap();
     store.add_codec(nczchunk::Zstd::default()).unwrap();
@@ -314,7 +314,7 @@ fn threads_write_and_store_chunks() {
     threads_write_what_one_writes(filling);
 }
 
-#[cfg(all(not(miri), feature = "zstd"))]
+#[cfg(all(not(miri), feature = "codecs"))]
 #[test]
 fn threads_compress_and_decompress() {
     threads_write_what_one_writes(compressed);
@@ -399,7 +399,7 @@ fn callers_share_chunks_as_they_are() {
     callers_share_a_store(Chunks::full(1), |_| {});
 }
 
-#[cfg(all(not(miri), feature = "zstd"))]
+#[cfg(all(not(miri), feature = "codecs"))]
 #[test]
 fn callers_share_compressed_chunks() {
     let (variable, chunks) = (variable(), Chunks::empty(1));
@@ -486,7 +486,7 @@ fn callers_write_chunks_as_they_are() {
     callers_write_to_a_store(|_| {});
 }
 
-#[cfg(all(not(miri), feature = "zstd"))]
+#[cfg(all(not(miri), feature = "codecs"))]
 #[test]
 fn callers_write_compressed_chunks() {
     callers_write_to_a_store(|store| store.add_codec(nczchunk::Zstd::default()).unwrap());

@@ -6,20 +6,20 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 
-use nczchunk::ffi::codec::{nczchunk_chunk_store_add_codec, nczchunk_codec_zstd};
-use nczchunk::ffi::context::{nczchunk_context_free, nczchunk_context_new, nczchunk_context_set_threads};
-use nczchunk::ffi::layout::nczchunk_read_varm;
-use nczchunk::ffi::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_plan, nczchunk_var};
-use nczchunk::ffi::plan::{NCZCHUNK_ALL, NCZCHUNK_READ, nczchunk_plan_free, nczchunk_plan_new, nczchunk_plan_read};
-use nczchunk::ffi::read::nczchunk_read_vars;
-use nczchunk::ffi::store::{
+use nczchunk_c::codec::{nczchunk_chunk_store_add_codec, nczchunk_codec_zstd};
+use nczchunk_c::context::{nczchunk_context_free, nczchunk_context_new, nczchunk_context_set_threads};
+use nczchunk_c::layout::nczchunk_read_varm;
+use nczchunk_c::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_plan, nczchunk_var};
+use nczchunk_c::plan::{NCZCHUNK_ALL, NCZCHUNK_READ, nczchunk_plan_free, nczchunk_plan_new, nczchunk_plan_read};
+use nczchunk_c::read::nczchunk_read_vars;
+use nczchunk_c::store::{
     nczchunk_borrowed_chunk, nczchunk_chunk_store_free, nczchunk_chunk_store_new, nczchunk_chunk_store_new_zero_copy,
     nczchunk_reader_callbacks, nczchunk_request, nczchunk_zero_copy_callbacks,
 };
-use nczchunk::ffi::var::{
+use nczchunk_c::var::{
     NCZCHUNK_ENDIAN_BIG, nczchunk_var_free, nczchunk_var_new, nczchunk_var_set_endian, nczchunk_var_set_fill_value,
 };
-use nczchunk::ffi::write::nczchunk_write_vars;
+use nczchunk_c::write::nczchunk_write_vars;
 
 use super::data::Chunks;
 use super::workloads::{Content, FILL_VALUE, Kind, Workload};

@@ -24,7 +24,6 @@ pub fn values(attribute: &Attribute) -> String {
                 element::push_quoted(&mut text, value);
             }
         }
-        _ => text.push('?'),
     }
     text
 }

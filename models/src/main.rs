@@ -14,59 +14,59 @@ extern crate nczchunk_models_std as libc;
 extern crate nczchunk_models_std as std;
 
 // The library's engine, which is what src/lib.rs has without features.
-#[path = "../../src/alloc.rs"]
+#[path = "../../engine/src/alloc.rs"]
 mod alloc;
-#[path = "../../src/buffer.rs"]
+#[path = "../../engine/src/buffer.rs"]
 mod buffer;
-#[path = "../../src/cache/mod.rs"]
+#[path = "../../engine/src/cache/mod.rs"]
 mod cache;
-#[path = "../../src/cancel.rs"]
+#[path = "../../engine/src/cancel.rs"]
 mod cancel;
-#[path = "../../src/codec/mod.rs"]
+#[path = "../../engine/src/codec/mod.rs"]
 mod codec;
-#[path = "../../src/copier.rs"]
+#[path = "../../engine/src/copier.rs"]
 mod copier;
-#[path = "../../src/copy/mod.rs"]
+#[path = "../../engine/src/copy/mod.rs"]
 mod copy;
-#[path = "../../src/dims.rs"]
+#[path = "../../engine/src/dims.rs"]
 mod dims;
-#[path = "../../src/element.rs"]
+#[path = "../../engine/src/element.rs"]
 mod element;
-#[path = "../../src/error.rs"]
+#[path = "../../engine/src/error.rs"]
 mod error;
-#[path = "../../src/float_format.rs"]
+#[path = "../../engine/src/float_format.rs"]
 mod float_format;
-#[path = "../../src/grid.rs"]
+#[path = "../../engine/src/grid.rs"]
 mod grid;
-#[path = "../../src/hyperslab.rs"]
+#[path = "../../engine/src/hyperslab.rs"]
 mod hyperslab;
-#[path = "../../src/layout.rs"]
+#[path = "../../engine/src/layout.rs"]
 mod layout;
-#[path = "../../src/limits.rs"]
+#[path = "../../engine/src/limits.rs"]
 mod limits;
-#[path = "../../src/lock.rs"]
+#[path = "../../engine/src/lock.rs"]
 mod lock;
-#[path = "../../src/open_object.rs"]
+#[path = "../../engine/src/open_object.rs"]
 mod open_object;
-#[path = "../../src/panic_guard.rs"]
+#[path = "../../engine/src/panic_guard.rs"]
 mod panic_guard;
-#[path = "../../src/plan.rs"]
+#[path = "../../engine/src/plan.rs"]
 mod plan;
-#[path = "../../src/pool.rs"]
+#[path = "../../engine/src/pool.rs"]
 mod pool;
-#[path = "../../src/projection.rs"]
+#[path = "../../engine/src/projection.rs"]
 mod projection;
-#[path = "../../src/setting.rs"]
+#[path = "../../engine/src/setting.rs"]
 mod setting;
-#[path = "../../src/shared.rs"]
+#[path = "../../engine/src/shared.rs"]
 mod shared;
-#[path = "../../src/status.rs"]
+#[path = "../../engine/src/status.rs"]
 mod status;
-#[path = "../../src/store/mod.rs"]
+#[path = "../../engine/src/store/mod.rs"]
 mod store;
-#[path = "../../src/transfer/mod.rs"]
+#[path = "../../engine/src/transfer/mod.rs"]
 mod transfer;
-#[path = "../../src/variable.rs"]
+#[path = "../../engine/src/variable.rs"]
 mod variable;
 
 pub use buffer::Buffer;

@@ -250,25 +250,25 @@ fn writes() {
 fn codecs_of_the_librarys_are_called_in_any_way() {
     #[allow(unused_mut, reason = "all of the library's codecs can be left out")]
     let mut codecs: Vec<Box<dyn Codec>> = vec![Box::new(AsTheyAre)];
-    #[cfg(feature = "shuffle")]
+    #[cfg(feature = "codecs")]
     codecs.extend([1, 2, 3, 8].map(|size| Box::new(nczchunk::Shuffle::new(size)) as Box<dyn Codec>));
-    #[cfg(feature = "lz4")]
+    #[cfg(feature = "codecs")]
     codecs.push(Box::new(nczchunk::Lz4));
-    #[cfg(feature = "fletcher32")]
+    #[cfg(feature = "codecs")]
     codecs.push(Box::new(nczchunk::Fletcher32));
-    #[cfg(feature = "crc32c")]
+    #[cfg(feature = "codecs")]
     codecs.push(Box::new(nczchunk::Crc32c));
-    #[cfg(feature = "blosc")]
+    #[cfg(feature = "codecs")]
     codecs.extend(
         ["lz4", "blosclz"].map(|inner| {
             Box::new(nczchunk::Blosc::new(inner, 5, nczchunk::BloscShuffle::Byte, 2, 0)) as Box<dyn Codec>
         }),
     );
-    #[cfg(all(feature = "zlib", not(miri)))]
+    #[cfg(all(feature = "codecs", not(miri)))]
     codecs.push(Box::new(nczchunk::Zlib::new(1)));
-    #[cfg(all(feature = "gzip", not(miri)))]
+    #[cfg(all(feature = "codecs", not(miri)))]
     codecs.push(Box::new(nczchunk::Gzip::new(1)));
-    #[cfg(all(feature = "zstd", not(miri)))]
+    #[cfg(all(feature = "codecs", not(miri)))]
     codecs.push(Box::new(nczchunk::Zstd::default()));
 
     let bytes: Vec<u8> = (0..40u8).map(|i| i / 3).collect();

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::ptr::{null, null_mut};
 
-use nczchunk::ffi::{context::*, plan::*, read::*, store::*, var::*};
 use nczchunk::status::*;
+use nczchunk_c::{context::*, plan::*, read::*, store::*, var::*};
 
 use super::var;
 

@@ -3,8 +3,8 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::{null, null_mut};
 
-use nczchunk::ffi::{codec::*, context::*, plan::*, progress::*, read::*, store::*, var::*};
 use nczchunk::status::*;
+use nczchunk_c::{codec::*, context::*, plan::*, progress::*, read::*, store::*, var::*};
 
 use super::{Log, filling, lending, var};
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
 
-use nczchunk::ffi::{array::*, context::*, plan::*, storage::*};
 use nczchunk::status::*;
+use nczchunk_c::{array::*, context::*, plan::*, storage::*};
 
 /// Objects, reads under way, and how the storage behaves.
 #[derive(Default)]

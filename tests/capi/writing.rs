@@ -3,9 +3,9 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::{null, null_mut};
 
-use nczchunk::ffi::objects::*;
-use nczchunk::ffi::{layout::*, plan::*, read::*, store::*, var::*, write::*};
 use nczchunk::status::*;
+use nczchunk_c::objects::*;
+use nczchunk_c::{layout::*, plan::*, read::*, store::*, var::*, write::*};
 
 use super::var;
 

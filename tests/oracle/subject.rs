@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::Mutex;
 
 use nczchunk::Projection;
-use nczchunk::ffi::{context::*, objects::*, plan::*, projection::*, read::*, store::*, var::*};
+use nczchunk_c::{context::*, objects::*, plan::*, projection::*, read::*, store::*, var::*};
 
 use super::cases::Dim;
 use super::naive::{self, Touched};

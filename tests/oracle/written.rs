@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Mutex;
 
-use nczchunk::ffi::{plan::*, store::*, var::*, write::*};
+use nczchunk_c::{plan::*, store::*, var::*, write::*};
 
 use super::cases::Dim;
 use super::naive::{self, Touched};

@@ -9,7 +9,7 @@ NOERR, EINVALCOORDS, EEDGE, ESTRIDE = 0, -40, -57, -58
 
 
 class Dimension:
-    """src/grid.rs."""
+    """engine/src/grid.rs."""
 
     def __init__(self, m, length, chunklen, first_chunk=None, lead=None, planted=None):
         self.m, self.len, self.chunklen, self.planted = m, length, chunklen, planted
@@ -103,7 +103,7 @@ def check(m, dimlen, start, count, stride, check_edge, planted=None):
 
 
 class Slice:
-    """src/hyperslab.rs: Slice::fitting, for a slice that fits."""
+    """engine/src/hyperslab.rs: Slice::fitting, for a slice that fits."""
 
     def __init__(self, m, start, count, stride):
         self.m, self.count, self.stride = m, count, m.absolute(stride)
@@ -120,7 +120,7 @@ class Slice:
 
 
 class Projections:
-    """src/projection.rs, of a slice that was checked against the dimension."""
+    """engine/src/projection.rs, of a slice that was checked against the dimension."""
 
     def __init__(self, m, dimension, piece, planted=None):
         self.m, self.dimension, self.slice, self.planted = m, dimension, piece, planted
@@ -227,7 +227,7 @@ def begin_of_part(m, part, num_chunks, num_parts, planted=None):
 
 
 def reach(m, element_size, counts, strides, planted=None):
-    """src/layout.rs: the bytes below the beginning of the first element, and above it."""
+    """engine/src/layout.rs: the bytes below the beginning of the first element, and above it."""
     low, high = m.word(0), element_size
     for count, stride in zip(counts, strides, strict=True):
         steps = m.saturating_sub(m.sub(count, m.word(1)), m.word(1)) if planted == "reach" else m.sub(count, m.word(1))
@@ -258,7 +258,7 @@ def is_disjoint(m, element_size, counts, strides, planted=None):
 
 
 def classic_offset(m, begin, recsize, typesize, dimlens, indices, is_record, planted=None):
-    """src/classic.rs: whether the offset is one of a file, and the offset. Indices are checked before."""
+    """engine/src/classic.rs: whether the offset is one of a file, and the offset. Indices are checked before."""
     step, offset, fits = typesize, begin, []
     for d in reversed(range(len(dimlens))):
         if d == 0:

@@ -152,7 +152,7 @@ fn the_index_of_a_shard_is_that_of_the_shard_that_is_read() {
 fn a_handle_sees_what_another_has_written_once_it_is_refreshed() {
     for is_sharded in [false, true] {
         for (_temporary, storage) in storages(&format!("refresh-{is_sharded}")) {
-            let codecs: &[(&str, &str)] = if cfg!(feature = "zstd") { &[("zstd", "")] } else { &[] };
+            let codecs: &[(&str, &str)] = if cfg!(feature = "codecs") { &[("zstd", "")] } else { &[] };
             let plain = Description::new(&[6], ElementType::Int).with_chunk_shape(&[6]).with_codecs(codecs);
             let description = if is_sharded { plain.with_shard_shape(&[6]) } else { plain };
             let mut writer = Array::create_in(&storage, "x", &description).unwrap();
@@ -181,7 +181,7 @@ fn a_handle_sees_what_another_has_written_once_it_is_refreshed() {
 /// Handles take turns at parts of one chunk. Each starts from what is stored, not from what it remembers.
 #[test]
 fn a_part_is_written_to_what_is_stored() {
-    let codecs: &[&[(&str, &str)]] = if cfg!(feature = "zstd") { &[&[], &[("zstd", "")]] } else { &[&[]] };
+    let codecs: &[&[(&str, &str)]] = if cfg!(feature = "codecs") { &[&[], &[("zstd", "")]] } else { &[&[]] };
     for codecs in codecs {
         for is_sharded in [false, true] {
             for (_temporary, storage) in storages(&format!("turns-{is_sharded}-{}", codecs.len())) {

@@ -23,7 +23,7 @@ pub const FILL: i32 = -7;
 impl Layout {
     /// Raw and compressed chunks, as objects and in shards.
     pub fn all(chunk: Pair) -> Vec<Layout> {
-        let of = |shard| [false, cfg!(feature = "zstd")].map(|is_compressed| Layout { chunk, shard, is_compressed });
+        let of = |shard| [false, cfg!(feature = "codecs")].map(|is_compressed| Layout { chunk, shard, is_compressed });
         [of(None), of(Some([2, 2]))].concat()
     }
 

@@ -1,5 +1,5 @@
 """Codecs that compute with elements, and checksums, as numcodecs has them: writes arithmetic.bin beside this file,
-which src/zarr/vectors.rs reads.
+which arrays/src/zarr/vectors.rs reads.
 
 The file is a list of records: a line of JSON with the codec, the type of the elements and three lengths, then so many
 bytes each: the elements, what numcodecs encodes them to, and what it decodes that to. Needs numcodecs.

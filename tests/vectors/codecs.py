@@ -1,6 +1,6 @@
 """Codecs as numcodecs has them: writes what the library is to decode, and decodes what the library made.
 
-    python codecs.py write              codecs.bin, beside this file, which src/codec/tests.rs reads
+    python codecs.py write              codecs.bin, beside this file, which engine/src/codec/tests.rs reads
     python codecs.py check FILE         whether numcodecs decodes what the test codec::tests::written wrote to FILE
 
 A file is a list of records: a line "codec parameters... length stored_length", then so many stored bytes. The decoded

@@ -50,7 +50,6 @@ impl<'a> Values<'a> {
         let bytes = match attribute.values() {
             AttributeValues::Texts(texts) => return Values::Texts(texts.iter().map(String::as_str).collect()),
             AttributeValues::Bytes(bytes) => bytes,
-            _ => &[],
         };
         match attribute.element_type() {
             ElementType::Byte => Values::Byte(words(bytes, i8::from_ne_bytes)),

@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use nczchunk::ffi::{codec::*, objects::*, projection::*, storage::*, store::*};
+use nczchunk_c::{codec::*, objects::*, projection::*, storage::*, store::*};
 
 const EEMPTY: c_int = -139;
 const ENOOBJECT: c_int = -141;

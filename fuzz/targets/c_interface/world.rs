@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 use nczchunk::Projection;
-use nczchunk::ffi::{
+use nczchunk_c::{
     array::*, array_objects::*, attribute::*, cache::*, chunkshape::*, classic::*, codec::*, context::*, copy::*,
     create::*, key::*, layout::*, list::*, locate::*, objects::*, odometer::*, plan::*, progress::*, projection::*,
     read::*, status::*, storage::*, store::*, var::*, version::*, write::*,

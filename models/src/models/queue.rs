@@ -10,7 +10,7 @@ use crate::Model;
 use crate::error::ErrorKind;
 
 #[allow(clippy::duplicate_mod, reason = "the transfer has it for itself alone")]
-#[path = "../../../src/transfer/queue.rs"]
+#[path = "../../../engine/src/transfer/queue.rs"]
 mod library;
 
 use library::Queue;

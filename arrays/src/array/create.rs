@@ -1,0 +1,392 @@
+//! Creating an array: what is in the way, the groups above it, its documents.
+//!
+//! Everything is checked before anything is written. The document that makes a name an array is written last. If
+//! writing fails, what has been written of the array is removed: groups are left, and nothing that is in the way of the
+//! next attempt. Where removing fails, too, something is left, but never an array without its attributes.
+
+use super::contents::{self, ChunkNames, Contents};
+use super::description::Description;
+use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V3, below};
+use super::list;
+use crate::alloc;
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::{self, Value};
+use crate::object::{Storage, check_name};
+use crate::zarr::{self, Format, Metadata};
+
+/// An array that can be created: all that is to be written.
+pub(super) struct New {
+    format: Format,
+    array: String,
+    attributes: Option<String>,
+    groups: Vec<String>,
+    overwrite: bool,
+    /// How its chunks will be called.
+    chunks: ChunkNames,
+}
+
+impl New {
+    /// Checks whether an array can be created at a name of a storage, which may be empty. The result has the metadata
+    /// as they will be read.
+    pub(super) fn check(storage: &Storage, name: &str, description: &Description<'_>) -> Result<(Metadata, New)> {
+        if !storage.is_writable() || storage.file_name().is_some() {
+            return Err(ErrorKind::ReadOnly.into());
+        }
+        let own = storage.codecs();
+        let metadata = description.metadata(name, own)?;
+        metadata.check_codecs(own).map_err(|error| error.in_object("the description"))?;
+        let format = metadata.format;
+        if !name.is_empty() {
+            check_node_name(name, format).map_err(|error| error.in_object(name))?;
+        }
+        let (array, attributes) = match format {
+            Format::V2 => (zarr::write_array_v2(&metadata)?, Some(zarr::write_attributes_v2(&metadata)?)),
+            Format::V3 => (zarr::write_v3(&metadata)?, None),
+        };
+        let value = |text: &str| json::read(text.as_bytes());
+        let again = match format {
+            Format::V2 => {
+                zarr::v2_of_values(&value(&array)?, attributes.as_deref().map(value).transpose()?.as_ref(), own)?
+            }
+            Format::V3 => zarr::v3_of_value(&value(&array)?, own)?,
+        };
+        let groups = documents::missing_groups(storage, name, format)?;
+        if description.is_for_netcdf() {
+            check_group(storage, name, &metadata, &groups)?;
+        }
+        let mut counts = Vec::new();
+        for (len, chunklen) in again.shape.iter().zip(&again.chunk_shape) {
+            alloc::push(&mut counts, len.div_ceil((*chunklen).max(1)))?;
+        }
+        let chunks = ChunkNames::Within(again.keys, counts);
+        Ok((again, New { format, array, attributes, groups, overwrite: description.overwrite(), chunks }))
+    }
+
+    /// Writes it.
+    pub(super) fn write(&self, storage: &Storage, name: &str) -> Result<()> {
+        make_room(storage, name, self)?;
+        documents::forget_consolidated(storage, name)?;
+        for group in &self.groups {
+            documents::make_group(storage, group, self.format, Value::Object(Vec::new()))?;
+        }
+        let array = match self.format {
+            Format::V2 => V2_ARRAY,
+            Format::V3 => V3,
+        };
+        // Both names first: what is written is removed without an allocation that may fail, unless they are long.
+        let (array, attributes) = (below(name, array)?, below(name, V2_ATTRIBUTES)?);
+        let written = match &self.attributes {
+            Some(text) => storage.write_over(&attributes, None, text.as_bytes()),
+            None => Ok(()),
+        };
+        written.and_then(|()| storage.write_over(&array, None, self.array.as_bytes())).inspect_err(|error| {
+            if error.kind() == ErrorKind::Conflict {
+                // What is there is another's.
+                return;
+            }
+            // A write that has failed may have stored the object nevertheless. An array goes before its attributes.
+            if storage.remove(&array).is_ok() && self.attributes.is_some() {
+                let _ = storage.remove(&attributes);
+            }
+        })
+    }
+}
+
+/// Refuses names that no array can have, or a group that it is in: their objects would be taken for something else.
+pub(super) fn check_node_name(name: &str, format: Format) -> Result<()> {
+    const DOCUMENT: &str =
+        "arrays and groups cannot have the name of a metadata document, such as zarr.json or .zarray";
+    const RESERVED: &str = "Zarr v3 reserves names that begin with __ and those of dots alone; choose another name";
+    check_name(name)?;
+    for part in name.split('/') {
+        if zarr::DOCUMENTS.contains(&part) {
+            return Err(ErrorKind::Argument(DOCUMENT).into());
+        }
+        if format == Format::V3 && (part.starts_with("__") || part.bytes().all(|byte| byte == b'.')) {
+            return Err(ErrorKind::Argument(RESERVED).into());
+        }
+    }
+    Ok(())
+}
+
+/// Refuses an array that netCDF-C would not see for a list of arrays in its group, or that would keep it from reading
+/// the others.
+fn check_group(storage: &Storage, name: &str, metadata: &Metadata, missing: &[String]) -> Result<()> {
+    let group = name.rsplit_once('/').map_or("", |(group, _)| group);
+    if missing.iter().any(|missing| missing == group) {
+        return Ok(());
+    }
+    if zarr::has_netcdf_group(storage, group)? {
+        let kind = ErrorKind::Unsupported("another array in a group of which netCDF-C has a list");
+        return Err(Error::from(kind).in_object(if group.is_empty() { "the storage" } else { group }));
+    }
+    list::list_each(storage, group, false, &mut |node| {
+        let is_other = |d: usize, dimension: &str| {
+            let at = metadata.dimension_names.iter().position(|name| name.as_deref() == Some(dimension));
+            at.is_some_and(|at| metadata.shape.get(at) != node.shape().get(d))
+        };
+        let mut dimensions = 0..if node.name() == name { 0 } else { node.shape().len() };
+        match dimensions.find(|&d| node.dimension_name(d).is_some_and(|dimension| is_other(d, dimension))) {
+            Some(d) => {
+                const OTHER: &str = "netCDF-C has one length for a dimension of a group, and this array has another";
+                Err(Error::from(ErrorKind::Argument(OTHER)).in_dimension(d).in_object(node.name()))
+            }
+            None => Ok(()),
+        }
+    })
+}
+
+/// Makes sure that nothing is where the array is to be.
+fn make_room(storage: &Storage, name: &str, new: &New) -> Result<()> {
+    let about = if name.is_empty() { "the storage" } else { name };
+    let exists = || Err(Error::from(ErrorKind::NotOverwritten).in_object(about));
+    let is_node = contents::is_node(storage, name)?;
+    if is_node && !new.overwrite {
+        return exists();
+    }
+    let contents = match is_node {
+        true => Contents::of_node(storage, name)?,
+        false => Contents::of_nothing(storage, name, &new.chunks)?,
+    };
+    if contents.is_array() && !new.overwrite {
+        return exists();
+    }
+    if is_node && contents.is_empty() {
+        return Err(ErrorKind::Unsupported("overwriting an array in a storage that cannot list its objects").into());
+    }
+    contents.remove(storage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::ElementType;
+    use crate::object::{Entry, Memory};
+
+    fn create(storage: &Storage, name: &str, description: &Description<'_>) -> Result<()> {
+        crate::Array::create_in(storage, name, description).map(drop)
+    }
+
+    fn names(storage: &Storage, prefix: &str) -> Vec<String> {
+        let mut names = Vec::new();
+        storage.list(prefix, &mut |name, _| Ok(alloc::push(&mut names, name.to_owned())?)).unwrap();
+        names.sort();
+        names
+    }
+
+    fn with(objects: &[&str]) -> Storage {
+        let storage = Storage::new(Memory::new()).unwrap();
+        objects.iter().for_each(|name| storage.write(name, b"{}").unwrap());
+        storage
+    }
+
+    #[test]
+    fn nothing_is_overwritten_unless_it_is_said() {
+        let four = Description::new(&[4], ElementType::Int);
+        for there in ["a/zarr.json", "a/.zarray", "a/.zgroup", "a/0.0", "a/c/0", "a/something"] {
+            let storage = with(&[there]);
+            assert_eq!(create(&storage, "a", &four).unwrap_err().status(), crate::status::EEXIST, "{there}");
+            assert_eq!(names(&storage, ""), ["a"]);
+        }
+        let storage = with(&["b/0"]);
+        create(&storage, "a", &Description::new(&[4, 4], ElementType::Int)).unwrap();
+        ["a/c/0/1", "a/c/7/7"].iter().for_each(|chunk| storage.write(chunk, b"").unwrap());
+        create(&storage, "a", &four.with_overwrite(true)).unwrap();
+        assert_eq!((names(&storage, "a"), names(&storage, "b")), (vec![V3.to_owned()], vec!["0".to_owned()]));
+        // What was left of an array may go, but not what is none.
+        create(&with(&["a/c/0", "a/.zattrs"]), "a", &four.with_overwrite(true)).unwrap();
+        create(&with(&["readme"]), "", &four).unwrap();
+        // Attributes alone are no array, but what is left where a process ended between two writes.
+        for format in [crate::ArrayFormat::ZarrV2, crate::ArrayFormat::ZarrV3] {
+            let storage = with(&["a/.zattrs"]);
+            create(&storage, "a", &four.with_format(format)).unwrap();
+            assert_eq!(names(&storage, "a").len(), if format == crate::ArrayFormat::ZarrV2 { 2 } else { 1 });
+        }
+    }
+
+    /// Only what metadata imply is removed. All else is in the way, and then nothing is removed.
+    #[test]
+    fn what_belongs_to_no_array_is_not_overwritten() {
+        let four = Description::new(&[4], ElementType::Int).with_chunk_shape(&[2]).with_overwrite(true);
+        let v2 = four.with_format(crate::ArrayFormat::ZarrV2);
+        let other = ["2020/notes.txt", "20200101", "c/main.c", "c/0/0", "letters/x", "README", "c", "c/2"];
+        for (description, others) in [(four, &other[..]), (v2, &["0/0", "2", "20200101", "0.0", "c/0"])] {
+            for other in others {
+                let object = format!("a/{other}");
+                let storage = with(&[&object]);
+                let error = create(&storage, "a", &description).unwrap_err();
+                assert!(error.kind() == ErrorKind::Exists && object.starts_with(error.about()), "{error}");
+                assert_eq!(
+                    (
+                        names(&storage, ""),
+                        storage
+                            .read(&object, crate::object::ByteRange::At(0), &mut crate::Buffer::new(&mut []))
+                            .unwrap()
+                    ),
+                    (vec!["a".to_owned()], Some(2))
+                );
+            }
+        }
+        // Beside and below an array, and in a group with arrays in it.
+        for other in ["a/README", "a/c/x", "a/c/0/0", "a/b/zarr.json", "g/notes/x", "g/1", "g/a/x"] {
+            let storage = with(&[]);
+            for name in ["a", "g/a", "g/h/b"] {
+                create(&storage, name, &four).unwrap();
+                storage.write(&format!("{name}/c/1"), b"").unwrap();
+            }
+            let name = &other[..1];
+            storage.write(other, b"").unwrap();
+            assert!(other.starts_with(create(&storage, name, &four).unwrap_err().about()), "{other}");
+            assert!(documents::is_there(&storage, "g/h/b", "c/1").unwrap());
+            storage.remove(other).unwrap();
+            create(&storage, name, &four).unwrap();
+            assert_eq!(names(&storage, name), [V3]);
+        }
+        // Metadata that cannot be read say nothing of the names of chunks.
+        let broken = ["a/zarr.json", "a/c/0/1", "a/1.2", "a/3/4"];
+        create(&with(&broken), "a", &four).unwrap();
+        assert_eq!(create(&with(&["a/.zarray", "a/x"]), "a", &four).unwrap_err().about(), "a/x");
+    }
+
+    /// A link is removed as a link.
+    #[cfg(all(unix, not(miri)))]
+    #[test]
+    fn what_links_lead_to_is_not_removed() {
+        use std::os::unix::fs::symlink;
+        let top = std::env::temp_dir().join(format!("nczchunk-overwrite-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&top);
+        std::fs::create_dir_all(top.join("outside/0")).unwrap();
+        std::fs::write(top.join("outside/0/thesis.txt"), "x").unwrap();
+        std::fs::create_dir_all(top.join("data")).unwrap();
+        let storage = Storage::new(crate::object::Directory::open(top.join("data")).unwrap()).unwrap();
+        let four = Description::new(&[4, 4], ElementType::Int).with_chunk_shape(&[2, 2]).with_overwrite(true);
+        for (name, link, is_chunk) in [("a", "a/c", true), ("g/a", "g/b", true), ("a", "a/link", false)] {
+            create(&storage, name, &four).unwrap();
+            symlink(top.join("outside"), top.join("data").join(link)).unwrap();
+            let overwritten = create(&storage, &name[..1], &four);
+            assert_eq!(overwritten.is_ok(), is_chunk, "{link}");
+            assert_eq!(top.join("data").join(link).is_symlink(), !is_chunk);
+            assert!(top.join("outside/0/thesis.txt").is_file());
+        }
+        std::fs::remove_dir_all(&top).unwrap();
+    }
+
+    #[test]
+    fn names_of_documents_are_no_names_of_arrays() {
+        use crate::ArrayFormat::{NcZarr, ZarrV2, ZarrV3};
+        let four = Description::new(&[4], ElementType::Int).with_dimension_names(&["x"]);
+        let storage = with(&[]);
+        for format in [ZarrV3, ZarrV2, NcZarr] {
+            let four = four.with_format(format);
+            for document in zarr::DOCUMENTS {
+                for name in [document.to_owned(), format!("g/{document}"), format!("{document}/a")] {
+                    let error = create(&storage, &name, &four).unwrap_err();
+                    assert!(error.to_string().contains("cannot have the name of a metadata document"), "{error}");
+                    assert_eq!((error.about(), error.status()), (&*name, crate::status::EINVAL));
+                }
+            }
+            assert_eq!(names(&storage, ""), [""; 0]);
+        }
+        for name in ["__a", "g/__a", "__g/a", "...", "g/..."] {
+            let error = create(&storage, name, &four).unwrap_err();
+            assert!(error.to_string().contains("Zarr v3 reserves names"), "{error}");
+            create(&with(&[]), name, &four.with_format(ZarrV2)).unwrap();
+        }
+        for name in ["_a", "zarr.jso", ".zarrays", "a.zarr.json", "c"] {
+            create(&with(&[]), name, &four).unwrap();
+        }
+    }
+
+    #[test]
+    fn netcdf_can_read_what_else_is_in_the_group() {
+        let storage = with(&[]);
+        let four = Description::new(&[4], ElementType::Int)
+            .with_dimension_names(&["x"])
+            .with_format(crate::ArrayFormat::NcZarr);
+        create(&storage, "g/a", &four).unwrap();
+        create(&storage, "g/b", &four).unwrap();
+        let five = Description::new(&[5], ElementType::Int)
+            .with_dimension_names(&["x"])
+            .with_format(crate::ArrayFormat::NcZarr);
+        let error = create(&storage, "g/c", &five).unwrap_err();
+        assert_eq!((error.about(), error.dimension()), ("g/a", Some(0)));
+        create(&storage, "h/c", &five).unwrap();
+        let group = br#"{"_nczarr_group": {"dimensions": {"x": 4}, "arrays": [], "groups": []}}"#;
+        storage.write("g/.zattrs", group).unwrap();
+        assert!(matches!(create(&storage, "g/c", &four).unwrap_err().kind(), ErrorKind::Unsupported(_)));
+    }
+
+    /// A storage of which some writes store the object and fail nevertheless, as where a name does not get to the disk.
+    struct LateFailure {
+        memory: Memory,
+        fails_at: &'static str,
+        removes: bool,
+    }
+
+    impl crate::object::ObjectStore for LateFailure {
+        fn read(
+            &self,
+            name: &str,
+            begin: crate::object::ByteRange,
+            buffer: &mut crate::Buffer<'_>,
+        ) -> Result<Option<u64>> {
+            self.memory.read(name, begin, buffer)
+        }
+        fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+            self.memory.list(prefix, one)
+        }
+        fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+            self.memory.write(name, bytes)?;
+            if name == self.fails_at { Err(ErrorKind::System(5).into()) } else { Ok(()) }
+        }
+        fn remove(&self, name: &str) -> Result<()> {
+            if self.removes { self.memory.remove(name) } else { Err(ErrorKind::System(5).into()) }
+        }
+        fn is_writable(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn what_fails_leaves_nothing_or_an_array_with_its_attributes() {
+        let x = Description::new(&[4], ElementType::Int).with_dimension_names(&["x"]);
+        let v2 = x.with_format(crate::ArrayFormat::ZarrV2);
+        for (description, fails_at, documents) in
+            [(x, "a/zarr.json", vec![V3]), (v2, "a/.zarray", vec![V2_ARRAY, V2_ATTRIBUTES]), (v2, "a/.zattrs", vec![])]
+        {
+            for removes in [true, false] {
+                let storage = Storage::new(LateFailure { memory: Memory::new(), fails_at, removes }).unwrap();
+                assert_eq!(create(&storage, "a", &description).unwrap_err().status(), 5);
+                if removes {
+                    assert_eq!(names(&storage, "a"), [""; 0], "{fails_at}");
+                } else if !documents.is_empty() {
+                    assert_eq!(names(&storage, "a"), documents);
+                    assert_eq!(
+                        crate::Array::open_in(&storage, "a", crate::Access::Read).unwrap().dimension_name(0),
+                        Some("x")
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn groups_are_made_and_nothing_is_written_in_vain() {
+        let storage = with(&[]);
+        create(&storage, "a/b", &Description::new(&[4], ElementType::Int)).unwrap();
+        assert_eq!(
+            (names(&storage, ""), names(&storage, "a")),
+            (vec!["a".into(), V3.into()], vec!["b".into(), V3.into()])
+        );
+        let storage = with(&[]);
+        let huge = Description::new(&[4], ElementType::Opaque { len: 1 << 30 });
+        assert!(create(&storage, "a", &huge).is_err());
+        let snappy = [("blosc", r#"{"cname": "snappy"}"#)];
+        assert!(create(&storage, "a", &Description::new(&[4], ElementType::Int).with_codecs(&snappy)).is_err());
+        let shards = Description::new(&[4], ElementType::Int).with_chunk_shape(&[1]).with_shard_shape(&[2]);
+        let v2 = shards.with_format(crate::ArrayFormat::ZarrV2);
+        assert!(matches!(create(&storage, "a", &v2).unwrap_err().kind(), ErrorKind::Unsupported(_)));
+        assert!(create(&storage, "../a", &shards).is_err());
+        assert_eq!(names(&storage, ""), [""; 0]);
+    }
+}

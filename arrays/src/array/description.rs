@@ -1,0 +1,468 @@
+//! What an array is to be like that is created: from what the caller says to metadata.
+
+use crate::alloc;
+use crate::chunkshape::{self, NETCDF_TARGET_BYTES};
+use crate::codec::{self, CodecRegistry, Stage};
+use crate::dims::check_rank;
+use crate::element::{ElementType, Elements, LARGEST as LARGEST_ELEMENT};
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::{self, At, Value};
+use crate::key::Separator;
+use crate::strings;
+use crate::variable::Endian;
+use crate::zarr::{self, AttributeValue, CodecSpec, Format, KeyEncoding, Keys, Metadata, SCALAR_DIMENSION, Shards};
+
+/// The formats in which arrays are created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum ArrayFormat {
+    /// Zarr v2.
+    ZarrV2,
+    /// Zarr v3.
+    #[default]
+    ZarrV3,
+    /// Zarr v2 that netCDF-C reads: the array is in a group, each of its dimensions has a name, and what netCDF-C
+    /// refuses or reads wrong is refused: other types and codecs than its own, big-endian words (absent chunks of which
+    /// it reads wrong), and a dimension that another array of the group has with another length, for which it refuses
+    /// the whole dataset. That has to be kept in mind when an array gets another shape. netCDF-C finds the array with
+    /// `#mode=zarr` or, if none of its own has made the group, with `#mode=nczarr`; it shows characters as texts of one
+    /// character, and a scalar with a dimension of length 1.
+    NcZarr,
+}
+
+impl ArrayFormat {
+    /// The version of Zarr that it is.
+    pub(super) fn version(self) -> Format {
+        if self == ArrayFormat::ZarrV3 { Format::V3 } else { Format::V2 }
+    }
+}
+
+/// An array that is to be created. All that is not said has a default.
+///
+/// ```
+/// use nczchunk::{AttributeValue, Description, ElementType};
+///
+/// let sst = Description::new(&[365, 90, 180], ElementType::Float)
+///     .with_dimension_names(&["time", "lat", "lon"])
+///     .with_chunk_shape(&[30, 90, 180])
+///     .with_codecs(&[("zstd", r#"{"level": 3}"#)])
+///     .with_attributes(&[("units", AttributeValue::Text("K")), ("valid_max", AttributeValue::Float(&[400.0]))]);
+/// # let _ = sst;
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[must_use]
+pub struct Description<'a> {
+    shape: &'a [usize],
+    element: ElementType,
+    endian: Endian,
+    chunk_shape: Option<&'a [usize]>,
+    shard_shape: Option<&'a [usize]>,
+    fill_value: Option<&'a [u8]>,
+    format: ArrayFormat,
+    separator: Option<Separator>,
+    codecs: Option<&'a [(&'a str, &'a str)]>,
+    dimension_names: &'a [&'a str],
+    attributes_json: &'a str,
+    attributes: &'a [(&'a str, AttributeValue<'a>)],
+    overwrite: bool,
+}
+
+impl<'a> Description<'a> {
+    /// An array of this shape. An empty one is a scalar.
+    pub fn new(shape: &'a [usize], element: ElementType) -> Self {
+        Description {
+            shape,
+            element,
+            endian: Endian::Native,
+            chunk_shape: None,
+            shard_shape: None,
+            fill_value: None,
+            format: ArrayFormat::default(),
+            separator: None,
+            codecs: None,
+            dimension_names: &[],
+            attributes_json: "",
+            attributes: &[],
+            overwrite: false,
+        }
+    }
+
+    /// The lengths of a chunk, which is what is encoded as one. Without them they are
+    /// [netCDF-C's](crate::chunkshape::netcdf): chunks of about 16 MiB.
+    pub fn with_chunk_shape(self, chunk_shape: &'a [usize]) -> Self {
+        Description { chunk_shape: Some(chunk_shape), ..self }
+    }
+
+    /// The lengths of a shard, which is an object with several chunks; each is a multiple of the chunk's. Only Zarr v3
+    /// has shards. Without this, every chunk is an object.
+    pub fn with_shard_shape(self, shard_shape: &'a [usize]) -> Self {
+        Description { shard_shape: Some(shard_shape), ..self }
+    }
+
+    /// What is read where nothing has been written: the bytes of an element in native byte order, or of a text if these
+    /// have any length; zeros, or an empty text, without it.
+    pub fn with_fill_value(self, fill_value: &'a [u8]) -> Self {
+        Description { fill_value: Some(fill_value), ..self }
+    }
+
+    /// The format; Zarr v3 without it.
+    pub fn with_format(self, format: ArrayFormat) -> Self {
+        Description { format, ..self }
+    }
+
+    /// The byte order of what is stored; without it the machine's, or in an array for netCDF-C the one that it reads,
+    /// which is little-endian.
+    pub fn with_endian(self, endian: Endian) -> Self {
+        Description { endian, ..self }
+    }
+
+    /// What stands between the numbers of a chunk's name; without it `/` in Zarr v3, else `.`.
+    pub fn with_separator(self, separator: Separator) -> Self {
+        Description { separator: Some(separator), ..self }
+    }
+
+    /// The codecs in the order in which they encode, each a name and its configuration: a JSON object, a number, which
+    /// is the first of the settings that is one, or nothing. See [`has_codec`](crate::has_codec). Without them it is
+    /// zstd, if that is built in. An empty list has chunks stored as they are.
+    pub fn with_codecs(self, codecs: &'a [(&'a str, &'a str)]) -> Self {
+        Description { codecs: Some(codecs), ..self }
+    }
+
+    /// The names of the dimensions. An empty one is none.
+    pub fn with_dimension_names(self, names: &'a [&'a str]) -> Self {
+        Description { dimension_names: names, ..self }
+    }
+
+    /// Attributes, as the text of a JSON object.
+    pub fn with_attributes_json(self, attributes: &'a str) -> Self {
+        Description { attributes_json: attributes, ..self }
+    }
+
+    /// Attributes one by one. They are set after those that are given as JSON.
+    pub fn with_attributes(self, attributes: &'a [(&'a str, AttributeValue<'a>)]) -> Self {
+        Description { attributes, ..self }
+    }
+
+    /// Whether an array or group that exists is replaced: its metadata documents, its chunks and the arrays and groups
+    /// below it are removed, symbolic links as links. If anything else is there, creating the array fails with
+    /// `Exists`, and nothing is removed. If not, creating fails where an array or group exists.
+    pub fn with_overwrite(self, overwrite: bool) -> Self {
+        Description { overwrite, ..self }
+    }
+
+    pub(super) fn overwrite(&self) -> bool {
+        self.overwrite
+    }
+
+    pub(super) fn is_for_netcdf(&self) -> bool {
+        self.format == ArrayFormat::NcZarr
+    }
+
+    /// The metadata of such an array in the group or storage `name`.
+    pub(super) fn metadata(&self, name: &str, own: &CodecRegistry) -> Result<Metadata> {
+        check_rank(self.shape.len())?;
+        let is_text = self.element == ElementType::String;
+        if is_text && self.shard_shape.is_some() {
+            return Err(ErrorKind::Unsupported("writing texts of any length to shards").into());
+        }
+        if !is_text && !(1..=LARGEST_ELEMENT).contains(&self.element.size()) {
+            return Err(Error::from(ErrorKind::ElementType).in_object(self.element));
+        }
+        let format = self.format.version();
+        let (style, separator) = match format {
+            Format::V2 => (KeyEncoding::V2, Separator::Dot),
+            Format::V3 => (KeyEncoding::V3, Separator::Slash),
+        };
+        let endian = match self.endian {
+            _ if self.element.word_size() <= 1 => Endian::Native,
+            Endian::Native if self.format == ArrayFormat::NcZarr => Endian::Little,
+            endian => endian,
+        };
+        let (codecs, endian) = self.codecs(format, endian, own)?;
+        let chunk_shape = self.chunks()?;
+        let (chunk_shape, codecs, shards) = match self.shard_shape {
+            None => (chunk_shape, codecs, None),
+            Some(shard_shape) => (self.shards(shard_shape, &chunk_shape)?, Vec::new(), Some((chunk_shape, codecs))),
+        };
+        let mut metadata = Metadata {
+            format,
+            is_nczarr: false,
+            shape: alloc::copied(self.shape)?,
+            unlimited: Vec::new(),
+            chunk_shape,
+            element: self.element,
+            endian,
+            order: None,
+            fill_value: Some(self.fill()?),
+            keys: Keys { style, separator: self.separator.unwrap_or(separator) },
+            codecs,
+            shards: shards.map(|(inner, codecs)| Shards {
+                inner,
+                index_order: None,
+                codecs,
+                index_at_start: false,
+                index_endian: Endian::Little,
+                index_checksum: true,
+            }),
+            dimension_names: self.names()?,
+            dimension_references: Vec::new(),
+            attributes: all_attributes(self.format, attributes_of_text(self.attributes_json)?, self.attributes)?,
+            attributes_error: None,
+            is_scalar: false,
+        };
+        if self.format == ArrayFormat::NcZarr {
+            for_netcdf(&mut metadata, name)?;
+        }
+        Ok(metadata)
+    }
+
+    fn chunks(&self) -> Result<Vec<usize>> {
+        let Some(chunk_shape) = self.chunk_shape else {
+            if self.shard_shape.is_some() {
+                return Err(ErrorKind::Argument("shards need the shape of the chunks within them").into());
+            }
+            let mut chunk_shape = alloc::copied(self.shape)?;
+            chunkshape::netcdf(self.shape, self.element_bytes(), NETCDF_TARGET_BYTES, &mut chunk_shape)?;
+            return Ok(chunk_shape);
+        };
+        self.check_len(chunk_shape.len())?;
+        match chunk_shape.iter().position(|&len| len == 0) {
+            Some(d) => Err(Error::from(ErrorKind::Argument("the chunk length is 0")).in_dimension(d)),
+            None => Ok(alloc::copied(chunk_shape)?),
+        }
+    }
+
+    /// Bytes that an element has in memory.
+    fn element_bytes(&self) -> usize {
+        if self.element == ElementType::String { strings::ELEMENT } else { self.element.size() }
+    }
+
+    fn shards(&self, shard_shape: &[usize], chunk_shape: &[usize]) -> Result<Vec<usize>> {
+        self.check_len(shard_shape.len())?;
+        let is_wrong = |(shard, chunk): (&usize, &usize)| *shard == 0 || shard % chunk != 0;
+        match shard_shape.iter().zip(chunk_shape).position(is_wrong) {
+            Some(d) => Err(Error::from(ErrorKind::Argument("a shard is not a whole number of chunks")).in_dimension(d)),
+            None => Ok(alloc::copied(shard_shape)?),
+        }
+    }
+
+    fn check_len(&self, len: usize) -> Result<()> {
+        if len == self.shape.len() {
+            return Ok(());
+        }
+        Err(ErrorKind::Argument("there is not one length per dimension, or one name").into())
+    }
+
+    fn fill(&self) -> Result<Vec<u8>> {
+        if self.element == ElementType::String {
+            return self.fill_text();
+        }
+        let size = self.element.size();
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size).map_err(|_| alloc::Failed)?;
+        match self.fill_value {
+            Some(fill_value) if fill_value.len() != size => {
+                return Err(ErrorKind::Argument("the fill value is not one element").into());
+            }
+            Some(fill_value) => bytes.extend_from_slice(fill_value),
+            None => bytes.resize(size, 0),
+        }
+        Ok(bytes)
+    }
+
+    /// The fill value of texts of any length, with a NUL behind it.
+    fn fill_text(&self) -> Result<Vec<u8>> {
+        let text = self.fill_value.unwrap_or_default();
+        if std::str::from_utf8(text).is_err() || text.contains(&0) {
+            return Err(ErrorKind::Argument("the fill value is not UTF-8, or has a NUL in it").into());
+        }
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(text.len().saturating_add(1)).map_err(|_| alloc::Failed)?;
+        bytes.extend_from_slice(text);
+        bytes.push(0);
+        Ok(bytes)
+    }
+
+    /// The codecs, and the byte order of the elements that the first of them is given.
+    fn codecs(&self, format: Format, endian: Endian, own: &CodecRegistry) -> Result<(Vec<CodecSpec>, Endian)> {
+        let default: &[(&str, &str)] = if codec::has("zstd") { &[("zstd", "")] } else { &[] };
+        let given = self.codecs.unwrap_or(default);
+        let list = self.codecs_of(given, format, endian, own)?;
+        let stages = || list.iter().filter_map(CodecSpec::stage);
+        if format == Format::V2 || stages().all(|stage| stage == Stage::Bytes) {
+            return Ok((list, endian));
+        }
+        if !stages().is_sorted_by_key(|stage| if stage.is_of_elements() { Stage::Elements } else { stage }) {
+            return Err(
+                ErrorKind::Argument("codecs of elements come before one that makes bytes, and then others").into()
+            );
+        }
+        // In Zarr v3 codecs of elements are given those in memory; the byte order is that of what they make.
+        let mut list = self.codecs_of(given, format, Endian::Native, own)?;
+        if let Some(last) = list.iter_mut().rev().find(|codec| codec.stage().is_some_and(Stage::is_of_elements)) {
+            last.store_as(endian);
+        }
+        Ok((list, Endian::Native))
+    }
+
+    fn codecs_of(
+        &self,
+        given: &[(&str, &str)],
+        format: Format,
+        endian: Endian,
+        own: &CodecRegistry,
+    ) -> Result<Vec<CodecSpec>> {
+        let mut elements = Elements { element: self.element, endian };
+        let mut list = Vec::new();
+        for (name, configuration) in given {
+            let codec = zarr::codec_named(name, configuration, elements, format, own)?;
+            elements = codec.encoded(elements);
+            alloc::push(&mut list, codec)?;
+        }
+        Ok(list)
+    }
+
+    fn names(&self) -> Result<Vec<Option<String>>> {
+        let mut names = Vec::new();
+        if self.dimension_names.is_empty() {
+            for _ in self.shape {
+                alloc::push(&mut names, None)?;
+            }
+            return Ok(names);
+        }
+        self.check_len(self.dimension_names.len())?;
+        for name in self.dimension_names {
+            alloc::push(&mut names, if name.is_empty() { None } else { Some(alloc::text(name)?) })?;
+        }
+        Ok(names)
+    }
+}
+
+/// The attributes of a text, which is a JSON object or nothing.
+pub(super) fn attributes_of_text(text: &str) -> Result<Value> {
+    let about = |error: Error| error.in_object("the attributes");
+    let all = match text {
+        "" => Value::Object(Vec::new()),
+        text => json::read(text.as_bytes()).map_err(about)?,
+    };
+    At::root(&all).check_object().map_err(about)?;
+    Ok(all)
+}
+
+/// Attributes as they are stored: all of these, and those that are set after them.
+pub(super) fn all_attributes(
+    format: ArrayFormat,
+    mut all: Value,
+    attributes: &[(&str, AttributeValue<'_>)],
+) -> Result<Value> {
+    if format == ArrayFormat::NcZarr {
+        zarr::keep_types(&mut all)?;
+    }
+    for (name, value) in attributes {
+        zarr::set_attribute(&mut all, name, *value).map_err(|error| error.in_object(name))?;
+    }
+    Ok(all)
+}
+
+/// Makes the metadata what netCDF-C needs, or refuses what it does not read as it is.
+fn for_netcdf(metadata: &mut Metadata, name: &str) -> Result<()> {
+    const REFUSED: &str = "what netCDF-C would refuse or read wrong";
+    let unsupported = |what: &str| Err(Error::from(ErrorKind::Unsupported(REFUSED)).in_object(what));
+    let element = metadata.element;
+    if name.is_empty() {
+        return Err(ErrorKind::Argument("an array for netCDF-C is in a group, so it needs a name").into());
+    }
+    if element.netcdf_type() == 0 || element == ElementType::String {
+        return unsupported(element.name());
+    }
+    if metadata.shards.is_some() {
+        return unsupported("shards");
+    }
+    if element.word_size() > 1 && metadata.endian.is_foreign() != cfg!(target_endian = "big") {
+        return unsupported("big-endian words");
+    }
+    // The fill value is an element.
+    let size = metadata.fill_value.as_ref().map_or(0, Vec::len);
+    for codec in &metadata.codecs {
+        if !codec.is_netcdfs(size) {
+            return unsupported(codec.id());
+        }
+    }
+    if metadata.shape.is_empty() {
+        (metadata.shape, metadata.chunk_shape) = (alloc::copied(&[1])?, alloc::copied(&[1])?);
+        metadata.is_scalar = true;
+        return Ok(alloc::push(&mut metadata.dimension_names, Some(alloc::text(SCALAR_DIMENSION)?))?);
+    }
+    match metadata.dimension_names.iter().position(Option::is_none) {
+        Some(d) => Err(Error::from(ErrorKind::Argument("netCDF's dimensions have names")).in_dimension(d)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(description: Description<'_>) -> ErrorKind {
+        description.metadata("x", &CodecRegistry::default()).unwrap_err().kind()
+    }
+
+    #[test]
+    fn what_is_not_said_has_a_default() {
+        let metadata =
+            Description::new(&[365, 721, 1440], ElementType::Float).metadata("", &CodecRegistry::default()).unwrap();
+        assert_eq!((metadata.chunk_shape.as_slice(), metadata.format), (&[73, 145, 288][..], Format::V3));
+        assert_eq!((metadata.dimension_names, metadata.fill_value), (vec![None; 3], Some(vec![0; 4])));
+        assert_eq!(metadata.codecs.len(), usize::from(codec::has("zstd")));
+        let bytes = Description::new(&[], ElementType::Byte)
+            .with_endian(Endian::Big)
+            .metadata("", &CodecRegistry::default())
+            .unwrap();
+        assert_eq!((bytes.endian, bytes.chunk_shape.len()), (Endian::Native, 0));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let four = Description::new(&[4, 4], ElementType::Int);
+        let argument = |description| matches!(refused(description), ErrorKind::Argument(_));
+        assert!(argument(four.with_chunk_shape(&[2])));
+        assert!(argument(four.with_chunk_shape(&[2, 0])));
+        assert!(argument(four.with_shard_shape(&[2, 2])));
+        assert!(argument(four.with_chunk_shape(&[2, 3]).with_shard_shape(&[4, 4])));
+        assert!(argument(four.with_dimension_names(&["x"])));
+        assert!(argument(four.with_fill_value(&[0; 3])));
+        assert!(argument(four.with_attributes(&[("", "x".into())])));
+        assert!(matches!(refused(four.with_attributes_json("[]")), ErrorKind::Metadata(_)));
+        let texts = Description::new(&[4], ElementType::String).with_chunk_shape(&[2]);
+        let in_shards = ErrorKind::Unsupported("writing texts of any length to shards");
+        assert_eq!(refused(texts.with_shard_shape(&[4])), in_shards);
+        assert!(matches!(refused(texts.with_fill_value(b"a\0")), ErrorKind::Argument(_)));
+        assert!(matches!(refused(texts.with_fill_value(b"\xff")), ErrorKind::Argument(_)));
+    }
+
+    #[test]
+    fn netcdf_is_given_what_it_reads() {
+        let four = Description::new(&[4], ElementType::Short).with_format(ArrayFormat::NcZarr);
+        assert!(matches!(refused(four), ErrorKind::Argument(_)));
+        let named = four.with_dimension_names(&["x"]);
+        assert!(
+            named.metadata("v", &CodecRegistry::default()).is_ok()
+                && named.metadata("", &CodecRegistry::default()).is_err()
+        );
+        assert!(matches!(refused(named.with_codecs(&[("lz4", "")])), ErrorKind::Unsupported(_)));
+        assert!(named.with_codecs(&[("shuffle", ""), ("zlib", "")]).metadata("v", &CodecRegistry::default()).is_ok());
+        let wrong = named.with_codecs(&[("shuffle", r#"{"elementsize": 4}"#), ("zlib", "")]);
+        assert!(matches!(refused(wrong), ErrorKind::Unsupported(_)));
+        let scalar = Description::new(&[], ElementType::Double).with_format(ArrayFormat::NcZarr);
+        let scalar = scalar.metadata("v", &CodecRegistry::default()).unwrap();
+        assert_eq!((scalar.shape, scalar.is_scalar), (vec![1], true));
+        assert!(matches!(refused(named.with_endian(Endian::Big)), ErrorKind::Unsupported(_)));
+        // On every machine it is given little-endian words.
+        assert_eq!(named.metadata("v", &CodecRegistry::default()).unwrap().endian, Endian::Little);
+        let shards =
+            named.with_chunk_shape(&[2]).with_shard_shape(&[4]).metadata("v", &CodecRegistry::default()).unwrap_err();
+        assert!(matches!(shards.kind(), ErrorKind::Unsupported(_)) && shards.about() == "shards", "{shards}");
+        let half = Description::new(&[], ElementType::Half).with_format(ArrayFormat::NcZarr);
+        assert!(matches!(refused(half), ErrorKind::Unsupported(_)));
+    }
+}

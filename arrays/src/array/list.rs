@@ -1,0 +1,387 @@
+//! What is in a group: arrays and groups, with what their metadata say.
+
+use super::documents::{V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, below, groups_above};
+use super::file;
+use crate::alloc;
+use crate::dataset::Node;
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::{ByName, Value};
+use crate::object::{Entry, Storage, check_name};
+use crate::zarr;
+
+/// What is in a group of a storage; an empty name is the storage itself. The group comes first, then what is in it, by
+/// name, and if `recursive` after each group what is in that. An array is listed as itself alone.
+///
+/// What is there but cannot be read is listed with its [error](Node::error). A symbolic link to a group is listed with
+/// what is in it, but what several links lead to is listed with the first of them, and a link to a group that it is in
+/// is left out. If the storage cannot list its objects, or requests to it take long, the group's consolidated metadata
+/// tell what there is, if it has some.
+///
+/// In a [file](Storage::file) the file itself is a group.
+///
+/// # Errors
+/// `NotFound`, `UnknownFormat` if the storage itself is no group and no array, `Metadata` for a group's own,
+/// `Unsupported` if the storage cannot list and has no consolidated metadata, `OutOfMemory`, and those of the storage.
+pub fn list(storage: &Storage, group: &str, recursive: bool) -> Result<Vec<Node>> {
+    let mut nodes = Vec::new();
+    list_each(storage, group, recursive, &mut |node| Ok(alloc::push(&mut nodes, node)?))?;
+    Ok(nodes)
+}
+
+/// Calls `one` for each node that [`list`] finds, in the same order, as soon as it is found.
+///
+/// # Errors
+/// Those of [`list`], and the first of `one`, which ends the search.
+pub fn list_each(
+    storage: &Storage,
+    group: &str,
+    recursive: bool,
+    one: &mut dyn FnMut(Node) -> Result<()>,
+) -> Result<()> {
+    if let Some(file) = storage.file_name() {
+        return file::list(storage, file, group, recursive, one);
+    }
+    let group = group.trim_matches('/');
+    if !group.is_empty() {
+        check_name(group).map_err(|error| error.in_object(group))?;
+    }
+    let mut members = Members::default();
+    alloc::push(&mut members.names, (alloc::text(group)?, false))?;
+    let mut is_first = true;
+    while let Some((name, is_linked)) = members.names.pop() {
+        let location = if is_linked { storage.location(&name) } else { Ok(None) };
+        if let Ok(Some(location)) = location {
+            if is_within(storage, &name, location)? {
+                continue;
+            }
+        }
+        let found = match location.and_then(|location| Ok((node(storage, &name)?, location))) {
+            // The group itself has to be readable. A member that is not is reported with its status.
+            Err(error) if !is_first && matches!(error.kind(), ErrorKind::System(_) | ErrorKind::Metadata(_)) => {
+                Node::unreadable(&name, error).map(|node| (Some(node), None))
+            }
+            found => found,
+        };
+        match found.map_err(|error| if name.is_empty() { error } else { error.in_object(&name) })? {
+            (Some(node), location) => {
+                let is_entered = node.is_group() && (recursive || is_first);
+                one(node)?;
+                // One request tells of all members what would take one for each.
+                let is_told = is_entered && storage.flight().is_some() && consolidated(storage, &name, recursive, one)?;
+                if is_entered && !is_told && members.is_new(location)? && !members.add(storage, &name, is_linked)? {
+                    let is_told = storage.flight().is_none() && consolidated(storage, &name, recursive, one)?;
+                    if !is_told {
+                        return Err(untold(&name));
+                    }
+                }
+            }
+            (None, _) if is_first && name.is_empty() => return Err(ErrorKind::UnknownFormat.into()),
+            (None, _) if is_first => return Err(Error::from(ErrorKind::NotFound("group")).in_object(&name)),
+            (None, _) => {}
+        }
+        is_first = false;
+    }
+    Ok(())
+}
+
+/// The group or array of a name, if there is one.
+fn node(storage: &Storage, name: &str) -> Result<Option<Node>> {
+    let node = zarr::document(storage, name, V3)
+        .and_then(|document| document.map(|value| zarr::node_v3_of_value(value, storage.codecs())).transpose());
+    match node {
+        Ok(Some(zarr::Node::Array(metadata))) => return zarr::array_node(storage, name, Ok(*metadata)).map(Some),
+        Ok(Some(zarr::Node::Group(group))) => {
+            return zarr::group_node(name, &group.attributes, group.attributes_error).map(Some);
+        }
+        Err(error) => return zarr::array_node(storage, name, Err(error)).map(Some),
+        Ok(None) => {}
+    }
+    if zarr::is_there(storage, name, V2_ARRAY)? {
+        return zarr::array_node(storage, name, zarr::open(storage, name)).map(Some);
+    }
+    let Some(group) = zarr::document(storage, name, V2_GROUP)? else { return Ok(None) };
+    let group = zarr::group_v2_of_values(&group, zarr::document(storage, name, V2_ATTRIBUTES))?;
+    zarr::group_node(name, &group.attributes, group.attributes_error).map(Some)
+}
+
+/// Whether a name leads to the storage itself or a group that it is below, for that is where it is.
+fn is_within(storage: &Storage, name: &str, location: u128) -> Result<bool> {
+    for above in groups_above(name) {
+        if storage.location(above)? == Some(location) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What is still to be listed.
+#[derive(Default)]
+struct Members {
+    /// What may be groups and arrays; whether a symbolic link is on the way to it.
+    names: Vec<(String, bool)>,
+    /// Where symbolic links have led, in ascending order.
+    locations: Vec<u128>,
+}
+
+impl Members {
+    /// Adds the names of what may be groups and arrays directly below a group, so that they are popped by name; `false`
+    /// if the storage cannot list, for a group has a document at least.
+    fn add(&mut self, storage: &Storage, group: &str, is_linked: bool) -> Result<bool> {
+        let begin = self.names.len();
+        let mut is_listed = false;
+        storage.list(group, &mut |last, entry| {
+            is_listed = true;
+            if entry == Entry::Prefix {
+                alloc::push(&mut self.names, (alloc::text(&below(group, last)?)?, is_linked))?;
+            }
+            Ok(())
+        })?;
+        for (name, is_linked) in &mut self.names[begin..] {
+            // What is gone meanwhile is no link.
+            *is_linked |= storage.is_link(name).unwrap_or(false);
+        }
+        self.names[begin..].sort_unstable_by(|one, other| other.cmp(one));
+        Ok(is_listed)
+    }
+
+    /// Whether no link has led there yet, or none leads there.
+    fn is_new(&mut self, location: Option<u128>) -> Result<bool> {
+        let Some(location) = location else { return Ok(true) };
+        let Err(at) = self.locations.binary_search(&location) else { return Ok(false) };
+        self.locations.try_reserve(1).map_err(|_| alloc::Failed)?;
+        self.locations.insert(at, location);
+        Ok(true)
+    }
+}
+
+/// Calls `one` for what the consolidated metadata of a group tell, in their order.
+fn consolidated(
+    storage: &Storage,
+    group: &str,
+    recursive: bool,
+    one: &mut dyn FnMut(Node) -> Result<()>,
+) -> Result<bool> {
+    let is_wanted = |path: &str| !path.is_empty() && (recursive || !path.contains('/'));
+    if let Some(document) = zarr::document(storage, group, V3)? {
+        if let zarr::Node::Group(zarr::Group { consolidated: Some(documents), .. }) =
+            zarr::node_v3_of_value(document, storage.codecs())?
+        {
+            for (path, document) in documents.iter().filter(|(path, _)| is_wanted(path)) {
+                let name = below(group, path)?;
+                let is_group = document.get("node_type").and_then(Value::as_str) == Some("group");
+                one(if is_group {
+                    group_node(&name, document.get("attributes"))?
+                } else {
+                    zarr::array_node(storage, &name, zarr::v3_of_value(document, storage.codecs()))?
+                })?;
+            }
+            return Ok(true);
+        }
+    } else if let Some(document) = zarr::document(storage, group, V2_CONSOLIDATED)? {
+        let documents = zarr::consolidated_v2_of_value(document)?;
+        let by_name = ByName::new(&documents)?;
+        for (document, value) in &documents {
+            let Some((path, which)) = document.rsplit_once('/').filter(|(path, _)| is_wanted(path)) else { continue };
+            let of_attributes = below(path, V2_ATTRIBUTES)?;
+            let attributes = by_name.get(&of_attributes);
+            let name = below(group, path)?;
+            match which {
+                V2_ARRAY => one(zarr::array_node(storage, &name, array_v2(storage, value, attributes))?)?,
+                V2_GROUP => one(group_node(&name, attributes)?)?,
+                _ => {}
+            }
+        }
+        return Ok(true);
+    }
+    Ok(false)
+}
+
+/// That neither a list nor consolidated metadata tell what is in a group.
+fn untold(group: &str) -> Error {
+    let kind =
+        ErrorKind::Unsupported("listing in a storage that cannot list, of a group without consolidated metadata");
+    Error::from(kind).in_object(if group.is_empty() { "the storage" } else { group })
+}
+
+/// A group of which consolidated metadata tell.
+fn group_node(name: &str, attributes: Option<&Value>) -> Result<Node> {
+    let error = attributes.filter(|all| **all != Value::Null).and_then(|all| zarr::check_attributes(all).err());
+    let attributes = attributes.filter(|_| error.is_none());
+    zarr::group_node(name, attributes.unwrap_or(&Value::Null), error.map(|error| error.in_object(V2_ATTRIBUTES)))
+}
+
+/// An array of which consolidated metadata of Zarr v2 tell.
+fn array_v2(storage: &Storage, array: &Value, attributes: Option<&Value>) -> Result<zarr::Metadata> {
+    let error = attributes.and_then(|all| zarr::check_attributes(all).err());
+    let mut metadata = zarr::v2_of_values(array, attributes.filter(|_| error.is_none()), storage.codecs())?;
+    metadata.attributes_error = error.map(|error| error.in_object(V2_ATTRIBUTES));
+    Ok(metadata)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffer::Buffer;
+    use crate::element::ElementType;
+    use crate::object::{ByteRange, Memory, ObjectStore};
+
+    const ARRAY: &str = r#"{"shape":[4,2],"chunks":[2,2],"dtype":"<i2","fill_value":0,"order":"C","filters":null,
+        "compressor":null,"zarr_format":2}"#;
+    const ATTRIBUTES: &str = r#"{"_ARRAY_DIMENSIONS":["y","x"],"units":"m"}"#;
+    const GROUP: &str = r#"{"zarr_format":2}"#;
+
+    fn objects() -> Memory {
+        let memory = Memory::new();
+        for (name, text) in [
+            (".zgroup", GROUP),
+            (".zattrs", r#"{"title":"t"}"#),
+            ("b/.zgroup", GROUP),
+            ("b/a/.zarray", ARRAY),
+            ("b/a/0.0", ""),
+            ("a/.zarray", ARRAY),
+            ("a/.zattrs", ATTRIBUTES),
+            ("c/.zarray", r#"{"zarr_format":2}"#),
+            ("d/readme", ""),
+        ] {
+            memory.write(name, text.as_bytes()).unwrap();
+        }
+        memory
+    }
+
+    fn names(nodes: &[Node]) -> Vec<&str> {
+        nodes.iter().map(Node::name).collect()
+    }
+
+    #[test]
+    fn a_group_is_listed_with_what_is_in_it() {
+        let storage = Storage::new(objects()).unwrap();
+        let nodes = list(&storage, "", true).unwrap();
+        assert_eq!(names(&nodes), ["", "a", "b", "b/a", "c"]);
+        assert!(nodes[0].is_group() && nodes[2].is_group());
+        assert_eq!(nodes[0].attributes()[0].name(), "title");
+        assert_eq!((nodes[1].shape(), nodes[1].chunk_shape()), (&[4, 2][..], &[2, 2][..]));
+        assert_eq!((nodes[1].element_type(), nodes[1].dimension_name(1)), (Some(ElementType::Short), Some("x")));
+        assert_eq!((nodes[1].attributes().len(), nodes[1].shard_shape(), nodes[1].is_unlimited(0)), (1, None, false));
+        assert_eq!(nodes[4].error().unwrap().status(), crate::status::ENCZARR);
+        assert_eq!(names(&list(&storage, "", false).unwrap()), ["", "a", "b", "c"]);
+        assert_eq!(names(&list(&storage, "/b/", true).unwrap()), ["b", "b/a"]);
+        assert_eq!(names(&list(&storage, "b/a", true).unwrap()), ["b/a"]);
+        assert_eq!(list(&storage, "d", true).unwrap_err().kind(), ErrorKind::NotFound("group"));
+        assert!(list(&storage, "../d", true).is_err());
+        assert_eq!(list(&Storage::new(Memory::new()).unwrap(), "", true).unwrap_err().kind(), ErrorKind::UnknownFormat);
+    }
+
+    /// A storage that cannot list.
+    struct Mute(Memory);
+
+    impl ObjectStore for Mute {
+        fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+            self.0.read(name, begin, buffer)
+        }
+
+        fn list(&self, _: &str, _: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn consolidated_metadata_tell_where_nothing_is_listed() {
+        let storage = Storage::new(Mute(objects())).unwrap();
+        assert!(matches!(list(&storage, "", true).unwrap_err().kind(), ErrorKind::Unsupported(_)));
+        let memory = objects();
+        let text = format!(
+            r#"{{"zarr_consolidated_format":1,"metadata":{{".zgroup":{GROUP},"a/.zarray":{ARRAY},
+            "a/.zattrs":{ATTRIBUTES},"b/.zgroup":{GROUP},"b/a/.zarray":{ARRAY}}}}}"#
+        );
+        memory.write(".zmetadata", text.as_bytes()).unwrap();
+        let storage = Storage::new(Mute(memory)).unwrap();
+        let nodes = list(&storage, "", true).unwrap();
+        assert_eq!(names(&nodes), ["", "a", "b", "b/a"]);
+        assert_eq!((nodes[1].dimension_name(0), nodes[1].attributes().len()), (Some("y"), 1));
+        assert_eq!(names(&list(&storage, "", false).unwrap()), ["", "a", "b"]);
+    }
+
+    #[test]
+    fn consolidated_metadata_of_v3_are_in_the_group() {
+        let memory = Memory::new();
+        let text = r#"{"zarr_format":3,"node_type":"group","attributes":{},"consolidated_metadata":{"kind":"inline",
+            "must_understand":false,"metadata":{"g":{"zarr_format":3,"node_type":"group","attributes":{"x":1}},"g/a":{
+            "shape":[],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[]}},
+            "chunk_key_encoding":"default","fill_value":0,"codecs":["bytes"],"zarr_format":3,"node_type":"array"}}}}"#;
+        memory.write("g/zarr.json", text.as_bytes()).unwrap();
+        let nodes = list(&Storage::new(Mute(memory)).unwrap(), "g", true).unwrap();
+        assert_eq!(names(&nodes), ["g", "g/g", "g/g/a"]);
+        assert_eq!((nodes[1].attributes().len(), nodes[2].element_type()), (1, Some(ElementType::Byte)));
+    }
+
+    #[test]
+    fn a_group_of_v3_without_consolidated_metadata_is_not_listed() {
+        let memory = Memory::new();
+        memory.write("g/zarr.json", br#"{"zarr_format":3,"node_type":"group"}"#).unwrap();
+        let error = list(&Storage::new(Mute(memory)).unwrap(), "g", true).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Unsupported(_)) && error.about() == "g", "{error}");
+    }
+
+    #[test]
+    fn who_is_told_may_end_a_list_of_consolidated_metadata() {
+        let text =
+            br#"{"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline","must_understand":false,
+            "metadata":{"a":{"zarr_format":3,"node_type":"group"},"b":{"zarr_format":3,"node_type":"group"}}}}"#;
+        let memory = Memory::new();
+        memory.write("zarr.json", text).unwrap();
+        let mut told = Vec::new();
+        let ended = list_each(&Storage::new(Mute(memory)).unwrap(), "", true, &mut |node| {
+            told.push(node.name().to_owned());
+            if node.name() == "a" { Err(ErrorKind::Stopped(7).into()) } else { Ok(()) }
+        });
+        assert_eq!((ended.unwrap_err().kind(), told), (ErrorKind::Stopped(7), vec![String::new(), "a".to_owned()]));
+    }
+
+    /// A directory of groups with these names, and links.
+    #[cfg(all(unix, not(miri)))]
+    fn linked(what: &str, groups: &[&str], links: &[(&str, &str)]) -> (std::path::PathBuf, Storage) {
+        let path = std::env::temp_dir().join(format!("nczchunk-{what}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        for group in groups {
+            std::fs::create_dir_all(path.join(group)).unwrap();
+            std::fs::write(path.join(group).join(".zgroup"), GROUP).unwrap();
+        }
+        links.iter().for_each(|(to, link)| std::os::unix::fs::symlink(to, path.join(link)).unwrap());
+        let storage = Storage::new(crate::object::Directory::open(&path).unwrap()).unwrap();
+        (path, storage)
+    }
+
+    #[cfg(all(unix, not(miri)))]
+    #[test]
+    fn links_in_circles_are_not_followed() {
+        let links = [("..", "b/d/up"), (".", "b/here"), ("../b", "z/1"), ("../b", "z/2"), ("loop", "loop")];
+        let (path, storage) = linked("circles", &["", "b", "b/d", "z"], &links);
+        std::fs::write(path.join("b/d/.zarray"), ARRAY).unwrap();
+        assert_eq!(names(&list(&storage, "", true).unwrap()), ["", "b", "b/d", "z", "z/1", "z/1/d", "z/2"]);
+        // The group that is asked for is entered, whatever leads there.
+        assert_eq!(names(&list(&storage, "z/2", true).unwrap()), ["z/2", "z/2/d"]);
+        std::fs::remove_dir_all(path).unwrap();
+    }
+
+    /// Each of these groups has a link to each of them: there are more ways through than anybody can go.
+    #[cfg(all(unix, not(miri)))]
+    #[test]
+    fn a_list_ends_however_many_links_there_are() {
+        let groups: Vec<String> = (0..20).map(|i| format!("g{i}")).collect();
+        let all: Vec<&str> = [""].into_iter().chain(groups.iter().map(String::as_str)).collect();
+        let (path, storage) = linked("links", &all, &[("..", "g0/x")]);
+        for (from, to) in groups.iter().flat_map(|from| groups.iter().map(move |to| (from, to))) {
+            std::os::unix::fs::symlink(format!("../{to}"), path.join(from).join(format!("l{to}"))).unwrap();
+        }
+        // Each group is entered by its own name, and once by a link.
+        let nodes = list(&storage, "", true).unwrap();
+        assert!(groups.iter().all(|group| names(&nodes).contains(&group.as_str())));
+        assert!(nodes.len() <= 1 + 20 * 2 * 21, "{}", nodes.len());
+        // Out of the storage, and into it from above.
+        std::os::unix::fs::symlink("..", path.join("g0/out")).unwrap();
+        let inside = Storage::new(crate::object::Directory::open(path.join("g0")).unwrap()).unwrap();
+        let nodes = list(&inside, "", true).unwrap();
+        assert!(names(&nodes).contains(&"out/g1") && !names(&nodes).contains(&"out/g0"));
+        std::fs::remove_dir_all(path).unwrap();
+    }
+}

@@ -1,0 +1,647 @@
+//! Arrays that can be opened and created: what is stored, where, and what its metadata say.
+//!
+//! ```text
+//!   locate.rs       from a path to a storage for objects
+//!   file.rs         files that hold several arrays: which formats there are
+//!   description.rs  what an array is to be like that is created
+//!   documents.rs    the documents of arrays and groups, as they are changed
+//!   keys.rs         the chunks that are stored, by the names of their objects
+//!   create.rs       writing the documents of a new array
+//!   contents.rs     what an array or group that is overwritten consists of
+//!   group.rs        groups that are created
+//!   resize.rs       removing what another shape cuts off
+//!   list.rs         what is in a group
+//!   backing.rs      how an array is stored
+//! ```
+
+mod backing;
+mod contents;
+mod create;
+mod description;
+mod documents;
+mod file;
+mod group;
+mod keys;
+mod list;
+mod locate;
+mod resize;
+
+use std::any::type_name;
+use std::path::Path;
+
+use crate::alloc;
+use crate::cache::Cache;
+use crate::dataset::{Attribute, Attributes, Opened};
+use crate::element::ElementType;
+use crate::error::{Error, ErrorKind, Result};
+use crate::grid::Access;
+use crate::hyperslab::Hyperslab;
+use crate::json::{self, Value};
+use crate::object::{Memory, Storage};
+use crate::plan::Plan;
+use crate::store::{ChunkLocation, ChunkStore};
+use crate::strings;
+use crate::typed::{self, Element};
+use crate::variable::Variable;
+use crate::zarr::{self, AttributeValue, Format, Metadata};
+
+use backing::Stored;
+pub use description::{ArrayFormat, Description};
+pub use group::create_group;
+pub use list::{list, list_each};
+pub use locate::{create_storage, is_url, open_storage};
+
+/// An array that is open: its variable, its store, and what its metadata say.
+///
+/// Any number of threads may read it at the same time. To write, they need chunks of their own or, if the array has
+/// shards, shards of their own.
+pub struct Array {
+    opened: Opened,
+    stored: Stored,
+    storage: Storage,
+    name: String,
+    access: Access,
+    cache: Option<Cache>,
+    verify: bool,
+}
+
+/// How many bytes of decoded chunks an array keeps unless it is told otherwise: at least one chunk, of up to
+/// `LARGEST_CHUNK` bytes.
+const CACHE: usize = 64 << 20;
+const LARGEST_CHUNK: usize = 512 << 20;
+
+impl Array {
+    /// Opens an array to read it, or to read and write it. `path` is a directory or a zip file; `name` is where the
+    /// array is below it, with `/` between the parts, or empty. Or `path` is a file that holds arrays, such as a netCDF
+    /// classic file, and `name` is the array's name in it.
+    ///
+    /// # Errors
+    /// `NotFound`, `NotAnArray`, `UnknownFormat`, `Metadata`, `Unsupported`, `Codec`, `ElementType`, `ReadOnly` for a
+    /// file to be written to, `Busy` for a cfdb file that is locked to write, `OutOfMemory`, and those of the system.
+    pub fn open(path: impl AsRef<Path>, name: &str, access: Access) -> Result<Array> {
+        let path = path.as_ref();
+        Array::open_in(&open_storage(path)?, name, access).map_err(|error| error.in_object(path.display()))
+    }
+
+    /// Opens an array among the objects of a storage.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_in(storage: &Storage, name: &str, access: Access) -> Result<Array> {
+        let about = |error: Error, name: &str| if name.is_empty() { error } else { error.in_object(name) };
+        if let Some(file) = storage.file_name() {
+            if access == Access::Write {
+                return Err(ErrorKind::ReadOnly.into());
+            }
+            let (opened, kind) = file::open(storage, file, name).map_err(|error| about(error, name))?;
+            return Array::of(storage, name, access, opened, Stored::File(kind));
+        }
+        let name = name.trim_matches('/');
+        let metadata = zarr::open(storage, name).map_err(|error| about(error, name))?;
+        if access == Access::Write && !storage.is_writable() {
+            return Err(ErrorKind::ReadOnly.into());
+        }
+        Array::of_zarr(storage, name, access, metadata)
+    }
+
+    /// Creates an array, and opens it to be read and written. `path` is a directory, which is made if there is none;
+    /// `name` is where the array is to be below it, or empty. Groups that are missing on the way are made.
+    ///
+    /// Metadata that groups above have consolidated are removed, for they do not tell the new array. (Those of a group
+    /// that the path itself is below are not seen: give the path of the outermost group, and a name.)
+    ///
+    /// Nothing is written unless all is well. The array can be opened by others when all of its metadata are there; a
+    /// failure before leaves groups at most. Of two that create the same array at the same time neither is refused for
+    /// sure, and the metadata are those of one of them.
+    ///
+    /// ```
+    /// use nczchunk::{Array, Description, ElementType, Hyperslab};
+    ///
+    /// # let directory = std::env::temp_dir().join(format!("nczchunk-doc-create-{}", std::process::id()));
+    /// # let path = &directory;
+    /// let sst = Description::new(&[12, 90, 180], ElementType::Float)
+    ///     .with_dimension_names(&["time", "lat", "lon"])
+    ///     .with_chunk_shape(&[1, 90, 180]);
+    /// let array = Array::create(path, "ocean/sst", &sst)?;
+    /// array.write(&Hyperslab::new(&[0, 10, 10], &[1, 1, 3]), &[1.0f32, 2.0, 3.0])?;
+    /// assert_eq!(array.read::<f32>(&Hyperslab::new(&[0, 10, 11], &[1, 1, 3]))?, [2.0, 3.0, 0.0]);
+    /// # std::fs::remove_dir_all(directory).unwrap();
+    /// # Ok::<(), nczchunk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `NotOverwritten` if an array or group is there, `Exists` if the name is below an array or something else is
+    /// there; `Argument`, which is also that of names of metadata documents and those that Zarr v3 reserves,
+    /// `ElementType`, `Codec`, `Metadata`, `Unsupported` and `Rank` for what cannot be; `ReadOnly` for a file;
+    /// `OutOfMemory`, and those of the system.
+    pub fn create(path: impl AsRef<Path>, name: &str, description: &Description<'_>) -> Result<Array> {
+        Array::create_as(path.as_ref(), name, description, Ok)
+    }
+
+    /// The same, of which the result is what is made of the array before anything is written, unless that fails.
+    #[doc(hidden)]
+    pub fn create_as<T>(
+        path: &Path,
+        name: &str,
+        description: &Description<'_>,
+        make: impl FnOnce(Array) -> Result<T>,
+    ) -> Result<T> {
+        // What cannot be does not leave an empty directory, so it is created nowhere first.
+        Array::create_in(&Storage::new(Memory::new())?, name, description)?;
+        Array::create_in_as(&locate::create_storage(path)?, name, description, make)
+    }
+
+    /// Creates an array among the objects of a storage: see [`create`](Self::create).
+    ///
+    /// # Errors
+    /// Those of `create`.
+    pub fn create_in(storage: &Storage, name: &str, description: &Description<'_>) -> Result<Array> {
+        Array::create_in_as(storage, name, description, Ok)
+    }
+
+    /// The same, of which the result is what is made of the array before anything is written, unless that fails.
+    #[doc(hidden)]
+    pub fn create_in_as<T>(
+        storage: &Storage,
+        name: &str,
+        description: &Description<'_>,
+        make: impl FnOnce(Array) -> Result<T>,
+    ) -> Result<T> {
+        let name = name.trim_matches('/');
+        let (metadata, new) = create::New::check(storage, name, description)?;
+        let array = Array::of_zarr(storage, name, Access::Write, metadata)?;
+        array.opened.store.check_writable().map_err(|error| match error.kind() {
+            ErrorKind::ReadOnly => ErrorKind::Codec("one of the codecs cannot encode").into(),
+            _ => error,
+        })?;
+        let made = make(array)?;
+        new.write(storage, name)?;
+        Ok(made)
+    }
+
+    fn of_zarr(storage: &Storage, name: &str, access: Access, metadata: Metadata) -> Result<Array> {
+        let opened = zarr::opened(&metadata, storage, &documents::below(name, "")?)?;
+        Array::of(storage, name, access, opened, Stored::Zarr(alloc::try_box(metadata)?))
+    }
+
+    fn of(storage: &Storage, name: &str, access: Access, mut opened: Opened, stored: Stored) -> Result<Array> {
+        let largest = LARGEST_CHUNK.min(storage.memory_limits().chunk_bytes);
+        let cache = Cache::new(CACHE.max(opened.variable.chunk_bytes().min(largest)))?;
+        opened.store.set_cache(Some(&cache));
+        if access == Access::Read {
+            opened.store.set_read_only();
+        }
+        let (storage, name, cache) = (storage.clone(), alloc::text(name)?, Some(cache));
+        Ok(Array { opened, stored, storage, name, access, cache, verify: false })
+    }
+
+    /// Reads the metadata again and drops cached chunks and shard indices, so that the next read returns what is stored
+    /// now: what other handles and processes have written, and the shape and the attributes that they have set.
+    ///
+    /// A zip file that was opened to be read is not opened again.
+    ///
+    /// # Errors
+    /// `Argument` if the array was replaced by one with other chunks or another type: open it again. Those of
+    /// [`open`](Self::open). After an error the array is as it was.
+    pub fn refresh(&mut self) -> Result<()> {
+        *self = self.reopened()?;
+        Ok(())
+    }
+
+    /// The array as it is stored now.
+    #[doc(hidden)]
+    pub fn reopened(&self) -> Result<Array> {
+        let mut now = Array::open_in(&self.storage, &self.name, self.access)?;
+        let (old, new) = (self.variable(), now.variable());
+        let lens = |variable: &Variable, d: usize| variable.dimensions()[d].chunklen();
+        let is_same = old.rank() == new.rank()
+            && (0..old.rank()).all(|d| lens(old, d) == lens(new, d) && old.write_ratio(d) == new.write_ratio(d))
+            && self.element_type() == now.element_type();
+        if !is_same {
+            let reason = "the array was replaced by one with other chunks or another type; open it again";
+            return Err(Error::from(ErrorKind::Argument(reason)).in_object(&self.name));
+        }
+        // One that the array has made for itself is dropped with it, and one of the caller's goes on.
+        now.set_cache(self.cache.as_ref());
+        now.set_verify(self.verify);
+        Ok(now)
+    }
+
+    /// Gives the array another shape, with as many dimensions. Chunks (or shards) outside of it are removed; where it
+    /// cuts through one, what is cut off becomes fill values. So what is read after the array has been made larger
+    /// again is fill values. (What another program has left behind the end of a chunk, such as zarr-python when it
+    /// makes an array smaller, is not looked for.)
+    ///
+    /// Metadata that groups above have consolidated are removed: see [`create`](Self::create). Others that have the
+    /// array open keep the shape that they know until they are [refreshed](Self::refresh); if one of them has changed
+    /// the shape, this starts from that. A failure leaves the shape as it was, and may leave fill values in what was to
+    /// be cut off.
+    ///
+    /// # Errors
+    /// `OpenedToRead`; `Argument` for another number of dimensions, or if the array was replaced by one with other
+    /// chunks or another type; `DimensionLength`; `NotFound` if the array is gone; `Unsupported` for dimensions that
+    /// netCDF-C shares among arrays, and to make an array smaller where a storage cannot list its objects;
+    /// `OutOfMemory`, and those of the storage, of opening and of writing.
+    pub fn resize(&mut self, shape: &[usize]) -> Result<()> {
+        self.check_writable()?;
+        // Another may have given it another shape meanwhile: what is cut off is what is stored now.
+        let now = self.reopened()?;
+        let old = now.variable();
+        let Array { opened, stored: Stored::Zarr(metadata), storage, name, .. } = self else {
+            return Err(ErrorKind::ReadOnly.into());
+        };
+        if shape.len() != opened.variable.rank() {
+            return Err(ErrorKind::Argument("there is not one length per dimension").into());
+        }
+        if !metadata.dimension_references.is_empty() {
+            return Err(ErrorKind::Unsupported("another length for dimensions that netCDF-C has in a group").into());
+        }
+        if metadata.is_scalar {
+            return Ok(());
+        }
+        let mut variable = opened.variable.try_clone()?;
+        let mut shrinks = false;
+        for (d, (&len, dimension)) in shape.iter().zip(old.dimensions()).enumerate() {
+            shrinks |= len < dimension.len();
+            variable.set_dimlen(d, len).map_err(|error| error.in_dimension(d))?;
+        }
+        let new_shape = alloc::copied(shape)?;
+        if shrinks {
+            // What the store remembers of shards and chunks that are removed is dropped with it.
+            let (_, mut store) = zarr::build(metadata, storage, &documents::below(name, "")?)?;
+            store.set_cache(self.cache.as_ref());
+            store.set_verify(self.verify);
+            let chunks = keys::Chunks { storage, name, keys: metadata.keys, rank: shape.len() };
+            let cut = resize::cut(old, &opened.store, &chunks, shape);
+            opened.store = store;
+            cut?;
+        }
+        documents::change(storage, name, array_document(metadata.format), |array| {
+            array.set("shape", Value::numbers(shape)?)
+        })?;
+        (opened.variable, metadata.shape) = (variable, new_shape);
+        Ok(())
+    }
+
+    /// Sets an attribute, or adds it, at once: the metadata are written anew. JSON has no types of numbers, so that a
+    /// `short` is read again as an `int`, except where netCDF-C's keys have the types, as in
+    /// [`ArrayFormat::NcZarr`].
+    ///
+    /// Metadata that groups above have consolidated are removed: see [`create`](Self::create).
+    ///
+    /// ```no_run
+    /// # let mut array = nczchunk::Array::open("sst.zarr", "", nczchunk::Access::Write)?;
+    /// array.set_attribute("units", "K")?;
+    /// array.set_attribute("valid_range", &[200.0f32, 330.0])?;
+    /// # Ok::<(), nczchunk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `OpenedToRead`; `Argument` for a name that no attribute can have; `NotFound` if the array is gone; `Metadata` if
+    /// the metadata have become malformed meanwhile; `OutOfMemory`, and those of the storage.
+    pub fn set_attribute<'v>(&mut self, name: &str, value: impl Into<AttributeValue<'v>>) -> Result<()> {
+        self.change_attribute(name, Some(value.into()), |_| Ok(()))
+    }
+
+    /// Removes an attribute, at once: see [`set_attribute`](Self::set_attribute).
+    ///
+    /// # Errors
+    /// `NoAttribute` if there is none of that name, and those of `set_attribute`.
+    pub fn remove_attribute(&mut self, name: &str) -> Result<()> {
+        self.change_attribute(name, None, |_| Ok(()))
+    }
+
+    /// Sets several attributes, or adds them, at once: each member of a JSON object as it is, which may be nested. It
+    /// takes what [`own_attributes_json`](Self::own_attributes_json) returns. Other attributes stay as they are.
+    ///
+    /// ```no_run
+    /// # let mut array = nczchunk::Array::open("sst.zarr", "", nczchunk::Access::Write)?;
+    /// array.set_attributes_json(r#"{"units": "K", "history": [{"by": "me", "is_final": true}]}"#)?;
+    /// # Ok::<(), nczchunk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Metadata` if it is no JSON object, and those of [`set_attribute`](Self::set_attribute).
+    pub fn set_attributes_json(&mut self, attributes: &str) -> Result<()> {
+        self.update_attributes(attributes, |_| Ok(()))
+    }
+
+    /// As [`set_attributes_json`](Self::set_attributes_json), with a result as of
+    /// [`change_attribute`](Self::change_attribute).
+    pub fn update_attributes<T>(&mut self, given: &str, make: impl FnOnce(&Attributes) -> Result<T>) -> Result<T> {
+        let given = json::read(given.as_bytes())?;
+        self.change_attributes(make, |attributes| zarr::set_attributes_json(attributes, &given))
+    }
+
+    /// Sets or removes an attribute. The result is what is made of all that there are then, before anything is written,
+    /// unless that fails.
+    #[doc(hidden)]
+    pub fn change_attribute<T>(
+        &mut self,
+        name: &str,
+        value: Option<AttributeValue<'_>>,
+        make: impl FnOnce(&Attributes) -> Result<T>,
+    ) -> Result<T> {
+        self.change_attributes(make, |attributes| match value {
+            Some(value) => zarr::set_attribute(attributes, name, value),
+            None if zarr::remove_attribute(attributes, name) => Ok(()),
+            None => Err(Error::from(ErrorKind::NoAttribute).in_object(name)),
+        })
+    }
+
+    fn change_attributes<T>(
+        &mut self,
+        make: impl FnOnce(&Attributes) -> Result<T>,
+        change: impl FnOnce(&mut Value) -> Result<()>,
+    ) -> Result<T> {
+        self.check_writable()?;
+        let Array { opened, stored: Stored::Zarr(metadata), storage, name, .. } = self else {
+            return Err(ErrorKind::ReadOnly.into());
+        };
+        let element = metadata.element;
+        let mut changed = None;
+        let (which, is_v3) = match metadata.format {
+            Format::V2 => (documents::V2_ATTRIBUTES, false),
+            Format::V3 => (documents::V3, true),
+        };
+        documents::change(storage, name, which, |document| {
+            if is_v3 && document.get("attributes").is_none_or(|attributes| *attributes == Value::Null) {
+                document.set("attributes", Value::Object(Vec::new()))?;
+            }
+            let attributes = if is_v3 { document.get_mut("attributes").ok_or(ErrorKind::Internal)? } else { document };
+            zarr::check_attributes(attributes)?;
+            change(attributes)?;
+            let copy = attributes.copied()?;
+            let attributes = zarr::attributes(&copy, Some(element))?;
+            changed = Some((make(&attributes)?, attributes, copy));
+            Ok(())
+        })?;
+        let Some((made, attributes, copy)) = changed else { return Err(ErrorKind::Internal.into()) };
+        (opened.attributes, metadata.attributes) = (attributes, copy);
+        Ok(made)
+    }
+
+    /// How it is cut into chunks, and what its elements are.
+    pub fn variable(&self) -> &Variable {
+        &self.opened.variable
+    }
+
+    /// Where its chunks come from and go to.
+    pub fn store(&self) -> &ChunkStore<'static> {
+        &self.opened.store
+    }
+
+    /// What its elements stand for.
+    pub fn element_type(&self) -> &ElementType {
+        &self.opened.element
+    }
+
+    /// Its attributes.
+    pub fn attributes(&self) -> &[Attribute] {
+        &self.opened.attributes.list
+    }
+
+    /// Why its attributes cannot be read, though all else can; then it is as if it had none, and none can be set.
+    pub fn attributes_error(&self) -> Option<&Error> {
+        self.opened.attributes.error.as_ref()
+    }
+
+    /// Its attributes as the text of a JSON object: as they are stored, if that is how they are stored.
+    pub fn attributes_json(&self) -> &str {
+        &self.opened.attributes.json
+    }
+
+    /// Its attributes as the text of a JSON object, without those that formats keep among them for themselves, such as
+    /// the names of dimensions: what [`Description::with_attributes_json`] takes for an array like this one.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn own_attributes_json(&self) -> Result<String> {
+        json::compact(&zarr::own_attributes(&json::read(self.attributes_json().as_bytes())?)?)
+    }
+
+    /// The name of a dimension, if it has one.
+    pub fn dimension_name(&self, d: usize) -> Option<&str> {
+        self.opened.dimensions.name(d)
+    }
+
+    /// Whether a dimension is said to be unlimited, which netCDF does.
+    pub fn is_unlimited(&self, d: usize) -> bool {
+        self.opened.dimensions.is_unlimited(d)
+    }
+
+    /// Its name in the storage it was opened in; empty if the storage is the array.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The format that it is stored in, in words: `Zarr v2`, `Zarr v3`, `NCZarr`, `netCDF classic`, `cfdb` or `HDF5`.
+    pub fn format(&self) -> &'static str {
+        self.stored.format()
+    }
+
+    /// The codecs of its chunks in the order in which they encode, as [`Description::with_codecs`] takes them: each has
+    /// a name and a configuration, which is empty where the format does not tell it. (What shards are encoded with as a
+    /// whole is not among them.)
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn codecs(&self) -> Result<Vec<(String, String)>> {
+        self.stored.codecs(&self.opened.store)
+    }
+
+    /// What absent chunks read as: the bytes of an element in native byte order, or a text in UTF-8 if elements are
+    /// [texts of any length](ElementType::String), as [`Description::with_fill_value`] takes it. `None` stands for
+    /// zeros, or an empty text.
+    pub fn fill_value(&self) -> Option<&[u8]> {
+        self.stored.fill_value(&self.opened.variable)
+    }
+
+    /// How many bytes a chunk has as it is stored, after encoding; `None` if it is absent and reads as the fill value.
+    /// The indices are those of the [variable's](Self::variable) chunks. The chunk is not read, but where it is in a
+    /// shard, whose index is.
+    ///
+    /// ```
+    /// # use nczchunk::{Array, Description, ElementType, Hyperslab, object::{Memory, Storage}};
+    /// let description = Description::new(&[6], ElementType::Short).with_chunk_shape(&[4]).with_codecs(&[]);
+    /// let array = Array::create_in(&Storage::new(Memory::new())?, "", &description)?;
+    /// array.write(&Hyperslab::new(&[4], &[1]), &[7i16])?;
+    /// assert_eq!((array.stored_chunk_len(&[0])?, array.stored_chunk_len(&[1])?), (None, Some(8)));
+    /// # Ok::<(), nczchunk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Argument` if there is no such chunk; `Corrupt` for the index of a shard; those of the storage.
+    pub fn stored_chunk_len(&self, chunk: &[isize]) -> Result<Option<usize>> {
+        self.stored.chunk_len(&self.opened.variable, &self.opened.store, chunk)
+    }
+
+    /// Where the chunks that a hyperslab touches are stored: calls `one` for each of them, in row-major order, with the
+    /// object of the storage and the bytes of it that the chunk is, as its codecs encode it, or that it is absent. The
+    /// chunks are those by which the array is read, so those within shards. Their bytes are not read: an object that is
+    /// a chunk is asked for its length, and the index of a shard is read, once for all of its chunks if their indices
+    /// take no more than 4 MiB.
+    ///
+    /// ```
+    /// # use nczchunk::{Array, ChunkState, Description, ElementType, Hyperslab, object::{Memory, Storage}};
+    /// let description = Description::new(&[6], ElementType::Short).with_chunk_shape(&[4]).with_codecs(&[]);
+    /// let array = Array::create_in(&Storage::new(Memory::new())?, "a", &description)?;
+    /// array.write(&Hyperslab::new(&[4], &[1]), &[7i16])?;
+    /// let mut found = Vec::new();
+    /// array.locate(&Hyperslab::all(), &mut |chunk| {
+    ///     found.push((chunk.indices.to_vec(), chunk.object.to_owned(), chunk.state));
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(found[0], (vec![0], "a/c/0".to_owned(), ChunkState::Absent));
+    /// assert_eq!(found[1], (vec![1], "a/c/1".to_owned(), ChunkState::Stored { offset: 0, len: 8 }));
+    /// # Ok::<(), nczchunk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `one`, with which the call ends; those of [`Plan::new`](crate::Plan::new); `Corrupt` for the index of a
+    /// shard; those of the storage.
+    pub fn locate(
+        &self,
+        hyperslab: &Hyperslab<'_>,
+        one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.store().locate(&Plan::new(self.variable(), hyperslab, Access::Read)?, one)
+    }
+
+    /// Lists the objects that are stored of the array's chunks: calls `one` with the indices of each, in any order.
+    /// They are those of the chunks or, if there are shards, of the shards, by which the array is
+    /// [written](Variable::grid). The result is `false` if nothing can be listed, which is so for arrays in files and
+    /// in storages that cannot list their objects.
+    ///
+    /// It takes as long as there is something to be listed, however many chunks there might be. What several symbolic
+    /// links lead to is listed once.
+    ///
+    /// # Errors
+    /// Those of `one`, `OutOfMemory`, and those of the storage.
+    pub fn each_stored_object(&self, one: &mut dyn FnMut(&[isize]) -> Result<()>) -> Result<bool> {
+        let Stored::Zarr(metadata) = &self.stored else { return Ok(false) };
+        let grid = self.opened.variable.grid(Access::Write);
+        let chunks = keys::Chunks { storage: &self.storage, name: &self.name, keys: metadata.keys, rank: grid.rank() };
+        let mut listed = keys::Inside::new(grid, one);
+        chunks.each(&mut listed)?;
+        Ok(listed.is_listed())
+    }
+
+    /// The name of the object that a chunk is in, or is to be in, among those of the array's storage; `None` for an
+    /// array in a file. Several chunks may have the same, which is a shard's then.
+    ///
+    /// # Errors
+    /// `Argument` if there is no such chunk; `OutOfMemory`.
+    pub fn chunk_object(&self, chunk: &[isize]) -> Result<Option<String>> {
+        let name = self.stored.object_name(&self.opened.variable, &self.name, chunk)?;
+        Ok(name.as_deref().map(alloc::text).transpose()?)
+    }
+
+    /// Refuses to write to an array that was opened to be read.
+    #[doc(hidden)]
+    pub fn check_writable(&self) -> Result<()> {
+        if self.access == Access::Write { Ok(()) } else { Err(self.about(ErrorKind::OpenedToRead)) }
+    }
+
+    /// Refuses a Rust type that the elements are not values of.
+    fn check_holds<T: Element>(&self) -> Result<()> {
+        let element = *self.element_type();
+        if element == ElementType::String {
+            return Err(ErrorKind::Argument("strings are read by read_strings and written by write_strings").into());
+        }
+        if T::holds(element) {
+            Ok(())
+        } else {
+            Err(self.about(ErrorKind::RustType { element, rust: type_name::<T>() }))
+        }
+    }
+
+    /// An error about the array.
+    fn about(&self, kind: ErrorKind) -> Error {
+        let error = Error::from(kind);
+        if self.name.is_empty() { error } else { error.in_object(&self.name) }
+    }
+
+    /// Reads a hyperslab: its elements, row-major. Nothing is converted: `T` is the type of the elements.
+    ///
+    /// # Errors
+    /// `RustType` if the elements are of another type than `T`, and those of [`read`](crate::read).
+    pub fn read<T: Element>(&self, hyperslab: &Hyperslab<'_>) -> Result<Vec<T>> {
+        self.check_holds::<T>()?;
+        typed::read(&self.opened.variable, &self.opened.store, hyperslab)
+    }
+
+    /// Reads a hyperslab into a slice, row-major. Nothing is converted.
+    ///
+    /// # Errors
+    /// `RustType` if the elements are of another type than `T`, and those of [`read_into`](crate::read_into).
+    pub fn read_into<T: Element>(&self, hyperslab: &Hyperslab<'_>, out: &mut [T]) -> Result<()> {
+        self.check_holds::<T>()?;
+        typed::read_into(&self.opened.variable, &self.opened.store, hyperslab, out)
+    }
+
+    /// Writes values, row-major, to a hyperslab of an array that was opened to be written to. Nothing is converted.
+    ///
+    /// # Errors
+    /// `OpenedToRead`, `RustType` if the elements are of another type than `T`, and those of [`write`](crate::write).
+    pub fn write<T: Element>(&self, hyperslab: &Hyperslab<'_>, values: &[T]) -> Result<()> {
+        self.check_writable()?;
+        self.check_holds::<T>()?;
+        typed::write(&self.opened.variable, &self.opened.store, hyperslab, values)
+    }
+
+    /// Reads a hyperslab of an array of [texts of any length](ElementType::String): its texts, row-major. They are not
+    /// kept in a cache, and one thread reads them.
+    ///
+    /// # Errors
+    /// `ElementType` for elements of another type, those of [`read`](crate::read), `Corrupt` for a chunk that holds no
+    /// such texts, `Unsupported` for one that has a text with a NUL in it.
+    pub fn read_strings(&self, hyperslab: &Hyperslab<'_>) -> Result<Vec<String>> {
+        self.check_text()?;
+        strings::read_strings(self.variable(), self.store(), hyperslab)
+    }
+
+    /// Writes texts, row-major, to a hyperslab of an array of [texts of any length](ElementType::String) that was
+    /// opened to be written to.
+    ///
+    /// # Errors
+    /// `OpenedToRead`, `ElementType` for elements of another type, `Argument` for a text with a NUL in it,
+    /// `Unsupported` for an array in shards, and those of [`write`](crate::write).
+    pub fn write_strings(&self, hyperslab: &Hyperslab<'_>, values: &[impl AsRef<str>]) -> Result<()> {
+        self.check_writable()?;
+        self.check_text()?;
+        strings::write_strings(self.variable(), self.store(), hyperslab, values)
+    }
+
+    /// Refuses elements that are no texts of any length.
+    #[doc(hidden)]
+    pub fn check_text(&self) -> Result<()> {
+        match self.element_type() {
+            ElementType::String => Ok(()),
+            other => Err(Error::from(ErrorKind::ElementType).in_object(other)),
+        }
+    }
+
+    /// Has decoded chunks kept in another cache, or in none.
+    pub fn set_cache(&mut self, cache: Option<&Cache>) {
+        self.opened.store.set_cache(cache);
+        self.cache = cache.cloned();
+    }
+
+    /// Sets whether every chunk is decoded to its end: see [`ChunkStore::set_verify`].
+    pub fn set_verify(&mut self, verify: bool) {
+        self.opened.store.set_verify(verify);
+        self.verify = verify;
+    }
+}
+
+/// The document that says what shape an array has.
+fn array_document(format: Format) -> &'static str {
+    match format {
+        Format::V2 => documents::V2_ARRAY,
+        Format::V3 => documents::V3,
+    }
+}
+
+#[cfg(all(test, feature = "codecs"))]
+mod tests;

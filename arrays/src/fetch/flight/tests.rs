@@ -1,0 +1,618 @@
+//! Arrays that are read from a storage which answers later, with shards and without.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use super::LONG_STEP;
+use crate::array::Array;
+use crate::cache::Cache;
+use crate::error::{Error, ErrorKind, Result};
+use crate::grid::Access;
+use crate::hyperslab::Hyperslab;
+use crate::object::Storage;
+use crate::object::delayed::DelayedStorage;
+use crate::plan::Plan;
+use crate::transfer::Options;
+
+const ELEMENTS: usize = 320;
+
+/// Chunks of 4 x 5 elements; shards, if there are any, of 2 x 2 chunks. So there are 4 x 4 chunks and 2 x 2 shards.
+fn metadata(is_sharded: bool, at_start: bool) -> String {
+    let bytes = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
+    let (location, grid) = (if at_start { "start" } else { "end" }, if is_sharded { "[8, 10]" } else { "[4, 5]" });
+    let codecs = match is_sharded {
+        false => bytes.to_owned(),
+        true => format!(
+            r#"{{"name": "sharding_indexed", "configuration": {{"chunk_shape": [4, 5], "codecs": [{bytes}],
+                "index_codecs": [{bytes}], "index_location": "{location}"}}}}"#
+        ),
+    };
+    format!(
+        r#"{{"zarr_format": 3, "node_type": "array", "shape": [16, 20], "data_type": "int32", "fill_value": -1,
+            "chunk_grid": {{"name": "regular", "configuration": {{"chunk_shape": {grid}}}}},
+            "chunk_key_encoding": {{"name": "default"}}, "attributes": {{}}, "codecs": [{codecs}]}}"#
+    )
+}
+
+const INDEX: usize = 4 * 16;
+const CHUNK: usize = 80;
+const SHARD: usize = 4 * CHUNK + INDEX;
+
+fn storage(later: &Arc<DelayedStorage>) -> Storage {
+    Storage::new(later.clone()).unwrap()
+}
+
+/// A storage with an array whose elements are their numbers; `change` comes before it is used.
+fn made(is_sharded: bool, at_start: bool, change: impl FnOnce(&mut DelayedStorage)) -> (Arc<DelayedStorage>, Array) {
+    let mut later = DelayedStorage::new();
+    change(&mut later);
+    later.put("zarr.json", metadata(is_sharded, at_start).as_bytes());
+    let later = Arc::new(later);
+    let array = Array::open_in(&storage(&later), "", Access::Write).unwrap();
+    array.write(&Hyperslab::all(), &numbers()).unwrap();
+    later.reset();
+    (later, array)
+}
+
+fn numbers() -> Vec<i32> {
+    (0..ELEMENTS as i32).collect()
+}
+
+/// Reads all: the elements, or how far they have come before it failed.
+fn read_all(array: &Array) -> Result<Vec<i32>> {
+    array.read(&Hyperslab::all())
+}
+
+/// The names of what was read, sorted, with where and how much.
+fn log(later: &DelayedStorage) -> Vec<(String, u64, usize)> {
+    assert_eq!(later.requests_in_flight(), 0);
+    let mut log = later.log();
+    log.sort();
+    log
+}
+
+#[test]
+fn chunks_are_read_many_at_a_time() {
+    for (requests, bytes, most) in [(1, None, 1), (5, None, 5), (64, None, 16), (64, Some(3 * CHUNK + 1), 3)] {
+        let (later, array) = made(false, false, |later| {
+            (later.limits.requests, later.limits.bytes) = (requests, bytes);
+        });
+        assert_eq!(read_all(&array).unwrap(), numbers());
+        let log = log(&later);
+        assert!(log.len() == 16 && log.windows(2).all(|pair| pair[0].0 != pair[1].0));
+        assert_eq!(later.most(), (most, most * CHUNK));
+    }
+}
+
+#[test]
+fn neighbours_in_a_shard_are_read_at_once_after_its_index() {
+    for at_start in [false, true] {
+        let (later, array) = made(true, at_start, |_| {});
+        assert_eq!(read_all(&array).unwrap(), numbers());
+        let first = if at_start { INDEX as u64 } else { 0 };
+        let index = if at_start { 0 } else { (INDEX as u64).wrapping_neg() };
+        let mut expected = Vec::new();
+        for name in ["c/0/0", "c/0/1", "c/1/0", "c/1/1"] {
+            expected.extend([(name.to_owned(), first, 4 * CHUNK), (name.to_owned(), index, INDEX)]);
+        }
+        expected.sort();
+        assert_eq!(log(&later), expected);
+        // The indices are known now.
+        assert_eq!(read_all(&array).unwrap(), numbers());
+        assert_eq!(log(&later).len(), 4);
+    }
+}
+
+#[test]
+fn what_lies_between_is_read_below_the_gap() {
+    // The first and the third of a shard's chunks, with one between them that is not needed.
+    let slab = Hyperslab::new(&[0, 0], &[8, 5]);
+    for (gap, reads) in [(1, 2), (CHUNK, 2), (CHUNK + 1, 1)] {
+        let (later, array) = made(true, false, |later| later.gap = gap);
+        let values: Vec<i32> = array.read(&slab).unwrap();
+        assert_eq!((values[0], values[5], values[39]), (0, 20, 144));
+        assert_eq!(log(&later).len(), 1 + reads);
+    }
+}
+
+#[test]
+fn no_merged_read_is_larger_than_it_may_be() {
+    let (later, array) = made(true, false, |later| later.limits.largest = 2 * CHUNK + 1);
+    assert_eq!(read_all(&array).unwrap(), numbers());
+    assert!(log(&later).iter().all(|(_, _, size)| *size == INDEX || *size == 2 * CHUNK));
+    let (later, array) = made(true, false, |later| later.limits.largest = 1);
+    assert_eq!(read_all(&array).unwrap(), numbers());
+    assert_eq!(log(&later).len(), 4 + 16);
+}
+
+#[test]
+fn memory_and_reads_stay_within_their_limits() {
+    for (requests, bytes) in [(1, None), (2, Some(1)), (3, Some(2 * CHUNK)), (3, Some(4 * CHUNK))] {
+        let (later, array) = made(true, false, |later| {
+            (later.limits.requests, later.limits.bytes, later.limits.largest) = (requests, bytes, CHUNK);
+        });
+        read_all(&array).unwrap();
+        let (most, most_bytes) = later.most();
+        // Indices are read beside.
+        let most_expected = bytes.unwrap_or(requests * CHUNK).max(CHUNK) + requests * INDEX;
+        assert!(most <= requests && most_bytes <= most_expected);
+        assert_eq!(read_all(&array).unwrap(), numbers());
+    }
+}
+
+#[test]
+fn what_is_absent_is_fill_value() {
+    for (is_sharded, hole, rows, columns) in [(false, "c/2/1", 8..12, 5..10), (true, "c/1/0", 8..16, 0..10)] {
+        let (later, array) = made(is_sharded, false, |_| {});
+        later.take("c/0/3");
+        later.take(hole);
+        // A shard leaves out a chunk of fill values.
+        array.write(&Hyperslab::new(&[0, 5], &[4, 5]), &[-1; 20]).unwrap();
+        let is_hole = |row: i32, column: i32| {
+            let is_other = !is_sharded && row < 4 && column >= 15 || row < 4 && (5..10).contains(&column);
+            is_other || rows.contains(&row) && columns.contains(&column)
+        };
+        let expected: Vec<i32> = (0..ELEMENTS as i32).map(|e| if is_hole(e / 20, e % 20) { -1 } else { e }).collect();
+        for _ in 0..2 {
+            assert_eq!(read_all(&array).unwrap(), expected);
+            assert_eq!(later.requests_in_flight(), 0);
+        }
+    }
+}
+
+/// The first shard, with other values in it and, if it `is_longer`, another length.
+fn other_shard(is_longer: bool) -> Vec<u8> {
+    let (other, array) = made(true, false, |_| {});
+    array.write(&Hyperslab::new(&[0, 0], &[8, 10]), &[1000; 80]).unwrap();
+    let mut buffer = [std::mem::MaybeUninit::uninit(); SHARD];
+    let mut buffer = crate::buffer::Buffer::new(&mut buffer);
+    crate::object::ObjectStore::read(&*other, "c/0/0", crate::object::ByteRange::At(0), &mut buffer).unwrap();
+    let mut shard = buffer.filled().to_vec();
+    if is_longer {
+        shard.splice(320..320, [0; 10]);
+    }
+    shard
+}
+
+#[test]
+fn a_shard_that_was_written_anew_is_read_anew() {
+    // Between two reads; and between the index and the chunks.
+    for is_between in [false, true] {
+        let (later, array) = made(true, false, |_| {});
+        if is_between {
+            later.change_after("c/0/0", 1, Some(&other_shard(true)));
+        } else {
+            read_all(&array).unwrap();
+            later.put("c/0/0", &other_shard(true));
+        }
+        let values = read_all(&array).unwrap();
+        assert!(values.iter().zip(0..).all(|(value, e)| {
+            let is_changed = e / 20 < 8 && e % 20 < 10;
+            *value == if is_changed { 1000 } else { e }
+        }));
+        assert_eq!(later.requests_in_flight(), 0);
+    }
+    // One that vanishes is absent.
+    let (later, array) = made(true, false, |_| {});
+    read_all(&array).unwrap();
+    later.take("c/1/1");
+    assert!(read_all(&array).unwrap()[8 * 20..].chunks(20).all(|row| row[10..] == [-1; 10] && row[9] > 0));
+    // One that changes all the time cannot be read.
+    let (later, array) = made(true, false, |_| {});
+    for i in 0..super::ATTEMPTS {
+        later.change_after("c/0/0", 1 + 2 * i, Some(&other_shard(i % 2 == 0)));
+    }
+    let error = read_all(&array).unwrap_err();
+    assert!(error.to_string().contains("was replaced each time"));
+    assert_eq!((error.chunk(), later.requests_in_flight()), (Some(&[0, 0][..]), 0));
+}
+
+/// One chunk of two in a shard, the first or the second.
+fn half_empty(is_first: bool) -> Vec<u8> {
+    let (other, array) = made(true, false, |_| {});
+    let fill = if is_first { [0, 5] } else { [0, 0] };
+    array.write(&Hyperslab::new(&fill, &[8, 5]), &[-1; 40]).unwrap();
+    crate::object::read_whole(&*other as &dyn crate::object::ObjectStore, "c/0/0", 1 << 20).unwrap().unwrap()
+}
+
+/// Two shards of the same length with other chunks in other storages, where versions are known and where they are not:
+/// one takes the place of the other between two calls, between its index and its chunks, and after them.
+#[test]
+fn a_shard_of_the_same_length_is_not_read_by_the_index_of_another() {
+    let elements = |is_first: bool| -> Vec<i32> {
+        let is_empty = |e: i32| e / 20 < 8 && e % 20 < 10 && (e % 20 < 5) != is_first;
+        (0..ELEMENTS as i32).map(|e| if is_empty(e) { -1 } else { e }).collect()
+    };
+    for has_versions in [true, false] {
+        for has_latency in [true, false] {
+            let make =
+                |later: &mut DelayedStorage| (later.has_versions, later.has_latency) = (has_versions, has_latency);
+            let (later, array) = made(true, false, make);
+            for is_first in [true, false, true] {
+                later.put("c/0/0", &half_empty(is_first));
+                assert_eq!(read_all(&array).unwrap(), elements(is_first));
+                let part: Vec<i32> = array.read(&Hyperslab::new(&[2, 0], &[1, 10])).unwrap();
+                assert_eq!(part, elements(is_first)[40..50]);
+            }
+            // Each chunk is an old one or a new one.
+            for after in 1..6 {
+                later.put("c/0/0", &half_empty(true));
+                later.change_after("c/0/0", after, Some(&half_empty(false)));
+                let found = read_all(&array).unwrap();
+                assert!(
+                    found.iter().zip(0..).all(|(&found, e)| found == e || (found == -1 && e / 20 < 8 && e % 20 < 10))
+                );
+                later.log();
+            }
+        }
+    }
+}
+
+/// One chunk that is stored as it is, and is replaced while ranges of it are on their way.
+#[test]
+fn ranges_of_a_chunk_are_of_one_version() {
+    for (is_sharded, name) in [(false, "c/0/0"), (true, "c/0/0")] {
+        for has_versions in [true, false] {
+            for after in 1..8 {
+                let (later, array) = made(is_sharded, false, |later| later.has_versions = has_versions);
+                let all = read_all(&array).unwrap();
+                let other = crate::object::read_whole(&*later as &dyn crate::object::ObjectStore, name, 1 << 20);
+                let mut other = other.unwrap().unwrap();
+                // The elements of the first chunk, in another way.
+                other[..CHUNK].chunks_exact_mut(4).for_each(|element| element[1] = 1);
+                later.change_after(name, after, Some(&other));
+                later.log();
+                let column: Vec<i32> = array.read(&Hyperslab::new(&[0, 1], &[4, 1])).unwrap();
+                let old: Vec<i32> = (0..4).map(|row| all[20 * row + 1]).collect();
+                let new: Vec<i32> = old.iter().map(|element| element + 256).collect();
+                assert!(column == old || column == new, "{is_sharded} {has_versions} {after} {column:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_first_error_in_order_is_told_and_nothing_stays_under_way() {
+    for is_sharded in [false, true] {
+        for requests in [1, 3, 64] {
+            let (later, array) = made(is_sharded, false, |later| later.limits.requests = requests);
+            let (one, other) = if is_sharded { ("c/0/1", "c/1/0") } else { ("c/0/2", "c/0/3") };
+            later.fail(other, 6);
+            assert_eq!(read_all(&array).unwrap_err().status(), 6);
+            later.fail(one, 5);
+            let error = read_all(&array).unwrap_err();
+            assert_eq!((error.status(), error.chunk(), error.about()), (5, Some(&[0, 2][..]), one));
+            assert_eq!(later.requests_in_flight(), 0);
+        }
+    }
+}
+
+#[test]
+fn a_short_answer_is_an_error() {
+    for is_sharded in [false, true] {
+        let (later, array) = made(is_sharded, false, |_| {});
+        read_all(&array).unwrap();
+        later.shorten("c/1/1");
+        assert!(matches!(read_all(&array).unwrap_err().kind(), ErrorKind::StoredLength { .. }));
+    }
+}
+
+#[test]
+fn a_wait_that_fails_ends_the_read() {
+    for is_sharded in [false, true] {
+        for after in (1..10).step_by(if cfg!(miri) { 4 } else { 1 }) {
+            let (later, array) = made(is_sharded, false, |later| later.limits.requests = 2);
+            later.break_after(after);
+            match read_all(&array) {
+                Ok(values) => assert!(is_sharded && after > 8 && values == numbers()),
+                Err(error) => assert_eq!(error.status(), -299),
+            }
+            assert_eq!(later.requests_in_flight(), 0);
+        }
+    }
+}
+
+#[test]
+fn a_read_that_is_ended_leaves_nothing_behind() {
+    for is_sharded in [false, true] {
+        for end_at in (0..16).step_by(if cfg!(miri) { 7 } else { 1 }) {
+            let (later, array) = made(is_sharded, false, |later| later.limits.requests = 3);
+            let plan = Plan::new(array.variable(), &Hyperslab::all(), Access::Read).unwrap();
+            let (asked, mut out) = (Cell::new(0), vec![0; 4 * ELEMENTS]);
+            let progress = |_: crate::transfer::Progress| {
+                asked.set(asked.get() + 1);
+                if asked.get() > end_at { 77 } else { 0 }
+            };
+            let options = Options::default().with_progress(&progress);
+            let error = plan.read_chunks(array.store(), 0..16, &mut out, options).unwrap_err();
+            assert_eq!((error.kind(), later.requests_in_flight()), (ErrorKind::Stopped(77), 0));
+        }
+    }
+}
+
+#[test]
+fn what_the_cache_has_is_not_asked_for() {
+    for is_sharded in [false, true] {
+        let (later, array) = made(is_sharded, false, |later| later.gap = 1000);
+        for c in 0..20 {
+            let (start, count) = ([0, c], [16, 1]);
+            let values: Vec<i32> = array.read(&Hyperslab::new(&start, &count)).unwrap();
+            assert!(values.iter().zip(0..).all(|(value, row)| *value == 20 * row + c as i32));
+            // Two shards have an index each, and two neighbours that are needed.
+            let expected = match (is_sharded, c % 10) {
+                (false, 0 | 5) | (true, 0) => 4,
+                (true, 5) => 2,
+                _ => 0,
+            };
+            assert_eq!(log(&later).len(), expected, "{c}");
+        }
+        // Without a cache they are.
+        let mut array = Array::open_in(&storage(&later), "", Access::Read).unwrap();
+        array.set_cache(None);
+        for _ in 0..2 {
+            later.log();
+            let _: Vec<i32> = array.read(&Hyperslab::new(&[0, 3], &[16, 1])).unwrap();
+            assert!(log(&later).len() >= 2);
+        }
+        let cache = Cache::new(1 << 20).unwrap();
+        array.set_cache(Some(&cache));
+        let _: Vec<i32> = array.read(&Hyperslab::new(&[0, 3], &[16, 1])).unwrap();
+        let _: Vec<i32> = array.read(&Hyperslab::new(&[0, 4], &[16, 1])).unwrap();
+        assert_eq!((cache.statistics().hits, cache.statistics().misses), (4, 4));
+    }
+}
+
+#[test]
+fn ranges_of_one_chunk_are_read_many_at_a_time() {
+    // One chunk, of which a column is needed; and two of which each has a part of that.
+    for (chunk, chunks) in [("[16, 20]", 1), ("[8, 20]", 2)] {
+        for (requests, name) in [(1, ""), (5, ""), (64, ""), (3, "c/0/0"), (64, "c/0/0")] {
+            let mut later = DelayedStorage::new();
+            later.limits.requests = requests;
+            later.put("zarr.json", metadata(false, false).replace("[4, 5]", chunk).as_bytes());
+            let later = Arc::new(later);
+            let array = Array::open_in(&storage(&later), "", Access::Write).unwrap();
+            array.write(&Hyperslab::all(), &numbers()).unwrap();
+            if !name.is_empty() {
+                later.take(name);
+            }
+            later.reset();
+            let values: Vec<i32> = array.read(&Hyperslab::new(&[0, 7], &[16, 2]).with_stride(&[1, 3])).unwrap();
+            let rows_absent = if name.is_empty() { 0 } else { 16 / chunks };
+            for (e, value) in values.into_iter().enumerate() {
+                let (row, column) = (e / 2, 7 + 3 * (e % 2));
+                assert_eq!(value, if row < rows_absent { -1 } else { (20 * row + column) as i32 });
+            }
+            if name.is_empty() {
+                let log = log(&later);
+                assert!(log.len() == 32 && log.iter().all(|(_, _, size)| *size == 4));
+                assert_eq!(later.most(), (requests.min(32), 4 * requests.min(32)));
+            }
+            // A failure, and an end by the caller, leave nothing behind.
+            later.fail("c/0/0", 5);
+            let error = array.read::<i32>(&Hyperslab::new(&[0, 7], &[16, 1])).unwrap_err();
+            assert_eq!((error.status(), error.chunk(), later.requests_in_flight()), (5, Some(&[0, 0][..]), 0));
+            later.heal();
+            let plan = Plan::new(array.variable(), &Hyperslab::new(&[0, 7], &[16, 1]), Access::Read).unwrap();
+            let (asked, mut out) = (Cell::new(0), vec![0; 4 * 16]);
+            let progress = |_: crate::transfer::Progress| {
+                asked.set(asked.get() + 1);
+                if asked.get() == chunks { 77 } else { 0 }
+            };
+            let options = Options::default().with_progress(&progress);
+            let error = plan.read_chunks(array.store(), 0..chunks, &mut out, options).unwrap_err();
+            assert_eq!((error.status(), later.requests_in_flight()), (77, 0));
+        }
+    }
+}
+
+#[test]
+fn places_that_lie_outside_of_a_shard_are_errors() {
+    let (later, array) = made(true, false, |_| {});
+    let mut shard = other_shard(false);
+    shard[SHARD - INDEX..][..8].fill(0xEE);
+    later.put("c/0/0", &shard);
+    let error: Error = read_all(&array).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Corrupt { .. }));
+    assert_eq!((error.chunk(), later.requests_in_flight()), (Some(&[0, 0][..]), 0));
+    // A shard that is shorter than its index.
+    later.put("c/0/0", &[0; INDEX - 1]);
+    assert!(matches!(read_all(&array).unwrap_err().kind(), ErrorKind::Corrupt { .. }));
+}
+
+#[test]
+fn as_many_reads_are_under_way_as_may_be() {
+    for (requests, bytes, most) in
+        [(1, None, 1), (3, None, 3), (8, Some(2 * CHUNK + CHUNK / 2), 2), (8, Some(1), 1), (64, None, 16)]
+    {
+        let (later, array) = made(true, false, |later| {
+            (later.limits.requests, later.limits.bytes, later.limits.largest) = (requests, bytes, CHUNK);
+        });
+        // From then on the indices are known.
+        read_all(&array).unwrap();
+        later.reset();
+        let begin = later.now();
+        assert_eq!(read_all(&array).unwrap(), numbers());
+        assert_eq!(later.most(), (most, most * CHUNK));
+        assert!(later.now() - begin <= 100 * 16usize.div_ceil(most) as u64);
+    }
+}
+
+#[test]
+fn the_index_of_a_shard_is_read_once() {
+    // More chunks than are looked at ahead, and shards that those end within.
+    for requests in 1..=6 {
+        let mut later = DelayedStorage::new();
+        later.limits.requests = requests;
+        later.put("zarr.json", metadata(true, false).replace("[16, 20]", "[80, 100]").as_bytes());
+        let later = Arc::new(later);
+        let array = Array::open_in(&storage(&later), "", Access::Write).unwrap();
+        let values: Vec<i32> = (0..8000).collect();
+        array.write(&Hyperslab::all(), &values).unwrap();
+        later.reset();
+        assert_eq!(read_all(&array).unwrap(), values);
+        let indices: Vec<_> = log(&later).into_iter().filter(|(_, _, size)| *size == INDEX).collect();
+        assert_eq!(indices.len(), 100, "{requests}");
+    }
+}
+
+#[test]
+fn parts_of_chunks_are_read() {
+    for (at_start, has_latency) in [(false, false), (false, true), (true, false), (true, true)] {
+        let (later, array) = made(true, at_start, |later| later.has_latency = has_latency);
+        for (row, column) in [(1, 2), (5, 7)] {
+            later.log();
+            let values: Vec<i32> = array.read(&Hyperslab::new(&[row, column], &[1, 1])).unwrap();
+            assert_eq!(values, [(20 * row + column) as i32]);
+            let chunk = 2 * (row / 4) + column / 5;
+            let offset = CHUNK * chunk + 4 * (row % 4 * 5 + column % 5) + if at_start { INDEX } else { 0 };
+            assert!(log(&later).contains(&("c/0/0".to_owned(), offset as u64, 4)));
+        }
+    }
+    // A chunk that is shorter than it should be is refused, whatever is needed of it.
+    for has_latency in [false, true] {
+        let (later, array) = made(true, false, |later| later.has_latency = has_latency);
+        let mut shard = other_shard(false);
+        shard[SHARD - INDEX + 8..][..8].copy_from_slice(&20u64.to_le_bytes());
+        later.put("c/0/0", &shard);
+        for ((row, column), found, expected) in [((0, 4), 20, CHUNK), ((1, 0), 0, CHUNK - 20), ((1, 2), 0, CHUNK - 28)]
+        {
+            let error = array.read::<i32>(&Hyperslab::new(&[row, column], &[1, 1])).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::StoredLength { found, expected });
+        }
+    }
+}
+
+#[test]
+fn a_long_index_is_read_once_the_shard_is_long_enough() {
+    for (chunks, is_long) in [(LONG_STEP / 16, false), (LONG_STEP / 16 + 1, true)] {
+        let text = r#"{"zarr_format":3,"node_type":"array","shape":[9],"data_type":"uint8","fill_value":3,"chunk_grid":
+            {"name":"regular","configuration":{"chunk_shape":[CHUNKS]}},"chunk_key_encoding":"default","codecs":[{
+            "name":"sharding_indexed","configuration":{"chunk_shape":[1],"codecs":["bytes"],"index_codecs":[
+            {"name":"bytes","configuration":{"endian":"little"}}]}}]}"#;
+        let (index, text) = (16 * chunks, text.replace("CHUNKS", &chunks.to_string()));
+        let empty = vec![0xff; index];
+        let with_chunk = [&[7][..], &[0; 8], &1u64.to_le_bytes(), &empty[16..]].concat();
+        for (shard, due) in
+            [(None, Some(3)), (Some(&empty[1..]), None), (Some(&empty[..]), Some(3)), (Some(&with_chunk), Some(7))]
+        {
+            for has_latency in [true, false] {
+                let mut later = DelayedStorage::new();
+                later.has_latency = has_latency;
+                later.put("zarr.json", text.as_bytes());
+                shard.inspect(|shard| later.put("c/0", shard));
+                let later = Arc::new(later);
+                let array = Array::open_in(&storage(&later), "", Access::Read).unwrap();
+                later.reset();
+                let read = array.read::<u8>(&Hyperslab::new(&[0], &[1]));
+                let log = later.log();
+                // Of what has no room for its index nothing is read but how long it is.
+                assert_eq!((log[0].1 == 0, log[0].2), if is_long { (true, 0) } else { (false, index) });
+                let is_index_read = log.iter().any(|(_, _, size)| *size == index);
+                assert_eq!(is_index_read, !is_long || shard.is_some_and(|shard| shard.len() >= index));
+                match due {
+                    Some(due) => assert_eq!(read.unwrap(), [due]),
+                    None => {
+                        let reason = "the shard is shorter than its index";
+                        assert_eq!(read.unwrap_err().kind(), ErrorKind::Corrupt { codec: "sharding_indexed", reason });
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// More chunks than are asked for at a time: of a shard that was found absent the others are known to be.
+#[test]
+fn a_shard_that_is_absent_is_asked_for_once() {
+    let mut later = DelayedStorage::new();
+    later.limits.requests = 1;
+    let later = Arc::new(later);
+    let description = crate::Description::new(&[128], crate::ElementType::UByte)
+        .with_chunk_shape(&[1])
+        .with_shard_shape(&[64])
+        .with_fill_value(&[7])
+        .with_codecs(&[]);
+    let array = Array::create_in(&storage(&later), "", &description).unwrap();
+    array.write(&Hyperslab::new(&[64], &[64]), &(0..64).collect::<Vec<u8>>()).unwrap();
+    later.reset();
+    let values = array.read::<u8>(&Hyperslab::all()).unwrap();
+    assert!(values[..64] == [7; 64] && values[64..].iter().copied().eq(0..64));
+    assert_eq!(log(&later).iter().filter(|(name, ..)| name == "c/0").count(), 1);
+}
+
+/// A shard that is written anew while reads of several of its chunks wait: those after the first find the new index,
+/// in which a chunk may be absent, or lie outside of the shard.
+#[test]
+fn chunks_that_wait_are_looked_up_in_the_new_index() {
+    let entry = 4 * CHUNK + 10 + 3 * 16;
+    for (number, is_absent) in [([0xff; 16], true), ([0x0f; 16], false)] {
+        let (later, array) = made(true, false, |later| (later.limits.requests, later.limits.largest) = (1, CHUNK));
+        read_all(&array).unwrap();
+        let mut shard = other_shard(true);
+        shard[entry..].copy_from_slice(&number);
+        later.put("c/0/0", &shard);
+        let read = read_all(&array);
+        assert_eq!(later.requests_in_flight(), 0);
+        if !is_absent {
+            let error = read.unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Corrupt { .. }));
+            assert_eq!(error.chunk(), Some(&[1, 1][..]));
+            continue;
+        }
+        assert!(read.unwrap().into_iter().zip(0..).all(|(value, e)| {
+            value
+                == match (e / 20 < 8 && e % 20 < 10, e / 20 >= 4 && e % 20 >= 5) {
+                    (true, true) => -1,
+                    (true, false) => 1000,
+                    (false, _) => e,
+                }
+        }));
+    }
+}
+
+/// What does not begin is absent or an error, of whole chunks and of ranges of them.
+#[test]
+fn a_request_that_does_not_begin_is_absent_or_an_error() {
+    for slab in [Hyperslab::all(), Hyperslab::new(&[0, 0], &[16, 10]).with_stride(&[1, 2])] {
+        let (later, array) = made(false, false, |_| {});
+        let all = array.read::<i32>(&slab).unwrap();
+        later.begin_not("c/1/1", 0);
+        let holes = array.read::<i32>(&slab).unwrap();
+        let is_hole = |e: i32| (4..8).contains(&(e / 20)) && (5..10).contains(&(e % 20));
+        assert!(all.iter().zip(&holes).all(|(&e, &found)| found == if is_hole(e) { -1 } else { e }));
+        later.begin_not("c/1/1", 5);
+        let error = array.read::<i32>(&slab).unwrap_err();
+        assert_eq!((error.status(), error.chunk(), later.requests_in_flight()), (5, Some(&[1, 1][..]), 0));
+    }
+}
+
+/// A chunk that is longer than it was expected to be is asked for once more, and may be another one then.
+#[cfg(feature = "codecs")]
+#[test]
+fn a_chunk_that_is_longer_is_asked_for_again() {
+    use crate::object::ObjectStore;
+
+    let mut later = DelayedStorage::new();
+    later.knows_absent = true;
+    let later = Arc::new(later);
+    let description = crate::Description::new(&[5], crate::ElementType::UByte)
+        .with_chunk_shape(&[4])
+        .with_fill_value(&[9])
+        .with_codecs(&[("gzip", "")]);
+    let array = Array::create_in(&storage(&later), "", &description).unwrap();
+    array.write(&Hyperslab::all(), &[1u8, 2, 3, 4, 5]).unwrap();
+    let read = || array.read::<u8>(&Hyperslab::all());
+    let mut stored = crate::object::read_whole(&*later as &dyn ObjectStore, "c/0", 1 << 20).unwrap().unwrap();
+    // Zeros may follow.
+    stored.resize(100_000, 0);
+    later.put("c/0", &stored);
+    assert_eq!(read().unwrap(), [1, 2, 3, 4, 5]);
+    later.change_after("c/0", 1, None);
+    assert_eq!(read().unwrap(), [9, 9, 9, 9, 5]);
+    later.put("c/0", &stored);
+    stored.resize(100_001, 0);
+    later.change_after("c/0", 1, Some(&stored));
+    assert_eq!(read().unwrap_err().kind(), ErrorKind::StoredLength { found: 100_001, expected: 100_000 });
+    assert_eq!((read().unwrap(), later.requests_in_flight()), (vec![1, 2, 3, 4, 5], 0));
+}

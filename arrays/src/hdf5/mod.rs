@@ -1,0 +1,41 @@
+//! HDF5 files, which netCDF-4's are, to be read.
+//!
+//! ```text
+//!   open.rs         opening an array, and telling what there is
+//!   text.rs         texts of any length
+//!   chunks.rs       where chunks are: the nodes of the index that are kept
+//!   index.rs        the indices of chunks: from node to node, without reading
+//!   attribute.rs    attributes
+//!   dataset.rs      an array as its header says
+//!   datatype.rs     what elements are
+//!   group.rs        the links of a group
+//!   heap.rs         fractal heaps, global heaps
+//!   btree.rs        version 2 B-trees
+//!   header.rs       object headers: messages
+//!   file.rs         a file: its superblock, and what is read of its metadata
+//!   bytes.rs        numbers, and the checksum
+//! ```
+//!
+//! The source is the HDF5 File Format Specification, version 3.0, with what libhdf5 writes. What is read of metadata
+//! while an array is opened is kept in blocks and then forgotten; an index of chunks is read by nodes as they are
+//! needed. Every address and length is compared with the file's length before it is used, every structure that has a
+//! checksum is compared with it, and what leads back to itself ends with an error.
+
+mod attribute;
+mod btree;
+mod bytes;
+mod chunks;
+mod dataset;
+mod datatype;
+mod file;
+mod group;
+mod header;
+mod heap;
+mod index;
+mod open;
+#[cfg(all(test, not(miri), feature = "codecs"))]
+mod tests;
+mod text;
+
+pub(crate) use file::has_user_block;
+pub(crate) use open::{list, open};

@@ -1,0 +1,163 @@
+//! Reads in flight: a storage that is asked first and gives the answer later, so that many reads may be on their way.
+#![allow(unsafe_code)]
+
+use std::ffi::{c_char, c_int, c_void};
+
+use super::byte_range::ByteRange;
+use crate::error::{Error, ErrorKind, Result};
+use crate::open_object::ObjectState;
+use crate::status::{EEMPTY, ENOOBJECT, NOERR};
+
+/// A read of an object. The library sets the fields but for those that are said to be the callback's. All are valid,
+/// and the buffer with them, until the callback returns or, for a read that was started, until it is given back.
+#[repr(C)]
+#[derive(Debug)]
+pub struct ObjectRequest {
+    /// sizeof(nczchunk_object_request) as the library knows it: fields beyond it do not exist.
+    pub struct_size: usize,
+    /// The object's name, such as "ocean/sst/c/0/1".
+    pub name: *const c_char,
+    /// Where the read begins: this many bytes behind the object's beginning or, if from_end is 1, before its end. An
+    /// object that has fewer bytes before its end is read from its beginning.
+    pub offset: u64,
+    /// 1 if offset counts from the end, else 0.
+    pub from_end: usize,
+    /// Where the bytes go.
+    pub buffer: *mut c_void,
+    /// How many bytes there is room for. 0 asks for the object's length only.
+    pub size: usize,
+    /// The callback's: how many bytes it has put into the buffer: as many as the object has from there on, or as there
+    /// is room for. 0 at first.
+    pub nbytes: usize,
+    /// The callback's: how many bytes the whole object has. 0 at first.
+    pub object_size: u64,
+    /// The callback's, for a read that was started: how it ended, as read would return it. 0 at first.
+    pub status: isize,
+    /// The callback's: whatever it wants to remember from start to wait. NULL at first.
+    pub handle: *mut c_void,
+    /// The callback's, if the storage tells versions: a number other than 0 that is another one whenever the object has
+    /// other bytes, such as a hash of its ETag; 0 if it is not known. 0 at first.
+    pub version: u64,
+}
+
+/// What was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// How many bytes have been written to the memory.
+    pub nbytes: usize,
+    /// How many the object has.
+    pub object_size: u64,
+    /// The object's version, if it is known.
+    pub version: Option<u128>,
+    /// Whether it is the version for later calls, too.
+    pub is_lasting: bool,
+}
+
+impl Answer {
+    /// The length and the version.
+    pub fn state(&self) -> ObjectState {
+        (self.object_size, self.version)
+    }
+}
+
+impl ObjectRequest {
+    /// What the callback answered that returned this status, to whom a read was given that begins there and for which
+    /// there is room for `size` bytes. What the request itself says of these the callback may have changed.
+    ///
+    /// # Errors
+    /// The callback's; [`ErrorKind::StoredLength`] if what it says of the object's length does not go together with
+    /// how many bytes it has put into the buffer.
+    #[doc(hidden)]
+    pub fn answer(&self, status: c_int, begin: ByteRange, size: usize) -> Result<Option<Answer>> {
+        let ObjectRequest { nbytes, object_size, version, .. } = *self;
+        match status {
+            NOERR => {}
+            ENOOBJECT | EEMPTY => return Ok(None),
+            status => return Err(ErrorKind::Callback(status).into()),
+        }
+        let there = object_size - begin.offset(object_size);
+        let due = usize::try_from(there).unwrap_or(usize::MAX).min(size);
+        if nbytes != due {
+            return Err(ErrorKind::StoredLength { found: nbytes, expected: due }.into());
+        }
+        let version = (version != 0).then_some(version.into());
+        Ok(Some(Answer { nbytes, object_size, version, is_lasting: version.is_some() }))
+    }
+}
+
+/// How much may be on its way at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How many reads; at least 1.
+    pub requests: usize,
+    /// How many bytes of memory they may take together; a single read is not refused for that. `None` stands for as
+    /// many chunks as there may be reads, but no less than `largest`.
+    pub bytes: Option<usize>,
+    /// Several parts of an object are read at once up to this many bytes.
+    pub largest: usize,
+}
+
+impl Limits {
+    /// What one of so many has that share them.
+    pub(crate) fn shared(self, by: usize) -> Self {
+        let by = by.max(1);
+        Limits { requests: (self.requests / by).max(1), bytes: self.bytes.map(|bytes| bytes / by), ..self }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { requests: 64, bytes: None, largest: 16 << 20 }
+    }
+}
+
+/// A storage that is asked first and gives the answer later.
+///
+/// Reads belong to the thread that starts them, and are given back to that thread.
+///
+/// # Safety
+/// What `wait` gives back is a read that was started, and not given back before; from then on the storage does not
+/// touch it, nor its buffer. If the read says that it has ended well, the first [`nbytes`](ObjectRequest::nbytes) bytes
+/// of the buffer have been written. After an error of `wait` the storage touches no read of that thread's any more.
+pub unsafe trait Flight {
+    /// How much may be on its way at the same time. The library keeps to it, in each transfer.
+    fn limits(&self) -> Limits;
+
+    /// Starts a read; `false` if the object is known to be absent: then the read has not begun.
+    ///
+    /// # Errors
+    /// Any error; then the read has not begun.
+    ///
+    /// # Safety
+    /// The request and what it points to stay where they are, and nobody else uses them, until `wait` gives the request
+    /// back.
+    unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool>;
+
+    /// Waits until one of this thread's reads has ended, in any order, and gives it back, with its status: that of
+    /// [`NOERR`](crate::status::NOERR), [`ENOOBJECT`](crate::status::ENOOBJECT) or any other.
+    ///
+    /// # Errors
+    /// Any error; then no read of this thread's is in flight any more, and their buffers are not touched again.
+    ///
+    /// # Safety
+    /// The thread has reads in flight, and all of them were started by whoever waits.
+    unsafe fn wait(&self) -> Result<*mut ObjectRequest>;
+
+    /// Says that a read is not needed any more. It is still given back by `wait`.
+    ///
+    /// # Safety
+    /// The read is in flight.
+    unsafe fn cancel(&self, request: *mut ObjectRequest) {
+        let _ = request;
+    }
+
+    /// Why a read has failed, where more is known than its status.
+    ///
+    /// # Safety
+    /// The read has been given back with the status of an error, and this was not called since.
+    #[doc(hidden)]
+    unsafe fn take_error(&self, request: *mut ObjectRequest) -> Option<Error> {
+        let _ = request;
+        None
+    }
+}

@@ -1,0 +1,221 @@
+//! Objects: named bytes that are somewhere, such as the files of a directory or the entries of a zip file.
+//!
+//! ```text
+//!   traits.rs              what a storage does
+//!   flight.rs              what one does that is asked first and gives the answer later
+//!   requests_in_flight.rs  the reads that a transfer has under way there
+//!   storage.rs             a storage that several arrays share
+//!   name.rs                a name that is put together
+//!   directory/             the files below a directory
+//!     unix.rs              by system calls relative to a descriptor of the directory
+//!     portable.rs          by paths and the standard library, where there are no such calls
+//!   file.rs                one file, kept open
+//!   locked_file.rs         one file that must not change
+//!   memory.rs              objects in memory
+//!   url.rs                 URLs of object stores and HTTP servers
+//!   network/               the objects below one
+//!   zip/                   zip files
+//!     mod.rs               reading the entries of one
+//!     end.rs               where its directory is
+//!     records.rs           what the directory and the local headers say of an entry
+//!     index.rs             which entries there are, by name
+//!     writer.rs            making a new one
+//!   prefixed.rs            the objects whose names begin with a prefix, without it
+//!   whole.rs               whole objects, such as metadata
+//!
+//!   byte_range.rs          where a read begins
+//!   syscalls.rs            system calls that take the names of files
+//!   close.rs               closing files that were written
+//!   names.rs               what names have in common: sorted lists of them, and names with a NUL at their end
+//!   temp_name.rs           names of files that are being written
+//!   paths/                 files and directories by their paths
+//!     unix.rs              by those calls
+//!     portable.rs          by the standard library, where there are no such calls
+//!   positioned.rs          reading and writing a file at a position
+//!   retry_eintr.rs         system calls that are made again when a signal interrupts them
+//! ```
+
+mod byte_range;
+mod close;
+mod directory;
+mod file;
+mod flight;
+#[cfg(feature = "cfdb")]
+mod locked_file;
+mod memory;
+mod name;
+mod names;
+#[cfg(feature = "network")]
+mod network;
+pub(crate) mod paths;
+mod positioned;
+mod prefixed;
+mod requests_in_flight;
+mod retry_eintr;
+mod storage;
+#[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
+mod syscalls;
+mod temp_name;
+mod traits;
+mod url;
+mod whole;
+#[cfg(feature = "zip")]
+mod zip;
+
+pub use byte_range::ByteRange;
+pub use directory::Directory;
+pub use file::OneFile;
+pub use flight::{Flight, Limits, ObjectRequest};
+#[cfg(feature = "cfdb")]
+pub(crate) use locked_file::LockedFile;
+pub use memory::Memory;
+#[cfg(feature = "network")]
+pub(crate) use network::Network;
+pub(crate) use positioned::read_opened;
+pub use prefixed::{PrefixedStorage, only_prefix};
+pub use storage::Storage;
+pub use temp_name::Unfinished;
+pub use traits::{Entry, ObjectStore, check_name};
+pub(crate) use url::Url;
+#[cfg(feature = "network")]
+pub(crate) use url::{Content, Service};
+pub use whole::read_whole;
+pub(crate) use whole::{read_more, read_text};
+#[cfg(feature = "zip")]
+pub use zip::{Zip, ZipWriter};
+
+// For the C interface.
+#[doc(hidden)]
+pub use {
+    flight::Answer,
+    name::Name,
+    requests_in_flight::{RequestsInFlight, read as read_by_flight},
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_lead_anywhere_else() {
+        for name in ["a", "a/b", "c/0/1", ".zarray", "a/..b", "\u{e4}/ "] {
+            assert!(check_name(name).is_ok(), "{name}");
+        }
+        for name in ["", "/", "/a", "a/", "a//b", ".", "..", "a/../b", "a/./b", "a\0", "a\\b"] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod delayed;
+
+/// What the tests of storages have in common.
+#[cfg(test)]
+#[cfg_attr(miri, allow(dead_code))]
+mod testing {
+    pub(crate) use super::delayed::DelayedStorage;
+    use super::*;
+    use crate::alloc::Scratch;
+    use crate::buffer::Buffer;
+    use crate::error::ErrorKind;
+
+    /// A directory for a test, removed with it.
+    pub(super) struct Temporary(pub(super) std::path::PathBuf);
+
+    impl Temporary {
+        pub(super) fn new(test: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("nczchunk-{test}-{}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&path);
+            std::fs::create_dir_all(&path).unwrap();
+            Temporary(path)
+        }
+    }
+
+    impl Drop for Temporary {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// The bytes that a read with so much room gives, and the length of the object.
+    pub(super) fn read(
+        objects: &dyn ObjectStore,
+        name: &str,
+        begin: ByteRange,
+        room: usize,
+    ) -> crate::Result<Option<(Vec<u8>, u64)>> {
+        let mut scratch = Scratch::EMPTY;
+        let mut buffer = Buffer::new(scratch.room(room).unwrap());
+        Ok(objects.read(name, begin, &mut buffer)?.map(|len| (buffer.filled().to_vec(), len)))
+    }
+
+    /// A whole object.
+    pub(super) fn whole(objects: &dyn ObjectStore, name: &str) -> Option<Vec<u8>> {
+        read(objects, name, ByteRange::At(0), 1 << 20).unwrap().map(|(bytes, _)| bytes)
+    }
+
+    /// What is directly below a prefix, sorted, prefixes with a `/` at their end.
+    pub(super) fn list(objects: &dyn ObjectStore, prefix: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        let one = &mut |name: &str, entry| {
+            found.push(format!("{name}{}", if entry == Entry::Prefix { "/" } else { "" }));
+            Ok(())
+        };
+        objects.list(prefix, one).unwrap();
+        found.sort();
+        found
+    }
+
+    /// What every storage that can be written to does.
+    pub(super) fn keeps_the_contract(objects: &dyn ObjectStore) {
+        assert!(objects.is_writable());
+        assert_eq!(whole(objects, "a/b"), None);
+        assert_eq!(list(objects, "a"), [""; 0]);
+        let bytes: Vec<u8> = (0..100).collect();
+        objects.write("a/b", &[1; 200]).unwrap();
+        objects.write("a/b", &bytes).unwrap();
+        objects.write("a/b-c", b"").unwrap();
+        objects.write("a/d/0.0", b"x").unwrap();
+        objects.write("a/d/0.1", b"y").unwrap();
+        objects.write("z", b"z").unwrap();
+        let part = |begin, room| read(objects, "a/b", begin, room).unwrap().unwrap();
+        assert_eq!(part(ByteRange::At(0), 1000), (bytes.clone(), 100));
+        assert_eq!(part(ByteRange::At(10), 5), (bytes[10..15].to_vec(), 100));
+        assert_eq!(part(ByteRange::At(98), 5), (bytes[98..].to_vec(), 100));
+        assert_eq!(part(ByteRange::At(100), 5), (vec![], 100));
+        assert_eq!(part(ByteRange::At(u64::MAX), 5), (vec![], 100));
+        assert_eq!(part(ByteRange::BeforeEnd(7), 5), (bytes[93..98].to_vec(), 100));
+        assert_eq!(part(ByteRange::BeforeEnd(u64::MAX), 5), (bytes[..5].to_vec(), 100));
+        assert_eq!(part(ByteRange::At(3), 0), (vec![], 100));
+        assert_eq!(whole(objects, "a/b-c"), Some(vec![]));
+        assert_eq!(list(objects, ""), ["a/", "z"]);
+        assert_eq!(list(objects, "a"), ["b", "b-c", "d/"]);
+        assert_eq!(list(objects, "a/d"), ["0.0", "0.1"]);
+        assert_eq!(list(objects, "a/x"), [""; 0]);
+        assert_eq!(list(objects, "z"), [""; 0]);
+        let stops = objects.list("a", &mut |_, _| Err(ErrorKind::Stopped(7).into()));
+        assert_eq!(stops.unwrap_err().kind(), ErrorKind::Stopped(7));
+        objects.remove("a/d/0.0").unwrap();
+        objects.remove("a/d/0.0").unwrap();
+        objects.remove("no/such").unwrap();
+        objects.remove_empty("a/d").unwrap();
+        assert_eq!(list(objects, "a/d"), ["0.1"]);
+        assert_eq!(read(objects, "a/d/0.0", ByteRange::At(0), 0).unwrap(), None);
+        // What was a prefix may become an object.
+        objects.write("a/e/0", b"x").unwrap();
+        objects.remove("a/e/0").unwrap();
+        objects.remove_empty("a/e").unwrap();
+        objects.remove_empty("no/such").unwrap();
+        objects.write("a/e", b"x").unwrap();
+        objects.remove("a/e").unwrap();
+        for name in ["../z", "", "/z", "a/"] {
+            assert!(read(objects, name, ByteRange::At(0), 1).is_err() && objects.write(name, b"").is_err());
+            assert!(
+                objects.remove(name).is_err() && (name.is_empty() || objects.list(name, &mut |_, _| Ok(())).is_err())
+            );
+        }
+        let error = objects.write("../z", b"").unwrap_err();
+        assert_eq!((error.about(), error.status()), ("../z", crate::status::EINVAL));
+    }
+}

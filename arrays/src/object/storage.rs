@@ -1,0 +1,267 @@
+//! A storage for objects that several arrays share.
+
+use std::ops::Deref;
+
+use super::byte_range::ByteRange;
+use super::traits::{Entry, ObjectStore, check_name};
+use crate::alloc::{self, Slot};
+use crate::buffer::Buffer;
+use crate::codec::{self, Codec, CodecRegistry, CodecUse};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MemoryLimits;
+use crate::shared::Shared;
+
+/// A storage for objects that several arrays share. A copy is the same storage.
+///
+/// Arrays are looked up by their names among the objects or, if the storage is [one file](Self::file) of them, in that
+/// file.
+#[derive(Clone)]
+pub struct Storage {
+    objects: Shared<Box<dyn ObjectStore>>,
+    file: Option<Shared<String>>,
+    codecs: CodecRegistry,
+    allows_partial: bool,
+    limits: MemoryLimits,
+}
+
+impl Storage {
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(objects: impl ObjectStore + 'static) -> Result<Self> {
+        Storage::new_with(|| objects)
+    }
+
+    /// A storage that is made only once nothing can fail any more.
+    #[doc(hidden)]
+    pub fn new_with<O: ObjectStore + 'static>(make: impl FnOnce() -> O) -> Result<Self> {
+        let (outer, inner) = (Shared::slot()?, Slot::new()?);
+        let objects = Shared::fill(outer, inner.fill(make()) as Box<dyn ObjectStore>);
+        Ok(Storage {
+            objects,
+            file: None,
+            codecs: CodecRegistry::default(),
+            allows_partial: false,
+            limits: MemoryLimits::default(),
+        })
+    }
+
+    /// One file of this storage, as a storage: an object that holds arrays, such as a netCDF classic file. Then what is
+    /// opened and listed is in that file. A path to such a file is a storage like this already.
+    ///
+    /// ```
+    /// # use nczchunk::object::{Memory, Storage};
+    /// let ocean = Storage::new(Memory::new())?;
+    /// let file = ocean.file("2020/sst.nc")?;
+    /// assert_eq!(nczchunk::list(&file, "", true).unwrap_err().kind(), nczchunk::ErrorKind::NotFound("file"));
+    /// # Ok::<(), nczchunk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A name that no object can have; `OutOfMemory`.
+    pub fn file(&self, name: &str) -> Result<Self> {
+        check_name(name).map_err(|error| error.in_object(name))?;
+        Ok(Storage { file: Some(Shared::new(alloc::text(name)?)?), ..self.clone() })
+    }
+
+    /// Sets whether files are opened that hold only a part of their arrays, as those of cfdb do that say that they are
+    /// copies of remote ones: then what has not been fetched is read as fill values. Else they are refused.
+    pub fn allow_partial(&mut self, allow: bool) {
+        self.allows_partial = allow;
+    }
+
+    /// Sets how much memory may be taken for what is stored here: for metadata that are read from now on, and for the
+    /// chunks of arrays that are opened or created from now on.
+    pub fn set_memory_limits(&mut self, limits: MemoryLimits) {
+        self.limits = limits;
+    }
+
+    /// How much memory may be taken for what is stored here.
+    pub fn memory_limits(&self) -> MemoryLimits {
+        self.limits
+    }
+
+    /// Whether files are opened that hold only a part of their arrays.
+    #[cfg(feature = "cfdb")]
+    pub(crate) fn allows_partial(&self) -> bool {
+        self.allows_partial
+    }
+
+    /// The name of the file that the storage is, if it is one.
+    pub fn file_name(&self) -> Option<&str> {
+        self.file.as_ref().map(|name| name.as_str())
+    }
+
+    /// Has `make` make the codecs of this name that the metadata of arrays in this storage have, also where the library
+    /// has one of that name itself. A name without `numcodecs.` stands for the same with it, too. Arrays that are open
+    /// already, and copies of the storage, do not know it.
+    ///
+    /// The codec turns bytes into bytes; what the metadata of Zarr v3 have before the codec `bytes` is given the bytes
+    /// of the elements as well, which then cannot be stored in another byte order than the machine's.
+    ///
+    /// ```
+    /// use nczchunk::object::{Memory, Storage};
+    /// use nczchunk::{Array, Buffer, Codec, Description, ElementType, Hyperslab, Result};
+    ///
+    /// /// Stores what is the other way round.
+    /// struct Not;
+    ///
+    /// impl Codec for Not {
+    ///     fn name(&self) -> &str {
+    ///         "not"
+    ///     }
+    ///     fn encoded_bound(&self, decoded_size: usize) -> usize {
+    ///         decoded_size
+    ///     }
+    ///     fn decode(&self, encoded: &[u8], _: std::ops::Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+    ///         encoded.iter().for_each(|byte| assert!(decoded.write(&[!byte])));
+    ///         Ok(())
+    ///     }
+    ///     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+    ///         self.decode(decoded, 0..decoded.len(), encoded)
+    ///     }
+    /// }
+    ///
+    /// let mut storage = Storage::new(Memory::new())?;
+    /// storage.add_codec("not", |of| {
+    ///     assert_eq!((of.name, of.configuration, of.type_name), ("not", r#"{"really":true}"#, "uint8"));
+    ///     Ok(Box::new(Not))
+    /// })?;
+    /// let description =
+    ///     Description::new(&[3], ElementType::UByte).with_codecs(&[("not", r#"{"really": true}"#)]);
+    /// let array = Array::create_in(&storage, "", &description)?;
+    /// array.write(&Hyperslab::all(), &[1u8, 2, 3])?;
+    /// assert_eq!(array.read::<u8>(&Hyperslab::all())?, [1, 2, 3]);
+    /// # Ok::<(), nczchunk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Argument` for an empty name, and for `bytes`, `n5_default`, `reshape`, `sharding_indexed`, `transpose` and
+    /// `vlen-utf8`, which say how the elements of a chunk lie; `OutOfMemory`.
+    pub fn add_codec(
+        &mut self,
+        name: &str,
+        make: impl Fn(&CodecUse<'_>) -> Result<Box<dyn Codec>> + Send + Sync + 'static,
+    ) -> Result<()> {
+        self.add_codec_with(name, || make)
+    }
+
+    /// [`add_codec`](Self::add_codec) of a function that is made only once nothing can fail any more.
+    #[doc(hidden)]
+    pub fn add_codec_with<M>(&mut self, name: &str, begin: impl FnOnce() -> M) -> Result<()>
+    where
+        M: Fn(&CodecUse<'_>) -> Result<Box<dyn Codec>> + Send + Sync + 'static,
+    {
+        if codec::is_of_arrays(name) {
+            let reason = "this name is of a codec that lays out the chunks of an array, which only the library can do";
+            return Err(Error::from(ErrorKind::Argument(reason)).in_object(name));
+        }
+        self.codecs.add(name, begin)
+    }
+
+    /// How many bytes an object has; `None` if there is none of this name.
+    ///
+    /// # Errors
+    /// Those of the objects.
+    pub fn object_len(&self, name: &str) -> Result<Option<u64>> {
+        self.objects.read(name, ByteRange::At(0), &mut Buffer::new(&mut []))
+    }
+
+    /// [`ObjectStore::list`], without names that no object can have, such as the empty one that object stores tell of
+    /// where a key ends with a slash.
+    ///
+    /// # Errors
+    /// Those of the objects, and of `one`.
+    pub fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        // What fails ends the listing, whatever the objects make of it.
+        let mut failed: Option<Error> = None;
+        let listed = self.objects.list(prefix, &mut |last, entry| {
+            if let Some(error) = &failed {
+                return Err(error.clone());
+            }
+            let is_last_part = check_name(last).is_ok() && !last.contains('/');
+            if is_last_part { one(last, entry).inspect_err(|error| failed = Some(error.clone())) } else { Ok(()) }
+        });
+        failed.map_or(listed, Err)
+    }
+
+    /// The codecs that were added.
+    pub(crate) fn codecs(&self) -> &CodecRegistry {
+        &self.codecs
+    }
+}
+
+impl Deref for Storage {
+    type Target = dyn ObjectStore;
+
+    fn deref(&self) -> &Self::Target {
+        &**self.objects
+    }
+}
+
+#[cfg(all(test, feature = "codecs"))]
+mod tests {
+    use super::*;
+
+    use crate::object::Memory;
+    use crate::{Buffer, Description, ElementType};
+
+    /// Stores what is the other way round.
+    struct Not;
+
+    impl Codec for Not {
+        fn name(&self) -> &str {
+            "not"
+        }
+        fn encoded_bound(&self, decoded_size: usize) -> usize {
+            decoded_size
+        }
+        fn decode(&self, encoded: &[u8], _: std::ops::Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+            assert!(encoded.iter().all(|byte| decoded.write(&[!byte])));
+            Ok(())
+        }
+        fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+            self.decode(decoded, 0..decoded.len(), encoded)
+        }
+    }
+
+    #[test]
+    fn a_codec_has_a_name_that_does_not_lay_out_chunks() {
+        let mut storage = Storage::new(Memory::new()).unwrap();
+        for (name, words) in [
+            ("bytes", "bytes: this name is of a codec that lays out the chunks of an array"),
+            ("sharding_indexed", "sharding_indexed: this name is of a codec"),
+            ("", "a codec's name is empty"),
+        ] {
+            let error = storage.add_codec(name, |_| Ok(Box::new(Not))).unwrap_err().to_string();
+            assert!(error.starts_with(words), "{error}");
+        }
+        storage.add_codec("not", |_| Ok(Box::new(Not))).unwrap();
+        let description = Description::new(&[2], ElementType::UByte).with_codecs(&[("not", "")]);
+        let array = crate::Array::create_in(&storage, "", &description).unwrap();
+        array.write(&crate::Hyperslab::all(), &[1u8, 2]).unwrap();
+        assert_eq!(crate::object::read_whole(&*storage, "c/0", 10).unwrap().unwrap(), [!1, !2]);
+    }
+
+    /// Whatever the version of the format, and whatever settings the library's codec has.
+    #[test]
+    fn a_codec_comes_before_the_librarys_of_the_same_name() {
+        use crate::{Access, Array, ArrayFormat, Hyperslab};
+        for format in [ArrayFormat::ZarrV2, ArrayFormat::ZarrV3] {
+            for name in ["zstd", "zlib", "delta", "shuffle", "crc32c", "bitround"] {
+                let mut storage = Storage::new(Memory::new()).unwrap();
+                storage.add_codec(name, |_| Ok(Box::new(Not))).unwrap();
+                let codecs = [(name, r#"{"mine":"yes"}"#)];
+                let description = Description::new(&[2], ElementType::UByte).with_format(format).with_codecs(&codecs);
+                let array = Array::create_in(&storage, "", &description).unwrap();
+                array.write(&Hyperslab::all(), &[1u8, 2]).unwrap();
+                let object = if format == ArrayFormat::ZarrV2 { "0" } else { "c/0" };
+                assert_eq!(crate::object::read_whole(&*storage, object, 10).unwrap().unwrap(), [!1, !2], "{name}");
+                let again = Array::open_in(&storage, "", Access::Read).unwrap();
+                assert_eq!(again.read::<u8>(&Hyperslab::all()).unwrap(), [1, 2], "{name}");
+                assert_eq!(again.codecs().unwrap(), [(name.to_owned(), r#"{"mine":"yes"}"#.to_owned())]);
+                let listed = crate::list(&storage, "", true).unwrap();
+                assert!(listed.iter().all(|node| node.error().is_none()));
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Codecs of the caller's, which metadata name: functions that make them.
+
+use super::traits::Codec;
+use crate::alloc::{self, Slot};
+use crate::error::{ErrorKind, Result};
+use crate::shared::Shared;
+
+/// What metadata say of a codec that is to be made.
+#[derive(Debug, Clone, Copy)]
+pub struct CodecUse<'a> {
+    /// Its name as it is written, such as `mine` or `numcodecs.mine`.
+    pub name: &'a str,
+    /// Its configuration as the text of a JSON object; `{}` if there is none.
+    pub configuration: &'a str,
+    /// The name of the type of the array's elements, such as `float32`.
+    pub type_name: &'a str,
+    /// Bytes in an element; 0 for texts of any length.
+    pub element_size: usize,
+}
+
+/// A function that makes a codec.
+type Make = Box<dyn Fn(&CodecUse<'_>) -> Result<Box<dyn Codec>> + Send + Sync>;
+
+/// Functions that make codecs, by name. A copy has the same, and shares none that are added to one of them later.
+#[derive(Clone, Default)]
+pub struct CodecRegistry(Option<Shared<Maker>>);
+
+struct Maker {
+    name: String,
+    make: Make,
+    others: CodecRegistry,
+}
+
+impl CodecRegistry {
+    /// Adds a function for a codec, which comes before another of the same name. `begin` gives it once nothing can fail
+    /// any more.
+    #[doc(hidden)]
+    pub fn add<M>(&mut self, name: &str, begin: impl FnOnce() -> M) -> Result<()>
+    where
+        M: Fn(&CodecUse<'_>) -> Result<Box<dyn Codec>> + Send + Sync + 'static,
+    {
+        if name.is_empty() {
+            return Err(ErrorKind::Argument("a codec's name is empty").into());
+        }
+        let (name, others, outer, inner) = (alloc::text(name)?, self.clone(), Shared::slot()?, Slot::new()?);
+        self.0 = Some(Shared::fill(outer, Maker { name, make: inner.fill(begin()), others }));
+        Ok(())
+    }
+
+    /// The function for a name that metadata have: the name itself or, of `numcodecs.mine`, `mine`.
+    #[doc(hidden)]
+    pub fn find(&self, name: &str) -> Option<&Make> {
+        let mut registry = self;
+        while let Some(maker) = &registry.0 {
+            if maker.name == name || name.strip_prefix("numcodecs.") == Some(&maker.name) {
+                return Some(&maker.make);
+            }
+            registry = &maker.others;
+        }
+        None
+    }
+}

@@ -1,0 +1,84 @@
+//! A list with one value per dimension: in place up to rank 8, on the heap above. A failed allocation is an error.
+#![allow(unsafe_code)]
+
+use smallvec::SmallVec;
+
+use crate::error::{ErrorKind, Result};
+
+/// The largest rank: netCDF's NC_MAX_VAR_DIMS.
+pub const MAX_RANK: usize = 1024;
+
+/// Lists for ranks up to this one need no heap.
+pub const INLINE_RANK: usize = 8;
+
+/// One value per dimension.
+pub type Dims<T> = SmallVec<[T; INLINE_RANK]>;
+
+/// Refuses ranks above netCDF's maximum, for which the caller's lists cannot be trusted to have an entry per dimension.
+pub fn check_rank(rank: usize) -> Result<()> {
+    if rank > MAX_RANK { Err(ErrorKind::Rank(rank).into()) } else { Ok(()) }
+}
+
+/// Empties a list and makes room for one value per dimension. Lists are filled in place, because moving them costs more
+/// than a small read does.
+pub fn reserve<T>(dims: &mut Dims<T>, rank: usize) -> Result<()> {
+    dims.clear();
+    Ok(dims.try_reserve_exact(rank).map_err(|_| ErrorKind::OutOfMemory)?)
+}
+
+/// Collects one value per dimension, or stops at the first error.
+pub fn try_collect<T>(rank: usize, values: impl Iterator<Item = Result<T>>) -> Result<Dims<T>> {
+    let mut dims = Dims::new();
+    reserve(&mut dims, rank)?;
+    for value in values.take(rank) {
+        dims.push(value?);
+    }
+    Ok(dims)
+}
+
+/// Collects values that are known to exist.
+pub fn copied<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Dims<T>> {
+    try_collect(values.len(), values.map(Ok))
+}
+
+/// Replaces what a list holds by the same value for each dimension.
+#[inline]
+pub fn fill<T: Copy>(dims: &mut Dims<T>, rank: usize, value: T) -> Result<()> {
+    // A list always has the room it has in place; filling all of that, a number the compiler knows, is quickest.
+    let room = if rank <= INLINE_RANK { INLINE_RANK } else { rank };
+    if rank > INLINE_RANK {
+        reserve(dims, rank)?;
+    }
+    let values = dims.as_mut_ptr();
+    for d in 0..room {
+        // SAFETY: a list's capacity is never below `INLINE_RANK`, and `reserve` has made it at least `rank`.
+        unsafe { values.add(d).write(value) };
+    }
+    // SAFETY: the first `room` values, which are at least `rank`, have been written.
+    unsafe { dims.set_len(rank) };
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_dimension_gets_the_value() {
+        for rank in [0, 1, INLINE_RANK - 1, INLINE_RANK, INLINE_RANK + 1, 40] {
+            let mut dims: Dims<u64> = (0..3).collect();
+            fill(&mut dims, rank, 7).unwrap();
+            assert_eq!(dims.as_slice(), vec![7; rank]);
+        }
+    }
+
+    #[test]
+    fn what_is_collected_ends_at_the_rank_or_the_first_error() {
+        let values =
+            |limit: usize| (0..).map(move |d| if d < limit { Ok(d) } else { check_rank(MAX_RANK + d).map(|()| d) });
+        assert_eq!(try_collect(3, values(3)).unwrap().as_slice(), [0, 1, 2]);
+        assert_eq!(try_collect(3, values(2)).unwrap_err().kind(), ErrorKind::Rank(MAX_RANK + 2));
+        assert_eq!(copied([4, 5].into_iter()).unwrap().as_slice(), [4, 5]);
+        assert_eq!(check_rank(MAX_RANK), Ok(()));
+    }
+}

@@ -1,0 +1,334 @@
+//! The grid of chunks: a variable's dimensions, how they are cut into chunks, and where an element lies in its chunk.
+
+use crate::dims::{self, Dims};
+use crate::error::{ErrorKind, Result};
+
+/// The longest dimension: its chunk indices and positions fit a signed number.
+const MAX_DIMLEN: usize = 1 << (usize::BITS - 1);
+
+/// What chunks are wanted for. netCDF checks the arguments of writes a little less than those of reads, and a variable
+/// whose chunks are stored in shards is read by chunk and written by shard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Reading.
+    Read,
+    /// Writing.
+    Write,
+}
+
+/// One dimension and its chunks. Lengths are in elements.
+///
+/// The chunks are aligned to multiples of their length in the dimension's global index space, in which the first
+/// element has the index `origin`. The origin is 0 until elements are prepended; then it is negative, and so are chunk
+/// indices.
+///
+/// Inside this crate chunks are mostly counted from the dimension's first one, and positions from the beginning of that
+/// chunk: element `e` has the position `lead + e`, where `lead` is how much of the first chunk lies before the
+/// dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dimension {
+    len: usize,
+    chunklen: usize,
+    /// The index of the chunk that holds the first element: floor(origin / chunklen).
+    first_chunk: isize,
+    /// The position of the first element: origin - first_chunk * chunklen.
+    lead: usize,
+    /// 2^64 / chunklen, rounded up: see `locate`. 0 for chunks of 1 element or of more than 2^32.
+    reciprocal: u64,
+}
+
+impl Dimension {
+    /// A dimension of `len` elements, at most 2^63, in chunks of `chunklen`, at least 1. The last chunk may reach
+    /// beyond the end of the dimension, and so does a chunk that is longer than the dimension.
+    ///
+    /// # Errors
+    /// `Argument` for a chunk length of 0, `DimensionLength`.
+    pub fn new(len: usize, chunklen: usize) -> Result<Self> {
+        if chunklen == 0 {
+            return Err(ErrorKind::Argument("the chunk length is 0").into());
+        }
+        if len > MAX_DIMLEN {
+            return Err(ErrorKind::DimensionLength(len).into());
+        }
+        let is_short = chunklen > 1 && u32::try_from(chunklen).is_ok();
+        let reciprocal = if is_short { u64::MAX / chunklen as u64 + 1 } else { 0 };
+        Ok(Dimension { len, chunklen, first_chunk: 0, lead: 0, reciprocal })
+    }
+
+    /// The same dimension with its first element at the global index `origin`.
+    ///
+    /// # Errors
+    /// `Origin` if the global index of an element, or of the beginning of its chunk, does not fit an `isize`.
+    pub fn with_origin(self, origin: isize) -> Result<Self> {
+        let refused = ErrorKind::Origin { origin, dimlen: self.len };
+        let Ok(chunklen) = isize::try_from(self.chunklen) else {
+            return if origin == 0 { Dimension::new(self.len, self.chunklen) } else { Err(refused.into()) };
+        };
+        let first_chunk = origin.div_euclid(chunklen);
+        let begin = first_chunk.checked_mul(chunklen).ok_or(refused)?;
+        let last = self.len.saturating_sub(1);
+        if origin.checked_add_unsigned(last).is_none() {
+            return Err(refused.into());
+        }
+        Ok(Dimension { first_chunk, lead: origin.abs_diff(begin), ..self })
+    }
+
+    /// The same dimension and origin with another length.
+    fn with_len(self, len: usize) -> Result<Self> {
+        Dimension::new(len, self.chunklen)?.with_origin(self.origin())
+    }
+
+    /// The dimension's length; that of an unlimited dimension is its current one.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the dimension has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The chunks' length.
+    pub fn chunklen(&self) -> usize {
+        self.chunklen
+    }
+
+    /// The global index of the first element.
+    pub fn origin(&self) -> isize {
+        // `with_origin` has checked that the sum fits; the product alone may not, and wraps back with the sum.
+        self.first_chunk.wrapping_mul(self.chunklen as isize).wrapping_add_unsigned(self.lead)
+    }
+
+    /// How many chunks the dimension has.
+    pub fn num_chunks(&self) -> usize {
+        if self.len == 0 { 0 } else { (self.lead + (self.len - 1)) / self.chunklen + 1 }
+    }
+
+    /// The position of element `e`, which is at most the dimension's length.
+    #[inline]
+    pub(crate) fn position(&self, e: usize) -> usize {
+        self.lead + e
+    }
+
+    /// The chunk that holds a position, and the place in the chunk.
+    #[inline]
+    pub(crate) fn locate(&self, position: usize) -> (usize, usize) {
+        // Division takes longer than all the rest. A position p below 2^32 needs none: with the reciprocal r = 2^64 / C
+        // rounded up, r*C - 2^64 < C <= 2^32, so p*r / 2^64 exceeds p/C by less than 1/C, and its floor is the same.
+        let chunk = if self.reciprocal != 0 && position as u64 >> 32 == 0 {
+            ((position as u128 * u128::from(self.reciprocal)) >> 64) as usize
+        } else {
+            position / self.chunklen
+        };
+        (chunk, position - chunk * self.chunklen)
+    }
+
+    /// The index of a chunk.
+    #[inline]
+    pub(crate) fn chunk_index(&self, chunk: usize) -> isize {
+        self.first_chunk.wrapping_add_unsigned(chunk)
+    }
+
+    /// The chunk with this index.
+    #[inline]
+    #[doc(hidden)]
+    pub fn chunk_at(&self, chunk_index: isize) -> usize {
+        chunk_index.wrapping_sub(self.first_chunk) as usize
+    }
+
+    /// Where the dimension ends in a chunk: the chunk's length, or less in the last one.
+    #[inline]
+    pub(crate) fn limit(&self, chunk: usize) -> usize {
+        self.chunklen.min(self.lead + self.len - chunk * self.chunklen)
+    }
+
+    /// How many elements of the dimension a chunk holds.
+    #[inline]
+    #[doc(hidden)]
+    pub fn num_inside(&self, chunk: usize) -> usize {
+        self.limit(chunk) - if chunk == 0 { self.lead } else { 0 }
+    }
+}
+
+/// The dimensions of a variable and the layout of a chunk, which is stored at full size, also where it reaches beyond
+/// the end of a dimension.
+#[derive(Debug)]
+pub struct Grid {
+    dimensions: Dims<Dimension>,
+    /// Bytes from an element of a chunk to the next, along each dimension.
+    strides: Dims<isize>,
+    chunk_bytes: usize,
+}
+
+impl Grid {
+    /// A grid of row-major chunks.
+    ///
+    /// # Errors
+    /// `Argument` if the lists differ in length, for a chunk length of 0 and for a chunk beyond `isize::MAX` bytes;
+    /// `Rank`; `DimensionLength`.
+    #[doc(hidden)]
+    pub fn new(dimlens: &[usize], chunklens: &[usize], element_size: usize) -> Result<Self> {
+        let rank = dimlens.len();
+        if chunklens.len() != rank {
+            return Err(ErrorKind::Argument("dimension and chunk lengths differ in number").into());
+        }
+        dims::check_rank(rank)?;
+        let lengths = dimlens.iter().zip(chunklens).enumerate();
+        let dimensions = dims::try_collect(
+            rank,
+            lengths.map(|(d, (&len, &chunklen))| Dimension::new(len, chunklen).map_err(|e| e.in_dimension(d))),
+        )?;
+        let chunk_bytes = chunklens
+            .iter()
+            .try_fold(element_size, |bytes, &chunklen| bytes.checked_mul(chunklen))
+            .filter(|&bytes| isize::try_from(bytes).is_ok())
+            .ok_or(ErrorKind::Argument("a chunk is larger than memory can hold"))?;
+        let mut strides = Dims::new();
+        dims::fill(&mut strides, rank, 0)?;
+        let mut grid = Grid { dimensions, strides, chunk_bytes };
+        grid.set_order(element_size, 0..rank);
+        Ok(grid)
+    }
+
+    /// Orders the axes of a chunk; `order` has each dimension once, from the slowest to the fastest.
+    pub(crate) fn set_order(&mut self, element_size: usize, order: impl DoubleEndedIterator<Item = usize>) {
+        // No product exceeds the chunk's bytes, which fit.
+        let mut stride = element_size as isize;
+        for d in order.rev() {
+            self.strides[d] = stride;
+            stride *= self.dimensions[d].chunklen as isize;
+        }
+    }
+
+    /// Sets how many bytes lie from a step of a row-major chunk's slowest dimension to the next, where other things lie
+    /// in between.
+    ///
+    /// # Errors
+    /// `Argument` for less than a step has, and for a chunk that then is larger than memory can hold.
+    pub(crate) fn set_pitch(&mut self, pitch: usize) -> Result<()> {
+        let Some(dimension) = self.dimensions.first() else { return Ok(()) };
+        let step = self.chunk_bytes / dimension.chunklen;
+        if pitch < step {
+            return Err(ErrorKind::Argument("the steps of a chunk overlap").into());
+        }
+        let chunk_bytes = (dimension.chunklen - 1).checked_mul(pitch).and_then(|bytes| bytes.checked_add(step));
+        let fits = |bytes: &usize| isize::try_from(*bytes).is_ok() && isize::try_from(pitch).is_ok();
+        const TOO_LARGE: ErrorKind = ErrorKind::Argument("a chunk is larger than memory can hold");
+        self.chunk_bytes = chunk_bytes.filter(fits).ok_or(TOO_LARGE)?;
+        self.strides[0] = pitch as isize;
+        Ok(())
+    }
+
+    pub(crate) fn try_clone(&self) -> Result<Self> {
+        Ok(Grid {
+            dimensions: dims::copied(self.dimensions.iter().copied())?,
+            strides: dims::copied(self.strides.iter().copied())?,
+            chunk_bytes: self.chunk_bytes,
+        })
+    }
+
+    /// One dimension of this grid with another length.
+    pub(crate) fn with_len(&self, d: usize, len: usize) -> Result<Dimension> {
+        let dimension = self.dimensions.get(d).ok_or(ErrorKind::NoDimension(d))?;
+        dimension.with_len(len).map_err(|e| e.in_dimension(d))
+    }
+
+    /// One dimension of this grid with another origin.
+    pub(crate) fn with_origin(&self, d: usize, origin: isize) -> Result<Dimension> {
+        let dimension = self.dimensions.get(d).ok_or(ErrorKind::NoDimension(d))?;
+        dimension.with_origin(origin).map_err(|e| e.in_dimension(d))
+    }
+
+    /// Puts another dimension with the same chunk length in the place of one.
+    pub(crate) fn set_dimension(&mut self, d: usize, dimension: Dimension) {
+        self.dimensions[d] = dimension;
+    }
+
+    /// The number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.dimensions.len()
+    }
+
+    /// The dimensions, slowest first.
+    pub fn dimensions(&self) -> &[Dimension] {
+        &self.dimensions
+    }
+
+    /// Bytes in a chunk.
+    pub fn chunk_bytes(&self) -> usize {
+        self.chunk_bytes
+    }
+
+    /// Bytes from an element of a chunk to the next, along each dimension.
+    pub(crate) fn strides(&self) -> &[isize] {
+        &self.strides
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::status::*;
+
+    fn status<T>(result: Result<T>) -> i32 {
+        result.map_or_else(|e| e.status(), |_| NOERR)
+    }
+
+    #[test]
+    fn an_origin_moves_the_chunks() {
+        let dimension = |origin| Dimension::new(9, 4).unwrap().with_origin(origin).unwrap();
+        let seen = [0, -1, -4, -5, 3, 4].map(|origin| {
+            let d = dimension(origin);
+            assert_eq!(d.origin(), origin);
+            (d.chunk_index(0), d.position(0), d.num_chunks())
+        });
+        assert_eq!(seen, [(0, 0, 3), (-1, 3, 3), (-1, 0, 3), (-2, 3, 3), (0, 3, 3), (1, 0, 3)]);
+        let longest = Dimension::new(MAX_DIMLEN, 1).unwrap();
+        assert_eq!(status(longest.with_origin(1)), EDIMSIZE);
+        assert_eq!(status(longest.with_origin(isize::MIN)), NOERR);
+        assert_eq!(status(Dimension::new(9, 5).unwrap().with_origin(isize::MIN)), EDIMSIZE);
+        assert_eq!(status(Dimension::new(9, usize::MAX).unwrap().with_origin(-1)), EDIMSIZE);
+        assert_eq!(status(Dimension::new(9, usize::MAX).unwrap().with_origin(0)), NOERR);
+    }
+
+    #[test]
+    fn a_chunk_holds_what_lies_inside_the_dimension() {
+        let dimension = Dimension::new(9, 4).unwrap().with_origin(-1).unwrap();
+        assert_eq!([0, 1, 2].map(|chunk| dimension.num_inside(chunk)), [1, 4, 4]);
+        let dimension = Dimension::new(9, 4).unwrap();
+        assert_eq!([0, 1, 2].map(|chunk| dimension.num_inside(chunk)), [4, 4, 1]);
+        assert_eq!(dimension.locate(9), (2, 1));
+        assert_eq!(Dimension::new(9, usize::MAX).unwrap().num_inside(0), 9);
+    }
+
+    #[test]
+    fn steps_of_a_chunk_may_lie_apart() {
+        let mut grid = Grid::new(&[9, 5], &[3, 5], 2).unwrap();
+        grid.set_pitch(32).unwrap();
+        assert_eq!((grid.strides(), grid.chunk_bytes()), (&[32isize, 2][..], 74));
+        assert_eq!(status(grid.set_pitch(9)), EINVAL);
+        assert_eq!(status(grid.set_pitch(usize::MAX / 4)), EINVAL);
+        assert_eq!(grid.try_clone().unwrap().chunk_bytes(), 74);
+    }
+
+    #[test]
+    fn a_place_is_found_as_by_division() {
+        let large = u32::MAX as usize;
+        for chunklen in [1, 2, 3, 5, 7, 100, 641, 65_535, 65_536, 1 << 31, large - 1, large] {
+            let dimension = Dimension::new(MAX_DIMLEN, chunklen).unwrap();
+            let multiples = [0, 1, 2, 1000, large / chunklen, (large / chunklen).saturating_add(1)]
+                .map(|n| n.saturating_mul(chunklen));
+            let positions = multiples.into_iter().flat_map(|p| [p.saturating_sub(1), p, p.saturating_add(1)]);
+            for position in positions.chain([large - 1, large, isize::MAX as usize]) {
+                assert_eq!(dimension.locate(position), (position / chunklen, position % chunklen), "{chunklen}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_grid_has_one_chunk_length_a_dimension() {
+        let error = Grid::new(&[4, 5], &[2], 1).unwrap_err();
+        assert_eq!(error.to_string(), "dimension and chunk lengths differ in number");
+        assert_eq!(error.status(), EINVAL);
+    }
+}

@@ -1,0 +1,119 @@
+//! How much memory may be taken for what is stored, whatever that claims.
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// How much memory may be taken for what is stored in a storage, beside the memory that a read
+/// or write is given. What would take more is refused with [`ErrorKind::Limit`], which names the limit.
+///
+/// ```
+/// use nczchunk::MemoryLimits;
+/// use nczchunk::object::{Memory, Storage};
+///
+/// let mut storage = Storage::new(Memory::new())?;
+/// storage.set_memory_limits(MemoryLimits::default().with_string_chunk_bytes(1 << 30));
+/// # Ok::<(), nczchunk::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MemoryLimits {
+    /// The most bytes of a chunk: as it is stored, between two of its codecs, and of what is decoded of it. 4 GiB,
+    /// unless another number is set.
+    pub chunk_bytes: usize,
+    /// The most bytes of a chunk of strings of any length, stored or decoded; each string takes 8 bytes more. 256 MiB.
+    pub string_chunk_bytes: usize,
+    /// The most bytes that the metadata in one document take while they are read: about twice those of its text and
+    /// 100 for each JSON value. 1 GiB.
+    pub metadata_bytes: usize,
+}
+
+impl Default for MemoryLimits {
+    fn default() -> Self {
+        MemoryLimits {
+            chunk_bytes: usize::try_from(4u64 << 30).unwrap_or(usize::MAX),
+            string_chunk_bytes: 256 << 20,
+            metadata_bytes: 1 << 30,
+        }
+    }
+}
+
+impl MemoryLimits {
+    /// The same with another limit for chunks.
+    #[must_use]
+    pub fn with_chunk_bytes(self, bytes: usize) -> Self {
+        MemoryLimits { chunk_bytes: bytes, ..self }
+    }
+
+    /// The same with another limit for chunks of strings.
+    #[must_use]
+    pub fn with_string_chunk_bytes(self, bytes: usize) -> Self {
+        MemoryLimits { string_chunk_bytes: bytes, ..self }
+    }
+
+    /// The same with another limit for metadata.
+    #[must_use]
+    pub fn with_metadata_bytes(self, bytes: usize) -> Self {
+        MemoryLimits { metadata_bytes: bytes, ..self }
+    }
+
+    #[doc(hidden)]
+    pub fn chunk(&self) -> Limit {
+        Limit { name: "chunk_bytes", bytes: self.chunk_bytes }
+    }
+
+    #[doc(hidden)]
+    pub fn string_chunk(&self) -> Limit {
+        Limit { name: "string_chunk_bytes", bytes: self.string_chunk_bytes }
+    }
+
+    #[doc(hidden)]
+    pub fn metadata(&self) -> Limit {
+        Limit { name: "metadata_bytes", bytes: self.metadata_bytes }
+    }
+}
+
+/// One of the limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    name: &'static str,
+    #[doc(hidden)]
+    pub bytes: usize,
+}
+
+impl Limit {
+    /// No limit: for stores and codecs whose sizes the caller has given.
+    #[doc(hidden)]
+    pub const NONE: Limit = Limit { name: "", bytes: usize::MAX };
+
+    /// Refuses to take more bytes than the limit.
+    #[doc(hidden)]
+    pub fn check(&self, needed: usize) -> Result<()> {
+        if needed <= self.bytes { Ok(()) } else { Err(self.exceeded(Some(needed))) }
+    }
+
+    /// The error that more bytes are needed than the limit; how many it is may not be known.
+    #[cold]
+    #[doc(hidden)]
+    pub fn exceeded(&self, needed: Option<usize>) -> Error {
+        ErrorKind::Limit { name: self.name, needed, limit: self.bytes }.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_the_limit() {
+        let limits = MemoryLimits::default().with_chunk_bytes(100).with_string_chunk_bytes(50).with_metadata_bytes(7);
+        assert_eq!(limits.chunk().check(100), Ok(()));
+        let words = "101 bytes of memory are needed, above the limit chunk_bytes = 100; raise it by \
+                     nczchunk_storage_set_memory_limits, or MemoryLimits in C++, Python and Rust";
+        assert_eq!(limits.chunk().check(101).unwrap_err().to_string(), words);
+        let words = "more bytes of memory are needed than the limit string_chunk_bytes = 50; raise it by \
+                     nczchunk_storage_set_memory_limits, or MemoryLimits in C++, Python and Rust";
+        let error = limits.string_chunk().exceeded(None);
+        assert_eq!((error.to_string().as_str(), error.status()), (words, crate::status::ENOMEM));
+        assert_eq!(limits.metadata().check(8).unwrap_err().status(), crate::status::ENOMEM);
+        assert_eq!(Limit::NONE.check(usize::MAX), Ok(()));
+    }
+}

@@ -1,0 +1,271 @@
+//! An object that stays what it was when it was opened, to be read at any position, without a file pointer that threads
+//! would share.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+use std::sync::Mutex;
+
+use crate::buffer::Buffer;
+use crate::error::Result;
+use crate::shared::Shared;
+
+/// The length of an object in bytes and, where that is known, a number that no other object of the same name has: not
+/// one that replaced it, and not the same one after a change.
+pub type ObjectState = (u64, Option<u128>);
+
+/// What is known of objects that change or are replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Versions {
+    /// No object changes while the storage is used.
+    Constant,
+    /// What is read comes with the object's version.
+    Told,
+    /// Nothing: an object that is replaced by one of the same length looks the same.
+    Unknown,
+}
+
+/// What there is to read if several parts of something are needed.
+pub enum Opening<'f> {
+    /// Nothing that is kept open: each part is asked for by itself.
+    Nothing,
+    /// What was asked for does not exist.
+    Absent,
+    /// An open object: all that is read from it is of one version of the object.
+    Object(OpenObject<'f>),
+}
+
+impl<'f> Opening<'f> {
+    /// A file that stays open anyway.
+    pub fn borrowed(file: &'f File) -> Self {
+        Opening::Object(OpenObject { bytes: Bytes::BorrowedChunkMut(file), begin: 0, end: u64::MAX, state: None })
+    }
+
+    /// The bytes from `begin` on of a file that stays open anyway, and their state.
+    #[doc(hidden)]
+    pub fn within(file: &'f File, begin: u64, state: ObjectState) -> Self {
+        let end = begin.saturating_add(state.0);
+        Opening::Object(OpenObject { bytes: Bytes::BorrowedChunkMut(file), begin, end, state: Some(state) })
+    }
+
+    /// A file that is closed with this, and its state.
+    pub fn owned(file: File, state: ObjectState) -> Self {
+        Opening::Object(OpenObject { bytes: Bytes::Owned(file), begin: 0, end: state.0, state: Some(state) })
+    }
+
+    /// Bytes in memory, and their state.
+    #[doc(hidden)]
+    pub fn memory(bytes: Shared<Vec<u8>>, state: ObjectState) -> Self {
+        Opening::Object(OpenObject { bytes: Bytes::Memory(bytes), begin: 0, end: state.0, state: Some(state) })
+    }
+
+    /// What is so many bytes behind the beginning of this.
+    pub fn behind(mut self, bytes: u64) -> Self {
+        if let Opening::Object(object) = &mut self {
+            object.begin = object.begin.saturating_add(bytes);
+        }
+        self
+    }
+}
+
+/// Bytes of an object, from one of its bytes on.
+pub struct OpenObject<'f> {
+    bytes: Bytes<'f>,
+    begin: u64,
+    /// Nothing is read from this byte of the file or the memory on.
+    end: u64,
+    state: Option<ObjectState>,
+}
+
+enum Bytes<'f> {
+    BorrowedChunkMut(&'f File),
+    Owned(File),
+    Memory(Shared<Vec<u8>>),
+}
+
+impl OpenObject<'_> {
+    /// So many bytes from `offset` on, as an object of its own.
+    #[doc(hidden)]
+    pub fn part(self, offset: u64, len: u64) -> Self {
+        let begin = self.begin.saturating_add(offset);
+        let end = self.end.min(begin.saturating_add(len));
+        OpenObject { begin, end, ..self }
+    }
+
+    /// The object's state, if it was asked for.
+    pub fn state(&self) -> Option<ObjectState> {
+        self.state
+    }
+
+    /// How many bytes there are, as far as that is known.
+    pub(crate) fn len(&self) -> usize {
+        usize::try_from(self.end.saturating_sub(self.begin)).unwrap_or(usize::MAX)
+    }
+
+    /// Reads up to as many bytes as an empty buffer has room for, from `offset` on.
+    #[doc(hidden)]
+    pub fn read(&self, offset: u64, buffer: &mut Buffer<'_>) -> io::Result<()> {
+        let begin = self.begin.saturating_add(offset);
+        let there = usize::try_from(self.end.saturating_sub(begin)).unwrap_or(usize::MAX);
+        let wanted = buffer.capacity().min(there);
+        match &self.bytes {
+            Bytes::BorrowedChunkMut(file) => read_at(file, begin, wanted, buffer),
+            Bytes::Owned(file) => read_at(file, begin, wanted, buffer),
+            Bytes::Memory(bytes) => {
+                let rest = usize::try_from(begin).ok().and_then(|begin| bytes.get(begin..)).unwrap_or_default();
+                buffer.write(&rest[..rest.len().min(wanted)]);
+                Ok(())
+            }
+        }
+    }
+
+    /// Fills an empty buffer with the bytes from `offset` on; `false`, and the buffer is empty, if they are not all
+    /// there.
+    ///
+    /// # Errors
+    /// The system's.
+    #[inline]
+    #[doc(hidden)]
+    pub fn fill(&self, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
+        let due = buffer.capacity();
+        self.read(offset, buffer)?;
+        if buffer.filled().len() == due {
+            return Ok(true);
+        }
+        // SAFETY: it is no more than there is room for.
+        unsafe { buffer.set_filled(0) };
+        Ok(false)
+    }
+}
+
+/// Objects that stay open as long as a transfer, so that all its threads read each from one version of it.
+pub struct OpenObjects<'f> {
+    /// How many stay open: those that were opened last.
+    most: usize,
+    list: Mutex<Vec<Shared<NamedObject<'f>>>>,
+}
+
+/// An open object, and the name by which it was opened.
+pub struct NamedObject<'f> {
+    pub name: String,
+    pub object: OpenObject<'f>,
+    /// What stands for its version as long as it is open, if it has none.
+    pub version: u128,
+}
+
+impl<'f> OpenObjects<'f> {
+    /// Of which so many stay open.
+    pub(crate) fn new(most: usize) -> Self {
+        OpenObjects { most, list: Mutex::default() }
+    }
+
+    /// The object that was opened by this name, or one that is opened now.
+    ///
+    /// # Errors
+    /// Those of opening; `OutOfMemory`.
+    #[doc(hidden)]
+    pub fn get(&self, name: &str, open: impl FnOnce() -> Result<Opening<'f>>) -> Result<Found<'f>> {
+        // Of the core library, for models are of what threads do to each other, which a number of one's own is not.
+        use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let find = |list: &[Shared<NamedObject<'f>>]| list.iter().find(|opened| opened.name == name).cloned();
+        if let Some(opened) = find(&self.list()) {
+            return Ok(Found::Object(opened));
+        }
+        let object = match open()? {
+            Opening::Nothing => return Ok(Found::Nothing),
+            Opening::Absent => return Ok(Found::Absent),
+            Opening::Object(object) => object,
+        };
+        let version = NEXT.fetch_add(1, Relaxed).into();
+        let opened = Shared::new(NamedObject { name: crate::alloc::text(name)?, object, version })?;
+        if self.most == 0 {
+            return Ok(Found::Object(opened));
+        }
+        let mut list = self.list();
+        // Another thread may have opened it meanwhile.
+        if let Some(opened) = find(&list) {
+            return Ok(Found::Object(opened));
+        }
+        if list.len() >= self.most {
+            list.remove(0);
+        }
+        crate::alloc::push(&mut list, opened.clone())?;
+        Ok(Found::Object(opened))
+    }
+
+    fn list(&self) -> std::sync::MutexGuard<'_, Vec<Shared<NamedObject<'f>>>> {
+        self.list.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// What an object is that was to be opened: see [`Opening`].
+pub enum Found<'f> {
+    Nothing,
+    Absent,
+    Object(Shared<NamedObject<'f>>),
+}
+
+/// The most that is asked for at once: macOS refuses more than 2^31 - 1 bytes, Linux gives that many.
+#[cfg(unix)]
+const MOST: usize = 1 << 30;
+
+/// Reads `wanted` bytes, for which there is room, or fewer at the end of the file.
+#[cfg(unix)]
+pub fn read_at(file: &File, offset: u64, wanted: usize, buffer: &mut Buffer<'_>) -> io::Result<()> {
+    #[cfg(not(target_os = "linux"))]
+    use libc::pread;
+    #[cfg(target_os = "linux")]
+    use libc::pread64 as pread;
+    use std::os::fd::AsRawFd;
+
+    let begin = buffer.as_mut_ptr();
+    let mut filled = 0;
+    while filled < wanted {
+        let Ok(position) = (offset + filled as u64).try_into() else { break };
+        let (descriptor, room) = (file.as_raw_fd(), (wanted - filled).min(MOST));
+        // SAFETY: `filled` is less than the buffer's size.
+        let to = unsafe { begin.add(filled) };
+        // SAFETY: the descriptor is open; behind `to` there is room for `room` bytes, for `filled + room` is at most
+        // `wanted`, which is at most the buffer's size.
+        match unsafe { pread(descriptor, to.cast(), room, position) } {
+            0 => break,
+            read if read > 0 => filled += read as usize,
+            _ => {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+        }
+    }
+    // SAFETY: the system has written so many bytes.
+    unsafe { buffer.set_filled(filled) };
+    Ok(())
+}
+
+/// Reads `wanted` bytes, for which there is room, or fewer at the end of the file.
+#[cfg(windows)]
+pub fn read_at(file: &File, offset: u64, wanted: usize, buffer: &mut Buffer<'_>) -> io::Result<()> {
+    use std::os::windows::fs::FileExt;
+
+    let bytes = &mut buffer.zeroed()[..wanted];
+    let mut filled = 0;
+    while filled < wanted {
+        let position = offset + filled as u64;
+        // Windows takes a position beyond these for an error, and the greatest ones for the file pointer or the end.
+        if i64::try_from(position).is_err() {
+            break;
+        }
+        match file.seek_read(&mut bytes[filled..], position) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    // SAFETY: all of the buffer is initialised.
+    unsafe { buffer.set_filled(filled) };
+    Ok(())
+}

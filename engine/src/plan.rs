@@ -1,0 +1,410 @@
+//! The plan of a transfer: which chunks a hyperslab touches, and which box of each goes to which box of memory. No I/O.
+//!
+//! Every dimension has its [`Projections`]; the touched chunks are their product. Chunk `i` of the plan, in row-major
+//! order of chunk indices, is found by writing `i` in the mixed radix of the projections' numbers. A plan takes memory
+//! for its rank, not for its chunks.
+//!
+//! A plan keeps what it was made from, so it can only be executed for its own variable and layout of memory: see
+//! [`transfer`](crate::transfer).
+
+use std::ops::Range;
+
+use crate::alloc::try_box;
+use crate::dims::{self, Dims};
+use crate::error::{ErrorKind, Result};
+use crate::grid::{Access, Dimension, Grid};
+use crate::hyperslab::Hyperslab;
+use crate::layout::{Elements, Layout};
+use crate::projection::{Projection, Projections};
+use crate::variable::Variable;
+
+/// A hyperslab laid over a variable's chunks, with the place of its elements in memory.
+#[derive(Debug)]
+pub struct Plan<'v> {
+    variable: Kept<'v>,
+    access: Access,
+    dimensions: Dims<Projections>,
+    num_chunks: usize,
+    num_elements: usize,
+    layout: Layout,
+}
+
+/// The variable that a plan was made for: its caller's, or a copy.
+#[derive(Debug)]
+enum Kept<'v> {
+    BorrowedChunkMut(&'v Variable),
+    Owned(Box<Variable>),
+}
+
+impl<'v> Plan<'v> {
+    /// The plan for a request, which is checked against the variable (see [`Hyperslab`]), with the elements row-major
+    /// and without gaps in memory. A plan for writing goes by the variable's [write grid](Variable::set_write_grid).
+    ///
+    /// # Errors
+    /// `Stride`, `Start`, `Edge`; `Argument` if the selection has more than `isize::MAX` bytes; `OutOfMemory`.
+    pub fn new(variable: &'v Variable, hyperslab: &Hyperslab<'_>, access: Access) -> Result<Self> {
+        let grid = variable.grid(access);
+        let mut dimensions = Dims::new();
+        dims::reserve(&mut dimensions, grid.rank())?;
+        // A count of 0 leaves nothing, however large the others are.
+        let (mut num_elements, mut num_chunks) = (1usize, 1usize);
+        for (&dimension, slice) in grid.dimensions().iter().zip(hyperslab.slices(grid.dimensions(), access)?) {
+            let projections = Projections::new(dimension, slice);
+            num_elements = num_elements.saturating_mul(slice.count());
+            num_chunks = num_chunks.saturating_mul(projections.len());
+            dimensions.push(projections);
+        }
+        let element_size = variable.element_size();
+        let selected_bytes = num_elements.checked_mul(element_size);
+        if selected_bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+            return Err(ErrorKind::Argument("the selection is larger than memory can hold").into());
+        }
+        // Every touched chunk holds a selected element, so there are no more chunks than elements.
+        let layout = Layout::dense(Elements { dimensions: &dimensions, num_elements, element_size })?;
+        Ok(Plan { variable: Kept::BorrowedChunkMut(variable), access, dimensions, num_chunks, num_elements, layout })
+    }
+
+    /// The same plan with the elements anywhere in a block of memory of `size` bytes: the request's first one `offset`
+    /// bytes into it, and each `strides[d]` bytes after the one before it along dimension `d`.
+    ///
+    /// # Errors
+    /// `Argument` if there is not one stride per dimension; `Memory` if an element lies outside of the block.
+    pub fn with_memory(self, strides: &[isize], offset: usize, size: usize) -> Result<Self> {
+        Ok(Plan { layout: Layout::strided(self.elements(), strides, offset, size)?, ..self })
+    }
+
+    /// The same plan with netCDF's imap: along dimension `d` the elements are `imap[d]` elements apart in memory, which
+    /// is just as much as they reach.
+    ///
+    /// # Errors
+    /// `Argument` if there is not one entry per dimension, or if they reach beyond the address space.
+    pub fn with_imap(self, imap: &[isize]) -> Result<Self> {
+        Ok(Plan { layout: Layout::mapped(self.elements(), imap)?, ..self })
+    }
+
+    /// The same plan with a copy of the variable, so that it may outlive it.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn into_owned(self) -> Result<Plan<'static>> {
+        let Plan { variable, access, dimensions, num_chunks, num_elements, layout } = self;
+        let variable = Kept::Owned(match variable {
+            Kept::BorrowedChunkMut(variable) => try_box(variable.try_clone()?)?,
+            Kept::Owned(variable) => variable,
+        });
+        Ok(Plan { variable, access, dimensions, num_chunks, num_elements, layout })
+    }
+}
+
+impl Plan<'_> {
+    /// The variable that the plan is for.
+    pub fn variable(&self) -> &Variable {
+        match &self.variable {
+            Kept::BorrowedChunkMut(variable) => variable,
+            Kept::Owned(variable) => variable,
+        }
+    }
+
+    /// What the plan was made for. A plan for reading goes by the variable's chunks, one for writing by its write grid.
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// The grid whose chunks the plan goes by.
+    pub fn grid(&self) -> &Grid {
+        self.variable().grid(self.access)
+    }
+
+    #[doc(hidden)]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub(crate) fn elements(&self) -> Elements<'_> {
+        let element_size = self.variable().element_size();
+        Elements { dimensions: &self.dimensions, num_elements: self.num_elements, element_size }
+    }
+
+    /// Whether no two of the plan's elements may share a byte of memory.
+    pub(crate) fn is_disjoint(&self) -> bool {
+        self.layout.is_disjoint(self.elements())
+    }
+
+    /// The number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.dimensions.len()
+    }
+
+    /// How many chunks are touched.
+    pub fn num_chunks(&self) -> usize {
+        self.num_chunks
+    }
+
+    /// How many elements are selected.
+    pub fn num_elements(&self) -> usize {
+        self.num_elements
+    }
+
+    /// How many bytes are asked for: those of the selected elements.
+    pub fn selected_bytes(&self) -> usize {
+        self.num_elements * self.variable().element_size()
+    }
+
+    /// How many bytes of memory the plan is for, gaps between elements included.
+    pub fn memory_bytes(&self) -> usize {
+        self.layout.len()
+    }
+
+    /// How many bytes the touched chunks have, each at full size; `usize::MAX` where that is more than a `usize` holds.
+    pub fn chunk_bytes(&self) -> usize {
+        self.num_chunks.saturating_mul(self.grid().chunk_bytes())
+    }
+
+    /// How many chunks the whole variable has, stored or absent; `usize::MAX` where that is more than a `usize` holds.
+    pub fn grid_chunks(&self) -> usize {
+        let lens = self.grid().dimensions().iter().map(Dimension::num_chunks);
+        // A dimension without chunks leaves none, however many the others have.
+        lens.clone().min().map_or(1, |least| if least == 0 { 0 } else { lens.fold(1, usize::saturating_mul) })
+    }
+
+    /// The projections of each dimension.
+    pub fn dimensions(&self) -> &[Projections] {
+        &self.dimensions
+    }
+
+    /// The i-th chunk: its projection in every dimension, into `projections`, which has one entry per dimension.
+    ///
+    /// # Errors
+    /// `Index` beyond the last chunk, `Argument` if `projections` is not one per dimension.
+    pub fn chunk(&self, i: usize, projections: &mut [Projection]) -> Result<()> {
+        if i >= self.num_chunks {
+            return Err(ErrorKind::Index { index: i, len: self.num_chunks }.into());
+        }
+        if projections.len() != self.rank() {
+            return Err(ErrorKind::Argument("one projection per dimension is needed").into());
+        }
+        let mut rest = i;
+        for (dimension, projection) in self.dimensions.iter().zip(projections).rev() {
+            *projection = dimension.get(rest % dimension.len()).unwrap_or_default();
+            rest /= dimension.len();
+        }
+        Ok(())
+    }
+
+    /// How many elements are selected of the chunks before the i-th one, which may be one beyond the last.
+    pub(crate) fn elements_before(&self, i: usize) -> usize {
+        match i {
+            0 => return 0,
+            i if i >= self.num_chunks => return self.num_elements,
+            _ => {}
+        }
+        // With row-major chunks: the elements of all chunks before this one along the first dimension, and of those
+        // that are level with it in the first dimension, the elements of all before it along the second, and so on.
+        let (mut rest, mut chunks, mut elements) = (i, self.num_chunks, self.num_elements);
+        let (mut before, mut level) = (0, 1);
+        for dimension in &self.dimensions {
+            chunks /= dimension.len();
+            elements /= dimension.slice().count();
+            let projection = dimension.get(rest / chunks).unwrap_or_default();
+            before += level * projection.iopos * elements;
+            level *= projection.iocount;
+            rest %= chunks;
+        }
+        before
+    }
+
+    /// The chunks from the first to the one before `first + num_chunks`; `usize::MAX` stands for all that follow the
+    /// first.
+    ///
+    /// # Errors
+    /// `Index` if the first is beyond the end of the plan, `ChunkRange` if the last is.
+    pub fn chunk_range(&self, first: usize, num_chunks: usize) -> Result<Range<usize>> {
+        let len = self.num_chunks;
+        let after = len.checked_sub(first).ok_or(ErrorKind::Index { index: first, len })?;
+        match num_chunks {
+            usize::MAX => Ok(first..len),
+            _ if num_chunks <= after => Ok(first..first + num_chunks),
+            _ => Err(ErrorKind::ChunkRange { first, num_chunks, len }.into()),
+        }
+    }
+
+    /// One of `num_parts` ranges of chunks, which differ by at most one chunk in length and together are the whole
+    /// plan.
+    ///
+    /// # Errors
+    /// `Argument` if there are no parts; `Index` if `part` is not below their number.
+    pub fn part(&self, part: usize, num_parts: usize) -> Result<Range<usize>> {
+        if num_parts == 0 {
+            return Err(ErrorKind::Argument("the number of parts is 0").into());
+        }
+        if part >= num_parts {
+            return Err(ErrorKind::Index { index: part, len: num_parts }.into());
+        }
+        // The quotient is at most the number of chunks.
+        let begin = |part: usize| (part as u128 * self.num_chunks as u128 / num_parts as u128) as usize;
+        Ok(begin(part)..begin(part + 1))
+    }
+
+    /// Whether the chunk with these projections is covered: every element of it that lies inside the dimensions is
+    /// selected. A clipped chunk at the edge, and one of length 1 under any stride, are covered too.
+    pub fn covers(&self, projections: &[Projection]) -> bool {
+        self.dimensions.iter().zip(projections).all(|(dimension, projection)| dimension.covers(projection))
+    }
+
+    /// How many chunks are covered: a write needs no read of them.
+    pub fn num_covered(&self) -> usize {
+        if self.num_chunks == 0 { 0 } else { self.dimensions.iter().map(Projections::num_covered).product() }
+    }
+
+    /// Whether writes by this plan and by another for the same variable would touch a chunk in common; for a variable
+    /// with a [write grid](Variable::set_write_grid), a chunk of that grid. They do if they share a chunk index in
+    /// every dimension, because each touches all combinations of its indices.
+    ///
+    /// # Errors
+    /// `Argument` if the plans are for different grids of chunks.
+    pub fn shares_chunks(&self, other: &Plan<'_>) -> Result<bool> {
+        let [mine, others] = [self, other].map(|plan| plan.variable().grid(Access::Write).dimensions());
+        let cut = |dimension: &Dimension| (dimension.chunklen(), dimension.origin());
+        if !mine.iter().map(cut).eq(others.iter().map(cut)) {
+            return Err(ErrorKind::Argument("the plans are for different grids of chunks").into());
+        }
+        // A scalar has no dimension to tell: both touch its one chunk.
+        let mut pairs = self.dimensions.iter().zip(mine).zip(other.dimensions.iter().zip(others));
+        Ok(pairs.all(|((mine, dimension), (others, others_dimension))| {
+            Projections::new(*dimension, mine.slice())
+                .shares_chunk(&Projections::new(*others_dimension, others.slice()))
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_plan<T>(
+        dimlens: &[usize],
+        chunklens: &[usize],
+        slab: Hyperslab<'_>,
+        body: impl FnOnce(Result<Plan<'_>>) -> T,
+    ) -> T {
+        let variable = Variable::new(dimlens, chunklens, 4).unwrap();
+        body(Plan::new(&variable, &slab, Access::Read))
+    }
+
+    #[test]
+    fn chunks_come_in_row_major_order() {
+        let slab = Hyperslab::new(&[1, 0], &[3, 5]).with_stride(&[3, 2]);
+        with_plan(&[10, 9], &[4, 2], slab, |plan| {
+            let plan = plan.unwrap();
+            assert_eq!((plan.num_chunks(), plan.selected_bytes(), plan.chunk_bytes()), (10, 60, 10 * 32));
+            assert_eq!(plan.grid_chunks(), 15);
+            let mut projections = [Projection::default(); 2];
+            let mut indices = |i| plan.chunk(i, &mut projections).map(|()| projections.map(|p| p.chunk_index));
+            assert_eq!([0, 1, 4, 5, 9].map(|i| indices(i).unwrap()), [[0, 0], [0, 1], [0, 4], [1, 0], [1, 4]]);
+            assert!(indices(10).is_err());
+        });
+    }
+
+    #[test]
+    fn elements_are_counted_up_to_any_chunk() {
+        let slab = Hyperslab::new(&[1, 0, 2], &[3, 7, 5]).with_stride(&[3, 1, 2]);
+        with_plan(&[10, 9, 20], &[4, 2, 3], slab, |plan| {
+            let plan = plan.unwrap();
+            let mut projections = [Projection::default(); 3];
+            let mut before = 0;
+            for i in 0..plan.num_chunks() {
+                assert_eq!(plan.elements_before(i), before);
+                plan.chunk(i, &mut projections).unwrap();
+                before += projections.iter().map(|projection| projection.iocount).product::<usize>();
+            }
+            assert_eq!((plan.elements_before(plan.num_chunks()), before), (before, plan.num_elements()));
+        });
+    }
+
+    #[test]
+    fn parts_are_the_whole_and_differ_by_one_chunk_at_most() {
+        with_plan(&[10, 9], &[1, 1], Hyperslab::all(), |plan| {
+            let plan = plan.unwrap();
+            for num_parts in [1, 2, 7, 89, 90, 91, 1000, usize::MAX] {
+                let parts = (0..num_parts.min(1000)).map(|part| plan.part(part, num_parts).unwrap());
+                let mut end = 0;
+                for part in parts {
+                    assert_eq!(part.start, end);
+                    assert!(part.len().abs_diff(90 / num_parts) <= 1);
+                    end = part.end;
+                }
+                assert!(end == 90 || num_parts > 1000);
+            }
+            assert!(plan.part(0, 0).is_err() && plan.part(3, 3).is_err());
+        });
+    }
+
+    #[test]
+    fn a_scalar_is_one_covered_chunk() {
+        with_plan(&[], &[], Hyperslab::all(), |plan| {
+            let plan = plan.unwrap();
+            assert_eq!((plan.num_chunks(), plan.selected_bytes(), plan.grid_chunks()), (1, 4, 1));
+            assert!(plan.chunk(0, &mut []).is_ok() && plan.covers(&[]) && plan.num_covered() == 1);
+        });
+    }
+
+    #[test]
+    fn a_selection_beyond_memory_is_refused() {
+        let huge = 1 << (usize::BITS / 2 + 8);
+        let (dimlens, start) = ([huge, huge], [0, 0]);
+        with_plan(&dimlens, &[1, 1], Hyperslab::new(&start, &[huge, huge]), |plan| {
+            assert_eq!(plan.unwrap_err().status(), crate::status::EINVAL);
+        });
+        with_plan(&dimlens, &[1, 1], Hyperslab::new(&start, &[huge, 0]), |plan| {
+            assert_eq!(plan.unwrap().num_chunks(), 0);
+        });
+    }
+
+    #[test]
+    fn shards_are_what_writes_share() {
+        let mut variable = Variable::new(&[20], &[2], 4).unwrap();
+        variable.set_write_grid(Some(&[10])).unwrap();
+        let plan = |start, count, access| Plan::new(&variable, &Hyperslab::new(&[start], &[count]), access).unwrap();
+        let (first, second) = (plan(0, 4, Access::Read), plan(6, 4, Access::Write));
+        assert_eq!((first.num_chunks(), second.num_chunks()), (2, 1));
+        assert_eq!((first.num_covered(), second.num_covered()), (2, 0));
+        assert!(first.shares_chunks(&second).unwrap());
+        assert!(!first.shares_chunks(&plan(10, 10, Access::Write)).unwrap());
+    }
+
+    #[test]
+    fn a_plan_tells_what_it_was_made_for() {
+        let mut variable = Variable::new(&[10, 9], &[2, 3], 4).unwrap();
+        variable.set_write_grid(Some(&[4, 3])).unwrap();
+        let slab = Hyperslab::new(&[0, 3], &[4, 3]);
+        let plan = |access| Plan::new(&variable, &slab, access).unwrap();
+        let told = |p: &Plan<'_>| (p.access(), p.num_chunks(), p.num_covered(), p.chunk_bytes(), p.grid_chunks());
+        assert_eq!(told(&plan(Access::Read)), (Access::Read, 2, 2, 48, 15));
+        assert_eq!(told(&plan(Access::Write).into_owned().unwrap()), (Access::Write, 1, 1, 48, 9));
+
+        let read = || plan(Access::Read);
+        let memory = |p: &Plan<'_>| (p.rank(), p.num_elements(), p.selected_bytes(), p.memory_bytes(), p.is_disjoint());
+        assert_eq!(memory(&read()), (2, 12, 48, 48, true));
+        assert_eq!(memory(&read().with_memory(&[24, 4], 8, 100).unwrap()), (2, 12, 48, 100, true));
+        assert_eq!(memory(&read().with_imap(&[6, 1]).unwrap()), (2, 12, 48, 84, true));
+        assert_eq!(memory(&read().with_imap(&[1, 1]).unwrap()), (2, 12, 48, 24, false));
+
+        let mut projections = [Projection::default(); 2];
+        let partly = Plan::new(&variable, &Hyperslab::new(&[0, 3], &[3, 3]), Access::Read).unwrap();
+        let covers = [0, 1].map(|i| partly.chunk(i, &mut projections).map(|()| partly.covers(&projections)).unwrap());
+        assert_eq!(covers, [true, false]);
+        assert_eq!(partly.chunk(0, &mut projections[..1]).unwrap_err().status(), crate::status::EINVAL);
+
+        let range = |first, num_chunks| read().chunk_range(first, num_chunks).map_err(|error| error.kind());
+        assert_eq!([range(0, usize::MAX), range(1, 1), range(2, 0)], [Ok(0..2), Ok(1..2), Ok(2..2)]);
+        assert_eq!(range(1, 2), Err(ErrorKind::ChunkRange { first: 1, num_chunks: 2, len: 2 }));
+        assert_eq!(range(3, usize::MAX), Err(ErrorKind::Index { index: 3, len: 2 }));
+    }
+
+    #[test]
+    fn a_plan_that_owns_its_variable_goes_on_owning_it() {
+        let owned = with_plan(&[10], &[4], Hyperslab::all(), |plan| plan.unwrap().into_owned().unwrap());
+        let again = owned.into_owned().unwrap();
+        assert_eq!((again.num_chunks(), again.variable().dimensions()[0].len()), (3, 10));
+    }
+}

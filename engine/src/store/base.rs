@@ -1,0 +1,353 @@
+//! The store itself: a reader, its codecs, and the memory that is kept between calls.
+
+use super::chunk_reader::ChunkReader;
+use super::located::ChunkLocation;
+use super::memory::{Memory, Workspace};
+use super::request::{Filled, Request};
+use super::zero_copy::ZeroCopyReader;
+use crate::alloc::Slot;
+use crate::buffer::Buffer;
+use crate::cache::{Cache, Part};
+use crate::codec::{Chain, Codec};
+use crate::error::{Error, ErrorKind, Result};
+use crate::grid::Access;
+use crate::limits::Limit;
+use crate::plan::Plan;
+use crate::variable::Variable;
+
+/// So much memory is taken for a stored chunk before it is known how long it is.
+const TAKEN_AT_ONCE: usize = 64 << 20;
+
+/// The kinds of readers.
+pub enum Reader<'r> {
+    Lending(Box<dyn ZeroCopyReader + 'r>),
+    /// One whose chunks are pointers to texts. They are for variables of texts, and those are for them.
+    LendingTexts(Box<dyn ZeroCopyReader + 'r>),
+    Filling(Box<dyn ChunkReader + 'r>),
+}
+
+/// A store: a reader, its codecs, and the memory that is kept between calls.
+///
+/// Several threads may use a store at the same time if its reader and codecs [may](Self::is_concurrent).
+pub struct ChunkStore<'r> {
+    pub(super) reader: Reader<'r>,
+    codecs: Chain<'r>,
+    /// The codecs of a write grid's chunks, if they are others.
+    write_codecs: Chain<'r>,
+    pub(super) verify: bool,
+    /// How many bytes of memory a chunk may take: as it is stored, between codecs, and of what is decoded of it.
+    pub(super) limit: Limit,
+    is_read_only: bool,
+    cache: Option<Part>,
+    /// There is none as long as chunks are lent as they are.
+    memory: Option<Box<Memory>>,
+}
+
+impl<'r> ChunkStore<'r> {
+    /// A store whose chunks are lent.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn zero_copy(reader: impl ZeroCopyReader + 'r) -> Result<Self> {
+        Ok(ChunkStore::of(Reader::Lending(Slot::new()?.fill(reader)), None))
+    }
+
+    /// A store whose chunks are lent and are pointers to texts, which what is written to them replaces.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    #[doc(hidden)]
+    pub fn lending_texts(reader: impl ZeroCopyReader + 'r) -> Result<Self> {
+        Ok(ChunkStore::of(Reader::LendingTexts(Slot::new()?.fill(reader)), None))
+    }
+
+    /// A store whose chunks are filled into buffers. A closure that takes a request and a [`Buffer`](crate::Buffer) is
+    /// such a reader.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(reader: impl ChunkReader + 'r) -> Result<Self> {
+        let memory = Memory::new()?;
+        Ok(ChunkStore::of(Reader::Filling(Slot::new()?.fill(reader)), Some(memory)))
+    }
+
+    /// A store; for a reader that fills chunks in there is memory.
+    #[doc(hidden)]
+    pub fn of(reader: Reader<'r>, memory: Option<Box<Memory>>) -> Self {
+        ChunkStore {
+            reader,
+            codecs: Chain::default(),
+            write_codecs: Chain::default(),
+            verify: false,
+            limit: Limit::NONE,
+            is_read_only: false,
+            cache: None,
+            memory,
+        }
+    }
+
+    /// Adds a codec at the end of the chain, which is in the order of encoding: it encodes what the codecs before it
+    /// have made of a chunk, and is the first to decode what is stored.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; then the store is as it was.
+    pub fn add_codec(&mut self, codec: impl Codec + 'r) -> Result<()> {
+        self.add_boxed_codec(Slot::new()?.fill(codec))
+    }
+
+    /// [`add_codec`](Self::add_codec) for a codec that is in a box already.
+    #[doc(hidden)]
+    pub fn add_boxed_codec(&mut self, codec: Box<dyn Codec + 'r>) -> Result<()> {
+        self.reserve_codec()?;
+        self.codecs.push(codec);
+        Ok(())
+    }
+
+    /// Adds a codec for the chunks of a variable's [write grid](crate::Variable::set_write_grid), such as shards, which
+    /// are encoded in another way than the chunks that they consist of.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; then the store is as it was.
+    pub fn add_write_codec(&mut self, codec: impl Codec + 'r) -> Result<()> {
+        let slot = Slot::new()?;
+        self.reserve_memory()?;
+        self.write_codecs.reserve()?;
+        self.write_codecs.push(slot.fill(codec));
+        Ok(())
+    }
+
+    /// Has decoded chunks kept in a cache, or in none. The cache is used where it saves decoding, or requests to a
+    /// storage with latency: not for other chunks that are stored as they are and can be asked for in ranges, nor for
+    /// those of which a request takes all, nor for chunks on loan.
+    pub fn set_cache(&mut self, cache: Option<&Cache>) {
+        self.cache = cache.map(Cache::part);
+    }
+
+    /// The store's part of the cache.
+    pub(crate) fn cache(&self) -> Option<&Part> {
+        self.cache.as_ref()
+    }
+
+    /// The codecs of the chunks by which a variable is read or written.
+    pub(super) fn codecs(&self, access: Access) -> &Chain<'r> {
+        if access == Access::Write && !self.write_codecs.is_empty() { &self.write_codecs } else { &self.codecs }
+    }
+
+    /// Makes room for one more codec.
+    #[doc(hidden)]
+    pub fn reserve_codec(&mut self) -> Result<()> {
+        self.reserve_memory()?;
+        self.codecs.reserve()
+    }
+
+    /// Chunks that have codecs are not lent as they are.
+    fn reserve_memory(&mut self) -> Result<()> {
+        if self.memory.is_none() {
+            self.memory = Some(Memory::new()?);
+        }
+        Ok(())
+    }
+
+    /// Memory for one thread, in a store whose chunks are not lent as they are. Nothing is allocated before it is used.
+    #[doc(hidden)]
+    pub fn workspace(&self) -> Result<Workspace<'_>> {
+        Ok(self.memory.as_ref().ok_or(ErrorKind::Internal)?.workspace())
+    }
+
+    /// The same, kept by the caller, whose first call takes it.
+    pub(crate) fn workspace_in<'k, 's>(&'s self, kept: &'k mut Option<Workspace<'s>>) -> Result<&'k mut Workspace<'s>> {
+        match kept {
+            Some(workspace) => Ok(workspace),
+            None => Ok(kept.insert(self.workspace()?)),
+        }
+    }
+
+    /// [`add_codec`](Self::add_codec) for a codec that is in a box already, and for which there is
+    /// [room](Self::reserve_codec).
+    #[doc(hidden)]
+    pub fn push_codec(&mut self, codec: Box<dyn Codec + 'r>) {
+        self.codecs.push(codec);
+    }
+
+    /// Sets whether every chunk is decoded to its end. If not, decoding stops after the last byte that is needed, where
+    /// the codec can do that; then neither the rest of the chunk nor a checksum behind it is verified.
+    ///
+    /// Where the chunks are in a storage that has checksums of its own, such as a zip file, these are compared, too.
+    pub fn set_verify(&mut self, verify: bool) {
+        self.verify = verify;
+        if let Reader::LendingTexts(lender) = &mut self.reader {
+            lender.set_verify(verify);
+        }
+    }
+
+    /// Sets how many bytes of memory a chunk may take.
+    #[doc(hidden)]
+    pub fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    /// Compares what a chunk is stored in with the checksum that there is of it beside it, if that is to be done.
+    pub(crate) fn verify_stored(&self, request: &Request<'_>) -> Result<()> {
+        match &self.reader {
+            Reader::Filling(filler) if self.verify => filler.verify(request),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a chunk for which so many bytes of memory would be taken.
+    pub(crate) fn check_room(&self, bytes: usize) -> Result<()> {
+        self.limit.check(bytes)
+    }
+
+    /// Refuses all writes from now on, whatever the reader can do.
+    pub fn set_read_only(&mut self) {
+        self.is_read_only = true;
+    }
+
+    /// Whether several threads may use the store at the same time.
+    pub fn is_concurrent(&self) -> bool {
+        let reader = match &self.reader {
+            Reader::Lending(lender) | Reader::LendingTexts(lender) => lender.is_concurrent(),
+            Reader::Filling(filler) => filler.is_concurrent(),
+        };
+        reader && self.codecs.is_concurrent() && self.write_codecs.is_concurrent()
+    }
+
+    /// Refuses to write where that cannot be.
+    ///
+    /// # Errors
+    /// `Codec` if a codec's settings are the reason, and else `ReadOnly`.
+    #[doc(hidden)]
+    pub fn check_writable(&self) -> Result<()> {
+        match self.codecs(Access::Write).why_not_encoded() {
+            _ if self.is_writable() => Ok(()),
+            Some((name, why)) if !self.is_read_only => Err(Error::from(ErrorKind::Codec(why)).in_object(name)),
+            _ => Err(ErrorKind::ReadOnly.into()),
+        }
+    }
+
+    /// Whether chunks can be written.
+    pub fn is_writable(&self) -> bool {
+        if self.is_read_only {
+            return false;
+        }
+        match &self.reader {
+            // What is lent is changed in place, so there is nothing that could be encoded.
+            Reader::Lending(lender) | Reader::LendingTexts(lender) => lender.is_writable() && self.codecs.is_empty(),
+            Reader::Filling(filler) => filler.is_writable() && self.codecs(Access::Write).can_encode(),
+        }
+    }
+
+    /// The reader, if it lends chunks as they are, which are not texts.
+    #[inline]
+    pub(crate) fn lender(&self) -> Option<&dyn ZeroCopyReader> {
+        match &self.reader {
+            Reader::Lending(lender) if self.codecs.is_empty() => Some(&**lender),
+            _ => None,
+        }
+    }
+
+    /// The reader, if it lends chunks of such a variable as they are.
+    #[inline]
+    pub(crate) fn lender_of(&self, variable: &Variable) -> Option<&dyn ZeroCopyReader> {
+        match &self.reader {
+            Reader::LendingTexts(lender) if variable.has_texts() => Some(&**lender),
+            _ if variable.has_texts() => None,
+            _ => self.lender(),
+        }
+    }
+
+    /// Whether chunks are pointers to texts.
+    pub(crate) fn has_texts(&self) -> bool {
+        matches!(self.reader, Reader::LendingTexts(_))
+    }
+
+    /// The reader, if it can be asked for ranges of chunks that are stored as they are, and below what distance two
+    /// ranges are better read as one.
+    pub(crate) fn ranged(&self) -> Option<(&dyn ChunkReader, usize)> {
+        match &self.reader {
+            Reader::Filling(filler) if self.codecs.is_empty() => Some((&**filler, filler.range_gap()?)),
+            _ => None,
+        }
+    }
+
+    /// Whether the reader tells how many bytes a chunk has that is stored.
+    #[doc(hidden)]
+    pub fn tells_len(&self) -> bool {
+        !matches!(&self.reader, Reader::Filling(filler) if !filler.tells_len())
+    }
+
+    /// The reader, if it is asked first and gives the answer later.
+    pub(crate) fn with_latency(&self) -> Option<&dyn ChunkReader> {
+        match &self.reader {
+            Reader::Filling(filler) => filler.has_latency().then_some(&**filler),
+            Reader::Lending(_) | Reader::LendingTexts(_) => None,
+        }
+    }
+
+    /// The reader, if it is better asked for many chunks together.
+    pub(crate) fn with_many(&self) -> Option<&dyn ChunkReader> {
+        match &self.reader {
+            Reader::Filling(filler) => filler.reads_many().then_some(&**filler),
+            Reader::Lending(_) | Reader::LendingTexts(_) => None,
+        }
+    }
+
+    pub(crate) fn has_codecs(&self) -> bool {
+        !self.codecs.is_empty()
+    }
+
+    /// The names of the codecs of the chunks by which a variable is read.
+    #[doc(hidden)]
+    pub fn codec_names(&self) -> impl Iterator<Item = &str> {
+        self.codecs.names()
+    }
+
+    /// How many bytes a chunk has as it is stored; `None` for an absent one. Only its length is asked for, where the
+    /// reader can tell it without the bytes.
+    #[doc(hidden)]
+    pub fn stored_len(&self, request: &Request<'_>) -> Result<Option<usize>> {
+        match &self.reader {
+            Reader::Lending(lender) | Reader::LendingTexts(lender) => lender.stored_len(request),
+            Reader::Filling(filler) => Ok(match filler.fill(request, &mut Buffer::new(&mut []))? {
+                Filled::Stored(len) => Some(len),
+                Filled::Absent => None,
+            }),
+        }
+    }
+
+    /// Calls `one` for each chunk of a plan to read, in its order, with the place where it is stored.
+    #[doc(hidden)]
+    pub fn locate(&self, plan: &Plan<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
+        match &self.reader {
+            Reader::Lending(lender) | Reader::LendingTexts(lender) => lender.locate(plan, one),
+            Reader::Filling(filler) => filler.locate(plan, one),
+        }
+    }
+
+    /// How many bytes a whole chunk is asked for with first: as many as it is expected to take as it is stored; none if
+    /// these are very many and the reader tells how many there are. Then that is what is asked for.
+    pub(crate) fn first_size(&self, access: Access, chunk_bytes: usize) -> usize {
+        let expected = self.codecs(access).encoded_bound(chunk_bytes).min(self.limit.bytes);
+        let is_told = matches!(&self.reader, Reader::Filling(filler) if filler.tells_len());
+        if is_told && expected > TAKEN_AT_ONCE { 0 } else { expected }
+    }
+
+    /// The most bytes that a whole chunk that is read is expected to take as it is stored.
+    pub(crate) fn stored_bound(&self, chunk_bytes: usize) -> usize {
+        self.codecs.encoded_bound(chunk_bytes).min(self.limit.bytes)
+    }
+
+    /// Refuses a chunk that is stored with more bytes than it can take, or than may be taken for it.
+    pub(crate) fn check_stored(&self, access: Access, chunk_bytes: usize, stored: usize) -> Result<()> {
+        /// Where a chunk was encoded in many small pieces, each takes some bytes more; and padding may follow.
+        const TIMES: usize = 16;
+        const MORE: usize = 1 << 20;
+        let expected = self.codecs(access).encoded_bound(chunk_bytes);
+        let most = expected.saturating_mul(TIMES).saturating_add(MORE);
+        if stored > most {
+            return Err(ErrorKind::StoredTooLong { found: stored, most }.into());
+        }
+        self.limit.check(stored)
+    }
+}

@@ -1,0 +1,166 @@
+//! A whole chunk, decoded, into a buffer of its size; and the way back.
+#![allow(unsafe_code)]
+
+use std::ops::Range;
+
+use super::base::{ChunkStore, Reader};
+use super::chunk_reader::{ChunkReader, check_part};
+use super::memory::Encoded;
+use super::request::{Filled, Request};
+use super::zero_copy::{BorrowedChunk, Take};
+use crate::alloc::Scratch;
+use crate::buffer::Buffer;
+use crate::codec::Between;
+use crate::error::{Error, ErrorKind, Result};
+use crate::grid::Access;
+
+/// What was fetched of a chunk.
+pub enum Fetched<'e> {
+    /// There is no such chunk.
+    Absent,
+    /// It is in the buffer.
+    Filled,
+    /// These are its bytes from the first on. Nothing was copied.
+    Bytes(&'e [u8]),
+}
+
+impl Fetched<'_> {
+    /// Puts the bytes into the buffer, which has the chunk's size, unless they are there; `false` for an absent chunk.
+    pub(crate) fn fill(self, chunk: &mut Buffer<'_>) -> Result<bool> {
+        match self {
+            Fetched::Absent => return Ok(false),
+            Fetched::Bytes(bytes) if !chunk.write(bytes) => return Err(ErrorKind::Internal.into()),
+            Fetched::Filled | Fetched::Bytes(_) => {}
+        }
+        Ok(true)
+    }
+}
+
+impl ChunkStore<'_> {
+    /// Fetches a chunk into an empty buffer of the chunk's size, or tells where its bytes are already. The bytes
+    /// `needed` are there afterwards, with all before them; the rest may be missing, unless they reach to the end. Of a
+    /// chunk with codecs the buffer may be as large as these bytes: then these alone are put there.
+    #[doc(hidden)]
+    pub fn fetch<'e>(
+        &self,
+        request: &Request<'_>,
+        needed: Range<usize>,
+        chunk: &mut Buffer<'_>,
+        encoded: &'e mut Encoded<'_>,
+    ) -> Result<Fetched<'e>> {
+        let (access, chunk_bytes) = (request.access(), request.chunk_bytes());
+        self.verify_stored(request)?;
+        match &self.reader {
+            Reader::LendingTexts(_) => Err(ErrorKind::Internal.into()),
+            Reader::Lending(lender) => {
+                let mut fetched = Fetched::Absent;
+                let mut take = |lent: BorrowedChunk<'_>| {
+                    let BorrowedChunk::Chunk(stored) = lent else { return Ok(()) };
+                    let from = needed.start;
+                    // What is on loan has to be copied.
+                    if let Fetched::Bytes(bytes) =
+                        self.decode(request, stored, needed.clone(), chunk, encoded.between())?
+                    {
+                        let begin = if chunk.capacity() < chunk_bytes { from } else { 0 };
+                        let end = bytes.len().min(begin + chunk.capacity());
+                        if !chunk.write(bytes.get(begin..end).ok_or(ErrorKind::Internal)?) {
+                            return Err(ErrorKind::Internal.into());
+                        }
+                    }
+                    fetched = Fetched::Filled;
+                    Ok(())
+                };
+                lender.lend(request, Take::new(&mut take))?;
+                Ok(fetched)
+            }
+            Reader::Filling(filler) if self.codecs(access).is_empty() => match filler.fill(request, chunk)? {
+                Filled::Absent => Ok(Fetched::Absent),
+                Filled::Stored(stored) => {
+                    let size = chunk.capacity();
+                    check_part(&**filler, 0..size, size, (stored, chunk.filled().len()))?;
+                    Ok(Fetched::Filled)
+                }
+            },
+            Reader::Filling(filler) => {
+                let room = self.first_size(access, chunk_bytes);
+                let check = |len| self.check_stored(access, chunk_bytes, len);
+                let len = fetch_stored(&**filler, request, (room, check), &mut encoded.stored)?;
+                let Some(len) = len else { return Ok(Fetched::Absent) };
+                let Encoded { stored, between: [one, other] } = encoded;
+                // SAFETY: `fetch_stored` has filled so many bytes.
+                let stored = unsafe { stored.filled(len) };
+                self.decode(request, stored, needed, chunk, [one, other])
+            }
+        }
+    }
+
+    /// Decodes a stored chunk: see [`fetch`](Self::fetch).
+    pub(crate) fn decode<'e>(
+        &self,
+        request: &Request<'_>,
+        stored: &'e [u8],
+        needed: Range<usize>,
+        chunk: &mut Buffer<'_>,
+        between: Between<'e>,
+    ) -> Result<Fetched<'e>> {
+        let (codecs, chunk_bytes) = (self.codecs(request.access()), request.chunk_bytes());
+        if let Reader::Filling(filler) = &self.reader {
+            let skipped = filler.skipped_codecs(request.chunk())?;
+            if skipped != 0 {
+                codecs.decode_without(skipped, stored, (needed, chunk_bytes), chunk, between, self.limit)?;
+                return Ok(Fetched::Filled);
+            }
+        }
+        let bytes = if chunk.capacity() < chunk_bytes {
+            codecs.decode_part(stored, (needed, self.verify), chunk_bytes, chunk, between, self.limit)?
+        } else {
+            let needed = if self.verify { 0..chunk_bytes } else { needed };
+            codecs.decode(stored, needed, chunk, between, self.limit)?
+        };
+        Ok(bytes.map_or(Fetched::Filled, Fetched::Bytes))
+    }
+
+    /// Whether to decode these bytes of a chunk that is read takes nearly as long as to decode all of it.
+    pub(crate) fn decodes_most(&self, chunk_bytes: usize, needed: &Range<usize>) -> Result<bool> {
+        self.codecs(Access::Read).decodes_most(chunk_bytes, needed)
+    }
+
+    /// Encodes a chunk and stores it.
+    pub(crate) fn put(&self, request: &Request<'_>, chunk: &[u8], encoded: &mut Encoded<'_>) -> Result<()> {
+        let Reader::Filling(filler) = &self.reader else { return Err(ErrorKind::ReadOnly.into()) };
+        let codecs = self.codecs(request.access());
+        if codecs.is_empty() {
+            return filler.store(request, chunk);
+        }
+        filler.store(request, codecs.encode(chunk, encoded.between())?)
+    }
+}
+
+/// Fetches what is stored into memory, `room` bytes at first, and tells how many bytes it is; `None` for an absent
+/// chunk. Before more memory is taken, `check` is asked whether it may be.
+pub(super) fn fetch_stored(
+    filler: &dyn ChunkReader,
+    request: &Request<'_>,
+    (mut room, check): (usize, impl Fn(usize) -> Result<()>),
+    memory: &mut Scratch,
+) -> Result<Option<usize>> {
+    // There is room for any chunk that was encoded in one go. A chunk that was encoded in many small pieces can need
+    // more: then the reader says so, and is asked once more.
+    for _ in 0..2 {
+        let mut buffer = Buffer::new(memory.room(room)?);
+        let Filled::Stored(stored) = filler.fill(request, &mut buffer)? else { return Ok(None) };
+        let found = buffer.filled().len();
+        if stored == found {
+            return Ok(Some(found));
+        }
+        if stored <= room {
+            return Err(ErrorKind::StoredLength { found, expected: stored }.into());
+        }
+        check(stored)?;
+        room = stored;
+    }
+    Err(Error::from(ErrorKind::Corrupt {
+        codec: "the store",
+        reason: "the chunk changed its length while it was read",
+    }))
+}

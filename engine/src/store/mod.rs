@@ -1,0 +1,38 @@
+//! Stores: where chunks come from and go to.
+//!
+//! A [`ChunkStore`] has a reader that either lends chunks ([`ZeroCopyReader`]) or fills them into buffers
+//! ([`ChunkReader`]), and a chain of codecs, which may be empty. It is asked for one chunk at a time, by its indices,
+//! and may answer that the chunk is absent.
+//!
+//! ```text
+//!   zero_copy.rs   a reader that keeps chunks in memory and lends them
+//!   fill.rs        a reader that fills chunks, or ranges of them, into buffers
+//!   located.rs     where a reader's chunks are stored
+//!   flight.rs      one that is asked first and gives the answer later
+//!   base.rs        a store: its reader, its codecs, its memory
+//!   fetch.rs       a whole chunk, decoded, into a buffer
+//!   any_length.rs  and one whose length is not known before
+//! ```
+
+mod any_length;
+mod base;
+mod chunk_reader;
+mod fetch;
+mod flight;
+mod located;
+mod memory;
+mod request;
+mod zero_copy;
+
+pub use base::ChunkStore;
+pub use base::Reader;
+pub use chunk_reader::ChunkReader;
+pub use chunk_reader::check_part;
+pub use fetch::Fetched;
+pub use flight::NOT_IN_FLIGHT;
+pub use flight::{Flight, RawRequest, Sharing};
+pub use located::{ChunkLocation, ChunkState};
+pub use memory::{Encoded, Memory, Workspace};
+pub use request::{Filled, Request};
+pub use zero_copy::{BorrowedChunk, BorrowedChunkMut, Change, Take, Taken, ZeroCopyReader};
+pub use zero_copy::{due, due_mut};

@@ -1,0 +1,57 @@
+//! What a store is asked for, and what it answers.
+
+use crate::grid::Access;
+
+/// What a store is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    chunk: &'a [isize],
+    access: Access,
+    chunk_bytes: usize,
+    offset: usize,
+}
+
+impl<'a> Request<'a> {
+    /// A whole chunk of `chunk_bytes` bytes.
+    #[doc(hidden)]
+    pub fn new(chunk: &'a [isize], access: Access, chunk_bytes: usize) -> Self {
+        Request { chunk, access, chunk_bytes, offset: 0 }
+    }
+
+    /// The part of the same chunk that begins at this byte.
+    pub(crate) fn starting_at(self, offset: usize) -> Self {
+        Request { offset, ..self }
+    }
+
+    /// The chunk's indices.
+    pub fn chunk(&self) -> &'a [isize] {
+        self.chunk
+    }
+
+    /// Whether the chunk is read, or fetched and stored by a write. A variable with a
+    /// [write grid](crate::Variable::set_write_grid) is written by that grid: then the indices count its chunks.
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// The length of the whole chunk in bytes, decoded.
+    pub fn chunk_bytes(&self) -> usize {
+        self.chunk_bytes
+    }
+
+    /// The first byte of the chunk that is asked for: 0 unless the store serves
+    /// [ranges](crate::ChunkReader::range_gap).
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+}
+
+/// What a filling reader did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Filled {
+    /// There is no such chunk: it reads as the fill value.
+    Absent,
+    /// The stored chunk has this many bytes from the request's offset on. They are in the buffer, or as many of them as
+    /// it has room for.
+    Stored(usize),
+}

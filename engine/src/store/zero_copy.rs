@@ -1,0 +1,217 @@
+//! Readers that keep chunks in memory and lend them.
+//!
+//! What a reader lends it gives to a [`Take`], which that uses up, and all it gets for it is a [`Taken`]; it cannot
+//! succeed without one. So a chunk that counts as read has been taken, once and with success: the compiler sees to it.
+
+use std::marker::PhantomData;
+
+use super::chunk_reader::NOT_IN_OBJECTS;
+use super::located::ChunkLocation;
+use super::request::Request;
+use crate::error::{ErrorKind, Result};
+use crate::plan::Plan;
+
+/// What a lending reader gives.
+#[derive(Debug, Clone, Copy)]
+pub enum BorrowedChunk<'r> {
+    /// There is no such chunk: it reads as the fill value.
+    Absent,
+    /// A stored chunk.
+    Chunk(&'r [u8]),
+    /// There is no such chunk, and these are fill values in native byte order to use in its place.
+    FillValues(&'r [u8]),
+}
+
+/// A chunk that is lent to be changed.
+#[derive(Debug)]
+pub enum BorrowedChunkMut<'r> {
+    /// A stored chunk. What it holds does not matter if the write covers the chunk.
+    Chunk(&'r mut [u8]),
+    /// A chunk that was absent. It may hold anything: the library fills it with the fill value where it is not written
+    /// to.
+    New(&'r mut [u8]),
+}
+
+/// Whom a reader gives what it lends.
+pub struct Take<'t>(&'t mut (dyn FnMut(BorrowedChunk<'_>) -> Result<()> + 't));
+
+impl<'t> Take<'t> {
+    /// Has `take` called with what a reader gives.
+    #[inline]
+    pub(crate) fn new(take: &'t mut (dyn FnMut(BorrowedChunk<'_>) -> Result<()> + 't)) -> Self {
+        Take(take)
+    }
+
+    /// Gives a chunk, or says that there is none. When this returns the chunk is not used any more, and the reader may
+    /// take it back.
+    ///
+    /// # Errors
+    /// The chunk was not taken, because it has the wrong length, for example. The reader passes the error on.
+    #[inline]
+    pub fn give(self, lent: BorrowedChunk<'_>) -> Result<Taken<'t>> {
+        (self.0)(lent)?;
+        Ok(Taken(PhantomData))
+    }
+}
+
+/// Whom a reader gives a chunk to be changed.
+pub struct Change<'t>(&'t mut (dyn FnMut(BorrowedChunkMut<'_>) -> Result<()> + 't));
+
+impl<'t> Change<'t> {
+    /// Has `change` called with what a reader gives.
+    pub(crate) fn new(change: &'t mut (dyn FnMut(BorrowedChunkMut<'_>) -> Result<()> + 't)) -> Self {
+        Change(change)
+    }
+
+    /// Gives a chunk. When this returns it is changed.
+    ///
+    /// # Errors
+    /// The chunk was not changed, or not all of it: its contents are unspecified. The reader passes the error on.
+    pub fn give(self, borrowed: BorrowedChunkMut<'_>) -> Result<Taken<'t>> {
+        (self.0)(borrowed)?;
+        Ok(Taken(PhantomData))
+    }
+}
+
+/// Says that what a reader lent was taken or changed. The lifetime is that of one [`Take`] or [`Change`] and of no
+/// other, so that a reader cannot return what it got for another chunk:
+///
+/// ```compile_fail
+/// # use nczchunk::{ErrorKind, ZeroCopyReader, Request, Result, Take, Taken};
+/// # use std::sync::Mutex;
+/// struct Stale<'s>(Mutex<Option<Taken<'s>>>);
+///
+/// impl<'s> ZeroCopyReader for Stale<'s> {
+///     fn lend<'t>(&self, _: &Request<'_>, _: Take<'t>) -> Result<Taken<'t>> {
+///         self.0.lock().unwrap().take().ok_or(ErrorKind::NoData.into())
+///     }
+/// }
+/// ```
+///
+/// Nor can it return without one, or have another thread give the chunk:
+///
+/// ```compile_fail,E0308
+/// # use nczchunk::{ZeroCopyReader, BorrowedChunk, Request, Result, Take, Taken};
+/// # struct Lazy;
+/// # impl ZeroCopyReader for Lazy {
+/// fn lend<'t>(&self, _: &Request<'_>, _: Take<'t>) -> Result<Taken<'t>> {
+///     Ok(())
+/// }
+/// # }
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use nczchunk::{ZeroCopyReader, BorrowedChunk, Request, Result, Take, Taken};
+/// # struct Elsewhere;
+/// # impl ZeroCopyReader for Elsewhere {
+/// fn lend<'t>(&self, _: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
+///     std::thread::scope(|scope| scope.spawn(move || take.give(BorrowedChunk::Absent)).join().unwrap())
+/// }
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Taken<'t>(PhantomData<fn(&'t ()) -> &'t ()>);
+
+/// A reader that keeps chunks in memory and lends them.
+///
+/// ```
+/// use nczchunk::{Hyperslab, ZeroCopyReader, BorrowedChunk, Request, Result, ChunkStore, Take, Taken, Variable};
+///
+/// struct Kept(Vec<Vec<u8>>);
+///
+/// impl ZeroCopyReader for Kept {
+///     fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>> {
+///         take.give(BorrowedChunk::Chunk(&self.0[request.chunk()[0] as usize]))
+///     }
+/// }
+///
+/// let store = ChunkStore::zero_copy(Kept(vec![vec![0, 1, 2], vec![3, 4, 0]]))?;
+/// let variable = Variable::new(&[5], &[3], 1)?;
+/// assert_eq!(nczchunk::read::<u8>(&variable, &store, &Hyperslab::all())?, [0, 1, 2, 3, 4]);
+/// # Ok::<(), nczchunk::Error>(())
+/// ```
+pub trait ZeroCopyReader: Send + Sync {
+    /// Lends a chunk: [gives](Take::give) it to `take`, returns what that returns, and may take the chunk back before.
+    ///
+    /// # Errors
+    /// Those of `take`, and any other; it ends the call.
+    fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>>;
+
+    /// How many bytes a chunk has as it is stored; `None` for an absent one. Without this it is lent to be measured.
+    #[doc(hidden)]
+    fn stored_len(&self, request: &Request<'_>) -> Result<Option<usize>> {
+        let mut len = None;
+        let mut measure = |lent: BorrowedChunk<'_>| {
+            len = if let BorrowedChunk::Chunk(chunk) = lent { Some(chunk.len()) } else { None };
+            Ok(())
+        };
+        self.lend(request, Take::new(&mut measure))?;
+        Ok(len)
+    }
+
+    /// See [`ChunkReader::locate`](crate::ChunkReader::locate).
+    #[doc(hidden)]
+    fn locate(&self, plan: &Plan<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
+        let _ = (plan, one);
+        Err(ErrorKind::Unsupported(NOT_IN_OBJECTS).into())
+    }
+
+    /// Sets whether what chunks are stored in is verified: see
+    /// [`ChunkStore::set_verify`](crate::ChunkStore::set_verify).
+    #[doc(hidden)]
+    fn set_verify(&mut self, verify: bool) {
+        let _ = verify;
+    }
+
+    /// Whether several threads may use the reader at the same time and more than one chunk may be on loan. If not, each
+    /// chunk is given back before another is asked for.
+    fn is_concurrent(&self) -> bool {
+        true
+    }
+
+    /// Whether lending a chunk may take any time, as where it is fetched or decoded first. Then how many threads are
+    /// worth while is measured, as with readers that fill, and not estimated from the bytes.
+    fn takes_time(&self) -> bool {
+        false
+    }
+
+    /// Whether chunks may be longer than they should be. Then their first bytes count, as in netCDF-C; if not, they are
+    /// refused.
+    fn accepts_longer(&self) -> bool {
+        false
+    }
+
+    /// Whether chunks can be changed. A reader that can be written to says so and has `change`.
+    fn is_writable(&self) -> bool {
+        false
+    }
+
+    /// Has a chunk changed: [gives](Change::give) it to `change`, keeps what that made of it, and returns what that
+    /// returned. If `covered`, every element of it that lies inside the dimensions will be replaced, so it need not be
+    /// read.
+    ///
+    /// # Errors
+    /// Those of `change`, and any other; it ends the call.
+    fn change<'t>(&self, request: &Request<'_>, covered: bool, change: Change<'t>) -> Result<Taken<'t>> {
+        let _ = (request, covered, change);
+        Err(ErrorKind::ReadOnly.into())
+    }
+}
+
+/// The part of a lent chunk that counts: all of it, or its first bytes if it may be longer than it should be.
+#[inline]
+pub fn due<'b>(lender: &dyn ZeroCopyReader, bytes: &'b [u8], expected: usize) -> Result<&'b [u8]> {
+    match bytes.get(..expected) {
+        Some(due) if bytes.len() == expected || lender.accepts_longer() => Ok(due),
+        _ => Err(ErrorKind::StoredLength { found: bytes.len(), expected }.into()),
+    }
+}
+
+/// [`due`] of a chunk that is lent to be changed.
+pub fn due_mut<'b>(lender: &dyn ZeroCopyReader, bytes: &'b mut [u8], expected: usize) -> Result<&'b mut [u8]> {
+    let found = bytes.len();
+    match bytes.get_mut(..expected) {
+        Some(due) if found == expected || lender.accepts_longer() => Ok(due),
+        _ => Err(ErrorKind::StoredLength { found, expected }.into()),
+    }
+}

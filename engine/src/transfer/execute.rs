@@ -1,0 +1,363 @@
+//! The execution of a plan, as a whole or in part, by one thread or more.
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use super::options::Options;
+use super::piece::{self, Piece, check_store};
+use super::prepared::Prepared;
+use super::progress::{ProgressFunction, Tracker};
+use super::queue::Queue;
+use super::read::Reading;
+use super::walk::Walk;
+use super::write::Writing;
+use super::{flight, team};
+use crate::cache::Fetching;
+use crate::copy::{Destination, Fence, Source, Volume};
+use crate::error::{ErrorKind, Result};
+use crate::grid::Access;
+use crate::plan::Plan;
+use crate::store::{ChunkReader, ChunkStore};
+
+/// No transfer uses more threads, because each takes a stack.
+const MAX_THREADS: usize = 256;
+
+/// How much work there has to be for each thread that is spawned, which takes 20 to 50 us. Miri has no patience for so
+/// much, and is to see the threads.
+const WORK_PER_THREAD: Duration = if cfg!(miri) { Duration::from_nanos(1) } else { Duration::from_micros(100) };
+
+/// How many bytes of chunks there are for each thread at least that is spawned to read them together, where they are
+/// there at once.
+const BYTES_PER_HELPER: usize = if cfg!(miri) { 1 } else { 128 << 10 };
+
+/// How many chunks there are for each thread at least that has requests in flight.
+const CHUNKS_PER_WORKER: usize = 4;
+
+pub(super) fn check_access(plan: &Plan<'_>, access: Access) -> Result<()> {
+    if plan.access() == access {
+        return Ok(());
+    }
+    Err(ErrorKind::Argument("the plan is for reading where it is used to write, or the other way round").into())
+}
+
+pub(super) fn check_memory(plan: &Plan<'_>, len: usize) -> Result<()> {
+    if len == plan.memory_bytes() { Ok(()) } else { Err(ErrorKind::Memory { len }.into()) }
+}
+
+/// A plan, or a part of one, to be executed.
+pub struct Transfer<'a> {
+    plan: &'a Plan<'a>,
+    prepared: Option<&'a Prepared>,
+    store: &'a ChunkStore<'a>,
+    chunks: Range<usize>,
+    options: Options<'a>,
+}
+
+/// What all threads of a transfer share.
+struct Job<'a> {
+    plan: &'a Plan<'a>,
+    prepared: Option<&'a Prepared>,
+    volume: Volume,
+    tracker: Tracker,
+}
+
+/// How one thread takes part in a job.
+struct Part<'a> {
+    /// How many chunks it takes from the queue at a time.
+    block: usize,
+    /// Whom it tells, if it is the calling thread.
+    progress: Option<ProgressFunction<'a>>,
+    /// Whether it stops after one block.
+    is_trial: bool,
+}
+
+impl<'a> Transfer<'a> {
+    /// A transfer of some chunks of a plan; `prepared` is the same plan, if it was prepared.
+    ///
+    /// # Errors
+    /// `Index` and `ChunkRange` if there are no such chunks.
+    #[inline]
+    #[doc(hidden)]
+    pub fn new(
+        plan: &'a Plan<'a>,
+        prepared: Option<&'a Prepared>,
+        store: &'a ChunkStore<'a>,
+        chunks: Range<usize>,
+        options: Options<'a>,
+    ) -> Result<Self> {
+        let chunks = plan.chunk_range(chunks.start, chunks.end.saturating_sub(chunks.start))?;
+        Ok(Transfer { plan, prepared, store, chunks, options })
+    }
+
+    /// Reads into memory that the plan is for, which need not be initialised. `done` receives the number of chunks that
+    /// were read, in the plan's order.
+    #[inline]
+    #[doc(hidden)]
+    pub fn read(&self, out: Destination<'_>, done: &mut usize) -> Result<()> {
+        check_access(self.plan, Access::Read)?;
+        check_memory(self.plan, out.len())?;
+        check_store(self.plan.variable(), self.store, Access::Read)?;
+        *done = 0;
+        match (self.prepared, self.store.lender()) {
+            (Some(prepared), Some(lender)) if prepared.is_ready() && self.options.is_default() => {
+                let mut out = out;
+                return prepared.read_lent(lender, self.chunks.clone(), &mut out, done);
+            }
+            _ => {}
+        }
+        if let Some(reader) = self.store.with_many().filter(|reader| self.chunks.len() > 1 || reader.has_latency()) {
+            return self.read_in_flight(reader, &out, done);
+        }
+        let turn = self.store.cache().map(|cache| cache.begin());
+        self.run(done, || {
+            // SAFETY: workers have different chunks, whose boxes share no memory: where two elements may, there is one
+            // worker.
+            #[allow(unsafe_code)]
+            let mut out = unsafe { out.alias() };
+            let mut reading = Reading::new(self.plan.variable(), self.store, turn);
+            move |piece: &Piece<'_>| reading.piece(piece, &mut out)
+        })
+    }
+
+    /// Reads from a store that is asked for many chunks together.
+    fn read_in_flight(&self, reader: &dyn ChunkReader, out: &Destination<'_>, done: &mut usize) -> Result<()> {
+        let useful = match reader.has_latency() {
+            true => self.chunks.len().div_ceil(CHUNKS_PER_WORKER),
+            false => 1 + self.plan.grid().chunk_bytes().saturating_mul(self.chunks.len()) / BYTES_PER_HELPER,
+        };
+        let workers = self.max_workers().min(useful).max(1);
+        let of = (self.plan, self.store, self.chunks.clone());
+        let job = flight::Job::new(of, reader, self.tracker(), workers)?;
+        let (progress, is_fetching) = (self.options.progress, Fetching::is_under_way());
+        if workers == 1 {
+            job.read(progress, out);
+        } else {
+            team::run(
+                workers,
+                &|| {
+                    let _fetching = Fetching::inherited(is_fetching);
+                    job.read(None, out);
+                },
+                || job.read(progress, out),
+                &|| job.queue.fail_all(ErrorKind::Internal.into()),
+            );
+        }
+        job.queue.finish(done)?;
+        job.tracker.finish(progress);
+        Ok(())
+    }
+
+    /// Writes from memory that the plan is for. `done` receives the number of chunks that were written, in the plan's
+    /// order; the one after them failed. With one thread those after that were not tried.
+    #[doc(hidden)]
+    pub fn write(&self, data: Source<'_>, done: &mut usize) -> Result<()> {
+        check_access(self.plan, Access::Write)?;
+        check_memory(self.plan, data.len())?;
+        if !self.chunks.is_empty() {
+            check_store(self.plan.variable(), self.store, Access::Write)?;
+        }
+        *done = 0;
+        self.run(done, || {
+            let mut writing = Writing::new(self.plan.variable(), self.store);
+            move |piece: &Piece<'_>| writing.piece(piece, data)
+        })
+    }
+
+    fn tracker(&self) -> Tracker {
+        Tracker::of_plan(self.options.progress.is_some(), self.plan, &self.chunks)
+    }
+
+    /// How many threads may work, this one included.
+    fn max_workers(&self) -> usize {
+        let access = self.plan.access();
+        let may_share = self.options.threads > 1
+            && self.chunks.len() > 1
+            && self.store.is_concurrent()
+            && self.plan.variable().copier().is_none()
+            && (access == Access::Write || self.plan.is_disjoint());
+        if may_share { self.options.threads.min(MAX_THREADS).min(self.chunks.len()) } else { 1 }
+    }
+
+    /// Does the pieces of all chunks: by `begin` each thread gets what it does for a piece. Counts the chunks done.
+    #[inline]
+    fn run<W>(&self, done: &mut usize, begin: impl Fn() -> W + Sync) -> Result<()>
+    where
+        W: FnMut(&Piece<'_>) -> Result<()>,
+    {
+        let (access, bytes) = (self.plan.access(), self.plan.selected_bytes());
+        let lender = self.store.lender_of(self.plan.variable());
+        let is_lending = lender.is_some();
+        let volume = piece::volume(self.plan.variable(), access, is_lending, bytes);
+        let job = Job { plan: self.plan, prepared: self.prepared, volume, tracker: self.tracker() };
+        let is_quick = lender.is_some_and(|lender| !lender.takes_time());
+        let is_small = || is_quick && helpers(self.lending_work()) == 0;
+        let max_workers = if self.options.threads <= 1 || is_small() { 1 } else { self.max_workers() };
+        if max_workers == 1 {
+            job.do_in_order(self.chunks.clone(), self.options.progress, done, begin())?;
+        } else {
+            let queue = Queue::new(self.chunks.clone());
+            self.share(&job, &queue, max_workers, is_quick, &begin);
+            queue.finish(done)?;
+        }
+        job.tracker.finish(self.options.progress);
+        Ok(())
+    }
+
+    /// Has the pieces done by up to so many threads.
+    fn share<W>(
+        &self,
+        job: &Job<'_>,
+        queue: &Queue,
+        max_workers: usize,
+        is_quick: bool,
+        begin: &(impl Fn() -> W + Sync),
+    ) where
+        W: FnMut(&Piece<'_>) -> Result<()>,
+    {
+        let progress = self.options.progress;
+        let left = self.estimate(job, queue, is_quick, begin);
+        let workers = max_workers.min(1 + helpers(left));
+        let block = queue.block(workers);
+        if workers == 1 {
+            return job.do_from(queue, Part { block, progress, is_trial: false }, begin());
+        }
+        let is_fetching = Fetching::is_under_way();
+        team::run(
+            workers,
+            &|| {
+                let _fetching = Fetching::inherited(is_fetching);
+                job.do_from(queue, Part { block, progress: None, is_trial: false }, begin());
+            },
+            || job.do_from(queue, Part { block, progress, is_trial: false }, begin()),
+            &|| queue.fail_all(ErrorKind::Internal.into()),
+        );
+    }
+
+    /// How long one thread takes at least for chunks that are lent.
+    fn lending_work(&self) -> Duration {
+        /// What a transfer takes by chunk, in nanoseconds.
+        const CHUNK: u64 = 30;
+        const BYTES_PER_NANOSECOND: u64 = 8;
+        let bytes = (self.plan.elements_before(self.chunks.end) - self.plan.elements_before(self.chunks.start))
+            .saturating_mul(self.plan.variable().element_size());
+        let chunks = (self.chunks.len() as u64).saturating_mul(CHUNK);
+        Duration::from_nanos(chunks.saturating_add(bytes as u64 / BYTES_PER_NANOSECOND))
+    }
+
+    /// How long one thread will take for what is left to do. For a store that lends at once, that follows from the
+    /// bytes; any other may take any time for a chunk, which is found out by doing some.
+    fn estimate<W>(&self, job: &Job<'_>, queue: &Queue, is_quick: bool, begin: &(impl Fn() -> W + Sync)) -> Duration
+    where
+        W: FnMut(&Piece<'_>) -> Result<()>,
+    {
+        if is_quick {
+            return self.lending_work();
+        }
+        let (all, begun) = (queue.num_waiting(), Instant::now());
+        let mut block = 1;
+        loop {
+            job.do_from(queue, Part { block, progress: self.options.progress, is_trial: true }, begin());
+            let left = queue.num_waiting();
+            if left == 0 {
+                return Duration::ZERO;
+            }
+            let elapsed = begun.elapsed();
+            if elapsed >= WORK_PER_THREAD {
+                return elapsed.mul_f64(left as f64 / (all - left).max(1) as f64);
+            }
+            // Ever more at a time, so that a clock is looked at a few times only.
+            block *= 2;
+        }
+    }
+}
+
+/// How many threads are worth spawning for so much work, of as many as there may be.
+fn helpers(work: Duration) -> usize {
+    // As words, whose division is many times quicker than that of 128 bits.
+    let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    (nanoseconds(work) / nanoseconds(WORK_PER_THREAD)).min(MAX_THREADS as u64) as usize
+}
+
+impl<'a> Job<'a> {
+    /// Does `one` for the pieces of these chunks, one after another. An error names the chunk.
+    #[inline]
+    fn do_in_order(
+        &self,
+        chunks: Range<usize>,
+        progress: Option<ProgressFunction<'_>>,
+        done: &mut usize,
+        mut one: impl FnMut(&Piece<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut pieces = Pieces::new(self);
+        let _fence = Fence::new(self.volume);
+        for chunk in chunks {
+            self.tracker.ask(progress)?;
+            pieces.with(chunk, &mut one)?;
+            *done += 1;
+        }
+        Ok(())
+    }
+
+    /// Does `one` for the pieces of the chunks that the queue has for this thread. An error names the chunk.
+    fn do_from(&self, queue: &Queue, part: Part<'_>, mut one: impl FnMut(&Piece<'_>) -> Result<()>) {
+        let mut pieces = Pieces::new(self);
+        let _fence = Fence::new(self.volume);
+        while let Some(block) = queue.take(part.block) {
+            for chunk in block {
+                if !queue.wants(chunk) {
+                    return;
+                }
+                let result = self.tracker.ask(part.progress).and_then(|()| pieces.with(chunk, &mut one));
+                if let Err(error) = result {
+                    return queue.fail(chunk, error);
+                }
+            }
+            if part.is_trial {
+                return;
+            }
+        }
+    }
+}
+
+/// The pieces of a job, as one thread goes through them.
+struct Pieces<'a> {
+    job: &'a Job<'a>,
+    /// Made when the first piece is wanted that was not prepared.
+    walk: Option<Walk<'a>>,
+    /// The chunk after the one that the walk is at.
+    next: usize,
+}
+
+impl<'a> Pieces<'a> {
+    #[inline]
+    fn new(job: &'a Job<'a>) -> Self {
+        // No walk is before this chunk, for no plan has so many.
+        Pieces { job, walk: None, next: usize::MAX }
+    }
+
+    /// Does `one` for the piece of a chunk. It is found quickest if the chunk is the one after the last.
+    #[inline]
+    fn with(&mut self, chunk: usize, one: &mut impl FnMut(&Piece<'_>) -> Result<()>) -> Result<()> {
+        let job = self.job;
+        if let Some(piece) = job.prepared.and_then(|prepared| prepared.piece(chunk)) {
+            return job.one(&piece, one);
+        }
+        let walk = self.walk.get_or_insert_with(|| Walk::new(job.plan, job.volume));
+        if self.next == chunk {
+            walk.advance();
+        } else {
+            walk.begin(chunk)?;
+        }
+        self.next = chunk + 1;
+        job.one(&walk.piece()?, one)
+    }
+}
+
+impl Job<'_> {
+    #[inline(always)]
+    fn one(&self, piece: &Piece<'_>, one: &mut impl FnMut(&Piece<'_>) -> Result<()>) -> Result<()> {
+        one(piece).map_err(|error| error.in_chunk(piece.indices))?;
+        self.tracker.add(|| piece.num_elements() * self.plan.variable().element_size());
+        Ok(())
+    }
+}

@@ -1,0 +1,211 @@
+//! Reading and writing slices of numbers.
+#![allow(unsafe_code)]
+
+use std::mem::MaybeUninit;
+
+use crate::copy::{Destination, Source};
+use crate::element::{ElementType, Kind};
+use crate::error::{ErrorKind, Result};
+use crate::float_format::FloatFormat;
+use crate::grid::Access;
+use crate::hyperslab::Hyperslab;
+use crate::plan::Plan;
+use crate::store::ChunkStore;
+use crate::transfer::{self, Options};
+use crate::variable::Variable;
+
+/// A type that elements can be read as: by [`read`] those of its size, by `Array::read` those
+/// that it [holds](Element::holds).
+///
+/// # Safety
+/// Any bytes are a valid value, and the type has no padding.
+pub unsafe trait Element: Copy {
+    /// Whether an `Array` with elements of this type is read and written as the Rust type: nothing is
+    /// converted. By default the sizes have to be equal.
+    fn holds(element: ElementType) -> bool {
+        element.size() == size_of::<Self>()
+    }
+}
+
+/// What a number of Rust's is.
+#[derive(PartialEq)]
+enum Number {
+    Signed,
+    Unsigned,
+    Float,
+}
+
+impl Number {
+    /// The kind of number that elements are read as. Those that Rust has no type for, such as half floats, booleans and
+    /// characters, are read as the unsigned integers that have their bits.
+    fn of(element: ElementType) -> Number {
+        match element.kind() {
+            Kind::Signed(_) | Kind::Time => Number::Signed,
+            Kind::Float(FloatFormat::SINGLE | FloatFormat::DOUBLE) => Number::Float,
+            _ => Number::Unsigned,
+        }
+    }
+}
+
+macro_rules! elements {
+    ($($kind:ident: $($type:ty)*;)*) => {
+        $($(
+            // SAFETY: a number of fixed width.
+            unsafe impl Element for $type {
+                fn holds(element: ElementType) -> bool {
+                    element.size() == size_of::<Self>() && Number::of(element) == Number::$kind
+                }
+            }
+        )*)*
+    };
+}
+elements! {
+    Signed: i8 i16 i32 i64 i128 isize;
+    Unsigned: u8 u16 u32 u64 u128 usize;
+    Float: f32 f64;
+}
+
+// SAFETY: an array has no padding between its elements, nor behind them.
+unsafe impl<T: Element, const N: usize> Element for [T; N] {
+    /// Complex numbers are two floats, texts of characters are integers of 4 bytes; all others are arrays of bytes.
+    fn holds(element: ElementType) -> bool {
+        let item = match element {
+            ElementType::Complex { bytes: 8 } => ElementType::Float,
+            ElementType::Complex { bytes: 16 } => ElementType::Double,
+            ElementType::Unicode { .. } => ElementType::UInt,
+            _ => ElementType::UByte,
+        };
+        element.size() == size_of::<Self>() && (T::holds(item) || T::holds(ElementType::UByte))
+    }
+}
+
+/// Reads a hyperslab: its elements, row-major.
+///
+/// # Errors `Argument` if the variable's elements have not the size of a `T`, those of [`Plan::new`], those of
+/// [`Plan::read`], and `OutOfMemory`.
+pub fn read<T: Element>(variable: &Variable, store: &ChunkStore<'_>, hyperslab: &Hyperslab<'_>) -> Result<Vec<T>> {
+    check_size::<T>(variable)?;
+    let count = Plan::new(variable, hyperslab, Access::Read)?.num_elements();
+    let mut values: Vec<T> = Vec::new();
+    values.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory)?;
+    read_uninit(variable, store, hyperslab, &mut values.spare_capacity_mut()[..count])?;
+    // SAFETY: the read has written every one of them, and any bytes are a `T`.
+    unsafe { values.set_len(count) };
+    Ok(values)
+}
+
+/// Reads a hyperslab into a slice, row-major.
+///
+/// # Errors `Argument` if the variable's elements have not the size of a `T`, `Memory` if the slice has not as many
+/// values as are selected, those of [`Plan::new`] and of [`Plan::read`].
+pub fn read_into<T: Element>(
+    variable: &Variable,
+    store: &ChunkStore<'_>,
+    hyperslab: &Hyperslab<'_>,
+    out: &mut [T],
+) -> Result<()> {
+    check_size::<T>(variable)?;
+    // SAFETY: reading writes bytes of chunks and fill values, which are initialised, and any bytes are a `T`.
+    let out = unsafe { &mut *(std::ptr::from_mut(out) as *mut [MaybeUninit<T>]) };
+    read_uninit(variable, store, hyperslab, out)
+}
+
+fn read_uninit<T: Element>(
+    variable: &Variable,
+    store: &ChunkStore<'_>,
+    hyperslab: &Hyperslab<'_>,
+    out: &mut [MaybeUninit<T>],
+) -> Result<()> {
+    let memory = |len| {
+        check_len(size_of_val(out), len)?;
+        // SAFETY: the slice has so many bytes, which are ours alone.
+        Ok(unsafe { Destination::from_raw(out.as_mut_ptr().cast(), len) })
+    };
+    transfer::read(variable, store, hyperslab, memory, Options::default(), &mut 0)
+}
+
+/// Writes values, row-major, to a hyperslab.
+///
+/// # Errors `Argument` if the variable's elements have not the size of a `T`, `Memory` if there are not as many values
+/// as are selected, those of [`Plan::new`] and of [`Plan::write`].
+pub fn write<T: Element>(
+    variable: &Variable,
+    store: &ChunkStore<'_>,
+    hyperslab: &Hyperslab<'_>,
+    values: &[T],
+) -> Result<()> {
+    check_size::<T>(variable)?;
+    let memory = |len| {
+        check_len(size_of_val(values), len)?;
+        // SAFETY: the slice has so many bytes, all of them initialised, which nobody changes.
+        Ok(unsafe { Source::from_raw(values.as_ptr().cast(), len) })
+    };
+    transfer::write(variable, store, hyperslab, memory, Options::default(), &mut 0)
+}
+
+fn check_size<T>(variable: &Variable) -> Result<()> {
+    variable.check_bytes()?;
+    if size_of::<T>() == variable.element_size() {
+        return Ok(());
+    }
+    Err(ErrorKind::Argument("the variable's elements are not of this type's size").into())
+}
+
+fn check_len(len: usize, expected: usize) -> Result<()> {
+    if len == expected { Ok(()) } else { Err(ErrorKind::Memory { len }.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::{TYPES, TimeUnit};
+
+    #[test]
+    fn each_type_has_one_kind_of_number_and_its_bytes() {
+        let numbers = |element| {
+            let holds = [
+                ("i8", i8::holds(element)),
+                ("u8", u8::holds(element)),
+                ("i16", i16::holds(element)),
+                ("u16", u16::holds(element)),
+                ("i32", i32::holds(element)),
+                ("u32", u32::holds(element)),
+                ("i64", i64::holds(element)),
+                ("u64", u64::holds(element)),
+                ("f32", f32::holds(element)),
+                ("f64", f64::holds(element)),
+            ];
+            holds.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        let time = ElementType::Time { unit: TimeUnit::Day, count: 1, is_delta: false };
+        for (element, name) in [
+            (ElementType::Byte, "i8"),
+            (ElementType::Int4, "i8"),
+            (ElementType::UByte, "u8"),
+            (ElementType::Char, "u8"),
+            (ElementType::Bool, "u8"),
+            (ElementType::Float8E4M3, "u8"),
+            (ElementType::Short, "i16"),
+            (ElementType::Half, "u16"),
+            (ElementType::Int, "i32"),
+            (ElementType::Float, "f32"),
+            (ElementType::Double, "f64"),
+            (ElementType::UInt64, "u64"),
+            (time, "i64"),
+        ] {
+            assert_eq!(numbers(element), [name], "{element}");
+        }
+        assert!(TYPES.iter().all(|row| row.size > 8 || row.size == 0 || numbers(row.element).len() == 1));
+    }
+
+    #[test]
+    fn arrays_are_parts_or_bytes() {
+        let complex = ElementType::Complex { bytes: 8 };
+        assert!(<[f32; 2]>::holds(complex) && <[u8; 8]>::holds(complex) && !<[i32; 2]>::holds(complex));
+        assert!(<[f64; 2]>::holds(ElementType::Complex { bytes: 16 }));
+        let text = ElementType::Unicode { len: 3 };
+        assert!(<[u32; 3]>::holds(text) && !<[f32; 3]>::holds(text) && !<[u32; 2]>::holds(text));
+        assert!(<[u8; 5]>::holds(ElementType::Text { len: 5 }) && !<[i16; 2]>::holds(ElementType::Text { len: 4 }));
+        assert!(<[u8; 4]>::holds(ElementType::Float) && !<[i32; 1]>::holds(ElementType::Float));
+    }
+}

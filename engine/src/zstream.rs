@@ -1,0 +1,224 @@
+//! Streams of deflate (RFC 1951), with a zlib header (RFC 1950) or none, and the checksum that gzip and zip have.
+//!
+//! zlib-rs does the work, by the functions of zlib in C: those tell by a code that the allocation of a state failed,
+//! where its functions for Rust panic, and a panic takes memory itself. A panic of zlib-rs's, which would be a fault of
+//! it, ends the process, as C's functions cannot be unwound. A state, about 50 KiB to decode and 300 KiB to encode, is
+//! made to be kept and used again. After it is made nothing is allocated.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_int};
+
+use libz_rs_sys as sys;
+
+use crate::alloc::Slot;
+use crate::buffer::Buffer;
+use crate::error::{ErrorKind, Result};
+
+/// zlib's lengths have 32 bits, so that what is longer is given in pieces. In tests the pieces are small.
+const PIECE: usize = if cfg!(test) { 20_000 } else { u32::MAX as usize };
+
+/// The window of every stream has 2^15 bytes. With the sign changed it says that there is no header.
+const WINDOW_BITS: c_int = 15;
+
+/// How large zlib's structure is: with the version, this is how zlib finds out whether it and its caller fit.
+const STREAM_SIZE: c_int = size_of::<sys::z_stream>() as c_int;
+
+/// The CRC-32 of some bytes.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    crc32_of_more(0, bytes)
+}
+
+/// The CRC-32 of bytes whose first ones have this CRC-32, which is 0 for none, and these follow.
+pub fn crc32_of_more(crc: u32, bytes: &[u8]) -> u32 {
+    // SAFETY: the pointer and the length are those of a slice.
+    let crc = unsafe { sys::crc32_z(crc.into(), bytes.as_ptr(), bytes.len()) };
+    // A CRC of 32 bits in C's `unsigned long`, which may have 64.
+    crc as u32
+}
+
+/// What a step of decoding has done.
+pub struct Step {
+    /// How many bytes it has taken.
+    #[doc(hidden)]
+    pub taken: usize,
+    /// How many bytes it has added.
+    #[doc(hidden)]
+    pub written: usize,
+    /// Whether the stream has ended, or what is wrong with it.
+    #[doc(hidden)]
+    pub ended: Result<bool, &'static str>,
+}
+
+/// zlib's structure. Its state is NULL, or what an init function has made. It stays where it was made, in a box, for
+/// zlib may keep a pointer to it.
+struct Stream(sys::z_stream);
+
+// SAFETY: the state belongs to the one structure that points to it, and is made by the global allocator, which is for
+// all threads. Other pointers in the structure are followed within `Stream::run` alone, which sets them before.
+unsafe impl Send for Stream {}
+
+impl Stream {
+    fn new() -> Self {
+        Stream(sys::z_stream::default())
+    }
+
+    /// Lets `inflate` or `deflate` go on with this input, of which it sees one piece at most, and with up to `most`
+    /// bytes of the buffer's room. Returns zlib's code, and how many bytes it has taken and added.
+    ///
+    /// # Safety
+    /// The function is the one that the stream was initialised for.
+    unsafe fn run(
+        &mut self,
+        function: unsafe extern "C" fn(*mut sys::z_stream, c_int) -> c_int,
+        flush: c_int,
+        input: &[u8],
+        output: &mut Buffer<'_>,
+        most: usize,
+    ) -> (c_int, usize, usize) {
+        let filled = output.filled().len();
+        let room = output.room();
+        // Both are at most `PIECE`, which has 32 bits.
+        let (given, free) = (input.len().min(PIECE), room.len().min(most).min(PIECE));
+        let stream = &mut self.0;
+        (stream.next_in, stream.avail_in) = (input.as_ptr(), given as u32);
+        (stream.next_out, stream.avail_out) = (room.as_mut_ptr().cast(), free as u32);
+        // SAFETY: the stream was initialised for the function, by the caller's promise. It points to the input, of
+        // which so many bytes can be read, and to the room, where so many can be written. Both are borrowed until the
+        // function returns.
+        let code = unsafe { function(stream, flush) };
+        let (taken, written) = (given - stream.avail_in as usize, free - stream.avail_out as usize);
+        // SAFETY: zlib has written so many bytes to the room, which begins behind those that were filled.
+        unsafe { output.set_filled(filled + written) };
+        (code, taken, written)
+    }
+
+    /// What an init function has said.
+    fn made(code: c_int) -> Result<()> {
+        match code {
+            sys::Z_OK => Ok(()),
+            sys::Z_MEM_ERROR => Err(ErrorKind::OutOfMemory.into()),
+            _ => Err(ErrorKind::Internal.into()),
+        }
+    }
+}
+
+/// A decoder, to be kept between streams.
+pub struct Inflater(Stream);
+
+impl Inflater {
+    #[doc(hidden)]
+    pub fn new() -> Result<Box<Self>> {
+        let mut inflater = Slot::new()?.fill(Inflater(Stream::new()));
+        let stream = &raw mut inflater.0.0;
+        // SAFETY: the structure is zlib-rs's default, and says so that the allocator is the one that zlib-rs makes of
+        // Rust's; the version is a text of zlib-rs's.
+        Stream::made(unsafe { sys::inflateInit2_(stream, WINDOW_BITS, sys::zlibVersion(), STREAM_SIZE) })?;
+        Ok(inflater)
+    }
+
+    /// Begins with another stream, which has a zlib header or none.
+    #[doc(hidden)]
+    pub fn begin(&mut self, has_header: bool) {
+        let window_bits = if has_header { WINDOW_BITS } else { -WINDOW_BITS };
+        // SAFETY: `new` has initialised the stream. The call would fail for numbers of bits that no window has.
+        unsafe { sys::inflateReset2(&mut self.0.0, window_bits) };
+    }
+
+    /// Decodes into the buffer, behind what is in it, until that is full, or `most` bytes have been added, or the input
+    /// is used up. It may stop earlier, if it has done something.
+    #[doc(hidden)]
+    pub fn step(&mut self, input: &[u8], output: &mut Buffer<'_>, most: usize) -> Step {
+        // SAFETY: `new` has initialised the stream for `inflate`.
+        let (code, taken, written) = unsafe { self.0.run(sys::inflate, sys::Z_NO_FLUSH, input, output, most) };
+        let ended = match code {
+            sys::Z_OK | sys::Z_BUF_ERROR => Ok(false),
+            sys::Z_STREAM_END => Ok(true),
+            sys::Z_NEED_DICT => Err("it needs a dictionary"),
+            _ => Err(self.words()),
+        };
+        Step { taken, written, ended }
+    }
+
+    /// zlib's words for what is wrong with the stream, as far as they are known here.
+    fn words(&self) -> &'static str {
+        const KNOWN: [&str; 9] = [
+            "incorrect data check",
+            "incorrect header check",
+            "invalid block type",
+            "invalid code lengths set",
+            "invalid distance code",
+            "invalid distance too far back",
+            "invalid literal/length code",
+            "invalid stored block lengths",
+            "unknown compression method",
+        ];
+        let message = self.0.0.msg;
+        // SAFETY: zlib's messages are constant texts that end with a NUL.
+        let message = (!message.is_null()).then(|| unsafe { CStr::from_ptr(message) }.to_bytes());
+        KNOWN.into_iter().find(|known| Some(known.as_bytes()) == message).unwrap_or("this is not deflated data")
+    }
+}
+
+impl Drop for Inflater {
+    fn drop(&mut self) {
+        // SAFETY: the state is what `inflateInit2_` has made, or NULL where it could not, which is passed over.
+        unsafe { sys::inflateEnd(&mut self.0.0) };
+    }
+}
+
+/// An encoder, to be kept between streams.
+#[cfg(any(feature = "gzip", feature = "zlib"))]
+pub struct Deflater(Stream);
+
+#[cfg(any(feature = "gzip", feature = "zlib"))]
+impl Deflater {
+    /// An encoder with this level, from 0 to 9, for streams with a zlib header or without.
+    pub(crate) fn new(level: u8, has_header: bool) -> Result<Box<Self>> {
+        /// What zlib takes if it is not told: how much memory is used to find matches.
+        const MEMORY_LEVEL: c_int = 8;
+        let window_bits = if has_header { WINDOW_BITS } else { -WINDOW_BITS };
+        let mut deflater = Slot::new()?.fill(Deflater(Stream::new()));
+        let stream = &raw mut deflater.0.0;
+        // SAFETY: as for an inflater.
+        Stream::made(unsafe {
+            sys::deflateInit2_(
+                stream,
+                level.into(),
+                sys::Z_DEFLATED,
+                window_bits,
+                MEMORY_LEVEL,
+                sys::Z_DEFAULT_STRATEGY,
+                sys::zlibVersion(),
+                STREAM_SIZE,
+            )
+        })?;
+        Ok(deflater)
+    }
+
+    /// Adds a whole stream to the buffer. Returns `false` if there is no room for it.
+    pub(crate) fn deflate(&mut self, mut input: &[u8], output: &mut Buffer<'_>) -> bool {
+        // SAFETY: `new` has initialised the stream. The call does not fail then.
+        unsafe { sys::deflateReset(&mut self.0.0) };
+        loop {
+            // The piece that is the last one is followed by the end of the stream.
+            let flush = if input.len() <= PIECE { sys::Z_FINISH } else { sys::Z_NO_FLUSH };
+            // SAFETY: `new` has initialised the stream for `deflate`.
+            let (code, taken, _) = unsafe { self.0.run(sys::deflate, flush, input, output, usize::MAX) };
+            input = input.get(taken..).unwrap_or_default();
+            match code {
+                sys::Z_STREAM_END => return true,
+                sys::Z_OK => {}
+                // `Z_BUF_ERROR`, for nothing could be added.
+                _ => return false,
+            }
+        }
+    }
+}
+
+#[cfg(any(feature = "gzip", feature = "zlib"))]
+impl Drop for Deflater {
+    fn drop(&mut self) {
+        // SAFETY: as for an inflater.
+        unsafe { sys::deflateEnd(&mut self.0.0) };
+    }
+}

@@ -1,0 +1,353 @@
+//! # Opening and reading an array
+//!
+//! Open an array by its path, and read hyperslabs of it:
+//!
+//! ```c
+//! nczchunk_array *array = NULL;
+//! size_t start[3] = {0, 0, 0}, count[3] = {1, 90, 180};
+//! float map[90][180];
+//! int status = nczchunk_array_open("sst.zarr", NULL, NCZCHUNK_READ, &array, NULL);
+//! if (status == NCZCHUNK_NOERR) status = nczchunk_array_read(array, start, count, NULL, map, NULL);
+//! nczchunk_array_close(array);
+//! ```
+//!
+//! The library opens arrays of Zarr v2 and v3 (with or without shards) and of NCZarr, in a directory or in a zip file.
+//! It opens variables of netCDF, HDF5 and cfdb files for reading only. It refuses an array with an unsupported feature,
+//! and the message in the context names that feature.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::Path;
+use std::ptr;
+
+use super::array_objects::{nczchunk_array, nczchunk_storage};
+use super::context::{report, report_transfer};
+use super::objects::{nczchunk_cache, nczchunk_chunk_store, nczchunk_context, nczchunk_var};
+use super::pointers::{destination, guard, hand_over, handle, handle_mut, hyperslab, required_mut, take_back, text};
+use super::read::nczchunk_read_vars;
+use super::write::nczchunk_write_vars;
+use nczchunk::Array;
+use nczchunk_engine::element::ElementType;
+use nczchunk_engine::error::{ErrorKind, Result};
+use nczchunk_engine::grid::Access;
+use nczchunk_engine::strings::{self, KeptTexts};
+
+/// Opens an array. path is a directory or a zip file. name is the array's path below it, such as "ocean/sst", and is
+/// NULL or empty if path is the array itself. path may also be a file that holds arrays; then name is the array's name
+/// in that file. mode is NCZCHUNK_READ, or NCZCHUNK_WRITE to read and write. Close the array with nczchunk_array_close.
+///
+/// If all entries of a zip file are in one directory, such as "data", that directory may be left out of a name:
+/// "data/ocean/sst" and "ocean/sst" are the same array.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument, an unknown mode), NCZCHUNK_ENOTFOUND (no such path or array),
+/// NCZCHUNK_ENOTVAR (the name is that of a group), NCZCHUNK_ENOTNC (path is something else), NCZCHUNK_ENCZARR
+/// (malformed metadata), NCZCHUNK_ENOTBUILT (the metadata require an unsupported feature), NCZCHUNK_ENOFILTER (an
+/// unknown codec), NCZCHUNK_EBADTYPE (an unsupported element type), NCZCHUNK_EPERM (NCZCHUNK_WRITE for a file),
+/// NCZCHUNK_ENOMEM, and the system's errno values, which are positive.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_open(
+    path: *const c_char,
+    name: *const c_char,
+    mode: c_int,
+    array: *mut *mut nczchunk_array,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the texts are NULL or end with a NUL, and array is NULL or a place for a pointer, by the header's
+    // general promise.
+    unsafe {
+        report(context, || {
+            let path = file_path(path)?;
+            let (name, access) = (optional_text(name)?, access(mode)?);
+            hand_over(array, || nczchunk_array::new(Array::open(path, name, access)?))
+        })
+    }
+}
+
+/// Opens an array in a storage: see nczchunk_array_open. The array can still use the storage after
+/// nczchunk_storage_free.
+///
+/// Errors: those of nczchunk_array_open, and the status that a callback of the storage returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_open_in(
+    storage: *const nczchunk_storage,
+    name: *const c_char,
+    mode: c_int,
+    array: *mut *mut nczchunk_array,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: as above; storage is NULL or alive.
+    unsafe {
+        report(context, || {
+            let storage = handle(storage, "storage is NULL")?;
+            let (name, access) = (optional_text(name)?, access(mode)?);
+            hand_over(array, || nczchunk_array::new(Array::open_in(&storage.0, name, access)?))
+        })
+    }
+}
+
+/// Closes an array. Frees the array and everything that belongs to it, such as its variable, its store and its strings.
+/// NULL is allowed. All written data are in the storage before this call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_close(array: *mut nczchunk_array) {
+    // SAFETY: array is NULL or came from one of the functions that open and create, by the header's general promise.
+    unsafe { take_back(array) }
+}
+
+/// Reads a hyperslab of an array: nczchunk_read_vars with the array's variable and store.
+///
+/// An array of variable-length strings has the type name "string". Its elements are char *. Each element that is read
+/// is a new UTF-8 string; free it with nczchunk_strings_free, nc_free_string or free. If the call fails, data is
+/// untouched and there is nothing to free. (After a failure of nczchunk_read_vars, or of a plan with the array's
+/// variable and store, the caller owns the strings that were read. So set all of data to NULL before such a call.) A
+/// chunk that does not hold such strings gives NCZCHUNK_EIO; a string that contains a NUL gives NCZCHUNK_ENOTBUILT.
+/// Chunks of strings are not cached, and one thread reads them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_read(
+    array: *const nczchunk_array,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    data: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the promises about the arguments are the same, and NULL for an array is NULL for what it lends.
+    unsafe {
+        match array.as_ref() {
+            Some(of_texts) if *of_texts.array.element_type() == ElementType::String => {
+                read_texts(&of_texts.array, (start, count, stride), data, context)
+            }
+            _ => {
+                let (var, store) = (nczchunk_array_var(array), nczchunk_array_store(array));
+                nczchunk_read_vars(var, store, start, count, stride, data, context)
+            }
+        }
+    }
+}
+
+/// Reads strings. None is handed over before all are read.
+///
+/// # Safety
+/// As for [`nczchunk_read_vars`].
+unsafe fn read_texts(
+    array: &Array,
+    (start, count, stride): (*const usize, *const usize, *const isize),
+    data: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        report_transfer(context, |options, done| {
+            let variable = array.variable();
+            let slab = hyperslab(variable, start, count, stride)?;
+            let check = |len| destination(data.cast(), len).map(|_| ());
+            strings::read(variable, array.store(), &slab, options, done, check)?.hand_over(data);
+            Ok(())
+        })
+    }
+}
+
+/// Reads a hyperslab of an array of variable-length strings into one block of memory, instead of one block for each
+/// string. The block has nbytes bytes of UTF-8: the strings in row-major order, each followed by a NUL. After success
+/// the caller owns the block; free it with nczchunk_strings_free, as one string, or with free.
+///
+/// ```c
+/// size_t start = 0, nbytes;
+/// char *block;
+/// if (!nczchunk_array_read_strings(array, &start, NULL, NULL, &block, &nbytes, NULL)) {
+///     for (char *string = block; string < block + nbytes; string += strlen(string) + 1) puts(string);
+///     nczchunk_strings_free(1, &block);
+/// }
+/// ```
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EBADTYPE (the elements are not variable-length strings), and
+/// those of nczchunk_array_read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_read_strings(
+    array: *const nczchunk_array,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    block: *mut *mut c_char,
+    nbytes: *mut usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
+    unsafe {
+        report_transfer(context, |options, done| {
+            let array = &handle(array, "array is NULL")?.array;
+            let (block, nbytes) = (handle_mut(block, "block is NULL")?, handle_mut(nbytes, "nbytes is NULL")?);
+            array.check_text()?;
+            let slab = hyperslab(array.variable(), start, count, stride)?;
+            let read = KeptTexts::read(array.variable(), array.store(), &slab, options, done)?;
+            (*block, *nbytes) = read.into_block()?;
+            Ok(())
+        })
+    }
+}
+
+/// Frees strings that were read, and sets their pointers to NULL. Pointers that are NULL are skipped.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_strings_free(num_strings: usize, strings: *mut *mut c_char) {
+    // SAFETY: strings is NULL or has so many, each of them NULL or the caller's own.
+    let _ = guard(|| unsafe {
+        strings::free(required_mut(strings, num_strings, "strings is NULL")?);
+        Ok(())
+    });
+}
+
+/// Writes a hyperslab of an array that was opened with NCZCHUNK_WRITE: nczchunk_write_vars with the array's variable
+/// and store. Variable-length strings are written from char * in UTF-8, where NULL stands for an empty string. The
+/// caller keeps them. Shards of such strings cannot be written: NCZCHUNK_ENOTBUILT.
+///
+/// Several threads and processes may write at the same time, each to its own chunks, or to its own shards if the array
+/// has shards. Every chunk or shard is replaced atomically: a reader finds the old one or the new one. If several write
+/// the same whole chunk or shard, the last one wins. If two change parts of the same chunk or shard, one may undo the
+/// change of the other. A reader that keeps chunks in a cache does not see what other processes write to these chunks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_write(
+    array: *const nczchunk_array,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    data: *const c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: array is NULL or alive, by the header's general promise.
+    let writable = unsafe { array.as_ref() }.map_or(Ok(()), |array| array.array.check_writable());
+    // SAFETY: the promises about the arguments are the same, and NULL for an array is NULL for what it lends.
+    unsafe {
+        if let Err(error) = writable {
+            return report(context, || Err(error));
+        }
+        let (var, store) = (nczchunk_array_var(array), nczchunk_array_store(array));
+        nczchunk_write_vars(var, store, start, count, stride, data, context)
+    }
+}
+
+/// Returns the variable of an array: its rank, lengths, chunks and fill value. Plans are made for it. It belongs to the
+/// array, and is valid until the array is closed or resized. Returns NULL for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_var(array: *const nczchunk_array) -> *const nczchunk_var {
+    // SAFETY: array is NULL or alive, by the header's general promise.
+    unsafe { array.as_ref() }.map_or(ptr::null(), |array| nczchunk_var::lent(array.array.variable()))
+}
+
+/// Returns the store of an array, for the functions that take one. It belongs to the array, and is valid until the
+/// array is closed. It is read-only if the array was opened with NCZCHUNK_READ. Returns NULL for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_store(array: *const nczchunk_array) -> *const nczchunk_chunk_store {
+    // SAFETY: array is NULL or alive, by the header's general promise.
+    unsafe { array.as_ref() }.map_or(ptr::null(), |array| nczchunk_chunk_store::lent(array.array.store()))
+}
+
+/// Returns netCDF's number for the type of an array's elements, such as 5 for NC_FLOAT. Returns 0 for a type that
+/// netCDF does not have, and for NULL. nczchunk_array_type_name names those types, too. It also distinguishes the two
+/// kinds of NC_STRING (12): "string" for variable-length strings, whose elements are char *, and for example "S5" for
+/// strings of 5 bytes, whose elements are these bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_type(array: *const nczchunk_array) -> c_int {
+    // SAFETY: array is NULL or alive, by the header's general promise.
+    unsafe { array.as_ref() }.map_or(0, |array| array.array.element_type().netcdf_type())
+}
+
+/// Returns numpy's name for the type of an array's elements, such as "float32", "datetime64[ns]" or "S5". The string
+/// belongs to the array; it is empty for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_type_name(array: *const nczchunk_array) -> *const c_char {
+    // SAFETY: array is NULL or alive, by the header's general promise.
+    unsafe { array.as_ref() }.map_or(c"".as_ptr(), |array| array.type_name.as_ptr())
+}
+
+/// Returns the storage format of an array: "Zarr v2", "Zarr v3", "NCZarr", "netCDF classic", "cfdb", or "HDF5" (the
+/// format of netCDF-4 files). The string belongs to the array; it is empty for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_format(array: *const nczchunk_array) -> *const c_char {
+    // SAFETY: array is NULL or alive, by the header's general promise.
+    unsafe { array.as_ref() }.map_or(c"".as_ptr(), |array| array.format.as_ptr())
+}
+
+/// Returns the name of dimension d of an array. It is empty if the dimension has no name, if there is no such
+/// dimension, and for NULL. The string belongs to the array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_dimname(array: *const nczchunk_array, d: usize) -> *const c_char {
+    // SAFETY: array is NULL or alive, by the header's general promise.
+    let names = unsafe { array.as_ref() }.map_or(&[][..], |array| &array.dimension_names);
+    names.get(d).map_or(c"".as_ptr(), |name| name.as_ptr())
+}
+
+/// Keeps an array's decoded chunks in a cache of yours instead of its own. Its own cache keeps 64 MiB or one chunk,
+/// whichever is more. NULL for cache disables caching of chunks. See nczchunk_chunk_store_set_cache. The most recently
+/// used shard indices are kept in addition: up to 4 MiB, and at least one.
+///
+/// Errors: NCZCHUNK_EINVAL (array is NULL).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_set_cache(
+    array: *mut nczchunk_array,
+    cache: *const nczchunk_cache,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or alive, by the header's general promise.
+    unsafe {
+        report(context, || {
+            handle_mut(array, "array is NULL")?.array.set_cache(cache.as_ref().map(|cache| &cache.0));
+            Ok(())
+        })
+    }
+}
+
+/// Sets whether every chunk is decoded completely: see nczchunk_chunk_store_set_verify.
+///
+/// Errors: NCZCHUNK_EINVAL (array is NULL).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_set_verify(
+    array: *mut nczchunk_array,
+    verify: c_int,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or alive, by the header's general promise.
+    unsafe {
+        report(context, || {
+            handle_mut(array, "array is NULL")?.array.set_verify(verify != 0);
+            Ok(())
+        })
+    }
+}
+
+fn access(mode: c_int) -> Result<Access> {
+    match mode {
+        super::plan::NCZCHUNK_READ => Ok(Access::Read),
+        super::plan::NCZCHUNK_WRITE => Ok(Access::Write),
+        _ => Err(ErrorKind::Argument("the mode is neither NCZCHUNK_READ nor NCZCHUNK_WRITE").into()),
+    }
+}
+
+/// A string that may be NULL, which stands for an empty one.
+///
+/// # Safety
+/// As for [`text`].
+pub(super) unsafe fn optional_text<'a>(pointer: *const c_char) -> Result<&'a str> {
+    // SAFETY: the caller's promise is the same.
+    if pointer.is_null() { Ok("") } else { utf8(unsafe { text(pointer, "") }?) }
+}
+
+/// The path behind a pointer: on Unix any bytes, elsewhere UTF-8.
+///
+/// # Safety
+/// As for [`text`].
+pub(super) unsafe fn file_path<'a>(pointer: *const c_char) -> Result<&'a Path> {
+    // SAFETY: the caller's promise is the same.
+    let text = unsafe { text(pointer, "path is NULL") }?;
+    #[cfg(unix)]
+    {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        Ok(Path::new(OsStr::from_bytes(text.to_bytes())))
+    }
+    #[cfg(not(unix))]
+    {
+        text.to_str().map(Path::new).map_err(|_| ErrorKind::Argument("path is not UTF-8").into())
+    }
+}
+
+pub(super) fn utf8(text: &CStr) -> Result<&str> {
+    text.to_str().map_err(|_| ErrorKind::Argument("a name is not UTF-8").into())
+}

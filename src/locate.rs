@@ -1,0 +1,119 @@
+//! # Where the chunks of an array are stored
+//!
+//! Find the object and the byte range of each chunk, to make an index of byte ranges, to fetch chunks with another
+//! tool, or to inspect one with dd.
+//!
+//! ```c
+//! static int print(void *user, const nczchunk_located *chunk)
+//! {
+//!     if (chunk->state == NCZCHUNK_STORED)
+//!         printf("%s: %llu bytes from byte %llu on\n", chunk->object, (unsigned long long)chunk->len,
+//!                (unsigned long long)chunk->offset);
+//!     return 0;
+//! }
+//!
+//! nczchunk_array_locate(array, NULL, NULL, NULL, print, NULL, NULL);
+//! ```
+
+use std::ffi::{c_char, c_int, c_void};
+
+use super::array_objects::{c_text, nczchunk_array};
+use super::context::report;
+use super::growing::assert_can_grow;
+use super::objects::nczchunk_context;
+use super::pointers::{handle, optional};
+use nczchunk_engine::error::{ErrorKind, Result};
+use nczchunk_engine::hyperslab::Hyperslab;
+use nczchunk_engine::status::NOERR;
+use nczchunk_engine::store::{ChunkLocation, ChunkState};
+
+/// The chunk is missing: it reads as the fill value.
+pub const NCZCHUNK_ABSENT: c_int = 0;
+/// The chunk is stored.
+pub const NCZCHUNK_STORED: c_int = 1;
+
+/// The location of a chunk. All pointers are valid until the callback returns.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_located {
+    /// sizeof(nczchunk_located) as the library knows it. There are no fields beyond it.
+    pub struct_size: usize,
+    /// The number of the array's dimensions.
+    pub rank: usize,
+    /// The chunk's indices, one per dimension.
+    pub chunk_indices: *const isize,
+    /// The name of the object in the storage: a file below the path of a directory, or an entry of a zip file. In a zip
+    /// file, offset and len count the bytes of the entry as it is extracted. Empty if the opened path is the file
+    /// itself, such as a netCDF classic file. For a missing chunk it is the object that would hold the chunk.
+    pub object: *const c_char,
+    /// NCZCHUNK_STORED or NCZCHUNK_ABSENT.
+    pub state: usize,
+    /// The first byte of the chunk in the object, counted from 0; 0 for a missing chunk.
+    pub offset: u64,
+    /// The number of bytes of the chunk in the object, as encoded by its codecs; 0 for a missing chunk. In a netCDF
+    /// classic file the bytes end with the last element inside the dimensions, or at the end of the file.
+    pub len: u64,
+}
+assert_can_grow!(nczchunk_located, len: u64);
+
+/// Locates the stored chunks of a hyperslab: calls found for each chunk that the hyperslab of an array touches, in
+/// row-major order. start, count and stride are as for nczchunk_array_read, but start may be NULL, which stands for 0
+/// in all dimensions. So NULL for all three selects all chunks of the array. If found returns anything but 0, the call
+/// ends with that status.
+///
+/// The chunks are those by which the array is read; chunks within shards are reported one by one. Their bytes are not
+/// read. For an object that is a chunk, the storage is asked for its length; for a shard, the shard's index is read.
+///
+/// Errors: NCZCHUNK_EINVAL (array or found is NULL), NCZCHUNK_ESTRIDE, NCZCHUNK_EINVALCOORDS and NCZCHUNK_EEDGE as for
+/// nczchunk_array_read, the status that found returned, the status that a callback of the storage returned,
+/// NCZCHUNK_EIO (the index of a shard is corrupt), NCZCHUNK_ENOMEM, and the system's errno values.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_locate(
+    array: *const nczchunk_array,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    found: Option<unsafe extern "C" fn(user: *mut c_void, chunk: *const nczchunk_located) -> c_int>,
+    user: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: array is NULL or alive, the lists NULL or with an entry per dimension, and found takes what is
+    // documented: by the header's general promise.
+    unsafe {
+        report(context, || {
+            let array = &handle(array, "array is NULL")?.array;
+            let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
+            let rank = array.variable().rank();
+            let (start, count, stride) = (optional(start, rank), optional(count, rank), optional(stride, rank));
+            array.locate(&Hyperslab::from_lists(start, count, stride), &mut |chunk| tell(chunk, found, user))
+        })
+    }
+}
+
+/// # Safety
+/// `found` takes what is documented.
+unsafe fn tell(
+    chunk: &ChunkLocation<'_>,
+    found: unsafe extern "C" fn(*mut c_void, *const nczchunk_located) -> c_int,
+    user: *mut c_void,
+) -> Result<()> {
+    let object = c_text(chunk.object)?;
+    let (state, offset, len) = match chunk.state {
+        ChunkState::Absent => (NCZCHUNK_ABSENT, 0, 0),
+        ChunkState::Stored { offset, len } => (NCZCHUNK_STORED, offset, len),
+    };
+    let located = nczchunk_located {
+        struct_size: size_of::<nczchunk_located>(),
+        rank: chunk.indices.len(),
+        chunk_indices: chunk.indices.as_ptr(),
+        object: object.as_ptr(),
+        state: state as usize,
+        offset,
+        len,
+    };
+    // SAFETY: the caller's promise; what the structure points to is alive.
+    match unsafe { found(user, &raw const located) } {
+        NOERR => Ok(()),
+        status => Err(ErrorKind::Callback(status).into()),
+    }
+}
