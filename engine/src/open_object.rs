@@ -38,14 +38,14 @@ pub enum Opening<'f> {
 impl<'f> Opening<'f> {
     /// A file that stays open anyway.
     pub fn borrowed(file: &'f File) -> Self {
-        Opening::Object(OpenObject { bytes: Bytes::BorrowedChunkMut(file), begin: 0, end: u64::MAX, state: None })
+        Opening::Object(OpenObject { bytes: Bytes::Borrowed(file), begin: 0, end: u64::MAX, state: None })
     }
 
     /// The bytes from `begin` on of a file that stays open anyway, and their state.
     #[doc(hidden)]
     pub fn within(file: &'f File, begin: u64, state: ObjectState) -> Self {
         let end = begin.saturating_add(state.0);
-        Opening::Object(OpenObject { bytes: Bytes::BorrowedChunkMut(file), begin, end, state: Some(state) })
+        Opening::Object(OpenObject { bytes: Bytes::Borrowed(file), begin, end, state: Some(state) })
     }
 
     /// A file that is closed with this, and its state.
@@ -78,7 +78,7 @@ pub struct OpenObject<'f> {
 }
 
 enum Bytes<'f> {
-    BorrowedChunkMut(&'f File),
+    Borrowed(&'f File),
     Owned(File),
     Memory(Shared<Vec<u8>>),
 }
@@ -109,7 +109,7 @@ impl OpenObject<'_> {
         let there = usize::try_from(self.end.saturating_sub(begin)).unwrap_or(usize::MAX);
         let wanted = buffer.capacity().min(there);
         match &self.bytes {
-            Bytes::BorrowedChunkMut(file) => read_at(file, begin, wanted, buffer),
+            Bytes::Borrowed(file) => read_at(file, begin, wanted, buffer),
             Bytes::Owned(file) => read_at(file, begin, wanted, buffer),
             Bytes::Memory(bytes) => {
                 let rest = usize::try_from(begin).ok().and_then(|begin| bytes.get(begin..)).unwrap_or_default();

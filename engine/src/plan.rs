@@ -32,7 +32,7 @@ pub struct Plan<'v> {
 /// The variable that a plan was made for: its caller's, or a copy.
 #[derive(Debug)]
 enum Kept<'v> {
-    BorrowedChunkMut(&'v Variable),
+    Borrowed(&'v Variable),
     Owned(Box<Variable>),
 }
 
@@ -61,7 +61,7 @@ impl<'v> Plan<'v> {
         }
         // Every touched chunk holds a selected element, so there are no more chunks than elements.
         let layout = Layout::dense(Elements { dimensions: &dimensions, num_elements, element_size })?;
-        Ok(Plan { variable: Kept::BorrowedChunkMut(variable), access, dimensions, num_chunks, num_elements, layout })
+        Ok(Plan { variable: Kept::Borrowed(variable), access, dimensions, num_chunks, num_elements, layout })
     }
 
     /// The same plan with the elements anywhere in a block of memory of `size` bytes: the request's first one `offset`
@@ -89,7 +89,7 @@ impl<'v> Plan<'v> {
     pub fn into_owned(self) -> Result<Plan<'static>> {
         let Plan { variable, access, dimensions, num_chunks, num_elements, layout } = self;
         let variable = Kept::Owned(match variable {
-            Kept::BorrowedChunkMut(variable) => try_box(variable.try_clone()?)?,
+            Kept::Borrowed(variable) => try_box(variable.try_clone()?)?,
             Kept::Owned(variable) => variable,
         });
         Ok(Plan { variable, access, dimensions, num_chunks, num_elements, layout })
@@ -100,7 +100,7 @@ impl Plan<'_> {
     /// The variable that the plan is for.
     pub fn variable(&self) -> &Variable {
         match &self.variable {
-            Kept::BorrowedChunkMut(variable) => variable,
+            Kept::Borrowed(variable) => variable,
             Kept::Owned(variable) => variable,
         }
     }
