@@ -128,7 +128,7 @@ static int start(void *user, nczchunk_request *request)
     const uintptr_t from = (uintptr_t)request->buffer, to = from + request->size;
 
     check_request(f, request);
-    /* The library's own buffer: apart from those of all others under way. */
+    /* The library's own buffer: apart from those of all others in flight. */
     for (size_t i = 0; i < f->num_under_way; i++) {
         const uintptr_t other = (uintptr_t)f->requests_in_flight[i]->buffer;
         CHECK(to <= other || other + f->requests_in_flight[i]->size <= from);

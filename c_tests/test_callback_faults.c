@@ -3,7 +3,7 @@
  *
  * A read or write calls the store's callbacks many times. Whichever of them fails, comes back with too little or too
  * much, takes its time or calls the library itself, the call ends with an error or with the right bytes. Then every
- * loan has been given back and no request is under way; what chunks_done counts has been done; of a write, every chunk
+ * loan has been given back and no request is in flight; what chunks_done counts has been done; of a write, every chunk
  * is the old or the new one as a whole. The same call, once the callbacks do what they should, succeeds.
  *
  *     for (turn = 1;; turn++)         the fault is in callback number `turn`, until a call has no so many callbacks
@@ -134,7 +134,7 @@ static fault fault_now(faulty *f, unsigned possible)
         __atomic_store_n(&f->has_happened, 1, __ATOMIC_RELAXED);
     if (now == ENTERS) {
         read_another_array();
-        /* While requests are under way, nothing is read by the same store. */
+        /* While requests are in flight, nothing is read by the same store. */
         if ((!f->is_write || f->threads == 1) && f->num_under_way == 0)
             read_the_same_array(f);
     }

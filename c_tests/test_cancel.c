@@ -197,7 +197,7 @@ static int start(void *user, nczchunk_request *request)
     return NCZCHUNK_NOERR;
 }
 
-/* The first comes back first, so that others are under way when one fails. */
+/* The first comes back first, so that others are in flight when one fails. */
 static int wait_for_one(void *user, nczchunk_request **done)
 {
     called *c = enter(user, WAIT);

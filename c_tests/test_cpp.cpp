@@ -458,7 +458,7 @@ void lent_chunks()
     CHECK_EQ(changed[4], 7);
 }
 
-// Many requests under way from one thread: here they are answered last in, first out.
+// Many requests in flight from one thread: here they are answered last in, first out.
 struct Slow final : nczchunk::ChunkReader {
     bool start(Request request) override
     {
@@ -749,7 +749,7 @@ void calls_within_calls()
     CHECK(nczchunk::read<int>(var, store) == nczchunk::read<int>(var, below));
     // And what has no class is called by call.
     const auto without_place = [](nczchunk_context *context) { return nczchunk_codec_zstd(nullptr, nullptr, context); };
-    CHECK_THROWS(nczchunk::call(without_place), Status::invalid, "no place for the new object");
+    CHECK_THROWS(nczchunk::call(without_place), Status::invalid, "the pointer to the new object is NULL");
 }
 
 template <class T> void can_be_moved_from(T object)

@@ -407,7 +407,7 @@ void places_of_ones_own()
     CHECK_THROWS(Storage::own(std::unique_ptr<Table>()), Status::invalid, "no objects");
 }
 
-// A storage with latency: many reads under way. Here the last one is answered first.
+// A storage with latency: many reads in flight. Here the last one is answered first.
 struct Far final : nczchunk::ObjectStore {
     explicit Far(const Table::ObjectStore &with) : objects(with) {}
     bool start(nczchunk::ObjectRequest request) override

@@ -135,7 +135,7 @@ void of_every_kind_of_callback()
     CHECK_EQ(Oops::alive, 0);
 }
 
-// Many requests under way: it may fail to start, while waiting, and for one request alone.
+// Many requests in flight: it may fail to start, while waiting, and for one request alone.
 struct Slow final : nczchunk::ChunkReader {
     explicit Slow(std::string where) : throws(std::move(where)) {}
     bool start(Request request) override

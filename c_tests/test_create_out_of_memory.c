@@ -139,7 +139,7 @@ static void change_attributes(nczchunk_storage *storage, size_t format)
     nczchunk_array_close(array);
 }
 
-/* Texts of any length: all that a call has allocated for them is freed if it fails, and data is as it was. */
+/* Variable-length strings: all that a call has allocated for them is freed if it fails, and data is as it was. */
 static void write_and_read_texts(nczchunk_storage *storage, size_t format)
 {
     const char *texts[4][6], *untouched = "untouched";

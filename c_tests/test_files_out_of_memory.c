@@ -1,6 +1,6 @@
 /*
  * Memory that cannot be had while files are opened, read, listed and written: the call says NCZCHUNK_ENOMEM, nothing is
- * leaked, no request is left under way, no half of a file is left behind, and the same call again does what it should.
+ * leaked, no request is left in flight, no half of a file is left behind, and the same call again does what it should.
  * See out_of_memory.h.
  */
 #define _GNU_SOURCE
@@ -462,7 +462,7 @@ static void read_by_threads(const scene *s)
 
 static shelf far;
 
-/* Nothing is under way when a call is over, whether it was refused or not. */
+/* Nothing is in flight when a call is over, whether it was refused or not. */
 #define TRY_FAR(call)                         \
     do {                                      \
         TRY_OR(call, far.num_under_way == 0); \

@@ -1,9 +1,9 @@
 /*
- * Many requests under way from one thread: stores with start and wait.
+ * Many requests in flight from one thread: stores with start and wait.
  *
  * A store that takes long to answer, such as one over a network, need not be waited for chunk by chunk. Its callback
  * start begins to fetch a chunk and returns at once; its callback wait returns when one of those that were begun, any
- * one, has arrived. The library keeps as many under way as the store allows, and decodes one while the others come.
+ * one, has arrived. The library keeps as many in flight as the store allows, and decodes one while the others come.
  *
  *     static int start(void *user, nczchunk_request *request)      begins to fetch into request->buffer
  *     static int wait_for_one(void *user, nczchunk_request **done) sets done, (*done)->status and (*done)->nbytes
@@ -146,7 +146,7 @@ static int wait_for_one(void *user, nczchunk_request **done)
     return NCZCHUNK_NOERR;
 }
 
-/* A request that is cancelled is still under way. It is cancelled once. */
+/* A request that is cancelled is still in flight. It is cancelled once. */
 static void cancel(void *user, nczchunk_request *request)
 {
     far_store *f = user;
@@ -215,7 +215,7 @@ static int read_all(far_store *f, void *data)
     f->started = f->given_back = f->waits = f->array.asked = 0;
     memset(f->cancelled, 0, sizeof f->cancelled);
     status = nczchunk_read_vars(f->var, f->store, zeros, NULL, NULL, data, f->context);
-    /* Whatever came of it, nothing is under way any more. */
+    /* Whatever came of it, nothing is in flight any more. */
     CHECK_EQ(f->num_in_flight, 0);
     CHECK_EQ(nczchunk_context_status(f->context), status);
     return status;
@@ -241,7 +241,7 @@ static void check_failed_at(const far_store *f, size_t failed, const int *data)
             CHECK_EQ(data[e], e);
 }
 
-/* --- What is read is the same in any order, and with any number under way. */
+/* --- What is read is the same in any order, and with any number in flight. */
 
 static void answers_in_any_order(void)
 {
@@ -435,7 +435,7 @@ static void an_error_at_every_chunk(void)
     }
 }
 
-/* Those under way behind it are told that they are not needed. */
+/* Those in flight behind it are told that they are not needed. */
 static void requests_that_are_not_needed_are_cancelled(void)
 {
     int data[ELEMENTS];
@@ -449,7 +449,7 @@ static void requests_that_are_not_needed_are_cancelled(void)
             callbacks.cancel = NULL;
         open_as(&f, RANK, dimlens, chunklens, &callbacks);
         f.array.chunks[4].status = EIO;
-        /* They come in order: when chunk 4 does, chunks 5 to 13 are under way. */
+        /* They come in order: when chunk 4 does, chunks 5 to 13 are in flight. */
         CHECK_EQ(read_all(&f, data), EIO);
         CHECK_EQ(f.started, 14);
         for (size_t c = 0; c < CHUNKS; c++)
@@ -479,7 +479,7 @@ static void a_second_failure_cancels_the_rest(void)
     close_far(&f);
 }
 
-/* If wait fails, nothing is under way any more, and the call ends at once. The store can still be used. */
+/* If wait fails, nothing is in flight any more, and the call ends at once. The store can still be used. */
 static void a_wait_that_fails(void)
 {
     int data[ELEMENTS];
@@ -511,7 +511,7 @@ static void a_wait_that_fails(void)
     close_far(&f);
 }
 
-/* A wait that gives back what is not under way is a fault of the program, whichever wait it is. It is told rather than
+/* A wait that gives back what is not in flight is a fault of the program, whichever wait it is. It is told rather than
  * waited for, and the next call finds everything as it should be. */
 static void a_wait_that_gives_back_what_is_not_under_way(void)
 {
@@ -546,7 +546,7 @@ typedef struct meanwhile {
     size_t read, refused;
 } meanwhile;
 
-/* As long as requests are under way, the store gives back any of the thread's. */
+/* As long as requests are in flight, the store gives back any of the thread's. */
 static int read_meanwhile(void *user, const nczchunk_progress *progress)
 {
     meanwhile *m = user;
@@ -562,7 +562,7 @@ static int read_meanwhile(void *user, const nczchunk_progress *progress)
     return 0;
 }
 
-/* A callback that reads by the store is refused while other requests are under way, which it does not disturb. */
+/* A callback that reads by the store is refused while other requests are in flight, which it does not disturb. */
 static void a_callback_that_reads_meanwhile(void)
 {
     int data[ELEMENTS];
@@ -885,7 +885,7 @@ static void a_call_that_is_ended(void)
 
 /* --- Time. */
 
-/* Of 1000 chunks, 64 are under way unless the store says otherwise: that is 16 times the latency, not 1000 times. */
+/* Of 1000 chunks, 64 are in flight unless the store says otherwise: that is 16 times the latency, not 1000 times. */
 static void latency_is_waited_for_once_per_round(void)
 {
     static const size_t lens[1] = {MOST_CHUNKS}, chunks[1] = {1};

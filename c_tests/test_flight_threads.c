@@ -1,5 +1,5 @@
 /*
- * Several threads that each have requests under way, to one store with one cache.
+ * Several threads that each have requests in flight, to one store with one cache.
  *
  * A request belongs to the thread that started it: wait gives back one of the calling thread's own. So the callbacks of
  * a store that several threads use keep the requests of each thread apart, and lock what the threads share:
@@ -9,7 +9,7 @@
  *     nczchunk_reader_callbacks callbacks = {.struct_size = sizeof callbacks, .start = start, .wait = wait_for_one,
  *                                             .store = save, .concurrent = 1};
  *
- * The threads meet before every round, so that their requests are under way at the same time.
+ * The threads meet before every round, so that their requests are in flight at the same time.
  */
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
@@ -44,11 +44,11 @@ typedef struct shared {
     pthread_mutex_t lock; /* of the array */
     pthread_barrier_t round;
     long started;
-    /* How many requests a thread may have under way. */
+    /* How many requests a thread may have in flight. */
     size_t share;
     /* The generation that is being written, and the last one that has been. */
     long begun, written;
-    /* What happens in another thread while the first request of a call is under way; NULL: nothing. */
+    /* What happens in another thread while the first request of a call is in flight; NULL: nothing. */
     void *(*meanwhile)(void *shared);
 } shared;
 
@@ -265,7 +265,7 @@ static void readers(int has_codec, int has_writer)
     }
 }
 
-/* --- A write while a request is under way, which brings what was stored before. */
+/* --- A write while a request is in flight, which brings what was stored before. */
 
 static void *write_once(void *user)
 {
@@ -292,7 +292,7 @@ static void *write_by_columns(void *user)
     return NULL;
 }
 
-/* The call under way may deliver the old elements, but the next call does not find them in the cache. */
+/* The call in flight may deliver the old elements, but the next call does not find them in the cache. */
 static void a_write_meanwhile(void *(*write)(void *shared), size_t cached, int has_codec)
 {
     shared s;

@@ -132,7 +132,7 @@ static void a_file_that_ends_too_early(void)
         CHECK_EQ(nczchunk_array_read(array, start, count, NULL, map, context), i == 0 ? 0 : NCZCHUNK_EIO);
         if (i == 0) CHECK(memcmp(map, raw + maps[i] * 90 * 180, sizeof map) == 0);
     }
-    CHECK_STR(nczchunk_context_message(context), "SST: chunk (0, 0, 0): the file ends before what is asked for");
+    CHECK_STR(nczchunk_context_message(context), "SST: chunk (0, 0, 0): the file ends before the requested bytes");
     nczchunk_array_close(array);
     nczchunk_storage_free(file);
     nczchunk_storage_free(storage);
@@ -154,7 +154,7 @@ static void refused(const char *path, const char *name, int mode, int status, co
 
 static void what_is_refused(const char *path)
 {
-    refused(path, "SALT", NCZCHUNK_READ, NCZCHUNK_ENOTFOUND, "coads_sst.nc: SALT: there is no such variable");
+    refused(path, "SALT", NCZCHUNK_READ, NCZCHUNK_ENOTFOUND, "coads_sst.nc: SALT: no such variable");
     refused(path, NULL, NCZCHUNK_READ, NCZCHUNK_ENOTVAR, "this is not an array");
     refused(path, "SST", NCZCHUNK_WRITE, NCZCHUNK_EPERM, "cannot be written to");
 }

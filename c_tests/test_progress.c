@@ -447,7 +447,7 @@ static void many_threads_ended(void)
     }
 }
 
-/* --- With several requests under way it is called before each is begun. */
+/* --- With several requests in flight it is called before each is begun. */
 
 enum { IN_FLIGHT = 4 };
 
@@ -477,7 +477,7 @@ static int end_a_request(void *user, nczchunk_request **done)
     return NCZCHUNK_NOERR;
 }
 
-/* Chunks that are under way when the call is ended may be done or not. Those that count are done. */
+/* Chunks that are in flight when the call is ended may be done or not. Those that count are done. */
 static void requests_in_flight(size_t stop_at)
 {
     const size_t length = CHUNKS, one = 1, start = 0;

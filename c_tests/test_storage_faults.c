@@ -6,7 +6,7 @@
  *
  * A callback fails; says that an object is not there, or gives too much or too little of it; does nothing at all; takes
  * its time; or calls the library itself. If that is an error, the operation ends with what the callback returned, or
- * with a status that the header names. What is stored is the old or the new, chunk by chunk; nothing is under way; what
+ * with a status that the header names. What is stored is the old or the new, chunk by chunk; nothing is in flight; what
  * would have been the result is untouched; and the same operation again, once the callbacks do what they should, does
  * all of it. An operation that succeeds all the same has given the right bytes. Only an object that is said not to be
  * there reads as fill values, and what a callback says it has written, it may not have.
@@ -187,7 +187,7 @@ static void read_the_same_array(const faulty *f)
     nczchunk_array_close(array);
 }
 
-/* While reads are under way, nothing is read from the same storage. */
+/* While reads are in flight, nothing is read from the same storage. */
 static void enter_the_library(const faulty *f)
 {
     use_another_storage();
@@ -842,7 +842,7 @@ int main(void)
                     cancelled_at_every_callback(way, has_shards, what, 0);
             }
     CHECK(reads_in_vain > 0);
-    /* Other reads are under way when the first one fails, and are in vain. */
+    /* Other reads are in flight when the first one fails, and are in vain. */
     CHECK_EQ(cancelled_in[SHELF_CANCEL], 0);
     for (int has_shards = 0; has_shards <= 1; has_shards++)
         cancelled_at_every_callback(IN_FLIGHT, has_shards, READ, 1);

@@ -1,5 +1,5 @@
 /*
- * Many reads under way from one thread: storages with start and wait.
+ * Many reads in flight from one thread: storages with start and wait.
  *
  * A storage that takes long to answer, such as one over a network, need not be waited for object by object. Its
  * callback start begins to read an object and returns at once; its callback wait returns when one of those that were
@@ -200,7 +200,7 @@ static int wait_for_one(void *user, nczchunk_object_request **done)
     return NCZCHUNK_NOERR;
 }
 
-/* A read that is cancelled is still under way. */
+/* A read that is cancelled is still in flight. */
 static void cancel(void *user, nczchunk_object_request *request)
 {
     far_storage *f = user;
@@ -305,7 +305,7 @@ static void close_far(far_storage *f, nczchunk_array *array)
         free(f->objects[i].bytes);
 }
 
-/* Whatever came of it, nothing is under way any more. */
+/* Whatever came of it, nothing is in flight any more. */
 static int read_all(far_storage *f, nczchunk_array *array, int *data)
 {
     int status;
@@ -322,7 +322,7 @@ static void check_all(const int *data)
         CHECK_EQ(data[e], e);
 }
 
-/* --- What is read is the same in any order, and with any number under way. */
+/* --- What is read is the same in any order, and with any number in flight. */
 
 static void answers_in_any_order(void)
 {
@@ -500,7 +500,7 @@ static void what_is_not_needed_is_cancelled(void)
         if (!has_cancel)
             callbacks.cancel = NULL;
         array = open_far(&f, plain, &callbacks);
-        /* They come in order: when chunk 4 does, chunks 5 to 13 are under way. */
+        /* They come in order: when chunk 4 does, chunks 5 to 13 are in flight. */
         find(&f, "a/c/1/0")->status = EIO;
         CHECK_EQ(read_all(&f, array, data), EIO);
         CHECK_EQ(f.started, 14);
@@ -509,7 +509,7 @@ static void what_is_not_needed_is_cancelled(void)
     }
 }
 
-/* A connection that breaks: if wait fails nothing is under way any more, and the call ends at once. */
+/* A connection that breaks: if wait fails nothing is in flight any more, and the call ends at once. */
 static void a_wait_that_fails(void)
 {
     static far_storage f;
@@ -704,7 +704,7 @@ static void what_is_in_the_cache_is_not_asked_for(void)
 
 /* --- Time and memory. */
 
-/* 1000 chunks, one in 20 of which takes twice as long, with 64 under way. */
+/* 1000 chunks, one in 20 of which takes twice as long, with 64 in flight. */
 static void latency_is_waited_for_once_per_round(void)
 {
     static const char *const metadata[] = {METADATA("[10000]", "[10]", BYTES),

@@ -1,5 +1,5 @@
 /*
- * Arrays of texts of any length, which are char * as netCDF's NC_STRING: created, written, read, and refused where
+ * Arrays of variable-length strings, which are char * as netCDF's NC_STRING: created, written, read, and refused where
  * their chunks are not what they should be.
  */
 #include "check.h"

@@ -1,5 +1,5 @@
 /*
- * Reads an array over HTTP, with many requests under way at the same time, by libcurl: the sea surface temperatures of
+ * Reads an array over HTTP, with many requests in flight at the same time, by libcurl: the sea surface temperatures of
  * January, every tenth row and column.
  *
  *     cc http_array.c -lnczchunk -lcurl && ./a.out http://localhost:8000/coads_sst.zarr
@@ -21,7 +21,7 @@
 
 enum { MOST_TRIES = 8, FIRST_PAUSE = 20 /* ms */, NAME_BYTES = 2000 };
 
-/* A read that is under way, or one that will be when it is used again. */
+/* A read that is in flight, or one that will be when it is used again. */
 typedef struct transfer {
     CURL *easy;
     nczchunk_object_request *request;
@@ -198,7 +198,7 @@ static void make_idle(http_storage *storage, transfer *t)
     storage->idle = t;
 }
 
-/* Nothing is under way any more. */
+/* Nothing is in flight any more. */
 static int give_up(http_storage *storage)
 {
     while (storage->active != NULL) {

@@ -106,35 +106,35 @@ NCZCHUNK_API int nczchunk_version_number(void);
  */
 
 #define NCZCHUNK_NOERR        0      /**< Success. */
-#define NCZCHUNK_EEXIST       (-35)  /**< An array is to be created where something is already. */
-#define NCZCHUNK_EINVAL       (-36)  /**< An impossible argument: a NULL handle, no bytes, too little room. */
-#define NCZCHUNK_EPERM        (-37)  /**< Writing to what may only be read. */
-#define NCZCHUNK_EINVALCOORDS (-40)  /**< A start beyond its dimension, or an index beyond its list. */
-#define NCZCHUNK_ENOTATT      (-43)  /**< An attribute that the array does not have. */
-#define NCZCHUNK_EMAXDIMS     (-41)  /**< A rank above 1024. */
-#define NCZCHUNK_EBADTYPE     (-45)  /**< Elements that have no byte order, or cannot be read. */
-#define NCZCHUNK_EBADDIM      (-46)  /**< A dimension the variable does not have. */
-#define NCZCHUNK_ENOTVAR      (-49)  /**< What is there is no array. */
-#define NCZCHUNK_ENOTNC       (-51)  /**< None of the formats that can be opened. */
-#define NCZCHUNK_ECHAR        (-56)  /**< Text where numbers are meant. */
-#define NCZCHUNK_EEDGE        (-57)  /**< The last selected element lies beyond its dimension. */
-#define NCZCHUNK_ESTRIDE      (-58)  /**< A stride below 1. */
-#define NCZCHUNK_ERANGE       (-60)  /**< A number out of its type's range. */
-#define NCZCHUNK_ENOMEM       (-61)  /**< Out of memory. */
-#define NCZCHUNK_EVARSIZE     (-62)  /**< A variable larger than its format allows. */
-#define NCZCHUNK_EDIMSIZE     (-63)  /**< A dimension length out of range. */
-#define NCZCHUNK_EIO          (-68)  /**< Reading or writing failed; a chunk that does not decode. */
-#define NCZCHUNK_ENOTFOUND    (-90)  /**< There is no such file, directory or array. */
-#define NCZCHUNK_EINTERNAL    (-92)  /**< A fault in this library. */
-#define NCZCHUNK_EBADCHUNK    (-127) /**< A chunk, stored or decoded, whose length is not that of a chunk. */
-#define NCZCHUNK_ENOTBUILT    (-128) /**< Something that the library does not have, or was built without. */
-#define NCZCHUNK_ECANTEXTEND  (-130) /**< A dimension that cannot grow here. */
-#define NCZCHUNK_EFILTER      (-132) /**< A chunk that a codec cannot encode. */
-#define NCZCHUNK_ENOFILTER    (-136) /**< A codec that is not there, or cannot be used like this. */
-#define NCZCHUNK_ENCZARR      (-137) /**< Metadata that break the rules of their format. */
-#define NCZCHUNK_EEMPTY       (-139) /**< From a callback: the chunk is absent. */
-#define NCZCHUNK_EOBJECT      (-140) /**< From a callback: an object is there that should not be. */
-#define NCZCHUNK_ENOOBJECT    (-141) /**< From a callback: the chunk is absent. */
+#define NCZCHUNK_EEXIST       (-35)  /**< An array or group exists where one is to be created. */
+#define NCZCHUNK_EINVAL       (-36)  /**< An invalid argument, such as a NULL pointer or a buffer that is too small. */
+#define NCZCHUNK_EPERM        (-37)  /**< A write to something that is read-only. */
+#define NCZCHUNK_EINVALCOORDS (-40)  /**< A start beyond its dimension, or an index out of range. */
+#define NCZCHUNK_ENOTATT      (-43)  /**< The array has no attribute of this name. */
+#define NCZCHUNK_EMAXDIMS     (-41)  /**< The rank is above 1024. */
+#define NCZCHUNK_EBADTYPE     (-45)  /**< An unsupported type, or a byte order for elements without one. */
+#define NCZCHUNK_EBADDIM      (-46)  /**< The variable has no such dimension. */
+#define NCZCHUNK_ENOTVAR      (-49)  /**< The object of this name is not an array. */
+#define NCZCHUNK_ENOTNC       (-51)  /**< The format is unknown. */
+#define NCZCHUNK_ECHAR        (-56)  /**< A string where numbers are expected. */
+#define NCZCHUNK_EEDGE        (-57)  /**< The last selected element is beyond its dimension. */
+#define NCZCHUNK_ESTRIDE      (-58)  /**< A stride is below 1. */
+#define NCZCHUNK_ERANGE       (-60)  /**< A number is out of the range of its type. */
+#define NCZCHUNK_ENOMEM       (-61)  /**< Out of memory, or above a memory limit. */
+#define NCZCHUNK_EVARSIZE     (-62)  /**< A variable is larger than its format allows. */
+#define NCZCHUNK_EDIMSIZE     (-63)  /**< The length of a dimension is out of range. */
+#define NCZCHUNK_EIO          (-68)  /**< A read or write failed, or a chunk does not decode. */
+#define NCZCHUNK_ENOTFOUND    (-90)  /**< The file, directory or array does not exist. */
+#define NCZCHUNK_EINTERNAL    (-92)  /**< A bug in this library. */
+#define NCZCHUNK_EBADCHUNK    (-127) /**< A stored or decoded chunk has a wrong length. */
+#define NCZCHUNK_ENOTBUILT    (-128) /**< A feature that the library does not support or was built without. */
+#define NCZCHUNK_ECANTEXTEND  (-130) /**< A dimension that cannot be extended. */
+#define NCZCHUNK_EFILTER      (-132) /**< A codec cannot encode a chunk. */
+#define NCZCHUNK_ENOFILTER    (-136) /**< A codec is unknown or cannot be used in this way. */
+#define NCZCHUNK_ENCZARR      (-137) /**< The metadata violate the rules of their format. */
+#define NCZCHUNK_EEMPTY       (-139) /**< Returned by a callback: the chunk is missing. */
+#define NCZCHUNK_EOBJECT      (-140) /**< Returned by a callback: an object exists that should not. */
+#define NCZCHUNK_ENOOBJECT    (-141) /**< Returned by a callback: the chunk is missing. */
 
 /**
  * Returns the message for a status code: netCDF's message for netCDF's numbers, that of strerror for positive ones,
@@ -163,7 +163,7 @@ typedef struct nczchunk_cache nczchunk_cache;
 typedef struct nczchunk_chunk_store nczchunk_chunk_store;
 
 /**
- * A codec, to be handed over to a store.
+ * A codec. Hand it over to a store with nczchunk_chunk_store_add_codec.
  */
 typedef struct nczchunk_codec nczchunk_codec;
 
@@ -356,8 +356,8 @@ int nczchunk_var_set_copier(nczchunk_var *var,
 NCZCHUNK_API size_t nczchunk_var_rank(const nczchunk_var *var);
 
 /**
- * Returns the current length of a dimension, counted from 0, in elements. Returns 0 if there is no such dimension, and
- * for NULL.
+ * Returns the current length of a dimension, counted from 0, in elements. Returns 0 if the dimension does not exist,
+ * and for NULL.
  */
 NCZCHUNK_API size_t nczchunk_var_dimlen(const nczchunk_var *var, size_t dimension);
 
@@ -369,12 +369,12 @@ NCZCHUNK_API size_t nczchunk_var_chunklen(const nczchunk_var *var, size_t dimens
 
 /**
  * Returns the length of a chunk of the write grid along a dimension, counted from 0, in elements. Without such a grid
- * it is that of nczchunk_var_chunklen. Returns 0 if there is no such dimension, and for NULL.
+ * it is that of nczchunk_var_chunklen. Returns 0 if the dimension does not exist, and for NULL.
  */
 NCZCHUNK_API size_t nczchunk_var_write_chunklen(const nczchunk_var *var, size_t dimension);
 
 /**
- * Returns the origin of a dimension, counted from 0. Returns 0 if there is no such dimension, and for NULL.
+ * Returns the origin of a dimension, counted from 0. Returns 0 if the dimension does not exist, and for NULL.
  */
 NCZCHUNK_API ptrdiff_t nczchunk_var_origin(const nczchunk_var *var, size_t dimension);
 
@@ -672,7 +672,7 @@ typedef struct nczchunk_totals {
 } nczchunk_totals;
 
 /**
- * What a slice selects of one chunk, along one dimension. All lengths and positions are in elements.
+ * The part of a slice that lies in one chunk, along one dimension. All lengths and positions are in elements.
  */
 typedef struct nczchunk_projection {
     /**
@@ -680,7 +680,7 @@ typedef struct nczchunk_projection {
      */
     ptrdiff_t chunk_index;
     /**
-     * Where the chunk begins, in the index space that the origin refers to: chunk_index * chunklen.
+     * The chunk's beginning in the index space that the origin refers to: chunk_index * chunklen.
      */
     ptrdiff_t offset;
     /**
@@ -692,15 +692,15 @@ typedef struct nczchunk_projection {
      */
     size_t last;
     /**
-     * Where the dimension ends, counted from the beginning of the chunk: chunklen, or less in the last chunk.
+     * The end of the dimension, counted from the beginning of the chunk: chunklen, or less in the last chunk.
      */
     size_t limit;
     /**
-     * Where the first selected element goes in memory, along this dimension.
+     * The position of the first selected element in memory, along this dimension.
      */
     size_t iopos;
     /**
-     * How many elements are selected: first, first + stride, ... last.
+     * The number of selected elements: first, first + stride, ... last.
      */
     size_t iocount;
 } nczchunk_projection;
@@ -1099,15 +1099,14 @@ typedef struct nczchunk_zero_copy_callbacks {
 } nczchunk_zero_copy_callbacks;
 
 /**
- * One chunk that a store is asked for: the chunk, a buffer to fill, and what became of it. Callbacks get a pointer to
- * it.
+ * A request for one chunk: the chunk, a buffer, and the result. Callbacks receive a pointer to it.
  *
- * The library sets all fields but those that are said to be the callback's. They are valid, and the buffer with them,
- * until the callback returns or, for a request that was started, until it is given back.
+ * The library sets all fields except nbytes, status and handle, which the callback sets. The fields and the buffer are
+ * valid until the callback returns or, for a request that start began, until wait returns it.
  */
 typedef struct nczchunk_request {
     /**
-     * sizeof(nczchunk_request) as the library knows it: fields beyond it do not exist.
+     * sizeof(nczchunk_request) as the library knows it. There are no fields beyond it.
      */
     size_t struct_size;
     /**
@@ -1119,38 +1118,38 @@ typedef struct nczchunk_request {
      */
     const ptrdiff_t *chunk_indices;
     /**
-     * NCZCHUNK_READ; or NCZCHUNK_WRITE for a chunk that is fetched to be changed, or stored. A variable with a write
-     * grid is written by that grid: then the indices count its chunks.
+     * NCZCHUNK_READ; or NCZCHUNK_WRITE for a chunk that is stored, or fetched to be changed. A variable with a write
+     * grid is written by that grid: then the indices count the chunks of that grid.
      */
     size_t access;
     /**
-     * The length of the whole chunk in bytes: decoded, if the store has codecs.
+     * The length of the whole chunk in bytes; decoded if the store has codecs.
      */
     size_t chunk_bytes;
     /**
-     * The first byte of the stored chunk that is asked for. It is 0, unless the callbacks serve ranges.
+     * The first requested byte of the stored chunk. It is 0 unless the callbacks serve ranges.
      */
     size_t offset;
     /**
-     * To fetch: where the bytes go. To store: the bytes, which are only read. A buffer of the library's begins at a
-     * multiple of 64 bytes; where it is the caller's own memory it has the alignment of that.
+     * Fetching: the memory for the bytes. Storing: the bytes, which are only read. A buffer of the library is aligned
+     * to 64 bytes. If the buffer is memory of the caller, it has the alignment of that memory.
      */
     void *buffer;
     /**
-     * To fetch: how many bytes the buffer has room for. To store: how many bytes there are.
+     * Fetching: the size of the buffer in bytes. Storing: the number of bytes to store.
      */
     size_t size;
     /**
-     * The callback's, to fetch: how many bytes the stored chunk has from offset on, even if they are more than size.
-     * In an answer to a part of a chunk any number from size on will do if at least size bytes are there. 0 at first.
+     * Set by the callback when fetching: the number of bytes that the stored chunk has from offset on, even if it is
+     * more than size. For a part of a chunk with at least size bytes, any number from size on is accepted. 0 at first.
      */
     size_t nbytes;
     /**
-     * The callback's, for a request that was started: how it ended, as fill would return it. 0 at first.
+     * Set by the callback for a request that start began: its outcome, as fill would return it. 0 at first.
      */
     ptrdiff_t status;
     /**
-     * The callback's: whatever it wants to remember from start to wait. NULL at first.
+     * Set by the callback: a value of its choice, kept from start to wait. NULL at first.
      */
     void *handle;
 } nczchunk_request;
@@ -1419,7 +1418,7 @@ int nczchunk_codec_zstd(const nczchunk_zstd_options *options,
  * has taken it over.
  *
  * Errors: NCZCHUNK_EINVAL (codec is NULL; parameters is NULL although their number is not 0; parameters that the
- * filter does not take), NCZCHUNK_ENOFILTER (an unknown filter; the library was built without it), NCZCHUNK_ENOMEM.
+ * filter does not take), NCZCHUNK_ENOFILTER (an unknown filter; this build does not include it), NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_codec_filter(unsigned int filter,

@@ -1,8 +1,8 @@
 /*
  * nczchunk: arrays that are opened by name.
  *
- * With nczchunk.h you say how an array is cut into chunks and give functions that fetch them. With this header you say
- * where the array is; the rest is in its metadata.
+ * With nczchunk.h you describe how an array is divided into chunks, and provide functions that fetch them. With this
+ * header you name the path of an array; its metadata describe the rest.
  *
  *     nczchunk_array_open("sst.zarr", NULL, NCZCHUNK_READ, &array, NULL);
  *
@@ -12,11 +12,11 @@
  *
  *     nczchunk_array_close(array);
  *
- * examples/open_array.c is that as a whole program. An array is a variable and a chunk store of
- * nczchunk.h: nczchunk_array_var and nczchunk_array_store lend them to every function there, so plans, threads,
- * progress and other layouts of memory serve arrays, too. What that header says of all functions holds for these.
+ * examples/open_array.c is this example as a whole program. An array is a variable and a chunk store of nczchunk.h:
+ * nczchunk_array_var and nczchunk_array_store return them. So plans, threads, progress and other layouts of memory
+ * work for arrays, too. The rules for all functions in that header also apply to these functions.
  *
- * A path is given as the system has it: on Unix in any encoding, on Windows in UTF-8. Names are in UTF-8.
+ * Paths are in the system's encoding: any encoding on Unix, UTF-8 on Windows. Names are in UTF-8.
  *
  * This file is generated from the library's source. If a function does not appear in it, it is not part of the
  * interface.
@@ -114,7 +114,7 @@ typedef struct nczchunk_storage nczchunk_storage;
 #define NCZCHUNK_UINT64 11
 
 /**
- * A text of any length: "string".
+ * A variable-length string: "string".
  */
 #define NCZCHUNK_STRING 12
 
@@ -964,12 +964,12 @@ typedef struct nczchunk_codec_use {
 } nczchunk_codec_use;
 
 /**
- * A read of an object. The library sets the fields but for those that are said to be the callback's. All are valid,
- * and the buffer with them, until the callback returns or, for a read that was started, until it is given back.
+ * A read of an object. The library sets the fields up to size; the callback sets the others. The fields and the buffer
+ * are valid until the callback returns or, for a read that start began, until wait returns it.
  */
 typedef struct nczchunk_object_request {
     /**
-     * sizeof(nczchunk_object_request) as the library knows it: fields beyond it do not exist.
+     * sizeof(nczchunk_object_request) as the library knows it. There are no fields beyond it.
      */
     size_t struct_size;
     /**
@@ -977,8 +977,8 @@ typedef struct nczchunk_object_request {
      */
     const char *name;
     /**
-     * Where the read begins: this many bytes behind the object's beginning or, if from_end is 1, before its end. An
-     * object that has fewer bytes before its end is read from its beginning.
+     * The position of the first byte: this many bytes after the object's beginning or, if from_end is 1, before its
+     * end. An object that is shorter than that is read from its beginning.
      */
     uint64_t offset;
     /**
@@ -986,33 +986,33 @@ typedef struct nczchunk_object_request {
      */
     size_t from_end;
     /**
-     * Where the bytes go.
+     * The memory for the bytes.
      */
     void *buffer;
     /**
-     * How many bytes there is room for. 0 asks for the object's length only.
+     * The size of the buffer in bytes. 0 requests only the object's length.
      */
     size_t size;
     /**
-     * The callback's: how many bytes it has put into the buffer: as many as the object has from there on, or as there
-     * is room for. 0 at first.
+     * Set by the callback: the number of bytes that it has written to the buffer, which is size, or less if the object
+     * ends before. 0 at first.
      */
     size_t nbytes;
     /**
-     * The callback's: how many bytes the whole object has. 0 at first.
+     * Set by the callback: the length of the whole object in bytes. 0 at first.
      */
     uint64_t object_size;
     /**
-     * The callback's, for a read that was started: how it ended, as read would return it. 0 at first.
+     * Set by the callback for a read that start began: its outcome, as read would return it. 0 at first.
      */
     ptrdiff_t status;
     /**
-     * The callback's: whatever it wants to remember from start to wait. NULL at first.
+     * Set by the callback: a value of its choice, kept from start to wait. NULL at first.
      */
     void *handle;
     /**
-     * The callback's, if the storage tells versions: a number other than 0 that is another one whenever the object has
-     * other bytes, such as a hash of its ETag; 0 if it is not known. 0 at first.
+     * Set by the callback of a storage with versions: a number other than 0 that changes whenever the object's bytes
+     * change, such as a hash of its ETag. 0 if the version is unknown, and at first.
      */
     uint64_t version;
 } nczchunk_object_request;

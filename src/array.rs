@@ -316,7 +316,7 @@ fn access(mode: c_int) -> Result<Access> {
     match mode {
         super::plan::NCZCHUNK_READ => Ok(Access::Read),
         super::plan::NCZCHUNK_WRITE => Ok(Access::Write),
-        _ => Err(ErrorKind::Argument("the mode is neither NCZCHUNK_READ nor NCZCHUNK_WRITE").into()),
+        _ => Err(ErrorKind::Argument("mode must be NCZCHUNK_READ or NCZCHUNK_WRITE").into()),
     }
 }
 

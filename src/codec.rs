@@ -74,7 +74,7 @@ pub unsafe extern "C" fn nczchunk_codec_zstd(
 /// has taken it over.
 ///
 /// Errors: NCZCHUNK_EINVAL (codec is NULL; parameters is NULL although their number is not 0; parameters that the
-/// filter does not take), NCZCHUNK_ENOFILTER (an unknown filter; the library was built without it), NCZCHUNK_ENOMEM.
+/// filter does not take), NCZCHUNK_ENOFILTER (an unknown filter; this build does not include it), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_codec_filter(
     filter: c_uint,

@@ -49,7 +49,11 @@ pub unsafe extern "C" fn nczchunk_copy_strided(
         let swap = match word_size {
             0 => None,
             2 | 4 | 8 if element_size % word_size == 0 => Some(word_size),
-            _ => return Err(ErrorKind::Argument("a word to swap has 2, 4 or 8 bytes and divides the element").into()),
+            _ => {
+                return Err(
+                    ErrorKind::Argument("a word to swap must have 2, 4 or 8 bytes and divide the element").into()
+                );
+            }
         };
         let count = required(count, rank, "count is NULL")?;
         let (from, to) = (
@@ -61,7 +65,7 @@ pub unsafe extern "C" fn nczchunk_copy_strided(
         }
         let place = |pointer: *const c_void, size: usize| -> Result<()> {
             if pointer.is_null() || isize::try_from(size).is_err() {
-                return Err(ErrorKind::Argument("source or destination is NULL, or larger than memory").into());
+                return Err(ErrorKind::Argument("source or destination is NULL or larger than memory").into());
             }
             Ok(())
         };

@@ -391,7 +391,9 @@ unsafe fn described<T>(
         to = to.with_separator(Separator::try_from(separator)?);
     }
     match (from.uncompressed != 0, from.codecs.is_null()) {
-        (true, false) => return Err(ErrorKind::Argument("there are codecs for uncompressed chunks").into()),
+        (true, false) => {
+            return Err(ErrorKind::Argument("codecs must be empty if the chunks are not compressed").into());
+        }
         (false, true) => {}
         _ => to = to.with_codecs(&settings),
     }
@@ -412,7 +414,7 @@ fn format(format: usize) -> Result<ArrayFormat> {
         Ok(0 | NCZCHUNK_ZARR_V3) => Ok(ArrayFormat::ZarrV3),
         Ok(NCZCHUNK_ZARR_V2) => Ok(ArrayFormat::ZarrV2),
         Ok(NCZCHUNK_NCZARR) => Ok(ArrayFormat::NcZarr),
-        _ => Err(ErrorKind::Argument("there is no such format").into()),
+        _ => Err(ErrorKind::Argument("format must be one of the NCZCHUNK_FORMAT_ constants").into()),
     }
 }
 
@@ -421,7 +423,7 @@ fn endian(endian: usize) -> Result<Endian> {
         Ok(NCZCHUNK_ENDIAN_NATIVE) => Ok(Endian::Native),
         Ok(NCZCHUNK_ENDIAN_LITTLE) => Ok(Endian::Little),
         Ok(NCZCHUNK_ENDIAN_BIG) => Ok(Endian::Big),
-        _ => Err(ErrorKind::Argument("endian is none of the NCZCHUNK_ENDIAN_ constants").into()),
+        _ => Err(ErrorKind::Argument("endian must be one of the NCZCHUNK_ENDIAN_ constants").into()),
     }
 }
 
@@ -449,7 +451,7 @@ unsafe fn texts<'a>(num_values: usize, values: *const c_void) -> Result<Vec<&'a 
     // SAFETY: the caller's promise.
     for value in unsafe { required(values.cast::<*const c_char>(), num_values, "values is NULL") }? {
         // SAFETY: the caller's promise.
-        alloc::push(&mut texts, utf8(unsafe { text(*value, "a text is NULL") }?)?)?;
+        alloc::push(&mut texts, utf8(unsafe { text(*value, "a string is NULL") }?)?)?;
     }
     Ok(texts)
 }
@@ -470,7 +472,7 @@ unsafe fn value<'a>(
         // SAFETY: the caller's promise.
         unsafe { required(values.cast(), num_values, "values is NULL") }
     }
-    const NO_TEXT: ErrorKind = ErrorKind::Argument("the text is not UTF-8");
+    const NO_TEXT: ErrorKind = ErrorKind::Argument("the string is not UTF-8");
     // SAFETY: the caller's promise.
     Ok(unsafe {
         match ElementType::of_netcdf_type(r#type).ok_or(ErrorKind::ElementType)? {

@@ -35,7 +35,7 @@ pub(super) unsafe fn read_growing<T: Growing>(pointer: *const T) -> Result<T> {
     let (known, beyond) = bytes.split_at(size.min(size_of::<T>()));
     // SAFETY: what lies beyond the known structure are the fields of a newer one, which its user has set.
     if beyond.iter().any(|byte| unsafe { byte.assume_init() } != 0) {
-        return Err(ErrorKind::Argument("the structure asks for something newer than this library").into());
+        return Err(ErrorKind::Argument("the structure sets a field that is newer than this library").into());
     }
     let mut value = MaybeUninit::<T>::zeroed();
     // SAFETY: `known` is no longer than a `T`, and does not overlap the new value; all zeros are a valid `T`, and so is
@@ -79,7 +79,7 @@ unsafe fn size_of_growing<T: Growing>(pointer: *const T) -> Result<usize> {
     // No structure will ever be longer, and none ends in the middle of a word: a size that was never set is found out,
     // not followed.
     if !(size_of::<usize>()..=4096).contains(&size) || size % align_of::<usize>() != 0 {
-        return Err(ErrorKind::Argument("struct_size is not set").into());
+        return Err(ErrorKind::Argument("struct_size is not set; initialize the structure with its _INIT macro").into());
     }
     Ok(size)
 }
@@ -90,7 +90,7 @@ unsafe fn size_of_growing<T: Growing>(pointer: *const T) -> Result<usize> {
 /// `Argument` unless it is the size of the structure as this library knows it, or a larger one's.
 pub(super) fn check_element_size<T>(size: usize) -> Result<()> {
     if size < size_of::<T>() || size > 4096 || size % align_of::<T>() != 0 {
-        return Err(ErrorKind::Argument("the size of a projection is not that of nczchunk_projection").into());
+        return Err(ErrorKind::Argument("projection_size must be sizeof(nczchunk_projection)").into());
     }
     Ok(())
 }
@@ -100,7 +100,7 @@ pub(super) fn check_element_size<T>(size: usize) -> Result<()> {
 /// # Safety
 /// There is room for it, and [`check_element_size`] has accepted the size. `T` is a structure of words without padding.
 pub(super) unsafe fn write_element<T: Copy>(list: *mut T, i: usize, size: usize, value: T) {
-    // SAFETY: the caller's promise; the size is a multiple of the alignment and no smaller than a `T`.
+    // SAFETY: the caller promises it; the size is a multiple of the alignment and no smaller than a `T`.
     unsafe {
         let storage = list.byte_add(i * size);
         storage.write(value);

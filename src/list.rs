@@ -151,7 +151,8 @@ pub unsafe extern "C" fn nczchunk_node_attribute_at(
     unsafe {
         report(context, || {
             let node = handle(node, "node is NULL")?;
-            let attributes = handle(node.attributes.cast::<Vec<CAttribute>>(), "the node is not the library's")?;
+            let attributes =
+                handle(node.attributes.cast::<Vec<CAttribute>>(), "the node must be one that the library passed")?;
             let found = attributes.get(i).ok_or(ErrorKind::Index { index: i, len: attributes.len() })?;
             write_growing(attribute, told(found))
         })

@@ -38,7 +38,7 @@ pub struct nczchunk_var(pub(super) Variable);
 #[cfg_attr(all(), repr(transparent))]
 pub struct nczchunk_chunk_store(pub(super) ChunkStore<'static>);
 
-/// A codec, to be handed over to a store.
+/// A codec. Hand it over to a store with nczchunk_chunk_store_add_codec.
 pub struct nczchunk_codec(pub(super) Box<dyn Codec>);
 
 /// A cache of decoded chunks. Any number of threads may use one at the same time. In a forked child process it is empty

@@ -369,7 +369,7 @@ fn access(access: c_int) -> Result<Access> {
     match access {
         NCZCHUNK_READ => Ok(Access::Read),
         NCZCHUNK_WRITE => Ok(Access::Write),
-        _ => Err(ErrorKind::Argument("access is neither NCZCHUNK_READ nor NCZCHUNK_WRITE").into()),
+        _ => Err(ErrorKind::Argument("access must be NCZCHUNK_READ or NCZCHUNK_WRITE").into()),
     }
 }
 

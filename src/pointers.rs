@@ -100,7 +100,7 @@ pub(super) unsafe fn hand_over<T>(out: *mut *mut T, make: impl FnOnce() -> Resul
 /// As of [`hand_over`].
 pub(super) unsafe fn hand_over_boxed<T>(out: *mut *mut T, make: impl FnOnce() -> Result<Box<T>>) -> Result<()> {
     if out.is_null() {
-        return Err(ErrorKind::Argument("there is no place for the new object").into());
+        return Err(ErrorKind::Argument("the pointer to the new object is NULL").into());
     }
     let object = Box::into_raw(make()?);
     // SAFETY: `out` is not NULL, and so is a place for a pointer by the caller's promise.

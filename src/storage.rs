@@ -237,7 +237,7 @@ fn new_zip(path: &Path) -> Result<Storage> {
 
 #[cfg(not(feature = "zip"))]
 fn new_zip(_: &Path) -> Result<Storage> {
-    Err(ErrorKind::Unsupported("zip files, without which the library was built").into())
+    Err(ErrorKind::Unsupported("zip files, which this build does not include").into())
 }
 
 /// Completes a storage after all data have been written. A new zip file gets its directory and its name, and cannot be
@@ -402,7 +402,7 @@ impl Maker {
         let codec = (!codec.is_null()).then(|| unsafe { Box::from_raw(codec) });
         match (status, codec) {
             (NOERR, Some(codec)) => Ok(codec.0),
-            (NOERR, None) => Err(ErrorKind::Argument("make has returned 0, but made no codec").into()),
+            (NOERR, None) => Err(ErrorKind::Argument("make returned 0 but created no codec").into()),
             (status, _) => Err(ErrorKind::Callback(status).into()),
         }
     }
@@ -498,7 +498,7 @@ pub unsafe extern "C" fn nczchunk_storage_new(
         // SAFETY: callbacks is NULL or a structure of the size that it says, as documented.
         let callbacks = unsafe { read_growing(callbacks) }?;
         if callbacks.start.is_some() != callbacks.wait.is_some() {
-            return Err(ErrorKind::Argument("of start and wait only one is given").into());
+            return Err(ErrorKind::Argument("start and wait must be given together").into());
         }
         if callbacks.read.is_none() && callbacks.start.is_none() {
             return Err(ErrorKind::Argument("the read callback is NULL").into());
@@ -665,7 +665,7 @@ unsafe impl Flight for Custom {
 
     unsafe fn cancel(&self, request: *mut ObjectRequest) {
         if let Some(cancel) = self.callbacks.cancel {
-            // SAFETY: the read is under way, by the caller's promise.
+            // SAFETY: the read is in flight, by the caller's promise.
             unsafe { cancel(self.callbacks.user, request) };
         }
     }
@@ -700,14 +700,17 @@ thread_local! {
 /// passes nothing on.
 unsafe extern "C" fn found(argument: *mut c_void, name: *const c_char, is_prefix: c_int) -> c_int {
     let mut next = LISTINGS.get();
-    // SAFETY: what is in the list is under way, further out in this thread.
+    // SAFETY: what is in the list is in flight, further out in this thread.
     while let Some(listing) = unsafe { next.as_ref() } {
         if !ptr::addr_eq(next, argument) {
             next = listing.outer;
             continue;
         }
         let tell = || {
-            let mut one = listing.one.try_borrow_mut().map_err(|_| ErrorKind::Argument("found is called by itself"))?;
+            let mut one = listing
+                .one
+                .try_borrow_mut()
+                .map_err(|_| ErrorKind::Argument("the callback found must not call itself"))?;
             // SAFETY: the callback gives a text, as documented.
             let name = utf8(unsafe { text(name, "a listed name is NULL") }?)?;
             one(name, if is_prefix != 0 { Entry::Prefix } else { Entry::Object })

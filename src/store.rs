@@ -217,7 +217,7 @@ pub unsafe extern "C" fn nczchunk_chunk_store_new(
         // SAFETY: callbacks is NULL or a structure of the size that it says, as documented.
         let callbacks = unsafe { read_growing(callbacks) }?;
         if callbacks.start.is_some() != callbacks.wait.is_some() {
-            return Err(ErrorKind::Argument("of start and wait only one is given").into());
+            return Err(ErrorKind::Argument("start and wait must be given together").into());
         }
         if callbacks.fill.is_none() && callbacks.start.is_none() {
             return Err(ErrorKind::Argument("the fill callback is NULL").into());

@@ -107,7 +107,7 @@ pub unsafe extern "C" fn nczchunk_var_set_endian(
             NCZCHUNK_ENDIAN_NATIVE => Endian::Native,
             NCZCHUNK_ENDIAN_LITTLE => Endian::Little,
             NCZCHUNK_ENDIAN_BIG => Endian::Big,
-            _ => return Err(ErrorKind::Argument("endian is none of the NCZCHUNK_ENDIAN_ constants").into()),
+            _ => return Err(ErrorKind::Argument("endian must be one of the NCZCHUNK_ENDIAN_ constants").into()),
         };
         var.set_endian(endian)
     };
@@ -269,8 +269,8 @@ pub unsafe extern "C" fn nczchunk_var_rank(var: *const nczchunk_var) -> usize {
     unsafe { ask(var, Variable::rank) }
 }
 
-/// Returns the current length of a dimension, counted from 0, in elements. Returns 0 if there is no such dimension, and
-/// for NULL.
+/// Returns the current length of a dimension, counted from 0, in elements. Returns 0 if the dimension does not exist,
+/// and for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_dimlen(var: *const nczchunk_var, dimension: usize) -> usize {
     // SAFETY: the header's general promise.
@@ -286,14 +286,14 @@ pub unsafe extern "C" fn nczchunk_var_chunklen(var: *const nczchunk_var, dimensi
 }
 
 /// Returns the length of a chunk of the write grid along a dimension, counted from 0, in elements. Without such a grid
-/// it is that of nczchunk_var_chunklen. Returns 0 if there is no such dimension, and for NULL.
+/// it is that of nczchunk_var_chunklen. Returns 0 if the dimension does not exist, and for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_write_chunklen(var: *const nczchunk_var, dimension: usize) -> usize {
     // SAFETY: the header's general promise.
     unsafe { ask_dimension(var, Access::Write, dimension, Dimension::chunklen) }
 }
 
-/// Returns the origin of a dimension, counted from 0. Returns 0 if there is no such dimension, and for NULL.
+/// Returns the origin of a dimension, counted from 0. Returns 0 if the dimension does not exist, and for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_origin(var: *const nczchunk_var, dimension: usize) -> isize {
     // SAFETY: the header's general promise.

@@ -102,7 +102,7 @@ unsafe impl Flight for Far {
         let next = own.min_by_key(|&i| state.requests_in_flight[i].due).unwrap();
         let Read { request, due, .. } = state.requests_in_flight.swap_remove(next);
         state.now = state.now.max(due);
-        // SAFETY: the request is under way, and its name is a text.
+        // SAFETY: the request is in flight, and its name is a text.
         let (answer, name) = unsafe { (&mut *request, CStr::from_ptr((*request).name).to_str().unwrap()) };
         let begin =
             if answer.from_end == 1 { ByteRange::BeforeEnd(answer.offset) } else { ByteRange::At(answer.offset) };
@@ -206,7 +206,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 fn time_and_memory_are_what_they_should_be() {
     let _alone = ALONE.lock();
     let check = |(time, memory): (f64, f64), most: f64| assert!(time <= 1.1 && memory <= most, "{time} {memory}");
-    // Beside the chunks: a kilobyte for each that is under way, and in shards for each that is looked at to find
+    // Beside the chunks: a kilobyte for each that is in flight, and in shards for each that is looked at to find
     // neighbours; with a codec, the chunk that is decoded, what the codec needs, and room for the most that a
     // chunk may take encoded.
     let (requests_in_flight, ahead, decoded) = (1.0, 16.0, 5.0);

@@ -345,7 +345,7 @@ fn a_codec_of_ones_own() -> Result<()> {
     map.0.lock().unwrap().get_mut([1, 0].as_slice()).unwrap().pop();
     assert_eq!(nczchunk::read::<u8>(&variable, &store, &Hyperslab::new(&[6, 7], &[1, 90]))?, values[607..697]);
     let error = nczchunk::read::<u8>(&variable, &store, &Hyperslab::all()).unwrap_err();
-    assert_eq!(error.to_string(), "chunk (1, 0): the chunk is corrupt: run lengths says: half a run");
+    assert_eq!(error.to_string(), "chunk (1, 0): the chunk is corrupt: run lengths: half a run");
     store.set_verify(true);
     assert!(nczchunk::read::<u8>(&variable, &store, &Hyperslab::new(&[6, 7], &[1, 90])).is_err());
     Ok(())

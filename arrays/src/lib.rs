@@ -66,7 +66,10 @@ use nczchunk_engine::{
 };
 
 #[cfg(feature = "arrays")]
-pub use array::{Array, ArrayFormat, Description, create_group, create_storage, is_url, list, list_each, open_storage};
+pub use array::{
+    Array, ArrayFormat, Description, create_group, create_storage, is_url, list, list_each, open_storage,
+    write_netcdf_groups,
+};
 #[cfg(feature = "arrays")]
 pub use dataset::{Attribute, AttributeValues, Node};
 #[cfg(not(feature = "arrays"))]

@@ -22,18 +22,18 @@ use crate::screen::Tint;
 use crate::slab::Selection;
 use crate::storage::{self, Candidates, Stored};
 
-/// Fetches and decodes every chunk that is stored, and tests lengths and checksums
+/// Fetches and decodes every stored chunk, and verifies lengths and checksums
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 if no chunk is broken, 1 if one is, an array cannot be opened, or not all \
-chunks can be looked at.")]
+chunks can be checked.")]
 pub struct Check {
     /// A directory or zip file of Zarr or NCZarr, or a netCDF, HDF5 or cfdb file
     #[arg(value_name = "PATH")]
     storage: PathBuf,
-    /// The array's name there; all arrays without it
+    /// The name of the array in PATH; all arrays if left out
     #[arg(value_name = "ARRAY")]
     array: Option<String>,
-    /// Removes files that writers have left which were killed on this machine
+    /// Removes temporary files of writers that were killed on this machine
     #[arg(long)]
     clean: bool,
     /// Prints one JSON document
@@ -91,7 +91,7 @@ impl Check {
             }
         }
         if names.is_empty() {
-            return Err(Failure::failed(format_args!("{}: there is no array in it", self.storage.display())));
+            return Err(Failure::failed(format_args!("{}: no arrays found", self.storage.display())));
         }
         let unfinished = self.unfinished()?;
         if self.json {
@@ -135,12 +135,12 @@ impl Check {
                     let metadata = path.symlink_metadata().map_err(Failure::about(path.display()))?;
                     let removed = if metadata.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
                     removed.map_err(Failure::about(path.display()))?;
-                    (true, format!("process {process}, which wrote it, has ended"))
+                    (true, format!("temporary file of process {process}, which has ended"))
                 }
                 (Some(false), Some(process)) => {
-                    (false, format!("process {process}, which wrote it, has ended; --clean removes it"))
+                    (false, format!("temporary file of process {process}, which has ended; --clean removes it"))
                 }
-                _ => (false, "its writer is not known; remove it if there is none".to_owned()),
+                _ => (false, "temporary file of an unknown writer; remove it if no program is writing".to_owned()),
             };
             found.push((unfinished.name, is_removed, why));
         }
@@ -181,7 +181,7 @@ impl Check {
         }
         if *num_passed > 0 {
             let all = human::count(*num_passed, "chunk");
-            let why = "no more are asked for one by one where those that are stored cannot be listed";
+            let why = "too many chunks to request one by one where stored chunks cannot be listed";
             writeln!(out, "  {} {all}: {why}", session.screen.paint(Tint::Bad, "not checked"))?;
         }
         Ok(())
@@ -273,7 +273,7 @@ fn broken_shard(array: &Array, storage: &Storage, shard: &[isize], num_chunks: u
     let least = entries.saturating_mul(INDEX_ENTRY);
     let what = match storage.object_len(&object) {
         Ok(Some(len)) if u128::from(len) < least => {
-            format!("the shard has {len} bytes, and the index of its chunks alone takes {least}")
+            format!("the shard has {len} bytes, less than the {least} of its index")
         }
         Ok(_) => return Ok(None),
         Err(error) => words(&error),

@@ -16,12 +16,12 @@ use crate::screen::Tint;
 use crate::slab::shape;
 use crate::storage::{self, Stored};
 
-/// Tells shape, chunks, codecs, fill value, attributes and stored bytes of an array
+/// Shows the shape, chunks, codecs, fill value, attributes and stored bytes of an array
 #[derive(Debug, Args)]
 pub struct Info {
     #[command(flatten)]
     source: Source,
-    /// Counts what is stored of any number of chunks, not only up to 100000
+    /// Counts stored bytes even if there are more than 100000 chunks
     #[arg(long)]
     stored: bool,
     /// Prints one JSON document
@@ -70,7 +70,7 @@ impl Info {
         lines.push(("fill value", fill_value(array)));
         lines.push(match self.counted(array)? {
             Some(counted) => ("stored", stored(array, counted)),
-            None => ("stored", "not counted; ask with --stored".to_owned()),
+            None => ("stored", "not counted; use --stored to count them".to_owned()),
         });
         Ok(lines)
     }
@@ -107,7 +107,7 @@ impl Info {
     }
 }
 
-/// The byte order of what is stored, if elements have one.
+/// The byte order of the stored data, if elements have one.
 fn byte_order(array: &Array) -> Option<&'static str> {
     let is_big = match array.variable().endian() {
         Endian::Native => cfg!(target_endian = "big"),

@@ -12,8 +12,9 @@ impl FromStr for Lengths {
     fn from_str(text: &str) -> Result<Self, String> {
         let length = |part: &str| {
             let length = part.trim().parse().ok().filter(|length| *length > 0);
-            length
-                .ok_or_else(|| format!("expected lengths of 1 or more, such as 12,90,180 or 12x90x180, found '{part}'"))
+            length.ok_or_else(|| {
+                format!("expected lengths of at least 1, such as 12x90x180 or 12,90,180, found '{part}'")
+            })
         };
         text.split([',', 'x']).map(length).collect::<Result<_, _>>().map(Lengths)
     }
@@ -21,7 +22,7 @@ impl FromStr for Lengths {
 
 /// A number of threads.
 pub fn threads(text: &str) -> Result<std::num::NonZeroUsize, String> {
-    text.trim().parse().map_err(|_| "expected a number of threads, 1 or more".to_owned())
+    text.trim().parse().map_err(|_| "expected a number of threads of at least 1".to_owned())
 }
 
 #[cfg(test)]

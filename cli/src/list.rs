@@ -20,13 +20,13 @@ pub struct List {
     /// A directory or zip file of Zarr or NCZarr, or a netCDF, HDF5 or cfdb file
     #[arg(value_name = "PATH")]
     storage: PathBuf,
-    /// The group whose contents are listed; all of the storage without it
+    /// The group to list; all of the storage if left out
     #[arg(value_name = "GROUP", default_value = "")]
     group: String,
-    /// Shows attributes, too
+    /// Also shows attributes
     #[arg(short, long)]
     attributes: bool,
-    /// Lists what is directly in the group, and not what is in groups within it
+    /// Lists only the direct members of the group
     #[arg(short, long)]
     shallow: bool,
     /// Prints one JSON document

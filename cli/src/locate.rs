@@ -9,13 +9,13 @@ use crate::failure::Result;
 use crate::open_storage::Source;
 use crate::slab::{self, Slab};
 
-/// Tells which bytes of which object each chunk is that a hyperslab touches
+/// Prints the object and the byte range of each chunk that a hyperslab touches
 #[derive(Debug, Args)]
 #[command(after_help = slab::HELP)]
 pub struct Locate {
     #[command(flatten)]
     source: Source,
-    /// The hyperslab, such as '0,10:30,::3'; the whole array without it
+    /// The hyperslab, such as '0,10:30,::3' [default: the whole array]
     #[arg(short, long, value_name = "SLAB", allow_hyphen_values = true)]
     slab: Option<Slab>,
 }

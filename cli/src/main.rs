@@ -61,7 +61,7 @@ use screen::{Screen, When};
 const COMMON: &str = "Options of all commands";
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 if all is well, 1 if something failed or check has found a broken chunk, 2 for what cannot be asked for.";
+Exit codes: 0 for success, 1 if something failed or check found a broken chunk, 2 for wrong usage.";
 
 /// Shows, checks, dumps and copies chunked n-dimensional arrays: Zarr v2 and v3, NCZarr, netCDF, HDF5 and cfdb
 #[derive(Debug, Parser)]
@@ -69,10 +69,10 @@ Exit codes: 0 if all is well, 1 if something failed or check has found a broken 
 struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// When colours are used; NO_COLOR is respected
+    /// When to use colours
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, help_heading = COMMON)]
     color: When,
-    /// Threads to read and write with; as many as there are processors without it
+    /// The number of threads that read and write [default: the number of processors]
     #[arg(long, global = true, value_name = "N", value_parser = lengths::threads, help_heading = COMMON)]
     threads: Option<NonZeroUsize>,
 }

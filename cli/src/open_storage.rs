@@ -14,7 +14,7 @@ pub struct Source {
     /// A directory or zip file of Zarr or NCZarr, or a netCDF, HDF5 or cfdb file
     #[arg(value_name = "PATH")]
     pub storage: PathBuf,
-    /// The array's name there, such as ocean/sst; may be left out if there is only one
+    /// The name of the array in PATH, such as ocean/sst; may be left out if there is only one
     #[arg(value_name = "ARRAY")]
     pub array: Option<String>,
 }
@@ -63,8 +63,8 @@ fn only_array(path: &Path, storage: &Storage) -> Result<String> {
     let nodes = list(path, storage, "", true)?;
     match arrays(&nodes)[..] {
         [name] => Ok(name.to_owned()),
-        [] => Err(Failure::failed(format_args!("{}: there is no array in it", path.display()))),
-        _ => Err(Failure::usage(format_args!("{}: name one of its arrays{}", path.display(), there_are(storage)))),
+        [] => Err(Failure::failed(format_args!("{}: no arrays found", path.display()))),
+        _ => Err(Failure::usage(format_args!("{}: name the array{}", path.display(), there_are(storage)))),
     }
 }
 
@@ -77,7 +77,7 @@ fn there_are(storage: &Storage) -> String {
         return String::new();
     }
     let more = if names.len() > SHOWN { ", ..." } else { "" };
-    format!("; there are: {}{more}", names[..names.len().min(SHOWN)].join(", "))
+    format!("; the arrays are: {}{more}", names[..names.len().min(SHOWN)].join(", "))
 }
 
 /// Why an array cannot be opened, without its name, which has been said.

@@ -8,9 +8,9 @@ use crate::failure::{Failure, Result};
 
 /// The name of what is being made, beside the path that it gets once it is complete.
 pub fn partial(path: &Path) -> Result<PathBuf> {
-    let name = path.file_name().ok_or_else(|| {
-        Failure::failed(format_args!("{}: this is not a path that something new can have", path.display()))
-    })?;
+    let name = path
+        .file_name()
+        .ok_or_else(|| Failure::failed(format_args!("{}: this path has no file name", path.display())))?;
     let mut partial = std::ffi::OsString::from(".");
     partial.push(name);
     // As the library calls those that it writes: who finds one that is left knows by which process.
@@ -65,7 +65,7 @@ impl Output {
     pub fn new(path: Option<&Path>, is_binary: bool) -> Result<Self> {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
             if is_binary && io::stdout().is_terminal() {
-                return Err(Failure::usage("this is no text; name a file with -o, or send it into a pipe"));
+                return Err(Failure::usage("this format is binary; name a file with -o, or redirect the output"));
             }
             return Ok(Output::Standard(BufWriter::with_capacity(1 << 16, io::stdout().lock())));
         };

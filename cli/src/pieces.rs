@@ -12,7 +12,7 @@ pub const BYTES: usize = 32 << 20;
 pub enum Values {
     /// Elements of one size, in native byte order.
     Bytes { bytes: Vec<u8>, size: usize },
-    /// Texts of any length.
+    /// Variable-length strings.
     Texts(Vec<String>),
 }
 

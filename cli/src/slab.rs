@@ -10,12 +10,12 @@ use crate::failure::{Failure, Result};
 /// What `--help` says about hyperslabs.
 pub const HELP: &str = "\
 Hyperslabs are written as in numpy: one part for each dimension, with commas between them.
-  7          one element; the dimension is dropped from what is written
+  7          one element; the dimension is dropped from the output
   10:30      elements 10 to 29
   ::3        every third element
   -12:       the last twelve
-  ...        all of as many dimensions as there are to spare
-Parts that are missing at the end select all. Steps are 1 or more. Unlike in numpy, what reaches beyond a dimension is \
+  ...        all elements of every dimension without a part of its own
+Parts that are missing at the end select all. Steps are 1 or more. Unlike in numpy, a part beyond its dimension is \
 refused.";
 
 /// A hyperslab as text.
@@ -45,7 +45,7 @@ impl FromStr for Slab {
         }
         let parts: Vec<Part> = text.split(',').map(|part| Part::parse(part.trim())).collect::<Result<_, _>>()?;
         if parts.iter().filter(|part| **part == Part::Rest).count() > 1 {
-            return Err("'...' can stand for dimensions once only".to_owned());
+            return Err("'...' may be used only once".to_owned());
         }
         Ok(Slab(parts))
     }
@@ -66,11 +66,11 @@ impl Part {
             [index] => return Ok(Part::Index(number(index)?)),
             [start, stop] => (start, stop, ""),
             [start, stop, step] => (start, stop, step),
-            _ => return Err(format!("'{text}' has more than start:stop:step")),
+            _ => return Err(format!("expected at most start:stop:step, found '{text}'")),
         };
         let step = optional(step)?.unwrap_or(1);
         if step < 1 {
-            return Err(format!("step {step} in '{text}': steps are 1 or more"));
+            return Err(format!("step {step} in '{text}': a step must be at least 1"));
         }
         Ok(Part::Range { start: optional(start)?, stop: optional(stop)?, step })
     }
@@ -147,7 +147,7 @@ impl Slab {
 /// Where a number of the user's is in a dimension: below `end`, counted from the dimension's end if it is negative.
 fn position(number: isize, len: usize, end: usize, what: &str) -> Result<usize, String> {
     let at = if number < 0 { len.checked_sub(number.unsigned_abs()) } else { Some(number.unsigned_abs()) };
-    at.filter(|at| *at < end).ok_or_else(|| format!("{what} {number} is outside of it"))
+    at.filter(|at| *at < end).ok_or_else(|| format!("{what} {number} is out of range"))
 }
 
 impl Selection {
@@ -225,7 +225,7 @@ pub fn dimension(array: &Array, wanted: &str) -> Result<usize> {
     let by_name = (0..rank).find(|&d| array.dimension_name(d) == Some(wanted));
     by_name.or_else(|| wanted.parse().ok().filter(|d| *d < rank)).ok_or_else(|| {
         let names: Vec<String> = (0..rank).map(|d| dimension_name(array, d)).collect();
-        Failure::usage(format_args!("--dims: there is no dimension {wanted}; there are: {}", names.join(", ")))
+        Failure::usage(format_args!("--dims: no such dimension {wanted}; the array has: {}", names.join(", ")))
     })
 }
 
@@ -269,17 +269,17 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         for (text, words) in [
-            ("12", "dimension 0 (time, length 12): index 12 is outside of it"),
-            ("-13", "dimension 0 (time, length 12): index -13 is outside of it"),
-            (":,:91", "dimension 1 (length 90): stop 91 is outside of it"),
+            ("12", "dimension 0 (time, length 12): index 12 is out of range"),
+            ("-13", "dimension 0 (time, length 12): index -13 is out of range"),
+            (":,:91", "dimension 1 (length 90): stop 91 is out of range"),
             (":,3:3", "dimension 1 (length 90): 3:3 selects nothing"),
-            ("13:", "dimension 0 (time, length 12): start 13 is outside of it"),
+            ("13:", "dimension 0 (time, length 12): start 13 is out of range"),
             ("1,2,3", "the hyperslab has 3 parts, but the array has 2 dimensions"),
             ("x", "expected an index or start:stop:step, found 'x'"),
-            ("::0", "step 0 in '::0': steps are 1 or more"),
-            ("::-1", "step -1 in '::-1': steps are 1 or more"),
-            ("1:2:3:4", "'1:2:3:4' has more than start:stop:step"),
-            ("...,...", "'...' can stand for dimensions once only"),
+            ("::0", "step 0 in '::0': a step must be at least 1"),
+            ("::-1", "step -1 in '::-1': a step must be at least 1"),
+            ("1:2:3:4", "expected at most start:stop:step, found '1:2:3:4'"),
+            ("...,...", "'...' may be used only once"),
             ("0,", "expected an index or start:stop:step, found ''"),
         ] {
             assert_eq!(select(text, &[12, 90]).unwrap_err(), words);

@@ -1,9 +1,9 @@
-//! A buffer to be filled by a reader or a codec: memory that need not be initialised, and how much of it has been.
+//! A buffer that a reader or a codec fills: memory that need not be initialised, and how much of it is.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
 
-/// Room for a chunk, filled from the front.
+/// A buffer for a chunk, filled from the front.
 pub struct Buffer<'b> {
     bytes: &'b mut [MaybeUninit<u8>],
     filled: usize,
@@ -23,7 +23,7 @@ impl<'b> Buffer<'b> {
         self.bytes.len()
     }
 
-    /// Adds bytes behind those that are there; `false`, and nothing is added, if there is no room.
+    /// Appends bytes. Returns `false`, and appends nothing, if there is too little room.
     pub fn write(&mut self, bytes: &[u8]) -> bool {
         let Some(room) = self.bytes[self.filled..].get_mut(..bytes.len()) else {
             return false;
@@ -35,7 +35,7 @@ impl<'b> Buffer<'b> {
         true
     }
 
-    /// Passes over bytes that nobody needs: `len` zeros, or as many as there is room for.
+    /// Skips bytes that are not needed: appends `len` zeros, or as many as fit.
     pub fn skip(&mut self, len: usize) {
         let room = &mut self.bytes[self.filled..];
         let len = len.min(room.len());
@@ -74,7 +74,8 @@ impl<'b> Buffer<'b> {
         self.has_gaps |= has_gaps;
     }
 
-    /// The whole buffer, zeroed where it was not filled, and from now on filled: for readers that write into a slice.
+    /// The whole buffer as a slice, for readers that write into one. Bytes that were not filled become 0, and the whole
+    /// buffer counts as filled.
     pub fn zeroed(&mut self) -> &mut [u8] {
         for byte in &mut self.bytes[self.filled..] {
             byte.write(0);
@@ -83,7 +84,7 @@ impl<'b> Buffer<'b> {
         self.filled_mut()
     }
 
-    /// What has been filled.
+    /// The bytes that are filled.
     pub fn filled(&self) -> &[u8] {
         // SAFETY: the first `filled` bytes, at most all there are, were written: by `write`, by `zeroed`, or by whoever
         // called `set_filled`, whose promise that is.
@@ -97,15 +98,15 @@ impl<'b> Buffer<'b> {
         unsafe { std::slice::from_raw_parts_mut(self.bytes.as_mut_ptr().cast(), self.filled) }
     }
 
-    /// Where the buffer begins, for a reader that is not written in Rust.
+    /// The address of the buffer, for a reader that is not written in Rust.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         self.bytes.as_mut_ptr().cast()
     }
 
-    /// Says that the first `filled` bytes have been written through [`as_mut_ptr`](Self::as_mut_ptr).
+    /// Declares that the first `filled` bytes have been written through [`as_mut_ptr`](Self::as_mut_ptr).
     ///
     /// # Safety
-    /// They have, and they are no more than [`capacity`](Self::capacity).
+    /// They have been, and `filled` is no more than [`capacity`](Self::capacity).
     pub unsafe fn set_filled(&mut self, filled: usize) {
         self.filled = filled;
     }

@@ -39,7 +39,7 @@ impl<'a> ClassicVariable<'a> {
         check_rank(dimlens.len())?;
         let typesize = match typesize {
             1 | 2 | 4 | 8 => typesize as u64,
-            _ => return Err(ErrorKind::Argument("an element of a classic file has 1, 2, 4 or 8 bytes").into()),
+            _ => return Err(ErrorKind::Argument("an element of a classic file must have 1, 2, 4 or 8 bytes").into()),
         };
         if let Some(d) = dimlens.iter().skip(1).position(|&dimlen| dimlen == 0) {
             return Err(Error::from(ErrorKind::DimensionLength(0)).in_dimension(d + 1));
@@ -75,8 +75,9 @@ impl<'a> ClassicVariable<'a> {
     /// `begin` is the variable's, from the header; `recsize` is [`record_size`]'s, and only looked at for a record
     /// variable. How many records the file has is not known here: any record will do.
     ///
-    /// Errors: [`ErrorKind::Argument`] if there is not one index per dimension, or for a `recsize` below the variable's
-    /// own size; [`ErrorKind::Index`] beyond a dimension; [`ErrorKind::VariableSize`] for an offset above 2^63 - 1.
+    /// Errors: [`ErrorKind::Argument`] unless there is one index for each dimension, and for a `recsize` below the
+    /// variable's own size; [`ErrorKind::Index`] beyond a dimension; [`ErrorKind::VariableSize`] for an offset above
+    /// 2^63 - 1.
     ///
     /// ```
     /// use nczchunk::classic::ClassicVariable;
@@ -88,7 +89,7 @@ impl<'a> ClassicVariable<'a> {
     /// ```
     pub fn offset(&self, begin: u64, recsize: u64, indices: &[usize]) -> Result<u64> {
         if indices.len() != self.dimlens.len() {
-            return Err(ErrorKind::Argument("there is not one index per dimension").into());
+            return Err(ErrorKind::Argument("there must be one index for each dimension").into());
         }
         let mut step = self.typesize;
         let mut offset = begin;

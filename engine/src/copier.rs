@@ -39,7 +39,7 @@ impl Copier {
     ///
     /// # Safety
     /// As long as the copier is in use, the function may be called with `user` from every thread that uses the copier,
-    /// with pointers to as many elements as it is told.
+    /// with pointers to as many elements as its count says.
     #[doc(hidden)]
     pub unsafe fn new(function: CopyFunction, user: *mut c_void) -> Self {
         Copier { function, user }

@@ -1,7 +1,7 @@
 //! The types of elements: those of netCDF, and those of Zarr and numpy beyond them.
 //!
 //! [`TYPES`] is the one table of them. A type that is one more row is read and written by all that follows from a row:
-//! Zarr v2 and v3, fill values, the headers, the program. Types with parameters, such as the length of a text, are
+//! Zarr v2 and v3, fill values, the headers, the program. Types with parameters, such as the length of a string, are
 //! variants of [`ElementType`] below the table, and have no rows.
 #![allow(dead_code, reason = "codecs and formats use it, and all of them can be left out")]
 
@@ -14,13 +14,13 @@ use crate::float_format::FloatFormat;
 /// makes the library allocate.
 pub const LARGEST: usize = 16 << 20;
 
-/// A row of the table: what is known of a type whose name says all.
+/// A row of the table: a type without parameters.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TypeRow {
     /// The type.
     pub element: ElementType,
-    /// What it is, as a sentence without a full stop.
+    /// A description, as a sentence without a full stop.
     pub meaning: &'static str,
     /// Its name, which is numpy's.
     pub name: &'static str,
@@ -61,9 +61,9 @@ pub enum Kind {
 macro_rules! types {
     ($($(#[doc = $meaning:literal])+ $variant:ident = $name:literal, $kind:expr, $size:literal, $v2:literal,
         [$($v3:literal),*] $(, $number:literal $constant:ident)?;)*) => {
-        /// What an element is.
+        /// The type of an element.
         ///
-        /// Displayed it is the type's name as numpy spells it, such as `int32`, `datetime64[ns]` or `S5`.
+        /// `Display` writes numpy's name for it, such as `int32`, `datetime64[ns]` or `S5`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum ElementType {
@@ -73,34 +73,34 @@ macro_rules! types {
                 /// The bytes of both: 8 or 16.
                 bytes: usize,
             },
-            /// A date and time, or a span of time: a signed integer of 8 bytes that counts units. -2^63 stands for
-            /// none (NaT).
+            /// A date and time, or a duration: a signed integer of 8 bytes that counts units. -2^63 stands for a
+            /// missing value (NaT).
             Time {
                 /// The unit.
                 unit: TimeUnit,
-                /// How many units the integer counts at a time.
+                /// The number of units in one count.
                 count: u32,
-                /// Whether it is a span; a date and time counts from 1970.
+                /// Whether it is a duration. A date and time counts from 1970.
                 is_delta: bool,
             },
-            /// Text of a fixed number of bytes, with zeros behind it if it is shorter.
+            /// A string of a fixed number of bytes, padded with zeros.
             Text {
                 /// The number of bytes.
                 len: usize,
             },
-            /// Text of a fixed number of characters of 4 bytes each, with zeros behind it if it is shorter.
+            /// A string of a fixed number of characters of 4 bytes each, padded with zeros.
             Unicode {
                 /// The number of characters.
                 len: usize,
             },
-            /// Bytes of which nothing more is known, such as a structure's.
+            /// Bytes without further meaning, such as those of a structure.
             Opaque {
                 /// The number of bytes.
                 len: usize,
             },
         }
 
-        /// The types whose name says all.
+        /// The types without parameters.
         pub static TYPES: &[TypeRow] = &[
             $(TypeRow {
                 element: ElementType::$variant,
@@ -165,7 +165,7 @@ types! {
     Int64 = "int64", Kind::Signed(64), 8, "i8", ["int64"], 10 INT64;
     /// An unsigned integer of 8 bytes
     UInt64 = "uint64", Kind::Unsigned(64), 8, "u8", ["uint64"], 11 UINT64;
-    /// A text of any length
+    /// A variable-length string
     String = "string", Kind::String, 0, "O", ["string", "variable_length_utf8"], 12 STRING;
     /// A byte that is 0 or 1
     Bool = "bool", Kind::Bool, 1, "b1", ["bool"];
@@ -206,7 +206,7 @@ types! {
     UInt4 = "uint4", Kind::Unsigned(4), 1, "uint4", ["uint4"];
 }
 
-/// A unit of time of numpy's.
+/// A unit of time, as in numpy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs)]
@@ -289,7 +289,7 @@ impl ElementType {
         }
     }
 
-    /// Bytes in each of the words that an element is made of, whose byte order may differ from the machine's; 0 stands
+    /// The size in bytes of the words that an element consists of, whose byte order may differ from the machine's; 0
     /// for elements without words.
     pub fn word_size(self) -> usize {
         match self.kind() {
@@ -308,12 +308,12 @@ impl ElementType {
         }
     }
 
-    /// The type with this number of netCDF's; `None` if there is none that an array can have.
+    /// The type with this number in netCDF; `None` if there is none, or none that an array can have.
     pub fn of_netcdf_type(number: i32) -> Option<Self> {
         TYPES.iter().find(|row| row.netcdf.is_some_and(|(of_row, _)| of_row == number)).map(|row| row.element)
     }
 
-    /// The type's name without what makes it a particular one: `datetime64` whatever the unit.
+    /// The type's name without parameters: `datetime64` for any unit.
     pub fn name(self) -> &'static str {
         match self {
             ElementType::Time { is_delta: false, .. } => "datetime64",
@@ -325,8 +325,8 @@ impl ElementType {
         }
     }
 
-    /// The number that an element is, whose bytes are in the machine's order, as the nearest floating-point one: of
-    /// integers, floating-point numbers, booleans and times. `None` for other types, and if these are not its bytes.
+    /// The value of an element as the nearest floating-point number, for integers, floating-point numbers, booleans and
+    /// times. `bytes` are in the machine's order. `None` for other types, and for another number of bytes.
     ///
     /// ```
     /// use nczchunk::ElementType;
@@ -342,8 +342,8 @@ impl ElementType {
         }
     }
 
-    /// The integer that an element is, whose bytes are in the machine's order: of integers, booleans and times. `None`
-    /// for other types, and if these are not its bytes.
+    /// The value of an element as an integer, for integers, booleans and times. `bytes` are in the machine's order.
+    /// `None` for other types, and for another number of bytes.
     pub fn to_integer(self, bytes: &[u8]) -> Option<i128> {
         self.integer_of(native(bytes).filter(|_| bytes.len() == self.size())?)
     }

@@ -1,4 +1,4 @@
-//! What can go wrong, in words and as a netCDF status.
+//! Errors: their messages and their netCDF statuses.
 //!
 //! An [`Error`] says what happened ([`ErrorKind`]), in which dimension, in which chunk, and which other error caused
 //! it. [`Error::status`] is the one mapping to netCDF's numbers.
@@ -23,11 +23,11 @@ use crate::status;
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What happened. The message names the quantities involved, in elements unless it says bytes.
+/// The kind of an error. The message names the quantities involved, in elements unless it says bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// An argument that nothing can be done with.
+    /// An invalid argument.
     #[error("{0}")]
     Argument(&'static str),
     /// A rank above [`MAX_RANK`](crate::MAX_RANK).
@@ -36,158 +36,158 @@ pub enum ErrorKind {
     /// No start was given for a variable with dimensions.
     #[error("start is NULL, but the variable has dimensions")]
     NoStart,
-    /// A start beyond its dimension.
+    /// A start is beyond its dimension.
     #[error("start {start} is outside the dimension, whose length is {dimlen}")]
     #[allow(missing_docs)]
     Start { start: usize, dimlen: usize },
-    /// The last selected element lies beyond its dimension.
+    /// The last selected element is beyond its dimension.
     #[error("start {start}, count {count}, stride {stride} reach beyond the dimension, whose length is {dimlen}")]
     #[allow(missing_docs)]
     Edge { start: usize, count: usize, stride: isize, dimlen: usize },
-    /// A stride below 1, or of 0 where negative strides are allowed.
-    #[error("stride {0} is not a stride that this call takes")]
+    /// A stride is below 1, or is 0 where negative strides are allowed.
+    #[error("stride {0} is invalid: {rule}", rule = stride_rule(*.0))]
     Stride(isize),
-    /// A dimension longer than 2^63 elements, or another length out of range.
-    #[error("{0} is not a length this dimension can have")]
+    /// A dimension is longer than 2^63 elements, or another length is out of range.
+    #[error("{0} is not a valid length of a dimension or chunk here")]
     DimensionLength(usize),
-    /// A dimension the variable does not have.
-    #[error("there is no dimension {0}")]
+    /// The variable does not have this dimension.
+    #[error("dimension {0} does not exist")]
     NoDimension(usize),
-    /// An origin that puts elements, or the beginnings of their chunks, where no index reaches.
-    #[error("with origin {origin} the dimension, whose length is {dimlen}, has no place among the indices")]
+    /// An origin puts elements, or the beginnings of their chunks, outside the range of indices.
+    #[error("origin {origin} and length {dimlen} put indices of the dimension out of the range of signed integers")]
     #[allow(missing_docs)]
     Origin { origin: isize, dimlen: usize },
-    /// An index beyond its list.
-    #[error("index {index} is beyond the last of {len}")]
+    /// An index is beyond the end of its list.
+    #[error("index {index} is out of range: the number of items is {len}")]
     #[allow(missing_docs)]
     Index { index: usize, len: usize },
-    /// A range of a plan's chunks that reaches beyond the last one.
+    /// A range of a plan's chunks reaches beyond the last chunk.
     #[error("{num_chunks} chunks from number {first} on reach beyond the plan, which has {len}")]
     #[allow(missing_docs)]
     ChunkRange { first: usize, num_chunks: usize, len: usize },
-    /// A list longer than the room given for it.
-    #[error("there is room for {capacity}, but {needed} are needed")]
+    /// The caller's buffer is too small for a list.
+    #[error("the caller's buffer has room for {capacity}, but {needed} are needed")]
     #[allow(missing_docs)]
     Capacity { needed: usize, capacity: usize },
-    /// A byte order for elements that have none.
+    /// A byte order is set for elements that have none.
     #[error("elements of {0} bytes have no byte order; set a word size first")]
     Endian(usize),
-    /// Elements that do not lie in the memory they were said to lie in.
-    #[error("the selection does not fit the {len} bytes of memory")]
+    /// Elements lie outside the block of memory.
+    #[error("the selection does not fit into the {len} bytes of memory")]
     #[allow(missing_docs)]
     Memory { len: usize },
-    /// A write to a store that cannot be written to.
-    #[error("it is read-only and cannot be written to")]
+    /// A write to a read-only store.
+    #[error("read-only: this cannot be written to")]
     ReadOnly,
-    /// A write to an array that was opened to be read.
-    #[error("opened to read; open it with Access::Write (in C NCZCHUNK_WRITE) to write to it")]
+    /// A write to an array that was opened read-only.
+    #[error("opened read-only; open it with Access::Write (in C NCZCHUNK_WRITE) to write")]
     OpenedToRead,
-    /// A variable that its file format cannot hold.
+    /// A variable is larger than its file format allows.
     #[error("{0}")]
     VariableSize(&'static str),
     /// An allocation failed.
     #[error("out of memory")]
     OutOfMemory,
-    /// More memory would be taken than a [limit](crate::MemoryLimits) allows.
+    /// The call needs more memory than a [limit](crate::MemoryLimits) allows.
     #[error("{}", Exceeded { name, needed: *needed, limit: *limit })]
     #[allow(missing_docs)]
     Limit { name: &'static str, needed: Option<usize>, limit: usize },
-    /// A chunk that is stored with the wrong length.
+    /// A stored chunk has the wrong length.
     #[error("the stored chunk has {found} bytes, expected {expected}")]
     #[allow(missing_docs)]
     StoredLength { found: usize, expected: usize },
-    /// A chunk that is stored with more bytes than any of its size.
+    /// A stored chunk has more bytes than a chunk of its size can take.
     #[error("the stored chunk has {found} bytes, more than the {most} that a chunk of this size can take")]
     #[allow(missing_docs)]
     StoredTooLong { found: usize, most: usize },
-    /// A chunk that decodes to the wrong length; `None` stands for more than is due.
+    /// A chunk decodes to the wrong length; `None` stands for more than expected.
     #[error("the decoded chunk has {} bytes, expected {expected}", decoded(*.found))]
     #[allow(missing_docs)]
     DecodedLength { found: Option<usize>, expected: usize },
-    /// A lender lent more bytes than memory has.
-    #[error("the store lent {0} bytes, which is impossible")]
+    /// A zero-copy reader gave a chunk with more bytes than memory can hold.
+    #[error("the zero-copy callback gave a chunk of {0} bytes, more than memory can hold")]
     LentLength(usize),
-    /// A lender lent a chunk without saying where it is.
-    #[error("the store succeeded but lent no data")]
+    /// A zero-copy reader returned success without a chunk.
+    #[error("the zero-copy callback returned success but gave no chunk")]
     NoData,
-    /// A chunk whose bytes are not what its codec makes.
-    #[error("the chunk is corrupt: {codec} says: {reason}")]
+    /// The bytes of a chunk cannot be decoded by its codec.
+    #[error("the chunk is corrupt: {codec}: {reason}")]
     #[allow(missing_docs)]
     Corrupt { codec: &'static str, reason: &'static str },
-    /// A chunk that a codec could not encode.
+    /// A codec could not encode a chunk.
     #[error("{codec} could not encode the chunk: {reason}")]
     #[allow(missing_docs)]
     Encode { codec: &'static str, reason: &'static str },
-    /// A file that ends before what it should hold.
-    #[error("the file ends before what is asked for")]
+    /// A file ends too early.
+    #[error("the file ends before the requested bytes")]
     Truncated,
-    /// There is nothing under that name.
-    #[error("there is no such {0}")]
+    /// Nothing exists under this name.
+    #[error("no such {0}")]
     NotFound(&'static str),
-    /// A group, or something else that is no array.
+    /// A group, or something else that is not an array.
     #[error("this is not an array")]
     NotAnArray,
-    /// Nothing that the library can open.
-    #[error("this is none of the formats that are known")]
+    /// The format is unknown.
+    #[error("the format is unknown: not Zarr, NCZarr, netCDF, HDF5, cfdb or a zip file of these")]
     UnknownFormat,
-    /// Metadata that break the rules of their format.
+    /// Metadata violate the rules of their format.
     #[error("malformed metadata: {0}")]
     Metadata(&'static str),
-    /// Metadata that ask for something which the library does not have.
+    /// Metadata require a feature that the library does not support.
     #[error("not supported: {0}")]
     Unsupported(&'static str),
-    /// A codec that the library does not have, or cannot use like this.
-    #[error("the codec cannot be used: {0}")]
+    /// A codec is unknown, or cannot be used in this way.
+    #[error("{0}")]
     Codec(&'static str),
-    /// A setting of a codec's that is out of its range.
+    /// A setting of a codec is out of range.
     #[error("expected an integer from {least} to {most}, found {found}")]
     #[allow(missing_docs)]
     Setting { least: i64, most: i64, found: i64 },
-    /// A setting that a codec does not have.
+    /// A codec does not have this setting.
     #[error("unknown setting; the codec has: {0}")]
     UnknownSetting(SettingNames),
-    /// Elements that the library does not have.
+    /// The type of the elements is not supported.
     #[error("elements of this type cannot be read")]
     ElementType,
-    /// A read or write of an array by a Rust type that its elements are not values of.
-    #[error("the elements are {element}, and nothing is converted: they are not read or written as {rust}")]
+    /// The elements of an array are read or written as a Rust type that does not hold them.
+    #[error("the elements are {element} and cannot be read or written as {rust}: values are not converted")]
     #[allow(missing_docs)]
     RustType { element: ElementType, rust: &'static str },
-    /// An attribute that is not there.
-    #[error("there is no such attribute")]
+    /// The attribute does not exist.
+    #[error("attribute not found")]
     NoAttribute,
-    /// Something that must not be there yet.
-    #[error("it exists already")]
+    /// Something exists that must not exist yet.
+    #[error("something exists here")]
     Exists,
-    /// An array or group that is there, and is not to be overwritten.
-    #[error("it exists already; create it with overwrite to replace it")]
+    /// An array or group exists, and overwriting is not allowed.
+    #[error("an array or group exists here; pass overwrite to replace it")]
     NotOverwritten,
-    /// A file that another program has locked to write to it.
+    /// Another program has locked the file for writing.
     #[error("another program has it open to write to it")]
     Busy,
-    /// A file that was written to while it was read.
+    /// A file was changed while it was read.
     #[error("the file has changed since it was opened; open it again")]
     Changed,
-    /// A server that did not answer as it should, or not at all. The error's source has its words.
+    /// A server did not respond, or not correctly. The error's source has its message.
     #[error("{0}")]
     Network(&'static str),
-    /// A server that says that this may not be read or written, at least not with these credentials.
+    /// A server refuses access, at least with these credentials.
     #[error("the server refuses access")]
     Refused,
-    /// An object that another writer has made or changed meanwhile.
+    /// Another writer has created or changed the object meanwhile.
     #[error("another writer has made or changed the object meanwhile; read it and try again")]
     Conflict,
-    /// The system's number of an error with files, on Windows the C library's. A reader or writer in Rust may have met
-    /// it, too.
+    /// A system error with files, by its number (on Windows, the C library's number). A reader or writer in Rust may
+    /// return it, too.
     #[error("the system reported error {0}: {words}", words = words(*.0))]
     System(c_int),
-    /// What a callback of the caller's returned, passed on as it is.
+    /// The status that a callback of the caller returned, unchanged.
     #[error("the callback failed with status {0}: {words}", words = words(*.0))]
     Callback(c_int),
-    /// What the progress callback returned to end the call.
+    /// The status with which the progress callback cancelled the call.
     #[error("the progress callback ended the call with status {0}: {words}", words = words(*.0))]
     Stopped(c_int),
-    /// A fault in this library.
+    /// A bug in this library.
     #[error("internal error")]
     Internal,
 }
@@ -238,11 +238,16 @@ impl ErrorKind {
     }
 }
 
-/// The words for a status, for messages. Nothing is allocated.
+/// The message for a status. Nothing is allocated.
 fn words(code: c_int) -> &'static str {
     // SAFETY: strerror returns a text with a NUL at its end that stays valid at least until this thread calls it again,
     // which is after the message is written.
     unsafe { std::ffi::CStr::from_ptr(status::strerror(code)) }.to_str().unwrap_or("(no words)")
+}
+
+/// Why a stride is refused, for messages.
+fn stride_rule(stride: isize) -> &'static str {
+    if stride == 0 { "it must not be 0" } else { "this call takes strides of 1 or more" }
 }
 
 /// What exceeds a limit, for messages.
@@ -337,37 +342,37 @@ impl Source {
 }
 
 impl Error {
-    /// An error of a reader or writer of the caller's: the status that ends the call, and the error that caused it.
+    /// An error for a reader or writer of the caller to return: the status that ends the call, and its cause.
     pub fn caused_by(status: c_int, source: impl std::error::Error + Send + Sync + 'static) -> Self {
         Error::from(ErrorKind::Callback(status)).with_source(source)
     }
 
-    /// What happened.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.as_ref().map_or(ErrorKind::OutOfMemory, |details| details.kind)
     }
 
-    /// netCDF's number for it.
+    /// netCDF's number for the error.
     pub fn status(&self) -> c_int {
         self.kind().status()
     }
 
-    /// The dimension in which it happened, if it is about one.
+    /// The dimension in which the error occurred, if it concerns one.
     pub fn dimension(&self) -> Option<usize> {
         self.0.as_ref()?.dimension.map(usize::from)
     }
 
-    /// The indices of the chunk in which it happened, if it is about one.
+    /// The indices of the chunk at which the error occurred, if it concerns one.
     pub fn chunk(&self) -> Option<&[isize]> {
         self.0.as_ref()?.chunk.as_deref()
     }
 
-    /// What it is about, such as the name of an object and a place in it; empty if it says nothing more.
+    /// The subject of the error, such as the name of an object and a position in it; may be empty.
     pub fn about(&self) -> &str {
         self.0.as_ref().map_or("", |details| details.about.as_str())
     }
 
-    /// The same error, about this: said before what it was about so far. Of a long text the end is left out.
+    /// The same error with this subject before its subject so far. A long subject is cut off.
     #[cold]
     #[must_use]
     pub fn in_object(self, what: impl fmt::Display) -> Self {
@@ -430,7 +435,7 @@ impl Clone for Error {
 }
 
 impl PartialEq for Error {
-    /// Errors are equal if they say the same, whatever caused them.
+    /// Errors are equal if their messages are, whatever their causes.
     fn eq(&self, other: &Self) -> bool {
         (self.kind(), self.dimension(), self.chunk()) == (other.kind(), other.dimension(), other.chunk())
     }

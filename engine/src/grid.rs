@@ -6,8 +6,8 @@ use crate::error::{ErrorKind, Result};
 /// The longest dimension: its chunk indices and positions fit a signed number.
 const MAX_DIMLEN: usize = 1 << (usize::BITS - 1);
 
-/// What chunks are wanted for. netCDF checks the arguments of writes a little less than those of reads, and a variable
-/// whose chunks are stored in shards is read by chunk and written by shard.
+/// Reading or writing. netCDF checks the arguments of writes less strictly than those of reads, and a variable whose
+/// chunks are stored in shards is read by chunk and written by shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Reading.
@@ -170,7 +170,7 @@ impl Grid {
     pub fn new(dimlens: &[usize], chunklens: &[usize], element_size: usize) -> Result<Self> {
         let rank = dimlens.len();
         if chunklens.len() != rank {
-            return Err(ErrorKind::Argument("dimension and chunk lengths differ in number").into());
+            return Err(ErrorKind::Argument("the numbers of dimension lengths and chunk lengths differ").into());
         }
         dims::check_rank(rank)?;
         let lengths = dimlens.iter().zip(chunklens).enumerate();
@@ -209,7 +209,7 @@ impl Grid {
         let Some(dimension) = self.dimensions.first() else { return Ok(()) };
         let step = self.chunk_bytes / dimension.chunklen;
         if pitch < step {
-            return Err(ErrorKind::Argument("the steps of a chunk overlap").into());
+            return Err(ErrorKind::Argument("strides make elements of a chunk overlap").into());
         }
         let chunk_bytes = (dimension.chunklen - 1).checked_mul(pitch).and_then(|bytes| bytes.checked_add(step));
         let fits = |bytes: &usize| isize::try_from(*bytes).is_ok() && isize::try_from(pitch).is_ok();
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn a_grid_has_one_chunk_length_a_dimension() {
         let error = Grid::new(&[4, 5], &[2], 1).unwrap_err();
-        assert_eq!(error.to_string(), "dimension and chunk lengths differ in number");
+        assert_eq!(error.to_string(), "the numbers of dimension lengths and chunk lengths differ");
         assert_eq!(error.status(), EINVAL);
     }
 }

@@ -80,7 +80,7 @@ impl Slice {
     }
 }
 
-/// A request that is not checked yet. Each list, where given, has one entry per dimension; a scalar needs none.
+/// A request that is not checked yet. Each list that is given has one entry per dimension; a scalar needs none.
 ///
 /// ```
 /// use nczchunk::Hyperslab;
@@ -123,14 +123,14 @@ impl<'a> Hyperslab<'a> {
         Hyperslab { start, count, stride, both_ways: false }
     }
 
-    /// The same with a distance from each element to the next, at least 1.
+    /// The same with strides: the distance from each element to the next, at least 1.
     #[must_use]
     pub fn with_stride(self, stride: &'a [isize]) -> Self {
         Hyperslab { stride: Some(stride), both_ways: false, ..self }
     }
 
-    /// The same with distances that may be negative, for elements in descending order; the start is then the last of
-    /// them in the variable. No distance is 0.
+    /// The same with strides that may be negative, for elements in descending order; the start is then the last of
+    /// these elements in the variable. No stride is 0.
     #[must_use]
     pub fn with_signed_stride(self, stride: &'a [isize]) -> Self {
         Hyperslab { stride: Some(stride), both_ways: true, ..self }
@@ -185,7 +185,7 @@ impl<'a> Hyperslab<'a> {
     ) -> Result<impl ExactSizeIterator<Item = Slice> + 'a> {
         let rank = dimensions.len();
         if rank > 0 && self.lists(rank).is_none() {
-            return Err(ErrorKind::Argument("start, count and stride need one entry per dimension").into());
+            return Err(ErrorKind::Argument("start, count and stride must have one entry for each dimension").into());
         }
         if let Some(d) = (0..rank).find(|&d| self.stride(d) == 0 || (self.stride(d) < 0 && !self.both_ways)) {
             return Err(Error::from(ErrorKind::Stride(self.stride(d))).in_dimension(d));

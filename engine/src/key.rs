@@ -75,10 +75,10 @@ impl<'a> KeyStyle<'a> {
         check_rank(chunk.len())?;
         let (wrong, message) = match self {
             KeyStyle::Cfdb { chunklens, .. } if chunklens.len() != chunk.len() => {
-                return Err(ErrorKind::Argument("there is not one chunk length per chunk index").into());
+                return Err(ErrorKind::Argument("there must be one chunk length for each chunk index").into());
             }
             KeyStyle::Cfdb { chunklens, .. } => (chunklens.iter().position(|&c| c == 0), "the chunk length is 0"),
-            _ => (chunk.iter().position(|&i| i < 0), "Zarr has no negative chunk indices"),
+            _ => (chunk.iter().position(|&i| i < 0), "chunk indices in Zarr must not be negative"),
         };
         match wrong {
             Some(d) => Err(Error::from(ErrorKind::Argument(message)).in_dimension(d)),

@@ -136,7 +136,7 @@ fn check_rank(elements: Elements<'_>, strides: &[isize]) -> Result<()> {
     if strides.len() == elements.dimensions.len() {
         return Ok(());
     }
-    Err(ErrorKind::Argument("the memory needs one stride per dimension").into())
+    Err(ErrorKind::Argument("there must be one memory stride for each dimension").into())
 }
 
 /// How many bytes the elements reach below the beginning of the first one, and above it. Something is selected.
@@ -175,7 +175,7 @@ mod tests {
         let elements = Elements { dimensions: &[dimension], num_elements: 4, element_size: 4 };
         for strides in [&[][..], &[4, 4]] {
             for layout in [Layout::strided(elements, strides, 0, 16), Layout::mapped(elements, strides)] {
-                assert_eq!(layout.unwrap_err().to_string(), "the memory needs one stride per dimension");
+                assert_eq!(layout.unwrap_err().to_string(), "there must be one memory stride for each dimension");
             }
         }
     }

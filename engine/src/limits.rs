@@ -1,9 +1,9 @@
-//! How much memory may be taken for what is stored, whatever that claims.
+//! Limits on the memory for stored data, whatever sizes the data claim.
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// How much memory may be taken for what is stored in a storage, beside the memory that a read
-/// or write is given. What would take more is refused with [`ErrorKind::Limit`], which names the limit.
+/// Limits on the memory for the contents of a storage, in addition to the memory that a read
+/// or write is given. A call that would need more fails with [`ErrorKind::Limit`], which names the limit.
 ///
 /// ```
 /// use nczchunk::MemoryLimits;
@@ -16,13 +16,13 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryLimits {
-    /// The most bytes of a chunk: as it is stored, between two of its codecs, and of what is decoded of it. 4 GiB,
-    /// unless another number is set.
+    /// The most bytes of a chunk: as it is stored, between two of its codecs, and decoded. The default is 4 GiB.
     pub chunk_bytes: usize,
-    /// The most bytes of a chunk of strings of any length, stored or decoded; each string takes 8 bytes more. 256 MiB.
+    /// The most bytes of a chunk of variable-length strings, stored or decoded. Each string takes 8 more bytes.
+    /// The default is 256 MiB.
     pub string_chunk_bytes: usize,
-    /// The most bytes that the metadata in one document take while they are read: about twice those of its text and
-    /// 100 for each JSON value. 1 GiB.
+    /// The most bytes that the metadata in one document take while they are read: about twice the size of its
+    /// text, plus 100 for each JSON value. The default is 1 GiB.
     pub metadata_bytes: usize,
 }
 

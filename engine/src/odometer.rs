@@ -32,7 +32,7 @@ impl Odometer {
     pub fn new(start: &[usize], stop: &[usize], stride: &[usize], len: &[usize]) -> Result<Self> {
         let rank = start.len();
         if [stop.len(), stride.len(), len.len()] != [rank; 3] {
-            return Err(ErrorKind::Argument("start, stop, stride and len differ in number").into());
+            return Err(ErrorKind::Argument("start, stop, stride and len must have the same number of entries").into());
         }
         let wheels = (0..rank).map(|d| {
             let wheel = Wheel { start: start[d], stop: stop[d], stride: stride[d], len: len[d] };
@@ -86,19 +86,20 @@ impl Odometer {
         &self.indices
     }
 
-    /// The current position's row-major place in an array of the extents `len`, in elements; `usize::MAX` where that is
+    /// The current position's row-major offset in an array of the extents `len`, in elements; `usize::MAX` if it is
     /// more than a `usize` holds.
     pub fn offset(&self) -> usize {
         let wheels = self.wheels.iter().zip(&self.indices);
         wheels.fold(0, |offset: usize, (wheel, &index)| offset.saturating_mul(wheel.len).saturating_add(index))
     }
 
-    /// How far the last wheel reaches, `stop - start`: for a stride of 1, the positions in a row. Without wheels, 1.
+    /// The length of a row: `stop - start` of the last wheel. With a stride of 1 that is the number of positions in a
+    /// row. Without wheels, 1.
     pub fn avail(&self) -> usize {
         self.wheels.last().map_or(1, |wheel| wheel.stop - wheel.start)
     }
 
-    /// Skips what is left of the row: the last wheel is set to its stop, and the next [`advance`](Self::advance) starts
+    /// Skips the rest of the row: the last wheel is set to its stop, and the next [`advance`](Self::advance) starts
     /// the following row.
     pub fn skip_avail(&mut self) {
         let Some(wheel) = self.wheels.last() else { return };
@@ -194,7 +195,7 @@ mod tests {
         for lens in [[1, 2, 2, 2], [2, 1, 2, 2], [2, 2, 1, 2], [2, 2, 2, 1]] {
             let [start, stop, stride, len] = lens.map(|len| &[1, 1][..len]);
             let error = Odometer::new(start, stop, stride, len).unwrap_err();
-            assert_eq!(error.to_string(), "start, stop, stride and len differ in number");
+            assert_eq!(error.to_string(), "start, stop, stride and len must have the same number of entries");
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::layout::{Elements, Layout};
 use crate::projection::{Projection, Projections};
 use crate::variable::Variable;
 
-/// A hyperslab laid over a variable's chunks, with the place of its elements in memory.
+/// The chunks of a variable that a hyperslab touches, and the positions of its elements in memory.
 #[derive(Debug)]
 pub struct Plan<'v> {
     variable: Kept<'v>,
@@ -37,8 +37,8 @@ enum Kept<'v> {
 }
 
 impl<'v> Plan<'v> {
-    /// The plan for a request, which is checked against the variable (see [`Hyperslab`]), with the elements row-major
-    /// and without gaps in memory. A plan for writing goes by the variable's [write grid](Variable::set_write_grid).
+    /// The plan for a request, which is checked against the variable (see [`Hyperslab`]). The elements are row-major
+    /// and without gaps in memory. A plan for writing uses the variable's [write grid](Variable::set_write_grid).
     ///
     /// # Errors
     /// `Stride`, `Start`, `Edge`; `Argument` if the selection has more than `isize::MAX` bytes; `OutOfMemory`.
@@ -73,8 +73,8 @@ impl<'v> Plan<'v> {
         Ok(Plan { layout: Layout::strided(self.elements(), strides, offset, size)?, ..self })
     }
 
-    /// The same plan with netCDF's imap: along dimension `d` the elements are `imap[d]` elements apart in memory, which
-    /// is just as much as they reach.
+    /// The same plan with netCDF's imap: along dimension `d` the elements are `imap[d]` elements apart in memory. The
+    /// memory is as large as these elements need.
     ///
     /// # Errors
     /// `Argument` if there is not one entry per dimension, or if they reach beyond the address space.
@@ -82,7 +82,7 @@ impl<'v> Plan<'v> {
         Ok(Plan { layout: Layout::mapped(self.elements(), imap)?, ..self })
     }
 
-    /// The same plan with a copy of the variable, so that it may outlive it.
+    /// The same plan with a copy of the variable, so that the plan may outlive the variable.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -105,12 +105,13 @@ impl Plan<'_> {
         }
     }
 
-    /// What the plan was made for. A plan for reading goes by the variable's chunks, one for writing by its write grid.
+    /// Whether the plan is for reading or writing. A plan for reading uses the variable's chunks, a plan for writing
+    /// its write grid.
     pub fn access(&self) -> Access {
         self.access
     }
 
-    /// The grid whose chunks the plan goes by.
+    /// The grid whose chunks the plan uses.
     pub fn grid(&self) -> &Grid {
         self.variable().grid(self.access)
     }
@@ -135,32 +136,32 @@ impl Plan<'_> {
         self.dimensions.len()
     }
 
-    /// How many chunks are touched.
+    /// The number of touched chunks.
     pub fn num_chunks(&self) -> usize {
         self.num_chunks
     }
 
-    /// How many elements are selected.
+    /// The number of selected elements.
     pub fn num_elements(&self) -> usize {
         self.num_elements
     }
 
-    /// How many bytes are asked for: those of the selected elements.
+    /// The number of bytes of the selected elements.
     pub fn selected_bytes(&self) -> usize {
         self.num_elements * self.variable().element_size()
     }
 
-    /// How many bytes of memory the plan is for, gaps between elements included.
+    /// The size of the memory that the plan is for in bytes, gaps between elements included.
     pub fn memory_bytes(&self) -> usize {
         self.layout.len()
     }
 
-    /// How many bytes the touched chunks have, each at full size; `usize::MAX` where that is more than a `usize` holds.
+    /// The number of bytes of the touched chunks, each at full size; `usize::MAX` if it is more than a `usize` holds.
     pub fn chunk_bytes(&self) -> usize {
         self.num_chunks.saturating_mul(self.grid().chunk_bytes())
     }
 
-    /// How many chunks the whole variable has, stored or absent; `usize::MAX` where that is more than a `usize` holds.
+    /// The number of chunks of the whole variable, stored or missing; `usize::MAX` if it is more than a `usize` holds.
     pub fn grid_chunks(&self) -> usize {
         let lens = self.grid().dimensions().iter().map(Dimension::num_chunks);
         // A dimension without chunks leaves none, however many the others have.
@@ -181,7 +182,7 @@ impl Plan<'_> {
             return Err(ErrorKind::Index { index: i, len: self.num_chunks }.into());
         }
         if projections.len() != self.rank() {
-            return Err(ErrorKind::Argument("one projection per dimension is needed").into());
+            return Err(ErrorKind::Argument("there must be one projection for each dimension").into());
         }
         let mut rest = i;
         for (dimension, projection) in self.dimensions.iter().zip(projections).rev() {
@@ -251,7 +252,7 @@ impl Plan<'_> {
         self.dimensions.iter().zip(projections).all(|(dimension, projection)| dimension.covers(projection))
     }
 
-    /// How many chunks are covered: a write needs no read of them.
+    /// The number of covered chunks, which a write need not read.
     pub fn num_covered(&self) -> usize {
         if self.num_chunks == 0 { 0 } else { self.dimensions.iter().map(Projections::num_covered).product() }
     }

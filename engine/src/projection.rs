@@ -21,23 +21,23 @@
 use crate::grid::Dimension;
 use crate::hyperslab::Slice;
 
-/// What a slice selects of one chunk, along one dimension. All lengths and positions are in elements.
+/// The part of a slice that lies in one chunk, along one dimension. All lengths and positions are in elements.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Projection {
     /// The chunk's index along the dimension. Signed, because a dimension that grew at its front has chunks below 0.
     pub chunk_index: isize,
-    /// Where the chunk begins, in the index space that the origin refers to: chunk_index * chunklen.
+    /// The chunk's beginning in the index space that the origin refers to: chunk_index * chunklen.
     pub offset: isize,
     /// The first selected element, counted from the beginning of the chunk.
     pub first: usize,
     /// The last selected element, counted from the beginning of the chunk.
     pub last: usize,
-    /// Where the dimension ends, counted from the beginning of the chunk: chunklen, or less in the last chunk.
+    /// The end of the dimension, counted from the beginning of the chunk: chunklen, or less in the last chunk.
     pub limit: usize,
-    /// Where the first selected element goes in memory, along this dimension.
+    /// The position of the first selected element in memory, along this dimension.
     pub iopos: usize,
-    /// How many elements are selected: first, first + stride, ... last.
+    /// The number of selected elements: first, first + stride, ... last.
     pub iocount: usize,
 }
 
@@ -68,12 +68,12 @@ impl Projections {
         Projections { dimension, slice, start, first_chunk, len }
     }
 
-    /// How many chunks are touched.
+    /// The number of touched chunks.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether none is.
+    /// Whether no chunk is touched.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -83,7 +83,7 @@ impl Projections {
         self.dimension
     }
 
-    /// The slice of which these are the projections.
+    /// The slice that these are projections of.
     pub fn slice(&self) -> Slice {
         self.slice
     }
@@ -151,7 +151,7 @@ impl Projections {
         projection.iocount == self.dimension.num_inside(self.dimension.chunk_at(projection.chunk_index))
     }
 
-    /// How many of the chunks are covered.
+    /// The number of covered chunks.
     ///
     /// Between the first touched chunk and the last, a chunk lies inside the dimension as a whole, so it is covered if
     /// every element is selected: the stride is 1, or a chunk has one element.

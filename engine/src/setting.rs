@@ -1,4 +1,4 @@
-//! What can be set of a codec, and in which range.
+//! The settings of codecs, and their ranges.
 #![allow(dead_code, reason = "codecs and formats use it, and all of them can be left out")]
 
 use std::fmt;
@@ -134,7 +134,7 @@ pub enum Given {
     Bytes(Vec<u8>),
 }
 
-/// The settings that a codec has, as an error lists them.
+/// The settings of a codec, as an error lists them.
 #[derive(Clone, Copy, PartialEq)]
 pub struct SettingNames(pub &'static [Setting]);
 

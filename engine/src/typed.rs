@@ -14,14 +14,14 @@ use crate::store::ChunkStore;
 use crate::transfer::{self, Options};
 use crate::variable::Variable;
 
-/// A type that elements can be read as: by [`read`] those of its size, by `Array::read` those
-/// that it [holds](Element::holds).
+/// A Rust type that elements can be read as. [`read`] accepts elements of its size, and
+/// `Array::read` only elements that it [holds](Element::holds).
 ///
 /// # Safety
 /// Any bytes are a valid value, and the type has no padding.
 pub unsafe trait Element: Copy {
-    /// Whether an `Array` with elements of this type is read and written as the Rust type: nothing is
-    /// converted. By default the sizes have to be equal.
+    /// Whether the elements of an `Array` of this type can be read and written as the Rust type without
+    /// conversion. By default, the sizes must be equal.
     fn holds(element: ElementType) -> bool {
         element.size() == size_of::<Self>()
     }
@@ -79,9 +79,9 @@ unsafe impl<T: Element, const N: usize> Element for [T; N] {
     }
 }
 
-/// Reads a hyperslab: its elements, row-major.
+/// Reads a hyperslab in row-major order.
 ///
-/// # Errors `Argument` if the variable's elements have not the size of a `T`, those of [`Plan::new`], those of
+/// # Errors `Argument` if the variable's elements do not have the size of `T`, those of [`Plan::new`], those of
 /// [`Plan::read`], and `OutOfMemory`.
 pub fn read<T: Element>(variable: &Variable, store: &ChunkStore<'_>, hyperslab: &Hyperslab<'_>) -> Result<Vec<T>> {
     check_size::<T>(variable)?;
@@ -94,10 +94,10 @@ pub fn read<T: Element>(variable: &Variable, store: &ChunkStore<'_>, hyperslab: 
     Ok(values)
 }
 
-/// Reads a hyperslab into a slice, row-major.
+/// Reads a hyperslab into a slice, in row-major order.
 ///
-/// # Errors `Argument` if the variable's elements have not the size of a `T`, `Memory` if the slice has not as many
-/// values as are selected, those of [`Plan::new`] and of [`Plan::read`].
+/// # Errors `Argument` if the variable's elements do not have the size of `T`, `Memory` if the slice does not
+/// have as many values as are selected, those of [`Plan::new`] and of [`Plan::read`].
 pub fn read_into<T: Element>(
     variable: &Variable,
     store: &ChunkStore<'_>,
@@ -124,10 +124,10 @@ fn read_uninit<T: Element>(
     transfer::read(variable, store, hyperslab, memory, Options::default(), &mut 0)
 }
 
-/// Writes values, row-major, to a hyperslab.
+/// Writes values, in row-major order, to a hyperslab.
 ///
-/// # Errors `Argument` if the variable's elements have not the size of a `T`, `Memory` if there are not as many values
-/// as are selected, those of [`Plan::new`] and of [`Plan::write`].
+/// # Errors `Argument` if the variable's elements do not have the size of `T`, `Memory` if `values` does not have as
+/// many values as are selected, those of [`Plan::new`] and of [`Plan::write`].
 pub fn write<T: Element>(
     variable: &Variable,
     store: &ChunkStore<'_>,
@@ -148,7 +148,7 @@ fn check_size<T>(variable: &Variable) -> Result<()> {
     if size_of::<T>() == variable.element_size() {
         return Ok(());
     }
-    Err(ErrorKind::Argument("the variable's elements are not of this type's size").into())
+    Err(ErrorKind::Argument("the type's size must be the variable's element size").into())
 }
 
 fn check_len(len: usize, expected: usize) -> Result<()> {

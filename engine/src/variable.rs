@@ -1,4 +1,4 @@
-//! What is stored: a variable's grid of chunks, and what its elements are made of.
+//! Variables: the grid of chunks, and the layout of the elements.
 
 use smallvec::SmallVec;
 
@@ -10,11 +10,10 @@ pub use crate::element::Endian;
 use crate::error::{ErrorKind, Result};
 use crate::grid::{Access, Dimension, Grid};
 
-/// A chunked variable. It holds no data and no reference to any: it says how long its dimensions are and what a chunk
-/// looks like.
+/// A chunked variable: the lengths of its dimensions, and the layout of a chunk. It holds no data.
 ///
-/// A chunk is stored row-major, unless [another order](Self::set_chunk_order) is set, and at full size, also where it
-/// reaches beyond the end of a dimension.
+/// A chunk is stored in row-major order, unless [another order](Self::set_chunk_order) is set, and at full size, even
+/// if it reaches beyond the end of a dimension.
 #[derive(Debug)]
 pub struct Variable {
     grid: Grid,
@@ -68,14 +67,15 @@ impl Variable {
         })
     }
 
-    /// Sets what absent chunks read as: the bytes of one element, in native byte order. `None` stands for zeros.
+    /// Sets the fill value, as which missing chunks read: the bytes of one element, in native byte order. `None` stands
+    /// for zeros.
     ///
     /// # Errors
-    /// `Argument` if that is not one element, `OutOfMemory`.
+    /// `Argument` if the length is not that of one element, `OutOfMemory`.
     pub fn set_fill_value(&mut self, element: Option<&[u8]>) -> Result<()> {
         let element = element.unwrap_or_default();
         if !element.is_empty() && element.len() != self.element_size {
-            return Err(ErrorKind::Argument("the fill value is not one element").into());
+            return Err(ErrorKind::Argument("the fill value must be exactly one element").into());
         }
         self.fill_value = bytes(element)?;
         Ok(())
@@ -93,17 +93,18 @@ impl Variable {
         Ok(())
     }
 
-    /// Sets what the elements are made of: words of 1, 2, 4 or 8 bytes, each swapped as one where the byte order asks
-    /// for it. Unset, an element of 1, 2, 4 or 8 bytes is one word, one of 16 is two (a complex number), and any other
-    /// has none.
+    /// Sets the size of the words that elements consist of: 1, 2, 4 or 8 bytes. The bytes of each word are swapped if
+    /// the byte order requires it. By default, an element of 1, 2, 4 or 8 bytes is one word, one of 16 bytes is two (a
+    /// complex number), and any other has no words.
     ///
     /// # Errors
     /// `Argument` for any other word size, and for one that does not divide the element.
     pub fn set_word_size(&mut self, word_size: usize) -> Result<()> {
         if !matches!(word_size, 1 | 2 | 4 | 8) || self.element_size % word_size != 0 {
-            return Err(
-                ErrorKind::Argument("a word has 1, 2, 4 or 8 bytes, and an element a whole number of words").into()
-            );
+            return Err(ErrorKind::Argument(
+                "a word must have 1, 2, 4 or 8 bytes, and an element a whole number of words",
+            )
+            .into());
         }
         self.word_size = word_size;
         Ok(())
@@ -143,7 +144,9 @@ impl Variable {
         // Among `rank` dimensions, none twice and none beyond the last are all of them.
         let is_new = |(i, d): (usize, &usize)| *d < rank && !order[..i].contains(d);
         if !order.is_empty() && (order.len() != rank || !order.iter().enumerate().all(is_new)) {
-            return Err(ErrorKind::Argument("the order of a chunk's dimensions names each dimension once").into());
+            return Err(
+                ErrorKind::Argument("the order of a chunk's dimensions must name each dimension exactly once").into()
+            );
         }
         self.chunk_order = order;
         self.order_grids();
@@ -161,8 +164,8 @@ impl Variable {
     }
 
     /// Sets a coarser grid by which the variable is written, such as that of the shards in which its chunks are stored;
-    /// `None` stands for the chunks themselves. Every length is a multiple of the chunk's. What a write covers, which
-    /// chunks two plans share and how a plan for writing is divided go by this grid.
+    /// `None` stands for the chunks themselves. Every length is a multiple of the chunk's. This grid applies to the
+    /// chunks that a write covers, to the check whether two plans share chunks, and to the parts of a plan for writing.
     ///
     /// # Errors
     /// `Argument` if the lengths are not one per dimension, or not multiples of the chunk's; `OutOfMemory`.
@@ -173,7 +176,7 @@ impl Variable {
         };
         let dimensions = self.grid.dimensions();
         if lens.len() != dimensions.len() || lens.iter().zip(dimensions).any(|(len, d)| len % d.chunklen() != 0) {
-            return Err(ErrorKind::Argument("the write grid's lengths are not multiples of the chunk's").into());
+            return Err(ErrorKind::Argument("the lengths of the write grid must be multiples of the chunk's").into());
         }
         let dimlens = dims::copied(dimensions.iter().map(Dimension::len))?;
         let mut grid = Grid::new(&dimlens, lens, self.element_size)?;
@@ -195,7 +198,7 @@ impl Variable {
         }
     }
 
-    /// Changes a dimension's current length, as when an unlimited dimension has grown.
+    /// Changes a dimension's current length, for example when an unlimited dimension has grown.
     ///
     /// # Errors
     /// `NoDimension`, `DimensionLength`, `Origin`.
@@ -203,7 +206,7 @@ impl Variable {
         self.change_dimension(d, |grid| grid.with_len(d, len))
     }
 
-    /// Changes the global index of a dimension's first element, as when elements have been prepended: see
+    /// Changes the global index of a dimension's first element, for example when elements have been prepended: see
     /// [`Dimension`].
     ///
     /// # Errors
@@ -276,8 +279,8 @@ impl Variable {
         (!self.chunk_order.is_empty()).then_some(&self.chunk_order)
     }
 
-    /// The bytes of the fill value, in native order; `None` stands for zeros. Of an array of texts of any length these
-    /// are a pointer, and `Array::fill_value` has the text.
+    /// The bytes of the fill value, in native order; `None` stands for zeros. For an array of variable-length strings
+    /// they are a pointer; `Array::fill_value` has the string.
     pub fn fill_value(&self) -> Option<&[u8]> {
         match &self.elements {
             Elements::Texts(_, fill_value) => Some(fill_value.as_bytes()),
@@ -310,7 +313,7 @@ impl Variable {
         match self.elements {
             Elements::Bytes => Ok(()),
             _ => Err(ErrorKind::Argument(
-                "the elements are strings of any length, not bytes; use Array::read_strings and Array::write_strings",
+                "the elements are variable-length strings; use Array::read_strings and Array::write_strings",
             )
             .into()),
         }

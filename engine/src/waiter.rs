@@ -57,7 +57,7 @@ impl Waiter {
     pub fn check(&self) -> Result<()> {
         let is_another = |other: &Waiting| other.answers == self.0.answers && !ptr::eq(other, &*self.0);
         if self.0.num_in_flight.get() == 0 && Waiter::find(is_another) {
-            const REASON: &str = "a callback cannot read where its thread has other reads in flight";
+            const REASON: &str = "a callback must not read while its thread has other reads in flight";
             return Err(ErrorKind::Argument(REASON).into());
         }
         Ok(())

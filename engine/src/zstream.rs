@@ -133,7 +133,7 @@ impl Inflater {
         let ended = match code {
             sys::Z_OK | sys::Z_BUF_ERROR => Ok(false),
             sys::Z_STREAM_END => Ok(true),
-            sys::Z_NEED_DICT => Err("it needs a dictionary"),
+            sys::Z_NEED_DICT => Err("the data needs a preset dictionary"),
             _ => Err(self.words()),
         };
         Step { taken, written, ended }
@@ -195,7 +195,7 @@ impl Deflater {
         Ok(deflater)
     }
 
-    /// Adds a whole stream to the buffer. Returns `false` if there is no room for it.
+    /// Adds a whole stream to the buffer. Returns `false` if the output buffer is too small.
     pub(crate) fn deflate(&mut self, mut input: &[u8], output: &mut Buffer<'_>) -> bool {
         // SAFETY: `new` has initialised the stream. The call does not fail then.
         unsafe { sys::deflateReset(&mut self.0.0) };

@@ -107,7 +107,7 @@ def test_out_must_fit(pair):
         array.read_into(shared)
     fixed = np.empty((7, 11, 13), "i4")
     fixed.flags.writeable = False
-    with pytest.raises(ValueError, match="only be read"):
+    with pytest.raises(ValueError, match="read-only"):
         array.read_into(fixed)
     with pytest.raises(TypeError, match="list"):
         array.read_into([0])

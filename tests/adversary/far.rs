@@ -24,7 +24,7 @@ impl Far {
         Far { memory: Memory::new(), requests_in_flight: Mutex::default() }
     }
 
-    /// How many reads are under way.
+    /// How many reads are in flight.
     pub fn num_under_way(&self) -> usize {
         self.requests_in_flight.lock().unwrap().len()
     }
@@ -44,8 +44,8 @@ unsafe impl Flight for Far {
     unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
         let mut requests_in_flight = self.requests_in_flight.lock().unwrap();
         let own = requests_in_flight.iter().position(|(thread, _)| *thread == thread::current().id());
-        let (_, Read(request)) = requests_in_flight.remove(own.expect("the caller's promise: a read is under way"));
-        // SAFETY: the request is under way, its name is a text, and the buffer has so much room.
+        let (_, Read(request)) = requests_in_flight.remove(own.expect("the caller's promise: a read is in flight"));
+        // SAFETY: the request is in flight, its name is a text, and the buffer has so much room.
         unsafe {
             let answer = &mut *request;
             let name = CStr::from_ptr(answer.name).to_str().unwrap();

@@ -1,4 +1,4 @@
-//! Progress functions that panic, end the call, or use what is under way; handles that are forgotten without being
+//! Progress functions that panic, end the call, or use what is in flight; handles that are forgotten without being
 //! dropped; types of elements that fit no variable.
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Elements that are more than bytes: strings of any length, which are pointers where the library copies them. No bytes
-//! are taken for such elements, nor such elements for bytes, and what they point to lives as long as they do.
+//! Elements that are more than bytes: variable-length strings, which are pointers where the library copies them. No
+//! bytes are taken for such elements, nor such elements for bytes, and what they point to lives as long as they do.
 #![forbid(unsafe_code)]
 
 use std::cell::Cell;

@@ -1,4 +1,4 @@
-//! Stores that are asked first and give the answer later, with several requests under way.
+//! Stores that are asked first and give the answer later, with several requests in flight.
 
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
@@ -9,7 +9,7 @@ use nczchunk_c::{context::*, plan::*, read::*, store::*, var::*};
 
 use super::var;
 
-/// Requests under way, and how the store behaves.
+/// Requests in flight, and how the store behaves.
 #[derive(Default)]
 struct Later {
     requests_in_flight: VecDeque<*mut nczchunk_request>,
@@ -27,7 +27,7 @@ struct Later {
 }
 
 fn number(request: &nczchunk_request) -> isize {
-    // SAFETY: there are two indices, which stay as long as the request is under way.
+    // SAFETY: there are two indices, which stay as long as the request is in flight.
     unsafe { *request.chunk_indices * 3 + *request.chunk_indices.add(1) }
 }
 
@@ -50,7 +50,7 @@ unsafe extern "C" fn start(user: *mut c_void, request: *mut nczchunk_request) ->
 }
 
 pub(super) unsafe extern "C" fn wait(user: *mut c_void, done: *mut *mut nczchunk_request) -> c_int {
-    // SAFETY: as above; what is under way stays where it is.
+    // SAFETY: as above; what is in flight stays where it is.
     unsafe {
         let later = &mut *user.cast::<Later>();
         if later.broken_after.is_some_and(|after| later.started >= after) {
@@ -59,7 +59,7 @@ pub(super) unsafe extern "C" fn wait(user: *mut c_void, done: *mut *mut nczchunk
         }
         let next =
             if later.is_backwards { later.requests_in_flight.pop_back() } else { later.requests_in_flight.pop_front() };
-        let request = next.expect("something is under way");
+        let request = next.expect("something is in flight");
         let answer = &mut *request;
         assert!(!answer.handle.is_null());
         let number = number(answer);

@@ -1,4 +1,4 @@
-//! Storages that are asked first and give the answer later, with several reads under way.
+//! Storages that are asked first and give the answer later, with several reads in flight.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -7,7 +7,7 @@ use std::ptr::{null, null_mut};
 use nczchunk::status::*;
 use nczchunk_c::{array::*, context::*, plan::*, storage::*};
 
-/// Objects, reads under way, and how the storage behaves.
+/// Objects, reads in flight, and how the storage behaves.
 #[derive(Default)]
 struct Later {
     objects: BTreeMap<String, Vec<u8>>,
@@ -48,7 +48,7 @@ unsafe extern "C" fn start(user: *mut c_void, request: *mut nczchunk_object_requ
 }
 
 unsafe extern "C" fn wait(user: *mut c_void, done: *mut *mut nczchunk_object_request) -> c_int {
-    // SAFETY: as above; what is under way stays where it is.
+    // SAFETY: as above; what is in flight stays where it is.
     unsafe {
         let later = &mut *user.cast::<Later>();
         if later.broken_after.is_some_and(|after| later.started >= after) {
@@ -57,7 +57,7 @@ unsafe extern "C" fn wait(user: *mut c_void, done: *mut *mut nczchunk_object_req
         }
         let next =
             if later.is_backwards { later.requests_in_flight.pop_back() } else { later.requests_in_flight.pop_front() };
-        let request = next.expect("something is under way");
+        let request = next.expect("something is in flight");
         let answer = &mut *request;
         assert!(!answer.handle.is_null());
         let name = CStr::from_ptr(answer.name).to_str().unwrap();

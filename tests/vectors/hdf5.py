@@ -144,7 +144,7 @@ def types(file):
     create("committed", data=values((3,)), dtype=file["kind"])
 
 
-TYPES_REFUSED = [("reference", "references"), ("ragged", "lists of any length"), ("null", "null")]
+TYPES_REFUSED = [("reference", "references"), ("ragged", "variable-length sequences"), ("null", "null")]
 
 
 def attributes(at):

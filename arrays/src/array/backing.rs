@@ -53,7 +53,7 @@ impl Stored {
         Ok(codecs)
     }
 
-    /// The bytes of the fill value, or its text if elements are texts of any length.
+    /// The bytes of the fill value, or its text if elements are variable-length strings.
     pub(super) fn fill_value<'a>(&'a self, variable: &'a Variable) -> Option<&'a [u8]> {
         match self {
             // A text ends with a NUL here, and the variable has a pointer to one like it.
@@ -97,7 +97,7 @@ impl Stored {
 /// # Errors
 /// `Argument` if there is no such chunk.
 fn inside_bytes(variable: &Variable, chunk: &[isize]) -> Result<usize> {
-    const NO_CHUNK: ErrorKind = ErrorKind::Argument("there is no chunk with these indices");
+    const NO_CHUNK: ErrorKind = ErrorKind::Argument("the array has no chunk with these indices");
     if chunk.len() != variable.rank() {
         return Err(NO_CHUNK.into());
     }

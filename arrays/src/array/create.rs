@@ -117,7 +117,9 @@ fn check_group(storage: &Storage, name: &str, metadata: &Metadata, missing: &[St
         return Ok(());
     }
     if zarr::has_netcdf_group(storage, group)? {
-        let kind = ErrorKind::Unsupported("another array in a group of which netCDF-C has a list");
+        let kind = ErrorKind::Unsupported(
+            "netCDF-C keeps a list of this group's arrays, and the list cannot be extended here",
+        );
         return Err(Error::from(kind).in_object(if group.is_empty() { "the storage" } else { group }));
     }
     list::list_each(storage, group, false, &mut |node| {
@@ -152,7 +154,7 @@ fn make_room(storage: &Storage, name: &str, new: &New) -> Result<()> {
         return exists();
     }
     if is_node && contents.is_empty() {
-        return Err(ErrorKind::Unsupported("overwriting an array in a storage that cannot list its objects").into());
+        return Err(ErrorKind::Unsupported("overwriting needs a storage that can list its objects").into());
     }
     contents.remove(storage)
 }

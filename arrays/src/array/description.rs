@@ -1,4 +1,4 @@
-//! What an array is to be like that is created: from what the caller says to metadata.
+//! Descriptions of new arrays: from the caller's settings to metadata.
 
 use crate::alloc;
 use crate::chunkshape::{self, NETCDF_TARGET_BYTES};
@@ -21,12 +21,12 @@ pub enum ArrayFormat {
     /// Zarr v3.
     #[default]
     ZarrV3,
-    /// Zarr v2 that netCDF-C reads: the array is in a group, each of its dimensions has a name, and what netCDF-C
-    /// refuses or reads wrong is refused: other types and codecs than its own, big-endian words (absent chunks of which
-    /// it reads wrong), and a dimension that another array of the group has with another length, for which it refuses
-    /// the whole dataset. That has to be kept in mind when an array gets another shape. netCDF-C finds the array with
-    /// `#mode=zarr` or, if none of its own has made the group, with `#mode=nczarr`; it shows characters as texts of one
-    /// character, and a scalar with a dimension of length 1.
+    /// Zarr v2 with the metadata that netCDF-C reads. The array must be in a group, and each of its dimensions needs a
+    /// name. An array that netCDF-C would refuse or misread is refused: types and codecs that netCDF-C does not have;
+    /// big-endian words, because it misreads missing chunks of them; and a dimension that another array of the group
+    /// has with another length, because then it refuses the whole dataset. So resize all arrays of a group that share a
+    /// dimension. netCDF-C opens the array with `#mode=zarr` or, unless it has made the group itself, with
+    /// `#mode=nczarr`. It shows characters as strings of one character, and a scalar with a dimension of length 1.
     NcZarr,
 }
 
@@ -37,7 +37,7 @@ impl ArrayFormat {
     }
 }
 
-/// An array that is to be created. All that is not said has a default.
+/// An array to create. Every setting that is left out has a default.
 ///
 /// ```
 /// use nczchunk::{AttributeValue, Description, ElementType};
@@ -68,7 +68,7 @@ pub struct Description<'a> {
 }
 
 impl<'a> Description<'a> {
-    /// An array of this shape. An empty one is a scalar.
+    /// An array of this shape. An empty shape is a scalar.
     pub fn new(shape: &'a [usize], element: ElementType) -> Self {
         Description {
             shape,
@@ -87,65 +87,65 @@ impl<'a> Description<'a> {
         }
     }
 
-    /// The lengths of a chunk, which is what is encoded as one. Without them they are
-    /// [netCDF-C's](crate::chunkshape::netcdf): chunks of about 16 MiB.
+    /// The lengths of a chunk, the unit of encoding. The default is that of
+    /// [netCDF-C](crate::chunkshape::netcdf): chunks of about 16 MiB.
     pub fn with_chunk_shape(self, chunk_shape: &'a [usize]) -> Self {
         Description { chunk_shape: Some(chunk_shape), ..self }
     }
 
-    /// The lengths of a shard, which is an object with several chunks; each is a multiple of the chunk's. Only Zarr v3
-    /// has shards. Without this, every chunk is an object.
+    /// The lengths of a shard, an object that holds several chunks; each is a multiple of the chunk's length. Only Zarr
+    /// v3 has shards. By default, every chunk is an object.
     pub fn with_shard_shape(self, shard_shape: &'a [usize]) -> Self {
         Description { shard_shape: Some(shard_shape), ..self }
     }
 
-    /// What is read where nothing has been written: the bytes of an element in native byte order, or of a text if these
-    /// have any length; zeros, or an empty text, without it.
+    /// The fill value, which reads return where nothing was written: the bytes of an element in native byte order, or
+    /// of a variable-length string. The default is zeros, or an empty string.
     pub fn with_fill_value(self, fill_value: &'a [u8]) -> Self {
         Description { fill_value: Some(fill_value), ..self }
     }
 
-    /// The format; Zarr v3 without it.
+    /// The format. The default is Zarr v3.
     pub fn with_format(self, format: ArrayFormat) -> Self {
         Description { format, ..self }
     }
 
-    /// The byte order of what is stored; without it the machine's, or in an array for netCDF-C the one that it reads,
-    /// which is little-endian.
+    /// The byte order of the stored data. The default is the machine's or, in an array for netCDF-C, little-endian,
+    /// which netCDF-C reads.
     pub fn with_endian(self, endian: Endian) -> Self {
         Description { endian, ..self }
     }
 
-    /// What stands between the numbers of a chunk's name; without it `/` in Zarr v3, else `.`.
+    /// The chunk key separator. The default is `/` in Zarr v3, else `.`.
     pub fn with_separator(self, separator: Separator) -> Self {
         Description { separator: Some(separator), ..self }
     }
 
-    /// The codecs in the order in which they encode, each a name and its configuration: a JSON object, a number, which
-    /// is the first of the settings that is one, or nothing. See [`has_codec`](crate::has_codec). Without them it is
-    /// zstd, if that is built in. An empty list has chunks stored as they are.
+    /// The codecs in the order of encoding, each a name and its configuration: a JSON object, or a number alone, which
+    /// sets the codec's first numeric setting, or an empty string. See [`has_codec`](crate::has_codec). The default is
+    /// zstd, if it is built in. With an empty list, chunks are stored uncompressed.
     pub fn with_codecs(self, codecs: &'a [(&'a str, &'a str)]) -> Self {
         Description { codecs: Some(codecs), ..self }
     }
 
-    /// The names of the dimensions. An empty one is none.
+    /// The names of the dimensions. An empty name stands for a dimension without a name.
     pub fn with_dimension_names(self, names: &'a [&'a str]) -> Self {
         Description { dimension_names: names, ..self }
     }
 
-    /// Attributes, as the text of a JSON object.
+    /// Attributes, as a JSON object in a string.
     pub fn with_attributes_json(self, attributes: &'a str) -> Self {
         Description { attributes_json: attributes, ..self }
     }
 
-    /// Attributes one by one. They are set after those that are given as JSON.
+    /// Attributes one by one. They are set after those of `with_attributes_json`.
     pub fn with_attributes(self, attributes: &'a [(&'a str, AttributeValue<'a>)]) -> Self {
         Description { attributes, ..self }
     }
 
-    /// Whether an array or group that exists is replaced: its metadata documents, its chunks and the arrays and groups
-    /// below it are removed, symbolic links as links. If anything else is there, creating the array fails with
-    /// `Exists`, and nothing is removed. If not, creating fails where an array or group exists.
+    /// Whether to replace an existing array or group. If `true`, its metadata documents, its chunks and the arrays and
+    /// groups below it are removed; symbolic links are removed as links. If anything else exists there, creating the
+    /// array fails with `Exists`, and nothing is removed. If `false`, creating fails if an array or group exists.
     pub fn with_overwrite(self, overwrite: bool) -> Self {
         Description { overwrite, ..self }
     }
@@ -163,7 +163,7 @@ impl<'a> Description<'a> {
         check_rank(self.shape.len())?;
         let is_text = self.element == ElementType::String;
         if is_text && self.shard_shape.is_some() {
-            return Err(ErrorKind::Unsupported("writing texts of any length to shards").into());
+            return Err(ErrorKind::Unsupported("writing variable-length strings to shards").into());
         }
         if !is_text && !(1..=LARGEST_ELEMENT).contains(&self.element.size()) {
             return Err(Error::from(ErrorKind::ElementType).in_object(self.element));
@@ -250,7 +250,7 @@ impl<'a> Description<'a> {
         if len == self.shape.len() {
             return Ok(());
         }
-        Err(ErrorKind::Argument("there is not one length per dimension, or one name").into())
+        Err(ErrorKind::Argument("there must be one length and one name for each dimension").into())
     }
 
     fn fill(&self) -> Result<Vec<u8>> {
@@ -262,7 +262,7 @@ impl<'a> Description<'a> {
         bytes.try_reserve_exact(size).map_err(|_| alloc::Failed)?;
         match self.fill_value {
             Some(fill_value) if fill_value.len() != size => {
-                return Err(ErrorKind::Argument("the fill value is not one element").into());
+                return Err(ErrorKind::Argument("the fill value must be exactly one element").into());
             }
             Some(fill_value) => bytes.extend_from_slice(fill_value),
             None => bytes.resize(size, 0),
@@ -270,11 +270,11 @@ impl<'a> Description<'a> {
         Ok(bytes)
     }
 
-    /// The fill value of texts of any length, with a NUL behind it.
+    /// The fill value of variable-length strings, with a NUL behind it.
     fn fill_text(&self) -> Result<Vec<u8>> {
         let text = self.fill_value.unwrap_or_default();
         if std::str::from_utf8(text).is_err() || text.contains(&0) {
-            return Err(ErrorKind::Argument("the fill value is not UTF-8, or has a NUL in it").into());
+            return Err(ErrorKind::Argument("the fill value must be UTF-8 without NUL").into());
         }
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(text.len().saturating_add(1)).map_err(|_| alloc::Failed)?;
@@ -293,9 +293,10 @@ impl<'a> Description<'a> {
             return Ok((list, endian));
         }
         if !stages().is_sorted_by_key(|stage| if stage.is_of_elements() { Stage::Elements } else { stage }) {
-            return Err(
-                ErrorKind::Argument("codecs of elements come before one that makes bytes, and then others").into()
-            );
+            return Err(ErrorKind::Argument(
+                "codecs must be in the order: array-to-array, array-to-bytes, bytes-to-bytes",
+            )
+            .into());
         }
         // In Zarr v3 codecs of elements are given those in memory; the byte order is that of what they make.
         let mut list = self.codecs_of(given, format, Endian::Native, own)?;
@@ -366,7 +367,7 @@ pub(super) fn all_attributes(
 
 /// Makes the metadata what netCDF-C needs, or refuses what it does not read as it is.
 fn for_netcdf(metadata: &mut Metadata, name: &str) -> Result<()> {
-    const REFUSED: &str = "what netCDF-C would refuse or read wrong";
+    const REFUSED: &str = "netCDF-C would refuse this array or read it wrong";
     let unsupported = |what: &str| Err(Error::from(ErrorKind::Unsupported(REFUSED)).in_object(what));
     let element = metadata.element;
     if name.is_empty() {
@@ -434,7 +435,7 @@ mod tests {
         assert!(argument(four.with_attributes(&[("", "x".into())])));
         assert!(matches!(refused(four.with_attributes_json("[]")), ErrorKind::Metadata(_)));
         let texts = Description::new(&[4], ElementType::String).with_chunk_shape(&[2]);
-        let in_shards = ErrorKind::Unsupported("writing texts of any length to shards");
+        let in_shards = ErrorKind::Unsupported("writing variable-length strings to shards");
         assert_eq!(refused(texts.with_shard_shape(&[4])), in_shards);
         assert!(matches!(refused(texts.with_fill_value(b"a\0")), ErrorKind::Argument(_)));
         assert!(matches!(refused(texts.with_fill_value(b"\xff")), ErrorKind::Argument(_)));

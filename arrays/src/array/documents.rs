@@ -35,8 +35,8 @@ pub(super) fn write(storage: &Storage, name: &str, which: &str, text: &str) -> R
     storage.write(&below(name, which)?, text.as_bytes())
 }
 
-/// Changes a document of an array, and removes the consolidated metadata that tell it. Attributes of Zarr v2 that are
-/// missing are an object without members before the change.
+/// Changes a document of an array or group, and removes the consolidated metadata that have it. Attributes of Zarr v2
+/// that are missing are an object without members before the change.
 ///
 /// # Errors
 /// `NotFound` if the array has been removed meanwhile, `Conflict` if another has changed the document meanwhile, where
@@ -55,7 +55,11 @@ pub(super) fn change(
     };
     let mut document = match document(storage, name, which)? {
         Some(document) => document,
-        None if which == V2_ATTRIBUTES && is_there(storage, name, V2_ARRAY)? => Value::Object(Vec::new()),
+        None if which == V2_ATTRIBUTES
+            && (is_there(storage, name, V2_ARRAY)? || is_there(storage, name, V2_GROUP)?) =>
+        {
+            Value::Object(Vec::new())
+        }
         None => return Err(Error::from(ErrorKind::NotFound("array")).in_object(name)),
     };
     change(&mut document)?;

@@ -68,7 +68,8 @@ impl FileKind {
         match MAGIC.iter().find(|(_, magic)| first.starts_with(magic)) {
             Some((kind, _)) => Ok(*kind),
             None if first.starts_with(BOOKLET_FIXED) => {
-                Err(ErrorKind::Unsupported("a booklet file with values of one length, which cfdb's have not").into())
+                Err(ErrorKind::Unsupported("a booklet file with values of fixed length, which cfdb does not write")
+                    .into())
             }
             None if has_user_block(objects, name, len)? => Ok(FileKind::Hdf5),
             None => Err(ErrorKind::UnknownFormat.into()),
@@ -86,9 +87,9 @@ fn has_user_block(_: &dyn ObjectStore, _: &str, _: u64) -> Result<bool> {
 
 const ZIP_WITHIN: ErrorKind = ErrorKind::Unsupported("a zip file that is an object of a storage");
 #[cfg(not(feature = "cfdb"))]
-const CFDB: ErrorKind = ErrorKind::Unsupported("a cfdb file, which the library was built without");
+const CFDB: ErrorKind = ErrorKind::Unsupported("cfdb files, which this build does not include");
 #[cfg(not(feature = "hdf5"))]
-const HDF5: ErrorKind = ErrorKind::Unsupported("an HDF5 file, as netCDF-4 writes, which the library was built without");
+const HDF5: ErrorKind = ErrorKind::Unsupported("HDF5 (netCDF-4) files, which this build does not include");
 
 /// Opens the array of this name in a file of a storage, and tells what the file is.
 ///
@@ -183,7 +184,7 @@ mod tests {
         let storage = Storage::new(Memory::new()).unwrap();
         storage.write("f", &CFDB_MAGIC).unwrap();
         let file = storage.file("f").unwrap();
-        let words = "not supported: a cfdb file, which the library was built without";
+        let words = "not supported: cfdb files, which this build does not include";
         assert_eq!(crate::list(&file, "", true).unwrap_err().to_string(), words);
         assert_eq!(Array::open_in(&file, "v", Access::Read).err().unwrap().to_string(), format!("v: {words}"));
     }
@@ -199,7 +200,7 @@ mod tests {
             listed
         };
         assert_eq!(words(b"PK\x03\x04"), "not supported: a zip file that is an object of a storage");
-        let fixed = "not supported: a booklet file with values of one length, which cfdb's have not";
+        let fixed = "not supported: a booklet file with values of fixed length, which cfdb does not write";
         assert_eq!(words(BOOKLET_FIXED), fixed);
     }
 }

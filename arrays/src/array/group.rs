@@ -9,14 +9,14 @@ use crate::json::Value;
 use crate::object::Storage;
 use crate::zarr::{self, AttributeValue};
 
-/// Creates a group with attributes, which are given as for an array: the text of a JSON object, or nothing, and those
-/// that are set after these one by one. An empty name is the storage itself. Groups above that are missing are made,
-/// and metadata that they have consolidated are removed. Attributes that formats keep for themselves are left out.
+/// Creates a group with attributes. They are given as for an array: a JSON object in a string, or an empty string, and
+/// those that are set one by one after it. An empty name is the storage itself. Missing groups above are created, and
+/// their consolidated metadata are removed. Attributes that the formats reserve are left out.
 ///
 /// # Errors
-/// `NotOverwritten` if an array or group is there, `Exists` if the name is below an array, `Argument` for names of
-/// metadata documents and those that Zarr v3 reserves, and below a group of another version of Zarr, `Metadata` for
-/// attributes that are no object, `ReadOnly`, `OutOfMemory`, and those of the storage.
+/// `NotOverwritten` if an array or group exists, `Exists` if the name is below an array, `Argument` for names of
+/// metadata documents, names that Zarr v3 reserves, and a name below a group of another version of Zarr, `Metadata` for
+/// attributes that are not an object, `ReadOnly`, `OutOfMemory`, and those of the storage.
 pub fn create_group(
     storage: &Storage,
     name: &str,

@@ -1,4 +1,4 @@
-//! What is in a group: arrays and groups, with what their metadata say.
+//! Listing a group: its arrays and groups, with their metadata.
 
 use super::documents::{V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, below, groups_above};
 use super::file;
@@ -9,18 +9,18 @@ use crate::json::{ByName, Value};
 use crate::object::{Entry, Storage, check_name};
 use crate::zarr;
 
-/// What is in a group of a storage; an empty name is the storage itself. The group comes first, then what is in it, by
-/// name, and if `recursive` after each group what is in that. An array is listed as itself alone.
+/// Lists a group of a storage; an empty name is the storage itself. The group comes first, then its members by name. If
+/// `recursive`, the members of each group follow it. For an array, only the array itself is listed.
 ///
-/// What is there but cannot be read is listed with its [error](Node::error). A symbolic link to a group is listed with
-/// what is in it, but what several links lead to is listed with the first of them, and a link to a group that it is in
-/// is left out. If the storage cannot list its objects, or requests to it take long, the group's consolidated metadata
-/// tell what there is, if it has some.
+/// Members that cannot be read are listed with their [error](Node::error). A symbolic link to a group is listed with
+/// the members of that group. Members that several links lead to are listed only with the first link. A link to a group
+/// that contains the link is left out. If the storage cannot list its objects, or has latency, the group's consolidated
+/// metadata are used, if it has any.
 ///
-/// In a [file](Storage::file) the file itself is a group.
+/// In a [file](Storage::file), the file itself is listed as a group.
 ///
 /// # Errors
-/// `NotFound`, `UnknownFormat` if the storage itself is no group and no array, `Metadata` for a group's own,
+/// `NotFound`, `UnknownFormat` if the storage itself is neither a group nor an array, `Metadata` for the group's own,
 /// `Unsupported` if the storage cannot list and has no consolidated metadata, `OutOfMemory`, and those of the storage.
 pub fn list(storage: &Storage, group: &str, recursive: bool) -> Result<Vec<Node>> {
     let mut nodes = Vec::new();
@@ -199,7 +199,7 @@ fn consolidated(
 /// That neither a list nor consolidated metadata tell what is in a group.
 fn untold(group: &str) -> Error {
     let kind =
-        ErrorKind::Unsupported("listing in a storage that cannot list, of a group without consolidated metadata");
+        ErrorKind::Unsupported("the group has no consolidated metadata, and the storage cannot list its objects");
     Error::from(kind).in_object(if group.is_empty() { "the storage" } else { group })
 }
 

@@ -12,14 +12,14 @@ use crate::object::{Directory, OneFile, Storage, Url, paths};
 #[cfg(feature = "zip")]
 use crate::object::{PrefixedStorage, Zip, only_prefix};
 
-/// The storage at a path: a directory, a zip file, or a [file that holds arrays](Storage::file), which its first bytes
-/// tell. The one directory that all entries of a zip file are in is left out, for it is often the one that was packed.
-/// Names of arrays and groups may begin with it or not, unless something in it is called like it.
+/// Opens the storage at a path: a directory, a zip file, or a [file that holds arrays](Storage::file). The first bytes
+/// of a file determine its kind. If all entries of a zip file are in one directory, such as the one that was packed,
+/// names of arrays and groups may begin with that directory or not, unless it contains an entry of the same name.
 ///
-/// netCDF's way to name such a storage, `file://PATH#mode=...`, is understood as well.
+/// netCDF's form of a path, `file://PATH#mode=...`, is also accepted.
 ///
-/// With the feature `network` a URL that begins with `http://`, `https://`, `s3://`, `gs://` or `az://` is one, too:
-/// the objects below it, or a file. If its name does not end with `.zarr`, a request finds out.
+/// With the feature `network`, the path may be a URL that begins with `http://`, `https://`, `s3://`, `gs://` or
+/// `az://`: the objects below it, or a file. If its name does not end with `.zarr`, a request determines which.
 ///
 /// # Errors
 /// `NotFound`, `UnknownFormat` for any other file, `Unsupported` for one that is known but cannot be read,
@@ -47,7 +47,7 @@ pub fn is_url(path: &Path) -> bool {
 fn at_url(url: &Url<'_>) -> Result<Storage> {
     let Some((network, file)) = Network::open_file(url)? else { return Storage::new(Network::open(url)?) };
     match FileKind::of(&network, &file) {
-        Ok(FileKind::Zip) => Err(ErrorKind::Unsupported("a zip file at a URL").into()),
+        Ok(FileKind::Zip) => Err(ErrorKind::Unsupported("zip files at URLs").into()),
         Ok(_) => Storage::new(network)?.file(&file),
         // Servers that have no object of this name say so in many ways, and some tell in a page what is below it.
         Err(error)
@@ -63,7 +63,7 @@ fn at_url(url: &Url<'_>) -> Result<Storage> {
 #[cfg(feature = "network")]
 fn for_url(url: &Url<'_>) -> Result<Storage> {
     if url.service == Service::Http {
-        return Err(ErrorKind::Unsupported("to write to an HTTP server, which is only read").into());
+        return Err(ErrorKind::Unsupported("writing to an HTTP server; HTTP is read-only").into());
     }
     if url.content == Content::File {
         return Err(ErrorKind::ReadOnly.into());
@@ -73,7 +73,7 @@ fn for_url(url: &Url<'_>) -> Result<Storage> {
 
 #[cfg(not(feature = "network"))]
 const WITHOUT: ErrorKind = ErrorKind::Unsupported(
-    "a URL, for this build has no network storages; build with the feature network (CMake: -DNCZCHUNK_NETWORK=ON)",
+    "URLs, which this build does not include; build with the feature network (CMake: -DNCZCHUNK_NETWORK=ON)",
 );
 
 #[cfg(not(feature = "network"))]
@@ -103,7 +103,7 @@ fn file_at(path: &Path) -> Result<Storage> {
     }
 }
 
-/// The storage at a path where something is to be created: a directory, which is made if there is nothing.
+/// Opens a storage at a path in which to create arrays: a directory, which is created if nothing exists there.
 ///
 /// # Errors
 /// Those of [`open_storage`]; `Unsupported` for a zip file that does not exist: see
@@ -117,7 +117,7 @@ pub fn create_storage(path: &Path) -> Result<Storage> {
         return open_storage(path);
     }
     if directory.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip")) {
-        const HOW: &str = "a new zip file by its path; make a storage that writes one";
+        const HOW: &str = "creating a zip file by its path; create a storage that writes one";
         return Err(Error::from(ErrorKind::Unsupported(HOW)).in_object(path.display()));
     }
     Storage::new(Directory::create(directory)?)
@@ -177,7 +177,7 @@ mod tests {
             for storage in [open_storage(path), create_storage(path)] {
                 let error = storage.err().unwrap().to_string();
                 let url = url.trim_end_matches("#mode=zarr");
-                let words = format!("{url}: not supported: a URL, for this build has no network storages; build with");
+                let words = format!("{url}: not supported: URLs, which this build does not include; build with");
                 assert!(error.starts_with(&words), "{error}");
             }
         }

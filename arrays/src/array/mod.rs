@@ -1,4 +1,4 @@
-//! Arrays that can be opened and created: what is stored, where, and what its metadata say.
+//! Arrays that are opened and created: their storage, their metadata and their chunks.
 //!
 //! ```text
 //!   locate.rs       from a path to a storage for objects
@@ -9,6 +9,7 @@
 //!   create.rs       writing the documents of a new array
 //!   contents.rs     what an array or group that is overwritten consists of
 //!   group.rs        groups that are created
+//!   nczarr.rs       netCDF-C's own metadata of groups
 //!   resize.rs       removing what another shape cuts off
 //!   list.rs         what is in a group
 //!   backing.rs      how an array is stored
@@ -24,6 +25,7 @@ mod group;
 mod keys;
 mod list;
 mod locate;
+mod nczarr;
 mod resize;
 
 use std::any::type_name;
@@ -50,11 +52,12 @@ pub use description::{ArrayFormat, Description};
 pub use group::create_group;
 pub use list::{list, list_each};
 pub use locate::{create_storage, is_url, open_storage};
+pub use nczarr::write_netcdf_groups;
 
-/// An array that is open: its variable, its store, and what its metadata say.
+/// An open array: its variable, its store, and its metadata.
 ///
-/// Any number of threads may read it at the same time. To write, they need chunks of their own or, if the array has
-/// shards, shards of their own.
+/// Any number of threads may read it at the same time. Threads may write at the same time if each writes to its own
+/// chunks, or to its own shards if the array has shards.
 pub struct Array {
     opened: Opened,
     stored: Stored,
@@ -65,25 +68,25 @@ pub struct Array {
     verify: bool,
 }
 
-/// How many bytes of decoded chunks an array keeps unless it is told otherwise: at least one chunk, of up to
+/// How many bytes of decoded chunks an array keeps by default: at least one chunk, of up to
 /// `LARGEST_CHUNK` bytes.
 const CACHE: usize = 64 << 20;
 const LARGEST_CHUNK: usize = 512 << 20;
 
 impl Array {
-    /// Opens an array to read it, or to read and write it. `path` is a directory or a zip file; `name` is where the
-    /// array is below it, with `/` between the parts, or empty. Or `path` is a file that holds arrays, such as a netCDF
-    /// classic file, and `name` is the array's name in it.
+    /// Opens an array for reading, or for reading and writing. `path` is a directory or a zip file; `name` is the
+    /// array's path below it, with `/` between the parts, or empty. Or `path` is a file that holds arrays, such as a
+    /// netCDF classic file, and `name` is the array's name in it.
     ///
     /// # Errors
-    /// `NotFound`, `NotAnArray`, `UnknownFormat`, `Metadata`, `Unsupported`, `Codec`, `ElementType`, `ReadOnly` for a
-    /// file to be written to, `Busy` for a cfdb file that is locked to write, `OutOfMemory`, and those of the system.
+    /// `NotFound`, `NotAnArray`, `UnknownFormat`, `Metadata`, `Unsupported`, `Codec`, `ElementType`, `ReadOnly` for
+    /// writing to a file, `Busy` for a cfdb file that is locked for writing, `OutOfMemory`, and those of the system.
     pub fn open(path: impl AsRef<Path>, name: &str, access: Access) -> Result<Array> {
         let path = path.as_ref();
         Array::open_in(&open_storage(path)?, name, access).map_err(|error| error.in_object(path.display()))
     }
 
-    /// Opens an array among the objects of a storage.
+    /// Opens an array in a storage.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
@@ -104,15 +107,15 @@ impl Array {
         Array::of_zarr(storage, name, access, metadata)
     }
 
-    /// Creates an array, and opens it to be read and written. `path` is a directory, which is made if there is none;
-    /// `name` is where the array is to be below it, or empty. Groups that are missing on the way are made.
+    /// Creates an array, and opens it for reading and writing. `path` is a directory, which is created if it does not
+    /// exist; `name` is the path of the new array below it, or empty. Missing groups on the way are created.
     ///
-    /// Metadata that groups above have consolidated are removed, for they do not tell the new array. (Those of a group
-    /// that the path itself is below are not seen: give the path of the outermost group, and a name.)
+    /// Consolidated metadata of the groups above are removed, because they do not list the new array. (Those of a group
+    /// above `path` are not found: pass the path of the outermost group, and a name.)
     ///
-    /// Nothing is written unless all is well. The array can be opened by others when all of its metadata are there; a
-    /// failure before leaves groups at most. Of two that create the same array at the same time neither is refused for
-    /// sure, and the metadata are those of one of them.
+    /// Nothing is written before all checks have passed. Others can open the array once all its metadata are written;
+    /// a failure before that leaves groups at most. If two calls create the same array at the same time, both may
+    /// succeed, and the metadata are those of one of them.
     ///
     /// ```
     /// use nczchunk::{Array, Description, ElementType, Hyperslab};
@@ -130,9 +133,9 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// `NotOverwritten` if an array or group is there, `Exists` if the name is below an array or something else is
-    /// there; `Argument`, which is also that of names of metadata documents and those that Zarr v3 reserves,
-    /// `ElementType`, `Codec`, `Metadata`, `Unsupported` and `Rank` for what cannot be; `ReadOnly` for a file;
+    /// `NotOverwritten` if an array or group exists, `Exists` if the name is below an array or something else exists;
+    /// `Argument` also for names of metadata documents and names that Zarr v3 reserves; `ElementType`, `Codec`,
+    /// `Metadata`, `Unsupported` and `Rank` for a description that the format does not support; `ReadOnly` for a file;
     /// `OutOfMemory`, and those of the system.
     pub fn create(path: impl AsRef<Path>, name: &str, description: &Description<'_>) -> Result<Array> {
         Array::create_as(path.as_ref(), name, description, Ok)
@@ -151,7 +154,7 @@ impl Array {
         Array::create_in_as(&locate::create_storage(path)?, name, description, make)
     }
 
-    /// Creates an array among the objects of a storage: see [`create`](Self::create).
+    /// Creates an array in a storage: see [`create`](Self::create).
     ///
     /// # Errors
     /// Those of `create`.
@@ -171,7 +174,7 @@ impl Array {
         let (metadata, new) = create::New::check(storage, name, description)?;
         let array = Array::of_zarr(storage, name, Access::Write, metadata)?;
         array.opened.store.check_writable().map_err(|error| match error.kind() {
-            ErrorKind::ReadOnly => ErrorKind::Codec("one of the codecs cannot encode").into(),
+            ErrorKind::ReadOnly => ErrorKind::Codec("one of the codecs can only decode").into(),
             _ => error,
         })?;
         let made = make(array)?;
@@ -196,9 +199,9 @@ impl Array {
     }
 
     /// Reads the metadata again and drops cached chunks and shard indices, so that the next read returns what is stored
-    /// now: what other handles and processes have written, and the shape and the attributes that they have set.
+    /// now: the data that other handles and processes have written, and the shape and attributes that they have set.
     ///
-    /// A zip file that was opened to be read is not opened again.
+    /// A zip file that was opened read-only is not opened again.
     ///
     /// # Errors
     /// `Argument` if the array was replaced by one with other chunks or another type: open it again. Those of
@@ -227,20 +230,19 @@ impl Array {
         Ok(now)
     }
 
-    /// Gives the array another shape, with as many dimensions. Chunks (or shards) outside of it are removed; where it
-    /// cuts through one, what is cut off becomes fill values. So what is read after the array has been made larger
-    /// again is fill values. (What another program has left behind the end of a chunk, such as zarr-python when it
-    /// makes an array smaller, is not looked for.)
+    /// Changes the shape of the array; the number of dimensions stays. Chunks (or shards) outside the new shape are
+    /// removed. Where the new shape cuts through a chunk or shard, the part that is cut off becomes fill values. So
+    /// reads return fill values there if the array grows again. (Data that another program left in a chunk beyond the
+    /// end of a dimension, as zarr-python does when it makes an array smaller, are not looked for.)
     ///
-    /// Metadata that groups above have consolidated are removed: see [`create`](Self::create). Others that have the
-    /// array open keep the shape that they know until they are [refreshed](Self::refresh); if one of them has changed
-    /// the shape, this starts from that. A failure leaves the shape as it was, and may leave fill values in what was to
-    /// be cut off.
+    /// Consolidated metadata of the groups above are removed: see [`create`](Self::create). Other handles keep the old
+    /// shape until they are [refreshed](Self::refresh). If one of them has changed the shape, this call starts from
+    /// that shape. A failure leaves the shape as it was, and may leave fill values in the part to be cut off.
     ///
     /// # Errors
     /// `OpenedToRead`; `Argument` for another number of dimensions, or if the array was replaced by one with other
     /// chunks or another type; `DimensionLength`; `NotFound` if the array is gone; `Unsupported` for dimensions that
-    /// netCDF-C shares among arrays, and to make an array smaller where a storage cannot list its objects;
+    /// netCDF-C shares among arrays, and for a smaller shape in a storage that cannot list its objects;
     /// `OutOfMemory`, and those of the storage, of opening and of writing.
     pub fn resize(&mut self, shape: &[usize]) -> Result<()> {
         self.check_writable()?;
@@ -251,10 +253,10 @@ impl Array {
             return Err(ErrorKind::ReadOnly.into());
         };
         if shape.len() != opened.variable.rank() {
-            return Err(ErrorKind::Argument("there is not one length per dimension").into());
+            return Err(ErrorKind::Argument("there must be one length for each dimension").into());
         }
         if !metadata.dimension_references.is_empty() {
-            return Err(ErrorKind::Unsupported("another length for dimensions that netCDF-C has in a group").into());
+            return Err(ErrorKind::Unsupported("resizing a dimension whose length netCDF-C keeps in its group").into());
         }
         if metadata.is_scalar {
             return Ok(());
@@ -283,11 +285,10 @@ impl Array {
         Ok(())
     }
 
-    /// Sets an attribute, or adds it, at once: the metadata are written anew. JSON has no types of numbers, so that a
-    /// `short` is read again as an `int`, except where netCDF-C's keys have the types, as in
-    /// [`ArrayFormat::NcZarr`].
+    /// Sets or adds an attribute, immediately: the metadata are written again. JSON has no types of numbers, so a
+    /// `short` is read back as an `int`, unless netCDF-C's keys record the types, as in [`ArrayFormat::NcZarr`].
     ///
-    /// Metadata that groups above have consolidated are removed: see [`create`](Self::create).
+    /// Consolidated metadata of the groups above are removed: see [`create`](Self::create).
     ///
     /// ```no_run
     /// # let mut array = nczchunk::Array::open("sst.zarr", "", nczchunk::Access::Write)?;
@@ -297,22 +298,23 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// `OpenedToRead`; `Argument` for a name that no attribute can have; `NotFound` if the array is gone; `Metadata` if
-    /// the metadata have become malformed meanwhile; `OutOfMemory`, and those of the storage.
+    /// `OpenedToRead`; `Argument` for a name that attributes cannot have; `NotFound` if the array is gone; `Metadata`
+    /// if the metadata have become malformed meanwhile; `OutOfMemory`, and those of the storage.
     pub fn set_attribute<'v>(&mut self, name: &str, value: impl Into<AttributeValue<'v>>) -> Result<()> {
         self.change_attribute(name, Some(value.into()), |_| Ok(()))
     }
 
-    /// Removes an attribute, at once: see [`set_attribute`](Self::set_attribute).
+    /// Removes an attribute, immediately: see [`set_attribute`](Self::set_attribute).
     ///
     /// # Errors
-    /// `NoAttribute` if there is none of that name, and those of `set_attribute`.
+    /// `NoAttribute` if there is no attribute of that name, and those of `set_attribute`.
     pub fn remove_attribute(&mut self, name: &str) -> Result<()> {
         self.change_attribute(name, None, |_| Ok(()))
     }
 
-    /// Sets several attributes, or adds them, at once: each member of a JSON object as it is, which may be nested. It
-    /// takes what [`own_attributes_json`](Self::own_attributes_json) returns. Other attributes stay as they are.
+    /// Sets or adds several attributes, immediately: each member of a JSON object, unchanged. Members may be nested.
+    /// The result of [`own_attributes_json`](Self::own_attributes_json) is such an object. Other attributes stay as
+    /// they are.
     ///
     /// ```no_run
     /// # let mut array = nczchunk::Array::open("sst.zarr", "", nczchunk::Access::Write)?;
@@ -321,7 +323,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// `Metadata` if it is no JSON object, and those of [`set_attribute`](Self::set_attribute).
+    /// `Metadata` if the text is not a JSON object, and those of [`set_attribute`](Self::set_attribute).
     pub fn set_attributes_json(&mut self, attributes: &str) -> Result<()> {
         self.update_attributes(attributes, |_| Ok(()))
     }
@@ -381,38 +383,38 @@ impl Array {
         Ok(made)
     }
 
-    /// How it is cut into chunks, and what its elements are.
+    /// The array's variable: its dimensions, its chunks and the layout of its elements.
     pub fn variable(&self) -> &Variable {
         &self.opened.variable
     }
 
-    /// Where its chunks come from and go to.
+    /// The array's store, from which chunks are read and to which they are written.
     pub fn store(&self) -> &ChunkStore<'static> {
         &self.opened.store
     }
 
-    /// What its elements stand for.
+    /// The type of the elements.
     pub fn element_type(&self) -> &ElementType {
         &self.opened.element
     }
 
-    /// Its attributes.
+    /// The attributes.
     pub fn attributes(&self) -> &[Attribute] {
         &self.opened.attributes.list
     }
 
-    /// Why its attributes cannot be read, though all else can; then it is as if it had none, and none can be set.
+    /// The error if the attributes alone cannot be read. Then the array has no attributes, and none can be set.
     pub fn attributes_error(&self) -> Option<&Error> {
         self.opened.attributes.error.as_ref()
     }
 
-    /// Its attributes as the text of a JSON object: as they are stored, if that is how they are stored.
+    /// The attributes as a JSON object in a string: unchanged, if they are stored in that form.
     pub fn attributes_json(&self) -> &str {
         &self.opened.attributes.json
     }
 
-    /// Its attributes as the text of a JSON object, without those that formats keep among them for themselves, such as
-    /// the names of dimensions: what [`Description::with_attributes_json`] takes for an array like this one.
+    /// The attributes as a JSON object in a string, without those that the formats reserve, such as the names of
+    /// dimensions. [`Description::with_attributes_json`] takes it to create an array with the same attributes.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -425,24 +427,23 @@ impl Array {
         self.opened.dimensions.name(d)
     }
 
-    /// Whether a dimension is said to be unlimited, which netCDF does.
+    /// Whether the metadata mark a dimension as unlimited, as netCDF does.
     pub fn is_unlimited(&self, d: usize) -> bool {
         self.opened.dimensions.is_unlimited(d)
     }
 
-    /// Its name in the storage it was opened in; empty if the storage is the array.
+    /// The array's name in the storage it was opened in; empty if the storage is the array.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The format that it is stored in, in words: `Zarr v2`, `Zarr v3`, `NCZarr`, `netCDF classic`, `cfdb` or `HDF5`.
+    /// The name of the storage format: `Zarr v2`, `Zarr v3`, `NCZarr`, `netCDF classic`, `cfdb` or `HDF5`.
     pub fn format(&self) -> &'static str {
         self.stored.format()
     }
 
-    /// The codecs of its chunks in the order in which they encode, as [`Description::with_codecs`] takes them: each has
-    /// a name and a configuration, which is empty where the format does not tell it. (What shards are encoded with as a
-    /// whole is not among them.)
+    /// The codecs of the chunks in the order of encoding, as [`Description::with_codecs`] takes them: each has a name
+    /// and a configuration, which is empty if the format does not record it. (Codecs for whole shards are not listed.)
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -450,16 +451,16 @@ impl Array {
         self.stored.codecs(&self.opened.store)
     }
 
-    /// What absent chunks read as: the bytes of an element in native byte order, or a text in UTF-8 if elements are
-    /// [texts of any length](ElementType::String), as [`Description::with_fill_value`] takes it. `None` stands for
-    /// zeros, or an empty text.
+    /// The fill value, as which missing chunks read: the bytes of an element in native byte order, or UTF-8 if elements
+    /// are [variable-length strings](ElementType::String), as [`Description::with_fill_value`] takes it. `None` stands
+    /// for zeros, or an empty string.
     pub fn fill_value(&self) -> Option<&[u8]> {
         self.stored.fill_value(&self.opened.variable)
     }
 
-    /// How many bytes a chunk has as it is stored, after encoding; `None` if it is absent and reads as the fill value.
-    /// The indices are those of the [variable's](Self::variable) chunks. The chunk is not read, but where it is in a
-    /// shard, whose index is.
+    /// The number of bytes of a chunk as it is stored, after encoding; `None` if it is missing and reads as the fill
+    /// value. The indices are those of the [variable's](Self::variable) chunks. The chunk is not read. For a chunk in a
+    /// shard, the shard's index is read.
     ///
     /// ```
     /// # use nczchunk::{Array, Description, ElementType, Hyperslab, object::{Memory, Storage}};
@@ -471,16 +472,16 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// `Argument` if there is no such chunk; `Corrupt` for the index of a shard; those of the storage.
+    /// `Argument` if the array has no such chunk; `Corrupt` for the index of a shard; those of the storage.
     pub fn stored_chunk_len(&self, chunk: &[isize]) -> Result<Option<usize>> {
         self.stored.chunk_len(&self.opened.variable, &self.opened.store, chunk)
     }
 
-    /// Where the chunks that a hyperslab touches are stored: calls `one` for each of them, in row-major order, with the
-    /// object of the storage and the bytes of it that the chunk is, as its codecs encode it, or that it is absent. The
-    /// chunks are those by which the array is read, so those within shards. Their bytes are not read: an object that is
-    /// a chunk is asked for its length, and the index of a shard is read, once for all of its chunks if their indices
-    /// take no more than 4 MiB.
+    /// Locates the stored chunks that a hyperslab touches: calls `one` for each, in row-major order, with the object
+    /// that holds the chunk and the range of its bytes, or that the chunk is missing. The chunks are those by which the
+    /// array is read; chunks within shards are reported one by one. Their bytes are not read. For an object that is a
+    /// chunk, the storage is asked for its length. For a shard, the index is read, once for all of its chunks if the
+    /// indices in use take no more than 4 MiB.
     ///
     /// ```
     /// # use nczchunk::{Array, ChunkState, Description, ElementType, Hyperslab, object::{Memory, Storage}};
@@ -498,7 +499,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// Those of `one`, with which the call ends; those of [`Plan::new`](crate::Plan::new); `Corrupt` for the index of a
+    /// Those of `one`, which end the call; those of [`Plan::new`](crate::Plan::new); `Corrupt` for the index of a
     /// shard; those of the storage.
     pub fn locate(
         &self,
@@ -508,13 +509,13 @@ impl Array {
         self.store().locate(&Plan::new(self.variable(), hyperslab, Access::Read)?, one)
     }
 
-    /// Lists the objects that are stored of the array's chunks: calls `one` with the indices of each, in any order.
-    /// They are those of the chunks or, if there are shards, of the shards, by which the array is
-    /// [written](Variable::grid). The result is `false` if nothing can be listed, which is so for arrays in files and
-    /// in storages that cannot list their objects.
+    /// Lists the stored objects of the array's chunks: calls `one` with the indices of each, in any order. The indices
+    /// are those of the chunks or, if there are shards, of the shards, by which the array is
+    /// [written](Variable::grid). Returns `false` if nothing can be listed, as for arrays in files and in storages that
+    /// cannot list their objects.
     ///
-    /// It takes as long as there is something to be listed, however many chunks there might be. What several symbolic
-    /// links lead to is listed once.
+    /// The time depends on the number of stored objects, not on the number of possible chunks. An object to which
+    /// several symbolic links lead is listed once.
     ///
     /// # Errors
     /// Those of `one`, `OutOfMemory`, and those of the storage.
@@ -527,11 +528,11 @@ impl Array {
         Ok(listed.is_listed())
     }
 
-    /// The name of the object that a chunk is in, or is to be in, among those of the array's storage; `None` for an
-    /// array in a file. Several chunks may have the same, which is a shard's then.
+    /// The name of the object in the array's storage that holds a chunk, or would hold it; `None` for an array in a
+    /// file. Chunks of one shard have the same object.
     ///
     /// # Errors
-    /// `Argument` if there is no such chunk; `OutOfMemory`.
+    /// `Argument` if the array has no such chunk; `OutOfMemory`.
     pub fn chunk_object(&self, chunk: &[isize]) -> Result<Option<String>> {
         let name = self.stored.object_name(&self.opened.variable, &self.name, chunk)?;
         Ok(name.as_deref().map(alloc::text).transpose()?)
@@ -543,11 +544,11 @@ impl Array {
         if self.access == Access::Write { Ok(()) } else { Err(self.about(ErrorKind::OpenedToRead)) }
     }
 
-    /// Refuses a Rust type that the elements are not values of.
+    /// Refuses a Rust type that does not hold the elements.
     fn check_holds<T: Element>(&self) -> Result<()> {
         let element = *self.element_type();
         if element == ElementType::String {
-            return Err(ErrorKind::Argument("strings are read by read_strings and written by write_strings").into());
+            return Err(ErrorKind::Argument("read strings with read_strings and write them with write_strings").into());
         }
         if T::holds(element) {
             Ok(())
@@ -562,7 +563,7 @@ impl Array {
         if self.name.is_empty() { error } else { error.in_object(&self.name) }
     }
 
-    /// Reads a hyperslab: its elements, row-major. Nothing is converted: `T` is the type of the elements.
+    /// Reads a hyperslab in row-major order. Values are not converted: `T` is the type of the elements.
     ///
     /// # Errors
     /// `RustType` if the elements are of another type than `T`, and those of [`read`](crate::read).
@@ -571,7 +572,7 @@ impl Array {
         typed::read(&self.opened.variable, &self.opened.store, hyperslab)
     }
 
-    /// Reads a hyperslab into a slice, row-major. Nothing is converted.
+    /// Reads a hyperslab into a slice, in row-major order. Values are not converted.
     ///
     /// # Errors
     /// `RustType` if the elements are of another type than `T`, and those of [`read_into`](crate::read_into).
@@ -580,7 +581,8 @@ impl Array {
         typed::read_into(&self.opened.variable, &self.opened.store, hyperslab, out)
     }
 
-    /// Writes values, row-major, to a hyperslab of an array that was opened to be written to. Nothing is converted.
+    /// Writes values, in row-major order, to a hyperslab of an array that was opened for writing. Values are not
+    /// converted.
     ///
     /// # Errors
     /// `OpenedToRead`, `RustType` if the elements are of another type than `T`, and those of [`write`](crate::write).
@@ -590,22 +592,22 @@ impl Array {
         typed::write(&self.opened.variable, &self.opened.store, hyperslab, values)
     }
 
-    /// Reads a hyperslab of an array of [texts of any length](ElementType::String): its texts, row-major. They are not
-    /// kept in a cache, and one thread reads them.
+    /// Reads a hyperslab of an array of [variable-length strings](ElementType::String), in row-major order. Strings are
+    /// not cached, and one thread reads them.
     ///
     /// # Errors
-    /// `ElementType` for elements of another type, those of [`read`](crate::read), `Corrupt` for a chunk that holds no
-    /// such texts, `Unsupported` for one that has a text with a NUL in it.
+    /// `ElementType` for elements of another type, those of [`read`](crate::read), `Corrupt` for a chunk that does not
+    /// hold such strings, `Unsupported` for a string that contains a NUL.
     pub fn read_strings(&self, hyperslab: &Hyperslab<'_>) -> Result<Vec<String>> {
         self.check_text()?;
         strings::read_strings(self.variable(), self.store(), hyperslab)
     }
 
-    /// Writes texts, row-major, to a hyperslab of an array of [texts of any length](ElementType::String) that was
-    /// opened to be written to.
+    /// Writes strings, in row-major order, to a hyperslab of an array of
+    /// [variable-length strings](ElementType::String) that was opened for writing.
     ///
     /// # Errors
-    /// `OpenedToRead`, `ElementType` for elements of another type, `Argument` for a text with a NUL in it,
+    /// `OpenedToRead`, `ElementType` for elements of another type, `Argument` for a string that contains a NUL,
     /// `Unsupported` for an array in shards, and those of [`write`](crate::write).
     pub fn write_strings(&self, hyperslab: &Hyperslab<'_>, values: &[impl AsRef<str>]) -> Result<()> {
         self.check_writable()?;
@@ -613,7 +615,7 @@ impl Array {
         strings::write_strings(self.variable(), self.store(), hyperslab, values)
     }
 
-    /// Refuses elements that are no texts of any length.
+    /// Refuses elements that are no variable-length strings.
     #[doc(hidden)]
     pub fn check_text(&self) -> Result<()> {
         match self.element_type() {
@@ -622,13 +624,13 @@ impl Array {
         }
     }
 
-    /// Has decoded chunks kept in another cache, or in none.
+    /// Sets the cache for decoded chunks; `None` for no cache.
     pub fn set_cache(&mut self, cache: Option<&Cache>) {
         self.opened.store.set_cache(cache);
         self.cache = cache.cloned();
     }
 
-    /// Sets whether every chunk is decoded to its end: see [`ChunkStore::set_verify`].
+    /// Sets whether every chunk is decoded completely: see [`ChunkStore::set_verify`].
     pub fn set_verify(&mut self, verify: bool) {
         self.opened.store.set_verify(verify);
         self.verify = verify;

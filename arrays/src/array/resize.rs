@@ -64,7 +64,7 @@ impl<'a> Found<'a> {
             listed => listed?,
         }
         if found.num_listed == 0 {
-            let what = "making an array smaller in a storage that cannot list its objects";
+            let what = "making an array smaller needs a storage that can list its objects";
             return Err(ErrorKind::Unsupported(what).into());
         }
         if !found.is_listed() {

@@ -67,7 +67,7 @@ fn what_is_created_is_opened_as_it_was_described() {
         assert_eq!(array.variable().fill_value(), Some(&(-1i16).to_ne_bytes()[..]));
         let error = Array::create_in(&storage, "a/b", description).err().unwrap();
         assert_eq!((error.kind(), error.about()), (ErrorKind::NotOverwritten, "a/b"));
-        assert_eq!(error.to_string(), "a/b: it exists already; create it with overwrite to replace it");
+        assert_eq!(error.to_string(), "a/b: an array or group exists here; pass overwrite to replace it");
         let array = Array::create_in(&storage, "a/b", &description.with_overwrite(true)).unwrap();
         assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [-1; 120]);
         assert!(Array::create_in(&storage, "a/b/c", description).is_err());
@@ -245,11 +245,9 @@ fn a_codec_that_only_decodes_is_named() {
         let description = Description::new(&[4], ElementType::Int).with_format(format).with_codecs(&zstd);
         let created = Array::create_in(&storage, "v", &description).unwrap();
         created.write(&Hyperslab::all(), &[1, 2, 3, 4]).unwrap();
-        for (cname, words) in
-            [("blosclz", "blosclz is decoded, but not encoded"), ("snappy", "snappy is not supported")]
-        {
+        for (cname, words) in [("blosclz", "blosclz can only be decoded"), ("snappy", "snappy is not supported")] {
             let refused = |error: Error| {
-                let words = format!("blosc: the codec cannot be used: {words}; lz4, lz4hc, zlib and zstd are");
+                let words = format!("blosc: {words}; lz4, lz4hc, zlib and zstd can be encoded");
                 assert!(error.to_string().ends_with(&words), "{error}");
             };
             let setting = format!(r#"{{"cname": "{cname}"}}"#);
@@ -535,14 +533,14 @@ fn elements_are_read_and_written_as_their_own_type_only() {
         array.read::<i32>(&all).unwrap_err(),
         array.read_into(&all, &mut [0i32; 2]).unwrap_err(),
     ] {
-        let message = "x: the elements are float32, and nothing is converted: they are not read or written as i32";
+        let message = "x: the elements are float32 and cannot be read or written as i32: values are not converted";
         assert_eq!((error.to_string().as_str(), error.status()), (message, crate::status::EBADTYPE));
     }
     assert!(matches!(array.read::<f64>(&all).unwrap_err().kind(), ErrorKind::RustType { .. }));
     assert_eq!(array.read::<f32>(&all).unwrap(), [1.0, 2.0]);
     assert_eq!(array.read::<[u8; 4]>(&all).unwrap(), [1.0f32.to_ne_bytes(), 2.0f32.to_ne_bytes()]);
     let error = Array::open_in(&storage, "x", Access::Read).unwrap().write(&all, &[1.0f32, 2.0]).unwrap_err();
-    assert!(error.to_string().starts_with("x: opened to read; open it with Access::Write"), "{error}");
+    assert!(error.to_string().starts_with("x: opened read-only; open it with Access::Write"), "{error}");
 }
 
 /// What an array lends is no way round the way in which it was opened.
@@ -976,12 +974,12 @@ fn nothing_is_cut_off_or_overwritten_where_objects_are_not_listed() {
     let mut array = Array::create_in(&storage, "v", &description).unwrap();
     array.write(&Hyperslab::all(), &[7i16; 10]).unwrap();
     let words = |error: crate::Error| error.to_string();
-    assert!(words(array.resize(&[3]).unwrap_err()).contains("cannot list"));
+    assert!(words(array.resize(&[3]).unwrap_err()).contains("needs a storage that can list"));
     assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [7; 10]);
     array.resize(&[11]).unwrap();
     assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap()[9..], [7, 0]);
     let again = Array::create_in(&storage, "v", &description.with_overwrite(true));
-    assert!(words(again.err().unwrap()).contains("cannot list"));
+    assert!(words(again.err().unwrap()).contains("needs a storage that can list"));
 }
 
 #[test]
@@ -1031,7 +1029,7 @@ fn a_scalar_of_netcdf_has_no_dimensions() {
     array.write(&Hyperslab::all(), &[7]).unwrap();
     let before = document(&storage, "g/v/.zarray");
     array.resize(&[]).unwrap();
-    assert_eq!(array.resize(&[1]).unwrap_err().to_string(), "there is not one length per dimension");
+    assert_eq!(array.resize(&[1]).unwrap_err().to_string(), "there must be one length for each dimension");
     assert_eq!((document(&storage, "g/v/.zarray"), array.read::<i32>(&Hyperslab::all()).unwrap()), (before, vec![7]));
     let nodes = list(&storage, "g/v", true).unwrap();
     assert_eq!((nodes[0].shape(), nodes[0].chunk_shape()), (&[][..], &[][..]));
@@ -1047,7 +1045,7 @@ fn dimensions_of_a_group_keep_their_lengths() {
     storage.write("v/.zarray", array.as_bytes()).unwrap();
     let mut opened = Array::open_in(&storage, "v", Access::Write).unwrap();
     let error = opened.resize(&[3]).unwrap_err().to_string();
-    assert_eq!(error, "not supported: another length for dimensions that netCDF-C has in a group");
+    assert_eq!(error, "not supported: resizing a dimension whose length netCDF-C keeps in its group");
     assert_eq!(document(&storage, "v/.zarray").unwrap(), array);
 }
 
@@ -1148,7 +1146,7 @@ fn a_shard_that_changes_all_the_time_cannot_be_read() {
     let array = Array::create_in(&storage, "v", &description).unwrap();
     array.write(&Hyperslab::all(), &[1u8, 2, 3, 4]).unwrap();
     let error = array.read::<u8>(&Hyperslab::all()).unwrap_err();
-    assert!(error.to_string().contains("the shard was replaced each time"), "{error}");
+    assert!(error.to_string().contains("the shard was replaced during each attempt"), "{error}");
     assert_eq!(error.chunk(), Some(&[0][..]));
 }
 

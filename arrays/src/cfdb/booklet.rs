@@ -111,13 +111,13 @@ impl Booklet {
         }
         let version = field(header, 16, 2);
         if !(3..=5).contains(&version) {
-            return Err(ErrorKind::Unsupported("booklet files of another version than 3 to 5").into());
+            return Err(ErrorKind::Unsupported("booklet files of a version other than 3 to 5").into());
         }
         if header.get(18..21) != Some(&[POINTER as u8, 2, 4]) {
-            return Err(ErrorKind::Unsupported("booklet files with numbers of other widths").into());
+            return Err(ErrorKind::Unsupported("booklet files with integers of other widths").into());
         }
         if field(header, 33, 4) == u64::from(NOT_CLOSED) {
-            const HOW: &str = "a file that was not closed by who wrote it; to open it with cfdb to write repairs it";
+            const HOW: &str = "a file that its writer did not close; opening it for writing with cfdb repairs it";
             return Err(ErrorKind::Unsupported(HOW).into());
         }
         let num_buckets = field(header, 21, 4);
@@ -178,7 +178,7 @@ impl Booklet {
         }
         // In a chain that leads back to one of its blocks, one that is a power of two from the first is met again.
         if at < HEADER as u64 || at == met {
-            return Err(corrupt("a chain of blocks leads nowhere"));
+            return Err(corrupt("a chain of blocks points outside the file"));
         }
         let hops = hops + 1;
         let met = if hops.is_power_of_two() { at } else { met };
@@ -209,7 +209,7 @@ impl Booklet {
     fn value(&self, at: u64, block: &[u8], key: &[u8]) -> Result<Value> {
         let key_len = field(block, HASH + POINTER, 2);
         if key_len != key.len() as u64 || block.get(self.before_key..) != Some(key) {
-            return Err(corrupt("a block has another key than its hash is of"));
+            return Err(corrupt("the key of a block does not match its hash"));
         }
         let len = field(block, HASH + POINTER + 2, 4);
         let at = at + block.len() as u64;
@@ -374,11 +374,11 @@ mod tests {
             open(&other).map(drop).unwrap_err()
         };
         for (at, bytes, words) in [
-            (0, &b"x"[..], "none of the formats"),
+            (0, &b"x"[..], "the format is unknown"),
             (16, &[6], "version"),
             (16, &[2], "version"),
             (18, &[8], "widths"),
-            (33, &[255; 4], "not closed"),
+            (33, &[255; 4], "did not close"),
             (21, &[0; 4], "index"),
             (21, &[255; 4], "index"),
             (65, &[1], "index"),
@@ -414,6 +414,6 @@ mod tests {
         assert_eq!(value(&with_next(blocks[1], 0), "key 1"), Ok(None));
         let mut bad = good.clone();
         bad[blocks[0] as usize + BLOCK] = b'K';
-        assert!(value(&bad, "key 0").unwrap_err().to_string().contains("another key"));
+        assert!(value(&bad, "key 0").unwrap_err().to_string().contains("does not match its hash"));
     }
 }

@@ -1,7 +1,7 @@
 //! The types of cfdb: what elements stand for, and how they are stored.
 //!
 //! Numbers and times can be packed in integers: what is stored is `(value - offset) * 10^precision`, rounded, and one
-//! integer stands for no value. They are if all of what that needs is told, as in cfdb's `dtypes.py`: for
+//! integer stands for no value. They are if the metadata say all that this needs, as in cfdb's `dtypes.py`: for
 //! floating-point numbers the type that is stored, precision, offset and fill value; for integers and times, which have
 //! no precision, the type and the offset.
 
@@ -41,7 +41,7 @@ pub(super) fn data_type(at: &At<'_>) -> Result<DataType> {
     let name = at.require("name")?;
     let text = name.text()?;
     if text == "str" {
-        return Err(name.unsupported("texts of any length (str)"));
+        return Err(name.unsupported("variable-length strings (str)"));
     }
     if ["point", "line", "linestring", "polygon"].iter().any(|geometry| text.eq_ignore_ascii_case(geometry)) {
         return Err(name.unsupported("geometries (Point, LineString, Polygon)"));
@@ -64,13 +64,12 @@ pub(super) fn data_type(at: &At<'_>) -> Result<DataType> {
         return Ok(DataType { stored: element, fill_value: not_a_time(element)?, time_unit, packing: None });
     };
     let stored = self::element(encoded.text()?).filter(|element| matches!(kind(*element), Kind::Integer));
-    let stored = stored.ok_or_else(|| encoded.unsupported("elements that are packed in other types than integers"))?;
+    let stored = stored.ok_or_else(|| encoded.unsupported("packed elements whose stored type is not an integer"))?;
     if offset.value().as_f64().is_none() {
         return Err(offset.malformed("expected a number"));
     }
     let fill_bytes = fill_value.map(|value| bytes(value, stored)).unwrap_or(Some(Ok(Vec::new())));
-    let fill_bytes =
-        fill_bytes.ok_or_else(|| at.malformed("the fill value does not fit the type that is stored"))??;
+    let fill_bytes = fill_bytes.ok_or_else(|| at.malformed("the fill value does not fit the stored type"))??;
     let packing = Packing { name: alloc::text(text)?, factor, offset: offset.value().copied()?, fill_value };
     let fill_value = (!fill_bytes.is_empty()).then_some(fill_bytes);
     Ok(DataType { stored, fill_value, time_unit, packing: Some(packing) })
@@ -130,7 +129,7 @@ fn factor(precision: &At<'_>) -> Result<f64> {
         (Some(power), _) => crate::object::Name::of(format_args!("1e{power}"))?.parse().ok(),
         (None, power) => power.map(|power| 10f64.powf(power)),
     };
-    factor.filter(|factor: &f64| factor.is_normal()).ok_or_else(|| precision.malformed("this is not a precision"))
+    factor.filter(|factor: &f64| factor.is_normal()).ok_or_else(|| precision.malformed("the precision is invalid"))
 }
 
 fn integer(at: &At<'_>) -> Result<i128> {

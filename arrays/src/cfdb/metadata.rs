@@ -54,7 +54,7 @@ impl Metadata {
         root.check_object()?;
         if let Some(version) = root.given("format_version") {
             if version.usize()? > FORMAT_VERSION {
-                return Err(version.unsupported("cfdb files of a later version"));
+                return Err(version.unsupported("cfdb files of a newer version"));
             }
         }
         let compression = root.require("compression")?;
@@ -111,7 +111,7 @@ impl Metadata {
         let variable = variable.ok_or(ErrorKind::NotFound("variable"))?;
         let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         if name.len() > LONGEST_NAME || name.is_empty() || !name.bytes().all(is_letter) {
-            return Err(variable.malformed("this is not a name of a variable"));
+            return Err(variable.malformed("this name is not valid for a variable"));
         }
         let (mut shape, mut origins, mut coordinates) = (Vec::new(), Vec::new(), Vec::new());
         if is_coordinate(&variable)? {
@@ -124,7 +124,7 @@ impl Metadata {
         for coordinate in &coordinates {
             let coordinate = variables.as_ref().and_then(|variables| variables.get(coordinate));
             let Some(coordinate) = coordinate.filter(|coordinate| is_coordinate(coordinate).unwrap_or(false)) else {
-                return Err(variable.malformed("it has a coordinate that is not there"));
+                return Err(variable.malformed("one of its coordinates is missing"));
             };
             alloc::push(&mut shape, one(&coordinate.require("shape")?)?)?;
             let origin = coordinate.given("origin").map(|origin| {
@@ -136,7 +136,7 @@ impl Metadata {
         let chunk_shape = variable.require("chunk_shape")?;
         let chunk_lens = chunk_shape.usizes()?;
         if chunk_lens.len() != shape.len() || chunk_lens.contains(&0) {
-            return Err(chunk_shape.malformed("there is not one length, at least 1, for each coordinate"));
+            return Err(chunk_shape.malformed("there must be one length of at least 1 for each coordinate"));
         }
         let text = |name: &str| variable.value().get(name).and_then(Value::as_str).map(alloc::text).transpose();
         Ok(VariableMetadata {
@@ -157,7 +157,7 @@ fn is_coordinate(variable: &At<'_>) -> Result<bool> {
     match tag.text()? {
         "coord" => Ok(true),
         "data_var" => Ok(false),
-        _ => Err(tag.malformed("it is neither a coordinate nor a data variable")),
+        _ => Err(tag.malformed("the variable is neither a coordinate nor a data variable")),
     }
 }
 
@@ -165,7 +165,7 @@ fn is_coordinate(variable: &At<'_>) -> Result<bool> {
 fn one(at: &At<'_>) -> Result<usize> {
     match at.usizes()?.as_slice() {
         [number] => Ok(*number),
-        _ => Err(at.malformed("a coordinate has one dimension")),
+        _ => Err(at.malformed("a coordinate must have one dimension")),
     }
 }
 

@@ -30,7 +30,7 @@ impl File {
         let booklet = Booklet::new(storage, file)?;
         let limit = storage.memory_limits().metadata();
         let text = read_text(&booklet, METADATA, limit)?;
-        let text = text.ok_or(ErrorKind::Unsupported("a booklet file that is not cfdb's"))?;
+        let text = text.ok_or(ErrorKind::Unsupported("a booklet file that cfdb did not write"))?;
         Ok(File { booklet, metadata: Metadata::read(&text, limit)?, limit })
     }
 
@@ -79,9 +79,10 @@ impl File {
 pub(crate) fn open(storage: &Storage, file: &str, name: &str) -> Result<Opened> {
     let file = File::open(storage, file)?;
     if file.metadata.is_remote && !storage.allows_partial() {
-        return Err(
-            ErrorKind::Unsupported("a file that holds only a part of its arrays, unless that is allowed").into()
-        );
+        return Err(ErrorKind::Unsupported(
+            "a file that holds only a part of its arrays; allow partial files to read it",
+        )
+        .into());
     }
     let metadata = file.metadata.variable(name)?;
     let element = metadata.data_type.stored;

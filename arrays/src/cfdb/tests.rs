@@ -127,7 +127,7 @@ fn what_is_said_of_variables_is_told() {
     let file = storage(&bytes).file("f").unwrap();
     let one = list(&file, "v", true).unwrap();
     assert_eq!((one.len(), one[0].name()), (1, "v"));
-    assert_eq!(list(&file, "none", true).unwrap_err().to_string(), "none: there is no such variable");
+    assert_eq!(list(&file, "none", true).unwrap_err().to_string(), "none: no such variable");
 }
 
 #[test]

@@ -26,25 +26,25 @@ pub(crate) enum Values {
 /// The values of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttributeValues<'a> {
-    /// Elements in native byte order; those of [`ElementType::Char`] are a text, in UTF-8 unless an old netCDF file has
-    /// another encoding.
+    /// Elements in native byte order. Those of [`ElementType::Char`] are one string, in UTF-8 unless an old netCDF file
+    /// has another encoding.
     Bytes(&'a [u8]),
-    /// Texts, of [`ElementType::String`].
+    /// Strings, of [`ElementType::String`].
     Texts(&'a [String]),
 }
 
 impl Attribute {
-    /// Its name.
+    /// The attribute's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The type of its values: one that netCDF has.
+    /// The type of the values, which is one of netCDF's.
     pub fn element_type(&self) -> &ElementType {
         &self.element
     }
 
-    /// Its values.
+    /// The values.
     pub fn values(&self) -> AttributeValues<'_> {
         match &self.values {
             Values::Bytes(bytes) => AttributeValues::Bytes(bytes),

@@ -1,4 +1,4 @@
-//! A group or an array that was found.
+//! A group or array in a listing.
 
 use super::attribute::{Attribute, Attributes};
 use super::dimension::Dimensions;
@@ -6,7 +6,7 @@ use crate::alloc;
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A group or an array that was found.
+/// A group or array in a listing.
 #[derive(Debug)]
 pub struct Node {
     name: String,
@@ -34,7 +34,7 @@ pub(crate) struct NodeArray {
 }
 
 impl Node {
-    /// Its name, with those of the groups that it is in before it, such as `ocean/sst`; empty for the storage itself.
+    /// Its path: its name after the names of its groups, such as `ocean/sst`; empty for the storage itself.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -44,7 +44,7 @@ impl Node {
         matches!(self.what, What::Group)
     }
 
-    /// Why it cannot be opened, if that is known from its metadata. Then nothing else is known of it, either.
+    /// The error with which it cannot be opened, if its metadata show that. Then nothing else about it is known.
     pub fn error(&self) -> Option<&Error> {
         if let What::Unreadable(error) = &self.what { Some(error) } else { None }
     }
@@ -58,17 +58,17 @@ impl Node {
         self.array().map_or(&[], |array| &array.shape)
     }
 
-    /// The lengths of an array's chunks, by which it is read.
+    /// The lengths of the chunks by which an array is read.
     pub fn chunk_shape(&self) -> &[usize] {
         self.array().map_or(&[], |array| &array.chunk_shape)
     }
 
-    /// The lengths of an array's shards, by which it is written, if it has shards.
+    /// The lengths of the shards by which an array is written, if it has shards.
     pub fn shard_shape(&self) -> Option<&[usize]> {
         self.array()?.shard_shape.as_deref()
     }
 
-    /// What an array's elements are; `None` for a group.
+    /// The type of an array's elements; `None` for a group.
     pub fn element_type(&self) -> Option<ElementType> {
         self.array().map(|array| array.element)
     }
@@ -78,22 +78,22 @@ impl Node {
         self.array()?.dimensions.name(d)
     }
 
-    /// Whether a dimension is said to be unlimited, which netCDF does.
+    /// Whether the metadata mark a dimension as unlimited, as netCDF does.
     pub fn is_unlimited(&self, d: usize) -> bool {
         self.array().is_some_and(|array| array.dimensions.is_unlimited(d))
     }
 
-    /// Its attributes.
+    /// The attributes.
     pub fn attributes(&self) -> &[Attribute] {
         &self.attributes.list
     }
 
-    /// Why its attributes cannot be read, though all else can; then it is shown without attributes.
+    /// The error if the attributes alone cannot be read. Then it is listed without attributes.
     pub fn attributes_error(&self) -> Option<&Error> {
         self.attributes.error.as_ref()
     }
 
-    /// Its attributes as the text of a JSON object: as they are stored, if that is how they are stored.
+    /// The attributes as a JSON object in a string: unchanged, if they are stored in that form.
     pub fn attributes_json(&self) -> &str {
         &self.attributes.json
     }

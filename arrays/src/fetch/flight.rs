@@ -30,7 +30,7 @@ use crate::open_object::ObjectState;
 use crate::shared::Shared;
 use crate::store::{Filled, Flight, RawRequest, Sharing};
 
-/// For each read that may be under way, so many chunks are looked at to find neighbours.
+/// For each read that may be in flight, so many chunks are looked at to find neighbours.
 const AHEAD: usize = 16;
 
 /// No more chunks are looked at.
@@ -65,7 +65,7 @@ pub(super) struct ChunkFlight<'s, 'f> {
     to_open: VecDeque<Dims<isize>>,
     opening: HashMap<Dims<isize>, usize>,
     absent: VecDeque<Dims<isize>>,
-    /// The memory of the reads that are under way. What has landed is let go before others are started.
+    /// The memory of the reads that are in flight. What has landed is let go before others are started.
     bytes: usize,
     landed: Option<Landed>,
     /// Memory of what has landed, for the next read.
@@ -223,7 +223,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
 
     // --- What is sent.
 
-    /// Whether another read of so many bytes may be under way. A single one always may.
+    /// Whether another read of so many bytes may be in flight. A single one always may.
     fn has_room(&self, len: usize) -> bool {
         let chunks = self.limits.requests.saturating_mul(self.chunk_bytes);
         let most = self.limits.bytes.unwrap_or(chunks.max(self.limits.largest));
@@ -231,7 +231,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         num == 0 || num < self.limits.requests && self.bytes.saturating_add(len) <= most
     }
 
-    /// Starts reads, as many as may be under way.
+    /// Starts reads, as many as may be in flight.
     fn send(&mut self) {
         // What is read at once is read while its object is open.
         if self.reads.are_at_once() && !self.queue.is_empty() {
@@ -657,7 +657,7 @@ impl Flight for ChunkFlight<'_, '_> {
         let queued = self.queue.iter().position(|placed| is_it(placed));
         if let Some(asked) = waiting {
             self.end(request, Ok(Filled::Absent));
-            // An index that is under way already may serve another chunk; else it is cancelled at the end.
+            // An index that is in flight already may serve another chunk; else it is cancelled at the end.
             let Some((index, _)) = asked.index() else { return };
             let Some(needed) = self.opening.get_mut(index) else { return };
             *needed -= 1;

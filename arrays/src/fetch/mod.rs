@@ -9,7 +9,7 @@
 //!   chunks.rs    chunks, read one by one and written
 //!   coalesce.rs  which ranges of an object are better read at once
 //!   pending.rs   chunks that have been asked for and are not given back yet
-//!   reads.rs     the reads of one transfer, at once or under way
+//!   reads.rs     the reads of one transfer, at once or in flight
 //!   flight.rs    chunks, many at a time
 //! ```
 

@@ -1,4 +1,4 @@
-//! The reads of one transfer: under way in a storage that answers later, or made at once, one by one, in any other.
+//! The reads of one transfer: in flight in a storage that answers later, or made at once, one by one, in any other.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;

@@ -35,7 +35,7 @@ const HIDDEN: [&str; 9] = [
     "DIMENSION_LABELS",
 ];
 
-/// All attributes of an object, in the order in which they were made as far as that is told.
+/// All attributes of an object, in the order in which they were made, if the file records it.
 pub(super) fn stored(file: &File, header: &Header) -> Result<Vec<Stored>> {
     let mut all = Vec::new();
     for message in &header.messages {
@@ -66,7 +66,7 @@ fn dense(file: &File, bytes: &[u8], all: &mut Vec<Stored>) -> Result<()> {
         let mut cursor = Cursor::new(record, file.sizes);
         let (id, flags, order) = (cursor.take(ID)?, cursor.u8()?, cursor.u32()?);
         if flags & 1 << 1 != 0 {
-            return Err(ErrorKind::Unsupported("an HDF5 file with a table of messages that objects share").into());
+            return Err(ErrorKind::Unsupported("an HDF5 file with a shared object header message table").into());
         }
         Ok(alloc::push(all, attribute(file, &heap.object(id)?, order)?)?)
     })
@@ -78,7 +78,7 @@ fn attribute(file: &File, bytes: &[u8], order: u32) -> Result<Stored> {
     let mut cursor = Cursor::new(bytes, file.sizes);
     let (version, flags) = (cursor.u8()?, cursor.u8()?);
     if !matches!(version, 1..=3) {
-        return Err(ErrorKind::Unsupported("an HDF5 file with an attribute of a later version than 3").into());
+        return Err(ErrorKind::Unsupported("an HDF5 file with an attribute of a version above 3").into());
     }
     let lens = [usize::from(cursor.u16()?), usize::from(cursor.u16()?), usize::from(cursor.u16()?)];
     cursor.skip(if version == 3 { 1 } else { 0 })?;
@@ -97,7 +97,7 @@ fn attribute(file: &File, bytes: &[u8], order: u32) -> Result<Stored> {
         Datatype::read(&mut datatype)?
     };
     if flags & SPACE_IS_SHARED != 0 && version > 1 {
-        return Err(ErrorKind::Unsupported("an HDF5 file with a table of messages that objects share").into());
+        return Err(ErrorKind::Unsupported("an HDF5 file with a shared object header message table").into());
     }
     let space = Dataspace::read(&mut Cursor::new(space, file.sizes))?;
     let len = space.count()?.checked_mul(datatype.size).ok_or(ErrorKind::Truncated)?;
@@ -212,14 +212,14 @@ fn texts(file: &File, bytes: &[u8]) -> Result<Vec<String>> {
         };
         let (_, heap) = last.insert((id.address, heap));
         let text =
-            heap.get(id.number)?.get(..len as usize).ok_or_else(|| malformed("a text is longer than its object"))?;
+            heap.get(id.number)?.get(..len as usize).ok_or_else(|| malformed("a string is longer than its object"))?;
         file.charge(u64::from(len))?;
         alloc::push(&mut texts, lossy_text(without_end(text, false))?)?;
     }
     Ok(texts)
 }
 
-/// The addresses of objects that a list for each element has, of which the first is told.
+/// The addresses of objects that a list for each element has, given the first one.
 pub(super) fn first_objects(file: &File, stored: &Stored) -> Result<Vec<Option<u64>>> {
     let mut objects = Vec::new();
     if stored.datatype.what != What::ObjectLists {

@@ -57,7 +57,7 @@ impl Tree {
         cursor.length()?;
         cursor.checksum()?;
         let room = node_size.checked_sub(AROUND).filter(|_| record_size > 0 && level <= DEEPEST);
-        let room = room.ok_or_else(|| malformed("a B-tree has nodes without room for records"))?;
+        let room = room.ok_or_else(|| malformed("a B-tree's nodes have no room for records"))?;
         let most = room / record_size;
         let count_size = bytes_for(most as u64);
         let mut tree = Tree { sizes, kind, node_size, record_size, root: None, count_size, below: Vec::new() };
@@ -90,7 +90,7 @@ impl Tree {
         let pointers = if child.level == 0 { 0 } else { (child.count + 1) * self.pointer_size(child.level) };
         let len = AROUND + child.count * self.record_size + pointers;
         if len > self.node_size {
-            return Err(malformed("a node of a B-tree has more records than there is room for"));
+            return Err(malformed("a B-tree node has more records than it has room for"));
         }
         Ok(len)
     }
@@ -104,7 +104,7 @@ impl Tree {
         cursor.mark(if child.level == 0 { b"BTLF" } else { b"BTIN" })?;
         cursor.version(0)?;
         if cursor.u8()? != self.kind {
-            return Err(malformed("a node of a B-tree is another tree's"));
+            return Err(malformed("a B-tree node belongs to another tree"));
         }
         let mut records = Vec::new();
         records.try_reserve_exact(child.count).map_err(|_| ErrorKind::OutOfMemory)?;
@@ -119,7 +119,7 @@ impl Tree {
         let mut cursor = node.children.clone();
         let level = parent.level.checked_sub(1).ok_or(ErrorKind::Internal)?;
         cursor.skip(i.saturating_mul(self.pointer_size(parent.level)))?;
-        let address = cursor.address()?.ok_or_else(|| malformed("a node of a B-tree is nowhere"))?;
+        let address = cursor.address()?.ok_or_else(|| malformed("a B-tree node has no address"))?;
         Ok(Child { address, count: cursor.number(self.count_size)? as usize, level })
     }
 
@@ -131,7 +131,7 @@ impl Tree {
         }
         while let Some(child) = nodes.pop() {
             let len = self.len(child)?;
-            left = left.checked_sub(len as u64).ok_or_else(|| malformed("a B-tree leads back to itself"))?;
+            left = left.checked_sub(len as u64).ok_or_else(|| malformed("a B-tree has a cycle"))?;
             let bytes = file.read(child.address, len as u64)?;
             let node = self.node(child, &bytes)?;
             if child.level > 0 {

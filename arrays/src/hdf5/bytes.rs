@@ -109,7 +109,7 @@ impl<'b> Cursor<'b> {
     pub(super) fn mark(&mut self, mark: &[u8; 4]) -> Result<()> {
         match self.take(4)? == mark {
             true => Ok(()),
-            false => Err(malformed("a structure of the file does not begin with its mark")),
+            false => Err(malformed("a structure of the file does not begin with its signature")),
         }
     }
 
@@ -117,7 +117,7 @@ impl<'b> Cursor<'b> {
     pub(super) fn version(&mut self, version: u8) -> Result<()> {
         match self.u8()? == version {
             true => Ok(()),
-            false => Err(ErrorKind::Unsupported("a structure of an HDF5 file of a version that is not known").into()),
+            false => Err(ErrorKind::Unsupported("a structure of an HDF5 file of an unknown version").into()),
         }
     }
 
@@ -126,14 +126,14 @@ impl<'b> Cursor<'b> {
         let due = checksum(self.bytes.get(..self.at).unwrap_or_default());
         match self.u32()? == due {
             true => Ok(()),
-            false => Err(malformed("a structure of the file has another checksum than its bytes")),
+            false => Err(malformed("the checksum of a structure of the file does not match")),
         }
     }
 }
 
 #[cold]
 fn ends_early() -> Error {
-    malformed("a structure of the file ends early")
+    malformed("a structure of the file is truncated")
 }
 
 /// A number of up to 8 bytes.

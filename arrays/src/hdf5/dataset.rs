@@ -27,7 +27,7 @@ impl Dataspace {
         match version {
             1 => cursor.skip(5)?,
             2 => space.is_null = cursor.u8()? == 2,
-            _ => return Err(ErrorKind::Unsupported("an HDF5 file with a dataspace of a later version than 2").into()),
+            _ => return Err(ErrorKind::Unsupported("an HDF5 file with a dataspace of a version above 2").into()),
         }
         for d in 0..rank {
             let len = usize::try_from(cursor.length()?).ok().filter(|len| isize::try_from(*len).is_ok());
@@ -47,7 +47,7 @@ impl Dataspace {
             return Ok(0);
         }
         let count = self.shape.iter().try_fold(1usize, |count, len| count.checked_mul(*len));
-        count.ok_or_else(|| malformed("there are more elements than can be counted"))
+        count.ok_or_else(|| malformed("the number of elements is too large"))
     }
 }
 
@@ -111,7 +111,8 @@ pub(super) fn is_dataset(header: &Header) -> bool {
 
 /// The shape and the type that a header has.
 pub(super) fn space_and_type(file: &File, header: &Header) -> Result<(Dataspace, Datatype)> {
-    let message = |kind| header.find(file, kind)?.ok_or_else(|| malformed("an array lacks its shape or its type"));
+    let message =
+        |kind| header.find(file, kind)?.ok_or_else(|| malformed("the dataset has no dataspace or no datatype"));
     let (space, datatype) = (message(kind::DATASPACE)?, message(kind::DATATYPE)?);
     let space = Dataspace::read(&mut Cursor::new(&space.bytes, file.sizes))?;
     Ok((space, Datatype::read(&mut Cursor::new(&datatype.bytes, file.sizes))?))
@@ -159,7 +160,7 @@ fn fill_value(file: &File, header: &Header) -> Result<Option<Vec<u8>>> {
                     Ok(None)
                 }
             }
-            _ => Err(ErrorKind::Unsupported("an HDF5 file with a fill value of a later version than 3").into()),
+            _ => Err(ErrorKind::Unsupported("an HDF5 file with a fill value of a version above 3").into()),
         };
     }
     match header.find(file, kind::OLD_FILL_VALUE)? {
@@ -178,10 +179,10 @@ fn filters(cursor: &mut Cursor<'_>) -> Result<Vec<Filter>> {
     match version {
         1 => cursor.skip(6)?,
         2 => {}
-        _ => return Err(ErrorKind::Unsupported("an HDF5 file with filters of a later version than 2").into()),
+        _ => return Err(ErrorKind::Unsupported("an HDF5 file with a filter pipeline of a version above 2").into()),
     }
     if count > MOST_FILTERS {
-        return Err(malformed("there are more than 32 filters"));
+        return Err(malformed("the dataset has more than 32 filters"));
     }
     let mut filters = Vec::new();
     for _ in 0..count {
@@ -208,15 +209,15 @@ fn layout(file: &File, header: &Header, space: &Dataspace, datatype: &Datatype) 
     const CONTIGUOUS: u8 = 1;
     const CHUNKED: u8 = 2;
     const VIRTUAL: u8 = 3;
-    const UNKNOWN: ErrorKind = ErrorKind::Unsupported("an array of an HDF5 file with a layout that is not known");
+    const UNKNOWN: ErrorKind = ErrorKind::Unsupported("an array of an HDF5 file with an unknown layout");
     let message = header.find(file, kind::LAYOUT)?.ok_or(ErrorKind::Internal)?;
     let mut cursor = Cursor::new(&message.bytes, file.sizes);
     let rank = space.shape.len();
     let needed = (space.count()? as u64).checked_mul(datatype.size as u64);
-    let needed = needed.ok_or_else(|| malformed("there are more elements than a file can have"))?;
+    let needed = needed.ok_or_else(|| malformed("the elements need more bytes than a file can have"))?;
     let bytes = |position: u64, len: u64| match len >= needed {
         true => Ok(Layout::Bytes { position }),
-        false => Err(malformed("fewer bytes are stored than the elements have")),
+        false => Err(malformed("fewer bytes are stored than the elements need")),
     };
     let version = cursor.u8()?;
     if version < 3 {
@@ -300,15 +301,15 @@ fn chunk_shape(
     (rank, datatype): (usize, &Datatype),
 ) -> Result<Vec<usize>> {
     if dimensionality != rank + 1 || !(1..=8).contains(&size) {
-        return Err(malformed("chunks have another rank than their array"));
+        return Err(malformed("the ranks of the chunks and their array differ"));
     }
     let mut shape = Vec::new();
     for _ in 0..rank {
         let len = usize::try_from(cursor.number(size)?).ok().filter(|len| *len > 0);
-        alloc::push(&mut shape, len.ok_or_else(|| malformed("chunks of no elements"))?)?;
+        alloc::push(&mut shape, len.ok_or_else(|| malformed("a chunk has no elements"))?)?;
     }
     match cursor.number(size)? == datatype.size as u64 {
         true => Ok(shape),
-        false => Err(malformed("elements of a chunk have another size than the array's")),
+        false => Err(malformed("the element sizes of the chunks and the array differ")),
     }
 }

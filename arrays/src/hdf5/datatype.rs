@@ -18,7 +18,7 @@ pub(super) struct Datatype {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum What {
     Element(ElementType, Endian),
-    /// Texts of any length, which are in a global heap.
+    /// Variable-length strings, which are in a global heap.
     Texts,
     /// The addresses of objects.
     ObjectStore,
@@ -57,7 +57,7 @@ impl Datatype {
     }
 
     fn within(cursor: &mut Cursor<'_>, depth: usize) -> Result<Datatype> {
-        let depth = depth.checked_sub(1).ok_or_else(|| malformed("a type is within too many others"))?;
+        let depth = depth.checked_sub(1).ok_or_else(|| malformed("datatypes are nested too deeply"))?;
         let first = cursor.u8()?;
         let (version, bits, size) = (first >> 4, cursor.number(3)?, cursor.u32()? as usize);
         let endian = if bits & 1 == 0 { Endian::Little } else { Endian::Big };
@@ -78,7 +78,7 @@ impl Datatype {
                 };
                 match matches!(size, 1 | 2 | 4 | 8) && offset == 0 && precision == 8 * size {
                     true => What::Element(element, endian),
-                    false => What::Refused("integers of HDF5's whose bits are not those of 1, 2, 4 or 8 bytes"),
+                    false => What::Refused("HDF5 integers that do not fill 1, 2, 4 or 8 bytes"),
                 }
             }
             1 => {
@@ -100,17 +100,17 @@ impl Datatype {
                 // The order of VAX has another bit, and numbers of IEEE 754 have a first digit that is not stored.
                 match element.filter(|_| bits & 1 << 6 == 0 && bits >> 4 & 3 == 2 && sign + 1 == 8 * size) {
                     Some(element) => What::Element(element, endian),
-                    None => What::Refused("floating-point numbers of HDF5's that are none of IEEE 754"),
+                    None => What::Refused("HDF5 floating-point numbers that are not IEEE 754"),
                 }
             }
             2 => {
                 cursor.skip(2)?;
-                What::Refused("times of HDF5's")
+                What::Refused("HDF5's time datatype")
             }
             3 => {
                 has_spaces = bits & 15 == 2;
                 match size {
-                    0 => return Err(malformed("texts of no bytes")),
+                    0 => return Err(malformed("strings of 0 bytes")),
                     1 => What::Element(ElementType::Char, Endian::Native),
                     len => What::Element(ElementType::Text { len }, Endian::Native),
                 }
@@ -121,7 +121,7 @@ impl Datatype {
             }
             6 => Datatype::compound(cursor, (version, bits as usize & 0xffff, size), depth)?,
             7 if bits & 15 == 0 => What::ObjectStore,
-            7 => What::Refused("references to regions and other things of HDF5's"),
+            7 => What::Refused("HDF5's region and other references"),
             8 => {
                 let base = Datatype::within(cursor, depth)?;
                 let count = bits as usize & 0xffff;
@@ -129,7 +129,7 @@ impl Datatype {
                 cursor.skip(count.saturating_mul(base.size))?;
                 match base.size == size {
                     true => base.what,
-                    false => return Err(malformed("an enumeration has another size than its base")),
+                    false => return Err(malformed("the sizes of an enumeration and its base type differ")),
                 }
             }
             9 => {
@@ -137,7 +137,7 @@ impl Datatype {
                 match (bits & 15, base.what) {
                     (1, _) => What::Texts,
                     (_, What::ObjectStore) => What::ObjectLists,
-                    _ => What::Refused("lists of any length (HDF5's variable-length sequences)"),
+                    _ => What::Refused("HDF5's variable-length sequences"),
                 }
             }
             10 => {
@@ -152,10 +152,10 @@ impl Datatype {
                 }
                 what => opaque(size, what),
             },
-            _ => return Err(ErrorKind::Unsupported("elements of an HDF5 file of a class that is not known").into()),
+            _ => return Err(ErrorKind::Unsupported("an HDF5 datatype of an unknown class").into()),
         };
         if size == 0 {
-            return Err(malformed("elements of no bytes"));
+            return Err(malformed("elements of 0 bytes"));
         }
         Ok(Datatype { what, size, has_spaces })
     }
@@ -192,7 +192,7 @@ impl Datatype {
 fn opaque(len: usize, of: What) -> What {
     match of {
         What::Element(..) => What::Element(ElementType::Opaque { len }, Endian::Native),
-        _ => What::Refused("structures of HDF5's with members that cannot be read on their own"),
+        _ => What::Refused("HDF5 compounds with members of unsupported types"),
     }
 }
 

@@ -88,7 +88,7 @@ impl File {
             0 | 1 => {
                 start.skip(4)?;
                 self.sizes = sizes(&mut start)?;
-                // What is reserved, the ranks of B-trees, which are told by each of them, and flags.
+                // What is reserved, the ranks of B-trees, which each of them records, and flags.
                 start.skip(1 + 2 + 2 + 4 + if version == 1 { 4 } else { 0 })?;
                 let mut rest = Cursor::new(bytes.get(start.position()..).unwrap_or_default(), self.sizes);
                 // The base address, where the free space is, the file's end, the driver, and the root group's entry.
@@ -104,7 +104,7 @@ impl File {
                 self.root = rest.address()?.ok_or_else(|| malformed("the file has no root group"))?;
                 rest.checksum()?;
             }
-            _ => return Err(ErrorKind::Unsupported("an HDF5 file with a superblock of a later version than 3").into()),
+            _ => return Err(ErrorKind::Unsupported("an HDF5 file with a superblock of a version above 3").into()),
         }
         Ok(())
     }
@@ -152,7 +152,7 @@ impl File {
     /// Counts bytes that are made of what was read.
     pub(super) fn charge(&self, bytes: u64) -> Result<()> {
         let left = self.budget.get().checked_sub(bytes);
-        self.budget.set(left.ok_or_else(|| malformed("the file leads to the same structures again and again"))?);
+        self.budget.set(left.ok_or_else(|| malformed("the file refers to the same structures in a cycle"))?);
         Ok(())
     }
 
@@ -184,6 +184,6 @@ fn sizes(cursor: &mut Cursor<'_>) -> Result<Sizes> {
     let (address, length) = (usize::from(cursor.u8()?), usize::from(cursor.u8()?));
     match [address, length].iter().all(|size| matches!(size, 2 | 4 | 8)) {
         true => Ok(Sizes { address, length }),
-        false => Err(ErrorKind::Unsupported("an HDF5 file whose addresses have neither 2, 4 nor 8 bytes").into()),
+        false => Err(ErrorKind::Unsupported("an HDF5 file whose addresses do not have 2, 4 or 8 bytes").into()),
     }
 }

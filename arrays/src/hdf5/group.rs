@@ -13,7 +13,7 @@ use crate::error::Result;
 pub(super) struct Link {
     pub name: String,
     pub to: Target,
-    /// When it was made among those of the group, if that is told.
+    /// When it was made among those of the group, if the file records it.
     order: u64,
 }
 
@@ -68,7 +68,7 @@ fn link(cursor: &mut Cursor<'_>) -> Result<Link> {
     let len = cursor.number(1 << (flags & 3))?;
     let name = lossy_text(cursor.take(usize::try_from(len).unwrap_or(usize::MAX))?)?;
     let to = match kind {
-        0 => Target::Object(cursor.address()?.ok_or_else(|| malformed("a link leads nowhere"))?),
+        0 => Target::Object(cursor.address()?.ok_or_else(|| malformed("a link has no target"))?),
         1 => {
             let len = usize::from(cursor.u16()?);
             Target::Path(lossy_text(cursor.take(len)?)?)
@@ -90,14 +90,14 @@ fn dense(file: &File, heap: u64, tree: u64, links: &mut Vec<Link>) -> Result<()>
 
 /// The links of an old group: the leaves of its tree are tables of symbols, whose names are in a heap.
 fn symbols(file: &File, cursor: &mut Cursor<'_>, links: &mut Vec<Link>) -> Result<()> {
-    let nowhere = || malformed("a table of symbols is nowhere");
+    let nowhere = || malformed("a symbol table has no address");
     let (tree, heap) = (cursor.address()?.ok_or_else(nowhere)?, cursor.address()?.ok_or_else(nowhere)?);
     let names = local_heap(file, heap)?;
     let mut nodes = Vec::new();
     alloc::push(&mut nodes, (tree, None))?;
     let mut left = file.len;
     while let Some((address, level)) = nodes.pop() {
-        left = left.checked_sub(8).ok_or_else(|| malformed("a B-tree leads back to itself"))?;
+        left = left.checked_sub(8).ok_or_else(|| malformed("a B-tree has a cycle"))?;
         match level {
             Some(-1) => table(file, address, &names, links)?,
             _ => {
@@ -120,7 +120,7 @@ fn local_heap(file: &File, address: u64) -> Result<Vec<u8>> {
     cursor.skip(3)?;
     let len = cursor.length()?;
     cursor.length()?;
-    file.read(cursor.address()?.ok_or_else(|| malformed("a heap is nowhere"))?, len)
+    file.read(cursor.address()?.ok_or_else(|| malformed("a heap has no address"))?, len)
 }
 
 /// The text that begins there in a local heap.
@@ -139,7 +139,7 @@ fn children(file: &File, address: u64, due: Option<i16>) -> Result<(i16, Vec<u64
     cursor.mark(b"TREE")?;
     let (kind, level, count) = (cursor.u8()?, i16::from(cursor.u8()?), usize::from(cursor.u16()?));
     if kind != 0 || due.is_some_and(|due| due != level) {
-        return Err(malformed("a node of a B-tree is another tree's"));
+        return Err(malformed("a B-tree node belongs to another tree"));
     }
     let bytes = file.read(address, (before + count * (sizes.length + sizes.address)) as u64)?;
     let mut cursor = Cursor::new(&bytes, sizes);
@@ -147,7 +147,7 @@ fn children(file: &File, address: u64, due: Option<i16>) -> Result<(i16, Vec<u64
     let mut children = Vec::new();
     for _ in 0..count {
         cursor.length()?;
-        alloc::push(&mut children, cursor.address()?.ok_or_else(|| malformed("a node of a B-tree is nowhere"))?)?;
+        alloc::push(&mut children, cursor.address()?.ok_or_else(|| malformed("a B-tree node has no address"))?)?;
     }
     Ok((level, children))
 }
@@ -173,7 +173,7 @@ fn table(file: &File, address: u64, names: &[u8], links: &mut Vec<Link>) -> Resu
         let to = match (kind, object) {
             (SOFT, _) => Target::Path(text(names, scratch.u32()?.into())?),
             (_, Some(object)) => Target::Object(object),
-            _ => return Err(malformed("a link leads nowhere")),
+            _ => return Err(malformed("a link has no target")),
         };
         alloc::push(links, Link { name, to, order: 0 })?;
     }

@@ -75,7 +75,7 @@ impl Header {
         alloc::push(&mut parts, part)?;
         while let Some(part) = parts.pop() {
             // Parts lie in the file side by side, so those that lead back to each other are more than the file has.
-            left = left.checked_sub(part.len.max(1)).ok_or_else(|| malformed("a header leads back to itself"))?;
+            left = left.checked_sub(part.len.max(1)).ok_or_else(|| malformed("an object header has a cycle"))?;
             header.add(file, &part, (is_old, has_order), &mut parts)?;
         }
         Ok(header)
@@ -113,14 +113,17 @@ impl Header {
             match kind {
                 kind::CONTINUATION => {
                     let mut to = Cursor::new(message, file.sizes);
-                    let address = to.address()?.ok_or_else(|| malformed("a header goes on nowhere"))?;
+                    let address = to
+                        .address()?
+                        .ok_or_else(|| malformed("the continuation of an object header has no address"))?;
                     let (before, behind) = if is_old { (0, 0) } else { (4, 4) };
                     alloc::push(parts, Part { address, len: to.length()?, before, behind })?;
                 }
                 0x17.. if flags & MUST_BE_KNOWN != 0 => {
-                    return Err(
-                        ErrorKind::Unsupported("an object of an HDF5 file with a message that is not known").into()
-                    );
+                    return Err(ErrorKind::Unsupported(
+                        "an HDF5 object with an unknown header message that must be understood",
+                    )
+                    .into());
                 }
                 _ => {
                     let (is_shared, bytes) = (flags & SHARED != 0, alloc::copied(message)?);
@@ -155,10 +158,10 @@ pub(super) fn shared(file: &File, kind: u16, cursor: &mut Cursor<'_>) -> Result<
     match (version, of) {
         (1, _) => cursor.skip(6)?,
         (2, _) | (3, 2) => {}
-        _ => return Err(ErrorKind::Unsupported("an HDF5 file with a table of messages that objects share").into()),
+        _ => return Err(ErrorKind::Unsupported("an HDF5 file with a shared object header message table").into()),
     }
-    let address = cursor.address()?.ok_or_else(|| malformed("a shared message is nowhere"))?;
+    let address = cursor.address()?.ok_or_else(|| malformed("a shared message has no address"))?;
     let found = Header::read(file, address)?.messages.into_iter().find(|message| message.kind == kind);
     // What is shared is not shared once more.
-    found.filter(|message| !message.is_shared).ok_or_else(|| malformed("a shared message is not where it should be"))
+    found.filter(|message| !message.is_shared).ok_or_else(|| malformed("a shared message is not at its address"))
 }

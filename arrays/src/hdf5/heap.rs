@@ -42,7 +42,7 @@ impl<'f> FractalHeap<'f> {
         cursor.version(0)?;
         let (id_len, filters, flags) = (usize::from(cursor.u16()?), cursor.u16()?, cursor.u8()?);
         if filters != 0 {
-            return Err(ErrorKind::Unsupported("a group or attributes of an HDF5 file whose heap is compressed").into());
+            return Err(ErrorKind::Unsupported("an HDF5 group or attributes in a compressed heap").into());
         }
         let largest = u64::from(cursor.u32()?);
         cursor.length()?;
@@ -60,7 +60,7 @@ impl<'f> FractalHeap<'f> {
         let are_powers = [width, first_block, largest_block].iter().all(|number| number.is_power_of_two());
         let fits = first_block <= largest_block && largest_block <= 1 << 32 && first_block.checked_mul(width).is_some();
         if !are_powers || !fits || bits > 64 || rows > MOST_ROWS {
-            return Err(malformed("a heap whose blocks have no size"));
+            return Err(malformed("the blocks of a heap have size 0"));
         }
         let len_size = bytes_for(largest).min((largest_block.ilog2() as usize).div_ceil(8).max(1));
         Ok(FractalHeap {
@@ -89,7 +89,7 @@ impl<'f> FractalHeap<'f> {
             0 => {
                 let (offset, len) = (cursor.number(self.offset_size)?, cursor.number(self.len_size)?);
                 if len > self.largest {
-                    return Err(malformed("an object of a heap is longer than any"));
+                    return Err(malformed("an object of a heap is longer than the maximum"));
                 }
                 self.managed(offset, len)
             }
@@ -102,7 +102,7 @@ impl<'f> FractalHeap<'f> {
                 }
                 Ok(alloc::copied(cursor.take(len)?)?)
             }
-            _ => Err(malformed("an object of a heap of no kind that there is")),
+            _ => Err(malformed("an object of a heap has an invalid kind")),
         }
     }
 
@@ -110,10 +110,10 @@ impl<'f> FractalHeap<'f> {
         let Sizes { address, length } = self.file.sizes;
         if cursor.left() >= address + length {
             let (at, len) = (cursor.address()?, cursor.length()?);
-            return self.file.read(at.ok_or_else(|| malformed("an object of a heap is nowhere"))?, len);
+            return self.file.read(at.ok_or_else(|| malformed("an object of a heap has no address"))?, len);
         }
         let number = cursor.number(cursor.left().min(length))?;
-        let huge = self.huge.ok_or_else(|| malformed("an object of a heap is nowhere"))?;
+        let huge = self.huge.ok_or_else(|| malformed("an object of a heap has no address"))?;
         let mut found = None;
         Tree::read(self.file, huge)?.each(self.file, &mut |record| {
             let mut record = Cursor::new(record, self.file.sizes);
@@ -123,7 +123,7 @@ impl<'f> FractalHeap<'f> {
             }
             Ok(())
         })?;
-        let (at, len) = found.ok_or_else(|| malformed("an object of a heap is nowhere"))?;
+        let (at, len) = found.ok_or_else(|| malformed("an object of a heap has no address"))?;
         self.file.read(at, len)
     }
 
@@ -149,7 +149,7 @@ impl<'f> FractalHeap<'f> {
 
     /// The direct block that has this byte of the heap, and where it begins.
     fn direct_block(&self, offset: u64) -> Result<(u64, Vec<u8>)> {
-        let nowhere = || malformed("an object of a heap is in no block");
+        let nowhere = || malformed("no block holds an object of a heap");
         let (mut begin, mut address) = (0u64, self.root.ok_or_else(nowhere)?);
         if self.rows == 0 {
             return self.read_direct(0, address, self.first_block);
@@ -196,7 +196,7 @@ impl<'f> FractalHeap<'f> {
         cursor.version(0)?;
         cursor.skip(sizes.address)?;
         if cursor.number(self.offset_size)? != begin {
-            return Err(malformed("a block of a heap has another offset"));
+            return Err(malformed("the offset of a heap block does not match"));
         }
         let mut all = Cursor::new(&bytes, sizes);
         all.skip(bytes.len().saturating_sub(4))?;
@@ -213,7 +213,7 @@ impl<'f> FractalHeap<'f> {
         cursor.version(0)?;
         cursor.skip(sizes.address)?;
         if cursor.number(self.offset_size)? != begin {
-            return Err(malformed("a block of a heap has another offset"));
+            return Err(malformed("the offset of a heap block does not match"));
         }
         if self.has_checksums {
             let at = cursor.position();
@@ -221,7 +221,7 @@ impl<'f> FractalHeap<'f> {
             // It is computed with zeros in its place.
             bytes.get_mut(at..at + 4).ok_or(ErrorKind::Internal)?.fill(0);
             if super::bytes::checksum(&bytes) != due {
-                return Err(malformed("a block of a heap has another checksum than its bytes"));
+                return Err(malformed("the checksum of a heap block does not match"));
             }
         }
         Ok((begin, bytes))
@@ -281,7 +281,7 @@ impl Collection {
 
     pub(super) fn get(&self, number: u32) -> Result<&[u8]> {
         let range = self.objects.get(&number).cloned();
-        range.and_then(|range| self.bytes.get(range)).ok_or_else(|| malformed("a global heap lacks an object"))
+        range.and_then(|range| self.bytes.get(range)).ok_or_else(|| malformed("an object is missing in a global heap"))
     }
 
     /// How many bytes of memory it takes, about.

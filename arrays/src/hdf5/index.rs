@@ -120,7 +120,7 @@ impl Index {
             base: file.base,
             file_len: file.len,
             chunk_shape: alloc::copied(&layout.shape)?,
-            chunk_bytes: bytes.ok_or_else(|| malformed("a chunk has more bytes than a file"))?,
+            chunk_bytes: bytes.ok_or_else(|| malformed("a chunk is larger than a file can be"))?,
             counts,
             kind: Kind::Nothing,
         };
@@ -150,7 +150,7 @@ impl Index {
             }
             _ => false,
         };
-        if is_right { Ok(tree) } else { Err(malformed("a B-tree of chunks has records of another kind")) }
+        if is_right { Ok(tree) } else { Err(malformed("the record type of a chunk B-tree is wrong")) }
     }
 
     /// What is known of a chunk before anything is read.
@@ -247,7 +247,7 @@ impl Index {
         for (index, count) in first.into_iter().chain(others.map(|(_, (index, count))| (*index, *count))) {
             let index = u64::try_from(index).map_err(|_| ErrorKind::Internal)?;
             let before = number.checked_mul(count).and_then(|before| before.checked_add(index));
-            number = before.ok_or_else(|| malformed("there may be more chunks than can be counted"))?;
+            number = before.ok_or_else(|| malformed("the number of chunks is too large"))?;
         }
         Ok(number)
     }
@@ -272,7 +272,7 @@ impl Index {
         let (kind, level, count) = (cursor.u8()?, u64::from(cursor.u8()?), usize::from(cursor.u16()?));
         // The levels go down to 0, so that no tree leads back to itself.
         if kind != 1 || due != 0 && due != level + 1 {
-            return Err(malformed("a node of a B-tree is another tree's"));
+            return Err(malformed("a B-tree node belongs to another tree"));
         }
         cursor.skip(2 * self.sizes.address)?;
         let (key, entry) = (self.key_size(), self.key_size() + self.sizes.address);
@@ -309,7 +309,7 @@ impl Index {
         let mut cursor = Cursor::new(found, self.sizes);
         let (len, skipped) = (u64::from(cursor.u32()?), cursor.u32()?);
         cursor.skip(key - 8)?;
-        let address = cursor.address()?.ok_or_else(|| malformed("a node of a B-tree is nowhere"))?;
+        let address = cursor.address()?.ok_or_else(|| malformed("a B-tree node has no address"))?;
         let begin = address.checked_add(self.base).ok_or(ErrorKind::Truncated)?;
         if level > 0 {
             return self.node1(begin, CHILDREN, [level, 0]);
@@ -477,7 +477,7 @@ fn entries(cursor: &mut Cursor<'_>, sizes: Sizes) -> Result<Entries> {
     match client {
         0 if size == sizes.address => Ok(Entries { is_filtered: false, size }),
         1 if (sizes.address + 5..=sizes.address + 12).contains(&size) => Ok(Entries { is_filtered: true, size }),
-        _ => Err(malformed("an array of chunks has entries of another kind")),
+        _ => Err(malformed("the entry type of a chunk index is wrong")),
     }
 }
 
@@ -492,7 +492,7 @@ impl FixedArray {
         let (count, data) = (cursor.length()?, cursor.address()?);
         cursor.checksum()?;
         if bits > MOST_BITS || count > file.len {
-            return Err(malformed("an array of chunks has more entries than a file"));
+            return Err(malformed("a chunk index has more entries than a file can hold"));
         }
         Ok(FixedArray { entries, count, page: 1 << bits, data })
     }
@@ -536,10 +536,10 @@ impl ExtensibleArray {
         cursor.checksum()?;
         let unlimited = space.most.iter().position(Option::is_none);
         let unlimited =
-            unlimited.ok_or_else(|| malformed("an array of chunks that grows, though no dimension does"))?;
+            unlimited.ok_or_else(|| malformed("a chunk index is extensible, but no dimension is unlimited"))?;
         let are_powers = first.is_power_of_two() && pointers.is_power_of_two() && pointers > 1;
         if !are_powers || bits > 64 || page_bits > MOST_BITS || u32::from(bits) < first.ilog2() {
-            return Err(malformed("an array of chunks whose blocks have no size"));
+            return Err(malformed("the blocks of a chunk index have size 0"));
         }
         let (bits, page, first) = (u32::from(bits), 1 << page_bits, u64::from(first));
         let (in_index, pointers) = (u64::from(in_index), u64::from(pointers));

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   open.rs         opening an array, and telling what there is
-//!   text.rs         texts of any length
+//!   text.rs         variable-length strings
 //!   chunks.rs       where chunks are: the nodes of the index that are kept
 //!   index.rs        the indices of chunks: from node to node, without reading
 //!   attribute.rs    attributes

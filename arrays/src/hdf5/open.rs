@@ -93,7 +93,7 @@ fn find(file: &File, path: &str) -> Result<Found> {
                     return Ok(Found { header, groups, name });
                 }
                 if groups.len() == MOST_GROUPS {
-                    return Err(malformed("groups are within others too deep"));
+                    return Err(malformed("groups are nested too deeply"));
                 }
                 if !is_group(&header) {
                     return Err(ErrorKind::NotFound("variable").into());
@@ -104,7 +104,7 @@ fn find(file: &File, path: &str) -> Result<Found> {
             Target::Path(path) => {
                 soft_links += 1;
                 if soft_links > MOST_SOFT_LINKS {
-                    return Err(malformed("soft links lead to others again and again"));
+                    return Err(malformed("soft links form a cycle"));
                 }
                 let path = alloc::text(path)?;
                 if path.starts_with('/') {
@@ -120,7 +120,7 @@ fn find(file: &File, path: &str) -> Result<Found> {
 }
 
 fn elsewhere() -> Error {
-    ErrorKind::Unsupported("a link of an HDF5 file to another file").into()
+    ErrorKind::Unsupported("an HDF5 link to another file").into()
 }
 
 /// Opens an array of a file of a storage.
@@ -208,7 +208,7 @@ pub(crate) fn list(
             // What several links lead to is listed with the first of them.
             if recursive && listed.insert(header.address) {
                 if levels.len() == MOST_GROUPS {
-                    return Err(malformed("groups are within others too deep"));
+                    return Err(malformed("groups are nested too deeply"));
                 }
                 match links(&file, &header) {
                     Ok(links) => {
@@ -398,7 +398,7 @@ fn build(file: &File, name: &str, dataset: &Dataset) -> Result<(Variable, ChunkS
             HeapFile { storage: &file.storage, name: &file.name, len: file.len, base: file.base, sizes: file.sizes };
         let mut texts = ChunkStore::new(HeapTexts::new(store, chunk_bytes, &of)?)?;
         texts.set_limit(limits.string_chunk());
-        let chunks = TextChunks::new(texts, count, Some("writing to an HDF5 file"));
+        let chunks = TextChunks::new(texts, count, Some("writing to HDF5 files"));
         return Ok((variable, ChunkStore::lending_texts(chunks)?, element));
     }
     store.set_limit(limits.chunk());

@@ -1,4 +1,4 @@
-//! Texts of any length: a chunk says where each is in a global heap.
+//! Variable-length strings: a chunk says where each is in a global heap.
 
 use std::mem::MaybeUninit;
 
@@ -127,7 +127,7 @@ impl HeapTexts {
                     }
                     let (_, heap) = last.as_ref().ok_or(ErrorKind::Internal)?;
                     let text = heap.get(number)?.get(..len as usize);
-                    let text = text.ok_or_else(|| malformed("a text is longer than its object"))?;
+                    let text = text.ok_or_else(|| malformed("a string is longer than its object"))?;
                     // One of C's ends with the first zero.
                     text.split(|byte| *byte == 0).next().unwrap_or_default()
                 }
@@ -141,7 +141,7 @@ impl HeapTexts {
 }
 
 fn count(number: usize) -> Result<[u8; 4]> {
-    let number = u32::try_from(number).map_err(|_| malformed("there are more than 2^32 - 1 texts or bytes"))?;
+    let number = u32::try_from(number).map_err(|_| malformed("the chunk has more than 2^32 - 1 strings or bytes"))?;
     Ok(number.to_le_bytes())
 }
 

@@ -26,13 +26,13 @@ pub(crate) fn read_within(text: &[u8], limit: Limit) -> Result<Value> {
     let most = (limit.bytes - of_text.min(limit.bytes)) / VALUE;
     let bytes = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        Reader { text: "", at: 0, values: 0, most, limit }.error_at("this is not UTF-8", bytes, error.valid_up_to())
+        Reader { text: "", at: 0, values: 0, most, limit }.error_at("the text is not UTF-8", bytes, error.valid_up_to())
     })?;
     let mut reader = Reader { text, at: 0, values: 0, most, limit };
     reader.space();
     let value = reader.value(0)?;
     reader.space();
-    if reader.at < text.len() { Err(reader.error("something follows the JSON value")) } else { Ok(value) }
+    if reader.at < text.len() { Err(reader.error("text follows the JSON value")) } else { Ok(value) }
 }
 
 struct Reader<'a> {
@@ -97,10 +97,8 @@ impl<'a> Reader<'a> {
             return Err(self.limit.exceeded(None));
         }
         match self.peek() {
-            None => Err(self.error("the JSON text ends too early")),
-            Some(b'{' | b'[') if depth == DEEPEST => {
-                Err(self.error("more than 128 lists and objects are within each other"))
-            }
+            None => Err(self.error("the JSON text is truncated")),
+            Some(b'{' | b'[') if depth == DEEPEST => Err(self.error("lists and objects are nested more than 128 deep")),
             Some(b'{') => self.object(depth),
             Some(b'[') => self.list(depth),
             Some(b'"') => Ok(Value::Text(self.string()?)),
@@ -119,7 +117,7 @@ impl<'a> Reader<'a> {
             number @ ("NaN" | "Infinity") => Value::Number(alloc::text(number)?),
             _ => {
                 self.at = begin;
-                return Err(self.error("no JSON value begins like this"));
+                return Err(self.error("expected a JSON value"));
             }
         })
     }
@@ -146,7 +144,7 @@ impl<'a> Reader<'a> {
         }
         if !is_number {
             self.at = begin;
-            return Err(self.error("this is not how JSON writes a number"));
+            return Err(self.error("the number is not valid JSON"));
         }
         Ok(Value::Number(alloc::text(self.text.get(begin..self.at).unwrap_or_default())?))
     }
@@ -223,8 +221,8 @@ impl<'a> Reader<'a> {
                     let character = escaped.unwrap_or(char::REPLACEMENT_CHARACTER);
                     alloc::push_text(&mut text, character.encode_utf8(&mut [0; 4]))?;
                 }
-                Some(_) => return Err(self.error("a control character in a text has to be escaped")),
-                None => return Err(self.error("the JSON text ends too early")),
+                Some(_) => return Err(self.error("a control character in a string must be escaped")),
+                None => return Err(self.error("the JSON text is truncated")),
             }
         }
     }
@@ -254,7 +252,7 @@ impl<'a> Reader<'a> {
     #[cold]
     fn bad_escape(&mut self, begin: usize) -> Error {
         self.at = begin;
-        self.error("JSON has no such escape")
+        self.error("unknown escape sequence")
     }
 
     /// Four hexadecimal digits.

@@ -60,7 +60,7 @@ impl File {
         let mut file = File { header, len, num_records: 0, record_size, overlaps: Vec::new() };
         let extents = file.extents()?;
         let num_records = file.header.num_records.unwrap_or_else(|| complete_records(&extents, record_size, len));
-        const TOO_MANY: ErrorKind = ErrorKind::VariableSize("there are too many records");
+        const TOO_MANY: ErrorKind = ErrorKind::VariableSize("the number of records is too large");
         file.num_records = usize::try_from(num_records).map_err(|_| TOO_MANY)?;
         file.overlaps = overlaps(extents, &file)?;
         Ok(file)
@@ -90,7 +90,7 @@ impl File {
         let variable = self.header.variables.get(i).ok_or(ErrorKind::Internal)?;
         if self.overlaps.get(i).is_none_or(|overlaps| *overlaps) {
             const OVERLAPS: ErrorKind =
-                ErrorKind::Metadata("its values share bytes of the file with another variable's or with the header");
+                ErrorKind::Metadata("its values overlap those of another variable or the header");
             return Err(OVERLAPS.into());
         }
         let dimlens = dimlens(&self.header, variable)?;

@@ -81,7 +81,7 @@ fn read_dimensions(cursor: &mut Cursor<'_>) -> Result<Vec<DimensionHeader>, Stop
         let len = usize::try_from(cursor.count()?).map_err(|_| ErrorKind::Metadata("a dimension is too long"))?;
         let dimension = DimensionHeader { name, len };
         if dimension.is_record() && dimensions.iter().any(DimensionHeader::is_record) {
-            return Err(ErrorKind::Metadata("there is more than one record dimension").into());
+            return Err(ErrorKind::Metadata("the file has more than one record dimension").into());
         }
         alloc::push(&mut dimensions, dimension)?;
     }
@@ -111,7 +111,8 @@ fn read_variables(cursor: &mut Cursor<'_>, num_dimensions: usize) -> Result<Vec<
         let mut dimensions = Vec::new();
         for _ in 0..cursor.length(4)? {
             let dimension = usize::try_from(cursor.count()?).ok().filter(|&number| number < num_dimensions);
-            const NO_SUCH: ErrorKind = ErrorKind::Metadata("a variable has a dimension that the file does not have");
+            const NO_SUCH: ErrorKind =
+                ErrorKind::Metadata("a variable refers to a dimension that the file does not have");
             alloc::push(&mut dimensions, dimension.ok_or(NO_SUCH)?)?;
         }
         let attributes = read_attributes(cursor)?;
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn dimensions_of_variables_are_those_of_the_file() {
-        let kind = ErrorKind::Metadata("a variable has a dimension that the file does not have");
+        let kind = ErrorKind::Metadata("a variable refers to a dimension that the file does not have");
         for dimension in [1, u32::MAX] {
             assert_eq!(read([0, 0], dimension).unwrap_err().kind(), kind);
         }

@@ -79,7 +79,7 @@ impl Layout {
     /// `VariableSize` if it does not fit a file, `OutOfMemory`.
     #[cfg(feature = "hdf5")]
     pub(crate) fn of_one_piece(shape: Vec<usize>, size: u64, begin: u64) -> Result<Self> {
-        const TOO_LARGE: ErrorKind = ErrorKind::VariableSize("an array has more bytes than a file");
+        const TOO_LARGE: ErrorKind = ErrorKind::VariableSize("the array needs more bytes than a file can have");
         let mut steps = dims::copied(shape.iter().map(|_| 0u64))?;
         let mut step = size;
         for (d, &len) in shape.iter().enumerate().rev() {

@@ -9,7 +9,7 @@
 //!   chunks.rs      where chunks are: parts of the file
 //! ```
 //!
-//! Where a value lies is told by [`classic`](crate::classic). The source is the specification of the format, corrected
+//! [`classic`](crate::classic) computes where a value lies. The source is the specification of the format, corrected
 //! by what netCDF-C, PnetCDF and scipy write.
 
 mod chunks;

@@ -8,7 +8,7 @@ const FILL_VALUE: &str = "_FillValue";
 
 /// The type with this number. CDF-1 and CDF-2 have the first six.
 pub(super) fn element(number: u32, is_cdf5: bool) -> Result<ElementType> {
-    const UNKNOWN: ErrorKind = ErrorKind::Metadata("a type that the format does not have");
+    const UNKNOWN: ErrorKind = ErrorKind::Metadata("the type is not one of this format's");
     let most = if is_cdf5 { 11 } else { 6 };
     let number = i32::try_from(number).ok().filter(|number| *number <= most);
     Ok(number.and_then(ElementType::of_netcdf_type).ok_or(UNKNOWN)?)

@@ -131,7 +131,7 @@ impl DelayedStorage {
         state.log.clear();
     }
 
-    /// How many reads were under way at the same time, and how many bytes they had room for together.
+    /// How many reads were in flight at the same time, and how many bytes they had room for together.
     pub(crate) fn most(&self) -> (usize, usize) {
         let state = self.state();
         (state.most, state.most_bytes)
@@ -189,10 +189,10 @@ unsafe impl Flight for DelayedStorage {
         }
         let next = (0..state.requests_in_flight.len())
             .min_by_key(|&i| state.requests_in_flight[i].due)
-            .expect("a read is under way");
+            .expect("a read is in flight");
         let Read { request, due } = state.requests_in_flight.swap_remove(next);
         state.now = state.now.max(due);
-        // SAFETY: the request is under way, and stays as it is until it is given back; the buffer has so much room.
+        // SAFETY: the request is in flight, and stays as it is until it is given back; the buffer has so much room.
         let (answer, name, mut buffer) = unsafe {
             let answer = &mut *request;
             let name = CStr::from_ptr(answer.name).to_str().unwrap();
@@ -241,7 +241,7 @@ impl ObjectStore for DelayedStorage {
     }
 
     fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
-        assert_eq!(self.requests_in_flight(), 0, "nothing is waited for while other reads are under way");
+        assert_eq!(self.requests_in_flight(), 0, "wait was called from within a read that is in flight");
         read_by_flight((self, ""), name, begin, buffer)
     }
 

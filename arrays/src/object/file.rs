@@ -12,7 +12,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::open_object::{Opening, read_at};
 
 /// What is found where a file has to be.
-pub(super) const NO_FILE: ErrorKind = ErrorKind::Unsupported("a pipe, socket, device or directory in place of a file");
+pub(super) const NO_FILE: ErrorKind =
+    ErrorKind::Unsupported("a pipe, socket, device or directory where a file is expected");
 
 /// One file that is kept open: a storage whose only object is called [`NAME`](OneFile::NAME). To read a part of it is
 /// one system call. [`read`](ObjectStore::read) has another one that asks for its length, so that a file which grows is

@@ -1,4 +1,4 @@
-//! Reads in flight: a storage that is asked first and gives the answer later, so that many reads may be on their way.
+//! Reads in flight: reads of a storage with latency, which are started first and waited for later.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_char, c_int, c_void};
@@ -8,35 +8,35 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::open_object::ObjectState;
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 
-/// A read of an object. The library sets the fields but for those that are said to be the callback's. All are valid,
-/// and the buffer with them, until the callback returns or, for a read that was started, until it is given back.
+/// A read of an object. The library sets the fields up to size; the callback sets the others. The fields and the buffer
+/// are valid until the callback returns or, for a read that start began, until wait returns it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct ObjectRequest {
-    /// sizeof(nczchunk_object_request) as the library knows it: fields beyond it do not exist.
+    /// sizeof(nczchunk_object_request) as the library knows it. There are no fields beyond it.
     pub struct_size: usize,
     /// The object's name, such as "ocean/sst/c/0/1".
     pub name: *const c_char,
-    /// Where the read begins: this many bytes behind the object's beginning or, if from_end is 1, before its end. An
-    /// object that has fewer bytes before its end is read from its beginning.
+    /// The position of the first byte: this many bytes after the object's beginning or, if from_end is 1, before its
+    /// end. An object that is shorter than that is read from its beginning.
     pub offset: u64,
     /// 1 if offset counts from the end, else 0.
     pub from_end: usize,
-    /// Where the bytes go.
+    /// The memory for the bytes.
     pub buffer: *mut c_void,
-    /// How many bytes there is room for. 0 asks for the object's length only.
+    /// The size of the buffer in bytes. 0 requests only the object's length.
     pub size: usize,
-    /// The callback's: how many bytes it has put into the buffer: as many as the object has from there on, or as there
-    /// is room for. 0 at first.
+    /// Set by the callback: the number of bytes that it has written to the buffer, which is size, or less if the object
+    /// ends before. 0 at first.
     pub nbytes: usize,
-    /// The callback's: how many bytes the whole object has. 0 at first.
+    /// Set by the callback: the length of the whole object in bytes. 0 at first.
     pub object_size: u64,
-    /// The callback's, for a read that was started: how it ended, as read would return it. 0 at first.
+    /// Set by the callback for a read that start began: its outcome, as read would return it. 0 at first.
     pub status: isize,
-    /// The callback's: whatever it wants to remember from start to wait. NULL at first.
+    /// Set by the callback: a value of its choice, kept from start to wait. NULL at first.
     pub handle: *mut c_void,
-    /// The callback's, if the storage tells versions: a number other than 0 that is another one whenever the object has
-    /// other bytes, such as a hash of its ETag; 0 if it is not known. 0 at first.
+    /// Set by the callback of a storage with versions: a number other than 0 that changes whenever the object's bytes
+    /// change, such as a hash of its ETag. 0 if the version is unknown, and at first.
     pub version: u64,
 }
 
@@ -85,15 +85,15 @@ impl ObjectRequest {
     }
 }
 
-/// How much may be on its way at the same time.
+/// Limits on the reads in flight at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How many reads; at least 1.
+    /// The largest number of reads; at least 1.
     pub requests: usize,
-    /// How many bytes of memory they may take together; a single read is not refused for that. `None` stands for as
-    /// many chunks as there may be reads, but no less than `largest`.
+    /// The most bytes of memory for the buffers of all reads together; a single larger read is not refused. `None`
+    /// stands for the bytes of `requests` chunks, but no less than `largest`.
     pub bytes: Option<usize>,
-    /// Several parts of an object are read at once up to this many bytes.
+    /// Several parts of an object are read at once, up to this many bytes.
     pub largest: usize,
 }
 
@@ -111,16 +111,16 @@ impl Default for Limits {
     }
 }
 
-/// A storage that is asked first and gives the answer later.
+/// A storage whose reads are started first and waited for later.
 ///
-/// Reads belong to the thread that starts them, and are given back to that thread.
+/// Reads belong to the thread that starts them, and are returned to that thread.
 ///
 /// # Safety
-/// What `wait` gives back is a read that was started, and not given back before; from then on the storage does not
-/// touch it, nor its buffer. If the read says that it has ended well, the first [`nbytes`](ObjectRequest::nbytes) bytes
+/// `wait` returns a read that was started and was not returned before; from then on the storage does not touch the read
+/// or its buffer. If the status of the read is success, the first [`nbytes`](ObjectRequest::nbytes) bytes
 /// of the buffer have been written. After an error of `wait` the storage touches no read of that thread's any more.
 pub unsafe trait Flight {
-    /// How much may be on its way at the same time. The library keeps to it, in each transfer.
+    /// The limits on the reads in flight at the same time. The library observes them in each transfer.
     fn limits(&self) -> Limits;
 
     /// Starts a read; `false` if the object is known to be absent: then the read has not begun.

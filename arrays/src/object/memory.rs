@@ -33,13 +33,14 @@ impl Stored {
     }
 }
 
-/// Objects in memory. Threads read them at the same time; a write waits for the reads of the moment. A process that was
-/// forked while another thread wrote cannot use the storage, but drop it, which frees nothing then.
+/// A storage in memory. Any number of threads may read it at the same time; a write waits for the reads in progress. If
+/// a process is forked while another thread writes, the child cannot use the storage. It can drop it, which frees
+/// nothing.
 #[derive(Default)]
 pub struct Memory(ManuallyDrop<RwLock<List>>);
 
 impl Memory {
-    /// A storage without objects.
+    /// An empty storage.
     pub fn new() -> Self {
         Memory::default()
     }

@@ -1,9 +1,9 @@
-//! Objects: named bytes that are somewhere, such as the files of a directory or the entries of a zip file.
+//! Storages: maps from object names to bytes, such as the files of a directory or the entries of a zip file.
 //!
 //! ```text
 //!   traits.rs              what a storage does
-//!   flight.rs              what one does that is asked first and gives the answer later
-//!   requests_in_flight.rs  the reads that a transfer has under way there
+//!   flight.rs              reads that are started first and waited for later
+//!   requests_in_flight.rs  the reads that a transfer has in flight there
 //!   storage.rs             a storage that several arrays share
 //!   name.rs                a name that is put together
 //!   directory/             the files below a directory

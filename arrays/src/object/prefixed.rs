@@ -10,8 +10,8 @@ use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::open_object::{ObjectState, Opening, Versions};
 
-/// The objects below a prefix of another storage, by what follows the prefix and a `/`. What writes, removes or
-/// finishes does so in that storage.
+/// The objects below a prefix of another storage, named by the rest of their names after the prefix and a `/`. Writing,
+/// removing and finishing apply to that storage.
 pub struct PrefixedStorage<O> {
     objects: O,
     prefix: String,
@@ -25,7 +25,7 @@ impl<O: ObjectStore> PrefixedStorage<O> {
     /// The objects below a prefix, which may be empty and need not exist.
     ///
     /// # Errors
-    /// The prefix is not a name; a failed allocation.
+    /// `Argument` if the prefix is not a name; `OutOfMemory`.
     pub fn new(objects: O, prefix: &str) -> Result<Self> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
         let mut flight_prefix = alloc::text(objects.flight_prefix())?;
@@ -173,11 +173,11 @@ impl<O: ObjectStore> ObjectStore for PrefixedStorage<O> {
     }
 }
 
-/// The prefix that all objects of a storage are below, if there is nothing beside it: the directory in a zip file of
-/// netCDF-C's, or of one that was made from a directory. Of nested prefixes this is the first part.
+/// The prefix that all objects of a storage share, if there is one, such as the single directory in a zip file that
+/// netCDF-C has written or that was packed from a directory. Of nested prefixes this is the first part.
 ///
 /// # Errors
-/// Those of [`ObjectStore::list`]; a failed allocation.
+/// Those of [`ObjectStore::list`]; `OutOfMemory`.
 pub fn only_prefix(objects: &(impl ObjectStore + ?Sized)) -> Result<Option<String>> {
     let mut only = None;
     let mut found = 0usize;
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(whole(&PrefixedStorage::new(&memory, "g").unwrap(), &long).unwrap(), b"3");
     }
 
-    /// Also below a storage that is below another one. All reads are under way at the same time.
+    /// Also below a storage that is below another one. All reads are in flight at the same time.
     #[test]
     fn reads_are_in_flight_in_the_storage_itself() {
         let later = DelayedStorage::new();
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!((PrefixedStorage::new(&later, "").unwrap().flight_prefix(), below.flight_prefix()), ("", "a/b/x/"));
     }
 
-    /// An array below a prefix is read with many requests under way, too.
+    /// An array below a prefix is read with many requests in flight, too.
     #[test]
     fn an_array_below_a_prefix_is_read_in_flight() {
         use crate::object::Storage;

@@ -1,4 +1,4 @@
-//! The reads that one transfer has under way in a storage: where their requests are, and what each is for.
+//! The reads that one transfer has in flight in a storage: where their requests are, and what each is for.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
@@ -16,7 +16,7 @@ use crate::open_object::ObjectState;
 use crate::store::NOT_IN_FLIGHT;
 use crate::waiter::Waiter;
 
-/// Reads that are under way, each with what it is for. None outlives this: what is left is cancelled and waited for.
+/// Reads that are in flight, each with what it is for. None outlives this: what is left is cancelled and waited for.
 pub struct RequestsInFlight<'p, T> {
     flight: &'p dyn Flight,
     /// What all names begin with.
@@ -29,13 +29,13 @@ pub struct RequestsInFlight<'p, T> {
 
 /// A place for one read.
 struct Slot<T> {
-    /// It is reached by this pointer only: while the read is under way the storage uses it too.
+    /// It is reached by this pointer only: while the read is in flight the storage uses it too.
     told: NonNull<Told>,
     purpose: Option<T>,
     is_cancelled: bool,
 }
 
-/// What the storage is told of a read.
+/// What the storage receives for a read.
 struct Told {
     request: ObjectRequest,
     /// Where the read begins, and how many bytes there is room for. The storage does not see these.
@@ -51,7 +51,7 @@ impl<'p, T> RequestsInFlight<'p, T> {
         RequestsInFlight { flight, prefix, slots: Vec::new(), free: Vec::new(), waiter: None }
     }
 
-    /// How many reads are under way.
+    /// How many reads are in flight.
     pub(crate) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -78,7 +78,7 @@ impl<'p, T> RequestsInFlight<'p, T> {
             ByteRange::BeforeEnd(offset) => (offset, 1),
         };
         let told = slot.told.as_ptr();
-        // SAFETY: what the storage is told of is there as long as the slot, and the read is not under way. From now on
+        // SAFETY: what the storage received lives as long as the slot, and the read is not in flight. From now on
         // it stays as it is, and so does the memory by the caller's promise, until the read is given back.
         let started = unsafe {
             ((*told).begin, (*told).size) = (begin, size);
@@ -128,7 +128,7 @@ impl<'p, T> RequestsInFlight<'p, T> {
             self.free.push(self.slots.len() - 1);
         }
         let number = *self.free.last().ok_or(ErrorKind::Internal)?;
-        // SAFETY: it is there as long as the slot, and no read is under way that uses it.
+        // SAFETY: it is there as long as the slot, and no read is in flight that uses it.
         let told = unsafe { self.slots[number].told.as_mut() };
         told.name.clear();
         let prefix = self.prefix;
@@ -144,12 +144,12 @@ impl<'p, T> RequestsInFlight<'p, T> {
     /// Waits until a read has ended: what it was for, and its answer, or `None` if the object is absent.
     ///
     /// # Errors
-    /// Those of waiting itself; then none is under way any more.
+    /// Those of waiting itself; then none is in flight any more.
     pub(crate) fn wait(&mut self) -> Result<(T, Result<Option<Answer>>)> {
         if self.len() == 0 {
             return Err(ErrorKind::Internal.into());
         }
-        // SAFETY: there are reads under way, and none of another transfer: `start` has made sure of that.
+        // SAFETY: there are reads in flight, and none of another transfer: `start` has made sure of that.
         let ended = unsafe { self.flight.wait() }.and_then(|request| {
             let is_it = |slot: &Slot<T>| slot.purpose.is_some() && ptr::eq(slot.request(), request);
             Ok(self.slots.iter().position(is_it).ok_or(NOT_IN_FLIGHT)?)
@@ -182,13 +182,13 @@ impl<'p, T> RequestsInFlight<'p, T> {
             let Some(purpose) = &mut slot.purpose else { continue };
             if is_over(purpose) && !slot.is_cancelled {
                 slot.is_cancelled = true;
-                // SAFETY: the read is under way.
+                // SAFETY: the read is in flight.
                 unsafe { self.flight.cancel(slot.request()) };
             }
         }
     }
 
-    /// Notes that nothing is under way any more.
+    /// Notes that nothing is in flight any more.
     fn abandon(&mut self) {
         self.free.clear();
         self.free.extend(0..self.slots.len());
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(read((&later, ""), "a/0", ByteRange::At(0), &mut buffer), Ok(Some((10, Some(1)))));
     }
 
-    /// The request is the storage's while the read is under way, and so are its fields.
+    /// The request is the storage's while the read is in flight, and so are its fields.
     #[test]
     fn there_is_no_more_room_than_there_was() {
         struct Liar(std::cell::Cell<*mut ObjectRequest>);

@@ -1,4 +1,4 @@
-//! A storage for objects that several arrays share.
+//! A storage that several arrays share.
 
 use std::ops::Deref;
 
@@ -11,10 +11,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MemoryLimits;
 use crate::shared::Shared;
 
-/// A storage for objects that several arrays share. A copy is the same storage.
+/// A storage that several arrays share: a map from object names to bytes. Clones are the same storage.
 ///
-/// Arrays are looked up by their names among the objects or, if the storage is [one file](Self::file) of them, in that
-/// file.
+/// Arrays are looked up by their names among the objects or, if the storage is [one file](Self::file), in that file.
 #[derive(Clone)]
 pub struct Storage {
     objects: Shared<Box<dyn ObjectStore>>,
@@ -45,8 +44,9 @@ impl Storage {
         })
     }
 
-    /// One file of this storage, as a storage: an object that holds arrays, such as a netCDF classic file. Then what is
-    /// opened and listed is in that file. A path to such a file is a storage like this already.
+    /// One file of this storage, as a storage: an object that holds arrays, such as a netCDF classic file. Arrays are
+    /// then opened and listed in that file. [`open_storage`](crate::open_storage) returns such a storage for the path
+    /// of a file.
     ///
     /// ```
     /// # use nczchunk::object::{Memory, Storage};
@@ -57,25 +57,26 @@ impl Storage {
     /// ```
     ///
     /// # Errors
-    /// A name that no object can have; `OutOfMemory`.
+    /// `Argument` for a name that no object can have; `OutOfMemory`.
     pub fn file(&self, name: &str) -> Result<Self> {
         check_name(name).map_err(|error| error.in_object(name))?;
         Ok(Storage { file: Some(Shared::new(alloc::text(name)?)?), ..self.clone() })
     }
 
-    /// Sets whether files are opened that hold only a part of their arrays, as those of cfdb do that say that they are
-    /// copies of remote ones: then what has not been fetched is read as fill values. Else they are refused.
+    /// Sets whether files that hold only a part of their arrays may be opened, such as cfdb files that are marked as
+    /// copies of remote ones. If so, data that have not been fetched read as fill values. If not, such files are
+    /// refused.
     pub fn allow_partial(&mut self, allow: bool) {
         self.allows_partial = allow;
     }
 
-    /// Sets how much memory may be taken for what is stored here: for metadata that are read from now on, and for the
-    /// chunks of arrays that are opened or created from now on.
+    /// Sets the memory limits. They apply to metadata that are read from now on, and to the chunks of arrays that are
+    /// opened or created from now on.
     pub fn set_memory_limits(&mut self, limits: MemoryLimits) {
         self.limits = limits;
     }
 
-    /// How much memory may be taken for what is stored here.
+    /// The memory limits.
     pub fn memory_limits(&self) -> MemoryLimits {
         self.limits
     }
@@ -86,17 +87,17 @@ impl Storage {
         self.allows_partial
     }
 
-    /// The name of the file that the storage is, if it is one.
+    /// The name of the file, if the storage is one file.
     pub fn file_name(&self) -> Option<&str> {
         self.file.as_ref().map(|name| name.as_str())
     }
 
-    /// Has `make` make the codecs of this name that the metadata of arrays in this storage have, also where the library
-    /// has one of that name itself. A name without `numcodecs.` stands for the same with it, too. Arrays that are open
-    /// already, and copies of the storage, do not know it.
+    /// Adds a codec. `make` then makes each codec of this name in the metadata of the storage's arrays, even if the
+    /// library has a codec of the same name. A name without `numcodecs.` also stands for the name with that prefix.
+    /// Arrays that are open already, and clones of the storage, do not know the codec.
     ///
-    /// The codec turns bytes into bytes; what the metadata of Zarr v3 have before the codec `bytes` is given the bytes
-    /// of the elements as well, which then cannot be stored in another byte order than the machine's.
+    /// The codec turns bytes into bytes. In Zarr v3, a codec before the codec `bytes` in the metadata also gets the
+    /// bytes of the elements; these must then be in the machine's byte order.
     ///
     /// ```
     /// use nczchunk::object::{Memory, Storage};
@@ -136,7 +137,7 @@ impl Storage {
     ///
     /// # Errors
     /// `Argument` for an empty name, and for `bytes`, `n5_default`, `reshape`, `sharding_indexed`, `transpose` and
-    /// `vlen-utf8`, which say how the elements of a chunk lie; `OutOfMemory`.
+    /// `vlen-utf8`, which define the layout of a chunk's elements; `OutOfMemory`.
     pub fn add_codec(
         &mut self,
         name: &str,
@@ -152,13 +153,13 @@ impl Storage {
         M: Fn(&CodecUse<'_>) -> Result<Box<dyn Codec>> + Send + Sync + 'static,
     {
         if codec::is_of_arrays(name) {
-            let reason = "this name is of a codec that lays out the chunks of an array, which only the library can do";
+            let reason = "this codec lays out the chunks of an array and cannot be replaced";
             return Err(Error::from(ErrorKind::Argument(reason)).in_object(name));
         }
         self.codecs.add(name, begin)
     }
 
-    /// How many bytes an object has; `None` if there is none of this name.
+    /// The length of an object in bytes; `None` if it does not exist.
     ///
     /// # Errors
     /// Those of the objects.
@@ -166,8 +167,8 @@ impl Storage {
         self.objects.read(name, ByteRange::At(0), &mut Buffer::new(&mut []))
     }
 
-    /// [`ObjectStore::list`], without names that no object can have, such as the empty one that object stores tell of
-    /// where a key ends with a slash.
+    /// [`ObjectStore::list`], without names that no object can have, such as the empty one that object stores list if a
+    /// key ends with a slash.
     ///
     /// # Errors
     /// Those of the objects, and of `one`.
@@ -228,8 +229,8 @@ mod tests {
     fn a_codec_has_a_name_that_does_not_lay_out_chunks() {
         let mut storage = Storage::new(Memory::new()).unwrap();
         for (name, words) in [
-            ("bytes", "bytes: this name is of a codec that lays out the chunks of an array"),
-            ("sharding_indexed", "sharding_indexed: this name is of a codec"),
+            ("bytes", "bytes: this codec lays out the chunks of an array"),
+            ("sharding_indexed", "sharding_indexed: this codec lays out"),
             ("", "a codec's name is empty"),
         ] {
             let error = storage.add_codec(name, |_| Ok(Box::new(Not))).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! What a storage does.
+//! The interface of a storage.
 
 use std::sync::Arc;
 
@@ -8,125 +8,123 @@ use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::open_object::{ObjectState, Opening, Versions};
 
-/// What is found in a storage for objects.
+/// An entry in a listing of a storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
     /// An object.
     Object,
-    /// What the names of one or more objects begin with, such as a directory.
+    /// The beginning of the names of one or more objects, such as a directory.
     Prefix,
 }
 
-/// A storage for objects: named bytes.
+/// A storage: a map from object names to bytes.
 ///
 /// A name is made of parts with `/` between them; no part is empty, `.` or `..`, and none contains a NUL or a
 /// backslash. See [`check_name`].
 pub trait ObjectStore: Send + Sync {
-    /// Reads an object, from `begin` on, into an empty buffer: as many bytes as there are or as there is room for. The
-    /// result is the length of the whole object in bytes, or `None` if there is none of that name. With a buffer that
-    /// has no room the length is all that is asked for.
+    /// Reads an object, from `begin` on, into an empty buffer: all its bytes, or as many as fit. Returns the length of
+    /// the whole object in bytes, or `None` if the object does not exist. A buffer of size 0 requests only the length.
     ///
     /// # Errors
-    /// Any error; only what is not there is absent.
+    /// Any error. Return `None` only for an object that does not exist.
     fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>>;
 
-    /// Reads a part of an object, from a byte on, into an empty buffer: as many bytes as there are or as there is room
-    /// for; `false` if there is no object of that name. Unlike [`read`](Self::read) it need not find out how long the
-    /// object is.
+    /// Reads a part of an object, from a byte on, into an empty buffer: all its bytes, or as many as fit. Returns
+    /// `false` if the object does not exist. Unlike [`read`](Self::read), it need not determine the object's length.
     ///
     /// # Errors
-    /// Any error; only what is not there is absent.
+    /// Any error. Return `false` only for an object that does not exist.
     fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
         Ok(self.read(name, ByteRange::At(offset), buffer)?.is_some())
     }
 
-    /// [`read`](Self::read), and the object's version beside its length. A version is known only if no other bytes of
-    /// that name can have the same one, whatever was replaced or changed before and will be later.
+    /// [`read`](Self::read), which also returns the object's version. A version is known only if no other bytes of that
+    /// name ever have the same version, before or later.
     #[doc(hidden)]
     fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         Ok(self.read(name, begin, buffer)?.map(|len| (len, None)))
     }
 
-    /// What is known of objects that change or are replaced.
+    /// Whether versions of objects are known.
     #[doc(hidden)]
     fn versions(&self) -> Versions {
         Versions::Unknown
     }
 
-    /// Opens an object of which several parts are going to be read, where that is better than to open it for each.
+    /// Opens an object before several parts of it are read, if that is better than to open it for each part.
     #[doc(hidden)]
     fn open(&self, name: &str) -> Result<Opening<'_>> {
         let _ = name;
         Ok(Opening::Nothing)
     }
 
-    /// Compares an object with the checksum that the storage has of it; where it has none, or there is no such object,
-    /// all is well. What was compared once need not be again.
+    /// Verifies an object by the checksum that the storage has of it. Succeeds if there is no checksum or no such
+    /// object. An object that was verified once need not be verified again.
     ///
     /// # Errors
-    /// `Corrupt` if it is another one, and those of [`read`](Self::read).
+    /// `Corrupt` if the checksum does not match, and those of [`read`](Self::read).
     fn verify(&self, name: &str) -> Result<()> {
         let _ = name;
         Ok(())
     }
 
-    /// Whether a prefix is a symbolic link, which [`remove`](Self::remove) removes as such.
+    /// Whether a prefix is a symbolic link, which [`remove`](Self::remove) removes as a link.
     #[doc(hidden)]
     fn is_link(&self, prefix: &str) -> Result<bool> {
         let _ = prefix;
         Ok(false)
     }
 
-    /// What a prefix leads to, as a number that is the same for all prefixes that lead there. `None` where nothing has
-    /// two names.
+    /// A number for the location that a prefix leads to, which is the same for all prefixes that lead there. `None` if
+    /// nothing can have two names.
     #[doc(hidden)]
     fn location(&self, prefix: &str) -> Result<Option<u128>> {
         let _ = prefix;
         Ok(None)
     }
 
-    /// Calls `one` with the name that an object has where the storage has it from: of an entry of a zip file its whole
-    /// name there. It is empty for a file that is a storage by itself.
+    /// Calls `one` with the name of an object in the source of the storage, such as the whole name of a zip file's
+    /// entry. The name is empty for a file that is a storage by itself.
     #[doc(hidden)]
     fn tell_name(&self, name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         one(name)
     }
 
     /// Calls `one` with the last part of the name of each object and prefix directly below `prefix`, which is empty or
-    /// a name, in any order and each once. A prefix that is not there has nothing below it.
+    /// a name, in any order and each once. Nothing is below a prefix that does not exist.
     ///
     /// # Errors
     /// Those of `one`, and any other.
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
 
-    /// Writes a whole object in place of the one there was. A reader finds the old bytes or the new ones, nothing
-    /// between.
+    /// Writes a whole object, or replaces the existing object atomically: a reader finds the old bytes or the new ones.
     ///
     /// # Errors
-    /// Any error; then what there was is there still.
+    /// Any error; then the old object is unchanged.
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let _ = (name, bytes);
         Err(ErrorKind::ReadOnly.into())
     }
 
-    /// Writes a whole object in place of the one in this state or, if that is `None`, of none. A storage that
-    /// [compares](Self::compares) refuses if there is another one; any other storage [writes](Self::write).
+    /// Writes a whole object in place of the object in this state or, if `before` is `None`, of no object. A storage
+    /// that [compares](Self::compares) refuses if the object is in another state; any other storage
+    /// [writes](Self::write).
     ///
     /// # Errors
-    /// `Conflict` if there is another object, and those of `write`.
+    /// `Conflict` if the object is in another state, and those of `write`.
     #[doc(hidden)]
     fn write_over(&self, name: &str, before: Option<ObjectState>, bytes: &[u8]) -> Result<()> {
         let _ = before;
         self.write(name, bytes)
     }
 
-    /// Whether [`write_over`](Self::write_over) looks at what is there.
+    /// Whether [`write_over`](Self::write_over) compares the state of the existing object.
     #[doc(hidden)]
     fn compares(&self) -> bool {
         false
     }
 
-    /// Removes an object. One that is not there is no error.
+    /// Removes an object. A missing object is not an error.
     ///
     /// # Errors
     /// Any error.
@@ -135,9 +133,8 @@ pub trait ObjectStore: Send + Sync {
         Err(ErrorKind::ReadOnly.into())
     }
 
-    /// Removes what is left of a prefix that has nothing below it any more, such as an empty directory, so that an
-    /// object can have that name. Where prefixes are nothing by themselves there is nothing to do, and so if something
-    /// is below it.
+    /// Removes a prefix that has nothing below it any more, such as an empty directory, so that an object can have that
+    /// name. Does nothing if something is below the prefix, or if prefixes do not exist by themselves.
     ///
     /// # Errors
     /// Any error.
@@ -146,8 +143,8 @@ pub trait ObjectStore: Send + Sync {
         Ok(())
     }
 
-    /// Says that all has been written. A storage that gathers what is written, such as a new zip file, puts it where
-    /// others find it now, and may refuse to be written to from then on. To say it twice is no error.
+    /// Completes the storage after all data have been written. A storage that collects them, such as a new zip file,
+    /// puts them where others find them, and may refuse writes from then on. A second call is not an error.
     ///
     /// # Errors
     /// Any error.
@@ -165,31 +162,31 @@ pub trait ObjectStore: Send + Sync {
         true
     }
 
-    /// How many bytes more are better read than asked for by another request.
+    /// Two ranges of an object are read by one request if fewer bytes than this lie between them.
     fn gap(&self) -> usize {
         16 << 10
     }
 
-    /// The storage as one that is asked first and gives the answer later, if it is one. Then a transfer keeps many
-    /// reads on their way; [`read`](Self::read) still reads one object and waits for it.
+    /// The interface for reads in flight, if the storage has latency. Then a transfer keeps many reads in flight;
+    /// [`read`](Self::read) still reads one object and waits for it.
     fn flight(&self) -> Option<&dyn Flight> {
         None
     }
 
-    /// What names begin with where reads are in flight: nothing or, if that is another storage of which this one is a
-    /// part, a prefix there and a `/`.
+    /// The beginning of names in the storage where reads are in flight: empty or, if this storage is a part of that
+    /// one, a prefix there and a `/`.
     fn flight_prefix(&self) -> &str {
         ""
     }
 }
 
-/// Refuses names that could lead out of the storage they are looked up in, or that no writer makes.
+/// Refuses names that could lead out of the storage, or that no writer creates.
 pub fn check_name(name: &str) -> Result<()> {
     let is_part = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains(['\0', '\\']);
     if name.split('/').all(is_part) {
         Ok(())
     } else {
-        Err(ErrorKind::Argument("this is not a name that an object can have").into())
+        Err(ErrorKind::Argument("this name is not valid for an object").into())
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Url<'u> {
     /// All of it but the fragment, as it was given.
     pub text: &'u str,
     pub service: Service,
-    /// `http` or `https`, if an object store is told by the URL of its server.
+    /// `http` or `https`, if the URL of its server names an object store.
     pub scheme: Option<&'u str>,
     /// The server, with its port; of the other schemes the bucket or container.
     pub authority: &'u str,
@@ -67,16 +67,16 @@ impl<'u> Url<'u> {
 
     fn checked(mut self, fragment: &'u str) -> Result<Self> {
         if self.authority.is_empty() {
-            return Err(ErrorKind::Argument("this URL names no server and no bucket").into());
+            return Err(ErrorKind::Argument("the URL names neither a server nor a bucket").into());
         }
         if self.service == Service::Http && self.path.contains('?') {
-            return Err(ErrorKind::Unsupported("a URL with a query, such as a signed one").into());
+            return Err(ErrorKind::Unsupported("URLs with a query, such as signed URLs").into());
         }
         for part in fragment.split('&').filter(|part| !part.is_empty()) {
             // netCDF takes a word by itself for a mode.
             let (key, words) = part.split_once('=').unwrap_or(("mode", part));
             if key != "mode" {
-                let reason = "this key in the fragment of a URL is not known; the one that is known is mode";
+                let reason = "the URL's fragment has an unknown key; the only one is mode";
                 return Err(Error::from(ErrorKind::Argument(reason)).in_object(key));
             }
             words.split(',').try_for_each(|word| self.add_mode(word))?;
@@ -95,13 +95,13 @@ impl<'u> Url<'u> {
             }
             ("gs3", Service::Google) => return Ok(()),
             ("s3" | "gs3" | "file", _) => {
-                let reason = "this mode in the fragment of a URL is one of another storage than the URL's";
+                let reason = "the mode in the URL's fragment does not match its scheme";
                 return Err(Error::from(ErrorKind::Argument(reason)).in_object(word));
             }
-            ("zip", _) => return Err(ErrorKind::Unsupported("a zip file at a URL").into()),
+            ("zip", _) => return Err(ErrorKind::Unsupported("zip files at URLs").into()),
             _ => {
-                let reason = "this mode in the fragment of a URL is not known; those that are known are bytes, gs3, \
-                              noxarray, nczarr, s3, xarray, zarr";
+                let reason = "the mode in the URL's fragment is unknown; expected bytes, gs3, \
+                              noxarray, nczarr, s3, xarray or zarr";
                 return Err(Error::from(ErrorKind::Argument(reason)).in_object(word));
             }
         };
@@ -156,13 +156,13 @@ mod tests {
     #[test]
     fn what_is_not_known_is_refused_by_name() {
         for (path, words) in [
-            ("s3:///a", "s3:///a: this URL names no server and no bucket"),
-            ("http://h/a?b=c", "http://h/a?b=c: not supported: a URL with a query, such as a signed one"),
-            ("s3://b/a#mode=hdf9", "s3://b/a: hdf9: this mode in the fragment of a URL is not known; those that"),
-            ("s3://b/a#profile=x", "s3://b/a: profile: this key in the fragment of a URL is not known"),
-            ("gs://b/a#mode=s3", "gs://b/a: s3: this mode in the fragment of a URL is one of another storage"),
+            ("s3:///a", "s3:///a: the URL names neither a server nor a bucket"),
+            ("http://h/a?b=c", "http://h/a?b=c: not supported: URLs with a query, such as signed URLs"),
+            ("s3://b/a#mode=hdf9", "s3://b/a: hdf9: the mode in the URL's fragment is unknown; expected bytes"),
+            ("s3://b/a#profile=x", "s3://b/a: profile: the URL's fragment has an unknown key"),
+            ("gs://b/a#mode=s3", "gs://b/a: s3: the mode in the URL's fragment does not match its scheme"),
             ("s3://b/a#mode=zarr,bytes", "s3://b/a: the modes in the fragment of the URL contradict each other"),
-            ("s3://b/a#mode=zip", "s3://b/a: not supported: a zip file at a URL"),
+            ("s3://b/a#mode=zip", "s3://b/a: not supported: zip files at URLs"),
         ] {
             let error = of(path).unwrap_err().to_string();
             assert!(error.starts_with(words), "{error}");

@@ -89,7 +89,7 @@ impl Codecs<'_> {
     }
 }
 
-/// An array of texts of any length. In shards they are only read.
+/// An array of variable-length strings. In shards they are only read.
 fn texts(
     metadata: &Metadata,
     (shape, cells): (&[usize], &[usize]),
@@ -106,7 +106,7 @@ fn texts(
         Some(shards) => {
             let layout = Shared::new(shard_layout(shards, cells)?.1)?;
             let store = store(storage, InShards::new(names, layout))?;
-            let unwritable = Some("writing texts of any length to shards");
+            let unwritable = Some("writing variable-length strings to shards");
             (shards.inner.as_slice(), codecs.add_to(store, &shards.codecs)?, unwritable)
         }
     };
@@ -323,7 +323,7 @@ mod tests {
         let array = open("", Access::Write).unwrap();
         assert_eq!(array.read_strings(&Hyperslab::all()).unwrap(), ["none", "none", "a", "bc", "none", "none"]);
         let error = array.write_strings(&Hyperslab::all(), &["x"; 6]).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unsupported("writing texts of any length to shards"));
+        assert_eq!(error.kind(), ErrorKind::Unsupported("writing variable-length strings to shards"));
         let error = open(r#","crc32c""#, Access::Read).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Unsupported("codecs after sharding_indexed"));
     }
@@ -395,7 +395,7 @@ mod tests_of_elements {
         let error = array.read::<u8>(&Hyperslab::all()).unwrap_err();
         assert_eq!(
             error.kind(),
-            ErrorKind::Corrupt { codec: "cast_value", reason: "a value is out of the type's range" }
+            ErrorKind::Corrupt { codec: "cast_value", reason: "a value is out of the range of the type" }
         );
         for (scaled, about) in [(r#"{"offset":1e999}"#, ".offset"), (r#"{"scale":0}"#, ""), (r#"{"x":1}"#, ".x")] {
             let codec = format!(r#"{{"name":"scale_offset","configuration":{scaled}}}"#);
@@ -433,7 +433,7 @@ mod tests_of_elements {
         }
         assert!(of("float32", "[2,3]", &format!("{transpose},{delta},{BIG}"), &stored).is_ok());
         let error = of("float32", "[2,3]", &format!("{delta},{transpose},{BIG}"), &stored).err().unwrap();
-        assert_eq!(error.kind(), ErrorKind::Unsupported("a transposition behind a codec of many elements"));
+        assert_eq!(error.kind(), ErrorKind::Unsupported("a transposition after a codec that joins elements"));
     }
 
     #[test]
@@ -485,7 +485,10 @@ mod tests_of_elements {
             let error = of("uint8", "[3]", codecs, &[]).err().unwrap();
             assert_eq!(
                 (error.kind(), error.about()),
-                (ErrorKind::Codec("unknown to this library"), &*format!("zarr.json: {about}"))
+                (
+                    ErrorKind::Codec("unknown codec; add it with nczchunk_storage_add_codec"),
+                    &*format!("zarr.json: {about}")
+                )
             );
         }
     }

@@ -120,7 +120,7 @@ impl CodecSpec {
         match self {
             CodecSpec::Known(known) if known.stage() == Stage::EachElement => Ok(()),
             CodecSpec::Known(_) | CodecSpec::N5(_) | CodecSpec::Shards(_) => {
-                Err(transposition.unsupported("a transposition behind a codec of many elements"))
+                Err(transposition.unsupported("a transposition after a codec that joins elements"))
             }
             CodecSpec::Own(own) => Err(own.unknown()),
         }
@@ -210,7 +210,7 @@ impl OwnCodec {
         let error = if codec::is_known(name) || codec::is_of_arrays(name) {
             codec::not_built_in(&self.name)
         } else {
-            Error::from(ErrorKind::Codec("unknown to this library")).in_object(&self.name)
+            Error::from(ErrorKind::Codec("unknown codec; add it with nczchunk_storage_add_codec")).in_object(&self.name)
         };
         if self.at.is_empty() { error } else { error.in_object(&self.at) }
     }
@@ -310,11 +310,11 @@ impl Of {
                 } else if setting.is_required {
                     return Err(configuration
                         .require(setting.name)
-                        .map_or_else(|error| error, |at| at.malformed("it is null")));
+                        .map_or_else(|error| error, |at| at.malformed("null is not allowed here")));
                 }
             }
         } else if definition.settings.iter().any(|setting| setting.is_required) {
-            return Err(ErrorKind::Metadata("a configuration is missing").into());
+            return Err(ErrorKind::Metadata("the configuration is missing").into());
         }
         (definition.check)(&mut settings, self.elements).map_err(|error| match configuration {
             Some(at) => at.error(error),
@@ -354,12 +354,14 @@ impl Of {
                     Some(parsed) => parsed,
                     None => (spelt.parse().map_err(|error| at.error(error))?, Endian::Native),
                 };
-                // In Zarr v3 the byte order is what the codec `bytes` says. zarr-python swaps words if it is told here
+                // In Zarr v3 the byte order is what the codec `bytes` says. zarr-python swaps words if the name says
                 // that they are big-endian.
                 let endian = match self.format {
                     Format::V2 => endian,
                     Format::V3 if spelt.starts_with('>') && element.word_size() > 1 => {
-                        return Err(at.unsupported("big-endian words, which are for the codec bytes to say in Zarr v3"));
+                        return Err(at.unsupported(
+                            "a big-endian type name in Zarr v3, where the codec bytes sets the byte order",
+                        ));
                     }
                     Format::V3 => self.elements.endian,
                 };
@@ -570,7 +572,10 @@ mod tests {
         };
         assert_eq!(own.configuration.members().len(), 1);
         let error = own.unknown();
-        assert_eq!((error.kind(), error.about()), (ErrorKind::Codec("unknown to this library"), "$: pcodec"));
+        assert_eq!(
+            (error.kind(), error.about()),
+            (ErrorKind::Codec("unknown codec; add it with nczchunk_storage_add_codec"), "$: pcodec")
+        );
         for (text, about) in [
             (r#"{"id":"blosc","cname":"x"}"#, "$.cname: x"),
             (r#"{"id":"blosc","shuffle":3}"#, "$.shuffle"),

@@ -27,7 +27,7 @@ impl DataType {
         for (name, field) in &self.fields {
             let value = at.require(name)?;
             let stored = field.fill_value(value, dialect)?;
-            let mut stored = stored.ok_or_else(|| value.malformed("a field needs a value"))?;
+            let mut stored = stored.ok_or_else(|| value.malformed("the field needs a value"))?;
             if cfg!(target_endian = "big") {
                 copy::swap_in_place(&mut stored, field.element.word_size());
             }
@@ -59,8 +59,9 @@ fn named(at: &At<'_>, name: &str, configuration: Option<At<'_>>) -> Result<DataT
     let raw = name.strip_prefix('r').filter(|bits| !bits.is_empty() && bits.bytes().all(|c| c.is_ascii_digit()));
     if let Some(bits) = raw {
         let bytes = bits.parse().ok().filter(|bits: &usize| *bits > 0 && bits % 8 == 0).map(|bits| bits / 8);
-        let len =
-            bytes.filter(|&len| len <= LARGEST).ok_or_else(|| at.malformed("raw bits are from 1 byte to 16 MiB"))?;
+        let len = bytes
+            .filter(|&len| len <= LARGEST)
+            .ok_or_else(|| at.malformed("raw elements must have from 1 byte to 16 MiB"))?;
         return Ok(ElementType::Opaque { len }.into());
     }
     let unknown = || at.error(Error::from(ErrorKind::ElementType).in_object(name));
@@ -70,9 +71,10 @@ fn named(at: &At<'_>, name: &str, configuration: Option<At<'_>>) -> Result<DataT
             let unit = configuration.require("unit")?;
             let count = configuration.given("scale_factor").map_or(Ok(1), |count| {
                 let small = count.usize()?.try_into().ok().filter(|&count: &u32| count > 0);
-                small.ok_or_else(|| count.malformed("a scale factor is from 1 to 2^32 - 1"))
+                small.ok_or_else(|| count.malformed("a scale factor must be from 1 to 2^32 - 1"))
             })?;
-            let unit = TimeUnit::of(unit.text()?).ok_or_else(|| unit.malformed("numpy has no such unit of time"))?;
+            let unit =
+                TimeUnit::of(unit.text()?).ok_or_else(|| unit.malformed("the unit of time is unknown to numpy"))?;
             ElementType::Time { unit, count, is_delta: name == "numpy.timedelta64" }
         }
         "null_terminated_bytes" => ElementType::Text { len: length(configuration, 1)? },
@@ -89,7 +91,9 @@ fn length(configuration: At<'_>, unit: usize) -> Result<usize> {
     let length = configuration.require("length_bytes")?;
     let bytes = length.usize()?;
     if bytes == 0 || bytes % unit != 0 || bytes > LARGEST {
-        return Err(length.malformed("an element has at least one character, whole ones, and at most 16 MiB"));
+        return Err(
+            length.malformed("an element must be a whole number of characters, at least one and at most 16 MiB")
+        );
     }
     Ok(bytes / unit)
 }
@@ -103,7 +107,7 @@ fn structure(fields: At<'_>) -> Result<DataType> {
                 let mut items = field.items()?;
                 match (items.next(), items.next()) {
                     (Some(name), Some(inner)) => (name.text()?, read(inner)?),
-                    _ => return Err(field.malformed("a field has a name and a data type")),
+                    _ => return Err(field.malformed("expected a field with a name and a data type")),
                 }
             }
             _ => (field.require("name")?.text()?, read(field.require("data_type")?)?),
@@ -117,7 +121,7 @@ fn structure(fields: At<'_>) -> Result<DataType> {
         len = len.checked_add(size).ok_or_else(|| field.malformed("the structure is too large"))?;
     }
     if len == 0 || len > LARGEST {
-        return Err(fields.malformed("a structure has from 1 byte to 16 MiB"));
+        return Err(fields.malformed("a structure must have from 1 byte to 16 MiB"));
     }
     Ok(DataType { element: ElementType::Opaque { len }, has_hidden_words, fields: list })
 }

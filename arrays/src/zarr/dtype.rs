@@ -9,7 +9,7 @@ use crate::json::{At, Value};
 use crate::type_name::time_unit;
 use crate::variable::Endian;
 
-/// The type of a `dtype`. `has_strings` says whether the filters make texts of any length of objects (`|O`).
+/// The type of a `dtype`. `has_strings` says whether the filters make variable-length strings of objects (`|O`).
 ///
 /// `>S1` is netCDF-C's spelling of a character; `|S1` is a text of one byte.
 pub(super) fn read(at: At<'_>, has_strings: bool) -> Result<(ElementType, Endian)> {
@@ -17,7 +17,7 @@ pub(super) fn read(at: At<'_>, has_strings: bool) -> Result<(ElementType, Endian
         Value::Text(text) if text == "|O" && has_strings => Ok((ElementType::String, Endian::Native)),
         Value::Text(text) => parse(text).ok_or_else(|| unknown(&at, text)),
         Value::List(_) => Ok((ElementType::Opaque { len: structure(at)? }, Endian::Native)),
-        _ => Err(at.malformed("a dtype is a text or a list of fields")),
+        _ => Err(at.malformed("expected a string or a list of fields")),
     }
 }
 
@@ -72,12 +72,12 @@ fn structure(at: At<'_>) -> Result<usize> {
     for field in at.items()? {
         let mut parts = field.items()?;
         let (Some(name), Some(dtype)) = (parts.next(), parts.next()) else {
-            return Err(field.malformed("a field has a name and a dtype"));
+            return Err(field.malformed("expected a field with a name and a dtype"));
         };
         name.text()?;
         let (element, endian) = read(dtype, false)?;
         if endian == Endian::Big {
-            return Err(unknown(&dtype, "a big-endian field of a structure"));
+            return Err(unknown(&dtype, "big-endian fields of structures"));
         }
         let mut bytes = element.size();
         if let Some(shape) = parts.next() {
@@ -88,7 +88,7 @@ fn structure(at: At<'_>) -> Result<usize> {
         size = size.checked_add(bytes).ok_or_else(|| field.malformed("the structure is too large"))?;
     }
     if size == 0 || size > LARGEST {
-        return Err(at.malformed("a structure has from 1 byte to 16 MiB"));
+        return Err(at.malformed("a structure must have from 1 byte to 16 MiB"));
     }
     Ok(size)
 }
@@ -120,7 +120,8 @@ pub(super) fn write(element: ElementType, endian: Endian) -> Result<Value> {
                 return Value::text_of(format_args!("{order}{}", row.v2));
             }
             if is_big && element.word_size() > 1 {
-                return Err(Error::from(ErrorKind::Unsupported("big-endian words in Zarr v2")).in_object(row.name));
+                return Err(Error::from(ErrorKind::Unsupported("big-endian elements of this type in Zarr v2"))
+                    .in_object(row.name));
             }
             Value::text(row.v2)
         }
@@ -199,7 +200,7 @@ mod tests {
         assert_eq!(of(r#"[["a","|u1",[16777215]],["b","|u1"]]"#).unwrap().0, largest);
         assert!(of(r#"[["a","|u1",[16777216]],["b","|u1"]]"#).is_err());
         let error = of(r#"[["a","<i4"],["b",">f8"]]"#).unwrap_err();
-        assert_eq!(error.about(), "$[1][1]: a big-endian field of a structure");
+        assert_eq!(error.about(), "$[1][1]: big-endian fields of structures");
         for text in ["[]", "[[]]", "[[\"a\"]]", "3", r#"[["a","|u1",[18446744073709551615,2]]]"#, r#"[["a","|O"]]"#] {
             assert!(of(text).is_err(), "{text}");
         }

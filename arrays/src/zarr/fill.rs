@@ -32,7 +32,7 @@ impl Dialect {
     }
 }
 
-/// The bytes of a fill value; `None` for `null`. Those of a text of any length are its UTF-8 and a NUL.
+/// The bytes of a fill value; `None` for `null`. Those of a variable-length string are its UTF-8 and a NUL.
 pub(super) fn read(at: At<'_>, element: ElementType, dialect: Dialect) -> Result<Option<Vec<u8>>> {
     match (at.value(), element) {
         (Value::Null, _) => return Ok(None),
@@ -69,7 +69,7 @@ pub(super) fn read(at: At<'_>, element: ElementType, dialect: Dialect) -> Result
         Kind::String => {
             let text = text(&at, dialect)?;
             if text.contains('\0') {
-                return Err(at.unsupported("a text with a NUL in it, where one of C's ends"));
+                return Err(at.unsupported("a string contains a NUL, where C's strings end"));
             }
             text.append_to(&mut bytes)?;
             [0].append_to(&mut bytes)?;
@@ -213,7 +213,11 @@ fn plain(at: &At<'_>, len: usize, dialect: Dialect, element: ElementType) -> Res
         for item in at.items()? {
             alloc::push(&mut bytes, integer(&item, dialect, 0..=u8::MAX.into())? as u8)?;
         }
-        return if bytes.len() == len { Ok(bytes) } else { Err(at.malformed("there is not one number per byte")) };
+        return if bytes.len() == len {
+            Ok(bytes)
+        } else {
+            Err(at.malformed("there must be one number for each byte"))
+        };
     }
     let text = text(at, dialect)?;
     let is_text = dialect.is_v2() && matches!(element, ElementType::Text { .. });

@@ -159,7 +159,7 @@ mod tests {
         let old = br#"{"zarr_format": 2, "_NCZARR_GROUP": {"dims": {"x": 4}, "vars": [], "groups": []}}"#;
         assert_eq!(read_group_v2(old, None).unwrap().dimensions, [dimension("x", 4, false)]);
         assert!(read_group_v2(br#"{"zarr_format": 3}"#, None).is_err());
-        // What is wrong with the attributes is told, and the group is one without.
+        // The error of the attributes is reported, and the group has none.
         for (text, about) in [("1", ".zattrs: $"), ("{", "line 1, column 2")] {
             let group = read_group_v2(br#"{"zarr_format": 2}"#, Some(text.as_bytes())).unwrap();
             assert_eq!(group.attributes_error.unwrap().about(), about);

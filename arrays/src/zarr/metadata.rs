@@ -26,7 +26,7 @@ pub(crate) struct Metadata {
     /// The axes of a chunk, or of a chunk within a shard, from the slowest to the fastest; `None` for row-major, the
     /// only order of less than two.
     pub(crate) order: Option<Vec<usize>>,
-    /// One element in native byte order, or a text of any length in UTF-8 with a NUL behind it; `None` if it is not
+    /// One element in native byte order, or a variable-length string in UTF-8 with a NUL behind it; `None` if it is not
     /// defined, which everybody reads as zeros, or as an empty text.
     pub(crate) fill_value: Option<Vec<u8>>,
     pub(crate) keys: Keys,

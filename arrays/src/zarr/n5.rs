@@ -14,7 +14,7 @@ use crate::limits::Limit;
 
 const NAME: &str = "n5_default";
 
-const ONLY_READ: &str = "blocks of N5 are decoded, but not encoded";
+const ONLY_READ: &str = "N5 blocks can only be decoded";
 
 /// The codec for blocks.
 pub(super) struct N5 {
@@ -39,10 +39,10 @@ impl N5 {
     /// The lengths that a header says, and what is behind it.
     fn header<'b>(&self, mut bytes: &'b [u8]) -> Result<(SmallVec<[usize; 8]>, &'b [u8])> {
         if number(&mut bytes)? != [0; 2] {
-            return Err(corrupt("the block is none of the default mode"));
+            return Err(corrupt("the block is not in the default mode"));
         }
         if usize::from(u16::from_be_bytes(number(&mut bytes)?)) != self.lens.len() {
-            return Err(corrupt("the block has another number of dimensions"));
+            return Err(corrupt("the number of dimensions of the block does not match"));
         }
         let mut lens = SmallVec::new();
         lens.try_reserve(self.lens.len()).map_err(|_| ErrorKind::OutOfMemory)?;

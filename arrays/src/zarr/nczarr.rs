@@ -142,6 +142,59 @@ pub(super) fn read_group(documents: &[At<'_>]) -> Result<(bool, Vec<GroupDimensi
     Ok((true, dimensions))
 }
 
+/// Sets what netCDF-C says about an array: the paths of its dimensions. It is a scalar if it has none.
+pub(crate) fn set_netcdf_array(attributes: &mut Value, dimension_references: Vec<Value>) -> Result<()> {
+    let is_scalar = dimension_references.is_empty();
+    let mut array = Value::object([("dimension_references", Value::List(dimension_references))])?;
+    if is_scalar {
+        array.push("scalar", Value::number(1)?)?;
+    }
+    array.push("storage", Value::text("chunked")?)?;
+    set_internal(attributes, ARRAY[0], array)
+}
+
+/// Sets what netCDF-C says about a group: its dimensions, and the names of the arrays and groups in it.
+pub(crate) fn set_netcdf_group<'n>(
+    attributes: &mut Value,
+    dimensions: impl Iterator<Item = &'n GroupDimension>,
+    arrays: impl Iterator<Item = &'n str>,
+    groups: impl Iterator<Item = &'n str>,
+) -> Result<()> {
+    let mut all = Value::Object(Vec::new());
+    for GroupDimension { name, len, is_unlimited } in dimensions {
+        let len = Value::number(len)?;
+        let unlimited = || Value::number(1);
+        let is = if *is_unlimited { Value::object([("size", len), ("unlimited", unlimited()?)])? } else { len };
+        all.push(name, is)?;
+    }
+    let (arrays, groups) = (texts(arrays)?, texts(groups)?);
+    set_internal(attributes, GROUP[0], Value::object([("dimensions", all), ("arrays", arrays), ("groups", groups)])?)
+}
+
+/// Sets what netCDF-C says in the outermost group: the version of NCZarr.
+pub(crate) fn set_netcdf_superblock(attributes: &mut Value) -> Result<()> {
+    set_internal(attributes, "_nczarr_superblock", Value::object([("version", Value::text("2.0.0")?)])?)
+}
+
+fn texts<'n>(names: impl Iterator<Item = &'n str>) -> Result<Value> {
+    let mut list = Vec::new();
+    for name in names {
+        alloc::push(&mut list, Value::text(name)?)?;
+    }
+    Ok(Value::List(list))
+}
+
+/// Sets a key of netCDF-C's, and its type where types are kept.
+fn set_internal(attributes: &mut Value, name: &str, value: Value) -> Result<()> {
+    attributes.set(name, value)?;
+    for names in ATTRIBUTES {
+        if let Some(types) = attributes.get_mut(names).and_then(|keys| keys.get_mut("types")) {
+            types.set(name, Value::text("|J0")?)?;
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -28,7 +28,7 @@ pub(super) fn check(storage: &Storage, name: &str, array: &Value, rank: usize) -
     });
     match listed {
         Ok(()) if has_slashes => {
-            let rule = "it is missing, which stands for '.', but the names of the chunks have '/' between the numbers";
+            let rule = "dimension_separator is missing, so it is '.', but the names of the chunks contain '/'";
             Err(Error::from(ErrorKind::Metadata(rule)).in_object(format_args!(".zarray: $.{MEMBER}")))
         }
         Err(error) if error.kind() == ErrorKind::OutOfMemory => Err(error),

@@ -100,10 +100,10 @@ pub(super) fn falses(rank: usize) -> Result<Vec<bool>> {
 pub(super) fn chunk_lengths(at: &At<'_>, rank: usize) -> Result<Vec<usize>> {
     let lengths = at.usizes()?;
     if lengths.len() != rank {
-        return Err(at.malformed("expected one length per dimension"));
+        return Err(at.malformed("expected one length for each dimension"));
     }
     match lengths.iter().position(|&len| len == 0) {
-        Some(d) => Err(at.malformed("a chunk's length is 0").in_dimension(d)),
+        Some(d) => Err(at.malformed("the chunk length is 0").in_dimension(d)),
         None => Ok(lengths),
     }
 }
@@ -126,7 +126,7 @@ fn order(array: &At<'_>, rank: usize) -> Result<Option<Vec<usize>>> {
             axes.reverse();
             Ok(order_of(axes))
         }
-        _ => Err(order.malformed("an order is C or F")),
+        _ => Err(order.malformed("expected C or F")),
     }
 }
 

@@ -118,7 +118,7 @@ pub(super) fn is_array(document: &At<'_>) -> Result<bool> {
     match node.text()? {
         "array" => Ok(true),
         "group" => Ok(false),
-        _ => Err(node.malformed("a node is an array or a group")),
+        _ => Err(node.malformed("expected array or group")),
     }
 }
 
@@ -143,7 +143,7 @@ fn extension<'a>(at: &'a At<'_>) -> Result<(&'a str, Option<At<'a>>)> {
 
 /// The configuration of an extension, which needs one.
 fn configured<'a>(at: &At<'_>, configuration: Option<At<'a>>) -> Result<At<'a>> {
-    configuration.ok_or_else(|| at.malformed("a configuration is missing"))
+    configuration.ok_or_else(|| at.malformed("the configuration is missing"))
 }
 
 fn chunk_shape(grid: &At<'_>, rank: usize) -> Result<Vec<usize>> {
@@ -175,7 +175,7 @@ fn dimension_names(document: &At<'_>, rank: usize) -> Result<Vec<Option<String>>
                 alloc::push(&mut names, name)?;
             }
             if names.len() != rank {
-                return Err(given.malformed("expected one name per dimension"));
+                return Err(given.malformed("expected one name for each dimension"));
             }
         }
         None => {
@@ -208,8 +208,8 @@ enum Within {
     Block,
 }
 
-const TWICE: &str = "a second codec that makes bytes of elements; a list of codecs has exactly one";
-const BEHIND: &str = "this codec comes behind one that makes bytes";
+const TWICE: &str = "a second array-to-bytes codec; a list of codecs has exactly one";
+const BEHIND: &str = "this codec must come before the array-to-bytes codec";
 
 /// The error of a codec that cannot stand where it does.
 fn misplaced(at: &At<'_>, name: &str, rule: &'static str) -> Error {
@@ -238,7 +238,9 @@ fn chain(list: &At<'_>, chunk: &[usize], of @ (data_type, own): Of<'_>, within: 
         if let Some(known) = known {
             match (known.stage(), has_bytes) {
                 (Stage::Bytes, false) if matches!(chain.codecs.first(), Some(CodecSpec::Own(_))) => break,
-                (Stage::Bytes, false) => return Err(codec.malformed("this codec comes before one that makes bytes")),
+                (Stage::Bytes, false) => {
+                    return Err(codec.malformed("this codec must come after the array-to-bytes codec"));
+                }
                 (Stage::Bytes, true) => {}
                 (Stage::ToBytes, true) => return Err(misplaced(&codec, name, TWICE)),
                 (_, true) => return Err(misplaced(&codec, name, BEHIND)),
@@ -262,7 +264,7 @@ fn chain(list: &At<'_>, chunk: &[usize], of @ (data_type, own): Of<'_>, within: 
         let is_text = elements.element == ElementType::String;
         match (name, chain.codecs.last_mut()) {
             ("transpose" | "sharding_indexed" | "n5_default", _) if is_reshaped => {
-                return Err(codec.unsupported("a transposition, shards or blocks of N5 behind reshape"));
+                return Err(codec.unsupported("a transposition, shards or N5 blocks after reshape"));
             }
             ("reshape", _) => {
                 is_reshaped = true;
@@ -286,17 +288,19 @@ fn chain(list: &At<'_>, chunk: &[usize], of @ (data_type, own): Of<'_>, within: 
                     None => chain.endian = endian,
                     Some(CodecSpec::Known(known)) => known.encoded.endian = endian,
                     Some(_) if endian.is_foreign() => {
-                        return Err(codec.unsupported("another byte order behind a codec that is not the library's"));
+                        return Err(
+                            codec.unsupported("a byte order other than native after a codec that a program added")
+                        );
                     }
                     Some(_) => {}
                 }
             }
             ("vlen-utf8", None) if is_text => has_bytes = true,
             ("sharding_indexed", _) if within == Within::Block => {
-                return Err(codec.unsupported("shards in blocks of N5"));
+                return Err(codec.unsupported("shards within N5 blocks"));
             }
             ("sharding_indexed", _) if within == Within::Shard && is_text => {
-                return Err(codec.unsupported("texts of any length in shards within shards"));
+                return Err(codec.unsupported("variable-length strings in shards within shards"));
             }
             ("sharding_indexed", None) => {
                 has_bytes = true;
@@ -306,7 +310,7 @@ fn chain(list: &At<'_>, chunk: &[usize], of @ (data_type, own): Of<'_>, within: 
                 }
             }
             ("vlen-utf8" | "sharding_indexed", Some(CodecSpec::Own(before))) => return Err(before.unknown()),
-            ("sharding_indexed", _) => return Err(codec.unsupported("shards behind a codec of elements")),
+            ("sharding_indexed", _) => return Err(codec.unsupported("shards after an array-to-array codec")),
             _ => alloc::push(&mut chain.codecs, CodecSpec::Own(written()?))?,
         }
     }
@@ -319,7 +323,7 @@ fn chain(list: &At<'_>, chunk: &[usize], of @ (data_type, own): Of<'_>, within: 
 
 /// Refuses a shape that is not one of as many elements as a chunk has. The elements stay in their order.
 fn check_reshaped(shape: &At<'_>, chunk: &[usize], order: &[usize]) -> Result<()> {
-    let wrong = || shape.malformed("the shape is none of a chunk's elements");
+    let wrong = || shape.malformed("the shape does not have as many elements as a chunk");
     let mut lens = Vec::new();
     for &axis in order {
         alloc::push(&mut lens, *chunk.get(axis).ok_or(ErrorKind::Internal)?)?;
@@ -336,23 +340,23 @@ fn check_reshaped(shape: &At<'_>, chunk: &[usize], order: &[usize]) -> Result<()
                 continue;
             }
             Some(len) => {
-                usize::try_from(len).ok().filter(|&len| len > 0).ok_or_else(|| item.malformed("it is no length"))?
+                usize::try_from(len).ok().filter(|&len| len > 0).ok_or_else(|| item.malformed("expected a length"))?
             }
             None => {
                 let axes = item.usizes()?;
                 let mut len = 1usize;
                 for &axis in &axes {
                     if last.is_some_and(|last| axis <= last) {
-                        return Err(item.malformed("the dimensions are in their order, each once"));
+                        return Err(item.malformed("the dimensions must be in order, each once"));
                     }
                     last = Some(axis);
                     len = len
-                        .saturating_mul(*lens.get(axis).ok_or_else(|| item.malformed("there is no such dimension"))?);
+                        .saturating_mul(*lens.get(axis).ok_or_else(|| item.malformed("the dimension does not exist"))?);
                 }
                 // The elements of these dimensions are those of this one only if what is before is as much.
                 let first = axes.first().and_then(|first| product(lens.get(..*first)?));
                 if !axes.is_empty() && before.is_some() && first != before {
-                    return Err(item.malformed("the dimensions before it have another size"));
+                    return Err(item.malformed("the product of the dimensions before it does not match"));
                 }
                 len
             }
@@ -372,7 +376,7 @@ fn blocks(at: &At<'_>, chunk: &[usize], of: Of<'_>, (written, outer): (OwnCodec,
     let is_big = data_type.element.word_size() <= 1 || chain.endian.is_foreign() != cfg!(target_endian = "big");
     let is_of_bytes = chain.codecs.iter().all(|codec| codec.stage().is_none_or(|stage| stage == Stage::Bytes));
     if !is_reversed || !is_big || !is_of_bytes || data_type.element == ElementType::String {
-        return Err(codecs_at.malformed("blocks of N5 are transposed as a whole, and big-endian"));
+        return Err(codecs_at.malformed("N5 blocks must be transposed as a whole and big-endian"));
     }
     let order = placed(&chain.order, &outer.order)?;
     let mut lens = Vec::new();
@@ -420,7 +424,7 @@ fn bytes(codec: &At<'_>, configuration: Option<At<'_>>, element: ElementType, da
     }
     let endian = configuration.as_ref().map_or(Ok(None), endian)?;
     if data_type.has_hidden_words && endian == Some(Endian::Big) {
-        return Err(codec.error(Error::from(ErrorKind::ElementType).in_object("a big-endian structure")));
+        return Err(codec.error(Error::from(ErrorKind::ElementType).in_object("big-endian structures")));
     }
     match endian {
         _ if element.word_size() <= 1 => Ok(Endian::Native),
@@ -433,7 +437,7 @@ fn endian(configuration: &At<'_>) -> Result<Option<Endian>> {
     configuration.given("endian").map_or(Ok(None), |at| match at.text()? {
         "little" => Ok(Some(Endian::Little)),
         "big" => Ok(Some(Endian::Big)),
-        _ => Err(at.malformed("a byte order is little or big")),
+        _ => Err(at.malformed("expected little or big")),
     })
 }
 
@@ -458,7 +462,7 @@ fn shards(at: &At<'_>, shard: &[usize], of: Of<'_>, outer: &mut Chain) -> Result
     let index_at_start = at.given("index_location").map_or(Ok(false), |at| match at.text()? {
         "start" => Ok(true),
         "end" => Ok(false),
-        _ => Err(at.malformed("the index is at the start or the end")),
+        _ => Err(at.malformed("expected start or end")),
     })?;
     let (index_endian, index_checksum) = index(&at.require("index_codecs")?)?;
     let index_order = order_of(alloc::copied(&outer.order)?);
@@ -490,7 +494,7 @@ fn index(list: &At<'_>) -> Result<(Endian, bool)> {
             }
             ("crc32c" | "numcodecs.crc32c", _) if !has_checksum => has_checksum = true,
             (name, _) => {
-                let kind = ErrorKind::Codec("an index has bytes and crc32c, each at most once");
+                let kind = ErrorKind::Codec("the index must have the codecs bytes and crc32c at most once each");
                 return Err(codec.error(Error::from(kind).in_object(name)));
             }
         }

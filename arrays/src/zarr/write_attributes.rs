@@ -9,15 +9,15 @@ use crate::dataset::float_as_json;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{At, ByName, Value};
 
-const NO_SUCH_NAME: &str = "an attribute cannot have this name";
+const NO_SUCH_NAME: &str = "this name is reserved by the format";
 
-/// The values of an attribute that is to be written.
+/// The values of an attribute to write.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum AttributeValue<'a> {
-    /// A text.
+    /// A string.
     Text(&'a str),
-    /// Several texts.
+    /// Several strings.
     Texts(&'a [&'a str]),
     /// Signed integers of 1 byte.
     Byte(&'a [i8]),

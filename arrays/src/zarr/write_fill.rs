@@ -13,7 +13,7 @@ use crate::json::Value;
 /// zeros.
 pub(super) fn write(fill: Option<&[u8]>, element: ElementType, dialect: Dialect) -> Result<Value> {
     let format = dialect.format;
-    const WRONG: ErrorKind = ErrorKind::Argument("the fill value is not one element");
+    const WRONG: ErrorKind = ErrorKind::Argument("the fill value must be exactly one element");
     let zeros;
     let bytes = match fill {
         Some(bytes) => bytes,

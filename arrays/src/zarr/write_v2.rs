@@ -22,13 +22,13 @@ pub(crate) fn write_array_v2(metadata: &Metadata) -> Result<String> {
         return Err(ErrorKind::Unsupported("shards in Zarr v2").into());
     }
     if metadata.keys.style != KeyEncoding::V2 {
-        return Err(ErrorKind::Unsupported("the keys of Zarr v3 in Zarr v2").into());
+        return Err(ErrorKind::Unsupported("chunk keys of Zarr v3 in Zarr v2").into());
     }
     let rank = metadata.shape.len();
     let order = match &metadata.order {
         None => "C",
         Some(axes) if axes.iter().copied().eq((0..rank).rev()) => "F",
-        Some(_) => return Err(ErrorKind::Unsupported("an order of dimensions other than C and F in Zarr v2").into()),
+        Some(_) => return Err(ErrorKind::Unsupported("a dimension order other than C and F in Zarr v2").into()),
     };
     // The last codec is the compressor if it is one; what is before it are filters.
     let (compressor, filters) = match metadata.codecs.split_last() {
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(write_attributes_v2(&array).unwrap().matches("_ARRAY_DIMENSIONS").count(), 1);
         array.order = Some(vec![0, 1]);
         let error = write_array_v2(&array).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unsupported("an order of dimensions other than C and F in Zarr v2"));
+        assert_eq!(error.kind(), ErrorKind::Unsupported("a dimension order other than C and F in Zarr v2"));
         assert_eq!(write_attributes_v2(&read("{}")).unwrap(), "{}\n");
     }
 
@@ -134,6 +134,6 @@ mod tests {
         let mut array = read_v2(text, None).unwrap();
         array.keys.style = KeyEncoding::V3;
         let error = write_array_v2(&array).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unsupported("the keys of Zarr v3 in Zarr v2"));
+        assert_eq!(error.kind(), ErrorKind::Unsupported("chunk keys of Zarr v3 in Zarr v2"));
     }
 }

@@ -3,7 +3,8 @@
 /// A calendar. Days are counted from an origin of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Calendar {
-    /// Julian before 1582-10-15, Gregorian from then on. It has no year 0.
+    /// Julian before 1582-10-15, Gregorian from then on. Year 0, to which the times of climatologies refer, is the leap
+    /// year before year 1, as in `ncdump -t`. There are no earlier years.
     Standard,
     /// Gregorian for all years.
     ProlepticGregorian,
@@ -61,7 +62,7 @@ impl Calendar {
     /// The day with this number; `None` if it has no date.
     pub(super) fn date(self, days: i64) -> Option<Date> {
         match self {
-            Calendar::Standard if days < REFORM => Some(of_julian(days)).filter(|date| date.year >= 1),
+            Calendar::Standard if days < REFORM => Some(of_julian(days)).filter(|date| date.year >= 0),
             Calendar::Standard | Calendar::ProlepticGregorian => Some(of_gregorian(days)),
             Calendar::NoLeap => {
                 let (year, day) = (days.div_euclid(365), days.rem_euclid(365));
@@ -135,12 +136,14 @@ mod tests {
             (date(1582, 10, 15), -141_427),
             (date(1582, 10, 4), -141_428),
             (date(1, 1, 1), -719_164),
+            (date(0, 2, 29), -719_471),
+            (date(0, 1, 1), -719_530),
         ] {
             assert_eq!((standard.days(day), standard.date(number)), (Some(number), Some(day)));
         }
         assert_eq!(Calendar::ProlepticGregorian.days(date(1, 1, 1)), Some(-719_162));
         assert_eq!(Calendar::ProlepticGregorian.days(date(0, 1, 1)), Some(-719_528));
-        for none in [date(1582, 10, 10), date(1900, 2, 29), date(0, 12, 31), date(2000, 13, 1), date(2000, 4, 31)] {
+        for none in [date(1582, 10, 10), date(1900, 2, 29), date(-1, 12, 31), date(2000, 13, 1), date(2000, 4, 31)] {
             assert_eq!(standard.days(none), None, "{none:?}");
         }
         // A leap day of the Julian calendar.

@@ -44,7 +44,7 @@ impl Decoding {
         if is_number(element) {
             match Times::parse(text("units").unwrap_or_default(), text("calendar").unwrap_or_default()) {
                 Ok(found) => times = found,
-                Err(why) => note = Some(format!("times are shown as they are stored: {why}")),
+                Err(why) => note = Some(format!("times are shown as stored numbers: {why}")),
             }
         }
         Decoding { element, missing: Missing::of(array), packing: Packing::of(array), times, note }

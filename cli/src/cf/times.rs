@@ -35,12 +35,12 @@ impl Times {
             "seconds" | "second" | "secs" | "sec" | "s" => SECOND,
             "milliseconds" | "millisecond" | "millisecs" | "millisec" | "msecs" | "msec" | "ms" => SECOND / 1000,
             "microseconds" | "microsecond" | "microsecs" | "microsec" => 1,
-            other => return Err(format!("the length of the unit '{other}' is not fixed, or is unknown")),
+            other => return Err(format!("the unit '{other}' is unknown or has no fixed length")),
         };
         let Some(calendar_of) = Calendar::named(calendar.trim()) else {
             return Err(format!("the calendar '{calendar}' is unknown"));
         };
-        let wrong = || format!("the calendar has no such reference time: '{}'", reference.trim());
+        let wrong = || format!("the reference time is not valid in the calendar: '{}'", reference.trim());
         let (day, micros) = reference_time(reference.trim(), calendar_of).ok_or_else(wrong)?;
         Ok(Some(Times { calendar: calendar_of, day, micros, unit }))
     }
@@ -162,7 +162,9 @@ mod tests {
             ("days since 2000-01-01 00:00:00 -6:00", "standard", Number::Integer(0), "2000-01-01T06:00"),
             ("days since 2000-01-01 00:00:00 +0530", "standard", Number::Integer(0), "1999-12-31T18:30"),
             ("days since 0000-01-01", "proleptic_gregorian", Number::Integer(0), "0000-01-01"),
-            ("days since 0001-01-01", "standard", Number::Integer(-1), "none"),
+            ("hour since 0000-01-01 00:00:00", "", Number::Float(1826.97), "0000-03-17T02:58:12"),
+            ("days since 0001-01-01", "standard", Number::Integer(-1), "0000-12-31"),
+            ("days since 0001-01-01", "standard", Number::Integer(-367), "none"),
             ("days since 2000-01-01", "standard", Number::Float(f64::NAN), "none"),
             ("days since 2000-01-01", "standard", Number::Float(1e300), "none"),
             ("days since 2000-01-01", "standard", Number::Integer(i128::MAX), "none"),
@@ -178,12 +180,12 @@ mod tests {
         for (units, calendar, words) in [
             ("months since 2000-01-01", "", "unit 'months'"),
             ("days since 2000-01-01", "julian", "calendar 'julian'"),
-            ("days since 0000-01-01", "standard", "no such reference time: '0000-01-01'"),
-            ("days since 2000-02-30", "standard", "no such reference time"),
-            ("days since yesterday", "standard", "no such reference time"),
-            ("days since 2000-01-01 25:00", "standard", "no such reference time"),
-            ("days since 2000-01-01 00:00 CEST", "standard", "no such reference time"),
-            ("days since 2000-01-01-01", "standard", "no such reference time"),
+            ("days since 0000-01-32", "standard", "the reference time is not valid in the calendar: '0000-01-32'"),
+            ("days since 2000-02-30", "standard", "the reference time is not valid"),
+            ("days since yesterday", "standard", "the reference time is not valid"),
+            ("days since 2000-01-01 25:00", "standard", "the reference time is not valid"),
+            ("days since 2000-01-01 00:00 CEST", "standard", "the reference time is not valid"),
+            ("days since 2000-01-01-01", "standard", "the reference time is not valid"),
         ] {
             let note = Times::parse(units, calendar).unwrap_err();
             assert!(note.contains(words), "{note}");

@@ -29,7 +29,7 @@ impl FromStr for Codec {
         let (name, settings) = text.split_once(':').unwrap_or((text, ""));
         let id = name.strip_prefix("numcodecs.").unwrap_or(name);
         if id != "none" && !nczchunk::has_codec(id) {
-            return Err(format!("there is no codec {name}"));
+            return Err(format!("codec {name} is unknown"));
         }
         let configuration = match settings {
             "" => String::new(),
@@ -47,10 +47,10 @@ fn object(pairs: &str) -> Result<String, String> {
     let member = |pair: &str| {
         let (key, value) = pair
             .split_once('=')
-            .ok_or_else(|| format!("expected an integer or KEY=VALUE behind the codec's name, found '{pair}'"))?;
+            .ok_or_else(|| format!("expected an integer or KEY=VALUE after the codec's name, found '{pair}'"))?;
         let is_json = value.parse::<f64>().is_ok() || matches!(value, "true" | "false");
         if [key, value].iter().any(|text| text.contains(['"', '\\'])) {
-            return Err(format!("'{pair}' has a character that only JSON can have"));
+            return Err(format!("'{pair}' contains a quote or backslash; give the settings as JSON"));
         }
         Ok(if is_json { format!("\"{key}\": {value}") } else { format!("\"{key}\": \"{value}\"") })
     };

@@ -52,16 +52,16 @@ impl Destination {
             return whole(wish.name_of_new()?);
         };
         if !metadata.is_dir() && !path.is_dir() {
-            return Err(refused(path, "this is a file, and no directory"));
+            return Err(refused(path, "this is a file, not a directory"));
         }
         match nczchunk::open_storage(path).and_then(|storage| nczchunk::list(&storage, "", false)).as_deref() {
             Ok([first, ..]) if first.is_group() => Destination::within(path, wish),
-            Ok(_) if wish.is_named => Err(refused(path, "this is an array, and no group")),
+            Ok(_) if wish.is_named => Err(refused(path, "this is an array, not a group")),
             Ok(_) if wish.force => whole(String::new()),
-            Ok(_) => Err(refused(path, "this is an array already; --force replaces it")),
+            Ok(_) => Err(refused(path, "an array exists here; --force replaces it")),
             Err(error) if error.kind() == ErrorKind::UnknownFormat => match is_empty(path)? {
                 true => whole(wish.name_of_new()?),
-                false => Err(refused(path, "this is a directory that is no group, and not empty")),
+                false => Err(refused(path, "this directory is not empty and not a group")),
             },
             Err(error) => Err(Failure::Failed(words(error))),
         }
@@ -77,7 +77,7 @@ impl Destination {
         }
         check_parent(path)?;
         if path.symlink_metadata().is_ok() && !(path.is_dir() && is_empty(path)?) {
-            return Err(refused(path, "this is there already; a whole group is copied to a new directory or zip file"));
+            return Err(refused(path, "this exists; a whole group can only be copied to a new directory or zip file"));
         }
         let partial = Partial::new(partial(path)?);
         Ok(Destination::Whole { partial, name: String::new(), path: path.to_owned() })
@@ -85,7 +85,7 @@ impl Destination {
 
     fn zip(path: &Path, wish: &Wish) -> Result<Self> {
         if path.symlink_metadata().is_ok() && !wish.force {
-            return Err(refused(path, "this is there already; --force replaces it"));
+            return Err(refused(path, "this exists; --force replaces it"));
         }
         Ok(Destination::Storage { storage: Storage::new(ZipWriter::create(path)?)?, name: wish.name_of_new()? })
     }
@@ -93,7 +93,7 @@ impl Destination {
     /// An array below a URL, or at it. If something is there, to create it fails.
     fn url(path: &Path, wish: &Wish) -> Result<Self> {
         if wish.force {
-            return Err(refused(path, "what is at a URL is not replaced; leave out --force, and remove it first"));
+            return Err(refused(path, "--force cannot replace an array at a URL; remove the array first"));
         }
         let storage = nczchunk::create_storage(path).map_err(|error| Failure::Failed(words(&error)))?;
         Ok(Destination::Storage { storage, name: wish.name_of_new()? })
@@ -123,7 +123,7 @@ impl Destination {
     /// A storage in the group at a path.
     fn within(group: &Path, wish: &Wish) -> Result<Self> {
         let name =
-            wish.name.clone().ok_or_else(|| refused(group, "this is a group; give the array a name by --name"))?;
+            wish.name.clone().ok_or_else(|| refused(group, "this is a group; name the new array with --name"))?;
         let name = name.trim_matches('/').to_owned();
         let path = group.join(&name);
         if path.symlink_metadata().is_ok() {
@@ -132,8 +132,8 @@ impl Destination {
                 there.as_deref().is_ok_and(|nodes| nodes.first().is_some_and(|node: &Node| !node.is_group()));
             match (is_array, wish.force) {
                 (true, true) => {}
-                (true, false) => return Err(refused(&path, "this is an array already; --force replaces it")),
-                (false, _) => return Err(refused(&path, "this is there already, and no array")),
+                (true, false) => return Err(refused(&path, "an array exists here; --force replaces it")),
+                (false, _) => return Err(refused(&path, "something other than an array exists here")),
             }
         }
         // On the same file system as what it is going to be in.
@@ -163,7 +163,7 @@ impl Wish {
         match &self.name {
             _ if !self.is_named => Ok(String::new()),
             Some(name) => Ok(name.clone()),
-            None => Err(Failure::usage("an array that netCDF-C reads has a name; give it one by --name")),
+            None => Err(Failure::usage("--format nczarr: the array needs a name; give it one with --name")),
         }
     }
 }

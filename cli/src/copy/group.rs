@@ -1,5 +1,6 @@
 //! A group with all that is in it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use nczchunk::object::Storage;
@@ -44,6 +45,7 @@ impl Group {
         let destination = Destination::of_group(&wish.destination, &whole)?;
         let storage = destination.storage()?;
         let (mut copied, mut lost) = (Copied::default(), Lost::default());
+        let mut unlimited = BTreeSet::new();
         for node in &self.nodes {
             let name = self.relative(node);
             let about = |error: Error| Failure::failed(format_args!("{}: {}", shown(node), words(&error)));
@@ -60,7 +62,12 @@ impl Group {
             let created = wish.create(&source, &selection, &storage, name)?;
             transfer::transfer(&source, &selection, &created, threads)?;
             copied.add(&source, &selection, &created)?;
-            lost.compare(&source, &selection, &created);
+            unlimited.extend((0..node.shape().len()).filter(|&d| node.is_unlimited(d)).map(|d| (name, d)));
+            // Dimensions are unlimited once netCDF-C's metadata have been written, when all arrays are there.
+            lost.compare(&source, &selection, &created, format == Format::Nczarr);
+        }
+        if format == Format::Nczarr && !unlimited.is_empty() {
+            nczchunk::write_netcdf_groups(&storage, &|name, d| unlimited.contains(&(name, d)))?;
         }
         destination.finish()?;
         println(&format!("{copied}{lost}"))

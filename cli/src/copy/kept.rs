@@ -13,15 +13,15 @@ use crate::slab::{self, Selection};
 pub(super) struct Lost(BTreeMap<String, Vec<String>>);
 
 impl Lost {
-    /// Compares an array with its copy.
-    pub(super) fn compare(&mut self, source: &Array, selection: &Selection, created: &Array) {
-        for (i, d) in selection.kept().enumerate() {
-            if source.is_unlimited(d) && !created.is_unlimited(i) {
-                self.add(format!("that {} is unlimited", slab::dimension_name(source, d)), source.name());
-            }
+    /// Compares an array with its copy, in which dimensions may be unlimited or not.
+    pub(super) fn compare(&mut self, source: &Array, selection: &Selection, created: &Array, keeps_unlimited: bool) {
+        for d in selection.kept().filter(|&d| source.is_unlimited(d) && !keeps_unlimited) {
+            let name = slab::dimension_name(source, d);
+            let how = "copy the whole group with --format nczarr to keep it";
+            self.add(format!("unlimited dimension {name}; {how}"), source.name());
         }
         if source.element_type() != created.element_type() && *source.element_type() == ElementType::Char {
-            self.add("that elements are characters: Zarr v3 has texts of one byte".to_owned(), source.name());
+            self.add("characters, which are strings of 1 byte in Zarr v3".to_owned(), source.name());
         }
         self.compare_attributes(source.name(), source.attributes(), created.attributes());
     }
@@ -35,7 +35,7 @@ impl Lost {
         for attribute in source.iter().filter(|attribute| attribute.name() != FILL_VALUE) {
             let same = created.iter().find(|created| created.name() == attribute.name());
             if same.is_some_and(|same| same.element_type() != attribute.element_type()) {
-                self.add("the types of attributes, which JSON has not; --format nczarr keeps them".to_owned(), name);
+                self.add("types of attributes, which JSON lacks; --format nczarr keeps them".to_owned(), name);
             }
         }
     }

@@ -52,41 +52,41 @@ left out; what is not kept is said. Nothing is left behind if the copy fails or 
 #[derive(Debug, Args)]
 #[command(after_help = format!("{HELP}\n\n{}", slab::HELP), allow_missing_positional = true)]
 pub struct Copy {
-    /// What is copied from: a directory or zip file, a netCDF, HDF5 or cfdb file
+    /// The source: a directory or zip file of Zarr or NCZarr, or a netCDF, HDF5 or cfdb file
     #[arg(value_name = "SRC")]
     source: PathBuf,
-    /// The name of an array or group there; all that is there without it
+    /// The name of an array or group in SRC; the whole of SRC if left out
     #[arg(value_name = "ARRAY")]
     array: Option<String>,
-    /// Where the copy is to be
+    /// The destination: a directory, or a zip file if its name ends with .zip
     #[arg(value_name = "DST")]
     destination: PathBuf,
-    /// The hyperslab, such as '0,10:30,::3'; the whole array without it
+    /// The hyperslab, such as '0,10:30,::3' [default: the whole array]
     #[arg(short, long, value_name = "SLAB", allow_hyphen_values = true)]
     slab: Option<Slab>,
-    /// The format of the copy; zarr3 without it
+    /// The format of the copy [default: zarr3]
     #[arg(short, long, value_enum)]
     format: Option<Format>,
     /// The name of the new array below DST
     #[arg(short, long, value_name = "NAME")]
     name: Option<String>,
-    /// A codec, such as zstd:3, shuffle, blosc:cname=lz4,clevel=5 or none; several in the order in which they encode.
-    /// Without it those of a Zarr array are kept, and others get zstd
+    /// A codec, such as zstd:3, shuffle, blosc:cname=lz4,clevel=5 or none; may be repeated, in the order of encoding.
+    /// Default: the codecs of a Zarr array, else zstd
     #[arg(short, long = "codec", value_name = "CODEC")]
     codecs: Vec<Codec>,
-    /// The lengths of chunks, such as 12,90,180 or 12x90x180; without it those of the source are kept
+    /// The lengths of chunks, such as 12x90x180 or 12,90,180 [default: those of the source]
     #[arg(long, value_name = "LENGTHS")]
     chunks: Option<Lengths>,
-    /// The lengths of shards, multiples of those of chunks; only zarr3 has shards
+    /// The lengths of shards, multiples of the lengths of chunks; only for zarr3
     #[arg(long, value_name = "LENGTHS")]
     shards: Option<Lengths>,
-    /// The byte order of what is stored
+    /// The byte order of the stored data
     #[arg(long, value_enum, default_value_t)]
     endian: Order,
-    /// What stands between the numbers in the names of chunks: . or /
+    /// The chunk key separator: . or /
     #[arg(long, value_name = "CHARACTER", value_parser = separator)]
     separator: Option<Separator>,
-    /// Replaces an array that is there
+    /// Replaces an existing array
     #[arg(long)]
     force: bool,
 }
@@ -143,7 +143,7 @@ impl Copy {
         let mut copied = Copied::default();
         copied.add(&source, &selection, &created)?;
         let mut lost = Lost::default();
-        lost.compare(&source, &selection, &created);
+        lost.compare(&source, &selection, &created, false);
         destination.finish()?;
         println(&format!("{copied}\n{}, codecs: {}{lost}", created.format(), storage::codecs(&created)?))
     }
@@ -161,8 +161,8 @@ impl Copy {
             return Ok(());
         }
         Err(Failure::usage(format_args!(
-            "{}: copies are directories or zip files of Zarr, and this is the name of a netCDF, HDF5 or cfdb file; \
-             choose another name, such as {}, or say --format to have a directory of this name",
+            "{}: a copy is a Zarr directory or zip file, but this is the name of a netCDF, HDF5 or cfdb file; \
+             choose another name, such as {}, or give --format to create a directory of this name",
             self.destination.display(),
             self.destination.with_extension("zarr").display()
         )))
@@ -277,7 +277,7 @@ impl Chunks {
         let (chunks, shards) = (self.chunk_shape.iter().flatten(), self.shard_shape.iter().flatten());
         match chunks.zip(shards).enumerate().find(|(_, (chunk, shard))| *shard % *chunk != 0) {
             Some((d, (chunk, shard))) => Err(Failure::usage(format_args!(
-                "--shards: the length {shard} of dimension {d} is no multiple of {chunk}, the length of chunks"
+                "--shards: the length {shard} of dimension {d} must be a multiple of the chunk length {chunk}"
             ))),
             None => Ok(self),
         }

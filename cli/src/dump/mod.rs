@@ -26,16 +26,16 @@ use crate::slab::{self, Selection, Slab};
 pub struct Dump {
     #[command(flatten)]
     source: Source,
-    /// The hyperslab, such as '0,10:30,::3'; the whole array without it
+    /// The hyperslab, such as '0,10:30,::3' [default: the whole array]
     #[arg(short, long, value_name = "SLAB", allow_hyphen_values = true)]
     slab: Option<Slab>,
-    /// How the elements are written
+    /// The output format
     #[arg(short, long, value_enum, default_value_t)]
     format: Format,
-    /// Writes what is stored: no scale_factor and add_offset, no dates, no missing values
+    /// Writes stored values: without scale_factor and add_offset, dates and missing values
     #[arg(long)]
     raw: bool,
-    /// The file to write to; without it, or with '-', the standard output
+    /// The file to write to; '-' is the standard output, the default
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -43,12 +43,12 @@ pub struct Dump {
 /// How elements are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 enum Format {
-    /// As ncdump writes them; `_` stands for no value
+    /// As ncdump writes it; `_` stands for a missing value
     #[default]
     Text,
-    /// A line for each element: its indices and its value, which is empty for no value
+    /// A line for each element: its indices and its value, which is empty if missing
     Csv,
-    /// A file that numpy.load reads, with what is stored
+    /// A file that numpy.load reads, with the stored values
     Npy,
     /// The bytes of the elements, row-major, in the machine's byte order
     Raw,
@@ -71,7 +71,9 @@ impl Dump {
         let selection = Slab::select(self.slab.as_ref(), &array)?;
         let element = *array.element_type();
         if self.format == Format::Raw && element == ElementType::String {
-            return Err(Failure::usage("texts of any length have no bytes to write; take another format"));
+            return Err(Failure::usage(
+                "variable-length strings cannot be written as raw bytes; choose another format",
+            ));
         }
         if self.output.is_some() {
             interrupt::watch()?;

@@ -47,7 +47,7 @@ fn descr(element: ElementType) -> Result<String> {
             };
             return Ok(format!("{order}{kind}8{unit}"));
         }
-        ElementType::String => return Err(Failure::failed("numpy has no type for texts of any length")),
+        ElementType::String => return Err(Failure::failed("numpy has no type for variable-length strings")),
         // numpy itself does not have it: these are its bytes.
         other => return Ok(format!("|V{}", other.size())),
     };

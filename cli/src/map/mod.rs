@@ -35,25 +35,25 @@ use axis::Axis;
 use picture::{Picture, rows_in_line};
 use scale::Range;
 
-/// Shows a 2-d hyperslab as a map, in colours on terminals that have some
+/// Draws a 2-d hyperslab as a map, in colours if the terminal has them
 #[derive(Debug, Args)]
 #[command(after_help = slab::HELP)]
 pub struct Map {
     #[command(flatten)]
     source: Source,
-    /// The hyperslab, such as '0,10:30,::3'; the first plane of the array without it
+    /// The hyperslab, such as '0,10:30,::3' [default: the first plane of the array]
     #[arg(short, long, value_name = "SLAB", allow_hyphen_values = true)]
     slab: Option<Slab>,
-    /// Shows the last row first, such as the north where latitudes ascend
+    /// Shows the last row at the top, for example the north if latitudes ascend
     #[arg(short, long)]
     flip: bool,
-    /// The values at the ends of the scale; the least and the greatest that are shown without it
+    /// The values at the ends of the colour scale [default: the least and the greatest that are shown]
     #[arg(short, long, value_name = "LOW:HIGH", allow_hyphen_values = true)]
     range: Option<Range>,
-    /// Shows what is stored: no scale_factor and add_offset, no missing values
+    /// Shows stored values: without scale_factor and add_offset and missing values
     #[arg(long)]
     raw: bool,
-    /// Draws into a PNG file and not on the terminal
+    /// Draws into a PNG file instead of the terminal
     #[arg(long, value_name = "FILE")]
     png: Option<PathBuf>,
 }
@@ -129,7 +129,9 @@ impl Map {
             [down, across] => Ok((selection, down, across)),
             _ => {
                 let shape = crate::human::shape(&selection.shape());
-                Err(Failure::usage(format_args!("a map has two dimensions, and {shape} has not; choose with --slab")))
+                Err(Failure::usage(format_args!(
+                    "a map needs two dimensions, but this is {shape}; select two with --slab"
+                )))
             }
         }
     }
@@ -139,7 +141,7 @@ fn check_type(element: ElementType) -> Result<()> {
     let zero = [0; 16];
     match zero.get(..element.size()).and_then(|zero| element::number(element, zero)) {
         Some(_) => Ok(()),
-        None => Err(Failure::usage(format_args!("a map shows numbers, and elements of the type {element} are none"))),
+        None => Err(Failure::usage(format_args!("a map needs numbers, but the elements are {element}"))),
     }
 }
 

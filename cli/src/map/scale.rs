@@ -37,8 +37,8 @@ impl FromStr for Range {
             text.split_once(':').and_then(|(low, high)| Some((low.trim().parse().ok()?, high.trim().parse().ok()?)));
         match ends {
             Some((low, high)) if low < high => Ok(Range { low, high }),
-            Some(_) => Err("the first value has to be less than the second".to_owned()),
-            None => Err("expected two numbers with a colon between them, such as -2:30".to_owned()),
+            Some(_) => Err("the first value must be less than the second".to_owned()),
+            None => Err("expected two numbers separated by a colon, such as -2:30".to_owned()),
         }
     }
 }

@@ -212,7 +212,7 @@ pub(super) fn write(out: &mut impl Write, screen: &Screen, rows: Option<&Axis>, 
     }
     writeln!(out, "  {}", columns.words("across:"))?;
     let shards = if is_sharded { "  ═║ shards" } else { "" };
-    writeln!(out, "  █ selected  ▓▒ in part  ░ touched with it{shards}")?;
+    writeln!(out, "  █ selected  ▓▒ partly selected  ░ touched{shards}")?;
     Ok(())
 }
 

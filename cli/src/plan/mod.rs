@@ -28,25 +28,25 @@ use crate::storage;
 use counting::Counting;
 use grid::Axis;
 
-/// Tells which chunks a hyperslab touches and what reading it costs, and draws it on its grid
+/// Shows which chunks a hyperslab touches and the cost of reading it, and plots it on the grid of chunks
 #[derive(Debug, Args)]
 #[command(after_help = slab::HELP)]
 pub struct Plan {
     #[command(flatten)]
     source: Source,
-    /// The hyperslab, such as '0,10:30,::3'; the whole array without it
+    /// The hyperslab, such as '0,10:30,::3' [default: the whole array]
     #[arg(short, long, value_name = "SLAB", allow_hyphen_values = true)]
     slab: Option<Slab>,
-    /// The dimensions that are drawn downwards and to the right, by name or number; the last two without it
+    /// The dimensions drawn downwards and to the right, by name or number [default: the last two]
     #[arg(short, long, value_name = "ROWS,COLUMNS", value_delimiter = ',', num_args = 1)]
     dims: Vec<String>,
-    /// Draws into an SVG file and not on the terminal
+    /// Draws into an SVG file instead of the terminal
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Reads the hyperslab, too, and tells what that has taken
+    /// Also reads the hyperslab, and reports requests, bytes and time
     #[arg(long)]
     run: bool,
-    /// Prints the numbers as one JSON document, and draws nothing unless --svg is given
+    /// Prints the numbers as one JSON document; draws only with --svg
     #[arg(long)]
     json: bool,
 }
@@ -64,7 +64,7 @@ impl Plan {
         let axis = |d: usize| Axis::new(&array, &selection, d);
         if let Some(path) = &self.svg {
             let Some((rows, columns)) = drawn else {
-                return Err(Failure::usage("--svg: a scalar has no grid to be drawn"));
+                return Err(Failure::usage("--svg: a scalar has no grid to draw"));
             };
             let text = svg::draw(&heading, rows.map(axis).as_ref(), &axis(columns));
             std::fs::write(path, text).map_err(Failure::about(path.display()))?;
@@ -103,11 +103,11 @@ impl Plan {
             [rows, columns] => {
                 let (rows, columns) = (slab::dimension(array, rows)?, slab::dimension(array, columns)?);
                 if rows == columns {
-                    return Err(Failure::usage("--dims: two dimensions are drawn, and not one twice"));
+                    return Err(Failure::usage("--dims: the two dimensions must be different"));
                 }
                 Ok(Some((Some(rows), columns)))
             }
-            _ => Err(Failure::usage("--dims: two dimensions at most can be drawn")),
+            _ => Err(Failure::usage("--dims: expected at most two dimensions")),
         }
     }
 
@@ -195,17 +195,17 @@ fn lines(array: &Array, selection: &Selection) -> Result<Vec<(&'static str, Stri
     let size = if is_sized { format!(", {}", human::bytes(bytes)) } else { String::new() };
     let touched = plan.num_chunks() as u64;
     let amplification = |many: u64| match (is_sized, bytes) {
-        (true, 1..) => format!(", {} times what is selected", human::times(many, bytes)),
+        (true, 1..) => format!(", read amplification {}", human::times(many, bytes)),
         _ => String::new(),
     };
     let whole = plan.chunk_bytes() as u64;
     let decoded = match is_sized {
-        true => format!(": {} as whole chunks{}", human::bytes(whole), amplification(whole)),
+        true => format!(", {} decoded{}", human::bytes(whole), amplification(whole)),
         false => String::new(),
     };
     let mut lines = vec![
         ("selected", format!("{}: {}{size}", human::shape(&selection.count), human::count(elements, "element"))),
-        ("chunks", format!("{touched} of {} touched, {covered} of them covered{decoded}", plan.grid_chunks())),
+        ("chunks", format!("{touched} of {} touched, {covered} covered{decoded}", plan.grid_chunks())),
     ];
     if plan.num_chunks() <= ASKED {
         let stored = storage::stored(array, &plan)?;
@@ -223,15 +223,15 @@ fn requests(array: &Array, plan: &nczchunk::Plan<'_>) -> Result<String> {
     let touched = plan.num_chunks();
     if shard_shape(array.variable()).is_some() {
         let shards = nczchunk::Plan::num_chunks(&shards_of(plan)?);
-        return Ok(format!("{touched} for chunks, and {shards} for the indices of shards"));
+        return Ok(format!("{touched} for chunks and {shards} for the indices of shards"));
     }
     Ok(match (array.format(), array.codecs()?.is_empty()) {
-        ("netCDF classic", _) => "ranges of the file, as many as are needed".to_owned(),
+        ("netCDF classic", _) => "as many ranges of the file as needed".to_owned(),
         ("cfdb" | "HDF5", _) => {
-            format!("{}, and those that find them in the file", human::count(touched as u64, "chunk"))
+            format!("one for each of {}, and those for the index in the file", human::count(touched as u64, "chunk"))
         }
         (_, false) => format!("{touched}, one for each chunk"),
-        (_, true) => format!("{touched} or more, for chunks that are not encoded are read in ranges"),
+        (_, true) => format!("{touched} or more: unencoded chunks are read in ranges"),
     })
 }
 

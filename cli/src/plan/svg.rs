@@ -92,7 +92,7 @@ fn ticks(svg: &mut String, across: &Scale<'_>, down: Option<&Scale<'_>>, height:
 /// What colours and lines stand for.
 fn legend(svg: &mut String, y: f64, is_sharded: bool) {
     let mut x = LEFT;
-    for (colour, words) in [(SELECTED, "selected"), (TOUCHED, "touched with it"), (INSIDE, "not touched")] {
+    for (colour, words) in [(SELECTED, "selected"), (TOUCHED, "touched"), (INSIDE, "not touched")] {
         let top = y - 11.0;
         let _ = writeln!(
             svg,

@@ -212,7 +212,7 @@ fn times_are_dates() {
     let array = packed(r#"{"units":"days since 2000-01-01","calendar":"julian"}"#, &[1]);
     let ran = run_at(&array, &["dump", "@"]);
     assert_eq!((ran.code, String::from_utf8(ran.out).unwrap()), (Some(0), " a =\n  1 ;\n".to_owned()));
-    let note = "nczchunk: note: a: times are shown as they are stored: the calendar 'julian' is unknown\n";
+    let note = "nczchunk: note: a: times are shown as stored numbers: the calendar 'julian' is unknown\n";
     assert_eq!(ran.err, note);
     assert_eq!(run_at(&array, &["dump", "@", "--raw"]).text(), " a =\n  1 ;\n");
 }

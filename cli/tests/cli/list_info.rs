@@ -37,7 +37,7 @@ fn groups_are_listed_with_what_is_in_them() {
     assert!(text.contains("broken        ?      "), "{text}");
     let text = run_at(&directory, &["list", "@", "ocean", "--shallow"]).text();
     assert_eq!(text, "ocean       group  0 attributes\nocean/deep  group  0 attributes\n");
-    assert!(run_at(&directory, &["list", "@", "no"]).message(1).contains("there is no such group"));
+    assert!(run_at(&directory, &["list", "@", "no"]).message(1).contains("no such group"));
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn what_cannot_be_asked_for_is_2() {
         (&["plant", "data"][..], "unrecognized subcommand 'plant'"),
         (&["dump"], "<PATH>"),
         (&["dump", "data/coads_sst.zarr", "-s", "0,a"], "expected an index or start:stop:step, found 'a'"),
-        (&["dump", "data/coads_sst.zarr", "-s", "::-1"], "steps are 1 or more"),
+        (&["dump", "data/coads_sst.zarr", "-s", "::-1"], "a step must be at least 1"),
         (
             &["dump", "data/coads_sst.zarr", "-s", "0,0:91"],
             "nczchunk: --slab: dimension 1 (COADSY, length 90): stop 91",
@@ -38,17 +38,17 @@ fn what_cannot_be_asked_for_is_2() {
             "nczchunk: --slab: the hyperslab has 4 parts, but the array has 3 dimensions",
         ),
         (&["dump", "data/coads_sst.zarr", "-f", "xml"], "'xml'"),
-        (&["info", "data/coads_sst.nc"], "name one of its arrays; there are: TIME, COADSY, COADSX, SST"),
+        (&["info", "data/coads_sst.nc"], "name the array; the arrays are: TIME, COADSY, COADSX, SST"),
         (
             &["info", "data/coads_sst.zarr", "--threads", "0"],
-            "'--threads <N>': expected a number of threads, 1 or more",
+            "'--threads <N>': expected a number of threads of at least 1",
         ),
         (&["copy", "data/coads_sst.zarr", "x", "--separator", "-"], "'--separator <CHARACTER>': expected . or /"),
         (
             &["copy", "data/coads_sst.zarr", "x", "--codec", "zstd:3.5"],
             "'--codec <CODEC>': expected an integer or KEY=",
         ),
-        (&["map", "data/coads_sst.zarr", "-r", "3"], "two numbers with a colon"),
+        (&["map", "data/coads_sst.zarr", "-r", "3"], "two numbers separated by a colon"),
     ] {
         let message = run(arguments).message(2);
         assert!(message.contains(words), "{message}");
@@ -82,12 +82,19 @@ fn completions_and_manual_pages_are_generated() {
 #[test]
 fn what_fails_is_1() {
     for (arguments, words) in [
-        (&["list", "no/such"][..], "nczchunk: no/such: there is no such file or directory\n"),
-        (&["info", "data"], "nczchunk: data: this is none of the formats that are known\n"),
-        (&["info", "Cargo.toml"], "nczchunk: Cargo.toml: this is none of the formats that are known\n"),
+        (&["list", "no/such"][..], "nczchunk: no/such: no such file or directory\n"),
+        (
+            &["info", "data"],
+            "nczchunk: data: the format is unknown: not Zarr, NCZarr, netCDF, HDF5, cfdb or a zip file of these\n",
+        ),
+        (
+            &["info", "Cargo.toml"],
+            "nczchunk: Cargo.toml: the format is unknown: not Zarr, NCZarr, netCDF, HDF5, cfdb or a zip file of \
+             these\n",
+        ),
         (
             &["info", "data/coads_sst.nc", "sst"],
-            "nczchunk: data/coads_sst.nc: sst: there is no such variable; there are: TIME, COADSY, COADSX, SST\n",
+            "nczchunk: data/coads_sst.nc: sst: no such variable; the arrays are: TIME, COADSY, COADSX, SST\n",
         ),
     ] {
         assert_eq!(run(arguments).message(1), words);

@@ -41,9 +41,9 @@ use crate::shared::Shared;
 use entry::{Block, Memory};
 use table::{Key, State, Table};
 
-/// A cache of decoded chunks. A copy is the same cache, which lives as long as there is one, or a store that uses it.
+/// A cache of decoded chunks. Clones are the same cache. It lives as long as a clone, or a store that uses it.
 ///
-/// Any number of threads may use a cache at the same time. In a child process that was forked it is as good as empty.
+/// Any number of threads may use a cache at the same time. In a forked child process it is empty and keeps nothing.
 #[derive(Clone)]
 pub struct Cache(Shared<Inner>);
 
@@ -56,27 +56,27 @@ struct Inner {
     misses: AtomicU64,
 }
 
-/// What has become of a cache's requests, and what is in it.
+/// The statistics of a cache: its requests and its contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheStatistics {
-    /// How often a chunk was found.
+    /// The number of times that a chunk was found.
     pub hits: u64,
-    /// How often a chunk had to be fetched and decoded, in part or as a whole.
+    /// The number of times that a chunk had to be fetched and decoded, in part or as a whole.
     pub misses: u64,
-    /// How many chunks were dropped to make room.
+    /// The number of chunks that were dropped to make room.
     pub evictions: u64,
-    /// How many chunks there are.
+    /// The number of chunks in the cache.
     pub chunks: usize,
-    /// How many bytes they take.
+    /// The number of bytes that they take.
     pub bytes: usize,
-    /// How many bytes they may take.
+    /// The largest number of bytes that they may take.
     pub limit: usize,
 }
 
 impl Cache {
-    /// A cache that keeps up to `limit` bytes of decoded chunks. One of 32 MiB or more may take some MiB beside them,
-    /// where the system has large pages.
+    /// A cache that keeps up to `limit` bytes of decoded chunks. A cache of 32 MiB or more may take some MiB in
+    /// addition, if the system has large pages.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -91,7 +91,7 @@ impl Cache {
         })?))
     }
 
-    /// What has become of its requests, and what is in it.
+    /// The statistics of the cache: its requests and its contents.
     pub fn statistics(&self) -> CacheStatistics {
         let (evictions, chunks, bytes) =
             self.0.table.lock().map_or((0, 0, 0), |table| (table.evictions, table.len(), table.bytes()));
@@ -159,7 +159,7 @@ impl Part {
         self.request(self.begin())
     }
 
-    /// The same transfer for a request to read a chunk that is started now, and of which the cache is told when it has
+    /// The same transfer for a request to read a chunk that is started now, and which reports to the cache when it has
     /// ended. What it brings is not kept if another wrote to the chunk meanwhile, for it may be
     /// older, or to another chunk of its group.
     pub(crate) fn request(&self, turn: Turn) -> Turn {
@@ -281,7 +281,7 @@ impl Part {
     }
 }
 
-/// A write of chunks that is under way: until this is dropped they are not in the cache, and what is read of them is
+/// A write of chunks that is in flight: until this is dropped they are not in the cache, and what is read of them is
 /// not kept. Else one could read a chunk as it is stored, and then as it was, from the cache.
 pub struct Write<'c> {
     part: &'c Part,

@@ -21,7 +21,7 @@ pub(super) const BYTES: usize = 8 << 20;
 const LARGE_PAGE: usize = 2 << 20;
 const LAYOUT: Layout = match Layout::from_size_align(BYTES, LARGE_PAGE) {
     Ok(layout) => layout,
-    Err(_) => panic!("the size is a multiple of the alignment"),
+    Err(_) => panic!("the size must be a multiple of the alignment"),
 };
 
 /// The chunks that are kept in slabs: smaller ones lie close together in the heap, and of larger ones few would fit.

@@ -62,7 +62,7 @@ pub(super) struct Table {
     /// How many writes have ended, and which of them was the last of each group.
     num_writes: u64,
     last_writes: [u64; GROUPS as usize],
-    /// How many writes to chunks of a group are under way.
+    /// How many writes to chunks of a group are in flight.
     writing: [usize; GROUPS as usize],
     slots: Vec<Slot>,
     free: Vec<usize>,

@@ -10,7 +10,7 @@ pub(super) fn check(dimlens: &[usize], typesize: usize, chunklens: &[usize]) -> 
         return Err(ErrorKind::Argument("the element size is 0").into());
     }
     if chunklens.len() != dimlens.len() {
-        return Err(ErrorKind::Argument("there is not one chunk length per dimension").into());
+        return Err(ErrorKind::Argument("there must be one chunk length for each dimension").into());
     }
     Ok(())
 }

@@ -47,7 +47,7 @@ const MAX_CHUNK_BYTES: u64 = u32::MAX as u64;
 pub fn netcdf(dimlens: &[usize], typesize: usize, target_bytes: usize, chunklens: &mut [usize]) -> Result<()> {
     check(dimlens, typesize, chunklens)?;
     if typesize as u64 > MAX_CHUNK_BYTES {
-        return Err(ErrorKind::Argument("an element is larger than a chunk can be, 4 GiB - 1").into());
+        return Err(ErrorKind::Argument("an element is larger than the largest chunk, 4 GiB - 1").into());
     }
 
     let rule = Rule::new(dimlens, typesize, target_bytes);

@@ -48,6 +48,6 @@ impl EachNumber for BitRound {
     }
 
     fn why_not_encoded(&self) -> Option<&'static str> {
-        self.format.is_none().then_some("integers are decoded, but not encoded; floating-point numbers are")
+        self.format.is_none().then_some("encoding needs floating-point elements; integers can only be decoded")
     }
 }

@@ -137,11 +137,11 @@ fn decode_steps(
         rest = rest.get(taken..).unwrap_or_default();
         match code {
             sys::BZ_STREAM_END => return Ok(Some(stored.len() - rest.len())),
-            sys::BZ_OK if taken == 0 && written == 0 => return Err(corrupt("the data end early").into()),
+            sys::BZ_OK if taken == 0 && written == 0 => return Err(corrupt("the data is truncated").into()),
             sys::BZ_OK => {}
             sys::BZ_MEM_ERROR => return Err(ErrorKind::OutOfMemory.into()),
-            sys::BZ_DATA_ERROR_MAGIC => return Err(corrupt("this is not bz2 data").into()),
-            _ => return Err(corrupt("the data or their checksum are wrong").into()),
+            sys::BZ_DATA_ERROR_MAGIC => return Err(corrupt("the data is not bz2").into()),
+            _ => return Err(corrupt("the data does not match its checksum").into()),
         }
     }
 }
@@ -158,7 +158,7 @@ fn encode_steps(stream: &mut sys::bz_stream, mut input: &[u8], encoded: &mut Buf
         match code {
             sys::BZ_STREAM_END => return Ok(()),
             sys::BZ_RUN_OK | sys::BZ_FINISH_OK if taken > 0 || written > 0 => {}
-            _ => return Err(ErrorKind::Encode { codec: NAME, reason: "there is no room for it" }.into()),
+            _ => return Err(ErrorKind::Encode { codec: NAME, reason: "the output buffer is too small" }.into()),
         }
     }
 }
@@ -211,9 +211,9 @@ mod tests {
         assert_eq!(decoded(&codec, &[&one[..], b"BZ?"].concat(), 0..3, 3).unwrap(), b"abc");
         let kind = |stored: &[u8], capacity| decoded(&codec, stored, 0..capacity, capacity).unwrap_err().kind();
         assert_eq!(kind(&both, 6), ErrorKind::DecodedLength { found: None, expected: 6 });
-        assert_eq!(kind(b"no bz2 data", 3), corrupt("this is not bz2 data"));
-        assert_eq!(kind(&one[..one.len() - 1], 3), corrupt("the data end early"));
-        assert_eq!(kind(b"", 3), corrupt("the data end early"));
+        assert_eq!(kind(b"no bz2 data", 3), corrupt("the data is not bz2"));
+        assert_eq!(kind(&one[..one.len() - 1], 3), corrupt("the data is truncated"));
+        assert_eq!(kind(b"", 3), corrupt("the data is truncated"));
         let mut spoilt = one.clone();
         *spoilt.last_mut().unwrap() ^= 0x80;
         assert!(decoded(&codec, &spoilt, 0..3, 3).is_err());

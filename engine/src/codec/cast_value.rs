@@ -65,13 +65,13 @@ struct CastValue {
     out_of_range: &'static str,
 }
 
-const OUT_OF_RANGE: &str = "a value is out of the type's range";
+const OUT_OF_RANGE: &str = "a value is out of the range of the type";
 
 impl CastValue {
     fn cast(&self, value: Number, to: Numbers) -> Result<u64, &'static str> {
         match (to.integers(), to.float_format(), value) {
             (Some(range), _, Number::Integer(value)) => self.in_range(value, &range),
-            (Some(_), _, Number::Float(value)) if value.is_nan() => Err("NaN is no integer"),
+            (Some(_), _, Number::Float(value)) if value.is_nan() => Err("NaN cannot be converted to an integer"),
             (Some(range), _, Number::Float(value)) => {
                 if value.is_infinite() && self.out_of_range != "clamp" {
                     return Err(OUT_OF_RANGE);

@@ -38,7 +38,7 @@ fn verified_first<S: Sum>(encoded: &[u8]) -> Result<&[u8]> {
 
 fn compared<'e, S: Sum>(parts: Option<(&'e [u8], &[u8; SUM])>) -> Result<&'e [u8]> {
     let corrupt = |reason| ErrorKind::Corrupt { codec: S::NAME, reason };
-    let (data, sum) = parts.ok_or(corrupt("there is no checksum"))?;
+    let (data, sum) = parts.ok_or(corrupt("the checksum is missing"))?;
     if !S::is_valid(u32::from_le_bytes(*sum), data) {
         return Err(corrupt("the checksum does not match the data").into());
     }
@@ -63,7 +63,7 @@ pub(super) fn data<S: Sum>(encoded: &[u8], needed: Range<usize>, size: usize) ->
         }
         return verified::<S>(encoded);
     }
-    let corrupt = ErrorKind::Corrupt { codec: S::NAME, reason: "the data end early" };
+    let corrupt = ErrorKind::Corrupt { codec: S::NAME, reason: "the data is truncated" };
     Ok(encoded.get(..needed.end.min(size)).ok_or(corrupt)?)
 }
 
@@ -78,7 +78,7 @@ pub(super) fn encode<S: Sum>(decoded: &[u8], encoded: &mut Buffer<'_>) -> Result
     if encoded.write(decoded) && encoded.write(&S::of(decoded).to_le_bytes()) {
         Ok(())
     } else {
-        Err(ErrorKind::Encode { codec: S::NAME, reason: "there is no room for it" }.into())
+        Err(ErrorKind::Encode { codec: S::NAME, reason: "the output buffer is too small" }.into())
     }
 }
 
@@ -189,7 +189,7 @@ impl<S: Sum> Codec for Checksum<S> {
             return decode::<S>(encoded, needed, decoded);
         }
         let corrupt = |reason| ErrorKind::Corrupt { codec: S::NAME, reason };
-        let data = encoded.get(SUM..).ok_or(corrupt("there is no checksum"))?;
+        let data = encoded.get(SUM..).ok_or(corrupt("the checksum is missing"))?;
         let capacity = decoded.capacity();
         if data.len() > capacity {
             return Err(ErrorKind::DecodedLength { found: None, expected: capacity }.into());
@@ -202,7 +202,7 @@ impl<S: Sum> Codec for Checksum<S> {
         let needed = if is_whole { 0..data.len() } else { needed };
         decoded.skip(needed.start.min(data.len()));
         let begin = decoded.filled().len();
-        decoded.write(data.get(begin..needed.end).ok_or(corrupt("the data end early"))?);
+        decoded.write(data.get(begin..needed.end).ok_or(corrupt("the data is truncated"))?);
         Ok(())
     }
 
@@ -227,7 +227,7 @@ impl<S: Sum> Codec for Checksum<S> {
         if encoded.write(&S::of(decoded).to_le_bytes()) && encoded.write(decoded) {
             Ok(())
         } else {
-            Err(ErrorKind::Encode { codec: S::NAME, reason: "there is no room for it" }.into())
+            Err(ErrorKind::Encode { codec: S::NAME, reason: "the output buffer is too small" }.into())
         }
     }
 }

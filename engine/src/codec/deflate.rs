@@ -101,7 +101,7 @@ impl Streams {
         if deflater.deflate(decoded, encoded) {
             Ok(())
         } else {
-            Err(ErrorKind::Encode { codec: self.name, reason: "there is no room for it" }.into())
+            Err(ErrorKind::Encode { codec: self.name, reason: "the output buffer is too small" }.into())
         }
     }
 }
@@ -111,7 +111,7 @@ pub(super) fn corrupt(codec: &'static str, reason: &'static str) -> Error {
 }
 
 pub(super) fn ends_early(codec: &'static str) -> Error {
-    corrupt(codec, "the data end early")
+    corrupt(codec, "the data is truncated")
 }
 
 #[cfg(all(test, feature = "gzip", feature = "zlib"))]
@@ -159,10 +159,10 @@ mod tests {
             kind => panic!("{kind}"),
         };
         let (gzip, zlib) = (Gzip::default(), Zlib::default());
-        assert_eq!(reason(&gzip, &encoded(&zlib, b"abc")), "this is zlib data, not gzip");
-        assert_eq!(reason(&zlib, &encoded(&gzip, b"abc")), "this is gzip data, not zlib");
-        assert_eq!(reason(&gzip, &[0x78, 0x02, 0, 0]), "there is no gzip header");
-        assert_eq!(reason(&zlib, &[0x78, 0x20, 1, 2, 3, 4, 0, 0]), "it needs a dictionary");
+        assert_eq!(reason(&gzip, &encoded(&zlib, b"abc")), "the data is zlib, not gzip");
+        assert_eq!(reason(&zlib, &encoded(&gzip, b"abc")), "the data is gzip, not zlib");
+        assert_eq!(reason(&gzip, &[0x78, 0x02, 0, 0]), "the gzip header is missing");
+        assert_eq!(reason(&zlib, &[0x78, 0x20, 1, 2, 3, 4, 0, 0]), "the data needs a preset dictionary");
         let mut spoilt = encoded(&zlib, b"abc");
         *spoilt.last_mut().unwrap() ^= 1;
         assert_eq!(reason(&zlib, &spoilt), "incorrect data check");

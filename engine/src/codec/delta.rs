@@ -100,7 +100,7 @@ impl Codec for Delta {
             });
             before = Some(value);
             if !encoded.write(&self.encoded.bytes(self.encoded.cast(difference))[..self.encoded.size()]) {
-                return Err(ErrorKind::Encode { codec: NAME, reason: "there is no room for it" }.into());
+                return Err(ErrorKind::Encode { codec: NAME, reason: "the output buffer is too small" }.into());
             }
         }
         Ok(())

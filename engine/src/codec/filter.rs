@@ -11,8 +11,8 @@ pub(super) fn of_filter(
     parameters: &[u32],
 ) -> Result<Box<dyn Codec>> {
     let make = codecs.find_map(|codec| codec.filter.filter(|(of_codec, _)| *of_codec == number).map(|(_, make)| make));
-    let make = make.ok_or(ErrorKind::Codec("the library has no such filter, or was built without it"))?;
-    Ok(make(parameters)?.ok_or(ErrorKind::Argument("parameters that the filter does not take"))?)
+    let make = make.ok_or(ErrorKind::Codec("this build does not include the filter"))?;
+    Ok(make(parameters)?.ok_or(ErrorKind::Argument("the filter's parameters are invalid"))?)
 }
 
 #[cfg(all(test, feature = "blosc", feature = "fletcher32", feature = "shuffle", feature = "zlib", feature = "zstd"))]
@@ -62,10 +62,10 @@ mod tests {
         ];
         for (filter, parameters) in refused {
             let kind = of_filter(filter, parameters).err().unwrap().kind();
-            assert_eq!(kind, ErrorKind::Argument("parameters that the filter does not take"), "{filter}");
+            assert_eq!(kind, ErrorKind::Argument("the filter's parameters are invalid"), "{filter}");
         }
         let kind = of_filter(4, &[]).err().unwrap().kind();
-        assert_eq!(kind, ErrorKind::Codec("the library has no such filter, or was built without it"));
+        assert_eq!(kind, ErrorKind::Codec("this build does not include the filter"));
     }
 
     /// What H5Zzstd.c refuses: it asks the first frame for the size of all.
@@ -84,6 +84,6 @@ mod tests {
         }
         assert_eq!(decoded(&*codec, &one, 0..3, 3).unwrap(), b"one");
         let kind = decoded(&*codec, b"no frame", 0..3, 3).unwrap_err().kind();
-        assert_eq!(kind, ErrorKind::Corrupt { codec: "zstd", reason: "the frame does not say its size" });
+        assert_eq!(kind, ErrorKind::Corrupt { codec: "zstd", reason: "the frame does not record its decoded size" });
     }
 }

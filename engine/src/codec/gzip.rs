@@ -93,7 +93,7 @@ impl Codec for Gzip {
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
-        let no_room = ErrorKind::Encode { codec: NAME, reason: "there is no room for it" };
+        let no_room = ErrorKind::Encode { codec: NAME, reason: "the output buffer is too small" };
         // No flags, no time, no extra flags, an unknown system.
         let [a, b, c] = MAGIC;
         if !encoded.write(&[a, b, c, 0, 0, 0, 0, 0, 0, 255]) {
@@ -129,10 +129,10 @@ fn gzip_data(member: &[u8]) -> Result<&[u8]> {
     let end = || ends_early(NAME);
     // zlib's usual first byte, and a second that makes both a multiple of 31.
     if member.first() == Some(&0x78) && member.get(1).is_some_and(|second| (0x7800 + u16::from(*second)) % 31 == 0) {
-        return Err(corrupt(NAME, "this is zlib data, not gzip"));
+        return Err(corrupt(NAME, "the data is zlib, not gzip"));
     }
     if member.iter().zip(MAGIC).any(|(byte, magic)| *byte != magic) {
-        return Err(corrupt(NAME, "there is no gzip header"));
+        return Err(corrupt(NAME, "the gzip header is missing"));
     }
     let (header, mut rest) = member.split_first_chunk::<HEADER>().ok_or_else(end)?;
     let flags = header[3];

@@ -1,9 +1,9 @@
 //! Codecs: values that turn a chunk's bytes into what is stored, and back. A store has a chain of them.
 //!
-//! A codec that is asked to decode is told which bytes of its result are needed, so that it can stop after the last of
-//! them. It never decides how much memory is used: it decodes into a buffer of the size that is due.
+//! A codec is called with the range of its result that is needed, so that it can stop after the last needed byte. It
+//! never decides how much memory is used: it decodes into a buffer of the expected size.
 //!
-//! A codec is a module of its own and a line in the list below. What its module has to say is in `definition.rs`.
+//! A codec is a module of its own and a line in the list below. `definition.rs` has what its module defines.
 
 pub mod built_in;
 mod chain;
@@ -112,5 +112,5 @@ pub fn definitions() -> impl Iterator<Item = &'static Definition> {
 
 /// What is said of a codec that the library can be built with, and was not.
 pub fn not_built_in(name: &str) -> Error {
-    Error::from(ErrorKind::Codec("the library was built without it")).in_object(name)
+    Error::from(ErrorKind::Codec("this build does not include the codec")).in_object(name)
 }

@@ -223,7 +223,7 @@ impl<M: EachNumber> Codec for Each<M> {
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
         let failed = |reason| ErrorKind::Encode { codec: M::NAME, reason };
         let converted = convert((self.decoded, decoded), (self.encoded, encoded), |bits| self.map.encode(bits));
-        Ok(converted.map_err(failed)?.ok_or(failed("there is no room for it"))?)
+        Ok(converted.map_err(failed)?.ok_or(failed("the output buffer is too small"))?)
     }
 
     fn can_encode(&self) -> bool {

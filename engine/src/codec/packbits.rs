@@ -54,7 +54,7 @@ pub(super) const CODECS: &[Definition] = &[
             }
             if first >= bits || last >= bits || (last != ALL && last < first) {
                 return Err(
-                    ErrorKind::Metadata("first_bit and last_bit are among the type's bits, in this order").into()
+                    ErrorKind::Metadata("expected bits of the type, with first_bit not after last_bit").into()
                 );
             }
             Ok(())
@@ -192,12 +192,12 @@ impl Codec for PackBits {
             Padding::Last if is_all => encoded.split_last().map(|(padding, packed)| (Some(*padding), packed)),
             _ => Some((None, encoded)),
         }
-        .ok_or(corrupt("the data end early"))?;
+        .ok_or(corrupt("the data is truncated"))?;
         if packed.len() > self.packed(capacity / size) + usize::from(!is_all) {
             return Err(ErrorKind::DecodedLength { found: None, expected: capacity }.into());
         }
         if is_all && packed.len() == self.packed(count) && padding.is_some_and(|bits| bits != self.unused(count)) {
-            return Err(corrupt("it says that it holds another number of elements").into());
+            return Err(corrupt("the recorded number of elements does not match").into());
         }
         let mut bits = Bits { bytes: packed.iter(), is_highest_first: self.is_highest_first, rest: 0, left: 0 };
         for _ in 0..count {
@@ -209,7 +209,7 @@ impl Codec for PackBits {
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
-        let no_room = ErrorKind::Encode { codec: NAME, reason: "there is no room for it" };
+        let no_room = ErrorKind::Encode { codec: NAME, reason: "the output buffer is too small" };
         let mut write = |byte: u8| if encoded.write(&[byte]) { Ok(()) } else { Err(Error::from(no_room)) };
         let unused = self.unused(decoded.len() / self.numbers.size());
         if self.padding == Padding::First {

@@ -1,20 +1,20 @@
-//! Codecs of the caller's, which metadata name: functions that make them.
+//! Codecs that callers add, by their names in metadata: the functions that make them.
 
 use super::traits::Codec;
 use crate::alloc::{self, Slot};
 use crate::error::{ErrorKind, Result};
 use crate::shared::Shared;
 
-/// What metadata say of a codec that is to be made.
+/// A codec to make, as the metadata describe it.
 #[derive(Debug, Clone, Copy)]
 pub struct CodecUse<'a> {
-    /// Its name as it is written, such as `mine` or `numcodecs.mine`.
+    /// The codec's name as written in the metadata, such as `mine` or `numcodecs.mine`.
     pub name: &'a str,
-    /// Its configuration as the text of a JSON object; `{}` if there is none.
+    /// The codec's configuration as a JSON object in a string; `{}` if there is none.
     pub configuration: &'a str,
     /// The name of the type of the array's elements, such as `float32`.
     pub type_name: &'a str,
-    /// Bytes in an element; 0 for texts of any length.
+    /// The size of an element in bytes; 0 for variable-length strings.
     pub element_size: usize,
 }
 

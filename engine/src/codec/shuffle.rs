@@ -130,14 +130,14 @@ impl Codec for Shuffle {
             elements.is_empty() || bytes::gather(self.size, encoded, count, elements, to)
         });
         if !is_there {
-            return Err(ErrorKind::Corrupt { codec: NAME, reason: "the data end early" }.into());
+            return Err(ErrorKind::Corrupt { codec: NAME, reason: "the data is truncated" }.into());
         }
         // SAFETY: `gather` has written all of the `len` bytes of room behind what was filled.
         unsafe { decoded.set_filled(begin + len) };
         // The rest at the end. If all that is needed lies in it, so far nothing but the planes was skipped.
         let rest = decoded.filled().len();
         let rest = encoded.get(rest..needed.end.max(rest));
-        decoded.write(rest.ok_or(ErrorKind::Corrupt { codec: NAME, reason: "the data end early" })?);
+        decoded.write(rest.ok_or(ErrorKind::Corrupt { codec: NAME, reason: "the data is truncated" })?);
         Ok(())
     }
 
@@ -146,14 +146,14 @@ impl Codec for Shuffle {
         let is_done =
             encoded.room().get_mut(..elements.len()).is_some_and(|to| bytes::scatter(self.size, elements, to));
         if !is_done {
-            return Err(ErrorKind::Encode { codec: NAME, reason: "there is no room for it" }.into());
+            return Err(ErrorKind::Encode { codec: NAME, reason: "the output buffer is too small" }.into());
         }
         // SAFETY: `scatter` has written so many bytes at the beginning of the buffer, which was empty.
         unsafe { encoded.set_filled(elements.len()) };
         if encoded.write(rest) {
             Ok(())
         } else {
-            Err(ErrorKind::Encode { codec: NAME, reason: "there is no room for it" }.into())
+            Err(ErrorKind::Encode { codec: NAME, reason: "the output buffer is too small" }.into())
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a codec does.
+//! The interface of a codec.
 
 use std::ops::Range;
 
@@ -17,37 +17,37 @@ pub trait Codec: Send + Sync {
     /// The most bytes that `decoded_size` bytes can take encoded in one go.
     fn encoded_bound(&self, decoded_size: usize) -> usize;
 
-    /// How many bytes `decoded_size` bytes take encoded, if that does not depend on what they are: a chunk that is
-    /// stored with another length is refused whatever is needed of it.
+    /// The number of bytes that `decoded_size` bytes take encoded, if it does not depend on their values. A chunk that
+    /// is stored with another length is refused, whatever part of it is needed.
     fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
         let _ = decoded_size;
         None
     }
 
-    /// Which of the encoded bytes are needed to decode the bytes `needed` of `decoded_size`: all of them, unless the
-    /// codec says otherwise. Of the range only the end counts; it may lie beyond what is encoded.
+    /// The encoded bytes that are needed to decode the bytes `needed` of `decoded_size`; by default all. Only the end
+    /// of the range counts; it may lie beyond the encoded bytes.
     fn needed_encoded(&self, needed: Range<usize>, decoded_size: usize) -> Range<usize> {
         let _ = (needed, decoded_size);
         0..usize::MAX
     }
 
-    /// About how many bytes are decoded to have the bytes `needed`: all up to the last of them, unless the codec says
-    /// otherwise. Those that are only copied do not count.
+    /// About how many bytes are decoded to get the bytes `needed`; by default all up to the last of them. Bytes that
+    /// are only copied do not count.
     fn decoded_for(&self, needed: Range<usize>) -> usize {
         needed.end
     }
 
-    /// Decodes into an empty buffer that has room for just what is due. Of that, the bytes `needed` have to be there
-    /// afterwards. What is before them has to be filled with anything, see [`Buffer::skip`]; what follows may be left
-    /// out, and then nobody looks at it. If `needed` is not all, of the encoded bytes those may be missing that
-    /// [`needed_encoded`](Self::needed_encoded) leaves out, and what is before the needed ones may be anything.
+    /// Decodes into an empty buffer of exactly the expected size. The codec must write the bytes `needed`. It must fill
+    /// the bytes before them with any values, see [`Buffer::skip`], and may leave out the bytes after them. If `needed`
+    /// is not the whole buffer, the encoded bytes that [`needed_encoded`](Self::needed_encoded) leaves out may be
+    /// missing, and those before the needed ones may have any values.
     ///
-    /// # Errors `Corrupt` for data that do not decode, `DecodedLength` for more than there is room for, `OutOfMemory`,
-    /// or an error of the codec's own. That less is decoded than is due need not be noticed.
+    /// # Errors `Corrupt` for data that do not decode, `DecodedLength` for more than the buffer can hold,
+    /// `OutOfMemory`, or an error of the codec's own. The codec need not detect data that decode to fewer bytes.
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()>;
 
-    /// Decodes in steps, so that it takes no room for bytes that nobody needs; `false`, and nothing has been given, if
-    /// the codec cannot do that.
+    /// Decodes in steps, without memory for bytes that are not needed. Returns `false`, and gives nothing, if the codec
+    /// cannot do that.
     ///
     /// # Errors
     /// Those of [`decode`](Self::decode).
@@ -57,9 +57,9 @@ pub trait Codec: Send + Sync {
         Ok(false)
     }
 
-    /// How many of the encoded bytes, from the first on, are the decoded ones as they are, if the codec has only added
-    /// something behind them: then nothing has to be copied. `size`, `needed` and what is verified are as for
-    /// [`decode`](Self::decode) into a buffer of that size. `None` for codecs that change the bytes.
+    /// The number of encoded bytes, from the first on, that are the decoded bytes unchanged, for a codec that only
+    /// appends bytes. Then nothing is copied. `size`, `needed` and the verification are as for [`decode`](Self::decode)
+    /// into a buffer of that size. `None` for codecs that change the bytes.
     ///
     /// # Errors
     /// Those of [`decode`](Self::decode).
@@ -69,16 +69,16 @@ pub trait Codec: Send + Sync {
         Ok(None)
     }
 
-    /// Which ranges of the encoded bytes, put together, decode to a range of the bytes that has the `needed` ones, and
-    /// that range: for codecs that only put bytes elsewhere. `None` for others.
+    /// The ranges of encoded bytes that, joined, decode to a range that contains the `needed` bytes, and that range:
+    /// for codecs that only move bytes. `None` for others.
     #[doc(hidden)]
     fn encoded_ranges(&self, needed: Range<usize>, decoded_size: usize) -> Result<Option<EncodedRanges>> {
         let _ = (needed, decoded_size);
         Ok(None)
     }
 
-    /// Whether [`decode`](Self::decode) says with `DecodedLength` that there is too little room: then it may first be
-    /// tried with less than what could be due.
+    /// Whether [`decode`](Self::decode) reports a buffer that is too small with `DecodedLength`. Then a smaller buffer
+    /// may be tried first.
     #[doc(hidden)]
     fn says_too_little_room(&self) -> bool {
         false
@@ -90,12 +90,12 @@ pub trait Codec: Send + Sync {
     /// `Encode`, `OutOfMemory`, or an error of the codec's own.
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()>;
 
-    /// Whether the codec can encode, and so be written with.
+    /// Whether the codec can encode.
     fn can_encode(&self) -> bool {
         true
     }
 
-    /// Why it cannot encode, where its settings are the reason.
+    /// The reason why the codec cannot encode, if it is one of its settings.
     #[doc(hidden)]
     fn why_not_encoded(&self) -> Option<&'static str> {
         None

@@ -51,7 +51,7 @@ impl Default for Zlib {
 
 /// Refuses gzip.
 fn check_header(encoded: &[u8]) -> Result<()> {
-    if encoded.starts_with(&GZIP) { Err(corrupt(NAME, "this is gzip data, not zlib")) } else { Ok(()) }
+    if encoded.starts_with(&GZIP) { Err(corrupt(NAME, "the data is gzip, not zlib")) } else { Ok(()) }
 }
 
 impl Codec for Zlib {

@@ -100,11 +100,11 @@ impl Codec for Zstd {
         if !self.knows_size {
             return self.decode_frames(encoded, needed, decoded);
         }
-        let size = size_of_first(encoded).ok_or_else(|| corrupt("the frame does not say its size"))?;
+        let size = size_of_first(encoded).ok_or_else(|| corrupt("the frame does not record its decoded size"))?;
         let is_all = needed.end >= decoded.capacity();
         self.decode_frames(encoded, needed, decoded)?;
         if is_all && decoded.filled().len() as u64 != size {
-            return Err(corrupt("there are several frames"));
+            return Err(corrupt("the data has several frames"));
         }
         Ok(())
     }
@@ -113,9 +113,9 @@ impl Codec for Zstd {
         if !self.knows_size {
             return decode_in_steps(encoded, steps);
         }
-        let size = size_of_first(encoded).ok_or_else(|| corrupt("the frame does not say its size"))?;
+        let size = size_of_first(encoded).ok_or_else(|| corrupt("the frame does not record its decoded size"))?;
         if steps.is_to_end() && size < steps.size() as u64 {
-            return Err(corrupt("there are several frames"));
+            return Err(corrupt("the data has several frames"));
         }
         decode_in_steps(encoded, steps)
     }
@@ -256,7 +256,7 @@ impl Decoder {
                 wanted => wanted,
             };
             if before == (input.pos, output.pos) {
-                return Err(corrupt("it makes no progress"));
+                return Err(corrupt("decoding makes no progress"));
             }
         }
         // SAFETY: zstd has written so many bytes, at most `capacity`.

@@ -123,7 +123,7 @@ pub enum Volume {
     /// It is more than the nearest caches hold, and worth being prefetched.
     Large,
     /// It is more than stays in any cache, so kernels use non-temporal stores, which a [`Fence`](super::Fence) has to
-    /// order before others are told what was written.
+    /// order before others learn what was written.
     Streaming,
 }
 

@@ -44,7 +44,7 @@ pub struct ChunkStore<'r> {
 }
 
 impl<'r> ChunkStore<'r> {
-    /// A store whose chunks are lent.
+    /// A store with a zero-copy reader, which lends chunks.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -61,8 +61,8 @@ impl<'r> ChunkStore<'r> {
         Ok(ChunkStore::of(Reader::LendingTexts(Slot::new()?.fill(reader)), None))
     }
 
-    /// A store whose chunks are filled into buffers. A closure that takes a request and a [`Buffer`](crate::Buffer) is
-    /// such a reader.
+    /// A store with a reader that fills chunks into buffers. A closure that takes a request and a
+    /// [`Buffer`](crate::Buffer) is such a reader.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -86,8 +86,8 @@ impl<'r> ChunkStore<'r> {
         }
     }
 
-    /// Adds a codec at the end of the chain, which is in the order of encoding: it encodes what the codecs before it
-    /// have made of a chunk, and is the first to decode what is stored.
+    /// Adds a codec to the end of the chain, which is in the order of encoding. The codec encodes the output of the
+    /// codecs before it, and is the first to decode a stored chunk.
     ///
     /// # Errors
     /// `OutOfMemory`; then the store is as it was.
@@ -103,8 +103,8 @@ impl<'r> ChunkStore<'r> {
         Ok(())
     }
 
-    /// Adds a codec for the chunks of a variable's [write grid](crate::Variable::set_write_grid), such as shards, which
-    /// are encoded in another way than the chunks that they consist of.
+    /// Adds a codec for the chunks of a variable's [write grid](crate::Variable::set_write_grid), such as shards, if
+    /// they are not encoded as the chunks that they consist of.
     ///
     /// # Errors
     /// `OutOfMemory`; then the store is as it was.
@@ -116,9 +116,9 @@ impl<'r> ChunkStore<'r> {
         Ok(())
     }
 
-    /// Has decoded chunks kept in a cache, or in none. The cache is used where it saves decoding, or requests to a
-    /// storage with latency: not for other chunks that are stored as they are and can be asked for in ranges, nor for
-    /// those of which a request takes all, nor for chunks on loan.
+    /// Sets the cache for decoded chunks; `None` for no cache. The cache is used where it saves decoding, or requests
+    /// to a storage with latency. It is not used for other unencoded chunks that can be read in ranges, for chunks that
+    /// a request reads as a whole, or for borrowed chunks.
     pub fn set_cache(&mut self, cache: Option<&Cache>) {
         self.cache = cache.map(Cache::part);
     }
@@ -169,10 +169,10 @@ impl<'r> ChunkStore<'r> {
         self.codecs.push(codec);
     }
 
-    /// Sets whether every chunk is decoded to its end. If not, decoding stops after the last byte that is needed, where
-    /// the codec can do that; then neither the rest of the chunk nor a checksum behind it is verified.
+    /// Sets whether every chunk is decoded completely. If not, decoding stops after the last needed byte if the codec
+    /// can do that; then neither the rest of the chunk nor a checksum after it is verified.
     ///
-    /// Where the chunks are in a storage that has checksums of its own, such as a zip file, these are compared, too.
+    /// If the chunks are in a storage with checksums of its own, such as a zip file, these are verified, too.
     pub fn set_verify(&mut self, verify: bool) {
         self.verify = verify;
         if let Reader::LendingTexts(lender) = &mut self.reader {
@@ -199,7 +199,7 @@ impl<'r> ChunkStore<'r> {
         self.limit.check(bytes)
     }
 
-    /// Refuses all writes from now on, whatever the reader can do.
+    /// Makes the store read-only, whatever the reader can do.
     pub fn set_read_only(&mut self) {
         self.is_read_only = true;
     }

@@ -19,9 +19,9 @@ pub trait ChunkReader: Send + Sync {
     /// Any error; it ends the call.
     fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled>;
 
-    /// Whether the reader serves ranges of chunks: requests with any offset, for as many bytes as the buffer has room
-    /// for. Then two parts of a chunk that are at least this many bytes apart are asked for one by one, where the chunk
-    /// is stored as it is. `None` for a reader that only serves whole chunks.
+    /// Whether the reader serves ranges of chunks: requests with any offset, for as many bytes as the buffer can hold.
+    /// Then two parts of an unencoded chunk that are at least this many bytes apart are requested one by one. `None`
+    /// for a reader that only serves whole chunks.
     fn range_gap(&self) -> Option<usize> {
         None
     }
@@ -33,8 +33,8 @@ pub trait ChunkReader: Send + Sync {
         None
     }
 
-    /// Whether what is told of a part of a chunk is how many bytes the stored chunk has from there on: then a chunk
-    /// that is stored as it is has to have all of its bytes, whatever part of it is needed.
+    /// Whether the answer to a request for a part reports how many bytes the stored chunk has from there on. Then an
+    /// unencoded chunk must have all of its bytes, whatever part of it is needed.
     #[doc(hidden)]
     fn tells_len(&self) -> bool {
         false
@@ -48,23 +48,22 @@ pub trait ChunkReader: Send + Sync {
         Ok(0)
     }
 
-    /// Compares what a chunk is stored in with the checksum that there is of it beside it, if there is one.
+    /// Verifies the object that a chunk is stored in by the checksum that the storage has of it, if there is one.
     #[doc(hidden)]
     fn verify(&self, request: &Request<'_>) -> Result<()> {
         let _ = request;
         Ok(())
     }
 
-    /// Opens a chunk of which several ranges are going to be read. What cannot be read from a file that this gives,
-    /// `fill` is asked for.
+    /// Opens a chunk before several ranges of it are read. `fill` reads the ranges that the returned file cannot.
     #[doc(hidden)]
     fn open(&self, request: &Request<'_>) -> Result<Opening<'_>> {
         let _ = request;
         Ok(Opening::Nothing)
     }
 
-    /// What is known of chunks that change. Ranges of one chunk that are asked for one by one have to be of one version
-    /// of it: by default that is the reader's promise.
+    /// Whether versions of chunks are known. Ranges of one chunk that are requested one by one must be of one version
+    /// of it; by default the reader guarantees that.
     #[doc(hidden)]
     fn versions(&self) -> Versions {
         Versions::Constant
@@ -81,7 +80,7 @@ pub trait ChunkReader: Send + Sync {
         false
     }
 
-    /// Whether chunks can be stored. A reader that can be written to says so and has `store`.
+    /// Whether chunks can be stored. If `true`, the reader implements `store`.
     fn is_writable(&self) -> bool {
         false
     }
@@ -95,13 +94,13 @@ pub trait ChunkReader: Send + Sync {
         Err(ErrorKind::ReadOnly.into())
     }
 
-    /// Whether the reader is asked first and gives the answer later: see `flight`.
+    /// Whether requests are started first and waited for later: see `flight`.
     #[doc(hidden)]
     fn has_latency(&self) -> bool {
         false
     }
 
-    /// Whether many chunks are better asked for together, by `flight`: because the reader has latency, or because it
+    /// Whether many chunks are better requested together, by `flight`: because the reader has latency, or because it
     /// reads several of them at once.
     #[doc(hidden)]
     fn reads_many(&self) -> bool {
@@ -115,7 +114,7 @@ pub trait ChunkReader: Send + Sync {
         Err(ErrorKind::Internal.into())
     }
 
-    /// Calls `one` for each chunk of a plan to read, in its order, with the place where it is stored.
+    /// Calls `one` for each chunk of a plan for reading, in its order, with the location of the stored chunk.
     #[doc(hidden)]
     fn locate(&self, plan: &Plan<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
         let _ = (plan, one);
@@ -124,7 +123,7 @@ pub trait ChunkReader: Send + Sync {
 }
 
 /// What is said of chunks whose reader does not say where they are.
-pub(super) const NOT_IN_OBJECTS: &str = "locating chunks that are not in the objects of a storage";
+pub(super) const NOT_IN_OBJECTS: &str = "locating chunks that are not objects of a storage";
 
 impl<F> ChunkReader for F
 where

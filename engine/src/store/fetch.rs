@@ -161,6 +161,6 @@ pub(super) fn fetch_stored(
     }
     Err(Error::from(ErrorKind::Corrupt {
         codec: "the store",
-        reason: "the chunk changed its length while it was read",
+        reason: "the length of the chunk changed while it was read",
     }))
 }

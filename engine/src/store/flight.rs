@@ -7,38 +7,37 @@ use super::request::Filled;
 use crate::error::{ErrorKind, Result};
 use crate::open_object::OpenObjects;
 
-/// One chunk that a store is asked for: the chunk, a buffer to fill, and what became of it. Callbacks get a pointer to
-/// it.
+/// A request for one chunk: the chunk, a buffer, and the result. Callbacks receive a pointer to it.
 ///
-/// The library sets all fields but those that are said to be the callback's. They are valid, and the buffer with them,
-/// until the callback returns or, for a request that was started, until it is given back.
+/// The library sets all fields except nbytes, status and handle, which the callback sets. The fields and the buffer are
+/// valid until the callback returns or, for a request that start began, until wait returns it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct RawRequest {
-    /// sizeof(nczchunk_request) as the library knows it: fields beyond it do not exist.
+    /// sizeof(nczchunk_request) as the library knows it. There are no fields beyond it.
     pub struct_size: usize,
     /// The number of chunk_indices.
     pub rank: usize,
     /// The chunk's indices, one per dimension; aligned as ptrdiff_t. NULL is possible only if rank is 0.
     pub chunk_indices: *const isize,
-    /// NCZCHUNK_READ; or NCZCHUNK_WRITE for a chunk that is fetched to be changed, or stored. A variable with a write
-    /// grid is written by that grid: then the indices count its chunks.
+    /// NCZCHUNK_READ; or NCZCHUNK_WRITE for a chunk that is stored, or fetched to be changed. A variable with a write
+    /// grid is written by that grid: then the indices count the chunks of that grid.
     pub access: usize,
-    /// The length of the whole chunk in bytes: decoded, if the store has codecs.
+    /// The length of the whole chunk in bytes; decoded if the store has codecs.
     pub chunk_bytes: usize,
-    /// The first byte of the stored chunk that is asked for. It is 0, unless the callbacks serve ranges.
+    /// The first requested byte of the stored chunk. It is 0 unless the callbacks serve ranges.
     pub offset: usize,
-    /// To fetch: where the bytes go. To store: the bytes, which are only read. A buffer of the library's begins at a
-    /// multiple of 64 bytes; where it is the caller's own memory it has the alignment of that.
+    /// Fetching: the memory for the bytes. Storing: the bytes, which are only read. A buffer of the library is aligned
+    /// to 64 bytes. If the buffer is memory of the caller, it has the alignment of that memory.
     pub buffer: *mut c_void,
-    /// To fetch: how many bytes the buffer has room for. To store: how many bytes there are.
+    /// Fetching: the size of the buffer in bytes. Storing: the number of bytes to store.
     pub size: usize,
-    /// The callback's, to fetch: how many bytes the stored chunk has from offset on, even if they are more than size.
-    /// In an answer to a part of a chunk any number from size on will do if at least size bytes are there. 0 at first.
+    /// Set by the callback when fetching: the number of bytes that the stored chunk has from offset on, even if it is
+    /// more than size. For a part of a chunk with at least size bytes, any number from size on is accepted. 0 at first.
     pub nbytes: usize,
-    /// The callback's, for a request that was started: how it ended, as fill would return it. 0 at first.
+    /// Set by the callback for a request that start began: its outcome, as fill would return it. 0 at first.
     pub status: isize,
-    /// The callback's: whatever it wants to remember from start to wait. NULL at first.
+    /// Set by the callback: a value of its choice, kept from start to wait. NULL at first.
     pub handle: *mut c_void,
 }
 
@@ -59,7 +58,7 @@ impl RawRequest {
 }
 
 /// What is wrong with a reader that gives back what it was not asked for.
-pub const NOT_IN_FLIGHT: ErrorKind = ErrorKind::Argument("wait gave back a request that is not in flight");
+pub const NOT_IN_FLIGHT: ErrorKind = ErrorKind::Argument("wait returned a request that is not in flight");
 
 /// What the flights of one transfer share, each of which is in a thread of its own.
 pub struct Sharing<'f> {

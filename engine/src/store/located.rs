@@ -1,16 +1,16 @@
-//! Where a chunk is stored: what a reader says that has its chunks in the objects of a storage.
+//! The locations of stored chunks, for readers whose chunks are in the objects of a storage.
 
-/// Where a chunk is stored.
+/// The location of a stored chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChunkLocation<'l> {
     /// The chunk's indices.
     pub indices: &'l [isize],
-    /// The name of the object in its storage: of a file below the path of a directory, of an entry in a zip file. Empty
-    /// if the path that was opened is the file itself, such as a netCDF classic file. Of an absent chunk it is the
-    /// object that it would be in.
+    /// The name of the object in its storage: a file below the path of a directory, or an entry of a zip file. Empty if
+    /// the opened path is the file itself, such as a netCDF classic file. For a missing chunk it is the object that
+    /// would hold the chunk.
     pub object: &'l str,
-    /// Whether it is stored, and which bytes of the object it is then.
+    /// Whether the chunk is stored, and in which bytes of the object.
     pub state: ChunkState,
 }
 
@@ -24,15 +24,14 @@ impl<'l> ChunkLocation<'l> {
 /// Whether a chunk is stored, and where in its object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChunkState {
-    /// There is no such chunk: it reads as the fill value.
+    /// The chunk is missing: it reads as the fill value.
     Absent,
-    /// The chunk as its codecs encode it is `len` bytes of the object, of which the first is byte `offset`. In a netCDF
-    /// classic file these are the bytes up to the last element inside of the dimensions, or those before the file's
-    /// end.
+    /// The encoded chunk is `len` bytes of the object, from byte `offset` on. In a netCDF classic file the bytes end
+    /// with the last element inside the dimensions, or at the end of the file.
     Stored {
         /// The first byte, counted from 0.
         offset: u64,
-        /// How many bytes.
+        /// The number of bytes.
         len: u64,
     },
 }

@@ -1,8 +1,8 @@
-//! Stores: where chunks come from and go to.
+//! Stores: the sources and destinations of chunks.
 //!
 //! A [`ChunkStore`] has a reader that either lends chunks ([`ZeroCopyReader`]) or fills them into buffers
-//! ([`ChunkReader`]), and a chain of codecs, which may be empty. It is asked for one chunk at a time, by its indices,
-//! and may answer that the chunk is absent.
+//! ([`ChunkReader`]), and a chain of codecs, which may be empty. Chunks are requested one at a time, by their indices.
+//! A reader may report that a chunk is missing.
 //!
 //! ```text
 //!   zero_copy.rs   a reader that keeps chunks in memory and lends them

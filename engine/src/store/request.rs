@@ -1,8 +1,8 @@
-//! What a store is asked for, and what it answers.
+//! Requests to a store for a chunk, and their results.
 
 use crate::grid::Access;
 
-/// What a store is asked for.
+/// A request for a chunk.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     chunk: &'a [isize],
@@ -39,19 +39,19 @@ impl<'a> Request<'a> {
         self.chunk_bytes
     }
 
-    /// The first byte of the chunk that is asked for: 0 unless the store serves
+    /// The first requested byte of the chunk: 0 unless the store serves
     /// [ranges](crate::ChunkReader::range_gap).
     pub fn offset(&self) -> usize {
         self.offset
     }
 }
 
-/// What a filling reader did.
+/// The result of a request to a reader that fills buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filled {
-    /// There is no such chunk: it reads as the fill value.
+    /// The chunk is missing: it reads as the fill value.
     Absent,
     /// The stored chunk has this many bytes from the request's offset on. They are in the buffer, or as many of them as
-    /// it has room for.
+    /// fit.
     Stored(usize),
 }

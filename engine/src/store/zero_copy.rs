@@ -11,28 +11,28 @@ use super::request::Request;
 use crate::error::{ErrorKind, Result};
 use crate::plan::Plan;
 
-/// What a lending reader gives.
+/// A chunk that a zero-copy reader gives.
 #[derive(Debug, Clone, Copy)]
 pub enum BorrowedChunk<'r> {
-    /// There is no such chunk: it reads as the fill value.
+    /// The chunk is missing: it reads as the fill value.
     Absent,
     /// A stored chunk.
     Chunk(&'r [u8]),
-    /// There is no such chunk, and these are fill values in native byte order to use in its place.
+    /// The chunk is missing. These are fill values in native byte order to use in its place.
     FillValues(&'r [u8]),
 }
 
-/// A chunk that is lent to be changed.
+/// A chunk that a zero-copy reader gives to be changed.
 #[derive(Debug)]
 pub enum BorrowedChunkMut<'r> {
-    /// A stored chunk. What it holds does not matter if the write covers the chunk.
+    /// A stored chunk. Its contents do not matter if the write covers the chunk.
     Chunk(&'r mut [u8]),
-    /// A chunk that was absent. It may hold anything: the library fills it with the fill value where it is not written
-    /// to.
+    /// A new chunk for one that was missing. Its contents do not matter: the library fills it with the fill value where
+    /// it is not written.
     New(&'r mut [u8]),
 }
 
-/// Whom a reader gives what it lends.
+/// The receiver of a chunk that a reader lends.
 pub struct Take<'t>(&'t mut (dyn FnMut(BorrowedChunk<'_>) -> Result<()> + 't));
 
 impl<'t> Take<'t> {
@@ -42,11 +42,11 @@ impl<'t> Take<'t> {
         Take(take)
     }
 
-    /// Gives a chunk, or says that there is none. When this returns the chunk is not used any more, and the reader may
-    /// take it back.
+    /// Gives a chunk, or reports that it is missing. When this returns, the chunk is no longer in use, and the reader
+    /// may take it back.
     ///
     /// # Errors
-    /// The chunk was not taken, because it has the wrong length, for example. The reader passes the error on.
+    /// The chunk was not taken, for example because it has the wrong length. The reader passes the error on.
     #[inline]
     pub fn give(self, lent: BorrowedChunk<'_>) -> Result<Taken<'t>> {
         (self.0)(lent)?;
@@ -54,7 +54,7 @@ impl<'t> Take<'t> {
     }
 }
 
-/// Whom a reader gives a chunk to be changed.
+/// The receiver of a chunk that a reader lends to be changed.
 pub struct Change<'t>(&'t mut (dyn FnMut(BorrowedChunkMut<'_>) -> Result<()> + 't));
 
 impl<'t> Change<'t> {
@@ -63,7 +63,7 @@ impl<'t> Change<'t> {
         Change(change)
     }
 
-    /// Gives a chunk. When this returns it is changed.
+    /// Gives a chunk. When this returns, the chunk is changed.
     ///
     /// # Errors
     /// The chunk was not changed, or not all of it: its contents are unspecified. The reader passes the error on.
@@ -73,8 +73,8 @@ impl<'t> Change<'t> {
     }
 }
 
-/// Says that what a reader lent was taken or changed. The lifetime is that of one [`Take`] or [`Change`] and of no
-/// other, so that a reader cannot return what it got for another chunk:
+/// The proof that a chunk was taken or changed. Its lifetime is that of one [`Take`] or [`Change`] and of no other, so
+/// a reader cannot return the proof for another chunk:
 ///
 /// ```compile_fail
 /// # use nczchunk::{ErrorKind, ZeroCopyReader, Request, Result, Take, Taken};
@@ -88,7 +88,7 @@ impl<'t> Change<'t> {
 /// }
 /// ```
 ///
-/// Nor can it return without one, or have another thread give the chunk:
+/// Nor can it return without a proof, or have another thread give the chunk:
 ///
 /// ```compile_fail,E0308
 /// # use nczchunk::{ZeroCopyReader, BorrowedChunk, Request, Result, Take, Taken};
@@ -137,7 +137,7 @@ pub trait ZeroCopyReader: Send + Sync {
     /// Those of `take`, and any other; it ends the call.
     fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>>;
 
-    /// How many bytes a chunk has as it is stored; `None` for an absent one. Without this it is lent to be measured.
+    /// The number of bytes of a stored chunk; `None` for a missing one. By default the chunk is lent to be measured.
     #[doc(hidden)]
     fn stored_len(&self, request: &Request<'_>) -> Result<Option<usize>> {
         let mut len = None;
@@ -156,38 +156,38 @@ pub trait ZeroCopyReader: Send + Sync {
         Err(ErrorKind::Unsupported(NOT_IN_OBJECTS).into())
     }
 
-    /// Sets whether what chunks are stored in is verified: see
+    /// Sets whether the objects that hold chunks are verified: see
     /// [`ChunkStore::set_verify`](crate::ChunkStore::set_verify).
     #[doc(hidden)]
     fn set_verify(&mut self, verify: bool) {
         let _ = verify;
     }
 
-    /// Whether several threads may use the reader at the same time and more than one chunk may be on loan. If not, each
-    /// chunk is given back before another is asked for.
+    /// Whether several threads may use the reader at the same time, and more than one chunk may be borrowed. If not,
+    /// each chunk is given back before the next request.
     fn is_concurrent(&self) -> bool {
         true
     }
 
-    /// Whether lending a chunk may take any time, as where it is fetched or decoded first. Then how many threads are
-    /// worth while is measured, as with readers that fill, and not estimated from the bytes.
+    /// Whether lending a chunk may take any time, for example to fetch or decode it. Then the worthwhile number of
+    /// threads is measured, as for readers that fill buffers, and not estimated from the bytes.
     fn takes_time(&self) -> bool {
         false
     }
 
-    /// Whether chunks may be longer than they should be. Then their first bytes count, as in netCDF-C; if not, they are
-    /// refused.
+    /// Whether chunks may be longer than expected. If so, their first bytes count, as in netCDF-C; if not, longer
+    /// chunks are refused.
     fn accepts_longer(&self) -> bool {
         false
     }
 
-    /// Whether chunks can be changed. A reader that can be written to says so and has `change`.
+    /// Whether chunks can be changed. If `true`, the reader implements `change`.
     fn is_writable(&self) -> bool {
         false
     }
 
-    /// Has a chunk changed: [gives](Change::give) it to `change`, keeps what that made of it, and returns what that
-    /// returned. If `covered`, every element of it that lies inside the dimensions will be replaced, so it need not be
+    /// Lends a chunk to be changed: [gives](Change::give) it to `change`, keeps the changed chunk, and returns what
+    /// `change` returned. If `covered`, every element inside the dimensions will be replaced, so the chunk need not be
     /// read.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Texts of any length: their chunks as pointers to texts, and texts that are read and written.
+//! Variable-length strings: their chunks as pointers to texts, and texts that are read and written.
 //!
 //! An element is a pointer to a text of C's, in UTF-8. The engine copies it by a copier, so that each
 //! text has one owner: a chunk, or whoever has read it.

@@ -76,5 +76,5 @@ fn c_text(text: &str) -> Result<CString> {
     bytes.try_reserve_exact(text.len() + 1).map_err(|_| ErrorKind::OutOfMemory)?;
     bytes.extend_from_slice(text.as_bytes());
     bytes.push(0);
-    CString::from_vec_with_nul(bytes).map_err(|_| ErrorKind::Argument("there is a NUL within a text").into())
+    CString::from_vec_with_nul(bytes).map_err(|_| ErrorKind::Argument("a string contains a NUL").into())
 }

@@ -19,7 +19,7 @@ fn corrupt(reason: &'static str) -> Error {
 
 fn number(bytes: &[u8], at: usize) -> Result<usize> {
     let number =
-        bytes.get(at..).and_then(<[u8]>::first_chunk::<NUMBER>).ok_or_else(|| corrupt("the data end early"))?;
+        bytes.get(at..).and_then(<[u8]>::first_chunk::<NUMBER>).ok_or_else(|| corrupt("the data is truncated"))?;
     Ok(u32::from_le_bytes(*number) as usize)
 }
 
@@ -33,11 +33,11 @@ pub(super) fn least(count: usize) -> usize {
 pub(super) fn decode(bytes: &mut Vec<u8>, count: usize) -> Result<Vec<*const c_char>> {
     let len = bytes.len();
     if number(bytes, 0)? != count {
-        return Err(corrupt("the number of texts is not that of a chunk's elements"));
+        return Err(corrupt("the number of strings is not the number of elements of a chunk"));
     }
     // A text takes at least the number before it, so the data bound what is allocated.
     if len < least(count) {
-        return Err(corrupt("the data end early"));
+        return Err(corrupt("the data is truncated"));
     }
     let mut begins: Vec<*const c_char> = Vec::new();
     begins.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory)?;
@@ -47,11 +47,11 @@ pub(super) fn decode(bytes: &mut Vec<u8>, count: usize) -> Result<Vec<*const c_c
         let end = begin
             .checked_add(text_len)
             .filter(|end| *end <= len)
-            .ok_or_else(|| corrupt("a text ends beyond the data"))?;
+            .ok_or_else(|| corrupt("a string ends beyond the data"))?;
         let text = bytes.get(begin..end).ok_or(ErrorKind::Internal)?;
-        std::str::from_utf8(text).map_err(|_| corrupt("a text is not UTF-8"))?;
+        std::str::from_utf8(text).map_err(|_| corrupt("a string is not UTF-8"))?;
         if text.contains(&0) {
-            return Err(ErrorKind::Unsupported("a text with a NUL in it, where one of C's ends").into());
+            return Err(ErrorKind::Unsupported("a string contains a NUL, where C's strings end").into());
         }
         // The number has been read, so its place can be the end of the text before it.
         if let Some(end_of_last) = bytes.get_mut(at) {
@@ -61,7 +61,7 @@ pub(super) fn decode(bytes: &mut Vec<u8>, count: usize) -> Result<Vec<*const c_c
         at = end;
     }
     if at != len {
-        return Err(corrupt("there are bytes behind the last text"));
+        return Err(corrupt("bytes follow the last string"));
     }
     bytes.try_reserve_exact(1).map_err(|_| ErrorKind::OutOfMemory)?;
     bytes.push(0);
@@ -74,13 +74,13 @@ pub(super) fn decode(bytes: &mut Vec<u8>, count: usize) -> Result<Vec<*const c_c
 /// The bytes of a chunk of these texts.
 pub(super) fn encode<'t>(texts: impl ExactSizeIterator<Item = &'t CStr>) -> Result<Vec<u8>> {
     const TOO_MUCH: ErrorKind =
-        ErrorKind::Encode { codec: NAME, reason: "there are more than 2^32 - 1 texts or bytes" };
+        ErrorKind::Encode { codec: NAME, reason: "the chunk has more than 2^32 - 1 strings or bytes" };
     let number = |number: usize| u32::try_from(number).map(u32::to_le_bytes).map_err(|_| TOO_MUCH);
     let mut bytes = Vec::new();
     let mut push = |more: &[u8]| alloc::extend(&mut bytes, more);
     push(&number(texts.len())?)?;
     for text in texts {
-        let text = text.to_str().map_err(|_| ErrorKind::Argument("a text is not UTF-8"))?;
+        let text = text.to_str().map_err(|_| ErrorKind::Argument("a string is not UTF-8"))?;
         push(&number(text.len())?)?;
         push(text.as_bytes())?;
     }
@@ -121,12 +121,12 @@ mod tests {
             texts(bytes, 4).map_err(|error| error.kind())
         };
         let reason = |reason| Err(ErrorKind::Corrupt { codec: NAME, reason });
-        assert_eq!(changed(0, 3), reason("the number of texts is not that of a chunk's elements"));
-        assert_eq!(changed(7, 0xff), reason("a text ends beyond the data"));
-        assert_eq!(changed(8, 0xff), reason("a text is not UTF-8"));
+        assert_eq!(changed(0, 3), reason("the number of strings is not the number of elements of a chunk"));
+        assert_eq!(changed(7, 0xff), reason("a string ends beyond the data"));
+        assert_eq!(changed(8, 0xff), reason("a string is not UTF-8"));
         assert!(matches!(changed(8, 0), Err(ErrorKind::Unsupported(_))));
         let longer = [&bytes[..], b"x"].concat();
-        assert_eq!(texts(longer, 4).map_err(|e| e.kind()), reason("there are bytes behind the last text"));
+        assert_eq!(texts(longer, 4).map_err(|e| e.kind()), reason("bytes follow the last string"));
         // The number of texts is bounded by the data before anything is allocated for them.
         assert!(texts(u32::MAX.to_le_bytes().to_vec(), u32::MAX as usize).is_err());
     }

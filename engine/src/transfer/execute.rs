@@ -37,7 +37,7 @@ pub(super) fn check_access(plan: &Plan<'_>, access: Access) -> Result<()> {
     if plan.access() == access {
         return Ok(());
     }
-    Err(ErrorKind::Argument("the plan is for reading where it is used to write, or the other way round").into())
+    Err(ErrorKind::Argument("the plan was made for reading and is used to write, or the reverse").into())
 }
 
 pub(super) fn check_memory(plan: &Plan<'_>, len: usize) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Reading with many requests in flight.
 //!
 //! A thread starts requests up to its share of the store's limit, waits until any of them has ended, decodes and moves
-//! that chunk while the others are under way, and starts the next: so do all threads of a transfer, each with chunks of
+//! that chunk while the others are in flight, and starts the next: so do all threads of a transfer, each with chunks of
 //! its own. A chunk that the store's cache has is not asked for, and what
 //! is decoded is kept there as in any other read. Of a chunk that is stored as it is, several ranges may be on their
 //! way. When one fails, those after it in the plan's order are cancelled and those before it are completed, so the
@@ -215,7 +215,7 @@ impl<'j, 'a> State<'j, 'a> {
                 continue;
             }
             if let Err(error) = tracker.ask(progress) {
-                // What is under way is not waited for: the chunks that count as done end before the first of them.
+                // What is in flight is not waited for: the chunks that count as done end before the first of them.
                 self.fail(self.first_in_flight().unwrap_or(self.next.start), error);
                 break;
             }

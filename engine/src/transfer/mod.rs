@@ -63,12 +63,12 @@ impl Plan<'_> {
     /// Reads what the plan selects into `out`, which has [`memory_bytes`](Self::memory_bytes) bytes, in native byte
     /// order.
     ///
-    /// Every touched chunk is asked for once, in the plan's order, and no other chunk is. After an error the bytes of
-    /// `out` that are selected are unspecified.
+    /// Every touched chunk is requested once, in the plan's order, and no other chunk is. After an error, the selected
+    /// bytes of `out` are unspecified.
     ///
     /// # Errors
-    /// Before any chunk is asked for: `Memory` if `out` has another length, `Argument` if the plan is for writing, or
-    /// for an array of strings of any length. Otherwise the first error of a chunk, with its indices.
+    /// Before any chunk is requested: `Memory` if `out` has another length, `Argument` if the plan is for writing, or
+    /// for an array of variable-length strings. Otherwise the first error of a chunk, with its indices.
     pub fn read(&self, store: &ChunkStore<'_>, out: &mut [u8]) -> Result<()> {
         self.read_chunks(store, 0..self.num_chunks(), out, Options::default())
     }
@@ -77,7 +77,7 @@ impl Plan<'_> {
     /// do not overlap, each into memory of its own.
     ///
     /// # Errors
-    /// Those of `read`; `Index` and `ChunkRange` if there are no such chunks.
+    /// Those of `read`; `Index` and `ChunkRange` if the plan has no such chunks.
     pub fn read_chunks(
         &self,
         store: &ChunkStore<'_>,
@@ -92,12 +92,12 @@ impl Plan<'_> {
     /// Writes `data`, which has [`memory_bytes`](Self::memory_bytes) bytes in native byte order, to what the plan
     /// selects.
     ///
-    /// A chunk that the plan covers is written without being read; any other is read, or filled if it is absent,
-    /// changed and written, each once and in the plan's order.
+    /// A chunk that the plan covers is written without being read. Any other chunk is read (or filled with the fill
+    /// value if it is missing), changed and written. Each is written once, in the plan's order.
     ///
     /// # Errors
     /// Before anything is written: `Memory` if `data` has another length, `Argument` if the plan is for reading, or for
-    /// an array of strings of any length; `ReadOnly`. Otherwise the first error of a chunk, with its indices.
+    /// an array of variable-length strings; `ReadOnly`. Otherwise the first error of a chunk, with its indices.
     pub fn write(&self, store: &ChunkStore<'_>, data: &[u8]) -> Result<()> {
         self.write_chunks(store, 0..self.num_chunks(), data, Options::default())
     }
@@ -106,7 +106,7 @@ impl Plan<'_> {
     /// that do not overlap.
     ///
     /// # Errors
-    /// Those of `write`; `Index` and `ChunkRange` if there are no such chunks.
+    /// Those of `write`; `Index` and `ChunkRange` if the plan has no such chunks.
     pub fn write_chunks(
         &self,
         store: &ChunkStore<'_>,

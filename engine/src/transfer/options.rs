@@ -1,8 +1,8 @@
-//! What a transfer may use, and whom it tells.
+//! The options of a transfer: threads and progress.
 
 use super::progress::ProgressFunction;
 
-/// What a transfer may use, and whom it tells.
+/// The options of a transfer: threads and progress.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
     pub(super) threads: usize,
@@ -10,7 +10,7 @@ pub struct Options<'a> {
 }
 
 impl Default for Options<'_> {
-    /// One thread, which is the caller's, and nobody who is told.
+    /// One thread, which is the caller's, and no progress callback.
     fn default() -> Self {
         Options { threads: 1, progress: None }
     }
@@ -22,7 +22,7 @@ impl<'a> Options<'a> {
         self.threads <= 1 && self.progress.is_none()
     }
 
-    /// The same with up to so many threads, the caller's included and never more than 256. They are spawned if the
+    /// The same with up to this many threads, including the caller's, and never more than 256. They are spawned if the
     /// store is [concurrent](crate::ChunkStore::is_concurrent), the variable has no copier, no two elements that are
     /// read share memory, and there is enough work for them.
     #[must_use]
@@ -30,7 +30,7 @@ impl<'a> Options<'a> {
         Options { threads, ..self }
     }
 
-    /// The same with a function that is told how far the transfer has come, and may end it.
+    /// The same with a progress callback, which may end the transfer.
     #[must_use]
     pub fn with_progress(self, progress: ProgressFunction<'a>) -> Self {
         Options { progress: Some(progress), ..self }

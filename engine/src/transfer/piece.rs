@@ -193,7 +193,7 @@ pub(super) fn decodes_in_cache(copy: &StridedCopy, chunk_bytes: usize) -> bool {
     copy.volume().streams() && chunk_bytes <= CACHED_CHUNK && copy::stores_lines()
 }
 
-/// What the copies of a transfer of so many bytes are told of it.
+/// What the copies of a transfer of so many bytes know of it.
 #[inline]
 pub(super) fn volume(variable: &Variable, access: Access, is_lending: bool, bytes: usize) -> Volume {
     if bytes < LARGE_BYTES {
@@ -246,13 +246,14 @@ fn prepare_ordered(copy: &mut StridedCopy, variable: &Variable, access: Access, 
 #[inline]
 pub(super) fn check_store(variable: &Variable, store: &ChunkStore<'_>, access: Access) -> Result<()> {
     if variable.has_texts() != store.has_texts() {
-        return Err(
-            ErrorKind::Argument("strings of any length need both the variable and the store of such an array").into()
-        );
+        return Err(ErrorKind::Argument(
+            "variable-length strings need the variable and the chunk store of the same array",
+        )
+        .into());
     }
     // Elements with a copier own what they point to, so they can only be copied where they are: in a chunk on loan.
     if variable.copier().is_some() && store.lender_of(variable).is_none() {
-        return Err(ErrorKind::Argument("elements with a copier need a store that lends, without codecs").into());
+        return Err(ErrorKind::Argument("elements with a copier need a zero-copy store without codecs").into());
     }
     if access == Access::Write { store.check_writable() } else { Ok(()) }
 }

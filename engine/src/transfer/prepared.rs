@@ -19,7 +19,8 @@ const MAX_CHUNKS: usize = 64;
 /// Plans of more bytes are too: their copies depend on the store.
 const MAX_BYTES: usize = 1 << 20;
 
-/// A plan that owns all it needs, and is quick to execute again. Several threads may do so at the same time.
+/// A plan that owns all its data and is prepared for repeated execution. Several threads may execute it at the same
+/// time.
 pub struct Prepared {
     plan: Plan<'static>,
     shapes: Vec<Shape>,

@@ -1,4 +1,4 @@
-//! What a caller is told while a transfer is under way, and how it may end it.
+//! What the caller learns while a transfer runs, and how it may end it.
 
 use std::ffi::c_int;
 use std::ops::Range;
@@ -8,22 +8,22 @@ use crate::copy;
 use crate::error::{ErrorKind, Result};
 use crate::plan::Plan;
 
-/// How far a transfer has come.
+/// The progress of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Chunks that are done.
+    /// Chunks done.
     pub chunks_done: usize,
-    /// All chunks of the transfer.
+    /// Chunks in total.
     pub num_chunks: usize,
     /// Bytes of memory that have been read or written.
     pub bytes_done: usize,
-    /// All bytes of memory that the transfer reads or writes.
+    /// Bytes of memory that the transfer reads or writes, in total.
     pub num_bytes: usize,
 }
 
-/// A function that the calling thread tells how far a transfer has come, before each of its chunks and after the last.
-/// Any answer but 0 ends the transfer with that status, unless all is done.
+/// A progress callback. The calling thread calls it before each chunk that it transfers and after the last one. If it
+/// returns anything but 0 before that last call, the transfer ends with that status.
 pub type ProgressFunction<'a> = &'a dyn Fn(Progress) -> c_int;
 
 /// Counts what is done of a transfer, for its progress function.
@@ -70,7 +70,7 @@ impl Tracker {
     }
 
     fn tell(&self, progress: ProgressFunction<'_>) -> c_int {
-        // Whoever is told that chunks are done may tell another thread.
+        // The callback that learns that chunks are done may notify another thread.
         copy::fence();
         progress(self.progress())
     }

@@ -1,4 +1,4 @@
-//! A request that may be in flight: what the store is told of it, where its bytes go, and what they are for.
+//! A request that may be in flight: what the store receives, where its bytes go, and what they are for.
 #![allow(unsafe_code)]
 
 use std::ptr::{self, NonNull};
@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::pool::Lease;
 use crate::store::{ChunkStore, RawRequest, Workspace};
 
-/// What the store is told of a request.
+/// What the store receives of a request.
 struct Told {
     request: RawRequest,
     indices: Dims<isize>,

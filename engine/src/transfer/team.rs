@@ -32,7 +32,7 @@ mod platform {
 
     use crate::cancel::CancelGuard;
 
-    /// What a thread is told. A thread gets a thin pointer; the reference to the work is a wide one.
+    /// What a thread receives. A thread gets a thin pointer; the reference to the work is a wide one.
     struct Order<'w>(&'w (dyn Fn() + Sync));
 
     extern "C" fn enter(order: *mut c_void) -> *mut c_void {

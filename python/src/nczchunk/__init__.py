@@ -1,5 +1,5 @@
-"""Reads and writes hyperslabs of chunked arrays: Zarr v2 and v3, sharded too, NCZarr, and to read them netCDF,
-HDF5 and cfdb files.
+"""Reads and writes hyperslabs of chunked arrays: Zarr v2 and v3 (with or without shards) and NCZarr. Reads netCDF, HDF5
+and cfdb files.
 
 >>> array = nczchunk.open("data/coads_sst.zarr")      # doctest: +SKIP
 >>> array[0, 10:30, ::-3]                              # doctest: +SKIP

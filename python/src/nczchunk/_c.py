@@ -298,7 +298,7 @@ def _load():
         here = pathlib.Path(__file__).parent
         path = next((str(found) for found in sorted(here.glob("libnczchunk.*"))), None)
     if path is None:
-        raise ImportError("the library is not beside the package: install it with pip, or set NCZCHUNK_LIBRARY")
+        raise ImportError("the package has no library: install it with pip, or set NCZCHUNK_LIBRARY")
     library, functions = ctypes.CDLL(path), Functions()
     for name, result, arguments in _FUNCTIONS:
         function = getattr(library, "nczchunk_" + name)
@@ -325,7 +325,7 @@ class Context:
     def __init__(self):
         self.pointer = c_void_p()
         if c.context_new(byref(self.pointer)) != 0:
-            raise MemoryError("no memory for a context")
+            raise MemoryError("out of memory for a context")
 
     def __del__(self):
         self._free(self.pointer)  # NULL is allowed

@@ -35,13 +35,13 @@ _LONG_BYTES, _LONG_CHUNKS, _LONG_DECODED = 4 << 20, 256, 64 << 20
 
 
 class ChunkLocation(NamedTuple):
-    """Where a chunk is stored.
+    """The location of a stored chunk.
 
     indices: the chunk's indices.
-    object: the name of the object that it is in, or would be in: of a file below the path of a directory, of an entry
-        in a zip file. Empty if the path that was opened is the file itself, such as a netCDF classic file.
-    offset, nbytes: which bytes of the object the chunk is, as its codecs encode it. None for an absent chunk, which
-        reads as the fill value.
+    object: the name of the object that holds the chunk, or would hold it: a file below the path of a directory, or an
+        entry of a zip file. Empty if the opened path is the file itself, such as a netCDF classic file.
+    offset, nbytes: the range of bytes of the encoded chunk in the object. None for a missing chunk, which reads as the
+        fill value.
     """
 
     indices: tuple[int, ...]
@@ -52,16 +52,15 @@ class ChunkLocation(NamedTuple):
 
 def open(path: Path, name: str = "", mode: str = "r", *, threads: int | None = None,
          cache: Cache | EllipsisType | None = ..., memory_limits: MemoryLimits | None = None) -> Array:
-    """Opens an array: of Zarr v2 or v3, sharded or not, or of NCZarr, in a directory or a zip file; or a variable of a
+    """Opens an array of Zarr v2 or v3 (with or without shards) or NCZarr in a directory or zip file, or a variable of a
     netCDF, HDF5 or cfdb file.
 
     path: a directory, a zip file, or a file that holds arrays.
-    name: where the array is below the path, such as "ocean/sst", or in the file; empty if the path is the array.
-    mode: "r" to read, "r+" to read and write.
-    threads: how many threads a read or write may use; by default as many as there are processors that the process may
-        run on.
-    cache: a Cache, which several arrays may share; None to keep no decoded chunks. Without it 64 MiB are kept.
-    memory_limits: MemoryLimits, if others are to hold than those by default.
+    name: the array's path below that, such as "ocean/sst", or its name in the file; empty if the path is the array.
+    mode: "r" for reading, "r+" for reading and writing.
+    threads: how many threads a read or write may use; by default the number of processors that the process may run on.
+    cache: a Cache, which several arrays may share; None for no cache. By default, the array has a cache of 64 MiB.
+    memory_limits: MemoryLimits to use instead of the default limits.
     """
     access = _c.one_of("mode", MODES, mode)
     check_options(threads, cache, memory_limits)
@@ -75,23 +74,23 @@ def open(path: Path, name: str = "", mode: str = "r", *, threads: int | None = N
     except NotFound as error:
         raise error.about(f"{error}{_candidates(path, memory_limits)}") from None
     except NotPermitted as error:
-        raise error.about(f'{os.fsdecode(path)}: it can only be read: open it with mode="r"') from None
+        raise error.about(f'{os.fsdecode(path)}: this is read-only: open it with mode="r"') from None
     return Array(pointer, (os.fspath(path), name, mode, memory_limits), threads, cache)
 
 
 def _candidates(path, memory_limits):
-    """The names of the arrays that there are, for a message."""
+    """The names of the arrays that exist, for a message."""
     try:
         names, has_more = listing.array_names(path, memory_limits, 12)
     except Error:
         return ""
     if not names:
         return ""
-    return f"; the arrays there: {', '.join(map(repr, names))}{', ...' if has_more else ''}"
+    return f"; the arrays are: {', '.join(map(repr, names))}{', ...' if has_more else ''}"
 
 
 def check_options(threads, cache, memory_limits):
-    """Refuses what open() and create() cannot take for these."""
+    """Refuses invalid options of open() and create()."""
     if threads is not None:
         _c.integer("threads", threads, 1)
     if not (cache is None or cache is ... or isinstance(cache, Cache)):
@@ -104,17 +103,17 @@ def _room(shape, make):
     try:
         return make()
     except ValueError: # numpy does not say of what
-        raise MemoryError(f"what is selected has the shape {tuple(shape)}, which is more than numpy can hold: select "
+        raise MemoryError(f"the selection has the shape {tuple(shape)}, which is larger than numpy can hold: select "
                           "less of the array at a time") from None
 
 
 class Array:
-    """An array that is open. It is indexed as arrays of numpy are: by integers, slices with steps of both signs, ...
-    and None; what is selected is read from, or written to, where the array is stored.
+    """An open array. It is indexed as numpy's arrays are, by integers, slices with steps of both signs, ... and None.
+    Indexing reads the selected elements from the storage, and assignment writes them there.
 
-    Several threads may use an array at the same time; reads and writes let other threads of Python run. resize() and
-    changes of attributes wait for calls in flight in other threads, and those that come later wait for them. close()
-    waits for calls in flight, too. An array can be pickled: it is opened again where it arrives, without its cache.
+    Several threads may use an array at the same time, and reads and writes let other Python threads run. resize() and
+    changes of attributes wait for calls in flight in other threads, and later calls wait for them. close() waits for
+    calls in flight, too. An array can be pickled: it is opened again where it is unpickled, without its cache.
     """
 
     def __init__(self, pointer, where, threads=None, cache=...):
@@ -144,8 +143,8 @@ class Array:
 
     @property
     def threads(self) -> int:
-        """How many threads a read or write may use. None sets it to the number of processors that the process may run
-        on."""
+        """How many threads a read or write may use. None sets it to the number of processors that the process may
+        run on."""
         return self._threads
 
     @threads.setter
@@ -155,7 +154,7 @@ class Array:
 
     @property
     def netcdf_type(self) -> int:
-        """netCDF's number for the type of its elements; 0 for a type that netCDF does not have."""
+        """netCDF's number for the type of the elements; 0 for a type that netCDF does not have."""
         return self._handle.share(c.array_type)
 
     @property
@@ -164,7 +163,7 @@ class Array:
 
     @property
     def size(self) -> int:
-        """How many elements it has."""
+        """The number of elements."""
         found = 1
         for length in self.shape:
             found *= length
@@ -172,12 +171,12 @@ class Array:
 
     @property
     def nbytes(self) -> int:
-        """How many bytes it takes in memory."""
+        """The size of all elements in memory in bytes."""
         return self.size * self.dtype.itemsize
 
     @property
     def nchunks(self) -> int:
-        """How many chunks it has: those by which it is read, so those within shards."""
+        """The number of chunks by which the array is read; chunks within shards count one by one."""
         found = 1
         for length, chunk in zip(self.shape, self.chunks):
             found *= -(-length // chunk) if chunk else 0
@@ -185,24 +184,24 @@ class Array:
 
     @property
     def nchunks_initialized(self) -> int:
-        """How many of its chunks are stored. Their metadata are read, not the chunks."""
+        """The number of stored chunks. Reads the indices of shards, but no chunks."""
         return sum(self._located(..., lambda pointer: pointer.contents.state == _c.STORED))
 
     @property
     def info(self) -> Info:
-        """What the array is, as a table."""
+        """A description of the array, as a table."""
         return of_array(self)
 
     @property
     def dims(self) -> tuple[str, ...]:
-        """The names of its dimensions; an empty text for one that has none."""
+        """The names of the dimensions; an empty string for a dimension without a name."""
         return self._handle.share(lambda pointer: tuple(
             c.array_dimname(pointer, d).decode(errors="replace") for d in range(self.ndim)))
 
     @property
     def fill_value(self) -> Any:
-        """What is read where nothing was written, as a scalar of numpy's, or a str for texts of any length. None if
-        none is set; then zeros are read, or empty texts."""
+        """The fill value, which reads return where nothing was written: a numpy scalar, or a str for variable-length
+        strings. None if none is set, which stands for zeros or empty strings."""
         return self._handle.share(self._fill_value)
 
     def _fill_value(self, pointer):
@@ -215,7 +214,7 @@ class Array:
 
     @property
     def attrs(self) -> Attributes:
-        """Its attributes, as a mapping that can be changed."""
+        """The attributes, as a mapping that can be changed."""
         return Attributes(self)
 
     def __len__(self) -> int:
@@ -236,19 +235,19 @@ class Array:
         return found if selection.axes else found[()]
 
     def read_into(self, out: np.ndarray[Any, Any], index: Any = ...) -> np.ndarray[Any, Any]:
-        """Reads what is selected into an array of numpy's, which may be any view of one: transposed, reversed, every
-        second element. It has the array's dtype, in native byte order, and the shape of what is selected."""
+        """Reads a selection into a numpy array, which may be any view: transposed, reversed, every second element.
+        It must have the array's dtype, in native byte order, and the shape of the selection."""
         selection = Selection(index, self.shape)
         if not isinstance(out, np.ndarray):
-            raise TypeError(f"out is {type(out).__name__}, not an array of numpy's")
+            raise TypeError(f"out must be a numpy array, not {type(out).__name__}")
         if out.dtype != self.dtype or not out.dtype.isnative:
-            raise TypeError(f"out has elements {out.dtype}, the array {self.dtype}")
+            raise TypeError(f"out has elements {out.dtype}, but the array has {self.dtype}")
         if out.shape != selection.shape:
-            raise ValueError(f"out has the shape {out.shape}, what is selected {selection.shape}")
+            raise ValueError(f"out has the shape {out.shape}, but the selection has {selection.shape}")
         if not out.flags.writeable:
-            raise ValueError("out may only be read")
+            raise ValueError("out is read-only")
         if out.size and any(stride == 0 and length > 1 for stride, length in zip(out.strides, out.shape)):
-            raise ValueError("elements of out share memory")
+            raise ValueError("elements of out must not share memory")
         if self.dtype == object:
             out[...] = self._read_texts(selection)
         else:
@@ -272,10 +271,10 @@ class Array:
         path, name, mode, _ = self._where
         if mode == "r":
             where = os.path.join(os.fsdecode(path), name) if name else os.fsdecode(path)
-            raise NotPermitted(f'{where}: it was opened to be read: open it with mode="r+" to write', _c.READ_ONLY)
+            raise NotPermitted(f'{where}: opened read-only: open it with mode="r+" to write', _c.READ_ONLY)
 
     def _values(self, values, shape):
-        """What is to be written, as elements of the array in this shape."""
+        """The values to write, as elements of the array in this shape."""
         try:
             values = np.asarray(values, self.dtype)
         except (TypeError, ValueError, OverflowError) as error:
@@ -288,7 +287,7 @@ class Array:
                              f"{values.shape}") from None
 
     def _transfer(self, function, selection, memory):
-        """Reads or writes what is selected, from or to an array of the selection's shape, or a view of one."""
+        """Reads or writes a selection, from or to an array of the selection's shape, or a view of one."""
         before = sum(-stride * (length - 1) for stride, length in zip(memory.strides, memory.shape)
                      if stride < 0 and length)
         behind = sum(stride * (length - 1) for stride, length in zip(memory.strides, memory.shape)
@@ -301,8 +300,8 @@ class Array:
             function, c.array_var(pointer), c.array_store(pointer), *arguments))
 
     def _is_long(self, selection, num_bytes):
-        """Whether to transfer what is selected may take longer than somebody wants to wait. A call can end between
-        chunks, so one that touches a single one cannot end earlier."""
+        """Whether the transfer of a selection may take longer than a user wants to wait. A call can end between
+        chunks, so one that touches a single chunk cannot end earlier."""
         chunks = selection.num_chunks(self.chunks)
         if chunks <= 1:
             return False
@@ -334,13 +333,13 @@ class Array:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
-            raise ValueError("the array is not in memory, so it has to be copied")
+            raise ValueError("the array is not in memory, so a copy is needed")
         found = np.asarray(self[...])
         return found if dtype is None else found.astype(dtype)
 
     def resize(self, shape: Sequence[int]) -> None:
-        """Gives the array another shape: a length for each of its dimensions. It waits for calls of other threads that
-        are in flight."""
+        """Changes the shape of the array: one length for each of its dimensions. Waits for calls in flight in other
+        threads."""
         shape = _c.lengths("shape", shape)
         if len(shape) != self.ndim:
             raise ValueError(f"shape: expected {self.ndim} lengths, one for each dimension, found {len(shape)}")
@@ -354,28 +353,28 @@ class Array:
 
     @property
     def oindex(self) -> OrthogonalIndex:
-        """Indexed with lists and masks, each of which selects along its own dimension."""
+        """Orthogonal indexing with lists and masks, each of which selects along its own dimension."""
         return OrthogonalIndex(self)
 
     @property
     def vindex(self) -> VectorizedIndex:
-        """Indexed with coordinates of elements, or a mask of the array's shape."""
+        """Vectorized indexing with coordinates of elements, or a mask of the array's shape."""
         return VectorizedIndex(self)
 
     @property
     def blocks(self) -> BlockIndex:
-        """Indexed with numbers of chunks, or of shards if it has shards."""
+        """Indexing by numbers of chunks, or of shards if the array has shards."""
         return BlockIndex(self)
 
     def append(self, values: Any, axis: int = 0) -> tuple[int, ...]:
-        """Makes the array longer in a dimension, by as much as the values are long there, and writes them behind what
-        there is. The result is the new shape."""
+        """Makes the array longer in a dimension, by the length of the values there, and writes them to the new part.
+        Returns the new shape."""
         axis = _c.integer("axis", axis, -self.ndim, self.ndim - 1) % max(1, self.ndim)
         self._check_writable()
         shape, values = self.shape, np.asarray(values)
         if values.ndim != len(shape) or any(
                 d != axis and given != length for d, (given, length) in enumerate(zip(values.shape, shape))):
-            raise ValueError(f"values: expected the shape {shape}, of which the length {axis} may be another, found "
+            raise ValueError(f"values: expected the shape {shape}, with any length in dimension {axis}, found "
                              f"{values.shape}")
         values = self._values(values, values.shape)
         self.resize([length + values.shape[d] * (d == axis) for d, length in enumerate(shape)])
@@ -383,10 +382,9 @@ class Array:
         return self.shape
 
     def refresh(self) -> None:
-        """Reads the metadata again and drops cached chunks, so that the next read returns what is stored now: what
-        others have written, and the shape and the attributes that they have set. It waits for calls of other threads
-        that are in flight. ValueError if the array was replaced by one with other chunks or another type: open it
-        again."""
+        """Reads the metadata again and drops cached chunks, so that the next read returns what is stored now: the
+        data, the shape and the attributes that others have written. Waits for calls in flight in other threads.
+        Raises ValueError if the array was replaced by one with other chunks or another type: open it again."""
 
         def refresh(pointer):
             self._attributes = None
@@ -396,8 +394,9 @@ class Array:
         _c.change(self._handle, refresh)
 
     def locate(self, index: Any = ...) -> list[ChunkLocation]:
-        """Where the chunks are stored that an index selects elements of: a ChunkLocation for each, in row-major order.
-        The chunks are those by which the array is read, so those within shards. Their bytes are not read.
+        """Locates the stored chunks that an index selects elements of: returns a ChunkLocation for each, in row-major
+        order. The chunks are those by which the array is read; chunks within shards are listed one by one. Their bytes
+        are not read.
 
         >>> [(chunk.object, chunk.nbytes) for chunk in array.locate((0, slice(0, 50), 7))]    # doctest: +SKIP
         [('0.0.0', 21402), ('0.1.0', 13782)]
@@ -405,7 +404,7 @@ class Array:
         return self._located(index, _location)
 
     def _located(self, index, made_of):
-        """What made_of(pointer) makes of what the library tells of each chunk, as a list."""
+        """A list of the results of made_of(pointer), one for each chunk that the library locates."""
         selection = Selection(index, self.shape)
         start, stride, _ = _forwards(selection)
         arguments = _c.sizes(start), _c.sizes(selection.count), _c.signed_sizes(stride)
@@ -416,13 +415,13 @@ class Array:
         return _c.collect(_c.LOCATED, made_of, call)
 
     def verify(self, on: bool = True) -> None:
-        """Sets whether every chunk that is read is decoded to its end and its checksums compared. In a zip file the
-        whole entry that a chunk is in is compared with the entry's checksum, too, once as long as the array is open."""
+        """Sets whether every chunk that is read is decoded completely and its checksums are verified. In a zip file,
+        the whole entry that holds a chunk is verified by the entry's checksum, too, once while the array is open."""
         _c.change(self._handle, lambda pointer: _c.call(c.array_set_verify, pointer, bool(on)))
 
     def close(self) -> None:
-        """Closes the array. It waits for calls of other threads that are in flight; later ones raise ValueError. What
-        was written is where it belongs already."""
+        """Closes the array. Waits for calls in flight in other threads; later calls raise ValueError. All written
+        data are stored before this call."""
         self._handle.close()
 
     def __enter__(self) -> Array:
@@ -435,8 +434,8 @@ class Array:
         return _open_again, (self._where, self._given_threads)
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
-        """What Dask tells arrays apart by: where the array is, its shape and type, and when its path was changed. It
-        does not change as chunks are written: rename what you compute after that."""
+        """The identity of the array for Dask: its path, its shape and type, and the time of the last change of its
+        path. It does not change when chunks are written: after that, give computations another name."""
         path, name, _, _ = self._where
         try:
             status = os.stat(path)

@@ -1,8 +1,8 @@
 """Attributes of an array or group.
 
-Zarr and cfdb store attributes as JSON. They are what ``json`` makes of them: texts, numbers of any size, bools, None,
-lists and dicts. netCDF has types of numbers: attributes of netCDF files, and those of NCZarr arrays whose type is
-stored beside them, are numpy's numbers.
+Zarr and cfdb store attributes as JSON. Their values are those of the module ``json``: strings, numbers of any size,
+bools, None, lists and dicts. netCDF has types of numbers: attributes of netCDF files, and attributes of NCZarr arrays
+whose types are stored, are numpy's numbers.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def as_json(what, value):
     def plain(one):
         if isinstance(one, (np.ndarray, np.generic)) and one.dtype.kind in "biufSU":
             return one.tolist()
-        raise TypeError(f"an object of the type {type(one).__name__} cannot be stored as JSON")
+        raise TypeError(f"a value of the type {type(one).__name__} cannot be stored as JSON")
 
     try:
         return json.dumps(value, default=plain).encode()
@@ -104,13 +104,13 @@ def _as_texts(value):
 
 
 class Attributes(MutableMapping[str, Any]):
-    """The attributes of an array, which are changed where it is stored as they are changed here."""
+    """The attributes of an array. Changes are stored immediately."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
 
     def _all(self) -> dict[str, Any]:
-        """All of them, which are read once until they change. The values are not to be given away."""
+        """All attributes, which are read once and then kept until they change. Do not hand the values out."""
         def of(pointer):
             # Nobody changes them meanwhile.
             if self._array._attributes is None:
@@ -162,7 +162,7 @@ class Attributes(MutableMapping[str, Any]):
             raise KeyError(name) from None
 
     def update(self, *given: Any, **named: Any) -> None:
-        """Sets several attributes at once, as dict's update() does. Numbers of numpy's become Python's."""
+        """Sets several attributes at once, as dict.update() does. numpy's numbers become Python's."""
         new = dict(*given, **named)
         text = b"{%s}" % b", ".join(
             as_json(name, check_name(name)) + b": " + as_json(f"attrs[{name!r}]", value) for name, value in new.items())
@@ -172,8 +172,8 @@ class Attributes(MutableMapping[str, Any]):
         return repr(self._all())
 
     def as_netcdf(self) -> dict[str, Any]:
-        """All of them as netCDF-C reads them: texts, lists of texts, and numpy's numbers with the types that are stored
-        or follow from the values. What netCDF does not have is the text of its JSON."""
+        """All attributes as netCDF-C reads them: strings, lists of strings, and numpy's numbers with the types that
+        are stored or follow from the values. A value that netCDF does not support is its JSON text."""
         def of(pointer):
             _c.call(c.array_check_attributes, pointer)
             return told(c.array_num_attributes(pointer), lambda i, one: _c.call(c.array_attribute_at, pointer, i, one))
@@ -181,7 +181,7 @@ class Attributes(MutableMapping[str, Any]):
         return self._array._handle.share(of)
 
     def as_json(self) -> str:
-        """All of them as the text of a JSON object."""
+        """All attributes as a JSON object in a string."""
         return self._array._handle.share(c.array_attributes_json).decode()
 
 
@@ -189,5 +189,5 @@ def check_name(name):
     """A name that an attribute can have."""
     _c.text("the name of an attribute", name)
     if not name or name.startswith(("_nczarr_", "_NCZARR_")) or name in _INTERNAL:
-        raise ValueError(f"an attribute cannot have the name {name!r}, which formats keep for themselves")
+        raise ValueError(f"an attribute cannot have the name {name!r}, which the formats reserve")
     return name

@@ -10,7 +10,7 @@ from ._c import c
 from .handle import Handle
 
 class CacheStatistics(NamedTuple):
-    """What has become of the requests of a cache, and what is in it."""
+    """The statistics of a cache: its requests and its contents."""
 
     hits: int
     misses: int
@@ -21,7 +21,8 @@ class CacheStatistics(NamedTuple):
 
 
 class Cache:
-    """Keeps up to so many bytes of decoded chunks. Any number of threads may use it at the same time."""
+    """A cache that keeps up to a number of bytes of decoded chunks. Any number of threads may use it at the same
+    time."""
 
     def __init__(self, limit: int) -> None:
         pointer = c_void_p()
@@ -29,7 +30,7 @@ class Cache:
         self._handle = Handle(pointer, c.cache_free, "the cache")
 
     def statistics(self) -> CacheStatistics:
-        """What has become of its requests, and what is in it."""
+        """The statistics of the cache: its requests and its contents."""
         found = _c.CacheStatistics()
         self._handle.share(lambda pointer: _c.call(c.cache_get_statistics, pointer, byref(found)))
         return CacheStatistics(*(getattr(found, name) for name in CacheStatistics._fields))

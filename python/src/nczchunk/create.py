@@ -32,8 +32,8 @@ _SEPARATORS = {None: 0, ".": ord("."), "/": ord("/")}
 
 
 class NewZip:
-    """A zip file that is made, to be given in place of a path to create(). It is there when it has been finished;
-    as a context manager it is finished at the end, unless something was raised."""
+    """A new zip file, to pass to create() instead of a path. finish() puts it at its path. As a context manager it
+    is finished at the end, unless an exception was raised."""
 
     def __init__(self, path: Path, *, memory_limits: MemoryLimits | None = None) -> None:
         limits.check(memory_limits)
@@ -64,19 +64,19 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
            attrs: Mapping[str, Any] | None = None, format: str = "zarr3", separator: str | None = None,
            endian: str | None = None, overwrite: bool = False, threads: int | None = None,
            cache: Cache | EllipsisType | None = ..., memory_limits: MemoryLimits | None = None) -> Array:
-    """Creates an array and opens it to be read and written.
+    """Creates an array and opens it for reading and writing.
 
-    path, name: a directory, and where the array is to be below it; or a NewZip.
-    shape, chunks, shards: lengths for each dimension. Without chunks they have about 16 MiB; without shards each chunk
+    path, name: a directory, and the path of the new array below it; or a NewZip instead of a directory.
+    shape, chunks, shards: the lengths for each dimension. Chunks are about 16 MiB by default. Without shards each chunk
         is a file.
-    dtype: a type of numpy's, str for texts of any length, or "char" for characters as netCDF has them.
-    codecs: in the order in which they encode, each a name or a pair of a name and a dict, such as ("zstd", {"level":
-        3}); None to store chunks as they are. Without it zstd.
+    dtype: a numpy type, str for variable-length strings, or "char" for netCDF's characters.
+    codecs: in the order of encoding, each a name or a pair of a name and a dict, such as ("zstd", {"level": 3}); None
+        to store chunks uncompressed. The default is zstd.
     format: "zarr3", "zarr2", or "nczarr", which netCDF-C reads.
-    separator: what stands between the numbers of a chunk's name, "." or "/".
-    endian: "little" or "big", the byte order of what is stored; without it this machine's.
-    overwrite: True to remove what is there.
-    threads, cache, memory_limits: as for open(). A NewZip has memory_limits of its own.
+    separator: the chunk key separator, "." or "/".
+    endian: the byte order of the stored data, "little" or "big"; by default this machine's.
+    overwrite: True to replace an existing array or group.
+    threads, cache, memory_limits: as for open(). A NewZip has its own memory_limits.
     """
     check_options(threads, cache, memory_limits)
     shape = _c.lengths("shape", shape)
@@ -101,7 +101,7 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
     try:
         if isinstance(path, NewZip):
             if memory_limits is not None:
-                raise ValueError("memory_limits: expected None, for the NewZip has its own")
+                raise ValueError("memory_limits: expected None, because the NewZip has its own")
             where, memory_limits = path.path, path.memory_limits
             path._handle.share(create_in)
         elif memory_limits is not None:
@@ -112,7 +112,7 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
         if overwrite:
             raise
         found = os.path.join(os.fsdecode(where), name) if name else os.fsdecode(where)
-        raise error.about(f"{found}: something is there already: pass overwrite=True to replace an array or a "
+        raise error.about(f"{found}: an array or group exists here: pass overwrite=True to replace an array or a "
                           f"group") from None
     del kept, kept_attributes
     return Array(pointer, (os.fspath(where), name, "r+", memory_limits), threads, cache)
@@ -206,7 +206,7 @@ def _scalar(name, value, dtype):
 
 
 def _is_same(given, found):
-    """Whether a type has a value, where numpy would take another number without a word, or cut a text off."""
+    """Whether a type holds a value, where numpy would silently take another number or cut a string off."""
     if found.dtype.kind in "biu":
         return given.dtype.kind in "biufO" and given == found
     if found.dtype.kind in "fc":

@@ -1,7 +1,7 @@
-"""What is raised, by the status that the library returns.
+"""The exceptions, by the status that the library returns.
 
-Each error is an :class:`Error`, and what Python's own functions raise in such a case: a path that does not exist is a
-``FileNotFoundError``, an index beyond its dimension an ``IndexError``.
+Each exception is an :class:`Error`, and also the exception that Python's own functions raise in such a case: a path
+that does not exist is a ``FileNotFoundError``, an index beyond its dimension an ``IndexError``.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class Error(Exception):
-    """A call of the library that failed.
+    """A call of the library failed.
 
-    status: netCDF's number for it, or the system's, which is positive.
-    dimension: the dimension in which it went wrong, or None.
-    chunk: the indices of the chunk at which it went wrong, or None.
+    status: netCDF's number for the error, or the system's, which is positive.
+    dimension: the dimension in which the error occurred, or None.
+    chunk: the indices of the chunk at which the error occurred, or None.
     """
 
     def __init__(self, message: str, status: int | None = None, dimension: int | None = None,
@@ -37,39 +37,39 @@ class Error(Exception):
 
 
 class InvalidArgument(Error, ValueError):
-    """What was asked for does not fit together."""
+    """An invalid argument."""
 
 
 class OutOfRange(Error, IndexError):
-    """An index beyond its dimension."""
+    """An index is beyond its dimension."""
 
 
 class Exists(Error, FileExistsError):
-    """An array is to be created where something is already."""
+    """An array or group exists where one is to be created."""
 
 
 class NotFound(Error, FileNotFoundError):
-    """There is no such file, directory or array."""
+    """The file, directory or array does not exist."""
 
 
 class NotPermitted(Error, PermissionError):
-    """Writing to what may only be read."""
+    """A write to something that is read-only."""
 
 
 class NotSupported(Error, NotImplementedError):
-    """A format, type or codec that the library does not have."""
+    """A format, type or codec is not supported."""
 
 
 class Corrupt(Error, ValueError):
-    """Metadata or a chunk that break the rules of their format."""
+    """Metadata or a chunk violate the rules of their format."""
 
 
 class OutOfMemory(Error, MemoryError):
-    """There is not enough memory."""
+    """Out of memory, or above a memory limit."""
 
 
 class SystemFailure(Error, OSError):
-    """The system refused something. errno is its number."""
+    """The system reported an error. errno is its number."""
 
     def __init__(self, message: str, status: int | None = None, dimension: int | None = None,
                  chunk: tuple[int, ...] | None = None) -> None:
@@ -114,6 +114,6 @@ _BY_STATUS = {
 
 
 def error_of(status: int, message: str, dimension: int | None = None, chunk: tuple[int, ...] | None = None) -> Error:
-    """The error that stands for a status."""
+    """The exception for a status."""
     kind = _BY_STATUS.get(status, SystemFailure if status > 0 else Error)
     return kind(message, status, dimension, chunk)

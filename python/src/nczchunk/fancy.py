@@ -1,7 +1,8 @@
 """Lists, masks and coordinates as an index, as zarr-python defines them.
 
-What they select of a chunk, or of a row of chunks, is a part of a box. Each box is read once, as a hyperslab, and what
-is selected is taken out of it; to write, it is put into it, and the box is written again, unless it is selected whole.
+The elements that they select of a chunk, or of a row of chunks, lie in a box. Each box is read once, as a hyperslab,
+and the selected elements are taken from it. To write, the elements are put into the box, and the box is written again,
+unless it is selected as a whole.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def advanced(array: Any, index: Any, lengths: Any) -> Any:
             and all(_is_list(item) or _is_integer(item) for item in items)):
         return _vectorized(array, index, lengths)
     if len(lists) > 1:
-        raise IndexError("several lists or masks beside slices or in part: use oindex, where each selects along its "
+        raise IndexError("several lists or masks with slices: use oindex, where each selects along its "
                          "own dimension, or vindex, for coordinates")
     return _orthogonal(array, index, lengths)
 
@@ -176,18 +177,18 @@ def _vectorized(array, index, lengths):
     if _is_mask(index):
         mask = np.asarray(index)
         if mask.shape != array.shape:
-            raise IndexError(f"a mask has the shape {mask.shape}, the array {array.shape}")
+            raise IndexError(f"the mask has the shape {mask.shape}, but the array has {array.shape}")
         index = np.nonzero(mask)
     items = index if isinstance(index, tuple) else (index,)
     if len(items) != array.ndim or not all(_is_list(item) or _is_integer(item) for item in items):
-        raise IndexError(f"coordinates are {array.ndim} integers or lists of them, one for each dimension, or a mask "
+        raise IndexError(f"expected {array.ndim} integers or lists of integers, one for each dimension, or a mask "
                          f"of the array's shape")
     coordinates = [_positions(item, d, length, any_rank=True)
                    for d, (item, length) in enumerate(zip(items, array.shape))]
     try:
         coordinates = np.broadcast_arrays(*coordinates) if coordinates else [np.zeros((), np.intp)]
     except ValueError:
-        raise IndexError(f"coordinates have shapes that do not go together: "
+        raise IndexError(f"the shapes of the coordinates cannot be broadcast together: "
                          f"{', '.join(str(one.shape) for one in coordinates)}") from None
     shape = coordinates[0].shape
     flat = [one.reshape(-1) for one in coordinates[:array.ndim]]
@@ -243,12 +244,12 @@ def _blocks(array, index):
         if isinstance(item, slice):
             start, stop, step = item.indices(num)
             if step != 1:
-                raise IndexError("blocks are selected by integers and slices without a step")
+                raise IndexError("expected integers and slices without a step")
         elif _is_integer(item):
             start = int(_positions(item, d, num))
             stop = start + 1
         else:
-            raise IndexError("blocks are selected by integers and slices without a step")
+            raise IndexError("expected integers and slices without a step")
         items.append(slice(start * chunk, max(start, stop) * chunk))
     return tuple(items)
 
@@ -258,7 +259,7 @@ def _items(index, rank):
     items = without_ellipsis(index, rank)
     for item in items:
         if item is None or not (isinstance(item, slice) or _is_integer(item) or _is_list(item)):
-            raise IndexError(f"an index has integers, slices, lists of integers, masks and ..., and not {item!r}")
+            raise IndexError(f"expected integers, slices, lists of integers, masks and ..., found {item!r}")
     return items
 
 
@@ -285,15 +286,16 @@ def _positions(item, dimension, length, any_rank=False):
     """Where along a dimension an integer, a list of them or a mask selects, counted from its begin."""
     given = np.asarray(item)
     if given.ndim > 1 and not any_rank:
-        raise IndexError(f"the index of dimension {dimension} has {given.ndim} dimensions, and not one")
+        raise IndexError(f"the index of dimension {dimension} must have one dimension, not {given.ndim}")
     if given.dtype == bool:
         if given.shape != (length,):
-            raise IndexError(f"the mask of axis {dimension} has the shape {given.shape}, the axis {length} elements")
+            raise IndexError(f"the mask of axis {dimension} has the shape {given.shape}, but the axis has "
+                             f"{length} elements")
         return np.flatnonzero(given)
     if not given.size:
         return given.astype(np.intp)
     if given.dtype.kind not in "iu":
-        raise IndexError(f"the index of dimension {dimension} is made of {given.dtype}, and not of integers")
+        raise IndexError(f"the index of dimension {dimension} must consist of integers, not {given.dtype}")
     least, most = int(given.min()), int(given.max())
     if least < -length or most >= length:
         raise IndexError(f"index {least if least < -length else most} is out of bounds for axis {dimension} with size "

@@ -1,5 +1,5 @@
-"""Groups, as mappings of their members. They are created and changed in directories; those in zip files and files that
-hold arrays are read."""
+"""Groups, as mappings of their members. Groups in directories can be created and changed; those in zip files and
+files that hold arrays are read-only."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ def open_group(path: str | bytes | os.PathLike[Any], name: str = "", mode: str =
                memory_limits: MemoryLimits | None = None) -> Group:
     """Opens a group of a directory or zip file, or a file that holds arrays.
 
-    path, name, memory_limits: as for open(). mode: "r" to read, "r+" to read and write in a directory.
+    path, name, memory_limits: as for open(). mode: "r" for reading, "r+" for reading and writing in a directory.
     """
     _c.one_of("mode", MODES, mode)
     name = name.strip("/")
     if not list_nodes(path, name, recursive=False, memory_limits=memory_limits)[0].is_group:
         raise NotFound(f"{_where(path, name)}: this is an array: pass its name to open()", _c.NO_VARIABLE)
     if mode != "r" and not os.path.isdir(path):
-        raise NotPermitted(f'{os.fsdecode(path)}: it can only be read: open it with mode="r"', _c.READ_ONLY)
+        raise NotPermitted(f'{os.fsdecode(path)}: this is read-only: open it with mode="r"', _c.READ_ONLY)
     return Group(path, name, mode, memory_limits)
 
 
 def create_group(path: str | bytes | os.PathLike[Any], name: str = "", *, attrs: Mapping[str, Any] | None = None,
                  format: str = "zarr3") -> Group:
-    """Creates a group in a directory, and those that it is in, and opens it to be read and written.
+    """Creates a group in a directory, with the missing groups above it, and opens it for reading and writing.
 
-    path, name: a directory, and where the group is to be below it. attrs: its attributes. format: "zarr3" or "zarr2".
+    path, name: a directory, and the path of the new group below it. attrs: its attributes. format: "zarr3" or "zarr2".
     """
     name, encoded = name.strip("/"), json.loads(as_json("attrs", {} if attrs is None else dict(attrs)))
     for one in encoded:
@@ -51,14 +51,14 @@ def create_group(path: str | bytes | os.PathLike[Any], name: str = "", *, attrs:
     parts = name.split("/") if name else []
     for part in parts:
         if part in ("", ".", "..") or part.startswith((".z", "__")) or part == "zarr.json" or "\0" in part:
-            raise InvalidArgument(f"name: {name!r} has a part that no group can have, {part!r}", _c.INVALID)
+            raise InvalidArgument(f"name: {name!r} contains {part!r}, which is not a valid name of a group", _c.INVALID)
     wheres = [os.path.join(root, *parts[:i]) for i in range(len(parts) + 1)]
     if _document(wheres[-1]) is not None:
-        raise Exists(f"{wheres[-1]}: something is there already", _c.EXISTS)
+        raise Exists(f"{wheres[-1]}: an array or group exists here", _c.EXISTS)
     for where in wheres[:-1]:
         found = _document(where)
         if found is not None and not _is_group(where, found):
-            raise Exists(f"{where}: an array is there already", _c.EXISTS)
+            raise Exists(f"{where}: an array exists here", _c.EXISTS)
     for where in wheres:
         if _document(where) is None:
             os.makedirs(where, exist_ok=True)
@@ -75,8 +75,8 @@ def create_group(path: str | bytes | os.PathLike[Any], name: str = "", *, attrs:
 
 
 class Group(Mapping[str, "Array | Group"]):
-    """A group that is open: a mapping of the names of its members to arrays and groups, which are opened when they are
-    asked for. "a/b" is b in the group a."""
+    """An open group: a mapping of the names of its members to arrays and groups, which are opened on access. "a/b"
+    is the member b of the group a."""
 
     def __init__(self, path: str | bytes | os.PathLike[Any], name: str, mode: str,
                  memory_limits: MemoryLimits | None) -> None:
@@ -84,7 +84,7 @@ class Group(Mapping[str, "Array | Group"]):
         self.name = name
 
     def _nodes(self, name: str = "") -> list[Any]:
-        """The nodes of a member, which is the first of them, and directly in it."""
+        """The nodes of a member: the member itself first, then its direct members."""
         return list_nodes(self._path, self._full(name), recursive=False, memory_limits=self._memory_limits)
 
     def _full(self, name: str) -> str:
@@ -121,33 +121,33 @@ class Group(Mapping[str, "Array | Group"]):
         return len(self._members())
 
     def arrays(self) -> dict[str, Array]:
-        """The arrays that are directly in the group, by name."""
+        """The direct members that are arrays, by name."""
         return {node.name: open(self._path, self._full(node.name), self._mode, memory_limits=self._memory_limits)
                 for node in self._members() if not node.is_group}
 
     def groups(self) -> dict[str, Group]:
-        """The groups that are directly in the group, by name."""
+        """The direct members that are groups, by name."""
         return {node.name: Group(self._path, self._full(node.name), self._mode, self._memory_limits)
                 for node in self._members() if node.is_group}
 
     @property
     def attrs(self) -> MutableMapping[str, Any]:
-        """Its attributes, as a mapping that can be changed."""
+        """The attributes, as a mapping that can be changed."""
         return _GroupAttributes(self)
 
     def create_group(self, name: str, *, attrs: Mapping[str, Any] | None = None) -> Group:
-        """Creates a group in this one, of the same format."""
+        """Creates a group in this one, in the same format."""
         self._check_writable()
         return create_group(self._path, self._full(name), attrs=attrs, format=self._format())
 
     def create(self, name: str, **description: Any) -> Array:
-        """Creates an array in this group, of the same format unless the description says another: see create()."""
+        """Creates an array in this group, in the same format by default: see create()."""
         self._check_writable()
         return create(self._path, self._full(name), **{"format": self._format(), **description})
 
     def consolidate(self) -> None:
-        """Puts the metadata of all that is in the group into its own, so that readers find all with one request. Any
-        change of the group or its members by this package removes them again."""
+        """Writes consolidated metadata: the metadata of all members are stored with those of the group, so that
+        readers find them with one request. A change of the group or its members by this package removes them."""
         self._check_writable()
         found, format = {}, self._format()
         for node in list_nodes(self._path, self.name, memory_limits=self._memory_limits):
@@ -178,11 +178,11 @@ class Group(Mapping[str, "Array | Group"]):
 
     def _check_writable(self) -> None:
         if self._mode == "r":
-            raise NotPermitted(f'{_where(self._path, self.name)}: it was opened to be read: open it with mode="r+" to '
+            raise NotPermitted(f'{_where(self._path, self.name)}: opened read-only: open it with mode="r+" to '
                                "write", _c.READ_ONLY)
 
     def _change_attributes(self, change: Any) -> None:
-        """Has a function change the attributes, as they are stored."""
+        """Calls a function that changes the stored attributes."""
         self._check_writable()
         where = self._where()
         if self._format() == "zarr3":
@@ -201,7 +201,7 @@ class Group(Mapping[str, "Array | Group"]):
         self._forget_consolidated()
 
     def _forget_consolidated(self) -> None:
-        """Removes what this group and those that it is in have consolidated."""
+        """Removes the consolidated metadata of this group and those above it."""
         parts = self.name.split("/") if self.name else []
         for i in range(len(parts), -1, -1):
             where = os.path.join(self._root(), *parts[:i])
@@ -223,7 +223,7 @@ class Group(Mapping[str, "Array | Group"]):
         return f"<nczchunk.Group {_where(self._path, self.name)!r}>"
 
     def tree(self) -> str:
-        """What is in the group, as a text with a line for each group and array."""
+        """The members of the group, as a string with a line for each group and array."""
         lines = [self.name or os.path.basename(self._root().rstrip("/"))]
         depth = len(self.name.split("/")) if self.name else 0
         for node in list_nodes(self._path, self.name, memory_limits=self._memory_limits)[1:]:
@@ -234,7 +234,7 @@ class Group(Mapping[str, "Array | Group"]):
 
 
 class _GroupAttributes(MutableMapping[str, Any]):
-    """The attributes of a group, which are changed where it is stored as they are changed here."""
+    """The attributes of a group. Changes are stored immediately."""
 
     def __init__(self, group: Group) -> None:
         self._group = group
@@ -261,7 +261,7 @@ class _GroupAttributes(MutableMapping[str, Any]):
         self._group._change_attributes(lambda attributes: (_forget_type(attributes, name), attributes.pop(name)))
 
     def update(self, *given: Any, **named: Any) -> None:
-        """Sets several attributes at once, as dict's update() does."""
+        """Sets several attributes at once, as dict.update() does."""
         new = {check_name(name): json.loads(as_json(f"attrs[{name!r}]", value))
                for name, value in dict(*given, **named).items()}
 
@@ -303,7 +303,7 @@ def _read(where: str, document: str) -> Any:
 
 
 def _write(where: str, document: str, content: Any) -> None:
-    """Replaces a document at once."""
+    """Replaces a document atomically."""
     path = os.path.join(where, document)
     temporary = f"{path}.{secrets.token_hex(8)}.tmp"
     try:

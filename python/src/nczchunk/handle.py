@@ -69,8 +69,8 @@ class Handle:
         if self._forks != _forks:
             self._after_fork()
         if self._in_flight(thread):
-            raise RuntimeError(f"{self._what} cannot be changed by a signal handler or finalizer that has interrupted "
-                               f"a call which uses it")
+            raise RuntimeError(f"{self._what} cannot be changed by a signal handler or finalizer that interrupted "
+                               f"a call that uses it")
         call = Lock()
         _take(self._turn, is_cancelled)
         try:

@@ -76,7 +76,7 @@ def _position(item, dimension, length):
     except TypeError:
         position = None
     if position is None or isinstance(item, (bool, np.bool_)):
-        raise IndexError(f"an index is made of integers, slices, ..., None, lists and masks, and not of {item!r}")
+        raise IndexError(f"expected integers, slices, ..., None, lists and masks, found {item!r}")
     if not -length <= position < length:
         raise IndexError(f"index {position} is out of bounds for axis {dimension} with size {length}")
     return position + length if position < 0 else position

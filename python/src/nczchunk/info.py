@@ -1,4 +1,4 @@
-"""What an array is, as a table for people: as text, and for notebooks with a picture of its chunks."""
+"""Descriptions of arrays as tables: as text, and for notebooks with a plot of the chunks."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def _bytes(number: int) -> str:
 
 
 def _grid(array: Any) -> str:
-    """A picture of the last two dimensions, with a line between chunks and a thick one between shards; where there
-    would be too many lines, each stands for several."""
+    """A plot of the last two dimensions, with a line between chunks and a thick one between shards. If there are too
+    many lines, each stands for several."""
     shape = (1, *array.shape)[-2:]
     if not array.shape or not all(shape):
         return ""

@@ -1,4 +1,4 @@
-"""How much memory may be taken for what is stored."""
+"""Limits on the memory for stored data."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ class _Limits(NamedTuple):
 
 
 class MemoryLimits(_Limits):
-    """How many bytes of memory may be taken for what is stored, beside the arrays that are read and written. It keeps
-    small files from claiming all memory. What would take more raises a MemoryError that names the limit.
+    """Limits on the memory for stored data, in addition to the memory of arrays that are read and written. They keep
+    small files from claiming all memory. A call that would need more raises a MemoryError that names the limit.
 
-    chunk_bytes: of a chunk: as it is stored, between two of its codecs, and of what is decoded of it; 4 GiB.
-    string_chunk_bytes: of a chunk of texts of any length, stored or decoded; each text takes 8 bytes more; 256 MiB.
-    metadata_bytes: of the metadata in one document while they are read: about twice those of its text and 100 for each
-        JSON value; 1 GiB.
+    chunk_bytes: the most bytes of a chunk: as it is stored, between two of its codecs, and decoded; 4 GiB by default.
+    string_chunk_bytes: the most bytes of a chunk of variable-length strings, stored or decoded; each string takes 8
+        more bytes; 256 MiB by default.
+    metadata_bytes: the most bytes that the metadata in one document take while they are read: about twice the size of
+        their text, plus 100 for each JSON value; 1 GiB by default.
 
-    None leaves a limit as it is by default.
+    None stands for the default.
     """
 
     __slots__ = ()
@@ -38,13 +39,13 @@ class MemoryLimits(_Limits):
 
 
 def check(given):
-    """Refuses what is not memory_limits."""
+    """Refuses a value that is not memory_limits."""
     if not (given is None or isinstance(given, MemoryLimits)):
         raise TypeError(f"memory_limits: expected MemoryLimits or None, found {given!r}")
 
 
 def limit(storage, limits):
-    """Sets the limits of a storage of the library's, unless they are None."""
+    """Sets the limits of one of the library's storages, unless they are None."""
     if limits is not None:
         given = _c.MemoryLimits(**{name: value for name, value in limits._asdict().items() if value is not None})
         _c.call(c.storage_set_memory_limits, storage, byref(given))

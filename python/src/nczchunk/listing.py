@@ -1,4 +1,4 @@
-"""What is in a directory, zip file or file."""
+"""Listings of directories, zip files and files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from .limits import MemoryLimits
 
 class Node(NamedTuple):
-    """A group or an array that was found.
+    """A group or array in a listing.
 
-    name: with those of the groups that it is in before it; what open() takes.
+    name: its path, as open() takes it: its name after the names of its groups.
     dtype: the name of an array's type, such as "float32"; shape, chunks, shards, dims: of an array.
-    unlimited: which dimensions are said to be unlimited.
+    unlimited: which dimensions the metadata mark as unlimited.
     problem: why it cannot be opened, if that is known; else None.
     """
 
@@ -44,8 +44,8 @@ def _is_netcdf(path):
 
 def list_nodes(path: Path, group: str = "", *, recursive: bool = True,
                memory_limits: MemoryLimits | None = None) -> list[Node]:
-    """The groups and arrays in a group of a directory or zip file, or in a file that holds arrays; the group itself is
-    the first. memory_limits: as for open()."""
+    """Lists a group of a directory or zip file, or a file that holds arrays. The group itself comes first.
+    memory_limits: as for open()."""
     limits.check(memory_limits)
     is_netcdf = _is_netcdf(path)
     return _each(path, group, recursive, memory_limits, lambda pointer: _node(pointer, is_netcdf))
@@ -70,7 +70,7 @@ class _Enough(Exception):
 
 
 def array_names(path, memory_limits, most):
-    """The names of so many arrays that can be opened, and whether there are more."""
+    """The names of up to a number of arrays that can be opened, and whether there are more."""
     names = []
 
     def one(pointer):

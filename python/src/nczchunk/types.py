@@ -6,8 +6,8 @@ from .errors import NotSupported
 
 
 def dtype_of(type_name, size=0):
-    """The type in which numpy has elements that the library calls so. Texts of any length are Python's, as objects.
-    What numpy does not know, such as "bfloat16" before ml_dtypes is imported, are elements of this many bytes."""
+    """The numpy type for the library's name of a type. Variable-length strings are Python's, as objects. A type that
+    numpy does not know, such as "bfloat16" before ml_dtypes is imported, is raw bytes of its size."""
     if type_name == "string":
         return np.dtype(object)
     if type_name == "char":
@@ -21,8 +21,8 @@ def dtype_of(type_name, size=0):
 
 
 def type_name_of(dtype):
-    """What the library calls elements of a type of numpy's, or of Python's. "string" and "char" are the library's own
-    names for what numpy has no names for."""
+    """The library's name for a type of numpy or Python. "string" and "char" are names for types that numpy does not
+    have."""
     if dtype is str:
         return "string"
     if isinstance(dtype, str) and dtype in ("string", "char"):
@@ -30,7 +30,7 @@ def type_name_of(dtype):
     try:
         dtype = np.dtype(dtype)
     except TypeError:
-        raise TypeError(f"dtype: expected a type of numpy's, str, \"string\" or \"char\", found {dtype!r}") from None
+        raise TypeError(f"dtype: expected a numpy type, str, \"string\" or \"char\", found {dtype!r}") from None
     if dtype.names or dtype.subdtype:
         raise NotSupported(f"dtype: elements with parts, {dtype}")
     if dtype.kind == "O":

@@ -17,8 +17,8 @@ from .listing import list_nodes
 
 
 class _LazyArray(BackendArray):
-    """An array that is read when it is indexed. Threads may do that at the same time, and processes: it is opened again
-    where it is unpickled."""
+    """An array that is read when it is indexed. Threads and processes may do that at the same time; the array is
+    opened again where it is unpickled."""
 
     def __init__(self, array):
         self.array, self.shape, self.dtype = array, array.shape, array.dtype
@@ -29,7 +29,7 @@ class _LazyArray(BackendArray):
 
 
 class _Store(AbstractDataStore):
-    """The arrays directly in a group, as xarray's decoders take them."""
+    """The arrays directly in a group, as xarray's decoders need them."""
 
     def __init__(self, path, group, threads, cache, memory_limits, left_out):
         nodes = list_nodes(path, group, recursive=False, memory_limits=memory_limits)
@@ -96,7 +96,7 @@ def _decoded(value, dtype):
 
 
 class Backend(BackendEntrypoint):
-    """Opens whatever nczchunk opens, lazily."""
+    """Opens everything that nczchunk opens, lazily."""
 
     description = "Zarr v2 and v3, NCZarr, netCDF, HDF5 and cfdb files, read by nczchunk"
     open_dataset_parameters = ("filename_or_obj", "drop_variables", "group", "threads", "cache",
@@ -105,7 +105,7 @@ class Backend(BackendEntrypoint):
     def open_dataset(self, filename_or_obj, *, mask_and_scale=True, decode_times=True, concat_characters=True,
                      decode_coords=True, drop_variables=None, use_cftime=None, decode_timedelta=None, group="",
                      threads=None, cache=..., memory_limits=None) -> Dataset:
-        """group: where the arrays are below the path. threads, cache, memory_limits: as for nczchunk.open()."""
+        """group: the path of the group below the path. threads, cache, memory_limits: as for nczchunk.open()."""
         left_out = [drop_variables] if isinstance(drop_variables, str) else drop_variables or ()
         store = _Store(filename_or_obj, group, threads, cache, memory_limits, set(left_out))
         return StoreBackendEntrypoint().open_dataset(

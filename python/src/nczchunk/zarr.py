@@ -1,13 +1,13 @@
-"""zarr-python on nczchunk. One line has zarr-python 3.1 and later, and with it xarray and Dask, read and write by this
-library:
+"""nczchunk as a codec pipeline of zarr-python. With one line, zarr-python 3.1 and later, and with it xarray and Dask,
+read and write by this library:
 
 >>> zarr.config.set({"codec_pipeline.path": "nczchunk.zarr.CodecPipeline"})    # doctest: +SKIP
 
-Arrays in a LocalStore that the library can open are read and written by it: whole selections at a time, in threads of
-its own (``threading.max_workers``), without the interpreter's lock. Everything else is done by zarr-python's own
-pipeline: other stores, codecs and types that the library does not have, lists, masks and coordinates as an index, and
-chunks that are not to be stored because they hold nothing but fill values. The logger "nczchunk.zarr" says at the level
-DEBUG which arrays are left to zarr-python, and why.
+The library reads and writes arrays in a LocalStore that it can open: whole selections at a time, in its own threads
+(``threading.max_workers``), without the interpreter's lock. zarr-python's own pipeline does everything else: other
+stores, codecs and types that the library does not have, lists, masks and coordinates as an index, and chunks that are
+not to be stored because they hold only fill values. The logger "nczchunk.zarr" reports at the level DEBUG which arrays
+are left to zarr-python, and why.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ _Result = getattr(zarr.abc.codec, "GetResult", None)
 
 
 class _NotOurs(Exception):
-    """Why something is left to zarr-python."""
+    """The reason why an array is left to zarr-python."""
 
 
 class _Opened:
@@ -78,18 +78,18 @@ class _Opened:
             stored = type(self._metadata).from_dict(json.load(file))
         told = self._told(self._metadata)
         if "#" in root or self._told(stored) != told:
-            raise _NotOurs("its metadata are not those that are stored")
+            raise _NotOurs("its metadata differ from the stored metadata")
         if told.get("chunk_grid", {"name": "regular"})["name"] != "regular":
-            raise _NotOurs("its chunks have several lengths")
+            raise _NotOurs("its chunks do not all have the same shape")
         array = open(root, name, "r" if self._store.read_only else "r+", cache=None)
         dtype = self._metadata.dtype.to_native_dtype()
         if array.format not in ("Zarr v2", "Zarr v3") or dtype.hasobject or array.dtype != dtype.newbyteorder("="):
-            raise _NotOurs(f"it is {array.format} with elements {array.dtype}, and not {dtype}")
+            raise _NotOurs(f"it is {array.format} with elements {array.dtype}, not {dtype}")
         default = np.zeros((), array.dtype)
         given, ours = self._metadata.fill_value, array.fill_value
         given = self._metadata.dtype.default_scalar() if given is None else given
         if np.asarray(given, array.dtype).tobytes() != (default if ours is None else ours).tobytes():
-            raise _NotOurs(f"its fill value is {ours} to nczchunk, and {given} to zarr-python")
+            raise _NotOurs(f"its fill value is {ours} for nczchunk, but {given} for zarr-python")
         return array
 
     def _told(self, metadata):
@@ -106,7 +106,7 @@ class _Opened:
         name, own = "/".join(parts[:-num_parts]), "/".join(parts[-num_parts:])
         indices = tuple(map(int, re.findall(r"\d+", own)))[:rank]
         if self._metadata.encode_chunk_key(indices) != own:
-            raise _NotOurs(f"{key} is no key that is known")
+            raise _NotOurs(f"the key {key} is unknown")
         return name, indices
 
 
@@ -121,7 +121,7 @@ class _Part:
         outs = iter(_tuple(out_selection))
         selection = _tuple(chunk_selection)
         if len(selection) != len(shape) or len(indices) != len(shape):
-            raise _NotOurs("a selection is not made of slices")
+            raise _NotOurs("a selection does not consist of slices")
         for index, length, item in zip(indices, shape, selection):
             if isinstance(item, slice):
                 first, stop, step = item.indices(length)
@@ -129,14 +129,14 @@ class _Part:
                 count = len(range(first, stop, step))
                 if step < 1 or not (isinstance(out, slice) and out.step in (None, 1) and out.start is not None
                                     and out.stop is not None and out.stop - out.start == count):
-                    raise _NotOurs("a selection is not made of slices")
+                    raise _NotOurs("a selection does not consist of slices")
                 self._add(index * length + first, count, step, out.start, True)
             elif isinstance(item, (int, np.integer)) and 0 <= item < length:
                 self._add(index * length + int(item), 1, 1, 0, False)
             else:
-                raise _NotOurs("a selection is not made of slices")
+                raise _NotOurs("a selection does not consist of slices")
         if next(outs, None) is not None:
-            raise _NotOurs("a selection is not made of slices")
+            raise _NotOurs("a selection does not consist of slices")
 
     def _add(self, start, count, step, begin, is_kept):
         self.start.append(start)
@@ -185,7 +185,7 @@ def _whole(parts):
 
 @dataclass(frozen=True)
 class CodecPipeline(BatchedCodecPipeline):
-    """Reads and writes by nczchunk what it can, and all else as zarr-python's own pipeline does."""
+    """Reads and writes by nczchunk if possible, and otherwise by zarr-python's own pipeline."""
 
     opened: Any = field(default=None, repr=False, compare=False)
 
@@ -223,7 +223,7 @@ class CodecPipeline(BatchedCodecPipeline):
             await super().write(batch, value, drop_axes)
 
     def _is_ours(self, batch, memory, drop_axes):
-        """Whether to try and transfer these chunks by the library."""
+        """Whether to try to transfer these chunks by the library."""
         return (self.opened is not None and batch and not drop_axes and isinstance(batch[0][0], StorePath)
                 and batch[0][0].store is self.opened._store and isinstance(memory.as_ndarray_like(), np.ndarray))
 
@@ -232,18 +232,18 @@ class CodecPipeline(BatchedCodecPipeline):
         name, _ = self.opened.split(batch[0][0].path)
         array = self.opened.array(name)
         if dtype.newbyteorder("=") != array.dtype:
-            raise _NotOurs(f"the memory has elements {dtype}, the array {array.dtype}")
+            raise _NotOurs(f"the memory has elements {dtype}, but the array has {array.dtype}")
         array.threads = config.get("threading.max_workers")
         shape, parts = array.shards or array.chunks, []
         for byte_getter, spec, chunk_selection, out_selection, *_ in batch:
             if spec.shape != shape:
-                raise _NotOurs("a chunk has another shape")
+                raise _NotOurs("the shape of a chunk does not match")
             if is_write and array.shards and spec.config.write_empty_chunks:
-                raise _NotOurs("the library does not store chunks in shards that are all fill values")
+                raise _NotOurs("the library does not store chunks of fill values in shards")
             _, indices = self.opened.split(byte_getter.path)
             part = _Part(indices, shape, chunk_selection, out_selection)
             if not part.is_within(array.shape):
-                raise _NotOurs("a selection is not within the array that is stored")
+                raise _NotOurs("a selection is not within the stored array")
             parts.append(part)
         return array, parts
 

@@ -203,7 +203,7 @@ fn a_shard_that_was_written_anew_is_read_anew() {
         later.change_after("c/0/0", 1 + 2 * i, Some(&other_shard(i % 2 == 0)));
     }
     let error = read_all(&array).unwrap_err();
-    assert!(error.to_string().contains("was replaced each time"));
+    assert!(error.to_string().contains("was replaced during each attempt"));
     assert_eq!((error.chunk(), later.requests_in_flight()), (Some(&[0, 0][..]), 0));
 }
 

@@ -1,6 +1,6 @@
 //! The files below a directory.
 //!
-//! A read of an object opens its file, asks for its length, reads and closes: four system calls, and no allocation for
+//! A read of an object opens its file, gets its length, reads and closes: four system calls, and no allocation for
 //! names up to 255 bytes. Nothing is locked, so that any number of threads and forked processes use a directory.
 
 #[cfg(any(test, not(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))))]
@@ -30,13 +30,13 @@ use crate::open_object::{ObjectState, Opening, Versions};
 
 /// The files below a directory, by their paths relative to it.
 ///
-/// - A file that does not exist is absent, and so is a symbolic link that leads to none. All else is an error with the
-///   system's number: a name that is a directory, or below a file, or that may not be read; or that the directory has
-///   been removed. A pipe, a socket or a device is not read: it is `Unsupported`.
-/// - Symbolic links are followed, also out of the directory: whoever makes them decides where they lead.
-/// - What is written goes to a file `.<name>.<process>.<number>.partial` beside the object's, which then takes its
-///   storage. The new file has the permissions of one newly made, and takes the place of a symbolic link. Directories
-///   are made where they are missing, and remain when their last object is removed.
+/// - A file that does not exist is a missing object, and so is a symbolic link without a target. Anything else is an
+///   error with the system's number: a name that is a directory, is below a file, or may not be read; or a directory
+///   that has been removed. A pipe, a socket or a device is not read: it is `Unsupported`.
+/// - Symbolic links are followed, also out of the directory.
+/// - An object is written to a file `.<name>.<process>.<number>.partial` beside the object's file, and then replaces
+///   that file. The new file has the permissions of a new file, and replaces a symbolic link. Missing directories are
+///   created. They remain when their last object is removed.
 /// - Listings leave out such temporary files and zarr-python's, and names that no object can have.
 /// - On Windows a name with a `:`, or with a part that ends with a dot or a space, is an error, and names that differ
 ///   in case alone are one object. A write may fail with `EACCES` while another has the object's file open, where the
@@ -52,17 +52,17 @@ impl Directory {
     /// Opens a directory.
     ///
     /// # Errors
-    /// The system's, such as that there is none.
+    /// Those of the system, for example if the directory does not exist.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let root = Root::open(path).map_err(|error| Error::from(error).in_object(path.display()))?;
         Ok(Directory { root, is_synced: false, is_above_synced: AtomicBool::new(false) })
     }
 
-    /// Opens a directory, which is made if it is missing, and those that it is in.
+    /// Opens a directory, and creates it and the directories above it if they do not exist.
     ///
     /// # Errors
-    /// The system's.
+    /// Those of the system.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         paths::make_directories(path).map_err(|error| Error::from(error).in_object(path.display()))?;
@@ -70,24 +70,24 @@ impl Directory {
         Self::open(path)
     }
 
-    /// Whether a write waits until the object, and its name, are on the disk (fsync), so that they outlast a failure of
-    /// the power. It does not unless this is said.
+    /// Sets whether a write waits until the object and its name are on the disk (fsync), so that they survive a power
+    /// failure. By default it does not.
     ///
-    /// The name is that in each directory that leads to the object, whoever has made it: those below this directory are
-    /// synced with every write. This directory itself and those that it is in are synced with the first write, as far
-    /// up as they are on the same file system and this process may read them.
+    /// The name includes every directory that leads to the object, whoever has created it. Directories below this one
+    /// are synced with every write. This directory itself and those above it are synced with the first write, as far up
+    /// as they are on the same file system and this process may read them.
     pub fn set_sync(&mut self, is_synced: bool) {
         self.is_synced = is_synced;
     }
 
-    /// Calls `one` for each file that is being written below a directory, whose name is empty or that of a prefix, and
-    /// for each that a killed writer has left. Symbolic links are not followed, and directories that may not be read
-    /// are passed over.
+    /// Calls `one` for each file that is being written below a directory, and for each that a killed writer has left.
+    /// `prefix` is empty or the name of the directory. Symbolic links are not followed, and directories without read
+    /// permission are skipped.
     ///
-    /// What writers on this machine have left is what [is not written](Unfinished::is_written) any more.
+    /// A file that a writer on this machine has left is one that [is not written](Unfinished::is_written) any more.
     ///
     /// # Errors
-    /// Those of `one`, `OutOfMemory`, and the system's.
+    /// Those of `one`, `OutOfMemory`, and those of the system.
     pub fn each_unfinished(&self, prefix: &str, one: &mut dyn FnMut(Unfinished) -> Result<()>) -> Result<()> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
         let mut directories = Vec::new();

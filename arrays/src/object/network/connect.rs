@@ -38,7 +38,7 @@ impl Times {
         match seconds.filter(|seconds| *seconds > 0.0 && *seconds <= MOST_SECONDS) {
             Some(seconds) => Ok(Times { all: Duration::from_secs_f64(seconds) }),
             None => {
-                let reason = "NCZCHUNK_NETWORK_TIMEOUT has to be a number of seconds above 0 and up to 86400";
+                let reason = "NCZCHUNK_NETWORK_TIMEOUT must be a number of seconds above 0 and up to 86400";
                 Err(ErrorKind::Argument(reason).into())
             }
         }
@@ -53,7 +53,7 @@ impl Times {
         self.silence().min(Duration::from_secs(5))
     }
 
-    /// How long what has failed is tried again. That is less than there is, so that the last failure is told.
+    /// How long what has failed is tried again. That is less than there is, so that the last failure is reported.
     pub(super) fn patience(self) -> Duration {
         self.all / 2
     }
@@ -64,7 +64,7 @@ impl Times {
         RetryConfig { backoff, max_retries: 8, retry_timeout: self.patience() }
     }
 
-    /// What clients are told, and the variables that the user may have set for it instead.
+    /// The settings of clients, and the variables by which the user may override them.
     fn settings(self) -> [(ClientConfigKey, &'static str, String); 3] {
         let milliseconds = |duration: Duration| format!("{} ms", duration.as_millis().max(1));
         [
@@ -122,7 +122,7 @@ pub(super) fn connect<'u>(url: &Url<'u>, times: Times) -> Result<(Arc<dyn Object
                 Some(scheme) => {
                     let (bucket, path) = url.path.split_once('/').unwrap_or((url.path, ""));
                     if bucket.is_empty() {
-                        return Err(ErrorKind::Argument("this URL names no bucket").into());
+                        return Err(ErrorKind::Argument("the URL does not name a bucket").into());
                     }
                     let builder = builder.with_endpoint(format!("{scheme}://{}", url.authority));
                     let is_plain = scheme.eq_ignore_ascii_case("http");

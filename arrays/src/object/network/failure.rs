@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind};
 #[derive(Debug)]
 struct Cause(String);
 
-/// How many bytes of it are told. Some servers answer with pages.
+/// How many bytes of it messages quote. Some servers answer with pages.
 const TOLD: usize = 400;
 
 impl fmt::Display for Cause {
@@ -58,7 +58,7 @@ pub(super) fn of_store(error: &StoreError) -> Error {
             Error::from(ErrorKind::Conflict).with_source(Cause::of(error))
         }
         StoreError::NotSupported { .. } | StoreError::NotImplemented { .. } => {
-            failed("the server cannot do what was asked of it", error)
+            failed("the server does not support the request", error)
         }
         _ => failed("the request to the server failed", error),
     }

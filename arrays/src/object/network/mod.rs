@@ -8,7 +8,7 @@
 //!   in_flight.rs  many reads at the same time
 //! ```
 //!
-//! Whoever calls waits for the one thread, which has any number of requests under way. A request is tried again for as
+//! Whoever calls waits for the one thread, which has any number of requests in flight. A request is tried again for as
 //! long as there is time, and ends when the time is over, whatever the server does.
 #![allow(unsafe_code)]
 
@@ -133,7 +133,7 @@ impl Network {
     fn full(&self, name: &str) -> Result<Path> {
         let full: Text = concatenated(&[&self.root, name])?;
         let full = std::str::from_utf8(&full).map_err(|_| ErrorKind::Internal)?;
-        Path::parse(full).map_err(|error| failure::failed("no object of a storage can have this name", &error))
+        Path::parse(full).map_err(|error| failure::failed("this name is not valid for an object", &error))
     }
 
     /// Has the service do something, and waits for it.
@@ -144,7 +144,7 @@ impl Network {
     ) -> Result<T> {
         let (sender, receiver) = sync_channel(1);
         self.service()?.spawn(async move {
-            // What was done is dropped at the end of this statement, before anybody is told.
+            // What was done is dropped at the end of this statement, before the caller learns of it.
             let result = within(time, what).await;
             let _ = sender.send(result);
         })?;
@@ -173,7 +173,7 @@ impl Network {
 
     fn check_writable(&self) -> Result<()> {
         if self.is_http {
-            return Err(ErrorKind::Unsupported("to write to an HTTP server, which is only read").into());
+            return Err(ErrorKind::Unsupported("writing to an HTTP server; HTTP is read-only").into());
         }
         Ok(())
     }
@@ -216,7 +216,7 @@ impl Network {
 
 /// What a part of a URL stands for: `%20` is a space.
 fn decoded(part: &str) -> Result<String> {
-    let path = Path::from_url_path(part).map_err(|error| failure::failed("this URL is malformed", &error))?;
+    let path = Path::from_url_path(part).map_err(|error| failure::failed("the URL is malformed", &error))?;
     Ok(path.into())
 }
 

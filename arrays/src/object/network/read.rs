@@ -187,7 +187,7 @@ impl Source {
         if begin.offset(answer.object_size) == answer.object_size {
             return Ok(Some(answer));
         }
-        let reason = "the server says that there are no bytes where the object has some";
+        let reason = "the server returned no bytes for a range within the object";
         Err(Ended::Broken(ErrorKind::Network(reason).into()))
     }
 
@@ -208,7 +208,7 @@ impl Source {
         };
         let offset = begin.offset(result.meta.size);
         if offset > MOST_SKIPPED {
-            let reason = "the server does not serve ranges of bytes, and this one begins more than 64 MiB behind the \
+            let reason = "the server does not support ranges of bytes, and this one begins more than 64 MiB behind the \
                           object's beginning";
             return Err(failure::failed(reason, ranged).into());
         }
@@ -230,7 +230,7 @@ impl Source {
             let chunk = match bytes.next().await {
                 Some(Ok(chunk)) => chunk,
                 Some(Err(error)) => {
-                    let error = failure::failed("the server's answer broke off", &error);
+                    let error = failure::failed("the server's response was cut off", &error);
                     return Err(Ended::Broken(error));
                 }
                 None => break,
@@ -247,7 +247,7 @@ impl Source {
         if filled == due && !is_too_long {
             return Ok(answer);
         }
-        let reason = "the server has sent another number of bytes than it said";
+        let reason = "the server sent a number of bytes other than announced";
         Err(Ended::Broken(ErrorKind::Network(reason).into()))
     }
 

@@ -15,7 +15,7 @@ use crate::error::{ErrorKind, Result};
 use crate::lock::Lock;
 
 const FORKED: ErrorKind = ErrorKind::Argument(
-    "a process that was forked cannot use storages at URLs if its parent has; fork before, or start a new program",
+    "a forked process cannot use storages at URLs if its parent has used them; fork earlier, or start a new program",
 );
 
 /// All requests of the process are made by one thread.
@@ -37,8 +37,8 @@ pub(super) async fn within<T>(time: Duration, future: impl Future<Output = Resul
     match tokio::time::timeout(time, future).await {
         Ok(result) => result,
         Err(_) => {
-            let reason = "the server has not answered within the time it has; the environment variable \
-                          NCZCHUNK_NETWORK_TIMEOUT says how many seconds that is, if not 120";
+            let reason = "the server did not respond in time; the environment variable \
+                          NCZCHUNK_NETWORK_TIMEOUT sets the limit in seconds; the default is 120";
             Err(ErrorKind::Network(reason).into())
         }
     }

@@ -60,14 +60,15 @@ fn read(tail: &[u8], at: usize, tail_begin: u64) -> Result<Directory> {
         }
     };
     let (Some(disks), Some(num_entries), Some(size), Some(said)) = (disks, num_entries, size, begin) else {
-        return Err(corrupt("its end record is incomplete"));
+        return Err(corrupt("its end of central directory record is truncated"));
     };
     if disks != 0 {
-        return Err(ErrorKind::Unsupported("a zip file in several parts").into());
+        return Err(ErrorKind::Unsupported("multi-part zip files").into());
     }
     let end = tail_begin + zip64.unwrap_or(at) as u64;
-    let begin = end.checked_sub(size).ok_or_else(|| corrupt("its directory is larger than the file"))?;
-    let base = begin.checked_sub(said).ok_or_else(|| corrupt("its directory is not where the end record says"))?;
+    let begin = end.checked_sub(size).ok_or_else(|| corrupt("its central directory is larger than the file"))?;
+    let base =
+        begin.checked_sub(said).ok_or_else(|| corrupt("its central directory is not where the end record says"))?;
     Ok(Directory { begin, size, num_entries, is_zip64: zip64.is_some(), base })
 }
 
@@ -206,7 +207,7 @@ mod tests {
             let mut bytes = tail(is_zip64, b"");
             bytes[150 + at] = 1;
             let error = find(&bytes, bytes.len() as u64).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Unsupported("a zip file in several parts"));
+            assert_eq!(error.kind(), ErrorKind::Unsupported("multi-part zip files"));
         }
     }
 

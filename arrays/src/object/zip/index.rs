@@ -62,7 +62,7 @@ impl Index {
         }
         let is_said = if said.is_zip64 { found == said.num_entries } else { found & 0xffff == said.num_entries };
         if !is_said {
-            return Err(corrupt("its directory has another number of entries than the end record says"));
+            return Err(corrupt("the number of entries in its central directory does not match the end record"));
         }
         let name = |entry: &EntryPosition| name_at(&directory, entry.record);
         entries.sort_unstable_by(|a, b| name(a).cmp(name(b)).then(a.record.cmp(&b.record)));

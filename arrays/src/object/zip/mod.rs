@@ -37,16 +37,16 @@ const PIECE: usize = 1 << 20;
 /// The most that is decoded at a time of what comes before the bytes that are asked for.
 const SKIPPED: usize = 32 << 10;
 /// What is said of deflated data that no decoder takes.
-const NOT_DEFLATED: &str = "the entry's deflated data do not decode";
+const NOT_DEFLATED: &str = "the entry's deflated data is corrupt";
 
 /// The entries of a zip file, which is a file or an object of another storage.
 ///
-/// - Where a name is there several times, the last entry counts.
-/// - An entry that is read in one go is compared with its checksum. To read a part of a deflated entry is to decode all
-///   that comes before it, so such entries are better read as a whole; and their length is what the directory says,
-///   which is found to be wrong only when they are.
+/// - If several entries have the same name, the last one counts.
+/// - An entry that is read as a whole is verified by its checksum. Reading a part of a deflated entry decodes
+///   everything before that part, so read such entries as a whole. Their length is taken from the central directory; a
+///   wrong length is found only when the whole entry is read.
 /// - Entries with names that no object can have, such as those of directories, are left out.
-/// - The file must not change meanwhile. If it is put in the place of another one, what is read is an error.
+/// - The file must not change while it is open. If another file replaces it, reads fail.
 pub struct Zip<O> {
     objects: O,
     name: String,
@@ -61,8 +61,8 @@ impl Zip<OneFile> {
     /// Opens a zip file, which is kept open.
     ///
     /// # Errors
-    /// `UnknownFormat` for what is no zip file, `Corrupt` for one that breaks the rules, `Unsupported` for one in
-    /// several parts; the system's errors; a failed allocation.
+    /// `UnknownFormat` for a file that is not a zip file, `Corrupt` for a malformed one, `Unsupported` for a multi-part
+    /// one; `OutOfMemory`, and those of the system.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let file = OneFile::open(path)?;
@@ -74,7 +74,7 @@ impl<O: ObjectStore> Zip<O> {
     /// Opens a zip file that is an object of a storage.
     ///
     /// # Errors
-    /// As for [`open`](Zip::open), and that there is none: `NotFound`.
+    /// Those of [`open`](Zip::open), and `NotFound`.
     pub fn within(objects: O, name: &str) -> Result<Self> {
         Self::new(objects, name).map_err(|error| error.in_object(name))
     }
@@ -107,7 +107,7 @@ impl<O: ObjectStore> Zip<O> {
         len.map(drop).ok_or_else(|| ErrorKind::NotFound("zip file").into())
     }
 
-    /// Reads from the file at a entry: so many bytes, or fewer at its end.
+    /// Reads from the file at an offset: this many bytes, or fewer at its end.
     fn load<'s>(&self, at: u64, len: usize, scratch: &'s mut Scratch) -> Result<&'s [u8]> {
         let mut buffer = Buffer::new(scratch.room(len)?);
         self.fill(at, &mut buffer)?;
@@ -215,7 +215,7 @@ impl<O: ObjectStore> Zip<O> {
                 if !is_header_known {
                     continue;
                 }
-                return Err(if len == 0 { corrupt("the entry's deflated data end too early") } else { beyond() });
+                return Err(if len == 0 { corrupt("the entry's deflated data is truncated") } else { beyond() });
             }
             taken += input.len() as u64;
             while !is_end {
@@ -239,7 +239,7 @@ impl<O: ObjectStore> Zip<O> {
                 };
                 is_end = step.ended.map_err(|_| corrupt(NOT_DEFLATED))?;
                 if is_filled && step.written > 0 {
-                    return Err(corrupt("the entry is longer than the directory says"));
+                    return Err(corrupt("the entry is longer than the central directory says"));
                 }
                 to_skip = to_skip.saturating_sub(step.written as u64);
                 input = input.get(step.taken..).unwrap_or_default();
@@ -252,7 +252,7 @@ impl<O: ObjectStore> Zip<O> {
             }
         }
         if buffer.filled().len() < wanted {
-            return Err(corrupt("the entry is shorter than the directory says"));
+            return Err(corrupt("the entry is shorter than the central directory says"));
         }
         Ok(crc)
     }
@@ -307,7 +307,7 @@ impl<O: ObjectStore> Zip<O> {
 /// Compares the checksum of all data of an entry.
 fn check_crc(entry: &EntryPosition, record: &Record<'_>, crc: u32) -> Result<()> {
     if crc != record.crc {
-        return Err(corrupt("the entry's checksum is another one"));
+        return Err(corrupt("the entry does not match its checksum"));
     }
     entry.set_verified();
     Ok(())
@@ -325,7 +325,7 @@ fn read_directory(objects: &impl ObjectStore, name: &str, said: &end::Directory)
 
 /// The error of a part that lies beyond the file.
 fn beyond() -> Error {
-    corrupt("the file ends before what its directory tells of")
+    corrupt("the file ends before an entry of its central directory")
 }
 
 impl<O: ObjectStore> ObjectStore for Zip<O> {

@@ -66,9 +66,9 @@ impl<'d> Record<'d> {
             None if bytes.is_empty() => return Ok(None),
             Some(DIGITAL_SIGNATURE) => return Ok(None),
             Some(RECORD_SIGNATURE) => {}
-            _ => return Err(corrupt("its directory has something else in the place of an entry")),
+            _ => return Err(corrupt("its central directory has an invalid entry")),
         }
-        let short = || corrupt("its directory ends within an entry");
+        let short = || corrupt("its central directory ends within an entry");
         let fixed = bytes.first_chunk::<RECORD>().ok_or_else(short)?;
         let u16_of = |at: usize| u16_at(fixed, at).unwrap_or_default();
         let u32_of = |at: usize| u32_at(fixed, at).unwrap_or_default();
@@ -112,19 +112,21 @@ impl<'d> Record<'d> {
     pub(super) fn method(&self) -> Result<Method> {
         // Encrypted, strongly encrypted, masked.
         if self.flags & 0b0010_0000_0100_0001 != 0 {
-            return Err(ErrorKind::Unsupported("an encrypted entry of a zip file").into());
+            return Err(ErrorKind::Unsupported("encrypted zip entries").into());
         }
         let name = match self.method {
-            0 if self.stored != self.len => return Err(corrupt("a stored entry has two lengths")),
+            0 if self.stored != self.len => {
+                return Err(corrupt("a stored entry has different compressed and uncompressed sizes"));
+            }
             0 => return Ok(Method::Stored),
             8 => return Ok(Method::Deflated),
-            9 => "an entry of a zip file that was compressed with deflate64",
-            12 => "an entry of a zip file that was compressed with bzip2",
-            14 => "an entry of a zip file that was compressed with lzma",
-            20 | 93 => "an entry of a zip file that was compressed with zstd",
-            95 => "an entry of a zip file that was compressed with xz",
-            98 => "an entry of a zip file that was compressed with ppmd",
-            _ => "an entry of a zip file that was compressed with a method which is not known",
+            9 => "zip entries compressed with deflate64",
+            12 => "zip entries compressed with bzip2",
+            14 => "zip entries compressed with lzma",
+            20 | 93 => "zip entries compressed with zstd",
+            95 => "zip entries compressed with xz",
+            98 => "zip entries compressed with ppmd",
+            _ => "zip entries with an unknown compression method",
         };
         Err(ErrorKind::Unsupported(name).into())
     }
@@ -146,12 +148,12 @@ fn zip64_field(mut extra: &[u8]) -> Option<&[u8]> {
 /// those of the directory.
 pub(super) fn local_len(header: &[u8], name: &[u8]) -> Result<u32> {
     if u32_at(header, 0) != Some(LOCAL_SIGNATURE) {
-        return Err(corrupt("there is no entry where the directory says"));
+        return Err(corrupt("an entry is not where the central directory says"));
     }
     let lengths = u16_at(header, 26).zip(u16_at(header, 28));
     let (name_len, extra_len) = lengths.ok_or_else(|| corrupt("the file ends within an entry's header"))?;
     if header.get(LOCAL..LOCAL + usize::from(name_len)) != Some(name) {
-        return Err(corrupt("there is an entry of another name where the directory says"));
+        return Err(corrupt("an entry has a name other than the central directory says"));
     }
     Ok(LOCAL as u32 + u32::from(name_len) + u32::from(extra_len))
 }
@@ -269,7 +271,7 @@ mod tests {
             (93, "zstd"),
             (95, "xz"),
             (98, "ppmd"),
-            (1, "a method which is not known"),
+            (1, "an unknown compression method"),
         ] {
             assert!(refused(0, method).ends_with(&format!("with {name}")), "{method}");
         }
@@ -281,7 +283,7 @@ mod tests {
         let record = Record { name: b"", flags, method: 8, crc: 0, stored: 0, len: 1, header: 0 };
         assert_eq!(record.method(), Ok(Method::Deflated));
         let error = Record { method: 0, ..record }.method().unwrap_err();
-        assert_eq!(error, corrupt("a stored entry has two lengths"));
+        assert_eq!(error, corrupt("a stored entry has different compressed and uncompressed sizes"));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Making a new zip file: objects are appended as stored entries to a temporary file, which takes its place when its
-//! directory has been written.
+//! Writing a new zip file: objects are appended as stored entries to a temporary file, which is renamed after its
+//! central directory has been written.
 
 use std::fs::File;
 use std::io;
@@ -22,12 +22,12 @@ use crate::object::{positioned, temp_name};
 use crate::open_object::{ObjectState, Opening, Versions, read_at};
 use crate::zstream::crc32;
 
-/// A zip file that is being made. What has been written can be read; an object that is written again is appended
-/// again, so that its former bytes remain in the file, unused.
+/// A new zip file that is being written. Objects that were written can be read. An object that is written again is
+/// appended again; its former bytes remain in the file, unused.
 ///
-/// The file is there when [`finish`](ObjectStore::finish) has been called, in place of the one there was, and cannot be
-/// written to from then on. If the writer is dropped before, nothing is left. Threads may write at the same time; in a
-/// process that was forked the writer can be dropped, which leaves the file alone, and nothing else.
+/// [`finish`](ObjectStore::finish) puts the file at its path, where it replaces an existing file; from then on it
+/// cannot be written to. If the writer is dropped before, no file remains. Several threads may write at the same time.
+/// A forked child process can only drop the writer, without effect on the file.
 pub struct ZipWriter {
     file: File,
     /// The directory that the file is in. It stays the same one where the process goes to another one, or it is moved.
@@ -64,7 +64,7 @@ impl ZipWriter {
     /// Begins a new file. Until it is finished it has the name `.<name>.<process>.<number>.partial` beside the path.
     ///
     /// # Errors
-    /// The system's; `Argument` for a path that does not end with a name in UTF-8; a failed allocation.
+    /// `Argument` for a path that does not end with a name in UTF-8; `OutOfMemory`, and those of the system.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::new(path).map_err(|error| error.in_object(path.display()))
@@ -72,7 +72,7 @@ impl ZipWriter {
 
     fn new(path: &Path) -> Result<Self> {
         let name = path.file_name().and_then(|name| name.to_str());
-        let name = name.ok_or(ErrorKind::Argument("this is not a path that a file can have"))?;
+        let name = name.ok_or(ErrorKind::Argument("this path is not valid for a file"))?;
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let root = Root::open_unread(directory.unwrap_or(Path::new(".")))?;
         let (path, name) = (Name::of(format_args!("{}", path.display()))?, alloc::text(name)?);
@@ -91,14 +91,14 @@ impl ZipWriter {
         Err(last.into())
     }
 
-    /// Whether to finish waits until the file, and its name, are on the disk (fsync), so that they outlast a failure of
-    /// the power: see [`Directory::set_sync`](crate::object::Directory::set_sync). It does not unless this is said.
+    /// Sets whether `finish` waits until the file and its name are on the disk (fsync), so that they survive a power
+    /// failure: see [`Directory::set_sync`](crate::object::Directory::set_sync). By default it does not.
     pub fn set_sync(&mut self, is_synced: bool) {
         self.is_synced = is_synced;
     }
 
     fn state(&self) -> Result<MutexGuard<'_, State>> {
-        const FORKED: &str = "a process that was forked cannot use a zip file that is being made";
+        const FORKED: &str = "a forked process cannot use the zip file that its parent is writing";
         self.state.lock().ok_or_else(|| ErrorKind::Argument(FORKED).into())
     }
 
@@ -112,7 +112,7 @@ impl ZipWriter {
     fn append(&self, name: &str, bytes: &[u8]) -> Result<()> {
         check_name(name)?;
         if name.len() > u16::MAX.into() {
-            return Err(ErrorKind::Argument("a name in a zip file has at most 65535 bytes").into());
+            return Err(ErrorKind::Argument("a name in a zip file must have at most 65535 bytes").into());
         }
         let owned = alloc::text(name)?;
         let (len, crc) = (bytes.len() as u64, crc32(bytes));
@@ -211,7 +211,7 @@ impl ObjectStore for ZipWriter {
         let wanted = usize::try_from(len - begin).unwrap_or(usize::MAX).min(buffer.capacity());
         read_at(&self.file, data + begin, wanted, buffer).map_err(|error| Error::from(error).in_object(name))?;
         if buffer.filled().len() < wanted {
-            return Err(corrupt("the file that is being written has become shorter").in_object(name));
+            return Err(corrupt("another program has made the new file shorter").in_object(name));
         }
         Ok(Some((len, Some(data.into()))))
     }

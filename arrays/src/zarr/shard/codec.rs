@@ -138,7 +138,7 @@ impl Codec for ShardCodec {
         if at_start {
             encoded.skip(self.layout.index_bytes());
         }
-        let no_room = || ErrorKind::Encode { codec: "sharding_indexed", reason: "there is too little room" };
+        let no_room = || ErrorKind::Encode { codec: "sharding_indexed", reason: "the output buffer is too small" };
         let mut index = Index { spans: Vec::new() };
         for number in 0..self.layout.num_chunks() {
             let room = memory.room(self.chunk_bytes)?;

@@ -46,7 +46,7 @@ impl Layout {
         Ok(Layout {
             counts: dims::copied(counts.iter().copied())?,
             order,
-            num_chunks: product.ok_or(ErrorKind::Metadata("a shard has too many chunks"))?,
+            num_chunks: product.ok_or(ErrorKind::Metadata("the shard has too many chunks"))?,
             index,
         })
     }
@@ -94,7 +94,7 @@ impl Layout {
         }
         let (numbers, checksum) = bytes.split_at(self.num_chunks * 16);
         if self.index.has_checksum && checksum != crc32c(numbers)? {
-            return Err(corrupt("the checksum of the shard's index is wrong"));
+            return Err(corrupt("the shard's index does not match its checksum"));
         }
         let mut spans = Vec::new();
         spans.try_reserve_exact(self.num_chunks).map_err(|_| ErrorKind::OutOfMemory)?;
@@ -156,7 +156,7 @@ impl Layout {
 }
 
 /// What is said of a shard that is another one each time it is read.
-pub(super) const CHANGED: &str = "the shard was replaced each time while it was read";
+pub(super) const CHANGED: &str = "the shard was replaced during each attempt to read it";
 
 pub(super) fn corrupt(reason: &'static str) -> Error {
     ErrorKind::Corrupt { codec: "sharding_indexed", reason }.into()

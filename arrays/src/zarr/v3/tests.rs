@@ -147,7 +147,7 @@ fn a_second_codec_that_makes_bytes_is_named() {
         if name != "packbits" || cfg!(feature = "codecs") {
             let second = format!(r#"{{"name":"{name}","configuration":{{"endian":"little"}}}}"#);
             let error = with_codecs(&format!("[{LITTLE},{second}]")).unwrap_err();
-            let words = "a second codec that makes bytes of elements; a list of codecs has exactly one";
+            let words = "a second array-to-bytes codec; a list of codecs has exactly one";
             assert_eq!(error.kind(), ErrorKind::Metadata(words));
             assert_eq!(error.about(), format!("zarr.json: $.codecs[1]: {name}"));
         }

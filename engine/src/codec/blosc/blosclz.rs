@@ -56,7 +56,7 @@ pub(super) fn decode(from: &[u8], to: &mut [u8]) -> Result<()> {
             None => break,
         }
     }
-    if at == to.len() { Ok(()) } else { Err(corrupt("a block holds fewer bytes than it should")) }
+    if at == to.len() { Ok(()) } else { Err(corrupt("a block decodes to fewer bytes than expected")) }
 }
 
 #[cold]
@@ -66,7 +66,7 @@ fn ends_early() -> Error {
 
 #[cold]
 fn beyond() -> Error {
-    corrupt("a block holds more bytes than it should")
+    corrupt("a block decodes to more bytes than expected")
 }
 
 /// What has not been read yet.
@@ -117,9 +117,9 @@ mod tests {
             assert_eq!(reason(wrong, 4), "a block ends early", "{wrong:?}");
         }
         for (wrong, len) in [(&[0, 1, 0x20, 0][..], 3), (&[2, 1, 2, 3], 2), (&[1, 1, 2, 0x20, 0], 4)] {
-            assert_eq!(reason(wrong, len), "a block holds more bytes than it should", "{wrong:?}");
+            assert_eq!(reason(wrong, len), "a block decodes to more bytes than expected", "{wrong:?}");
         }
         assert_eq!(reason(&[0, 1, 0x20, 1], 4), "a match begins before the data");
-        assert_eq!(reason(&[0, 1, 0x20, 0], 5), "a block holds fewer bytes than it should");
+        assert_eq!(reason(&[0, 1, 0x20, 0], 5), "a block decodes to fewer bytes than expected");
     }
 }

@@ -129,22 +129,22 @@ impl Blosc {
                 unsafe { to.set_filled(len) };
             }),
             #[cfg(not(feature = "lz4"))]
-            Inner::Lz4 => Err(ErrorKind::Codec("blosc: the library was built without lz4, which is within").into()),
+            Inner::Lz4 => Err(ErrorKind::Codec("blosc: this build does not include its compressor lz4").into()),
             #[cfg(feature = "zlib")]
             Inner::Zlib => crate::codec::traits::Codec::decode(&self.zlib, stream, 0..len, to),
             #[cfg(not(feature = "zlib"))]
-            Inner::Zlib => Err(ErrorKind::Codec("blosc: the library was built without zlib, which is within").into()),
+            Inner::Zlib => Err(ErrorKind::Codec("blosc: this build does not include its compressor zlib").into()),
             #[cfg(feature = "zstd")]
             Inner::Zstd => crate::codec::traits::Codec::decode(&self.zstd, stream, 0..len, to),
             #[cfg(not(feature = "zstd"))]
-            Inner::Zstd => Err(ErrorKind::Codec("blosc: the library was built without zstd, which is within").into()),
+            Inner::Zstd => Err(ErrorKind::Codec("blosc: this build does not include its compressor zstd").into()),
         };
         match result {
             // The length is that of a stream, not of the chunk.
             Err(error) if matches!(error.kind(), ErrorKind::DecodedLength { .. }) => {
-                Err(corrupt("a block holds more bytes than it should"))
+                Err(corrupt("a block decodes to more bytes than expected"))
             }
-            Ok(()) if to.filled().len() != len => Err(corrupt("a block holds fewer bytes than it should")),
+            Ok(()) if to.filled().len() != len => Err(corrupt("a block decodes to fewer bytes than expected")),
             result => result,
         }
     }
@@ -171,9 +171,9 @@ mod tests {
             decoded(&Blosc::default(), &chunk, 0..size, size).map(|found| found.len())
         };
         assert_eq!(reason(100, &stream), Ok(100));
-        assert_eq!(reason(99, &stream), Err(corrupt("a block holds more bytes than it should")));
-        assert_eq!(reason(101, &stream), Err(corrupt("a block holds fewer bytes than it should")));
-        let early = ErrorKind::Corrupt { codec: "zlib", reason: "the data end early" };
+        assert_eq!(reason(99, &stream), Err(corrupt("a block decodes to more bytes than expected")));
+        assert_eq!(reason(101, &stream), Err(corrupt("a block decodes to fewer bytes than expected")));
+        let early = ErrorKind::Corrupt { codec: "zlib", reason: "the data is truncated" };
         assert_eq!(reason(100, &stream[..stream.len() - 1]), Err(early.into()));
     }
 }

@@ -33,7 +33,7 @@ impl Blosc {
             // SAFETY: nothing is said to be filled.
             unsafe { encoded.set_filled(0) };
             if !(encoded.write(&[0; header::LEN]) && encoded.write(chunk)) {
-                return Err(failed("there is no room for it"));
+                return Err(failed("the output buffer is too small"));
             }
         }
         let stored = encoded.filled().len();
@@ -133,7 +133,7 @@ impl Blosc {
 
 /// That the codec within is not there.
 fn no_inner(_: &[u8], _: &mut Buffer<'_>) -> Error {
-    failed("the codec within is one that the library cannot encode with")
+    failed("this compressor can only decode")
 }
 
 fn failed(reason: &'static str) -> Error {
@@ -212,7 +212,7 @@ mod tests {
     fn more_than_blosc_takes_is_not_encoded() {
         let codec = Blosc::new("lz4", 0, BloscShuffle::None, 1, 0);
         let encode = |len: usize| codec.encode_blocks(&vec![0; len], &mut Buffer::new(&mut []));
-        assert_eq!(encode(2_147_483_631), Err(failed("there is no room for it")));
+        assert_eq!(encode(2_147_483_631), Err(failed("the output buffer is too small")));
         assert_eq!(encode(2_147_483_632), Err(failed("more than 2147483631 bytes")));
     }
 }

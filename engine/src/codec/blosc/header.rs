@@ -78,37 +78,37 @@ pub(super) struct Header {
 impl Header {
     /// The header of a chunk that decodes to at most `capacity` bytes.
     pub(super) fn read(chunk: &[u8], capacity: usize) -> Result<Self> {
-        let bytes = chunk.first_chunk::<LEN>().ok_or_else(|| corrupt("the data end early"))?;
+        let bytes = chunk.first_chunk::<LEN>().ok_or_else(|| corrupt("the data is truncated"))?;
         let [version, inner_version, flags, type_size, ..] = *bytes;
         let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]) as usize;
         let (size, block, stored) = (number(4), number(8), number(12));
         if version != VERSION {
-            return Err(corrupt("this is not version 2 of the format"));
+            return Err(corrupt("the format's version is not 2"));
         }
         if flags & RESERVED != 0 || type_size == 0 {
-            return Err(corrupt("the header cannot be like this"));
+            return Err(corrupt("the header is invalid"));
         }
         if stored < LEN || stored > chunk.len() {
-            return Err(corrupt("the data end early"));
+            return Err(corrupt("the data is truncated"));
         }
         if size > capacity {
             return Err(ErrorKind::DecodedLength { found: None, expected: capacity }.into());
         }
         let is_copy = flags & IS_COPY != 0;
         if is_copy && stored - LEN != size {
-            return Err(corrupt("a copy has another length than it says"));
+            return Err(corrupt("a stored block has a length other than its header says"));
         }
         if !is_copy && size > 0 && (block == 0 || block > size || inner_version != INNER_VERSION) {
-            return Err(corrupt("the header cannot be like this"));
+            return Err(corrupt("the header is invalid"));
         }
         let inner = match flags >> 5 {
             _ if is_copy => None,
             0 => Some(Inner::BloscLz),
             1 => Some(Inner::Lz4),
-            2 => return Err(corrupt("snappy, which is within, is not supported")),
+            2 => return Err(corrupt("the compressor snappy is not supported")),
             3 => Some(Inner::Zlib),
             4 => Some(Inner::Zstd),
-            _ => return Err(corrupt("the codec that is within is unknown")),
+            _ => return Err(corrupt("the compressor is unknown")),
         };
         let type_size = usize::from(type_size);
         let arranged = match flags & (BYTE_SHUFFLE | BIT_SHUFFLE) {
@@ -131,7 +131,7 @@ impl Header {
     /// Where the blocks begin, of a chunk that is no copy.
     pub(super) fn starts<'c>(&self, chunk: &'c [u8]) -> Result<&'c [u8]> {
         let starts = || chunk.get(LEN..self.stored)?.get(..self.blocks().checked_mul(NUMBER)?);
-        starts().ok_or_else(|| corrupt("the data end early"))
+        starts().ok_or_else(|| corrupt("the data is truncated"))
     }
 
     /// The stored bytes from the beginning of a block on.
@@ -186,7 +186,7 @@ mod tests {
         let mut empty = [&bytes()[..4], &[0; 8], &[16, 0, 0, 0]].concat();
         assert_eq!(Header::read(&empty, 0).unwrap().blocks(), 0);
         empty[12] = 15;
-        assert_eq!(Header::read(&empty, 0).unwrap_err(), corrupt("the data end early"));
+        assert_eq!(Header::read(&empty, 0).unwrap_err(), corrupt("the data is truncated"));
     }
 
     #[test]
@@ -214,8 +214,8 @@ mod tests {
             assert_eq!(inner(number << 5), Ok(Some(codec)));
             assert_eq!(inner(number << 5 | IS_COPY), Ok(None));
         }
-        assert_eq!(inner(2 << 5), Err(corrupt("snappy, which is within, is not supported")));
-        assert_eq!(inner(5 << 5), Err(corrupt("the codec that is within is unknown")));
+        assert_eq!(inner(2 << 5), Err(corrupt("the compressor snappy is not supported")));
+        assert_eq!(inner(5 << 5), Err(corrupt("the compressor is unknown")));
     }
 
     #[test]

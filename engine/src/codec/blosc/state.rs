@@ -48,9 +48,9 @@ impl Blosc {
             "lz4" | "lz4hc" if cfg!(feature = "lz4") => Ok(Inner::Lz4),
             "zlib" if cfg!(feature = "zlib") => Ok(Inner::Zlib),
             "zstd" if cfg!(feature = "zstd") => Ok(Inner::Zstd),
-            "blosclz" => Err("blosclz is decoded, but not encoded; lz4, lz4hc, zlib and zstd are"),
-            "snappy" => Err("snappy is not supported; lz4, lz4hc, zlib and zstd are"),
-            _ => Err("the library was built without the compressor that is within"),
+            "blosclz" => Err("blosclz can only be decoded; lz4, lz4hc, zlib and zstd can be encoded"),
+            "snappy" => Err("snappy is not supported; lz4, lz4hc, zlib and zstd can be encoded"),
+            _ => Err("this build does not include the compressor"),
         };
         let level = level.min(9);
         Blosc {

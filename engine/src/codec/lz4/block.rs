@@ -35,7 +35,7 @@ struct Input<'b>(&'b [u8]);
 impl<'b> Input<'b> {
     #[inline(always)]
     fn byte(&mut self) -> Result<u8> {
-        let (first, rest) = self.0.split_first().ok_or_else(|| corrupt("the data end early"))?;
+        let (first, rest) = self.0.split_first().ok_or_else(|| corrupt("the data is truncated"))?;
         self.0 = rest;
         Ok(*first)
     }
@@ -49,7 +49,7 @@ impl<'b> Input<'b> {
 
     #[inline(always)]
     fn distance(&mut self) -> Result<usize> {
-        let bytes = self.take(2).ok_or_else(|| corrupt("the data end early"))?;
+        let bytes = self.take(2).ok_or_else(|| corrupt("the data is truncated"))?;
         Ok(usize::from(u16::from_le_bytes([bytes[0], bytes[1]])))
     }
 
@@ -190,7 +190,7 @@ pub(in crate::codec) fn decode(block: &[u8], to: &mut [MaybeUninit<u8>], is_part
     let len = to.len();
     // SAFETY: nothing precedes what the block decodes to.
     let end = unsafe { decode_behind(block, to, 0, is_part) }?;
-    if end == len { Ok(()) } else { Err(corrupt("it holds fewer bytes than it says")) }
+    if end == len { Ok(()) } else { Err(corrupt("it decodes to fewer bytes than its header says")) }
 }
 
 /// Decodes a block behind the first `at` bytes of `to`, at most its length, from which matches may copy. Returns where
@@ -207,7 +207,7 @@ pub(super) unsafe fn decode_behind(
 ) -> Result<usize> {
     let (mut input, mut output) = (Input(block), Output { to, at });
     let too_far = || corrupt("a match begins before the data");
-    let too_many = || corrupt("it holds more bytes than it says");
+    let too_many = || corrupt("it decodes to more bytes than its header says");
     loop {
         if !output.short_sequences(&mut input) {
             return Err(too_far());
@@ -218,7 +218,7 @@ pub(super) unsafe fn decode_behind(
             return Err(too_many());
         }
         let part = len.min(output.left());
-        output.literals(input.take(part).ok_or_else(|| corrupt("the data end early"))?);
+        output.literals(input.take(part).ok_or_else(|| corrupt("the data is truncated"))?);
         if input.0.is_empty() || (is_part && output.left() == 0) {
             return Ok(output.at);
         }

@@ -48,13 +48,13 @@ struct Input<'f>(&'f [u8]);
 
 impl<'f> Input<'f> {
     fn take(&mut self, len: usize) -> Result<&'f [u8]> {
-        let (taken, rest) = self.0.split_at_checked(len).ok_or_else(|| corrupt("the data end early"))?;
+        let (taken, rest) = self.0.split_at_checked(len).ok_or_else(|| corrupt("the data is truncated"))?;
         self.0 = rest;
         Ok(taken)
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let (taken, rest) = self.0.split_first_chunk().ok_or_else(|| corrupt("the data end early"))?;
+        let (taken, rest) = self.0.split_first_chunk().ok_or_else(|| corrupt("the data is truncated"))?;
         self.0 = rest;
         Ok(*taken)
     }
@@ -62,17 +62,17 @@ impl<'f> Input<'f> {
     /// Reads a checksum, and compares it.
     fn check(&mut self, bytes: &[u8]) -> Result<()> {
         let is_right = u32::from_le_bytes(self.array()?) == xxh32(bytes);
-        if is_right { Ok(()) } else { Err(corrupt("a checksum is wrong")) }
+        if is_right { Ok(()) } else { Err(corrupt("a checksum does not match")) }
     }
 
     fn header(&mut self) -> Result<Header> {
         if self.array()? != MAGIC {
-            return Err(corrupt("this is not a frame"));
+            return Err(corrupt("the data is not an LZ4 frame"));
         }
         let described = self.0;
         let [flags, block] = self.array()?;
         if flags & (VERSION | RESERVED) != VERSION_1 || block & 0b1000_1111 != 0 || block >> 4 < 4 {
-            return Err(corrupt("this is a frame of an unknown version"));
+            return Err(corrupt("the frame's version is unknown"));
         }
         if flags & DICTIONARY != 0 {
             return Err(corrupt("the frame needs a dictionary"));
@@ -85,7 +85,7 @@ impl<'f> Input<'f> {
         let described = described.get(..described.len() - self.0.len()).unwrap_or_default();
         let [checksum] = self.array()?;
         if checksum != xxh32(described).to_le_bytes()[1] {
-            return Err(corrupt("the header's checksum is wrong"));
+            return Err(corrupt("the header's checksum does not match"));
         }
         Ok(Header { flags, largest_block: LEAST_BLOCK << (2 * (block >> 4) - 8), content_size })
     }
@@ -108,7 +108,7 @@ impl<'f> Input<'f> {
         }
         let len = (size & !AS_IT_IS) as usize;
         if len > header.largest_block {
-            return Err(corrupt("a block is larger than the frame says"));
+            return Err(corrupt("a block is larger than the frame's maximum"));
         }
         let block = self.take(len)?;
         if header.flags & BLOCK_CHECKSUMS != 0 {
@@ -125,7 +125,7 @@ impl<'f> Input<'f> {
             return Ok(Some(begin + unsafe { decode_behind(block, room, before, is_part) }?));
         }
         if len > left && !is_part {
-            return Err(corrupt("it holds more bytes than it says"));
+            return Err(corrupt("it decodes to more bytes than its header says"));
         }
         for (to, from) in room.iter_mut().skip(before).zip(block) {
             to.write(*from);
@@ -169,16 +169,16 @@ impl Codec for Lz4Frame {
             return Ok(());
         }
         if header.content_size.is_some_and(|size| size != at) {
-            return Err(corrupt("it holds fewer bytes than it says"));
+            return Err(corrupt("it decodes to fewer bytes than its header says"));
         }
         if header.flags & CONTENT_CHECKSUM != 0 {
             input.check(decoded.filled())?;
         }
-        if input.0.is_empty() { Ok(()) } else { Err(corrupt("something follows the frame")) }
+        if input.0.is_empty() { Ok(()) } else { Err(corrupt("bytes follow the frame")) }
     }
 
     fn encode(&self, _: &[u8], _: &mut Buffer<'_>) -> Result<()> {
-        Err(ErrorKind::Encode { codec: NAME, reason: "frames are only read" }.into())
+        Err(ErrorKind::Encode { codec: NAME, reason: "LZ4 frames can only be decoded" }.into())
     }
 
     fn can_encode(&self) -> bool {
@@ -318,7 +318,7 @@ mod tests {
             [VERSION_1, 1 << 7 | 4 << 4],
             [VERSION_1, 3 << 4],
         ] {
-            let unknown = Err(corrupt("this is a frame of an unknown version"));
+            let unknown = Err(corrupt("the frame's version is unknown"));
             assert_eq!(decoded(&Lz4Frame, &framed(&described, &[], &[]), 0..0, 0), unknown, "{described:?}");
         }
         let needy = framed(&[VERSION_1 | DICTIONARY, 4 << 4], &[], &[]);
@@ -363,10 +363,11 @@ mod tests {
                 (Ok(largest), largest + largest / LEAST_BLOCK * 8 + 23)
             );
             let more = reason(&of(block, &[largest + 1]), largest + 1, largest + 1);
-            assert_eq!(more, failed("a block is larger than the frame says"));
+            assert_eq!(more, failed("a block is larger than the frame's maximum"));
         }
         let two = of(4, &[LEAST_BLOCK, 100]);
-        assert_eq!(reason(&two, LEAST_BLOCK + 99, LEAST_BLOCK + 99), failed("it holds more bytes than it says"));
+        let whole = LEAST_BLOCK + 99;
+        assert_eq!(reason(&two, whole, whole), failed("it decodes to more bytes than its header says"));
         // What follows the last block that is needed is not looked at.
         assert_eq!(reason(&two[..7 + 4 + LEAST_BLOCK], LEAST_BLOCK, 2 * LEAST_BLOCK), Ok(LEAST_BLOCK));
 
@@ -376,11 +377,12 @@ mod tests {
         let blocks = vec![(block.filled().to_vec(), true); 3];
         let larger = framed(&[VERSION_1 | INDEPENDENT, 4 << 4], &blocks, &[]);
         for end in [LEAST_BLOCK, LEAST_BLOCK + 1, 3 * LEAST_BLOCK] {
-            assert_eq!(reason(&larger, end, 4 * LEAST_BLOCK), failed("it holds more bytes than it says"), "{end}");
+            let refused = failed("it decodes to more bytes than its header says");
+            assert_eq!(reason(&larger, end, 4 * LEAST_BLOCK), refused, "{end}");
         }
         let sized = [&[VERSION_1 | INDEPENDENT | CONTENT_SIZE, 4 << 4][..], &9u64.to_le_bytes()].concat();
         let fewer = framed(&sized, &[(content(8), false)], &[]);
-        assert_eq!(reason(&fewer, 9, 9), failed("it holds fewer bytes than it says"));
+        assert_eq!(reason(&fewer, 9, 9), failed("it decodes to fewer bytes than its header says"));
     }
 
     #[test]

@@ -53,10 +53,10 @@ impl Codec for Lz4 {
 
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
         let capacity = decoded.capacity();
-        let (size, block_bytes) = encoded.split_first_chunk().ok_or_else(|| corrupt("there is no decoded size"))?;
+        let (size, block_bytes) = encoded.split_first_chunk().ok_or_else(|| corrupt("the decoded size is missing"))?;
         let size = u32::from_le_bytes(*size) as usize;
         if size == 0 || size > LARGEST {
-            return Err(corrupt("it says a decoded size that it cannot have"));
+            return Err(corrupt("the recorded decoded size is impossible"));
         }
         if size > capacity {
             return Err(ErrorKind::DecodedLength { found: None, expected: capacity }.into());
@@ -76,7 +76,7 @@ impl Codec for Lz4 {
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
         let size = u32::try_from(decoded.len()).unwrap_or(u32::MAX);
         if !encoded.write(&size.to_le_bytes()) {
-            return Err(ErrorKind::Encode { codec: NAME, reason: "there is no room for it" }.into());
+            return Err(ErrorKind::Encode { codec: NAME, reason: "the output buffer is too small" }.into());
         }
         encode_block(decoded, encoded)
     }
@@ -94,8 +94,8 @@ pub(super) fn encode_block(decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<(
     if decoded.len() > LARGEST {
         return Err(failed("more than 2113929216 bytes").into());
     }
-    let room = encoded.zeros(block_bound(decoded.len())).ok_or(failed("there is no room for it"))?;
-    let len = compress_into(decoded, room).map_err(|_| failed("there is no room for it"))?;
+    let room = encoded.zeros(block_bound(decoded.len())).ok_or(failed("the output buffer is too small"))?;
+    let len = compress_into(decoded, room).map_err(|_| failed("the output buffer is too small"))?;
     // SAFETY: what was filled is made shorter: the encoder has written `len` bytes of the room behind `begin`.
     unsafe { encoded.set_filled(begin + len) };
     Ok(())
@@ -130,7 +130,7 @@ mod tests {
     fn more_than_lz4_takes_is_not_encoded() {
         let kind = |len: usize| Lz4.encode(&vec![0; len], &mut Buffer::new(&mut [MaybeUninit::uninit(); 8]));
         let failed = |reason| Err(ErrorKind::Encode { codec: NAME, reason }.into());
-        assert_eq!(kind(LARGEST), failed("there is no room for it"));
+        assert_eq!(kind(LARGEST), failed("the output buffer is too small"));
         assert_eq!(kind(LARGEST + 1), failed("more than 2113929216 bytes"));
         assert_eq!(Lz4.encoded_bound(usize::MAX), Lz4.encoded_bound(LARGEST));
         assert!(Lz4.encoded_bound(LARGEST) > LARGEST);
